@@ -398,7 +398,7 @@ func TestWholeImagesAreTaken(t *testing.T) {
 		c := newFakeDevice().open(t)
 		noError(t, must(c.LoadModule(image))(t).Close())
 		_, err := c.LoadModule(image[:len(image)-1])
-		wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "cut off")
+		wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "truncated")
 		t.Log(name, err)
 		noError(t, c.Close())
 	}

@@ -50,7 +50,7 @@ func TestNewerPTXIsRefusedWithTheDriverThatItNeeds(t *testing.T) {
 	})
 	gputest.OnEmulator(t, emulator.Config{DriverVersion: 12040}, func(t *testing.T, c *driver.Context) {
 		notTaken(t, c, header("8.8", "sm_70"), driver.CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
-			"PTX 8.8 is newer than the driver, which supports CUDA 12.4 and takes PTX up to 8.4", "install one of CUDA 12.9 or newer")
+			"PTX 8.8 is newer than the driver, which supports CUDA 12.4 and accepts PTX up to 8.4", "install one of CUDA 12.9 or newer")
 		loads(t, c, header("8.4", "sm_70"))
 	})
 }

@@ -62,7 +62,7 @@ func refuseStub(l *DynamicLibrary) error {
 	}
 	path := mappedFile(p.Addr())
 	if isStub(path) {
-		return fmt.Errorf("%s is %w; install NVIDIA's driver, or take the stubs folder out of LD_LIBRARY_PATH", path, ErrStubLibrary)
+		return fmt.Errorf("%s is %w; install NVIDIA's driver, or remove the stubs folder from LD_LIBRARY_PATH", path, ErrStubLibrary)
 	}
 	return nil
 }
@@ -78,7 +78,7 @@ func refuseStubFile(name string) error {
 		return nil // opening it gives a better error
 	}
 	if isStub(path) {
-		return fmt.Errorf("%s is %w; install NVIDIA's driver, or take the stubs folder out of LD_LIBRARY_PATH and PURECUDA_DRIVER", path, ErrStubLibrary)
+		return fmt.Errorf("%s is %w; install NVIDIA's driver, or remove the stubs folder from LD_LIBRARY_PATH and PURECUDA_DRIVER", path, ErrStubLibrary)
 	}
 	return nil
 }

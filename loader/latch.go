@@ -36,7 +36,7 @@ func (l *Latch) Unlock() {
 }
 
 //go:noinline
-func unlockedOpen() { panic("loader: Unlock of a Latch that is open") }
+func unlockedOpen() { panic("loader: Unlock of an unlocked Latch") }
 
 const (
 	latchFewYields = 4 // before a goroutine queues for next

@@ -45,7 +45,7 @@ func TestErrorPlacesAndMessages(t *testing.T) {
 		{header + ".entry k() .maxntid «{ ret; }", `expected a number, found "{"`},
 		{header + ".entry k() .maxntid 1,2,3,4 «{ ret; }", `.maxntid takes fewer numbers`},
 		{header + ".entry k() «.maxtid 3 { ret; }", `expected "{", ";" or a directive such as .maxntid, found ".maxtid"`},
-		{header + ".entry k() { ret; «", `expected "}" to the "{" of line 4, found end of file`},
+		{header + ".entry k() { ret; «", `expected "}" for the "{" of line 4, found end of file`},
 		{header + ".entry k() { ret «}", `expected an operand or ";", found "}"`},
 		{header + ".entry k() {\n add.s32 %r1, %r2 «%r3;\n}", `expected "," or ";", found "%r3"`},
 		{header + ".entry k() {\n add.s32 %r1, «;\n}", `expected an operand, found ";"`},
@@ -63,8 +63,8 @@ func TestErrorPlacesAndMessages(t *testing.T) {
 		{header + ".entry k() {\n mov.u32 %r1, x«.y;\n}", `expected "," or ";", found ".y"`},
 		{header + ".entry k() {\n «.branchtargets L;\n}", `.branchtargets needs a label before it`},
 		{header + ".entry k() {\n «.foo 1;\n}", `unknown directive .foo`},
-		{header + ".entry k() {\n .reg .u32 x[4]«;\n}", `a register is no array and has no initialiser`},
-		{header + ".entry k() {\n .reg .b32 %r<0«>;\n}", `a range of no registers`},
+		{header + ".entry k() {\n .reg .u32 x[4]«;\n}", `a register cannot be an array or have an initialiser`},
+		{header + ".entry k() {\n .reg .b32 %r<0«>;\n}", `an empty range of registers`},
 		{header + ".entry k() {\n .loc 1 «x 3\n}", `expected a line number, found "x"`},
 		{header + ".entry k() {\n .loc 1 «4294967296 3\n}", `number is too large`},
 		{header + ".entry k() {\n .pragma «nounroll;\n}", `expected a string, found "nounroll"`},
@@ -73,7 +73,7 @@ func TestErrorPlacesAndMessages(t *testing.T) {
 		{header + "«/* open\n.entry k()", `comment is not closed`},
 		{header + "«#define X 1\n", `preprocessor directives are not supported: run the preprocessor first`},
 		{header + "«é", `expected a directive such as .visible, .entry, .func or .global, found character 'é'`},
-		{header + ".section .debug «{ .b8 1", `section is not closed: no "}" to this "{"`},
+		{header + ".section .debug «{ .b8 1", `section is not closed: no "}" for this "{"`},
 		{header + ".entry k() {\n ret;\n«.visible .entry l() { ret; }", `expected "}" before .visible, found ".visible"`},
 	} {
 		before, after, _ := strings.Cut(c.in, "«")

@@ -43,5 +43,5 @@ func ExampleNeeds_Check() {
 	// Output:
 	// needs a driver of CUDA 12.0 or newer and a device of compute capability 9.0 only
 	// driver of CUDA 13.0, device of capability 9.0: <nil>
-	// driver of CUDA 11.8: PTX 8.0 is newer than the driver, which supports CUDA 11.8 and takes PTX up to 7.8: install one of CUDA 12.0 or newer, or compile with a toolkit of CUDA 11.8 or older, or lower .version to 7.8 if the text uses nothing newer
+	// driver of CUDA 11.8: PTX 8.0 is newer than the driver, which supports CUDA 11.8 and accepts PTX up to 7.8: install one of CUDA 12.0 or newer, or compile with a toolkit of CUDA 11.8 or older, or lower .version to 7.8 if the text uses nothing newer
 }

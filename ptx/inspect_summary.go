@@ -139,7 +139,7 @@ func extentText(e [3]int) string { return fmt.Sprintf("%d x %d x %d", e[0], e[1]
 func (r *Registers) text() string {
 	declared := counted(r.Declared(), "declared register")
 	if r.Live < 0 {
-		return declared + ", too many ways through them for an estimate"
+		return declared + ", too many paths for an estimate"
 	}
 	text := fmt.Sprintf("about %d live at once", r.Live)
 	if r.At.IsValid() {
@@ -166,7 +166,7 @@ func (f *FunctionInfo) memoryText() string {
 	case f.Stack < 0:
 		parts = append(parts, "stack of unknown depth")
 	case f.Stack > f.Local:
-		parts = append(parts, fmt.Sprintf("%d bytes of stack with what it calls", f.Stack))
+		parts = append(parts, fmt.Sprintf("%d bytes of stack including callees", f.Stack))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -207,11 +207,11 @@ func (s *summary) externs(i *Inspection) {
 	for _, e := range i.Externs {
 		switch {
 		case e.Builtin:
-			s.row("function", "%s (the driver has it)", e.Name)
+			s.row("function", "%s (provided by the driver)", e.Name)
 		case e.Function:
-			s.row("function", "%s (has to be linked)", e.Name)
+			s.row("function", "%s (must be linked)", e.Name)
 		default:
-			s.row("."+e.Space.String(), "%s, %d bytes (has to be linked)", e.Name, e.Size)
+			s.row("."+e.Space.String(), "%s, %d bytes (must be linked)", e.Name, e.Size)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func (n Needs) Driver() (cuda int, known bool) { return n.Version.CUDA() }
 
 // String returns the requirements in one line.
 func (n Needs) String() string {
-	driver := "a driver that takes PTX " + n.Version.String()
+	driver := "a driver that accepts PTX " + n.Version.String()
 	if cuda, ok := n.Driver(); ok {
 		driver = "a driver of CUDA " + cudaText(cuda) + " or newer"
 	}
@@ -102,9 +102,9 @@ func (n Needs) checkHeader(int, int) *UnmetError {
 	case n.Version == Version{}:
 		return &UnmetError{Problem: "the text has no .version", Advice: "a module begins with .version, .target and .address_size"}
 	case n.unknown != "":
-		return &UnmetError{Problem: ".target " + n.unknown + " is no architecture", Advice: "name one such as sm_80, sm_90a or sm_100f"}
+		return &UnmetError{Problem: ".target " + n.unknown + " is not an architecture", Advice: "name one such as sm_80, sm_90a or sm_100f"}
 	case !n.Target.IsValid():
-		return &UnmetError{Problem: "the text has no .target with an architecture", Advice: "name one such as .target sm_70 behind .version"}
+		return &UnmetError{Problem: "the text has no .target with an architecture", Advice: "name one such as .target sm_70 after .version"}
 	}
 	return nil
 }
@@ -118,7 +118,7 @@ func (n Needs) checkVersion(cuda, _ int) *UnmetError {
 	switch {
 	case !newest.less(n.Version) && !known:
 		return &UnmetError{Kind: UnmetVersion, Problem: "there is no PTX ISA " + n.Version.String(),
-			Advice: "write a version that there is in .version; this driver takes up to " + newest.String()}
+			Advice: "write an existing version in .version; this driver accepts up to " + newest.String()}
 	case newest.less(n.Version) && sure:
 		return n.tooNew(cuda, newest)
 	}
@@ -132,7 +132,7 @@ func (n Needs) tooNew(cuda int, newest Version) *UnmetError {
 	}
 	return &UnmetError{
 		Kind: UnmetVersion,
-		Problem: fmt.Sprintf("PTX %v is newer than the driver, which supports CUDA %s and takes PTX up to %v",
+		Problem: fmt.Sprintf("PTX %v is newer than the driver, which supports CUDA %s and accepts PTX up to %v",
 			n.Version, cudaText(cuda), newest),
 		Advice: fmt.Sprintf("%s, or compile with a toolkit of CUDA %s or older, or lower .version to %v if the text uses nothing newer",
 			install, cudaText(cuda), newest),
@@ -154,7 +154,7 @@ func (n Needs) checkPair(cuda, _ int) *UnmetError {
 	case !ok && sure:
 		return &UnmetError{
 			Problem: fmt.Sprintf("there is no target %v in PTX %v", n.Target, n.Version),
-			Advice:  "name an architecture that there is, such as sm_80, sm_90a or sm_100f",
+			Advice:  "name an existing architecture, such as sm_80, sm_90a or sm_100f",
 		}
 	}
 	return nil
@@ -178,7 +178,7 @@ func (n Needs) targetAdvice(device int) string {
 	if n.Target.Scope == Portable {
 		return portable + ", or use a newer device"
 	}
-	return fmt.Sprintf("%s without the suffix %q if the text uses nothing %v, else write code for this architecture and bring a variant for each",
+	return fmt.Sprintf("%s without the suffix %q if the text uses nothing %v, otherwise write code for this architecture and provide a variant for each",
 		portable, n.Target.Scope.suffix(), n.Target.Scope)
 }
 

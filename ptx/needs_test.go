@@ -83,7 +83,7 @@ func TestCheckSaysWhatToDo(t *testing.T) {
 		kind               ptx.UnmetKind
 	}{
 		"driver too old":                 {"8.8", "sm_80", 12040, 8, 0, []string{"PTX 8.8 is newer", "CUDA 12.4", "up to 8.4", "CUDA 12.9 or newer", "lower .version to 8.4"}, ptx.UnmetVersion},
-		"no release of its own":          {"8.6", "sm_80", 12060, 8, 0, []string{"takes PTX up to 8.5", "CUDA 12.7 or newer"}, ptx.UnmetVersion},
+		"no release of its own":          {"8.6", "sm_80", 12060, 8, 0, []string{"accepts PTX up to 8.5", "CUDA 12.7 or newer"}, ptx.UnmetVersion},
 		"version nobody knows":           {"12.3", "sm_80", 13000, 8, 0, []string{"PTX 12.3 is newer", "install a newer one"}, ptx.UnmetVersion},
 		"no such version":                {"7.9", "sm_80", 13000, 8, 0, []string{"no PTX ISA 7.9"}, ptx.UnmetVersion},
 		"device too old":                 {"7.8", "sm_90", 13000, 8, 6, []string{"compute capability 9.0 or newer", "this one has 8.6", "-arch=compute_86"}, ptx.UnmetTarget},
@@ -92,7 +92,7 @@ func TestCheckSaysWhatToDo(t *testing.T) {
 		"renamed":                        {"8.8", "sm_101a", 13000, 12, 0, []string{"10.1 (11.0 since CUDA 13.0) only"}, ptx.UnmetTarget},
 		"target too new for the version": {"7.0", "sm_86", 13000, 8, 6, []string{"came with PTX 7.1", "raise .version to 7.1", "CUDA 11.1"}, ptx.UnmetText},
 		"no architecture":                {"7.0", "debug", 13000, 8, 6, []string{"no .target with an architecture"}, ptx.UnmetText},
-		"not an architecture":            {"7.0", "sm_x", 13000, 8, 6, []string{"sm_x is no architecture"}, ptx.UnmetText},
+		"not an architecture":            {"7.0", "sm_x", 13000, 8, 6, []string{"sm_x is not an architecture"}, ptx.UnmetText},
 		"no such architecture":           {"7.0", "sm_71", 13000, 8, 6, []string{"no target sm_71"}, ptx.UnmetText},
 	} {
 		m := parse(t, ".version "+test.version+"\n.target "+test.target+"\n.address_size 64\n")

@@ -21,7 +21,7 @@ func TestRangesOfLabels(t *testing.T) {
 func TestRangesOfLabelsAreBounded(t *testing.T) {
 	for _, n := range []string{"0", "1000", "2147483647"} {
 		_, err := ptx.Parse("", []byte(header+".entry k() { t: .branchtargets N<"+n+">; }"))
-		if err == nil || !strings.Contains(err.Error(), "a range of no labels, or of more than the text can define") {
+		if err == nil || !strings.Contains(err.Error(), "an empty range of labels, or more labels than the text can define") {
 			t.Errorf("N<%s>: %v", n, err)
 		}
 	}

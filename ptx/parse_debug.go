@@ -75,7 +75,7 @@ func (p *parser) section() *Section {
 	}
 	end, ok := p.skipBraces()
 	if !ok {
-		p.fail("section is not closed: no \"}\" to this \"{\"")
+		p.fail("section is not closed: no \"}\" for this \"{\"")
 		return s
 	}
 	s.Text = p.src[p.tok.end : end-1]
@@ -96,7 +96,7 @@ func (p *parser) intermediateSource() *Section {
 	}
 	end, ok := p.skipSource()
 	if !ok {
-		p.fail("section is not closed: no \"}\" to this \"{\"")
+		p.fail("section is not closed: no \"}\" for this \"{\"")
 		return s
 	}
 	s.Text = p.src[p.tok.end : end-1]

@@ -17,7 +17,7 @@ func (p *parser) block() *Block {
 	stack, names := len(p.stmtStack), p.names.mark()
 	for !p.at('}') && !p.unwind {
 		if p.at(tokEOF) {
-			p.expected(`"}" to the "{" of line ` + strconv.Itoa(int(b.Pos.Line)))
+			p.expected(`"}" for the "{" of line ` + strconv.Itoa(int(b.Pos.Line)))
 			break
 		}
 		start := p.tok.start
@@ -119,7 +119,7 @@ func (p *parser) labelRange(out []string, prefix string) []string {
 	p.next()
 	n := p.smallNumber("how many labels")
 	if p.ranged += n; !p.failed && (n == 0 || p.ranged > len(p.src)/2) {
-		p.fail("a range of no labels, or of more than the text can define")
+		p.fail("an empty range of labels, or more labels than the text can define")
 	}
 	p.expect('>', `">"`)
 	if p.failed {

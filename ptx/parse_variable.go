@@ -43,7 +43,7 @@ func (p *parser) finish(v *Variable) {
 		return
 	}
 	if v.Init != nil || len(v.Dims) > 0 {
-		p.fail("a register is no array and has no initialiser")
+		p.fail("a register cannot be an array or have an initialiser")
 		return
 	}
 	p.names.declare(v.Name, register, v.Count)
@@ -203,7 +203,7 @@ func (p *parser) declarator(v *Variable) {
 	v.Name = p.ident("a name")
 	if p.accept('<') {
 		if v.Count = p.smallNumber("how many registers"); v.Count == 0 {
-			p.fail("a range of no registers")
+			p.fail("an empty range of registers")
 		}
 		p.expect('>', `">"`)
 	}

@@ -144,7 +144,7 @@ func (d *Driver) missing(f Function) error {
 	hint := fmt.Sprintf("not in the installed driver, which supports CUDA %s: it came with CUDA %s",
 		cudaVersion(d.Version()), cudaVersion(f.Since()))
 	if f.Since() <= d.Version() {
-		hint = fmt.Sprintf("not in this driver (%s, CUDA %s), though CUDA has it since %s",
+		hint = fmt.Sprintf("not in this driver (%s, CUDA %s), although CUDA has it since %s",
 			d.LibraryName(), cudaVersion(d.Version()), cudaVersion(f.Since()))
 	}
 	if older, ok := d.olderForm(f); ok {

@@ -103,7 +103,7 @@ func TestAMissingFunctionNamesItselfAndItsVersion(t *testing.T) {
 		want string
 	}{
 		"older driver":   {old, "cuGraphAddNode: not in the installed driver, which supports CUDA 12.2: it came with CUDA 12.3; it has the form of CUDA 12.2: the method CuGraphAddNode_v12020"},
-		"broken library": {broken, "cuGraphAddNode: not in this driver (test library, CUDA 13.0), though CUDA has it since 12.3; it has the form of CUDA 12.2: the method CuGraphAddNode_v12020"},
+		"broken library": {broken, "cuGraphAddNode: not in this driver (test library, CUDA 13.0), although CUDA has it since 12.3; it has the form of CUDA 12.2: the method CuGraphAddNode_v12020"},
 	} {
 		if c.d.Has(cu.FnCuGraphAddNode) {
 			t.Errorf("%s has the function", name)

@@ -11,7 +11,7 @@ import (
 func NoContext() *Driver { return noContext() }
 
 var noContext = sync.OnceValue(func() *Driver {
-	return newNoDriver("of a nil context", "there is no driver: the context it was asked from is nil or zero")
+	return newNoDriver("of a nil context", "there is no driver: it came from a nil or zero context")
 })
 
 // nilDriver is the driver on which the functions of a nil or zero Driver are called.

@@ -11,7 +11,7 @@ import (
 func libraryVersion(lib loader.Library) (int, error) {
 	p, err := lib.Lookup(FnCuDriverGetVersion.Symbol())
 	if err != nil {
-		return 0, fmt.Errorf("%s is no CUDA driver: %w", lib.Name(), err)
+		return 0, fmt.Errorf("%s is not a CUDA driver: %w", lib.Name(), err)
 	}
 	return procVersion(lib.Name(), p)
 }

@@ -34,7 +34,7 @@ func TestUnusableLibrariesAreRefused(t *testing.T) {
 		t.Errorf("CUDA 11.3: %v", err)
 	}
 	_, err = cu.New(&rawLibrary{without: map[string]bool{"cuDriverGetVersion": true}})
-	if !errors.Is(err, loader.ErrSymbolNotFound) || !strings.Contains(err.Error(), "no CUDA driver") {
+	if !errors.Is(err, loader.ErrSymbolNotFound) || !strings.Contains(err.Error(), "not a CUDA driver") {
 		t.Errorf("no version: %v", err)
 	}
 	broken := errors.New("disk on fire")

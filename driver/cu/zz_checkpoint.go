@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CuCheckpointProcessCheckpoint calls cuCheckpointProcessCheckpoint, there since CUDA 12.8.
+// CuCheckpointProcessCheckpoint calls cuCheckpointProcessCheckpoint, available since CUDA 12.8.
 //
 //	CUresult cuCheckpointProcessCheckpoint(int pid, CUcheckpointCheckpointArgs *args)
 //
@@ -25,7 +25,7 @@ func (d *Driver) CuCheckpointProcessCheckpoint(pid int32, args *CUcheckpointChec
 	return d.result(FnCuCheckpointProcessCheckpoint, loader.Invoke(&a.c))
 }
 
-// CuCheckpointProcessGetRestoreThreadId calls cuCheckpointProcessGetRestoreThreadId, there since CUDA 12.8.
+// CuCheckpointProcessGetRestoreThreadId calls cuCheckpointProcessGetRestoreThreadId, available since CUDA 12.8.
 //
 //	CUresult cuCheckpointProcessGetRestoreThreadId(int pid, int *tid)
 //
@@ -44,7 +44,7 @@ func (d *Driver) CuCheckpointProcessGetRestoreThreadId(pid int32, tid *int32) er
 	return d.result(FnCuCheckpointProcessGetRestoreThreadId, loader.Invoke(&a.c))
 }
 
-// CuCheckpointProcessGetState calls cuCheckpointProcessGetState, there since CUDA 12.8.
+// CuCheckpointProcessGetState calls cuCheckpointProcessGetState, available since CUDA 12.8.
 //
 //	CUresult cuCheckpointProcessGetState(int pid, CUprocessState *state)
 //
@@ -63,7 +63,7 @@ func (d *Driver) CuCheckpointProcessGetState(pid int32, state *CUprocessState) e
 	return d.result(FnCuCheckpointProcessGetState, loader.Invoke(&a.c))
 }
 
-// CuCheckpointProcessLock calls cuCheckpointProcessLock, there since CUDA 12.8.
+// CuCheckpointProcessLock calls cuCheckpointProcessLock, available since CUDA 12.8.
 //
 //	CUresult cuCheckpointProcessLock(int pid, CUcheckpointLockArgs *args)
 //
@@ -82,7 +82,7 @@ func (d *Driver) CuCheckpointProcessLock(pid int32, args *CUcheckpointLockArgs) 
 	return d.result(FnCuCheckpointProcessLock, loader.Invoke(&a.c))
 }
 
-// CuCheckpointProcessRestore calls cuCheckpointProcessRestore, there since CUDA 12.8.
+// CuCheckpointProcessRestore calls cuCheckpointProcessRestore, available since CUDA 12.8.
 //
 //	CUresult cuCheckpointProcessRestore(int pid, CUcheckpointRestoreArgs *args)
 //
@@ -101,7 +101,7 @@ func (d *Driver) CuCheckpointProcessRestore(pid int32, args *CUcheckpointRestore
 	return d.result(FnCuCheckpointProcessRestore, loader.Invoke(&a.c))
 }
 
-// CuCheckpointProcessUnlock calls cuCheckpointProcessUnlock, there since CUDA 12.8.
+// CuCheckpointProcessUnlock calls cuCheckpointProcessUnlock, available since CUDA 12.8.
 //
 //	CUresult cuCheckpointProcessUnlock(int pid, CUcheckpointUnlockArgs *args)
 //

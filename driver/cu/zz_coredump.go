@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CuCoredumpGetAttribute calls cuCoredumpGetAttribute, there since CUDA 12.1.
+// CuCoredumpGetAttribute calls cuCoredumpGetAttribute, available since CUDA 12.1.
 //
 //	CUresult cuCoredumpGetAttribute(CUcoredumpSettings attrib, void*value, size_t *size)
 //
@@ -29,7 +29,7 @@ func (d *Driver) CuCoredumpGetAttribute(attrib CUcoredumpSettings, value unsafe.
 	return d.result(FnCuCoredumpGetAttribute, loader.Invoke(&a.c))
 }
 
-// CuCoredumpGetAttributeGlobal calls cuCoredumpGetAttributeGlobal, there since CUDA 12.1.
+// CuCoredumpGetAttributeGlobal calls cuCoredumpGetAttributeGlobal, available since CUDA 12.1.
 //
 //	CUresult cuCoredumpGetAttributeGlobal(CUcoredumpSettings attrib, void *value, size_t *size)
 //
@@ -50,7 +50,7 @@ func (d *Driver) CuCoredumpGetAttributeGlobal(attrib CUcoredumpSettings, value u
 	return d.result(FnCuCoredumpGetAttributeGlobal, loader.Invoke(&a.c))
 }
 
-// CuCoredumpSetAttribute calls cuCoredumpSetAttribute, there since CUDA 12.1.
+// CuCoredumpSetAttribute calls cuCoredumpSetAttribute, available since CUDA 12.1.
 //
 //	CUresult cuCoredumpSetAttribute(CUcoredumpSettings attrib, void*value, size_t *size)
 //
@@ -71,7 +71,7 @@ func (d *Driver) CuCoredumpSetAttribute(attrib CUcoredumpSettings, value unsafe.
 	return d.result(FnCuCoredumpSetAttribute, loader.Invoke(&a.c))
 }
 
-// CuCoredumpSetAttributeGlobal calls cuCoredumpSetAttributeGlobal, there since CUDA 12.1.
+// CuCoredumpSetAttributeGlobal calls cuCoredumpSetAttributeGlobal, available since CUDA 12.1.
 //
 //	CUresult cuCoredumpSetAttributeGlobal(CUcoredumpSettings attrib, void *value, size_t *size)
 //

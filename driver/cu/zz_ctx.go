@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CuCtxCreate calls cuCtxCreate, there since CUDA 12.5 (symbol cuCtxCreate_v4).
+// CuCtxCreate calls cuCtxCreate, available since CUDA 12.5 (symbol cuCtxCreate_v4).
 // Older drivers have [Driver.CuCtxCreate_v11040] (CUDA 11.4), [Driver.CuCtxCreate_v3020] (CUDA 3.2).
 //
 //	CUresult cuCtxCreate(CUcontext *pctx, CUctxCreateParams *ctxCreateParams, unsigned int flags,
@@ -31,7 +31,7 @@ func (d *Driver) CuCtxCreate(pctx *CUcontext, ctxCreateParams *CUctxCreateParams
 	return d.result(FnCuCtxCreate, loader.Invoke(&a.c))
 }
 
-// CuCtxCreate_v11040 calls cuCtxCreate as CUDA 11.4 had it (symbol cuCtxCreate_v3).
+// CuCtxCreate_v11040 calls cuCtxCreate as in CUDA 11.4 (symbol cuCtxCreate_v3).
 // Older drivers have [Driver.CuCtxCreate_v3020] (CUDA 3.2).
 //
 //	CUresult cuCtxCreate_v11040(CUcontext *pctx, CUexecAffinityParam *paramsArray, int numParams,
@@ -58,7 +58,7 @@ func (d *Driver) CuCtxCreate_v11040(pctx *CUcontext, paramsArray *CUexecAffinity
 	return d.result(FnCuCtxCreate_v11040, loader.Invoke(&a.c))
 }
 
-// CuCtxCreate_v3020 calls cuCtxCreate as CUDA 3.2 had it (symbol cuCtxCreate_v2).
+// CuCtxCreate_v3020 calls cuCtxCreate as in CUDA 3.2 (symbol cuCtxCreate_v2).
 //
 //	CUresult cuCtxCreate_v3020(CUcontext *pctx, unsigned int flags, CUdevice dev)
 //
@@ -79,7 +79,7 @@ func (d *Driver) CuCtxCreate_v3020(pctx *CUcontext, flags uint32, dev CUdevice) 
 	return d.result(FnCuCtxCreate_v3020, loader.Invoke(&a.c))
 }
 
-// CuCtxDestroy calls cuCtxDestroy, there since CUDA 4.0 (symbol cuCtxDestroy_v2).
+// CuCtxDestroy calls cuCtxDestroy, available since CUDA 4.0 (symbol cuCtxDestroy_v2).
 //
 //	CUresult cuCtxDestroy(CUcontext ctx)
 //
@@ -96,7 +96,7 @@ func (d *Driver) CuCtxDestroy(ctx CUcontext) error {
 	return d.result(FnCuCtxDestroy, loader.Invoke(&a.c))
 }
 
-// CuCtxGetApiVersion calls cuCtxGetApiVersion, there since CUDA 3.2.
+// CuCtxGetApiVersion calls cuCtxGetApiVersion, available since CUDA 3.2.
 //
 //	CUresult cuCtxGetApiVersion(CUcontext ctx, unsigned int *version)
 //
@@ -115,7 +115,7 @@ func (d *Driver) CuCtxGetApiVersion(ctx CUcontext, version *uint32) error {
 	return d.result(FnCuCtxGetApiVersion, loader.Invoke(&a.c))
 }
 
-// CuCtxGetCacheConfig calls cuCtxGetCacheConfig, there since CUDA 3.2.
+// CuCtxGetCacheConfig calls cuCtxGetCacheConfig, available since CUDA 3.2.
 //
 //	CUresult cuCtxGetCacheConfig(CUfunc_cache *pconfig)
 //
@@ -132,7 +132,7 @@ func (d *Driver) CuCtxGetCacheConfig(pconfig *CUfunc_cache) error {
 	return d.result(FnCuCtxGetCacheConfig, loader.Invoke(&a.c))
 }
 
-// CuCtxGetCurrent calls cuCtxGetCurrent, there since CUDA 4.0.
+// CuCtxGetCurrent calls cuCtxGetCurrent, available since CUDA 4.0.
 //
 //	CUresult cuCtxGetCurrent(CUcontext *pctx)
 //
@@ -149,7 +149,7 @@ func (d *Driver) CuCtxGetCurrent(pctx *CUcontext) error {
 	return d.result(FnCuCtxGetCurrent, loader.Invoke(&a.c))
 }
 
-// CuCtxGetDevice_v2 calls cuCtxGetDevice, there since CUDA 13.0 (symbol cuCtxGetDevice_v2).
+// CuCtxGetDevice_v2 calls cuCtxGetDevice, available since CUDA 13.0 (symbol cuCtxGetDevice_v2).
 // Older drivers have [Driver.CuCtxGetDevice] (CUDA 2.0).
 //
 //	CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext ctx)
@@ -169,7 +169,7 @@ func (d *Driver) CuCtxGetDevice_v2(device *CUdevice, ctx CUcontext) error {
 	return d.result(FnCuCtxGetDevice_v2, loader.Invoke(&a.c))
 }
 
-// CuCtxGetDevice calls cuCtxGetDevice, there since CUDA 2.0.
+// CuCtxGetDevice calls cuCtxGetDevice, available since CUDA 2.0.
 //
 //	CUresult cuCtxGetDevice(CUdevice *device)
 //
@@ -186,7 +186,7 @@ func (d *Driver) CuCtxGetDevice(device *CUdevice) error {
 	return d.result(FnCuCtxGetDevice, loader.Invoke(&a.c))
 }
 
-// CuCtxGetExecAffinity calls cuCtxGetExecAffinity, there since CUDA 11.4.
+// CuCtxGetExecAffinity calls cuCtxGetExecAffinity, available since CUDA 11.4.
 //
 //	CUresult cuCtxGetExecAffinity(CUexecAffinityParam *pExecAffinity, CUexecAffinityType type)
 //
@@ -205,7 +205,7 @@ func (d *Driver) CuCtxGetExecAffinity(pExecAffinity *CUexecAffinityParam, typ CU
 	return d.result(FnCuCtxGetExecAffinity, loader.Invoke(&a.c))
 }
 
-// CuCtxGetFlags calls cuCtxGetFlags, there since CUDA 7.0.
+// CuCtxGetFlags calls cuCtxGetFlags, available since CUDA 7.0.
 //
 //	CUresult cuCtxGetFlags(unsigned int *flags)
 //
@@ -222,7 +222,7 @@ func (d *Driver) CuCtxGetFlags(flags *uint32) error {
 	return d.result(FnCuCtxGetFlags, loader.Invoke(&a.c))
 }
 
-// CuCtxGetId calls cuCtxGetId, there since CUDA 12.0.
+// CuCtxGetId calls cuCtxGetId, available since CUDA 12.0.
 //
 //	CUresult cuCtxGetId(CUcontext ctx, unsigned long long *ctxId)
 //
@@ -241,7 +241,7 @@ func (d *Driver) CuCtxGetId(ctx CUcontext, ctxId *uint64) error {
 	return d.result(FnCuCtxGetId, loader.Invoke(&a.c))
 }
 
-// CuCtxGetLimit calls cuCtxGetLimit, there since CUDA 3.1.
+// CuCtxGetLimit calls cuCtxGetLimit, available since CUDA 3.1.
 //
 //	CUresult cuCtxGetLimit(size_t *pvalue, CUlimit limit)
 //
@@ -260,7 +260,7 @@ func (d *Driver) CuCtxGetLimit(pvalue *uintptr, limit CUlimit) error {
 	return d.result(FnCuCtxGetLimit, loader.Invoke(&a.c))
 }
 
-// CuCtxGetStreamPriorityRange calls cuCtxGetStreamPriorityRange, there since CUDA 5.5.
+// CuCtxGetStreamPriorityRange calls cuCtxGetStreamPriorityRange, available since CUDA 5.5.
 //
 //	CUresult cuCtxGetStreamPriorityRange(int *leastPriority, int *greatestPriority)
 //
@@ -279,7 +279,7 @@ func (d *Driver) CuCtxGetStreamPriorityRange(leastPriority, greatestPriority *in
 	return d.result(FnCuCtxGetStreamPriorityRange, loader.Invoke(&a.c))
 }
 
-// CuCtxPopCurrent calls cuCtxPopCurrent, there since CUDA 4.0 (symbol cuCtxPopCurrent_v2).
+// CuCtxPopCurrent calls cuCtxPopCurrent, available since CUDA 4.0 (symbol cuCtxPopCurrent_v2).
 //
 //	CUresult cuCtxPopCurrent(CUcontext *pctx)
 //
@@ -296,7 +296,7 @@ func (d *Driver) CuCtxPopCurrent(pctx *CUcontext) error {
 	return d.result(FnCuCtxPopCurrent, loader.Invoke(&a.c))
 }
 
-// CuCtxPushCurrent calls cuCtxPushCurrent, there since CUDA 4.0 (symbol cuCtxPushCurrent_v2).
+// CuCtxPushCurrent calls cuCtxPushCurrent, available since CUDA 4.0 (symbol cuCtxPushCurrent_v2).
 //
 //	CUresult cuCtxPushCurrent(CUcontext ctx)
 //
@@ -313,7 +313,7 @@ func (d *Driver) CuCtxPushCurrent(ctx CUcontext) error {
 	return d.result(FnCuCtxPushCurrent, loader.Invoke(&a.c))
 }
 
-// CuCtxRecordEvent calls cuCtxRecordEvent, there since CUDA 12.5.
+// CuCtxRecordEvent calls cuCtxRecordEvent, available since CUDA 12.5.
 //
 //	CUresult cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent)
 //
@@ -332,7 +332,7 @@ func (d *Driver) CuCtxRecordEvent(hCtx CUcontext, hEvent CUevent) error {
 	return d.result(FnCuCtxRecordEvent, loader.Invoke(&a.c))
 }
 
-// CuCtxResetPersistingL2Cache calls cuCtxResetPersistingL2Cache, there since CUDA 11.0.
+// CuCtxResetPersistingL2Cache calls cuCtxResetPersistingL2Cache, available since CUDA 11.0.
 //
 //	CUresult cuCtxResetPersistingL2Cache(void)
 //
@@ -347,7 +347,7 @@ func (d *Driver) CuCtxResetPersistingL2Cache() error {
 	return d.result(FnCuCtxResetPersistingL2Cache, loader.Invoke(&a.c))
 }
 
-// CuCtxSetCacheConfig calls cuCtxSetCacheConfig, there since CUDA 3.2.
+// CuCtxSetCacheConfig calls cuCtxSetCacheConfig, available since CUDA 3.2.
 //
 //	CUresult cuCtxSetCacheConfig(CUfunc_cache config)
 //
@@ -364,7 +364,7 @@ func (d *Driver) CuCtxSetCacheConfig(config CUfunc_cache) error {
 	return d.result(FnCuCtxSetCacheConfig, loader.Invoke(&a.c))
 }
 
-// CuCtxSetCurrent calls cuCtxSetCurrent, there since CUDA 4.0.
+// CuCtxSetCurrent calls cuCtxSetCurrent, available since CUDA 4.0.
 //
 //	CUresult cuCtxSetCurrent(CUcontext ctx)
 //
@@ -381,7 +381,7 @@ func (d *Driver) CuCtxSetCurrent(ctx CUcontext) error {
 	return d.result(FnCuCtxSetCurrent, loader.Invoke(&a.c))
 }
 
-// CuCtxSetFlags calls cuCtxSetFlags, there since CUDA 12.1.
+// CuCtxSetFlags calls cuCtxSetFlags, available since CUDA 12.1.
 //
 //	CUresult cuCtxSetFlags(unsigned int flags)
 //
@@ -398,7 +398,7 @@ func (d *Driver) CuCtxSetFlags(flags uint32) error {
 	return d.result(FnCuCtxSetFlags, loader.Invoke(&a.c))
 }
 
-// CuCtxSetLimit calls cuCtxSetLimit, there since CUDA 3.1.
+// CuCtxSetLimit calls cuCtxSetLimit, available since CUDA 3.1.
 //
 //	CUresult cuCtxSetLimit(CUlimit limit, size_t value)
 //
@@ -417,7 +417,7 @@ func (d *Driver) CuCtxSetLimit(limit CUlimit, value uintptr) error {
 	return d.result(FnCuCtxSetLimit, loader.Invoke(&a.c))
 }
 
-// CuCtxSynchronize_v2 calls cuCtxSynchronize, there since CUDA 13.0 (symbol cuCtxSynchronize_v2).
+// CuCtxSynchronize_v2 calls cuCtxSynchronize, available since CUDA 13.0 (symbol cuCtxSynchronize_v2).
 // Older drivers have [Driver.CuCtxSynchronize] (CUDA 2.0).
 //
 //	CUresult cuCtxSynchronize_v2(CUcontext ctx)
@@ -435,7 +435,7 @@ func (d *Driver) CuCtxSynchronize_v2(ctx CUcontext) error {
 	return d.result(FnCuCtxSynchronize_v2, loader.Invoke(&a.c))
 }
 
-// CuCtxSynchronize calls cuCtxSynchronize, there since CUDA 2.0.
+// CuCtxSynchronize calls cuCtxSynchronize, available since CUDA 2.0.
 //
 //	CUresult cuCtxSynchronize(void)
 //
@@ -450,7 +450,7 @@ func (d *Driver) CuCtxSynchronize() error {
 	return d.result(FnCuCtxSynchronize, loader.Invoke(&a.c))
 }
 
-// CuCtxWaitEvent calls cuCtxWaitEvent, there since CUDA 12.5.
+// CuCtxWaitEvent calls cuCtxWaitEvent, available since CUDA 12.5.
 //
 //	CUresult cuCtxWaitEvent(CUcontext hCtx, CUevent hEvent)
 //

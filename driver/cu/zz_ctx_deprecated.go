@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CuCtxAttach calls cuCtxAttach, there since CUDA 2.0.
+// CuCtxAttach calls cuCtxAttach, available since CUDA 2.0.
 //
 //	CUresult cuCtxAttach(CUcontext *pctx, unsigned int flags)
 //
@@ -25,7 +25,7 @@ func (d *Driver) CuCtxAttach(pctx *CUcontext, flags uint32) error {
 	return d.result(FnCuCtxAttach, loader.Invoke(&a.c))
 }
 
-// CuCtxDetach calls cuCtxDetach, there since CUDA 2.0.
+// CuCtxDetach calls cuCtxDetach, available since CUDA 2.0.
 //
 //	CUresult cuCtxDetach(CUcontext ctx)
 //
@@ -42,7 +42,7 @@ func (d *Driver) CuCtxDetach(ctx CUcontext) error {
 	return d.result(FnCuCtxDetach, loader.Invoke(&a.c))
 }
 
-// CuCtxGetSharedMemConfig calls cuCtxGetSharedMemConfig, there since CUDA 4.2.
+// CuCtxGetSharedMemConfig calls cuCtxGetSharedMemConfig, available since CUDA 4.2.
 //
 //	CUresult cuCtxGetSharedMemConfig(CUsharedconfig *pConfig)
 //
@@ -59,7 +59,7 @@ func (d *Driver) CuCtxGetSharedMemConfig(pConfig *CUsharedconfig) error {
 	return d.result(FnCuCtxGetSharedMemConfig, loader.Invoke(&a.c))
 }
 
-// CuCtxSetSharedMemConfig calls cuCtxSetSharedMemConfig, there since CUDA 4.2.
+// CuCtxSetSharedMemConfig calls cuCtxSetSharedMemConfig, available since CUDA 4.2.
 //
 //	CUresult cuCtxSetSharedMemConfig(CUsharedconfig config)
 //

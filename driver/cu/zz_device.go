@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CuDeviceGet calls cuDeviceGet, there since CUDA 2.0.
+// CuDeviceGet calls cuDeviceGet, available since CUDA 2.0.
 //
 //	CUresult cuDeviceGet(CUdevice *device, int ordinal)
 //
@@ -27,7 +27,7 @@ func (d *Driver) CuDeviceGet(device *CUdevice, ordinal int32) error {
 	return d.result(FnCuDeviceGet, loader.Invoke(&a.c))
 }
 
-// CuDeviceGetAttribute calls cuDeviceGetAttribute, there since CUDA 2.0.
+// CuDeviceGetAttribute calls cuDeviceGetAttribute, available since CUDA 2.0.
 //
 //	CUresult cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev)
 //
@@ -48,7 +48,7 @@ func (d *Driver) CuDeviceGetAttribute(pi *int32, attrib CUdevice_attribute, dev 
 	return d.result(FnCuDeviceGetAttribute, loader.Invoke(&a.c))
 }
 
-// CuDeviceGetCount calls cuDeviceGetCount, there since CUDA 2.0.
+// CuDeviceGetCount calls cuDeviceGetCount, available since CUDA 2.0.
 //
 //	CUresult cuDeviceGetCount(int *count)
 //
@@ -65,7 +65,7 @@ func (d *Driver) CuDeviceGetCount(count *int32) error {
 	return d.result(FnCuDeviceGetCount, loader.Invoke(&a.c))
 }
 
-// CuDeviceGetDefaultMemPool calls cuDeviceGetDefaultMemPool, there since CUDA 11.2.
+// CuDeviceGetDefaultMemPool calls cuDeviceGetDefaultMemPool, available since CUDA 11.2.
 //
 //	CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevice dev)
 //
@@ -84,7 +84,7 @@ func (d *Driver) CuDeviceGetDefaultMemPool(pool_out *CUmemoryPool, dev CUdevice)
 	return d.result(FnCuDeviceGetDefaultMemPool, loader.Invoke(&a.c))
 }
 
-// CuDeviceGetExecAffinitySupport calls cuDeviceGetExecAffinitySupport, there since CUDA 11.4.
+// CuDeviceGetExecAffinitySupport calls cuDeviceGetExecAffinitySupport, available since CUDA 11.4.
 //
 //	CUresult cuDeviceGetExecAffinitySupport(int *pi, CUexecAffinityType type, CUdevice dev)
 //
@@ -105,7 +105,7 @@ func (d *Driver) CuDeviceGetExecAffinitySupport(pi *int32, typ CUexecAffinityTyp
 	return d.result(FnCuDeviceGetExecAffinitySupport, loader.Invoke(&a.c))
 }
 
-// CuDeviceGetHostAtomicCapabilities calls cuDeviceGetHostAtomicCapabilities, there since CUDA 13.0.
+// CuDeviceGetHostAtomicCapabilities calls cuDeviceGetHostAtomicCapabilities, available since CUDA 13.0.
 //
 //	CUresult cuDeviceGetHostAtomicCapabilities(unsigned int*capabilities,
 //	    const CUatomicOperation*operations, unsigned int count, CUdevice dev)
@@ -129,7 +129,7 @@ func (d *Driver) CuDeviceGetHostAtomicCapabilities(capabilities *uint32, operati
 	return d.result(FnCuDeviceGetHostAtomicCapabilities, loader.Invoke(&a.c))
 }
 
-// CuDeviceGetLuid calls cuDeviceGetLuid, there since CUDA 10.0.
+// CuDeviceGetLuid calls cuDeviceGetLuid, available since CUDA 10.0.
 //
 //	CUresult cuDeviceGetLuid(char *luid, unsigned int *deviceNodeMask, CUdevice dev)
 //
@@ -150,7 +150,7 @@ func (d *Driver) CuDeviceGetLuid(luid *byte, deviceNodeMask *uint32, dev CUdevic
 	return d.result(FnCuDeviceGetLuid, loader.Invoke(&a.c))
 }
 
-// CuDeviceGetMemPool calls cuDeviceGetMemPool, there since CUDA 11.2.
+// CuDeviceGetMemPool calls cuDeviceGetMemPool, available since CUDA 11.2.
 //
 //	CUresult cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev)
 //
@@ -169,7 +169,7 @@ func (d *Driver) CuDeviceGetMemPool(pool *CUmemoryPool, dev CUdevice) error {
 	return d.result(FnCuDeviceGetMemPool, loader.Invoke(&a.c))
 }
 
-// CuDeviceGetName calls cuDeviceGetName, there since CUDA 2.0.
+// CuDeviceGetName calls cuDeviceGetName, available since CUDA 2.0.
 //
 //	CUresult cuDeviceGetName(char *name, int len, CUdevice dev)
 //
@@ -190,7 +190,7 @@ func (d *Driver) CuDeviceGetName(name *byte, len int32, dev CUdevice) error {
 	return d.result(FnCuDeviceGetName, loader.Invoke(&a.c))
 }
 
-// CuDeviceGetNvSciSyncAttributes calls cuDeviceGetNvSciSyncAttributes, there since CUDA 10.2.
+// CuDeviceGetNvSciSyncAttributes calls cuDeviceGetNvSciSyncAttributes, available since CUDA 10.2.
 //
 //	CUresult cuDeviceGetNvSciSyncAttributes(void *nvSciSyncAttrList, CUdevice dev, int flags)
 //
@@ -211,7 +211,7 @@ func (d *Driver) CuDeviceGetNvSciSyncAttributes(nvSciSyncAttrList unsafe.Pointer
 	return d.result(FnCuDeviceGetNvSciSyncAttributes, loader.Invoke(&a.c))
 }
 
-// CuDeviceGetTexture1DLinearMaxWidth calls cuDeviceGetTexture1DLinearMaxWidth, there since CUDA 11.1.
+// CuDeviceGetTexture1DLinearMaxWidth calls cuDeviceGetTexture1DLinearMaxWidth, available since CUDA 11.1.
 //
 //	CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t *maxWidthInElements, CUarray_format format,
 //	    unsigned numChannels, CUdevice dev)
@@ -235,7 +235,7 @@ func (d *Driver) CuDeviceGetTexture1DLinearMaxWidth(maxWidthInElements *uintptr,
 	return d.result(FnCuDeviceGetTexture1DLinearMaxWidth, loader.Invoke(&a.c))
 }
 
-// CuDeviceGetUuid calls cuDeviceGetUuid, there since CUDA 11.4 (symbol cuDeviceGetUuid_v2).
+// CuDeviceGetUuid calls cuDeviceGetUuid, available since CUDA 11.4 (symbol cuDeviceGetUuid_v2).
 //
 //	CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice dev)
 //
@@ -254,7 +254,7 @@ func (d *Driver) CuDeviceGetUuid(uuid *CUuuid, dev CUdevice) error {
 	return d.result(FnCuDeviceGetUuid, loader.Invoke(&a.c))
 }
 
-// CuDeviceSetMemPool calls cuDeviceSetMemPool, there since CUDA 11.2.
+// CuDeviceSetMemPool calls cuDeviceSetMemPool, available since CUDA 11.2.
 //
 //	CUresult cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool)
 //
@@ -273,7 +273,7 @@ func (d *Driver) CuDeviceSetMemPool(dev CUdevice, pool CUmemoryPool) error {
 	return d.result(FnCuDeviceSetMemPool, loader.Invoke(&a.c))
 }
 
-// CuDeviceTotalMem calls cuDeviceTotalMem, there since CUDA 3.2 (symbol cuDeviceTotalMem_v2).
+// CuDeviceTotalMem calls cuDeviceTotalMem, available since CUDA 3.2 (symbol cuDeviceTotalMem_v2).
 //
 //	CUresult cuDeviceTotalMem(size_t *bytes, CUdevice dev)
 //
@@ -292,7 +292,7 @@ func (d *Driver) CuDeviceTotalMem(bytes *uintptr, dev CUdevice) error {
 	return d.result(FnCuDeviceTotalMem, loader.Invoke(&a.c))
 }
 
-// CuFlushGPUDirectRDMAWrites calls cuFlushGPUDirectRDMAWrites, there since CUDA 11.3.
+// CuFlushGPUDirectRDMAWrites calls cuFlushGPUDirectRDMAWrites, available since CUDA 11.3.
 //
 //	CUresult cuFlushGPUDirectRDMAWrites(CUflushGPUDirectRDMAWritesTarget target,
 //	    CUflushGPUDirectRDMAWritesScope scope)

@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CuDeviceComputeCapability calls cuDeviceComputeCapability, there since CUDA 2.0.
+// CuDeviceComputeCapability calls cuDeviceComputeCapability, available since CUDA 2.0.
 //
 //	CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice dev)
 //
@@ -27,7 +27,7 @@ func (d *Driver) CuDeviceComputeCapability(major, minor *int32, dev CUdevice) er
 	return d.result(FnCuDeviceComputeCapability, loader.Invoke(&a.c))
 }
 
-// CuDeviceGetProperties calls cuDeviceGetProperties, there since CUDA 2.0.
+// CuDeviceGetProperties calls cuDeviceGetProperties, available since CUDA 2.0.
 //
 //	CUresult cuDeviceGetProperties(CUdevprop *prop, CUdevice dev)
 //

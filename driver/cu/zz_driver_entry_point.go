@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CuGetProcAddress calls cuGetProcAddress, there since CUDA 12.0 (symbol cuGetProcAddress_v2).
+// CuGetProcAddress calls cuGetProcAddress, available since CUDA 12.0 (symbol cuGetProcAddress_v2).
 // Older drivers have [Driver.CuGetProcAddress_v11030] (CUDA 11.3).
 //
 //	CUresult cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags,
@@ -35,7 +35,7 @@ func (d *Driver) CuGetProcAddress(symbol *byte, pfn *unsafe.Pointer, cudaVersion
 	return d.result(FnCuGetProcAddress, loader.Invoke(&a.c))
 }
 
-// CuGetProcAddress_v11030 calls cuGetProcAddress as CUDA 11.3 had it.
+// CuGetProcAddress_v11030 calls cuGetProcAddress as in CUDA 11.3.
 //
 //	CUresult cuGetProcAddress_v11030(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags)
 //

@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CuGetErrorName calls cuGetErrorName, there since CUDA 6.0.
+// CuGetErrorName calls cuGetErrorName, available since CUDA 6.0.
 //
 //	CUresult cuGetErrorName(CUresult error, const char **pStr)
 //
@@ -27,7 +27,7 @@ func (d *Driver) CuGetErrorName(code CUresult, pStr **byte) error {
 	return d.result(FnCuGetErrorName, loader.Invoke(&a.c))
 }
 
-// CuGetErrorString calls cuGetErrorString, there since CUDA 6.0.
+// CuGetErrorString calls cuGetErrorString, available since CUDA 6.0.
 //
 //	CUresult cuGetErrorString(CUresult error, const char **pStr)
 //

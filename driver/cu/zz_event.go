@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CuEventCreate calls cuEventCreate, there since CUDA 2.0.
+// CuEventCreate calls cuEventCreate, available since CUDA 2.0.
 //
 //	CUresult cuEventCreate(CUevent *phEvent, unsigned int Flags)
 //
@@ -25,7 +25,7 @@ func (d *Driver) CuEventCreate(phEvent *CUevent, Flags uint32) error {
 	return d.result(FnCuEventCreate, loader.Invoke(&a.c))
 }
 
-// CuEventDestroy calls cuEventDestroy, there since CUDA 4.0 (symbol cuEventDestroy_v2).
+// CuEventDestroy calls cuEventDestroy, available since CUDA 4.0 (symbol cuEventDestroy_v2).
 //
 //	CUresult cuEventDestroy(CUevent hEvent)
 //
@@ -42,7 +42,7 @@ func (d *Driver) CuEventDestroy(hEvent CUevent) error {
 	return d.result(FnCuEventDestroy, loader.Invoke(&a.c))
 }
 
-// CuEventElapsedTime calls cuEventElapsedTime, there since CUDA 12.8 (symbol cuEventElapsedTime_v2).
+// CuEventElapsedTime calls cuEventElapsedTime, available since CUDA 12.8 (symbol cuEventElapsedTime_v2).
 // Older drivers have [Driver.CuEventElapsedTime_v2000] (CUDA 2.0).
 //
 //	CUresult cuEventElapsedTime(float *pMilliseconds, CUevent hStart, CUevent hEnd)
@@ -64,7 +64,7 @@ func (d *Driver) CuEventElapsedTime(pMilliseconds *float32, hStart, hEnd CUevent
 	return d.result(FnCuEventElapsedTime, loader.Invoke(&a.c))
 }
 
-// CuEventElapsedTime_v2000 calls cuEventElapsedTime as CUDA 2.0 had it.
+// CuEventElapsedTime_v2000 calls cuEventElapsedTime as in CUDA 2.0.
 //
 //	CUresult cuEventElapsedTime_v2000(float *pMilliseconds, CUevent hStart, CUevent hEnd)
 //
@@ -85,7 +85,7 @@ func (d *Driver) CuEventElapsedTime_v2000(pMilliseconds *float32, hStart, hEnd C
 	return d.result(FnCuEventElapsedTime_v2000, loader.Invoke(&a.c))
 }
 
-// CuEventQuery calls cuEventQuery, there since CUDA 2.0.
+// CuEventQuery calls cuEventQuery, available since CUDA 2.0.
 //
 //	CUresult cuEventQuery(CUevent hEvent)
 //
@@ -102,7 +102,7 @@ func (d *Driver) CuEventQuery(hEvent CUevent) error {
 	return d.result(FnCuEventQuery, loader.Invoke(&a.c))
 }
 
-// CuEventRecord calls cuEventRecord, there since CUDA 2.0.
+// CuEventRecord calls cuEventRecord, available since CUDA 2.0.
 //
 //	CUresult cuEventRecord(CUevent hEvent, CUstream hStream)
 //
@@ -121,7 +121,7 @@ func (d *Driver) CuEventRecord(hEvent CUevent, hStream CUstream) error {
 	return d.result(FnCuEventRecord, loader.Invoke(&a.c))
 }
 
-// CuEventRecordWithFlags calls cuEventRecordWithFlags, there since CUDA 11.1.
+// CuEventRecordWithFlags calls cuEventRecordWithFlags, available since CUDA 11.1.
 //
 //	CUresult cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags)
 //
@@ -142,7 +142,7 @@ func (d *Driver) CuEventRecordWithFlags(hEvent CUevent, hStream CUstream, flags 
 	return d.result(FnCuEventRecordWithFlags, loader.Invoke(&a.c))
 }
 
-// CuEventSynchronize calls cuEventSynchronize, there since CUDA 2.0.
+// CuEventSynchronize calls cuEventSynchronize, available since CUDA 2.0.
 //
 //	CUresult cuEventSynchronize(CUevent hEvent)
 //

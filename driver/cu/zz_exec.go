@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CuFuncGetAttribute calls cuFuncGetAttribute, there since CUDA 2.2.
+// CuFuncGetAttribute calls cuFuncGetAttribute, available since CUDA 2.2.
 //
 //	CUresult cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunction hfunc)
 //
@@ -29,7 +29,7 @@ func (d *Driver) CuFuncGetAttribute(pi *int32, attrib CUfunction_attribute, hfun
 	return d.result(FnCuFuncGetAttribute, loader.Invoke(&a.c))
 }
 
-// CuFuncGetModule calls cuFuncGetModule, there since CUDA 11.0.
+// CuFuncGetModule calls cuFuncGetModule, available since CUDA 11.0.
 //
 //	CUresult cuFuncGetModule(CUmodule *hmod, CUfunction hfunc)
 //
@@ -48,7 +48,7 @@ func (d *Driver) CuFuncGetModule(hmod *CUmodule, hfunc CUfunction) error {
 	return d.result(FnCuFuncGetModule, loader.Invoke(&a.c))
 }
 
-// CuFuncGetName calls cuFuncGetName, there since CUDA 12.3.
+// CuFuncGetName calls cuFuncGetName, available since CUDA 12.3.
 //
 //	CUresult cuFuncGetName(const char **name, CUfunction hfunc)
 //
@@ -67,7 +67,7 @@ func (d *Driver) CuFuncGetName(name **byte, hfunc CUfunction) error {
 	return d.result(FnCuFuncGetName, loader.Invoke(&a.c))
 }
 
-// CuFuncGetParamInfo calls cuFuncGetParamInfo, there since CUDA 12.4.
+// CuFuncGetParamInfo calls cuFuncGetParamInfo, available since CUDA 12.4.
 //
 //	CUresult cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *paramOffset,
 //	    size_t *paramSize)
@@ -91,7 +91,7 @@ func (d *Driver) CuFuncGetParamInfo(fn CUfunction, paramIndex uintptr, paramOffs
 	return d.result(FnCuFuncGetParamInfo, loader.Invoke(&a.c))
 }
 
-// CuFuncIsLoaded calls cuFuncIsLoaded, there since CUDA 12.4.
+// CuFuncIsLoaded calls cuFuncIsLoaded, available since CUDA 12.4.
 //
 //	CUresult cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction function)
 //
@@ -110,7 +110,7 @@ func (d *Driver) CuFuncIsLoaded(state *CUfunctionLoadingState, function CUfuncti
 	return d.result(FnCuFuncIsLoaded, loader.Invoke(&a.c))
 }
 
-// CuFuncLoad calls cuFuncLoad, there since CUDA 12.4.
+// CuFuncLoad calls cuFuncLoad, available since CUDA 12.4.
 //
 //	CUresult cuFuncLoad(CUfunction function)
 //
@@ -127,7 +127,7 @@ func (d *Driver) CuFuncLoad(function CUfunction) error {
 	return d.result(FnCuFuncLoad, loader.Invoke(&a.c))
 }
 
-// CuFuncSetAttribute calls cuFuncSetAttribute, there since CUDA 9.0.
+// CuFuncSetAttribute calls cuFuncSetAttribute, available since CUDA 9.0.
 //
 //	CUresult cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int value)
 //
@@ -148,7 +148,7 @@ func (d *Driver) CuFuncSetAttribute(hfunc CUfunction, attrib CUfunction_attribut
 	return d.result(FnCuFuncSetAttribute, loader.Invoke(&a.c))
 }
 
-// CuFuncSetCacheConfig calls cuFuncSetCacheConfig, there since CUDA 3.0.
+// CuFuncSetCacheConfig calls cuFuncSetCacheConfig, available since CUDA 3.0.
 //
 //	CUresult cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache config)
 //
@@ -167,7 +167,7 @@ func (d *Driver) CuFuncSetCacheConfig(hfunc CUfunction, config CUfunc_cache) err
 	return d.result(FnCuFuncSetCacheConfig, loader.Invoke(&a.c))
 }
 
-// CuLaunchCooperativeKernel calls cuLaunchCooperativeKernel, there since CUDA 9.0.
+// CuLaunchCooperativeKernel calls cuLaunchCooperativeKernel, available since CUDA 9.0.
 //
 //	CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
 //	    unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ,
@@ -203,7 +203,7 @@ func (d *Driver) CuLaunchCooperativeKernel(f CUfunction, gridDimX, gridDimY, gri
 	return d.result(FnCuLaunchCooperativeKernel, loader.Invoke(&a.c))
 }
 
-// CuLaunchCooperativeKernelMultiDevice calls cuLaunchCooperativeKernelMultiDevice, there since CUDA 9.0.
+// CuLaunchCooperativeKernelMultiDevice calls cuLaunchCooperativeKernelMultiDevice, available since CUDA 9.0.
 //
 //	CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *launchParamsList,
 //	    unsigned int numDevices, unsigned int flags)
@@ -225,7 +225,7 @@ func (d *Driver) CuLaunchCooperativeKernelMultiDevice(launchParamsList *CUDA_LAU
 	return d.result(FnCuLaunchCooperativeKernelMultiDevice, loader.Invoke(&a.c))
 }
 
-// CuLaunchHostFunc calls cuLaunchHostFunc, there since CUDA 10.0.
+// CuLaunchHostFunc calls cuLaunchHostFunc, available since CUDA 10.0.
 //
 //	CUresult cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData)
 //
@@ -246,7 +246,7 @@ func (d *Driver) CuLaunchHostFunc(hStream CUstream, fn CUhostFn, userData unsafe
 	return d.result(FnCuLaunchHostFunc, loader.Invoke(&a.c))
 }
 
-// CuLaunchKernel calls cuLaunchKernel, there since CUDA 4.0.
+// CuLaunchKernel calls cuLaunchKernel, available since CUDA 4.0.
 //
 //	CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
 //	    unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ,
@@ -284,7 +284,7 @@ func (d *Driver) CuLaunchKernel(f CUfunction, gridDimX, gridDimY, gridDimZ, bloc
 	return d.result(FnCuLaunchKernel, loader.Invoke(&a.c))
 }
 
-// CuLaunchKernelEx calls cuLaunchKernelEx, there since CUDA 11.6.
+// CuLaunchKernelEx calls cuLaunchKernelEx, available since CUDA 11.6.
 //
 //	CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelParams,
 //	    void **extra)

@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CuFuncSetBlockShape calls cuFuncSetBlockShape, there since CUDA 2.0.
+// CuFuncSetBlockShape calls cuFuncSetBlockShape, available since CUDA 2.0.
 //
 //	CUresult cuFuncSetBlockShape(CUfunction hfunc, int x, int y, int z)
 //
@@ -31,7 +31,7 @@ func (d *Driver) CuFuncSetBlockShape(hfunc CUfunction, x, y, z int32) error {
 	return d.result(FnCuFuncSetBlockShape, loader.Invoke(&a.c))
 }
 
-// CuFuncSetSharedMemConfig calls cuFuncSetSharedMemConfig, there since CUDA 4.2.
+// CuFuncSetSharedMemConfig calls cuFuncSetSharedMemConfig, available since CUDA 4.2.
 //
 //	CUresult cuFuncSetSharedMemConfig(CUfunction hfunc, CUsharedconfig config)
 //
@@ -50,7 +50,7 @@ func (d *Driver) CuFuncSetSharedMemConfig(hfunc CUfunction, config CUsharedconfi
 	return d.result(FnCuFuncSetSharedMemConfig, loader.Invoke(&a.c))
 }
 
-// CuFuncSetSharedSize calls cuFuncSetSharedSize, there since CUDA 2.0.
+// CuFuncSetSharedSize calls cuFuncSetSharedSize, available since CUDA 2.0.
 //
 //	CUresult cuFuncSetSharedSize(CUfunction hfunc, unsigned int bytes)
 //
@@ -69,7 +69,7 @@ func (d *Driver) CuFuncSetSharedSize(hfunc CUfunction, bytes uint32) error {
 	return d.result(FnCuFuncSetSharedSize, loader.Invoke(&a.c))
 }
 
-// CuLaunch calls cuLaunch, there since CUDA 2.0.
+// CuLaunch calls cuLaunch, available since CUDA 2.0.
 //
 //	CUresult cuLaunch(CUfunction f)
 //
@@ -86,7 +86,7 @@ func (d *Driver) CuLaunch(f CUfunction) error {
 	return d.result(FnCuLaunch, loader.Invoke(&a.c))
 }
 
-// CuLaunchGrid calls cuLaunchGrid, there since CUDA 2.0.
+// CuLaunchGrid calls cuLaunchGrid, available since CUDA 2.0.
 //
 //	CUresult cuLaunchGrid(CUfunction f, int grid_width, int grid_height)
 //
@@ -107,7 +107,7 @@ func (d *Driver) CuLaunchGrid(f CUfunction, grid_width, grid_height int32) error
 	return d.result(FnCuLaunchGrid, loader.Invoke(&a.c))
 }
 
-// CuLaunchGridAsync calls cuLaunchGridAsync, there since CUDA 2.0.
+// CuLaunchGridAsync calls cuLaunchGridAsync, available since CUDA 2.0.
 //
 //	CUresult cuLaunchGridAsync(CUfunction f, int grid_width, int grid_height, CUstream hStream)
 //
@@ -130,7 +130,7 @@ func (d *Driver) CuLaunchGridAsync(f CUfunction, grid_width, grid_height int32, 
 	return d.result(FnCuLaunchGridAsync, loader.Invoke(&a.c))
 }
 
-// CuParamSetSize calls cuParamSetSize, there since CUDA 2.0.
+// CuParamSetSize calls cuParamSetSize, available since CUDA 2.0.
 //
 //	CUresult cuParamSetSize(CUfunction hfunc, unsigned int numbytes)
 //
@@ -149,7 +149,7 @@ func (d *Driver) CuParamSetSize(hfunc CUfunction, numbytes uint32) error {
 	return d.result(FnCuParamSetSize, loader.Invoke(&a.c))
 }
 
-// CuParamSetTexRef calls cuParamSetTexRef, there since CUDA 2.0.
+// CuParamSetTexRef calls cuParamSetTexRef, available since CUDA 2.0.
 //
 //	CUresult cuParamSetTexRef(CUfunction hfunc, int texunit, CUtexref hTexRef)
 //
@@ -170,7 +170,7 @@ func (d *Driver) CuParamSetTexRef(hfunc CUfunction, texunit int32, hTexRef CUtex
 	return d.result(FnCuParamSetTexRef, loader.Invoke(&a.c))
 }
 
-// CuParamSetf calls cuParamSetf, there since CUDA 2.0.
+// CuParamSetf calls cuParamSetf, available since CUDA 2.0.
 //
 //	CUresult cuParamSetf(CUfunction hfunc, int offset, float value)
 //
@@ -194,7 +194,7 @@ func (d *Driver) CuParamSetf(hfunc CUfunction, offset int32, value float32) erro
 	return d.result(FnCuParamSetf, loader.Invoke(&a.c))
 }
 
-// CuParamSeti calls cuParamSeti, there since CUDA 2.0.
+// CuParamSeti calls cuParamSeti, available since CUDA 2.0.
 //
 //	CUresult cuParamSeti(CUfunction hfunc, int offset, unsigned int value)
 //
@@ -215,7 +215,7 @@ func (d *Driver) CuParamSeti(hfunc CUfunction, offset int32, value uint32) error
 	return d.result(FnCuParamSeti, loader.Invoke(&a.c))
 }
 
-// CuParamSetv calls cuParamSetv, there since CUDA 2.0.
+// CuParamSetv calls cuParamSetv, available since CUDA 2.0.
 //
 //	CUresult cuParamSetv(CUfunction hfunc, int offset, void *ptr, unsigned int numbytes)
 //

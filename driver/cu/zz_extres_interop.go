@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CuDestroyExternalMemory calls cuDestroyExternalMemory, there since CUDA 10.0.
+// CuDestroyExternalMemory calls cuDestroyExternalMemory, available since CUDA 10.0.
 //
 //	CUresult cuDestroyExternalMemory(CUexternalMemory extMem)
 //
@@ -23,7 +23,7 @@ func (d *Driver) CuDestroyExternalMemory(extMem CUexternalMemory) error {
 	return d.result(FnCuDestroyExternalMemory, loader.Invoke(&a.c))
 }
 
-// CuDestroyExternalSemaphore calls cuDestroyExternalSemaphore, there since CUDA 10.0.
+// CuDestroyExternalSemaphore calls cuDestroyExternalSemaphore, available since CUDA 10.0.
 //
 //	CUresult cuDestroyExternalSemaphore(CUexternalSemaphore extSem)
 //
@@ -40,7 +40,7 @@ func (d *Driver) CuDestroyExternalSemaphore(extSem CUexternalSemaphore) error {
 	return d.result(FnCuDestroyExternalSemaphore, loader.Invoke(&a.c))
 }
 
-// CuExternalMemoryGetMappedBuffer calls cuExternalMemoryGetMappedBuffer, there since CUDA 10.0.
+// CuExternalMemoryGetMappedBuffer calls cuExternalMemoryGetMappedBuffer, available since CUDA 10.0.
 //
 //	CUresult cuExternalMemoryGetMappedBuffer(CUdeviceptr *devPtr, CUexternalMemory extMem,
 //	    const CUDA_EXTERNAL_MEMORY_BUFFER_DESC *bufferDesc)
@@ -62,7 +62,7 @@ func (d *Driver) CuExternalMemoryGetMappedBuffer(devPtr *CUdeviceptr, extMem CUe
 	return d.result(FnCuExternalMemoryGetMappedBuffer, loader.Invoke(&a.c))
 }
 
-// CuExternalMemoryGetMappedMipmappedArray calls cuExternalMemoryGetMappedMipmappedArray, there since CUDA 10.0.
+// CuExternalMemoryGetMappedMipmappedArray calls cuExternalMemoryGetMappedMipmappedArray, available since CUDA 10.0.
 //
 //	CUresult cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray *mipmap, CUexternalMemory extMem,
 //	    const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC *mipmapDesc)
@@ -84,7 +84,7 @@ func (d *Driver) CuExternalMemoryGetMappedMipmappedArray(mipmap *CUmipmappedArra
 	return d.result(FnCuExternalMemoryGetMappedMipmappedArray, loader.Invoke(&a.c))
 }
 
-// CuImportExternalMemory calls cuImportExternalMemory, there since CUDA 10.0.
+// CuImportExternalMemory calls cuImportExternalMemory, available since CUDA 10.0.
 //
 //	CUresult cuImportExternalMemory(CUexternalMemory *extMem_out,
 //	    const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *memHandleDesc)
@@ -104,7 +104,7 @@ func (d *Driver) CuImportExternalMemory(extMem_out *CUexternalMemory, memHandleD
 	return d.result(FnCuImportExternalMemory, loader.Invoke(&a.c))
 }
 
-// CuImportExternalSemaphore calls cuImportExternalSemaphore, there since CUDA 10.0.
+// CuImportExternalSemaphore calls cuImportExternalSemaphore, available since CUDA 10.0.
 //
 //	CUresult cuImportExternalSemaphore(CUexternalSemaphore *extSem_out,
 //	    const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC *semHandleDesc)
@@ -124,7 +124,7 @@ func (d *Driver) CuImportExternalSemaphore(extSem_out *CUexternalSemaphore, semH
 	return d.result(FnCuImportExternalSemaphore, loader.Invoke(&a.c))
 }
 
-// CuSignalExternalSemaphoresAsync calls cuSignalExternalSemaphoresAsync, there since CUDA 10.0.
+// CuSignalExternalSemaphoresAsync calls cuSignalExternalSemaphoresAsync, available since CUDA 10.0.
 //
 //	CUresult cuSignalExternalSemaphoresAsync(const CUexternalSemaphore *extSemArray,
 //	    const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *paramsArray, unsigned int numExtSems,
@@ -149,7 +149,7 @@ func (d *Driver) CuSignalExternalSemaphoresAsync(extSemArray *CUexternalSemaphor
 	return d.result(FnCuSignalExternalSemaphoresAsync, loader.Invoke(&a.c))
 }
 
-// CuWaitExternalSemaphoresAsync calls cuWaitExternalSemaphoresAsync, there since CUDA 10.0.
+// CuWaitExternalSemaphoresAsync calls cuWaitExternalSemaphoresAsync, available since CUDA 10.0.
 //
 //	CUresult cuWaitExternalSemaphoresAsync(const CUexternalSemaphore *extSemArray,
 //	    const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *paramsArray, unsigned int numExtSems,

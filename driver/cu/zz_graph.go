@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CuDeviceGetGraphMemAttribute calls cuDeviceGetGraphMemAttribute, there since CUDA 11.4.
+// CuDeviceGetGraphMemAttribute calls cuDeviceGetGraphMemAttribute, available since CUDA 11.4.
 //
 //	CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void*value)
 //
@@ -29,7 +29,7 @@ func (d *Driver) CuDeviceGetGraphMemAttribute(device CUdevice, attr CUgraphMem_a
 	return d.result(FnCuDeviceGetGraphMemAttribute, loader.Invoke(&a.c))
 }
 
-// CuDeviceGraphMemTrim calls cuDeviceGraphMemTrim, there since CUDA 11.4.
+// CuDeviceGraphMemTrim calls cuDeviceGraphMemTrim, available since CUDA 11.4.
 //
 //	CUresult cuDeviceGraphMemTrim(CUdevice device)
 //
@@ -46,7 +46,7 @@ func (d *Driver) CuDeviceGraphMemTrim(device CUdevice) error {
 	return d.result(FnCuDeviceGraphMemTrim, loader.Invoke(&a.c))
 }
 
-// CuDeviceSetGraphMemAttribute calls cuDeviceSetGraphMemAttribute, there since CUDA 11.4.
+// CuDeviceSetGraphMemAttribute calls cuDeviceSetGraphMemAttribute, available since CUDA 11.4.
 //
 //	CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr, void*value)
 //
@@ -67,7 +67,7 @@ func (d *Driver) CuDeviceSetGraphMemAttribute(device CUdevice, attr CUgraphMem_a
 	return d.result(FnCuDeviceSetGraphMemAttribute, loader.Invoke(&a.c))
 }
 
-// CuGraphAddBatchMemOpNode calls cuGraphAddBatchMemOpNode, there since CUDA 11.7.
+// CuGraphAddBatchMemOpNode calls cuGraphAddBatchMemOpNode, available since CUDA 11.7.
 //
 //	CUresult cuGraphAddBatchMemOpNode(CUgraphNode *phGraphNode, CUgraph hGraph,
 //	    const CUgraphNode *dependencies, size_t numDependencies,
@@ -94,7 +94,7 @@ func (d *Driver) CuGraphAddBatchMemOpNode(phGraphNode *CUgraphNode, hGraph CUgra
 	return d.result(FnCuGraphAddBatchMemOpNode, loader.Invoke(&a.c))
 }
 
-// CuGraphAddChildGraphNode calls cuGraphAddChildGraphNode, there since CUDA 10.0.
+// CuGraphAddChildGraphNode calls cuGraphAddChildGraphNode, available since CUDA 10.0.
 //
 //	CUresult cuGraphAddChildGraphNode(CUgraphNode *phGraphNode, CUgraph hGraph,
 //	    const CUgraphNode *dependencies, size_t numDependencies, CUgraph childGraph)
@@ -120,7 +120,7 @@ func (d *Driver) CuGraphAddChildGraphNode(phGraphNode *CUgraphNode, hGraph CUgra
 	return d.result(FnCuGraphAddChildGraphNode, loader.Invoke(&a.c))
 }
 
-// CuGraphAddDependencies calls cuGraphAddDependencies, there since CUDA 12.3 (symbol cuGraphAddDependencies_v2).
+// CuGraphAddDependencies calls cuGraphAddDependencies, available since CUDA 12.3 (symbol cuGraphAddDependencies_v2).
 // Older drivers have [Driver.CuGraphAddDependencies_v10000] (CUDA 10.0).
 //
 //	CUresult cuGraphAddDependencies(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to,
@@ -147,7 +147,7 @@ func (d *Driver) CuGraphAddDependencies(hGraph CUgraph, from, to *CUgraphNode, e
 	return d.result(FnCuGraphAddDependencies, loader.Invoke(&a.c))
 }
 
-// CuGraphAddDependencies_v10000 calls cuGraphAddDependencies as CUDA 10.0 had it.
+// CuGraphAddDependencies_v10000 calls cuGraphAddDependencies as in CUDA 10.0.
 //
 //	CUresult cuGraphAddDependencies_v10000(CUgraph hGraph, const CUgraphNode *from,
 //	    const CUgraphNode *to, size_t numDependencies)
@@ -171,7 +171,7 @@ func (d *Driver) CuGraphAddDependencies_v10000(hGraph CUgraph, from, to *CUgraph
 	return d.result(FnCuGraphAddDependencies_v10000, loader.Invoke(&a.c))
 }
 
-// CuGraphAddEmptyNode calls cuGraphAddEmptyNode, there since CUDA 10.0.
+// CuGraphAddEmptyNode calls cuGraphAddEmptyNode, available since CUDA 10.0.
 //
 //	CUresult cuGraphAddEmptyNode(CUgraphNode *phGraphNode, CUgraph hGraph,
 //	    const CUgraphNode *dependencies, size_t numDependencies)
@@ -195,7 +195,7 @@ func (d *Driver) CuGraphAddEmptyNode(phGraphNode *CUgraphNode, hGraph CUgraph, d
 	return d.result(FnCuGraphAddEmptyNode, loader.Invoke(&a.c))
 }
 
-// CuGraphAddEventRecordNode calls cuGraphAddEventRecordNode, there since CUDA 11.1.
+// CuGraphAddEventRecordNode calls cuGraphAddEventRecordNode, available since CUDA 11.1.
 //
 //	CUresult cuGraphAddEventRecordNode(CUgraphNode *phGraphNode, CUgraph hGraph,
 //	    const CUgraphNode *dependencies, size_t numDependencies, CUevent event)
@@ -221,7 +221,7 @@ func (d *Driver) CuGraphAddEventRecordNode(phGraphNode *CUgraphNode, hGraph CUgr
 	return d.result(FnCuGraphAddEventRecordNode, loader.Invoke(&a.c))
 }
 
-// CuGraphAddEventWaitNode calls cuGraphAddEventWaitNode, there since CUDA 11.1.
+// CuGraphAddEventWaitNode calls cuGraphAddEventWaitNode, available since CUDA 11.1.
 //
 //	CUresult cuGraphAddEventWaitNode(CUgraphNode *phGraphNode, CUgraph hGraph,
 //	    const CUgraphNode *dependencies, size_t numDependencies, CUevent event)
@@ -247,7 +247,7 @@ func (d *Driver) CuGraphAddEventWaitNode(phGraphNode *CUgraphNode, hGraph CUgrap
 	return d.result(FnCuGraphAddEventWaitNode, loader.Invoke(&a.c))
 }
 
-// CuGraphAddExternalSemaphoresSignalNode calls cuGraphAddExternalSemaphoresSignalNode, there since CUDA 11.2.
+// CuGraphAddExternalSemaphoresSignalNode calls cuGraphAddExternalSemaphoresSignalNode, available since CUDA 11.2.
 //
 //	CUresult cuGraphAddExternalSemaphoresSignalNode(CUgraphNode *phGraphNode, CUgraph hGraph,
 //	    const CUgraphNode *dependencies, size_t numDependencies,
@@ -274,7 +274,7 @@ func (d *Driver) CuGraphAddExternalSemaphoresSignalNode(phGraphNode *CUgraphNode
 	return d.result(FnCuGraphAddExternalSemaphoresSignalNode, loader.Invoke(&a.c))
 }
 
-// CuGraphAddExternalSemaphoresWaitNode calls cuGraphAddExternalSemaphoresWaitNode, there since CUDA 11.2.
+// CuGraphAddExternalSemaphoresWaitNode calls cuGraphAddExternalSemaphoresWaitNode, available since CUDA 11.2.
 //
 //	CUresult cuGraphAddExternalSemaphoresWaitNode(CUgraphNode *phGraphNode, CUgraph hGraph,
 //	    const CUgraphNode *dependencies, size_t numDependencies,
@@ -301,7 +301,7 @@ func (d *Driver) CuGraphAddExternalSemaphoresWaitNode(phGraphNode *CUgraphNode, 
 	return d.result(FnCuGraphAddExternalSemaphoresWaitNode, loader.Invoke(&a.c))
 }
 
-// CuGraphAddHostNode calls cuGraphAddHostNode, there since CUDA 10.0.
+// CuGraphAddHostNode calls cuGraphAddHostNode, available since CUDA 10.0.
 //
 //	CUresult cuGraphAddHostNode(CUgraphNode *phGraphNode, CUgraph hGraph,
 //	    const CUgraphNode *dependencies, size_t numDependencies,
@@ -328,7 +328,7 @@ func (d *Driver) CuGraphAddHostNode(phGraphNode *CUgraphNode, hGraph CUgraph, de
 	return d.result(FnCuGraphAddHostNode, loader.Invoke(&a.c))
 }
 
-// CuGraphAddKernelNode calls cuGraphAddKernelNode, there since CUDA 12.0 (symbol cuGraphAddKernelNode_v2).
+// CuGraphAddKernelNode calls cuGraphAddKernelNode, available since CUDA 12.0 (symbol cuGraphAddKernelNode_v2).
 // Older drivers have [Driver.CuGraphAddKernelNode_v10000] (CUDA 10.0).
 //
 //	CUresult cuGraphAddKernelNode(CUgraphNode *phGraphNode, CUgraph hGraph,
@@ -356,7 +356,7 @@ func (d *Driver) CuGraphAddKernelNode(phGraphNode *CUgraphNode, hGraph CUgraph, 
 	return d.result(FnCuGraphAddKernelNode, loader.Invoke(&a.c))
 }
 
-// CuGraphAddKernelNode_v10000 calls cuGraphAddKernelNode as CUDA 10.0 had it.
+// CuGraphAddKernelNode_v10000 calls cuGraphAddKernelNode as in CUDA 10.0.
 //
 //	CUresult cuGraphAddKernelNode_v10000(CUgraphNode *phGraphNode, CUgraph hGraph,
 //	    const CUgraphNode *dependencies, size_t numDependencies,
@@ -383,7 +383,7 @@ func (d *Driver) CuGraphAddKernelNode_v10000(phGraphNode *CUgraphNode, hGraph CU
 	return d.result(FnCuGraphAddKernelNode_v10000, loader.Invoke(&a.c))
 }
 
-// CuGraphAddMemAllocNode calls cuGraphAddMemAllocNode, there since CUDA 11.4.
+// CuGraphAddMemAllocNode calls cuGraphAddMemAllocNode, available since CUDA 11.4.
 //
 //	CUresult cuGraphAddMemAllocNode(CUgraphNode *phGraphNode, CUgraph hGraph,
 //	    const CUgraphNode *dependencies, size_t numDependencies, CUDA_MEM_ALLOC_NODE_PARAMS *nodeParams)
@@ -409,7 +409,7 @@ func (d *Driver) CuGraphAddMemAllocNode(phGraphNode *CUgraphNode, hGraph CUgraph
 	return d.result(FnCuGraphAddMemAllocNode, loader.Invoke(&a.c))
 }
 
-// CuGraphAddMemFreeNode calls cuGraphAddMemFreeNode, there since CUDA 11.4.
+// CuGraphAddMemFreeNode calls cuGraphAddMemFreeNode, available since CUDA 11.4.
 //
 //	CUresult cuGraphAddMemFreeNode(CUgraphNode *phGraphNode, CUgraph hGraph,
 //	    const CUgraphNode *dependencies, size_t numDependencies, CUdeviceptr dptr)
@@ -435,7 +435,7 @@ func (d *Driver) CuGraphAddMemFreeNode(phGraphNode *CUgraphNode, hGraph CUgraph,
 	return d.result(FnCuGraphAddMemFreeNode, loader.Invoke(&a.c))
 }
 
-// CuGraphAddMemcpyNode calls cuGraphAddMemcpyNode, there since CUDA 10.0.
+// CuGraphAddMemcpyNode calls cuGraphAddMemcpyNode, available since CUDA 10.0.
 //
 //	CUresult cuGraphAddMemcpyNode(CUgraphNode *phGraphNode, CUgraph hGraph,
 //	    const CUgraphNode *dependencies, size_t numDependencies, const CUDA_MEMCPY3D *copyParams,
@@ -464,7 +464,7 @@ func (d *Driver) CuGraphAddMemcpyNode(phGraphNode *CUgraphNode, hGraph CUgraph, 
 	return d.result(FnCuGraphAddMemcpyNode, loader.Invoke(&a.c))
 }
 
-// CuGraphAddMemsetNode calls cuGraphAddMemsetNode, there since CUDA 10.0.
+// CuGraphAddMemsetNode calls cuGraphAddMemsetNode, available since CUDA 10.0.
 //
 //	CUresult cuGraphAddMemsetNode(CUgraphNode *phGraphNode, CUgraph hGraph,
 //	    const CUgraphNode *dependencies, size_t numDependencies,
@@ -493,7 +493,7 @@ func (d *Driver) CuGraphAddMemsetNode(phGraphNode *CUgraphNode, hGraph CUgraph, 
 	return d.result(FnCuGraphAddMemsetNode, loader.Invoke(&a.c))
 }
 
-// CuGraphAddNode calls cuGraphAddNode, there since CUDA 12.3 (symbol cuGraphAddNode_v2).
+// CuGraphAddNode calls cuGraphAddNode, available since CUDA 12.3 (symbol cuGraphAddNode_v2).
 // Older drivers have [Driver.CuGraphAddNode_v12020] (CUDA 12.2).
 //
 //	CUresult cuGraphAddNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
@@ -522,7 +522,7 @@ func (d *Driver) CuGraphAddNode(phGraphNode *CUgraphNode, hGraph CUgraph, depend
 	return d.result(FnCuGraphAddNode, loader.Invoke(&a.c))
 }
 
-// CuGraphAddNode_v12020 calls cuGraphAddNode as CUDA 12.2 had it.
+// CuGraphAddNode_v12020 calls cuGraphAddNode as in CUDA 12.2.
 //
 //	CUresult cuGraphAddNode_v12020(CUgraphNode *phGraphNode, CUgraph hGraph,
 //	    const CUgraphNode *dependencies, size_t numDependencies, CUgraphNodeParams *nodeParams)
@@ -548,7 +548,7 @@ func (d *Driver) CuGraphAddNode_v12020(phGraphNode *CUgraphNode, hGraph CUgraph,
 	return d.result(FnCuGraphAddNode_v12020, loader.Invoke(&a.c))
 }
 
-// CuGraphBatchMemOpNodeGetParams calls cuGraphBatchMemOpNodeGetParams, there since CUDA 11.7.
+// CuGraphBatchMemOpNodeGetParams calls cuGraphBatchMemOpNodeGetParams, available since CUDA 11.7.
 //
 //	CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode hNode,
 //	    CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams_out)
@@ -568,7 +568,7 @@ func (d *Driver) CuGraphBatchMemOpNodeGetParams(hNode CUgraphNode, nodeParams_ou
 	return d.result(FnCuGraphBatchMemOpNodeGetParams, loader.Invoke(&a.c))
 }
 
-// CuGraphBatchMemOpNodeSetParams calls cuGraphBatchMemOpNodeSetParams, there since CUDA 11.7.
+// CuGraphBatchMemOpNodeSetParams calls cuGraphBatchMemOpNodeSetParams, available since CUDA 11.7.
 //
 //	CUresult cuGraphBatchMemOpNodeSetParams(CUgraphNode hNode,
 //	    const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams)
@@ -588,7 +588,7 @@ func (d *Driver) CuGraphBatchMemOpNodeSetParams(hNode CUgraphNode, nodeParams *C
 	return d.result(FnCuGraphBatchMemOpNodeSetParams, loader.Invoke(&a.c))
 }
 
-// CuGraphChildGraphNodeGetGraph calls cuGraphChildGraphNodeGetGraph, there since CUDA 10.0.
+// CuGraphChildGraphNodeGetGraph calls cuGraphChildGraphNodeGetGraph, available since CUDA 10.0.
 //
 //	CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode hNode, CUgraph *phGraph)
 //
@@ -607,7 +607,7 @@ func (d *Driver) CuGraphChildGraphNodeGetGraph(hNode CUgraphNode, phGraph *CUgra
 	return d.result(FnCuGraphChildGraphNodeGetGraph, loader.Invoke(&a.c))
 }
 
-// CuGraphClone calls cuGraphClone, there since CUDA 10.0.
+// CuGraphClone calls cuGraphClone, available since CUDA 10.0.
 //
 //	CUresult cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph)
 //
@@ -626,7 +626,7 @@ func (d *Driver) CuGraphClone(phGraphClone *CUgraph, originalGraph CUgraph) erro
 	return d.result(FnCuGraphClone, loader.Invoke(&a.c))
 }
 
-// CuGraphConditionalHandleCreate calls cuGraphConditionalHandleCreate, there since CUDA 12.3.
+// CuGraphConditionalHandleCreate calls cuGraphConditionalHandleCreate, available since CUDA 12.3.
 //
 //	CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *pHandle_out, CUgraph hGraph,
 //	    CUcontext ctx, unsigned int defaultLaunchValue, unsigned int flags)
@@ -652,7 +652,7 @@ func (d *Driver) CuGraphConditionalHandleCreate(pHandle_out *CUgraphConditionalH
 	return d.result(FnCuGraphConditionalHandleCreate, loader.Invoke(&a.c))
 }
 
-// CuGraphCreate calls cuGraphCreate, there since CUDA 10.0.
+// CuGraphCreate calls cuGraphCreate, available since CUDA 10.0.
 //
 //	CUresult cuGraphCreate(CUgraph *phGraph, unsigned int flags)
 //
@@ -671,7 +671,7 @@ func (d *Driver) CuGraphCreate(phGraph *CUgraph, flags uint32) error {
 	return d.result(FnCuGraphCreate, loader.Invoke(&a.c))
 }
 
-// CuGraphDebugDotPrint calls cuGraphDebugDotPrint, there since CUDA 11.3.
+// CuGraphDebugDotPrint calls cuGraphDebugDotPrint, available since CUDA 11.3.
 //
 //	CUresult cuGraphDebugDotPrint(CUgraph hGraph, const char *path, unsigned int flags)
 //
@@ -692,7 +692,7 @@ func (d *Driver) CuGraphDebugDotPrint(hGraph CUgraph, path *byte, flags uint32) 
 	return d.result(FnCuGraphDebugDotPrint, loader.Invoke(&a.c))
 }
 
-// CuGraphDestroy calls cuGraphDestroy, there since CUDA 10.0.
+// CuGraphDestroy calls cuGraphDestroy, available since CUDA 10.0.
 //
 //	CUresult cuGraphDestroy(CUgraph hGraph)
 //
@@ -709,7 +709,7 @@ func (d *Driver) CuGraphDestroy(hGraph CUgraph) error {
 	return d.result(FnCuGraphDestroy, loader.InvokeEscaping(&a.c))
 }
 
-// CuGraphDestroyNode calls cuGraphDestroyNode, there since CUDA 10.0.
+// CuGraphDestroyNode calls cuGraphDestroyNode, available since CUDA 10.0.
 //
 //	CUresult cuGraphDestroyNode(CUgraphNode hNode)
 //
@@ -726,7 +726,7 @@ func (d *Driver) CuGraphDestroyNode(hNode CUgraphNode) error {
 	return d.result(FnCuGraphDestroyNode, loader.Invoke(&a.c))
 }
 
-// CuGraphEventRecordNodeGetEvent calls cuGraphEventRecordNodeGetEvent, there since CUDA 11.1.
+// CuGraphEventRecordNodeGetEvent calls cuGraphEventRecordNodeGetEvent, available since CUDA 11.1.
 //
 //	CUresult cuGraphEventRecordNodeGetEvent(CUgraphNode hNode, CUevent *event_out)
 //
@@ -745,7 +745,7 @@ func (d *Driver) CuGraphEventRecordNodeGetEvent(hNode CUgraphNode, event_out *CU
 	return d.result(FnCuGraphEventRecordNodeGetEvent, loader.Invoke(&a.c))
 }
 
-// CuGraphEventRecordNodeSetEvent calls cuGraphEventRecordNodeSetEvent, there since CUDA 11.1.
+// CuGraphEventRecordNodeSetEvent calls cuGraphEventRecordNodeSetEvent, available since CUDA 11.1.
 //
 //	CUresult cuGraphEventRecordNodeSetEvent(CUgraphNode hNode, CUevent event)
 //
@@ -764,7 +764,7 @@ func (d *Driver) CuGraphEventRecordNodeSetEvent(hNode CUgraphNode, event CUevent
 	return d.result(FnCuGraphEventRecordNodeSetEvent, loader.Invoke(&a.c))
 }
 
-// CuGraphEventWaitNodeGetEvent calls cuGraphEventWaitNodeGetEvent, there since CUDA 11.1.
+// CuGraphEventWaitNodeGetEvent calls cuGraphEventWaitNodeGetEvent, available since CUDA 11.1.
 //
 //	CUresult cuGraphEventWaitNodeGetEvent(CUgraphNode hNode, CUevent *event_out)
 //
@@ -783,7 +783,7 @@ func (d *Driver) CuGraphEventWaitNodeGetEvent(hNode CUgraphNode, event_out *CUev
 	return d.result(FnCuGraphEventWaitNodeGetEvent, loader.Invoke(&a.c))
 }
 
-// CuGraphEventWaitNodeSetEvent calls cuGraphEventWaitNodeSetEvent, there since CUDA 11.1.
+// CuGraphEventWaitNodeSetEvent calls cuGraphEventWaitNodeSetEvent, available since CUDA 11.1.
 //
 //	CUresult cuGraphEventWaitNodeSetEvent(CUgraphNode hNode, CUevent event)
 //
@@ -802,7 +802,7 @@ func (d *Driver) CuGraphEventWaitNodeSetEvent(hNode CUgraphNode, event CUevent) 
 	return d.result(FnCuGraphEventWaitNodeSetEvent, loader.Invoke(&a.c))
 }
 
-// CuGraphExecBatchMemOpNodeSetParams calls cuGraphExecBatchMemOpNodeSetParams, there since CUDA 11.7.
+// CuGraphExecBatchMemOpNodeSetParams calls cuGraphExecBatchMemOpNodeSetParams, available since CUDA 11.7.
 //
 //	CUresult cuGraphExecBatchMemOpNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
 //	    const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams)
@@ -824,7 +824,7 @@ func (d *Driver) CuGraphExecBatchMemOpNodeSetParams(hGraphExec CUgraphExec, hNod
 	return d.result(FnCuGraphExecBatchMemOpNodeSetParams, loader.Invoke(&a.c))
 }
 
-// CuGraphExecChildGraphNodeSetParams calls cuGraphExecChildGraphNodeSetParams, there since CUDA 11.1.
+// CuGraphExecChildGraphNodeSetParams calls cuGraphExecChildGraphNodeSetParams, available since CUDA 11.1.
 //
 //	CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
 //	    CUgraph childGraph)
@@ -846,7 +846,7 @@ func (d *Driver) CuGraphExecChildGraphNodeSetParams(hGraphExec CUgraphExec, hNod
 	return d.result(FnCuGraphExecChildGraphNodeSetParams, loader.Invoke(&a.c))
 }
 
-// CuGraphExecDestroy calls cuGraphExecDestroy, there since CUDA 10.0.
+// CuGraphExecDestroy calls cuGraphExecDestroy, available since CUDA 10.0.
 //
 //	CUresult cuGraphExecDestroy(CUgraphExec hGraphExec)
 //
@@ -863,7 +863,7 @@ func (d *Driver) CuGraphExecDestroy(hGraphExec CUgraphExec) error {
 	return d.result(FnCuGraphExecDestroy, loader.InvokeEscaping(&a.c))
 }
 
-// CuGraphExecEventRecordNodeSetEvent calls cuGraphExecEventRecordNodeSetEvent, there since CUDA 11.1.
+// CuGraphExecEventRecordNodeSetEvent calls cuGraphExecEventRecordNodeSetEvent, available since CUDA 11.1.
 //
 //	CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec hGraphExec, CUgraphNode hNode,
 //	    CUevent event)
@@ -885,7 +885,7 @@ func (d *Driver) CuGraphExecEventRecordNodeSetEvent(hGraphExec CUgraphExec, hNod
 	return d.result(FnCuGraphExecEventRecordNodeSetEvent, loader.Invoke(&a.c))
 }
 
-// CuGraphExecEventWaitNodeSetEvent calls cuGraphExecEventWaitNodeSetEvent, there since CUDA 11.1.
+// CuGraphExecEventWaitNodeSetEvent calls cuGraphExecEventWaitNodeSetEvent, available since CUDA 11.1.
 //
 //	CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec hGraphExec, CUgraphNode hNode, CUevent event)
 //
@@ -906,7 +906,7 @@ func (d *Driver) CuGraphExecEventWaitNodeSetEvent(hGraphExec CUgraphExec, hNode 
 	return d.result(FnCuGraphExecEventWaitNodeSetEvent, loader.Invoke(&a.c))
 }
 
-// CuGraphExecExternalSemaphoresSignalNodeSetParams calls cuGraphExecExternalSemaphoresSignalNodeSetParams, there since CUDA 11.2.
+// CuGraphExecExternalSemaphoresSignalNodeSetParams calls cuGraphExecExternalSemaphoresSignalNodeSetParams, available since CUDA 11.2.
 //
 //	CUresult cuGraphExecExternalSemaphoresSignalNodeSetParams(CUgraphExec hGraphExec,
 //	    CUgraphNode hNode, const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS *nodeParams)
@@ -928,7 +928,7 @@ func (d *Driver) CuGraphExecExternalSemaphoresSignalNodeSetParams(hGraphExec CUg
 	return d.result(FnCuGraphExecExternalSemaphoresSignalNodeSetParams, loader.Invoke(&a.c))
 }
 
-// CuGraphExecExternalSemaphoresWaitNodeSetParams calls cuGraphExecExternalSemaphoresWaitNodeSetParams, there since CUDA 11.2.
+// CuGraphExecExternalSemaphoresWaitNodeSetParams calls cuGraphExecExternalSemaphoresWaitNodeSetParams, available since CUDA 11.2.
 //
 //	CUresult cuGraphExecExternalSemaphoresWaitNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
 //	    const CUDA_EXT_SEM_WAIT_NODE_PARAMS *nodeParams)
@@ -950,7 +950,7 @@ func (d *Driver) CuGraphExecExternalSemaphoresWaitNodeSetParams(hGraphExec CUgra
 	return d.result(FnCuGraphExecExternalSemaphoresWaitNodeSetParams, loader.Invoke(&a.c))
 }
 
-// CuGraphExecGetFlags calls cuGraphExecGetFlags, there since CUDA 12.0.
+// CuGraphExecGetFlags calls cuGraphExecGetFlags, available since CUDA 12.0.
 //
 //	CUresult cuGraphExecGetFlags(CUgraphExec hGraphExec, cuuint64_t *flags)
 //
@@ -969,7 +969,7 @@ func (d *Driver) CuGraphExecGetFlags(hGraphExec CUgraphExec, flags *uint64) erro
 	return d.result(FnCuGraphExecGetFlags, loader.Invoke(&a.c))
 }
 
-// CuGraphExecHostNodeSetParams calls cuGraphExecHostNodeSetParams, there since CUDA 10.2.
+// CuGraphExecHostNodeSetParams calls cuGraphExecHostNodeSetParams, available since CUDA 10.2.
 //
 //	CUresult cuGraphExecHostNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
 //	    const CUDA_HOST_NODE_PARAMS *nodeParams)
@@ -991,7 +991,7 @@ func (d *Driver) CuGraphExecHostNodeSetParams(hGraphExec CUgraphExec, hNode CUgr
 	return d.result(FnCuGraphExecHostNodeSetParams, loader.Invoke(&a.c))
 }
 
-// CuGraphExecKernelNodeSetParams calls cuGraphExecKernelNodeSetParams, there since CUDA 12.0 (symbol cuGraphExecKernelNodeSetParams_v2).
+// CuGraphExecKernelNodeSetParams calls cuGraphExecKernelNodeSetParams, available since CUDA 12.0 (symbol cuGraphExecKernelNodeSetParams_v2).
 // Older drivers have [Driver.CuGraphExecKernelNodeSetParams_v10010] (CUDA 10.1).
 //
 //	CUresult cuGraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
@@ -1014,7 +1014,7 @@ func (d *Driver) CuGraphExecKernelNodeSetParams(hGraphExec CUgraphExec, hNode CU
 	return d.result(FnCuGraphExecKernelNodeSetParams, loader.Invoke(&a.c))
 }
 
-// CuGraphExecKernelNodeSetParams_v10010 calls cuGraphExecKernelNodeSetParams as CUDA 10.1 had it.
+// CuGraphExecKernelNodeSetParams_v10010 calls cuGraphExecKernelNodeSetParams as in CUDA 10.1.
 //
 //	CUresult cuGraphExecKernelNodeSetParams_v10010(CUgraphExec hGraphExec, CUgraphNode hNode,
 //	    const CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams)
@@ -1036,7 +1036,7 @@ func (d *Driver) CuGraphExecKernelNodeSetParams_v10010(hGraphExec CUgraphExec, h
 	return d.result(FnCuGraphExecKernelNodeSetParams_v10010, loader.Invoke(&a.c))
 }
 
-// CuGraphExecMemcpyNodeSetParams calls cuGraphExecMemcpyNodeSetParams, there since CUDA 10.2.
+// CuGraphExecMemcpyNodeSetParams calls cuGraphExecMemcpyNodeSetParams, available since CUDA 10.2.
 //
 //	CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
 //	    const CUDA_MEMCPY3D *copyParams, CUcontext ctx)
@@ -1060,7 +1060,7 @@ func (d *Driver) CuGraphExecMemcpyNodeSetParams(hGraphExec CUgraphExec, hNode CU
 	return d.result(FnCuGraphExecMemcpyNodeSetParams, loader.Invoke(&a.c))
 }
 
-// CuGraphExecMemsetNodeSetParams calls cuGraphExecMemsetNodeSetParams, there since CUDA 10.2.
+// CuGraphExecMemsetNodeSetParams calls cuGraphExecMemsetNodeSetParams, available since CUDA 10.2.
 //
 //	CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
 //	    const CUDA_MEMSET_NODE_PARAMS *memsetParams, CUcontext ctx)
@@ -1084,7 +1084,7 @@ func (d *Driver) CuGraphExecMemsetNodeSetParams(hGraphExec CUgraphExec, hNode CU
 	return d.result(FnCuGraphExecMemsetNodeSetParams, loader.Invoke(&a.c))
 }
 
-// CuGraphExecNodeSetParams calls cuGraphExecNodeSetParams, there since CUDA 12.2.
+// CuGraphExecNodeSetParams calls cuGraphExecNodeSetParams, available since CUDA 12.2.
 //
 //	CUresult cuGraphExecNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
 //	    CUgraphNodeParams *nodeParams)
@@ -1106,7 +1106,7 @@ func (d *Driver) CuGraphExecNodeSetParams(hGraphExec CUgraphExec, hNode CUgraphN
 	return d.result(FnCuGraphExecNodeSetParams, loader.Invoke(&a.c))
 }
 
-// CuGraphExecUpdate calls cuGraphExecUpdate, there since CUDA 12.0 (symbol cuGraphExecUpdate_v2).
+// CuGraphExecUpdate calls cuGraphExecUpdate, available since CUDA 12.0 (symbol cuGraphExecUpdate_v2).
 // Older drivers have [Driver.CuGraphExecUpdate_v10020] (CUDA 10.2).
 //
 //	CUresult cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph,
@@ -1129,7 +1129,7 @@ func (d *Driver) CuGraphExecUpdate(hGraphExec CUgraphExec, hGraph CUgraph, resul
 	return d.result(FnCuGraphExecUpdate, loader.Invoke(&a.c))
 }
 
-// CuGraphExecUpdate_v10020 calls cuGraphExecUpdate as CUDA 10.2 had it.
+// CuGraphExecUpdate_v10020 calls cuGraphExecUpdate as in CUDA 10.2.
 //
 //	CUresult cuGraphExecUpdate_v10020(CUgraphExec hGraphExec, CUgraph hGraph,
 //	    CUgraphNode *hErrorNode_out, CUgraphExecUpdateResult *updateResult_out)
@@ -1153,7 +1153,7 @@ func (d *Driver) CuGraphExecUpdate_v10020(hGraphExec CUgraphExec, hGraph CUgraph
 	return d.result(FnCuGraphExecUpdate_v10020, loader.Invoke(&a.c))
 }
 
-// CuGraphExternalSemaphoresSignalNodeGetParams calls cuGraphExternalSemaphoresSignalNodeGetParams, there since CUDA 11.2.
+// CuGraphExternalSemaphoresSignalNodeGetParams calls cuGraphExternalSemaphoresSignalNodeGetParams, available since CUDA 11.2.
 //
 //	CUresult cuGraphExternalSemaphoresSignalNodeGetParams(CUgraphNode hNode,
 //	    CUDA_EXT_SEM_SIGNAL_NODE_PARAMS *params_out)
@@ -1173,7 +1173,7 @@ func (d *Driver) CuGraphExternalSemaphoresSignalNodeGetParams(hNode CUgraphNode,
 	return d.result(FnCuGraphExternalSemaphoresSignalNodeGetParams, loader.Invoke(&a.c))
 }
 
-// CuGraphExternalSemaphoresSignalNodeSetParams calls cuGraphExternalSemaphoresSignalNodeSetParams, there since CUDA 11.2.
+// CuGraphExternalSemaphoresSignalNodeSetParams calls cuGraphExternalSemaphoresSignalNodeSetParams, available since CUDA 11.2.
 //
 //	CUresult cuGraphExternalSemaphoresSignalNodeSetParams(CUgraphNode hNode,
 //	    const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS *nodeParams)
@@ -1193,7 +1193,7 @@ func (d *Driver) CuGraphExternalSemaphoresSignalNodeSetParams(hNode CUgraphNode,
 	return d.result(FnCuGraphExternalSemaphoresSignalNodeSetParams, loader.Invoke(&a.c))
 }
 
-// CuGraphExternalSemaphoresWaitNodeGetParams calls cuGraphExternalSemaphoresWaitNodeGetParams, there since CUDA 11.2.
+// CuGraphExternalSemaphoresWaitNodeGetParams calls cuGraphExternalSemaphoresWaitNodeGetParams, available since CUDA 11.2.
 //
 //	CUresult cuGraphExternalSemaphoresWaitNodeGetParams(CUgraphNode hNode,
 //	    CUDA_EXT_SEM_WAIT_NODE_PARAMS *params_out)
@@ -1213,7 +1213,7 @@ func (d *Driver) CuGraphExternalSemaphoresWaitNodeGetParams(hNode CUgraphNode, p
 	return d.result(FnCuGraphExternalSemaphoresWaitNodeGetParams, loader.Invoke(&a.c))
 }
 
-// CuGraphExternalSemaphoresWaitNodeSetParams calls cuGraphExternalSemaphoresWaitNodeSetParams, there since CUDA 11.2.
+// CuGraphExternalSemaphoresWaitNodeSetParams calls cuGraphExternalSemaphoresWaitNodeSetParams, available since CUDA 11.2.
 //
 //	CUresult cuGraphExternalSemaphoresWaitNodeSetParams(CUgraphNode hNode,
 //	    const CUDA_EXT_SEM_WAIT_NODE_PARAMS *nodeParams)
@@ -1233,7 +1233,7 @@ func (d *Driver) CuGraphExternalSemaphoresWaitNodeSetParams(hNode CUgraphNode, n
 	return d.result(FnCuGraphExternalSemaphoresWaitNodeSetParams, loader.Invoke(&a.c))
 }
 
-// CuGraphGetEdges calls cuGraphGetEdges, there since CUDA 12.3 (symbol cuGraphGetEdges_v2).
+// CuGraphGetEdges calls cuGraphGetEdges, available since CUDA 12.3 (symbol cuGraphGetEdges_v2).
 // Older drivers have [Driver.CuGraphGetEdges_v10000] (CUDA 10.0).
 //
 //	CUresult cuGraphGetEdges(CUgraph hGraph, CUgraphNode *from, CUgraphNode *to,
@@ -1260,7 +1260,7 @@ func (d *Driver) CuGraphGetEdges(hGraph CUgraph, from, to *CUgraphNode, edgeData
 	return d.result(FnCuGraphGetEdges, loader.Invoke(&a.c))
 }
 
-// CuGraphGetEdges_v10000 calls cuGraphGetEdges as CUDA 10.0 had it.
+// CuGraphGetEdges_v10000 calls cuGraphGetEdges as in CUDA 10.0.
 //
 //	CUresult cuGraphGetEdges_v10000(CUgraph hGraph, CUgraphNode *from, CUgraphNode *to,
 //	    size_t *numEdges)
@@ -1284,7 +1284,7 @@ func (d *Driver) CuGraphGetEdges_v10000(hGraph CUgraph, from, to *CUgraphNode, n
 	return d.result(FnCuGraphGetEdges_v10000, loader.Invoke(&a.c))
 }
 
-// CuGraphGetNodes calls cuGraphGetNodes, there since CUDA 10.0.
+// CuGraphGetNodes calls cuGraphGetNodes, available since CUDA 10.0.
 //
 //	CUresult cuGraphGetNodes(CUgraph hGraph, CUgraphNode *nodes, size_t *numNodes)
 //
@@ -1305,7 +1305,7 @@ func (d *Driver) CuGraphGetNodes(hGraph CUgraph, nodes *CUgraphNode, numNodes *u
 	return d.result(FnCuGraphGetNodes, loader.Invoke(&a.c))
 }
 
-// CuGraphGetRootNodes calls cuGraphGetRootNodes, there since CUDA 10.0.
+// CuGraphGetRootNodes calls cuGraphGetRootNodes, available since CUDA 10.0.
 //
 //	CUresult cuGraphGetRootNodes(CUgraph hGraph, CUgraphNode *rootNodes, size_t *numRootNodes)
 //
@@ -1326,7 +1326,7 @@ func (d *Driver) CuGraphGetRootNodes(hGraph CUgraph, rootNodes *CUgraphNode, num
 	return d.result(FnCuGraphGetRootNodes, loader.Invoke(&a.c))
 }
 
-// CuGraphHostNodeGetParams calls cuGraphHostNodeGetParams, there since CUDA 10.0.
+// CuGraphHostNodeGetParams calls cuGraphHostNodeGetParams, available since CUDA 10.0.
 //
 //	CUresult cuGraphHostNodeGetParams(CUgraphNode hNode, CUDA_HOST_NODE_PARAMS *nodeParams)
 //
@@ -1345,7 +1345,7 @@ func (d *Driver) CuGraphHostNodeGetParams(hNode CUgraphNode, nodeParams *CUDA_HO
 	return d.result(FnCuGraphHostNodeGetParams, loader.Invoke(&a.c))
 }
 
-// CuGraphHostNodeSetParams calls cuGraphHostNodeSetParams, there since CUDA 10.0.
+// CuGraphHostNodeSetParams calls cuGraphHostNodeSetParams, available since CUDA 10.0.
 //
 //	CUresult cuGraphHostNodeSetParams(CUgraphNode hNode, const CUDA_HOST_NODE_PARAMS *nodeParams)
 //
@@ -1364,7 +1364,7 @@ func (d *Driver) CuGraphHostNodeSetParams(hNode CUgraphNode, nodeParams *CUDA_HO
 	return d.result(FnCuGraphHostNodeSetParams, loader.Invoke(&a.c))
 }
 
-// CuGraphInstantiate_v11000 calls cuGraphInstantiate as CUDA 11.0 had it (symbol cuGraphInstantiate_v2).
+// CuGraphInstantiate_v11000 calls cuGraphInstantiate as in CUDA 11.0 (symbol cuGraphInstantiate_v2).
 // Older drivers have [Driver.CuGraphInstantiate_v10000] (CUDA 10.0).
 //
 //	CUresult cuGraphInstantiate_v11000(CUgraphExec *phGraphExec, CUgraph hGraph,
@@ -1391,7 +1391,7 @@ func (d *Driver) CuGraphInstantiate_v11000(phGraphExec *CUgraphExec, hGraph CUgr
 	return d.result(FnCuGraphInstantiate_v11000, loader.Invoke(&a.c))
 }
 
-// CuGraphInstantiate_v10000 calls cuGraphInstantiate as CUDA 10.0 had it.
+// CuGraphInstantiate_v10000 calls cuGraphInstantiate as in CUDA 10.0.
 //
 //	CUresult cuGraphInstantiate_v10000(CUgraphExec *phGraphExec, CUgraph hGraph,
 //	    CUgraphNode *phErrorNode, char *logBuffer, size_t bufferSize)
@@ -1417,7 +1417,7 @@ func (d *Driver) CuGraphInstantiate_v10000(phGraphExec *CUgraphExec, hGraph CUgr
 	return d.result(FnCuGraphInstantiate_v10000, loader.Invoke(&a.c))
 }
 
-// CuGraphInstantiateWithFlags calls cuGraphInstantiateWithFlags, there since CUDA 11.4.
+// CuGraphInstantiateWithFlags calls cuGraphInstantiateWithFlags, available since CUDA 11.4.
 //
 //	CUresult cuGraphInstantiateWithFlags(CUgraphExec *phGraphExec, CUgraph hGraph,
 //	    unsigned long long flags)
@@ -1439,7 +1439,7 @@ func (d *Driver) CuGraphInstantiateWithFlags(phGraphExec *CUgraphExec, hGraph CU
 	return d.result(FnCuGraphInstantiateWithFlags, loader.Invoke(&a.c))
 }
 
-// CuGraphInstantiateWithParams calls cuGraphInstantiateWithParams, there since CUDA 12.0.
+// CuGraphInstantiateWithParams calls cuGraphInstantiateWithParams, available since CUDA 12.0.
 //
 //	CUresult cuGraphInstantiateWithParams(CUgraphExec *phGraphExec, CUgraph hGraph,
 //	    CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams)
@@ -1461,7 +1461,7 @@ func (d *Driver) CuGraphInstantiateWithParams(phGraphExec *CUgraphExec, hGraph C
 	return d.result(FnCuGraphInstantiateWithParams, loader.Invoke(&a.c))
 }
 
-// CuGraphKernelNodeCopyAttributes calls cuGraphKernelNodeCopyAttributes, there since CUDA 11.0.
+// CuGraphKernelNodeCopyAttributes calls cuGraphKernelNodeCopyAttributes, available since CUDA 11.0.
 //
 //	CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode dst, CUgraphNode src)
 //
@@ -1480,7 +1480,7 @@ func (d *Driver) CuGraphKernelNodeCopyAttributes(dst, src CUgraphNode) error {
 	return d.result(FnCuGraphKernelNodeCopyAttributes, loader.Invoke(&a.c))
 }
 
-// CuGraphKernelNodeGetAttribute calls cuGraphKernelNodeGetAttribute, there since CUDA 11.0.
+// CuGraphKernelNodeGetAttribute calls cuGraphKernelNodeGetAttribute, available since CUDA 11.0.
 //
 //	CUresult cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr,
 //	    CUkernelNodeAttrValue *value_out)
@@ -1502,7 +1502,7 @@ func (d *Driver) CuGraphKernelNodeGetAttribute(hNode CUgraphNode, attr CUkernelN
 	return d.result(FnCuGraphKernelNodeGetAttribute, loader.Invoke(&a.c))
 }
 
-// CuGraphKernelNodeGetParams calls cuGraphKernelNodeGetParams, there since CUDA 12.0 (symbol cuGraphKernelNodeGetParams_v2).
+// CuGraphKernelNodeGetParams calls cuGraphKernelNodeGetParams, available since CUDA 12.0 (symbol cuGraphKernelNodeGetParams_v2).
 // Older drivers have [Driver.CuGraphKernelNodeGetParams_v10000] (CUDA 10.0).
 //
 //	CUresult cuGraphKernelNodeGetParams(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS *nodeParams)
@@ -1522,7 +1522,7 @@ func (d *Driver) CuGraphKernelNodeGetParams(hNode CUgraphNode, nodeParams *CUDA_
 	return d.result(FnCuGraphKernelNodeGetParams, loader.Invoke(&a.c))
 }
 
-// CuGraphKernelNodeGetParams_v10000 calls cuGraphKernelNodeGetParams as CUDA 10.0 had it.
+// CuGraphKernelNodeGetParams_v10000 calls cuGraphKernelNodeGetParams as in CUDA 10.0.
 //
 //	CUresult cuGraphKernelNodeGetParams_v10000(CUgraphNode hNode,
 //	    CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams)
@@ -1542,7 +1542,7 @@ func (d *Driver) CuGraphKernelNodeGetParams_v10000(hNode CUgraphNode, nodeParams
 	return d.result(FnCuGraphKernelNodeGetParams_v10000, loader.Invoke(&a.c))
 }
 
-// CuGraphKernelNodeSetAttribute calls cuGraphKernelNodeSetAttribute, there since CUDA 11.0.
+// CuGraphKernelNodeSetAttribute calls cuGraphKernelNodeSetAttribute, available since CUDA 11.0.
 //
 //	CUresult cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNodeAttrID attr,
 //	    const CUkernelNodeAttrValue *value)
@@ -1564,7 +1564,7 @@ func (d *Driver) CuGraphKernelNodeSetAttribute(hNode CUgraphNode, attr CUkernelN
 	return d.result(FnCuGraphKernelNodeSetAttribute, loader.Invoke(&a.c))
 }
 
-// CuGraphKernelNodeSetParams calls cuGraphKernelNodeSetParams, there since CUDA 12.0 (symbol cuGraphKernelNodeSetParams_v2).
+// CuGraphKernelNodeSetParams calls cuGraphKernelNodeSetParams, available since CUDA 12.0 (symbol cuGraphKernelNodeSetParams_v2).
 // Older drivers have [Driver.CuGraphKernelNodeSetParams_v10000] (CUDA 10.0).
 //
 //	CUresult cuGraphKernelNodeSetParams(CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS *nodeParams)
@@ -1584,7 +1584,7 @@ func (d *Driver) CuGraphKernelNodeSetParams(hNode CUgraphNode, nodeParams *CUDA_
 	return d.result(FnCuGraphKernelNodeSetParams, loader.Invoke(&a.c))
 }
 
-// CuGraphKernelNodeSetParams_v10000 calls cuGraphKernelNodeSetParams as CUDA 10.0 had it.
+// CuGraphKernelNodeSetParams_v10000 calls cuGraphKernelNodeSetParams as in CUDA 10.0.
 //
 //	CUresult cuGraphKernelNodeSetParams_v10000(CUgraphNode hNode,
 //	    const CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams)
@@ -1604,7 +1604,7 @@ func (d *Driver) CuGraphKernelNodeSetParams_v10000(hNode CUgraphNode, nodeParams
 	return d.result(FnCuGraphKernelNodeSetParams_v10000, loader.Invoke(&a.c))
 }
 
-// CuGraphLaunch calls cuGraphLaunch, there since CUDA 10.0.
+// CuGraphLaunch calls cuGraphLaunch, available since CUDA 10.0.
 //
 //	CUresult cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream)
 //
@@ -1623,7 +1623,7 @@ func (d *Driver) CuGraphLaunch(hGraphExec CUgraphExec, hStream CUstream) error {
 	return d.result(FnCuGraphLaunch, loader.Invoke(&a.c))
 }
 
-// CuGraphMemAllocNodeGetParams calls cuGraphMemAllocNodeGetParams, there since CUDA 11.4.
+// CuGraphMemAllocNodeGetParams calls cuGraphMemAllocNodeGetParams, available since CUDA 11.4.
 //
 //	CUresult cuGraphMemAllocNodeGetParams(CUgraphNode hNode, CUDA_MEM_ALLOC_NODE_PARAMS *params_out)
 //
@@ -1642,7 +1642,7 @@ func (d *Driver) CuGraphMemAllocNodeGetParams(hNode CUgraphNode, params_out *CUD
 	return d.result(FnCuGraphMemAllocNodeGetParams, loader.Invoke(&a.c))
 }
 
-// CuGraphMemFreeNodeGetParams calls cuGraphMemFreeNodeGetParams, there since CUDA 11.4.
+// CuGraphMemFreeNodeGetParams calls cuGraphMemFreeNodeGetParams, available since CUDA 11.4.
 //
 //	CUresult cuGraphMemFreeNodeGetParams(CUgraphNode hNode, CUdeviceptr *dptr_out)
 //
@@ -1661,7 +1661,7 @@ func (d *Driver) CuGraphMemFreeNodeGetParams(hNode CUgraphNode, dptr_out *CUdevi
 	return d.result(FnCuGraphMemFreeNodeGetParams, loader.Invoke(&a.c))
 }
 
-// CuGraphMemcpyNodeGetParams calls cuGraphMemcpyNodeGetParams, there since CUDA 10.0.
+// CuGraphMemcpyNodeGetParams calls cuGraphMemcpyNodeGetParams, available since CUDA 10.0.
 //
 //	CUresult cuGraphMemcpyNodeGetParams(CUgraphNode hNode, CUDA_MEMCPY3D *nodeParams)
 //
@@ -1680,7 +1680,7 @@ func (d *Driver) CuGraphMemcpyNodeGetParams(hNode CUgraphNode, nodeParams *CUDA_
 	return d.result(FnCuGraphMemcpyNodeGetParams, loader.Invoke(&a.c))
 }
 
-// CuGraphMemcpyNodeSetParams calls cuGraphMemcpyNodeSetParams, there since CUDA 10.0.
+// CuGraphMemcpyNodeSetParams calls cuGraphMemcpyNodeSetParams, available since CUDA 10.0.
 //
 //	CUresult cuGraphMemcpyNodeSetParams(CUgraphNode hNode, const CUDA_MEMCPY3D *nodeParams)
 //
@@ -1699,7 +1699,7 @@ func (d *Driver) CuGraphMemcpyNodeSetParams(hNode CUgraphNode, nodeParams *CUDA_
 	return d.result(FnCuGraphMemcpyNodeSetParams, loader.Invoke(&a.c))
 }
 
-// CuGraphMemsetNodeGetParams calls cuGraphMemsetNodeGetParams, there since CUDA 10.0.
+// CuGraphMemsetNodeGetParams calls cuGraphMemsetNodeGetParams, available since CUDA 10.0.
 //
 //	CUresult cuGraphMemsetNodeGetParams(CUgraphNode hNode, CUDA_MEMSET_NODE_PARAMS *nodeParams)
 //
@@ -1718,7 +1718,7 @@ func (d *Driver) CuGraphMemsetNodeGetParams(hNode CUgraphNode, nodeParams *CUDA_
 	return d.result(FnCuGraphMemsetNodeGetParams, loader.Invoke(&a.c))
 }
 
-// CuGraphMemsetNodeSetParams calls cuGraphMemsetNodeSetParams, there since CUDA 10.0.
+// CuGraphMemsetNodeSetParams calls cuGraphMemsetNodeSetParams, available since CUDA 10.0.
 //
 //	CUresult cuGraphMemsetNodeSetParams(CUgraphNode hNode, const CUDA_MEMSET_NODE_PARAMS *nodeParams)
 //
@@ -1737,7 +1737,7 @@ func (d *Driver) CuGraphMemsetNodeSetParams(hNode CUgraphNode, nodeParams *CUDA_
 	return d.result(FnCuGraphMemsetNodeSetParams, loader.Invoke(&a.c))
 }
 
-// CuGraphNodeFindInClone calls cuGraphNodeFindInClone, there since CUDA 10.0.
+// CuGraphNodeFindInClone calls cuGraphNodeFindInClone, available since CUDA 10.0.
 //
 //	CUresult cuGraphNodeFindInClone(CUgraphNode *phNode, CUgraphNode hOriginalNode,
 //	    CUgraph hClonedGraph)
@@ -1759,7 +1759,7 @@ func (d *Driver) CuGraphNodeFindInClone(phNode *CUgraphNode, hOriginalNode CUgra
 	return d.result(FnCuGraphNodeFindInClone, loader.Invoke(&a.c))
 }
 
-// CuGraphNodeGetDependencies calls cuGraphNodeGetDependencies, there since CUDA 12.3 (symbol cuGraphNodeGetDependencies_v2).
+// CuGraphNodeGetDependencies calls cuGraphNodeGetDependencies, available since CUDA 12.3 (symbol cuGraphNodeGetDependencies_v2).
 // Older drivers have [Driver.CuGraphNodeGetDependencies_v10000] (CUDA 10.0).
 //
 //	CUresult cuGraphNodeGetDependencies(CUgraphNode hNode, CUgraphNode *dependencies,
@@ -1784,7 +1784,7 @@ func (d *Driver) CuGraphNodeGetDependencies(hNode CUgraphNode, dependencies *CUg
 	return d.result(FnCuGraphNodeGetDependencies, loader.Invoke(&a.c))
 }
 
-// CuGraphNodeGetDependencies_v10000 calls cuGraphNodeGetDependencies as CUDA 10.0 had it.
+// CuGraphNodeGetDependencies_v10000 calls cuGraphNodeGetDependencies as in CUDA 10.0.
 //
 //	CUresult cuGraphNodeGetDependencies_v10000(CUgraphNode hNode, CUgraphNode *dependencies,
 //	    size_t *numDependencies)
@@ -1806,7 +1806,7 @@ func (d *Driver) CuGraphNodeGetDependencies_v10000(hNode CUgraphNode, dependenci
 	return d.result(FnCuGraphNodeGetDependencies_v10000, loader.Invoke(&a.c))
 }
 
-// CuGraphNodeGetDependentNodes calls cuGraphNodeGetDependentNodes, there since CUDA 12.3 (symbol cuGraphNodeGetDependentNodes_v2).
+// CuGraphNodeGetDependentNodes calls cuGraphNodeGetDependentNodes, available since CUDA 12.3 (symbol cuGraphNodeGetDependentNodes_v2).
 // Older drivers have [Driver.CuGraphNodeGetDependentNodes_v10000] (CUDA 10.0).
 //
 //	CUresult cuGraphNodeGetDependentNodes(CUgraphNode hNode, CUgraphNode *dependentNodes,
@@ -1831,7 +1831,7 @@ func (d *Driver) CuGraphNodeGetDependentNodes(hNode CUgraphNode, dependentNodes 
 	return d.result(FnCuGraphNodeGetDependentNodes, loader.Invoke(&a.c))
 }
 
-// CuGraphNodeGetDependentNodes_v10000 calls cuGraphNodeGetDependentNodes as CUDA 10.0 had it.
+// CuGraphNodeGetDependentNodes_v10000 calls cuGraphNodeGetDependentNodes as in CUDA 10.0.
 //
 //	CUresult cuGraphNodeGetDependentNodes_v10000(CUgraphNode hNode, CUgraphNode *dependentNodes,
 //	    size_t *numDependentNodes)
@@ -1853,7 +1853,7 @@ func (d *Driver) CuGraphNodeGetDependentNodes_v10000(hNode CUgraphNode, dependen
 	return d.result(FnCuGraphNodeGetDependentNodes_v10000, loader.Invoke(&a.c))
 }
 
-// CuGraphNodeGetEnabled calls cuGraphNodeGetEnabled, there since CUDA 11.6.
+// CuGraphNodeGetEnabled calls cuGraphNodeGetEnabled, available since CUDA 11.6.
 //
 //	CUresult cuGraphNodeGetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int *isEnabled)
 //
@@ -1874,7 +1874,7 @@ func (d *Driver) CuGraphNodeGetEnabled(hGraphExec CUgraphExec, hNode CUgraphNode
 	return d.result(FnCuGraphNodeGetEnabled, loader.Invoke(&a.c))
 }
 
-// CuGraphNodeGetType calls cuGraphNodeGetType, there since CUDA 10.0.
+// CuGraphNodeGetType calls cuGraphNodeGetType, available since CUDA 10.0.
 //
 //	CUresult cuGraphNodeGetType(CUgraphNode hNode, CUgraphNodeType *type)
 //
@@ -1893,7 +1893,7 @@ func (d *Driver) CuGraphNodeGetType(hNode CUgraphNode, typ *CUgraphNodeType) err
 	return d.result(FnCuGraphNodeGetType, loader.Invoke(&a.c))
 }
 
-// CuGraphNodeSetEnabled calls cuGraphNodeSetEnabled, there since CUDA 11.6.
+// CuGraphNodeSetEnabled calls cuGraphNodeSetEnabled, available since CUDA 11.6.
 //
 //	CUresult cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int isEnabled)
 //
@@ -1914,7 +1914,7 @@ func (d *Driver) CuGraphNodeSetEnabled(hGraphExec CUgraphExec, hNode CUgraphNode
 	return d.result(FnCuGraphNodeSetEnabled, loader.Invoke(&a.c))
 }
 
-// CuGraphNodeSetParams calls cuGraphNodeSetParams, there since CUDA 12.2.
+// CuGraphNodeSetParams calls cuGraphNodeSetParams, available since CUDA 12.2.
 //
 //	CUresult cuGraphNodeSetParams(CUgraphNode hNode, CUgraphNodeParams *nodeParams)
 //
@@ -1933,7 +1933,7 @@ func (d *Driver) CuGraphNodeSetParams(hNode CUgraphNode, nodeParams *CUgraphNode
 	return d.result(FnCuGraphNodeSetParams, loader.Invoke(&a.c))
 }
 
-// CuGraphReleaseUserObject calls cuGraphReleaseUserObject, there since CUDA 11.3.
+// CuGraphReleaseUserObject calls cuGraphReleaseUserObject, available since CUDA 11.3.
 //
 //	CUresult cuGraphReleaseUserObject(CUgraph graph, CUuserObject object, unsigned int count)
 //
@@ -1954,7 +1954,7 @@ func (d *Driver) CuGraphReleaseUserObject(graph CUgraph, object CUuserObject, co
 	return d.result(FnCuGraphReleaseUserObject, loader.InvokeEscaping(&a.c))
 }
 
-// CuGraphRemoveDependencies calls cuGraphRemoveDependencies, there since CUDA 12.3 (symbol cuGraphRemoveDependencies_v2).
+// CuGraphRemoveDependencies calls cuGraphRemoveDependencies, available since CUDA 12.3 (symbol cuGraphRemoveDependencies_v2).
 // Older drivers have [Driver.CuGraphRemoveDependencies_v10000] (CUDA 10.0).
 //
 //	CUresult cuGraphRemoveDependencies(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to,
@@ -1981,7 +1981,7 @@ func (d *Driver) CuGraphRemoveDependencies(hGraph CUgraph, from, to *CUgraphNode
 	return d.result(FnCuGraphRemoveDependencies, loader.Invoke(&a.c))
 }
 
-// CuGraphRemoveDependencies_v10000 calls cuGraphRemoveDependencies as CUDA 10.0 had it.
+// CuGraphRemoveDependencies_v10000 calls cuGraphRemoveDependencies as in CUDA 10.0.
 //
 //	CUresult cuGraphRemoveDependencies_v10000(CUgraph hGraph, const CUgraphNode *from,
 //	    const CUgraphNode *to, size_t numDependencies)
@@ -2005,7 +2005,7 @@ func (d *Driver) CuGraphRemoveDependencies_v10000(hGraph CUgraph, from, to *CUgr
 	return d.result(FnCuGraphRemoveDependencies_v10000, loader.Invoke(&a.c))
 }
 
-// CuGraphRetainUserObject calls cuGraphRetainUserObject, there since CUDA 11.3.
+// CuGraphRetainUserObject calls cuGraphRetainUserObject, available since CUDA 11.3.
 //
 //	CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object, unsigned int count,
 //	    unsigned int flags)
@@ -2029,7 +2029,7 @@ func (d *Driver) CuGraphRetainUserObject(graph CUgraph, object CUuserObject, cou
 	return d.result(FnCuGraphRetainUserObject, loader.Invoke(&a.c))
 }
 
-// CuGraphUpload calls cuGraphUpload, there since CUDA 11.1.
+// CuGraphUpload calls cuGraphUpload, available since CUDA 11.1.
 //
 //	CUresult cuGraphUpload(CUgraphExec hGraphExec, CUstream hStream)
 //
@@ -2048,7 +2048,7 @@ func (d *Driver) CuGraphUpload(hGraphExec CUgraphExec, hStream CUstream) error {
 	return d.result(FnCuGraphUpload, loader.Invoke(&a.c))
 }
 
-// CuUserObjectCreate calls cuUserObjectCreate, there since CUDA 11.3.
+// CuUserObjectCreate calls cuUserObjectCreate, available since CUDA 11.3.
 //
 //	CUresult cuUserObjectCreate(CUuserObject *object_out, void *ptr, CUhostFn destroy,
 //	    unsigned int initialRefcount, unsigned int flags)
@@ -2074,7 +2074,7 @@ func (d *Driver) CuUserObjectCreate(object_out *CUuserObject, ptr unsafe.Pointer
 	return d.result(FnCuUserObjectCreate, loader.InvokeEscaping(&a.c))
 }
 
-// CuUserObjectRelease calls cuUserObjectRelease, there since CUDA 11.3.
+// CuUserObjectRelease calls cuUserObjectRelease, available since CUDA 11.3.
 //
 //	CUresult cuUserObjectRelease(CUuserObject object, unsigned int count)
 //
@@ -2093,7 +2093,7 @@ func (d *Driver) CuUserObjectRelease(object CUuserObject, count uint32) error {
 	return d.result(FnCuUserObjectRelease, loader.InvokeEscaping(&a.c))
 }
 
-// CuUserObjectRetain calls cuUserObjectRetain, there since CUDA 11.3.
+// CuUserObjectRetain calls cuUserObjectRetain, available since CUDA 11.3.
 //
 //	CUresult cuUserObjectRetain(CUuserObject object, unsigned int count)
 //

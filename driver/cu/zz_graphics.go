@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CuGraphicsMapResources calls cuGraphicsMapResources, there since CUDA 3.0.
+// CuGraphicsMapResources calls cuGraphicsMapResources, available since CUDA 3.0.
 //
 //	CUresult cuGraphicsMapResources(unsigned int count, CUgraphicsResource *resources, CUstream hStream)
 //
@@ -27,7 +27,7 @@ func (d *Driver) CuGraphicsMapResources(count uint32, resources *CUgraphicsResou
 	return d.result(FnCuGraphicsMapResources, loader.Invoke(&a.c))
 }
 
-// CuGraphicsResourceGetMappedMipmappedArray calls cuGraphicsResourceGetMappedMipmappedArray, there since CUDA 5.0.
+// CuGraphicsResourceGetMappedMipmappedArray calls cuGraphicsResourceGetMappedMipmappedArray, available since CUDA 5.0.
 //
 //	CUresult cuGraphicsResourceGetMappedMipmappedArray(CUmipmappedArray *pMipmappedArray,
 //	    CUgraphicsResource resource)
@@ -47,7 +47,7 @@ func (d *Driver) CuGraphicsResourceGetMappedMipmappedArray(pMipmappedArray *CUmi
 	return d.result(FnCuGraphicsResourceGetMappedMipmappedArray, loader.Invoke(&a.c))
 }
 
-// CuGraphicsResourceGetMappedPointer calls cuGraphicsResourceGetMappedPointer, there since CUDA 3.2 (symbol cuGraphicsResourceGetMappedPointer_v2).
+// CuGraphicsResourceGetMappedPointer calls cuGraphicsResourceGetMappedPointer, available since CUDA 3.2 (symbol cuGraphicsResourceGetMappedPointer_v2).
 //
 //	CUresult cuGraphicsResourceGetMappedPointer(CUdeviceptr *pDevPtr, size_t *pSize,
 //	    CUgraphicsResource resource)
@@ -69,7 +69,7 @@ func (d *Driver) CuGraphicsResourceGetMappedPointer(pDevPtr *CUdeviceptr, pSize 
 	return d.result(FnCuGraphicsResourceGetMappedPointer, loader.Invoke(&a.c))
 }
 
-// CuGraphicsResourceSetMapFlags calls cuGraphicsResourceSetMapFlags, there since CUDA 6.5 (symbol cuGraphicsResourceSetMapFlags_v2).
+// CuGraphicsResourceSetMapFlags calls cuGraphicsResourceSetMapFlags, available since CUDA 6.5 (symbol cuGraphicsResourceSetMapFlags_v2).
 //
 //	CUresult cuGraphicsResourceSetMapFlags(CUgraphicsResource resource, unsigned int flags)
 //
@@ -88,7 +88,7 @@ func (d *Driver) CuGraphicsResourceSetMapFlags(resource CUgraphicsResource, flag
 	return d.result(FnCuGraphicsResourceSetMapFlags, loader.Invoke(&a.c))
 }
 
-// CuGraphicsSubResourceGetMappedArray calls cuGraphicsSubResourceGetMappedArray, there since CUDA 3.0.
+// CuGraphicsSubResourceGetMappedArray calls cuGraphicsSubResourceGetMappedArray, available since CUDA 3.0.
 //
 //	CUresult cuGraphicsSubResourceGetMappedArray(CUarray *pArray, CUgraphicsResource resource,
 //	    unsigned int arrayIndex, unsigned int mipLevel)
@@ -112,7 +112,7 @@ func (d *Driver) CuGraphicsSubResourceGetMappedArray(pArray *CUarray, resource C
 	return d.result(FnCuGraphicsSubResourceGetMappedArray, loader.Invoke(&a.c))
 }
 
-// CuGraphicsUnmapResources calls cuGraphicsUnmapResources, there since CUDA 3.0.
+// CuGraphicsUnmapResources calls cuGraphicsUnmapResources, available since CUDA 3.0.
 //
 //	CUresult cuGraphicsUnmapResources(unsigned int count, CUgraphicsResource *resources,
 //	    CUstream hStream)
@@ -134,7 +134,7 @@ func (d *Driver) CuGraphicsUnmapResources(count uint32, resources *CUgraphicsRes
 	return d.result(FnCuGraphicsUnmapResources, loader.Invoke(&a.c))
 }
 
-// CuGraphicsUnregisterResource calls cuGraphicsUnregisterResource, there since CUDA 3.0.
+// CuGraphicsUnregisterResource calls cuGraphicsUnregisterResource, available since CUDA 3.0.
 //
 //	CUresult cuGraphicsUnregisterResource(CUgraphicsResource resource)
 //

@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CuCtxFromGreenCtx calls cuCtxFromGreenCtx, there since CUDA 12.4.
+// CuCtxFromGreenCtx calls cuCtxFromGreenCtx, available since CUDA 12.4.
 //
 //	CUresult cuCtxFromGreenCtx(CUcontext *pContext, CUgreenCtx hCtx)
 //
@@ -25,7 +25,7 @@ func (d *Driver) CuCtxFromGreenCtx(pContext *CUcontext, hCtx CUgreenCtx) error {
 	return d.result(FnCuCtxFromGreenCtx, loader.Invoke(&a.c))
 }
 
-// CuCtxGetDevResource calls cuCtxGetDevResource, there since CUDA 12.4.
+// CuCtxGetDevResource calls cuCtxGetDevResource, available since CUDA 12.4.
 //
 //	CUresult cuCtxGetDevResource(CUcontext hCtx, CUdevResource*resource, CUdevResourceType type)
 //
@@ -46,7 +46,7 @@ func (d *Driver) CuCtxGetDevResource(hCtx CUcontext, resource *CUdevResource, ty
 	return d.result(FnCuCtxGetDevResource, loader.Invoke(&a.c))
 }
 
-// CuDevResourceGenerateDesc calls cuDevResourceGenerateDesc, there since CUDA 12.4.
+// CuDevResourceGenerateDesc calls cuDevResourceGenerateDesc, available since CUDA 12.4.
 //
 //	CUresult cuDevResourceGenerateDesc(CUdevResourceDesc *phDesc, CUdevResource *resources,
 //	    unsigned int nbResources)
@@ -68,7 +68,7 @@ func (d *Driver) CuDevResourceGenerateDesc(phDesc *CUdevResourceDesc, resources 
 	return d.result(FnCuDevResourceGenerateDesc, loader.Invoke(&a.c))
 }
 
-// CuDevSmResourceSplitByCount calls cuDevSmResourceSplitByCount, there since CUDA 12.4.
+// CuDevSmResourceSplitByCount calls cuDevSmResourceSplitByCount, available since CUDA 12.4.
 //
 //	CUresult cuDevSmResourceSplitByCount(CUdevResource*result, unsigned int*nbGroups,
 //	    const CUdevResource*input, CUdevResource*remaining, unsigned int useFlags,
@@ -97,7 +97,7 @@ func (d *Driver) CuDevSmResourceSplitByCount(result *CUdevResource, nbGroups *ui
 	return d.result(FnCuDevSmResourceSplitByCount, loader.Invoke(&a.c))
 }
 
-// CuDeviceGetDevResource calls cuDeviceGetDevResource, there since CUDA 12.4.
+// CuDeviceGetDevResource calls cuDeviceGetDevResource, available since CUDA 12.4.
 //
 //	CUresult cuDeviceGetDevResource(CUdevice device, CUdevResource*resource, CUdevResourceType type)
 //
@@ -118,7 +118,7 @@ func (d *Driver) CuDeviceGetDevResource(device CUdevice, resource *CUdevResource
 	return d.result(FnCuDeviceGetDevResource, loader.Invoke(&a.c))
 }
 
-// CuGreenCtxCreate calls cuGreenCtxCreate, there since CUDA 12.4.
+// CuGreenCtxCreate calls cuGreenCtxCreate, available since CUDA 12.4.
 //
 //	CUresult cuGreenCtxCreate(CUgreenCtx*phCtx, CUdevResourceDesc desc, CUdevice dev,
 //	    unsigned int flags)
@@ -142,7 +142,7 @@ func (d *Driver) CuGreenCtxCreate(phCtx *CUgreenCtx, desc CUdevResourceDesc, dev
 	return d.result(FnCuGreenCtxCreate, loader.Invoke(&a.c))
 }
 
-// CuGreenCtxDestroy calls cuGreenCtxDestroy, there since CUDA 12.4.
+// CuGreenCtxDestroy calls cuGreenCtxDestroy, available since CUDA 12.4.
 //
 //	CUresult cuGreenCtxDestroy(CUgreenCtx hCtx)
 //
@@ -159,7 +159,7 @@ func (d *Driver) CuGreenCtxDestroy(hCtx CUgreenCtx) error {
 	return d.result(FnCuGreenCtxDestroy, loader.Invoke(&a.c))
 }
 
-// CuGreenCtxGetDevResource calls cuGreenCtxGetDevResource, there since CUDA 12.4.
+// CuGreenCtxGetDevResource calls cuGreenCtxGetDevResource, available since CUDA 12.4.
 //
 //	CUresult cuGreenCtxGetDevResource(CUgreenCtx hCtx, CUdevResource*resource, CUdevResourceType type)
 //
@@ -180,7 +180,7 @@ func (d *Driver) CuGreenCtxGetDevResource(hCtx CUgreenCtx, resource *CUdevResour
 	return d.result(FnCuGreenCtxGetDevResource, loader.Invoke(&a.c))
 }
 
-// CuGreenCtxGetId calls cuGreenCtxGetId, there since CUDA 12.9.
+// CuGreenCtxGetId calls cuGreenCtxGetId, available since CUDA 12.9.
 //
 //	CUresult cuGreenCtxGetId(CUgreenCtx greenCtx, unsigned long long *greenCtxId)
 //
@@ -199,7 +199,7 @@ func (d *Driver) CuGreenCtxGetId(greenCtx CUgreenCtx, greenCtxId *uint64) error 
 	return d.result(FnCuGreenCtxGetId, loader.Invoke(&a.c))
 }
 
-// CuGreenCtxRecordEvent calls cuGreenCtxRecordEvent, there since CUDA 12.4.
+// CuGreenCtxRecordEvent calls cuGreenCtxRecordEvent, available since CUDA 12.4.
 //
 //	CUresult cuGreenCtxRecordEvent(CUgreenCtx hCtx, CUevent hEvent)
 //
@@ -218,7 +218,7 @@ func (d *Driver) CuGreenCtxRecordEvent(hCtx CUgreenCtx, hEvent CUevent) error {
 	return d.result(FnCuGreenCtxRecordEvent, loader.Invoke(&a.c))
 }
 
-// CuGreenCtxStreamCreate calls cuGreenCtxStreamCreate, there since CUDA 12.5.
+// CuGreenCtxStreamCreate calls cuGreenCtxStreamCreate, available since CUDA 12.5.
 //
 //	CUresult cuGreenCtxStreamCreate(CUstream*phStream, CUgreenCtx greenCtx, unsigned int flags,
 //	    int priority)
@@ -242,7 +242,7 @@ func (d *Driver) CuGreenCtxStreamCreate(phStream *CUstream, greenCtx CUgreenCtx,
 	return d.result(FnCuGreenCtxStreamCreate, loader.Invoke(&a.c))
 }
 
-// CuGreenCtxWaitEvent calls cuGreenCtxWaitEvent, there since CUDA 12.4.
+// CuGreenCtxWaitEvent calls cuGreenCtxWaitEvent, available since CUDA 12.4.
 //
 //	CUresult cuGreenCtxWaitEvent(CUgreenCtx hCtx, CUevent hEvent)
 //
@@ -261,7 +261,7 @@ func (d *Driver) CuGreenCtxWaitEvent(hCtx CUgreenCtx, hEvent CUevent) error {
 	return d.result(FnCuGreenCtxWaitEvent, loader.Invoke(&a.c))
 }
 
-// CuStreamGetGreenCtx calls cuStreamGetGreenCtx, there since CUDA 12.4.
+// CuStreamGetGreenCtx calls cuStreamGetGreenCtx, available since CUDA 12.4.
 //
 //	CUresult cuStreamGetGreenCtx(CUstream hStream, CUgreenCtx *phCtx)
 //

@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CuInit calls cuInit, there since CUDA 2.0.
+// CuInit calls cuInit, available since CUDA 2.0.
 //
 //	CUresult cuInit(unsigned int Flags)
 //

@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CuKernelGetAttribute calls cuKernelGetAttribute, there since CUDA 12.0.
+// CuKernelGetAttribute calls cuKernelGetAttribute, available since CUDA 12.0.
 //
 //	CUresult cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, CUkernel kernel, CUdevice dev)
 //
@@ -31,7 +31,7 @@ func (d *Driver) CuKernelGetAttribute(pi *int32, attrib CUfunction_attribute, ke
 	return d.result(FnCuKernelGetAttribute, loader.Invoke(&a.c))
 }
 
-// CuKernelGetFunction calls cuKernelGetFunction, there since CUDA 12.0.
+// CuKernelGetFunction calls cuKernelGetFunction, available since CUDA 12.0.
 //
 //	CUresult cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel)
 //
@@ -50,7 +50,7 @@ func (d *Driver) CuKernelGetFunction(pFunc *CUfunction, kernel CUkernel) error {
 	return d.result(FnCuKernelGetFunction, loader.Invoke(&a.c))
 }
 
-// CuKernelGetLibrary calls cuKernelGetLibrary, there since CUDA 12.5.
+// CuKernelGetLibrary calls cuKernelGetLibrary, available since CUDA 12.5.
 //
 //	CUresult cuKernelGetLibrary(CUlibrary *pLib, CUkernel kernel)
 //
@@ -69,7 +69,7 @@ func (d *Driver) CuKernelGetLibrary(pLib *CUlibrary, kernel CUkernel) error {
 	return d.result(FnCuKernelGetLibrary, loader.Invoke(&a.c))
 }
 
-// CuKernelGetName calls cuKernelGetName, there since CUDA 12.3.
+// CuKernelGetName calls cuKernelGetName, available since CUDA 12.3.
 //
 //	CUresult cuKernelGetName(const char **name, CUkernel hfunc)
 //
@@ -88,7 +88,7 @@ func (d *Driver) CuKernelGetName(name **byte, hfunc CUkernel) error {
 	return d.result(FnCuKernelGetName, loader.Invoke(&a.c))
 }
 
-// CuKernelGetParamInfo calls cuKernelGetParamInfo, there since CUDA 12.4.
+// CuKernelGetParamInfo calls cuKernelGetParamInfo, available since CUDA 12.4.
 //
 //	CUresult cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t *paramOffset,
 //	    size_t *paramSize)
@@ -112,7 +112,7 @@ func (d *Driver) CuKernelGetParamInfo(kernel CUkernel, paramIndex uintptr, param
 	return d.result(FnCuKernelGetParamInfo, loader.Invoke(&a.c))
 }
 
-// CuKernelSetAttribute calls cuKernelSetAttribute, there since CUDA 12.0.
+// CuKernelSetAttribute calls cuKernelSetAttribute, available since CUDA 12.0.
 //
 //	CUresult cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUkernel kernel, CUdevice dev)
 //
@@ -135,7 +135,7 @@ func (d *Driver) CuKernelSetAttribute(attrib CUfunction_attribute, val int32, ke
 	return d.result(FnCuKernelSetAttribute, loader.Invoke(&a.c))
 }
 
-// CuKernelSetCacheConfig calls cuKernelSetCacheConfig, there since CUDA 12.0.
+// CuKernelSetCacheConfig calls cuKernelSetCacheConfig, available since CUDA 12.0.
 //
 //	CUresult cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CUdevice dev)
 //
@@ -156,7 +156,7 @@ func (d *Driver) CuKernelSetCacheConfig(kernel CUkernel, config CUfunc_cache, de
 	return d.result(FnCuKernelSetCacheConfig, loader.Invoke(&a.c))
 }
 
-// CuLibraryEnumerateKernels calls cuLibraryEnumerateKernels, there since CUDA 12.4.
+// CuLibraryEnumerateKernels calls cuLibraryEnumerateKernels, available since CUDA 12.4.
 //
 //	CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int numKernels, CUlibrary lib)
 //
@@ -177,7 +177,7 @@ func (d *Driver) CuLibraryEnumerateKernels(kernels *CUkernel, numKernels uint32,
 	return d.result(FnCuLibraryEnumerateKernels, loader.Invoke(&a.c))
 }
 
-// CuLibraryGetGlobal calls cuLibraryGetGlobal, there since CUDA 12.0.
+// CuLibraryGetGlobal calls cuLibraryGetGlobal, available since CUDA 12.0.
 //
 //	CUresult cuLibraryGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUlibrary library, const char *name)
 //
@@ -200,7 +200,7 @@ func (d *Driver) CuLibraryGetGlobal(dptr *CUdeviceptr, bytes *uintptr, library C
 	return d.result(FnCuLibraryGetGlobal, loader.Invoke(&a.c))
 }
 
-// CuLibraryGetKernel calls cuLibraryGetKernel, there since CUDA 12.0.
+// CuLibraryGetKernel calls cuLibraryGetKernel, available since CUDA 12.0.
 //
 //	CUresult cuLibraryGetKernel(CUkernel *pKernel, CUlibrary library, const char *name)
 //
@@ -221,7 +221,7 @@ func (d *Driver) CuLibraryGetKernel(pKernel *CUkernel, library CUlibrary, name *
 	return d.result(FnCuLibraryGetKernel, loader.Invoke(&a.c))
 }
 
-// CuLibraryGetKernelCount calls cuLibraryGetKernelCount, there since CUDA 12.4.
+// CuLibraryGetKernelCount calls cuLibraryGetKernelCount, available since CUDA 12.4.
 //
 //	CUresult cuLibraryGetKernelCount(unsigned int *count, CUlibrary lib)
 //
@@ -240,7 +240,7 @@ func (d *Driver) CuLibraryGetKernelCount(count *uint32, lib CUlibrary) error {
 	return d.result(FnCuLibraryGetKernelCount, loader.Invoke(&a.c))
 }
 
-// CuLibraryGetManaged calls cuLibraryGetManaged, there since CUDA 12.0.
+// CuLibraryGetManaged calls cuLibraryGetManaged, available since CUDA 12.0.
 //
 //	CUresult cuLibraryGetManaged(CUdeviceptr *dptr, size_t *bytes, CUlibrary library, const char *name)
 //
@@ -263,7 +263,7 @@ func (d *Driver) CuLibraryGetManaged(dptr *CUdeviceptr, bytes *uintptr, library 
 	return d.result(FnCuLibraryGetManaged, loader.Invoke(&a.c))
 }
 
-// CuLibraryGetModule calls cuLibraryGetModule, there since CUDA 12.0.
+// CuLibraryGetModule calls cuLibraryGetModule, available since CUDA 12.0.
 //
 //	CUresult cuLibraryGetModule(CUmodule *pMod, CUlibrary library)
 //
@@ -282,7 +282,7 @@ func (d *Driver) CuLibraryGetModule(pMod *CUmodule, library CUlibrary) error {
 	return d.result(FnCuLibraryGetModule, loader.Invoke(&a.c))
 }
 
-// CuLibraryGetUnifiedFunction calls cuLibraryGetUnifiedFunction, there since CUDA 12.0.
+// CuLibraryGetUnifiedFunction calls cuLibraryGetUnifiedFunction, available since CUDA 12.0.
 //
 //	CUresult cuLibraryGetUnifiedFunction(void **fptr, CUlibrary library, const char *symbol)
 //
@@ -303,7 +303,7 @@ func (d *Driver) CuLibraryGetUnifiedFunction(fptr *unsafe.Pointer, library CUlib
 	return d.result(FnCuLibraryGetUnifiedFunction, loader.Invoke(&a.c))
 }
 
-// CuLibraryLoadData calls cuLibraryLoadData, there since CUDA 12.0.
+// CuLibraryLoadData calls cuLibraryLoadData, available since CUDA 12.0.
 //
 //	CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *jitOptions,
 //	    void **jitOptionsValues, unsigned int numJitOptions, CUlibraryOption *libraryOptions,
@@ -335,7 +335,7 @@ func (d *Driver) CuLibraryLoadData(library *CUlibrary, code unsafe.Pointer, jitO
 	return d.result(FnCuLibraryLoadData, loader.Invoke(&a.c))
 }
 
-// CuLibraryLoadFromFile calls cuLibraryLoadFromFile, there since CUDA 12.0.
+// CuLibraryLoadFromFile calls cuLibraryLoadFromFile, available since CUDA 12.0.
 //
 //	CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *fileName, CUjit_option *jitOptions,
 //	    void **jitOptionsValues, unsigned int numJitOptions, CUlibraryOption *libraryOptions,
@@ -367,7 +367,7 @@ func (d *Driver) CuLibraryLoadFromFile(library *CUlibrary, fileName *byte, jitOp
 	return d.result(FnCuLibraryLoadFromFile, loader.Invoke(&a.c))
 }
 
-// CuLibraryUnload calls cuLibraryUnload, there since CUDA 12.0.
+// CuLibraryUnload calls cuLibraryUnload, available since CUDA 12.0.
 //
 //	CUresult cuLibraryUnload(CUlibrary library)
 //

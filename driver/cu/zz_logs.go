@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CuLogsCurrent calls cuLogsCurrent, there since CUDA 12.9.
+// CuLogsCurrent calls cuLogsCurrent, available since CUDA 12.9.
 //
 //	CUresult cuLogsCurrent(CUlogIterator *iterator_out, unsigned int flags)
 //
@@ -27,7 +27,7 @@ func (d *Driver) CuLogsCurrent(iterator_out *CUlogIterator, flags uint32) error 
 	return d.result(FnCuLogsCurrent, loader.Invoke(&a.c))
 }
 
-// CuLogsDumpToFile calls cuLogsDumpToFile, there since CUDA 12.9.
+// CuLogsDumpToFile calls cuLogsDumpToFile, available since CUDA 12.9.
 //
 //	CUresult cuLogsDumpToFile(CUlogIterator *iterator, const char *pathToFile, unsigned int flags)
 //
@@ -48,7 +48,7 @@ func (d *Driver) CuLogsDumpToFile(iterator *CUlogIterator, pathToFile *byte, fla
 	return d.result(FnCuLogsDumpToFile, loader.Invoke(&a.c))
 }
 
-// CuLogsDumpToMemory calls cuLogsDumpToMemory, there since CUDA 12.9.
+// CuLogsDumpToMemory calls cuLogsDumpToMemory, available since CUDA 12.9.
 //
 //	CUresult cuLogsDumpToMemory(CUlogIterator *iterator, char *buffer, size_t *size, unsigned int flags)
 //
@@ -71,7 +71,7 @@ func (d *Driver) CuLogsDumpToMemory(iterator *CUlogIterator, buffer *byte, size 
 	return d.result(FnCuLogsDumpToMemory, loader.Invoke(&a.c))
 }
 
-// CuLogsRegisterCallback calls cuLogsRegisterCallback, there since CUDA 12.9.
+// CuLogsRegisterCallback calls cuLogsRegisterCallback, available since CUDA 12.9.
 //
 //	CUresult cuLogsRegisterCallback(CUlogsCallback callbackFunc, void *userData,
 //	    CUlogsCallbackHandle *callback_out)
@@ -97,7 +97,7 @@ func (d *Driver) CuLogsRegisterCallback(callbackFunc CUlogsCallback, userData un
 	return d.result(FnCuLogsRegisterCallback, loader.InvokeEscaping(&a.c))
 }
 
-// CuLogsUnregisterCallback calls cuLogsUnregisterCallback, there since CUDA 12.9.
+// CuLogsUnregisterCallback calls cuLogsUnregisterCallback, available since CUDA 12.9.
 //
 //	CUresult cuLogsUnregisterCallback(CUlogsCallbackHandle callback)
 //

@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CuMemAllocAsync calls cuMemAllocAsync, there since CUDA 11.2.
+// CuMemAllocAsync calls cuMemAllocAsync, available since CUDA 11.2.
 //
 //	CUresult cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream)
 //
@@ -29,7 +29,7 @@ func (d *Driver) CuMemAllocAsync(dptr *CUdeviceptr, bytesize uintptr, hStream CU
 	return d.result(FnCuMemAllocAsync, loader.Invoke(&a.c))
 }
 
-// CuMemAllocFromPoolAsync calls cuMemAllocFromPoolAsync, there since CUDA 11.2.
+// CuMemAllocFromPoolAsync calls cuMemAllocFromPoolAsync, available since CUDA 11.2.
 //
 //	CUresult cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool,
 //	    CUstream hStream)
@@ -53,7 +53,7 @@ func (d *Driver) CuMemAllocFromPoolAsync(dptr *CUdeviceptr, bytesize uintptr, po
 	return d.result(FnCuMemAllocFromPoolAsync, loader.Invoke(&a.c))
 }
 
-// CuMemFreeAsync calls cuMemFreeAsync, there since CUDA 11.2.
+// CuMemFreeAsync calls cuMemFreeAsync, available since CUDA 11.2.
 //
 //	CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream)
 //
@@ -72,7 +72,7 @@ func (d *Driver) CuMemFreeAsync(dptr CUdeviceptr, hStream CUstream) error {
 	return d.result(FnCuMemFreeAsync, loader.Invoke(&a.c))
 }
 
-// CuMemGetDefaultMemPool calls cuMemGetDefaultMemPool, there since CUDA 13.0.
+// CuMemGetDefaultMemPool calls cuMemGetDefaultMemPool, available since CUDA 13.0.
 //
 //	CUresult cuMemGetDefaultMemPool(CUmemoryPool *pool_out, CUmemLocation *location,
 //	    CUmemAllocationType type)
@@ -94,7 +94,7 @@ func (d *Driver) CuMemGetDefaultMemPool(pool_out *CUmemoryPool, location *CUmemL
 	return d.result(FnCuMemGetDefaultMemPool, loader.Invoke(&a.c))
 }
 
-// CuMemGetMemPool calls cuMemGetMemPool, there since CUDA 13.0.
+// CuMemGetMemPool calls cuMemGetMemPool, available since CUDA 13.0.
 //
 //	CUresult cuMemGetMemPool(CUmemoryPool *pool, CUmemLocation *location, CUmemAllocationType type)
 //
@@ -115,7 +115,7 @@ func (d *Driver) CuMemGetMemPool(pool *CUmemoryPool, location *CUmemLocation, ty
 	return d.result(FnCuMemGetMemPool, loader.Invoke(&a.c))
 }
 
-// CuMemPoolCreate calls cuMemPoolCreate, there since CUDA 11.2.
+// CuMemPoolCreate calls cuMemPoolCreate, available since CUDA 11.2.
 //
 //	CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps)
 //
@@ -134,7 +134,7 @@ func (d *Driver) CuMemPoolCreate(pool *CUmemoryPool, poolProps *CUmemPoolProps) 
 	return d.result(FnCuMemPoolCreate, loader.Invoke(&a.c))
 }
 
-// CuMemPoolDestroy calls cuMemPoolDestroy, there since CUDA 11.2.
+// CuMemPoolDestroy calls cuMemPoolDestroy, available since CUDA 11.2.
 //
 //	CUresult cuMemPoolDestroy(CUmemoryPool pool)
 //
@@ -151,7 +151,7 @@ func (d *Driver) CuMemPoolDestroy(pool CUmemoryPool) error {
 	return d.result(FnCuMemPoolDestroy, loader.Invoke(&a.c))
 }
 
-// CuMemPoolExportPointer calls cuMemPoolExportPointer, there since CUDA 11.2.
+// CuMemPoolExportPointer calls cuMemPoolExportPointer, available since CUDA 11.2.
 //
 //	CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData *shareData_out, CUdeviceptr ptr)
 //
@@ -170,7 +170,7 @@ func (d *Driver) CuMemPoolExportPointer(shareData_out *CUmemPoolPtrExportData, p
 	return d.result(FnCuMemPoolExportPointer, loader.Invoke(&a.c))
 }
 
-// CuMemPoolExportToShareableHandle calls cuMemPoolExportToShareableHandle, there since CUDA 11.2.
+// CuMemPoolExportToShareableHandle calls cuMemPoolExportToShareableHandle, available since CUDA 11.2.
 //
 //	CUresult cuMemPoolExportToShareableHandle(void *handle_out, CUmemoryPool pool,
 //	    CUmemAllocationHandleType handleType, unsigned long long flags)
@@ -194,7 +194,7 @@ func (d *Driver) CuMemPoolExportToShareableHandle(handle_out unsafe.Pointer, poo
 	return d.result(FnCuMemPoolExportToShareableHandle, loader.Invoke(&a.c))
 }
 
-// CuMemPoolGetAccess calls cuMemPoolGetAccess, there since CUDA 11.2.
+// CuMemPoolGetAccess calls cuMemPoolGetAccess, available since CUDA 11.2.
 //
 //	CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool, CUmemLocation *location)
 //
@@ -215,7 +215,7 @@ func (d *Driver) CuMemPoolGetAccess(flags *CUmemAccess_flags, memPool CUmemoryPo
 	return d.result(FnCuMemPoolGetAccess, loader.Invoke(&a.c))
 }
 
-// CuMemPoolGetAttribute calls cuMemPoolGetAttribute, there since CUDA 11.2.
+// CuMemPoolGetAttribute calls cuMemPoolGetAttribute, available since CUDA 11.2.
 //
 //	CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value)
 //
@@ -236,7 +236,7 @@ func (d *Driver) CuMemPoolGetAttribute(pool CUmemoryPool, attr CUmemPool_attribu
 	return d.result(FnCuMemPoolGetAttribute, loader.Invoke(&a.c))
 }
 
-// CuMemPoolImportFromShareableHandle calls cuMemPoolImportFromShareableHandle, there since CUDA 11.2.
+// CuMemPoolImportFromShareableHandle calls cuMemPoolImportFromShareableHandle, available since CUDA 11.2.
 //
 //	CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *pool_out, void *handle,
 //	    CUmemAllocationHandleType handleType, unsigned long long flags)
@@ -260,7 +260,7 @@ func (d *Driver) CuMemPoolImportFromShareableHandle(pool_out *CUmemoryPool, hand
 	return d.result(FnCuMemPoolImportFromShareableHandle, loader.Invoke(&a.c))
 }
 
-// CuMemPoolImportPointer calls cuMemPoolImportPointer, there since CUDA 11.2.
+// CuMemPoolImportPointer calls cuMemPoolImportPointer, available since CUDA 11.2.
 //
 //	CUresult cuMemPoolImportPointer(CUdeviceptr *ptr_out, CUmemoryPool pool,
 //	    CUmemPoolPtrExportData *shareData)
@@ -282,7 +282,7 @@ func (d *Driver) CuMemPoolImportPointer(ptr_out *CUdeviceptr, pool CUmemoryPool,
 	return d.result(FnCuMemPoolImportPointer, loader.Invoke(&a.c))
 }
 
-// CuMemPoolSetAccess calls cuMemPoolSetAccess, there since CUDA 11.2.
+// CuMemPoolSetAccess calls cuMemPoolSetAccess, available since CUDA 11.2.
 //
 //	CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count)
 //
@@ -303,7 +303,7 @@ func (d *Driver) CuMemPoolSetAccess(pool CUmemoryPool, m *CUmemAccessDesc, count
 	return d.result(FnCuMemPoolSetAccess, loader.Invoke(&a.c))
 }
 
-// CuMemPoolSetAttribute calls cuMemPoolSetAttribute, there since CUDA 11.2.
+// CuMemPoolSetAttribute calls cuMemPoolSetAttribute, available since CUDA 11.2.
 //
 //	CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value)
 //
@@ -324,7 +324,7 @@ func (d *Driver) CuMemPoolSetAttribute(pool CUmemoryPool, attr CUmemPool_attribu
 	return d.result(FnCuMemPoolSetAttribute, loader.Invoke(&a.c))
 }
 
-// CuMemPoolTrimTo calls cuMemPoolTrimTo, there since CUDA 11.2.
+// CuMemPoolTrimTo calls cuMemPoolTrimTo, available since CUDA 11.2.
 //
 //	CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep)
 //
@@ -343,7 +343,7 @@ func (d *Driver) CuMemPoolTrimTo(pool CUmemoryPool, minBytesToKeep uintptr) erro
 	return d.result(FnCuMemPoolTrimTo, loader.Invoke(&a.c))
 }
 
-// CuMemSetMemPool calls cuMemSetMemPool, there since CUDA 13.0.
+// CuMemSetMemPool calls cuMemSetMemPool, available since CUDA 13.0.
 //
 //	CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUmemoryPool pool)
 //

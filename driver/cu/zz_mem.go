@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CuArray3DCreate calls cuArray3DCreate, there since CUDA 3.2 (symbol cuArray3DCreate_v2).
+// CuArray3DCreate calls cuArray3DCreate, available since CUDA 3.2 (symbol cuArray3DCreate_v2).
 //
 //	CUresult cuArray3DCreate(CUarray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR *pAllocateArray)
 //
@@ -27,7 +27,7 @@ func (d *Driver) CuArray3DCreate(pHandle *CUarray, pAllocateArray *CUDA_ARRAY3D_
 	return d.result(FnCuArray3DCreate, loader.Invoke(&a.c))
 }
 
-// CuArray3DGetDescriptor calls cuArray3DGetDescriptor, there since CUDA 3.2 (symbol cuArray3DGetDescriptor_v2).
+// CuArray3DGetDescriptor calls cuArray3DGetDescriptor, available since CUDA 3.2 (symbol cuArray3DGetDescriptor_v2).
 //
 //	CUresult cuArray3DGetDescriptor(CUDA_ARRAY3D_DESCRIPTOR *pArrayDescriptor, CUarray hArray)
 //
@@ -46,7 +46,7 @@ func (d *Driver) CuArray3DGetDescriptor(pArrayDescriptor *CUDA_ARRAY3D_DESCRIPTO
 	return d.result(FnCuArray3DGetDescriptor, loader.Invoke(&a.c))
 }
 
-// CuArrayCreate calls cuArrayCreate, there since CUDA 3.2 (symbol cuArrayCreate_v2).
+// CuArrayCreate calls cuArrayCreate, available since CUDA 3.2 (symbol cuArrayCreate_v2).
 //
 //	CUresult cuArrayCreate(CUarray *pHandle, const CUDA_ARRAY_DESCRIPTOR *pAllocateArray)
 //
@@ -65,7 +65,7 @@ func (d *Driver) CuArrayCreate(pHandle *CUarray, pAllocateArray *CUDA_ARRAY_DESC
 	return d.result(FnCuArrayCreate, loader.Invoke(&a.c))
 }
 
-// CuArrayDestroy calls cuArrayDestroy, there since CUDA 2.0.
+// CuArrayDestroy calls cuArrayDestroy, available since CUDA 2.0.
 //
 //	CUresult cuArrayDestroy(CUarray hArray)
 //
@@ -82,7 +82,7 @@ func (d *Driver) CuArrayDestroy(hArray CUarray) error {
 	return d.result(FnCuArrayDestroy, loader.Invoke(&a.c))
 }
 
-// CuArrayGetDescriptor calls cuArrayGetDescriptor, there since CUDA 3.2 (symbol cuArrayGetDescriptor_v2).
+// CuArrayGetDescriptor calls cuArrayGetDescriptor, available since CUDA 3.2 (symbol cuArrayGetDescriptor_v2).
 //
 //	CUresult cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR *pArrayDescriptor, CUarray hArray)
 //
@@ -101,7 +101,7 @@ func (d *Driver) CuArrayGetDescriptor(pArrayDescriptor *CUDA_ARRAY_DESCRIPTOR, h
 	return d.result(FnCuArrayGetDescriptor, loader.Invoke(&a.c))
 }
 
-// CuArrayGetMemoryRequirements calls cuArrayGetMemoryRequirements, there since CUDA 11.6.
+// CuArrayGetMemoryRequirements calls cuArrayGetMemoryRequirements, available since CUDA 11.6.
 //
 //	CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *memoryRequirements,
 //	    CUarray array, CUdevice device)
@@ -123,7 +123,7 @@ func (d *Driver) CuArrayGetMemoryRequirements(memoryRequirements *CUDA_ARRAY_MEM
 	return d.result(FnCuArrayGetMemoryRequirements, loader.Invoke(&a.c))
 }
 
-// CuArrayGetPlane calls cuArrayGetPlane, there since CUDA 11.2.
+// CuArrayGetPlane calls cuArrayGetPlane, available since CUDA 11.2.
 //
 //	CUresult cuArrayGetPlane(CUarray *pPlaneArray, CUarray hArray, unsigned int planeIdx)
 //
@@ -144,7 +144,7 @@ func (d *Driver) CuArrayGetPlane(pPlaneArray *CUarray, hArray CUarray, planeIdx 
 	return d.result(FnCuArrayGetPlane, loader.Invoke(&a.c))
 }
 
-// CuArrayGetSparseProperties calls cuArrayGetSparseProperties, there since CUDA 11.1.
+// CuArrayGetSparseProperties calls cuArrayGetSparseProperties, available since CUDA 11.1.
 //
 //	CUresult cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *sparseProperties, CUarray array)
 //
@@ -163,7 +163,7 @@ func (d *Driver) CuArrayGetSparseProperties(sparseProperties *CUDA_ARRAY_SPARSE_
 	return d.result(FnCuArrayGetSparseProperties, loader.Invoke(&a.c))
 }
 
-// CuDeviceGetByPCIBusId calls cuDeviceGetByPCIBusId, there since CUDA 4.1.
+// CuDeviceGetByPCIBusId calls cuDeviceGetByPCIBusId, available since CUDA 4.1.
 //
 //	CUresult cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId)
 //
@@ -182,7 +182,7 @@ func (d *Driver) CuDeviceGetByPCIBusId(dev *CUdevice, pciBusId *byte) error {
 	return d.result(FnCuDeviceGetByPCIBusId, loader.Invoke(&a.c))
 }
 
-// CuDeviceGetPCIBusId calls cuDeviceGetPCIBusId, there since CUDA 4.1.
+// CuDeviceGetPCIBusId calls cuDeviceGetPCIBusId, available since CUDA 4.1.
 //
 //	CUresult cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev)
 //
@@ -203,7 +203,7 @@ func (d *Driver) CuDeviceGetPCIBusId(pciBusId *byte, len int32, dev CUdevice) er
 	return d.result(FnCuDeviceGetPCIBusId, loader.Invoke(&a.c))
 }
 
-// CuDeviceRegisterAsyncNotification calls cuDeviceRegisterAsyncNotification, there since CUDA 12.4.
+// CuDeviceRegisterAsyncNotification calls cuDeviceRegisterAsyncNotification, available since CUDA 12.4.
 //
 //	CUresult cuDeviceRegisterAsyncNotification(CUdevice device, CUasyncCallback callbackFunc,
 //	    void *userData, CUasyncCallbackHandle *callback)
@@ -227,7 +227,7 @@ func (d *Driver) CuDeviceRegisterAsyncNotification(device CUdevice, callbackFunc
 	return d.result(FnCuDeviceRegisterAsyncNotification, loader.Invoke(&a.c))
 }
 
-// CuDeviceUnregisterAsyncNotification calls cuDeviceUnregisterAsyncNotification, there since CUDA 12.4.
+// CuDeviceUnregisterAsyncNotification calls cuDeviceUnregisterAsyncNotification, available since CUDA 12.4.
 //
 //	CUresult cuDeviceUnregisterAsyncNotification(CUdevice device, CUasyncCallbackHandle callback)
 //
@@ -246,7 +246,7 @@ func (d *Driver) CuDeviceUnregisterAsyncNotification(device CUdevice, callback C
 	return d.result(FnCuDeviceUnregisterAsyncNotification, loader.Invoke(&a.c))
 }
 
-// CuIpcCloseMemHandle calls cuIpcCloseMemHandle, there since CUDA 4.1.
+// CuIpcCloseMemHandle calls cuIpcCloseMemHandle, available since CUDA 4.1.
 //
 //	CUresult cuIpcCloseMemHandle(CUdeviceptr dptr)
 //
@@ -263,7 +263,7 @@ func (d *Driver) CuIpcCloseMemHandle(dptr CUdeviceptr) error {
 	return d.result(FnCuIpcCloseMemHandle, loader.Invoke(&a.c))
 }
 
-// CuIpcGetEventHandle calls cuIpcGetEventHandle, there since CUDA 4.1.
+// CuIpcGetEventHandle calls cuIpcGetEventHandle, available since CUDA 4.1.
 //
 //	CUresult cuIpcGetEventHandle(CUipcEventHandle *pHandle, CUevent event)
 //
@@ -282,7 +282,7 @@ func (d *Driver) CuIpcGetEventHandle(pHandle *CUipcEventHandle, event CUevent) e
 	return d.result(FnCuIpcGetEventHandle, loader.Invoke(&a.c))
 }
 
-// CuIpcGetMemHandle calls cuIpcGetMemHandle, there since CUDA 4.1.
+// CuIpcGetMemHandle calls cuIpcGetMemHandle, available since CUDA 4.1.
 //
 //	CUresult cuIpcGetMemHandle(CUipcMemHandle *pHandle, CUdeviceptr dptr)
 //
@@ -301,7 +301,7 @@ func (d *Driver) CuIpcGetMemHandle(pHandle *CUipcMemHandle, dptr CUdeviceptr) er
 	return d.result(FnCuIpcGetMemHandle, loader.Invoke(&a.c))
 }
 
-// CuIpcOpenEventHandle calls cuIpcOpenEventHandle, there since CUDA 4.1.
+// CuIpcOpenEventHandle calls cuIpcOpenEventHandle, available since CUDA 4.1.
 //
 //	CUresult cuIpcOpenEventHandle(CUevent *phEvent, CUipcEventHandle handle)
 //
@@ -332,7 +332,7 @@ func (d *Driver) CuIpcOpenEventHandle(phEvent *CUevent, handle CUipcEventHandle)
 	return d.result(FnCuIpcOpenEventHandle, loader.Invoke(&a.c))
 }
 
-// CuIpcOpenMemHandle calls cuIpcOpenMemHandle, there since CUDA 11.0 (symbol cuIpcOpenMemHandle_v2).
+// CuIpcOpenMemHandle calls cuIpcOpenMemHandle, available since CUDA 11.0 (symbol cuIpcOpenMemHandle_v2).
 //
 //	CUresult cuIpcOpenMemHandle(CUdeviceptr *pdptr, CUipcMemHandle handle, unsigned int Flags)
 //
@@ -367,7 +367,7 @@ func (d *Driver) CuIpcOpenMemHandle(pdptr *CUdeviceptr, handle CUipcMemHandle, F
 	return d.result(FnCuIpcOpenMemHandle, loader.Invoke(&a.c))
 }
 
-// CuMemAlloc calls cuMemAlloc, there since CUDA 3.2 (symbol cuMemAlloc_v2).
+// CuMemAlloc calls cuMemAlloc, available since CUDA 3.2 (symbol cuMemAlloc_v2).
 //
 //	CUresult cuMemAlloc(CUdeviceptr *dptr, size_t bytesize)
 //
@@ -386,7 +386,7 @@ func (d *Driver) CuMemAlloc(dptr *CUdeviceptr, bytesize uintptr) error {
 	return d.result(FnCuMemAlloc, loader.Invoke(&a.c))
 }
 
-// CuMemAllocHost calls cuMemAllocHost, there since CUDA 3.2 (symbol cuMemAllocHost_v2).
+// CuMemAllocHost calls cuMemAllocHost, available since CUDA 3.2 (symbol cuMemAllocHost_v2).
 //
 //	CUresult cuMemAllocHost(void **pp, size_t bytesize)
 //
@@ -405,7 +405,7 @@ func (d *Driver) CuMemAllocHost(pp *unsafe.Pointer, bytesize uintptr) error {
 	return d.result(FnCuMemAllocHost, loader.Invoke(&a.c))
 }
 
-// CuMemAllocManaged calls cuMemAllocManaged, there since CUDA 6.0.
+// CuMemAllocManaged calls cuMemAllocManaged, available since CUDA 6.0.
 //
 //	CUresult cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flags)
 //
@@ -426,7 +426,7 @@ func (d *Driver) CuMemAllocManaged(dptr *CUdeviceptr, bytesize uintptr, flags ui
 	return d.result(FnCuMemAllocManaged, loader.Invoke(&a.c))
 }
 
-// CuMemAllocPitch calls cuMemAllocPitch, there since CUDA 3.2 (symbol cuMemAllocPitch_v2).
+// CuMemAllocPitch calls cuMemAllocPitch, available since CUDA 3.2 (symbol cuMemAllocPitch_v2).
 //
 //	CUresult cuMemAllocPitch(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes, size_t Height,
 //	    unsigned int ElementSizeBytes)
@@ -452,7 +452,7 @@ func (d *Driver) CuMemAllocPitch(dptr *CUdeviceptr, pPitch *uintptr, WidthInByte
 	return d.result(FnCuMemAllocPitch, loader.Invoke(&a.c))
 }
 
-// CuMemBatchDecompressAsync calls cuMemBatchDecompressAsync, there since CUDA 12.6.
+// CuMemBatchDecompressAsync calls cuMemBatchDecompressAsync, available since CUDA 12.6.
 //
 //	CUresult cuMemBatchDecompressAsync(CUmemDecompressParams *paramsArray, size_t count,
 //	    unsigned int flags, size_t *errorIndex, CUstream stream)
@@ -478,7 +478,7 @@ func (d *Driver) CuMemBatchDecompressAsync(paramsArray *CUmemDecompressParams, c
 	return d.result(FnCuMemBatchDecompressAsync, loader.Invoke(&a.c))
 }
 
-// CuMemFree calls cuMemFree, there since CUDA 3.2 (symbol cuMemFree_v2).
+// CuMemFree calls cuMemFree, available since CUDA 3.2 (symbol cuMemFree_v2).
 //
 //	CUresult cuMemFree(CUdeviceptr dptr)
 //
@@ -495,7 +495,7 @@ func (d *Driver) CuMemFree(dptr CUdeviceptr) error {
 	return d.result(FnCuMemFree, loader.Invoke(&a.c))
 }
 
-// CuMemFreeHost calls cuMemFreeHost, there since CUDA 2.0.
+// CuMemFreeHost calls cuMemFreeHost, available since CUDA 2.0.
 //
 //	CUresult cuMemFreeHost(void *p)
 //
@@ -512,7 +512,7 @@ func (d *Driver) CuMemFreeHost(p unsafe.Pointer) error {
 	return d.result(FnCuMemFreeHost, loader.Invoke(&a.c))
 }
 
-// CuMemGetAddressRange calls cuMemGetAddressRange, there since CUDA 3.2 (symbol cuMemGetAddressRange_v2).
+// CuMemGetAddressRange calls cuMemGetAddressRange, available since CUDA 3.2 (symbol cuMemGetAddressRange_v2).
 //
 //	CUresult cuMemGetAddressRange(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr)
 //
@@ -533,7 +533,7 @@ func (d *Driver) CuMemGetAddressRange(pbase *CUdeviceptr, psize *uintptr, dptr C
 	return d.result(FnCuMemGetAddressRange, loader.Invoke(&a.c))
 }
 
-// CuMemGetHandleForAddressRange calls cuMemGetHandleForAddressRange, there since CUDA 11.7.
+// CuMemGetHandleForAddressRange calls cuMemGetHandleForAddressRange, available since CUDA 11.7.
 //
 //	CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr dptr, size_t size,
 //	    CUmemRangeHandleType handleType, unsigned long long flags)
@@ -559,7 +559,7 @@ func (d *Driver) CuMemGetHandleForAddressRange(handle unsafe.Pointer, dptr CUdev
 	return d.result(FnCuMemGetHandleForAddressRange, loader.Invoke(&a.c))
 }
 
-// CuMemGetInfo calls cuMemGetInfo, there since CUDA 3.2 (symbol cuMemGetInfo_v2).
+// CuMemGetInfo calls cuMemGetInfo, available since CUDA 3.2 (symbol cuMemGetInfo_v2).
 //
 //	CUresult cuMemGetInfo(size_t *free, size_t *total)
 //
@@ -578,7 +578,7 @@ func (d *Driver) CuMemGetInfo(free, total *uintptr) error {
 	return d.result(FnCuMemGetInfo, loader.Invoke(&a.c))
 }
 
-// CuMemHostAlloc calls cuMemHostAlloc, there since CUDA 2.2.
+// CuMemHostAlloc calls cuMemHostAlloc, available since CUDA 2.2.
 //
 //	CUresult cuMemHostAlloc(void **pp, size_t bytesize, unsigned int Flags)
 //
@@ -599,7 +599,7 @@ func (d *Driver) CuMemHostAlloc(pp *unsafe.Pointer, bytesize uintptr, Flags uint
 	return d.result(FnCuMemHostAlloc, loader.Invoke(&a.c))
 }
 
-// CuMemHostGetDevicePointer calls cuMemHostGetDevicePointer, there since CUDA 3.2 (symbol cuMemHostGetDevicePointer_v2).
+// CuMemHostGetDevicePointer calls cuMemHostGetDevicePointer, available since CUDA 3.2 (symbol cuMemHostGetDevicePointer_v2).
 //
 //	CUresult cuMemHostGetDevicePointer(CUdeviceptr *pdptr, void *p, unsigned int Flags)
 //
@@ -620,7 +620,7 @@ func (d *Driver) CuMemHostGetDevicePointer(pdptr *CUdeviceptr, p unsafe.Pointer,
 	return d.result(FnCuMemHostGetDevicePointer, loader.Invoke(&a.c))
 }
 
-// CuMemHostGetFlags calls cuMemHostGetFlags, there since CUDA 2.3.
+// CuMemHostGetFlags calls cuMemHostGetFlags, available since CUDA 2.3.
 //
 //	CUresult cuMemHostGetFlags(unsigned int *pFlags, void *p)
 //
@@ -639,7 +639,7 @@ func (d *Driver) CuMemHostGetFlags(pFlags *uint32, p unsafe.Pointer) error {
 	return d.result(FnCuMemHostGetFlags, loader.Invoke(&a.c))
 }
 
-// CuMemHostRegister calls cuMemHostRegister, there since CUDA 6.5 (symbol cuMemHostRegister_v2).
+// CuMemHostRegister calls cuMemHostRegister, available since CUDA 6.5 (symbol cuMemHostRegister_v2).
 //
 //	CUresult cuMemHostRegister(void *p, size_t bytesize, unsigned int Flags)
 //
@@ -660,7 +660,7 @@ func (d *Driver) CuMemHostRegister(p unsafe.Pointer, bytesize uintptr, Flags uin
 	return d.result(FnCuMemHostRegister, loader.Invoke(&a.c))
 }
 
-// CuMemHostUnregister calls cuMemHostUnregister, there since CUDA 4.0.
+// CuMemHostUnregister calls cuMemHostUnregister, available since CUDA 4.0.
 //
 //	CUresult cuMemHostUnregister(void *p)
 //
@@ -677,7 +677,7 @@ func (d *Driver) CuMemHostUnregister(p unsafe.Pointer) error {
 	return d.result(FnCuMemHostUnregister, loader.Invoke(&a.c))
 }
 
-// CuMemcpy calls cuMemcpy, there since CUDA 4.0.
+// CuMemcpy calls cuMemcpy, available since CUDA 4.0.
 //
 //	CUresult cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount)
 //
@@ -698,7 +698,7 @@ func (d *Driver) CuMemcpy(dst, src CUdeviceptr, ByteCount uintptr) error {
 	return d.result(FnCuMemcpy, loader.Invoke(&a.c))
 }
 
-// CuMemcpy2D calls cuMemcpy2D, there since CUDA 3.2 (symbol cuMemcpy2D_v2).
+// CuMemcpy2D calls cuMemcpy2D, available since CUDA 3.2 (symbol cuMemcpy2D_v2).
 //
 //	CUresult cuMemcpy2D(const CUDA_MEMCPY2D *pCopy)
 //
@@ -715,7 +715,7 @@ func (d *Driver) CuMemcpy2D(pCopy *CUDA_MEMCPY2D) error {
 	return d.result(FnCuMemcpy2D, loader.Invoke(&a.c))
 }
 
-// CuMemcpy2DAsync calls cuMemcpy2DAsync, there since CUDA 3.2 (symbol cuMemcpy2DAsync_v2).
+// CuMemcpy2DAsync calls cuMemcpy2DAsync, available since CUDA 3.2 (symbol cuMemcpy2DAsync_v2).
 //
 //	CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D *pCopy, CUstream hStream)
 //
@@ -734,7 +734,7 @@ func (d *Driver) CuMemcpy2DAsync(pCopy *CUDA_MEMCPY2D, hStream CUstream) error {
 	return d.result(FnCuMemcpy2DAsync, loader.Invoke(&a.c))
 }
 
-// CuMemcpy2DUnaligned calls cuMemcpy2DUnaligned, there since CUDA 3.2 (symbol cuMemcpy2DUnaligned_v2).
+// CuMemcpy2DUnaligned calls cuMemcpy2DUnaligned, available since CUDA 3.2 (symbol cuMemcpy2DUnaligned_v2).
 //
 //	CUresult cuMemcpy2DUnaligned(const CUDA_MEMCPY2D *pCopy)
 //
@@ -751,7 +751,7 @@ func (d *Driver) CuMemcpy2DUnaligned(pCopy *CUDA_MEMCPY2D) error {
 	return d.result(FnCuMemcpy2DUnaligned, loader.Invoke(&a.c))
 }
 
-// CuMemcpy3D calls cuMemcpy3D, there since CUDA 3.2 (symbol cuMemcpy3D_v2).
+// CuMemcpy3D calls cuMemcpy3D, available since CUDA 3.2 (symbol cuMemcpy3D_v2).
 //
 //	CUresult cuMemcpy3D(const CUDA_MEMCPY3D *pCopy)
 //
@@ -768,7 +768,7 @@ func (d *Driver) CuMemcpy3D(pCopy *CUDA_MEMCPY3D) error {
 	return d.result(FnCuMemcpy3D, loader.Invoke(&a.c))
 }
 
-// CuMemcpy3DAsync calls cuMemcpy3DAsync, there since CUDA 3.2 (symbol cuMemcpy3DAsync_v2).
+// CuMemcpy3DAsync calls cuMemcpy3DAsync, available since CUDA 3.2 (symbol cuMemcpy3DAsync_v2).
 //
 //	CUresult cuMemcpy3DAsync(const CUDA_MEMCPY3D *pCopy, CUstream hStream)
 //
@@ -787,7 +787,7 @@ func (d *Driver) CuMemcpy3DAsync(pCopy *CUDA_MEMCPY3D, hStream CUstream) error {
 	return d.result(FnCuMemcpy3DAsync, loader.Invoke(&a.c))
 }
 
-// CuMemcpy3DBatchAsync calls cuMemcpy3DBatchAsync, there since CUDA 13.0 (symbol cuMemcpy3DBatchAsync_v2).
+// CuMemcpy3DBatchAsync calls cuMemcpy3DBatchAsync, available since CUDA 13.0 (symbol cuMemcpy3DBatchAsync_v2).
 // Older drivers have [Driver.CuMemcpy3DBatchAsync_v12080] (CUDA 12.8).
 //
 //	CUresult cuMemcpy3DBatchAsync(size_t numOps, CUDA_MEMCPY3D_BATCH_OP *opList,
@@ -812,7 +812,7 @@ func (d *Driver) CuMemcpy3DBatchAsync(numOps uintptr, opList *CUDA_MEMCPY3D_BATC
 	return d.result(FnCuMemcpy3DBatchAsync, loader.Invoke(&a.c))
 }
 
-// CuMemcpy3DBatchAsync_v12080 calls cuMemcpy3DBatchAsync as CUDA 12.8 had it.
+// CuMemcpy3DBatchAsync_v12080 calls cuMemcpy3DBatchAsync as in CUDA 12.8.
 //
 //	CUresult cuMemcpy3DBatchAsync_v12080(size_t numOps, CUDA_MEMCPY3D_BATCH_OP *opList,
 //	    size_t *failIdx, unsigned long long flags, CUstream hStream)
@@ -838,7 +838,7 @@ func (d *Driver) CuMemcpy3DBatchAsync_v12080(numOps uintptr, opList *CUDA_MEMCPY
 	return d.result(FnCuMemcpy3DBatchAsync_v12080, loader.Invoke(&a.c))
 }
 
-// CuMemcpy3DPeer calls cuMemcpy3DPeer, there since CUDA 4.0.
+// CuMemcpy3DPeer calls cuMemcpy3DPeer, available since CUDA 4.0.
 //
 //	CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *pCopy)
 //
@@ -855,7 +855,7 @@ func (d *Driver) CuMemcpy3DPeer(pCopy *CUDA_MEMCPY3D_PEER) error {
 	return d.result(FnCuMemcpy3DPeer, loader.Invoke(&a.c))
 }
 
-// CuMemcpy3DPeerAsync calls cuMemcpy3DPeerAsync, there since CUDA 4.0.
+// CuMemcpy3DPeerAsync calls cuMemcpy3DPeerAsync, available since CUDA 4.0.
 //
 //	CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *pCopy, CUstream hStream)
 //
@@ -874,7 +874,7 @@ func (d *Driver) CuMemcpy3DPeerAsync(pCopy *CUDA_MEMCPY3D_PEER, hStream CUstream
 	return d.result(FnCuMemcpy3DPeerAsync, loader.Invoke(&a.c))
 }
 
-// CuMemcpyAsync calls cuMemcpyAsync, there since CUDA 4.0.
+// CuMemcpyAsync calls cuMemcpyAsync, available since CUDA 4.0.
 //
 //	CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount, CUstream hStream)
 //
@@ -897,7 +897,7 @@ func (d *Driver) CuMemcpyAsync(dst, src CUdeviceptr, ByteCount uintptr, hStream 
 	return d.result(FnCuMemcpyAsync, loader.Invoke(&a.c))
 }
 
-// CuMemcpyAtoA calls cuMemcpyAtoA, there since CUDA 3.2 (symbol cuMemcpyAtoA_v2).
+// CuMemcpyAtoA calls cuMemcpyAtoA, available since CUDA 3.2 (symbol cuMemcpyAtoA_v2).
 //
 //	CUresult cuMemcpyAtoA(CUarray dstArray, size_t dstOffset, CUarray srcArray, size_t srcOffset,
 //	    size_t ByteCount)
@@ -923,7 +923,7 @@ func (d *Driver) CuMemcpyAtoA(dstArray CUarray, dstOffset uintptr, srcArray CUar
 	return d.result(FnCuMemcpyAtoA, loader.Invoke(&a.c))
 }
 
-// CuMemcpyAtoD calls cuMemcpyAtoD, there since CUDA 3.2 (symbol cuMemcpyAtoD_v2).
+// CuMemcpyAtoD calls cuMemcpyAtoD, available since CUDA 3.2 (symbol cuMemcpyAtoD_v2).
 //
 //	CUresult cuMemcpyAtoD(CUdeviceptr dstDevice, CUarray srcArray, size_t srcOffset, size_t ByteCount)
 //
@@ -946,7 +946,7 @@ func (d *Driver) CuMemcpyAtoD(dstDevice CUdeviceptr, srcArray CUarray, srcOffset
 	return d.result(FnCuMemcpyAtoD, loader.Invoke(&a.c))
 }
 
-// CuMemcpyAtoH calls cuMemcpyAtoH, there since CUDA 3.2 (symbol cuMemcpyAtoH_v2).
+// CuMemcpyAtoH calls cuMemcpyAtoH, available since CUDA 3.2 (symbol cuMemcpyAtoH_v2).
 //
 //	CUresult cuMemcpyAtoH(void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount)
 //
@@ -969,7 +969,7 @@ func (d *Driver) CuMemcpyAtoH(dstHost unsafe.Pointer, srcArray CUarray, srcOffse
 	return d.result(FnCuMemcpyAtoH, loader.Invoke(&a.c))
 }
 
-// CuMemcpyAtoHAsync calls cuMemcpyAtoHAsync, there since CUDA 3.2 (symbol cuMemcpyAtoHAsync_v2).
+// CuMemcpyAtoHAsync calls cuMemcpyAtoHAsync, available since CUDA 3.2 (symbol cuMemcpyAtoHAsync_v2).
 //
 //	CUresult cuMemcpyAtoHAsync(void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount,
 //	    CUstream hStream)
@@ -995,7 +995,7 @@ func (d *Driver) CuMemcpyAtoHAsync(dstHost unsafe.Pointer, srcArray CUarray, src
 	return d.result(FnCuMemcpyAtoHAsync, loader.Invoke(&a.c))
 }
 
-// CuMemcpyBatchAsync calls cuMemcpyBatchAsync, there since CUDA 13.0 (symbol cuMemcpyBatchAsync_v2).
+// CuMemcpyBatchAsync calls cuMemcpyBatchAsync, available since CUDA 13.0 (symbol cuMemcpyBatchAsync_v2).
 // Older drivers have [Driver.CuMemcpyBatchAsync_v12080] (CUDA 12.8).
 //
 //	CUresult cuMemcpyBatchAsync(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
@@ -1027,7 +1027,7 @@ func (d *Driver) CuMemcpyBatchAsync(dsts, srcs *CUdeviceptr, sizes *uintptr, cou
 	return d.result(FnCuMemcpyBatchAsync, loader.Invoke(&a.c))
 }
 
-// CuMemcpyBatchAsync_v12080 calls cuMemcpyBatchAsync as CUDA 12.8 had it.
+// CuMemcpyBatchAsync_v12080 calls cuMemcpyBatchAsync as in CUDA 12.8.
 //
 //	CUresult cuMemcpyBatchAsync_v12080(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes,
 //	    size_t count, CUmemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs, size_t *failIdx,
@@ -1061,7 +1061,7 @@ func (d *Driver) CuMemcpyBatchAsync_v12080(dsts, srcs *CUdeviceptr, sizes *uintp
 	return d.result(FnCuMemcpyBatchAsync_v12080, loader.Invoke(&a.c))
 }
 
-// CuMemcpyDtoA calls cuMemcpyDtoA, there since CUDA 3.2 (symbol cuMemcpyDtoA_v2).
+// CuMemcpyDtoA calls cuMemcpyDtoA, available since CUDA 3.2 (symbol cuMemcpyDtoA_v2).
 //
 //	CUresult cuMemcpyDtoA(CUarray dstArray, size_t dstOffset, CUdeviceptr srcDevice, size_t ByteCount)
 //
@@ -1084,7 +1084,7 @@ func (d *Driver) CuMemcpyDtoA(dstArray CUarray, dstOffset uintptr, srcDevice CUd
 	return d.result(FnCuMemcpyDtoA, loader.Invoke(&a.c))
 }
 
-// CuMemcpyDtoD calls cuMemcpyDtoD, there since CUDA 3.2 (symbol cuMemcpyDtoD_v2).
+// CuMemcpyDtoD calls cuMemcpyDtoD, available since CUDA 3.2 (symbol cuMemcpyDtoD_v2).
 //
 //	CUresult cuMemcpyDtoD(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount)
 //
@@ -1105,7 +1105,7 @@ func (d *Driver) CuMemcpyDtoD(dstDevice, srcDevice CUdeviceptr, ByteCount uintpt
 	return d.result(FnCuMemcpyDtoD, loader.Invoke(&a.c))
 }
 
-// CuMemcpyDtoDAsync calls cuMemcpyDtoDAsync, there since CUDA 3.2 (symbol cuMemcpyDtoDAsync_v2).
+// CuMemcpyDtoDAsync calls cuMemcpyDtoDAsync, available since CUDA 3.2 (symbol cuMemcpyDtoDAsync_v2).
 //
 //	CUresult cuMemcpyDtoDAsync(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount,
 //	    CUstream hStream)
@@ -1129,7 +1129,7 @@ func (d *Driver) CuMemcpyDtoDAsync(dstDevice, srcDevice CUdeviceptr, ByteCount u
 	return d.result(FnCuMemcpyDtoDAsync, loader.Invoke(&a.c))
 }
 
-// CuMemcpyDtoH calls cuMemcpyDtoH, there since CUDA 3.2 (symbol cuMemcpyDtoH_v2).
+// CuMemcpyDtoH calls cuMemcpyDtoH, available since CUDA 3.2 (symbol cuMemcpyDtoH_v2).
 //
 //	CUresult cuMemcpyDtoH(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount)
 //
@@ -1150,7 +1150,7 @@ func (d *Driver) CuMemcpyDtoH(dstHost unsafe.Pointer, srcDevice CUdeviceptr, Byt
 	return d.result(FnCuMemcpyDtoH, loader.Invoke(&a.c))
 }
 
-// CuMemcpyDtoHAsync calls cuMemcpyDtoHAsync, there since CUDA 3.2 (symbol cuMemcpyDtoHAsync_v2).
+// CuMemcpyDtoHAsync calls cuMemcpyDtoHAsync, available since CUDA 3.2 (symbol cuMemcpyDtoHAsync_v2).
 //
 //	CUresult cuMemcpyDtoHAsync(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount, CUstream hStream)
 //
@@ -1173,7 +1173,7 @@ func (d *Driver) CuMemcpyDtoHAsync(dstHost unsafe.Pointer, srcDevice CUdeviceptr
 	return d.result(FnCuMemcpyDtoHAsync, loader.Invoke(&a.c))
 }
 
-// CuMemcpyHtoA calls cuMemcpyHtoA, there since CUDA 3.2 (symbol cuMemcpyHtoA_v2).
+// CuMemcpyHtoA calls cuMemcpyHtoA, available since CUDA 3.2 (symbol cuMemcpyHtoA_v2).
 //
 //	CUresult cuMemcpyHtoA(CUarray dstArray, size_t dstOffset, const void *srcHost, size_t ByteCount)
 //
@@ -1196,7 +1196,7 @@ func (d *Driver) CuMemcpyHtoA(dstArray CUarray, dstOffset uintptr, srcHost unsaf
 	return d.result(FnCuMemcpyHtoA, loader.Invoke(&a.c))
 }
 
-// CuMemcpyHtoAAsync calls cuMemcpyHtoAAsync, there since CUDA 3.2 (symbol cuMemcpyHtoAAsync_v2).
+// CuMemcpyHtoAAsync calls cuMemcpyHtoAAsync, available since CUDA 3.2 (symbol cuMemcpyHtoAAsync_v2).
 //
 //	CUresult cuMemcpyHtoAAsync(CUarray dstArray, size_t dstOffset, const void *srcHost,
 //	    size_t ByteCount, CUstream hStream)
@@ -1222,7 +1222,7 @@ func (d *Driver) CuMemcpyHtoAAsync(dstArray CUarray, dstOffset uintptr, srcHost 
 	return d.result(FnCuMemcpyHtoAAsync, loader.Invoke(&a.c))
 }
 
-// CuMemcpyHtoD calls cuMemcpyHtoD, there since CUDA 3.2 (symbol cuMemcpyHtoD_v2).
+// CuMemcpyHtoD calls cuMemcpyHtoD, available since CUDA 3.2 (symbol cuMemcpyHtoD_v2).
 //
 //	CUresult cuMemcpyHtoD(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount)
 //
@@ -1243,7 +1243,7 @@ func (d *Driver) CuMemcpyHtoD(dstDevice CUdeviceptr, srcHost unsafe.Pointer, Byt
 	return d.result(FnCuMemcpyHtoD, loader.Invoke(&a.c))
 }
 
-// CuMemcpyHtoDAsync calls cuMemcpyHtoDAsync, there since CUDA 3.2 (symbol cuMemcpyHtoDAsync_v2).
+// CuMemcpyHtoDAsync calls cuMemcpyHtoDAsync, available since CUDA 3.2 (symbol cuMemcpyHtoDAsync_v2).
 //
 //	CUresult cuMemcpyHtoDAsync(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount,
 //	    CUstream hStream)
@@ -1267,7 +1267,7 @@ func (d *Driver) CuMemcpyHtoDAsync(dstDevice CUdeviceptr, srcHost unsafe.Pointer
 	return d.result(FnCuMemcpyHtoDAsync, loader.Invoke(&a.c))
 }
 
-// CuMemcpyPeer calls cuMemcpyPeer, there since CUDA 4.0.
+// CuMemcpyPeer calls cuMemcpyPeer, available since CUDA 4.0.
 //
 //	CUresult cuMemcpyPeer(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
 //	    CUcontext srcContext, size_t ByteCount)
@@ -1293,7 +1293,7 @@ func (d *Driver) CuMemcpyPeer(dstDevice CUdeviceptr, dstContext CUcontext, srcDe
 	return d.result(FnCuMemcpyPeer, loader.Invoke(&a.c))
 }
 
-// CuMemcpyPeerAsync calls cuMemcpyPeerAsync, there since CUDA 4.0.
+// CuMemcpyPeerAsync calls cuMemcpyPeerAsync, available since CUDA 4.0.
 //
 //	CUresult cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
 //	    CUcontext srcContext, size_t ByteCount, CUstream hStream)
@@ -1321,7 +1321,7 @@ func (d *Driver) CuMemcpyPeerAsync(dstDevice CUdeviceptr, dstContext CUcontext, 
 	return d.result(FnCuMemcpyPeerAsync, loader.Invoke(&a.c))
 }
 
-// CuMemsetD16 calls cuMemsetD16, there since CUDA 3.2 (symbol cuMemsetD16_v2).
+// CuMemsetD16 calls cuMemsetD16, available since CUDA 3.2 (symbol cuMemsetD16_v2).
 //
 //	CUresult cuMemsetD16(CUdeviceptr dstDevice, unsigned short us, size_t N)
 //
@@ -1342,7 +1342,7 @@ func (d *Driver) CuMemsetD16(dstDevice CUdeviceptr, us uint16, N uintptr) error 
 	return d.result(FnCuMemsetD16, loader.Invoke(&a.c))
 }
 
-// CuMemsetD16Async calls cuMemsetD16Async, there since CUDA 3.2.
+// CuMemsetD16Async calls cuMemsetD16Async, available since CUDA 3.2.
 //
 //	CUresult cuMemsetD16Async(CUdeviceptr dstDevice, unsigned short us, size_t N, CUstream hStream)
 //
@@ -1365,7 +1365,7 @@ func (d *Driver) CuMemsetD16Async(dstDevice CUdeviceptr, us uint16, N uintptr, h
 	return d.result(FnCuMemsetD16Async, loader.Invoke(&a.c))
 }
 
-// CuMemsetD2D16 calls cuMemsetD2D16, there since CUDA 3.2 (symbol cuMemsetD2D16_v2).
+// CuMemsetD2D16 calls cuMemsetD2D16, available since CUDA 3.2 (symbol cuMemsetD2D16_v2).
 //
 //	CUresult cuMemsetD2D16(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width,
 //	    size_t Height)
@@ -1391,7 +1391,7 @@ func (d *Driver) CuMemsetD2D16(dstDevice CUdeviceptr, dstPitch uintptr, us uint1
 	return d.result(FnCuMemsetD2D16, loader.Invoke(&a.c))
 }
 
-// CuMemsetD2D16Async calls cuMemsetD2D16Async, there since CUDA 3.2.
+// CuMemsetD2D16Async calls cuMemsetD2D16Async, available since CUDA 3.2.
 //
 //	CUresult cuMemsetD2D16Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us,
 //	    size_t Width, size_t Height, CUstream hStream)
@@ -1419,7 +1419,7 @@ func (d *Driver) CuMemsetD2D16Async(dstDevice CUdeviceptr, dstPitch uintptr, us 
 	return d.result(FnCuMemsetD2D16Async, loader.Invoke(&a.c))
 }
 
-// CuMemsetD2D32 calls cuMemsetD2D32, there since CUDA 3.2 (symbol cuMemsetD2D32_v2).
+// CuMemsetD2D32 calls cuMemsetD2D32, available since CUDA 3.2 (symbol cuMemsetD2D32_v2).
 //
 //	CUresult cuMemsetD2D32(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width,
 //	    size_t Height)
@@ -1445,7 +1445,7 @@ func (d *Driver) CuMemsetD2D32(dstDevice CUdeviceptr, dstPitch uintptr, ui uint3
 	return d.result(FnCuMemsetD2D32, loader.Invoke(&a.c))
 }
 
-// CuMemsetD2D32Async calls cuMemsetD2D32Async, there since CUDA 3.2.
+// CuMemsetD2D32Async calls cuMemsetD2D32Async, available since CUDA 3.2.
 //
 //	CUresult cuMemsetD2D32Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width,
 //	    size_t Height, CUstream hStream)
@@ -1473,7 +1473,7 @@ func (d *Driver) CuMemsetD2D32Async(dstDevice CUdeviceptr, dstPitch uintptr, ui 
 	return d.result(FnCuMemsetD2D32Async, loader.Invoke(&a.c))
 }
 
-// CuMemsetD2D8 calls cuMemsetD2D8, there since CUDA 3.2 (symbol cuMemsetD2D8_v2).
+// CuMemsetD2D8 calls cuMemsetD2D8, available since CUDA 3.2 (symbol cuMemsetD2D8_v2).
 //
 //	CUresult cuMemsetD2D8(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t Width,
 //	    size_t Height)
@@ -1499,7 +1499,7 @@ func (d *Driver) CuMemsetD2D8(dstDevice CUdeviceptr, dstPitch uintptr, uc byte, 
 	return d.result(FnCuMemsetD2D8, loader.Invoke(&a.c))
 }
 
-// CuMemsetD2D8Async calls cuMemsetD2D8Async, there since CUDA 3.2.
+// CuMemsetD2D8Async calls cuMemsetD2D8Async, available since CUDA 3.2.
 //
 //	CUresult cuMemsetD2D8Async(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t Width,
 //	    size_t Height, CUstream hStream)
@@ -1527,7 +1527,7 @@ func (d *Driver) CuMemsetD2D8Async(dstDevice CUdeviceptr, dstPitch uintptr, uc b
 	return d.result(FnCuMemsetD2D8Async, loader.Invoke(&a.c))
 }
 
-// CuMemsetD32 calls cuMemsetD32, there since CUDA 3.2 (symbol cuMemsetD32_v2).
+// CuMemsetD32 calls cuMemsetD32, available since CUDA 3.2 (symbol cuMemsetD32_v2).
 //
 //	CUresult cuMemsetD32(CUdeviceptr dstDevice, unsigned int ui, size_t N)
 //
@@ -1548,7 +1548,7 @@ func (d *Driver) CuMemsetD32(dstDevice CUdeviceptr, ui uint32, N uintptr) error 
 	return d.result(FnCuMemsetD32, loader.Invoke(&a.c))
 }
 
-// CuMemsetD32Async calls cuMemsetD32Async, there since CUDA 3.2.
+// CuMemsetD32Async calls cuMemsetD32Async, available since CUDA 3.2.
 //
 //	CUresult cuMemsetD32Async(CUdeviceptr dstDevice, unsigned int ui, size_t N, CUstream hStream)
 //
@@ -1571,7 +1571,7 @@ func (d *Driver) CuMemsetD32Async(dstDevice CUdeviceptr, ui uint32, N uintptr, h
 	return d.result(FnCuMemsetD32Async, loader.Invoke(&a.c))
 }
 
-// CuMemsetD8 calls cuMemsetD8, there since CUDA 3.2 (symbol cuMemsetD8_v2).
+// CuMemsetD8 calls cuMemsetD8, available since CUDA 3.2 (symbol cuMemsetD8_v2).
 //
 //	CUresult cuMemsetD8(CUdeviceptr dstDevice, unsigned char uc, size_t N)
 //
@@ -1592,7 +1592,7 @@ func (d *Driver) CuMemsetD8(dstDevice CUdeviceptr, uc byte, N uintptr) error {
 	return d.result(FnCuMemsetD8, loader.Invoke(&a.c))
 }
 
-// CuMemsetD8Async calls cuMemsetD8Async, there since CUDA 3.2.
+// CuMemsetD8Async calls cuMemsetD8Async, available since CUDA 3.2.
 //
 //	CUresult cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, size_t N, CUstream hStream)
 //
@@ -1615,7 +1615,7 @@ func (d *Driver) CuMemsetD8Async(dstDevice CUdeviceptr, uc byte, N uintptr, hStr
 	return d.result(FnCuMemsetD8Async, loader.Invoke(&a.c))
 }
 
-// CuMipmappedArrayCreate calls cuMipmappedArrayCreate, there since CUDA 5.0.
+// CuMipmappedArrayCreate calls cuMipmappedArrayCreate, available since CUDA 5.0.
 //
 //	CUresult cuMipmappedArrayCreate(CUmipmappedArray *pHandle,
 //	    const CUDA_ARRAY3D_DESCRIPTOR *pMipmappedArrayDesc, unsigned int numMipmapLevels)
@@ -1637,7 +1637,7 @@ func (d *Driver) CuMipmappedArrayCreate(pHandle *CUmipmappedArray, pMipmappedArr
 	return d.result(FnCuMipmappedArrayCreate, loader.Invoke(&a.c))
 }
 
-// CuMipmappedArrayDestroy calls cuMipmappedArrayDestroy, there since CUDA 5.0.
+// CuMipmappedArrayDestroy calls cuMipmappedArrayDestroy, available since CUDA 5.0.
 //
 //	CUresult cuMipmappedArrayDestroy(CUmipmappedArray hMipmappedArray)
 //
@@ -1654,7 +1654,7 @@ func (d *Driver) CuMipmappedArrayDestroy(hMipmappedArray CUmipmappedArray) error
 	return d.result(FnCuMipmappedArrayDestroy, loader.Invoke(&a.c))
 }
 
-// CuMipmappedArrayGetLevel calls cuMipmappedArrayGetLevel, there since CUDA 5.0.
+// CuMipmappedArrayGetLevel calls cuMipmappedArrayGetLevel, available since CUDA 5.0.
 //
 //	CUresult cuMipmappedArrayGetLevel(CUarray *pLevelArray, CUmipmappedArray hMipmappedArray,
 //	    unsigned int level)
@@ -1676,7 +1676,7 @@ func (d *Driver) CuMipmappedArrayGetLevel(pLevelArray *CUarray, hMipmappedArray 
 	return d.result(FnCuMipmappedArrayGetLevel, loader.Invoke(&a.c))
 }
 
-// CuMipmappedArrayGetMemoryRequirements calls cuMipmappedArrayGetMemoryRequirements, there since CUDA 11.6.
+// CuMipmappedArrayGetMemoryRequirements calls cuMipmappedArrayGetMemoryRequirements, available since CUDA 11.6.
 //
 //	CUresult cuMipmappedArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *memoryRequirements,
 //	    CUmipmappedArray mipmap, CUdevice device)
@@ -1698,7 +1698,7 @@ func (d *Driver) CuMipmappedArrayGetMemoryRequirements(memoryRequirements *CUDA_
 	return d.result(FnCuMipmappedArrayGetMemoryRequirements, loader.Invoke(&a.c))
 }
 
-// CuMipmappedArrayGetSparseProperties calls cuMipmappedArrayGetSparseProperties, there since CUDA 11.1.
+// CuMipmappedArrayGetSparseProperties calls cuMipmappedArrayGetSparseProperties, available since CUDA 11.1.
 //
 //	CUresult cuMipmappedArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *sparseProperties,
 //	    CUmipmappedArray mipmap)

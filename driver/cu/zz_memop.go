@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CuStreamBatchMemOp calls cuStreamBatchMemOp, there since CUDA 11.7 (symbol cuStreamBatchMemOp_v2).
+// CuStreamBatchMemOp calls cuStreamBatchMemOp, available since CUDA 11.7 (symbol cuStreamBatchMemOp_v2).
 // Older drivers have [Driver.CuStreamBatchMemOp_v8000] (CUDA 8.0).
 //
 //	CUresult cuStreamBatchMemOp(CUstream stream, unsigned int count,
@@ -31,7 +31,7 @@ func (d *Driver) CuStreamBatchMemOp(stream CUstream, count uint32, paramArray *C
 	return d.result(FnCuStreamBatchMemOp, loader.Invoke(&a.c))
 }
 
-// CuStreamBatchMemOp_v8000 calls cuStreamBatchMemOp as CUDA 8.0 had it.
+// CuStreamBatchMemOp_v8000 calls cuStreamBatchMemOp as in CUDA 8.0.
 //
 //	CUresult cuStreamBatchMemOp_v8000(CUstream stream, unsigned int count,
 //	    CUstreamBatchMemOpParams *paramArray, unsigned int flags)
@@ -55,7 +55,7 @@ func (d *Driver) CuStreamBatchMemOp_v8000(stream CUstream, count uint32, paramAr
 	return d.result(FnCuStreamBatchMemOp_v8000, loader.Invoke(&a.c))
 }
 
-// CuStreamWaitValue32 calls cuStreamWaitValue32, there since CUDA 11.7 (symbol cuStreamWaitValue32_v2).
+// CuStreamWaitValue32 calls cuStreamWaitValue32, available since CUDA 11.7 (symbol cuStreamWaitValue32_v2).
 // Older drivers have [Driver.CuStreamWaitValue32_v8000] (CUDA 8.0).
 //
 //	CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value,
@@ -80,7 +80,7 @@ func (d *Driver) CuStreamWaitValue32(stream CUstream, addr CUdeviceptr, value, f
 	return d.result(FnCuStreamWaitValue32, loader.Invoke(&a.c))
 }
 
-// CuStreamWaitValue32_v8000 calls cuStreamWaitValue32 as CUDA 8.0 had it.
+// CuStreamWaitValue32_v8000 calls cuStreamWaitValue32 as in CUDA 8.0.
 //
 //	CUresult cuStreamWaitValue32_v8000(CUstream stream, CUdeviceptr addr, cuuint32_t value,
 //	    unsigned int flags)
@@ -104,7 +104,7 @@ func (d *Driver) CuStreamWaitValue32_v8000(stream CUstream, addr CUdeviceptr, va
 	return d.result(FnCuStreamWaitValue32_v8000, loader.Invoke(&a.c))
 }
 
-// CuStreamWaitValue64 calls cuStreamWaitValue64, there since CUDA 11.7 (symbol cuStreamWaitValue64_v2).
+// CuStreamWaitValue64 calls cuStreamWaitValue64, available since CUDA 11.7 (symbol cuStreamWaitValue64_v2).
 // Older drivers have [Driver.CuStreamWaitValue64_v9000] (CUDA 9.0).
 //
 //	CUresult cuStreamWaitValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value,
@@ -129,7 +129,7 @@ func (d *Driver) CuStreamWaitValue64(stream CUstream, addr CUdeviceptr, value ui
 	return d.result(FnCuStreamWaitValue64, loader.Invoke(&a.c))
 }
 
-// CuStreamWaitValue64_v9000 calls cuStreamWaitValue64 as CUDA 9.0 had it.
+// CuStreamWaitValue64_v9000 calls cuStreamWaitValue64 as in CUDA 9.0.
 //
 //	CUresult cuStreamWaitValue64_v9000(CUstream stream, CUdeviceptr addr, cuuint64_t value,
 //	    unsigned int flags)
@@ -153,7 +153,7 @@ func (d *Driver) CuStreamWaitValue64_v9000(stream CUstream, addr CUdeviceptr, va
 	return d.result(FnCuStreamWaitValue64_v9000, loader.Invoke(&a.c))
 }
 
-// CuStreamWriteValue32 calls cuStreamWriteValue32, there since CUDA 11.7 (symbol cuStreamWriteValue32_v2).
+// CuStreamWriteValue32 calls cuStreamWriteValue32, available since CUDA 11.7 (symbol cuStreamWriteValue32_v2).
 // Older drivers have [Driver.CuStreamWriteValue32_v8000] (CUDA 8.0).
 //
 //	CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value,
@@ -178,7 +178,7 @@ func (d *Driver) CuStreamWriteValue32(stream CUstream, addr CUdeviceptr, value, 
 	return d.result(FnCuStreamWriteValue32, loader.Invoke(&a.c))
 }
 
-// CuStreamWriteValue32_v8000 calls cuStreamWriteValue32 as CUDA 8.0 had it.
+// CuStreamWriteValue32_v8000 calls cuStreamWriteValue32 as in CUDA 8.0.
 //
 //	CUresult cuStreamWriteValue32_v8000(CUstream stream, CUdeviceptr addr, cuuint32_t value,
 //	    unsigned int flags)
@@ -202,7 +202,7 @@ func (d *Driver) CuStreamWriteValue32_v8000(stream CUstream, addr CUdeviceptr, v
 	return d.result(FnCuStreamWriteValue32_v8000, loader.Invoke(&a.c))
 }
 
-// CuStreamWriteValue64 calls cuStreamWriteValue64, there since CUDA 11.7 (symbol cuStreamWriteValue64_v2).
+// CuStreamWriteValue64 calls cuStreamWriteValue64, available since CUDA 11.7 (symbol cuStreamWriteValue64_v2).
 // Older drivers have [Driver.CuStreamWriteValue64_v9000] (CUDA 9.0).
 //
 //	CUresult cuStreamWriteValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value,
@@ -227,7 +227,7 @@ func (d *Driver) CuStreamWriteValue64(stream CUstream, addr CUdeviceptr, value u
 	return d.result(FnCuStreamWriteValue64, loader.Invoke(&a.c))
 }
 
-// CuStreamWriteValue64_v9000 calls cuStreamWriteValue64 as CUDA 9.0 had it.
+// CuStreamWriteValue64_v9000 calls cuStreamWriteValue64 as in CUDA 9.0.
 //
 //	CUresult cuStreamWriteValue64_v9000(CUstream stream, CUdeviceptr addr, cuuint64_t value,
 //	    unsigned int flags)

@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CuLinkAddData calls cuLinkAddData, there since CUDA 6.5 (symbol cuLinkAddData_v2).
+// CuLinkAddData calls cuLinkAddData, available since CUDA 6.5 (symbol cuLinkAddData_v2).
 //
 //	CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void *data, size_t size,
 //	    const char *name, unsigned int numOptions, CUjit_option *options, void **optionValues)
@@ -39,7 +39,7 @@ func (d *Driver) CuLinkAddData(state CUlinkState, typ CUjitInputType, data unsaf
 	return d.result(FnCuLinkAddData, loader.Invoke(&a.c))
 }
 
-// CuLinkAddFile calls cuLinkAddFile, there since CUDA 6.5 (symbol cuLinkAddFile_v2).
+// CuLinkAddFile calls cuLinkAddFile, available since CUDA 6.5 (symbol cuLinkAddFile_v2).
 //
 //	CUresult cuLinkAddFile(CUlinkState state, CUjitInputType type, const char *path,
 //	    unsigned int numOptions, CUjit_option *options, void **optionValues)
@@ -67,7 +67,7 @@ func (d *Driver) CuLinkAddFile(state CUlinkState, typ CUjitInputType, path *byte
 	return d.result(FnCuLinkAddFile, loader.Invoke(&a.c))
 }
 
-// CuLinkComplete calls cuLinkComplete, there since CUDA 5.5.
+// CuLinkComplete calls cuLinkComplete, available since CUDA 5.5.
 //
 //	CUresult cuLinkComplete(CUlinkState state, void **cubinOut, size_t *sizeOut)
 //
@@ -88,7 +88,7 @@ func (d *Driver) CuLinkComplete(state CUlinkState, cubinOut *unsafe.Pointer, siz
 	return d.result(FnCuLinkComplete, loader.Invoke(&a.c))
 }
 
-// CuLinkCreate calls cuLinkCreate, there since CUDA 6.5 (symbol cuLinkCreate_v2).
+// CuLinkCreate calls cuLinkCreate, available since CUDA 6.5 (symbol cuLinkCreate_v2).
 //
 //	CUresult cuLinkCreate(unsigned int numOptions, CUjit_option *options, void **optionValues,
 //	    CUlinkState *stateOut)
@@ -112,7 +112,7 @@ func (d *Driver) CuLinkCreate(numOptions uint32, options *CUjit_option, optionVa
 	return d.result(FnCuLinkCreate, loader.Invoke(&a.c))
 }
 
-// CuLinkDestroy calls cuLinkDestroy, there since CUDA 5.5.
+// CuLinkDestroy calls cuLinkDestroy, available since CUDA 5.5.
 //
 //	CUresult cuLinkDestroy(CUlinkState state)
 //
@@ -129,7 +129,7 @@ func (d *Driver) CuLinkDestroy(state CUlinkState) error {
 	return d.result(FnCuLinkDestroy, loader.Invoke(&a.c))
 }
 
-// CuModuleEnumerateFunctions calls cuModuleEnumerateFunctions, there since CUDA 12.4.
+// CuModuleEnumerateFunctions calls cuModuleEnumerateFunctions, available since CUDA 12.4.
 //
 //	CUresult cuModuleEnumerateFunctions(CUfunction *functions, unsigned int numFunctions, CUmodule mod)
 //
@@ -150,7 +150,7 @@ func (d *Driver) CuModuleEnumerateFunctions(functions *CUfunction, numFunctions 
 	return d.result(FnCuModuleEnumerateFunctions, loader.Invoke(&a.c))
 }
 
-// CuModuleGetFunction calls cuModuleGetFunction, there since CUDA 2.0.
+// CuModuleGetFunction calls cuModuleGetFunction, available since CUDA 2.0.
 //
 //	CUresult cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name)
 //
@@ -171,7 +171,7 @@ func (d *Driver) CuModuleGetFunction(hfunc *CUfunction, hmod CUmodule, name *byt
 	return d.result(FnCuModuleGetFunction, loader.Invoke(&a.c))
 }
 
-// CuModuleGetFunctionCount calls cuModuleGetFunctionCount, there since CUDA 12.4.
+// CuModuleGetFunctionCount calls cuModuleGetFunctionCount, available since CUDA 12.4.
 //
 //	CUresult cuModuleGetFunctionCount(unsigned int *count, CUmodule mod)
 //
@@ -190,7 +190,7 @@ func (d *Driver) CuModuleGetFunctionCount(count *uint32, mod CUmodule) error {
 	return d.result(FnCuModuleGetFunctionCount, loader.Invoke(&a.c))
 }
 
-// CuModuleGetGlobal calls cuModuleGetGlobal, there since CUDA 3.2 (symbol cuModuleGetGlobal_v2).
+// CuModuleGetGlobal calls cuModuleGetGlobal, available since CUDA 3.2 (symbol cuModuleGetGlobal_v2).
 //
 //	CUresult cuModuleGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUmodule hmod, const char *name)
 //
@@ -213,7 +213,7 @@ func (d *Driver) CuModuleGetGlobal(dptr *CUdeviceptr, bytes *uintptr, hmod CUmod
 	return d.result(FnCuModuleGetGlobal, loader.Invoke(&a.c))
 }
 
-// CuModuleGetLoadingMode calls cuModuleGetLoadingMode, there since CUDA 11.7.
+// CuModuleGetLoadingMode calls cuModuleGetLoadingMode, available since CUDA 11.7.
 //
 //	CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
 //
@@ -230,7 +230,7 @@ func (d *Driver) CuModuleGetLoadingMode(mode *CUmoduleLoadingMode) error {
 	return d.result(FnCuModuleGetLoadingMode, loader.Invoke(&a.c))
 }
 
-// CuModuleLoad calls cuModuleLoad, there since CUDA 2.0.
+// CuModuleLoad calls cuModuleLoad, available since CUDA 2.0.
 //
 //	CUresult cuModuleLoad(CUmodule *module, const char *fname)
 //
@@ -249,7 +249,7 @@ func (d *Driver) CuModuleLoad(module *CUmodule, fname *byte) error {
 	return d.result(FnCuModuleLoad, loader.Invoke(&a.c))
 }
 
-// CuModuleLoadData calls cuModuleLoadData, there since CUDA 2.0.
+// CuModuleLoadData calls cuModuleLoadData, available since CUDA 2.0.
 //
 //	CUresult cuModuleLoadData(CUmodule *module, const void *image)
 //
@@ -268,7 +268,7 @@ func (d *Driver) CuModuleLoadData(module *CUmodule, image unsafe.Pointer) error 
 	return d.result(FnCuModuleLoadData, loader.Invoke(&a.c))
 }
 
-// CuModuleLoadDataEx calls cuModuleLoadDataEx, there since CUDA 2.1.
+// CuModuleLoadDataEx calls cuModuleLoadDataEx, available since CUDA 2.1.
 //
 //	CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int numOptions,
 //	    CUjit_option *options, void **optionValues)
@@ -294,7 +294,7 @@ func (d *Driver) CuModuleLoadDataEx(module *CUmodule, image unsafe.Pointer, numO
 	return d.result(FnCuModuleLoadDataEx, loader.Invoke(&a.c))
 }
 
-// CuModuleLoadFatBinary calls cuModuleLoadFatBinary, there since CUDA 2.0.
+// CuModuleLoadFatBinary calls cuModuleLoadFatBinary, available since CUDA 2.0.
 //
 //	CUresult cuModuleLoadFatBinary(CUmodule *module, const void *fatCubin)
 //
@@ -313,7 +313,7 @@ func (d *Driver) CuModuleLoadFatBinary(module *CUmodule, fatCubin unsafe.Pointer
 	return d.result(FnCuModuleLoadFatBinary, loader.Invoke(&a.c))
 }
 
-// CuModuleUnload calls cuModuleUnload, there since CUDA 2.0.
+// CuModuleUnload calls cuModuleUnload, available since CUDA 2.0.
 //
 //	CUresult cuModuleUnload(CUmodule hmod)
 //

@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CuModuleGetSurfRef calls cuModuleGetSurfRef, there since CUDA 3.0.
+// CuModuleGetSurfRef calls cuModuleGetSurfRef, available since CUDA 3.0.
 //
 //	CUresult cuModuleGetSurfRef(CUsurfref *pSurfRef, CUmodule hmod, const char *name)
 //
@@ -27,7 +27,7 @@ func (d *Driver) CuModuleGetSurfRef(pSurfRef *CUsurfref, hmod CUmodule, name *by
 	return d.result(FnCuModuleGetSurfRef, loader.Invoke(&a.c))
 }
 
-// CuModuleGetTexRef calls cuModuleGetTexRef, there since CUDA 2.0.
+// CuModuleGetTexRef calls cuModuleGetTexRef, available since CUDA 2.0.
 //
 //	CUresult cuModuleGetTexRef(CUtexref *pTexRef, CUmodule hmod, const char *name)
 //

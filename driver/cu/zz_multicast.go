@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CuMulticastAddDevice calls cuMulticastAddDevice, there since CUDA 12.1.
+// CuMulticastAddDevice calls cuMulticastAddDevice, available since CUDA 12.1.
 //
 //	CUresult cuMulticastAddDevice(CUmemGenericAllocationHandle mcHandle, CUdevice dev)
 //
@@ -25,7 +25,7 @@ func (d *Driver) CuMulticastAddDevice(mcHandle CUmemGenericAllocationHandle, dev
 	return d.result(FnCuMulticastAddDevice, loader.Invoke(&a.c))
 }
 
-// CuMulticastBindAddr calls cuMulticastBindAddr, there since CUDA 12.1.
+// CuMulticastBindAddr calls cuMulticastBindAddr, available since CUDA 12.1.
 //
 //	CUresult cuMulticastBindAddr(CUmemGenericAllocationHandle mcHandle, size_t mcOffset,
 //	    CUdeviceptr memptr, size_t size, unsigned long long flags)
@@ -51,7 +51,7 @@ func (d *Driver) CuMulticastBindAddr(mcHandle CUmemGenericAllocationHandle, mcOf
 	return d.result(FnCuMulticastBindAddr, loader.Invoke(&a.c))
 }
 
-// CuMulticastBindMem calls cuMulticastBindMem, there since CUDA 12.1.
+// CuMulticastBindMem calls cuMulticastBindMem, available since CUDA 12.1.
 //
 //	CUresult cuMulticastBindMem(CUmemGenericAllocationHandle mcHandle, size_t mcOffset,
 //	    CUmemGenericAllocationHandle memHandle, size_t memOffset, size_t size, unsigned long long flags)
@@ -79,7 +79,7 @@ func (d *Driver) CuMulticastBindMem(mcHandle CUmemGenericAllocationHandle, mcOff
 	return d.result(FnCuMulticastBindMem, loader.Invoke(&a.c))
 }
 
-// CuMulticastCreate calls cuMulticastCreate, there since CUDA 12.1.
+// CuMulticastCreate calls cuMulticastCreate, available since CUDA 12.1.
 //
 //	CUresult cuMulticastCreate(CUmemGenericAllocationHandle *mcHandle,
 //	    const CUmulticastObjectProp *prop)
@@ -99,7 +99,7 @@ func (d *Driver) CuMulticastCreate(mcHandle *CUmemGenericAllocationHandle, prop 
 	return d.result(FnCuMulticastCreate, loader.Invoke(&a.c))
 }
 
-// CuMulticastGetGranularity calls cuMulticastGetGranularity, there since CUDA 12.1.
+// CuMulticastGetGranularity calls cuMulticastGetGranularity, available since CUDA 12.1.
 //
 //	CUresult cuMulticastGetGranularity(size_t *granularity, const CUmulticastObjectProp *prop,
 //	    CUmulticastGranularity_flags option)
@@ -121,7 +121,7 @@ func (d *Driver) CuMulticastGetGranularity(granularity *uintptr, prop *CUmultica
 	return d.result(FnCuMulticastGetGranularity, loader.Invoke(&a.c))
 }
 
-// CuMulticastUnbind calls cuMulticastUnbind, there since CUDA 12.1.
+// CuMulticastUnbind calls cuMulticastUnbind, available since CUDA 12.1.
 //
 //	CUresult cuMulticastUnbind(CUmemGenericAllocationHandle mcHandle, CUdevice dev, size_t mcOffset,
 //	    size_t size)

@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CuOccupancyAvailableDynamicSMemPerBlock calls cuOccupancyAvailableDynamicSMemPerBlock, there since CUDA 10.2.
+// CuOccupancyAvailableDynamicSMemPerBlock calls cuOccupancyAvailableDynamicSMemPerBlock, available since CUDA 10.2.
 //
 //	CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, CUfunction func,
 //	    int numBlocks, int blockSize)
@@ -30,7 +30,7 @@ func (d *Driver) CuOccupancyAvailableDynamicSMemPerBlock(dynamicSmemSize *uintpt
 	return d.result(FnCuOccupancyAvailableDynamicSMemPerBlock, loader.Invoke(&a.c))
 }
 
-// CuOccupancyMaxActiveBlocksPerMultiprocessor calls cuOccupancyMaxActiveBlocksPerMultiprocessor, there since CUDA 6.5.
+// CuOccupancyMaxActiveBlocksPerMultiprocessor calls cuOccupancyMaxActiveBlocksPerMultiprocessor, available since CUDA 6.5.
 //
 //	CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, CUfunction func,
 //	    int blockSize, size_t dynamicSMemSize)
@@ -54,7 +54,7 @@ func (d *Driver) CuOccupancyMaxActiveBlocksPerMultiprocessor(numBlocks *int32, f
 	return d.result(FnCuOccupancyMaxActiveBlocksPerMultiprocessor, loader.Invoke(&a.c))
 }
 
-// CuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags calls cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, there since CUDA 7.0.
+// CuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags calls cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, available since CUDA 7.0.
 //
 //	CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *numBlocks, CUfunction func,
 //	    int blockSize, size_t dynamicSMemSize, unsigned int flags)
@@ -80,7 +80,7 @@ func (d *Driver) CuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(numBlocks 
 	return d.result(FnCuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, loader.Invoke(&a.c))
 }
 
-// CuOccupancyMaxActiveClusters calls cuOccupancyMaxActiveClusters, there since CUDA 11.7.
+// CuOccupancyMaxActiveClusters calls cuOccupancyMaxActiveClusters, available since CUDA 11.7.
 //
 //	CUresult cuOccupancyMaxActiveClusters(int *numClusters, CUfunction func,
 //	    const CUlaunchConfig *config)
@@ -102,7 +102,7 @@ func (d *Driver) CuOccupancyMaxActiveClusters(numClusters *int32, fn CUfunction,
 	return d.result(FnCuOccupancyMaxActiveClusters, loader.Invoke(&a.c))
 }
 
-// CuOccupancyMaxPotentialBlockSize calls cuOccupancyMaxPotentialBlockSize, there since CUDA 6.5.
+// CuOccupancyMaxPotentialBlockSize calls cuOccupancyMaxPotentialBlockSize, available since CUDA 6.5.
 //
 //	CUresult cuOccupancyMaxPotentialBlockSize(int *minGridSize, int *blockSize, CUfunction func,
 //	    CUoccupancyB2DSize blockSizeToDynamicSMemSize, size_t dynamicSMemSize, int blockSizeLimit)
@@ -130,7 +130,7 @@ func (d *Driver) CuOccupancyMaxPotentialBlockSize(minGridSize, blockSize *int32,
 	return d.result(FnCuOccupancyMaxPotentialBlockSize, loader.InvokeEscaping(&a.c))
 }
 
-// CuOccupancyMaxPotentialBlockSizeWithFlags calls cuOccupancyMaxPotentialBlockSizeWithFlags, there since CUDA 7.0.
+// CuOccupancyMaxPotentialBlockSizeWithFlags calls cuOccupancyMaxPotentialBlockSizeWithFlags, available since CUDA 7.0.
 //
 //	CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *minGridSize, int *blockSize,
 //	    CUfunction func, CUoccupancyB2DSize blockSizeToDynamicSMemSize, size_t dynamicSMemSize,
@@ -161,7 +161,7 @@ func (d *Driver) CuOccupancyMaxPotentialBlockSizeWithFlags(minGridSize, blockSiz
 	return d.result(FnCuOccupancyMaxPotentialBlockSizeWithFlags, loader.InvokeEscaping(&a.c))
 }
 
-// CuOccupancyMaxPotentialClusterSize calls cuOccupancyMaxPotentialClusterSize, there since CUDA 11.7.
+// CuOccupancyMaxPotentialClusterSize calls cuOccupancyMaxPotentialClusterSize, available since CUDA 11.7.
 //
 //	CUresult cuOccupancyMaxPotentialClusterSize(int *clusterSize, CUfunction func,
 //	    const CUlaunchConfig *config)

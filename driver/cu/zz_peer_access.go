@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CuCtxDisablePeerAccess calls cuCtxDisablePeerAccess, there since CUDA 4.0.
+// CuCtxDisablePeerAccess calls cuCtxDisablePeerAccess, available since CUDA 4.0.
 //
 //	CUresult cuCtxDisablePeerAccess(CUcontext peerContext)
 //
@@ -23,7 +23,7 @@ func (d *Driver) CuCtxDisablePeerAccess(peerContext CUcontext) error {
 	return d.result(FnCuCtxDisablePeerAccess, loader.Invoke(&a.c))
 }
 
-// CuCtxEnablePeerAccess calls cuCtxEnablePeerAccess, there since CUDA 4.0.
+// CuCtxEnablePeerAccess calls cuCtxEnablePeerAccess, available since CUDA 4.0.
 //
 //	CUresult cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int Flags)
 //
@@ -42,7 +42,7 @@ func (d *Driver) CuCtxEnablePeerAccess(peerContext CUcontext, Flags uint32) erro
 	return d.result(FnCuCtxEnablePeerAccess, loader.Invoke(&a.c))
 }
 
-// CuDeviceCanAccessPeer calls cuDeviceCanAccessPeer, there since CUDA 4.0.
+// CuDeviceCanAccessPeer calls cuDeviceCanAccessPeer, available since CUDA 4.0.
 //
 //	CUresult cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevice peerDev)
 //
@@ -63,7 +63,7 @@ func (d *Driver) CuDeviceCanAccessPeer(canAccessPeer *int32, dev, peerDev CUdevi
 	return d.result(FnCuDeviceCanAccessPeer, loader.Invoke(&a.c))
 }
 
-// CuDeviceGetP2PAtomicCapabilities calls cuDeviceGetP2PAtomicCapabilities, there since CUDA 13.0.
+// CuDeviceGetP2PAtomicCapabilities calls cuDeviceGetP2PAtomicCapabilities, available since CUDA 13.0.
 //
 //	CUresult cuDeviceGetP2PAtomicCapabilities(unsigned int*capabilities,
 //	    const CUatomicOperation*operations, unsigned int count, CUdevice srcDevice, CUdevice dstDevice)
@@ -89,7 +89,7 @@ func (d *Driver) CuDeviceGetP2PAtomicCapabilities(capabilities *uint32, operatio
 	return d.result(FnCuDeviceGetP2PAtomicCapabilities, loader.Invoke(&a.c))
 }
 
-// CuDeviceGetP2PAttribute calls cuDeviceGetP2PAttribute, there since CUDA 8.0.
+// CuDeviceGetP2PAttribute calls cuDeviceGetP2PAttribute, available since CUDA 8.0.
 //
 //	CUresult cuDeviceGetP2PAttribute(int*value, CUdevice_P2PAttribute attrib, CUdevice srcDevice,
 //	    CUdevice dstDevice)

@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CuDevicePrimaryCtxGetState calls cuDevicePrimaryCtxGetState, there since CUDA 7.0.
+// CuDevicePrimaryCtxGetState calls cuDevicePrimaryCtxGetState, available since CUDA 7.0.
 //
 //	CUresult cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags, int *active)
 //
@@ -27,7 +27,7 @@ func (d *Driver) CuDevicePrimaryCtxGetState(dev CUdevice, flags *uint32, active 
 	return d.result(FnCuDevicePrimaryCtxGetState, loader.Invoke(&a.c))
 }
 
-// CuDevicePrimaryCtxRelease calls cuDevicePrimaryCtxRelease, there since CUDA 11.0 (symbol cuDevicePrimaryCtxRelease_v2).
+// CuDevicePrimaryCtxRelease calls cuDevicePrimaryCtxRelease, available since CUDA 11.0 (symbol cuDevicePrimaryCtxRelease_v2).
 //
 //	CUresult cuDevicePrimaryCtxRelease(CUdevice dev)
 //
@@ -44,7 +44,7 @@ func (d *Driver) CuDevicePrimaryCtxRelease(dev CUdevice) error {
 	return d.result(FnCuDevicePrimaryCtxRelease, loader.Invoke(&a.c))
 }
 
-// CuDevicePrimaryCtxReset calls cuDevicePrimaryCtxReset, there since CUDA 11.0 (symbol cuDevicePrimaryCtxReset_v2).
+// CuDevicePrimaryCtxReset calls cuDevicePrimaryCtxReset, available since CUDA 11.0 (symbol cuDevicePrimaryCtxReset_v2).
 //
 //	CUresult cuDevicePrimaryCtxReset(CUdevice dev)
 //
@@ -61,7 +61,7 @@ func (d *Driver) CuDevicePrimaryCtxReset(dev CUdevice) error {
 	return d.result(FnCuDevicePrimaryCtxReset, loader.Invoke(&a.c))
 }
 
-// CuDevicePrimaryCtxRetain calls cuDevicePrimaryCtxRetain, there since CUDA 7.0.
+// CuDevicePrimaryCtxRetain calls cuDevicePrimaryCtxRetain, available since CUDA 7.0.
 //
 //	CUresult cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
 //
@@ -80,7 +80,7 @@ func (d *Driver) CuDevicePrimaryCtxRetain(pctx *CUcontext, dev CUdevice) error {
 	return d.result(FnCuDevicePrimaryCtxRetain, loader.Invoke(&a.c))
 }
 
-// CuDevicePrimaryCtxSetFlags calls cuDevicePrimaryCtxSetFlags, there since CUDA 11.0 (symbol cuDevicePrimaryCtxSetFlags_v2).
+// CuDevicePrimaryCtxSetFlags calls cuDevicePrimaryCtxSetFlags, available since CUDA 11.0 (symbol cuDevicePrimaryCtxSetFlags_v2).
 //
 //	CUresult cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags)
 //

@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CuProfilerStart calls cuProfilerStart, there since CUDA 4.0.
+// CuProfilerStart calls cuProfilerStart, available since CUDA 4.0.
 //
 //	CUresult cuProfilerStart(void)
 //
@@ -21,7 +21,7 @@ func (d *Driver) CuProfilerStart() error {
 	return d.result(FnCuProfilerStart, loader.Invoke(&a.c))
 }
 
-// CuProfilerStop calls cuProfilerStop, there since CUDA 4.0.
+// CuProfilerStop calls cuProfilerStop, available since CUDA 4.0.
 //
 //	CUresult cuProfilerStop(void)
 //

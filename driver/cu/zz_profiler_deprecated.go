@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CuProfilerInitialize calls cuProfilerInitialize, there since CUDA 4.0.
+// CuProfilerInitialize calls cuProfilerInitialize, available since CUDA 4.0.
 //
 //	CUresult cuProfilerInitialize(const char *configFile, const char *outputFile,
 //	    CUoutput_mode outputMode)

@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CuStreamAddCallback calls cuStreamAddCallback, there since CUDA 5.0.
+// CuStreamAddCallback calls cuStreamAddCallback, available since CUDA 5.0.
 //
 //	CUresult cuStreamAddCallback(CUstream hStream, CUstreamCallback callback, void *userData,
 //	    unsigned int flags)
@@ -32,7 +32,7 @@ func (d *Driver) CuStreamAddCallback(hStream CUstream, callback CUstreamCallback
 	return d.result(FnCuStreamAddCallback, loader.Invoke(&a.c))
 }
 
-// CuStreamAttachMemAsync calls cuStreamAttachMemAsync, there since CUDA 6.0.
+// CuStreamAttachMemAsync calls cuStreamAttachMemAsync, available since CUDA 6.0.
 //
 //	CUresult cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr, size_t length,
 //	    unsigned int flags)
@@ -56,7 +56,7 @@ func (d *Driver) CuStreamAttachMemAsync(hStream CUstream, dptr CUdeviceptr, leng
 	return d.result(FnCuStreamAttachMemAsync, loader.Invoke(&a.c))
 }
 
-// CuStreamBeginCapture calls cuStreamBeginCapture, there since CUDA 10.1 (symbol cuStreamBeginCapture_v2).
+// CuStreamBeginCapture calls cuStreamBeginCapture, available since CUDA 10.1 (symbol cuStreamBeginCapture_v2).
 //
 //	CUresult cuStreamBeginCapture(CUstream hStream, CUstreamCaptureMode mode)
 //
@@ -75,7 +75,7 @@ func (d *Driver) CuStreamBeginCapture(hStream CUstream, mode CUstreamCaptureMode
 	return d.result(FnCuStreamBeginCapture, loader.Invoke(&a.c))
 }
 
-// CuStreamBeginCaptureToGraph calls cuStreamBeginCaptureToGraph, there since CUDA 12.3.
+// CuStreamBeginCaptureToGraph calls cuStreamBeginCaptureToGraph, available since CUDA 12.3.
 //
 //	CUresult cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGraph,
 //	    const CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData, size_t numDependencies,
@@ -104,7 +104,7 @@ func (d *Driver) CuStreamBeginCaptureToGraph(hStream CUstream, hGraph CUgraph, d
 	return d.result(FnCuStreamBeginCaptureToGraph, loader.Invoke(&a.c))
 }
 
-// CuStreamCopyAttributes calls cuStreamCopyAttributes, there since CUDA 11.0.
+// CuStreamCopyAttributes calls cuStreamCopyAttributes, available since CUDA 11.0.
 //
 //	CUresult cuStreamCopyAttributes(CUstream dst, CUstream src)
 //
@@ -123,7 +123,7 @@ func (d *Driver) CuStreamCopyAttributes(dst, src CUstream) error {
 	return d.result(FnCuStreamCopyAttributes, loader.Invoke(&a.c))
 }
 
-// CuStreamCreate calls cuStreamCreate, there since CUDA 2.0.
+// CuStreamCreate calls cuStreamCreate, available since CUDA 2.0.
 //
 //	CUresult cuStreamCreate(CUstream *phStream, unsigned int Flags)
 //
@@ -142,7 +142,7 @@ func (d *Driver) CuStreamCreate(phStream *CUstream, Flags uint32) error {
 	return d.result(FnCuStreamCreate, loader.Invoke(&a.c))
 }
 
-// CuStreamCreateWithPriority calls cuStreamCreateWithPriority, there since CUDA 5.5.
+// CuStreamCreateWithPriority calls cuStreamCreateWithPriority, available since CUDA 5.5.
 //
 //	CUresult cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int priority)
 //
@@ -163,7 +163,7 @@ func (d *Driver) CuStreamCreateWithPriority(phStream *CUstream, flags uint32, pr
 	return d.result(FnCuStreamCreateWithPriority, loader.Invoke(&a.c))
 }
 
-// CuStreamDestroy calls cuStreamDestroy, there since CUDA 4.0 (symbol cuStreamDestroy_v2).
+// CuStreamDestroy calls cuStreamDestroy, available since CUDA 4.0 (symbol cuStreamDestroy_v2).
 //
 //	CUresult cuStreamDestroy(CUstream hStream)
 //
@@ -180,7 +180,7 @@ func (d *Driver) CuStreamDestroy(hStream CUstream) error {
 	return d.result(FnCuStreamDestroy, loader.Invoke(&a.c))
 }
 
-// CuStreamEndCapture calls cuStreamEndCapture, there since CUDA 10.0.
+// CuStreamEndCapture calls cuStreamEndCapture, available since CUDA 10.0.
 //
 //	CUresult cuStreamEndCapture(CUstream hStream, CUgraph *phGraph)
 //
@@ -199,7 +199,7 @@ func (d *Driver) CuStreamEndCapture(hStream CUstream, phGraph *CUgraph) error {
 	return d.result(FnCuStreamEndCapture, loader.Invoke(&a.c))
 }
 
-// CuStreamGetAttribute calls cuStreamGetAttribute, there since CUDA 11.0.
+// CuStreamGetAttribute calls cuStreamGetAttribute, available since CUDA 11.0.
 //
 //	CUresult cuStreamGetAttribute(CUstream hStream, CUstreamAttrID attr, CUstreamAttrValue *value_out)
 //
@@ -220,7 +220,7 @@ func (d *Driver) CuStreamGetAttribute(hStream CUstream, attr CUstreamAttrID, val
 	return d.result(FnCuStreamGetAttribute, loader.Invoke(&a.c))
 }
 
-// CuStreamGetCaptureInfo calls cuStreamGetCaptureInfo, there since CUDA 12.3 (symbol cuStreamGetCaptureInfo_v3).
+// CuStreamGetCaptureInfo calls cuStreamGetCaptureInfo, available since CUDA 12.3 (symbol cuStreamGetCaptureInfo_v3).
 // Older drivers have [Driver.CuStreamGetCaptureInfo_v11030] (CUDA 11.3), [Driver.CuStreamGetCaptureInfo_v10010] (CUDA 10.1).
 //
 //	CUresult cuStreamGetCaptureInfo(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
@@ -252,7 +252,7 @@ func (d *Driver) CuStreamGetCaptureInfo(hStream CUstream, captureStatus_out *CUs
 	return d.result(FnCuStreamGetCaptureInfo, loader.Invoke(&a.c))
 }
 
-// CuStreamGetCaptureInfo_v11030 calls cuStreamGetCaptureInfo as CUDA 11.3 had it (symbol cuStreamGetCaptureInfo_v2).
+// CuStreamGetCaptureInfo_v11030 calls cuStreamGetCaptureInfo as in CUDA 11.3 (symbol cuStreamGetCaptureInfo_v2).
 // Older drivers have [Driver.CuStreamGetCaptureInfo_v10010] (CUDA 10.1).
 //
 //	CUresult cuStreamGetCaptureInfo_v11030(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
@@ -282,7 +282,7 @@ func (d *Driver) CuStreamGetCaptureInfo_v11030(hStream CUstream, captureStatus_o
 	return d.result(FnCuStreamGetCaptureInfo_v11030, loader.Invoke(&a.c))
 }
 
-// CuStreamGetCaptureInfo_v10010 calls cuStreamGetCaptureInfo as CUDA 10.1 had it.
+// CuStreamGetCaptureInfo_v10010 calls cuStreamGetCaptureInfo as in CUDA 10.1.
 //
 //	CUresult cuStreamGetCaptureInfo_v10010(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
 //	    cuuint64_t *id_out)
@@ -304,7 +304,7 @@ func (d *Driver) CuStreamGetCaptureInfo_v10010(hStream CUstream, captureStatus_o
 	return d.result(FnCuStreamGetCaptureInfo_v10010, loader.Invoke(&a.c))
 }
 
-// CuStreamGetCtx_v2 calls cuStreamGetCtx, there since CUDA 12.5 (symbol cuStreamGetCtx_v2).
+// CuStreamGetCtx_v2 calls cuStreamGetCtx, available since CUDA 12.5 (symbol cuStreamGetCtx_v2).
 // Older drivers have [Driver.CuStreamGetCtx] (CUDA 9.2).
 //
 //	CUresult cuStreamGetCtx_v2(CUstream hStream, CUcontext *pCtx, CUgreenCtx *pGreenCtx)
@@ -326,7 +326,7 @@ func (d *Driver) CuStreamGetCtx_v2(hStream CUstream, pCtx *CUcontext, pGreenCtx 
 	return d.result(FnCuStreamGetCtx_v2, loader.Invoke(&a.c))
 }
 
-// CuStreamGetCtx calls cuStreamGetCtx, there since CUDA 9.2.
+// CuStreamGetCtx calls cuStreamGetCtx, available since CUDA 9.2.
 //
 //	CUresult cuStreamGetCtx(CUstream hStream, CUcontext *pctx)
 //
@@ -345,7 +345,7 @@ func (d *Driver) CuStreamGetCtx(hStream CUstream, pctx *CUcontext) error {
 	return d.result(FnCuStreamGetCtx, loader.Invoke(&a.c))
 }
 
-// CuStreamGetDevice calls cuStreamGetDevice, there since CUDA 12.8.
+// CuStreamGetDevice calls cuStreamGetDevice, available since CUDA 12.8.
 //
 //	CUresult cuStreamGetDevice(CUstream hStream, CUdevice *device)
 //
@@ -364,7 +364,7 @@ func (d *Driver) CuStreamGetDevice(hStream CUstream, device *CUdevice) error {
 	return d.result(FnCuStreamGetDevice, loader.Invoke(&a.c))
 }
 
-// CuStreamGetFlags calls cuStreamGetFlags, there since CUDA 5.5.
+// CuStreamGetFlags calls cuStreamGetFlags, available since CUDA 5.5.
 //
 //	CUresult cuStreamGetFlags(CUstream hStream, unsigned int *flags)
 //
@@ -383,7 +383,7 @@ func (d *Driver) CuStreamGetFlags(hStream CUstream, flags *uint32) error {
 	return d.result(FnCuStreamGetFlags, loader.Invoke(&a.c))
 }
 
-// CuStreamGetId calls cuStreamGetId, there since CUDA 12.0.
+// CuStreamGetId calls cuStreamGetId, available since CUDA 12.0.
 //
 //	CUresult cuStreamGetId(CUstream hStream, unsigned long long *streamId)
 //
@@ -402,7 +402,7 @@ func (d *Driver) CuStreamGetId(hStream CUstream, streamId *uint64) error {
 	return d.result(FnCuStreamGetId, loader.Invoke(&a.c))
 }
 
-// CuStreamGetPriority calls cuStreamGetPriority, there since CUDA 5.5.
+// CuStreamGetPriority calls cuStreamGetPriority, available since CUDA 5.5.
 //
 //	CUresult cuStreamGetPriority(CUstream hStream, int *priority)
 //
@@ -421,7 +421,7 @@ func (d *Driver) CuStreamGetPriority(hStream CUstream, priority *int32) error {
 	return d.result(FnCuStreamGetPriority, loader.Invoke(&a.c))
 }
 
-// CuStreamIsCapturing calls cuStreamIsCapturing, there since CUDA 10.0.
+// CuStreamIsCapturing calls cuStreamIsCapturing, available since CUDA 10.0.
 //
 //	CUresult cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus *captureStatus)
 //
@@ -440,7 +440,7 @@ func (d *Driver) CuStreamIsCapturing(hStream CUstream, captureStatus *CUstreamCa
 	return d.result(FnCuStreamIsCapturing, loader.Invoke(&a.c))
 }
 
-// CuStreamQuery calls cuStreamQuery, there since CUDA 2.0.
+// CuStreamQuery calls cuStreamQuery, available since CUDA 2.0.
 //
 //	CUresult cuStreamQuery(CUstream hStream)
 //
@@ -457,7 +457,7 @@ func (d *Driver) CuStreamQuery(hStream CUstream) error {
 	return d.result(FnCuStreamQuery, loader.Invoke(&a.c))
 }
 
-// CuStreamSetAttribute calls cuStreamSetAttribute, there since CUDA 11.0.
+// CuStreamSetAttribute calls cuStreamSetAttribute, available since CUDA 11.0.
 //
 //	CUresult cuStreamSetAttribute(CUstream hStream, CUstreamAttrID attr, const CUstreamAttrValue *value)
 //
@@ -478,7 +478,7 @@ func (d *Driver) CuStreamSetAttribute(hStream CUstream, attr CUstreamAttrID, val
 	return d.result(FnCuStreamSetAttribute, loader.Invoke(&a.c))
 }
 
-// CuStreamSynchronize calls cuStreamSynchronize, there since CUDA 2.0.
+// CuStreamSynchronize calls cuStreamSynchronize, available since CUDA 2.0.
 //
 //	CUresult cuStreamSynchronize(CUstream hStream)
 //
@@ -495,7 +495,7 @@ func (d *Driver) CuStreamSynchronize(hStream CUstream) error {
 	return d.result(FnCuStreamSynchronize, loader.Invoke(&a.c))
 }
 
-// CuStreamUpdateCaptureDependencies calls cuStreamUpdateCaptureDependencies, there since CUDA 12.3 (symbol cuStreamUpdateCaptureDependencies_v2).
+// CuStreamUpdateCaptureDependencies calls cuStreamUpdateCaptureDependencies, available since CUDA 12.3 (symbol cuStreamUpdateCaptureDependencies_v2).
 // Older drivers have [Driver.CuStreamUpdateCaptureDependencies_v11030] (CUDA 11.3).
 //
 //	CUresult cuStreamUpdateCaptureDependencies(CUstream hStream, CUgraphNode *dependencies,
@@ -522,7 +522,7 @@ func (d *Driver) CuStreamUpdateCaptureDependencies(hStream CUstream, dependencie
 	return d.result(FnCuStreamUpdateCaptureDependencies, loader.Invoke(&a.c))
 }
 
-// CuStreamUpdateCaptureDependencies_v11030 calls cuStreamUpdateCaptureDependencies as CUDA 11.3 had it.
+// CuStreamUpdateCaptureDependencies_v11030 calls cuStreamUpdateCaptureDependencies as in CUDA 11.3.
 //
 //	CUresult cuStreamUpdateCaptureDependencies_v11030(CUstream hStream, CUgraphNode *dependencies,
 //	    size_t numDependencies, unsigned int flags)
@@ -546,7 +546,7 @@ func (d *Driver) CuStreamUpdateCaptureDependencies_v11030(hStream CUstream, depe
 	return d.result(FnCuStreamUpdateCaptureDependencies_v11030, loader.Invoke(&a.c))
 }
 
-// CuStreamWaitEvent calls cuStreamWaitEvent, there since CUDA 3.2.
+// CuStreamWaitEvent calls cuStreamWaitEvent, available since CUDA 3.2.
 //
 //	CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)
 //
@@ -567,7 +567,7 @@ func (d *Driver) CuStreamWaitEvent(hStream CUstream, hEvent CUevent, Flags uint3
 	return d.result(FnCuStreamWaitEvent, loader.Invoke(&a.c))
 }
 
-// CuThreadExchangeStreamCaptureMode calls cuThreadExchangeStreamCaptureMode, there since CUDA 10.1.
+// CuThreadExchangeStreamCaptureMode calls cuThreadExchangeStreamCaptureMode, available since CUDA 10.1.
 //
 //	CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
 //

@@ -696,7 +696,7 @@ type CUDA_RESOURCE_VIEW_DESC_v1 struct {
 
 // CUtensorMap is the C struct of that name.
 //
-// C aligns it to 128 bytes, which Go can not: see NewCUtensorMap.
+// C aligns it to 128 bytes, which Go cannot: see NewCUtensorMap.
 type CUtensorMap struct {
 	Opaque [16]uint64
 }

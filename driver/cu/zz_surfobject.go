@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CuSurfObjectCreate calls cuSurfObjectCreate, there since CUDA 5.0.
+// CuSurfObjectCreate calls cuSurfObjectCreate, available since CUDA 5.0.
 //
 //	CUresult cuSurfObjectCreate(CUsurfObject *pSurfObject, const CUDA_RESOURCE_DESC *pResDesc)
 //
@@ -25,7 +25,7 @@ func (d *Driver) CuSurfObjectCreate(pSurfObject *CUsurfObject, pResDesc *CUDA_RE
 	return d.result(FnCuSurfObjectCreate, loader.Invoke(&a.c))
 }
 
-// CuSurfObjectDestroy calls cuSurfObjectDestroy, there since CUDA 5.0.
+// CuSurfObjectDestroy calls cuSurfObjectDestroy, available since CUDA 5.0.
 //
 //	CUresult cuSurfObjectDestroy(CUsurfObject surfObject)
 //
@@ -42,7 +42,7 @@ func (d *Driver) CuSurfObjectDestroy(surfObject CUsurfObject) error {
 	return d.result(FnCuSurfObjectDestroy, loader.Invoke(&a.c))
 }
 
-// CuSurfObjectGetResourceDesc calls cuSurfObjectGetResourceDesc, there since CUDA 5.0.
+// CuSurfObjectGetResourceDesc calls cuSurfObjectGetResourceDesc, available since CUDA 5.0.
 //
 //	CUresult cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC *pResDesc, CUsurfObject surfObject)
 //

@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CuSurfRefGetArray calls cuSurfRefGetArray, there since CUDA 3.0.
+// CuSurfRefGetArray calls cuSurfRefGetArray, available since CUDA 3.0.
 //
 //	CUresult cuSurfRefGetArray(CUarray *phArray, CUsurfref hSurfRef)
 //
@@ -25,7 +25,7 @@ func (d *Driver) CuSurfRefGetArray(phArray *CUarray, hSurfRef CUsurfref) error {
 	return d.result(FnCuSurfRefGetArray, loader.Invoke(&a.c))
 }
 
-// CuSurfRefSetArray calls cuSurfRefSetArray, there since CUDA 3.0.
+// CuSurfRefSetArray calls cuSurfRefSetArray, available since CUDA 3.0.
 //
 //	CUresult cuSurfRefSetArray(CUsurfref hSurfRef, CUarray hArray, unsigned int Flags)
 //

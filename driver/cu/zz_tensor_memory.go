@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CuTensorMapEncodeIm2col calls cuTensorMapEncodeIm2col, there since CUDA 12.0.
+// CuTensorMapEncodeIm2col calls cuTensorMapEncodeIm2col, available since CUDA 12.0.
 //
 //	CUresult cuTensorMapEncodeIm2col(CUtensorMap *tensorMap, CUtensorMapDataType tensorDataType,
 //	    cuuint32_t tensorRank, void *globalAddress, const cuuint64_t *globalDim,
@@ -55,7 +55,7 @@ func (d *Driver) CuTensorMapEncodeIm2col(tensorMap *CUtensorMap, tensorDataType 
 	return d.result(FnCuTensorMapEncodeIm2col, loader.Invoke(&a.c))
 }
 
-// CuTensorMapEncodeIm2colWide calls cuTensorMapEncodeIm2colWide, there since CUDA 12.8.
+// CuTensorMapEncodeIm2colWide calls cuTensorMapEncodeIm2colWide, available since CUDA 12.8.
 //
 //	CUresult cuTensorMapEncodeIm2colWide(CUtensorMap *tensorMap, CUtensorMapDataType tensorDataType,
 //	    cuuint32_t tensorRank, void *globalAddress, const cuuint64_t *globalDim,
@@ -106,7 +106,7 @@ func (d *Driver) CuTensorMapEncodeIm2colWide(tensorMap *CUtensorMap, tensorDataT
 	return d.result(FnCuTensorMapEncodeIm2colWide, loader.Invoke(&a.c))
 }
 
-// CuTensorMapEncodeTiled calls cuTensorMapEncodeTiled, there since CUDA 12.0.
+// CuTensorMapEncodeTiled calls cuTensorMapEncodeTiled, available since CUDA 12.0.
 //
 //	CUresult cuTensorMapEncodeTiled(CUtensorMap *tensorMap, CUtensorMapDataType tensorDataType,
 //	    cuuint32_t tensorRank, void *globalAddress, const cuuint64_t *globalDim,
@@ -148,7 +148,7 @@ func (d *Driver) CuTensorMapEncodeTiled(tensorMap *CUtensorMap, tensorDataType C
 	return d.result(FnCuTensorMapEncodeTiled, loader.Invoke(&a.c))
 }
 
-// CuTensorMapReplaceAddress calls cuTensorMapReplaceAddress, there since CUDA 12.0.
+// CuTensorMapReplaceAddress calls cuTensorMapReplaceAddress, available since CUDA 12.0.
 //
 //	CUresult cuTensorMapReplaceAddress(CUtensorMap *tensorMap, void *globalAddress)
 //

@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CuTexObjectCreate calls cuTexObjectCreate, there since CUDA 5.0.
+// CuTexObjectCreate calls cuTexObjectCreate, available since CUDA 5.0.
 //
 //	CUresult cuTexObjectCreate(CUtexObject *pTexObject, const CUDA_RESOURCE_DESC *pResDesc,
 //	    const CUDA_TEXTURE_DESC *pTexDesc, const CUDA_RESOURCE_VIEW_DESC *pResViewDesc)
@@ -30,7 +30,7 @@ func (d *Driver) CuTexObjectCreate(pTexObject *CUtexObject, pResDesc *CUDA_RESOU
 	return d.result(FnCuTexObjectCreate, loader.Invoke(&a.c))
 }
 
-// CuTexObjectDestroy calls cuTexObjectDestroy, there since CUDA 5.0.
+// CuTexObjectDestroy calls cuTexObjectDestroy, available since CUDA 5.0.
 //
 //	CUresult cuTexObjectDestroy(CUtexObject texObject)
 //
@@ -47,7 +47,7 @@ func (d *Driver) CuTexObjectDestroy(texObject CUtexObject) error {
 	return d.result(FnCuTexObjectDestroy, loader.Invoke(&a.c))
 }
 
-// CuTexObjectGetResourceDesc calls cuTexObjectGetResourceDesc, there since CUDA 5.0.
+// CuTexObjectGetResourceDesc calls cuTexObjectGetResourceDesc, available since CUDA 5.0.
 //
 //	CUresult cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC *pResDesc, CUtexObject texObject)
 //
@@ -66,7 +66,7 @@ func (d *Driver) CuTexObjectGetResourceDesc(pResDesc *CUDA_RESOURCE_DESC, texObj
 	return d.result(FnCuTexObjectGetResourceDesc, loader.Invoke(&a.c))
 }
 
-// CuTexObjectGetResourceViewDesc calls cuTexObjectGetResourceViewDesc, there since CUDA 5.0.
+// CuTexObjectGetResourceViewDesc calls cuTexObjectGetResourceViewDesc, available since CUDA 5.0.
 //
 //	CUresult cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *pResViewDesc,
 //	    CUtexObject texObject)
@@ -86,7 +86,7 @@ func (d *Driver) CuTexObjectGetResourceViewDesc(pResViewDesc *CUDA_RESOURCE_VIEW
 	return d.result(FnCuTexObjectGetResourceViewDesc, loader.Invoke(&a.c))
 }
 
-// CuTexObjectGetTextureDesc calls cuTexObjectGetTextureDesc, there since CUDA 5.0.
+// CuTexObjectGetTextureDesc calls cuTexObjectGetTextureDesc, available since CUDA 5.0.
 //
 //	CUresult cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *pTexDesc, CUtexObject texObject)
 //

@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CuTexRefCreate calls cuTexRefCreate, there since CUDA 2.0.
+// CuTexRefCreate calls cuTexRefCreate, available since CUDA 2.0.
 //
 //	CUresult cuTexRefCreate(CUtexref *pTexRef)
 //
@@ -23,7 +23,7 @@ func (d *Driver) CuTexRefCreate(pTexRef *CUtexref) error {
 	return d.result(FnCuTexRefCreate, loader.Invoke(&a.c))
 }
 
-// CuTexRefDestroy calls cuTexRefDestroy, there since CUDA 2.0.
+// CuTexRefDestroy calls cuTexRefDestroy, available since CUDA 2.0.
 //
 //	CUresult cuTexRefDestroy(CUtexref hTexRef)
 //
@@ -40,7 +40,7 @@ func (d *Driver) CuTexRefDestroy(hTexRef CUtexref) error {
 	return d.result(FnCuTexRefDestroy, loader.Invoke(&a.c))
 }
 
-// CuTexRefGetAddress calls cuTexRefGetAddress, there since CUDA 3.2 (symbol cuTexRefGetAddress_v2).
+// CuTexRefGetAddress calls cuTexRefGetAddress, available since CUDA 3.2 (symbol cuTexRefGetAddress_v2).
 //
 //	CUresult cuTexRefGetAddress(CUdeviceptr *pdptr, CUtexref hTexRef)
 //
@@ -59,7 +59,7 @@ func (d *Driver) CuTexRefGetAddress(pdptr *CUdeviceptr, hTexRef CUtexref) error 
 	return d.result(FnCuTexRefGetAddress, loader.Invoke(&a.c))
 }
 
-// CuTexRefGetAddressMode calls cuTexRefGetAddressMode, there since CUDA 2.0.
+// CuTexRefGetAddressMode calls cuTexRefGetAddressMode, available since CUDA 2.0.
 //
 //	CUresult cuTexRefGetAddressMode(CUaddress_mode *pam, CUtexref hTexRef, int dim)
 //
@@ -80,7 +80,7 @@ func (d *Driver) CuTexRefGetAddressMode(pam *CUaddress_mode, hTexRef CUtexref, d
 	return d.result(FnCuTexRefGetAddressMode, loader.Invoke(&a.c))
 }
 
-// CuTexRefGetArray calls cuTexRefGetArray, there since CUDA 2.0.
+// CuTexRefGetArray calls cuTexRefGetArray, available since CUDA 2.0.
 //
 //	CUresult cuTexRefGetArray(CUarray *phArray, CUtexref hTexRef)
 //
@@ -99,7 +99,7 @@ func (d *Driver) CuTexRefGetArray(phArray *CUarray, hTexRef CUtexref) error {
 	return d.result(FnCuTexRefGetArray, loader.Invoke(&a.c))
 }
 
-// CuTexRefGetBorderColor calls cuTexRefGetBorderColor, there since CUDA 8.0.
+// CuTexRefGetBorderColor calls cuTexRefGetBorderColor, available since CUDA 8.0.
 //
 //	CUresult cuTexRefGetBorderColor(float *pBorderColor, CUtexref hTexRef)
 //
@@ -118,7 +118,7 @@ func (d *Driver) CuTexRefGetBorderColor(pBorderColor *float32, hTexRef CUtexref)
 	return d.result(FnCuTexRefGetBorderColor, loader.Invoke(&a.c))
 }
 
-// CuTexRefGetFilterMode calls cuTexRefGetFilterMode, there since CUDA 2.0.
+// CuTexRefGetFilterMode calls cuTexRefGetFilterMode, available since CUDA 2.0.
 //
 //	CUresult cuTexRefGetFilterMode(CUfilter_mode *pfm, CUtexref hTexRef)
 //
@@ -137,7 +137,7 @@ func (d *Driver) CuTexRefGetFilterMode(pfm *CUfilter_mode, hTexRef CUtexref) err
 	return d.result(FnCuTexRefGetFilterMode, loader.Invoke(&a.c))
 }
 
-// CuTexRefGetFlags calls cuTexRefGetFlags, there since CUDA 2.0.
+// CuTexRefGetFlags calls cuTexRefGetFlags, available since CUDA 2.0.
 //
 //	CUresult cuTexRefGetFlags(unsigned int *pFlags, CUtexref hTexRef)
 //
@@ -156,7 +156,7 @@ func (d *Driver) CuTexRefGetFlags(pFlags *uint32, hTexRef CUtexref) error {
 	return d.result(FnCuTexRefGetFlags, loader.Invoke(&a.c))
 }
 
-// CuTexRefGetFormat calls cuTexRefGetFormat, there since CUDA 2.0.
+// CuTexRefGetFormat calls cuTexRefGetFormat, available since CUDA 2.0.
 //
 //	CUresult cuTexRefGetFormat(CUarray_format *pFormat, int *pNumChannels, CUtexref hTexRef)
 //
@@ -177,7 +177,7 @@ func (d *Driver) CuTexRefGetFormat(pFormat *CUarray_format, pNumChannels *int32,
 	return d.result(FnCuTexRefGetFormat, loader.Invoke(&a.c))
 }
 
-// CuTexRefGetMaxAnisotropy calls cuTexRefGetMaxAnisotropy, there since CUDA 5.0.
+// CuTexRefGetMaxAnisotropy calls cuTexRefGetMaxAnisotropy, available since CUDA 5.0.
 //
 //	CUresult cuTexRefGetMaxAnisotropy(int *pmaxAniso, CUtexref hTexRef)
 //
@@ -196,7 +196,7 @@ func (d *Driver) CuTexRefGetMaxAnisotropy(pmaxAniso *int32, hTexRef CUtexref) er
 	return d.result(FnCuTexRefGetMaxAnisotropy, loader.Invoke(&a.c))
 }
 
-// CuTexRefGetMipmapFilterMode calls cuTexRefGetMipmapFilterMode, there since CUDA 5.0.
+// CuTexRefGetMipmapFilterMode calls cuTexRefGetMipmapFilterMode, available since CUDA 5.0.
 //
 //	CUresult cuTexRefGetMipmapFilterMode(CUfilter_mode *pfm, CUtexref hTexRef)
 //
@@ -215,7 +215,7 @@ func (d *Driver) CuTexRefGetMipmapFilterMode(pfm *CUfilter_mode, hTexRef CUtexre
 	return d.result(FnCuTexRefGetMipmapFilterMode, loader.Invoke(&a.c))
 }
 
-// CuTexRefGetMipmapLevelBias calls cuTexRefGetMipmapLevelBias, there since CUDA 5.0.
+// CuTexRefGetMipmapLevelBias calls cuTexRefGetMipmapLevelBias, available since CUDA 5.0.
 //
 //	CUresult cuTexRefGetMipmapLevelBias(float *pbias, CUtexref hTexRef)
 //
@@ -234,7 +234,7 @@ func (d *Driver) CuTexRefGetMipmapLevelBias(pbias *float32, hTexRef CUtexref) er
 	return d.result(FnCuTexRefGetMipmapLevelBias, loader.Invoke(&a.c))
 }
 
-// CuTexRefGetMipmapLevelClamp calls cuTexRefGetMipmapLevelClamp, there since CUDA 5.0.
+// CuTexRefGetMipmapLevelClamp calls cuTexRefGetMipmapLevelClamp, available since CUDA 5.0.
 //
 //	CUresult cuTexRefGetMipmapLevelClamp(float *pminMipmapLevelClamp, float *pmaxMipmapLevelClamp,
 //	    CUtexref hTexRef)
@@ -256,7 +256,7 @@ func (d *Driver) CuTexRefGetMipmapLevelClamp(pminMipmapLevelClamp, pmaxMipmapLev
 	return d.result(FnCuTexRefGetMipmapLevelClamp, loader.Invoke(&a.c))
 }
 
-// CuTexRefGetMipmappedArray calls cuTexRefGetMipmappedArray, there since CUDA 5.0.
+// CuTexRefGetMipmappedArray calls cuTexRefGetMipmappedArray, available since CUDA 5.0.
 //
 //	CUresult cuTexRefGetMipmappedArray(CUmipmappedArray *phMipmappedArray, CUtexref hTexRef)
 //
@@ -275,7 +275,7 @@ func (d *Driver) CuTexRefGetMipmappedArray(phMipmappedArray *CUmipmappedArray, h
 	return d.result(FnCuTexRefGetMipmappedArray, loader.Invoke(&a.c))
 }
 
-// CuTexRefSetAddress calls cuTexRefSetAddress, there since CUDA 3.2 (symbol cuTexRefSetAddress_v2).
+// CuTexRefSetAddress calls cuTexRefSetAddress, available since CUDA 3.2 (symbol cuTexRefSetAddress_v2).
 //
 //	CUresult cuTexRefSetAddress(size_t *ByteOffset, CUtexref hTexRef, CUdeviceptr dptr, size_t bytes)
 //
@@ -298,7 +298,7 @@ func (d *Driver) CuTexRefSetAddress(ByteOffset *uintptr, hTexRef CUtexref, dptr 
 	return d.result(FnCuTexRefSetAddress, loader.Invoke(&a.c))
 }
 
-// CuTexRefSetAddress2D calls cuTexRefSetAddress2D, there since CUDA 4.1 (symbol cuTexRefSetAddress2D_v3).
+// CuTexRefSetAddress2D calls cuTexRefSetAddress2D, available since CUDA 4.1 (symbol cuTexRefSetAddress2D_v3).
 //
 //	CUresult cuTexRefSetAddress2D(CUtexref hTexRef, const CUDA_ARRAY_DESCRIPTOR *desc,
 //	    CUdeviceptr dptr, size_t Pitch)
@@ -322,7 +322,7 @@ func (d *Driver) CuTexRefSetAddress2D(hTexRef CUtexref, desc *CUDA_ARRAY_DESCRIP
 	return d.result(FnCuTexRefSetAddress2D, loader.Invoke(&a.c))
 }
 
-// CuTexRefSetAddressMode calls cuTexRefSetAddressMode, there since CUDA 2.0.
+// CuTexRefSetAddressMode calls cuTexRefSetAddressMode, available since CUDA 2.0.
 //
 //	CUresult cuTexRefSetAddressMode(CUtexref hTexRef, int dim, CUaddress_mode am)
 //
@@ -343,7 +343,7 @@ func (d *Driver) CuTexRefSetAddressMode(hTexRef CUtexref, dim int32, am CUaddres
 	return d.result(FnCuTexRefSetAddressMode, loader.Invoke(&a.c))
 }
 
-// CuTexRefSetArray calls cuTexRefSetArray, there since CUDA 2.0.
+// CuTexRefSetArray calls cuTexRefSetArray, available since CUDA 2.0.
 //
 //	CUresult cuTexRefSetArray(CUtexref hTexRef, CUarray hArray, unsigned int Flags)
 //
@@ -364,7 +364,7 @@ func (d *Driver) CuTexRefSetArray(hTexRef CUtexref, hArray CUarray, Flags uint32
 	return d.result(FnCuTexRefSetArray, loader.Invoke(&a.c))
 }
 
-// CuTexRefSetBorderColor calls cuTexRefSetBorderColor, there since CUDA 8.0.
+// CuTexRefSetBorderColor calls cuTexRefSetBorderColor, available since CUDA 8.0.
 //
 //	CUresult cuTexRefSetBorderColor(CUtexref hTexRef, float *pBorderColor)
 //
@@ -383,7 +383,7 @@ func (d *Driver) CuTexRefSetBorderColor(hTexRef CUtexref, pBorderColor *float32)
 	return d.result(FnCuTexRefSetBorderColor, loader.Invoke(&a.c))
 }
 
-// CuTexRefSetFilterMode calls cuTexRefSetFilterMode, there since CUDA 2.0.
+// CuTexRefSetFilterMode calls cuTexRefSetFilterMode, available since CUDA 2.0.
 //
 //	CUresult cuTexRefSetFilterMode(CUtexref hTexRef, CUfilter_mode fm)
 //
@@ -402,7 +402,7 @@ func (d *Driver) CuTexRefSetFilterMode(hTexRef CUtexref, fm CUfilter_mode) error
 	return d.result(FnCuTexRefSetFilterMode, loader.Invoke(&a.c))
 }
 
-// CuTexRefSetFlags calls cuTexRefSetFlags, there since CUDA 2.0.
+// CuTexRefSetFlags calls cuTexRefSetFlags, available since CUDA 2.0.
 //
 //	CUresult cuTexRefSetFlags(CUtexref hTexRef, unsigned int Flags)
 //
@@ -421,7 +421,7 @@ func (d *Driver) CuTexRefSetFlags(hTexRef CUtexref, Flags uint32) error {
 	return d.result(FnCuTexRefSetFlags, loader.Invoke(&a.c))
 }
 
-// CuTexRefSetFormat calls cuTexRefSetFormat, there since CUDA 2.0.
+// CuTexRefSetFormat calls cuTexRefSetFormat, available since CUDA 2.0.
 //
 //	CUresult cuTexRefSetFormat(CUtexref hTexRef, CUarray_format fmt, int NumPackedComponents)
 //
@@ -442,7 +442,7 @@ func (d *Driver) CuTexRefSetFormat(hTexRef CUtexref, fmt CUarray_format, NumPack
 	return d.result(FnCuTexRefSetFormat, loader.Invoke(&a.c))
 }
 
-// CuTexRefSetMaxAnisotropy calls cuTexRefSetMaxAnisotropy, there since CUDA 5.0.
+// CuTexRefSetMaxAnisotropy calls cuTexRefSetMaxAnisotropy, available since CUDA 5.0.
 //
 //	CUresult cuTexRefSetMaxAnisotropy(CUtexref hTexRef, unsigned int maxAniso)
 //
@@ -461,7 +461,7 @@ func (d *Driver) CuTexRefSetMaxAnisotropy(hTexRef CUtexref, maxAniso uint32) err
 	return d.result(FnCuTexRefSetMaxAnisotropy, loader.Invoke(&a.c))
 }
 
-// CuTexRefSetMipmapFilterMode calls cuTexRefSetMipmapFilterMode, there since CUDA 5.0.
+// CuTexRefSetMipmapFilterMode calls cuTexRefSetMipmapFilterMode, available since CUDA 5.0.
 //
 //	CUresult cuTexRefSetMipmapFilterMode(CUtexref hTexRef, CUfilter_mode fm)
 //
@@ -480,7 +480,7 @@ func (d *Driver) CuTexRefSetMipmapFilterMode(hTexRef CUtexref, fm CUfilter_mode)
 	return d.result(FnCuTexRefSetMipmapFilterMode, loader.Invoke(&a.c))
 }
 
-// CuTexRefSetMipmapLevelBias calls cuTexRefSetMipmapLevelBias, there since CUDA 5.0.
+// CuTexRefSetMipmapLevelBias calls cuTexRefSetMipmapLevelBias, available since CUDA 5.0.
 //
 //	CUresult cuTexRefSetMipmapLevelBias(CUtexref hTexRef, float bias)
 //
@@ -502,7 +502,7 @@ func (d *Driver) CuTexRefSetMipmapLevelBias(hTexRef CUtexref, bias float32) erro
 	return d.result(FnCuTexRefSetMipmapLevelBias, loader.Invoke(&a.c))
 }
 
-// CuTexRefSetMipmapLevelClamp calls cuTexRefSetMipmapLevelClamp, there since CUDA 5.0.
+// CuTexRefSetMipmapLevelClamp calls cuTexRefSetMipmapLevelClamp, available since CUDA 5.0.
 //
 //	CUresult cuTexRefSetMipmapLevelClamp(CUtexref hTexRef, float minMipmapLevelClamp,
 //	    float maxMipmapLevelClamp)
@@ -527,7 +527,7 @@ func (d *Driver) CuTexRefSetMipmapLevelClamp(hTexRef CUtexref, minMipmapLevelCla
 	return d.result(FnCuTexRefSetMipmapLevelClamp, loader.Invoke(&a.c))
 }
 
-// CuTexRefSetMipmappedArray calls cuTexRefSetMipmappedArray, there since CUDA 5.0.
+// CuTexRefSetMipmappedArray calls cuTexRefSetMipmappedArray, available since CUDA 5.0.
 //
 //	CUresult cuTexRefSetMipmappedArray(CUtexref hTexRef, CUmipmappedArray hMipmappedArray,
 //	    unsigned int Flags)

@@ -2,16 +2,16 @@
 
 package cu
 
-// CUdeviceptr_v2 is another name of [CUdeviceptr].
+// CUdeviceptr_v2 is an alias of [CUdeviceptr].
 type CUdeviceptr_v2 = CUdeviceptr
 
-// CUdeviceptr is a number to the driver.
+// CUdeviceptr is an integer type of the driver.
 type CUdeviceptr uint64
 
-// CUdevice_v1 is another name of [CUdevice].
+// CUdevice_v1 is an alias of [CUdevice].
 type CUdevice_v1 = CUdevice
 
-// CUdevice is a number to the driver.
+// CUdevice is an integer type of the driver.
 type CUdevice int32
 
 // CUcontext is an opaque handle of the driver.
@@ -50,16 +50,16 @@ type CUstream uintptr
 // CUgraphicsResource is an opaque handle of the driver.
 type CUgraphicsResource uintptr
 
-// CUtexObject_v1 is another name of [CUtexObject].
+// CUtexObject_v1 is an alias of [CUtexObject].
 type CUtexObject_v1 = CUtexObject
 
-// CUtexObject is a number to the driver.
+// CUtexObject is an integer type of the driver.
 type CUtexObject uint64
 
-// CUsurfObject_v1 is another name of [CUsurfObject].
+// CUsurfObject_v1 is an alias of [CUsurfObject].
 type CUsurfObject_v1 = CUsurfObject
 
-// CUsurfObject is a number to the driver.
+// CUsurfObject is an integer type of the driver.
 type CUsurfObject uint64
 
 // CUexternalMemory is an opaque handle of the driver.
@@ -83,7 +83,7 @@ type CUmemoryPool uintptr
 // CUuserObject is an opaque handle of the driver.
 type CUuserObject uintptr
 
-// CUgraphConditionalHandle is a number to the driver.
+// CUgraphConditionalHandle is an integer type of the driver.
 type CUgraphConditionalHandle uint64
 
 // CUgraphDeviceNode is an opaque handle of the driver.
@@ -95,19 +95,19 @@ type CUasyncCallbackHandle uintptr
 // CUgreenCtx is an opaque handle of the driver.
 type CUgreenCtx uintptr
 
-// CUmemFabricHandle is another name of [CUmemFabricHandle_v1].
+// CUmemFabricHandle is an alias of [CUmemFabricHandle_v1].
 type CUmemFabricHandle = CUmemFabricHandle_v1
 
-// CUipcEventHandle is another name of [CUipcEventHandle_v1].
+// CUipcEventHandle is an alias of [CUipcEventHandle_v1].
 type CUipcEventHandle = CUipcEventHandle_v1
 
-// CUipcMemHandle is another name of [CUipcMemHandle_v1].
+// CUipcMemHandle is an alias of [CUipcMemHandle_v1].
 type CUipcMemHandle = CUipcMemHandle_v1
 
-// CUstreamBatchMemOpParams is another name of [CUstreamBatchMemOpParams_v1].
+// CUstreamBatchMemOpParams is an alias of [CUstreamBatchMemOpParams_v1].
 type CUstreamBatchMemOpParams = CUstreamBatchMemOpParams_v1
 
-// CUDA_BATCH_MEM_OP_NODE_PARAMS is another name of [CUDA_BATCH_MEM_OP_NODE_PARAMS_v1].
+// CUDA_BATCH_MEM_OP_NODE_PARAMS is an alias of [CUDA_BATCH_MEM_OP_NODE_PARAMS_v1].
 type CUDA_BATCH_MEM_OP_NODE_PARAMS = CUDA_BATCH_MEM_OP_NODE_PARAMS_v1
 
 // CUasyncCallback is the address of C code:
@@ -115,7 +115,7 @@ type CUDA_BATCH_MEM_OP_NODE_PARAMS = CUDA_BATCH_MEM_OP_NODE_PARAMS_v1
 //	void(*CUasyncCallback)(CUasyncNotificationInfo *info, void *userData, CUasyncCallbackHandle callback)
 type CUasyncCallback uintptr
 
-// CUdevprop is another name of [CUdevprop_v1].
+// CUdevprop is an alias of [CUdevprop_v1].
 type CUdevprop = CUdevprop_v1
 
 // CUlinkState is an opaque handle of the driver.
@@ -126,40 +126,40 @@ type CUlinkState uintptr
 //	void(*CUhostFn)(void *userData)
 type CUhostFn uintptr
 
-// CUaccessPolicyWindow is another name of [CUaccessPolicyWindow_v1].
+// CUaccessPolicyWindow is an alias of [CUaccessPolicyWindow_v1].
 type CUaccessPolicyWindow = CUaccessPolicyWindow_v1
 
-// CUDA_KERNEL_NODE_PARAMS is another name of [CUDA_KERNEL_NODE_PARAMS_v2].
+// CUDA_KERNEL_NODE_PARAMS is an alias of [CUDA_KERNEL_NODE_PARAMS_v2].
 type CUDA_KERNEL_NODE_PARAMS = CUDA_KERNEL_NODE_PARAMS_v2
 
-// CUDA_MEMSET_NODE_PARAMS is another name of [CUDA_MEMSET_NODE_PARAMS_v1].
+// CUDA_MEMSET_NODE_PARAMS is an alias of [CUDA_MEMSET_NODE_PARAMS_v1].
 type CUDA_MEMSET_NODE_PARAMS = CUDA_MEMSET_NODE_PARAMS_v1
 
-// CUDA_HOST_NODE_PARAMS is another name of [CUDA_HOST_NODE_PARAMS_v1].
+// CUDA_HOST_NODE_PARAMS is an alias of [CUDA_HOST_NODE_PARAMS_v1].
 type CUDA_HOST_NODE_PARAMS = CUDA_HOST_NODE_PARAMS_v1
 
-// CUkernelNodeAttrID is another name of [CUlaunchAttributeID].
+// CUkernelNodeAttrID is an alias of [CUlaunchAttributeID].
 type CUkernelNodeAttrID = CUlaunchAttributeID
 
-// CUkernelNodeAttrValue_v1 is another name of [CUlaunchAttributeValue].
+// CUkernelNodeAttrValue_v1 is an alias of [CUlaunchAttributeValue].
 type CUkernelNodeAttrValue_v1 = CUlaunchAttributeValue
 
-// CUkernelNodeAttrValue is another name of [CUkernelNodeAttrValue_v1].
+// CUkernelNodeAttrValue is an alias of [CUkernelNodeAttrValue_v1].
 type CUkernelNodeAttrValue = CUkernelNodeAttrValue_v1
 
-// CUstreamAttrID is another name of [CUlaunchAttributeID].
+// CUstreamAttrID is an alias of [CUlaunchAttributeID].
 type CUstreamAttrID = CUlaunchAttributeID
 
-// CUstreamAttrValue_v1 is another name of [CUlaunchAttributeValue].
+// CUstreamAttrValue_v1 is an alias of [CUlaunchAttributeValue].
 type CUstreamAttrValue_v1 = CUlaunchAttributeValue
 
-// CUstreamAttrValue is another name of [CUstreamAttrValue_v1].
+// CUstreamAttrValue is an alias of [CUstreamAttrValue_v1].
 type CUstreamAttrValue = CUstreamAttrValue_v1
 
-// CUexecAffinitySmCount is another name of [CUexecAffinitySmCount_v1].
+// CUexecAffinitySmCount is an alias of [CUexecAffinitySmCount_v1].
 type CUexecAffinitySmCount = CUexecAffinitySmCount_v1
 
-// CUexecAffinityParam is another name of [CUexecAffinityParam_v1].
+// CUexecAffinityParam is an alias of [CUexecAffinityParam_v1].
 type CUexecAffinityParam = CUexecAffinityParam_v1
 
 // CUstreamCallback is the address of C code:
@@ -172,118 +172,118 @@ type CUstreamCallback uintptr
 //	size_t(*CUoccupancyB2DSize)(int blockSize)
 type CUoccupancyB2DSize uintptr
 
-// CUDA_MEMCPY2D is another name of [CUDA_MEMCPY2D_v2].
+// CUDA_MEMCPY2D is an alias of [CUDA_MEMCPY2D_v2].
 type CUDA_MEMCPY2D = CUDA_MEMCPY2D_v2
 
-// CUDA_MEMCPY3D is another name of [CUDA_MEMCPY3D_v2].
+// CUDA_MEMCPY3D is an alias of [CUDA_MEMCPY3D_v2].
 type CUDA_MEMCPY3D = CUDA_MEMCPY3D_v2
 
-// CUDA_MEMCPY3D_PEER is another name of [CUDA_MEMCPY3D_PEER_v1].
+// CUDA_MEMCPY3D_PEER is an alias of [CUDA_MEMCPY3D_PEER_v1].
 type CUDA_MEMCPY3D_PEER = CUDA_MEMCPY3D_PEER_v1
 
-// CUDA_ARRAY_DESCRIPTOR is another name of [CUDA_ARRAY_DESCRIPTOR_v2].
+// CUDA_ARRAY_DESCRIPTOR is an alias of [CUDA_ARRAY_DESCRIPTOR_v2].
 type CUDA_ARRAY_DESCRIPTOR = CUDA_ARRAY_DESCRIPTOR_v2
 
-// CUDA_ARRAY3D_DESCRIPTOR is another name of [CUDA_ARRAY3D_DESCRIPTOR_v2].
+// CUDA_ARRAY3D_DESCRIPTOR is an alias of [CUDA_ARRAY3D_DESCRIPTOR_v2].
 type CUDA_ARRAY3D_DESCRIPTOR = CUDA_ARRAY3D_DESCRIPTOR_v2
 
-// CUDA_ARRAY_SPARSE_PROPERTIES is another name of [CUDA_ARRAY_SPARSE_PROPERTIES_v1].
+// CUDA_ARRAY_SPARSE_PROPERTIES is an alias of [CUDA_ARRAY_SPARSE_PROPERTIES_v1].
 type CUDA_ARRAY_SPARSE_PROPERTIES = CUDA_ARRAY_SPARSE_PROPERTIES_v1
 
-// CUDA_ARRAY_MEMORY_REQUIREMENTS is another name of [CUDA_ARRAY_MEMORY_REQUIREMENTS_v1].
+// CUDA_ARRAY_MEMORY_REQUIREMENTS is an alias of [CUDA_ARRAY_MEMORY_REQUIREMENTS_v1].
 type CUDA_ARRAY_MEMORY_REQUIREMENTS = CUDA_ARRAY_MEMORY_REQUIREMENTS_v1
 
-// CUDA_RESOURCE_DESC is another name of [CUDA_RESOURCE_DESC_v1].
+// CUDA_RESOURCE_DESC is an alias of [CUDA_RESOURCE_DESC_v1].
 type CUDA_RESOURCE_DESC = CUDA_RESOURCE_DESC_v1
 
-// CUDA_TEXTURE_DESC is another name of [CUDA_TEXTURE_DESC_v1].
+// CUDA_TEXTURE_DESC is an alias of [CUDA_TEXTURE_DESC_v1].
 type CUDA_TEXTURE_DESC = CUDA_TEXTURE_DESC_v1
 
-// CUDA_RESOURCE_VIEW_DESC is another name of [CUDA_RESOURCE_VIEW_DESC_v1].
+// CUDA_RESOURCE_VIEW_DESC is an alias of [CUDA_RESOURCE_VIEW_DESC_v1].
 type CUDA_RESOURCE_VIEW_DESC = CUDA_RESOURCE_VIEW_DESC_v1
 
-// CUDA_POINTER_ATTRIBUTE_P2P_TOKENS is another name of [CUDA_POINTER_ATTRIBUTE_P2P_TOKENS_v1].
+// CUDA_POINTER_ATTRIBUTE_P2P_TOKENS is an alias of [CUDA_POINTER_ATTRIBUTE_P2P_TOKENS_v1].
 type CUDA_POINTER_ATTRIBUTE_P2P_TOKENS = CUDA_POINTER_ATTRIBUTE_P2P_TOKENS_v1
 
-// CUDA_LAUNCH_PARAMS is another name of [CUDA_LAUNCH_PARAMS_v1].
+// CUDA_LAUNCH_PARAMS is an alias of [CUDA_LAUNCH_PARAMS_v1].
 type CUDA_LAUNCH_PARAMS = CUDA_LAUNCH_PARAMS_v1
 
-// CUDA_EXTERNAL_MEMORY_HANDLE_DESC is another name of [CUDA_EXTERNAL_MEMORY_HANDLE_DESC_v1].
+// CUDA_EXTERNAL_MEMORY_HANDLE_DESC is an alias of [CUDA_EXTERNAL_MEMORY_HANDLE_DESC_v1].
 type CUDA_EXTERNAL_MEMORY_HANDLE_DESC = CUDA_EXTERNAL_MEMORY_HANDLE_DESC_v1
 
-// CUDA_EXTERNAL_MEMORY_BUFFER_DESC is another name of [CUDA_EXTERNAL_MEMORY_BUFFER_DESC_v1].
+// CUDA_EXTERNAL_MEMORY_BUFFER_DESC is an alias of [CUDA_EXTERNAL_MEMORY_BUFFER_DESC_v1].
 type CUDA_EXTERNAL_MEMORY_BUFFER_DESC = CUDA_EXTERNAL_MEMORY_BUFFER_DESC_v1
 
-// CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC is another name of [CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC_v1].
+// CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC is an alias of [CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC_v1].
 type CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC = CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC_v1
 
-// CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC is another name of [CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_v1].
+// CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC is an alias of [CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_v1].
 type CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC = CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_v1
 
-// CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS is another name of [CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_v1].
+// CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS is an alias of [CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_v1].
 type CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS = CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_v1
 
-// CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS is another name of [CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_v1].
+// CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS is an alias of [CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_v1].
 type CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS = CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_v1
 
-// CUDA_EXT_SEM_SIGNAL_NODE_PARAMS is another name of [CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1].
+// CUDA_EXT_SEM_SIGNAL_NODE_PARAMS is an alias of [CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1].
 type CUDA_EXT_SEM_SIGNAL_NODE_PARAMS = CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v1
 
-// CUDA_EXT_SEM_WAIT_NODE_PARAMS is another name of [CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1].
+// CUDA_EXT_SEM_WAIT_NODE_PARAMS is an alias of [CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1].
 type CUDA_EXT_SEM_WAIT_NODE_PARAMS = CUDA_EXT_SEM_WAIT_NODE_PARAMS_v1
 
-// CUmemGenericAllocationHandle_v1 is another name of [CUmemGenericAllocationHandle].
+// CUmemGenericAllocationHandle_v1 is an alias of [CUmemGenericAllocationHandle].
 type CUmemGenericAllocationHandle_v1 = CUmemGenericAllocationHandle
 
-// CUmemGenericAllocationHandle is a number to the driver.
+// CUmemGenericAllocationHandle is an integer type of the driver.
 type CUmemGenericAllocationHandle uint64
 
-// CUarrayMapInfo is another name of [CUarrayMapInfo_v1].
+// CUarrayMapInfo is an alias of [CUarrayMapInfo_v1].
 type CUarrayMapInfo = CUarrayMapInfo_v1
 
-// CUmemLocation is another name of [CUmemLocation_v1].
+// CUmemLocation is an alias of [CUmemLocation_v1].
 type CUmemLocation = CUmemLocation_v1
 
-// CUmemAllocationProp is another name of [CUmemAllocationProp_v1].
+// CUmemAllocationProp is an alias of [CUmemAllocationProp_v1].
 type CUmemAllocationProp = CUmemAllocationProp_v1
 
-// CUmulticastObjectProp is another name of [CUmulticastObjectProp_v1].
+// CUmulticastObjectProp is an alias of [CUmulticastObjectProp_v1].
 type CUmulticastObjectProp = CUmulticastObjectProp_v1
 
-// CUmemAccessDesc is another name of [CUmemAccessDesc_v1].
+// CUmemAccessDesc is an alias of [CUmemAccessDesc_v1].
 type CUmemAccessDesc = CUmemAccessDesc_v1
 
-// CUgraphExecUpdateResultInfo is another name of [CUgraphExecUpdateResultInfo_v1].
+// CUgraphExecUpdateResultInfo is an alias of [CUgraphExecUpdateResultInfo_v1].
 type CUgraphExecUpdateResultInfo = CUgraphExecUpdateResultInfo_v1
 
-// CUmemPoolProps is another name of [CUmemPoolProps_v1].
+// CUmemPoolProps is an alias of [CUmemPoolProps_v1].
 type CUmemPoolProps = CUmemPoolProps_v1
 
-// CUmemPoolPtrExportData is another name of [CUmemPoolPtrExportData_v1].
+// CUmemPoolPtrExportData is an alias of [CUmemPoolPtrExportData_v1].
 type CUmemPoolPtrExportData = CUmemPoolPtrExportData_v1
 
-// CUmemcpyAttributes is another name of [CUmemcpyAttributes_v1].
+// CUmemcpyAttributes is an alias of [CUmemcpyAttributes_v1].
 type CUmemcpyAttributes = CUmemcpyAttributes_v1
 
-// CUoffset3D is another name of [CUoffset3D_v1].
+// CUoffset3D is an alias of [CUoffset3D_v1].
 type CUoffset3D = CUoffset3D_v1
 
-// CUextent3D is another name of [CUextent3D_v1].
+// CUextent3D is an alias of [CUextent3D_v1].
 type CUextent3D = CUextent3D_v1
 
-// CUmemcpy3DOperand is another name of [CUmemcpy3DOperand_v1].
+// CUmemcpy3DOperand is an alias of [CUmemcpy3DOperand_v1].
 type CUmemcpy3DOperand = CUmemcpy3DOperand_v1
 
-// CUDA_MEMCPY3D_BATCH_OP is another name of [CUDA_MEMCPY3D_BATCH_OP_v1].
+// CUDA_MEMCPY3D_BATCH_OP is an alias of [CUDA_MEMCPY3D_BATCH_OP_v1].
 type CUDA_MEMCPY3D_BATCH_OP = CUDA_MEMCPY3D_BATCH_OP_v1
 
-// CUDA_MEM_ALLOC_NODE_PARAMS is another name of [CUDA_MEM_ALLOC_NODE_PARAMS_v1].
+// CUDA_MEM_ALLOC_NODE_PARAMS is an alias of [CUDA_MEM_ALLOC_NODE_PARAMS_v1].
 type CUDA_MEM_ALLOC_NODE_PARAMS = CUDA_MEM_ALLOC_NODE_PARAMS_v1
 
 // CUdevResourceDesc is an opaque handle of the driver.
 type CUdevResourceDesc uintptr
 
-// CUdevResource is another name of [CUdevResource_v1].
+// CUdevResource is an alias of [CUdevResource_v1].
 type CUdevResource = CUdevResource_v1
 
 // CUlogsCallbackHandle is an opaque handle of the driver.
@@ -294,5 +294,5 @@ type CUlogsCallbackHandle uintptr
 //	void(*CUlogsCallback)(void *data, CUlogLevel logLevel, char *message, size_t length)
 type CUlogsCallback uintptr
 
-// CUlogIterator is a number to the driver.
+// CUlogIterator is an integer type of the driver.
 type CUlogIterator uint32

@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CuGetExportTable calls cuGetExportTable, there since CUDA 3.0.
+// CuGetExportTable calls cuGetExportTable, available since CUDA 3.0.
 //
 //	CUresult cuGetExportTable(const void **ppExportTable, const CUuuid *pExportTableId)
 //

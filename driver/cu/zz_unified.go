@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CuMemAdvise calls cuMemAdvise, there since CUDA 12.2 (symbol cuMemAdvise_v2).
+// CuMemAdvise calls cuMemAdvise, available since CUDA 12.2 (symbol cuMemAdvise_v2).
 // Older drivers have [Driver.CuMemAdvise_v8000] (CUDA 8.0).
 //
 //	CUresult cuMemAdvise(CUdeviceptr devPtr, size_t count, CUmem_advise advice, CUmemLocation location)
@@ -32,7 +32,7 @@ func (d *Driver) CuMemAdvise(devPtr CUdeviceptr, count uintptr, advice CUmem_adv
 	return d.result(FnCuMemAdvise, loader.Invoke(&a.c))
 }
 
-// CuMemAdvise_v8000 calls cuMemAdvise as CUDA 8.0 had it.
+// CuMemAdvise_v8000 calls cuMemAdvise as in CUDA 8.0.
 //
 //	CUresult cuMemAdvise_v8000(CUdeviceptr devPtr, size_t count, CUmem_advise advice, CUdevice device)
 //
@@ -55,7 +55,7 @@ func (d *Driver) CuMemAdvise_v8000(devPtr CUdeviceptr, count uintptr, advice CUm
 	return d.result(FnCuMemAdvise_v8000, loader.Invoke(&a.c))
 }
 
-// CuMemDiscardAndPrefetchBatchAsync calls cuMemDiscardAndPrefetchBatchAsync, there since CUDA 13.0.
+// CuMemDiscardAndPrefetchBatchAsync calls cuMemDiscardAndPrefetchBatchAsync, available since CUDA 13.0.
 //
 //	CUresult cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr *dptrs, size_t *sizes, size_t count,
 //	    CUmemLocation *prefetchLocs, size_t *prefetchLocIdxs, size_t numPrefetchLocs,
@@ -87,7 +87,7 @@ func (d *Driver) CuMemDiscardAndPrefetchBatchAsync(dptrs *CUdeviceptr, sizes *ui
 	return d.result(FnCuMemDiscardAndPrefetchBatchAsync, loader.Invoke(&a.c))
 }
 
-// CuMemDiscardBatchAsync calls cuMemDiscardBatchAsync, there since CUDA 13.0.
+// CuMemDiscardBatchAsync calls cuMemDiscardBatchAsync, available since CUDA 13.0.
 //
 //	CUresult cuMemDiscardBatchAsync(CUdeviceptr *dptrs, size_t *sizes, size_t count,
 //	    unsigned long long flags, CUstream hStream)
@@ -113,7 +113,7 @@ func (d *Driver) CuMemDiscardBatchAsync(dptrs *CUdeviceptr, sizes *uintptr, coun
 	return d.result(FnCuMemDiscardBatchAsync, loader.Invoke(&a.c))
 }
 
-// CuMemPrefetchAsync calls cuMemPrefetchAsync, there since CUDA 12.2 (symbol cuMemPrefetchAsync_v2).
+// CuMemPrefetchAsync calls cuMemPrefetchAsync, available since CUDA 12.2 (symbol cuMemPrefetchAsync_v2).
 // Older drivers have [Driver.CuMemPrefetchAsync_v8000] (CUDA 8.0).
 //
 //	CUresult cuMemPrefetchAsync(CUdeviceptr devPtr, size_t count, CUmemLocation location,
@@ -140,7 +140,7 @@ func (d *Driver) CuMemPrefetchAsync(devPtr CUdeviceptr, count uintptr, location 
 	return d.result(FnCuMemPrefetchAsync, loader.Invoke(&a.c))
 }
 
-// CuMemPrefetchAsync_v8000 calls cuMemPrefetchAsync as CUDA 8.0 had it.
+// CuMemPrefetchAsync_v8000 calls cuMemPrefetchAsync as in CUDA 8.0.
 //
 //	CUresult cuMemPrefetchAsync_v8000(CUdeviceptr devPtr, size_t count, CUdevice dstDevice,
 //	    CUstream hStream)
@@ -164,7 +164,7 @@ func (d *Driver) CuMemPrefetchAsync_v8000(devPtr CUdeviceptr, count uintptr, dst
 	return d.result(FnCuMemPrefetchAsync_v8000, loader.Invoke(&a.c))
 }
 
-// CuMemPrefetchBatchAsync calls cuMemPrefetchBatchAsync, there since CUDA 13.0.
+// CuMemPrefetchBatchAsync calls cuMemPrefetchBatchAsync, available since CUDA 13.0.
 //
 //	CUresult cuMemPrefetchBatchAsync(CUdeviceptr *dptrs, size_t *sizes, size_t count,
 //	    CUmemLocation *prefetchLocs, size_t *prefetchLocIdxs, size_t numPrefetchLocs,
@@ -196,7 +196,7 @@ func (d *Driver) CuMemPrefetchBatchAsync(dptrs *CUdeviceptr, sizes *uintptr, cou
 	return d.result(FnCuMemPrefetchBatchAsync, loader.Invoke(&a.c))
 }
 
-// CuMemRangeGetAttribute calls cuMemRangeGetAttribute, there since CUDA 8.0.
+// CuMemRangeGetAttribute calls cuMemRangeGetAttribute, available since CUDA 8.0.
 //
 //	CUresult cuMemRangeGetAttribute(void *data, size_t dataSize, CUmem_range_attribute attribute,
 //	    CUdeviceptr devPtr, size_t count)
@@ -222,7 +222,7 @@ func (d *Driver) CuMemRangeGetAttribute(data unsafe.Pointer, dataSize uintptr, a
 	return d.result(FnCuMemRangeGetAttribute, loader.Invoke(&a.c))
 }
 
-// CuMemRangeGetAttributes calls cuMemRangeGetAttributes, there since CUDA 8.0.
+// CuMemRangeGetAttributes calls cuMemRangeGetAttributes, available since CUDA 8.0.
 //
 //	CUresult cuMemRangeGetAttributes(void **data, size_t *dataSizes, CUmem_range_attribute *attributes,
 //	    size_t numAttributes, CUdeviceptr devPtr, size_t count)
@@ -250,7 +250,7 @@ func (d *Driver) CuMemRangeGetAttributes(data *unsafe.Pointer, dataSizes *uintpt
 	return d.result(FnCuMemRangeGetAttributes, loader.Invoke(&a.c))
 }
 
-// CuPointerGetAttribute calls cuPointerGetAttribute, there since CUDA 4.0.
+// CuPointerGetAttribute calls cuPointerGetAttribute, available since CUDA 4.0.
 //
 //	CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr ptr)
 //
@@ -271,7 +271,7 @@ func (d *Driver) CuPointerGetAttribute(data unsafe.Pointer, attribute CUpointer_
 	return d.result(FnCuPointerGetAttribute, loader.Invoke(&a.c))
 }
 
-// CuPointerGetAttributes calls cuPointerGetAttributes, there since CUDA 7.0.
+// CuPointerGetAttributes calls cuPointerGetAttributes, available since CUDA 7.0.
 //
 //	CUresult cuPointerGetAttributes(unsigned int numAttributes, CUpointer_attribute *attributes,
 //	    void **data, CUdeviceptr ptr)
@@ -295,7 +295,7 @@ func (d *Driver) CuPointerGetAttributes(numAttributes uint32, attributes *CUpoin
 	return d.result(FnCuPointerGetAttributes, loader.Invoke(&a.c))
 }
 
-// CuPointerSetAttribute calls cuPointerSetAttribute, there since CUDA 6.0.
+// CuPointerSetAttribute calls cuPointerSetAttribute, available since CUDA 6.0.
 //
 //	CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr ptr)
 //

@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CuMemAddressFree calls cuMemAddressFree, there since CUDA 10.2.
+// CuMemAddressFree calls cuMemAddressFree, available since CUDA 10.2.
 //
 //	CUresult cuMemAddressFree(CUdeviceptr ptr, size_t size)
 //
@@ -27,7 +27,7 @@ func (d *Driver) CuMemAddressFree(ptr CUdeviceptr, size uintptr) error {
 	return d.result(FnCuMemAddressFree, loader.Invoke(&a.c))
 }
 
-// CuMemAddressReserve calls cuMemAddressReserve, there since CUDA 10.2.
+// CuMemAddressReserve calls cuMemAddressReserve, available since CUDA 10.2.
 //
 //	CUresult cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment, CUdeviceptr addr,
 //	    unsigned long long flags)
@@ -53,7 +53,7 @@ func (d *Driver) CuMemAddressReserve(ptr *CUdeviceptr, size, alignment uintptr, 
 	return d.result(FnCuMemAddressReserve, loader.Invoke(&a.c))
 }
 
-// CuMemCreate calls cuMemCreate, there since CUDA 10.2.
+// CuMemCreate calls cuMemCreate, available since CUDA 10.2.
 //
 //	CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
 //	    const CUmemAllocationProp *prop, unsigned long long flags)
@@ -77,7 +77,7 @@ func (d *Driver) CuMemCreate(handle *CUmemGenericAllocationHandle, size uintptr,
 	return d.result(FnCuMemCreate, loader.Invoke(&a.c))
 }
 
-// CuMemExportToShareableHandle calls cuMemExportToShareableHandle, there since CUDA 10.2.
+// CuMemExportToShareableHandle calls cuMemExportToShareableHandle, available since CUDA 10.2.
 //
 //	CUresult cuMemExportToShareableHandle(void *shareableHandle, CUmemGenericAllocationHandle handle,
 //	    CUmemAllocationHandleType handleType, unsigned long long flags)
@@ -101,7 +101,7 @@ func (d *Driver) CuMemExportToShareableHandle(shareableHandle unsafe.Pointer, ha
 	return d.result(FnCuMemExportToShareableHandle, loader.Invoke(&a.c))
 }
 
-// CuMemGetAccess calls cuMemGetAccess, there since CUDA 10.2.
+// CuMemGetAccess calls cuMemGetAccess, available since CUDA 10.2.
 //
 //	CUresult cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location, CUdeviceptr ptr)
 //
@@ -122,7 +122,7 @@ func (d *Driver) CuMemGetAccess(flags *uint64, location *CUmemLocation, ptr CUde
 	return d.result(FnCuMemGetAccess, loader.Invoke(&a.c))
 }
 
-// CuMemGetAllocationGranularity calls cuMemGetAllocationGranularity, there since CUDA 10.2.
+// CuMemGetAllocationGranularity calls cuMemGetAllocationGranularity, available since CUDA 10.2.
 //
 //	CUresult cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp *prop,
 //	    CUmemAllocationGranularity_flags option)
@@ -144,7 +144,7 @@ func (d *Driver) CuMemGetAllocationGranularity(granularity *uintptr, prop *CUmem
 	return d.result(FnCuMemGetAllocationGranularity, loader.Invoke(&a.c))
 }
 
-// CuMemGetAllocationPropertiesFromHandle calls cuMemGetAllocationPropertiesFromHandle, there since CUDA 10.2.
+// CuMemGetAllocationPropertiesFromHandle calls cuMemGetAllocationPropertiesFromHandle, available since CUDA 10.2.
 //
 //	CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop,
 //	    CUmemGenericAllocationHandle handle)
@@ -164,7 +164,7 @@ func (d *Driver) CuMemGetAllocationPropertiesFromHandle(prop *CUmemAllocationPro
 	return d.result(FnCuMemGetAllocationPropertiesFromHandle, loader.Invoke(&a.c))
 }
 
-// CuMemImportFromShareableHandle calls cuMemImportFromShareableHandle, there since CUDA 10.2.
+// CuMemImportFromShareableHandle calls cuMemImportFromShareableHandle, available since CUDA 10.2.
 //
 //	CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *osHandle,
 //	    CUmemAllocationHandleType shHandleType)
@@ -186,7 +186,7 @@ func (d *Driver) CuMemImportFromShareableHandle(handle *CUmemGenericAllocationHa
 	return d.result(FnCuMemImportFromShareableHandle, loader.Invoke(&a.c))
 }
 
-// CuMemMap calls cuMemMap, there since CUDA 10.2.
+// CuMemMap calls cuMemMap, available since CUDA 10.2.
 //
 //	CUresult cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
 //	    unsigned long long flags)
@@ -212,7 +212,7 @@ func (d *Driver) CuMemMap(ptr CUdeviceptr, size, offset uintptr, handle CUmemGen
 	return d.result(FnCuMemMap, loader.Invoke(&a.c))
 }
 
-// CuMemMapArrayAsync calls cuMemMapArrayAsync, there since CUDA 11.1.
+// CuMemMapArrayAsync calls cuMemMapArrayAsync, available since CUDA 11.1.
 //
 //	CUresult cuMemMapArrayAsync(CUarrayMapInfo *mapInfoList, unsigned int count, CUstream hStream)
 //
@@ -233,7 +233,7 @@ func (d *Driver) CuMemMapArrayAsync(mapInfoList *CUarrayMapInfo, count uint32, h
 	return d.result(FnCuMemMapArrayAsync, loader.Invoke(&a.c))
 }
 
-// CuMemRelease calls cuMemRelease, there since CUDA 10.2.
+// CuMemRelease calls cuMemRelease, available since CUDA 10.2.
 //
 //	CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
 //
@@ -250,7 +250,7 @@ func (d *Driver) CuMemRelease(handle CUmemGenericAllocationHandle) error {
 	return d.result(FnCuMemRelease, loader.Invoke(&a.c))
 }
 
-// CuMemRetainAllocationHandle calls cuMemRetainAllocationHandle, there since CUDA 11.0.
+// CuMemRetainAllocationHandle calls cuMemRetainAllocationHandle, available since CUDA 11.0.
 //
 //	CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *addr)
 //
@@ -269,7 +269,7 @@ func (d *Driver) CuMemRetainAllocationHandle(handle *CUmemGenericAllocationHandl
 	return d.result(FnCuMemRetainAllocationHandle, loader.Invoke(&a.c))
 }
 
-// CuMemSetAccess calls cuMemSetAccess, there since CUDA 10.2.
+// CuMemSetAccess calls cuMemSetAccess, available since CUDA 10.2.
 //
 //	CUresult cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc, size_t count)
 //
@@ -292,7 +292,7 @@ func (d *Driver) CuMemSetAccess(ptr CUdeviceptr, size uintptr, desc *CUmemAccess
 	return d.result(FnCuMemSetAccess, loader.Invoke(&a.c))
 }
 
-// CuMemUnmap calls cuMemUnmap, there since CUDA 10.2.
+// CuMemUnmap calls cuMemUnmap, available since CUDA 10.2.
 //
 //	CUresult cuMemUnmap(CUdeviceptr ptr, size_t size)
 //

@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CuDriverGetVersion calls cuDriverGetVersion, there since CUDA 2.2.
+// CuDriverGetVersion calls cuDriverGetVersion, available since CUDA 2.2.
 //
 //	CUresult cuDriverGetVersion(int *driverVersion)
 //

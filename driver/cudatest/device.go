@@ -196,7 +196,7 @@ func (o *options) missing(need int) error {
 	}
 	n, err := d.DeviceCount()
 	if err == nil && n < need {
-		err = fmt.Errorf("%d GPU here, and the test is about %d", n, need)
+		err = fmt.Errorf("%d GPU here, but the test needs %d", n, need)
 	}
 	return err
 }
@@ -210,7 +210,7 @@ func Required(t testing.TB) int {
 	}
 	n, err := strconv.Atoi(value)
 	if err != nil {
-		t.Fatalf("%s=%s is no number of GPUs", RequireGPU, value)
+		t.Fatalf("%s=%s is not a number of GPUs", RequireGPU, value)
 	}
 	return n
 }

@@ -369,7 +369,7 @@ func TestTheRulesOfTheISADecideAtLoad(t *testing.T) {
 		says string
 	}{
 		{".func never() {\n.reg .f32 %f<3>;\nadd.s32 %f1, %f1, %f2;\nret;\n}\n.entry k() { ret; }", cu.CUDA_ERROR_INVALID_PTX, "PTX line 6: add.s32: operand 1 is register %f1 of type .f32; it must be .s32"},
-		{".entry k() {\n.reg .pred %p<2>;\nvote.all.pred %p1, %p1;\nret;\n}", cu.CUDA_ERROR_INVALID_PTX, "PTX line 6: vote.all.pred is gone from PTX 6.4 and sm_70 on: write vote.sync"},
+		{".entry k() {\n.reg .pred %p<2>;\nvote.all.pred %p1, %p1;\nret;\n}", cu.CUDA_ERROR_INVALID_PTX, "PTX line 6: vote.all.pred is not available from PTX 6.4 and sm_70 on: write vote.sync"},
 		{".entry k() .noreturn { ret; }", cu.CUDA_ERROR_INVALID_PTX, ".noreturn is for functions"},
 		{".global .texref t;\n.entry k() {\n.reg .f32 %f<5>;\ntex.1d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [t, {%f1}];\nret;\n}", cu.CUDA_ERROR_NOT_SUPPORTED, "textures"},
 	} {

@@ -51,7 +51,7 @@ func checkCubin(data []byte) (Part, error) {
 }
 
 func cutOff(have int, need uint64) error {
-	return invalidf("the image has %d bytes, but its header says that there are %d: it is cut off or damaged", have, need)
+	return invalidf("the image has %d bytes, but its header says %d: it is truncated or damaged", have, need)
 }
 
 // checkELF rejects ELF files that are not cubins.
@@ -62,7 +62,7 @@ func checkELF(data []byte) error {
 	machine := le.Uint16(data[18:])
 	switch {
 	case data[4] != elfClass64:
-		return invalidf("the image is an ELF file of 32 bits; the driver takes those of 64 bits (compile with -m64)")
+		return invalidf("the image is a 32-bit ELF file; the driver takes 64-bit ones (compile with -m64)")
 	case data[5] != elfLittleEndian:
 		return invalidf("the image is an ELF file, but not a little-endian one as cubins are")
 	case machine != elfMachineCUDA:

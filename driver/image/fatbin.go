@@ -61,7 +61,7 @@ func fatbinEntries(body []byte) ([]Part, error) {
 // fatbinEntry reads the first entry of body and also returns its length.
 func fatbinEntry(body []byte) (Part, uint64, error) {
 	if len(body) < fatbinEntrySize {
-		return Part{}, 0, invalidf("%d bytes are left, less than its header: it is cut off or damaged", len(body))
+		return Part{}, 0, invalidf("%d bytes are left, less than its header: it is truncated or damaged", len(body))
 	}
 	header, size := uint64(le.Uint32(body[4:])), le.Uint64(body[8:])
 	end := saturated(header, size)
@@ -69,7 +69,7 @@ func fatbinEntry(body []byte) (Part, uint64, error) {
 	case header < fatbinEntrySize:
 		return Part{}, 0, invalidf("it is damaged: a header of %d bytes", header)
 	case end > uint64(len(body)):
-		return Part{}, 0, invalidf("it has %d bytes, but %d are left: it is cut off or damaged", end, len(body))
+		return Part{}, 0, invalidf("it has %d bytes, but %d are left: it is truncated or damaged", end, len(body))
 	case packed > size:
 		return Part{}, 0, invalidf("it is damaged: %d compressed bytes in %d", packed, size)
 	}

@@ -17,7 +17,7 @@ func CheckInput(data []byte) (Kind, error) {
 	}
 	kind, parts, err := read(data)
 	if err == nil && kind == Cubin && !parts[0].Relocatable {
-		err = invalidf("it is a cubin that is complete; a linker takes relocatable ones (nvcc -rdc=true)")
+		err = invalidf("it is a fully linked cubin; a linker takes relocatable ones (nvcc -rdc=true)")
 	}
 	return kind, err
 }
@@ -45,11 +45,11 @@ func checkArchive(data []byte) error {
 	const header, sizeAt, sizeEnd = 60, 48, 58
 	for at := len(archiveMagic); at < len(data); {
 		if len(data)-at < header || data[at+sizeEnd] != '`' || data[at+sizeEnd+1] != '\n' {
-			return invalidf("the archive has no member at byte %d: it is cut off or damaged", at)
+			return invalidf("the archive has no member at byte %d: it is truncated or damaged", at)
 		}
 		size, err := strconv.ParseUint(strings.TrimSpace(string(data[at+sizeAt:at+sizeEnd])), 10, 40)
 		if err != nil || size > uint64(len(data)-at-header) {
-			return invalidf("the archive is cut off in the member at byte %d, or damaged", at)
+			return invalidf("the archive is truncated in the member at byte %d, or damaged", at)
 		}
 		at += header + int(size+size%2)
 	}

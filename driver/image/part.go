@@ -90,7 +90,7 @@ func (p Part) unpacked() ([]byte, error) {
 	case p.packing == fatbinZstd:
 		return unpackZstd(p.data, int(p.size))
 	}
-	return nil, invalidf("it is compressed in a way that is not known (flags %#x)", p.packing)
+	return nil, invalidf("it is compressed in an unknown way (flags %#x)", p.packing)
 }
 
 func unpackZstd(data []byte, size int) ([]byte, error) {

@@ -98,7 +98,7 @@ func GPUs(t testing.TB, n int) *driver.Driver {
 		t.Fatal(err)
 	}
 	if found < n {
-		missing(t, n, fmt.Sprintf("%d GPU here, and the test is about %d", found, n))
+		missing(t, n, fmt.Sprintf("%d GPU here, but the test needs %d", found, n))
 	}
 	CheckLeaks(t, d)
 	return d

@@ -33,7 +33,7 @@ func ExpectRace(t testing.TB, is func(f emulator.Finding) bool) {
 		r.expected = is
 		return
 	}
-	t.Fatal("a race is expected already: one function says all that is expected")
+	t.Fatal("a race is already expected: one function must cover all expected races")
 }
 
 // watchRaces fails the test when it ends if its kernels raced.

@@ -11,13 +11,13 @@ import (
 //go:embed argmax.ptx
 var argmaxPTX []byte
 
-// ArgmaxModule returns the code of argmax.ptx as the context has it. It is loaded
-// when it is first asked for and belongs to the context: nobody closes it.
+// ArgmaxModule returns the module of argmax.ptx in the context. The first call loads it.
+// It belongs to the context: do not close it.
 func ArgmaxModule(c *driver.Context) (*driver.Module, error) {
 	return c.Embedded("argmax.ptx of package launchers", argmaxPTX)
 }
 
-// ArgmaxF32In returns the kernel argmax_f32 as the context has it: see [ArgmaxModule].
+// ArgmaxF32In returns the kernel argmax_f32 in the context: see [ArgmaxModule].
 func ArgmaxF32In(c *driver.Context) (ArgmaxF32, error) {
 	m, err := ArgmaxModule(c)
 	if err != nil {
@@ -26,7 +26,7 @@ func ArgmaxF32In(c *driver.Context) (ArgmaxF32, error) {
 	return newArgmaxF32(m.Kernel("argmax_f32"))
 }
 
-// ArgmaxF16In returns the kernel argmax_f16 as the context has it: see [ArgmaxModule].
+// ArgmaxF16In returns the kernel argmax_f16 in the context: see [ArgmaxModule].
 func ArgmaxF16In(c *driver.Context) (ArgmaxF16, error) {
 	m, err := ArgmaxModule(c)
 	if err != nil {
@@ -35,7 +35,7 @@ func ArgmaxF16In(c *driver.Context) (ArgmaxF16, error) {
 	return newArgmaxF16(m.Kernel("argmax_f16"))
 }
 
-// ArgmaxBF16In returns the kernel argmax_bf16 as the context has it: see [ArgmaxModule].
+// ArgmaxBF16In returns the kernel argmax_bf16 in the context: see [ArgmaxModule].
 func ArgmaxBF16In(c *driver.Context) (ArgmaxBF16, error) {
 	m, err := ArgmaxModule(c)
 	if err != nil {
@@ -44,7 +44,7 @@ func ArgmaxBF16In(c *driver.Context) (ArgmaxBF16, error) {
 	return newArgmaxBF16(m.Kernel("argmax_bf16"))
 }
 
-// ArgmaxF64In returns the kernel argmax_f64 as the context has it: see [ArgmaxModule].
+// ArgmaxF64In returns the kernel argmax_f64 in the context: see [ArgmaxModule].
 func ArgmaxF64In(c *driver.Context) (ArgmaxF64, error) {
 	m, err := ArgmaxModule(c)
 	if err != nil {
@@ -53,7 +53,7 @@ func ArgmaxF64In(c *driver.Context) (ArgmaxF64, error) {
 	return newArgmaxF64(m.Kernel("argmax_f64"))
 }
 
-// ArgmaxI32In returns the kernel argmax_i32 as the context has it: see [ArgmaxModule].
+// ArgmaxI32In returns the kernel argmax_i32 in the context: see [ArgmaxModule].
 func ArgmaxI32In(c *driver.Context) (ArgmaxI32, error) {
 	m, err := ArgmaxModule(c)
 	if err != nil {
@@ -62,7 +62,7 @@ func ArgmaxI32In(c *driver.Context) (ArgmaxI32, error) {
 	return newArgmaxI32(m.Kernel("argmax_i32"))
 }
 
-// ArgmaxI64In returns the kernel argmax_i64 as the context has it: see [ArgmaxModule].
+// ArgmaxI64In returns the kernel argmax_i64 in the context: see [ArgmaxModule].
 func ArgmaxI64In(c *driver.Context) (ArgmaxI64, error) {
 	m, err := ArgmaxModule(c)
 	if err != nil {
@@ -74,7 +74,7 @@ func ArgmaxI64In(c *driver.Context) (ArgmaxI64, error) {
 // ArgmaxF32 launches the kernel argmax_f32.
 type ArgmaxF32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero ArgmaxF32.
+// Kernel returns the kernel, nil for a zero ArgmaxF32.
 func (launcher ArgmaxF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newArgmaxF32(kernel *driver.Kernel, err error) (ArgmaxF32, error) {
@@ -85,13 +85,13 @@ func newArgmaxF32(kernel *driver.Kernel, err error) (ArgmaxF32, error) {
 	return ArgmaxF32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (ArgmaxF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher ArgmaxF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[float32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
@@ -110,8 +110,8 @@ func (launcher ArgmaxF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// ArgmaxF32Args is a prepared launch of ArgmaxF32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// ArgmaxF32Args is a prepared launch of ArgmaxF32. Its arguments can be set one by one,
+// without allocating, between launches.
 type ArgmaxF32Args struct {
 	Launch *driver.Launch
 
@@ -124,7 +124,7 @@ type ArgmaxF32Args struct {
 	Work  driver.Arg[driver.View[uint64]]  // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher ArgmaxF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[float32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*ArgmaxF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
@@ -158,7 +158,7 @@ func (launcher ArgmaxF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[i
 // ArgmaxF16 launches the kernel argmax_f16.
 type ArgmaxF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero ArgmaxF16.
+// Kernel returns the kernel, nil for a zero ArgmaxF16.
 func (launcher ArgmaxF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newArgmaxF16(kernel *driver.Kernel, err error) (ArgmaxF16, error) {
@@ -169,13 +169,13 @@ func newArgmaxF16(kernel *driver.Kernel, err error) (ArgmaxF16, error) {
 	return ArgmaxF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (ArgmaxF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher ArgmaxF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[F16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
@@ -194,8 +194,8 @@ func (launcher ArgmaxF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// ArgmaxF16Args is a prepared launch of ArgmaxF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// ArgmaxF16Args is a prepared launch of ArgmaxF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type ArgmaxF16Args struct {
 	Launch *driver.Launch
 
@@ -208,7 +208,7 @@ type ArgmaxF16Args struct {
 	Work  driver.Arg[driver.View[uint64]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher ArgmaxF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[F16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*ArgmaxF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
@@ -242,7 +242,7 @@ func (launcher ArgmaxF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[i
 // ArgmaxBF16 launches the kernel argmax_bf16.
 type ArgmaxBF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero ArgmaxBF16.
+// Kernel returns the kernel, nil for a zero ArgmaxBF16.
 func (launcher ArgmaxBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newArgmaxBF16(kernel *driver.Kernel, err error) (ArgmaxBF16, error) {
@@ -253,13 +253,13 @@ func newArgmaxBF16(kernel *driver.Kernel, err error) (ArgmaxBF16, error) {
 	return ArgmaxBF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (ArgmaxBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher ArgmaxBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[BF16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
@@ -278,8 +278,8 @@ func (launcher ArgmaxBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// ArgmaxBF16Args is a prepared launch of ArgmaxBF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// ArgmaxBF16Args is a prepared launch of ArgmaxBF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type ArgmaxBF16Args struct {
 	Launch *driver.Launch
 
@@ -292,7 +292,7 @@ type ArgmaxBF16Args struct {
 	Work  driver.Arg[driver.View[uint64]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher ArgmaxBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[BF16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*ArgmaxBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
@@ -326,7 +326,7 @@ func (launcher ArgmaxBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // ArgmaxF64 launches the kernel argmax_f64.
 type ArgmaxF64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero ArgmaxF64.
+// Kernel returns the kernel, nil for a zero ArgmaxF64.
 func (launcher ArgmaxF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newArgmaxF64(kernel *driver.Kernel, err error) (ArgmaxF64, error) {
@@ -337,13 +337,13 @@ func newArgmaxF64(kernel *driver.Kernel, err error) (ArgmaxF64, error) {
 	return ArgmaxF64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (ArgmaxF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher ArgmaxF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[float64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
@@ -362,8 +362,8 @@ func (launcher ArgmaxF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// ArgmaxF64Args is a prepared launch of ArgmaxF64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// ArgmaxF64Args is a prepared launch of ArgmaxF64. Its arguments can be set one by one,
+// without allocating, between launches.
 type ArgmaxF64Args struct {
 	Launch *driver.Launch
 
@@ -376,7 +376,7 @@ type ArgmaxF64Args struct {
 	Work  driver.Arg[driver.View[uint64]]  // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher ArgmaxF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[float64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*ArgmaxF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
@@ -410,7 +410,7 @@ func (launcher ArgmaxF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[i
 // ArgmaxI32 launches the kernel argmax_i32.
 type ArgmaxI32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero ArgmaxI32.
+// Kernel returns the kernel, nil for a zero ArgmaxI32.
 func (launcher ArgmaxI32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newArgmaxI32(kernel *driver.Kernel, err error) (ArgmaxI32, error) {
@@ -421,13 +421,13 @@ func newArgmaxI32(kernel *driver.Kernel, err error) (ArgmaxI32, error) {
 	return ArgmaxI32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (ArgmaxI32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher ArgmaxI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[int32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
@@ -446,8 +446,8 @@ func (launcher ArgmaxI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// ArgmaxI32Args is a prepared launch of ArgmaxI32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// ArgmaxI32Args is a prepared launch of ArgmaxI32. Its arguments can be set one by one,
+// without allocating, between launches.
 type ArgmaxI32Args struct {
 	Launch *driver.Launch
 
@@ -460,7 +460,7 @@ type ArgmaxI32Args struct {
 	Work  driver.Arg[driver.View[uint64]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher ArgmaxI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[int32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*ArgmaxI32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
@@ -494,7 +494,7 @@ func (launcher ArgmaxI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[i
 // ArgmaxI64 launches the kernel argmax_i64.
 type ArgmaxI64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero ArgmaxI64.
+// Kernel returns the kernel, nil for a zero ArgmaxI64.
 func (launcher ArgmaxI64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newArgmaxI64(kernel *driver.Kernel, err error) (ArgmaxI64, error) {
@@ -505,13 +505,13 @@ func newArgmaxI64(kernel *driver.Kernel, err error) (ArgmaxI64, error) {
 	return ArgmaxI64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (ArgmaxI64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher ArgmaxI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[int64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
@@ -530,8 +530,8 @@ func (launcher ArgmaxI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// ArgmaxI64Args is a prepared launch of ArgmaxI64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// ArgmaxI64Args is a prepared launch of ArgmaxI64. Its arguments can be set one by one,
+// without allocating, between launches.
 type ArgmaxI64Args struct {
 	Launch *driver.Launch
 
@@ -544,7 +544,7 @@ type ArgmaxI64Args struct {
 	Work  driver.Arg[driver.View[uint64]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher ArgmaxI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[int64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*ArgmaxI64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 //go:embed arith_bf16.ptx
 var arithBF16PTX []byte
 
-// ArithBF16Module returns the code of arith_bf16.ptx as the context has it. It is loaded
-// when it is first asked for and belongs to the context: nobody closes it.
+// ArithBF16Module returns the module of arith_bf16.ptx in the context. The first call loads it.
+// It belongs to the context: do not close it.
 func ArithBF16Module(c *driver.Context) (*driver.Module, error) {
 	return c.Embedded("arith_bf16.ptx of package launchers", arithBF16PTX)
 }
 
-// AddBF16In returns the kernel add_bf16 as the context has it: see [ArithBF16Module].
+// AddBF16In returns the kernel add_bf16 in the context: see [ArithBF16Module].
 func AddBF16In(c *driver.Context) (AddBF16, error) {
 	m, err := ArithBF16Module(c)
 	if err != nil {
@@ -27,7 +27,7 @@ func AddBF16In(c *driver.Context) (AddBF16, error) {
 	return newAddBF16(m.Kernel("add_bf16"))
 }
 
-// SubBF16In returns the kernel sub_bf16 as the context has it: see [ArithBF16Module].
+// SubBF16In returns the kernel sub_bf16 in the context: see [ArithBF16Module].
 func SubBF16In(c *driver.Context) (SubBF16, error) {
 	m, err := ArithBF16Module(c)
 	if err != nil {
@@ -36,7 +36,7 @@ func SubBF16In(c *driver.Context) (SubBF16, error) {
 	return newSubBF16(m.Kernel("sub_bf16"))
 }
 
-// MulBF16In returns the kernel mul_bf16 as the context has it: see [ArithBF16Module].
+// MulBF16In returns the kernel mul_bf16 in the context: see [ArithBF16Module].
 func MulBF16In(c *driver.Context) (MulBF16, error) {
 	m, err := ArithBF16Module(c)
 	if err != nil {
@@ -45,7 +45,7 @@ func MulBF16In(c *driver.Context) (MulBF16, error) {
 	return newMulBF16(m.Kernel("mul_bf16"))
 }
 
-// DivBF16In returns the kernel div_bf16 as the context has it: see [ArithBF16Module].
+// DivBF16In returns the kernel div_bf16 in the context: see [ArithBF16Module].
 func DivBF16In(c *driver.Context) (DivBF16, error) {
 	m, err := ArithBF16Module(c)
 	if err != nil {
@@ -54,7 +54,7 @@ func DivBF16In(c *driver.Context) (DivBF16, error) {
 	return newDivBF16(m.Kernel("div_bf16"))
 }
 
-// MaxBF16In returns the kernel max_bf16 as the context has it: see [ArithBF16Module].
+// MaxBF16In returns the kernel max_bf16 in the context: see [ArithBF16Module].
 func MaxBF16In(c *driver.Context) (MaxBF16, error) {
 	m, err := ArithBF16Module(c)
 	if err != nil {
@@ -63,7 +63,7 @@ func MaxBF16In(c *driver.Context) (MaxBF16, error) {
 	return newMaxBF16(m.Kernel("max_bf16"))
 }
 
-// MinBF16In returns the kernel min_bf16 as the context has it: see [ArithBF16Module].
+// MinBF16In returns the kernel min_bf16 in the context: see [ArithBF16Module].
 func MinBF16In(c *driver.Context) (MinBF16, error) {
 	m, err := ArithBF16Module(c)
 	if err != nil {
@@ -72,7 +72,7 @@ func MinBF16In(c *driver.Context) (MinBF16, error) {
 	return newMinBF16(m.Kernel("min_bf16"))
 }
 
-// AddScalarBF16In returns the kernel add_scalar_bf16 as the context has it: see [ArithBF16Module].
+// AddScalarBF16In returns the kernel add_scalar_bf16 in the context: see [ArithBF16Module].
 func AddScalarBF16In(c *driver.Context) (AddScalarBF16, error) {
 	m, err := ArithBF16Module(c)
 	if err != nil {
@@ -81,7 +81,7 @@ func AddScalarBF16In(c *driver.Context) (AddScalarBF16, error) {
 	return newAddScalarBF16(m.Kernel("add_scalar_bf16"))
 }
 
-// MulScalarBF16In returns the kernel mul_scalar_bf16 as the context has it: see [ArithBF16Module].
+// MulScalarBF16In returns the kernel mul_scalar_bf16 in the context: see [ArithBF16Module].
 func MulScalarBF16In(c *driver.Context) (MulScalarBF16, error) {
 	m, err := ArithBF16Module(c)
 	if err != nil {
@@ -90,7 +90,7 @@ func MulScalarBF16In(c *driver.Context) (MulScalarBF16, error) {
 	return newMulScalarBF16(m.Kernel("mul_scalar_bf16"))
 }
 
-// MaxScalarBF16In returns the kernel max_scalar_bf16 as the context has it: see [ArithBF16Module].
+// MaxScalarBF16In returns the kernel max_scalar_bf16 in the context: see [ArithBF16Module].
 func MaxScalarBF16In(c *driver.Context) (MaxScalarBF16, error) {
 	m, err := ArithBF16Module(c)
 	if err != nil {
@@ -99,7 +99,7 @@ func MaxScalarBF16In(c *driver.Context) (MaxScalarBF16, error) {
 	return newMaxScalarBF16(m.Kernel("max_scalar_bf16"))
 }
 
-// MinScalarBF16In returns the kernel min_scalar_bf16 as the context has it: see [ArithBF16Module].
+// MinScalarBF16In returns the kernel min_scalar_bf16 in the context: see [ArithBF16Module].
 func MinScalarBF16In(c *driver.Context) (MinScalarBF16, error) {
 	m, err := ArithBF16Module(c)
 	if err != nil {
@@ -108,7 +108,7 @@ func MinScalarBF16In(c *driver.Context) (MinScalarBF16, error) {
 	return newMinScalarBF16(m.Kernel("min_scalar_bf16"))
 }
 
-// SubScalarBF16In returns the kernel sub_scalar_bf16 as the context has it: see [ArithBF16Module].
+// SubScalarBF16In returns the kernel sub_scalar_bf16 in the context: see [ArithBF16Module].
 func SubScalarBF16In(c *driver.Context) (SubScalarBF16, error) {
 	m, err := ArithBF16Module(c)
 	if err != nil {
@@ -117,7 +117,7 @@ func SubScalarBF16In(c *driver.Context) (SubScalarBF16, error) {
 	return newSubScalarBF16(m.Kernel("sub_scalar_bf16"))
 }
 
-// DivScalarBF16In returns the kernel div_scalar_bf16 as the context has it: see [ArithBF16Module].
+// DivScalarBF16In returns the kernel div_scalar_bf16 in the context: see [ArithBF16Module].
 func DivScalarBF16In(c *driver.Context) (DivScalarBF16, error) {
 	m, err := ArithBF16Module(c)
 	if err != nil {
@@ -126,7 +126,7 @@ func DivScalarBF16In(c *driver.Context) (DivScalarBF16, error) {
 	return newDivScalarBF16(m.Kernel("div_scalar_bf16"))
 }
 
-// SubfromScalarBF16In returns the kernel subfrom_scalar_bf16 as the context has it: see [ArithBF16Module].
+// SubfromScalarBF16In returns the kernel subfrom_scalar_bf16 in the context: see [ArithBF16Module].
 func SubfromScalarBF16In(c *driver.Context) (SubfromScalarBF16, error) {
 	m, err := ArithBF16Module(c)
 	if err != nil {
@@ -135,7 +135,7 @@ func SubfromScalarBF16In(c *driver.Context) (SubfromScalarBF16, error) {
 	return newSubfromScalarBF16(m.Kernel("subfrom_scalar_bf16"))
 }
 
-// DivintoScalarBF16In returns the kernel divinto_scalar_bf16 as the context has it: see [ArithBF16Module].
+// DivintoScalarBF16In returns the kernel divinto_scalar_bf16 in the context: see [ArithBF16Module].
 func DivintoScalarBF16In(c *driver.Context) (DivintoScalarBF16, error) {
 	m, err := ArithBF16Module(c)
 	if err != nil {
@@ -147,7 +147,7 @@ func DivintoScalarBF16In(c *driver.Context) (DivintoScalarBF16, error) {
 // AddBF16 launches the kernel add_bf16.
 type AddBF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero AddBF16.
+// Kernel returns the kernel, nil for a zero AddBF16.
 func (launcher AddBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAddBF16(kernel *driver.Kernel, err error) (AddBF16, error) {
@@ -158,13 +158,13 @@ func newAddBF16(kernel *driver.Kernel, err error) (AddBF16, error) {
 	return AddBF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (AddBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher AddBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b driver.MemoryOf[BF16], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -181,8 +181,8 @@ func (launcher AddBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, a, b, m})
 }
 
-// AddBF16Args is a prepared launch of AddBF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// AddBF16Args is a prepared launch of AddBF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type AddBF16Args struct {
 	Launch *driver.Launch
 
@@ -193,7 +193,7 @@ type AddBF16Args struct {
 	M   driver.Arg[uint64]            // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher AddBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b driver.MemoryOf[BF16], m uint64) (*AddBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -221,7 +221,7 @@ func (launcher AddBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF1
 // SubBF16 launches the kernel sub_bf16.
 type SubBF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SubBF16.
+// Kernel returns the kernel, nil for a zero SubBF16.
 func (launcher SubBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubBF16(kernel *driver.Kernel, err error) (SubBF16, error) {
@@ -232,13 +232,13 @@ func newSubBF16(kernel *driver.Kernel, err error) (SubBF16, error) {
 	return SubBF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SubBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SubBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b driver.MemoryOf[BF16], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -255,8 +255,8 @@ func (launcher SubBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, a, b, m})
 }
 
-// SubBF16Args is a prepared launch of SubBF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SubBF16Args is a prepared launch of SubBF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type SubBF16Args struct {
 	Launch *driver.Launch
 
@@ -267,7 +267,7 @@ type SubBF16Args struct {
 	M   driver.Arg[uint64]            // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SubBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b driver.MemoryOf[BF16], m uint64) (*SubBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -295,7 +295,7 @@ func (launcher SubBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF1
 // MulBF16 launches the kernel mul_bf16.
 type MulBF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MulBF16.
+// Kernel returns the kernel, nil for a zero MulBF16.
 func (launcher MulBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMulBF16(kernel *driver.Kernel, err error) (MulBF16, error) {
@@ -306,13 +306,13 @@ func newMulBF16(kernel *driver.Kernel, err error) (MulBF16, error) {
 	return MulBF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MulBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MulBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b driver.MemoryOf[BF16], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -329,8 +329,8 @@ func (launcher MulBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, a, b, m})
 }
 
-// MulBF16Args is a prepared launch of MulBF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MulBF16Args is a prepared launch of MulBF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type MulBF16Args struct {
 	Launch *driver.Launch
 
@@ -341,7 +341,7 @@ type MulBF16Args struct {
 	M   driver.Arg[uint64]            // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MulBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b driver.MemoryOf[BF16], m uint64) (*MulBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -369,7 +369,7 @@ func (launcher MulBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF1
 // DivBF16 launches the kernel div_bf16.
 type DivBF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero DivBF16.
+// Kernel returns the kernel, nil for a zero DivBF16.
 func (launcher DivBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivBF16(kernel *driver.Kernel, err error) (DivBF16, error) {
@@ -380,13 +380,13 @@ func newDivBF16(kernel *driver.Kernel, err error) (DivBF16, error) {
 	return DivBF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (DivBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher DivBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b driver.MemoryOf[BF16], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -403,8 +403,8 @@ func (launcher DivBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, a, b, m})
 }
 
-// DivBF16Args is a prepared launch of DivBF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// DivBF16Args is a prepared launch of DivBF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type DivBF16Args struct {
 	Launch *driver.Launch
 
@@ -415,7 +415,7 @@ type DivBF16Args struct {
 	M   driver.Arg[uint64]            // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher DivBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b driver.MemoryOf[BF16], m uint64) (*DivBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -443,7 +443,7 @@ func (launcher DivBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF1
 // MaxBF16 launches the kernel max_bf16.
 type MaxBF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MaxBF16.
+// Kernel returns the kernel, nil for a zero MaxBF16.
 func (launcher MaxBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxBF16(kernel *driver.Kernel, err error) (MaxBF16, error) {
@@ -454,13 +454,13 @@ func newMaxBF16(kernel *driver.Kernel, err error) (MaxBF16, error) {
 	return MaxBF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MaxBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MaxBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b driver.MemoryOf[BF16], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -477,8 +477,8 @@ func (launcher MaxBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, a, b, m})
 }
 
-// MaxBF16Args is a prepared launch of MaxBF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MaxBF16Args is a prepared launch of MaxBF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type MaxBF16Args struct {
 	Launch *driver.Launch
 
@@ -489,7 +489,7 @@ type MaxBF16Args struct {
 	M   driver.Arg[uint64]            // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MaxBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b driver.MemoryOf[BF16], m uint64) (*MaxBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -517,7 +517,7 @@ func (launcher MaxBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF1
 // MinBF16 launches the kernel min_bf16.
 type MinBF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MinBF16.
+// Kernel returns the kernel, nil for a zero MinBF16.
 func (launcher MinBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinBF16(kernel *driver.Kernel, err error) (MinBF16, error) {
@@ -528,13 +528,13 @@ func newMinBF16(kernel *driver.Kernel, err error) (MinBF16, error) {
 	return MinBF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MinBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MinBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b driver.MemoryOf[BF16], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -551,8 +551,8 @@ func (launcher MinBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, a, b, m})
 }
 
-// MinBF16Args is a prepared launch of MinBF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MinBF16Args is a prepared launch of MinBF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type MinBF16Args struct {
 	Launch *driver.Launch
 
@@ -563,7 +563,7 @@ type MinBF16Args struct {
 	M   driver.Arg[uint64]            // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MinBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b driver.MemoryOf[BF16], m uint64) (*MinBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -591,7 +591,7 @@ func (launcher MinBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF1
 // AddScalarBF16 launches the kernel add_scalar_bf16.
 type AddScalarBF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero AddScalarBF16.
+// Kernel returns the kernel, nil for a zero AddScalarBF16.
 func (launcher AddScalarBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAddScalarBF16(kernel *driver.Kernel, err error) (AddScalarBF16, error) {
@@ -602,13 +602,13 @@ func newAddScalarBF16(kernel *driver.Kernel, err error) (AddScalarBF16, error) {
 	return AddScalarBF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (AddScalarBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher AddScalarBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b BF16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -624,8 +624,8 @@ func (launcher AddScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst dr
 	}{dst, n, a, b})
 }
 
-// AddScalarBF16Args is a prepared launch of AddScalarBF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// AddScalarBF16Args is a prepared launch of AddScalarBF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type AddScalarBF16Args struct {
 	Launch *driver.Launch
 
@@ -635,7 +635,7 @@ type AddScalarBF16Args struct {
 	B   driver.Arg[BF16]              // .b16
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher AddScalarBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b BF16) (*AddScalarBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -663,7 +663,7 @@ var _ [2]byte = [unsafe.Sizeof(*new(BF16))]byte{}
 // MulScalarBF16 launches the kernel mul_scalar_bf16.
 type MulScalarBF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MulScalarBF16.
+// Kernel returns the kernel, nil for a zero MulScalarBF16.
 func (launcher MulScalarBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMulScalarBF16(kernel *driver.Kernel, err error) (MulScalarBF16, error) {
@@ -674,13 +674,13 @@ func newMulScalarBF16(kernel *driver.Kernel, err error) (MulScalarBF16, error) {
 	return MulScalarBF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MulScalarBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MulScalarBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b BF16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -696,8 +696,8 @@ func (launcher MulScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst dr
 	}{dst, n, a, b})
 }
 
-// MulScalarBF16Args is a prepared launch of MulScalarBF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MulScalarBF16Args is a prepared launch of MulScalarBF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type MulScalarBF16Args struct {
 	Launch *driver.Launch
 
@@ -707,7 +707,7 @@ type MulScalarBF16Args struct {
 	B   driver.Arg[BF16]              // .b16
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MulScalarBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b BF16) (*MulScalarBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -735,7 +735,7 @@ var _ [2]byte = [unsafe.Sizeof(*new(BF16))]byte{}
 // MaxScalarBF16 launches the kernel max_scalar_bf16.
 type MaxScalarBF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MaxScalarBF16.
+// Kernel returns the kernel, nil for a zero MaxScalarBF16.
 func (launcher MaxScalarBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxScalarBF16(kernel *driver.Kernel, err error) (MaxScalarBF16, error) {
@@ -746,13 +746,13 @@ func newMaxScalarBF16(kernel *driver.Kernel, err error) (MaxScalarBF16, error) {
 	return MaxScalarBF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MaxScalarBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MaxScalarBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b BF16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -768,8 +768,8 @@ func (launcher MaxScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst dr
 	}{dst, n, a, b})
 }
 
-// MaxScalarBF16Args is a prepared launch of MaxScalarBF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MaxScalarBF16Args is a prepared launch of MaxScalarBF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type MaxScalarBF16Args struct {
 	Launch *driver.Launch
 
@@ -779,7 +779,7 @@ type MaxScalarBF16Args struct {
 	B   driver.Arg[BF16]              // .b16
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MaxScalarBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b BF16) (*MaxScalarBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -807,7 +807,7 @@ var _ [2]byte = [unsafe.Sizeof(*new(BF16))]byte{}
 // MinScalarBF16 launches the kernel min_scalar_bf16.
 type MinScalarBF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MinScalarBF16.
+// Kernel returns the kernel, nil for a zero MinScalarBF16.
 func (launcher MinScalarBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinScalarBF16(kernel *driver.Kernel, err error) (MinScalarBF16, error) {
@@ -818,13 +818,13 @@ func newMinScalarBF16(kernel *driver.Kernel, err error) (MinScalarBF16, error) {
 	return MinScalarBF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MinScalarBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MinScalarBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b BF16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -840,8 +840,8 @@ func (launcher MinScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst dr
 	}{dst, n, a, b})
 }
 
-// MinScalarBF16Args is a prepared launch of MinScalarBF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MinScalarBF16Args is a prepared launch of MinScalarBF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type MinScalarBF16Args struct {
 	Launch *driver.Launch
 
@@ -851,7 +851,7 @@ type MinScalarBF16Args struct {
 	B   driver.Arg[BF16]              // .b16
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MinScalarBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b BF16) (*MinScalarBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -879,7 +879,7 @@ var _ [2]byte = [unsafe.Sizeof(*new(BF16))]byte{}
 // SubScalarBF16 launches the kernel sub_scalar_bf16.
 type SubScalarBF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SubScalarBF16.
+// Kernel returns the kernel, nil for a zero SubScalarBF16.
 func (launcher SubScalarBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubScalarBF16(kernel *driver.Kernel, err error) (SubScalarBF16, error) {
@@ -890,13 +890,13 @@ func newSubScalarBF16(kernel *driver.Kernel, err error) (SubScalarBF16, error) {
 	return SubScalarBF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SubScalarBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SubScalarBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b BF16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -912,8 +912,8 @@ func (launcher SubScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst dr
 	}{dst, n, a, b})
 }
 
-// SubScalarBF16Args is a prepared launch of SubScalarBF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SubScalarBF16Args is a prepared launch of SubScalarBF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type SubScalarBF16Args struct {
 	Launch *driver.Launch
 
@@ -923,7 +923,7 @@ type SubScalarBF16Args struct {
 	B   driver.Arg[BF16]              // .b16
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SubScalarBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b BF16) (*SubScalarBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -951,7 +951,7 @@ var _ [2]byte = [unsafe.Sizeof(*new(BF16))]byte{}
 // DivScalarBF16 launches the kernel div_scalar_bf16.
 type DivScalarBF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero DivScalarBF16.
+// Kernel returns the kernel, nil for a zero DivScalarBF16.
 func (launcher DivScalarBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivScalarBF16(kernel *driver.Kernel, err error) (DivScalarBF16, error) {
@@ -962,13 +962,13 @@ func newDivScalarBF16(kernel *driver.Kernel, err error) (DivScalarBF16, error) {
 	return DivScalarBF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (DivScalarBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher DivScalarBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b BF16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -984,8 +984,8 @@ func (launcher DivScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst dr
 	}{dst, n, a, b})
 }
 
-// DivScalarBF16Args is a prepared launch of DivScalarBF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// DivScalarBF16Args is a prepared launch of DivScalarBF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type DivScalarBF16Args struct {
 	Launch *driver.Launch
 
@@ -995,7 +995,7 @@ type DivScalarBF16Args struct {
 	B   driver.Arg[BF16]              // .b16
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher DivScalarBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b BF16) (*DivScalarBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -1023,7 +1023,7 @@ var _ [2]byte = [unsafe.Sizeof(*new(BF16))]byte{}
 // SubfromScalarBF16 launches the kernel subfrom_scalar_bf16.
 type SubfromScalarBF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SubfromScalarBF16.
+// Kernel returns the kernel, nil for a zero SubfromScalarBF16.
 func (launcher SubfromScalarBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubfromScalarBF16(kernel *driver.Kernel, err error) (SubfromScalarBF16, error) {
@@ -1034,13 +1034,13 @@ func newSubfromScalarBF16(kernel *driver.Kernel, err error) (SubfromScalarBF16, 
 	return SubfromScalarBF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SubfromScalarBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SubfromScalarBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b BF16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -1056,8 +1056,8 @@ func (launcher SubfromScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, ds
 	}{dst, n, a, b})
 }
 
-// SubfromScalarBF16Args is a prepared launch of SubfromScalarBF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SubfromScalarBF16Args is a prepared launch of SubfromScalarBF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type SubfromScalarBF16Args struct {
 	Launch *driver.Launch
 
@@ -1067,7 +1067,7 @@ type SubfromScalarBF16Args struct {
 	B   driver.Arg[BF16]              // .b16
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SubfromScalarBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b BF16) (*SubfromScalarBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -1095,7 +1095,7 @@ var _ [2]byte = [unsafe.Sizeof(*new(BF16))]byte{}
 // DivintoScalarBF16 launches the kernel divinto_scalar_bf16.
 type DivintoScalarBF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero DivintoScalarBF16.
+// Kernel returns the kernel, nil for a zero DivintoScalarBF16.
 func (launcher DivintoScalarBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivintoScalarBF16(kernel *driver.Kernel, err error) (DivintoScalarBF16, error) {
@@ -1106,13 +1106,13 @@ func newDivintoScalarBF16(kernel *driver.Kernel, err error) (DivintoScalarBF16, 
 	return DivintoScalarBF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (DivintoScalarBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher DivintoScalarBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b BF16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -1128,8 +1128,8 @@ func (launcher DivintoScalarBF16) Do(on driver.Doer, cfg driver.LaunchConfig, ds
 	}{dst, n, a, b})
 }
 
-// DivintoScalarBF16Args is a prepared launch of DivintoScalarBF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// DivintoScalarBF16Args is a prepared launch of DivintoScalarBF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type DivintoScalarBF16Args struct {
 	Launch *driver.Launch
 
@@ -1139,7 +1139,7 @@ type DivintoScalarBF16Args struct {
 	B   driver.Arg[BF16]              // .b16
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher DivintoScalarBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, a driver.MemoryOf[BF16], b BF16) (*DivintoScalarBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {

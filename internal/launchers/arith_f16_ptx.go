@@ -12,13 +12,13 @@ import (
 //go:embed arith_f16.ptx
 var arithF16PTX []byte
 
-// ArithF16Module returns the code of arith_f16.ptx as the context has it. It is loaded
-// when it is first asked for and belongs to the context: nobody closes it.
+// ArithF16Module returns the module of arith_f16.ptx in the context. The first call loads it.
+// It belongs to the context: do not close it.
 func ArithF16Module(c *driver.Context) (*driver.Module, error) {
 	return c.Embedded("arith_f16.ptx of package launchers", arithF16PTX)
 }
 
-// AddF16In returns the kernel add_f16 as the context has it: see [ArithF16Module].
+// AddF16In returns the kernel add_f16 in the context: see [ArithF16Module].
 func AddF16In(c *driver.Context) (AddF16, error) {
 	m, err := ArithF16Module(c)
 	if err != nil {
@@ -27,7 +27,7 @@ func AddF16In(c *driver.Context) (AddF16, error) {
 	return newAddF16(m.Kernel("add_f16"))
 }
 
-// SubF16In returns the kernel sub_f16 as the context has it: see [ArithF16Module].
+// SubF16In returns the kernel sub_f16 in the context: see [ArithF16Module].
 func SubF16In(c *driver.Context) (SubF16, error) {
 	m, err := ArithF16Module(c)
 	if err != nil {
@@ -36,7 +36,7 @@ func SubF16In(c *driver.Context) (SubF16, error) {
 	return newSubF16(m.Kernel("sub_f16"))
 }
 
-// MulF16In returns the kernel mul_f16 as the context has it: see [ArithF16Module].
+// MulF16In returns the kernel mul_f16 in the context: see [ArithF16Module].
 func MulF16In(c *driver.Context) (MulF16, error) {
 	m, err := ArithF16Module(c)
 	if err != nil {
@@ -45,7 +45,7 @@ func MulF16In(c *driver.Context) (MulF16, error) {
 	return newMulF16(m.Kernel("mul_f16"))
 }
 
-// DivF16In returns the kernel div_f16 as the context has it: see [ArithF16Module].
+// DivF16In returns the kernel div_f16 in the context: see [ArithF16Module].
 func DivF16In(c *driver.Context) (DivF16, error) {
 	m, err := ArithF16Module(c)
 	if err != nil {
@@ -54,7 +54,7 @@ func DivF16In(c *driver.Context) (DivF16, error) {
 	return newDivF16(m.Kernel("div_f16"))
 }
 
-// MaxF16In returns the kernel max_f16 as the context has it: see [ArithF16Module].
+// MaxF16In returns the kernel max_f16 in the context: see [ArithF16Module].
 func MaxF16In(c *driver.Context) (MaxF16, error) {
 	m, err := ArithF16Module(c)
 	if err != nil {
@@ -63,7 +63,7 @@ func MaxF16In(c *driver.Context) (MaxF16, error) {
 	return newMaxF16(m.Kernel("max_f16"))
 }
 
-// MinF16In returns the kernel min_f16 as the context has it: see [ArithF16Module].
+// MinF16In returns the kernel min_f16 in the context: see [ArithF16Module].
 func MinF16In(c *driver.Context) (MinF16, error) {
 	m, err := ArithF16Module(c)
 	if err != nil {
@@ -72,7 +72,7 @@ func MinF16In(c *driver.Context) (MinF16, error) {
 	return newMinF16(m.Kernel("min_f16"))
 }
 
-// AddScalarF16In returns the kernel add_scalar_f16 as the context has it: see [ArithF16Module].
+// AddScalarF16In returns the kernel add_scalar_f16 in the context: see [ArithF16Module].
 func AddScalarF16In(c *driver.Context) (AddScalarF16, error) {
 	m, err := ArithF16Module(c)
 	if err != nil {
@@ -81,7 +81,7 @@ func AddScalarF16In(c *driver.Context) (AddScalarF16, error) {
 	return newAddScalarF16(m.Kernel("add_scalar_f16"))
 }
 
-// MulScalarF16In returns the kernel mul_scalar_f16 as the context has it: see [ArithF16Module].
+// MulScalarF16In returns the kernel mul_scalar_f16 in the context: see [ArithF16Module].
 func MulScalarF16In(c *driver.Context) (MulScalarF16, error) {
 	m, err := ArithF16Module(c)
 	if err != nil {
@@ -90,7 +90,7 @@ func MulScalarF16In(c *driver.Context) (MulScalarF16, error) {
 	return newMulScalarF16(m.Kernel("mul_scalar_f16"))
 }
 
-// MaxScalarF16In returns the kernel max_scalar_f16 as the context has it: see [ArithF16Module].
+// MaxScalarF16In returns the kernel max_scalar_f16 in the context: see [ArithF16Module].
 func MaxScalarF16In(c *driver.Context) (MaxScalarF16, error) {
 	m, err := ArithF16Module(c)
 	if err != nil {
@@ -99,7 +99,7 @@ func MaxScalarF16In(c *driver.Context) (MaxScalarF16, error) {
 	return newMaxScalarF16(m.Kernel("max_scalar_f16"))
 }
 
-// MinScalarF16In returns the kernel min_scalar_f16 as the context has it: see [ArithF16Module].
+// MinScalarF16In returns the kernel min_scalar_f16 in the context: see [ArithF16Module].
 func MinScalarF16In(c *driver.Context) (MinScalarF16, error) {
 	m, err := ArithF16Module(c)
 	if err != nil {
@@ -108,7 +108,7 @@ func MinScalarF16In(c *driver.Context) (MinScalarF16, error) {
 	return newMinScalarF16(m.Kernel("min_scalar_f16"))
 }
 
-// SubScalarF16In returns the kernel sub_scalar_f16 as the context has it: see [ArithF16Module].
+// SubScalarF16In returns the kernel sub_scalar_f16 in the context: see [ArithF16Module].
 func SubScalarF16In(c *driver.Context) (SubScalarF16, error) {
 	m, err := ArithF16Module(c)
 	if err != nil {
@@ -117,7 +117,7 @@ func SubScalarF16In(c *driver.Context) (SubScalarF16, error) {
 	return newSubScalarF16(m.Kernel("sub_scalar_f16"))
 }
 
-// DivScalarF16In returns the kernel div_scalar_f16 as the context has it: see [ArithF16Module].
+// DivScalarF16In returns the kernel div_scalar_f16 in the context: see [ArithF16Module].
 func DivScalarF16In(c *driver.Context) (DivScalarF16, error) {
 	m, err := ArithF16Module(c)
 	if err != nil {
@@ -126,7 +126,7 @@ func DivScalarF16In(c *driver.Context) (DivScalarF16, error) {
 	return newDivScalarF16(m.Kernel("div_scalar_f16"))
 }
 
-// SubfromScalarF16In returns the kernel subfrom_scalar_f16 as the context has it: see [ArithF16Module].
+// SubfromScalarF16In returns the kernel subfrom_scalar_f16 in the context: see [ArithF16Module].
 func SubfromScalarF16In(c *driver.Context) (SubfromScalarF16, error) {
 	m, err := ArithF16Module(c)
 	if err != nil {
@@ -135,7 +135,7 @@ func SubfromScalarF16In(c *driver.Context) (SubfromScalarF16, error) {
 	return newSubfromScalarF16(m.Kernel("subfrom_scalar_f16"))
 }
 
-// DivintoScalarF16In returns the kernel divinto_scalar_f16 as the context has it: see [ArithF16Module].
+// DivintoScalarF16In returns the kernel divinto_scalar_f16 in the context: see [ArithF16Module].
 func DivintoScalarF16In(c *driver.Context) (DivintoScalarF16, error) {
 	m, err := ArithF16Module(c)
 	if err != nil {
@@ -147,7 +147,7 @@ func DivintoScalarF16In(c *driver.Context) (DivintoScalarF16, error) {
 // AddF16 launches the kernel add_f16.
 type AddF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero AddF16.
+// Kernel returns the kernel, nil for a zero AddF16.
 func (launcher AddF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAddF16(kernel *driver.Kernel, err error) (AddF16, error) {
@@ -158,13 +158,13 @@ func newAddF16(kernel *driver.Kernel, err error) (AddF16, error) {
 	return AddF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (AddF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher AddF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b driver.MemoryOf[F16], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -181,8 +181,8 @@ func (launcher AddF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// AddF16Args is a prepared launch of AddF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// AddF16Args is a prepared launch of AddF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type AddF16Args struct {
 	Launch *driver.Launch
 
@@ -193,7 +193,7 @@ type AddF16Args struct {
 	M   driver.Arg[uint64]           // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher AddF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b driver.MemoryOf[F16], m uint64) (*AddF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -221,7 +221,7 @@ func (launcher AddF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16]
 // SubF16 launches the kernel sub_f16.
 type SubF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SubF16.
+// Kernel returns the kernel, nil for a zero SubF16.
 func (launcher SubF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubF16(kernel *driver.Kernel, err error) (SubF16, error) {
@@ -232,13 +232,13 @@ func newSubF16(kernel *driver.Kernel, err error) (SubF16, error) {
 	return SubF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SubF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SubF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b driver.MemoryOf[F16], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -255,8 +255,8 @@ func (launcher SubF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// SubF16Args is a prepared launch of SubF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SubF16Args is a prepared launch of SubF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type SubF16Args struct {
 	Launch *driver.Launch
 
@@ -267,7 +267,7 @@ type SubF16Args struct {
 	M   driver.Arg[uint64]           // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SubF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b driver.MemoryOf[F16], m uint64) (*SubF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -295,7 +295,7 @@ func (launcher SubF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16]
 // MulF16 launches the kernel mul_f16.
 type MulF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MulF16.
+// Kernel returns the kernel, nil for a zero MulF16.
 func (launcher MulF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMulF16(kernel *driver.Kernel, err error) (MulF16, error) {
@@ -306,13 +306,13 @@ func newMulF16(kernel *driver.Kernel, err error) (MulF16, error) {
 	return MulF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MulF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MulF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b driver.MemoryOf[F16], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -329,8 +329,8 @@ func (launcher MulF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// MulF16Args is a prepared launch of MulF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MulF16Args is a prepared launch of MulF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type MulF16Args struct {
 	Launch *driver.Launch
 
@@ -341,7 +341,7 @@ type MulF16Args struct {
 	M   driver.Arg[uint64]           // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MulF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b driver.MemoryOf[F16], m uint64) (*MulF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -369,7 +369,7 @@ func (launcher MulF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16]
 // DivF16 launches the kernel div_f16.
 type DivF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero DivF16.
+// Kernel returns the kernel, nil for a zero DivF16.
 func (launcher DivF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivF16(kernel *driver.Kernel, err error) (DivF16, error) {
@@ -380,13 +380,13 @@ func newDivF16(kernel *driver.Kernel, err error) (DivF16, error) {
 	return DivF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (DivF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher DivF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b driver.MemoryOf[F16], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -403,8 +403,8 @@ func (launcher DivF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// DivF16Args is a prepared launch of DivF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// DivF16Args is a prepared launch of DivF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type DivF16Args struct {
 	Launch *driver.Launch
 
@@ -415,7 +415,7 @@ type DivF16Args struct {
 	M   driver.Arg[uint64]           // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher DivF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b driver.MemoryOf[F16], m uint64) (*DivF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -443,7 +443,7 @@ func (launcher DivF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16]
 // MaxF16 launches the kernel max_f16.
 type MaxF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MaxF16.
+// Kernel returns the kernel, nil for a zero MaxF16.
 func (launcher MaxF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxF16(kernel *driver.Kernel, err error) (MaxF16, error) {
@@ -454,13 +454,13 @@ func newMaxF16(kernel *driver.Kernel, err error) (MaxF16, error) {
 	return MaxF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MaxF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MaxF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b driver.MemoryOf[F16], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -477,8 +477,8 @@ func (launcher MaxF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// MaxF16Args is a prepared launch of MaxF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MaxF16Args is a prepared launch of MaxF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type MaxF16Args struct {
 	Launch *driver.Launch
 
@@ -489,7 +489,7 @@ type MaxF16Args struct {
 	M   driver.Arg[uint64]           // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MaxF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b driver.MemoryOf[F16], m uint64) (*MaxF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -517,7 +517,7 @@ func (launcher MaxF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16]
 // MinF16 launches the kernel min_f16.
 type MinF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MinF16.
+// Kernel returns the kernel, nil for a zero MinF16.
 func (launcher MinF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinF16(kernel *driver.Kernel, err error) (MinF16, error) {
@@ -528,13 +528,13 @@ func newMinF16(kernel *driver.Kernel, err error) (MinF16, error) {
 	return MinF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MinF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MinF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b driver.MemoryOf[F16], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -551,8 +551,8 @@ func (launcher MinF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// MinF16Args is a prepared launch of MinF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MinF16Args is a prepared launch of MinF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type MinF16Args struct {
 	Launch *driver.Launch
 
@@ -563,7 +563,7 @@ type MinF16Args struct {
 	M   driver.Arg[uint64]           // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MinF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b driver.MemoryOf[F16], m uint64) (*MinF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -591,7 +591,7 @@ func (launcher MinF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16]
 // AddScalarF16 launches the kernel add_scalar_f16.
 type AddScalarF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero AddScalarF16.
+// Kernel returns the kernel, nil for a zero AddScalarF16.
 func (launcher AddScalarF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAddScalarF16(kernel *driver.Kernel, err error) (AddScalarF16, error) {
@@ -602,13 +602,13 @@ func newAddScalarF16(kernel *driver.Kernel, err error) (AddScalarF16, error) {
 	return AddScalarF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (AddScalarF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher AddScalarF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b F16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -624,8 +624,8 @@ func (launcher AddScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// AddScalarF16Args is a prepared launch of AddScalarF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// AddScalarF16Args is a prepared launch of AddScalarF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type AddScalarF16Args struct {
 	Launch *driver.Launch
 
@@ -635,7 +635,7 @@ type AddScalarF16Args struct {
 	B   driver.Arg[F16]              // .b16
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher AddScalarF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b F16) (*AddScalarF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -663,7 +663,7 @@ var _ [2]byte = [unsafe.Sizeof(*new(F16))]byte{}
 // MulScalarF16 launches the kernel mul_scalar_f16.
 type MulScalarF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MulScalarF16.
+// Kernel returns the kernel, nil for a zero MulScalarF16.
 func (launcher MulScalarF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMulScalarF16(kernel *driver.Kernel, err error) (MulScalarF16, error) {
@@ -674,13 +674,13 @@ func newMulScalarF16(kernel *driver.Kernel, err error) (MulScalarF16, error) {
 	return MulScalarF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MulScalarF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MulScalarF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b F16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -696,8 +696,8 @@ func (launcher MulScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MulScalarF16Args is a prepared launch of MulScalarF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MulScalarF16Args is a prepared launch of MulScalarF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type MulScalarF16Args struct {
 	Launch *driver.Launch
 
@@ -707,7 +707,7 @@ type MulScalarF16Args struct {
 	B   driver.Arg[F16]              // .b16
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MulScalarF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b F16) (*MulScalarF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -735,7 +735,7 @@ var _ [2]byte = [unsafe.Sizeof(*new(F16))]byte{}
 // MaxScalarF16 launches the kernel max_scalar_f16.
 type MaxScalarF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MaxScalarF16.
+// Kernel returns the kernel, nil for a zero MaxScalarF16.
 func (launcher MaxScalarF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxScalarF16(kernel *driver.Kernel, err error) (MaxScalarF16, error) {
@@ -746,13 +746,13 @@ func newMaxScalarF16(kernel *driver.Kernel, err error) (MaxScalarF16, error) {
 	return MaxScalarF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MaxScalarF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MaxScalarF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b F16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -768,8 +768,8 @@ func (launcher MaxScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MaxScalarF16Args is a prepared launch of MaxScalarF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MaxScalarF16Args is a prepared launch of MaxScalarF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type MaxScalarF16Args struct {
 	Launch *driver.Launch
 
@@ -779,7 +779,7 @@ type MaxScalarF16Args struct {
 	B   driver.Arg[F16]              // .b16
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MaxScalarF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b F16) (*MaxScalarF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -807,7 +807,7 @@ var _ [2]byte = [unsafe.Sizeof(*new(F16))]byte{}
 // MinScalarF16 launches the kernel min_scalar_f16.
 type MinScalarF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MinScalarF16.
+// Kernel returns the kernel, nil for a zero MinScalarF16.
 func (launcher MinScalarF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinScalarF16(kernel *driver.Kernel, err error) (MinScalarF16, error) {
@@ -818,13 +818,13 @@ func newMinScalarF16(kernel *driver.Kernel, err error) (MinScalarF16, error) {
 	return MinScalarF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MinScalarF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MinScalarF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b F16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -840,8 +840,8 @@ func (launcher MinScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MinScalarF16Args is a prepared launch of MinScalarF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MinScalarF16Args is a prepared launch of MinScalarF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type MinScalarF16Args struct {
 	Launch *driver.Launch
 
@@ -851,7 +851,7 @@ type MinScalarF16Args struct {
 	B   driver.Arg[F16]              // .b16
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MinScalarF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b F16) (*MinScalarF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -879,7 +879,7 @@ var _ [2]byte = [unsafe.Sizeof(*new(F16))]byte{}
 // SubScalarF16 launches the kernel sub_scalar_f16.
 type SubScalarF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SubScalarF16.
+// Kernel returns the kernel, nil for a zero SubScalarF16.
 func (launcher SubScalarF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubScalarF16(kernel *driver.Kernel, err error) (SubScalarF16, error) {
@@ -890,13 +890,13 @@ func newSubScalarF16(kernel *driver.Kernel, err error) (SubScalarF16, error) {
 	return SubScalarF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SubScalarF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SubScalarF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b F16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -912,8 +912,8 @@ func (launcher SubScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// SubScalarF16Args is a prepared launch of SubScalarF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SubScalarF16Args is a prepared launch of SubScalarF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type SubScalarF16Args struct {
 	Launch *driver.Launch
 
@@ -923,7 +923,7 @@ type SubScalarF16Args struct {
 	B   driver.Arg[F16]              // .b16
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SubScalarF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b F16) (*SubScalarF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -951,7 +951,7 @@ var _ [2]byte = [unsafe.Sizeof(*new(F16))]byte{}
 // DivScalarF16 launches the kernel div_scalar_f16.
 type DivScalarF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero DivScalarF16.
+// Kernel returns the kernel, nil for a zero DivScalarF16.
 func (launcher DivScalarF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivScalarF16(kernel *driver.Kernel, err error) (DivScalarF16, error) {
@@ -962,13 +962,13 @@ func newDivScalarF16(kernel *driver.Kernel, err error) (DivScalarF16, error) {
 	return DivScalarF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (DivScalarF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher DivScalarF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b F16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -984,8 +984,8 @@ func (launcher DivScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// DivScalarF16Args is a prepared launch of DivScalarF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// DivScalarF16Args is a prepared launch of DivScalarF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type DivScalarF16Args struct {
 	Launch *driver.Launch
 
@@ -995,7 +995,7 @@ type DivScalarF16Args struct {
 	B   driver.Arg[F16]              // .b16
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher DivScalarF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b F16) (*DivScalarF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -1023,7 +1023,7 @@ var _ [2]byte = [unsafe.Sizeof(*new(F16))]byte{}
 // SubfromScalarF16 launches the kernel subfrom_scalar_f16.
 type SubfromScalarF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SubfromScalarF16.
+// Kernel returns the kernel, nil for a zero SubfromScalarF16.
 func (launcher SubfromScalarF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubfromScalarF16(kernel *driver.Kernel, err error) (SubfromScalarF16, error) {
@@ -1034,13 +1034,13 @@ func newSubfromScalarF16(kernel *driver.Kernel, err error) (SubfromScalarF16, er
 	return SubfromScalarF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SubfromScalarF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SubfromScalarF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b F16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -1056,8 +1056,8 @@ func (launcher SubfromScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst
 	}{dst, n, a, b})
 }
 
-// SubfromScalarF16Args is a prepared launch of SubfromScalarF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SubfromScalarF16Args is a prepared launch of SubfromScalarF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type SubfromScalarF16Args struct {
 	Launch *driver.Launch
 
@@ -1067,7 +1067,7 @@ type SubfromScalarF16Args struct {
 	B   driver.Arg[F16]              // .b16
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SubfromScalarF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b F16) (*SubfromScalarF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -1095,7 +1095,7 @@ var _ [2]byte = [unsafe.Sizeof(*new(F16))]byte{}
 // DivintoScalarF16 launches the kernel divinto_scalar_f16.
 type DivintoScalarF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero DivintoScalarF16.
+// Kernel returns the kernel, nil for a zero DivintoScalarF16.
 func (launcher DivintoScalarF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivintoScalarF16(kernel *driver.Kernel, err error) (DivintoScalarF16, error) {
@@ -1106,13 +1106,13 @@ func newDivintoScalarF16(kernel *driver.Kernel, err error) (DivintoScalarF16, er
 	return DivintoScalarF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (DivintoScalarF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher DivintoScalarF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b F16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -1128,8 +1128,8 @@ func (launcher DivintoScalarF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst
 	}{dst, n, a, b})
 }
 
-// DivintoScalarF16Args is a prepared launch of DivintoScalarF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// DivintoScalarF16Args is a prepared launch of DivintoScalarF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type DivintoScalarF16Args struct {
 	Launch *driver.Launch
 
@@ -1139,7 +1139,7 @@ type DivintoScalarF16Args struct {
 	B   driver.Arg[F16]              // .b16
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher DivintoScalarF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, a driver.MemoryOf[F16], b F16) (*DivintoScalarF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 //go:embed arith_f32.ptx
 var arithF32PTX []byte
 
-// ArithF32Module returns the code of arith_f32.ptx as the context has it. It is loaded
-// when it is first asked for and belongs to the context: nobody closes it.
+// ArithF32Module returns the module of arith_f32.ptx in the context. The first call loads it.
+// It belongs to the context: do not close it.
 func ArithF32Module(c *driver.Context) (*driver.Module, error) {
 	return c.Embedded("arith_f32.ptx of package launchers", arithF32PTX)
 }
 
-// AddF32In returns the kernel add_f32 as the context has it: see [ArithF32Module].
+// AddF32In returns the kernel add_f32 in the context: see [ArithF32Module].
 func AddF32In(c *driver.Context) (AddF32, error) {
 	m, err := ArithF32Module(c)
 	if err != nil {
@@ -26,7 +26,7 @@ func AddF32In(c *driver.Context) (AddF32, error) {
 	return newAddF32(m.Kernel("add_f32"))
 }
 
-// SubF32In returns the kernel sub_f32 as the context has it: see [ArithF32Module].
+// SubF32In returns the kernel sub_f32 in the context: see [ArithF32Module].
 func SubF32In(c *driver.Context) (SubF32, error) {
 	m, err := ArithF32Module(c)
 	if err != nil {
@@ -35,7 +35,7 @@ func SubF32In(c *driver.Context) (SubF32, error) {
 	return newSubF32(m.Kernel("sub_f32"))
 }
 
-// MulF32In returns the kernel mul_f32 as the context has it: see [ArithF32Module].
+// MulF32In returns the kernel mul_f32 in the context: see [ArithF32Module].
 func MulF32In(c *driver.Context) (MulF32, error) {
 	m, err := ArithF32Module(c)
 	if err != nil {
@@ -44,7 +44,7 @@ func MulF32In(c *driver.Context) (MulF32, error) {
 	return newMulF32(m.Kernel("mul_f32"))
 }
 
-// DivF32In returns the kernel div_f32 as the context has it: see [ArithF32Module].
+// DivF32In returns the kernel div_f32 in the context: see [ArithF32Module].
 func DivF32In(c *driver.Context) (DivF32, error) {
 	m, err := ArithF32Module(c)
 	if err != nil {
@@ -53,7 +53,7 @@ func DivF32In(c *driver.Context) (DivF32, error) {
 	return newDivF32(m.Kernel("div_f32"))
 }
 
-// MaxF32In returns the kernel max_f32 as the context has it: see [ArithF32Module].
+// MaxF32In returns the kernel max_f32 in the context: see [ArithF32Module].
 func MaxF32In(c *driver.Context) (MaxF32, error) {
 	m, err := ArithF32Module(c)
 	if err != nil {
@@ -62,7 +62,7 @@ func MaxF32In(c *driver.Context) (MaxF32, error) {
 	return newMaxF32(m.Kernel("max_f32"))
 }
 
-// MinF32In returns the kernel min_f32 as the context has it: see [ArithF32Module].
+// MinF32In returns the kernel min_f32 in the context: see [ArithF32Module].
 func MinF32In(c *driver.Context) (MinF32, error) {
 	m, err := ArithF32Module(c)
 	if err != nil {
@@ -71,7 +71,7 @@ func MinF32In(c *driver.Context) (MinF32, error) {
 	return newMinF32(m.Kernel("min_f32"))
 }
 
-// AddScalarF32In returns the kernel add_scalar_f32 as the context has it: see [ArithF32Module].
+// AddScalarF32In returns the kernel add_scalar_f32 in the context: see [ArithF32Module].
 func AddScalarF32In(c *driver.Context) (AddScalarF32, error) {
 	m, err := ArithF32Module(c)
 	if err != nil {
@@ -80,7 +80,7 @@ func AddScalarF32In(c *driver.Context) (AddScalarF32, error) {
 	return newAddScalarF32(m.Kernel("add_scalar_f32"))
 }
 
-// MulScalarF32In returns the kernel mul_scalar_f32 as the context has it: see [ArithF32Module].
+// MulScalarF32In returns the kernel mul_scalar_f32 in the context: see [ArithF32Module].
 func MulScalarF32In(c *driver.Context) (MulScalarF32, error) {
 	m, err := ArithF32Module(c)
 	if err != nil {
@@ -89,7 +89,7 @@ func MulScalarF32In(c *driver.Context) (MulScalarF32, error) {
 	return newMulScalarF32(m.Kernel("mul_scalar_f32"))
 }
 
-// MaxScalarF32In returns the kernel max_scalar_f32 as the context has it: see [ArithF32Module].
+// MaxScalarF32In returns the kernel max_scalar_f32 in the context: see [ArithF32Module].
 func MaxScalarF32In(c *driver.Context) (MaxScalarF32, error) {
 	m, err := ArithF32Module(c)
 	if err != nil {
@@ -98,7 +98,7 @@ func MaxScalarF32In(c *driver.Context) (MaxScalarF32, error) {
 	return newMaxScalarF32(m.Kernel("max_scalar_f32"))
 }
 
-// MinScalarF32In returns the kernel min_scalar_f32 as the context has it: see [ArithF32Module].
+// MinScalarF32In returns the kernel min_scalar_f32 in the context: see [ArithF32Module].
 func MinScalarF32In(c *driver.Context) (MinScalarF32, error) {
 	m, err := ArithF32Module(c)
 	if err != nil {
@@ -107,7 +107,7 @@ func MinScalarF32In(c *driver.Context) (MinScalarF32, error) {
 	return newMinScalarF32(m.Kernel("min_scalar_f32"))
 }
 
-// SubScalarF32In returns the kernel sub_scalar_f32 as the context has it: see [ArithF32Module].
+// SubScalarF32In returns the kernel sub_scalar_f32 in the context: see [ArithF32Module].
 func SubScalarF32In(c *driver.Context) (SubScalarF32, error) {
 	m, err := ArithF32Module(c)
 	if err != nil {
@@ -116,7 +116,7 @@ func SubScalarF32In(c *driver.Context) (SubScalarF32, error) {
 	return newSubScalarF32(m.Kernel("sub_scalar_f32"))
 }
 
-// DivScalarF32In returns the kernel div_scalar_f32 as the context has it: see [ArithF32Module].
+// DivScalarF32In returns the kernel div_scalar_f32 in the context: see [ArithF32Module].
 func DivScalarF32In(c *driver.Context) (DivScalarF32, error) {
 	m, err := ArithF32Module(c)
 	if err != nil {
@@ -125,7 +125,7 @@ func DivScalarF32In(c *driver.Context) (DivScalarF32, error) {
 	return newDivScalarF32(m.Kernel("div_scalar_f32"))
 }
 
-// SubfromScalarF32In returns the kernel subfrom_scalar_f32 as the context has it: see [ArithF32Module].
+// SubfromScalarF32In returns the kernel subfrom_scalar_f32 in the context: see [ArithF32Module].
 func SubfromScalarF32In(c *driver.Context) (SubfromScalarF32, error) {
 	m, err := ArithF32Module(c)
 	if err != nil {
@@ -134,7 +134,7 @@ func SubfromScalarF32In(c *driver.Context) (SubfromScalarF32, error) {
 	return newSubfromScalarF32(m.Kernel("subfrom_scalar_f32"))
 }
 
-// DivintoScalarF32In returns the kernel divinto_scalar_f32 as the context has it: see [ArithF32Module].
+// DivintoScalarF32In returns the kernel divinto_scalar_f32 in the context: see [ArithF32Module].
 func DivintoScalarF32In(c *driver.Context) (DivintoScalarF32, error) {
 	m, err := ArithF32Module(c)
 	if err != nil {
@@ -146,7 +146,7 @@ func DivintoScalarF32In(c *driver.Context) (DivintoScalarF32, error) {
 // AddF32 launches the kernel add_f32.
 type AddF32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero AddF32.
+// Kernel returns the kernel, nil for a zero AddF32.
 func (launcher AddF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAddF32(kernel *driver.Kernel, err error) (AddF32, error) {
@@ -157,13 +157,13 @@ func newAddF32(kernel *driver.Kernel, err error) (AddF32, error) {
 	return AddF32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (AddF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher AddF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b driver.MemoryOf[float32], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -180,8 +180,8 @@ func (launcher AddF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// AddF32Args is a prepared launch of AddF32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// AddF32Args is a prepared launch of AddF32. Its arguments can be set one by one,
+// without allocating, between launches.
 type AddF32Args struct {
 	Launch *driver.Launch
 
@@ -192,7 +192,7 @@ type AddF32Args struct {
 	M   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher AddF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b driver.MemoryOf[float32], m uint64) (*AddF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -220,7 +220,7 @@ func (launcher AddF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // SubF32 launches the kernel sub_f32.
 type SubF32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SubF32.
+// Kernel returns the kernel, nil for a zero SubF32.
 func (launcher SubF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubF32(kernel *driver.Kernel, err error) (SubF32, error) {
@@ -231,13 +231,13 @@ func newSubF32(kernel *driver.Kernel, err error) (SubF32, error) {
 	return SubF32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SubF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SubF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b driver.MemoryOf[float32], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -254,8 +254,8 @@ func (launcher SubF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// SubF32Args is a prepared launch of SubF32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SubF32Args is a prepared launch of SubF32. Its arguments can be set one by one,
+// without allocating, between launches.
 type SubF32Args struct {
 	Launch *driver.Launch
 
@@ -266,7 +266,7 @@ type SubF32Args struct {
 	M   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SubF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b driver.MemoryOf[float32], m uint64) (*SubF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -294,7 +294,7 @@ func (launcher SubF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // MulF32 launches the kernel mul_f32.
 type MulF32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MulF32.
+// Kernel returns the kernel, nil for a zero MulF32.
 func (launcher MulF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMulF32(kernel *driver.Kernel, err error) (MulF32, error) {
@@ -305,13 +305,13 @@ func newMulF32(kernel *driver.Kernel, err error) (MulF32, error) {
 	return MulF32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MulF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MulF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b driver.MemoryOf[float32], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -328,8 +328,8 @@ func (launcher MulF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// MulF32Args is a prepared launch of MulF32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MulF32Args is a prepared launch of MulF32. Its arguments can be set one by one,
+// without allocating, between launches.
 type MulF32Args struct {
 	Launch *driver.Launch
 
@@ -340,7 +340,7 @@ type MulF32Args struct {
 	M   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MulF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b driver.MemoryOf[float32], m uint64) (*MulF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -368,7 +368,7 @@ func (launcher MulF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // DivF32 launches the kernel div_f32.
 type DivF32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero DivF32.
+// Kernel returns the kernel, nil for a zero DivF32.
 func (launcher DivF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivF32(kernel *driver.Kernel, err error) (DivF32, error) {
@@ -379,13 +379,13 @@ func newDivF32(kernel *driver.Kernel, err error) (DivF32, error) {
 	return DivF32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (DivF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher DivF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b driver.MemoryOf[float32], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -402,8 +402,8 @@ func (launcher DivF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// DivF32Args is a prepared launch of DivF32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// DivF32Args is a prepared launch of DivF32. Its arguments can be set one by one,
+// without allocating, between launches.
 type DivF32Args struct {
 	Launch *driver.Launch
 
@@ -414,7 +414,7 @@ type DivF32Args struct {
 	M   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher DivF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b driver.MemoryOf[float32], m uint64) (*DivF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -442,7 +442,7 @@ func (launcher DivF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // MaxF32 launches the kernel max_f32.
 type MaxF32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MaxF32.
+// Kernel returns the kernel, nil for a zero MaxF32.
 func (launcher MaxF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxF32(kernel *driver.Kernel, err error) (MaxF32, error) {
@@ -453,13 +453,13 @@ func newMaxF32(kernel *driver.Kernel, err error) (MaxF32, error) {
 	return MaxF32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MaxF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MaxF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b driver.MemoryOf[float32], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -476,8 +476,8 @@ func (launcher MaxF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// MaxF32Args is a prepared launch of MaxF32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MaxF32Args is a prepared launch of MaxF32. Its arguments can be set one by one,
+// without allocating, between launches.
 type MaxF32Args struct {
 	Launch *driver.Launch
 
@@ -488,7 +488,7 @@ type MaxF32Args struct {
 	M   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MaxF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b driver.MemoryOf[float32], m uint64) (*MaxF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -516,7 +516,7 @@ func (launcher MaxF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // MinF32 launches the kernel min_f32.
 type MinF32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MinF32.
+// Kernel returns the kernel, nil for a zero MinF32.
 func (launcher MinF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinF32(kernel *driver.Kernel, err error) (MinF32, error) {
@@ -527,13 +527,13 @@ func newMinF32(kernel *driver.Kernel, err error) (MinF32, error) {
 	return MinF32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MinF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MinF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b driver.MemoryOf[float32], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -550,8 +550,8 @@ func (launcher MinF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// MinF32Args is a prepared launch of MinF32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MinF32Args is a prepared launch of MinF32. Its arguments can be set one by one,
+// without allocating, between launches.
 type MinF32Args struct {
 	Launch *driver.Launch
 
@@ -562,7 +562,7 @@ type MinF32Args struct {
 	M   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MinF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b driver.MemoryOf[float32], m uint64) (*MinF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -590,7 +590,7 @@ func (launcher MinF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // AddScalarF32 launches the kernel add_scalar_f32.
 type AddScalarF32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero AddScalarF32.
+// Kernel returns the kernel, nil for a zero AddScalarF32.
 func (launcher AddScalarF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAddScalarF32(kernel *driver.Kernel, err error) (AddScalarF32, error) {
@@ -601,13 +601,13 @@ func newAddScalarF32(kernel *driver.Kernel, err error) (AddScalarF32, error) {
 	return AddScalarF32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (AddScalarF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher AddScalarF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -623,8 +623,8 @@ func (launcher AddScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// AddScalarF32Args is a prepared launch of AddScalarF32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// AddScalarF32Args is a prepared launch of AddScalarF32. Its arguments can be set one by one,
+// without allocating, between launches.
 type AddScalarF32Args struct {
 	Launch *driver.Launch
 
@@ -634,7 +634,7 @@ type AddScalarF32Args struct {
 	B   driver.Arg[float32]              // .b32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher AddScalarF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b float32) (*AddScalarF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -659,7 +659,7 @@ func (launcher AddScalarF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // MulScalarF32 launches the kernel mul_scalar_f32.
 type MulScalarF32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MulScalarF32.
+// Kernel returns the kernel, nil for a zero MulScalarF32.
 func (launcher MulScalarF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMulScalarF32(kernel *driver.Kernel, err error) (MulScalarF32, error) {
@@ -670,13 +670,13 @@ func newMulScalarF32(kernel *driver.Kernel, err error) (MulScalarF32, error) {
 	return MulScalarF32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MulScalarF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MulScalarF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -692,8 +692,8 @@ func (launcher MulScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MulScalarF32Args is a prepared launch of MulScalarF32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MulScalarF32Args is a prepared launch of MulScalarF32. Its arguments can be set one by one,
+// without allocating, between launches.
 type MulScalarF32Args struct {
 	Launch *driver.Launch
 
@@ -703,7 +703,7 @@ type MulScalarF32Args struct {
 	B   driver.Arg[float32]              // .b32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MulScalarF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b float32) (*MulScalarF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -728,7 +728,7 @@ func (launcher MulScalarF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // MaxScalarF32 launches the kernel max_scalar_f32.
 type MaxScalarF32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MaxScalarF32.
+// Kernel returns the kernel, nil for a zero MaxScalarF32.
 func (launcher MaxScalarF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxScalarF32(kernel *driver.Kernel, err error) (MaxScalarF32, error) {
@@ -739,13 +739,13 @@ func newMaxScalarF32(kernel *driver.Kernel, err error) (MaxScalarF32, error) {
 	return MaxScalarF32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MaxScalarF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MaxScalarF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -761,8 +761,8 @@ func (launcher MaxScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MaxScalarF32Args is a prepared launch of MaxScalarF32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MaxScalarF32Args is a prepared launch of MaxScalarF32. Its arguments can be set one by one,
+// without allocating, between launches.
 type MaxScalarF32Args struct {
 	Launch *driver.Launch
 
@@ -772,7 +772,7 @@ type MaxScalarF32Args struct {
 	B   driver.Arg[float32]              // .b32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MaxScalarF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b float32) (*MaxScalarF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -797,7 +797,7 @@ func (launcher MaxScalarF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // MinScalarF32 launches the kernel min_scalar_f32.
 type MinScalarF32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MinScalarF32.
+// Kernel returns the kernel, nil for a zero MinScalarF32.
 func (launcher MinScalarF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinScalarF32(kernel *driver.Kernel, err error) (MinScalarF32, error) {
@@ -808,13 +808,13 @@ func newMinScalarF32(kernel *driver.Kernel, err error) (MinScalarF32, error) {
 	return MinScalarF32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MinScalarF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MinScalarF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -830,8 +830,8 @@ func (launcher MinScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MinScalarF32Args is a prepared launch of MinScalarF32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MinScalarF32Args is a prepared launch of MinScalarF32. Its arguments can be set one by one,
+// without allocating, between launches.
 type MinScalarF32Args struct {
 	Launch *driver.Launch
 
@@ -841,7 +841,7 @@ type MinScalarF32Args struct {
 	B   driver.Arg[float32]              // .b32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MinScalarF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b float32) (*MinScalarF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -866,7 +866,7 @@ func (launcher MinScalarF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // SubScalarF32 launches the kernel sub_scalar_f32.
 type SubScalarF32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SubScalarF32.
+// Kernel returns the kernel, nil for a zero SubScalarF32.
 func (launcher SubScalarF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubScalarF32(kernel *driver.Kernel, err error) (SubScalarF32, error) {
@@ -877,13 +877,13 @@ func newSubScalarF32(kernel *driver.Kernel, err error) (SubScalarF32, error) {
 	return SubScalarF32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SubScalarF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SubScalarF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -899,8 +899,8 @@ func (launcher SubScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// SubScalarF32Args is a prepared launch of SubScalarF32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SubScalarF32Args is a prepared launch of SubScalarF32. Its arguments can be set one by one,
+// without allocating, between launches.
 type SubScalarF32Args struct {
 	Launch *driver.Launch
 
@@ -910,7 +910,7 @@ type SubScalarF32Args struct {
 	B   driver.Arg[float32]              // .b32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SubScalarF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b float32) (*SubScalarF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -935,7 +935,7 @@ func (launcher SubScalarF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // DivScalarF32 launches the kernel div_scalar_f32.
 type DivScalarF32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero DivScalarF32.
+// Kernel returns the kernel, nil for a zero DivScalarF32.
 func (launcher DivScalarF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivScalarF32(kernel *driver.Kernel, err error) (DivScalarF32, error) {
@@ -946,13 +946,13 @@ func newDivScalarF32(kernel *driver.Kernel, err error) (DivScalarF32, error) {
 	return DivScalarF32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (DivScalarF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher DivScalarF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -968,8 +968,8 @@ func (launcher DivScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// DivScalarF32Args is a prepared launch of DivScalarF32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// DivScalarF32Args is a prepared launch of DivScalarF32. Its arguments can be set one by one,
+// without allocating, between launches.
 type DivScalarF32Args struct {
 	Launch *driver.Launch
 
@@ -979,7 +979,7 @@ type DivScalarF32Args struct {
 	B   driver.Arg[float32]              // .b32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher DivScalarF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b float32) (*DivScalarF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -1004,7 +1004,7 @@ func (launcher DivScalarF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // SubfromScalarF32 launches the kernel subfrom_scalar_f32.
 type SubfromScalarF32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SubfromScalarF32.
+// Kernel returns the kernel, nil for a zero SubfromScalarF32.
 func (launcher SubfromScalarF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubfromScalarF32(kernel *driver.Kernel, err error) (SubfromScalarF32, error) {
@@ -1015,13 +1015,13 @@ func newSubfromScalarF32(kernel *driver.Kernel, err error) (SubfromScalarF32, er
 	return SubfromScalarF32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SubfromScalarF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SubfromScalarF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -1037,8 +1037,8 @@ func (launcher SubfromScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst
 	}{dst, n, a, b})
 }
 
-// SubfromScalarF32Args is a prepared launch of SubfromScalarF32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SubfromScalarF32Args is a prepared launch of SubfromScalarF32. Its arguments can be set one by one,
+// without allocating, between launches.
 type SubfromScalarF32Args struct {
 	Launch *driver.Launch
 
@@ -1048,7 +1048,7 @@ type SubfromScalarF32Args struct {
 	B   driver.Arg[float32]              // .b32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SubfromScalarF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b float32) (*SubfromScalarF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -1073,7 +1073,7 @@ func (launcher SubfromScalarF32) Prepare(cfg driver.LaunchConfig, dst driver.Mem
 // DivintoScalarF32 launches the kernel divinto_scalar_f32.
 type DivintoScalarF32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero DivintoScalarF32.
+// Kernel returns the kernel, nil for a zero DivintoScalarF32.
 func (launcher DivintoScalarF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivintoScalarF32(kernel *driver.Kernel, err error) (DivintoScalarF32, error) {
@@ -1084,13 +1084,13 @@ func newDivintoScalarF32(kernel *driver.Kernel, err error) (DivintoScalarF32, er
 	return DivintoScalarF32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (DivintoScalarF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher DivintoScalarF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -1106,8 +1106,8 @@ func (launcher DivintoScalarF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst
 	}{dst, n, a, b})
 }
 
-// DivintoScalarF32Args is a prepared launch of DivintoScalarF32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// DivintoScalarF32Args is a prepared launch of DivintoScalarF32. Its arguments can be set one by one,
+// without allocating, between launches.
 type DivintoScalarF32Args struct {
 	Launch *driver.Launch
 
@@ -1117,7 +1117,7 @@ type DivintoScalarF32Args struct {
 	B   driver.Arg[float32]              // .b32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher DivintoScalarF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, a driver.MemoryOf[float32], b float32) (*DivintoScalarF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 //go:embed arith_f64.ptx
 var arithF64PTX []byte
 
-// ArithF64Module returns the code of arith_f64.ptx as the context has it. It is loaded
-// when it is first asked for and belongs to the context: nobody closes it.
+// ArithF64Module returns the module of arith_f64.ptx in the context. The first call loads it.
+// It belongs to the context: do not close it.
 func ArithF64Module(c *driver.Context) (*driver.Module, error) {
 	return c.Embedded("arith_f64.ptx of package launchers", arithF64PTX)
 }
 
-// AddF64In returns the kernel add_f64 as the context has it: see [ArithF64Module].
+// AddF64In returns the kernel add_f64 in the context: see [ArithF64Module].
 func AddF64In(c *driver.Context) (AddF64, error) {
 	m, err := ArithF64Module(c)
 	if err != nil {
@@ -26,7 +26,7 @@ func AddF64In(c *driver.Context) (AddF64, error) {
 	return newAddF64(m.Kernel("add_f64"))
 }
 
-// SubF64In returns the kernel sub_f64 as the context has it: see [ArithF64Module].
+// SubF64In returns the kernel sub_f64 in the context: see [ArithF64Module].
 func SubF64In(c *driver.Context) (SubF64, error) {
 	m, err := ArithF64Module(c)
 	if err != nil {
@@ -35,7 +35,7 @@ func SubF64In(c *driver.Context) (SubF64, error) {
 	return newSubF64(m.Kernel("sub_f64"))
 }
 
-// MulF64In returns the kernel mul_f64 as the context has it: see [ArithF64Module].
+// MulF64In returns the kernel mul_f64 in the context: see [ArithF64Module].
 func MulF64In(c *driver.Context) (MulF64, error) {
 	m, err := ArithF64Module(c)
 	if err != nil {
@@ -44,7 +44,7 @@ func MulF64In(c *driver.Context) (MulF64, error) {
 	return newMulF64(m.Kernel("mul_f64"))
 }
 
-// DivF64In returns the kernel div_f64 as the context has it: see [ArithF64Module].
+// DivF64In returns the kernel div_f64 in the context: see [ArithF64Module].
 func DivF64In(c *driver.Context) (DivF64, error) {
 	m, err := ArithF64Module(c)
 	if err != nil {
@@ -53,7 +53,7 @@ func DivF64In(c *driver.Context) (DivF64, error) {
 	return newDivF64(m.Kernel("div_f64"))
 }
 
-// MaxF64In returns the kernel max_f64 as the context has it: see [ArithF64Module].
+// MaxF64In returns the kernel max_f64 in the context: see [ArithF64Module].
 func MaxF64In(c *driver.Context) (MaxF64, error) {
 	m, err := ArithF64Module(c)
 	if err != nil {
@@ -62,7 +62,7 @@ func MaxF64In(c *driver.Context) (MaxF64, error) {
 	return newMaxF64(m.Kernel("max_f64"))
 }
 
-// MinF64In returns the kernel min_f64 as the context has it: see [ArithF64Module].
+// MinF64In returns the kernel min_f64 in the context: see [ArithF64Module].
 func MinF64In(c *driver.Context) (MinF64, error) {
 	m, err := ArithF64Module(c)
 	if err != nil {
@@ -71,7 +71,7 @@ func MinF64In(c *driver.Context) (MinF64, error) {
 	return newMinF64(m.Kernel("min_f64"))
 }
 
-// AddScalarF64In returns the kernel add_scalar_f64 as the context has it: see [ArithF64Module].
+// AddScalarF64In returns the kernel add_scalar_f64 in the context: see [ArithF64Module].
 func AddScalarF64In(c *driver.Context) (AddScalarF64, error) {
 	m, err := ArithF64Module(c)
 	if err != nil {
@@ -80,7 +80,7 @@ func AddScalarF64In(c *driver.Context) (AddScalarF64, error) {
 	return newAddScalarF64(m.Kernel("add_scalar_f64"))
 }
 
-// MulScalarF64In returns the kernel mul_scalar_f64 as the context has it: see [ArithF64Module].
+// MulScalarF64In returns the kernel mul_scalar_f64 in the context: see [ArithF64Module].
 func MulScalarF64In(c *driver.Context) (MulScalarF64, error) {
 	m, err := ArithF64Module(c)
 	if err != nil {
@@ -89,7 +89,7 @@ func MulScalarF64In(c *driver.Context) (MulScalarF64, error) {
 	return newMulScalarF64(m.Kernel("mul_scalar_f64"))
 }
 
-// MaxScalarF64In returns the kernel max_scalar_f64 as the context has it: see [ArithF64Module].
+// MaxScalarF64In returns the kernel max_scalar_f64 in the context: see [ArithF64Module].
 func MaxScalarF64In(c *driver.Context) (MaxScalarF64, error) {
 	m, err := ArithF64Module(c)
 	if err != nil {
@@ -98,7 +98,7 @@ func MaxScalarF64In(c *driver.Context) (MaxScalarF64, error) {
 	return newMaxScalarF64(m.Kernel("max_scalar_f64"))
 }
 
-// MinScalarF64In returns the kernel min_scalar_f64 as the context has it: see [ArithF64Module].
+// MinScalarF64In returns the kernel min_scalar_f64 in the context: see [ArithF64Module].
 func MinScalarF64In(c *driver.Context) (MinScalarF64, error) {
 	m, err := ArithF64Module(c)
 	if err != nil {
@@ -107,7 +107,7 @@ func MinScalarF64In(c *driver.Context) (MinScalarF64, error) {
 	return newMinScalarF64(m.Kernel("min_scalar_f64"))
 }
 
-// SubScalarF64In returns the kernel sub_scalar_f64 as the context has it: see [ArithF64Module].
+// SubScalarF64In returns the kernel sub_scalar_f64 in the context: see [ArithF64Module].
 func SubScalarF64In(c *driver.Context) (SubScalarF64, error) {
 	m, err := ArithF64Module(c)
 	if err != nil {
@@ -116,7 +116,7 @@ func SubScalarF64In(c *driver.Context) (SubScalarF64, error) {
 	return newSubScalarF64(m.Kernel("sub_scalar_f64"))
 }
 
-// DivScalarF64In returns the kernel div_scalar_f64 as the context has it: see [ArithF64Module].
+// DivScalarF64In returns the kernel div_scalar_f64 in the context: see [ArithF64Module].
 func DivScalarF64In(c *driver.Context) (DivScalarF64, error) {
 	m, err := ArithF64Module(c)
 	if err != nil {
@@ -125,7 +125,7 @@ func DivScalarF64In(c *driver.Context) (DivScalarF64, error) {
 	return newDivScalarF64(m.Kernel("div_scalar_f64"))
 }
 
-// SubfromScalarF64In returns the kernel subfrom_scalar_f64 as the context has it: see [ArithF64Module].
+// SubfromScalarF64In returns the kernel subfrom_scalar_f64 in the context: see [ArithF64Module].
 func SubfromScalarF64In(c *driver.Context) (SubfromScalarF64, error) {
 	m, err := ArithF64Module(c)
 	if err != nil {
@@ -134,7 +134,7 @@ func SubfromScalarF64In(c *driver.Context) (SubfromScalarF64, error) {
 	return newSubfromScalarF64(m.Kernel("subfrom_scalar_f64"))
 }
 
-// DivintoScalarF64In returns the kernel divinto_scalar_f64 as the context has it: see [ArithF64Module].
+// DivintoScalarF64In returns the kernel divinto_scalar_f64 in the context: see [ArithF64Module].
 func DivintoScalarF64In(c *driver.Context) (DivintoScalarF64, error) {
 	m, err := ArithF64Module(c)
 	if err != nil {
@@ -146,7 +146,7 @@ func DivintoScalarF64In(c *driver.Context) (DivintoScalarF64, error) {
 // AddF64 launches the kernel add_f64.
 type AddF64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero AddF64.
+// Kernel returns the kernel, nil for a zero AddF64.
 func (launcher AddF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAddF64(kernel *driver.Kernel, err error) (AddF64, error) {
@@ -157,13 +157,13 @@ func newAddF64(kernel *driver.Kernel, err error) (AddF64, error) {
 	return AddF64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (AddF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher AddF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b driver.MemoryOf[float64], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -180,8 +180,8 @@ func (launcher AddF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// AddF64Args is a prepared launch of AddF64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// AddF64Args is a prepared launch of AddF64. Its arguments can be set one by one,
+// without allocating, between launches.
 type AddF64Args struct {
 	Launch *driver.Launch
 
@@ -192,7 +192,7 @@ type AddF64Args struct {
 	M   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher AddF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b driver.MemoryOf[float64], m uint64) (*AddF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -220,7 +220,7 @@ func (launcher AddF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // SubF64 launches the kernel sub_f64.
 type SubF64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SubF64.
+// Kernel returns the kernel, nil for a zero SubF64.
 func (launcher SubF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubF64(kernel *driver.Kernel, err error) (SubF64, error) {
@@ -231,13 +231,13 @@ func newSubF64(kernel *driver.Kernel, err error) (SubF64, error) {
 	return SubF64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SubF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SubF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b driver.MemoryOf[float64], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -254,8 +254,8 @@ func (launcher SubF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// SubF64Args is a prepared launch of SubF64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SubF64Args is a prepared launch of SubF64. Its arguments can be set one by one,
+// without allocating, between launches.
 type SubF64Args struct {
 	Launch *driver.Launch
 
@@ -266,7 +266,7 @@ type SubF64Args struct {
 	M   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SubF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b driver.MemoryOf[float64], m uint64) (*SubF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -294,7 +294,7 @@ func (launcher SubF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // MulF64 launches the kernel mul_f64.
 type MulF64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MulF64.
+// Kernel returns the kernel, nil for a zero MulF64.
 func (launcher MulF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMulF64(kernel *driver.Kernel, err error) (MulF64, error) {
@@ -305,13 +305,13 @@ func newMulF64(kernel *driver.Kernel, err error) (MulF64, error) {
 	return MulF64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MulF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MulF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b driver.MemoryOf[float64], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -328,8 +328,8 @@ func (launcher MulF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// MulF64Args is a prepared launch of MulF64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MulF64Args is a prepared launch of MulF64. Its arguments can be set one by one,
+// without allocating, between launches.
 type MulF64Args struct {
 	Launch *driver.Launch
 
@@ -340,7 +340,7 @@ type MulF64Args struct {
 	M   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MulF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b driver.MemoryOf[float64], m uint64) (*MulF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -368,7 +368,7 @@ func (launcher MulF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // DivF64 launches the kernel div_f64.
 type DivF64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero DivF64.
+// Kernel returns the kernel, nil for a zero DivF64.
 func (launcher DivF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivF64(kernel *driver.Kernel, err error) (DivF64, error) {
@@ -379,13 +379,13 @@ func newDivF64(kernel *driver.Kernel, err error) (DivF64, error) {
 	return DivF64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (DivF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher DivF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b driver.MemoryOf[float64], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -402,8 +402,8 @@ func (launcher DivF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// DivF64Args is a prepared launch of DivF64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// DivF64Args is a prepared launch of DivF64. Its arguments can be set one by one,
+// without allocating, between launches.
 type DivF64Args struct {
 	Launch *driver.Launch
 
@@ -414,7 +414,7 @@ type DivF64Args struct {
 	M   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher DivF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b driver.MemoryOf[float64], m uint64) (*DivF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -442,7 +442,7 @@ func (launcher DivF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // MaxF64 launches the kernel max_f64.
 type MaxF64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MaxF64.
+// Kernel returns the kernel, nil for a zero MaxF64.
 func (launcher MaxF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxF64(kernel *driver.Kernel, err error) (MaxF64, error) {
@@ -453,13 +453,13 @@ func newMaxF64(kernel *driver.Kernel, err error) (MaxF64, error) {
 	return MaxF64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MaxF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MaxF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b driver.MemoryOf[float64], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -476,8 +476,8 @@ func (launcher MaxF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// MaxF64Args is a prepared launch of MaxF64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MaxF64Args is a prepared launch of MaxF64. Its arguments can be set one by one,
+// without allocating, between launches.
 type MaxF64Args struct {
 	Launch *driver.Launch
 
@@ -488,7 +488,7 @@ type MaxF64Args struct {
 	M   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MaxF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b driver.MemoryOf[float64], m uint64) (*MaxF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -516,7 +516,7 @@ func (launcher MaxF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // MinF64 launches the kernel min_f64.
 type MinF64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MinF64.
+// Kernel returns the kernel, nil for a zero MinF64.
 func (launcher MinF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinF64(kernel *driver.Kernel, err error) (MinF64, error) {
@@ -527,13 +527,13 @@ func newMinF64(kernel *driver.Kernel, err error) (MinF64, error) {
 	return MinF64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MinF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MinF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b driver.MemoryOf[float64], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -550,8 +550,8 @@ func (launcher MinF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// MinF64Args is a prepared launch of MinF64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MinF64Args is a prepared launch of MinF64. Its arguments can be set one by one,
+// without allocating, between launches.
 type MinF64Args struct {
 	Launch *driver.Launch
 
@@ -562,7 +562,7 @@ type MinF64Args struct {
 	M   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MinF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b driver.MemoryOf[float64], m uint64) (*MinF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -590,7 +590,7 @@ func (launcher MinF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // AddScalarF64 launches the kernel add_scalar_f64.
 type AddScalarF64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero AddScalarF64.
+// Kernel returns the kernel, nil for a zero AddScalarF64.
 func (launcher AddScalarF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAddScalarF64(kernel *driver.Kernel, err error) (AddScalarF64, error) {
@@ -601,13 +601,13 @@ func newAddScalarF64(kernel *driver.Kernel, err error) (AddScalarF64, error) {
 	return AddScalarF64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (AddScalarF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher AddScalarF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b float64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -623,8 +623,8 @@ func (launcher AddScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// AddScalarF64Args is a prepared launch of AddScalarF64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// AddScalarF64Args is a prepared launch of AddScalarF64. Its arguments can be set one by one,
+// without allocating, between launches.
 type AddScalarF64Args struct {
 	Launch *driver.Launch
 
@@ -634,7 +634,7 @@ type AddScalarF64Args struct {
 	B   driver.Arg[float64]              // .b64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher AddScalarF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b float64) (*AddScalarF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -659,7 +659,7 @@ func (launcher AddScalarF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // MulScalarF64 launches the kernel mul_scalar_f64.
 type MulScalarF64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MulScalarF64.
+// Kernel returns the kernel, nil for a zero MulScalarF64.
 func (launcher MulScalarF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMulScalarF64(kernel *driver.Kernel, err error) (MulScalarF64, error) {
@@ -670,13 +670,13 @@ func newMulScalarF64(kernel *driver.Kernel, err error) (MulScalarF64, error) {
 	return MulScalarF64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MulScalarF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MulScalarF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b float64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -692,8 +692,8 @@ func (launcher MulScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MulScalarF64Args is a prepared launch of MulScalarF64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MulScalarF64Args is a prepared launch of MulScalarF64. Its arguments can be set one by one,
+// without allocating, between launches.
 type MulScalarF64Args struct {
 	Launch *driver.Launch
 
@@ -703,7 +703,7 @@ type MulScalarF64Args struct {
 	B   driver.Arg[float64]              // .b64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MulScalarF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b float64) (*MulScalarF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -728,7 +728,7 @@ func (launcher MulScalarF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // MaxScalarF64 launches the kernel max_scalar_f64.
 type MaxScalarF64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MaxScalarF64.
+// Kernel returns the kernel, nil for a zero MaxScalarF64.
 func (launcher MaxScalarF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxScalarF64(kernel *driver.Kernel, err error) (MaxScalarF64, error) {
@@ -739,13 +739,13 @@ func newMaxScalarF64(kernel *driver.Kernel, err error) (MaxScalarF64, error) {
 	return MaxScalarF64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MaxScalarF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MaxScalarF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b float64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -761,8 +761,8 @@ func (launcher MaxScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MaxScalarF64Args is a prepared launch of MaxScalarF64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MaxScalarF64Args is a prepared launch of MaxScalarF64. Its arguments can be set one by one,
+// without allocating, between launches.
 type MaxScalarF64Args struct {
 	Launch *driver.Launch
 
@@ -772,7 +772,7 @@ type MaxScalarF64Args struct {
 	B   driver.Arg[float64]              // .b64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MaxScalarF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b float64) (*MaxScalarF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -797,7 +797,7 @@ func (launcher MaxScalarF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // MinScalarF64 launches the kernel min_scalar_f64.
 type MinScalarF64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MinScalarF64.
+// Kernel returns the kernel, nil for a zero MinScalarF64.
 func (launcher MinScalarF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinScalarF64(kernel *driver.Kernel, err error) (MinScalarF64, error) {
@@ -808,13 +808,13 @@ func newMinScalarF64(kernel *driver.Kernel, err error) (MinScalarF64, error) {
 	return MinScalarF64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MinScalarF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MinScalarF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b float64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -830,8 +830,8 @@ func (launcher MinScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MinScalarF64Args is a prepared launch of MinScalarF64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MinScalarF64Args is a prepared launch of MinScalarF64. Its arguments can be set one by one,
+// without allocating, between launches.
 type MinScalarF64Args struct {
 	Launch *driver.Launch
 
@@ -841,7 +841,7 @@ type MinScalarF64Args struct {
 	B   driver.Arg[float64]              // .b64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MinScalarF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b float64) (*MinScalarF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -866,7 +866,7 @@ func (launcher MinScalarF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // SubScalarF64 launches the kernel sub_scalar_f64.
 type SubScalarF64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SubScalarF64.
+// Kernel returns the kernel, nil for a zero SubScalarF64.
 func (launcher SubScalarF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubScalarF64(kernel *driver.Kernel, err error) (SubScalarF64, error) {
@@ -877,13 +877,13 @@ func newSubScalarF64(kernel *driver.Kernel, err error) (SubScalarF64, error) {
 	return SubScalarF64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SubScalarF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SubScalarF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b float64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -899,8 +899,8 @@ func (launcher SubScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// SubScalarF64Args is a prepared launch of SubScalarF64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SubScalarF64Args is a prepared launch of SubScalarF64. Its arguments can be set one by one,
+// without allocating, between launches.
 type SubScalarF64Args struct {
 	Launch *driver.Launch
 
@@ -910,7 +910,7 @@ type SubScalarF64Args struct {
 	B   driver.Arg[float64]              // .b64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SubScalarF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b float64) (*SubScalarF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -935,7 +935,7 @@ func (launcher SubScalarF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // DivScalarF64 launches the kernel div_scalar_f64.
 type DivScalarF64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero DivScalarF64.
+// Kernel returns the kernel, nil for a zero DivScalarF64.
 func (launcher DivScalarF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivScalarF64(kernel *driver.Kernel, err error) (DivScalarF64, error) {
@@ -946,13 +946,13 @@ func newDivScalarF64(kernel *driver.Kernel, err error) (DivScalarF64, error) {
 	return DivScalarF64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (DivScalarF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher DivScalarF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b float64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -968,8 +968,8 @@ func (launcher DivScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// DivScalarF64Args is a prepared launch of DivScalarF64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// DivScalarF64Args is a prepared launch of DivScalarF64. Its arguments can be set one by one,
+// without allocating, between launches.
 type DivScalarF64Args struct {
 	Launch *driver.Launch
 
@@ -979,7 +979,7 @@ type DivScalarF64Args struct {
 	B   driver.Arg[float64]              // .b64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher DivScalarF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b float64) (*DivScalarF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -1004,7 +1004,7 @@ func (launcher DivScalarF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // SubfromScalarF64 launches the kernel subfrom_scalar_f64.
 type SubfromScalarF64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SubfromScalarF64.
+// Kernel returns the kernel, nil for a zero SubfromScalarF64.
 func (launcher SubfromScalarF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubfromScalarF64(kernel *driver.Kernel, err error) (SubfromScalarF64, error) {
@@ -1015,13 +1015,13 @@ func newSubfromScalarF64(kernel *driver.Kernel, err error) (SubfromScalarF64, er
 	return SubfromScalarF64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SubfromScalarF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SubfromScalarF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b float64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -1037,8 +1037,8 @@ func (launcher SubfromScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst
 	}{dst, n, a, b})
 }
 
-// SubfromScalarF64Args is a prepared launch of SubfromScalarF64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SubfromScalarF64Args is a prepared launch of SubfromScalarF64. Its arguments can be set one by one,
+// without allocating, between launches.
 type SubfromScalarF64Args struct {
 	Launch *driver.Launch
 
@@ -1048,7 +1048,7 @@ type SubfromScalarF64Args struct {
 	B   driver.Arg[float64]              // .b64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SubfromScalarF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b float64) (*SubfromScalarF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -1073,7 +1073,7 @@ func (launcher SubfromScalarF64) Prepare(cfg driver.LaunchConfig, dst driver.Mem
 // DivintoScalarF64 launches the kernel divinto_scalar_f64.
 type DivintoScalarF64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero DivintoScalarF64.
+// Kernel returns the kernel, nil for a zero DivintoScalarF64.
 func (launcher DivintoScalarF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivintoScalarF64(kernel *driver.Kernel, err error) (DivintoScalarF64, error) {
@@ -1084,13 +1084,13 @@ func newDivintoScalarF64(kernel *driver.Kernel, err error) (DivintoScalarF64, er
 	return DivintoScalarF64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (DivintoScalarF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher DivintoScalarF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b float64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -1106,8 +1106,8 @@ func (launcher DivintoScalarF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst
 	}{dst, n, a, b})
 }
 
-// DivintoScalarF64Args is a prepared launch of DivintoScalarF64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// DivintoScalarF64Args is a prepared launch of DivintoScalarF64. Its arguments can be set one by one,
+// without allocating, between launches.
 type DivintoScalarF64Args struct {
 	Launch *driver.Launch
 
@@ -1117,7 +1117,7 @@ type DivintoScalarF64Args struct {
 	B   driver.Arg[float64]              // .b64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher DivintoScalarF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, a driver.MemoryOf[float64], b float64) (*DivintoScalarF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 //go:embed arith_i32.ptx
 var arithI32PTX []byte
 
-// ArithI32Module returns the code of arith_i32.ptx as the context has it. It is loaded
-// when it is first asked for and belongs to the context: nobody closes it.
+// ArithI32Module returns the module of arith_i32.ptx in the context. The first call loads it.
+// It belongs to the context: do not close it.
 func ArithI32Module(c *driver.Context) (*driver.Module, error) {
 	return c.Embedded("arith_i32.ptx of package launchers", arithI32PTX)
 }
 
-// AddI32In returns the kernel add_i32 as the context has it: see [ArithI32Module].
+// AddI32In returns the kernel add_i32 in the context: see [ArithI32Module].
 func AddI32In(c *driver.Context) (AddI32, error) {
 	m, err := ArithI32Module(c)
 	if err != nil {
@@ -26,7 +26,7 @@ func AddI32In(c *driver.Context) (AddI32, error) {
 	return newAddI32(m.Kernel("add_i32"))
 }
 
-// SubI32In returns the kernel sub_i32 as the context has it: see [ArithI32Module].
+// SubI32In returns the kernel sub_i32 in the context: see [ArithI32Module].
 func SubI32In(c *driver.Context) (SubI32, error) {
 	m, err := ArithI32Module(c)
 	if err != nil {
@@ -35,7 +35,7 @@ func SubI32In(c *driver.Context) (SubI32, error) {
 	return newSubI32(m.Kernel("sub_i32"))
 }
 
-// MulI32In returns the kernel mul_i32 as the context has it: see [ArithI32Module].
+// MulI32In returns the kernel mul_i32 in the context: see [ArithI32Module].
 func MulI32In(c *driver.Context) (MulI32, error) {
 	m, err := ArithI32Module(c)
 	if err != nil {
@@ -44,7 +44,7 @@ func MulI32In(c *driver.Context) (MulI32, error) {
 	return newMulI32(m.Kernel("mul_i32"))
 }
 
-// DivI32In returns the kernel div_i32 as the context has it: see [ArithI32Module].
+// DivI32In returns the kernel div_i32 in the context: see [ArithI32Module].
 func DivI32In(c *driver.Context) (DivI32, error) {
 	m, err := ArithI32Module(c)
 	if err != nil {
@@ -53,7 +53,7 @@ func DivI32In(c *driver.Context) (DivI32, error) {
 	return newDivI32(m.Kernel("div_i32"))
 }
 
-// MaxI32In returns the kernel max_i32 as the context has it: see [ArithI32Module].
+// MaxI32In returns the kernel max_i32 in the context: see [ArithI32Module].
 func MaxI32In(c *driver.Context) (MaxI32, error) {
 	m, err := ArithI32Module(c)
 	if err != nil {
@@ -62,7 +62,7 @@ func MaxI32In(c *driver.Context) (MaxI32, error) {
 	return newMaxI32(m.Kernel("max_i32"))
 }
 
-// MinI32In returns the kernel min_i32 as the context has it: see [ArithI32Module].
+// MinI32In returns the kernel min_i32 in the context: see [ArithI32Module].
 func MinI32In(c *driver.Context) (MinI32, error) {
 	m, err := ArithI32Module(c)
 	if err != nil {
@@ -71,7 +71,7 @@ func MinI32In(c *driver.Context) (MinI32, error) {
 	return newMinI32(m.Kernel("min_i32"))
 }
 
-// AddScalarI32In returns the kernel add_scalar_i32 as the context has it: see [ArithI32Module].
+// AddScalarI32In returns the kernel add_scalar_i32 in the context: see [ArithI32Module].
 func AddScalarI32In(c *driver.Context) (AddScalarI32, error) {
 	m, err := ArithI32Module(c)
 	if err != nil {
@@ -80,7 +80,7 @@ func AddScalarI32In(c *driver.Context) (AddScalarI32, error) {
 	return newAddScalarI32(m.Kernel("add_scalar_i32"))
 }
 
-// MulScalarI32In returns the kernel mul_scalar_i32 as the context has it: see [ArithI32Module].
+// MulScalarI32In returns the kernel mul_scalar_i32 in the context: see [ArithI32Module].
 func MulScalarI32In(c *driver.Context) (MulScalarI32, error) {
 	m, err := ArithI32Module(c)
 	if err != nil {
@@ -89,7 +89,7 @@ func MulScalarI32In(c *driver.Context) (MulScalarI32, error) {
 	return newMulScalarI32(m.Kernel("mul_scalar_i32"))
 }
 
-// MaxScalarI32In returns the kernel max_scalar_i32 as the context has it: see [ArithI32Module].
+// MaxScalarI32In returns the kernel max_scalar_i32 in the context: see [ArithI32Module].
 func MaxScalarI32In(c *driver.Context) (MaxScalarI32, error) {
 	m, err := ArithI32Module(c)
 	if err != nil {
@@ -98,7 +98,7 @@ func MaxScalarI32In(c *driver.Context) (MaxScalarI32, error) {
 	return newMaxScalarI32(m.Kernel("max_scalar_i32"))
 }
 
-// MinScalarI32In returns the kernel min_scalar_i32 as the context has it: see [ArithI32Module].
+// MinScalarI32In returns the kernel min_scalar_i32 in the context: see [ArithI32Module].
 func MinScalarI32In(c *driver.Context) (MinScalarI32, error) {
 	m, err := ArithI32Module(c)
 	if err != nil {
@@ -107,7 +107,7 @@ func MinScalarI32In(c *driver.Context) (MinScalarI32, error) {
 	return newMinScalarI32(m.Kernel("min_scalar_i32"))
 }
 
-// SubScalarI32In returns the kernel sub_scalar_i32 as the context has it: see [ArithI32Module].
+// SubScalarI32In returns the kernel sub_scalar_i32 in the context: see [ArithI32Module].
 func SubScalarI32In(c *driver.Context) (SubScalarI32, error) {
 	m, err := ArithI32Module(c)
 	if err != nil {
@@ -116,7 +116,7 @@ func SubScalarI32In(c *driver.Context) (SubScalarI32, error) {
 	return newSubScalarI32(m.Kernel("sub_scalar_i32"))
 }
 
-// DivScalarI32In returns the kernel div_scalar_i32 as the context has it: see [ArithI32Module].
+// DivScalarI32In returns the kernel div_scalar_i32 in the context: see [ArithI32Module].
 func DivScalarI32In(c *driver.Context) (DivScalarI32, error) {
 	m, err := ArithI32Module(c)
 	if err != nil {
@@ -125,7 +125,7 @@ func DivScalarI32In(c *driver.Context) (DivScalarI32, error) {
 	return newDivScalarI32(m.Kernel("div_scalar_i32"))
 }
 
-// SubfromScalarI32In returns the kernel subfrom_scalar_i32 as the context has it: see [ArithI32Module].
+// SubfromScalarI32In returns the kernel subfrom_scalar_i32 in the context: see [ArithI32Module].
 func SubfromScalarI32In(c *driver.Context) (SubfromScalarI32, error) {
 	m, err := ArithI32Module(c)
 	if err != nil {
@@ -134,7 +134,7 @@ func SubfromScalarI32In(c *driver.Context) (SubfromScalarI32, error) {
 	return newSubfromScalarI32(m.Kernel("subfrom_scalar_i32"))
 }
 
-// DivintoScalarI32In returns the kernel divinto_scalar_i32 as the context has it: see [ArithI32Module].
+// DivintoScalarI32In returns the kernel divinto_scalar_i32 in the context: see [ArithI32Module].
 func DivintoScalarI32In(c *driver.Context) (DivintoScalarI32, error) {
 	m, err := ArithI32Module(c)
 	if err != nil {
@@ -146,7 +146,7 @@ func DivintoScalarI32In(c *driver.Context) (DivintoScalarI32, error) {
 // AddI32 launches the kernel add_i32.
 type AddI32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero AddI32.
+// Kernel returns the kernel, nil for a zero AddI32.
 func (launcher AddI32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAddI32(kernel *driver.Kernel, err error) (AddI32, error) {
@@ -157,13 +157,13 @@ func newAddI32(kernel *driver.Kernel, err error) (AddI32, error) {
 	return AddI32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (AddI32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher AddI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b driver.MemoryOf[int32], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -180,8 +180,8 @@ func (launcher AddI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// AddI32Args is a prepared launch of AddI32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// AddI32Args is a prepared launch of AddI32. Its arguments can be set one by one,
+// without allocating, between launches.
 type AddI32Args struct {
 	Launch *driver.Launch
 
@@ -192,7 +192,7 @@ type AddI32Args struct {
 	M   driver.Arg[uint64]             // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher AddI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b driver.MemoryOf[int32], m uint64) (*AddI32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -220,7 +220,7 @@ func (launcher AddI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int3
 // SubI32 launches the kernel sub_i32.
 type SubI32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SubI32.
+// Kernel returns the kernel, nil for a zero SubI32.
 func (launcher SubI32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubI32(kernel *driver.Kernel, err error) (SubI32, error) {
@@ -231,13 +231,13 @@ func newSubI32(kernel *driver.Kernel, err error) (SubI32, error) {
 	return SubI32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SubI32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SubI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b driver.MemoryOf[int32], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -254,8 +254,8 @@ func (launcher SubI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// SubI32Args is a prepared launch of SubI32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SubI32Args is a prepared launch of SubI32. Its arguments can be set one by one,
+// without allocating, between launches.
 type SubI32Args struct {
 	Launch *driver.Launch
 
@@ -266,7 +266,7 @@ type SubI32Args struct {
 	M   driver.Arg[uint64]             // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SubI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b driver.MemoryOf[int32], m uint64) (*SubI32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -294,7 +294,7 @@ func (launcher SubI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int3
 // MulI32 launches the kernel mul_i32.
 type MulI32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MulI32.
+// Kernel returns the kernel, nil for a zero MulI32.
 func (launcher MulI32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMulI32(kernel *driver.Kernel, err error) (MulI32, error) {
@@ -305,13 +305,13 @@ func newMulI32(kernel *driver.Kernel, err error) (MulI32, error) {
 	return MulI32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MulI32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MulI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b driver.MemoryOf[int32], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -328,8 +328,8 @@ func (launcher MulI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// MulI32Args is a prepared launch of MulI32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MulI32Args is a prepared launch of MulI32. Its arguments can be set one by one,
+// without allocating, between launches.
 type MulI32Args struct {
 	Launch *driver.Launch
 
@@ -340,7 +340,7 @@ type MulI32Args struct {
 	M   driver.Arg[uint64]             // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MulI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b driver.MemoryOf[int32], m uint64) (*MulI32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -368,7 +368,7 @@ func (launcher MulI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int3
 // DivI32 launches the kernel div_i32.
 type DivI32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero DivI32.
+// Kernel returns the kernel, nil for a zero DivI32.
 func (launcher DivI32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivI32(kernel *driver.Kernel, err error) (DivI32, error) {
@@ -379,13 +379,13 @@ func newDivI32(kernel *driver.Kernel, err error) (DivI32, error) {
 	return DivI32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (DivI32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher DivI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b driver.MemoryOf[int32], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -402,8 +402,8 @@ func (launcher DivI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// DivI32Args is a prepared launch of DivI32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// DivI32Args is a prepared launch of DivI32. Its arguments can be set one by one,
+// without allocating, between launches.
 type DivI32Args struct {
 	Launch *driver.Launch
 
@@ -414,7 +414,7 @@ type DivI32Args struct {
 	M   driver.Arg[uint64]             // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher DivI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b driver.MemoryOf[int32], m uint64) (*DivI32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -442,7 +442,7 @@ func (launcher DivI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int3
 // MaxI32 launches the kernel max_i32.
 type MaxI32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MaxI32.
+// Kernel returns the kernel, nil for a zero MaxI32.
 func (launcher MaxI32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxI32(kernel *driver.Kernel, err error) (MaxI32, error) {
@@ -453,13 +453,13 @@ func newMaxI32(kernel *driver.Kernel, err error) (MaxI32, error) {
 	return MaxI32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MaxI32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MaxI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b driver.MemoryOf[int32], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -476,8 +476,8 @@ func (launcher MaxI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// MaxI32Args is a prepared launch of MaxI32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MaxI32Args is a prepared launch of MaxI32. Its arguments can be set one by one,
+// without allocating, between launches.
 type MaxI32Args struct {
 	Launch *driver.Launch
 
@@ -488,7 +488,7 @@ type MaxI32Args struct {
 	M   driver.Arg[uint64]             // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MaxI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b driver.MemoryOf[int32], m uint64) (*MaxI32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -516,7 +516,7 @@ func (launcher MaxI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int3
 // MinI32 launches the kernel min_i32.
 type MinI32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MinI32.
+// Kernel returns the kernel, nil for a zero MinI32.
 func (launcher MinI32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinI32(kernel *driver.Kernel, err error) (MinI32, error) {
@@ -527,13 +527,13 @@ func newMinI32(kernel *driver.Kernel, err error) (MinI32, error) {
 	return MinI32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MinI32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MinI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b driver.MemoryOf[int32], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -550,8 +550,8 @@ func (launcher MinI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// MinI32Args is a prepared launch of MinI32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MinI32Args is a prepared launch of MinI32. Its arguments can be set one by one,
+// without allocating, between launches.
 type MinI32Args struct {
 	Launch *driver.Launch
 
@@ -562,7 +562,7 @@ type MinI32Args struct {
 	M   driver.Arg[uint64]             // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MinI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b driver.MemoryOf[int32], m uint64) (*MinI32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -590,7 +590,7 @@ func (launcher MinI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int3
 // AddScalarI32 launches the kernel add_scalar_i32.
 type AddScalarI32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero AddScalarI32.
+// Kernel returns the kernel, nil for a zero AddScalarI32.
 func (launcher AddScalarI32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAddScalarI32(kernel *driver.Kernel, err error) (AddScalarI32, error) {
@@ -601,13 +601,13 @@ func newAddScalarI32(kernel *driver.Kernel, err error) (AddScalarI32, error) {
 	return AddScalarI32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (AddScalarI32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher AddScalarI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b int32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -623,8 +623,8 @@ func (launcher AddScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// AddScalarI32Args is a prepared launch of AddScalarI32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// AddScalarI32Args is a prepared launch of AddScalarI32. Its arguments can be set one by one,
+// without allocating, between launches.
 type AddScalarI32Args struct {
 	Launch *driver.Launch
 
@@ -634,7 +634,7 @@ type AddScalarI32Args struct {
 	B   driver.Arg[int32]              // .b32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher AddScalarI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b int32) (*AddScalarI32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -659,7 +659,7 @@ func (launcher AddScalarI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // MulScalarI32 launches the kernel mul_scalar_i32.
 type MulScalarI32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MulScalarI32.
+// Kernel returns the kernel, nil for a zero MulScalarI32.
 func (launcher MulScalarI32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMulScalarI32(kernel *driver.Kernel, err error) (MulScalarI32, error) {
@@ -670,13 +670,13 @@ func newMulScalarI32(kernel *driver.Kernel, err error) (MulScalarI32, error) {
 	return MulScalarI32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MulScalarI32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MulScalarI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b int32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -692,8 +692,8 @@ func (launcher MulScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MulScalarI32Args is a prepared launch of MulScalarI32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MulScalarI32Args is a prepared launch of MulScalarI32. Its arguments can be set one by one,
+// without allocating, between launches.
 type MulScalarI32Args struct {
 	Launch *driver.Launch
 
@@ -703,7 +703,7 @@ type MulScalarI32Args struct {
 	B   driver.Arg[int32]              // .b32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MulScalarI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b int32) (*MulScalarI32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -728,7 +728,7 @@ func (launcher MulScalarI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // MaxScalarI32 launches the kernel max_scalar_i32.
 type MaxScalarI32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MaxScalarI32.
+// Kernel returns the kernel, nil for a zero MaxScalarI32.
 func (launcher MaxScalarI32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxScalarI32(kernel *driver.Kernel, err error) (MaxScalarI32, error) {
@@ -739,13 +739,13 @@ func newMaxScalarI32(kernel *driver.Kernel, err error) (MaxScalarI32, error) {
 	return MaxScalarI32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MaxScalarI32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MaxScalarI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b int32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -761,8 +761,8 @@ func (launcher MaxScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MaxScalarI32Args is a prepared launch of MaxScalarI32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MaxScalarI32Args is a prepared launch of MaxScalarI32. Its arguments can be set one by one,
+// without allocating, between launches.
 type MaxScalarI32Args struct {
 	Launch *driver.Launch
 
@@ -772,7 +772,7 @@ type MaxScalarI32Args struct {
 	B   driver.Arg[int32]              // .b32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MaxScalarI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b int32) (*MaxScalarI32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -797,7 +797,7 @@ func (launcher MaxScalarI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // MinScalarI32 launches the kernel min_scalar_i32.
 type MinScalarI32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MinScalarI32.
+// Kernel returns the kernel, nil for a zero MinScalarI32.
 func (launcher MinScalarI32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinScalarI32(kernel *driver.Kernel, err error) (MinScalarI32, error) {
@@ -808,13 +808,13 @@ func newMinScalarI32(kernel *driver.Kernel, err error) (MinScalarI32, error) {
 	return MinScalarI32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MinScalarI32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MinScalarI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b int32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -830,8 +830,8 @@ func (launcher MinScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MinScalarI32Args is a prepared launch of MinScalarI32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MinScalarI32Args is a prepared launch of MinScalarI32. Its arguments can be set one by one,
+// without allocating, between launches.
 type MinScalarI32Args struct {
 	Launch *driver.Launch
 
@@ -841,7 +841,7 @@ type MinScalarI32Args struct {
 	B   driver.Arg[int32]              // .b32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MinScalarI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b int32) (*MinScalarI32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -866,7 +866,7 @@ func (launcher MinScalarI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // SubScalarI32 launches the kernel sub_scalar_i32.
 type SubScalarI32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SubScalarI32.
+// Kernel returns the kernel, nil for a zero SubScalarI32.
 func (launcher SubScalarI32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubScalarI32(kernel *driver.Kernel, err error) (SubScalarI32, error) {
@@ -877,13 +877,13 @@ func newSubScalarI32(kernel *driver.Kernel, err error) (SubScalarI32, error) {
 	return SubScalarI32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SubScalarI32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SubScalarI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b int32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -899,8 +899,8 @@ func (launcher SubScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// SubScalarI32Args is a prepared launch of SubScalarI32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SubScalarI32Args is a prepared launch of SubScalarI32. Its arguments can be set one by one,
+// without allocating, between launches.
 type SubScalarI32Args struct {
 	Launch *driver.Launch
 
@@ -910,7 +910,7 @@ type SubScalarI32Args struct {
 	B   driver.Arg[int32]              // .b32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SubScalarI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b int32) (*SubScalarI32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -935,7 +935,7 @@ func (launcher SubScalarI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // DivScalarI32 launches the kernel div_scalar_i32.
 type DivScalarI32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero DivScalarI32.
+// Kernel returns the kernel, nil for a zero DivScalarI32.
 func (launcher DivScalarI32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivScalarI32(kernel *driver.Kernel, err error) (DivScalarI32, error) {
@@ -946,13 +946,13 @@ func newDivScalarI32(kernel *driver.Kernel, err error) (DivScalarI32, error) {
 	return DivScalarI32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (DivScalarI32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher DivScalarI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b int32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -968,8 +968,8 @@ func (launcher DivScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// DivScalarI32Args is a prepared launch of DivScalarI32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// DivScalarI32Args is a prepared launch of DivScalarI32. Its arguments can be set one by one,
+// without allocating, between launches.
 type DivScalarI32Args struct {
 	Launch *driver.Launch
 
@@ -979,7 +979,7 @@ type DivScalarI32Args struct {
 	B   driver.Arg[int32]              // .b32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher DivScalarI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b int32) (*DivScalarI32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -1004,7 +1004,7 @@ func (launcher DivScalarI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // SubfromScalarI32 launches the kernel subfrom_scalar_i32.
 type SubfromScalarI32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SubfromScalarI32.
+// Kernel returns the kernel, nil for a zero SubfromScalarI32.
 func (launcher SubfromScalarI32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubfromScalarI32(kernel *driver.Kernel, err error) (SubfromScalarI32, error) {
@@ -1015,13 +1015,13 @@ func newSubfromScalarI32(kernel *driver.Kernel, err error) (SubfromScalarI32, er
 	return SubfromScalarI32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SubfromScalarI32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SubfromScalarI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b int32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -1037,8 +1037,8 @@ func (launcher SubfromScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst
 	}{dst, n, a, b})
 }
 
-// SubfromScalarI32Args is a prepared launch of SubfromScalarI32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SubfromScalarI32Args is a prepared launch of SubfromScalarI32. Its arguments can be set one by one,
+// without allocating, between launches.
 type SubfromScalarI32Args struct {
 	Launch *driver.Launch
 
@@ -1048,7 +1048,7 @@ type SubfromScalarI32Args struct {
 	B   driver.Arg[int32]              // .b32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SubfromScalarI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b int32) (*SubfromScalarI32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -1073,7 +1073,7 @@ func (launcher SubfromScalarI32) Prepare(cfg driver.LaunchConfig, dst driver.Mem
 // DivintoScalarI32 launches the kernel divinto_scalar_i32.
 type DivintoScalarI32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero DivintoScalarI32.
+// Kernel returns the kernel, nil for a zero DivintoScalarI32.
 func (launcher DivintoScalarI32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivintoScalarI32(kernel *driver.Kernel, err error) (DivintoScalarI32, error) {
@@ -1084,13 +1084,13 @@ func newDivintoScalarI32(kernel *driver.Kernel, err error) (DivintoScalarI32, er
 	return DivintoScalarI32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (DivintoScalarI32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher DivintoScalarI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b int32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -1106,8 +1106,8 @@ func (launcher DivintoScalarI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst
 	}{dst, n, a, b})
 }
 
-// DivintoScalarI32Args is a prepared launch of DivintoScalarI32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// DivintoScalarI32Args is a prepared launch of DivintoScalarI32. Its arguments can be set one by one,
+// without allocating, between launches.
 type DivintoScalarI32Args struct {
 	Launch *driver.Launch
 
@@ -1117,7 +1117,7 @@ type DivintoScalarI32Args struct {
 	B   driver.Arg[int32]              // .b32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher DivintoScalarI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], n uint64, a driver.MemoryOf[int32], b int32) (*DivintoScalarI32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 //go:embed arith_i64.ptx
 var arithI64PTX []byte
 
-// ArithI64Module returns the code of arith_i64.ptx as the context has it. It is loaded
-// when it is first asked for and belongs to the context: nobody closes it.
+// ArithI64Module returns the module of arith_i64.ptx in the context. The first call loads it.
+// It belongs to the context: do not close it.
 func ArithI64Module(c *driver.Context) (*driver.Module, error) {
 	return c.Embedded("arith_i64.ptx of package launchers", arithI64PTX)
 }
 
-// AddI64In returns the kernel add_i64 as the context has it: see [ArithI64Module].
+// AddI64In returns the kernel add_i64 in the context: see [ArithI64Module].
 func AddI64In(c *driver.Context) (AddI64, error) {
 	m, err := ArithI64Module(c)
 	if err != nil {
@@ -26,7 +26,7 @@ func AddI64In(c *driver.Context) (AddI64, error) {
 	return newAddI64(m.Kernel("add_i64"))
 }
 
-// SubI64In returns the kernel sub_i64 as the context has it: see [ArithI64Module].
+// SubI64In returns the kernel sub_i64 in the context: see [ArithI64Module].
 func SubI64In(c *driver.Context) (SubI64, error) {
 	m, err := ArithI64Module(c)
 	if err != nil {
@@ -35,7 +35,7 @@ func SubI64In(c *driver.Context) (SubI64, error) {
 	return newSubI64(m.Kernel("sub_i64"))
 }
 
-// MulI64In returns the kernel mul_i64 as the context has it: see [ArithI64Module].
+// MulI64In returns the kernel mul_i64 in the context: see [ArithI64Module].
 func MulI64In(c *driver.Context) (MulI64, error) {
 	m, err := ArithI64Module(c)
 	if err != nil {
@@ -44,7 +44,7 @@ func MulI64In(c *driver.Context) (MulI64, error) {
 	return newMulI64(m.Kernel("mul_i64"))
 }
 
-// DivI64In returns the kernel div_i64 as the context has it: see [ArithI64Module].
+// DivI64In returns the kernel div_i64 in the context: see [ArithI64Module].
 func DivI64In(c *driver.Context) (DivI64, error) {
 	m, err := ArithI64Module(c)
 	if err != nil {
@@ -53,7 +53,7 @@ func DivI64In(c *driver.Context) (DivI64, error) {
 	return newDivI64(m.Kernel("div_i64"))
 }
 
-// MaxI64In returns the kernel max_i64 as the context has it: see [ArithI64Module].
+// MaxI64In returns the kernel max_i64 in the context: see [ArithI64Module].
 func MaxI64In(c *driver.Context) (MaxI64, error) {
 	m, err := ArithI64Module(c)
 	if err != nil {
@@ -62,7 +62,7 @@ func MaxI64In(c *driver.Context) (MaxI64, error) {
 	return newMaxI64(m.Kernel("max_i64"))
 }
 
-// MinI64In returns the kernel min_i64 as the context has it: see [ArithI64Module].
+// MinI64In returns the kernel min_i64 in the context: see [ArithI64Module].
 func MinI64In(c *driver.Context) (MinI64, error) {
 	m, err := ArithI64Module(c)
 	if err != nil {
@@ -71,7 +71,7 @@ func MinI64In(c *driver.Context) (MinI64, error) {
 	return newMinI64(m.Kernel("min_i64"))
 }
 
-// AddScalarI64In returns the kernel add_scalar_i64 as the context has it: see [ArithI64Module].
+// AddScalarI64In returns the kernel add_scalar_i64 in the context: see [ArithI64Module].
 func AddScalarI64In(c *driver.Context) (AddScalarI64, error) {
 	m, err := ArithI64Module(c)
 	if err != nil {
@@ -80,7 +80,7 @@ func AddScalarI64In(c *driver.Context) (AddScalarI64, error) {
 	return newAddScalarI64(m.Kernel("add_scalar_i64"))
 }
 
-// MulScalarI64In returns the kernel mul_scalar_i64 as the context has it: see [ArithI64Module].
+// MulScalarI64In returns the kernel mul_scalar_i64 in the context: see [ArithI64Module].
 func MulScalarI64In(c *driver.Context) (MulScalarI64, error) {
 	m, err := ArithI64Module(c)
 	if err != nil {
@@ -89,7 +89,7 @@ func MulScalarI64In(c *driver.Context) (MulScalarI64, error) {
 	return newMulScalarI64(m.Kernel("mul_scalar_i64"))
 }
 
-// MaxScalarI64In returns the kernel max_scalar_i64 as the context has it: see [ArithI64Module].
+// MaxScalarI64In returns the kernel max_scalar_i64 in the context: see [ArithI64Module].
 func MaxScalarI64In(c *driver.Context) (MaxScalarI64, error) {
 	m, err := ArithI64Module(c)
 	if err != nil {
@@ -98,7 +98,7 @@ func MaxScalarI64In(c *driver.Context) (MaxScalarI64, error) {
 	return newMaxScalarI64(m.Kernel("max_scalar_i64"))
 }
 
-// MinScalarI64In returns the kernel min_scalar_i64 as the context has it: see [ArithI64Module].
+// MinScalarI64In returns the kernel min_scalar_i64 in the context: see [ArithI64Module].
 func MinScalarI64In(c *driver.Context) (MinScalarI64, error) {
 	m, err := ArithI64Module(c)
 	if err != nil {
@@ -107,7 +107,7 @@ func MinScalarI64In(c *driver.Context) (MinScalarI64, error) {
 	return newMinScalarI64(m.Kernel("min_scalar_i64"))
 }
 
-// SubScalarI64In returns the kernel sub_scalar_i64 as the context has it: see [ArithI64Module].
+// SubScalarI64In returns the kernel sub_scalar_i64 in the context: see [ArithI64Module].
 func SubScalarI64In(c *driver.Context) (SubScalarI64, error) {
 	m, err := ArithI64Module(c)
 	if err != nil {
@@ -116,7 +116,7 @@ func SubScalarI64In(c *driver.Context) (SubScalarI64, error) {
 	return newSubScalarI64(m.Kernel("sub_scalar_i64"))
 }
 
-// DivScalarI64In returns the kernel div_scalar_i64 as the context has it: see [ArithI64Module].
+// DivScalarI64In returns the kernel div_scalar_i64 in the context: see [ArithI64Module].
 func DivScalarI64In(c *driver.Context) (DivScalarI64, error) {
 	m, err := ArithI64Module(c)
 	if err != nil {
@@ -125,7 +125,7 @@ func DivScalarI64In(c *driver.Context) (DivScalarI64, error) {
 	return newDivScalarI64(m.Kernel("div_scalar_i64"))
 }
 
-// SubfromScalarI64In returns the kernel subfrom_scalar_i64 as the context has it: see [ArithI64Module].
+// SubfromScalarI64In returns the kernel subfrom_scalar_i64 in the context: see [ArithI64Module].
 func SubfromScalarI64In(c *driver.Context) (SubfromScalarI64, error) {
 	m, err := ArithI64Module(c)
 	if err != nil {
@@ -134,7 +134,7 @@ func SubfromScalarI64In(c *driver.Context) (SubfromScalarI64, error) {
 	return newSubfromScalarI64(m.Kernel("subfrom_scalar_i64"))
 }
 
-// DivintoScalarI64In returns the kernel divinto_scalar_i64 as the context has it: see [ArithI64Module].
+// DivintoScalarI64In returns the kernel divinto_scalar_i64 in the context: see [ArithI64Module].
 func DivintoScalarI64In(c *driver.Context) (DivintoScalarI64, error) {
 	m, err := ArithI64Module(c)
 	if err != nil {
@@ -146,7 +146,7 @@ func DivintoScalarI64In(c *driver.Context) (DivintoScalarI64, error) {
 // AddI64 launches the kernel add_i64.
 type AddI64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero AddI64.
+// Kernel returns the kernel, nil for a zero AddI64.
 func (launcher AddI64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAddI64(kernel *driver.Kernel, err error) (AddI64, error) {
@@ -157,13 +157,13 @@ func newAddI64(kernel *driver.Kernel, err error) (AddI64, error) {
 	return AddI64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (AddI64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher AddI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b driver.MemoryOf[int64], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -180,8 +180,8 @@ func (launcher AddI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// AddI64Args is a prepared launch of AddI64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// AddI64Args is a prepared launch of AddI64. Its arguments can be set one by one,
+// without allocating, between launches.
 type AddI64Args struct {
 	Launch *driver.Launch
 
@@ -192,7 +192,7 @@ type AddI64Args struct {
 	M   driver.Arg[uint64]             // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher AddI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b driver.MemoryOf[int64], m uint64) (*AddI64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -220,7 +220,7 @@ func (launcher AddI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int6
 // SubI64 launches the kernel sub_i64.
 type SubI64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SubI64.
+// Kernel returns the kernel, nil for a zero SubI64.
 func (launcher SubI64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubI64(kernel *driver.Kernel, err error) (SubI64, error) {
@@ -231,13 +231,13 @@ func newSubI64(kernel *driver.Kernel, err error) (SubI64, error) {
 	return SubI64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SubI64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SubI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b driver.MemoryOf[int64], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -254,8 +254,8 @@ func (launcher SubI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// SubI64Args is a prepared launch of SubI64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SubI64Args is a prepared launch of SubI64. Its arguments can be set one by one,
+// without allocating, between launches.
 type SubI64Args struct {
 	Launch *driver.Launch
 
@@ -266,7 +266,7 @@ type SubI64Args struct {
 	M   driver.Arg[uint64]             // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SubI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b driver.MemoryOf[int64], m uint64) (*SubI64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -294,7 +294,7 @@ func (launcher SubI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int6
 // MulI64 launches the kernel mul_i64.
 type MulI64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MulI64.
+// Kernel returns the kernel, nil for a zero MulI64.
 func (launcher MulI64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMulI64(kernel *driver.Kernel, err error) (MulI64, error) {
@@ -305,13 +305,13 @@ func newMulI64(kernel *driver.Kernel, err error) (MulI64, error) {
 	return MulI64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MulI64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MulI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b driver.MemoryOf[int64], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -328,8 +328,8 @@ func (launcher MulI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// MulI64Args is a prepared launch of MulI64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MulI64Args is a prepared launch of MulI64. Its arguments can be set one by one,
+// without allocating, between launches.
 type MulI64Args struct {
 	Launch *driver.Launch
 
@@ -340,7 +340,7 @@ type MulI64Args struct {
 	M   driver.Arg[uint64]             // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MulI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b driver.MemoryOf[int64], m uint64) (*MulI64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -368,7 +368,7 @@ func (launcher MulI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int6
 // DivI64 launches the kernel div_i64.
 type DivI64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero DivI64.
+// Kernel returns the kernel, nil for a zero DivI64.
 func (launcher DivI64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivI64(kernel *driver.Kernel, err error) (DivI64, error) {
@@ -379,13 +379,13 @@ func newDivI64(kernel *driver.Kernel, err error) (DivI64, error) {
 	return DivI64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (DivI64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher DivI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b driver.MemoryOf[int64], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -402,8 +402,8 @@ func (launcher DivI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// DivI64Args is a prepared launch of DivI64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// DivI64Args is a prepared launch of DivI64. Its arguments can be set one by one,
+// without allocating, between launches.
 type DivI64Args struct {
 	Launch *driver.Launch
 
@@ -414,7 +414,7 @@ type DivI64Args struct {
 	M   driver.Arg[uint64]             // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher DivI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b driver.MemoryOf[int64], m uint64) (*DivI64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -442,7 +442,7 @@ func (launcher DivI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int6
 // MaxI64 launches the kernel max_i64.
 type MaxI64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MaxI64.
+// Kernel returns the kernel, nil for a zero MaxI64.
 func (launcher MaxI64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxI64(kernel *driver.Kernel, err error) (MaxI64, error) {
@@ -453,13 +453,13 @@ func newMaxI64(kernel *driver.Kernel, err error) (MaxI64, error) {
 	return MaxI64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MaxI64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MaxI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b driver.MemoryOf[int64], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -476,8 +476,8 @@ func (launcher MaxI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// MaxI64Args is a prepared launch of MaxI64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MaxI64Args is a prepared launch of MaxI64. Its arguments can be set one by one,
+// without allocating, between launches.
 type MaxI64Args struct {
 	Launch *driver.Launch
 
@@ -488,7 +488,7 @@ type MaxI64Args struct {
 	M   driver.Arg[uint64]             // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MaxI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b driver.MemoryOf[int64], m uint64) (*MaxI64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -516,7 +516,7 @@ func (launcher MaxI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int6
 // MinI64 launches the kernel min_i64.
 type MinI64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MinI64.
+// Kernel returns the kernel, nil for a zero MinI64.
 func (launcher MinI64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinI64(kernel *driver.Kernel, err error) (MinI64, error) {
@@ -527,13 +527,13 @@ func newMinI64(kernel *driver.Kernel, err error) (MinI64, error) {
 	return MinI64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MinI64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MinI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b driver.MemoryOf[int64], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -550,8 +550,8 @@ func (launcher MinI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// MinI64Args is a prepared launch of MinI64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MinI64Args is a prepared launch of MinI64. Its arguments can be set one by one,
+// without allocating, between launches.
 type MinI64Args struct {
 	Launch *driver.Launch
 
@@ -562,7 +562,7 @@ type MinI64Args struct {
 	M   driver.Arg[uint64]             // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MinI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b driver.MemoryOf[int64], m uint64) (*MinI64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -590,7 +590,7 @@ func (launcher MinI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int6
 // AddScalarI64 launches the kernel add_scalar_i64.
 type AddScalarI64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero AddScalarI64.
+// Kernel returns the kernel, nil for a zero AddScalarI64.
 func (launcher AddScalarI64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAddScalarI64(kernel *driver.Kernel, err error) (AddScalarI64, error) {
@@ -601,13 +601,13 @@ func newAddScalarI64(kernel *driver.Kernel, err error) (AddScalarI64, error) {
 	return AddScalarI64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (AddScalarI64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher AddScalarI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b int64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -623,8 +623,8 @@ func (launcher AddScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// AddScalarI64Args is a prepared launch of AddScalarI64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// AddScalarI64Args is a prepared launch of AddScalarI64. Its arguments can be set one by one,
+// without allocating, between launches.
 type AddScalarI64Args struct {
 	Launch *driver.Launch
 
@@ -634,7 +634,7 @@ type AddScalarI64Args struct {
 	B   driver.Arg[int64]              // .b64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher AddScalarI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b int64) (*AddScalarI64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -659,7 +659,7 @@ func (launcher AddScalarI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // MulScalarI64 launches the kernel mul_scalar_i64.
 type MulScalarI64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MulScalarI64.
+// Kernel returns the kernel, nil for a zero MulScalarI64.
 func (launcher MulScalarI64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMulScalarI64(kernel *driver.Kernel, err error) (MulScalarI64, error) {
@@ -670,13 +670,13 @@ func newMulScalarI64(kernel *driver.Kernel, err error) (MulScalarI64, error) {
 	return MulScalarI64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MulScalarI64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MulScalarI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b int64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -692,8 +692,8 @@ func (launcher MulScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MulScalarI64Args is a prepared launch of MulScalarI64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MulScalarI64Args is a prepared launch of MulScalarI64. Its arguments can be set one by one,
+// without allocating, between launches.
 type MulScalarI64Args struct {
 	Launch *driver.Launch
 
@@ -703,7 +703,7 @@ type MulScalarI64Args struct {
 	B   driver.Arg[int64]              // .b64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MulScalarI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b int64) (*MulScalarI64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -728,7 +728,7 @@ func (launcher MulScalarI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // MaxScalarI64 launches the kernel max_scalar_i64.
 type MaxScalarI64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MaxScalarI64.
+// Kernel returns the kernel, nil for a zero MaxScalarI64.
 func (launcher MaxScalarI64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxScalarI64(kernel *driver.Kernel, err error) (MaxScalarI64, error) {
@@ -739,13 +739,13 @@ func newMaxScalarI64(kernel *driver.Kernel, err error) (MaxScalarI64, error) {
 	return MaxScalarI64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MaxScalarI64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MaxScalarI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b int64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -761,8 +761,8 @@ func (launcher MaxScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MaxScalarI64Args is a prepared launch of MaxScalarI64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MaxScalarI64Args is a prepared launch of MaxScalarI64. Its arguments can be set one by one,
+// without allocating, between launches.
 type MaxScalarI64Args struct {
 	Launch *driver.Launch
 
@@ -772,7 +772,7 @@ type MaxScalarI64Args struct {
 	B   driver.Arg[int64]              // .b64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MaxScalarI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b int64) (*MaxScalarI64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -797,7 +797,7 @@ func (launcher MaxScalarI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // MinScalarI64 launches the kernel min_scalar_i64.
 type MinScalarI64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MinScalarI64.
+// Kernel returns the kernel, nil for a zero MinScalarI64.
 func (launcher MinScalarI64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinScalarI64(kernel *driver.Kernel, err error) (MinScalarI64, error) {
@@ -808,13 +808,13 @@ func newMinScalarI64(kernel *driver.Kernel, err error) (MinScalarI64, error) {
 	return MinScalarI64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MinScalarI64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MinScalarI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b int64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -830,8 +830,8 @@ func (launcher MinScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MinScalarI64Args is a prepared launch of MinScalarI64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MinScalarI64Args is a prepared launch of MinScalarI64. Its arguments can be set one by one,
+// without allocating, between launches.
 type MinScalarI64Args struct {
 	Launch *driver.Launch
 
@@ -841,7 +841,7 @@ type MinScalarI64Args struct {
 	B   driver.Arg[int64]              // .b64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MinScalarI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b int64) (*MinScalarI64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -866,7 +866,7 @@ func (launcher MinScalarI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // SubScalarI64 launches the kernel sub_scalar_i64.
 type SubScalarI64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SubScalarI64.
+// Kernel returns the kernel, nil for a zero SubScalarI64.
 func (launcher SubScalarI64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubScalarI64(kernel *driver.Kernel, err error) (SubScalarI64, error) {
@@ -877,13 +877,13 @@ func newSubScalarI64(kernel *driver.Kernel, err error) (SubScalarI64, error) {
 	return SubScalarI64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SubScalarI64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SubScalarI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b int64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -899,8 +899,8 @@ func (launcher SubScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// SubScalarI64Args is a prepared launch of SubScalarI64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SubScalarI64Args is a prepared launch of SubScalarI64. Its arguments can be set one by one,
+// without allocating, between launches.
 type SubScalarI64Args struct {
 	Launch *driver.Launch
 
@@ -910,7 +910,7 @@ type SubScalarI64Args struct {
 	B   driver.Arg[int64]              // .b64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SubScalarI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b int64) (*SubScalarI64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -935,7 +935,7 @@ func (launcher SubScalarI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // DivScalarI64 launches the kernel div_scalar_i64.
 type DivScalarI64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero DivScalarI64.
+// Kernel returns the kernel, nil for a zero DivScalarI64.
 func (launcher DivScalarI64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivScalarI64(kernel *driver.Kernel, err error) (DivScalarI64, error) {
@@ -946,13 +946,13 @@ func newDivScalarI64(kernel *driver.Kernel, err error) (DivScalarI64, error) {
 	return DivScalarI64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (DivScalarI64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher DivScalarI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b int64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -968,8 +968,8 @@ func (launcher DivScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// DivScalarI64Args is a prepared launch of DivScalarI64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// DivScalarI64Args is a prepared launch of DivScalarI64. Its arguments can be set one by one,
+// without allocating, between launches.
 type DivScalarI64Args struct {
 	Launch *driver.Launch
 
@@ -979,7 +979,7 @@ type DivScalarI64Args struct {
 	B   driver.Arg[int64]              // .b64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher DivScalarI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b int64) (*DivScalarI64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -1004,7 +1004,7 @@ func (launcher DivScalarI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // SubfromScalarI64 launches the kernel subfrom_scalar_i64.
 type SubfromScalarI64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SubfromScalarI64.
+// Kernel returns the kernel, nil for a zero SubfromScalarI64.
 func (launcher SubfromScalarI64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubfromScalarI64(kernel *driver.Kernel, err error) (SubfromScalarI64, error) {
@@ -1015,13 +1015,13 @@ func newSubfromScalarI64(kernel *driver.Kernel, err error) (SubfromScalarI64, er
 	return SubfromScalarI64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SubfromScalarI64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SubfromScalarI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b int64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -1037,8 +1037,8 @@ func (launcher SubfromScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst
 	}{dst, n, a, b})
 }
 
-// SubfromScalarI64Args is a prepared launch of SubfromScalarI64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SubfromScalarI64Args is a prepared launch of SubfromScalarI64. Its arguments can be set one by one,
+// without allocating, between launches.
 type SubfromScalarI64Args struct {
 	Launch *driver.Launch
 
@@ -1048,7 +1048,7 @@ type SubfromScalarI64Args struct {
 	B   driver.Arg[int64]              // .b64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SubfromScalarI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b int64) (*SubfromScalarI64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -1073,7 +1073,7 @@ func (launcher SubfromScalarI64) Prepare(cfg driver.LaunchConfig, dst driver.Mem
 // DivintoScalarI64 launches the kernel divinto_scalar_i64.
 type DivintoScalarI64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero DivintoScalarI64.
+// Kernel returns the kernel, nil for a zero DivintoScalarI64.
 func (launcher DivintoScalarI64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivintoScalarI64(kernel *driver.Kernel, err error) (DivintoScalarI64, error) {
@@ -1084,13 +1084,13 @@ func newDivintoScalarI64(kernel *driver.Kernel, err error) (DivintoScalarI64, er
 	return DivintoScalarI64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (DivintoScalarI64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher DivintoScalarI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b int64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -1106,8 +1106,8 @@ func (launcher DivintoScalarI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst
 	}{dst, n, a, b})
 }
 
-// DivintoScalarI64Args is a prepared launch of DivintoScalarI64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// DivintoScalarI64Args is a prepared launch of DivintoScalarI64. Its arguments can be set one by one,
+// without allocating, between launches.
 type DivintoScalarI64Args struct {
 	Launch *driver.Launch
 
@@ -1117,7 +1117,7 @@ type DivintoScalarI64Args struct {
 	B   driver.Arg[int64]              // .b64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher DivintoScalarI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], n uint64, a driver.MemoryOf[int64], b int64) (*DivintoScalarI64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {

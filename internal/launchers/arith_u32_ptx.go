@@ -11,13 +11,13 @@ import (
 //go:embed arith_u32.ptx
 var arithU32PTX []byte
 
-// ArithU32Module returns the code of arith_u32.ptx as the context has it. It is loaded
-// when it is first asked for and belongs to the context: nobody closes it.
+// ArithU32Module returns the module of arith_u32.ptx in the context. The first call loads it.
+// It belongs to the context: do not close it.
 func ArithU32Module(c *driver.Context) (*driver.Module, error) {
 	return c.Embedded("arith_u32.ptx of package launchers", arithU32PTX)
 }
 
-// AddU32In returns the kernel add_u32 as the context has it: see [ArithU32Module].
+// AddU32In returns the kernel add_u32 in the context: see [ArithU32Module].
 func AddU32In(c *driver.Context) (AddU32, error) {
 	m, err := ArithU32Module(c)
 	if err != nil {
@@ -26,7 +26,7 @@ func AddU32In(c *driver.Context) (AddU32, error) {
 	return newAddU32(m.Kernel("add_u32"))
 }
 
-// SubU32In returns the kernel sub_u32 as the context has it: see [ArithU32Module].
+// SubU32In returns the kernel sub_u32 in the context: see [ArithU32Module].
 func SubU32In(c *driver.Context) (SubU32, error) {
 	m, err := ArithU32Module(c)
 	if err != nil {
@@ -35,7 +35,7 @@ func SubU32In(c *driver.Context) (SubU32, error) {
 	return newSubU32(m.Kernel("sub_u32"))
 }
 
-// MulU32In returns the kernel mul_u32 as the context has it: see [ArithU32Module].
+// MulU32In returns the kernel mul_u32 in the context: see [ArithU32Module].
 func MulU32In(c *driver.Context) (MulU32, error) {
 	m, err := ArithU32Module(c)
 	if err != nil {
@@ -44,7 +44,7 @@ func MulU32In(c *driver.Context) (MulU32, error) {
 	return newMulU32(m.Kernel("mul_u32"))
 }
 
-// DivU32In returns the kernel div_u32 as the context has it: see [ArithU32Module].
+// DivU32In returns the kernel div_u32 in the context: see [ArithU32Module].
 func DivU32In(c *driver.Context) (DivU32, error) {
 	m, err := ArithU32Module(c)
 	if err != nil {
@@ -53,7 +53,7 @@ func DivU32In(c *driver.Context) (DivU32, error) {
 	return newDivU32(m.Kernel("div_u32"))
 }
 
-// MaxU32In returns the kernel max_u32 as the context has it: see [ArithU32Module].
+// MaxU32In returns the kernel max_u32 in the context: see [ArithU32Module].
 func MaxU32In(c *driver.Context) (MaxU32, error) {
 	m, err := ArithU32Module(c)
 	if err != nil {
@@ -62,7 +62,7 @@ func MaxU32In(c *driver.Context) (MaxU32, error) {
 	return newMaxU32(m.Kernel("max_u32"))
 }
 
-// MinU32In returns the kernel min_u32 as the context has it: see [ArithU32Module].
+// MinU32In returns the kernel min_u32 in the context: see [ArithU32Module].
 func MinU32In(c *driver.Context) (MinU32, error) {
 	m, err := ArithU32Module(c)
 	if err != nil {
@@ -71,7 +71,7 @@ func MinU32In(c *driver.Context) (MinU32, error) {
 	return newMinU32(m.Kernel("min_u32"))
 }
 
-// AddScalarU32In returns the kernel add_scalar_u32 as the context has it: see [ArithU32Module].
+// AddScalarU32In returns the kernel add_scalar_u32 in the context: see [ArithU32Module].
 func AddScalarU32In(c *driver.Context) (AddScalarU32, error) {
 	m, err := ArithU32Module(c)
 	if err != nil {
@@ -80,7 +80,7 @@ func AddScalarU32In(c *driver.Context) (AddScalarU32, error) {
 	return newAddScalarU32(m.Kernel("add_scalar_u32"))
 }
 
-// MulScalarU32In returns the kernel mul_scalar_u32 as the context has it: see [ArithU32Module].
+// MulScalarU32In returns the kernel mul_scalar_u32 in the context: see [ArithU32Module].
 func MulScalarU32In(c *driver.Context) (MulScalarU32, error) {
 	m, err := ArithU32Module(c)
 	if err != nil {
@@ -89,7 +89,7 @@ func MulScalarU32In(c *driver.Context) (MulScalarU32, error) {
 	return newMulScalarU32(m.Kernel("mul_scalar_u32"))
 }
 
-// MaxScalarU32In returns the kernel max_scalar_u32 as the context has it: see [ArithU32Module].
+// MaxScalarU32In returns the kernel max_scalar_u32 in the context: see [ArithU32Module].
 func MaxScalarU32In(c *driver.Context) (MaxScalarU32, error) {
 	m, err := ArithU32Module(c)
 	if err != nil {
@@ -98,7 +98,7 @@ func MaxScalarU32In(c *driver.Context) (MaxScalarU32, error) {
 	return newMaxScalarU32(m.Kernel("max_scalar_u32"))
 }
 
-// MinScalarU32In returns the kernel min_scalar_u32 as the context has it: see [ArithU32Module].
+// MinScalarU32In returns the kernel min_scalar_u32 in the context: see [ArithU32Module].
 func MinScalarU32In(c *driver.Context) (MinScalarU32, error) {
 	m, err := ArithU32Module(c)
 	if err != nil {
@@ -107,7 +107,7 @@ func MinScalarU32In(c *driver.Context) (MinScalarU32, error) {
 	return newMinScalarU32(m.Kernel("min_scalar_u32"))
 }
 
-// SubScalarU32In returns the kernel sub_scalar_u32 as the context has it: see [ArithU32Module].
+// SubScalarU32In returns the kernel sub_scalar_u32 in the context: see [ArithU32Module].
 func SubScalarU32In(c *driver.Context) (SubScalarU32, error) {
 	m, err := ArithU32Module(c)
 	if err != nil {
@@ -116,7 +116,7 @@ func SubScalarU32In(c *driver.Context) (SubScalarU32, error) {
 	return newSubScalarU32(m.Kernel("sub_scalar_u32"))
 }
 
-// DivScalarU32In returns the kernel div_scalar_u32 as the context has it: see [ArithU32Module].
+// DivScalarU32In returns the kernel div_scalar_u32 in the context: see [ArithU32Module].
 func DivScalarU32In(c *driver.Context) (DivScalarU32, error) {
 	m, err := ArithU32Module(c)
 	if err != nil {
@@ -125,7 +125,7 @@ func DivScalarU32In(c *driver.Context) (DivScalarU32, error) {
 	return newDivScalarU32(m.Kernel("div_scalar_u32"))
 }
 
-// SubfromScalarU32In returns the kernel subfrom_scalar_u32 as the context has it: see [ArithU32Module].
+// SubfromScalarU32In returns the kernel subfrom_scalar_u32 in the context: see [ArithU32Module].
 func SubfromScalarU32In(c *driver.Context) (SubfromScalarU32, error) {
 	m, err := ArithU32Module(c)
 	if err != nil {
@@ -134,7 +134,7 @@ func SubfromScalarU32In(c *driver.Context) (SubfromScalarU32, error) {
 	return newSubfromScalarU32(m.Kernel("subfrom_scalar_u32"))
 }
 
-// DivintoScalarU32In returns the kernel divinto_scalar_u32 as the context has it: see [ArithU32Module].
+// DivintoScalarU32In returns the kernel divinto_scalar_u32 in the context: see [ArithU32Module].
 func DivintoScalarU32In(c *driver.Context) (DivintoScalarU32, error) {
 	m, err := ArithU32Module(c)
 	if err != nil {
@@ -146,7 +146,7 @@ func DivintoScalarU32In(c *driver.Context) (DivintoScalarU32, error) {
 // AddU32 launches the kernel add_u32.
 type AddU32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero AddU32.
+// Kernel returns the kernel, nil for a zero AddU32.
 func (launcher AddU32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAddU32(kernel *driver.Kernel, err error) (AddU32, error) {
@@ -157,13 +157,13 @@ func newAddU32(kernel *driver.Kernel, err error) (AddU32, error) {
 	return AddU32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (AddU32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher AddU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b driver.MemoryOf[uint32], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -180,8 +180,8 @@ func (launcher AddU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// AddU32Args is a prepared launch of AddU32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// AddU32Args is a prepared launch of AddU32. Its arguments can be set one by one,
+// without allocating, between launches.
 type AddU32Args struct {
 	Launch *driver.Launch
 
@@ -192,7 +192,7 @@ type AddU32Args struct {
 	M   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher AddU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b driver.MemoryOf[uint32], m uint64) (*AddU32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -220,7 +220,7 @@ func (launcher AddU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint
 // SubU32 launches the kernel sub_u32.
 type SubU32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SubU32.
+// Kernel returns the kernel, nil for a zero SubU32.
 func (launcher SubU32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubU32(kernel *driver.Kernel, err error) (SubU32, error) {
@@ -231,13 +231,13 @@ func newSubU32(kernel *driver.Kernel, err error) (SubU32, error) {
 	return SubU32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SubU32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SubU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b driver.MemoryOf[uint32], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -254,8 +254,8 @@ func (launcher SubU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// SubU32Args is a prepared launch of SubU32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SubU32Args is a prepared launch of SubU32. Its arguments can be set one by one,
+// without allocating, between launches.
 type SubU32Args struct {
 	Launch *driver.Launch
 
@@ -266,7 +266,7 @@ type SubU32Args struct {
 	M   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SubU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b driver.MemoryOf[uint32], m uint64) (*SubU32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -294,7 +294,7 @@ func (launcher SubU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint
 // MulU32 launches the kernel mul_u32.
 type MulU32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MulU32.
+// Kernel returns the kernel, nil for a zero MulU32.
 func (launcher MulU32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMulU32(kernel *driver.Kernel, err error) (MulU32, error) {
@@ -305,13 +305,13 @@ func newMulU32(kernel *driver.Kernel, err error) (MulU32, error) {
 	return MulU32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MulU32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MulU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b driver.MemoryOf[uint32], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -328,8 +328,8 @@ func (launcher MulU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// MulU32Args is a prepared launch of MulU32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MulU32Args is a prepared launch of MulU32. Its arguments can be set one by one,
+// without allocating, between launches.
 type MulU32Args struct {
 	Launch *driver.Launch
 
@@ -340,7 +340,7 @@ type MulU32Args struct {
 	M   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MulU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b driver.MemoryOf[uint32], m uint64) (*MulU32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -368,7 +368,7 @@ func (launcher MulU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint
 // DivU32 launches the kernel div_u32.
 type DivU32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero DivU32.
+// Kernel returns the kernel, nil for a zero DivU32.
 func (launcher DivU32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivU32(kernel *driver.Kernel, err error) (DivU32, error) {
@@ -379,13 +379,13 @@ func newDivU32(kernel *driver.Kernel, err error) (DivU32, error) {
 	return DivU32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (DivU32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher DivU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b driver.MemoryOf[uint32], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -402,8 +402,8 @@ func (launcher DivU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// DivU32Args is a prepared launch of DivU32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// DivU32Args is a prepared launch of DivU32. Its arguments can be set one by one,
+// without allocating, between launches.
 type DivU32Args struct {
 	Launch *driver.Launch
 
@@ -414,7 +414,7 @@ type DivU32Args struct {
 	M   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher DivU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b driver.MemoryOf[uint32], m uint64) (*DivU32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -442,7 +442,7 @@ func (launcher DivU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint
 // MaxU32 launches the kernel max_u32.
 type MaxU32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MaxU32.
+// Kernel returns the kernel, nil for a zero MaxU32.
 func (launcher MaxU32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxU32(kernel *driver.Kernel, err error) (MaxU32, error) {
@@ -453,13 +453,13 @@ func newMaxU32(kernel *driver.Kernel, err error) (MaxU32, error) {
 	return MaxU32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MaxU32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MaxU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b driver.MemoryOf[uint32], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -476,8 +476,8 @@ func (launcher MaxU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// MaxU32Args is a prepared launch of MaxU32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MaxU32Args is a prepared launch of MaxU32. Its arguments can be set one by one,
+// without allocating, between launches.
 type MaxU32Args struct {
 	Launch *driver.Launch
 
@@ -488,7 +488,7 @@ type MaxU32Args struct {
 	M   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MaxU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b driver.MemoryOf[uint32], m uint64) (*MaxU32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -516,7 +516,7 @@ func (launcher MaxU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint
 // MinU32 launches the kernel min_u32.
 type MinU32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MinU32.
+// Kernel returns the kernel, nil for a zero MinU32.
 func (launcher MinU32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinU32(kernel *driver.Kernel, err error) (MinU32, error) {
@@ -527,13 +527,13 @@ func newMinU32(kernel *driver.Kernel, err error) (MinU32, error) {
 	return MinU32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MinU32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MinU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b driver.MemoryOf[uint32], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -550,8 +550,8 @@ func (launcher MinU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// MinU32Args is a prepared launch of MinU32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MinU32Args is a prepared launch of MinU32. Its arguments can be set one by one,
+// without allocating, between launches.
 type MinU32Args struct {
 	Launch *driver.Launch
 
@@ -562,7 +562,7 @@ type MinU32Args struct {
 	M   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MinU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b driver.MemoryOf[uint32], m uint64) (*MinU32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -590,7 +590,7 @@ func (launcher MinU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint
 // AddScalarU32 launches the kernel add_scalar_u32.
 type AddScalarU32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero AddScalarU32.
+// Kernel returns the kernel, nil for a zero AddScalarU32.
 func (launcher AddScalarU32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAddScalarU32(kernel *driver.Kernel, err error) (AddScalarU32, error) {
@@ -601,13 +601,13 @@ func newAddScalarU32(kernel *driver.Kernel, err error) (AddScalarU32, error) {
 	return AddScalarU32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (AddScalarU32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher AddScalarU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -623,8 +623,8 @@ func (launcher AddScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// AddScalarU32Args is a prepared launch of AddScalarU32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// AddScalarU32Args is a prepared launch of AddScalarU32. Its arguments can be set one by one,
+// without allocating, between launches.
 type AddScalarU32Args struct {
 	Launch *driver.Launch
 
@@ -634,7 +634,7 @@ type AddScalarU32Args struct {
 	B   driver.Arg[uint32]              // .b32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher AddScalarU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b uint32) (*AddScalarU32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -659,7 +659,7 @@ func (launcher AddScalarU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // MulScalarU32 launches the kernel mul_scalar_u32.
 type MulScalarU32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MulScalarU32.
+// Kernel returns the kernel, nil for a zero MulScalarU32.
 func (launcher MulScalarU32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMulScalarU32(kernel *driver.Kernel, err error) (MulScalarU32, error) {
@@ -670,13 +670,13 @@ func newMulScalarU32(kernel *driver.Kernel, err error) (MulScalarU32, error) {
 	return MulScalarU32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MulScalarU32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MulScalarU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -692,8 +692,8 @@ func (launcher MulScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MulScalarU32Args is a prepared launch of MulScalarU32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MulScalarU32Args is a prepared launch of MulScalarU32. Its arguments can be set one by one,
+// without allocating, between launches.
 type MulScalarU32Args struct {
 	Launch *driver.Launch
 
@@ -703,7 +703,7 @@ type MulScalarU32Args struct {
 	B   driver.Arg[uint32]              // .b32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MulScalarU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b uint32) (*MulScalarU32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -728,7 +728,7 @@ func (launcher MulScalarU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // MaxScalarU32 launches the kernel max_scalar_u32.
 type MaxScalarU32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MaxScalarU32.
+// Kernel returns the kernel, nil for a zero MaxScalarU32.
 func (launcher MaxScalarU32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxScalarU32(kernel *driver.Kernel, err error) (MaxScalarU32, error) {
@@ -739,13 +739,13 @@ func newMaxScalarU32(kernel *driver.Kernel, err error) (MaxScalarU32, error) {
 	return MaxScalarU32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MaxScalarU32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MaxScalarU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -761,8 +761,8 @@ func (launcher MaxScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MaxScalarU32Args is a prepared launch of MaxScalarU32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MaxScalarU32Args is a prepared launch of MaxScalarU32. Its arguments can be set one by one,
+// without allocating, between launches.
 type MaxScalarU32Args struct {
 	Launch *driver.Launch
 
@@ -772,7 +772,7 @@ type MaxScalarU32Args struct {
 	B   driver.Arg[uint32]              // .b32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MaxScalarU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b uint32) (*MaxScalarU32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -797,7 +797,7 @@ func (launcher MaxScalarU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // MinScalarU32 launches the kernel min_scalar_u32.
 type MinScalarU32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MinScalarU32.
+// Kernel returns the kernel, nil for a zero MinScalarU32.
 func (launcher MinScalarU32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinScalarU32(kernel *driver.Kernel, err error) (MinScalarU32, error) {
@@ -808,13 +808,13 @@ func newMinScalarU32(kernel *driver.Kernel, err error) (MinScalarU32, error) {
 	return MinScalarU32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MinScalarU32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MinScalarU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -830,8 +830,8 @@ func (launcher MinScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MinScalarU32Args is a prepared launch of MinScalarU32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MinScalarU32Args is a prepared launch of MinScalarU32. Its arguments can be set one by one,
+// without allocating, between launches.
 type MinScalarU32Args struct {
 	Launch *driver.Launch
 
@@ -841,7 +841,7 @@ type MinScalarU32Args struct {
 	B   driver.Arg[uint32]              // .b32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MinScalarU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b uint32) (*MinScalarU32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -866,7 +866,7 @@ func (launcher MinScalarU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // SubScalarU32 launches the kernel sub_scalar_u32.
 type SubScalarU32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SubScalarU32.
+// Kernel returns the kernel, nil for a zero SubScalarU32.
 func (launcher SubScalarU32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubScalarU32(kernel *driver.Kernel, err error) (SubScalarU32, error) {
@@ -877,13 +877,13 @@ func newSubScalarU32(kernel *driver.Kernel, err error) (SubScalarU32, error) {
 	return SubScalarU32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SubScalarU32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SubScalarU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -899,8 +899,8 @@ func (launcher SubScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// SubScalarU32Args is a prepared launch of SubScalarU32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SubScalarU32Args is a prepared launch of SubScalarU32. Its arguments can be set one by one,
+// without allocating, between launches.
 type SubScalarU32Args struct {
 	Launch *driver.Launch
 
@@ -910,7 +910,7 @@ type SubScalarU32Args struct {
 	B   driver.Arg[uint32]              // .b32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SubScalarU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b uint32) (*SubScalarU32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -935,7 +935,7 @@ func (launcher SubScalarU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // DivScalarU32 launches the kernel div_scalar_u32.
 type DivScalarU32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero DivScalarU32.
+// Kernel returns the kernel, nil for a zero DivScalarU32.
 func (launcher DivScalarU32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivScalarU32(kernel *driver.Kernel, err error) (DivScalarU32, error) {
@@ -946,13 +946,13 @@ func newDivScalarU32(kernel *driver.Kernel, err error) (DivScalarU32, error) {
 	return DivScalarU32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (DivScalarU32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher DivScalarU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -968,8 +968,8 @@ func (launcher DivScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// DivScalarU32Args is a prepared launch of DivScalarU32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// DivScalarU32Args is a prepared launch of DivScalarU32. Its arguments can be set one by one,
+// without allocating, between launches.
 type DivScalarU32Args struct {
 	Launch *driver.Launch
 
@@ -979,7 +979,7 @@ type DivScalarU32Args struct {
 	B   driver.Arg[uint32]              // .b32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher DivScalarU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b uint32) (*DivScalarU32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -1004,7 +1004,7 @@ func (launcher DivScalarU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // SubfromScalarU32 launches the kernel subfrom_scalar_u32.
 type SubfromScalarU32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SubfromScalarU32.
+// Kernel returns the kernel, nil for a zero SubfromScalarU32.
 func (launcher SubfromScalarU32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubfromScalarU32(kernel *driver.Kernel, err error) (SubfromScalarU32, error) {
@@ -1015,13 +1015,13 @@ func newSubfromScalarU32(kernel *driver.Kernel, err error) (SubfromScalarU32, er
 	return SubfromScalarU32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SubfromScalarU32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SubfromScalarU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -1037,8 +1037,8 @@ func (launcher SubfromScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst
 	}{dst, n, a, b})
 }
 
-// SubfromScalarU32Args is a prepared launch of SubfromScalarU32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SubfromScalarU32Args is a prepared launch of SubfromScalarU32. Its arguments can be set one by one,
+// without allocating, between launches.
 type SubfromScalarU32Args struct {
 	Launch *driver.Launch
 
@@ -1048,7 +1048,7 @@ type SubfromScalarU32Args struct {
 	B   driver.Arg[uint32]              // .b32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SubfromScalarU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b uint32) (*SubfromScalarU32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -1073,7 +1073,7 @@ func (launcher SubfromScalarU32) Prepare(cfg driver.LaunchConfig, dst driver.Mem
 // DivintoScalarU32 launches the kernel divinto_scalar_u32.
 type DivintoScalarU32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero DivintoScalarU32.
+// Kernel returns the kernel, nil for a zero DivintoScalarU32.
 func (launcher DivintoScalarU32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivintoScalarU32(kernel *driver.Kernel, err error) (DivintoScalarU32, error) {
@@ -1084,13 +1084,13 @@ func newDivintoScalarU32(kernel *driver.Kernel, err error) (DivintoScalarU32, er
 	return DivintoScalarU32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (DivintoScalarU32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher DivintoScalarU32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -1106,8 +1106,8 @@ func (launcher DivintoScalarU32) Do(on driver.Doer, cfg driver.LaunchConfig, dst
 	}{dst, n, a, b})
 }
 
-// DivintoScalarU32Args is a prepared launch of DivintoScalarU32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// DivintoScalarU32Args is a prepared launch of DivintoScalarU32. Its arguments can be set one by one,
+// without allocating, between launches.
 type DivintoScalarU32Args struct {
 	Launch *driver.Launch
 
@@ -1117,7 +1117,7 @@ type DivintoScalarU32Args struct {
 	B   driver.Arg[uint32]              // .b32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher DivintoScalarU32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, a driver.MemoryOf[uint32], b uint32) (*DivintoScalarU32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 //go:embed arith_u64.ptx
 var arithU64PTX []byte
 
-// ArithU64Module returns the code of arith_u64.ptx as the context has it. It is loaded
-// when it is first asked for and belongs to the context: nobody closes it.
+// ArithU64Module returns the module of arith_u64.ptx in the context. The first call loads it.
+// It belongs to the context: do not close it.
 func ArithU64Module(c *driver.Context) (*driver.Module, error) {
 	return c.Embedded("arith_u64.ptx of package launchers", arithU64PTX)
 }
 
-// AddU64In returns the kernel add_u64 as the context has it: see [ArithU64Module].
+// AddU64In returns the kernel add_u64 in the context: see [ArithU64Module].
 func AddU64In(c *driver.Context) (AddU64, error) {
 	m, err := ArithU64Module(c)
 	if err != nil {
@@ -26,7 +26,7 @@ func AddU64In(c *driver.Context) (AddU64, error) {
 	return newAddU64(m.Kernel("add_u64"))
 }
 
-// SubU64In returns the kernel sub_u64 as the context has it: see [ArithU64Module].
+// SubU64In returns the kernel sub_u64 in the context: see [ArithU64Module].
 func SubU64In(c *driver.Context) (SubU64, error) {
 	m, err := ArithU64Module(c)
 	if err != nil {
@@ -35,7 +35,7 @@ func SubU64In(c *driver.Context) (SubU64, error) {
 	return newSubU64(m.Kernel("sub_u64"))
 }
 
-// MulU64In returns the kernel mul_u64 as the context has it: see [ArithU64Module].
+// MulU64In returns the kernel mul_u64 in the context: see [ArithU64Module].
 func MulU64In(c *driver.Context) (MulU64, error) {
 	m, err := ArithU64Module(c)
 	if err != nil {
@@ -44,7 +44,7 @@ func MulU64In(c *driver.Context) (MulU64, error) {
 	return newMulU64(m.Kernel("mul_u64"))
 }
 
-// DivU64In returns the kernel div_u64 as the context has it: see [ArithU64Module].
+// DivU64In returns the kernel div_u64 in the context: see [ArithU64Module].
 func DivU64In(c *driver.Context) (DivU64, error) {
 	m, err := ArithU64Module(c)
 	if err != nil {
@@ -53,7 +53,7 @@ func DivU64In(c *driver.Context) (DivU64, error) {
 	return newDivU64(m.Kernel("div_u64"))
 }
 
-// MaxU64In returns the kernel max_u64 as the context has it: see [ArithU64Module].
+// MaxU64In returns the kernel max_u64 in the context: see [ArithU64Module].
 func MaxU64In(c *driver.Context) (MaxU64, error) {
 	m, err := ArithU64Module(c)
 	if err != nil {
@@ -62,7 +62,7 @@ func MaxU64In(c *driver.Context) (MaxU64, error) {
 	return newMaxU64(m.Kernel("max_u64"))
 }
 
-// MinU64In returns the kernel min_u64 as the context has it: see [ArithU64Module].
+// MinU64In returns the kernel min_u64 in the context: see [ArithU64Module].
 func MinU64In(c *driver.Context) (MinU64, error) {
 	m, err := ArithU64Module(c)
 	if err != nil {
@@ -71,7 +71,7 @@ func MinU64In(c *driver.Context) (MinU64, error) {
 	return newMinU64(m.Kernel("min_u64"))
 }
 
-// AddScalarU64In returns the kernel add_scalar_u64 as the context has it: see [ArithU64Module].
+// AddScalarU64In returns the kernel add_scalar_u64 in the context: see [ArithU64Module].
 func AddScalarU64In(c *driver.Context) (AddScalarU64, error) {
 	m, err := ArithU64Module(c)
 	if err != nil {
@@ -80,7 +80,7 @@ func AddScalarU64In(c *driver.Context) (AddScalarU64, error) {
 	return newAddScalarU64(m.Kernel("add_scalar_u64"))
 }
 
-// MulScalarU64In returns the kernel mul_scalar_u64 as the context has it: see [ArithU64Module].
+// MulScalarU64In returns the kernel mul_scalar_u64 in the context: see [ArithU64Module].
 func MulScalarU64In(c *driver.Context) (MulScalarU64, error) {
 	m, err := ArithU64Module(c)
 	if err != nil {
@@ -89,7 +89,7 @@ func MulScalarU64In(c *driver.Context) (MulScalarU64, error) {
 	return newMulScalarU64(m.Kernel("mul_scalar_u64"))
 }
 
-// MaxScalarU64In returns the kernel max_scalar_u64 as the context has it: see [ArithU64Module].
+// MaxScalarU64In returns the kernel max_scalar_u64 in the context: see [ArithU64Module].
 func MaxScalarU64In(c *driver.Context) (MaxScalarU64, error) {
 	m, err := ArithU64Module(c)
 	if err != nil {
@@ -98,7 +98,7 @@ func MaxScalarU64In(c *driver.Context) (MaxScalarU64, error) {
 	return newMaxScalarU64(m.Kernel("max_scalar_u64"))
 }
 
-// MinScalarU64In returns the kernel min_scalar_u64 as the context has it: see [ArithU64Module].
+// MinScalarU64In returns the kernel min_scalar_u64 in the context: see [ArithU64Module].
 func MinScalarU64In(c *driver.Context) (MinScalarU64, error) {
 	m, err := ArithU64Module(c)
 	if err != nil {
@@ -107,7 +107,7 @@ func MinScalarU64In(c *driver.Context) (MinScalarU64, error) {
 	return newMinScalarU64(m.Kernel("min_scalar_u64"))
 }
 
-// SubScalarU64In returns the kernel sub_scalar_u64 as the context has it: see [ArithU64Module].
+// SubScalarU64In returns the kernel sub_scalar_u64 in the context: see [ArithU64Module].
 func SubScalarU64In(c *driver.Context) (SubScalarU64, error) {
 	m, err := ArithU64Module(c)
 	if err != nil {
@@ -116,7 +116,7 @@ func SubScalarU64In(c *driver.Context) (SubScalarU64, error) {
 	return newSubScalarU64(m.Kernel("sub_scalar_u64"))
 }
 
-// DivScalarU64In returns the kernel div_scalar_u64 as the context has it: see [ArithU64Module].
+// DivScalarU64In returns the kernel div_scalar_u64 in the context: see [ArithU64Module].
 func DivScalarU64In(c *driver.Context) (DivScalarU64, error) {
 	m, err := ArithU64Module(c)
 	if err != nil {
@@ -125,7 +125,7 @@ func DivScalarU64In(c *driver.Context) (DivScalarU64, error) {
 	return newDivScalarU64(m.Kernel("div_scalar_u64"))
 }
 
-// SubfromScalarU64In returns the kernel subfrom_scalar_u64 as the context has it: see [ArithU64Module].
+// SubfromScalarU64In returns the kernel subfrom_scalar_u64 in the context: see [ArithU64Module].
 func SubfromScalarU64In(c *driver.Context) (SubfromScalarU64, error) {
 	m, err := ArithU64Module(c)
 	if err != nil {
@@ -134,7 +134,7 @@ func SubfromScalarU64In(c *driver.Context) (SubfromScalarU64, error) {
 	return newSubfromScalarU64(m.Kernel("subfrom_scalar_u64"))
 }
 
-// DivintoScalarU64In returns the kernel divinto_scalar_u64 as the context has it: see [ArithU64Module].
+// DivintoScalarU64In returns the kernel divinto_scalar_u64 in the context: see [ArithU64Module].
 func DivintoScalarU64In(c *driver.Context) (DivintoScalarU64, error) {
 	m, err := ArithU64Module(c)
 	if err != nil {
@@ -146,7 +146,7 @@ func DivintoScalarU64In(c *driver.Context) (DivintoScalarU64, error) {
 // AddU64 launches the kernel add_u64.
 type AddU64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero AddU64.
+// Kernel returns the kernel, nil for a zero AddU64.
 func (launcher AddU64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAddU64(kernel *driver.Kernel, err error) (AddU64, error) {
@@ -157,13 +157,13 @@ func newAddU64(kernel *driver.Kernel, err error) (AddU64, error) {
 	return AddU64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (AddU64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher AddU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b driver.MemoryOf[uint64], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -180,8 +180,8 @@ func (launcher AddU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// AddU64Args is a prepared launch of AddU64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// AddU64Args is a prepared launch of AddU64. Its arguments can be set one by one,
+// without allocating, between launches.
 type AddU64Args struct {
 	Launch *driver.Launch
 
@@ -192,7 +192,7 @@ type AddU64Args struct {
 	M   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher AddU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b driver.MemoryOf[uint64], m uint64) (*AddU64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -220,7 +220,7 @@ func (launcher AddU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint
 // SubU64 launches the kernel sub_u64.
 type SubU64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SubU64.
+// Kernel returns the kernel, nil for a zero SubU64.
 func (launcher SubU64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubU64(kernel *driver.Kernel, err error) (SubU64, error) {
@@ -231,13 +231,13 @@ func newSubU64(kernel *driver.Kernel, err error) (SubU64, error) {
 	return SubU64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SubU64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SubU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b driver.MemoryOf[uint64], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -254,8 +254,8 @@ func (launcher SubU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// SubU64Args is a prepared launch of SubU64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SubU64Args is a prepared launch of SubU64. Its arguments can be set one by one,
+// without allocating, between launches.
 type SubU64Args struct {
 	Launch *driver.Launch
 
@@ -266,7 +266,7 @@ type SubU64Args struct {
 	M   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SubU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b driver.MemoryOf[uint64], m uint64) (*SubU64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -294,7 +294,7 @@ func (launcher SubU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint
 // MulU64 launches the kernel mul_u64.
 type MulU64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MulU64.
+// Kernel returns the kernel, nil for a zero MulU64.
 func (launcher MulU64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMulU64(kernel *driver.Kernel, err error) (MulU64, error) {
@@ -305,13 +305,13 @@ func newMulU64(kernel *driver.Kernel, err error) (MulU64, error) {
 	return MulU64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MulU64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MulU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b driver.MemoryOf[uint64], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -328,8 +328,8 @@ func (launcher MulU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// MulU64Args is a prepared launch of MulU64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MulU64Args is a prepared launch of MulU64. Its arguments can be set one by one,
+// without allocating, between launches.
 type MulU64Args struct {
 	Launch *driver.Launch
 
@@ -340,7 +340,7 @@ type MulU64Args struct {
 	M   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MulU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b driver.MemoryOf[uint64], m uint64) (*MulU64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -368,7 +368,7 @@ func (launcher MulU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint
 // DivU64 launches the kernel div_u64.
 type DivU64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero DivU64.
+// Kernel returns the kernel, nil for a zero DivU64.
 func (launcher DivU64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivU64(kernel *driver.Kernel, err error) (DivU64, error) {
@@ -379,13 +379,13 @@ func newDivU64(kernel *driver.Kernel, err error) (DivU64, error) {
 	return DivU64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (DivU64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher DivU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b driver.MemoryOf[uint64], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -402,8 +402,8 @@ func (launcher DivU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// DivU64Args is a prepared launch of DivU64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// DivU64Args is a prepared launch of DivU64. Its arguments can be set one by one,
+// without allocating, between launches.
 type DivU64Args struct {
 	Launch *driver.Launch
 
@@ -414,7 +414,7 @@ type DivU64Args struct {
 	M   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher DivU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b driver.MemoryOf[uint64], m uint64) (*DivU64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -442,7 +442,7 @@ func (launcher DivU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint
 // MaxU64 launches the kernel max_u64.
 type MaxU64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MaxU64.
+// Kernel returns the kernel, nil for a zero MaxU64.
 func (launcher MaxU64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxU64(kernel *driver.Kernel, err error) (MaxU64, error) {
@@ -453,13 +453,13 @@ func newMaxU64(kernel *driver.Kernel, err error) (MaxU64, error) {
 	return MaxU64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MaxU64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MaxU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b driver.MemoryOf[uint64], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -476,8 +476,8 @@ func (launcher MaxU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// MaxU64Args is a prepared launch of MaxU64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MaxU64Args is a prepared launch of MaxU64. Its arguments can be set one by one,
+// without allocating, between launches.
 type MaxU64Args struct {
 	Launch *driver.Launch
 
@@ -488,7 +488,7 @@ type MaxU64Args struct {
 	M   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MaxU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b driver.MemoryOf[uint64], m uint64) (*MaxU64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -516,7 +516,7 @@ func (launcher MaxU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint
 // MinU64 launches the kernel min_u64.
 type MinU64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MinU64.
+// Kernel returns the kernel, nil for a zero MinU64.
 func (launcher MinU64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinU64(kernel *driver.Kernel, err error) (MinU64, error) {
@@ -527,13 +527,13 @@ func newMinU64(kernel *driver.Kernel, err error) (MinU64, error) {
 	return MinU64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MinU64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MinU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b driver.MemoryOf[uint64], m uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), driver.In(b), m)
 }
@@ -550,8 +550,8 @@ func (launcher MinU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, a, b, m})
 }
 
-// MinU64Args is a prepared launch of MinU64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MinU64Args is a prepared launch of MinU64. Its arguments can be set one by one,
+// without allocating, between launches.
 type MinU64Args struct {
 	Launch *driver.Launch
 
@@ -562,7 +562,7 @@ type MinU64Args struct {
 	M   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MinU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b driver.MemoryOf[uint64], m uint64) (*MinU64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b, m)
 	if err != nil {
@@ -590,7 +590,7 @@ func (launcher MinU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint
 // AddScalarU64 launches the kernel add_scalar_u64.
 type AddScalarU64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero AddScalarU64.
+// Kernel returns the kernel, nil for a zero AddScalarU64.
 func (launcher AddScalarU64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAddScalarU64(kernel *driver.Kernel, err error) (AddScalarU64, error) {
@@ -601,13 +601,13 @@ func newAddScalarU64(kernel *driver.Kernel, err error) (AddScalarU64, error) {
 	return AddScalarU64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (AddScalarU64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher AddScalarU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -623,8 +623,8 @@ func (launcher AddScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// AddScalarU64Args is a prepared launch of AddScalarU64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// AddScalarU64Args is a prepared launch of AddScalarU64. Its arguments can be set one by one,
+// without allocating, between launches.
 type AddScalarU64Args struct {
 	Launch *driver.Launch
 
@@ -634,7 +634,7 @@ type AddScalarU64Args struct {
 	B   driver.Arg[uint64]              // .b64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher AddScalarU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b uint64) (*AddScalarU64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -659,7 +659,7 @@ func (launcher AddScalarU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // MulScalarU64 launches the kernel mul_scalar_u64.
 type MulScalarU64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MulScalarU64.
+// Kernel returns the kernel, nil for a zero MulScalarU64.
 func (launcher MulScalarU64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMulScalarU64(kernel *driver.Kernel, err error) (MulScalarU64, error) {
@@ -670,13 +670,13 @@ func newMulScalarU64(kernel *driver.Kernel, err error) (MulScalarU64, error) {
 	return MulScalarU64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MulScalarU64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MulScalarU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -692,8 +692,8 @@ func (launcher MulScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MulScalarU64Args is a prepared launch of MulScalarU64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MulScalarU64Args is a prepared launch of MulScalarU64. Its arguments can be set one by one,
+// without allocating, between launches.
 type MulScalarU64Args struct {
 	Launch *driver.Launch
 
@@ -703,7 +703,7 @@ type MulScalarU64Args struct {
 	B   driver.Arg[uint64]              // .b64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MulScalarU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b uint64) (*MulScalarU64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -728,7 +728,7 @@ func (launcher MulScalarU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // MaxScalarU64 launches the kernel max_scalar_u64.
 type MaxScalarU64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MaxScalarU64.
+// Kernel returns the kernel, nil for a zero MaxScalarU64.
 func (launcher MaxScalarU64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxScalarU64(kernel *driver.Kernel, err error) (MaxScalarU64, error) {
@@ -739,13 +739,13 @@ func newMaxScalarU64(kernel *driver.Kernel, err error) (MaxScalarU64, error) {
 	return MaxScalarU64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MaxScalarU64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MaxScalarU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -761,8 +761,8 @@ func (launcher MaxScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MaxScalarU64Args is a prepared launch of MaxScalarU64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MaxScalarU64Args is a prepared launch of MaxScalarU64. Its arguments can be set one by one,
+// without allocating, between launches.
 type MaxScalarU64Args struct {
 	Launch *driver.Launch
 
@@ -772,7 +772,7 @@ type MaxScalarU64Args struct {
 	B   driver.Arg[uint64]              // .b64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MaxScalarU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b uint64) (*MaxScalarU64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -797,7 +797,7 @@ func (launcher MaxScalarU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // MinScalarU64 launches the kernel min_scalar_u64.
 type MinScalarU64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MinScalarU64.
+// Kernel returns the kernel, nil for a zero MinScalarU64.
 func (launcher MinScalarU64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinScalarU64(kernel *driver.Kernel, err error) (MinScalarU64, error) {
@@ -808,13 +808,13 @@ func newMinScalarU64(kernel *driver.Kernel, err error) (MinScalarU64, error) {
 	return MinScalarU64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MinScalarU64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MinScalarU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -830,8 +830,8 @@ func (launcher MinScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// MinScalarU64Args is a prepared launch of MinScalarU64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MinScalarU64Args is a prepared launch of MinScalarU64. Its arguments can be set one by one,
+// without allocating, between launches.
 type MinScalarU64Args struct {
 	Launch *driver.Launch
 
@@ -841,7 +841,7 @@ type MinScalarU64Args struct {
 	B   driver.Arg[uint64]              // .b64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MinScalarU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b uint64) (*MinScalarU64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -866,7 +866,7 @@ func (launcher MinScalarU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // SubScalarU64 launches the kernel sub_scalar_u64.
 type SubScalarU64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SubScalarU64.
+// Kernel returns the kernel, nil for a zero SubScalarU64.
 func (launcher SubScalarU64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubScalarU64(kernel *driver.Kernel, err error) (SubScalarU64, error) {
@@ -877,13 +877,13 @@ func newSubScalarU64(kernel *driver.Kernel, err error) (SubScalarU64, error) {
 	return SubScalarU64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SubScalarU64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SubScalarU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -899,8 +899,8 @@ func (launcher SubScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// SubScalarU64Args is a prepared launch of SubScalarU64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SubScalarU64Args is a prepared launch of SubScalarU64. Its arguments can be set one by one,
+// without allocating, between launches.
 type SubScalarU64Args struct {
 	Launch *driver.Launch
 
@@ -910,7 +910,7 @@ type SubScalarU64Args struct {
 	B   driver.Arg[uint64]              // .b64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SubScalarU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b uint64) (*SubScalarU64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -935,7 +935,7 @@ func (launcher SubScalarU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // DivScalarU64 launches the kernel div_scalar_u64.
 type DivScalarU64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero DivScalarU64.
+// Kernel returns the kernel, nil for a zero DivScalarU64.
 func (launcher DivScalarU64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivScalarU64(kernel *driver.Kernel, err error) (DivScalarU64, error) {
@@ -946,13 +946,13 @@ func newDivScalarU64(kernel *driver.Kernel, err error) (DivScalarU64, error) {
 	return DivScalarU64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (DivScalarU64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher DivScalarU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -968,8 +968,8 @@ func (launcher DivScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, a, b})
 }
 
-// DivScalarU64Args is a prepared launch of DivScalarU64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// DivScalarU64Args is a prepared launch of DivScalarU64. Its arguments can be set one by one,
+// without allocating, between launches.
 type DivScalarU64Args struct {
 	Launch *driver.Launch
 
@@ -979,7 +979,7 @@ type DivScalarU64Args struct {
 	B   driver.Arg[uint64]              // .b64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher DivScalarU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b uint64) (*DivScalarU64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -1004,7 +1004,7 @@ func (launcher DivScalarU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // SubfromScalarU64 launches the kernel subfrom_scalar_u64.
 type SubfromScalarU64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SubfromScalarU64.
+// Kernel returns the kernel, nil for a zero SubfromScalarU64.
 func (launcher SubfromScalarU64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSubfromScalarU64(kernel *driver.Kernel, err error) (SubfromScalarU64, error) {
@@ -1015,13 +1015,13 @@ func newSubfromScalarU64(kernel *driver.Kernel, err error) (SubfromScalarU64, er
 	return SubfromScalarU64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SubfromScalarU64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SubfromScalarU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -1037,8 +1037,8 @@ func (launcher SubfromScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst
 	}{dst, n, a, b})
 }
 
-// SubfromScalarU64Args is a prepared launch of SubfromScalarU64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SubfromScalarU64Args is a prepared launch of SubfromScalarU64. Its arguments can be set one by one,
+// without allocating, between launches.
 type SubfromScalarU64Args struct {
 	Launch *driver.Launch
 
@@ -1048,7 +1048,7 @@ type SubfromScalarU64Args struct {
 	B   driver.Arg[uint64]              // .b64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SubfromScalarU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b uint64) (*SubfromScalarU64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {
@@ -1073,7 +1073,7 @@ func (launcher SubfromScalarU64) Prepare(cfg driver.LaunchConfig, dst driver.Mem
 // DivintoScalarU64 launches the kernel divinto_scalar_u64.
 type DivintoScalarU64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero DivintoScalarU64.
+// Kernel returns the kernel, nil for a zero DivintoScalarU64.
 func (launcher DivintoScalarU64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newDivintoScalarU64(kernel *driver.Kernel, err error) (DivintoScalarU64, error) {
@@ -1084,13 +1084,13 @@ func newDivintoScalarU64(kernel *driver.Kernel, err error) (DivintoScalarU64, er
 	return DivintoScalarU64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (DivintoScalarU64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher DivintoScalarU64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(a), b)
 }
@@ -1106,8 +1106,8 @@ func (launcher DivintoScalarU64) Do(on driver.Doer, cfg driver.LaunchConfig, dst
 	}{dst, n, a, b})
 }
 
-// DivintoScalarU64Args is a prepared launch of DivintoScalarU64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// DivintoScalarU64Args is a prepared launch of DivintoScalarU64. Its arguments can be set one by one,
+// without allocating, between launches.
 type DivintoScalarU64Args struct {
 	Launch *driver.Launch
 
@@ -1117,7 +1117,7 @@ type DivintoScalarU64Args struct {
 	B   driver.Arg[uint64]              // .b64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher DivintoScalarU64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, a driver.MemoryOf[uint64], b uint64) (*DivintoScalarU64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, a, b)
 	if err != nil {

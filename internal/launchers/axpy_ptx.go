@@ -12,13 +12,13 @@ import (
 //go:embed axpy.ptx
 var axpyPTX []byte
 
-// AxpyModule returns the code of axpy.ptx as the context has it. It is loaded
-// when it is first asked for and belongs to the context: nobody closes it.
+// AxpyModule returns the module of axpy.ptx in the context. The first call loads it.
+// It belongs to the context: do not close it.
 func AxpyModule(c *driver.Context) (*driver.Module, error) {
 	return c.Embedded("axpy.ptx of package launchers", axpyPTX)
 }
 
-// AxpyF16In returns the kernel axpy_f16 as the context has it: see [AxpyModule].
+// AxpyF16In returns the kernel axpy_f16 in the context: see [AxpyModule].
 func AxpyF16In(c *driver.Context) (AxpyF16, error) {
 	m, err := AxpyModule(c)
 	if err != nil {
@@ -27,7 +27,7 @@ func AxpyF16In(c *driver.Context) (AxpyF16, error) {
 	return newAxpyF16(m.Kernel("axpy_f16"))
 }
 
-// AxpyBF16In returns the kernel axpy_bf16 as the context has it: see [AxpyModule].
+// AxpyBF16In returns the kernel axpy_bf16 in the context: see [AxpyModule].
 func AxpyBF16In(c *driver.Context) (AxpyBF16, error) {
 	m, err := AxpyModule(c)
 	if err != nil {
@@ -36,7 +36,7 @@ func AxpyBF16In(c *driver.Context) (AxpyBF16, error) {
 	return newAxpyBF16(m.Kernel("axpy_bf16"))
 }
 
-// AxpyF32In returns the kernel axpy_f32 as the context has it: see [AxpyModule].
+// AxpyF32In returns the kernel axpy_f32 in the context: see [AxpyModule].
 func AxpyF32In(c *driver.Context) (AxpyF32, error) {
 	m, err := AxpyModule(c)
 	if err != nil {
@@ -45,7 +45,7 @@ func AxpyF32In(c *driver.Context) (AxpyF32, error) {
 	return newAxpyF32(m.Kernel("axpy_f32"))
 }
 
-// AxpyF64In returns the kernel axpy_f64 as the context has it: see [AxpyModule].
+// AxpyF64In returns the kernel axpy_f64 in the context: see [AxpyModule].
 func AxpyF64In(c *driver.Context) (AxpyF64, error) {
 	m, err := AxpyModule(c)
 	if err != nil {
@@ -57,7 +57,7 @@ func AxpyF64In(c *driver.Context) (AxpyF64, error) {
 // AxpyF16 launches the kernel axpy_f16.
 type AxpyF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero AxpyF16.
+// Kernel returns the kernel, nil for a zero AxpyF16.
 func (launcher AxpyF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAxpyF16(kernel *driver.Kernel, err error) (AxpyF16, error) {
@@ -68,13 +68,13 @@ func newAxpyF16(kernel *driver.Kernel, err error) (AxpyF16, error) {
 	return AxpyF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (AxpyF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher AxpyF16) Op(cfg driver.LaunchConfig, y driver.MemoryOf[F16], n uint64, a F16, x driver.MemoryOf[F16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.InOut(y), n, a, driver.In(x))
 }
@@ -90,8 +90,8 @@ func (launcher AxpyF16) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.Vie
 	}{y, n, a, x})
 }
 
-// AxpyF16Args is a prepared launch of AxpyF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// AxpyF16Args is a prepared launch of AxpyF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type AxpyF16Args struct {
 	Launch *driver.Launch
 
@@ -101,7 +101,7 @@ type AxpyF16Args struct {
 	X driver.Arg[driver.View[F16]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher AxpyF16) Prepare(cfg driver.LaunchConfig, y driver.MemoryOf[F16], n uint64, a F16, x driver.MemoryOf[F16]) (*AxpyF16Args, error) {
 	launch, err := launcher.Op(cfg, y, n, a, x)
 	if err != nil {
@@ -129,7 +129,7 @@ var _ [2]byte = [unsafe.Sizeof(*new(F16))]byte{}
 // AxpyBF16 launches the kernel axpy_bf16.
 type AxpyBF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero AxpyBF16.
+// Kernel returns the kernel, nil for a zero AxpyBF16.
 func (launcher AxpyBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAxpyBF16(kernel *driver.Kernel, err error) (AxpyBF16, error) {
@@ -140,13 +140,13 @@ func newAxpyBF16(kernel *driver.Kernel, err error) (AxpyBF16, error) {
 	return AxpyBF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (AxpyBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher AxpyBF16) Op(cfg driver.LaunchConfig, y driver.MemoryOf[BF16], n uint64, a BF16, x driver.MemoryOf[BF16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.InOut(y), n, a, driver.In(x))
 }
@@ -162,8 +162,8 @@ func (launcher AxpyBF16) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.Vi
 	}{y, n, a, x})
 }
 
-// AxpyBF16Args is a prepared launch of AxpyBF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// AxpyBF16Args is a prepared launch of AxpyBF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type AxpyBF16Args struct {
 	Launch *driver.Launch
 
@@ -173,7 +173,7 @@ type AxpyBF16Args struct {
 	X driver.Arg[driver.View[BF16]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher AxpyBF16) Prepare(cfg driver.LaunchConfig, y driver.MemoryOf[BF16], n uint64, a BF16, x driver.MemoryOf[BF16]) (*AxpyBF16Args, error) {
 	launch, err := launcher.Op(cfg, y, n, a, x)
 	if err != nil {
@@ -201,7 +201,7 @@ var _ [2]byte = [unsafe.Sizeof(*new(BF16))]byte{}
 // AxpyF32 launches the kernel axpy_f32.
 type AxpyF32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero AxpyF32.
+// Kernel returns the kernel, nil for a zero AxpyF32.
 func (launcher AxpyF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAxpyF32(kernel *driver.Kernel, err error) (AxpyF32, error) {
@@ -212,13 +212,13 @@ func newAxpyF32(kernel *driver.Kernel, err error) (AxpyF32, error) {
 	return AxpyF32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (AxpyF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher AxpyF32) Op(cfg driver.LaunchConfig, y driver.MemoryOf[float32], n uint64, a float32, x driver.MemoryOf[float32]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.InOut(y), n, a, driver.In(x))
 }
@@ -234,8 +234,8 @@ func (launcher AxpyF32) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.Vie
 	}{y, n, a, x})
 }
 
-// AxpyF32Args is a prepared launch of AxpyF32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// AxpyF32Args is a prepared launch of AxpyF32. Its arguments can be set one by one,
+// without allocating, between launches.
 type AxpyF32Args struct {
 	Launch *driver.Launch
 
@@ -245,7 +245,7 @@ type AxpyF32Args struct {
 	X driver.Arg[driver.View[float32]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher AxpyF32) Prepare(cfg driver.LaunchConfig, y driver.MemoryOf[float32], n uint64, a float32, x driver.MemoryOf[float32]) (*AxpyF32Args, error) {
 	launch, err := launcher.Op(cfg, y, n, a, x)
 	if err != nil {
@@ -270,7 +270,7 @@ func (launcher AxpyF32) Prepare(cfg driver.LaunchConfig, y driver.MemoryOf[float
 // AxpyF64 launches the kernel axpy_f64.
 type AxpyF64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero AxpyF64.
+// Kernel returns the kernel, nil for a zero AxpyF64.
 func (launcher AxpyF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAxpyF64(kernel *driver.Kernel, err error) (AxpyF64, error) {
@@ -281,13 +281,13 @@ func newAxpyF64(kernel *driver.Kernel, err error) (AxpyF64, error) {
 	return AxpyF64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (AxpyF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher AxpyF64) Op(cfg driver.LaunchConfig, y driver.MemoryOf[float64], n uint64, a float64, x driver.MemoryOf[float64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.InOut(y), n, a, driver.In(x))
 }
@@ -303,8 +303,8 @@ func (launcher AxpyF64) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.Vie
 	}{y, n, a, x})
 }
 
-// AxpyF64Args is a prepared launch of AxpyF64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// AxpyF64Args is a prepared launch of AxpyF64. Its arguments can be set one by one,
+// without allocating, between launches.
 type AxpyF64Args struct {
 	Launch *driver.Launch
 
@@ -314,7 +314,7 @@ type AxpyF64Args struct {
 	X driver.Arg[driver.View[float64]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher AxpyF64) Prepare(cfg driver.LaunchConfig, y driver.MemoryOf[float64], n uint64, a float64, x driver.MemoryOf[float64]) (*AxpyF64Args, error) {
 	launch, err := launcher.Op(cfg, y, n, a, x)
 	if err != nil {

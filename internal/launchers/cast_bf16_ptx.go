@@ -11,13 +11,13 @@ import (
 //go:embed cast_bf16.ptx
 var castBF16PTX []byte
 
-// CastBF16Module returns the code of cast_bf16.ptx as the context has it. It is loaded
-// when it is first asked for and belongs to the context: nobody closes it.
+// CastBF16Module returns the module of cast_bf16.ptx in the context. The first call loads it.
+// It belongs to the context: do not close it.
 func CastBF16Module(c *driver.Context) (*driver.Module, error) {
 	return c.Embedded("cast_bf16.ptx of package launchers", castBF16PTX)
 }
 
-// CastBF16I8In returns the kernel cast_bf16_i8 as the context has it: see [CastBF16Module].
+// CastBF16I8In returns the kernel cast_bf16_i8 in the context: see [CastBF16Module].
 func CastBF16I8In(c *driver.Context) (CastBF16I8, error) {
 	m, err := CastBF16Module(c)
 	if err != nil {
@@ -26,7 +26,7 @@ func CastBF16I8In(c *driver.Context) (CastBF16I8, error) {
 	return newCastBF16I8(m.Kernel("cast_bf16_i8"))
 }
 
-// CastBF16U8In returns the kernel cast_bf16_u8 as the context has it: see [CastBF16Module].
+// CastBF16U8In returns the kernel cast_bf16_u8 in the context: see [CastBF16Module].
 func CastBF16U8In(c *driver.Context) (CastBF16U8, error) {
 	m, err := CastBF16Module(c)
 	if err != nil {
@@ -35,7 +35,7 @@ func CastBF16U8In(c *driver.Context) (CastBF16U8, error) {
 	return newCastBF16U8(m.Kernel("cast_bf16_u8"))
 }
 
-// CastBF16I16In returns the kernel cast_bf16_i16 as the context has it: see [CastBF16Module].
+// CastBF16I16In returns the kernel cast_bf16_i16 in the context: see [CastBF16Module].
 func CastBF16I16In(c *driver.Context) (CastBF16I16, error) {
 	m, err := CastBF16Module(c)
 	if err != nil {
@@ -44,7 +44,7 @@ func CastBF16I16In(c *driver.Context) (CastBF16I16, error) {
 	return newCastBF16I16(m.Kernel("cast_bf16_i16"))
 }
 
-// CastBF16U16In returns the kernel cast_bf16_u16 as the context has it: see [CastBF16Module].
+// CastBF16U16In returns the kernel cast_bf16_u16 in the context: see [CastBF16Module].
 func CastBF16U16In(c *driver.Context) (CastBF16U16, error) {
 	m, err := CastBF16Module(c)
 	if err != nil {
@@ -53,7 +53,7 @@ func CastBF16U16In(c *driver.Context) (CastBF16U16, error) {
 	return newCastBF16U16(m.Kernel("cast_bf16_u16"))
 }
 
-// CastBF16I32In returns the kernel cast_bf16_i32 as the context has it: see [CastBF16Module].
+// CastBF16I32In returns the kernel cast_bf16_i32 in the context: see [CastBF16Module].
 func CastBF16I32In(c *driver.Context) (CastBF16I32, error) {
 	m, err := CastBF16Module(c)
 	if err != nil {
@@ -62,7 +62,7 @@ func CastBF16I32In(c *driver.Context) (CastBF16I32, error) {
 	return newCastBF16I32(m.Kernel("cast_bf16_i32"))
 }
 
-// CastBF16U32In returns the kernel cast_bf16_u32 as the context has it: see [CastBF16Module].
+// CastBF16U32In returns the kernel cast_bf16_u32 in the context: see [CastBF16Module].
 func CastBF16U32In(c *driver.Context) (CastBF16U32, error) {
 	m, err := CastBF16Module(c)
 	if err != nil {
@@ -71,7 +71,7 @@ func CastBF16U32In(c *driver.Context) (CastBF16U32, error) {
 	return newCastBF16U32(m.Kernel("cast_bf16_u32"))
 }
 
-// CastBF16I64In returns the kernel cast_bf16_i64 as the context has it: see [CastBF16Module].
+// CastBF16I64In returns the kernel cast_bf16_i64 in the context: see [CastBF16Module].
 func CastBF16I64In(c *driver.Context) (CastBF16I64, error) {
 	m, err := CastBF16Module(c)
 	if err != nil {
@@ -80,7 +80,7 @@ func CastBF16I64In(c *driver.Context) (CastBF16I64, error) {
 	return newCastBF16I64(m.Kernel("cast_bf16_i64"))
 }
 
-// CastBF16U64In returns the kernel cast_bf16_u64 as the context has it: see [CastBF16Module].
+// CastBF16U64In returns the kernel cast_bf16_u64 in the context: see [CastBF16Module].
 func CastBF16U64In(c *driver.Context) (CastBF16U64, error) {
 	m, err := CastBF16Module(c)
 	if err != nil {
@@ -89,7 +89,7 @@ func CastBF16U64In(c *driver.Context) (CastBF16U64, error) {
 	return newCastBF16U64(m.Kernel("cast_bf16_u64"))
 }
 
-// CastBF16F16In returns the kernel cast_bf16_f16 as the context has it: see [CastBF16Module].
+// CastBF16F16In returns the kernel cast_bf16_f16 in the context: see [CastBF16Module].
 func CastBF16F16In(c *driver.Context) (CastBF16F16, error) {
 	m, err := CastBF16Module(c)
 	if err != nil {
@@ -98,7 +98,7 @@ func CastBF16F16In(c *driver.Context) (CastBF16F16, error) {
 	return newCastBF16F16(m.Kernel("cast_bf16_f16"))
 }
 
-// CastBF16F32In returns the kernel cast_bf16_f32 as the context has it: see [CastBF16Module].
+// CastBF16F32In returns the kernel cast_bf16_f32 in the context: see [CastBF16Module].
 func CastBF16F32In(c *driver.Context) (CastBF16F32, error) {
 	m, err := CastBF16Module(c)
 	if err != nil {
@@ -107,7 +107,7 @@ func CastBF16F32In(c *driver.Context) (CastBF16F32, error) {
 	return newCastBF16F32(m.Kernel("cast_bf16_f32"))
 }
 
-// CastBF16F64In returns the kernel cast_bf16_f64 as the context has it: see [CastBF16Module].
+// CastBF16F64In returns the kernel cast_bf16_f64 in the context: see [CastBF16Module].
 func CastBF16F64In(c *driver.Context) (CastBF16F64, error) {
 	m, err := CastBF16Module(c)
 	if err != nil {
@@ -119,7 +119,7 @@ func CastBF16F64In(c *driver.Context) (CastBF16F64, error) {
 // CastBF16I8 launches the kernel cast_bf16_i8.
 type CastBF16I8 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastBF16I8.
+// Kernel returns the kernel, nil for a zero CastBF16I8.
 func (launcher CastBF16I8) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastBF16I8(kernel *driver.Kernel, err error) (CastBF16I8, error) {
@@ -130,13 +130,13 @@ func newCastBF16I8(kernel *driver.Kernel, err error) (CastBF16I8, error) {
 	return CastBF16I8{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastBF16I8) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastBF16I8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int8], src driver.MemoryOf[BF16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -151,8 +151,8 @@ func (launcher CastBF16I8) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastBF16I8Args is a prepared launch of CastBF16I8 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastBF16I8Args is a prepared launch of CastBF16I8. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastBF16I8Args struct {
 	Launch *driver.Launch
 
@@ -161,7 +161,7 @@ type CastBF16I8Args struct {
 	N   driver.Arg[uint64]            // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastBF16I8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int8], src driver.MemoryOf[BF16], n uint64) (*CastBF16I8Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -183,7 +183,7 @@ func (launcher CastBF16I8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastBF16U8 launches the kernel cast_bf16_u8.
 type CastBF16U8 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastBF16U8.
+// Kernel returns the kernel, nil for a zero CastBF16U8.
 func (launcher CastBF16U8) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastBF16U8(kernel *driver.Kernel, err error) (CastBF16U8, error) {
@@ -194,13 +194,13 @@ func newCastBF16U8(kernel *driver.Kernel, err error) (CastBF16U8, error) {
 	return CastBF16U8{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastBF16U8) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastBF16U8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], src driver.MemoryOf[BF16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -215,8 +215,8 @@ func (launcher CastBF16U8) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastBF16U8Args is a prepared launch of CastBF16U8 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastBF16U8Args is a prepared launch of CastBF16U8. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastBF16U8Args struct {
 	Launch *driver.Launch
 
@@ -225,7 +225,7 @@ type CastBF16U8Args struct {
 	N   driver.Arg[uint64]             // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastBF16U8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], src driver.MemoryOf[BF16], n uint64) (*CastBF16U8Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -247,7 +247,7 @@ func (launcher CastBF16U8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastBF16I16 launches the kernel cast_bf16_i16.
 type CastBF16I16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastBF16I16.
+// Kernel returns the kernel, nil for a zero CastBF16I16.
 func (launcher CastBF16I16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastBF16I16(kernel *driver.Kernel, err error) (CastBF16I16, error) {
@@ -258,13 +258,13 @@ func newCastBF16I16(kernel *driver.Kernel, err error) (CastBF16I16, error) {
 	return CastBF16I16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastBF16I16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastBF16I16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int16], src driver.MemoryOf[BF16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -279,8 +279,8 @@ func (launcher CastBF16I16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, src, n})
 }
 
-// CastBF16I16Args is a prepared launch of CastBF16I16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastBF16I16Args is a prepared launch of CastBF16I16. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastBF16I16Args struct {
 	Launch *driver.Launch
 
@@ -289,7 +289,7 @@ type CastBF16I16Args struct {
 	N   driver.Arg[uint64]             // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastBF16I16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int16], src driver.MemoryOf[BF16], n uint64) (*CastBF16I16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -311,7 +311,7 @@ func (launcher CastBF16I16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // CastBF16U16 launches the kernel cast_bf16_u16.
 type CastBF16U16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastBF16U16.
+// Kernel returns the kernel, nil for a zero CastBF16U16.
 func (launcher CastBF16U16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastBF16U16(kernel *driver.Kernel, err error) (CastBF16U16, error) {
@@ -322,13 +322,13 @@ func newCastBF16U16(kernel *driver.Kernel, err error) (CastBF16U16, error) {
 	return CastBF16U16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastBF16U16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastBF16U16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16], src driver.MemoryOf[BF16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -343,8 +343,8 @@ func (launcher CastBF16U16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, src, n})
 }
 
-// CastBF16U16Args is a prepared launch of CastBF16U16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastBF16U16Args is a prepared launch of CastBF16U16. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastBF16U16Args struct {
 	Launch *driver.Launch
 
@@ -353,7 +353,7 @@ type CastBF16U16Args struct {
 	N   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastBF16U16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16], src driver.MemoryOf[BF16], n uint64) (*CastBF16U16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -375,7 +375,7 @@ func (launcher CastBF16U16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // CastBF16I32 launches the kernel cast_bf16_i32.
 type CastBF16I32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastBF16I32.
+// Kernel returns the kernel, nil for a zero CastBF16I32.
 func (launcher CastBF16I32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastBF16I32(kernel *driver.Kernel, err error) (CastBF16I32, error) {
@@ -386,13 +386,13 @@ func newCastBF16I32(kernel *driver.Kernel, err error) (CastBF16I32, error) {
 	return CastBF16I32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastBF16I32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastBF16I32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], src driver.MemoryOf[BF16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -407,8 +407,8 @@ func (launcher CastBF16I32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, src, n})
 }
 
-// CastBF16I32Args is a prepared launch of CastBF16I32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastBF16I32Args is a prepared launch of CastBF16I32. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastBF16I32Args struct {
 	Launch *driver.Launch
 
@@ -417,7 +417,7 @@ type CastBF16I32Args struct {
 	N   driver.Arg[uint64]             // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastBF16I32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], src driver.MemoryOf[BF16], n uint64) (*CastBF16I32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -439,7 +439,7 @@ func (launcher CastBF16I32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // CastBF16U32 launches the kernel cast_bf16_u32.
 type CastBF16U32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastBF16U32.
+// Kernel returns the kernel, nil for a zero CastBF16U32.
 func (launcher CastBF16U32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastBF16U32(kernel *driver.Kernel, err error) (CastBF16U32, error) {
@@ -450,13 +450,13 @@ func newCastBF16U32(kernel *driver.Kernel, err error) (CastBF16U32, error) {
 	return CastBF16U32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastBF16U32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastBF16U32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], src driver.MemoryOf[BF16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -471,8 +471,8 @@ func (launcher CastBF16U32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, src, n})
 }
 
-// CastBF16U32Args is a prepared launch of CastBF16U32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastBF16U32Args is a prepared launch of CastBF16U32. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastBF16U32Args struct {
 	Launch *driver.Launch
 
@@ -481,7 +481,7 @@ type CastBF16U32Args struct {
 	N   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastBF16U32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], src driver.MemoryOf[BF16], n uint64) (*CastBF16U32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -503,7 +503,7 @@ func (launcher CastBF16U32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // CastBF16I64 launches the kernel cast_bf16_i64.
 type CastBF16I64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastBF16I64.
+// Kernel returns the kernel, nil for a zero CastBF16I64.
 func (launcher CastBF16I64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastBF16I64(kernel *driver.Kernel, err error) (CastBF16I64, error) {
@@ -514,13 +514,13 @@ func newCastBF16I64(kernel *driver.Kernel, err error) (CastBF16I64, error) {
 	return CastBF16I64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastBF16I64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastBF16I64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[BF16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -535,8 +535,8 @@ func (launcher CastBF16I64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, src, n})
 }
 
-// CastBF16I64Args is a prepared launch of CastBF16I64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastBF16I64Args is a prepared launch of CastBF16I64. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastBF16I64Args struct {
 	Launch *driver.Launch
 
@@ -545,7 +545,7 @@ type CastBF16I64Args struct {
 	N   driver.Arg[uint64]             // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastBF16I64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[BF16], n uint64) (*CastBF16I64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -567,7 +567,7 @@ func (launcher CastBF16I64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // CastBF16U64 launches the kernel cast_bf16_u64.
 type CastBF16U64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastBF16U64.
+// Kernel returns the kernel, nil for a zero CastBF16U64.
 func (launcher CastBF16U64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastBF16U64(kernel *driver.Kernel, err error) (CastBF16U64, error) {
@@ -578,13 +578,13 @@ func newCastBF16U64(kernel *driver.Kernel, err error) (CastBF16U64, error) {
 	return CastBF16U64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastBF16U64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastBF16U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[BF16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -599,8 +599,8 @@ func (launcher CastBF16U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, src, n})
 }
 
-// CastBF16U64Args is a prepared launch of CastBF16U64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastBF16U64Args is a prepared launch of CastBF16U64. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastBF16U64Args struct {
 	Launch *driver.Launch
 
@@ -609,7 +609,7 @@ type CastBF16U64Args struct {
 	N   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastBF16U64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[BF16], n uint64) (*CastBF16U64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -631,7 +631,7 @@ func (launcher CastBF16U64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // CastBF16F16 launches the kernel cast_bf16_f16.
 type CastBF16F16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastBF16F16.
+// Kernel returns the kernel, nil for a zero CastBF16F16.
 func (launcher CastBF16F16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastBF16F16(kernel *driver.Kernel, err error) (CastBF16F16, error) {
@@ -642,13 +642,13 @@ func newCastBF16F16(kernel *driver.Kernel, err error) (CastBF16F16, error) {
 	return CastBF16F16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastBF16F16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastBF16F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[BF16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -663,8 +663,8 @@ func (launcher CastBF16F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, src, n})
 }
 
-// CastBF16F16Args is a prepared launch of CastBF16F16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastBF16F16Args is a prepared launch of CastBF16F16. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastBF16F16Args struct {
 	Launch *driver.Launch
 
@@ -673,7 +673,7 @@ type CastBF16F16Args struct {
 	N   driver.Arg[uint64]            // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastBF16F16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[BF16], n uint64) (*CastBF16F16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -695,7 +695,7 @@ func (launcher CastBF16F16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // CastBF16F32 launches the kernel cast_bf16_f32.
 type CastBF16F32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastBF16F32.
+// Kernel returns the kernel, nil for a zero CastBF16F32.
 func (launcher CastBF16F32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastBF16F32(kernel *driver.Kernel, err error) (CastBF16F32, error) {
@@ -706,13 +706,13 @@ func newCastBF16F32(kernel *driver.Kernel, err error) (CastBF16F32, error) {
 	return CastBF16F32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastBF16F32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastBF16F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[BF16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -727,8 +727,8 @@ func (launcher CastBF16F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, src, n})
 }
 
-// CastBF16F32Args is a prepared launch of CastBF16F32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastBF16F32Args is a prepared launch of CastBF16F32. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastBF16F32Args struct {
 	Launch *driver.Launch
 
@@ -737,7 +737,7 @@ type CastBF16F32Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastBF16F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[BF16], n uint64) (*CastBF16F32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -759,7 +759,7 @@ func (launcher CastBF16F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // CastBF16F64 launches the kernel cast_bf16_f64.
 type CastBF16F64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastBF16F64.
+// Kernel returns the kernel, nil for a zero CastBF16F64.
 func (launcher CastBF16F64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastBF16F64(kernel *driver.Kernel, err error) (CastBF16F64, error) {
@@ -770,13 +770,13 @@ func newCastBF16F64(kernel *driver.Kernel, err error) (CastBF16F64, error) {
 	return CastBF16F64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastBF16F64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastBF16F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[BF16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -791,8 +791,8 @@ func (launcher CastBF16F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, src, n})
 }
 
-// CastBF16F64Args is a prepared launch of CastBF16F64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastBF16F64Args is a prepared launch of CastBF16F64. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastBF16F64Args struct {
 	Launch *driver.Launch
 
@@ -801,7 +801,7 @@ type CastBF16F64Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastBF16F64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[BF16], n uint64) (*CastBF16F64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 //go:embed cast_f32.ptx
 var castF32PTX []byte
 
-// CastF32Module returns the code of cast_f32.ptx as the context has it. It is loaded
-// when it is first asked for and belongs to the context: nobody closes it.
+// CastF32Module returns the module of cast_f32.ptx in the context. The first call loads it.
+// It belongs to the context: do not close it.
 func CastF32Module(c *driver.Context) (*driver.Module, error) {
 	return c.Embedded("cast_f32.ptx of package launchers", castF32PTX)
 }
 
-// CastF32I8In returns the kernel cast_f32_i8 as the context has it: see [CastF32Module].
+// CastF32I8In returns the kernel cast_f32_i8 in the context: see [CastF32Module].
 func CastF32I8In(c *driver.Context) (CastF32I8, error) {
 	m, err := CastF32Module(c)
 	if err != nil {
@@ -26,7 +26,7 @@ func CastF32I8In(c *driver.Context) (CastF32I8, error) {
 	return newCastF32I8(m.Kernel("cast_f32_i8"))
 }
 
-// CastF32U8In returns the kernel cast_f32_u8 as the context has it: see [CastF32Module].
+// CastF32U8In returns the kernel cast_f32_u8 in the context: see [CastF32Module].
 func CastF32U8In(c *driver.Context) (CastF32U8, error) {
 	m, err := CastF32Module(c)
 	if err != nil {
@@ -35,7 +35,7 @@ func CastF32U8In(c *driver.Context) (CastF32U8, error) {
 	return newCastF32U8(m.Kernel("cast_f32_u8"))
 }
 
-// CastF32I16In returns the kernel cast_f32_i16 as the context has it: see [CastF32Module].
+// CastF32I16In returns the kernel cast_f32_i16 in the context: see [CastF32Module].
 func CastF32I16In(c *driver.Context) (CastF32I16, error) {
 	m, err := CastF32Module(c)
 	if err != nil {
@@ -44,7 +44,7 @@ func CastF32I16In(c *driver.Context) (CastF32I16, error) {
 	return newCastF32I16(m.Kernel("cast_f32_i16"))
 }
 
-// CastF32U16In returns the kernel cast_f32_u16 as the context has it: see [CastF32Module].
+// CastF32U16In returns the kernel cast_f32_u16 in the context: see [CastF32Module].
 func CastF32U16In(c *driver.Context) (CastF32U16, error) {
 	m, err := CastF32Module(c)
 	if err != nil {
@@ -53,7 +53,7 @@ func CastF32U16In(c *driver.Context) (CastF32U16, error) {
 	return newCastF32U16(m.Kernel("cast_f32_u16"))
 }
 
-// CastF32I32In returns the kernel cast_f32_i32 as the context has it: see [CastF32Module].
+// CastF32I32In returns the kernel cast_f32_i32 in the context: see [CastF32Module].
 func CastF32I32In(c *driver.Context) (CastF32I32, error) {
 	m, err := CastF32Module(c)
 	if err != nil {
@@ -62,7 +62,7 @@ func CastF32I32In(c *driver.Context) (CastF32I32, error) {
 	return newCastF32I32(m.Kernel("cast_f32_i32"))
 }
 
-// CastF32U32In returns the kernel cast_f32_u32 as the context has it: see [CastF32Module].
+// CastF32U32In returns the kernel cast_f32_u32 in the context: see [CastF32Module].
 func CastF32U32In(c *driver.Context) (CastF32U32, error) {
 	m, err := CastF32Module(c)
 	if err != nil {
@@ -71,7 +71,7 @@ func CastF32U32In(c *driver.Context) (CastF32U32, error) {
 	return newCastF32U32(m.Kernel("cast_f32_u32"))
 }
 
-// CastF32I64In returns the kernel cast_f32_i64 as the context has it: see [CastF32Module].
+// CastF32I64In returns the kernel cast_f32_i64 in the context: see [CastF32Module].
 func CastF32I64In(c *driver.Context) (CastF32I64, error) {
 	m, err := CastF32Module(c)
 	if err != nil {
@@ -80,7 +80,7 @@ func CastF32I64In(c *driver.Context) (CastF32I64, error) {
 	return newCastF32I64(m.Kernel("cast_f32_i64"))
 }
 
-// CastF32U64In returns the kernel cast_f32_u64 as the context has it: see [CastF32Module].
+// CastF32U64In returns the kernel cast_f32_u64 in the context: see [CastF32Module].
 func CastF32U64In(c *driver.Context) (CastF32U64, error) {
 	m, err := CastF32Module(c)
 	if err != nil {
@@ -89,7 +89,7 @@ func CastF32U64In(c *driver.Context) (CastF32U64, error) {
 	return newCastF32U64(m.Kernel("cast_f32_u64"))
 }
 
-// CastF32F16In returns the kernel cast_f32_f16 as the context has it: see [CastF32Module].
+// CastF32F16In returns the kernel cast_f32_f16 in the context: see [CastF32Module].
 func CastF32F16In(c *driver.Context) (CastF32F16, error) {
 	m, err := CastF32Module(c)
 	if err != nil {
@@ -98,7 +98,7 @@ func CastF32F16In(c *driver.Context) (CastF32F16, error) {
 	return newCastF32F16(m.Kernel("cast_f32_f16"))
 }
 
-// CastF32BF16In returns the kernel cast_f32_bf16 as the context has it: see [CastF32Module].
+// CastF32BF16In returns the kernel cast_f32_bf16 in the context: see [CastF32Module].
 func CastF32BF16In(c *driver.Context) (CastF32BF16, error) {
 	m, err := CastF32Module(c)
 	if err != nil {
@@ -107,7 +107,7 @@ func CastF32BF16In(c *driver.Context) (CastF32BF16, error) {
 	return newCastF32BF16(m.Kernel("cast_f32_bf16"))
 }
 
-// CastF32F64In returns the kernel cast_f32_f64 as the context has it: see [CastF32Module].
+// CastF32F64In returns the kernel cast_f32_f64 in the context: see [CastF32Module].
 func CastF32F64In(c *driver.Context) (CastF32F64, error) {
 	m, err := CastF32Module(c)
 	if err != nil {
@@ -119,7 +119,7 @@ func CastF32F64In(c *driver.Context) (CastF32F64, error) {
 // CastF32I8 launches the kernel cast_f32_i8.
 type CastF32I8 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastF32I8.
+// Kernel returns the kernel, nil for a zero CastF32I8.
 func (launcher CastF32I8) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF32I8(kernel *driver.Kernel, err error) (CastF32I8, error) {
@@ -130,13 +130,13 @@ func newCastF32I8(kernel *driver.Kernel, err error) (CastF32I8, error) {
 	return CastF32I8{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastF32I8) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastF32I8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int8], src driver.MemoryOf[float32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -151,8 +151,8 @@ func (launcher CastF32I8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastF32I8Args is a prepared launch of CastF32I8 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastF32I8Args is a prepared launch of CastF32I8. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastF32I8Args struct {
 	Launch *driver.Launch
 
@@ -161,7 +161,7 @@ type CastF32I8Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastF32I8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int8], src driver.MemoryOf[float32], n uint64) (*CastF32I8Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -183,7 +183,7 @@ func (launcher CastF32I8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[i
 // CastF32U8 launches the kernel cast_f32_u8.
 type CastF32U8 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastF32U8.
+// Kernel returns the kernel, nil for a zero CastF32U8.
 func (launcher CastF32U8) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF32U8(kernel *driver.Kernel, err error) (CastF32U8, error) {
@@ -194,13 +194,13 @@ func newCastF32U8(kernel *driver.Kernel, err error) (CastF32U8, error) {
 	return CastF32U8{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastF32U8) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastF32U8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], src driver.MemoryOf[float32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -215,8 +215,8 @@ func (launcher CastF32U8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastF32U8Args is a prepared launch of CastF32U8 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastF32U8Args is a prepared launch of CastF32U8. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastF32U8Args struct {
 	Launch *driver.Launch
 
@@ -225,7 +225,7 @@ type CastF32U8Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastF32U8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], src driver.MemoryOf[float32], n uint64) (*CastF32U8Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -247,7 +247,7 @@ func (launcher CastF32U8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[u
 // CastF32I16 launches the kernel cast_f32_i16.
 type CastF32I16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastF32I16.
+// Kernel returns the kernel, nil for a zero CastF32I16.
 func (launcher CastF32I16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF32I16(kernel *driver.Kernel, err error) (CastF32I16, error) {
@@ -258,13 +258,13 @@ func newCastF32I16(kernel *driver.Kernel, err error) (CastF32I16, error) {
 	return CastF32I16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastF32I16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastF32I16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int16], src driver.MemoryOf[float32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -279,8 +279,8 @@ func (launcher CastF32I16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF32I16Args is a prepared launch of CastF32I16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastF32I16Args is a prepared launch of CastF32I16. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastF32I16Args struct {
 	Launch *driver.Launch
 
@@ -289,7 +289,7 @@ type CastF32I16Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastF32I16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int16], src driver.MemoryOf[float32], n uint64) (*CastF32I16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -311,7 +311,7 @@ func (launcher CastF32I16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastF32U16 launches the kernel cast_f32_u16.
 type CastF32U16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastF32U16.
+// Kernel returns the kernel, nil for a zero CastF32U16.
 func (launcher CastF32U16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF32U16(kernel *driver.Kernel, err error) (CastF32U16, error) {
@@ -322,13 +322,13 @@ func newCastF32U16(kernel *driver.Kernel, err error) (CastF32U16, error) {
 	return CastF32U16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastF32U16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastF32U16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16], src driver.MemoryOf[float32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -343,8 +343,8 @@ func (launcher CastF32U16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF32U16Args is a prepared launch of CastF32U16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastF32U16Args is a prepared launch of CastF32U16. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastF32U16Args struct {
 	Launch *driver.Launch
 
@@ -353,7 +353,7 @@ type CastF32U16Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastF32U16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16], src driver.MemoryOf[float32], n uint64) (*CastF32U16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -375,7 +375,7 @@ func (launcher CastF32U16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastF32I32 launches the kernel cast_f32_i32.
 type CastF32I32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastF32I32.
+// Kernel returns the kernel, nil for a zero CastF32I32.
 func (launcher CastF32I32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF32I32(kernel *driver.Kernel, err error) (CastF32I32, error) {
@@ -386,13 +386,13 @@ func newCastF32I32(kernel *driver.Kernel, err error) (CastF32I32, error) {
 	return CastF32I32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastF32I32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastF32I32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], src driver.MemoryOf[float32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -407,8 +407,8 @@ func (launcher CastF32I32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF32I32Args is a prepared launch of CastF32I32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastF32I32Args is a prepared launch of CastF32I32. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastF32I32Args struct {
 	Launch *driver.Launch
 
@@ -417,7 +417,7 @@ type CastF32I32Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastF32I32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], src driver.MemoryOf[float32], n uint64) (*CastF32I32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -439,7 +439,7 @@ func (launcher CastF32I32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastF32U32 launches the kernel cast_f32_u32.
 type CastF32U32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastF32U32.
+// Kernel returns the kernel, nil for a zero CastF32U32.
 func (launcher CastF32U32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF32U32(kernel *driver.Kernel, err error) (CastF32U32, error) {
@@ -450,13 +450,13 @@ func newCastF32U32(kernel *driver.Kernel, err error) (CastF32U32, error) {
 	return CastF32U32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastF32U32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastF32U32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], src driver.MemoryOf[float32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -471,8 +471,8 @@ func (launcher CastF32U32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF32U32Args is a prepared launch of CastF32U32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastF32U32Args is a prepared launch of CastF32U32. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastF32U32Args struct {
 	Launch *driver.Launch
 
@@ -481,7 +481,7 @@ type CastF32U32Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastF32U32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], src driver.MemoryOf[float32], n uint64) (*CastF32U32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -503,7 +503,7 @@ func (launcher CastF32U32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastF32I64 launches the kernel cast_f32_i64.
 type CastF32I64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastF32I64.
+// Kernel returns the kernel, nil for a zero CastF32I64.
 func (launcher CastF32I64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF32I64(kernel *driver.Kernel, err error) (CastF32I64, error) {
@@ -514,13 +514,13 @@ func newCastF32I64(kernel *driver.Kernel, err error) (CastF32I64, error) {
 	return CastF32I64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastF32I64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastF32I64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[float32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -535,8 +535,8 @@ func (launcher CastF32I64) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF32I64Args is a prepared launch of CastF32I64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastF32I64Args is a prepared launch of CastF32I64. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastF32I64Args struct {
 	Launch *driver.Launch
 
@@ -545,7 +545,7 @@ type CastF32I64Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastF32I64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[float32], n uint64) (*CastF32I64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -567,7 +567,7 @@ func (launcher CastF32I64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastF32U64 launches the kernel cast_f32_u64.
 type CastF32U64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastF32U64.
+// Kernel returns the kernel, nil for a zero CastF32U64.
 func (launcher CastF32U64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF32U64(kernel *driver.Kernel, err error) (CastF32U64, error) {
@@ -578,13 +578,13 @@ func newCastF32U64(kernel *driver.Kernel, err error) (CastF32U64, error) {
 	return CastF32U64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastF32U64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastF32U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[float32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -599,8 +599,8 @@ func (launcher CastF32U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF32U64Args is a prepared launch of CastF32U64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastF32U64Args is a prepared launch of CastF32U64. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastF32U64Args struct {
 	Launch *driver.Launch
 
@@ -609,7 +609,7 @@ type CastF32U64Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastF32U64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[float32], n uint64) (*CastF32U64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -631,7 +631,7 @@ func (launcher CastF32U64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastF32F16 launches the kernel cast_f32_f16.
 type CastF32F16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastF32F16.
+// Kernel returns the kernel, nil for a zero CastF32F16.
 func (launcher CastF32F16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF32F16(kernel *driver.Kernel, err error) (CastF32F16, error) {
@@ -642,13 +642,13 @@ func newCastF32F16(kernel *driver.Kernel, err error) (CastF32F16, error) {
 	return CastF32F16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastF32F16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastF32F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[float32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -663,8 +663,8 @@ func (launcher CastF32F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF32F16Args is a prepared launch of CastF32F16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastF32F16Args is a prepared launch of CastF32F16. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastF32F16Args struct {
 	Launch *driver.Launch
 
@@ -673,7 +673,7 @@ type CastF32F16Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastF32F16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[float32], n uint64) (*CastF32F16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -695,7 +695,7 @@ func (launcher CastF32F16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastF32BF16 launches the kernel cast_f32_bf16.
 type CastF32BF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastF32BF16.
+// Kernel returns the kernel, nil for a zero CastF32BF16.
 func (launcher CastF32BF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF32BF16(kernel *driver.Kernel, err error) (CastF32BF16, error) {
@@ -706,13 +706,13 @@ func newCastF32BF16(kernel *driver.Kernel, err error) (CastF32BF16, error) {
 	return CastF32BF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastF32BF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastF32BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[float32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -727,8 +727,8 @@ func (launcher CastF32BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, src, n})
 }
 
-// CastF32BF16Args is a prepared launch of CastF32BF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastF32BF16Args is a prepared launch of CastF32BF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastF32BF16Args struct {
 	Launch *driver.Launch
 
@@ -737,7 +737,7 @@ type CastF32BF16Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastF32BF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[float32], n uint64) (*CastF32BF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -759,7 +759,7 @@ func (launcher CastF32BF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // CastF32F64 launches the kernel cast_f32_f64.
 type CastF32F64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastF32F64.
+// Kernel returns the kernel, nil for a zero CastF32F64.
 func (launcher CastF32F64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF32F64(kernel *driver.Kernel, err error) (CastF32F64, error) {
@@ -770,13 +770,13 @@ func newCastF32F64(kernel *driver.Kernel, err error) (CastF32F64, error) {
 	return CastF32F64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastF32F64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastF32F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[float32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -791,8 +791,8 @@ func (launcher CastF32F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF32F64Args is a prepared launch of CastF32F64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastF32F64Args is a prepared launch of CastF32F64. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastF32F64Args struct {
 	Launch *driver.Launch
 
@@ -801,7 +801,7 @@ type CastF32F64Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastF32F64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[float32], n uint64) (*CastF32F64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 //go:embed cast_f64.ptx
 var castF64PTX []byte
 
-// CastF64Module returns the code of cast_f64.ptx as the context has it. It is loaded
-// when it is first asked for and belongs to the context: nobody closes it.
+// CastF64Module returns the module of cast_f64.ptx in the context. The first call loads it.
+// It belongs to the context: do not close it.
 func CastF64Module(c *driver.Context) (*driver.Module, error) {
 	return c.Embedded("cast_f64.ptx of package launchers", castF64PTX)
 }
 
-// CastF64I8In returns the kernel cast_f64_i8 as the context has it: see [CastF64Module].
+// CastF64I8In returns the kernel cast_f64_i8 in the context: see [CastF64Module].
 func CastF64I8In(c *driver.Context) (CastF64I8, error) {
 	m, err := CastF64Module(c)
 	if err != nil {
@@ -26,7 +26,7 @@ func CastF64I8In(c *driver.Context) (CastF64I8, error) {
 	return newCastF64I8(m.Kernel("cast_f64_i8"))
 }
 
-// CastF64U8In returns the kernel cast_f64_u8 as the context has it: see [CastF64Module].
+// CastF64U8In returns the kernel cast_f64_u8 in the context: see [CastF64Module].
 func CastF64U8In(c *driver.Context) (CastF64U8, error) {
 	m, err := CastF64Module(c)
 	if err != nil {
@@ -35,7 +35,7 @@ func CastF64U8In(c *driver.Context) (CastF64U8, error) {
 	return newCastF64U8(m.Kernel("cast_f64_u8"))
 }
 
-// CastF64I16In returns the kernel cast_f64_i16 as the context has it: see [CastF64Module].
+// CastF64I16In returns the kernel cast_f64_i16 in the context: see [CastF64Module].
 func CastF64I16In(c *driver.Context) (CastF64I16, error) {
 	m, err := CastF64Module(c)
 	if err != nil {
@@ -44,7 +44,7 @@ func CastF64I16In(c *driver.Context) (CastF64I16, error) {
 	return newCastF64I16(m.Kernel("cast_f64_i16"))
 }
 
-// CastF64U16In returns the kernel cast_f64_u16 as the context has it: see [CastF64Module].
+// CastF64U16In returns the kernel cast_f64_u16 in the context: see [CastF64Module].
 func CastF64U16In(c *driver.Context) (CastF64U16, error) {
 	m, err := CastF64Module(c)
 	if err != nil {
@@ -53,7 +53,7 @@ func CastF64U16In(c *driver.Context) (CastF64U16, error) {
 	return newCastF64U16(m.Kernel("cast_f64_u16"))
 }
 
-// CastF64I32In returns the kernel cast_f64_i32 as the context has it: see [CastF64Module].
+// CastF64I32In returns the kernel cast_f64_i32 in the context: see [CastF64Module].
 func CastF64I32In(c *driver.Context) (CastF64I32, error) {
 	m, err := CastF64Module(c)
 	if err != nil {
@@ -62,7 +62,7 @@ func CastF64I32In(c *driver.Context) (CastF64I32, error) {
 	return newCastF64I32(m.Kernel("cast_f64_i32"))
 }
 
-// CastF64U32In returns the kernel cast_f64_u32 as the context has it: see [CastF64Module].
+// CastF64U32In returns the kernel cast_f64_u32 in the context: see [CastF64Module].
 func CastF64U32In(c *driver.Context) (CastF64U32, error) {
 	m, err := CastF64Module(c)
 	if err != nil {
@@ -71,7 +71,7 @@ func CastF64U32In(c *driver.Context) (CastF64U32, error) {
 	return newCastF64U32(m.Kernel("cast_f64_u32"))
 }
 
-// CastF64I64In returns the kernel cast_f64_i64 as the context has it: see [CastF64Module].
+// CastF64I64In returns the kernel cast_f64_i64 in the context: see [CastF64Module].
 func CastF64I64In(c *driver.Context) (CastF64I64, error) {
 	m, err := CastF64Module(c)
 	if err != nil {
@@ -80,7 +80,7 @@ func CastF64I64In(c *driver.Context) (CastF64I64, error) {
 	return newCastF64I64(m.Kernel("cast_f64_i64"))
 }
 
-// CastF64U64In returns the kernel cast_f64_u64 as the context has it: see [CastF64Module].
+// CastF64U64In returns the kernel cast_f64_u64 in the context: see [CastF64Module].
 func CastF64U64In(c *driver.Context) (CastF64U64, error) {
 	m, err := CastF64Module(c)
 	if err != nil {
@@ -89,7 +89,7 @@ func CastF64U64In(c *driver.Context) (CastF64U64, error) {
 	return newCastF64U64(m.Kernel("cast_f64_u64"))
 }
 
-// CastF64F16In returns the kernel cast_f64_f16 as the context has it: see [CastF64Module].
+// CastF64F16In returns the kernel cast_f64_f16 in the context: see [CastF64Module].
 func CastF64F16In(c *driver.Context) (CastF64F16, error) {
 	m, err := CastF64Module(c)
 	if err != nil {
@@ -98,7 +98,7 @@ func CastF64F16In(c *driver.Context) (CastF64F16, error) {
 	return newCastF64F16(m.Kernel("cast_f64_f16"))
 }
 
-// CastF64BF16In returns the kernel cast_f64_bf16 as the context has it: see [CastF64Module].
+// CastF64BF16In returns the kernel cast_f64_bf16 in the context: see [CastF64Module].
 func CastF64BF16In(c *driver.Context) (CastF64BF16, error) {
 	m, err := CastF64Module(c)
 	if err != nil {
@@ -107,7 +107,7 @@ func CastF64BF16In(c *driver.Context) (CastF64BF16, error) {
 	return newCastF64BF16(m.Kernel("cast_f64_bf16"))
 }
 
-// CastF64F32In returns the kernel cast_f64_f32 as the context has it: see [CastF64Module].
+// CastF64F32In returns the kernel cast_f64_f32 in the context: see [CastF64Module].
 func CastF64F32In(c *driver.Context) (CastF64F32, error) {
 	m, err := CastF64Module(c)
 	if err != nil {
@@ -119,7 +119,7 @@ func CastF64F32In(c *driver.Context) (CastF64F32, error) {
 // CastF64I8 launches the kernel cast_f64_i8.
 type CastF64I8 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastF64I8.
+// Kernel returns the kernel, nil for a zero CastF64I8.
 func (launcher CastF64I8) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF64I8(kernel *driver.Kernel, err error) (CastF64I8, error) {
@@ -130,13 +130,13 @@ func newCastF64I8(kernel *driver.Kernel, err error) (CastF64I8, error) {
 	return CastF64I8{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastF64I8) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastF64I8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int8], src driver.MemoryOf[float64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -151,8 +151,8 @@ func (launcher CastF64I8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastF64I8Args is a prepared launch of CastF64I8 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastF64I8Args is a prepared launch of CastF64I8. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastF64I8Args struct {
 	Launch *driver.Launch
 
@@ -161,7 +161,7 @@ type CastF64I8Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastF64I8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int8], src driver.MemoryOf[float64], n uint64) (*CastF64I8Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -183,7 +183,7 @@ func (launcher CastF64I8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[i
 // CastF64U8 launches the kernel cast_f64_u8.
 type CastF64U8 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastF64U8.
+// Kernel returns the kernel, nil for a zero CastF64U8.
 func (launcher CastF64U8) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF64U8(kernel *driver.Kernel, err error) (CastF64U8, error) {
@@ -194,13 +194,13 @@ func newCastF64U8(kernel *driver.Kernel, err error) (CastF64U8, error) {
 	return CastF64U8{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastF64U8) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastF64U8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], src driver.MemoryOf[float64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -215,8 +215,8 @@ func (launcher CastF64U8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastF64U8Args is a prepared launch of CastF64U8 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastF64U8Args is a prepared launch of CastF64U8. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastF64U8Args struct {
 	Launch *driver.Launch
 
@@ -225,7 +225,7 @@ type CastF64U8Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastF64U8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], src driver.MemoryOf[float64], n uint64) (*CastF64U8Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -247,7 +247,7 @@ func (launcher CastF64U8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[u
 // CastF64I16 launches the kernel cast_f64_i16.
 type CastF64I16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastF64I16.
+// Kernel returns the kernel, nil for a zero CastF64I16.
 func (launcher CastF64I16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF64I16(kernel *driver.Kernel, err error) (CastF64I16, error) {
@@ -258,13 +258,13 @@ func newCastF64I16(kernel *driver.Kernel, err error) (CastF64I16, error) {
 	return CastF64I16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastF64I16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastF64I16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int16], src driver.MemoryOf[float64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -279,8 +279,8 @@ func (launcher CastF64I16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF64I16Args is a prepared launch of CastF64I16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastF64I16Args is a prepared launch of CastF64I16. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastF64I16Args struct {
 	Launch *driver.Launch
 
@@ -289,7 +289,7 @@ type CastF64I16Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastF64I16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int16], src driver.MemoryOf[float64], n uint64) (*CastF64I16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -311,7 +311,7 @@ func (launcher CastF64I16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastF64U16 launches the kernel cast_f64_u16.
 type CastF64U16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastF64U16.
+// Kernel returns the kernel, nil for a zero CastF64U16.
 func (launcher CastF64U16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF64U16(kernel *driver.Kernel, err error) (CastF64U16, error) {
@@ -322,13 +322,13 @@ func newCastF64U16(kernel *driver.Kernel, err error) (CastF64U16, error) {
 	return CastF64U16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastF64U16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastF64U16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16], src driver.MemoryOf[float64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -343,8 +343,8 @@ func (launcher CastF64U16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF64U16Args is a prepared launch of CastF64U16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastF64U16Args is a prepared launch of CastF64U16. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastF64U16Args struct {
 	Launch *driver.Launch
 
@@ -353,7 +353,7 @@ type CastF64U16Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastF64U16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16], src driver.MemoryOf[float64], n uint64) (*CastF64U16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -375,7 +375,7 @@ func (launcher CastF64U16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastF64I32 launches the kernel cast_f64_i32.
 type CastF64I32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastF64I32.
+// Kernel returns the kernel, nil for a zero CastF64I32.
 func (launcher CastF64I32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF64I32(kernel *driver.Kernel, err error) (CastF64I32, error) {
@@ -386,13 +386,13 @@ func newCastF64I32(kernel *driver.Kernel, err error) (CastF64I32, error) {
 	return CastF64I32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastF64I32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastF64I32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], src driver.MemoryOf[float64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -407,8 +407,8 @@ func (launcher CastF64I32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF64I32Args is a prepared launch of CastF64I32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastF64I32Args is a prepared launch of CastF64I32. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastF64I32Args struct {
 	Launch *driver.Launch
 
@@ -417,7 +417,7 @@ type CastF64I32Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastF64I32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], src driver.MemoryOf[float64], n uint64) (*CastF64I32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -439,7 +439,7 @@ func (launcher CastF64I32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastF64U32 launches the kernel cast_f64_u32.
 type CastF64U32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastF64U32.
+// Kernel returns the kernel, nil for a zero CastF64U32.
 func (launcher CastF64U32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF64U32(kernel *driver.Kernel, err error) (CastF64U32, error) {
@@ -450,13 +450,13 @@ func newCastF64U32(kernel *driver.Kernel, err error) (CastF64U32, error) {
 	return CastF64U32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastF64U32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastF64U32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], src driver.MemoryOf[float64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -471,8 +471,8 @@ func (launcher CastF64U32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF64U32Args is a prepared launch of CastF64U32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastF64U32Args is a prepared launch of CastF64U32. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastF64U32Args struct {
 	Launch *driver.Launch
 
@@ -481,7 +481,7 @@ type CastF64U32Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastF64U32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], src driver.MemoryOf[float64], n uint64) (*CastF64U32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -503,7 +503,7 @@ func (launcher CastF64U32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastF64I64 launches the kernel cast_f64_i64.
 type CastF64I64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastF64I64.
+// Kernel returns the kernel, nil for a zero CastF64I64.
 func (launcher CastF64I64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF64I64(kernel *driver.Kernel, err error) (CastF64I64, error) {
@@ -514,13 +514,13 @@ func newCastF64I64(kernel *driver.Kernel, err error) (CastF64I64, error) {
 	return CastF64I64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastF64I64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastF64I64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[float64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -535,8 +535,8 @@ func (launcher CastF64I64) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF64I64Args is a prepared launch of CastF64I64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastF64I64Args is a prepared launch of CastF64I64. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastF64I64Args struct {
 	Launch *driver.Launch
 
@@ -545,7 +545,7 @@ type CastF64I64Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastF64I64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[float64], n uint64) (*CastF64I64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -567,7 +567,7 @@ func (launcher CastF64I64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastF64U64 launches the kernel cast_f64_u64.
 type CastF64U64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastF64U64.
+// Kernel returns the kernel, nil for a zero CastF64U64.
 func (launcher CastF64U64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF64U64(kernel *driver.Kernel, err error) (CastF64U64, error) {
@@ -578,13 +578,13 @@ func newCastF64U64(kernel *driver.Kernel, err error) (CastF64U64, error) {
 	return CastF64U64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastF64U64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastF64U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[float64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -599,8 +599,8 @@ func (launcher CastF64U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF64U64Args is a prepared launch of CastF64U64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastF64U64Args is a prepared launch of CastF64U64. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastF64U64Args struct {
 	Launch *driver.Launch
 
@@ -609,7 +609,7 @@ type CastF64U64Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastF64U64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[float64], n uint64) (*CastF64U64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -631,7 +631,7 @@ func (launcher CastF64U64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastF64F16 launches the kernel cast_f64_f16.
 type CastF64F16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastF64F16.
+// Kernel returns the kernel, nil for a zero CastF64F16.
 func (launcher CastF64F16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF64F16(kernel *driver.Kernel, err error) (CastF64F16, error) {
@@ -642,13 +642,13 @@ func newCastF64F16(kernel *driver.Kernel, err error) (CastF64F16, error) {
 	return CastF64F16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastF64F16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastF64F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[float64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -663,8 +663,8 @@ func (launcher CastF64F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF64F16Args is a prepared launch of CastF64F16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastF64F16Args is a prepared launch of CastF64F16. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastF64F16Args struct {
 	Launch *driver.Launch
 
@@ -673,7 +673,7 @@ type CastF64F16Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastF64F16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[float64], n uint64) (*CastF64F16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -695,7 +695,7 @@ func (launcher CastF64F16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastF64BF16 launches the kernel cast_f64_bf16.
 type CastF64BF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastF64BF16.
+// Kernel returns the kernel, nil for a zero CastF64BF16.
 func (launcher CastF64BF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF64BF16(kernel *driver.Kernel, err error) (CastF64BF16, error) {
@@ -706,13 +706,13 @@ func newCastF64BF16(kernel *driver.Kernel, err error) (CastF64BF16, error) {
 	return CastF64BF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastF64BF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastF64BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[float64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -727,8 +727,8 @@ func (launcher CastF64BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, src, n})
 }
 
-// CastF64BF16Args is a prepared launch of CastF64BF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastF64BF16Args is a prepared launch of CastF64BF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastF64BF16Args struct {
 	Launch *driver.Launch
 
@@ -737,7 +737,7 @@ type CastF64BF16Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastF64BF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[float64], n uint64) (*CastF64BF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -759,7 +759,7 @@ func (launcher CastF64BF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // CastF64F32 launches the kernel cast_f64_f32.
 type CastF64F32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastF64F32.
+// Kernel returns the kernel, nil for a zero CastF64F32.
 func (launcher CastF64F32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastF64F32(kernel *driver.Kernel, err error) (CastF64F32, error) {
@@ -770,13 +770,13 @@ func newCastF64F32(kernel *driver.Kernel, err error) (CastF64F32, error) {
 	return CastF64F32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastF64F32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastF64F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -791,8 +791,8 @@ func (launcher CastF64F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastF64F32Args is a prepared launch of CastF64F32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastF64F32Args is a prepared launch of CastF64F32. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastF64F32Args struct {
 	Launch *driver.Launch
 
@@ -801,7 +801,7 @@ type CastF64F32Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastF64F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float64], n uint64) (*CastF64F32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 //go:embed cast_int.ptx
 var castIntPTX []byte
 
-// CastIntModule returns the code of cast_int.ptx as the context has it. It is loaded
-// when it is first asked for and belongs to the context: nobody closes it.
+// CastIntModule returns the module of cast_int.ptx in the context. The first call loads it.
+// It belongs to the context: do not close it.
 func CastIntModule(c *driver.Context) (*driver.Module, error) {
 	return c.Embedded("cast_int.ptx of package launchers", castIntPTX)
 }
 
-// CastI8F16In returns the kernel cast_i8_f16 as the context has it: see [CastIntModule].
+// CastI8F16In returns the kernel cast_i8_f16 in the context: see [CastIntModule].
 func CastI8F16In(c *driver.Context) (CastI8F16, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -26,7 +26,7 @@ func CastI8F16In(c *driver.Context) (CastI8F16, error) {
 	return newCastI8F16(m.Kernel("cast_i8_f16"))
 }
 
-// CastI8BF16In returns the kernel cast_i8_bf16 as the context has it: see [CastIntModule].
+// CastI8BF16In returns the kernel cast_i8_bf16 in the context: see [CastIntModule].
 func CastI8BF16In(c *driver.Context) (CastI8BF16, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -35,7 +35,7 @@ func CastI8BF16In(c *driver.Context) (CastI8BF16, error) {
 	return newCastI8BF16(m.Kernel("cast_i8_bf16"))
 }
 
-// CastI8F32In returns the kernel cast_i8_f32 as the context has it: see [CastIntModule].
+// CastI8F32In returns the kernel cast_i8_f32 in the context: see [CastIntModule].
 func CastI8F32In(c *driver.Context) (CastI8F32, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -44,7 +44,7 @@ func CastI8F32In(c *driver.Context) (CastI8F32, error) {
 	return newCastI8F32(m.Kernel("cast_i8_f32"))
 }
 
-// CastI8F64In returns the kernel cast_i8_f64 as the context has it: see [CastIntModule].
+// CastI8F64In returns the kernel cast_i8_f64 in the context: see [CastIntModule].
 func CastI8F64In(c *driver.Context) (CastI8F64, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -53,7 +53,7 @@ func CastI8F64In(c *driver.Context) (CastI8F64, error) {
 	return newCastI8F64(m.Kernel("cast_i8_f64"))
 }
 
-// CastI8U16In returns the kernel cast_i8_u16 as the context has it: see [CastIntModule].
+// CastI8U16In returns the kernel cast_i8_u16 in the context: see [CastIntModule].
 func CastI8U16In(c *driver.Context) (CastI8U16, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -62,7 +62,7 @@ func CastI8U16In(c *driver.Context) (CastI8U16, error) {
 	return newCastI8U16(m.Kernel("cast_i8_u16"))
 }
 
-// CastI8U32In returns the kernel cast_i8_u32 as the context has it: see [CastIntModule].
+// CastI8U32In returns the kernel cast_i8_u32 in the context: see [CastIntModule].
 func CastI8U32In(c *driver.Context) (CastI8U32, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -71,7 +71,7 @@ func CastI8U32In(c *driver.Context) (CastI8U32, error) {
 	return newCastI8U32(m.Kernel("cast_i8_u32"))
 }
 
-// CastI8U64In returns the kernel cast_i8_u64 as the context has it: see [CastIntModule].
+// CastI8U64In returns the kernel cast_i8_u64 in the context: see [CastIntModule].
 func CastI8U64In(c *driver.Context) (CastI8U64, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -80,7 +80,7 @@ func CastI8U64In(c *driver.Context) (CastI8U64, error) {
 	return newCastI8U64(m.Kernel("cast_i8_u64"))
 }
 
-// CastU8F16In returns the kernel cast_u8_f16 as the context has it: see [CastIntModule].
+// CastU8F16In returns the kernel cast_u8_f16 in the context: see [CastIntModule].
 func CastU8F16In(c *driver.Context) (CastU8F16, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -89,7 +89,7 @@ func CastU8F16In(c *driver.Context) (CastU8F16, error) {
 	return newCastU8F16(m.Kernel("cast_u8_f16"))
 }
 
-// CastU8BF16In returns the kernel cast_u8_bf16 as the context has it: see [CastIntModule].
+// CastU8BF16In returns the kernel cast_u8_bf16 in the context: see [CastIntModule].
 func CastU8BF16In(c *driver.Context) (CastU8BF16, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -98,7 +98,7 @@ func CastU8BF16In(c *driver.Context) (CastU8BF16, error) {
 	return newCastU8BF16(m.Kernel("cast_u8_bf16"))
 }
 
-// CastU8F32In returns the kernel cast_u8_f32 as the context has it: see [CastIntModule].
+// CastU8F32In returns the kernel cast_u8_f32 in the context: see [CastIntModule].
 func CastU8F32In(c *driver.Context) (CastU8F32, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -107,7 +107,7 @@ func CastU8F32In(c *driver.Context) (CastU8F32, error) {
 	return newCastU8F32(m.Kernel("cast_u8_f32"))
 }
 
-// CastU8F64In returns the kernel cast_u8_f64 as the context has it: see [CastIntModule].
+// CastU8F64In returns the kernel cast_u8_f64 in the context: see [CastIntModule].
 func CastU8F64In(c *driver.Context) (CastU8F64, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -116,7 +116,7 @@ func CastU8F64In(c *driver.Context) (CastU8F64, error) {
 	return newCastU8F64(m.Kernel("cast_u8_f64"))
 }
 
-// CastU8U16In returns the kernel cast_u8_u16 as the context has it: see [CastIntModule].
+// CastU8U16In returns the kernel cast_u8_u16 in the context: see [CastIntModule].
 func CastU8U16In(c *driver.Context) (CastU8U16, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -125,7 +125,7 @@ func CastU8U16In(c *driver.Context) (CastU8U16, error) {
 	return newCastU8U16(m.Kernel("cast_u8_u16"))
 }
 
-// CastU8U32In returns the kernel cast_u8_u32 as the context has it: see [CastIntModule].
+// CastU8U32In returns the kernel cast_u8_u32 in the context: see [CastIntModule].
 func CastU8U32In(c *driver.Context) (CastU8U32, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -134,7 +134,7 @@ func CastU8U32In(c *driver.Context) (CastU8U32, error) {
 	return newCastU8U32(m.Kernel("cast_u8_u32"))
 }
 
-// CastU8U64In returns the kernel cast_u8_u64 as the context has it: see [CastIntModule].
+// CastU8U64In returns the kernel cast_u8_u64 in the context: see [CastIntModule].
 func CastU8U64In(c *driver.Context) (CastU8U64, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -143,7 +143,7 @@ func CastU8U64In(c *driver.Context) (CastU8U64, error) {
 	return newCastU8U64(m.Kernel("cast_u8_u64"))
 }
 
-// CastI16F16In returns the kernel cast_i16_f16 as the context has it: see [CastIntModule].
+// CastI16F16In returns the kernel cast_i16_f16 in the context: see [CastIntModule].
 func CastI16F16In(c *driver.Context) (CastI16F16, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -152,7 +152,7 @@ func CastI16F16In(c *driver.Context) (CastI16F16, error) {
 	return newCastI16F16(m.Kernel("cast_i16_f16"))
 }
 
-// CastI16BF16In returns the kernel cast_i16_bf16 as the context has it: see [CastIntModule].
+// CastI16BF16In returns the kernel cast_i16_bf16 in the context: see [CastIntModule].
 func CastI16BF16In(c *driver.Context) (CastI16BF16, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -161,7 +161,7 @@ func CastI16BF16In(c *driver.Context) (CastI16BF16, error) {
 	return newCastI16BF16(m.Kernel("cast_i16_bf16"))
 }
 
-// CastI16F32In returns the kernel cast_i16_f32 as the context has it: see [CastIntModule].
+// CastI16F32In returns the kernel cast_i16_f32 in the context: see [CastIntModule].
 func CastI16F32In(c *driver.Context) (CastI16F32, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -170,7 +170,7 @@ func CastI16F32In(c *driver.Context) (CastI16F32, error) {
 	return newCastI16F32(m.Kernel("cast_i16_f32"))
 }
 
-// CastI16F64In returns the kernel cast_i16_f64 as the context has it: see [CastIntModule].
+// CastI16F64In returns the kernel cast_i16_f64 in the context: see [CastIntModule].
 func CastI16F64In(c *driver.Context) (CastI16F64, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -179,7 +179,7 @@ func CastI16F64In(c *driver.Context) (CastI16F64, error) {
 	return newCastI16F64(m.Kernel("cast_i16_f64"))
 }
 
-// CastI16U32In returns the kernel cast_i16_u32 as the context has it: see [CastIntModule].
+// CastI16U32In returns the kernel cast_i16_u32 in the context: see [CastIntModule].
 func CastI16U32In(c *driver.Context) (CastI16U32, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -188,7 +188,7 @@ func CastI16U32In(c *driver.Context) (CastI16U32, error) {
 	return newCastI16U32(m.Kernel("cast_i16_u32"))
 }
 
-// CastI16U64In returns the kernel cast_i16_u64 as the context has it: see [CastIntModule].
+// CastI16U64In returns the kernel cast_i16_u64 in the context: see [CastIntModule].
 func CastI16U64In(c *driver.Context) (CastI16U64, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -197,7 +197,7 @@ func CastI16U64In(c *driver.Context) (CastI16U64, error) {
 	return newCastI16U64(m.Kernel("cast_i16_u64"))
 }
 
-// CastU16F16In returns the kernel cast_u16_f16 as the context has it: see [CastIntModule].
+// CastU16F16In returns the kernel cast_u16_f16 in the context: see [CastIntModule].
 func CastU16F16In(c *driver.Context) (CastU16F16, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -206,7 +206,7 @@ func CastU16F16In(c *driver.Context) (CastU16F16, error) {
 	return newCastU16F16(m.Kernel("cast_u16_f16"))
 }
 
-// CastU16BF16In returns the kernel cast_u16_bf16 as the context has it: see [CastIntModule].
+// CastU16BF16In returns the kernel cast_u16_bf16 in the context: see [CastIntModule].
 func CastU16BF16In(c *driver.Context) (CastU16BF16, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -215,7 +215,7 @@ func CastU16BF16In(c *driver.Context) (CastU16BF16, error) {
 	return newCastU16BF16(m.Kernel("cast_u16_bf16"))
 }
 
-// CastU16F32In returns the kernel cast_u16_f32 as the context has it: see [CastIntModule].
+// CastU16F32In returns the kernel cast_u16_f32 in the context: see [CastIntModule].
 func CastU16F32In(c *driver.Context) (CastU16F32, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -224,7 +224,7 @@ func CastU16F32In(c *driver.Context) (CastU16F32, error) {
 	return newCastU16F32(m.Kernel("cast_u16_f32"))
 }
 
-// CastU16F64In returns the kernel cast_u16_f64 as the context has it: see [CastIntModule].
+// CastU16F64In returns the kernel cast_u16_f64 in the context: see [CastIntModule].
 func CastU16F64In(c *driver.Context) (CastU16F64, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -233,7 +233,7 @@ func CastU16F64In(c *driver.Context) (CastU16F64, error) {
 	return newCastU16F64(m.Kernel("cast_u16_f64"))
 }
 
-// CastU16U8In returns the kernel cast_u16_u8 as the context has it: see [CastIntModule].
+// CastU16U8In returns the kernel cast_u16_u8 in the context: see [CastIntModule].
 func CastU16U8In(c *driver.Context) (CastU16U8, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -242,7 +242,7 @@ func CastU16U8In(c *driver.Context) (CastU16U8, error) {
 	return newCastU16U8(m.Kernel("cast_u16_u8"))
 }
 
-// CastU16U32In returns the kernel cast_u16_u32 as the context has it: see [CastIntModule].
+// CastU16U32In returns the kernel cast_u16_u32 in the context: see [CastIntModule].
 func CastU16U32In(c *driver.Context) (CastU16U32, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -251,7 +251,7 @@ func CastU16U32In(c *driver.Context) (CastU16U32, error) {
 	return newCastU16U32(m.Kernel("cast_u16_u32"))
 }
 
-// CastU16U64In returns the kernel cast_u16_u64 as the context has it: see [CastIntModule].
+// CastU16U64In returns the kernel cast_u16_u64 in the context: see [CastIntModule].
 func CastU16U64In(c *driver.Context) (CastU16U64, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -260,7 +260,7 @@ func CastU16U64In(c *driver.Context) (CastU16U64, error) {
 	return newCastU16U64(m.Kernel("cast_u16_u64"))
 }
 
-// CastI32F16In returns the kernel cast_i32_f16 as the context has it: see [CastIntModule].
+// CastI32F16In returns the kernel cast_i32_f16 in the context: see [CastIntModule].
 func CastI32F16In(c *driver.Context) (CastI32F16, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -269,7 +269,7 @@ func CastI32F16In(c *driver.Context) (CastI32F16, error) {
 	return newCastI32F16(m.Kernel("cast_i32_f16"))
 }
 
-// CastI32BF16In returns the kernel cast_i32_bf16 as the context has it: see [CastIntModule].
+// CastI32BF16In returns the kernel cast_i32_bf16 in the context: see [CastIntModule].
 func CastI32BF16In(c *driver.Context) (CastI32BF16, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -278,7 +278,7 @@ func CastI32BF16In(c *driver.Context) (CastI32BF16, error) {
 	return newCastI32BF16(m.Kernel("cast_i32_bf16"))
 }
 
-// CastI32F32In returns the kernel cast_i32_f32 as the context has it: see [CastIntModule].
+// CastI32F32In returns the kernel cast_i32_f32 in the context: see [CastIntModule].
 func CastI32F32In(c *driver.Context) (CastI32F32, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -287,7 +287,7 @@ func CastI32F32In(c *driver.Context) (CastI32F32, error) {
 	return newCastI32F32(m.Kernel("cast_i32_f32"))
 }
 
-// CastI32F64In returns the kernel cast_i32_f64 as the context has it: see [CastIntModule].
+// CastI32F64In returns the kernel cast_i32_f64 in the context: see [CastIntModule].
 func CastI32F64In(c *driver.Context) (CastI32F64, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -296,7 +296,7 @@ func CastI32F64In(c *driver.Context) (CastI32F64, error) {
 	return newCastI32F64(m.Kernel("cast_i32_f64"))
 }
 
-// CastI32U64In returns the kernel cast_i32_u64 as the context has it: see [CastIntModule].
+// CastI32U64In returns the kernel cast_i32_u64 in the context: see [CastIntModule].
 func CastI32U64In(c *driver.Context) (CastI32U64, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -305,7 +305,7 @@ func CastI32U64In(c *driver.Context) (CastI32U64, error) {
 	return newCastI32U64(m.Kernel("cast_i32_u64"))
 }
 
-// CastU32F16In returns the kernel cast_u32_f16 as the context has it: see [CastIntModule].
+// CastU32F16In returns the kernel cast_u32_f16 in the context: see [CastIntModule].
 func CastU32F16In(c *driver.Context) (CastU32F16, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -314,7 +314,7 @@ func CastU32F16In(c *driver.Context) (CastU32F16, error) {
 	return newCastU32F16(m.Kernel("cast_u32_f16"))
 }
 
-// CastU32BF16In returns the kernel cast_u32_bf16 as the context has it: see [CastIntModule].
+// CastU32BF16In returns the kernel cast_u32_bf16 in the context: see [CastIntModule].
 func CastU32BF16In(c *driver.Context) (CastU32BF16, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -323,7 +323,7 @@ func CastU32BF16In(c *driver.Context) (CastU32BF16, error) {
 	return newCastU32BF16(m.Kernel("cast_u32_bf16"))
 }
 
-// CastU32F32In returns the kernel cast_u32_f32 as the context has it: see [CastIntModule].
+// CastU32F32In returns the kernel cast_u32_f32 in the context: see [CastIntModule].
 func CastU32F32In(c *driver.Context) (CastU32F32, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -332,7 +332,7 @@ func CastU32F32In(c *driver.Context) (CastU32F32, error) {
 	return newCastU32F32(m.Kernel("cast_u32_f32"))
 }
 
-// CastU32F64In returns the kernel cast_u32_f64 as the context has it: see [CastIntModule].
+// CastU32F64In returns the kernel cast_u32_f64 in the context: see [CastIntModule].
 func CastU32F64In(c *driver.Context) (CastU32F64, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -341,7 +341,7 @@ func CastU32F64In(c *driver.Context) (CastU32F64, error) {
 	return newCastU32F64(m.Kernel("cast_u32_f64"))
 }
 
-// CastU32U8In returns the kernel cast_u32_u8 as the context has it: see [CastIntModule].
+// CastU32U8In returns the kernel cast_u32_u8 in the context: see [CastIntModule].
 func CastU32U8In(c *driver.Context) (CastU32U8, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -350,7 +350,7 @@ func CastU32U8In(c *driver.Context) (CastU32U8, error) {
 	return newCastU32U8(m.Kernel("cast_u32_u8"))
 }
 
-// CastU32U16In returns the kernel cast_u32_u16 as the context has it: see [CastIntModule].
+// CastU32U16In returns the kernel cast_u32_u16 in the context: see [CastIntModule].
 func CastU32U16In(c *driver.Context) (CastU32U16, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -359,7 +359,7 @@ func CastU32U16In(c *driver.Context) (CastU32U16, error) {
 	return newCastU32U16(m.Kernel("cast_u32_u16"))
 }
 
-// CastU32U64In returns the kernel cast_u32_u64 as the context has it: see [CastIntModule].
+// CastU32U64In returns the kernel cast_u32_u64 in the context: see [CastIntModule].
 func CastU32U64In(c *driver.Context) (CastU32U64, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -368,7 +368,7 @@ func CastU32U64In(c *driver.Context) (CastU32U64, error) {
 	return newCastU32U64(m.Kernel("cast_u32_u64"))
 }
 
-// CastI64F16In returns the kernel cast_i64_f16 as the context has it: see [CastIntModule].
+// CastI64F16In returns the kernel cast_i64_f16 in the context: see [CastIntModule].
 func CastI64F16In(c *driver.Context) (CastI64F16, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -377,7 +377,7 @@ func CastI64F16In(c *driver.Context) (CastI64F16, error) {
 	return newCastI64F16(m.Kernel("cast_i64_f16"))
 }
 
-// CastI64BF16In returns the kernel cast_i64_bf16 as the context has it: see [CastIntModule].
+// CastI64BF16In returns the kernel cast_i64_bf16 in the context: see [CastIntModule].
 func CastI64BF16In(c *driver.Context) (CastI64BF16, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -386,7 +386,7 @@ func CastI64BF16In(c *driver.Context) (CastI64BF16, error) {
 	return newCastI64BF16(m.Kernel("cast_i64_bf16"))
 }
 
-// CastI64F32In returns the kernel cast_i64_f32 as the context has it: see [CastIntModule].
+// CastI64F32In returns the kernel cast_i64_f32 in the context: see [CastIntModule].
 func CastI64F32In(c *driver.Context) (CastI64F32, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -395,7 +395,7 @@ func CastI64F32In(c *driver.Context) (CastI64F32, error) {
 	return newCastI64F32(m.Kernel("cast_i64_f32"))
 }
 
-// CastI64F64In returns the kernel cast_i64_f64 as the context has it: see [CastIntModule].
+// CastI64F64In returns the kernel cast_i64_f64 in the context: see [CastIntModule].
 func CastI64F64In(c *driver.Context) (CastI64F64, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -404,7 +404,7 @@ func CastI64F64In(c *driver.Context) (CastI64F64, error) {
 	return newCastI64F64(m.Kernel("cast_i64_f64"))
 }
 
-// CastU64F16In returns the kernel cast_u64_f16 as the context has it: see [CastIntModule].
+// CastU64F16In returns the kernel cast_u64_f16 in the context: see [CastIntModule].
 func CastU64F16In(c *driver.Context) (CastU64F16, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -413,7 +413,7 @@ func CastU64F16In(c *driver.Context) (CastU64F16, error) {
 	return newCastU64F16(m.Kernel("cast_u64_f16"))
 }
 
-// CastU64BF16In returns the kernel cast_u64_bf16 as the context has it: see [CastIntModule].
+// CastU64BF16In returns the kernel cast_u64_bf16 in the context: see [CastIntModule].
 func CastU64BF16In(c *driver.Context) (CastU64BF16, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -422,7 +422,7 @@ func CastU64BF16In(c *driver.Context) (CastU64BF16, error) {
 	return newCastU64BF16(m.Kernel("cast_u64_bf16"))
 }
 
-// CastU64F32In returns the kernel cast_u64_f32 as the context has it: see [CastIntModule].
+// CastU64F32In returns the kernel cast_u64_f32 in the context: see [CastIntModule].
 func CastU64F32In(c *driver.Context) (CastU64F32, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -431,7 +431,7 @@ func CastU64F32In(c *driver.Context) (CastU64F32, error) {
 	return newCastU64F32(m.Kernel("cast_u64_f32"))
 }
 
-// CastU64F64In returns the kernel cast_u64_f64 as the context has it: see [CastIntModule].
+// CastU64F64In returns the kernel cast_u64_f64 in the context: see [CastIntModule].
 func CastU64F64In(c *driver.Context) (CastU64F64, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -440,7 +440,7 @@ func CastU64F64In(c *driver.Context) (CastU64F64, error) {
 	return newCastU64F64(m.Kernel("cast_u64_f64"))
 }
 
-// CastU64U8In returns the kernel cast_u64_u8 as the context has it: see [CastIntModule].
+// CastU64U8In returns the kernel cast_u64_u8 in the context: see [CastIntModule].
 func CastU64U8In(c *driver.Context) (CastU64U8, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -449,7 +449,7 @@ func CastU64U8In(c *driver.Context) (CastU64U8, error) {
 	return newCastU64U8(m.Kernel("cast_u64_u8"))
 }
 
-// CastU64U16In returns the kernel cast_u64_u16 as the context has it: see [CastIntModule].
+// CastU64U16In returns the kernel cast_u64_u16 in the context: see [CastIntModule].
 func CastU64U16In(c *driver.Context) (CastU64U16, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -458,7 +458,7 @@ func CastU64U16In(c *driver.Context) (CastU64U16, error) {
 	return newCastU64U16(m.Kernel("cast_u64_u16"))
 }
 
-// CastU64U32In returns the kernel cast_u64_u32 as the context has it: see [CastIntModule].
+// CastU64U32In returns the kernel cast_u64_u32 in the context: see [CastIntModule].
 func CastU64U32In(c *driver.Context) (CastU64U32, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -467,7 +467,7 @@ func CastU64U32In(c *driver.Context) (CastU64U32, error) {
 	return newCastU64U32(m.Kernel("cast_u64_u32"))
 }
 
-// CopyB8In returns the kernel copy_b8 as the context has it: see [CastIntModule].
+// CopyB8In returns the kernel copy_b8 in the context: see [CastIntModule].
 func CopyB8In(c *driver.Context) (CopyB8, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -476,7 +476,7 @@ func CopyB8In(c *driver.Context) (CopyB8, error) {
 	return newCopyB8(m.Kernel("copy_b8"))
 }
 
-// CopyB16In returns the kernel copy_b16 as the context has it: see [CastIntModule].
+// CopyB16In returns the kernel copy_b16 in the context: see [CastIntModule].
 func CopyB16In(c *driver.Context) (CopyB16, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -485,7 +485,7 @@ func CopyB16In(c *driver.Context) (CopyB16, error) {
 	return newCopyB16(m.Kernel("copy_b16"))
 }
 
-// CopyB32In returns the kernel copy_b32 as the context has it: see [CastIntModule].
+// CopyB32In returns the kernel copy_b32 in the context: see [CastIntModule].
 func CopyB32In(c *driver.Context) (CopyB32, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -494,7 +494,7 @@ func CopyB32In(c *driver.Context) (CopyB32, error) {
 	return newCopyB32(m.Kernel("copy_b32"))
 }
 
-// CopyB64In returns the kernel copy_b64 as the context has it: see [CastIntModule].
+// CopyB64In returns the kernel copy_b64 in the context: see [CastIntModule].
 func CopyB64In(c *driver.Context) (CopyB64, error) {
 	m, err := CastIntModule(c)
 	if err != nil {
@@ -506,7 +506,7 @@ func CopyB64In(c *driver.Context) (CopyB64, error) {
 // CastI8F16 launches the kernel cast_i8_f16.
 type CastI8F16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastI8F16.
+// Kernel returns the kernel, nil for a zero CastI8F16.
 func (launcher CastI8F16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI8F16(kernel *driver.Kernel, err error) (CastI8F16, error) {
@@ -517,13 +517,13 @@ func newCastI8F16(kernel *driver.Kernel, err error) (CastI8F16, error) {
 	return CastI8F16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastI8F16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastI8F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[int8], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -538,8 +538,8 @@ func (launcher CastI8F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastI8F16Args is a prepared launch of CastI8F16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastI8F16Args is a prepared launch of CastI8F16. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastI8F16Args struct {
 	Launch *driver.Launch
 
@@ -548,7 +548,7 @@ type CastI8F16Args struct {
 	N   driver.Arg[uint64]            // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastI8F16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[int8], n uint64) (*CastI8F16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -570,7 +570,7 @@ func (launcher CastI8F16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F
 // CastI8BF16 launches the kernel cast_i8_bf16.
 type CastI8BF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastI8BF16.
+// Kernel returns the kernel, nil for a zero CastI8BF16.
 func (launcher CastI8BF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI8BF16(kernel *driver.Kernel, err error) (CastI8BF16, error) {
@@ -581,13 +581,13 @@ func newCastI8BF16(kernel *driver.Kernel, err error) (CastI8BF16, error) {
 	return CastI8BF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastI8BF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastI8BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[int8], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -602,8 +602,8 @@ func (launcher CastI8BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastI8BF16Args is a prepared launch of CastI8BF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastI8BF16Args is a prepared launch of CastI8BF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastI8BF16Args struct {
 	Launch *driver.Launch
 
@@ -612,7 +612,7 @@ type CastI8BF16Args struct {
 	N   driver.Arg[uint64]            // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastI8BF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[int8], n uint64) (*CastI8BF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -634,7 +634,7 @@ func (launcher CastI8BF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastI8F32 launches the kernel cast_i8_f32.
 type CastI8F32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastI8F32.
+// Kernel returns the kernel, nil for a zero CastI8F32.
 func (launcher CastI8F32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI8F32(kernel *driver.Kernel, err error) (CastI8F32, error) {
@@ -645,13 +645,13 @@ func newCastI8F32(kernel *driver.Kernel, err error) (CastI8F32, error) {
 	return CastI8F32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastI8F32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastI8F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[int8], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -666,8 +666,8 @@ func (launcher CastI8F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastI8F32Args is a prepared launch of CastI8F32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastI8F32Args is a prepared launch of CastI8F32. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastI8F32Args struct {
 	Launch *driver.Launch
 
@@ -676,7 +676,7 @@ type CastI8F32Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastI8F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[int8], n uint64) (*CastI8F32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -698,7 +698,7 @@ func (launcher CastI8F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[f
 // CastI8F64 launches the kernel cast_i8_f64.
 type CastI8F64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastI8F64.
+// Kernel returns the kernel, nil for a zero CastI8F64.
 func (launcher CastI8F64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI8F64(kernel *driver.Kernel, err error) (CastI8F64, error) {
@@ -709,13 +709,13 @@ func newCastI8F64(kernel *driver.Kernel, err error) (CastI8F64, error) {
 	return CastI8F64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastI8F64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastI8F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[int8], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -730,8 +730,8 @@ func (launcher CastI8F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastI8F64Args is a prepared launch of CastI8F64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastI8F64Args is a prepared launch of CastI8F64. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastI8F64Args struct {
 	Launch *driver.Launch
 
@@ -740,7 +740,7 @@ type CastI8F64Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastI8F64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[int8], n uint64) (*CastI8F64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -762,7 +762,7 @@ func (launcher CastI8F64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[f
 // CastI8U16 launches the kernel cast_i8_u16.
 type CastI8U16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastI8U16.
+// Kernel returns the kernel, nil for a zero CastI8U16.
 func (launcher CastI8U16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI8U16(kernel *driver.Kernel, err error) (CastI8U16, error) {
@@ -773,13 +773,13 @@ func newCastI8U16(kernel *driver.Kernel, err error) (CastI8U16, error) {
 	return CastI8U16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastI8U16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastI8U16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16], src driver.MemoryOf[int8], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -794,8 +794,8 @@ func (launcher CastI8U16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastI8U16Args is a prepared launch of CastI8U16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastI8U16Args is a prepared launch of CastI8U16. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastI8U16Args struct {
 	Launch *driver.Launch
 
@@ -804,7 +804,7 @@ type CastI8U16Args struct {
 	N   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastI8U16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16], src driver.MemoryOf[int8], n uint64) (*CastI8U16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -826,7 +826,7 @@ func (launcher CastI8U16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[u
 // CastI8U32 launches the kernel cast_i8_u32.
 type CastI8U32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastI8U32.
+// Kernel returns the kernel, nil for a zero CastI8U32.
 func (launcher CastI8U32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI8U32(kernel *driver.Kernel, err error) (CastI8U32, error) {
@@ -837,13 +837,13 @@ func newCastI8U32(kernel *driver.Kernel, err error) (CastI8U32, error) {
 	return CastI8U32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastI8U32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastI8U32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], src driver.MemoryOf[int8], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -858,8 +858,8 @@ func (launcher CastI8U32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastI8U32Args is a prepared launch of CastI8U32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastI8U32Args is a prepared launch of CastI8U32. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastI8U32Args struct {
 	Launch *driver.Launch
 
@@ -868,7 +868,7 @@ type CastI8U32Args struct {
 	N   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastI8U32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], src driver.MemoryOf[int8], n uint64) (*CastI8U32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -890,7 +890,7 @@ func (launcher CastI8U32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[u
 // CastI8U64 launches the kernel cast_i8_u64.
 type CastI8U64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastI8U64.
+// Kernel returns the kernel, nil for a zero CastI8U64.
 func (launcher CastI8U64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI8U64(kernel *driver.Kernel, err error) (CastI8U64, error) {
@@ -901,13 +901,13 @@ func newCastI8U64(kernel *driver.Kernel, err error) (CastI8U64, error) {
 	return CastI8U64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastI8U64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastI8U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[int8], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -922,8 +922,8 @@ func (launcher CastI8U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastI8U64Args is a prepared launch of CastI8U64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastI8U64Args is a prepared launch of CastI8U64. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastI8U64Args struct {
 	Launch *driver.Launch
 
@@ -932,7 +932,7 @@ type CastI8U64Args struct {
 	N   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastI8U64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[int8], n uint64) (*CastI8U64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -954,7 +954,7 @@ func (launcher CastI8U64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[u
 // CastU8F16 launches the kernel cast_u8_f16.
 type CastU8F16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastU8F16.
+// Kernel returns the kernel, nil for a zero CastU8F16.
 func (launcher CastU8F16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU8F16(kernel *driver.Kernel, err error) (CastU8F16, error) {
@@ -965,13 +965,13 @@ func newCastU8F16(kernel *driver.Kernel, err error) (CastU8F16, error) {
 	return CastU8F16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastU8F16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastU8F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[uint8], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -986,8 +986,8 @@ func (launcher CastU8F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastU8F16Args is a prepared launch of CastU8F16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastU8F16Args is a prepared launch of CastU8F16. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastU8F16Args struct {
 	Launch *driver.Launch
 
@@ -996,7 +996,7 @@ type CastU8F16Args struct {
 	N   driver.Arg[uint64]             // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastU8F16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[uint8], n uint64) (*CastU8F16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -1018,7 +1018,7 @@ func (launcher CastU8F16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F
 // CastU8BF16 launches the kernel cast_u8_bf16.
 type CastU8BF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastU8BF16.
+// Kernel returns the kernel, nil for a zero CastU8BF16.
 func (launcher CastU8BF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU8BF16(kernel *driver.Kernel, err error) (CastU8BF16, error) {
@@ -1029,13 +1029,13 @@ func newCastU8BF16(kernel *driver.Kernel, err error) (CastU8BF16, error) {
 	return CastU8BF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastU8BF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastU8BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[uint8], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -1050,8 +1050,8 @@ func (launcher CastU8BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastU8BF16Args is a prepared launch of CastU8BF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastU8BF16Args is a prepared launch of CastU8BF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastU8BF16Args struct {
 	Launch *driver.Launch
 
@@ -1060,7 +1060,7 @@ type CastU8BF16Args struct {
 	N   driver.Arg[uint64]             // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastU8BF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[uint8], n uint64) (*CastU8BF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -1082,7 +1082,7 @@ func (launcher CastU8BF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastU8F32 launches the kernel cast_u8_f32.
 type CastU8F32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastU8F32.
+// Kernel returns the kernel, nil for a zero CastU8F32.
 func (launcher CastU8F32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU8F32(kernel *driver.Kernel, err error) (CastU8F32, error) {
@@ -1093,13 +1093,13 @@ func newCastU8F32(kernel *driver.Kernel, err error) (CastU8F32, error) {
 	return CastU8F32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastU8F32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastU8F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[uint8], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -1114,8 +1114,8 @@ func (launcher CastU8F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastU8F32Args is a prepared launch of CastU8F32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastU8F32Args is a prepared launch of CastU8F32. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastU8F32Args struct {
 	Launch *driver.Launch
 
@@ -1124,7 +1124,7 @@ type CastU8F32Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastU8F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[uint8], n uint64) (*CastU8F32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -1146,7 +1146,7 @@ func (launcher CastU8F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[f
 // CastU8F64 launches the kernel cast_u8_f64.
 type CastU8F64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastU8F64.
+// Kernel returns the kernel, nil for a zero CastU8F64.
 func (launcher CastU8F64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU8F64(kernel *driver.Kernel, err error) (CastU8F64, error) {
@@ -1157,13 +1157,13 @@ func newCastU8F64(kernel *driver.Kernel, err error) (CastU8F64, error) {
 	return CastU8F64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastU8F64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastU8F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[uint8], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -1178,8 +1178,8 @@ func (launcher CastU8F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastU8F64Args is a prepared launch of CastU8F64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastU8F64Args is a prepared launch of CastU8F64. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastU8F64Args struct {
 	Launch *driver.Launch
 
@@ -1188,7 +1188,7 @@ type CastU8F64Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastU8F64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[uint8], n uint64) (*CastU8F64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -1210,7 +1210,7 @@ func (launcher CastU8F64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[f
 // CastU8U16 launches the kernel cast_u8_u16.
 type CastU8U16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastU8U16.
+// Kernel returns the kernel, nil for a zero CastU8U16.
 func (launcher CastU8U16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU8U16(kernel *driver.Kernel, err error) (CastU8U16, error) {
@@ -1221,13 +1221,13 @@ func newCastU8U16(kernel *driver.Kernel, err error) (CastU8U16, error) {
 	return CastU8U16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastU8U16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastU8U16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16], src driver.MemoryOf[uint8], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -1242,8 +1242,8 @@ func (launcher CastU8U16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastU8U16Args is a prepared launch of CastU8U16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastU8U16Args is a prepared launch of CastU8U16. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastU8U16Args struct {
 	Launch *driver.Launch
 
@@ -1252,7 +1252,7 @@ type CastU8U16Args struct {
 	N   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastU8U16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16], src driver.MemoryOf[uint8], n uint64) (*CastU8U16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -1274,7 +1274,7 @@ func (launcher CastU8U16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[u
 // CastU8U32 launches the kernel cast_u8_u32.
 type CastU8U32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastU8U32.
+// Kernel returns the kernel, nil for a zero CastU8U32.
 func (launcher CastU8U32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU8U32(kernel *driver.Kernel, err error) (CastU8U32, error) {
@@ -1285,13 +1285,13 @@ func newCastU8U32(kernel *driver.Kernel, err error) (CastU8U32, error) {
 	return CastU8U32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastU8U32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastU8U32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], src driver.MemoryOf[uint8], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -1306,8 +1306,8 @@ func (launcher CastU8U32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastU8U32Args is a prepared launch of CastU8U32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastU8U32Args is a prepared launch of CastU8U32. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastU8U32Args struct {
 	Launch *driver.Launch
 
@@ -1316,7 +1316,7 @@ type CastU8U32Args struct {
 	N   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastU8U32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], src driver.MemoryOf[uint8], n uint64) (*CastU8U32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -1338,7 +1338,7 @@ func (launcher CastU8U32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[u
 // CastU8U64 launches the kernel cast_u8_u64.
 type CastU8U64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastU8U64.
+// Kernel returns the kernel, nil for a zero CastU8U64.
 func (launcher CastU8U64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU8U64(kernel *driver.Kernel, err error) (CastU8U64, error) {
@@ -1349,13 +1349,13 @@ func newCastU8U64(kernel *driver.Kernel, err error) (CastU8U64, error) {
 	return CastU8U64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastU8U64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastU8U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[uint8], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -1370,8 +1370,8 @@ func (launcher CastU8U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastU8U64Args is a prepared launch of CastU8U64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastU8U64Args is a prepared launch of CastU8U64. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastU8U64Args struct {
 	Launch *driver.Launch
 
@@ -1380,7 +1380,7 @@ type CastU8U64Args struct {
 	N   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastU8U64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[uint8], n uint64) (*CastU8U64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -1402,7 +1402,7 @@ func (launcher CastU8U64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[u
 // CastI16F16 launches the kernel cast_i16_f16.
 type CastI16F16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastI16F16.
+// Kernel returns the kernel, nil for a zero CastI16F16.
 func (launcher CastI16F16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI16F16(kernel *driver.Kernel, err error) (CastI16F16, error) {
@@ -1413,13 +1413,13 @@ func newCastI16F16(kernel *driver.Kernel, err error) (CastI16F16, error) {
 	return CastI16F16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastI16F16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastI16F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[int16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -1434,8 +1434,8 @@ func (launcher CastI16F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastI16F16Args is a prepared launch of CastI16F16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastI16F16Args is a prepared launch of CastI16F16. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastI16F16Args struct {
 	Launch *driver.Launch
 
@@ -1444,7 +1444,7 @@ type CastI16F16Args struct {
 	N   driver.Arg[uint64]             // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastI16F16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[int16], n uint64) (*CastI16F16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -1466,7 +1466,7 @@ func (launcher CastI16F16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastI16BF16 launches the kernel cast_i16_bf16.
 type CastI16BF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastI16BF16.
+// Kernel returns the kernel, nil for a zero CastI16BF16.
 func (launcher CastI16BF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI16BF16(kernel *driver.Kernel, err error) (CastI16BF16, error) {
@@ -1477,13 +1477,13 @@ func newCastI16BF16(kernel *driver.Kernel, err error) (CastI16BF16, error) {
 	return CastI16BF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastI16BF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastI16BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[int16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -1498,8 +1498,8 @@ func (launcher CastI16BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, src, n})
 }
 
-// CastI16BF16Args is a prepared launch of CastI16BF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastI16BF16Args is a prepared launch of CastI16BF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastI16BF16Args struct {
 	Launch *driver.Launch
 
@@ -1508,7 +1508,7 @@ type CastI16BF16Args struct {
 	N   driver.Arg[uint64]             // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastI16BF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[int16], n uint64) (*CastI16BF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -1530,7 +1530,7 @@ func (launcher CastI16BF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // CastI16F32 launches the kernel cast_i16_f32.
 type CastI16F32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastI16F32.
+// Kernel returns the kernel, nil for a zero CastI16F32.
 func (launcher CastI16F32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI16F32(kernel *driver.Kernel, err error) (CastI16F32, error) {
@@ -1541,13 +1541,13 @@ func newCastI16F32(kernel *driver.Kernel, err error) (CastI16F32, error) {
 	return CastI16F32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastI16F32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastI16F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[int16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -1562,8 +1562,8 @@ func (launcher CastI16F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastI16F32Args is a prepared launch of CastI16F32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastI16F32Args is a prepared launch of CastI16F32. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastI16F32Args struct {
 	Launch *driver.Launch
 
@@ -1572,7 +1572,7 @@ type CastI16F32Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastI16F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[int16], n uint64) (*CastI16F32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -1594,7 +1594,7 @@ func (launcher CastI16F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastI16F64 launches the kernel cast_i16_f64.
 type CastI16F64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastI16F64.
+// Kernel returns the kernel, nil for a zero CastI16F64.
 func (launcher CastI16F64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI16F64(kernel *driver.Kernel, err error) (CastI16F64, error) {
@@ -1605,13 +1605,13 @@ func newCastI16F64(kernel *driver.Kernel, err error) (CastI16F64, error) {
 	return CastI16F64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastI16F64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastI16F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[int16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -1626,8 +1626,8 @@ func (launcher CastI16F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastI16F64Args is a prepared launch of CastI16F64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastI16F64Args is a prepared launch of CastI16F64. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastI16F64Args struct {
 	Launch *driver.Launch
 
@@ -1636,7 +1636,7 @@ type CastI16F64Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastI16F64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[int16], n uint64) (*CastI16F64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -1658,7 +1658,7 @@ func (launcher CastI16F64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastI16U32 launches the kernel cast_i16_u32.
 type CastI16U32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastI16U32.
+// Kernel returns the kernel, nil for a zero CastI16U32.
 func (launcher CastI16U32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI16U32(kernel *driver.Kernel, err error) (CastI16U32, error) {
@@ -1669,13 +1669,13 @@ func newCastI16U32(kernel *driver.Kernel, err error) (CastI16U32, error) {
 	return CastI16U32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastI16U32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastI16U32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], src driver.MemoryOf[int16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -1690,8 +1690,8 @@ func (launcher CastI16U32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastI16U32Args is a prepared launch of CastI16U32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastI16U32Args is a prepared launch of CastI16U32. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastI16U32Args struct {
 	Launch *driver.Launch
 
@@ -1700,7 +1700,7 @@ type CastI16U32Args struct {
 	N   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastI16U32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], src driver.MemoryOf[int16], n uint64) (*CastI16U32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -1722,7 +1722,7 @@ func (launcher CastI16U32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastI16U64 launches the kernel cast_i16_u64.
 type CastI16U64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastI16U64.
+// Kernel returns the kernel, nil for a zero CastI16U64.
 func (launcher CastI16U64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI16U64(kernel *driver.Kernel, err error) (CastI16U64, error) {
@@ -1733,13 +1733,13 @@ func newCastI16U64(kernel *driver.Kernel, err error) (CastI16U64, error) {
 	return CastI16U64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastI16U64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastI16U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[int16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -1754,8 +1754,8 @@ func (launcher CastI16U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastI16U64Args is a prepared launch of CastI16U64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastI16U64Args is a prepared launch of CastI16U64. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastI16U64Args struct {
 	Launch *driver.Launch
 
@@ -1764,7 +1764,7 @@ type CastI16U64Args struct {
 	N   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastI16U64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[int16], n uint64) (*CastI16U64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -1786,7 +1786,7 @@ func (launcher CastI16U64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastU16F16 launches the kernel cast_u16_f16.
 type CastU16F16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastU16F16.
+// Kernel returns the kernel, nil for a zero CastU16F16.
 func (launcher CastU16F16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU16F16(kernel *driver.Kernel, err error) (CastU16F16, error) {
@@ -1797,13 +1797,13 @@ func newCastU16F16(kernel *driver.Kernel, err error) (CastU16F16, error) {
 	return CastU16F16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastU16F16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastU16F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[uint16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -1818,8 +1818,8 @@ func (launcher CastU16F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastU16F16Args is a prepared launch of CastU16F16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastU16F16Args is a prepared launch of CastU16F16. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastU16F16Args struct {
 	Launch *driver.Launch
 
@@ -1828,7 +1828,7 @@ type CastU16F16Args struct {
 	N   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastU16F16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[uint16], n uint64) (*CastU16F16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -1850,7 +1850,7 @@ func (launcher CastU16F16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastU16BF16 launches the kernel cast_u16_bf16.
 type CastU16BF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastU16BF16.
+// Kernel returns the kernel, nil for a zero CastU16BF16.
 func (launcher CastU16BF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU16BF16(kernel *driver.Kernel, err error) (CastU16BF16, error) {
@@ -1861,13 +1861,13 @@ func newCastU16BF16(kernel *driver.Kernel, err error) (CastU16BF16, error) {
 	return CastU16BF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastU16BF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastU16BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[uint16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -1882,8 +1882,8 @@ func (launcher CastU16BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, src, n})
 }
 
-// CastU16BF16Args is a prepared launch of CastU16BF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastU16BF16Args is a prepared launch of CastU16BF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastU16BF16Args struct {
 	Launch *driver.Launch
 
@@ -1892,7 +1892,7 @@ type CastU16BF16Args struct {
 	N   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastU16BF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[uint16], n uint64) (*CastU16BF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -1914,7 +1914,7 @@ func (launcher CastU16BF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // CastU16F32 launches the kernel cast_u16_f32.
 type CastU16F32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastU16F32.
+// Kernel returns the kernel, nil for a zero CastU16F32.
 func (launcher CastU16F32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU16F32(kernel *driver.Kernel, err error) (CastU16F32, error) {
@@ -1925,13 +1925,13 @@ func newCastU16F32(kernel *driver.Kernel, err error) (CastU16F32, error) {
 	return CastU16F32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastU16F32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastU16F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[uint16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -1946,8 +1946,8 @@ func (launcher CastU16F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastU16F32Args is a prepared launch of CastU16F32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastU16F32Args is a prepared launch of CastU16F32. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastU16F32Args struct {
 	Launch *driver.Launch
 
@@ -1956,7 +1956,7 @@ type CastU16F32Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastU16F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[uint16], n uint64) (*CastU16F32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -1978,7 +1978,7 @@ func (launcher CastU16F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastU16F64 launches the kernel cast_u16_f64.
 type CastU16F64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastU16F64.
+// Kernel returns the kernel, nil for a zero CastU16F64.
 func (launcher CastU16F64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU16F64(kernel *driver.Kernel, err error) (CastU16F64, error) {
@@ -1989,13 +1989,13 @@ func newCastU16F64(kernel *driver.Kernel, err error) (CastU16F64, error) {
 	return CastU16F64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastU16F64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastU16F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[uint16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -2010,8 +2010,8 @@ func (launcher CastU16F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastU16F64Args is a prepared launch of CastU16F64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastU16F64Args is a prepared launch of CastU16F64. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastU16F64Args struct {
 	Launch *driver.Launch
 
@@ -2020,7 +2020,7 @@ type CastU16F64Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastU16F64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[uint16], n uint64) (*CastU16F64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -2042,7 +2042,7 @@ func (launcher CastU16F64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastU16U8 launches the kernel cast_u16_u8.
 type CastU16U8 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastU16U8.
+// Kernel returns the kernel, nil for a zero CastU16U8.
 func (launcher CastU16U8) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU16U8(kernel *driver.Kernel, err error) (CastU16U8, error) {
@@ -2053,13 +2053,13 @@ func newCastU16U8(kernel *driver.Kernel, err error) (CastU16U8, error) {
 	return CastU16U8{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastU16U8) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastU16U8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], src driver.MemoryOf[uint16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -2074,8 +2074,8 @@ func (launcher CastU16U8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastU16U8Args is a prepared launch of CastU16U8 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastU16U8Args is a prepared launch of CastU16U8. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastU16U8Args struct {
 	Launch *driver.Launch
 
@@ -2084,7 +2084,7 @@ type CastU16U8Args struct {
 	N   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastU16U8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], src driver.MemoryOf[uint16], n uint64) (*CastU16U8Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -2106,7 +2106,7 @@ func (launcher CastU16U8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[u
 // CastU16U32 launches the kernel cast_u16_u32.
 type CastU16U32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastU16U32.
+// Kernel returns the kernel, nil for a zero CastU16U32.
 func (launcher CastU16U32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU16U32(kernel *driver.Kernel, err error) (CastU16U32, error) {
@@ -2117,13 +2117,13 @@ func newCastU16U32(kernel *driver.Kernel, err error) (CastU16U32, error) {
 	return CastU16U32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastU16U32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastU16U32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], src driver.MemoryOf[uint16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -2138,8 +2138,8 @@ func (launcher CastU16U32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastU16U32Args is a prepared launch of CastU16U32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastU16U32Args is a prepared launch of CastU16U32. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastU16U32Args struct {
 	Launch *driver.Launch
 
@@ -2148,7 +2148,7 @@ type CastU16U32Args struct {
 	N   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastU16U32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], src driver.MemoryOf[uint16], n uint64) (*CastU16U32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -2170,7 +2170,7 @@ func (launcher CastU16U32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastU16U64 launches the kernel cast_u16_u64.
 type CastU16U64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastU16U64.
+// Kernel returns the kernel, nil for a zero CastU16U64.
 func (launcher CastU16U64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU16U64(kernel *driver.Kernel, err error) (CastU16U64, error) {
@@ -2181,13 +2181,13 @@ func newCastU16U64(kernel *driver.Kernel, err error) (CastU16U64, error) {
 	return CastU16U64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastU16U64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastU16U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[uint16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -2202,8 +2202,8 @@ func (launcher CastU16U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastU16U64Args is a prepared launch of CastU16U64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastU16U64Args is a prepared launch of CastU16U64. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastU16U64Args struct {
 	Launch *driver.Launch
 
@@ -2212,7 +2212,7 @@ type CastU16U64Args struct {
 	N   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastU16U64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[uint16], n uint64) (*CastU16U64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -2234,7 +2234,7 @@ func (launcher CastU16U64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastI32F16 launches the kernel cast_i32_f16.
 type CastI32F16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastI32F16.
+// Kernel returns the kernel, nil for a zero CastI32F16.
 func (launcher CastI32F16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI32F16(kernel *driver.Kernel, err error) (CastI32F16, error) {
@@ -2245,13 +2245,13 @@ func newCastI32F16(kernel *driver.Kernel, err error) (CastI32F16, error) {
 	return CastI32F16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastI32F16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastI32F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[int32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -2266,8 +2266,8 @@ func (launcher CastI32F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastI32F16Args is a prepared launch of CastI32F16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastI32F16Args is a prepared launch of CastI32F16. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastI32F16Args struct {
 	Launch *driver.Launch
 
@@ -2276,7 +2276,7 @@ type CastI32F16Args struct {
 	N   driver.Arg[uint64]             // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastI32F16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[int32], n uint64) (*CastI32F16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -2298,7 +2298,7 @@ func (launcher CastI32F16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastI32BF16 launches the kernel cast_i32_bf16.
 type CastI32BF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastI32BF16.
+// Kernel returns the kernel, nil for a zero CastI32BF16.
 func (launcher CastI32BF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI32BF16(kernel *driver.Kernel, err error) (CastI32BF16, error) {
@@ -2309,13 +2309,13 @@ func newCastI32BF16(kernel *driver.Kernel, err error) (CastI32BF16, error) {
 	return CastI32BF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastI32BF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastI32BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[int32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -2330,8 +2330,8 @@ func (launcher CastI32BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, src, n})
 }
 
-// CastI32BF16Args is a prepared launch of CastI32BF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastI32BF16Args is a prepared launch of CastI32BF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastI32BF16Args struct {
 	Launch *driver.Launch
 
@@ -2340,7 +2340,7 @@ type CastI32BF16Args struct {
 	N   driver.Arg[uint64]             // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastI32BF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[int32], n uint64) (*CastI32BF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -2362,7 +2362,7 @@ func (launcher CastI32BF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // CastI32F32 launches the kernel cast_i32_f32.
 type CastI32F32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastI32F32.
+// Kernel returns the kernel, nil for a zero CastI32F32.
 func (launcher CastI32F32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI32F32(kernel *driver.Kernel, err error) (CastI32F32, error) {
@@ -2373,13 +2373,13 @@ func newCastI32F32(kernel *driver.Kernel, err error) (CastI32F32, error) {
 	return CastI32F32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastI32F32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastI32F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[int32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -2394,8 +2394,8 @@ func (launcher CastI32F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastI32F32Args is a prepared launch of CastI32F32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastI32F32Args is a prepared launch of CastI32F32. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastI32F32Args struct {
 	Launch *driver.Launch
 
@@ -2404,7 +2404,7 @@ type CastI32F32Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastI32F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[int32], n uint64) (*CastI32F32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -2426,7 +2426,7 @@ func (launcher CastI32F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastI32F64 launches the kernel cast_i32_f64.
 type CastI32F64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastI32F64.
+// Kernel returns the kernel, nil for a zero CastI32F64.
 func (launcher CastI32F64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI32F64(kernel *driver.Kernel, err error) (CastI32F64, error) {
@@ -2437,13 +2437,13 @@ func newCastI32F64(kernel *driver.Kernel, err error) (CastI32F64, error) {
 	return CastI32F64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastI32F64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastI32F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[int32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -2458,8 +2458,8 @@ func (launcher CastI32F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastI32F64Args is a prepared launch of CastI32F64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastI32F64Args is a prepared launch of CastI32F64. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastI32F64Args struct {
 	Launch *driver.Launch
 
@@ -2468,7 +2468,7 @@ type CastI32F64Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastI32F64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[int32], n uint64) (*CastI32F64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -2490,7 +2490,7 @@ func (launcher CastI32F64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastI32U64 launches the kernel cast_i32_u64.
 type CastI32U64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastI32U64.
+// Kernel returns the kernel, nil for a zero CastI32U64.
 func (launcher CastI32U64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI32U64(kernel *driver.Kernel, err error) (CastI32U64, error) {
@@ -2501,13 +2501,13 @@ func newCastI32U64(kernel *driver.Kernel, err error) (CastI32U64, error) {
 	return CastI32U64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastI32U64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastI32U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[int32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -2522,8 +2522,8 @@ func (launcher CastI32U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastI32U64Args is a prepared launch of CastI32U64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastI32U64Args is a prepared launch of CastI32U64. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastI32U64Args struct {
 	Launch *driver.Launch
 
@@ -2532,7 +2532,7 @@ type CastI32U64Args struct {
 	N   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastI32U64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[int32], n uint64) (*CastI32U64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -2554,7 +2554,7 @@ func (launcher CastI32U64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastU32F16 launches the kernel cast_u32_f16.
 type CastU32F16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastU32F16.
+// Kernel returns the kernel, nil for a zero CastU32F16.
 func (launcher CastU32F16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU32F16(kernel *driver.Kernel, err error) (CastU32F16, error) {
@@ -2565,13 +2565,13 @@ func newCastU32F16(kernel *driver.Kernel, err error) (CastU32F16, error) {
 	return CastU32F16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastU32F16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastU32F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[uint32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -2586,8 +2586,8 @@ func (launcher CastU32F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastU32F16Args is a prepared launch of CastU32F16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastU32F16Args is a prepared launch of CastU32F16. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastU32F16Args struct {
 	Launch *driver.Launch
 
@@ -2596,7 +2596,7 @@ type CastU32F16Args struct {
 	N   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastU32F16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[uint32], n uint64) (*CastU32F16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -2618,7 +2618,7 @@ func (launcher CastU32F16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastU32BF16 launches the kernel cast_u32_bf16.
 type CastU32BF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastU32BF16.
+// Kernel returns the kernel, nil for a zero CastU32BF16.
 func (launcher CastU32BF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU32BF16(kernel *driver.Kernel, err error) (CastU32BF16, error) {
@@ -2629,13 +2629,13 @@ func newCastU32BF16(kernel *driver.Kernel, err error) (CastU32BF16, error) {
 	return CastU32BF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastU32BF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastU32BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[uint32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -2650,8 +2650,8 @@ func (launcher CastU32BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, src, n})
 }
 
-// CastU32BF16Args is a prepared launch of CastU32BF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastU32BF16Args is a prepared launch of CastU32BF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastU32BF16Args struct {
 	Launch *driver.Launch
 
@@ -2660,7 +2660,7 @@ type CastU32BF16Args struct {
 	N   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastU32BF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[uint32], n uint64) (*CastU32BF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -2682,7 +2682,7 @@ func (launcher CastU32BF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // CastU32F32 launches the kernel cast_u32_f32.
 type CastU32F32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastU32F32.
+// Kernel returns the kernel, nil for a zero CastU32F32.
 func (launcher CastU32F32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU32F32(kernel *driver.Kernel, err error) (CastU32F32, error) {
@@ -2693,13 +2693,13 @@ func newCastU32F32(kernel *driver.Kernel, err error) (CastU32F32, error) {
 	return CastU32F32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastU32F32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastU32F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[uint32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -2714,8 +2714,8 @@ func (launcher CastU32F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastU32F32Args is a prepared launch of CastU32F32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastU32F32Args is a prepared launch of CastU32F32. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastU32F32Args struct {
 	Launch *driver.Launch
 
@@ -2724,7 +2724,7 @@ type CastU32F32Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastU32F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[uint32], n uint64) (*CastU32F32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -2746,7 +2746,7 @@ func (launcher CastU32F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastU32F64 launches the kernel cast_u32_f64.
 type CastU32F64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastU32F64.
+// Kernel returns the kernel, nil for a zero CastU32F64.
 func (launcher CastU32F64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU32F64(kernel *driver.Kernel, err error) (CastU32F64, error) {
@@ -2757,13 +2757,13 @@ func newCastU32F64(kernel *driver.Kernel, err error) (CastU32F64, error) {
 	return CastU32F64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastU32F64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastU32F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[uint32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -2778,8 +2778,8 @@ func (launcher CastU32F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastU32F64Args is a prepared launch of CastU32F64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastU32F64Args is a prepared launch of CastU32F64. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastU32F64Args struct {
 	Launch *driver.Launch
 
@@ -2788,7 +2788,7 @@ type CastU32F64Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastU32F64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[uint32], n uint64) (*CastU32F64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -2810,7 +2810,7 @@ func (launcher CastU32F64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastU32U8 launches the kernel cast_u32_u8.
 type CastU32U8 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastU32U8.
+// Kernel returns the kernel, nil for a zero CastU32U8.
 func (launcher CastU32U8) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU32U8(kernel *driver.Kernel, err error) (CastU32U8, error) {
@@ -2821,13 +2821,13 @@ func newCastU32U8(kernel *driver.Kernel, err error) (CastU32U8, error) {
 	return CastU32U8{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastU32U8) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastU32U8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], src driver.MemoryOf[uint32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -2842,8 +2842,8 @@ func (launcher CastU32U8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastU32U8Args is a prepared launch of CastU32U8 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastU32U8Args is a prepared launch of CastU32U8. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastU32U8Args struct {
 	Launch *driver.Launch
 
@@ -2852,7 +2852,7 @@ type CastU32U8Args struct {
 	N   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastU32U8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], src driver.MemoryOf[uint32], n uint64) (*CastU32U8Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -2874,7 +2874,7 @@ func (launcher CastU32U8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[u
 // CastU32U16 launches the kernel cast_u32_u16.
 type CastU32U16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastU32U16.
+// Kernel returns the kernel, nil for a zero CastU32U16.
 func (launcher CastU32U16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU32U16(kernel *driver.Kernel, err error) (CastU32U16, error) {
@@ -2885,13 +2885,13 @@ func newCastU32U16(kernel *driver.Kernel, err error) (CastU32U16, error) {
 	return CastU32U16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastU32U16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastU32U16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16], src driver.MemoryOf[uint32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -2906,8 +2906,8 @@ func (launcher CastU32U16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastU32U16Args is a prepared launch of CastU32U16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastU32U16Args is a prepared launch of CastU32U16. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastU32U16Args struct {
 	Launch *driver.Launch
 
@@ -2916,7 +2916,7 @@ type CastU32U16Args struct {
 	N   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastU32U16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16], src driver.MemoryOf[uint32], n uint64) (*CastU32U16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -2938,7 +2938,7 @@ func (launcher CastU32U16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastU32U64 launches the kernel cast_u32_u64.
 type CastU32U64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastU32U64.
+// Kernel returns the kernel, nil for a zero CastU32U64.
 func (launcher CastU32U64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU32U64(kernel *driver.Kernel, err error) (CastU32U64, error) {
@@ -2949,13 +2949,13 @@ func newCastU32U64(kernel *driver.Kernel, err error) (CastU32U64, error) {
 	return CastU32U64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastU32U64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastU32U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[uint32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -2970,8 +2970,8 @@ func (launcher CastU32U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastU32U64Args is a prepared launch of CastU32U64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastU32U64Args is a prepared launch of CastU32U64. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastU32U64Args struct {
 	Launch *driver.Launch
 
@@ -2980,7 +2980,7 @@ type CastU32U64Args struct {
 	N   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastU32U64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[uint32], n uint64) (*CastU32U64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -3002,7 +3002,7 @@ func (launcher CastU32U64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastI64F16 launches the kernel cast_i64_f16.
 type CastI64F16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastI64F16.
+// Kernel returns the kernel, nil for a zero CastI64F16.
 func (launcher CastI64F16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI64F16(kernel *driver.Kernel, err error) (CastI64F16, error) {
@@ -3013,13 +3013,13 @@ func newCastI64F16(kernel *driver.Kernel, err error) (CastI64F16, error) {
 	return CastI64F16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastI64F16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastI64F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[int64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -3034,8 +3034,8 @@ func (launcher CastI64F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastI64F16Args is a prepared launch of CastI64F16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastI64F16Args is a prepared launch of CastI64F16. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastI64F16Args struct {
 	Launch *driver.Launch
 
@@ -3044,7 +3044,7 @@ type CastI64F16Args struct {
 	N   driver.Arg[uint64]             // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastI64F16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[int64], n uint64) (*CastI64F16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -3066,7 +3066,7 @@ func (launcher CastI64F16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastI64BF16 launches the kernel cast_i64_bf16.
 type CastI64BF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastI64BF16.
+// Kernel returns the kernel, nil for a zero CastI64BF16.
 func (launcher CastI64BF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI64BF16(kernel *driver.Kernel, err error) (CastI64BF16, error) {
@@ -3077,13 +3077,13 @@ func newCastI64BF16(kernel *driver.Kernel, err error) (CastI64BF16, error) {
 	return CastI64BF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastI64BF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastI64BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[int64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -3098,8 +3098,8 @@ func (launcher CastI64BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, src, n})
 }
 
-// CastI64BF16Args is a prepared launch of CastI64BF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastI64BF16Args is a prepared launch of CastI64BF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastI64BF16Args struct {
 	Launch *driver.Launch
 
@@ -3108,7 +3108,7 @@ type CastI64BF16Args struct {
 	N   driver.Arg[uint64]             // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastI64BF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[int64], n uint64) (*CastI64BF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -3130,7 +3130,7 @@ func (launcher CastI64BF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // CastI64F32 launches the kernel cast_i64_f32.
 type CastI64F32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastI64F32.
+// Kernel returns the kernel, nil for a zero CastI64F32.
 func (launcher CastI64F32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI64F32(kernel *driver.Kernel, err error) (CastI64F32, error) {
@@ -3141,13 +3141,13 @@ func newCastI64F32(kernel *driver.Kernel, err error) (CastI64F32, error) {
 	return CastI64F32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastI64F32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastI64F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[int64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -3162,8 +3162,8 @@ func (launcher CastI64F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastI64F32Args is a prepared launch of CastI64F32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastI64F32Args is a prepared launch of CastI64F32. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastI64F32Args struct {
 	Launch *driver.Launch
 
@@ -3172,7 +3172,7 @@ type CastI64F32Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastI64F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[int64], n uint64) (*CastI64F32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -3194,7 +3194,7 @@ func (launcher CastI64F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastI64F64 launches the kernel cast_i64_f64.
 type CastI64F64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastI64F64.
+// Kernel returns the kernel, nil for a zero CastI64F64.
 func (launcher CastI64F64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastI64F64(kernel *driver.Kernel, err error) (CastI64F64, error) {
@@ -3205,13 +3205,13 @@ func newCastI64F64(kernel *driver.Kernel, err error) (CastI64F64, error) {
 	return CastI64F64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastI64F64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastI64F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[int64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -3226,8 +3226,8 @@ func (launcher CastI64F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastI64F64Args is a prepared launch of CastI64F64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastI64F64Args is a prepared launch of CastI64F64. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastI64F64Args struct {
 	Launch *driver.Launch
 
@@ -3236,7 +3236,7 @@ type CastI64F64Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastI64F64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[int64], n uint64) (*CastI64F64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -3258,7 +3258,7 @@ func (launcher CastI64F64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastU64F16 launches the kernel cast_u64_f16.
 type CastU64F16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastU64F16.
+// Kernel returns the kernel, nil for a zero CastU64F16.
 func (launcher CastU64F16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU64F16(kernel *driver.Kernel, err error) (CastU64F16, error) {
@@ -3269,13 +3269,13 @@ func newCastU64F16(kernel *driver.Kernel, err error) (CastU64F16, error) {
 	return CastU64F16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastU64F16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastU64F16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[uint64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -3290,8 +3290,8 @@ func (launcher CastU64F16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastU64F16Args is a prepared launch of CastU64F16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastU64F16Args is a prepared launch of CastU64F16. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastU64F16Args struct {
 	Launch *driver.Launch
 
@@ -3300,7 +3300,7 @@ type CastU64F16Args struct {
 	N   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastU64F16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[uint64], n uint64) (*CastU64F16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -3322,7 +3322,7 @@ func (launcher CastU64F16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastU64BF16 launches the kernel cast_u64_bf16.
 type CastU64BF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastU64BF16.
+// Kernel returns the kernel, nil for a zero CastU64BF16.
 func (launcher CastU64BF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU64BF16(kernel *driver.Kernel, err error) (CastU64BF16, error) {
@@ -3333,13 +3333,13 @@ func newCastU64BF16(kernel *driver.Kernel, err error) (CastU64BF16, error) {
 	return CastU64BF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastU64BF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastU64BF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[uint64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -3354,8 +3354,8 @@ func (launcher CastU64BF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, src, n})
 }
 
-// CastU64BF16Args is a prepared launch of CastU64BF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastU64BF16Args is a prepared launch of CastU64BF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastU64BF16Args struct {
 	Launch *driver.Launch
 
@@ -3364,7 +3364,7 @@ type CastU64BF16Args struct {
 	N   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastU64BF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[uint64], n uint64) (*CastU64BF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -3386,7 +3386,7 @@ func (launcher CastU64BF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // CastU64F32 launches the kernel cast_u64_f32.
 type CastU64F32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastU64F32.
+// Kernel returns the kernel, nil for a zero CastU64F32.
 func (launcher CastU64F32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU64F32(kernel *driver.Kernel, err error) (CastU64F32, error) {
@@ -3397,13 +3397,13 @@ func newCastU64F32(kernel *driver.Kernel, err error) (CastU64F32, error) {
 	return CastU64F32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastU64F32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastU64F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[uint64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -3418,8 +3418,8 @@ func (launcher CastU64F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastU64F32Args is a prepared launch of CastU64F32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastU64F32Args is a prepared launch of CastU64F32. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastU64F32Args struct {
 	Launch *driver.Launch
 
@@ -3428,7 +3428,7 @@ type CastU64F32Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastU64F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[uint64], n uint64) (*CastU64F32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -3450,7 +3450,7 @@ func (launcher CastU64F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastU64F64 launches the kernel cast_u64_f64.
 type CastU64F64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastU64F64.
+// Kernel returns the kernel, nil for a zero CastU64F64.
 func (launcher CastU64F64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU64F64(kernel *driver.Kernel, err error) (CastU64F64, error) {
@@ -3461,13 +3461,13 @@ func newCastU64F64(kernel *driver.Kernel, err error) (CastU64F64, error) {
 	return CastU64F64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastU64F64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastU64F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[uint64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -3482,8 +3482,8 @@ func (launcher CastU64F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastU64F64Args is a prepared launch of CastU64F64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastU64F64Args is a prepared launch of CastU64F64. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastU64F64Args struct {
 	Launch *driver.Launch
 
@@ -3492,7 +3492,7 @@ type CastU64F64Args struct {
 	N   driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastU64F64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[uint64], n uint64) (*CastU64F64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -3514,7 +3514,7 @@ func (launcher CastU64F64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastU64U8 launches the kernel cast_u64_u8.
 type CastU64U8 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastU64U8.
+// Kernel returns the kernel, nil for a zero CastU64U8.
 func (launcher CastU64U8) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU64U8(kernel *driver.Kernel, err error) (CastU64U8, error) {
@@ -3525,13 +3525,13 @@ func newCastU64U8(kernel *driver.Kernel, err error) (CastU64U8, error) {
 	return CastU64U8{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastU64U8) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastU64U8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], src driver.MemoryOf[uint64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -3546,8 +3546,8 @@ func (launcher CastU64U8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, n})
 }
 
-// CastU64U8Args is a prepared launch of CastU64U8 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastU64U8Args is a prepared launch of CastU64U8. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastU64U8Args struct {
 	Launch *driver.Launch
 
@@ -3556,7 +3556,7 @@ type CastU64U8Args struct {
 	N   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastU64U8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], src driver.MemoryOf[uint64], n uint64) (*CastU64U8Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -3578,7 +3578,7 @@ func (launcher CastU64U8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[u
 // CastU64U16 launches the kernel cast_u64_u16.
 type CastU64U16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastU64U16.
+// Kernel returns the kernel, nil for a zero CastU64U16.
 func (launcher CastU64U16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU64U16(kernel *driver.Kernel, err error) (CastU64U16, error) {
@@ -3589,13 +3589,13 @@ func newCastU64U16(kernel *driver.Kernel, err error) (CastU64U16, error) {
 	return CastU64U16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastU64U16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastU64U16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16], src driver.MemoryOf[uint64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -3610,8 +3610,8 @@ func (launcher CastU64U16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastU64U16Args is a prepared launch of CastU64U16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastU64U16Args is a prepared launch of CastU64U16. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastU64U16Args struct {
 	Launch *driver.Launch
 
@@ -3620,7 +3620,7 @@ type CastU64U16Args struct {
 	N   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastU64U16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16], src driver.MemoryOf[uint64], n uint64) (*CastU64U16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -3642,7 +3642,7 @@ func (launcher CastU64U16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CastU64U32 launches the kernel cast_u64_u32.
 type CastU64U32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CastU64U32.
+// Kernel returns the kernel, nil for a zero CastU64U32.
 func (launcher CastU64U32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCastU64U32(kernel *driver.Kernel, err error) (CastU64U32, error) {
@@ -3653,13 +3653,13 @@ func newCastU64U32(kernel *driver.Kernel, err error) (CastU64U32, error) {
 	return CastU64U32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CastU64U32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CastU64U32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], src driver.MemoryOf[uint64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -3674,8 +3674,8 @@ func (launcher CastU64U32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, n})
 }
 
-// CastU64U32Args is a prepared launch of CastU64U32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CastU64U32Args is a prepared launch of CastU64U32. Its arguments can be set one by one,
+// without allocating, between launches.
 type CastU64U32Args struct {
 	Launch *driver.Launch
 
@@ -3684,7 +3684,7 @@ type CastU64U32Args struct {
 	N   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CastU64U32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], src driver.MemoryOf[uint64], n uint64) (*CastU64U32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -3706,7 +3706,7 @@ func (launcher CastU64U32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // CopyB8 launches the kernel copy_b8.
 type CopyB8 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CopyB8.
+// Kernel returns the kernel, nil for a zero CopyB8.
 func (launcher CopyB8) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCopyB8(kernel *driver.Kernel, err error) (CopyB8, error) {
@@ -3717,13 +3717,13 @@ func newCopyB8(kernel *driver.Kernel, err error) (CopyB8, error) {
 	return CopyB8{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CopyB8) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CopyB8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], src driver.MemoryOf[uint8], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -3738,8 +3738,8 @@ func (launcher CopyB8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, src, n})
 }
 
-// CopyB8Args is a prepared launch of CopyB8 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CopyB8Args is a prepared launch of CopyB8. Its arguments can be set one by one,
+// without allocating, between launches.
 type CopyB8Args struct {
 	Launch *driver.Launch
 
@@ -3748,7 +3748,7 @@ type CopyB8Args struct {
 	N   driver.Arg[uint64]             // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CopyB8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], src driver.MemoryOf[uint8], n uint64) (*CopyB8Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -3770,7 +3770,7 @@ func (launcher CopyB8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint
 // CopyB16 launches the kernel copy_b16.
 type CopyB16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CopyB16.
+// Kernel returns the kernel, nil for a zero CopyB16.
 func (launcher CopyB16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCopyB16(kernel *driver.Kernel, err error) (CopyB16, error) {
@@ -3781,13 +3781,13 @@ func newCopyB16(kernel *driver.Kernel, err error) (CopyB16, error) {
 	return CopyB16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CopyB16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CopyB16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16], src driver.MemoryOf[uint16], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -3802,8 +3802,8 @@ func (launcher CopyB16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, src, n})
 }
 
-// CopyB16Args is a prepared launch of CopyB16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CopyB16Args is a prepared launch of CopyB16. Its arguments can be set one by one,
+// without allocating, between launches.
 type CopyB16Args struct {
 	Launch *driver.Launch
 
@@ -3812,7 +3812,7 @@ type CopyB16Args struct {
 	N   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CopyB16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16], src driver.MemoryOf[uint16], n uint64) (*CopyB16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -3834,7 +3834,7 @@ func (launcher CopyB16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // CopyB32 launches the kernel copy_b32.
 type CopyB32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CopyB32.
+// Kernel returns the kernel, nil for a zero CopyB32.
 func (launcher CopyB32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCopyB32(kernel *driver.Kernel, err error) (CopyB32, error) {
@@ -3845,13 +3845,13 @@ func newCopyB32(kernel *driver.Kernel, err error) (CopyB32, error) {
 	return CopyB32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CopyB32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CopyB32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], src driver.MemoryOf[uint32], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -3866,8 +3866,8 @@ func (launcher CopyB32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, src, n})
 }
 
-// CopyB32Args is a prepared launch of CopyB32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CopyB32Args is a prepared launch of CopyB32. Its arguments can be set one by one,
+// without allocating, between launches.
 type CopyB32Args struct {
 	Launch *driver.Launch
 
@@ -3876,7 +3876,7 @@ type CopyB32Args struct {
 	N   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CopyB32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], src driver.MemoryOf[uint32], n uint64) (*CopyB32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {
@@ -3898,7 +3898,7 @@ func (launcher CopyB32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // CopyB64 launches the kernel copy_b64.
 type CopyB64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero CopyB64.
+// Kernel returns the kernel, nil for a zero CopyB64.
 func (launcher CopyB64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newCopyB64(kernel *driver.Kernel, err error) (CopyB64, error) {
@@ -3909,13 +3909,13 @@ func newCopyB64(kernel *driver.Kernel, err error) (CopyB64, error) {
 	return CopyB64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (CopyB64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher CopyB64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[uint64], n uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), n)
 }
@@ -3930,8 +3930,8 @@ func (launcher CopyB64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, src, n})
 }
 
-// CopyB64Args is a prepared launch of CopyB64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// CopyB64Args is a prepared launch of CopyB64. Its arguments can be set one by one,
+// without allocating, between launches.
 type CopyB64Args struct {
 	Launch *driver.Launch
 
@@ -3940,7 +3940,7 @@ type CopyB64Args struct {
 	N   driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher CopyB64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[uint64], n uint64) (*CopyB64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, n)
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 //go:embed extreme.ptx
 var extremePTX []byte
 
-// ExtremeModule returns the code of extreme.ptx as the context has it. It is loaded
-// when it is first asked for and belongs to the context: nobody closes it.
+// ExtremeModule returns the module of extreme.ptx in the context. The first call loads it.
+// It belongs to the context: do not close it.
 func ExtremeModule(c *driver.Context) (*driver.Module, error) {
 	return c.Embedded("extreme.ptx of package launchers", extremePTX)
 }
 
-// MaxRowsF32In returns the kernel max_rows_f32 as the context has it: see [ExtremeModule].
+// MaxRowsF32In returns the kernel max_rows_f32 in the context: see [ExtremeModule].
 func MaxRowsF32In(c *driver.Context) (MaxRowsF32, error) {
 	m, err := ExtremeModule(c)
 	if err != nil {
@@ -26,7 +26,7 @@ func MaxRowsF32In(c *driver.Context) (MaxRowsF32, error) {
 	return newMaxRowsF32(m.Kernel("max_rows_f32"))
 }
 
-// MinRowsF32In returns the kernel min_rows_f32 as the context has it: see [ExtremeModule].
+// MinRowsF32In returns the kernel min_rows_f32 in the context: see [ExtremeModule].
 func MinRowsF32In(c *driver.Context) (MinRowsF32, error) {
 	m, err := ExtremeModule(c)
 	if err != nil {
@@ -35,7 +35,7 @@ func MinRowsF32In(c *driver.Context) (MinRowsF32, error) {
 	return newMinRowsF32(m.Kernel("min_rows_f32"))
 }
 
-// MaxRowsF16In returns the kernel max_rows_f16 as the context has it: see [ExtremeModule].
+// MaxRowsF16In returns the kernel max_rows_f16 in the context: see [ExtremeModule].
 func MaxRowsF16In(c *driver.Context) (MaxRowsF16, error) {
 	m, err := ExtremeModule(c)
 	if err != nil {
@@ -44,7 +44,7 @@ func MaxRowsF16In(c *driver.Context) (MaxRowsF16, error) {
 	return newMaxRowsF16(m.Kernel("max_rows_f16"))
 }
 
-// MinRowsF16In returns the kernel min_rows_f16 as the context has it: see [ExtremeModule].
+// MinRowsF16In returns the kernel min_rows_f16 in the context: see [ExtremeModule].
 func MinRowsF16In(c *driver.Context) (MinRowsF16, error) {
 	m, err := ExtremeModule(c)
 	if err != nil {
@@ -53,7 +53,7 @@ func MinRowsF16In(c *driver.Context) (MinRowsF16, error) {
 	return newMinRowsF16(m.Kernel("min_rows_f16"))
 }
 
-// MaxRowsBF16In returns the kernel max_rows_bf16 as the context has it: see [ExtremeModule].
+// MaxRowsBF16In returns the kernel max_rows_bf16 in the context: see [ExtremeModule].
 func MaxRowsBF16In(c *driver.Context) (MaxRowsBF16, error) {
 	m, err := ExtremeModule(c)
 	if err != nil {
@@ -62,7 +62,7 @@ func MaxRowsBF16In(c *driver.Context) (MaxRowsBF16, error) {
 	return newMaxRowsBF16(m.Kernel("max_rows_bf16"))
 }
 
-// MinRowsBF16In returns the kernel min_rows_bf16 as the context has it: see [ExtremeModule].
+// MinRowsBF16In returns the kernel min_rows_bf16 in the context: see [ExtremeModule].
 func MinRowsBF16In(c *driver.Context) (MinRowsBF16, error) {
 	m, err := ExtremeModule(c)
 	if err != nil {
@@ -71,7 +71,7 @@ func MinRowsBF16In(c *driver.Context) (MinRowsBF16, error) {
 	return newMinRowsBF16(m.Kernel("min_rows_bf16"))
 }
 
-// MaxRowsF64In returns the kernel max_rows_f64 as the context has it: see [ExtremeModule].
+// MaxRowsF64In returns the kernel max_rows_f64 in the context: see [ExtremeModule].
 func MaxRowsF64In(c *driver.Context) (MaxRowsF64, error) {
 	m, err := ExtremeModule(c)
 	if err != nil {
@@ -80,7 +80,7 @@ func MaxRowsF64In(c *driver.Context) (MaxRowsF64, error) {
 	return newMaxRowsF64(m.Kernel("max_rows_f64"))
 }
 
-// MinRowsF64In returns the kernel min_rows_f64 as the context has it: see [ExtremeModule].
+// MinRowsF64In returns the kernel min_rows_f64 in the context: see [ExtremeModule].
 func MinRowsF64In(c *driver.Context) (MinRowsF64, error) {
 	m, err := ExtremeModule(c)
 	if err != nil {
@@ -89,7 +89,7 @@ func MinRowsF64In(c *driver.Context) (MinRowsF64, error) {
 	return newMinRowsF64(m.Kernel("min_rows_f64"))
 }
 
-// MaxRowsI32In returns the kernel max_rows_i32 as the context has it: see [ExtremeModule].
+// MaxRowsI32In returns the kernel max_rows_i32 in the context: see [ExtremeModule].
 func MaxRowsI32In(c *driver.Context) (MaxRowsI32, error) {
 	m, err := ExtremeModule(c)
 	if err != nil {
@@ -98,7 +98,7 @@ func MaxRowsI32In(c *driver.Context) (MaxRowsI32, error) {
 	return newMaxRowsI32(m.Kernel("max_rows_i32"))
 }
 
-// MinRowsI32In returns the kernel min_rows_i32 as the context has it: see [ExtremeModule].
+// MinRowsI32In returns the kernel min_rows_i32 in the context: see [ExtremeModule].
 func MinRowsI32In(c *driver.Context) (MinRowsI32, error) {
 	m, err := ExtremeModule(c)
 	if err != nil {
@@ -107,7 +107,7 @@ func MinRowsI32In(c *driver.Context) (MinRowsI32, error) {
 	return newMinRowsI32(m.Kernel("min_rows_i32"))
 }
 
-// MaxRowsI64In returns the kernel max_rows_i64 as the context has it: see [ExtremeModule].
+// MaxRowsI64In returns the kernel max_rows_i64 in the context: see [ExtremeModule].
 func MaxRowsI64In(c *driver.Context) (MaxRowsI64, error) {
 	m, err := ExtremeModule(c)
 	if err != nil {
@@ -116,7 +116,7 @@ func MaxRowsI64In(c *driver.Context) (MaxRowsI64, error) {
 	return newMaxRowsI64(m.Kernel("max_rows_i64"))
 }
 
-// MinRowsI64In returns the kernel min_rows_i64 as the context has it: see [ExtremeModule].
+// MinRowsI64In returns the kernel min_rows_i64 in the context: see [ExtremeModule].
 func MinRowsI64In(c *driver.Context) (MinRowsI64, error) {
 	m, err := ExtremeModule(c)
 	if err != nil {
@@ -128,7 +128,7 @@ func MinRowsI64In(c *driver.Context) (MinRowsI64, error) {
 // MaxRowsF32 launches the kernel max_rows_f32.
 type MaxRowsF32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MaxRowsF32.
+// Kernel returns the kernel, nil for a zero MaxRowsF32.
 func (launcher MaxRowsF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxRowsF32(kernel *driver.Kernel, err error) (MaxRowsF32, error) {
@@ -139,13 +139,13 @@ func newMaxRowsF32(kernel *driver.Kernel, err error) (MaxRowsF32, error) {
 	return MaxRowsF32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MaxRowsF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MaxRowsF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
@@ -164,8 +164,8 @@ func (launcher MaxRowsF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// MaxRowsF32Args is a prepared launch of MaxRowsF32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MaxRowsF32Args is a prepared launch of MaxRowsF32. Its arguments can be set one by one,
+// without allocating, between launches.
 type MaxRowsF32Args struct {
 	Launch *driver.Launch
 
@@ -178,7 +178,7 @@ type MaxRowsF32Args struct {
 	Work  driver.Arg[driver.View[uint64]]  // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MaxRowsF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*MaxRowsF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
@@ -212,7 +212,7 @@ func (launcher MaxRowsF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // MinRowsF32 launches the kernel min_rows_f32.
 type MinRowsF32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MinRowsF32.
+// Kernel returns the kernel, nil for a zero MinRowsF32.
 func (launcher MinRowsF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinRowsF32(kernel *driver.Kernel, err error) (MinRowsF32, error) {
@@ -223,13 +223,13 @@ func newMinRowsF32(kernel *driver.Kernel, err error) (MinRowsF32, error) {
 	return MinRowsF32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MinRowsF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MinRowsF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
@@ -248,8 +248,8 @@ func (launcher MinRowsF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// MinRowsF32Args is a prepared launch of MinRowsF32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MinRowsF32Args is a prepared launch of MinRowsF32. Its arguments can be set one by one,
+// without allocating, between launches.
 type MinRowsF32Args struct {
 	Launch *driver.Launch
 
@@ -262,7 +262,7 @@ type MinRowsF32Args struct {
 	Work  driver.Arg[driver.View[uint64]]  // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MinRowsF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*MinRowsF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
@@ -296,7 +296,7 @@ func (launcher MinRowsF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // MaxRowsF16 launches the kernel max_rows_f16.
 type MaxRowsF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MaxRowsF16.
+// Kernel returns the kernel, nil for a zero MaxRowsF16.
 func (launcher MaxRowsF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxRowsF16(kernel *driver.Kernel, err error) (MaxRowsF16, error) {
@@ -307,13 +307,13 @@ func newMaxRowsF16(kernel *driver.Kernel, err error) (MaxRowsF16, error) {
 	return MaxRowsF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MaxRowsF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MaxRowsF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[F16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
@@ -332,8 +332,8 @@ func (launcher MaxRowsF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// MaxRowsF16Args is a prepared launch of MaxRowsF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MaxRowsF16Args is a prepared launch of MaxRowsF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type MaxRowsF16Args struct {
 	Launch *driver.Launch
 
@@ -346,7 +346,7 @@ type MaxRowsF16Args struct {
 	Work  driver.Arg[driver.View[uint64]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MaxRowsF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[F16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*MaxRowsF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
@@ -380,7 +380,7 @@ func (launcher MaxRowsF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // MinRowsF16 launches the kernel min_rows_f16.
 type MinRowsF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MinRowsF16.
+// Kernel returns the kernel, nil for a zero MinRowsF16.
 func (launcher MinRowsF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinRowsF16(kernel *driver.Kernel, err error) (MinRowsF16, error) {
@@ -391,13 +391,13 @@ func newMinRowsF16(kernel *driver.Kernel, err error) (MinRowsF16, error) {
 	return MinRowsF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MinRowsF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MinRowsF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[F16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
@@ -416,8 +416,8 @@ func (launcher MinRowsF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// MinRowsF16Args is a prepared launch of MinRowsF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MinRowsF16Args is a prepared launch of MinRowsF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type MinRowsF16Args struct {
 	Launch *driver.Launch
 
@@ -430,7 +430,7 @@ type MinRowsF16Args struct {
 	Work  driver.Arg[driver.View[uint64]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MinRowsF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[F16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*MinRowsF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
@@ -464,7 +464,7 @@ func (launcher MinRowsF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // MaxRowsBF16 launches the kernel max_rows_bf16.
 type MaxRowsBF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MaxRowsBF16.
+// Kernel returns the kernel, nil for a zero MaxRowsBF16.
 func (launcher MaxRowsBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxRowsBF16(kernel *driver.Kernel, err error) (MaxRowsBF16, error) {
@@ -475,13 +475,13 @@ func newMaxRowsBF16(kernel *driver.Kernel, err error) (MaxRowsBF16, error) {
 	return MaxRowsBF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MaxRowsBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MaxRowsBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
@@ -500,8 +500,8 @@ func (launcher MaxRowsBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// MaxRowsBF16Args is a prepared launch of MaxRowsBF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MaxRowsBF16Args is a prepared launch of MaxRowsBF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type MaxRowsBF16Args struct {
 	Launch *driver.Launch
 
@@ -514,7 +514,7 @@ type MaxRowsBF16Args struct {
 	Work  driver.Arg[driver.View[uint64]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MaxRowsBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*MaxRowsBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
@@ -548,7 +548,7 @@ func (launcher MaxRowsBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // MinRowsBF16 launches the kernel min_rows_bf16.
 type MinRowsBF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MinRowsBF16.
+// Kernel returns the kernel, nil for a zero MinRowsBF16.
 func (launcher MinRowsBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinRowsBF16(kernel *driver.Kernel, err error) (MinRowsBF16, error) {
@@ -559,13 +559,13 @@ func newMinRowsBF16(kernel *driver.Kernel, err error) (MinRowsBF16, error) {
 	return MinRowsBF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MinRowsBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MinRowsBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
@@ -584,8 +584,8 @@ func (launcher MinRowsBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// MinRowsBF16Args is a prepared launch of MinRowsBF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MinRowsBF16Args is a prepared launch of MinRowsBF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type MinRowsBF16Args struct {
 	Launch *driver.Launch
 
@@ -598,7 +598,7 @@ type MinRowsBF16Args struct {
 	Work  driver.Arg[driver.View[uint64]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MinRowsBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*MinRowsBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
@@ -632,7 +632,7 @@ func (launcher MinRowsBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // MaxRowsF64 launches the kernel max_rows_f64.
 type MaxRowsF64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MaxRowsF64.
+// Kernel returns the kernel, nil for a zero MaxRowsF64.
 func (launcher MaxRowsF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxRowsF64(kernel *driver.Kernel, err error) (MaxRowsF64, error) {
@@ -643,13 +643,13 @@ func newMaxRowsF64(kernel *driver.Kernel, err error) (MaxRowsF64, error) {
 	return MaxRowsF64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MaxRowsF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MaxRowsF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[float64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
@@ -668,8 +668,8 @@ func (launcher MaxRowsF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// MaxRowsF64Args is a prepared launch of MaxRowsF64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MaxRowsF64Args is a prepared launch of MaxRowsF64. Its arguments can be set one by one,
+// without allocating, between launches.
 type MaxRowsF64Args struct {
 	Launch *driver.Launch
 
@@ -682,7 +682,7 @@ type MaxRowsF64Args struct {
 	Work  driver.Arg[driver.View[uint64]]  // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MaxRowsF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[float64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*MaxRowsF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
@@ -716,7 +716,7 @@ func (launcher MaxRowsF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // MinRowsF64 launches the kernel min_rows_f64.
 type MinRowsF64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MinRowsF64.
+// Kernel returns the kernel, nil for a zero MinRowsF64.
 func (launcher MinRowsF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinRowsF64(kernel *driver.Kernel, err error) (MinRowsF64, error) {
@@ -727,13 +727,13 @@ func newMinRowsF64(kernel *driver.Kernel, err error) (MinRowsF64, error) {
 	return MinRowsF64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MinRowsF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MinRowsF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[float64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
@@ -752,8 +752,8 @@ func (launcher MinRowsF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// MinRowsF64Args is a prepared launch of MinRowsF64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MinRowsF64Args is a prepared launch of MinRowsF64. Its arguments can be set one by one,
+// without allocating, between launches.
 type MinRowsF64Args struct {
 	Launch *driver.Launch
 
@@ -766,7 +766,7 @@ type MinRowsF64Args struct {
 	Work  driver.Arg[driver.View[uint64]]  // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MinRowsF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[float64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*MinRowsF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
@@ -800,7 +800,7 @@ func (launcher MinRowsF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // MaxRowsI32 launches the kernel max_rows_i32.
 type MaxRowsI32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MaxRowsI32.
+// Kernel returns the kernel, nil for a zero MaxRowsI32.
 func (launcher MaxRowsI32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxRowsI32(kernel *driver.Kernel, err error) (MaxRowsI32, error) {
@@ -811,13 +811,13 @@ func newMaxRowsI32(kernel *driver.Kernel, err error) (MaxRowsI32, error) {
 	return MaxRowsI32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MaxRowsI32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MaxRowsI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], src driver.MemoryOf[int32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
@@ -836,8 +836,8 @@ func (launcher MaxRowsI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// MaxRowsI32Args is a prepared launch of MaxRowsI32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MaxRowsI32Args is a prepared launch of MaxRowsI32. Its arguments can be set one by one,
+// without allocating, between launches.
 type MaxRowsI32Args struct {
 	Launch *driver.Launch
 
@@ -850,7 +850,7 @@ type MaxRowsI32Args struct {
 	Work  driver.Arg[driver.View[uint64]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MaxRowsI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], src driver.MemoryOf[int32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*MaxRowsI32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
@@ -884,7 +884,7 @@ func (launcher MaxRowsI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // MinRowsI32 launches the kernel min_rows_i32.
 type MinRowsI32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MinRowsI32.
+// Kernel returns the kernel, nil for a zero MinRowsI32.
 func (launcher MinRowsI32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinRowsI32(kernel *driver.Kernel, err error) (MinRowsI32, error) {
@@ -895,13 +895,13 @@ func newMinRowsI32(kernel *driver.Kernel, err error) (MinRowsI32, error) {
 	return MinRowsI32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MinRowsI32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MinRowsI32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], src driver.MemoryOf[int32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
@@ -920,8 +920,8 @@ func (launcher MinRowsI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// MinRowsI32Args is a prepared launch of MinRowsI32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MinRowsI32Args is a prepared launch of MinRowsI32. Its arguments can be set one by one,
+// without allocating, between launches.
 type MinRowsI32Args struct {
 	Launch *driver.Launch
 
@@ -934,7 +934,7 @@ type MinRowsI32Args struct {
 	Work  driver.Arg[driver.View[uint64]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MinRowsI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int32], src driver.MemoryOf[int32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*MinRowsI32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
@@ -968,7 +968,7 @@ func (launcher MinRowsI32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // MaxRowsI64 launches the kernel max_rows_i64.
 type MaxRowsI64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MaxRowsI64.
+// Kernel returns the kernel, nil for a zero MaxRowsI64.
 func (launcher MaxRowsI64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMaxRowsI64(kernel *driver.Kernel, err error) (MaxRowsI64, error) {
@@ -979,13 +979,13 @@ func newMaxRowsI64(kernel *driver.Kernel, err error) (MaxRowsI64, error) {
 	return MaxRowsI64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MaxRowsI64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MaxRowsI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[int64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
@@ -1004,8 +1004,8 @@ func (launcher MaxRowsI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// MaxRowsI64Args is a prepared launch of MaxRowsI64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MaxRowsI64Args is a prepared launch of MaxRowsI64. Its arguments can be set one by one,
+// without allocating, between launches.
 type MaxRowsI64Args struct {
 	Launch *driver.Launch
 
@@ -1018,7 +1018,7 @@ type MaxRowsI64Args struct {
 	Work  driver.Arg[driver.View[uint64]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MaxRowsI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[int64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*MaxRowsI64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
@@ -1052,7 +1052,7 @@ func (launcher MaxRowsI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // MinRowsI64 launches the kernel min_rows_i64.
 type MinRowsI64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MinRowsI64.
+// Kernel returns the kernel, nil for a zero MinRowsI64.
 func (launcher MinRowsI64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMinRowsI64(kernel *driver.Kernel, err error) (MinRowsI64, error) {
@@ -1063,13 +1063,13 @@ func newMinRowsI64(kernel *driver.Kernel, err error) (MinRowsI64, error) {
 	return MinRowsI64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (MinRowsI64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MinRowsI64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[int64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
@@ -1088,8 +1088,8 @@ func (launcher MinRowsI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// MinRowsI64Args is a prepared launch of MinRowsI64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MinRowsI64Args is a prepared launch of MinRowsI64. Its arguments can be set one by one,
+// without allocating, between launches.
 type MinRowsI64Args struct {
 	Launch *driver.Launch
 
@@ -1102,7 +1102,7 @@ type MinRowsI64Args struct {
 	Work  driver.Arg[driver.View[uint64]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MinRowsI64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[int64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*MinRowsI64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {

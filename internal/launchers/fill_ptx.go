@@ -11,13 +11,13 @@ import (
 //go:embed fill.ptx
 var fillPTX []byte
 
-// FillModule returns the code of fill.ptx as the context has it. It is loaded
-// when it is first asked for and belongs to the context: nobody closes it.
+// FillModule returns the module of fill.ptx in the context. The first call loads it.
+// It belongs to the context: do not close it.
 func FillModule(c *driver.Context) (*driver.Module, error) {
 	return c.Embedded("fill.ptx of package launchers", fillPTX)
 }
 
-// FillB8In returns the kernel fill_b8 as the context has it: see [FillModule].
+// FillB8In returns the kernel fill_b8 in the context: see [FillModule].
 func FillB8In(c *driver.Context) (FillB8, error) {
 	m, err := FillModule(c)
 	if err != nil {
@@ -26,7 +26,7 @@ func FillB8In(c *driver.Context) (FillB8, error) {
 	return newFillB8(m.Kernel("fill_b8"))
 }
 
-// FillB16In returns the kernel fill_b16 as the context has it: see [FillModule].
+// FillB16In returns the kernel fill_b16 in the context: see [FillModule].
 func FillB16In(c *driver.Context) (FillB16, error) {
 	m, err := FillModule(c)
 	if err != nil {
@@ -35,7 +35,7 @@ func FillB16In(c *driver.Context) (FillB16, error) {
 	return newFillB16(m.Kernel("fill_b16"))
 }
 
-// FillB32In returns the kernel fill_b32 as the context has it: see [FillModule].
+// FillB32In returns the kernel fill_b32 in the context: see [FillModule].
 func FillB32In(c *driver.Context) (FillB32, error) {
 	m, err := FillModule(c)
 	if err != nil {
@@ -44,7 +44,7 @@ func FillB32In(c *driver.Context) (FillB32, error) {
 	return newFillB32(m.Kernel("fill_b32"))
 }
 
-// FillB64In returns the kernel fill_b64 as the context has it: see [FillModule].
+// FillB64In returns the kernel fill_b64 in the context: see [FillModule].
 func FillB64In(c *driver.Context) (FillB64, error) {
 	m, err := FillModule(c)
 	if err != nil {
@@ -56,7 +56,7 @@ func FillB64In(c *driver.Context) (FillB64, error) {
 // FillB8 launches the kernel fill_b8.
 type FillB8 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero FillB8.
+// Kernel returns the kernel, nil for a zero FillB8.
 func (launcher FillB8) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newFillB8(kernel *driver.Kernel, err error) (FillB8, error) {
@@ -67,13 +67,13 @@ func newFillB8(kernel *driver.Kernel, err error) (FillB8, error) {
 	return FillB8{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (FillB8) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher FillB8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], n uint64, value uint8) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, value)
 }
@@ -88,8 +88,8 @@ func (launcher FillB8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, value})
 }
 
-// FillB8Args is a prepared launch of FillB8 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// FillB8Args is a prepared launch of FillB8. Its arguments can be set one by one,
+// without allocating, between launches.
 type FillB8Args struct {
 	Launch *driver.Launch
 
@@ -98,7 +98,7 @@ type FillB8Args struct {
 	Value driver.Arg[uint8]              // .b8
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher FillB8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], n uint64, value uint8) (*FillB8Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, value)
 	if err != nil {
@@ -120,7 +120,7 @@ func (launcher FillB8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint
 // FillB16 launches the kernel fill_b16.
 type FillB16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero FillB16.
+// Kernel returns the kernel, nil for a zero FillB16.
 func (launcher FillB16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newFillB16(kernel *driver.Kernel, err error) (FillB16, error) {
@@ -131,13 +131,13 @@ func newFillB16(kernel *driver.Kernel, err error) (FillB16, error) {
 	return FillB16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (FillB16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher FillB16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16], n uint64, value uint16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, value)
 }
@@ -152,8 +152,8 @@ func (launcher FillB16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, value})
 }
 
-// FillB16Args is a prepared launch of FillB16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// FillB16Args is a prepared launch of FillB16. Its arguments can be set one by one,
+// without allocating, between launches.
 type FillB16Args struct {
 	Launch *driver.Launch
 
@@ -162,7 +162,7 @@ type FillB16Args struct {
 	Value driver.Arg[uint16]              // .b16
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher FillB16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16], n uint64, value uint16) (*FillB16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, value)
 	if err != nil {
@@ -184,7 +184,7 @@ func (launcher FillB16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // FillB32 launches the kernel fill_b32.
 type FillB32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero FillB32.
+// Kernel returns the kernel, nil for a zero FillB32.
 func (launcher FillB32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newFillB32(kernel *driver.Kernel, err error) (FillB32, error) {
@@ -195,13 +195,13 @@ func newFillB32(kernel *driver.Kernel, err error) (FillB32, error) {
 	return FillB32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (FillB32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher FillB32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, value uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, value)
 }
@@ -216,8 +216,8 @@ func (launcher FillB32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, value})
 }
 
-// FillB32Args is a prepared launch of FillB32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// FillB32Args is a prepared launch of FillB32. Its arguments can be set one by one,
+// without allocating, between launches.
 type FillB32Args struct {
 	Launch *driver.Launch
 
@@ -226,7 +226,7 @@ type FillB32Args struct {
 	Value driver.Arg[uint32]              // .b32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher FillB32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, value uint32) (*FillB32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, value)
 	if err != nil {
@@ -248,7 +248,7 @@ func (launcher FillB32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // FillB64 launches the kernel fill_b64.
 type FillB64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero FillB64.
+// Kernel returns the kernel, nil for a zero FillB64.
 func (launcher FillB64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newFillB64(kernel *driver.Kernel, err error) (FillB64, error) {
@@ -259,13 +259,13 @@ func newFillB64(kernel *driver.Kernel, err error) (FillB64, error) {
 	return FillB64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (FillB64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher FillB64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, value uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, value)
 }
@@ -280,8 +280,8 @@ func (launcher FillB64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, value})
 }
 
-// FillB64Args is a prepared launch of FillB64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// FillB64Args is a prepared launch of FillB64. Its arguments can be set one by one,
+// without allocating, between launches.
 type FillB64Args struct {
 	Launch *driver.Launch
 
@@ -290,7 +290,7 @@ type FillB64Args struct {
 	Value driver.Arg[uint64]              // .b64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher FillB64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, value uint64) (*FillB64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, value)
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 //go:embed gather.ptx
 var gatherPTX []byte
 
-// GatherModule returns the code of gather.ptx as the context has it. It is loaded
-// when it is first asked for and belongs to the context: nobody closes it.
+// GatherModule returns the module of gather.ptx in the context. The first call loads it.
+// It belongs to the context: do not close it.
 func GatherModule(c *driver.Context) (*driver.Module, error) {
 	return c.Embedded("gather.ptx of package launchers", gatherPTX)
 }
 
-// GatherI32In returns the kernel gather_i32 as the context has it: see [GatherModule].
+// GatherI32In returns the kernel gather_i32 in the context: see [GatherModule].
 func GatherI32In(c *driver.Context) (GatherI32, error) {
 	m, err := GatherModule(c)
 	if err != nil {
@@ -26,7 +26,7 @@ func GatherI32In(c *driver.Context) (GatherI32, error) {
 	return newGatherI32(m.Kernel("gather_i32"))
 }
 
-// GatherI64In returns the kernel gather_i64 as the context has it: see [GatherModule].
+// GatherI64In returns the kernel gather_i64 in the context: see [GatherModule].
 func GatherI64In(c *driver.Context) (GatherI64, error) {
 	m, err := GatherModule(c)
 	if err != nil {
@@ -38,7 +38,7 @@ func GatherI64In(c *driver.Context) (GatherI64, error) {
 // GatherI32 launches the kernel gather_i32.
 type GatherI32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero GatherI32.
+// Kernel returns the kernel, nil for a zero GatherI32.
 func (launcher GatherI32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newGatherI32(kernel *driver.Kernel, err error) (GatherI32, error) {
@@ -49,20 +49,20 @@ func newGatherI32(kernel *driver.Kernel, err error) (GatherI32, error) {
 	return GatherI32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (GatherI32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher GatherI32) Op(cfg driver.LaunchConfig, dst driver.Memory, n uint64, width uint64, src driver.Memory, rows uint64, index driver.MemoryOf[int32]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, width, driver.In(src), rows, driver.In(index))
 }
 
 // Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate where memory is a *Buffer; a View does, as
-// a value in an interface.
+// package graph. Passing a *Buffer does not allocate; passing a View does, because
+// it becomes an interface value.
 func (launcher GatherI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Memory, n uint64, width uint64, src driver.Memory, rows uint64, index driver.View[int32]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst   driver.Memory
@@ -74,8 +74,8 @@ func (launcher GatherI32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, n, width, src, rows, index})
 }
 
-// GatherI32Args is a prepared launch of GatherI32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// GatherI32Args is a prepared launch of GatherI32. Its arguments can be set one by one,
+// without allocating, between launches.
 type GatherI32Args struct {
 	Launch *driver.Launch
 
@@ -87,7 +87,7 @@ type GatherI32Args struct {
 	Index driver.Arg[driver.View[int32]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher GatherI32) Prepare(cfg driver.LaunchConfig, dst driver.Memory, n uint64, width uint64, src driver.Memory, rows uint64, index driver.MemoryOf[int32]) (*GatherI32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, width, src, rows, index)
 	if err != nil {
@@ -118,7 +118,7 @@ func (launcher GatherI32) Prepare(cfg driver.LaunchConfig, dst driver.Memory, n 
 // GatherI64 launches the kernel gather_i64.
 type GatherI64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero GatherI64.
+// Kernel returns the kernel, nil for a zero GatherI64.
 func (launcher GatherI64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newGatherI64(kernel *driver.Kernel, err error) (GatherI64, error) {
@@ -129,20 +129,20 @@ func newGatherI64(kernel *driver.Kernel, err error) (GatherI64, error) {
 	return GatherI64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (GatherI64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher GatherI64) Op(cfg driver.LaunchConfig, dst driver.Memory, n uint64, width uint64, src driver.Memory, rows uint64, index driver.MemoryOf[int64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, width, driver.In(src), rows, driver.In(index))
 }
 
 // Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate where memory is a *Buffer; a View does, as
-// a value in an interface.
+// package graph. Passing a *Buffer does not allocate; passing a View does, because
+// it becomes an interface value.
 func (launcher GatherI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Memory, n uint64, width uint64, src driver.Memory, rows uint64, index driver.View[int64]) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst   driver.Memory
@@ -154,8 +154,8 @@ func (launcher GatherI64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, n, width, src, rows, index})
 }
 
-// GatherI64Args is a prepared launch of GatherI64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// GatherI64Args is a prepared launch of GatherI64. Its arguments can be set one by one,
+// without allocating, between launches.
 type GatherI64Args struct {
 	Launch *driver.Launch
 
@@ -167,7 +167,7 @@ type GatherI64Args struct {
 	Index driver.Arg[driver.View[int64]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher GatherI64) Prepare(cfg driver.LaunchConfig, dst driver.Memory, n uint64, width uint64, src driver.Memory, rows uint64, index driver.MemoryOf[int64]) (*GatherI64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, width, src, rows, index)
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 //go:embed gemv.ptx
 var gemvPTX []byte
 
-// GemvModule returns the code of gemv.ptx as the context has it. It is loaded
-// when it is first asked for and belongs to the context: nobody closes it.
+// GemvModule returns the module of gemv.ptx in the context. The first call loads it.
+// It belongs to the context: do not close it.
 func GemvModule(c *driver.Context) (*driver.Module, error) {
 	return c.Embedded("gemv.ptx of package launchers", gemvPTX)
 }
 
-// GemvF32F32In returns the kernel gemv_f32_f32 as the context has it: see [GemvModule].
+// GemvF32F32In returns the kernel gemv_f32_f32 in the context: see [GemvModule].
 func GemvF32F32In(c *driver.Context) (GemvF32F32, error) {
 	m, err := GemvModule(c)
 	if err != nil {
@@ -26,7 +26,7 @@ func GemvF32F32In(c *driver.Context) (GemvF32F32, error) {
 	return newGemvF32F32(m.Kernel("gemv_f32_f32"))
 }
 
-// GemvF16F16In returns the kernel gemv_f16_f16 as the context has it: see [GemvModule].
+// GemvF16F16In returns the kernel gemv_f16_f16 in the context: see [GemvModule].
 func GemvF16F16In(c *driver.Context) (GemvF16F16, error) {
 	m, err := GemvModule(c)
 	if err != nil {
@@ -35,7 +35,7 @@ func GemvF16F16In(c *driver.Context) (GemvF16F16, error) {
 	return newGemvF16F16(m.Kernel("gemv_f16_f16"))
 }
 
-// GemvF16F32In returns the kernel gemv_f16_f32 as the context has it: see [GemvModule].
+// GemvF16F32In returns the kernel gemv_f16_f32 in the context: see [GemvModule].
 func GemvF16F32In(c *driver.Context) (GemvF16F32, error) {
 	m, err := GemvModule(c)
 	if err != nil {
@@ -44,7 +44,7 @@ func GemvF16F32In(c *driver.Context) (GemvF16F32, error) {
 	return newGemvF16F32(m.Kernel("gemv_f16_f32"))
 }
 
-// GemvBF16BF16In returns the kernel gemv_bf16_bf16 as the context has it: see [GemvModule].
+// GemvBF16BF16In returns the kernel gemv_bf16_bf16 in the context: see [GemvModule].
 func GemvBF16BF16In(c *driver.Context) (GemvBF16BF16, error) {
 	m, err := GemvModule(c)
 	if err != nil {
@@ -53,7 +53,7 @@ func GemvBF16BF16In(c *driver.Context) (GemvBF16BF16, error) {
 	return newGemvBF16BF16(m.Kernel("gemv_bf16_bf16"))
 }
 
-// GemvBF16F32In returns the kernel gemv_bf16_f32 as the context has it: see [GemvModule].
+// GemvBF16F32In returns the kernel gemv_bf16_f32 in the context: see [GemvModule].
 func GemvBF16F32In(c *driver.Context) (GemvBF16F32, error) {
 	m, err := GemvModule(c)
 	if err != nil {
@@ -65,7 +65,7 @@ func GemvBF16F32In(c *driver.Context) (GemvBF16F32, error) {
 // GemvF32F32 launches the kernel gemv_f32_f32.
 type GemvF32F32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero GemvF32F32.
+// Kernel returns the kernel, nil for a zero GemvF32F32.
 func (launcher GemvF32F32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newGemvF32F32(kernel *driver.Kernel, err error) (GemvF32F32, error) {
@@ -76,13 +76,13 @@ func newGemvF32F32(kernel *driver.Kernel, err error) (GemvF32F32, error) {
 	return GemvF32F32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (GemvF32F32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher GemvF32F32) Op(cfg driver.LaunchConfig, y driver.MemoryOf[float32], a driver.MemoryOf[float32], x driver.MemoryOf[float32], rows uint64, cols uint64, pitch uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(y), driver.In(a), driver.In(x), rows, cols, pitch)
 }
@@ -100,8 +100,8 @@ func (launcher GemvF32F32) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.
 	}{y, a, x, rows, cols, pitch})
 }
 
-// GemvF32F32Args is a prepared launch of GemvF32F32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// GemvF32F32Args is a prepared launch of GemvF32F32. Its arguments can be set one by one,
+// without allocating, between launches.
 type GemvF32F32Args struct {
 	Launch *driver.Launch
 
@@ -113,7 +113,7 @@ type GemvF32F32Args struct {
 	Pitch driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher GemvF32F32) Prepare(cfg driver.LaunchConfig, y driver.MemoryOf[float32], a driver.MemoryOf[float32], x driver.MemoryOf[float32], rows uint64, cols uint64, pitch uint64) (*GemvF32F32Args, error) {
 	launch, err := launcher.Op(cfg, y, a, x, rows, cols, pitch)
 	if err != nil {
@@ -144,7 +144,7 @@ func (launcher GemvF32F32) Prepare(cfg driver.LaunchConfig, y driver.MemoryOf[fl
 // GemvF16F16 launches the kernel gemv_f16_f16.
 type GemvF16F16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero GemvF16F16.
+// Kernel returns the kernel, nil for a zero GemvF16F16.
 func (launcher GemvF16F16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newGemvF16F16(kernel *driver.Kernel, err error) (GemvF16F16, error) {
@@ -155,13 +155,13 @@ func newGemvF16F16(kernel *driver.Kernel, err error) (GemvF16F16, error) {
 	return GemvF16F16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (GemvF16F16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher GemvF16F16) Op(cfg driver.LaunchConfig, y driver.MemoryOf[F16], a driver.MemoryOf[F16], x driver.MemoryOf[F16], rows uint64, cols uint64, pitch uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(y), driver.In(a), driver.In(x), rows, cols, pitch)
 }
@@ -179,8 +179,8 @@ func (launcher GemvF16F16) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.
 	}{y, a, x, rows, cols, pitch})
 }
 
-// GemvF16F16Args is a prepared launch of GemvF16F16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// GemvF16F16Args is a prepared launch of GemvF16F16. Its arguments can be set one by one,
+// without allocating, between launches.
 type GemvF16F16Args struct {
 	Launch *driver.Launch
 
@@ -192,7 +192,7 @@ type GemvF16F16Args struct {
 	Pitch driver.Arg[uint64]           // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher GemvF16F16) Prepare(cfg driver.LaunchConfig, y driver.MemoryOf[F16], a driver.MemoryOf[F16], x driver.MemoryOf[F16], rows uint64, cols uint64, pitch uint64) (*GemvF16F16Args, error) {
 	launch, err := launcher.Op(cfg, y, a, x, rows, cols, pitch)
 	if err != nil {
@@ -223,7 +223,7 @@ func (launcher GemvF16F16) Prepare(cfg driver.LaunchConfig, y driver.MemoryOf[F1
 // GemvF16F32 launches the kernel gemv_f16_f32.
 type GemvF16F32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero GemvF16F32.
+// Kernel returns the kernel, nil for a zero GemvF16F32.
 func (launcher GemvF16F32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newGemvF16F32(kernel *driver.Kernel, err error) (GemvF16F32, error) {
@@ -234,13 +234,13 @@ func newGemvF16F32(kernel *driver.Kernel, err error) (GemvF16F32, error) {
 	return GemvF16F32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (GemvF16F32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher GemvF16F32) Op(cfg driver.LaunchConfig, y driver.MemoryOf[float32], a driver.MemoryOf[F16], x driver.MemoryOf[float32], rows uint64, cols uint64, pitch uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(y), driver.In(a), driver.In(x), rows, cols, pitch)
 }
@@ -258,8 +258,8 @@ func (launcher GemvF16F32) Do(on driver.Doer, cfg driver.LaunchConfig, y driver.
 	}{y, a, x, rows, cols, pitch})
 }
 
-// GemvF16F32Args is a prepared launch of GemvF16F32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// GemvF16F32Args is a prepared launch of GemvF16F32. Its arguments can be set one by one,
+// without allocating, between launches.
 type GemvF16F32Args struct {
 	Launch *driver.Launch
 
@@ -271,7 +271,7 @@ type GemvF16F32Args struct {
 	Pitch driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher GemvF16F32) Prepare(cfg driver.LaunchConfig, y driver.MemoryOf[float32], a driver.MemoryOf[F16], x driver.MemoryOf[float32], rows uint64, cols uint64, pitch uint64) (*GemvF16F32Args, error) {
 	launch, err := launcher.Op(cfg, y, a, x, rows, cols, pitch)
 	if err != nil {
@@ -302,7 +302,7 @@ func (launcher GemvF16F32) Prepare(cfg driver.LaunchConfig, y driver.MemoryOf[fl
 // GemvBF16BF16 launches the kernel gemv_bf16_bf16.
 type GemvBF16BF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero GemvBF16BF16.
+// Kernel returns the kernel, nil for a zero GemvBF16BF16.
 func (launcher GemvBF16BF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newGemvBF16BF16(kernel *driver.Kernel, err error) (GemvBF16BF16, error) {
@@ -313,13 +313,13 @@ func newGemvBF16BF16(kernel *driver.Kernel, err error) (GemvBF16BF16, error) {
 	return GemvBF16BF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (GemvBF16BF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher GemvBF16BF16) Op(cfg driver.LaunchConfig, y driver.MemoryOf[BF16], a driver.MemoryOf[BF16], x driver.MemoryOf[BF16], rows uint64, cols uint64, pitch uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(y), driver.In(a), driver.In(x), rows, cols, pitch)
 }
@@ -337,8 +337,8 @@ func (launcher GemvBF16BF16) Do(on driver.Doer, cfg driver.LaunchConfig, y drive
 	}{y, a, x, rows, cols, pitch})
 }
 
-// GemvBF16BF16Args is a prepared launch of GemvBF16BF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// GemvBF16BF16Args is a prepared launch of GemvBF16BF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type GemvBF16BF16Args struct {
 	Launch *driver.Launch
 
@@ -350,7 +350,7 @@ type GemvBF16BF16Args struct {
 	Pitch driver.Arg[uint64]            // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher GemvBF16BF16) Prepare(cfg driver.LaunchConfig, y driver.MemoryOf[BF16], a driver.MemoryOf[BF16], x driver.MemoryOf[BF16], rows uint64, cols uint64, pitch uint64) (*GemvBF16BF16Args, error) {
 	launch, err := launcher.Op(cfg, y, a, x, rows, cols, pitch)
 	if err != nil {
@@ -381,7 +381,7 @@ func (launcher GemvBF16BF16) Prepare(cfg driver.LaunchConfig, y driver.MemoryOf[
 // GemvBF16F32 launches the kernel gemv_bf16_f32.
 type GemvBF16F32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero GemvBF16F32.
+// Kernel returns the kernel, nil for a zero GemvBF16F32.
 func (launcher GemvBF16F32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newGemvBF16F32(kernel *driver.Kernel, err error) (GemvBF16F32, error) {
@@ -392,13 +392,13 @@ func newGemvBF16F32(kernel *driver.Kernel, err error) (GemvBF16F32, error) {
 	return GemvBF16F32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (GemvBF16F32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher GemvBF16F32) Op(cfg driver.LaunchConfig, y driver.MemoryOf[float32], a driver.MemoryOf[BF16], x driver.MemoryOf[float32], rows uint64, cols uint64, pitch uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(y), driver.In(a), driver.In(x), rows, cols, pitch)
 }
@@ -416,8 +416,8 @@ func (launcher GemvBF16F32) Do(on driver.Doer, cfg driver.LaunchConfig, y driver
 	}{y, a, x, rows, cols, pitch})
 }
 
-// GemvBF16F32Args is a prepared launch of GemvBF16F32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// GemvBF16F32Args is a prepared launch of GemvBF16F32. Its arguments can be set one by one,
+// without allocating, between launches.
 type GemvBF16F32Args struct {
 	Launch *driver.Launch
 
@@ -429,7 +429,7 @@ type GemvBF16F32Args struct {
 	Pitch driver.Arg[uint64]               // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher GemvBF16F32) Prepare(cfg driver.LaunchConfig, y driver.MemoryOf[float32], a driver.MemoryOf[BF16], x driver.MemoryOf[float32], rows uint64, cols uint64, pitch uint64) (*GemvBF16F32Args, error) {
 	launch, err := launcher.Op(cfg, y, a, x, rows, cols, pitch)
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 //go:embed iota.ptx
 var iotaPTX []byte
 
-// IotaModule returns the code of iota.ptx as the context has it. It is loaded
-// when it is first asked for and belongs to the context: nobody closes it.
+// IotaModule returns the module of iota.ptx in the context. The first call loads it.
+// It belongs to the context: do not close it.
 func IotaModule(c *driver.Context) (*driver.Module, error) {
 	return c.Embedded("iota.ptx of package launchers", iotaPTX)
 }
 
-// IotaB8In returns the kernel iota_b8 as the context has it: see [IotaModule].
+// IotaB8In returns the kernel iota_b8 in the context: see [IotaModule].
 func IotaB8In(c *driver.Context) (IotaB8, error) {
 	m, err := IotaModule(c)
 	if err != nil {
@@ -27,7 +27,7 @@ func IotaB8In(c *driver.Context) (IotaB8, error) {
 	return newIotaB8(m.Kernel("iota_b8"))
 }
 
-// IotaB16In returns the kernel iota_b16 as the context has it: see [IotaModule].
+// IotaB16In returns the kernel iota_b16 in the context: see [IotaModule].
 func IotaB16In(c *driver.Context) (IotaB16, error) {
 	m, err := IotaModule(c)
 	if err != nil {
@@ -36,7 +36,7 @@ func IotaB16In(c *driver.Context) (IotaB16, error) {
 	return newIotaB16(m.Kernel("iota_b16"))
 }
 
-// IotaB32In returns the kernel iota_b32 as the context has it: see [IotaModule].
+// IotaB32In returns the kernel iota_b32 in the context: see [IotaModule].
 func IotaB32In(c *driver.Context) (IotaB32, error) {
 	m, err := IotaModule(c)
 	if err != nil {
@@ -45,7 +45,7 @@ func IotaB32In(c *driver.Context) (IotaB32, error) {
 	return newIotaB32(m.Kernel("iota_b32"))
 }
 
-// IotaB64In returns the kernel iota_b64 as the context has it: see [IotaModule].
+// IotaB64In returns the kernel iota_b64 in the context: see [IotaModule].
 func IotaB64In(c *driver.Context) (IotaB64, error) {
 	m, err := IotaModule(c)
 	if err != nil {
@@ -54,7 +54,7 @@ func IotaB64In(c *driver.Context) (IotaB64, error) {
 	return newIotaB64(m.Kernel("iota_b64"))
 }
 
-// IotaF16In returns the kernel iota_f16 as the context has it: see [IotaModule].
+// IotaF16In returns the kernel iota_f16 in the context: see [IotaModule].
 func IotaF16In(c *driver.Context) (IotaF16, error) {
 	m, err := IotaModule(c)
 	if err != nil {
@@ -63,7 +63,7 @@ func IotaF16In(c *driver.Context) (IotaF16, error) {
 	return newIotaF16(m.Kernel("iota_f16"))
 }
 
-// IotaBF16In returns the kernel iota_bf16 as the context has it: see [IotaModule].
+// IotaBF16In returns the kernel iota_bf16 in the context: see [IotaModule].
 func IotaBF16In(c *driver.Context) (IotaBF16, error) {
 	m, err := IotaModule(c)
 	if err != nil {
@@ -72,7 +72,7 @@ func IotaBF16In(c *driver.Context) (IotaBF16, error) {
 	return newIotaBF16(m.Kernel("iota_bf16"))
 }
 
-// IotaF32In returns the kernel iota_f32 as the context has it: see [IotaModule].
+// IotaF32In returns the kernel iota_f32 in the context: see [IotaModule].
 func IotaF32In(c *driver.Context) (IotaF32, error) {
 	m, err := IotaModule(c)
 	if err != nil {
@@ -81,7 +81,7 @@ func IotaF32In(c *driver.Context) (IotaF32, error) {
 	return newIotaF32(m.Kernel("iota_f32"))
 }
 
-// IotaF64In returns the kernel iota_f64 as the context has it: see [IotaModule].
+// IotaF64In returns the kernel iota_f64 in the context: see [IotaModule].
 func IotaF64In(c *driver.Context) (IotaF64, error) {
 	m, err := IotaModule(c)
 	if err != nil {
@@ -93,7 +93,7 @@ func IotaF64In(c *driver.Context) (IotaF64, error) {
 // IotaB8 launches the kernel iota_b8.
 type IotaB8 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero IotaB8.
+// Kernel returns the kernel, nil for a zero IotaB8.
 func (launcher IotaB8) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newIotaB8(kernel *driver.Kernel, err error) (IotaB8, error) {
@@ -104,13 +104,13 @@ func newIotaB8(kernel *driver.Kernel, err error) (IotaB8, error) {
 	return IotaB8{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (IotaB8) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher IotaB8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], n uint64, start uint8, step uint8) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, start, step)
 }
@@ -126,8 +126,8 @@ func (launcher IotaB8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, start, step})
 }
 
-// IotaB8Args is a prepared launch of IotaB8 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// IotaB8Args is a prepared launch of IotaB8. Its arguments can be set one by one,
+// without allocating, between launches.
 type IotaB8Args struct {
 	Launch *driver.Launch
 
@@ -137,7 +137,7 @@ type IotaB8Args struct {
 	Step  driver.Arg[uint8]              // .b8
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher IotaB8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], n uint64, start uint8, step uint8) (*IotaB8Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, start, step)
 	if err != nil {
@@ -162,7 +162,7 @@ func (launcher IotaB8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint
 // IotaB16 launches the kernel iota_b16.
 type IotaB16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero IotaB16.
+// Kernel returns the kernel, nil for a zero IotaB16.
 func (launcher IotaB16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newIotaB16(kernel *driver.Kernel, err error) (IotaB16, error) {
@@ -173,13 +173,13 @@ func newIotaB16(kernel *driver.Kernel, err error) (IotaB16, error) {
 	return IotaB16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (IotaB16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher IotaB16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16], n uint64, start uint16, step uint16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, start, step)
 }
@@ -195,8 +195,8 @@ func (launcher IotaB16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, start, step})
 }
 
-// IotaB16Args is a prepared launch of IotaB16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// IotaB16Args is a prepared launch of IotaB16. Its arguments can be set one by one,
+// without allocating, between launches.
 type IotaB16Args struct {
 	Launch *driver.Launch
 
@@ -206,7 +206,7 @@ type IotaB16Args struct {
 	Step  driver.Arg[uint16]              // .b16
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher IotaB16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16], n uint64, start uint16, step uint16) (*IotaB16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, start, step)
 	if err != nil {
@@ -231,7 +231,7 @@ func (launcher IotaB16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // IotaB32 launches the kernel iota_b32.
 type IotaB32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero IotaB32.
+// Kernel returns the kernel, nil for a zero IotaB32.
 func (launcher IotaB32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newIotaB32(kernel *driver.Kernel, err error) (IotaB32, error) {
@@ -242,13 +242,13 @@ func newIotaB32(kernel *driver.Kernel, err error) (IotaB32, error) {
 	return IotaB32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (IotaB32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher IotaB32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, start uint32, step uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, start, step)
 }
@@ -264,8 +264,8 @@ func (launcher IotaB32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, start, step})
 }
 
-// IotaB32Args is a prepared launch of IotaB32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// IotaB32Args is a prepared launch of IotaB32. Its arguments can be set one by one,
+// without allocating, between launches.
 type IotaB32Args struct {
 	Launch *driver.Launch
 
@@ -275,7 +275,7 @@ type IotaB32Args struct {
 	Step  driver.Arg[uint32]              // .b32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher IotaB32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], n uint64, start uint32, step uint32) (*IotaB32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, start, step)
 	if err != nil {
@@ -300,7 +300,7 @@ func (launcher IotaB32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // IotaB64 launches the kernel iota_b64.
 type IotaB64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero IotaB64.
+// Kernel returns the kernel, nil for a zero IotaB64.
 func (launcher IotaB64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newIotaB64(kernel *driver.Kernel, err error) (IotaB64, error) {
@@ -311,13 +311,13 @@ func newIotaB64(kernel *driver.Kernel, err error) (IotaB64, error) {
 	return IotaB64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (IotaB64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher IotaB64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, start uint64, step uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, start, step)
 }
@@ -333,8 +333,8 @@ func (launcher IotaB64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, start, step})
 }
 
-// IotaB64Args is a prepared launch of IotaB64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// IotaB64Args is a prepared launch of IotaB64. Its arguments can be set one by one,
+// without allocating, between launches.
 type IotaB64Args struct {
 	Launch *driver.Launch
 
@@ -344,7 +344,7 @@ type IotaB64Args struct {
 	Step  driver.Arg[uint64]              // .b64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher IotaB64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], n uint64, start uint64, step uint64) (*IotaB64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, start, step)
 	if err != nil {
@@ -369,7 +369,7 @@ func (launcher IotaB64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uin
 // IotaF16 launches the kernel iota_f16.
 type IotaF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero IotaF16.
+// Kernel returns the kernel, nil for a zero IotaF16.
 func (launcher IotaF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newIotaF16(kernel *driver.Kernel, err error) (IotaF16, error) {
@@ -380,13 +380,13 @@ func newIotaF16(kernel *driver.Kernel, err error) (IotaF16, error) {
 	return IotaF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (IotaF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher IotaF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, start F16, step F16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, start, step)
 }
@@ -402,8 +402,8 @@ func (launcher IotaF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, start, step})
 }
 
-// IotaF16Args is a prepared launch of IotaF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// IotaF16Args is a prepared launch of IotaF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type IotaF16Args struct {
 	Launch *driver.Launch
 
@@ -413,7 +413,7 @@ type IotaF16Args struct {
 	Step  driver.Arg[F16]              // .b16
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher IotaF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, start F16, step F16) (*IotaF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, start, step)
 	if err != nil {
@@ -444,7 +444,7 @@ var _ [2]byte = [unsafe.Sizeof(*new(F16))]byte{}
 // IotaBF16 launches the kernel iota_bf16.
 type IotaBF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero IotaBF16.
+// Kernel returns the kernel, nil for a zero IotaBF16.
 func (launcher IotaBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newIotaBF16(kernel *driver.Kernel, err error) (IotaBF16, error) {
@@ -455,13 +455,13 @@ func newIotaBF16(kernel *driver.Kernel, err error) (IotaBF16, error) {
 	return IotaBF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (IotaBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher IotaBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, start BF16, step BF16) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, start, step)
 }
@@ -477,8 +477,8 @@ func (launcher IotaBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.
 	}{dst, n, start, step})
 }
 
-// IotaBF16Args is a prepared launch of IotaBF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// IotaBF16Args is a prepared launch of IotaBF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type IotaBF16Args struct {
 	Launch *driver.Launch
 
@@ -488,7 +488,7 @@ type IotaBF16Args struct {
 	Step  driver.Arg[BF16]              // .b16
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher IotaBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, start BF16, step BF16) (*IotaBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, start, step)
 	if err != nil {
@@ -519,7 +519,7 @@ var _ [2]byte = [unsafe.Sizeof(*new(BF16))]byte{}
 // IotaF32 launches the kernel iota_f32.
 type IotaF32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero IotaF32.
+// Kernel returns the kernel, nil for a zero IotaF32.
 func (launcher IotaF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newIotaF32(kernel *driver.Kernel, err error) (IotaF32, error) {
@@ -530,13 +530,13 @@ func newIotaF32(kernel *driver.Kernel, err error) (IotaF32, error) {
 	return IotaF32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (IotaF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher IotaF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, start float32, step float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, start, step)
 }
@@ -552,8 +552,8 @@ func (launcher IotaF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, start, step})
 }
 
-// IotaF32Args is a prepared launch of IotaF32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// IotaF32Args is a prepared launch of IotaF32. Its arguments can be set one by one,
+// without allocating, between launches.
 type IotaF32Args struct {
 	Launch *driver.Launch
 
@@ -563,7 +563,7 @@ type IotaF32Args struct {
 	Step  driver.Arg[float32]              // .b32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher IotaF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, start float32, step float32) (*IotaF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, start, step)
 	if err != nil {
@@ -588,7 +588,7 @@ func (launcher IotaF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // IotaF64 launches the kernel iota_f64.
 type IotaF64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero IotaF64.
+// Kernel returns the kernel, nil for a zero IotaF64.
 func (launcher IotaF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newIotaF64(kernel *driver.Kernel, err error) (IotaF64, error) {
@@ -599,13 +599,13 @@ func newIotaF64(kernel *driver.Kernel, err error) (IotaF64, error) {
 	return IotaF64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (IotaF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher IotaF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, start float64, step float64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, start, step)
 }
@@ -621,8 +621,8 @@ func (launcher IotaF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, start, step})
 }
 
-// IotaF64Args is a prepared launch of IotaF64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// IotaF64Args is a prepared launch of IotaF64. Its arguments can be set one by one,
+// without allocating, between launches.
 type IotaF64Args struct {
 	Launch *driver.Launch
 
@@ -632,7 +632,7 @@ type IotaF64Args struct {
 	Step  driver.Arg[float64]              // .b64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher IotaF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, start float64, step float64) (*IotaF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, start, step)
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 //go:embed norm.ptx
 var normPTX []byte
 
-// NormModule returns the code of norm.ptx as the context has it. It is loaded
-// when it is first asked for and belongs to the context: nobody closes it.
+// NormModule returns the module of norm.ptx in the context. The first call loads it.
+// It belongs to the context: do not close it.
 func NormModule(c *driver.Context) (*driver.Module, error) {
 	return c.Embedded("norm.ptx of package launchers", normPTX)
 }
 
-// RmsnormF32In returns the kernel rmsnorm_f32 as the context has it: see [NormModule].
+// RmsnormF32In returns the kernel rmsnorm_f32 in the context: see [NormModule].
 func RmsnormF32In(c *driver.Context) (RmsnormF32, error) {
 	m, err := NormModule(c)
 	if err != nil {
@@ -26,7 +26,7 @@ func RmsnormF32In(c *driver.Context) (RmsnormF32, error) {
 	return newRmsnormF32(m.Kernel("rmsnorm_f32"))
 }
 
-// LayernormF32In returns the kernel layernorm_f32 as the context has it: see [NormModule].
+// LayernormF32In returns the kernel layernorm_f32 in the context: see [NormModule].
 func LayernormF32In(c *driver.Context) (LayernormF32, error) {
 	m, err := NormModule(c)
 	if err != nil {
@@ -35,7 +35,7 @@ func LayernormF32In(c *driver.Context) (LayernormF32, error) {
 	return newLayernormF32(m.Kernel("layernorm_f32"))
 }
 
-// RmsnormF16In returns the kernel rmsnorm_f16 as the context has it: see [NormModule].
+// RmsnormF16In returns the kernel rmsnorm_f16 in the context: see [NormModule].
 func RmsnormF16In(c *driver.Context) (RmsnormF16, error) {
 	m, err := NormModule(c)
 	if err != nil {
@@ -44,7 +44,7 @@ func RmsnormF16In(c *driver.Context) (RmsnormF16, error) {
 	return newRmsnormF16(m.Kernel("rmsnorm_f16"))
 }
 
-// LayernormF16In returns the kernel layernorm_f16 as the context has it: see [NormModule].
+// LayernormF16In returns the kernel layernorm_f16 in the context: see [NormModule].
 func LayernormF16In(c *driver.Context) (LayernormF16, error) {
 	m, err := NormModule(c)
 	if err != nil {
@@ -53,7 +53,7 @@ func LayernormF16In(c *driver.Context) (LayernormF16, error) {
 	return newLayernormF16(m.Kernel("layernorm_f16"))
 }
 
-// RmsnormBF16In returns the kernel rmsnorm_bf16 as the context has it: see [NormModule].
+// RmsnormBF16In returns the kernel rmsnorm_bf16 in the context: see [NormModule].
 func RmsnormBF16In(c *driver.Context) (RmsnormBF16, error) {
 	m, err := NormModule(c)
 	if err != nil {
@@ -62,7 +62,7 @@ func RmsnormBF16In(c *driver.Context) (RmsnormBF16, error) {
 	return newRmsnormBF16(m.Kernel("rmsnorm_bf16"))
 }
 
-// LayernormBF16In returns the kernel layernorm_bf16 as the context has it: see [NormModule].
+// LayernormBF16In returns the kernel layernorm_bf16 in the context: see [NormModule].
 func LayernormBF16In(c *driver.Context) (LayernormBF16, error) {
 	m, err := NormModule(c)
 	if err != nil {
@@ -74,7 +74,7 @@ func LayernormBF16In(c *driver.Context) (LayernormBF16, error) {
 // RmsnormF32 launches the kernel rmsnorm_f32.
 type RmsnormF32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero RmsnormF32.
+// Kernel returns the kernel, nil for a zero RmsnormF32.
 func (launcher RmsnormF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newRmsnormF32(kernel *driver.Kernel, err error) (RmsnormF32, error) {
@@ -85,13 +85,13 @@ func newRmsnormF32(kernel *driver.Kernel, err error) (RmsnormF32, error) {
 	return RmsnormF32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (RmsnormF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher RmsnormF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float32], weight driver.MemoryOf[float32], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), driver.In(weight), rows, cols, dstPitch, srcPitch, eps)
 }
@@ -111,8 +111,8 @@ func (launcher RmsnormF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, weight, rows, cols, dstPitch, srcPitch, eps})
 }
 
-// RmsnormF32Args is a prepared launch of RmsnormF32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// RmsnormF32Args is a prepared launch of RmsnormF32. Its arguments can be set one by one,
+// without allocating, between launches.
 type RmsnormF32Args struct {
 	Launch *driver.Launch
 
@@ -126,7 +126,7 @@ type RmsnormF32Args struct {
 	Eps      driver.Arg[float32]              // .f32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher RmsnormF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float32], weight driver.MemoryOf[float32], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*RmsnormF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, weight, rows, cols, dstPitch, srcPitch, eps)
 	if err != nil {
@@ -163,7 +163,7 @@ func (launcher RmsnormF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // LayernormF32 launches the kernel layernorm_f32.
 type LayernormF32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero LayernormF32.
+// Kernel returns the kernel, nil for a zero LayernormF32.
 func (launcher LayernormF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newLayernormF32(kernel *driver.Kernel, err error) (LayernormF32, error) {
@@ -174,13 +174,13 @@ func newLayernormF32(kernel *driver.Kernel, err error) (LayernormF32, error) {
 	return LayernormF32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (LayernormF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher LayernormF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float32], weight driver.MemoryOf[float32], bias driver.MemoryOf[float32], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), driver.In(weight), driver.In(bias), rows, cols, dstPitch, srcPitch, eps)
 }
@@ -201,8 +201,8 @@ func (launcher LayernormF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, src, weight, bias, rows, cols, dstPitch, srcPitch, eps})
 }
 
-// LayernormF32Args is a prepared launch of LayernormF32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// LayernormF32Args is a prepared launch of LayernormF32. Its arguments can be set one by one,
+// without allocating, between launches.
 type LayernormF32Args struct {
 	Launch *driver.Launch
 
@@ -217,7 +217,7 @@ type LayernormF32Args struct {
 	Eps      driver.Arg[float32]              // .f32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher LayernormF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float32], weight driver.MemoryOf[float32], bias driver.MemoryOf[float32], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*LayernormF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, weight, bias, rows, cols, dstPitch, srcPitch, eps)
 	if err != nil {
@@ -257,7 +257,7 @@ func (launcher LayernormF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // RmsnormF16 launches the kernel rmsnorm_f16.
 type RmsnormF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero RmsnormF16.
+// Kernel returns the kernel, nil for a zero RmsnormF16.
 func (launcher RmsnormF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newRmsnormF16(kernel *driver.Kernel, err error) (RmsnormF16, error) {
@@ -268,13 +268,13 @@ func newRmsnormF16(kernel *driver.Kernel, err error) (RmsnormF16, error) {
 	return RmsnormF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (RmsnormF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher RmsnormF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[F16], weight driver.MemoryOf[F16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), driver.In(weight), rows, cols, dstPitch, srcPitch, eps)
 }
@@ -294,8 +294,8 @@ func (launcher RmsnormF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, weight, rows, cols, dstPitch, srcPitch, eps})
 }
 
-// RmsnormF16Args is a prepared launch of RmsnormF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// RmsnormF16Args is a prepared launch of RmsnormF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type RmsnormF16Args struct {
 	Launch *driver.Launch
 
@@ -309,7 +309,7 @@ type RmsnormF16Args struct {
 	Eps      driver.Arg[float32]          // .f32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher RmsnormF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[F16], weight driver.MemoryOf[F16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*RmsnormF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, weight, rows, cols, dstPitch, srcPitch, eps)
 	if err != nil {
@@ -346,7 +346,7 @@ func (launcher RmsnormF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // LayernormF16 launches the kernel layernorm_f16.
 type LayernormF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero LayernormF16.
+// Kernel returns the kernel, nil for a zero LayernormF16.
 func (launcher LayernormF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newLayernormF16(kernel *driver.Kernel, err error) (LayernormF16, error) {
@@ -357,13 +357,13 @@ func newLayernormF16(kernel *driver.Kernel, err error) (LayernormF16, error) {
 	return LayernormF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (LayernormF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher LayernormF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[F16], weight driver.MemoryOf[F16], bias driver.MemoryOf[F16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), driver.In(weight), driver.In(bias), rows, cols, dstPitch, srcPitch, eps)
 }
@@ -384,8 +384,8 @@ func (launcher LayernormF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, src, weight, bias, rows, cols, dstPitch, srcPitch, eps})
 }
 
-// LayernormF16Args is a prepared launch of LayernormF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// LayernormF16Args is a prepared launch of LayernormF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type LayernormF16Args struct {
 	Launch *driver.Launch
 
@@ -400,7 +400,7 @@ type LayernormF16Args struct {
 	Eps      driver.Arg[float32]          // .f32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher LayernormF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[F16], weight driver.MemoryOf[F16], bias driver.MemoryOf[F16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*LayernormF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, weight, bias, rows, cols, dstPitch, srcPitch, eps)
 	if err != nil {
@@ -440,7 +440,7 @@ func (launcher LayernormF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // RmsnormBF16 launches the kernel rmsnorm_bf16.
 type RmsnormBF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero RmsnormBF16.
+// Kernel returns the kernel, nil for a zero RmsnormBF16.
 func (launcher RmsnormBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newRmsnormBF16(kernel *driver.Kernel, err error) (RmsnormBF16, error) {
@@ -451,13 +451,13 @@ func newRmsnormBF16(kernel *driver.Kernel, err error) (RmsnormBF16, error) {
 	return RmsnormBF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (RmsnormBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher RmsnormBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], weight driver.MemoryOf[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), driver.In(weight), rows, cols, dstPitch, srcPitch, eps)
 }
@@ -477,8 +477,8 @@ func (launcher RmsnormBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, src, weight, rows, cols, dstPitch, srcPitch, eps})
 }
 
-// RmsnormBF16Args is a prepared launch of RmsnormBF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// RmsnormBF16Args is a prepared launch of RmsnormBF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type RmsnormBF16Args struct {
 	Launch *driver.Launch
 
@@ -492,7 +492,7 @@ type RmsnormBF16Args struct {
 	Eps      driver.Arg[float32]           // .f32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher RmsnormBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], weight driver.MemoryOf[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*RmsnormBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, weight, rows, cols, dstPitch, srcPitch, eps)
 	if err != nil {
@@ -529,7 +529,7 @@ func (launcher RmsnormBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // LayernormBF16 launches the kernel layernorm_bf16.
 type LayernormBF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero LayernormBF16.
+// Kernel returns the kernel, nil for a zero LayernormBF16.
 func (launcher LayernormBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newLayernormBF16(kernel *driver.Kernel, err error) (LayernormBF16, error) {
@@ -540,13 +540,13 @@ func newLayernormBF16(kernel *driver.Kernel, err error) (LayernormBF16, error) {
 	return LayernormBF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (LayernormBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher LayernormBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], weight driver.MemoryOf[BF16], bias driver.MemoryOf[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), driver.In(weight), driver.In(bias), rows, cols, dstPitch, srcPitch, eps)
 }
@@ -567,8 +567,8 @@ func (launcher LayernormBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst dr
 	}{dst, src, weight, bias, rows, cols, dstPitch, srcPitch, eps})
 }
 
-// LayernormBF16Args is a prepared launch of LayernormBF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// LayernormBF16Args is a prepared launch of LayernormBF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type LayernormBF16Args struct {
 	Launch *driver.Launch
 
@@ -583,7 +583,7 @@ type LayernormBF16Args struct {
 	Eps      driver.Arg[float32]           // .f32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher LayernormBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], weight driver.MemoryOf[BF16], bias driver.MemoryOf[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*LayernormBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, weight, bias, rows, cols, dstPitch, srcPitch, eps)
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 //go:embed norm_sm90.ptx
 var normSm90PTX []byte
 
-// NormSm90Module returns the code of norm_sm90.ptx as the context has it. It is loaded
-// when it is first asked for and belongs to the context: nobody closes it.
+// NormSm90Module returns the module of norm_sm90.ptx in the context. The first call loads it.
+// It belongs to the context: do not close it.
 func NormSm90Module(c *driver.Context) (*driver.Module, error) {
 	return c.Embedded("norm_sm90.ptx of package launchers", normSm90PTX)
 }
 
-// RmsnormF32Sm90In returns the kernel rmsnorm_f32_sm90 as the context has it: see [NormSm90Module].
+// RmsnormF32Sm90In returns the kernel rmsnorm_f32_sm90 in the context: see [NormSm90Module].
 func RmsnormF32Sm90In(c *driver.Context) (RmsnormF32Sm90, error) {
 	m, err := NormSm90Module(c)
 	if err != nil {
@@ -26,7 +26,7 @@ func RmsnormF32Sm90In(c *driver.Context) (RmsnormF32Sm90, error) {
 	return newRmsnormF32Sm90(m.Kernel("rmsnorm_f32_sm90"))
 }
 
-// LayernormF32Sm90In returns the kernel layernorm_f32_sm90 as the context has it: see [NormSm90Module].
+// LayernormF32Sm90In returns the kernel layernorm_f32_sm90 in the context: see [NormSm90Module].
 func LayernormF32Sm90In(c *driver.Context) (LayernormF32Sm90, error) {
 	m, err := NormSm90Module(c)
 	if err != nil {
@@ -35,7 +35,7 @@ func LayernormF32Sm90In(c *driver.Context) (LayernormF32Sm90, error) {
 	return newLayernormF32Sm90(m.Kernel("layernorm_f32_sm90"))
 }
 
-// RmsnormF16Sm90In returns the kernel rmsnorm_f16_sm90 as the context has it: see [NormSm90Module].
+// RmsnormF16Sm90In returns the kernel rmsnorm_f16_sm90 in the context: see [NormSm90Module].
 func RmsnormF16Sm90In(c *driver.Context) (RmsnormF16Sm90, error) {
 	m, err := NormSm90Module(c)
 	if err != nil {
@@ -44,7 +44,7 @@ func RmsnormF16Sm90In(c *driver.Context) (RmsnormF16Sm90, error) {
 	return newRmsnormF16Sm90(m.Kernel("rmsnorm_f16_sm90"))
 }
 
-// LayernormF16Sm90In returns the kernel layernorm_f16_sm90 as the context has it: see [NormSm90Module].
+// LayernormF16Sm90In returns the kernel layernorm_f16_sm90 in the context: see [NormSm90Module].
 func LayernormF16Sm90In(c *driver.Context) (LayernormF16Sm90, error) {
 	m, err := NormSm90Module(c)
 	if err != nil {
@@ -53,7 +53,7 @@ func LayernormF16Sm90In(c *driver.Context) (LayernormF16Sm90, error) {
 	return newLayernormF16Sm90(m.Kernel("layernorm_f16_sm90"))
 }
 
-// RmsnormBF16Sm90In returns the kernel rmsnorm_bf16_sm90 as the context has it: see [NormSm90Module].
+// RmsnormBF16Sm90In returns the kernel rmsnorm_bf16_sm90 in the context: see [NormSm90Module].
 func RmsnormBF16Sm90In(c *driver.Context) (RmsnormBF16Sm90, error) {
 	m, err := NormSm90Module(c)
 	if err != nil {
@@ -62,7 +62,7 @@ func RmsnormBF16Sm90In(c *driver.Context) (RmsnormBF16Sm90, error) {
 	return newRmsnormBF16Sm90(m.Kernel("rmsnorm_bf16_sm90"))
 }
 
-// LayernormBF16Sm90In returns the kernel layernorm_bf16_sm90 as the context has it: see [NormSm90Module].
+// LayernormBF16Sm90In returns the kernel layernorm_bf16_sm90 in the context: see [NormSm90Module].
 func LayernormBF16Sm90In(c *driver.Context) (LayernormBF16Sm90, error) {
 	m, err := NormSm90Module(c)
 	if err != nil {
@@ -74,7 +74,7 @@ func LayernormBF16Sm90In(c *driver.Context) (LayernormBF16Sm90, error) {
 // RmsnormF32Sm90 launches the kernel rmsnorm_f32_sm90.
 type RmsnormF32Sm90 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero RmsnormF32Sm90.
+// Kernel returns the kernel, nil for a zero RmsnormF32Sm90.
 func (launcher RmsnormF32Sm90) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newRmsnormF32Sm90(kernel *driver.Kernel, err error) (RmsnormF32Sm90, error) {
@@ -85,13 +85,13 @@ func newRmsnormF32Sm90(kernel *driver.Kernel, err error) (RmsnormF32Sm90, error)
 	return RmsnormF32Sm90{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (RmsnormF32Sm90) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher RmsnormF32Sm90) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float32], weight driver.MemoryOf[float32], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), driver.In(weight), rows, cols, dstPitch, srcPitch, eps)
 }
@@ -111,8 +111,8 @@ func (launcher RmsnormF32Sm90) Do(on driver.Doer, cfg driver.LaunchConfig, dst d
 	}{dst, src, weight, rows, cols, dstPitch, srcPitch, eps})
 }
 
-// RmsnormF32Sm90Args is a prepared launch of RmsnormF32Sm90 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// RmsnormF32Sm90Args is a prepared launch of RmsnormF32Sm90. Its arguments can be set one by one,
+// without allocating, between launches.
 type RmsnormF32Sm90Args struct {
 	Launch *driver.Launch
 
@@ -126,7 +126,7 @@ type RmsnormF32Sm90Args struct {
 	Eps      driver.Arg[float32]              // .f32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher RmsnormF32Sm90) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float32], weight driver.MemoryOf[float32], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*RmsnormF32Sm90Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, weight, rows, cols, dstPitch, srcPitch, eps)
 	if err != nil {
@@ -163,7 +163,7 @@ func (launcher RmsnormF32Sm90) Prepare(cfg driver.LaunchConfig, dst driver.Memor
 // LayernormF32Sm90 launches the kernel layernorm_f32_sm90.
 type LayernormF32Sm90 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero LayernormF32Sm90.
+// Kernel returns the kernel, nil for a zero LayernormF32Sm90.
 func (launcher LayernormF32Sm90) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newLayernormF32Sm90(kernel *driver.Kernel, err error) (LayernormF32Sm90, error) {
@@ -174,13 +174,13 @@ func newLayernormF32Sm90(kernel *driver.Kernel, err error) (LayernormF32Sm90, er
 	return LayernormF32Sm90{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (LayernormF32Sm90) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher LayernormF32Sm90) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float32], weight driver.MemoryOf[float32], bias driver.MemoryOf[float32], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), driver.In(weight), driver.In(bias), rows, cols, dstPitch, srcPitch, eps)
 }
@@ -201,8 +201,8 @@ func (launcher LayernormF32Sm90) Do(on driver.Doer, cfg driver.LaunchConfig, dst
 	}{dst, src, weight, bias, rows, cols, dstPitch, srcPitch, eps})
 }
 
-// LayernormF32Sm90Args is a prepared launch of LayernormF32Sm90 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// LayernormF32Sm90Args is a prepared launch of LayernormF32Sm90. Its arguments can be set one by one,
+// without allocating, between launches.
 type LayernormF32Sm90Args struct {
 	Launch *driver.Launch
 
@@ -217,7 +217,7 @@ type LayernormF32Sm90Args struct {
 	Eps      driver.Arg[float32]              // .f32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher LayernormF32Sm90) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float32], weight driver.MemoryOf[float32], bias driver.MemoryOf[float32], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*LayernormF32Sm90Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, weight, bias, rows, cols, dstPitch, srcPitch, eps)
 	if err != nil {
@@ -257,7 +257,7 @@ func (launcher LayernormF32Sm90) Prepare(cfg driver.LaunchConfig, dst driver.Mem
 // RmsnormF16Sm90 launches the kernel rmsnorm_f16_sm90.
 type RmsnormF16Sm90 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero RmsnormF16Sm90.
+// Kernel returns the kernel, nil for a zero RmsnormF16Sm90.
 func (launcher RmsnormF16Sm90) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newRmsnormF16Sm90(kernel *driver.Kernel, err error) (RmsnormF16Sm90, error) {
@@ -268,13 +268,13 @@ func newRmsnormF16Sm90(kernel *driver.Kernel, err error) (RmsnormF16Sm90, error)
 	return RmsnormF16Sm90{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (RmsnormF16Sm90) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher RmsnormF16Sm90) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[F16], weight driver.MemoryOf[F16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), driver.In(weight), rows, cols, dstPitch, srcPitch, eps)
 }
@@ -294,8 +294,8 @@ func (launcher RmsnormF16Sm90) Do(on driver.Doer, cfg driver.LaunchConfig, dst d
 	}{dst, src, weight, rows, cols, dstPitch, srcPitch, eps})
 }
 
-// RmsnormF16Sm90Args is a prepared launch of RmsnormF16Sm90 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// RmsnormF16Sm90Args is a prepared launch of RmsnormF16Sm90. Its arguments can be set one by one,
+// without allocating, between launches.
 type RmsnormF16Sm90Args struct {
 	Launch *driver.Launch
 
@@ -309,7 +309,7 @@ type RmsnormF16Sm90Args struct {
 	Eps      driver.Arg[float32]          // .f32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher RmsnormF16Sm90) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[F16], weight driver.MemoryOf[F16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*RmsnormF16Sm90Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, weight, rows, cols, dstPitch, srcPitch, eps)
 	if err != nil {
@@ -346,7 +346,7 @@ func (launcher RmsnormF16Sm90) Prepare(cfg driver.LaunchConfig, dst driver.Memor
 // LayernormF16Sm90 launches the kernel layernorm_f16_sm90.
 type LayernormF16Sm90 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero LayernormF16Sm90.
+// Kernel returns the kernel, nil for a zero LayernormF16Sm90.
 func (launcher LayernormF16Sm90) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newLayernormF16Sm90(kernel *driver.Kernel, err error) (LayernormF16Sm90, error) {
@@ -357,13 +357,13 @@ func newLayernormF16Sm90(kernel *driver.Kernel, err error) (LayernormF16Sm90, er
 	return LayernormF16Sm90{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (LayernormF16Sm90) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher LayernormF16Sm90) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[F16], weight driver.MemoryOf[F16], bias driver.MemoryOf[F16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), driver.In(weight), driver.In(bias), rows, cols, dstPitch, srcPitch, eps)
 }
@@ -384,8 +384,8 @@ func (launcher LayernormF16Sm90) Do(on driver.Doer, cfg driver.LaunchConfig, dst
 	}{dst, src, weight, bias, rows, cols, dstPitch, srcPitch, eps})
 }
 
-// LayernormF16Sm90Args is a prepared launch of LayernormF16Sm90 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// LayernormF16Sm90Args is a prepared launch of LayernormF16Sm90. Its arguments can be set one by one,
+// without allocating, between launches.
 type LayernormF16Sm90Args struct {
 	Launch *driver.Launch
 
@@ -400,7 +400,7 @@ type LayernormF16Sm90Args struct {
 	Eps      driver.Arg[float32]          // .f32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher LayernormF16Sm90) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[F16], weight driver.MemoryOf[F16], bias driver.MemoryOf[F16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*LayernormF16Sm90Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, weight, bias, rows, cols, dstPitch, srcPitch, eps)
 	if err != nil {
@@ -440,7 +440,7 @@ func (launcher LayernormF16Sm90) Prepare(cfg driver.LaunchConfig, dst driver.Mem
 // RmsnormBF16Sm90 launches the kernel rmsnorm_bf16_sm90.
 type RmsnormBF16Sm90 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero RmsnormBF16Sm90.
+// Kernel returns the kernel, nil for a zero RmsnormBF16Sm90.
 func (launcher RmsnormBF16Sm90) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newRmsnormBF16Sm90(kernel *driver.Kernel, err error) (RmsnormBF16Sm90, error) {
@@ -451,13 +451,13 @@ func newRmsnormBF16Sm90(kernel *driver.Kernel, err error) (RmsnormBF16Sm90, erro
 	return RmsnormBF16Sm90{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (RmsnormBF16Sm90) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher RmsnormBF16Sm90) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], weight driver.MemoryOf[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), driver.In(weight), rows, cols, dstPitch, srcPitch, eps)
 }
@@ -477,8 +477,8 @@ func (launcher RmsnormBF16Sm90) Do(on driver.Doer, cfg driver.LaunchConfig, dst 
 	}{dst, src, weight, rows, cols, dstPitch, srcPitch, eps})
 }
 
-// RmsnormBF16Sm90Args is a prepared launch of RmsnormBF16Sm90 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// RmsnormBF16Sm90Args is a prepared launch of RmsnormBF16Sm90. Its arguments can be set one by one,
+// without allocating, between launches.
 type RmsnormBF16Sm90Args struct {
 	Launch *driver.Launch
 
@@ -492,7 +492,7 @@ type RmsnormBF16Sm90Args struct {
 	Eps      driver.Arg[float32]           // .f32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher RmsnormBF16Sm90) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], weight driver.MemoryOf[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*RmsnormBF16Sm90Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, weight, rows, cols, dstPitch, srcPitch, eps)
 	if err != nil {
@@ -529,7 +529,7 @@ func (launcher RmsnormBF16Sm90) Prepare(cfg driver.LaunchConfig, dst driver.Memo
 // LayernormBF16Sm90 launches the kernel layernorm_bf16_sm90.
 type LayernormBF16Sm90 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero LayernormBF16Sm90.
+// Kernel returns the kernel, nil for a zero LayernormBF16Sm90.
 func (launcher LayernormBF16Sm90) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newLayernormBF16Sm90(kernel *driver.Kernel, err error) (LayernormBF16Sm90, error) {
@@ -540,13 +540,13 @@ func newLayernormBF16Sm90(kernel *driver.Kernel, err error) (LayernormBF16Sm90, 
 	return LayernormBF16Sm90{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (LayernormBF16Sm90) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher LayernormBF16Sm90) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], weight driver.MemoryOf[BF16], bias driver.MemoryOf[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), driver.In(weight), driver.In(bias), rows, cols, dstPitch, srcPitch, eps)
 }
@@ -567,8 +567,8 @@ func (launcher LayernormBF16Sm90) Do(on driver.Doer, cfg driver.LaunchConfig, ds
 	}{dst, src, weight, bias, rows, cols, dstPitch, srcPitch, eps})
 }
 
-// LayernormBF16Sm90Args is a prepared launch of LayernormBF16Sm90 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// LayernormBF16Sm90Args is a prepared launch of LayernormBF16Sm90. Its arguments can be set one by one,
+// without allocating, between launches.
 type LayernormBF16Sm90Args struct {
 	Launch *driver.Launch
 
@@ -583,7 +583,7 @@ type LayernormBF16Sm90Args struct {
 	Eps      driver.Arg[float32]           // .f32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher LayernormBF16Sm90) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], weight driver.MemoryOf[BF16], bias driver.MemoryOf[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*LayernormBF16Sm90Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, weight, bias, rows, cols, dstPitch, srcPitch, eps)
 	if err != nil {

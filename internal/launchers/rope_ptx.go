@@ -11,13 +11,13 @@ import (
 //go:embed rope.ptx
 var ropePTX []byte
 
-// RopeModule returns the code of rope.ptx as the context has it. It is loaded
-// when it is first asked for and belongs to the context: nobody closes it.
+// RopeModule returns the module of rope.ptx in the context. The first call loads it.
+// It belongs to the context: do not close it.
 func RopeModule(c *driver.Context) (*driver.Module, error) {
 	return c.Embedded("rope.ptx of package launchers", ropePTX)
 }
 
-// RopeF32In returns the kernel rope_f32 as the context has it: see [RopeModule].
+// RopeF32In returns the kernel rope_f32 in the context: see [RopeModule].
 func RopeF32In(c *driver.Context) (RopeF32, error) {
 	m, err := RopeModule(c)
 	if err != nil {
@@ -26,7 +26,7 @@ func RopeF32In(c *driver.Context) (RopeF32, error) {
 	return newRopeF32(m.Kernel("rope_f32"))
 }
 
-// RopeF16In returns the kernel rope_f16 as the context has it: see [RopeModule].
+// RopeF16In returns the kernel rope_f16 in the context: see [RopeModule].
 func RopeF16In(c *driver.Context) (RopeF16, error) {
 	m, err := RopeModule(c)
 	if err != nil {
@@ -35,7 +35,7 @@ func RopeF16In(c *driver.Context) (RopeF16, error) {
 	return newRopeF16(m.Kernel("rope_f16"))
 }
 
-// RopeBF16In returns the kernel rope_bf16 as the context has it: see [RopeModule].
+// RopeBF16In returns the kernel rope_bf16 in the context: see [RopeModule].
 func RopeBF16In(c *driver.Context) (RopeBF16, error) {
 	m, err := RopeModule(c)
 	if err != nil {
@@ -47,7 +47,7 @@ func RopeBF16In(c *driver.Context) (RopeBF16, error) {
 // RopeF32 launches the kernel rope_f32.
 type RopeF32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero RopeF32.
+// Kernel returns the kernel, nil for a zero RopeF32.
 func (launcher RopeF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newRopeF32(kernel *driver.Kernel, err error) (RopeF32, error) {
@@ -58,13 +58,13 @@ func newRopeF32(kernel *driver.Kernel, err error) (RopeF32, error) {
 	return RopeF32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (RopeF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher RopeF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float32], positions driver.MemoryOf[int32], frequencies driver.MemoryOf[float32], tokens uint64, heads uint32, dim uint32, pairs uint32, dstToken uint64, dstHead uint64, srcToken uint64, srcHead uint64, halves uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), driver.In(positions), driver.In(frequencies), tokens, heads, dim, pairs, dstToken, dstHead, srcToken, srcHead, halves)
 }
@@ -89,8 +89,8 @@ func (launcher RopeF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, src, positions, frequencies, tokens, heads, dim, pairs, dstToken, dstHead, srcToken, srcHead, halves})
 }
 
-// RopeF32Args is a prepared launch of RopeF32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// RopeF32Args is a prepared launch of RopeF32. Its arguments can be set one by one,
+// without allocating, between launches.
 type RopeF32Args struct {
 	Launch *driver.Launch
 
@@ -109,7 +109,7 @@ type RopeF32Args struct {
 	Halves      driver.Arg[uint32]               // .u32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher RopeF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float32], positions driver.MemoryOf[int32], frequencies driver.MemoryOf[float32], tokens uint64, heads uint32, dim uint32, pairs uint32, dstToken uint64, dstHead uint64, srcToken uint64, srcHead uint64, halves uint32) (*RopeF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, positions, frequencies, tokens, heads, dim, pairs, dstToken, dstHead, srcToken, srcHead, halves)
 	if err != nil {
@@ -161,7 +161,7 @@ func (launcher RopeF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // RopeF16 launches the kernel rope_f16.
 type RopeF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero RopeF16.
+// Kernel returns the kernel, nil for a zero RopeF16.
 func (launcher RopeF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newRopeF16(kernel *driver.Kernel, err error) (RopeF16, error) {
@@ -172,13 +172,13 @@ func newRopeF16(kernel *driver.Kernel, err error) (RopeF16, error) {
 	return RopeF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (RopeF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher RopeF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[F16], positions driver.MemoryOf[int32], frequencies driver.MemoryOf[float32], tokens uint64, heads uint32, dim uint32, pairs uint32, dstToken uint64, dstHead uint64, srcToken uint64, srcHead uint64, halves uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), driver.In(positions), driver.In(frequencies), tokens, heads, dim, pairs, dstToken, dstHead, srcToken, srcHead, halves)
 }
@@ -203,8 +203,8 @@ func (launcher RopeF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, src, positions, frequencies, tokens, heads, dim, pairs, dstToken, dstHead, srcToken, srcHead, halves})
 }
 
-// RopeF16Args is a prepared launch of RopeF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// RopeF16Args is a prepared launch of RopeF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type RopeF16Args struct {
 	Launch *driver.Launch
 
@@ -223,7 +223,7 @@ type RopeF16Args struct {
 	Halves      driver.Arg[uint32]               // .u32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher RopeF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[F16], positions driver.MemoryOf[int32], frequencies driver.MemoryOf[float32], tokens uint64, heads uint32, dim uint32, pairs uint32, dstToken uint64, dstHead uint64, srcToken uint64, srcHead uint64, halves uint32) (*RopeF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, positions, frequencies, tokens, heads, dim, pairs, dstToken, dstHead, srcToken, srcHead, halves)
 	if err != nil {
@@ -275,7 +275,7 @@ func (launcher RopeF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16
 // RopeBF16 launches the kernel rope_bf16.
 type RopeBF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero RopeBF16.
+// Kernel returns the kernel, nil for a zero RopeBF16.
 func (launcher RopeBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newRopeBF16(kernel *driver.Kernel, err error) (RopeBF16, error) {
@@ -286,13 +286,13 @@ func newRopeBF16(kernel *driver.Kernel, err error) (RopeBF16, error) {
 	return RopeBF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (RopeBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher RopeBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], positions driver.MemoryOf[int32], frequencies driver.MemoryOf[float32], tokens uint64, heads uint32, dim uint32, pairs uint32, dstToken uint64, dstHead uint64, srcToken uint64, srcHead uint64, halves uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), driver.In(positions), driver.In(frequencies), tokens, heads, dim, pairs, dstToken, dstHead, srcToken, srcHead, halves)
 }
@@ -317,8 +317,8 @@ func (launcher RopeBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.
 	}{dst, src, positions, frequencies, tokens, heads, dim, pairs, dstToken, dstHead, srcToken, srcHead, halves})
 }
 
-// RopeBF16Args is a prepared launch of RopeBF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// RopeBF16Args is a prepared launch of RopeBF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type RopeBF16Args struct {
 	Launch *driver.Launch
 
@@ -337,7 +337,7 @@ type RopeBF16Args struct {
 	Halves      driver.Arg[uint32]               // .u32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher RopeBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], positions driver.MemoryOf[int32], frequencies driver.MemoryOf[float32], tokens uint64, heads uint32, dim uint32, pairs uint32, dstToken uint64, dstHead uint64, srcToken uint64, srcHead uint64, halves uint32) (*RopeBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, positions, frequencies, tokens, heads, dim, pairs, dstToken, dstHead, srcToken, srcHead, halves)
 	if err != nil {

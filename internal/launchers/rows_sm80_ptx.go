@@ -11,13 +11,13 @@ import (
 //go:embed rows_sm80.ptx
 var rowsSm80PTX []byte
 
-// RowsSm80Module returns the code of rows_sm80.ptx as the context has it. It is loaded
-// when it is first asked for and belongs to the context: nobody closes it.
+// RowsSm80Module returns the module of rows_sm80.ptx in the context. The first call loads it.
+// It belongs to the context: do not close it.
 func RowsSm80Module(c *driver.Context) (*driver.Module, error) {
 	return c.Embedded("rows_sm80.ptx of package launchers", rowsSm80PTX)
 }
 
-// SoftmaxBF16Sm80In returns the kernel softmax_bf16_sm80 as the context has it: see [RowsSm80Module].
+// SoftmaxBF16Sm80In returns the kernel softmax_bf16_sm80 in the context: see [RowsSm80Module].
 func SoftmaxBF16Sm80In(c *driver.Context) (SoftmaxBF16Sm80, error) {
 	m, err := RowsSm80Module(c)
 	if err != nil {
@@ -26,7 +26,7 @@ func SoftmaxBF16Sm80In(c *driver.Context) (SoftmaxBF16Sm80, error) {
 	return newSoftmaxBF16Sm80(m.Kernel("softmax_bf16_sm80"))
 }
 
-// RmsnormBF16Sm80In returns the kernel rmsnorm_bf16_sm80 as the context has it: see [RowsSm80Module].
+// RmsnormBF16Sm80In returns the kernel rmsnorm_bf16_sm80 in the context: see [RowsSm80Module].
 func RmsnormBF16Sm80In(c *driver.Context) (RmsnormBF16Sm80, error) {
 	m, err := RowsSm80Module(c)
 	if err != nil {
@@ -35,7 +35,7 @@ func RmsnormBF16Sm80In(c *driver.Context) (RmsnormBF16Sm80, error) {
 	return newRmsnormBF16Sm80(m.Kernel("rmsnorm_bf16_sm80"))
 }
 
-// LayernormBF16Sm80In returns the kernel layernorm_bf16_sm80 as the context has it: see [RowsSm80Module].
+// LayernormBF16Sm80In returns the kernel layernorm_bf16_sm80 in the context: see [RowsSm80Module].
 func LayernormBF16Sm80In(c *driver.Context) (LayernormBF16Sm80, error) {
 	m, err := RowsSm80Module(c)
 	if err != nil {
@@ -44,7 +44,7 @@ func LayernormBF16Sm80In(c *driver.Context) (LayernormBF16Sm80, error) {
 	return newLayernormBF16Sm80(m.Kernel("layernorm_bf16_sm80"))
 }
 
-// ArgmaxF16Sm80In returns the kernel argmax_f16_sm80 as the context has it: see [RowsSm80Module].
+// ArgmaxF16Sm80In returns the kernel argmax_f16_sm80 in the context: see [RowsSm80Module].
 func ArgmaxF16Sm80In(c *driver.Context) (ArgmaxF16Sm80, error) {
 	m, err := RowsSm80Module(c)
 	if err != nil {
@@ -53,7 +53,7 @@ func ArgmaxF16Sm80In(c *driver.Context) (ArgmaxF16Sm80, error) {
 	return newArgmaxF16Sm80(m.Kernel("argmax_f16_sm80"))
 }
 
-// ArgmaxBF16Sm80In returns the kernel argmax_bf16_sm80 as the context has it: see [RowsSm80Module].
+// ArgmaxBF16Sm80In returns the kernel argmax_bf16_sm80 in the context: see [RowsSm80Module].
 func ArgmaxBF16Sm80In(c *driver.Context) (ArgmaxBF16Sm80, error) {
 	m, err := RowsSm80Module(c)
 	if err != nil {
@@ -65,7 +65,7 @@ func ArgmaxBF16Sm80In(c *driver.Context) (ArgmaxBF16Sm80, error) {
 // SoftmaxBF16Sm80 launches the kernel softmax_bf16_sm80.
 type SoftmaxBF16Sm80 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SoftmaxBF16Sm80.
+// Kernel returns the kernel, nil for a zero SoftmaxBF16Sm80.
 func (launcher SoftmaxBF16Sm80) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSoftmaxBF16Sm80(kernel *driver.Kernel, err error) (SoftmaxBF16Sm80, error) {
@@ -76,13 +76,13 @@ func newSoftmaxBF16Sm80(kernel *driver.Kernel, err error) (SoftmaxBF16Sm80, erro
 	return SoftmaxBF16Sm80{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SoftmaxBF16Sm80) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SoftmaxBF16Sm80) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, scale float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, dstPitch, srcPitch, scale)
 }
@@ -101,8 +101,8 @@ func (launcher SoftmaxBF16Sm80) Do(on driver.Doer, cfg driver.LaunchConfig, dst 
 	}{dst, src, rows, cols, dstPitch, srcPitch, scale})
 }
 
-// SoftmaxBF16Sm80Args is a prepared launch of SoftmaxBF16Sm80 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SoftmaxBF16Sm80Args is a prepared launch of SoftmaxBF16Sm80. Its arguments can be set one by one,
+// without allocating, between launches.
 type SoftmaxBF16Sm80Args struct {
 	Launch *driver.Launch
 
@@ -115,7 +115,7 @@ type SoftmaxBF16Sm80Args struct {
 	Scale    driver.Arg[float32]           // .f32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SoftmaxBF16Sm80) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, scale float32) (*SoftmaxBF16Sm80Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, dstPitch, srcPitch, scale)
 	if err != nil {
@@ -149,7 +149,7 @@ func (launcher SoftmaxBF16Sm80) Prepare(cfg driver.LaunchConfig, dst driver.Memo
 // RmsnormBF16Sm80 launches the kernel rmsnorm_bf16_sm80.
 type RmsnormBF16Sm80 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero RmsnormBF16Sm80.
+// Kernel returns the kernel, nil for a zero RmsnormBF16Sm80.
 func (launcher RmsnormBF16Sm80) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newRmsnormBF16Sm80(kernel *driver.Kernel, err error) (RmsnormBF16Sm80, error) {
@@ -160,13 +160,13 @@ func newRmsnormBF16Sm80(kernel *driver.Kernel, err error) (RmsnormBF16Sm80, erro
 	return RmsnormBF16Sm80{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (RmsnormBF16Sm80) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher RmsnormBF16Sm80) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], weight driver.MemoryOf[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), driver.In(weight), rows, cols, dstPitch, srcPitch, eps)
 }
@@ -186,8 +186,8 @@ func (launcher RmsnormBF16Sm80) Do(on driver.Doer, cfg driver.LaunchConfig, dst 
 	}{dst, src, weight, rows, cols, dstPitch, srcPitch, eps})
 }
 
-// RmsnormBF16Sm80Args is a prepared launch of RmsnormBF16Sm80 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// RmsnormBF16Sm80Args is a prepared launch of RmsnormBF16Sm80. Its arguments can be set one by one,
+// without allocating, between launches.
 type RmsnormBF16Sm80Args struct {
 	Launch *driver.Launch
 
@@ -201,7 +201,7 @@ type RmsnormBF16Sm80Args struct {
 	Eps      driver.Arg[float32]           // .f32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher RmsnormBF16Sm80) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], weight driver.MemoryOf[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*RmsnormBF16Sm80Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, weight, rows, cols, dstPitch, srcPitch, eps)
 	if err != nil {
@@ -238,7 +238,7 @@ func (launcher RmsnormBF16Sm80) Prepare(cfg driver.LaunchConfig, dst driver.Memo
 // LayernormBF16Sm80 launches the kernel layernorm_bf16_sm80.
 type LayernormBF16Sm80 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero LayernormBF16Sm80.
+// Kernel returns the kernel, nil for a zero LayernormBF16Sm80.
 func (launcher LayernormBF16Sm80) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newLayernormBF16Sm80(kernel *driver.Kernel, err error) (LayernormBF16Sm80, error) {
@@ -249,13 +249,13 @@ func newLayernormBF16Sm80(kernel *driver.Kernel, err error) (LayernormBF16Sm80, 
 	return LayernormBF16Sm80{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (LayernormBF16Sm80) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher LayernormBF16Sm80) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], weight driver.MemoryOf[BF16], bias driver.MemoryOf[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), driver.In(weight), driver.In(bias), rows, cols, dstPitch, srcPitch, eps)
 }
@@ -276,8 +276,8 @@ func (launcher LayernormBF16Sm80) Do(on driver.Doer, cfg driver.LaunchConfig, ds
 	}{dst, src, weight, bias, rows, cols, dstPitch, srcPitch, eps})
 }
 
-// LayernormBF16Sm80Args is a prepared launch of LayernormBF16Sm80 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// LayernormBF16Sm80Args is a prepared launch of LayernormBF16Sm80. Its arguments can be set one by one,
+// without allocating, between launches.
 type LayernormBF16Sm80Args struct {
 	Launch *driver.Launch
 
@@ -292,7 +292,7 @@ type LayernormBF16Sm80Args struct {
 	Eps      driver.Arg[float32]           // .f32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher LayernormBF16Sm80) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], weight driver.MemoryOf[BF16], bias driver.MemoryOf[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, eps float32) (*LayernormBF16Sm80Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, weight, bias, rows, cols, dstPitch, srcPitch, eps)
 	if err != nil {
@@ -332,7 +332,7 @@ func (launcher LayernormBF16Sm80) Prepare(cfg driver.LaunchConfig, dst driver.Me
 // ArgmaxF16Sm80 launches the kernel argmax_f16_sm80.
 type ArgmaxF16Sm80 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero ArgmaxF16Sm80.
+// Kernel returns the kernel, nil for a zero ArgmaxF16Sm80.
 func (launcher ArgmaxF16Sm80) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newArgmaxF16Sm80(kernel *driver.Kernel, err error) (ArgmaxF16Sm80, error) {
@@ -343,13 +343,13 @@ func newArgmaxF16Sm80(kernel *driver.Kernel, err error) (ArgmaxF16Sm80, error) {
 	return ArgmaxF16Sm80{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (ArgmaxF16Sm80) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher ArgmaxF16Sm80) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[F16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
@@ -368,8 +368,8 @@ func (launcher ArgmaxF16Sm80) Do(on driver.Doer, cfg driver.LaunchConfig, dst dr
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// ArgmaxF16Sm80Args is a prepared launch of ArgmaxF16Sm80 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// ArgmaxF16Sm80Args is a prepared launch of ArgmaxF16Sm80. Its arguments can be set one by one,
+// without allocating, between launches.
 type ArgmaxF16Sm80Args struct {
 	Launch *driver.Launch
 
@@ -382,7 +382,7 @@ type ArgmaxF16Sm80Args struct {
 	Work  driver.Arg[driver.View[uint64]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher ArgmaxF16Sm80) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[F16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*ArgmaxF16Sm80Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
@@ -416,7 +416,7 @@ func (launcher ArgmaxF16Sm80) Prepare(cfg driver.LaunchConfig, dst driver.Memory
 // ArgmaxBF16Sm80 launches the kernel argmax_bf16_sm80.
 type ArgmaxBF16Sm80 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero ArgmaxBF16Sm80.
+// Kernel returns the kernel, nil for a zero ArgmaxBF16Sm80.
 func (launcher ArgmaxBF16Sm80) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newArgmaxBF16Sm80(kernel *driver.Kernel, err error) (ArgmaxBF16Sm80, error) {
@@ -427,13 +427,13 @@ func newArgmaxBF16Sm80(kernel *driver.Kernel, err error) (ArgmaxBF16Sm80, error)
 	return ArgmaxBF16Sm80{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (ArgmaxBF16Sm80) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher ArgmaxBF16Sm80) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[BF16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
@@ -452,8 +452,8 @@ func (launcher ArgmaxBF16Sm80) Do(on driver.Doer, cfg driver.LaunchConfig, dst d
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// ArgmaxBF16Sm80Args is a prepared launch of ArgmaxBF16Sm80 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// ArgmaxBF16Sm80Args is a prepared launch of ArgmaxBF16Sm80. Its arguments can be set one by one,
+// without allocating, between launches.
 type ArgmaxBF16Sm80Args struct {
 	Launch *driver.Launch
 
@@ -466,7 +466,7 @@ type ArgmaxBF16Sm80Args struct {
 	Work  driver.Arg[driver.View[uint64]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher ArgmaxBF16Sm80) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[BF16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*ArgmaxBF16Sm80Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 //go:embed softmax.ptx
 var softmaxPTX []byte
 
-// SoftmaxModule returns the code of softmax.ptx as the context has it. It is loaded
-// when it is first asked for and belongs to the context: nobody closes it.
+// SoftmaxModule returns the module of softmax.ptx in the context. The first call loads it.
+// It belongs to the context: do not close it.
 func SoftmaxModule(c *driver.Context) (*driver.Module, error) {
 	return c.Embedded("softmax.ptx of package launchers", softmaxPTX)
 }
 
-// SoftmaxF32In returns the kernel softmax_f32 as the context has it: see [SoftmaxModule].
+// SoftmaxF32In returns the kernel softmax_f32 in the context: see [SoftmaxModule].
 func SoftmaxF32In(c *driver.Context) (SoftmaxF32, error) {
 	m, err := SoftmaxModule(c)
 	if err != nil {
@@ -26,7 +26,7 @@ func SoftmaxF32In(c *driver.Context) (SoftmaxF32, error) {
 	return newSoftmaxF32(m.Kernel("softmax_f32"))
 }
 
-// SoftmaxF16In returns the kernel softmax_f16 as the context has it: see [SoftmaxModule].
+// SoftmaxF16In returns the kernel softmax_f16 in the context: see [SoftmaxModule].
 func SoftmaxF16In(c *driver.Context) (SoftmaxF16, error) {
 	m, err := SoftmaxModule(c)
 	if err != nil {
@@ -35,7 +35,7 @@ func SoftmaxF16In(c *driver.Context) (SoftmaxF16, error) {
 	return newSoftmaxF16(m.Kernel("softmax_f16"))
 }
 
-// SoftmaxBF16In returns the kernel softmax_bf16 as the context has it: see [SoftmaxModule].
+// SoftmaxBF16In returns the kernel softmax_bf16 in the context: see [SoftmaxModule].
 func SoftmaxBF16In(c *driver.Context) (SoftmaxBF16, error) {
 	m, err := SoftmaxModule(c)
 	if err != nil {
@@ -47,7 +47,7 @@ func SoftmaxBF16In(c *driver.Context) (SoftmaxBF16, error) {
 // SoftmaxF32 launches the kernel softmax_f32.
 type SoftmaxF32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SoftmaxF32.
+// Kernel returns the kernel, nil for a zero SoftmaxF32.
 func (launcher SoftmaxF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSoftmaxF32(kernel *driver.Kernel, err error) (SoftmaxF32, error) {
@@ -58,13 +58,13 @@ func newSoftmaxF32(kernel *driver.Kernel, err error) (SoftmaxF32, error) {
 	return SoftmaxF32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SoftmaxF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SoftmaxF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float32], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, scale float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, dstPitch, srcPitch, scale)
 }
@@ -83,8 +83,8 @@ func (launcher SoftmaxF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, rows, cols, dstPitch, srcPitch, scale})
 }
 
-// SoftmaxF32Args is a prepared launch of SoftmaxF32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SoftmaxF32Args is a prepared launch of SoftmaxF32. Its arguments can be set one by one,
+// without allocating, between launches.
 type SoftmaxF32Args struct {
 	Launch *driver.Launch
 
@@ -97,7 +97,7 @@ type SoftmaxF32Args struct {
 	Scale    driver.Arg[float32]              // .f32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SoftmaxF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float32], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, scale float32) (*SoftmaxF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, dstPitch, srcPitch, scale)
 	if err != nil {
@@ -131,7 +131,7 @@ func (launcher SoftmaxF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // SoftmaxF16 launches the kernel softmax_f16.
 type SoftmaxF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SoftmaxF16.
+// Kernel returns the kernel, nil for a zero SoftmaxF16.
 func (launcher SoftmaxF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSoftmaxF16(kernel *driver.Kernel, err error) (SoftmaxF16, error) {
@@ -142,13 +142,13 @@ func newSoftmaxF16(kernel *driver.Kernel, err error) (SoftmaxF16, error) {
 	return SoftmaxF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SoftmaxF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SoftmaxF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[F16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, scale float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, dstPitch, srcPitch, scale)
 }
@@ -167,8 +167,8 @@ func (launcher SoftmaxF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, rows, cols, dstPitch, srcPitch, scale})
 }
 
-// SoftmaxF16Args is a prepared launch of SoftmaxF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SoftmaxF16Args is a prepared launch of SoftmaxF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type SoftmaxF16Args struct {
 	Launch *driver.Launch
 
@@ -181,7 +181,7 @@ type SoftmaxF16Args struct {
 	Scale    driver.Arg[float32]          // .f32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SoftmaxF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[F16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, scale float32) (*SoftmaxF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, dstPitch, srcPitch, scale)
 	if err != nil {
@@ -215,7 +215,7 @@ func (launcher SoftmaxF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // SoftmaxBF16 launches the kernel softmax_bf16.
 type SoftmaxBF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SoftmaxBF16.
+// Kernel returns the kernel, nil for a zero SoftmaxBF16.
 func (launcher SoftmaxBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSoftmaxBF16(kernel *driver.Kernel, err error) (SoftmaxBF16, error) {
@@ -226,13 +226,13 @@ func newSoftmaxBF16(kernel *driver.Kernel, err error) (SoftmaxBF16, error) {
 	return SoftmaxBF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SoftmaxBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SoftmaxBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, scale float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, dstPitch, srcPitch, scale)
 }
@@ -251,8 +251,8 @@ func (launcher SoftmaxBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, src, rows, cols, dstPitch, srcPitch, scale})
 }
 
-// SoftmaxBF16Args is a prepared launch of SoftmaxBF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SoftmaxBF16Args is a prepared launch of SoftmaxBF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type SoftmaxBF16Args struct {
 	Launch *driver.Launch
 
@@ -265,7 +265,7 @@ type SoftmaxBF16Args struct {
 	Scale    driver.Arg[float32]           // .f32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SoftmaxBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, scale float32) (*SoftmaxBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, dstPitch, srcPitch, scale)
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 //go:embed softmax_sm90.ptx
 var softmaxSm90PTX []byte
 
-// SoftmaxSm90Module returns the code of softmax_sm90.ptx as the context has it. It is loaded
-// when it is first asked for and belongs to the context: nobody closes it.
+// SoftmaxSm90Module returns the module of softmax_sm90.ptx in the context. The first call loads it.
+// It belongs to the context: do not close it.
 func SoftmaxSm90Module(c *driver.Context) (*driver.Module, error) {
 	return c.Embedded("softmax_sm90.ptx of package launchers", softmaxSm90PTX)
 }
 
-// SoftmaxF32Sm90In returns the kernel softmax_f32_sm90 as the context has it: see [SoftmaxSm90Module].
+// SoftmaxF32Sm90In returns the kernel softmax_f32_sm90 in the context: see [SoftmaxSm90Module].
 func SoftmaxF32Sm90In(c *driver.Context) (SoftmaxF32Sm90, error) {
 	m, err := SoftmaxSm90Module(c)
 	if err != nil {
@@ -26,7 +26,7 @@ func SoftmaxF32Sm90In(c *driver.Context) (SoftmaxF32Sm90, error) {
 	return newSoftmaxF32Sm90(m.Kernel("softmax_f32_sm90"))
 }
 
-// SoftmaxF16Sm90In returns the kernel softmax_f16_sm90 as the context has it: see [SoftmaxSm90Module].
+// SoftmaxF16Sm90In returns the kernel softmax_f16_sm90 in the context: see [SoftmaxSm90Module].
 func SoftmaxF16Sm90In(c *driver.Context) (SoftmaxF16Sm90, error) {
 	m, err := SoftmaxSm90Module(c)
 	if err != nil {
@@ -35,7 +35,7 @@ func SoftmaxF16Sm90In(c *driver.Context) (SoftmaxF16Sm90, error) {
 	return newSoftmaxF16Sm90(m.Kernel("softmax_f16_sm90"))
 }
 
-// SoftmaxBF16Sm90In returns the kernel softmax_bf16_sm90 as the context has it: see [SoftmaxSm90Module].
+// SoftmaxBF16Sm90In returns the kernel softmax_bf16_sm90 in the context: see [SoftmaxSm90Module].
 func SoftmaxBF16Sm90In(c *driver.Context) (SoftmaxBF16Sm90, error) {
 	m, err := SoftmaxSm90Module(c)
 	if err != nil {
@@ -47,7 +47,7 @@ func SoftmaxBF16Sm90In(c *driver.Context) (SoftmaxBF16Sm90, error) {
 // SoftmaxF32Sm90 launches the kernel softmax_f32_sm90.
 type SoftmaxF32Sm90 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SoftmaxF32Sm90.
+// Kernel returns the kernel, nil for a zero SoftmaxF32Sm90.
 func (launcher SoftmaxF32Sm90) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSoftmaxF32Sm90(kernel *driver.Kernel, err error) (SoftmaxF32Sm90, error) {
@@ -58,13 +58,13 @@ func newSoftmaxF32Sm90(kernel *driver.Kernel, err error) (SoftmaxF32Sm90, error)
 	return SoftmaxF32Sm90{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SoftmaxF32Sm90) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SoftmaxF32Sm90) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float32], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, scale float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, dstPitch, srcPitch, scale)
 }
@@ -83,8 +83,8 @@ func (launcher SoftmaxF32Sm90) Do(on driver.Doer, cfg driver.LaunchConfig, dst d
 	}{dst, src, rows, cols, dstPitch, srcPitch, scale})
 }
 
-// SoftmaxF32Sm90Args is a prepared launch of SoftmaxF32Sm90 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SoftmaxF32Sm90Args is a prepared launch of SoftmaxF32Sm90. Its arguments can be set one by one,
+// without allocating, between launches.
 type SoftmaxF32Sm90Args struct {
 	Launch *driver.Launch
 
@@ -97,7 +97,7 @@ type SoftmaxF32Sm90Args struct {
 	Scale    driver.Arg[float32]              // .f32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SoftmaxF32Sm90) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float32], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, scale float32) (*SoftmaxF32Sm90Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, dstPitch, srcPitch, scale)
 	if err != nil {
@@ -131,7 +131,7 @@ func (launcher SoftmaxF32Sm90) Prepare(cfg driver.LaunchConfig, dst driver.Memor
 // SoftmaxF16Sm90 launches the kernel softmax_f16_sm90.
 type SoftmaxF16Sm90 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SoftmaxF16Sm90.
+// Kernel returns the kernel, nil for a zero SoftmaxF16Sm90.
 func (launcher SoftmaxF16Sm90) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSoftmaxF16Sm90(kernel *driver.Kernel, err error) (SoftmaxF16Sm90, error) {
@@ -142,13 +142,13 @@ func newSoftmaxF16Sm90(kernel *driver.Kernel, err error) (SoftmaxF16Sm90, error)
 	return SoftmaxF16Sm90{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SoftmaxF16Sm90) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SoftmaxF16Sm90) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[F16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, scale float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, dstPitch, srcPitch, scale)
 }
@@ -167,8 +167,8 @@ func (launcher SoftmaxF16Sm90) Do(on driver.Doer, cfg driver.LaunchConfig, dst d
 	}{dst, src, rows, cols, dstPitch, srcPitch, scale})
 }
 
-// SoftmaxF16Sm90Args is a prepared launch of SoftmaxF16Sm90 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SoftmaxF16Sm90Args is a prepared launch of SoftmaxF16Sm90. Its arguments can be set one by one,
+// without allocating, between launches.
 type SoftmaxF16Sm90Args struct {
 	Launch *driver.Launch
 
@@ -181,7 +181,7 @@ type SoftmaxF16Sm90Args struct {
 	Scale    driver.Arg[float32]          // .f32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SoftmaxF16Sm90) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], src driver.MemoryOf[F16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, scale float32) (*SoftmaxF16Sm90Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, dstPitch, srcPitch, scale)
 	if err != nil {
@@ -215,7 +215,7 @@ func (launcher SoftmaxF16Sm90) Prepare(cfg driver.LaunchConfig, dst driver.Memor
 // SoftmaxBF16Sm90 launches the kernel softmax_bf16_sm90.
 type SoftmaxBF16Sm90 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SoftmaxBF16Sm90.
+// Kernel returns the kernel, nil for a zero SoftmaxBF16Sm90.
 func (launcher SoftmaxBF16Sm90) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSoftmaxBF16Sm90(kernel *driver.Kernel, err error) (SoftmaxBF16Sm90, error) {
@@ -226,13 +226,13 @@ func newSoftmaxBF16Sm90(kernel *driver.Kernel, err error) (SoftmaxBF16Sm90, erro
 	return SoftmaxBF16Sm90{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SoftmaxBF16Sm90) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SoftmaxBF16Sm90) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, scale float32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, dstPitch, srcPitch, scale)
 }
@@ -251,8 +251,8 @@ func (launcher SoftmaxBF16Sm90) Do(on driver.Doer, cfg driver.LaunchConfig, dst 
 	}{dst, src, rows, cols, dstPitch, srcPitch, scale})
 }
 
-// SoftmaxBF16Sm90Args is a prepared launch of SoftmaxBF16Sm90 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SoftmaxBF16Sm90Args is a prepared launch of SoftmaxBF16Sm90. Its arguments can be set one by one,
+// without allocating, between launches.
 type SoftmaxBF16Sm90Args struct {
 	Launch *driver.Launch
 
@@ -265,7 +265,7 @@ type SoftmaxBF16Sm90Args struct {
 	Scale    driver.Arg[float32]           // .f32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SoftmaxBF16Sm90) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], src driver.MemoryOf[BF16], rows uint64, cols uint64, dstPitch uint64, srcPitch uint64, scale float32) (*SoftmaxBF16Sm90Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, dstPitch, srcPitch, scale)
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 //go:embed strided.ptx
 var stridedPTX []byte
 
-// StridedModule returns the code of strided.ptx as the context has it. It is loaded
-// when it is first asked for and belongs to the context: nobody closes it.
+// StridedModule returns the module of strided.ptx in the context. The first call loads it.
+// It belongs to the context: do not close it.
 func StridedModule(c *driver.Context) (*driver.Module, error) {
 	return c.Embedded("strided.ptx of package launchers", stridedPTX)
 }
 
-// StridedCopyIn returns the kernel strided_copy as the context has it: see [StridedModule].
+// StridedCopyIn returns the kernel strided_copy in the context: see [StridedModule].
 func StridedCopyIn(c *driver.Context) (StridedCopy, error) {
 	m, err := StridedModule(c)
 	if err != nil {
@@ -30,7 +30,7 @@ func StridedCopyIn(c *driver.Context) (StridedCopy, error) {
 // StridedCopy launches the kernel strided_copy.
 type StridedCopy struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero StridedCopy.
+// Kernel returns the kernel, nil for a zero StridedCopy.
 func (launcher StridedCopy) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newStridedCopy(kernel *driver.Kernel, err error) (StridedCopy, error) {
@@ -41,20 +41,20 @@ func newStridedCopy(kernel *driver.Kernel, err error) (StridedCopy, error) {
 	return StridedCopy{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (StridedCopy) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher StridedCopy) Op(cfg driver.LaunchConfig, dst driver.Memory, src driver.Memory, s Strided) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), s)
 }
 
 // Do launches the kernel on a stream, or records the launch in a scope of
-// package graph. It does not allocate where memory is a *Buffer; a View does, as
-// a value in an interface.
+// package graph. Passing a *Buffer does not allocate; passing a View does, because
+// it becomes an interface value.
 func (launcher StridedCopy) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Memory, src driver.Memory, s Strided) error {
 	return launcher.calls.Do(on, &cfg, &struct {
 		dst driver.Memory
@@ -63,8 +63,8 @@ func (launcher StridedCopy) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, src, s})
 }
 
-// StridedCopyArgs is a prepared launch of StridedCopy whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// StridedCopyArgs is a prepared launch of StridedCopy. Its arguments can be set one by one,
+// without allocating, between launches.
 type StridedCopyArgs struct {
 	Launch *driver.Launch
 
@@ -73,7 +73,7 @@ type StridedCopyArgs struct {
 	S   driver.Arg[Strided]           // .b8[224]
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher StridedCopy) Prepare(cfg driver.LaunchConfig, dst driver.Memory, src driver.Memory, s Strided) (*StridedCopyArgs, error) {
 	launch, err := launcher.Op(cfg, dst, src, s)
 	if err != nil {

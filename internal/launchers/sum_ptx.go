@@ -11,13 +11,13 @@ import (
 //go:embed sum.ptx
 var sumPTX []byte
 
-// SumModule returns the code of sum.ptx as the context has it. It is loaded
-// when it is first asked for and belongs to the context: nobody closes it.
+// SumModule returns the module of sum.ptx in the context. The first call loads it.
+// It belongs to the context: do not close it.
 func SumModule(c *driver.Context) (*driver.Module, error) {
 	return c.Embedded("sum.ptx of package launchers", sumPTX)
 }
 
-// SumF32F32In returns the kernel sum_f32_f32 as the context has it: see [SumModule].
+// SumF32F32In returns the kernel sum_f32_f32 in the context: see [SumModule].
 func SumF32F32In(c *driver.Context) (SumF32F32, error) {
 	m, err := SumModule(c)
 	if err != nil {
@@ -26,7 +26,7 @@ func SumF32F32In(c *driver.Context) (SumF32F32, error) {
 	return newSumF32F32(m.Kernel("sum_f32_f32"))
 }
 
-// SumF16F32In returns the kernel sum_f16_f32 as the context has it: see [SumModule].
+// SumF16F32In returns the kernel sum_f16_f32 in the context: see [SumModule].
 func SumF16F32In(c *driver.Context) (SumF16F32, error) {
 	m, err := SumModule(c)
 	if err != nil {
@@ -35,7 +35,7 @@ func SumF16F32In(c *driver.Context) (SumF16F32, error) {
 	return newSumF16F32(m.Kernel("sum_f16_f32"))
 }
 
-// SumBF16F32In returns the kernel sum_bf16_f32 as the context has it: see [SumModule].
+// SumBF16F32In returns the kernel sum_bf16_f32 in the context: see [SumModule].
 func SumBF16F32In(c *driver.Context) (SumBF16F32, error) {
 	m, err := SumModule(c)
 	if err != nil {
@@ -44,7 +44,7 @@ func SumBF16F32In(c *driver.Context) (SumBF16F32, error) {
 	return newSumBF16F32(m.Kernel("sum_bf16_f32"))
 }
 
-// SumF64F64In returns the kernel sum_f64_f64 as the context has it: see [SumModule].
+// SumF64F64In returns the kernel sum_f64_f64 in the context: see [SumModule].
 func SumF64F64In(c *driver.Context) (SumF64F64, error) {
 	m, err := SumModule(c)
 	if err != nil {
@@ -53,7 +53,7 @@ func SumF64F64In(c *driver.Context) (SumF64F64, error) {
 	return newSumF64F64(m.Kernel("sum_f64_f64"))
 }
 
-// SumF32F64In returns the kernel sum_f32_f64 as the context has it: see [SumModule].
+// SumF32F64In returns the kernel sum_f32_f64 in the context: see [SumModule].
 func SumF32F64In(c *driver.Context) (SumF32F64, error) {
 	m, err := SumModule(c)
 	if err != nil {
@@ -62,7 +62,7 @@ func SumF32F64In(c *driver.Context) (SumF32F64, error) {
 	return newSumF32F64(m.Kernel("sum_f32_f64"))
 }
 
-// SumI32I64In returns the kernel sum_i32_i64 as the context has it: see [SumModule].
+// SumI32I64In returns the kernel sum_i32_i64 in the context: see [SumModule].
 func SumI32I64In(c *driver.Context) (SumI32I64, error) {
 	m, err := SumModule(c)
 	if err != nil {
@@ -71,7 +71,7 @@ func SumI32I64In(c *driver.Context) (SumI32I64, error) {
 	return newSumI32I64(m.Kernel("sum_i32_i64"))
 }
 
-// SumI64I64In returns the kernel sum_i64_i64 as the context has it: see [SumModule].
+// SumI64I64In returns the kernel sum_i64_i64 in the context: see [SumModule].
 func SumI64I64In(c *driver.Context) (SumI64I64, error) {
 	m, err := SumModule(c)
 	if err != nil {
@@ -80,7 +80,7 @@ func SumI64I64In(c *driver.Context) (SumI64I64, error) {
 	return newSumI64I64(m.Kernel("sum_i64_i64"))
 }
 
-// SumU32U64In returns the kernel sum_u32_u64 as the context has it: see [SumModule].
+// SumU32U64In returns the kernel sum_u32_u64 in the context: see [SumModule].
 func SumU32U64In(c *driver.Context) (SumU32U64, error) {
 	m, err := SumModule(c)
 	if err != nil {
@@ -89,7 +89,7 @@ func SumU32U64In(c *driver.Context) (SumU32U64, error) {
 	return newSumU32U64(m.Kernel("sum_u32_u64"))
 }
 
-// SumU64U64In returns the kernel sum_u64_u64 as the context has it: see [SumModule].
+// SumU64U64In returns the kernel sum_u64_u64 in the context: see [SumModule].
 func SumU64U64In(c *driver.Context) (SumU64U64, error) {
 	m, err := SumModule(c)
 	if err != nil {
@@ -101,7 +101,7 @@ func SumU64U64In(c *driver.Context) (SumU64U64, error) {
 // SumF32F32 launches the kernel sum_f32_f32.
 type SumF32F32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SumF32F32.
+// Kernel returns the kernel, nil for a zero SumF32F32.
 func (launcher SumF32F32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSumF32F32(kernel *driver.Kernel, err error) (SumF32F32, error) {
@@ -112,13 +112,13 @@ func newSumF32F32(kernel *driver.Kernel, err error) (SumF32F32, error) {
 	return SumF32F32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SumF32F32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SumF32F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
@@ -137,8 +137,8 @@ func (launcher SumF32F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// SumF32F32Args is a prepared launch of SumF32F32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SumF32F32Args is a prepared launch of SumF32F32. Its arguments can be set one by one,
+// without allocating, between launches.
 type SumF32F32Args struct {
 	Launch *driver.Launch
 
@@ -151,7 +151,7 @@ type SumF32F32Args struct {
 	Work  driver.Arg[driver.View[uint64]]  // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SumF32F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[float32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*SumF32F32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
@@ -185,7 +185,7 @@ func (launcher SumF32F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[f
 // SumF16F32 launches the kernel sum_f16_f32.
 type SumF16F32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SumF16F32.
+// Kernel returns the kernel, nil for a zero SumF16F32.
 func (launcher SumF16F32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSumF16F32(kernel *driver.Kernel, err error) (SumF16F32, error) {
@@ -196,13 +196,13 @@ func newSumF16F32(kernel *driver.Kernel, err error) (SumF16F32, error) {
 	return SumF16F32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SumF16F32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SumF16F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[F16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
@@ -221,8 +221,8 @@ func (launcher SumF16F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// SumF16F32Args is a prepared launch of SumF16F32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SumF16F32Args is a prepared launch of SumF16F32. Its arguments can be set one by one,
+// without allocating, between launches.
 type SumF16F32Args struct {
 	Launch *driver.Launch
 
@@ -235,7 +235,7 @@ type SumF16F32Args struct {
 	Work  driver.Arg[driver.View[uint64]]  // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SumF16F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[F16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*SumF16F32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
@@ -269,7 +269,7 @@ func (launcher SumF16F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[f
 // SumBF16F32 launches the kernel sum_bf16_f32.
 type SumBF16F32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SumBF16F32.
+// Kernel returns the kernel, nil for a zero SumBF16F32.
 func (launcher SumBF16F32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSumBF16F32(kernel *driver.Kernel, err error) (SumBF16F32, error) {
@@ -280,13 +280,13 @@ func newSumBF16F32(kernel *driver.Kernel, err error) (SumBF16F32, error) {
 	return SumBF16F32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SumBF16F32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SumBF16F32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[BF16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
@@ -305,8 +305,8 @@ func (launcher SumBF16F32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// SumBF16F32Args is a prepared launch of SumBF16F32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SumBF16F32Args is a prepared launch of SumBF16F32. Its arguments can be set one by one,
+// without allocating, between launches.
 type SumBF16F32Args struct {
 	Launch *driver.Launch
 
@@ -319,7 +319,7 @@ type SumBF16F32Args struct {
 	Work  driver.Arg[driver.View[uint64]]  // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SumBF16F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], src driver.MemoryOf[BF16], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*SumBF16F32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
@@ -353,7 +353,7 @@ func (launcher SumBF16F32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // SumF64F64 launches the kernel sum_f64_f64.
 type SumF64F64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SumF64F64.
+// Kernel returns the kernel, nil for a zero SumF64F64.
 func (launcher SumF64F64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSumF64F64(kernel *driver.Kernel, err error) (SumF64F64, error) {
@@ -364,13 +364,13 @@ func newSumF64F64(kernel *driver.Kernel, err error) (SumF64F64, error) {
 	return SumF64F64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SumF64F64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SumF64F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[float64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
@@ -389,8 +389,8 @@ func (launcher SumF64F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// SumF64F64Args is a prepared launch of SumF64F64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SumF64F64Args is a prepared launch of SumF64F64. Its arguments can be set one by one,
+// without allocating, between launches.
 type SumF64F64Args struct {
 	Launch *driver.Launch
 
@@ -403,7 +403,7 @@ type SumF64F64Args struct {
 	Work  driver.Arg[driver.View[uint64]]  // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SumF64F64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[float64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*SumF64F64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
@@ -437,7 +437,7 @@ func (launcher SumF64F64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[f
 // SumF32F64 launches the kernel sum_f32_f64.
 type SumF32F64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SumF32F64.
+// Kernel returns the kernel, nil for a zero SumF32F64.
 func (launcher SumF32F64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSumF32F64(kernel *driver.Kernel, err error) (SumF32F64, error) {
@@ -448,13 +448,13 @@ func newSumF32F64(kernel *driver.Kernel, err error) (SumF32F64, error) {
 	return SumF32F64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SumF32F64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SumF32F64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[float32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
@@ -473,8 +473,8 @@ func (launcher SumF32F64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// SumF32F64Args is a prepared launch of SumF32F64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SumF32F64Args is a prepared launch of SumF32F64. Its arguments can be set one by one,
+// without allocating, between launches.
 type SumF32F64Args struct {
 	Launch *driver.Launch
 
@@ -487,7 +487,7 @@ type SumF32F64Args struct {
 	Work  driver.Arg[driver.View[uint64]]  // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SumF32F64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], src driver.MemoryOf[float32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*SumF32F64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
@@ -521,7 +521,7 @@ func (launcher SumF32F64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[f
 // SumI32I64 launches the kernel sum_i32_i64.
 type SumI32I64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SumI32I64.
+// Kernel returns the kernel, nil for a zero SumI32I64.
 func (launcher SumI32I64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSumI32I64(kernel *driver.Kernel, err error) (SumI32I64, error) {
@@ -532,13 +532,13 @@ func newSumI32I64(kernel *driver.Kernel, err error) (SumI32I64, error) {
 	return SumI32I64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SumI32I64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SumI32I64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[int32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
@@ -557,8 +557,8 @@ func (launcher SumI32I64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// SumI32I64Args is a prepared launch of SumI32I64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SumI32I64Args is a prepared launch of SumI32I64. Its arguments can be set one by one,
+// without allocating, between launches.
 type SumI32I64Args struct {
 	Launch *driver.Launch
 
@@ -571,7 +571,7 @@ type SumI32I64Args struct {
 	Work  driver.Arg[driver.View[uint64]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SumI32I64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[int32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*SumI32I64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
@@ -605,7 +605,7 @@ func (launcher SumI32I64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[i
 // SumI64I64 launches the kernel sum_i64_i64.
 type SumI64I64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SumI64I64.
+// Kernel returns the kernel, nil for a zero SumI64I64.
 func (launcher SumI64I64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSumI64I64(kernel *driver.Kernel, err error) (SumI64I64, error) {
@@ -616,13 +616,13 @@ func newSumI64I64(kernel *driver.Kernel, err error) (SumI64I64, error) {
 	return SumI64I64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SumI64I64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SumI64I64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[int64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
@@ -641,8 +641,8 @@ func (launcher SumI64I64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// SumI64I64Args is a prepared launch of SumI64I64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SumI64I64Args is a prepared launch of SumI64I64. Its arguments can be set one by one,
+// without allocating, between launches.
 type SumI64I64Args struct {
 	Launch *driver.Launch
 
@@ -655,7 +655,7 @@ type SumI64I64Args struct {
 	Work  driver.Arg[driver.View[uint64]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SumI64I64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[int64], src driver.MemoryOf[int64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*SumI64I64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
@@ -689,7 +689,7 @@ func (launcher SumI64I64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[i
 // SumU32U64 launches the kernel sum_u32_u64.
 type SumU32U64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SumU32U64.
+// Kernel returns the kernel, nil for a zero SumU32U64.
 func (launcher SumU32U64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSumU32U64(kernel *driver.Kernel, err error) (SumU32U64, error) {
@@ -700,13 +700,13 @@ func newSumU32U64(kernel *driver.Kernel, err error) (SumU32U64, error) {
 	return SumU32U64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SumU32U64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SumU32U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[uint32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
@@ -725,8 +725,8 @@ func (launcher SumU32U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// SumU32U64Args is a prepared launch of SumU32U64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SumU32U64Args is a prepared launch of SumU32U64. Its arguments can be set one by one,
+// without allocating, between launches.
 type SumU32U64Args struct {
 	Launch *driver.Launch
 
@@ -739,7 +739,7 @@ type SumU32U64Args struct {
 	Work  driver.Arg[driver.View[uint64]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SumU32U64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[uint32], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*SumU32U64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {
@@ -773,7 +773,7 @@ func (launcher SumU32U64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[u
 // SumU64U64 launches the kernel sum_u64_u64.
 type SumU64U64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SumU64U64.
+// Kernel returns the kernel, nil for a zero SumU64U64.
 func (launcher SumU64U64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSumU64U64(kernel *driver.Kernel, err error) (SumU64U64, error) {
@@ -784,13 +784,13 @@ func newSumU64U64(kernel *driver.Kernel, err error) (SumU64U64, error) {
 	return SumU64U64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SumU64U64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SumU64U64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[uint64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), rows, cols, pitch, parts, driver.InOut(work))
 }
@@ -809,8 +809,8 @@ func (launcher SumU64U64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, src, rows, cols, pitch, parts, work})
 }
 
-// SumU64U64Args is a prepared launch of SumU64U64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SumU64U64Args is a prepared launch of SumU64U64. Its arguments can be set one by one,
+// without allocating, between launches.
 type SumU64U64Args struct {
 	Launch *driver.Launch
 
@@ -823,7 +823,7 @@ type SumU64U64Args struct {
 	Work  driver.Arg[driver.View[uint64]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SumU64U64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[uint64], rows uint64, cols uint64, pitch uint64, parts uint32, work driver.MemoryOf[uint64]) (*SumU64U64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, rows, cols, pitch, parts, work)
 	if err != nil {

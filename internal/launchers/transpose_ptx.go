@@ -11,13 +11,13 @@ import (
 //go:embed transpose.ptx
 var transposePTX []byte
 
-// TransposeModule returns the code of transpose.ptx as the context has it. It is loaded
-// when it is first asked for and belongs to the context: nobody closes it.
+// TransposeModule returns the module of transpose.ptx in the context. The first call loads it.
+// It belongs to the context: do not close it.
 func TransposeModule(c *driver.Context) (*driver.Module, error) {
 	return c.Embedded("transpose.ptx of package launchers", transposePTX)
 }
 
-// TransposeB8In returns the kernel transpose_b8 as the context has it: see [TransposeModule].
+// TransposeB8In returns the kernel transpose_b8 in the context: see [TransposeModule].
 func TransposeB8In(c *driver.Context) (TransposeB8, error) {
 	m, err := TransposeModule(c)
 	if err != nil {
@@ -26,7 +26,7 @@ func TransposeB8In(c *driver.Context) (TransposeB8, error) {
 	return newTransposeB8(m.Kernel("transpose_b8"))
 }
 
-// TransposeB16In returns the kernel transpose_b16 as the context has it: see [TransposeModule].
+// TransposeB16In returns the kernel transpose_b16 in the context: see [TransposeModule].
 func TransposeB16In(c *driver.Context) (TransposeB16, error) {
 	m, err := TransposeModule(c)
 	if err != nil {
@@ -35,7 +35,7 @@ func TransposeB16In(c *driver.Context) (TransposeB16, error) {
 	return newTransposeB16(m.Kernel("transpose_b16"))
 }
 
-// TransposeB32In returns the kernel transpose_b32 as the context has it: see [TransposeModule].
+// TransposeB32In returns the kernel transpose_b32 in the context: see [TransposeModule].
 func TransposeB32In(c *driver.Context) (TransposeB32, error) {
 	m, err := TransposeModule(c)
 	if err != nil {
@@ -44,7 +44,7 @@ func TransposeB32In(c *driver.Context) (TransposeB32, error) {
 	return newTransposeB32(m.Kernel("transpose_b32"))
 }
 
-// TransposeB64In returns the kernel transpose_b64 as the context has it: see [TransposeModule].
+// TransposeB64In returns the kernel transpose_b64 in the context: see [TransposeModule].
 func TransposeB64In(c *driver.Context) (TransposeB64, error) {
 	m, err := TransposeModule(c)
 	if err != nil {
@@ -56,7 +56,7 @@ func TransposeB64In(c *driver.Context) (TransposeB64, error) {
 // TransposeB8 launches the kernel transpose_b8.
 type TransposeB8 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero TransposeB8.
+// Kernel returns the kernel, nil for a zero TransposeB8.
 func (launcher TransposeB8) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newTransposeB8(kernel *driver.Kernel, err error) (TransposeB8, error) {
@@ -67,13 +67,13 @@ func newTransposeB8(kernel *driver.Kernel, err error) (TransposeB8, error) {
 	return TransposeB8{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (TransposeB8) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher TransposeB8) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], src driver.MemoryOf[uint8], batches uint64, rows uint64, columns uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), batches, rows, columns)
 }
@@ -90,8 +90,8 @@ func (launcher TransposeB8) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, src, batches, rows, columns})
 }
 
-// TransposeB8Args is a prepared launch of TransposeB8 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// TransposeB8Args is a prepared launch of TransposeB8. Its arguments can be set one by one,
+// without allocating, between launches.
 type TransposeB8Args struct {
 	Launch *driver.Launch
 
@@ -102,7 +102,7 @@ type TransposeB8Args struct {
 	Columns driver.Arg[uint64]             // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher TransposeB8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint8], src driver.MemoryOf[uint8], batches uint64, rows uint64, columns uint64) (*TransposeB8Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, batches, rows, columns)
 	if err != nil {
@@ -130,7 +130,7 @@ func (launcher TransposeB8) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // TransposeB16 launches the kernel transpose_b16.
 type TransposeB16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero TransposeB16.
+// Kernel returns the kernel, nil for a zero TransposeB16.
 func (launcher TransposeB16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newTransposeB16(kernel *driver.Kernel, err error) (TransposeB16, error) {
@@ -141,13 +141,13 @@ func newTransposeB16(kernel *driver.Kernel, err error) (TransposeB16, error) {
 	return TransposeB16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (TransposeB16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher TransposeB16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16], src driver.MemoryOf[uint16], batches uint64, rows uint64, columns uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), batches, rows, columns)
 }
@@ -164,8 +164,8 @@ func (launcher TransposeB16) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, src, batches, rows, columns})
 }
 
-// TransposeB16Args is a prepared launch of TransposeB16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// TransposeB16Args is a prepared launch of TransposeB16. Its arguments can be set one by one,
+// without allocating, between launches.
 type TransposeB16Args struct {
 	Launch *driver.Launch
 
@@ -176,7 +176,7 @@ type TransposeB16Args struct {
 	Columns driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher TransposeB16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint16], src driver.MemoryOf[uint16], batches uint64, rows uint64, columns uint64) (*TransposeB16Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, batches, rows, columns)
 	if err != nil {
@@ -204,7 +204,7 @@ func (launcher TransposeB16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // TransposeB32 launches the kernel transpose_b32.
 type TransposeB32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero TransposeB32.
+// Kernel returns the kernel, nil for a zero TransposeB32.
 func (launcher TransposeB32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newTransposeB32(kernel *driver.Kernel, err error) (TransposeB32, error) {
@@ -215,13 +215,13 @@ func newTransposeB32(kernel *driver.Kernel, err error) (TransposeB32, error) {
 	return TransposeB32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (TransposeB32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher TransposeB32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], src driver.MemoryOf[uint32], batches uint64, rows uint64, columns uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), batches, rows, columns)
 }
@@ -238,8 +238,8 @@ func (launcher TransposeB32) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, src, batches, rows, columns})
 }
 
-// TransposeB32Args is a prepared launch of TransposeB32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// TransposeB32Args is a prepared launch of TransposeB32. Its arguments can be set one by one,
+// without allocating, between launches.
 type TransposeB32Args struct {
 	Launch *driver.Launch
 
@@ -250,7 +250,7 @@ type TransposeB32Args struct {
 	Columns driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher TransposeB32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint32], src driver.MemoryOf[uint32], batches uint64, rows uint64, columns uint64) (*TransposeB32Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, batches, rows, columns)
 	if err != nil {
@@ -278,7 +278,7 @@ func (launcher TransposeB32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // TransposeB64 launches the kernel transpose_b64.
 type TransposeB64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero TransposeB64.
+// Kernel returns the kernel, nil for a zero TransposeB64.
 func (launcher TransposeB64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newTransposeB64(kernel *driver.Kernel, err error) (TransposeB64, error) {
@@ -289,13 +289,13 @@ func newTransposeB64(kernel *driver.Kernel, err error) (TransposeB64, error) {
 	return TransposeB64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (TransposeB64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher TransposeB64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[uint64], batches uint64, rows uint64, columns uint64) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), driver.In(src), batches, rows, columns)
 }
@@ -312,8 +312,8 @@ func (launcher TransposeB64) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, src, batches, rows, columns})
 }
 
-// TransposeB64Args is a prepared launch of TransposeB64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// TransposeB64Args is a prepared launch of TransposeB64. Its arguments can be set one by one,
+// without allocating, between launches.
 type TransposeB64Args struct {
 	Launch *driver.Launch
 
@@ -324,7 +324,7 @@ type TransposeB64Args struct {
 	Columns driver.Arg[uint64]              // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher TransposeB64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[uint64], src driver.MemoryOf[uint64], batches uint64, rows uint64, columns uint64) (*TransposeB64Args, error) {
 	launch, err := launcher.Op(cfg, dst, src, batches, rows, columns)
 	if err != nil {

@@ -11,13 +11,13 @@ import (
 //go:embed unary_bf16.ptx
 var unaryBF16PTX []byte
 
-// UnaryBF16Module returns the code of unary_bf16.ptx as the context has it. It is loaded
-// when it is first asked for and belongs to the context: nobody closes it.
+// UnaryBF16Module returns the module of unary_bf16.ptx in the context. The first call loads it.
+// It belongs to the context: do not close it.
 func UnaryBF16Module(c *driver.Context) (*driver.Module, error) {
 	return c.Embedded("unary_bf16.ptx of package launchers", unaryBF16PTX)
 }
 
-// NegBF16In returns the kernel neg_bf16 as the context has it: see [UnaryBF16Module].
+// NegBF16In returns the kernel neg_bf16 in the context: see [UnaryBF16Module].
 func NegBF16In(c *driver.Context) (NegBF16, error) {
 	m, err := UnaryBF16Module(c)
 	if err != nil {
@@ -26,7 +26,7 @@ func NegBF16In(c *driver.Context) (NegBF16, error) {
 	return newNegBF16(m.Kernel("neg_bf16"))
 }
 
-// AbsBF16In returns the kernel abs_bf16 as the context has it: see [UnaryBF16Module].
+// AbsBF16In returns the kernel abs_bf16 in the context: see [UnaryBF16Module].
 func AbsBF16In(c *driver.Context) (AbsBF16, error) {
 	m, err := UnaryBF16Module(c)
 	if err != nil {
@@ -35,7 +35,7 @@ func AbsBF16In(c *driver.Context) (AbsBF16, error) {
 	return newAbsBF16(m.Kernel("abs_bf16"))
 }
 
-// ReluBF16In returns the kernel relu_bf16 as the context has it: see [UnaryBF16Module].
+// ReluBF16In returns the kernel relu_bf16 in the context: see [UnaryBF16Module].
 func ReluBF16In(c *driver.Context) (ReluBF16, error) {
 	m, err := UnaryBF16Module(c)
 	if err != nil {
@@ -44,7 +44,7 @@ func ReluBF16In(c *driver.Context) (ReluBF16, error) {
 	return newReluBF16(m.Kernel("relu_bf16"))
 }
 
-// GeluBF16In returns the kernel gelu_bf16 as the context has it: see [UnaryBF16Module].
+// GeluBF16In returns the kernel gelu_bf16 in the context: see [UnaryBF16Module].
 func GeluBF16In(c *driver.Context) (GeluBF16, error) {
 	m, err := UnaryBF16Module(c)
 	if err != nil {
@@ -53,7 +53,7 @@ func GeluBF16In(c *driver.Context) (GeluBF16, error) {
 	return newGeluBF16(m.Kernel("gelu_bf16"))
 }
 
-// GelutanhBF16In returns the kernel gelutanh_bf16 as the context has it: see [UnaryBF16Module].
+// GelutanhBF16In returns the kernel gelutanh_bf16 in the context: see [UnaryBF16Module].
 func GelutanhBF16In(c *driver.Context) (GelutanhBF16, error) {
 	m, err := UnaryBF16Module(c)
 	if err != nil {
@@ -62,7 +62,7 @@ func GelutanhBF16In(c *driver.Context) (GelutanhBF16, error) {
 	return newGelutanhBF16(m.Kernel("gelutanh_bf16"))
 }
 
-// SiluBF16In returns the kernel silu_bf16 as the context has it: see [UnaryBF16Module].
+// SiluBF16In returns the kernel silu_bf16 in the context: see [UnaryBF16Module].
 func SiluBF16In(c *driver.Context) (SiluBF16, error) {
 	m, err := UnaryBF16Module(c)
 	if err != nil {
@@ -71,7 +71,7 @@ func SiluBF16In(c *driver.Context) (SiluBF16, error) {
 	return newSiluBF16(m.Kernel("silu_bf16"))
 }
 
-// SigmoidBF16In returns the kernel sigmoid_bf16 as the context has it: see [UnaryBF16Module].
+// SigmoidBF16In returns the kernel sigmoid_bf16 in the context: see [UnaryBF16Module].
 func SigmoidBF16In(c *driver.Context) (SigmoidBF16, error) {
 	m, err := UnaryBF16Module(c)
 	if err != nil {
@@ -80,7 +80,7 @@ func SigmoidBF16In(c *driver.Context) (SigmoidBF16, error) {
 	return newSigmoidBF16(m.Kernel("sigmoid_bf16"))
 }
 
-// TanhBF16In returns the kernel tanh_bf16 as the context has it: see [UnaryBF16Module].
+// TanhBF16In returns the kernel tanh_bf16 in the context: see [UnaryBF16Module].
 func TanhBF16In(c *driver.Context) (TanhBF16, error) {
 	m, err := UnaryBF16Module(c)
 	if err != nil {
@@ -89,7 +89,7 @@ func TanhBF16In(c *driver.Context) (TanhBF16, error) {
 	return newTanhBF16(m.Kernel("tanh_bf16"))
 }
 
-// ExpBF16In returns the kernel exp_bf16 as the context has it: see [UnaryBF16Module].
+// ExpBF16In returns the kernel exp_bf16 in the context: see [UnaryBF16Module].
 func ExpBF16In(c *driver.Context) (ExpBF16, error) {
 	m, err := UnaryBF16Module(c)
 	if err != nil {
@@ -98,7 +98,7 @@ func ExpBF16In(c *driver.Context) (ExpBF16, error) {
 	return newExpBF16(m.Kernel("exp_bf16"))
 }
 
-// LogBF16In returns the kernel log_bf16 as the context has it: see [UnaryBF16Module].
+// LogBF16In returns the kernel log_bf16 in the context: see [UnaryBF16Module].
 func LogBF16In(c *driver.Context) (LogBF16, error) {
 	m, err := UnaryBF16Module(c)
 	if err != nil {
@@ -107,7 +107,7 @@ func LogBF16In(c *driver.Context) (LogBF16, error) {
 	return newLogBF16(m.Kernel("log_bf16"))
 }
 
-// SqrtBF16In returns the kernel sqrt_bf16 as the context has it: see [UnaryBF16Module].
+// SqrtBF16In returns the kernel sqrt_bf16 in the context: see [UnaryBF16Module].
 func SqrtBF16In(c *driver.Context) (SqrtBF16, error) {
 	m, err := UnaryBF16Module(c)
 	if err != nil {
@@ -116,7 +116,7 @@ func SqrtBF16In(c *driver.Context) (SqrtBF16, error) {
 	return newSqrtBF16(m.Kernel("sqrt_bf16"))
 }
 
-// RsqrtBF16In returns the kernel rsqrt_bf16 as the context has it: see [UnaryBF16Module].
+// RsqrtBF16In returns the kernel rsqrt_bf16 in the context: see [UnaryBF16Module].
 func RsqrtBF16In(c *driver.Context) (RsqrtBF16, error) {
 	m, err := UnaryBF16Module(c)
 	if err != nil {
@@ -128,7 +128,7 @@ func RsqrtBF16In(c *driver.Context) (RsqrtBF16, error) {
 // NegBF16 launches the kernel neg_bf16.
 type NegBF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero NegBF16.
+// Kernel returns the kernel, nil for a zero NegBF16.
 func (launcher NegBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newNegBF16(kernel *driver.Kernel, err error) (NegBF16, error) {
@@ -139,13 +139,13 @@ func newNegBF16(kernel *driver.Kernel, err error) (NegBF16, error) {
 	return NegBF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (NegBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher NegBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, src driver.MemoryOf[BF16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -160,8 +160,8 @@ func (launcher NegBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, src})
 }
 
-// NegBF16Args is a prepared launch of NegBF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// NegBF16Args is a prepared launch of NegBF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type NegBF16Args struct {
 	Launch *driver.Launch
 
@@ -170,7 +170,7 @@ type NegBF16Args struct {
 	Src driver.Arg[driver.View[BF16]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher NegBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, src driver.MemoryOf[BF16]) (*NegBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -192,7 +192,7 @@ func (launcher NegBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF1
 // AbsBF16 launches the kernel abs_bf16.
 type AbsBF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero AbsBF16.
+// Kernel returns the kernel, nil for a zero AbsBF16.
 func (launcher AbsBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAbsBF16(kernel *driver.Kernel, err error) (AbsBF16, error) {
@@ -203,13 +203,13 @@ func newAbsBF16(kernel *driver.Kernel, err error) (AbsBF16, error) {
 	return AbsBF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (AbsBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher AbsBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, src driver.MemoryOf[BF16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -224,8 +224,8 @@ func (launcher AbsBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, src})
 }
 
-// AbsBF16Args is a prepared launch of AbsBF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// AbsBF16Args is a prepared launch of AbsBF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type AbsBF16Args struct {
 	Launch *driver.Launch
 
@@ -234,7 +234,7 @@ type AbsBF16Args struct {
 	Src driver.Arg[driver.View[BF16]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher AbsBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, src driver.MemoryOf[BF16]) (*AbsBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -256,7 +256,7 @@ func (launcher AbsBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF1
 // ReluBF16 launches the kernel relu_bf16.
 type ReluBF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero ReluBF16.
+// Kernel returns the kernel, nil for a zero ReluBF16.
 func (launcher ReluBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newReluBF16(kernel *driver.Kernel, err error) (ReluBF16, error) {
@@ -267,13 +267,13 @@ func newReluBF16(kernel *driver.Kernel, err error) (ReluBF16, error) {
 	return ReluBF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (ReluBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher ReluBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, src driver.MemoryOf[BF16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -288,8 +288,8 @@ func (launcher ReluBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.
 	}{dst, n, src})
 }
 
-// ReluBF16Args is a prepared launch of ReluBF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// ReluBF16Args is a prepared launch of ReluBF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type ReluBF16Args struct {
 	Launch *driver.Launch
 
@@ -298,7 +298,7 @@ type ReluBF16Args struct {
 	Src driver.Arg[driver.View[BF16]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher ReluBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, src driver.MemoryOf[BF16]) (*ReluBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -320,7 +320,7 @@ func (launcher ReluBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF
 // GeluBF16 launches the kernel gelu_bf16.
 type GeluBF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero GeluBF16.
+// Kernel returns the kernel, nil for a zero GeluBF16.
 func (launcher GeluBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newGeluBF16(kernel *driver.Kernel, err error) (GeluBF16, error) {
@@ -331,13 +331,13 @@ func newGeluBF16(kernel *driver.Kernel, err error) (GeluBF16, error) {
 	return GeluBF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (GeluBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher GeluBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, src driver.MemoryOf[BF16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -352,8 +352,8 @@ func (launcher GeluBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.
 	}{dst, n, src})
 }
 
-// GeluBF16Args is a prepared launch of GeluBF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// GeluBF16Args is a prepared launch of GeluBF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type GeluBF16Args struct {
 	Launch *driver.Launch
 
@@ -362,7 +362,7 @@ type GeluBF16Args struct {
 	Src driver.Arg[driver.View[BF16]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher GeluBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, src driver.MemoryOf[BF16]) (*GeluBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -384,7 +384,7 @@ func (launcher GeluBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF
 // GelutanhBF16 launches the kernel gelutanh_bf16.
 type GelutanhBF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero GelutanhBF16.
+// Kernel returns the kernel, nil for a zero GelutanhBF16.
 func (launcher GelutanhBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newGelutanhBF16(kernel *driver.Kernel, err error) (GelutanhBF16, error) {
@@ -395,13 +395,13 @@ func newGelutanhBF16(kernel *driver.Kernel, err error) (GelutanhBF16, error) {
 	return GelutanhBF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (GelutanhBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher GelutanhBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, src driver.MemoryOf[BF16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -416,8 +416,8 @@ func (launcher GelutanhBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst dri
 	}{dst, n, src})
 }
 
-// GelutanhBF16Args is a prepared launch of GelutanhBF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// GelutanhBF16Args is a prepared launch of GelutanhBF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type GelutanhBF16Args struct {
 	Launch *driver.Launch
 
@@ -426,7 +426,7 @@ type GelutanhBF16Args struct {
 	Src driver.Arg[driver.View[BF16]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher GelutanhBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, src driver.MemoryOf[BF16]) (*GelutanhBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -448,7 +448,7 @@ func (launcher GelutanhBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryO
 // SiluBF16 launches the kernel silu_bf16.
 type SiluBF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SiluBF16.
+// Kernel returns the kernel, nil for a zero SiluBF16.
 func (launcher SiluBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSiluBF16(kernel *driver.Kernel, err error) (SiluBF16, error) {
@@ -459,13 +459,13 @@ func newSiluBF16(kernel *driver.Kernel, err error) (SiluBF16, error) {
 	return SiluBF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SiluBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SiluBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, src driver.MemoryOf[BF16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -480,8 +480,8 @@ func (launcher SiluBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.
 	}{dst, n, src})
 }
 
-// SiluBF16Args is a prepared launch of SiluBF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SiluBF16Args is a prepared launch of SiluBF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type SiluBF16Args struct {
 	Launch *driver.Launch
 
@@ -490,7 +490,7 @@ type SiluBF16Args struct {
 	Src driver.Arg[driver.View[BF16]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SiluBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, src driver.MemoryOf[BF16]) (*SiluBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -512,7 +512,7 @@ func (launcher SiluBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF
 // SigmoidBF16 launches the kernel sigmoid_bf16.
 type SigmoidBF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SigmoidBF16.
+// Kernel returns the kernel, nil for a zero SigmoidBF16.
 func (launcher SigmoidBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSigmoidBF16(kernel *driver.Kernel, err error) (SigmoidBF16, error) {
@@ -523,13 +523,13 @@ func newSigmoidBF16(kernel *driver.Kernel, err error) (SigmoidBF16, error) {
 	return SigmoidBF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SigmoidBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SigmoidBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, src driver.MemoryOf[BF16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -544,8 +544,8 @@ func (launcher SigmoidBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, n, src})
 }
 
-// SigmoidBF16Args is a prepared launch of SigmoidBF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SigmoidBF16Args is a prepared launch of SigmoidBF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type SigmoidBF16Args struct {
 	Launch *driver.Launch
 
@@ -554,7 +554,7 @@ type SigmoidBF16Args struct {
 	Src driver.Arg[driver.View[BF16]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SigmoidBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, src driver.MemoryOf[BF16]) (*SigmoidBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -576,7 +576,7 @@ func (launcher SigmoidBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // TanhBF16 launches the kernel tanh_bf16.
 type TanhBF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero TanhBF16.
+// Kernel returns the kernel, nil for a zero TanhBF16.
 func (launcher TanhBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newTanhBF16(kernel *driver.Kernel, err error) (TanhBF16, error) {
@@ -587,13 +587,13 @@ func newTanhBF16(kernel *driver.Kernel, err error) (TanhBF16, error) {
 	return TanhBF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (TanhBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher TanhBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, src driver.MemoryOf[BF16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -608,8 +608,8 @@ func (launcher TanhBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.
 	}{dst, n, src})
 }
 
-// TanhBF16Args is a prepared launch of TanhBF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// TanhBF16Args is a prepared launch of TanhBF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type TanhBF16Args struct {
 	Launch *driver.Launch
 
@@ -618,7 +618,7 @@ type TanhBF16Args struct {
 	Src driver.Arg[driver.View[BF16]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher TanhBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, src driver.MemoryOf[BF16]) (*TanhBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -640,7 +640,7 @@ func (launcher TanhBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF
 // ExpBF16 launches the kernel exp_bf16.
 type ExpBF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero ExpBF16.
+// Kernel returns the kernel, nil for a zero ExpBF16.
 func (launcher ExpBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newExpBF16(kernel *driver.Kernel, err error) (ExpBF16, error) {
@@ -651,13 +651,13 @@ func newExpBF16(kernel *driver.Kernel, err error) (ExpBF16, error) {
 	return ExpBF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (ExpBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher ExpBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, src driver.MemoryOf[BF16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -672,8 +672,8 @@ func (launcher ExpBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, src})
 }
 
-// ExpBF16Args is a prepared launch of ExpBF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// ExpBF16Args is a prepared launch of ExpBF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type ExpBF16Args struct {
 	Launch *driver.Launch
 
@@ -682,7 +682,7 @@ type ExpBF16Args struct {
 	Src driver.Arg[driver.View[BF16]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher ExpBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, src driver.MemoryOf[BF16]) (*ExpBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -704,7 +704,7 @@ func (launcher ExpBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF1
 // LogBF16 launches the kernel log_bf16.
 type LogBF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero LogBF16.
+// Kernel returns the kernel, nil for a zero LogBF16.
 func (launcher LogBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newLogBF16(kernel *driver.Kernel, err error) (LogBF16, error) {
@@ -715,13 +715,13 @@ func newLogBF16(kernel *driver.Kernel, err error) (LogBF16, error) {
 	return LogBF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (LogBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher LogBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, src driver.MemoryOf[BF16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -736,8 +736,8 @@ func (launcher LogBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, src})
 }
 
-// LogBF16Args is a prepared launch of LogBF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// LogBF16Args is a prepared launch of LogBF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type LogBF16Args struct {
 	Launch *driver.Launch
 
@@ -746,7 +746,7 @@ type LogBF16Args struct {
 	Src driver.Arg[driver.View[BF16]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher LogBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, src driver.MemoryOf[BF16]) (*LogBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -768,7 +768,7 @@ func (launcher LogBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF1
 // SqrtBF16 launches the kernel sqrt_bf16.
 type SqrtBF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SqrtBF16.
+// Kernel returns the kernel, nil for a zero SqrtBF16.
 func (launcher SqrtBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSqrtBF16(kernel *driver.Kernel, err error) (SqrtBF16, error) {
@@ -779,13 +779,13 @@ func newSqrtBF16(kernel *driver.Kernel, err error) (SqrtBF16, error) {
 	return SqrtBF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SqrtBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SqrtBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, src driver.MemoryOf[BF16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -800,8 +800,8 @@ func (launcher SqrtBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.
 	}{dst, n, src})
 }
 
-// SqrtBF16Args is a prepared launch of SqrtBF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SqrtBF16Args is a prepared launch of SqrtBF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type SqrtBF16Args struct {
 	Launch *driver.Launch
 
@@ -810,7 +810,7 @@ type SqrtBF16Args struct {
 	Src driver.Arg[driver.View[BF16]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SqrtBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, src driver.MemoryOf[BF16]) (*SqrtBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -832,7 +832,7 @@ func (launcher SqrtBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF
 // RsqrtBF16 launches the kernel rsqrt_bf16.
 type RsqrtBF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero RsqrtBF16.
+// Kernel returns the kernel, nil for a zero RsqrtBF16.
 func (launcher RsqrtBF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newRsqrtBF16(kernel *driver.Kernel, err error) (RsqrtBF16, error) {
@@ -843,13 +843,13 @@ func newRsqrtBF16(kernel *driver.Kernel, err error) (RsqrtBF16, error) {
 	return RsqrtBF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (RsqrtBF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher RsqrtBF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, src driver.MemoryOf[BF16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -864,8 +864,8 @@ func (launcher RsqrtBF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver
 	}{dst, n, src})
 }
 
-// RsqrtBF16Args is a prepared launch of RsqrtBF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// RsqrtBF16Args is a prepared launch of RsqrtBF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type RsqrtBF16Args struct {
 	Launch *driver.Launch
 
@@ -874,7 +874,7 @@ type RsqrtBF16Args struct {
 	Src driver.Arg[driver.View[BF16]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher RsqrtBF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[BF16], n uint64, src driver.MemoryOf[BF16]) (*RsqrtBF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {

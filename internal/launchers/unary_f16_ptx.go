@@ -11,13 +11,13 @@ import (
 //go:embed unary_f16.ptx
 var unaryF16PTX []byte
 
-// UnaryF16Module returns the code of unary_f16.ptx as the context has it. It is loaded
-// when it is first asked for and belongs to the context: nobody closes it.
+// UnaryF16Module returns the module of unary_f16.ptx in the context. The first call loads it.
+// It belongs to the context: do not close it.
 func UnaryF16Module(c *driver.Context) (*driver.Module, error) {
 	return c.Embedded("unary_f16.ptx of package launchers", unaryF16PTX)
 }
 
-// NegF16In returns the kernel neg_f16 as the context has it: see [UnaryF16Module].
+// NegF16In returns the kernel neg_f16 in the context: see [UnaryF16Module].
 func NegF16In(c *driver.Context) (NegF16, error) {
 	m, err := UnaryF16Module(c)
 	if err != nil {
@@ -26,7 +26,7 @@ func NegF16In(c *driver.Context) (NegF16, error) {
 	return newNegF16(m.Kernel("neg_f16"))
 }
 
-// AbsF16In returns the kernel abs_f16 as the context has it: see [UnaryF16Module].
+// AbsF16In returns the kernel abs_f16 in the context: see [UnaryF16Module].
 func AbsF16In(c *driver.Context) (AbsF16, error) {
 	m, err := UnaryF16Module(c)
 	if err != nil {
@@ -35,7 +35,7 @@ func AbsF16In(c *driver.Context) (AbsF16, error) {
 	return newAbsF16(m.Kernel("abs_f16"))
 }
 
-// ReluF16In returns the kernel relu_f16 as the context has it: see [UnaryF16Module].
+// ReluF16In returns the kernel relu_f16 in the context: see [UnaryF16Module].
 func ReluF16In(c *driver.Context) (ReluF16, error) {
 	m, err := UnaryF16Module(c)
 	if err != nil {
@@ -44,7 +44,7 @@ func ReluF16In(c *driver.Context) (ReluF16, error) {
 	return newReluF16(m.Kernel("relu_f16"))
 }
 
-// GeluF16In returns the kernel gelu_f16 as the context has it: see [UnaryF16Module].
+// GeluF16In returns the kernel gelu_f16 in the context: see [UnaryF16Module].
 func GeluF16In(c *driver.Context) (GeluF16, error) {
 	m, err := UnaryF16Module(c)
 	if err != nil {
@@ -53,7 +53,7 @@ func GeluF16In(c *driver.Context) (GeluF16, error) {
 	return newGeluF16(m.Kernel("gelu_f16"))
 }
 
-// GelutanhF16In returns the kernel gelutanh_f16 as the context has it: see [UnaryF16Module].
+// GelutanhF16In returns the kernel gelutanh_f16 in the context: see [UnaryF16Module].
 func GelutanhF16In(c *driver.Context) (GelutanhF16, error) {
 	m, err := UnaryF16Module(c)
 	if err != nil {
@@ -62,7 +62,7 @@ func GelutanhF16In(c *driver.Context) (GelutanhF16, error) {
 	return newGelutanhF16(m.Kernel("gelutanh_f16"))
 }
 
-// SiluF16In returns the kernel silu_f16 as the context has it: see [UnaryF16Module].
+// SiluF16In returns the kernel silu_f16 in the context: see [UnaryF16Module].
 func SiluF16In(c *driver.Context) (SiluF16, error) {
 	m, err := UnaryF16Module(c)
 	if err != nil {
@@ -71,7 +71,7 @@ func SiluF16In(c *driver.Context) (SiluF16, error) {
 	return newSiluF16(m.Kernel("silu_f16"))
 }
 
-// SigmoidF16In returns the kernel sigmoid_f16 as the context has it: see [UnaryF16Module].
+// SigmoidF16In returns the kernel sigmoid_f16 in the context: see [UnaryF16Module].
 func SigmoidF16In(c *driver.Context) (SigmoidF16, error) {
 	m, err := UnaryF16Module(c)
 	if err != nil {
@@ -80,7 +80,7 @@ func SigmoidF16In(c *driver.Context) (SigmoidF16, error) {
 	return newSigmoidF16(m.Kernel("sigmoid_f16"))
 }
 
-// TanhF16In returns the kernel tanh_f16 as the context has it: see [UnaryF16Module].
+// TanhF16In returns the kernel tanh_f16 in the context: see [UnaryF16Module].
 func TanhF16In(c *driver.Context) (TanhF16, error) {
 	m, err := UnaryF16Module(c)
 	if err != nil {
@@ -89,7 +89,7 @@ func TanhF16In(c *driver.Context) (TanhF16, error) {
 	return newTanhF16(m.Kernel("tanh_f16"))
 }
 
-// ExpF16In returns the kernel exp_f16 as the context has it: see [UnaryF16Module].
+// ExpF16In returns the kernel exp_f16 in the context: see [UnaryF16Module].
 func ExpF16In(c *driver.Context) (ExpF16, error) {
 	m, err := UnaryF16Module(c)
 	if err != nil {
@@ -98,7 +98,7 @@ func ExpF16In(c *driver.Context) (ExpF16, error) {
 	return newExpF16(m.Kernel("exp_f16"))
 }
 
-// LogF16In returns the kernel log_f16 as the context has it: see [UnaryF16Module].
+// LogF16In returns the kernel log_f16 in the context: see [UnaryF16Module].
 func LogF16In(c *driver.Context) (LogF16, error) {
 	m, err := UnaryF16Module(c)
 	if err != nil {
@@ -107,7 +107,7 @@ func LogF16In(c *driver.Context) (LogF16, error) {
 	return newLogF16(m.Kernel("log_f16"))
 }
 
-// SqrtF16In returns the kernel sqrt_f16 as the context has it: see [UnaryF16Module].
+// SqrtF16In returns the kernel sqrt_f16 in the context: see [UnaryF16Module].
 func SqrtF16In(c *driver.Context) (SqrtF16, error) {
 	m, err := UnaryF16Module(c)
 	if err != nil {
@@ -116,7 +116,7 @@ func SqrtF16In(c *driver.Context) (SqrtF16, error) {
 	return newSqrtF16(m.Kernel("sqrt_f16"))
 }
 
-// RsqrtF16In returns the kernel rsqrt_f16 as the context has it: see [UnaryF16Module].
+// RsqrtF16In returns the kernel rsqrt_f16 in the context: see [UnaryF16Module].
 func RsqrtF16In(c *driver.Context) (RsqrtF16, error) {
 	m, err := UnaryF16Module(c)
 	if err != nil {
@@ -128,7 +128,7 @@ func RsqrtF16In(c *driver.Context) (RsqrtF16, error) {
 // NegF16 launches the kernel neg_f16.
 type NegF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero NegF16.
+// Kernel returns the kernel, nil for a zero NegF16.
 func (launcher NegF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newNegF16(kernel *driver.Kernel, err error) (NegF16, error) {
@@ -139,13 +139,13 @@ func newNegF16(kernel *driver.Kernel, err error) (NegF16, error) {
 	return NegF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (NegF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher NegF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, src driver.MemoryOf[F16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -160,8 +160,8 @@ func (launcher NegF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, src})
 }
 
-// NegF16Args is a prepared launch of NegF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// NegF16Args is a prepared launch of NegF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type NegF16Args struct {
 	Launch *driver.Launch
 
@@ -170,7 +170,7 @@ type NegF16Args struct {
 	Src driver.Arg[driver.View[F16]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher NegF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, src driver.MemoryOf[F16]) (*NegF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -192,7 +192,7 @@ func (launcher NegF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16]
 // AbsF16 launches the kernel abs_f16.
 type AbsF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero AbsF16.
+// Kernel returns the kernel, nil for a zero AbsF16.
 func (launcher AbsF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAbsF16(kernel *driver.Kernel, err error) (AbsF16, error) {
@@ -203,13 +203,13 @@ func newAbsF16(kernel *driver.Kernel, err error) (AbsF16, error) {
 	return AbsF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (AbsF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher AbsF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, src driver.MemoryOf[F16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -224,8 +224,8 @@ func (launcher AbsF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, src})
 }
 
-// AbsF16Args is a prepared launch of AbsF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// AbsF16Args is a prepared launch of AbsF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type AbsF16Args struct {
 	Launch *driver.Launch
 
@@ -234,7 +234,7 @@ type AbsF16Args struct {
 	Src driver.Arg[driver.View[F16]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher AbsF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, src driver.MemoryOf[F16]) (*AbsF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -256,7 +256,7 @@ func (launcher AbsF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16]
 // ReluF16 launches the kernel relu_f16.
 type ReluF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero ReluF16.
+// Kernel returns the kernel, nil for a zero ReluF16.
 func (launcher ReluF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newReluF16(kernel *driver.Kernel, err error) (ReluF16, error) {
@@ -267,13 +267,13 @@ func newReluF16(kernel *driver.Kernel, err error) (ReluF16, error) {
 	return ReluF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (ReluF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher ReluF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, src driver.MemoryOf[F16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -288,8 +288,8 @@ func (launcher ReluF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, src})
 }
 
-// ReluF16Args is a prepared launch of ReluF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// ReluF16Args is a prepared launch of ReluF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type ReluF16Args struct {
 	Launch *driver.Launch
 
@@ -298,7 +298,7 @@ type ReluF16Args struct {
 	Src driver.Arg[driver.View[F16]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher ReluF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, src driver.MemoryOf[F16]) (*ReluF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -320,7 +320,7 @@ func (launcher ReluF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16
 // GeluF16 launches the kernel gelu_f16.
 type GeluF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero GeluF16.
+// Kernel returns the kernel, nil for a zero GeluF16.
 func (launcher GeluF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newGeluF16(kernel *driver.Kernel, err error) (GeluF16, error) {
@@ -331,13 +331,13 @@ func newGeluF16(kernel *driver.Kernel, err error) (GeluF16, error) {
 	return GeluF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (GeluF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher GeluF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, src driver.MemoryOf[F16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -352,8 +352,8 @@ func (launcher GeluF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, src})
 }
 
-// GeluF16Args is a prepared launch of GeluF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// GeluF16Args is a prepared launch of GeluF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type GeluF16Args struct {
 	Launch *driver.Launch
 
@@ -362,7 +362,7 @@ type GeluF16Args struct {
 	Src driver.Arg[driver.View[F16]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher GeluF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, src driver.MemoryOf[F16]) (*GeluF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -384,7 +384,7 @@ func (launcher GeluF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16
 // GelutanhF16 launches the kernel gelutanh_f16.
 type GelutanhF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero GelutanhF16.
+// Kernel returns the kernel, nil for a zero GelutanhF16.
 func (launcher GelutanhF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newGelutanhF16(kernel *driver.Kernel, err error) (GelutanhF16, error) {
@@ -395,13 +395,13 @@ func newGelutanhF16(kernel *driver.Kernel, err error) (GelutanhF16, error) {
 	return GelutanhF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (GelutanhF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher GelutanhF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, src driver.MemoryOf[F16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -416,8 +416,8 @@ func (launcher GelutanhF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, n, src})
 }
 
-// GelutanhF16Args is a prepared launch of GelutanhF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// GelutanhF16Args is a prepared launch of GelutanhF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type GelutanhF16Args struct {
 	Launch *driver.Launch
 
@@ -426,7 +426,7 @@ type GelutanhF16Args struct {
 	Src driver.Arg[driver.View[F16]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher GelutanhF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, src driver.MemoryOf[F16]) (*GelutanhF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -448,7 +448,7 @@ func (launcher GelutanhF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // SiluF16 launches the kernel silu_f16.
 type SiluF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SiluF16.
+// Kernel returns the kernel, nil for a zero SiluF16.
 func (launcher SiluF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSiluF16(kernel *driver.Kernel, err error) (SiluF16, error) {
@@ -459,13 +459,13 @@ func newSiluF16(kernel *driver.Kernel, err error) (SiluF16, error) {
 	return SiluF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SiluF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SiluF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, src driver.MemoryOf[F16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -480,8 +480,8 @@ func (launcher SiluF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, src})
 }
 
-// SiluF16Args is a prepared launch of SiluF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SiluF16Args is a prepared launch of SiluF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type SiluF16Args struct {
 	Launch *driver.Launch
 
@@ -490,7 +490,7 @@ type SiluF16Args struct {
 	Src driver.Arg[driver.View[F16]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SiluF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, src driver.MemoryOf[F16]) (*SiluF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -512,7 +512,7 @@ func (launcher SiluF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16
 // SigmoidF16 launches the kernel sigmoid_f16.
 type SigmoidF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SigmoidF16.
+// Kernel returns the kernel, nil for a zero SigmoidF16.
 func (launcher SigmoidF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSigmoidF16(kernel *driver.Kernel, err error) (SigmoidF16, error) {
@@ -523,13 +523,13 @@ func newSigmoidF16(kernel *driver.Kernel, err error) (SigmoidF16, error) {
 	return SigmoidF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SigmoidF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SigmoidF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, src driver.MemoryOf[F16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -544,8 +544,8 @@ func (launcher SigmoidF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, n, src})
 }
 
-// SigmoidF16Args is a prepared launch of SigmoidF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SigmoidF16Args is a prepared launch of SigmoidF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type SigmoidF16Args struct {
 	Launch *driver.Launch
 
@@ -554,7 +554,7 @@ type SigmoidF16Args struct {
 	Src driver.Arg[driver.View[F16]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SigmoidF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, src driver.MemoryOf[F16]) (*SigmoidF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -576,7 +576,7 @@ func (launcher SigmoidF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // TanhF16 launches the kernel tanh_f16.
 type TanhF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero TanhF16.
+// Kernel returns the kernel, nil for a zero TanhF16.
 func (launcher TanhF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newTanhF16(kernel *driver.Kernel, err error) (TanhF16, error) {
@@ -587,13 +587,13 @@ func newTanhF16(kernel *driver.Kernel, err error) (TanhF16, error) {
 	return TanhF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (TanhF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher TanhF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, src driver.MemoryOf[F16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -608,8 +608,8 @@ func (launcher TanhF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, src})
 }
 
-// TanhF16Args is a prepared launch of TanhF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// TanhF16Args is a prepared launch of TanhF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type TanhF16Args struct {
 	Launch *driver.Launch
 
@@ -618,7 +618,7 @@ type TanhF16Args struct {
 	Src driver.Arg[driver.View[F16]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher TanhF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, src driver.MemoryOf[F16]) (*TanhF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -640,7 +640,7 @@ func (launcher TanhF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16
 // ExpF16 launches the kernel exp_f16.
 type ExpF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero ExpF16.
+// Kernel returns the kernel, nil for a zero ExpF16.
 func (launcher ExpF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newExpF16(kernel *driver.Kernel, err error) (ExpF16, error) {
@@ -651,13 +651,13 @@ func newExpF16(kernel *driver.Kernel, err error) (ExpF16, error) {
 	return ExpF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (ExpF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher ExpF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, src driver.MemoryOf[F16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -672,8 +672,8 @@ func (launcher ExpF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, src})
 }
 
-// ExpF16Args is a prepared launch of ExpF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// ExpF16Args is a prepared launch of ExpF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type ExpF16Args struct {
 	Launch *driver.Launch
 
@@ -682,7 +682,7 @@ type ExpF16Args struct {
 	Src driver.Arg[driver.View[F16]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher ExpF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, src driver.MemoryOf[F16]) (*ExpF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -704,7 +704,7 @@ func (launcher ExpF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16]
 // LogF16 launches the kernel log_f16.
 type LogF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero LogF16.
+// Kernel returns the kernel, nil for a zero LogF16.
 func (launcher LogF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newLogF16(kernel *driver.Kernel, err error) (LogF16, error) {
@@ -715,13 +715,13 @@ func newLogF16(kernel *driver.Kernel, err error) (LogF16, error) {
 	return LogF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (LogF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher LogF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, src driver.MemoryOf[F16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -736,8 +736,8 @@ func (launcher LogF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, src})
 }
 
-// LogF16Args is a prepared launch of LogF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// LogF16Args is a prepared launch of LogF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type LogF16Args struct {
 	Launch *driver.Launch
 
@@ -746,7 +746,7 @@ type LogF16Args struct {
 	Src driver.Arg[driver.View[F16]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher LogF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, src driver.MemoryOf[F16]) (*LogF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -768,7 +768,7 @@ func (launcher LogF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16]
 // SqrtF16 launches the kernel sqrt_f16.
 type SqrtF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SqrtF16.
+// Kernel returns the kernel, nil for a zero SqrtF16.
 func (launcher SqrtF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSqrtF16(kernel *driver.Kernel, err error) (SqrtF16, error) {
@@ -779,13 +779,13 @@ func newSqrtF16(kernel *driver.Kernel, err error) (SqrtF16, error) {
 	return SqrtF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SqrtF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SqrtF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, src driver.MemoryOf[F16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -800,8 +800,8 @@ func (launcher SqrtF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, src})
 }
 
-// SqrtF16Args is a prepared launch of SqrtF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SqrtF16Args is a prepared launch of SqrtF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type SqrtF16Args struct {
 	Launch *driver.Launch
 
@@ -810,7 +810,7 @@ type SqrtF16Args struct {
 	Src driver.Arg[driver.View[F16]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SqrtF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, src driver.MemoryOf[F16]) (*SqrtF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -832,7 +832,7 @@ func (launcher SqrtF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16
 // RsqrtF16 launches the kernel rsqrt_f16.
 type RsqrtF16 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero RsqrtF16.
+// Kernel returns the kernel, nil for a zero RsqrtF16.
 func (launcher RsqrtF16) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newRsqrtF16(kernel *driver.Kernel, err error) (RsqrtF16, error) {
@@ -843,13 +843,13 @@ func newRsqrtF16(kernel *driver.Kernel, err error) (RsqrtF16, error) {
 	return RsqrtF16{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (RsqrtF16) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher RsqrtF16) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, src driver.MemoryOf[F16]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -864,8 +864,8 @@ func (launcher RsqrtF16) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.
 	}{dst, n, src})
 }
 
-// RsqrtF16Args is a prepared launch of RsqrtF16 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// RsqrtF16Args is a prepared launch of RsqrtF16. Its arguments can be set one by one,
+// without allocating, between launches.
 type RsqrtF16Args struct {
 	Launch *driver.Launch
 
@@ -874,7 +874,7 @@ type RsqrtF16Args struct {
 	Src driver.Arg[driver.View[F16]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher RsqrtF16) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[F16], n uint64, src driver.MemoryOf[F16]) (*RsqrtF16Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {

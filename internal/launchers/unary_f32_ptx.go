@@ -11,13 +11,13 @@ import (
 //go:embed unary_f32.ptx
 var unaryF32PTX []byte
 
-// UnaryF32Module returns the code of unary_f32.ptx as the context has it. It is loaded
-// when it is first asked for and belongs to the context: nobody closes it.
+// UnaryF32Module returns the module of unary_f32.ptx in the context. The first call loads it.
+// It belongs to the context: do not close it.
 func UnaryF32Module(c *driver.Context) (*driver.Module, error) {
 	return c.Embedded("unary_f32.ptx of package launchers", unaryF32PTX)
 }
 
-// NegF32In returns the kernel neg_f32 as the context has it: see [UnaryF32Module].
+// NegF32In returns the kernel neg_f32 in the context: see [UnaryF32Module].
 func NegF32In(c *driver.Context) (NegF32, error) {
 	m, err := UnaryF32Module(c)
 	if err != nil {
@@ -26,7 +26,7 @@ func NegF32In(c *driver.Context) (NegF32, error) {
 	return newNegF32(m.Kernel("neg_f32"))
 }
 
-// AbsF32In returns the kernel abs_f32 as the context has it: see [UnaryF32Module].
+// AbsF32In returns the kernel abs_f32 in the context: see [UnaryF32Module].
 func AbsF32In(c *driver.Context) (AbsF32, error) {
 	m, err := UnaryF32Module(c)
 	if err != nil {
@@ -35,7 +35,7 @@ func AbsF32In(c *driver.Context) (AbsF32, error) {
 	return newAbsF32(m.Kernel("abs_f32"))
 }
 
-// ReluF32In returns the kernel relu_f32 as the context has it: see [UnaryF32Module].
+// ReluF32In returns the kernel relu_f32 in the context: see [UnaryF32Module].
 func ReluF32In(c *driver.Context) (ReluF32, error) {
 	m, err := UnaryF32Module(c)
 	if err != nil {
@@ -44,7 +44,7 @@ func ReluF32In(c *driver.Context) (ReluF32, error) {
 	return newReluF32(m.Kernel("relu_f32"))
 }
 
-// GeluF32In returns the kernel gelu_f32 as the context has it: see [UnaryF32Module].
+// GeluF32In returns the kernel gelu_f32 in the context: see [UnaryF32Module].
 func GeluF32In(c *driver.Context) (GeluF32, error) {
 	m, err := UnaryF32Module(c)
 	if err != nil {
@@ -53,7 +53,7 @@ func GeluF32In(c *driver.Context) (GeluF32, error) {
 	return newGeluF32(m.Kernel("gelu_f32"))
 }
 
-// GelutanhF32In returns the kernel gelutanh_f32 as the context has it: see [UnaryF32Module].
+// GelutanhF32In returns the kernel gelutanh_f32 in the context: see [UnaryF32Module].
 func GelutanhF32In(c *driver.Context) (GelutanhF32, error) {
 	m, err := UnaryF32Module(c)
 	if err != nil {
@@ -62,7 +62,7 @@ func GelutanhF32In(c *driver.Context) (GelutanhF32, error) {
 	return newGelutanhF32(m.Kernel("gelutanh_f32"))
 }
 
-// SiluF32In returns the kernel silu_f32 as the context has it: see [UnaryF32Module].
+// SiluF32In returns the kernel silu_f32 in the context: see [UnaryF32Module].
 func SiluF32In(c *driver.Context) (SiluF32, error) {
 	m, err := UnaryF32Module(c)
 	if err != nil {
@@ -71,7 +71,7 @@ func SiluF32In(c *driver.Context) (SiluF32, error) {
 	return newSiluF32(m.Kernel("silu_f32"))
 }
 
-// SigmoidF32In returns the kernel sigmoid_f32 as the context has it: see [UnaryF32Module].
+// SigmoidF32In returns the kernel sigmoid_f32 in the context: see [UnaryF32Module].
 func SigmoidF32In(c *driver.Context) (SigmoidF32, error) {
 	m, err := UnaryF32Module(c)
 	if err != nil {
@@ -80,7 +80,7 @@ func SigmoidF32In(c *driver.Context) (SigmoidF32, error) {
 	return newSigmoidF32(m.Kernel("sigmoid_f32"))
 }
 
-// TanhF32In returns the kernel tanh_f32 as the context has it: see [UnaryF32Module].
+// TanhF32In returns the kernel tanh_f32 in the context: see [UnaryF32Module].
 func TanhF32In(c *driver.Context) (TanhF32, error) {
 	m, err := UnaryF32Module(c)
 	if err != nil {
@@ -89,7 +89,7 @@ func TanhF32In(c *driver.Context) (TanhF32, error) {
 	return newTanhF32(m.Kernel("tanh_f32"))
 }
 
-// ExpF32In returns the kernel exp_f32 as the context has it: see [UnaryF32Module].
+// ExpF32In returns the kernel exp_f32 in the context: see [UnaryF32Module].
 func ExpF32In(c *driver.Context) (ExpF32, error) {
 	m, err := UnaryF32Module(c)
 	if err != nil {
@@ -98,7 +98,7 @@ func ExpF32In(c *driver.Context) (ExpF32, error) {
 	return newExpF32(m.Kernel("exp_f32"))
 }
 
-// LogF32In returns the kernel log_f32 as the context has it: see [UnaryF32Module].
+// LogF32In returns the kernel log_f32 in the context: see [UnaryF32Module].
 func LogF32In(c *driver.Context) (LogF32, error) {
 	m, err := UnaryF32Module(c)
 	if err != nil {
@@ -107,7 +107,7 @@ func LogF32In(c *driver.Context) (LogF32, error) {
 	return newLogF32(m.Kernel("log_f32"))
 }
 
-// SqrtF32In returns the kernel sqrt_f32 as the context has it: see [UnaryF32Module].
+// SqrtF32In returns the kernel sqrt_f32 in the context: see [UnaryF32Module].
 func SqrtF32In(c *driver.Context) (SqrtF32, error) {
 	m, err := UnaryF32Module(c)
 	if err != nil {
@@ -116,7 +116,7 @@ func SqrtF32In(c *driver.Context) (SqrtF32, error) {
 	return newSqrtF32(m.Kernel("sqrt_f32"))
 }
 
-// RsqrtF32In returns the kernel rsqrt_f32 as the context has it: see [UnaryF32Module].
+// RsqrtF32In returns the kernel rsqrt_f32 in the context: see [UnaryF32Module].
 func RsqrtF32In(c *driver.Context) (RsqrtF32, error) {
 	m, err := UnaryF32Module(c)
 	if err != nil {
@@ -128,7 +128,7 @@ func RsqrtF32In(c *driver.Context) (RsqrtF32, error) {
 // NegF32 launches the kernel neg_f32.
 type NegF32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero NegF32.
+// Kernel returns the kernel, nil for a zero NegF32.
 func (launcher NegF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newNegF32(kernel *driver.Kernel, err error) (NegF32, error) {
@@ -139,13 +139,13 @@ func newNegF32(kernel *driver.Kernel, err error) (NegF32, error) {
 	return NegF32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (NegF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher NegF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, src driver.MemoryOf[float32]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -160,8 +160,8 @@ func (launcher NegF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, src})
 }
 
-// NegF32Args is a prepared launch of NegF32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// NegF32Args is a prepared launch of NegF32. Its arguments can be set one by one,
+// without allocating, between launches.
 type NegF32Args struct {
 	Launch *driver.Launch
 
@@ -170,7 +170,7 @@ type NegF32Args struct {
 	Src driver.Arg[driver.View[float32]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher NegF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, src driver.MemoryOf[float32]) (*NegF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -192,7 +192,7 @@ func (launcher NegF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // AbsF32 launches the kernel abs_f32.
 type AbsF32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero AbsF32.
+// Kernel returns the kernel, nil for a zero AbsF32.
 func (launcher AbsF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAbsF32(kernel *driver.Kernel, err error) (AbsF32, error) {
@@ -203,13 +203,13 @@ func newAbsF32(kernel *driver.Kernel, err error) (AbsF32, error) {
 	return AbsF32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (AbsF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher AbsF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, src driver.MemoryOf[float32]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -224,8 +224,8 @@ func (launcher AbsF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, src})
 }
 
-// AbsF32Args is a prepared launch of AbsF32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// AbsF32Args is a prepared launch of AbsF32. Its arguments can be set one by one,
+// without allocating, between launches.
 type AbsF32Args struct {
 	Launch *driver.Launch
 
@@ -234,7 +234,7 @@ type AbsF32Args struct {
 	Src driver.Arg[driver.View[float32]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher AbsF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, src driver.MemoryOf[float32]) (*AbsF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -256,7 +256,7 @@ func (launcher AbsF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // ReluF32 launches the kernel relu_f32.
 type ReluF32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero ReluF32.
+// Kernel returns the kernel, nil for a zero ReluF32.
 func (launcher ReluF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newReluF32(kernel *driver.Kernel, err error) (ReluF32, error) {
@@ -267,13 +267,13 @@ func newReluF32(kernel *driver.Kernel, err error) (ReluF32, error) {
 	return ReluF32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (ReluF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher ReluF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, src driver.MemoryOf[float32]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -288,8 +288,8 @@ func (launcher ReluF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, src})
 }
 
-// ReluF32Args is a prepared launch of ReluF32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// ReluF32Args is a prepared launch of ReluF32. Its arguments can be set one by one,
+// without allocating, between launches.
 type ReluF32Args struct {
 	Launch *driver.Launch
 
@@ -298,7 +298,7 @@ type ReluF32Args struct {
 	Src driver.Arg[driver.View[float32]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher ReluF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, src driver.MemoryOf[float32]) (*ReluF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -320,7 +320,7 @@ func (launcher ReluF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // GeluF32 launches the kernel gelu_f32.
 type GeluF32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero GeluF32.
+// Kernel returns the kernel, nil for a zero GeluF32.
 func (launcher GeluF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newGeluF32(kernel *driver.Kernel, err error) (GeluF32, error) {
@@ -331,13 +331,13 @@ func newGeluF32(kernel *driver.Kernel, err error) (GeluF32, error) {
 	return GeluF32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (GeluF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher GeluF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, src driver.MemoryOf[float32]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -352,8 +352,8 @@ func (launcher GeluF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, src})
 }
 
-// GeluF32Args is a prepared launch of GeluF32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// GeluF32Args is a prepared launch of GeluF32. Its arguments can be set one by one,
+// without allocating, between launches.
 type GeluF32Args struct {
 	Launch *driver.Launch
 
@@ -362,7 +362,7 @@ type GeluF32Args struct {
 	Src driver.Arg[driver.View[float32]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher GeluF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, src driver.MemoryOf[float32]) (*GeluF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -384,7 +384,7 @@ func (launcher GeluF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // GelutanhF32 launches the kernel gelutanh_f32.
 type GelutanhF32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero GelutanhF32.
+// Kernel returns the kernel, nil for a zero GelutanhF32.
 func (launcher GelutanhF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newGelutanhF32(kernel *driver.Kernel, err error) (GelutanhF32, error) {
@@ -395,13 +395,13 @@ func newGelutanhF32(kernel *driver.Kernel, err error) (GelutanhF32, error) {
 	return GelutanhF32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (GelutanhF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher GelutanhF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, src driver.MemoryOf[float32]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -416,8 +416,8 @@ func (launcher GelutanhF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, n, src})
 }
 
-// GelutanhF32Args is a prepared launch of GelutanhF32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// GelutanhF32Args is a prepared launch of GelutanhF32. Its arguments can be set one by one,
+// without allocating, between launches.
 type GelutanhF32Args struct {
 	Launch *driver.Launch
 
@@ -426,7 +426,7 @@ type GelutanhF32Args struct {
 	Src driver.Arg[driver.View[float32]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher GelutanhF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, src driver.MemoryOf[float32]) (*GelutanhF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -448,7 +448,7 @@ func (launcher GelutanhF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // SiluF32 launches the kernel silu_f32.
 type SiluF32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SiluF32.
+// Kernel returns the kernel, nil for a zero SiluF32.
 func (launcher SiluF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSiluF32(kernel *driver.Kernel, err error) (SiluF32, error) {
@@ -459,13 +459,13 @@ func newSiluF32(kernel *driver.Kernel, err error) (SiluF32, error) {
 	return SiluF32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SiluF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SiluF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, src driver.MemoryOf[float32]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -480,8 +480,8 @@ func (launcher SiluF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, src})
 }
 
-// SiluF32Args is a prepared launch of SiluF32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SiluF32Args is a prepared launch of SiluF32. Its arguments can be set one by one,
+// without allocating, between launches.
 type SiluF32Args struct {
 	Launch *driver.Launch
 
@@ -490,7 +490,7 @@ type SiluF32Args struct {
 	Src driver.Arg[driver.View[float32]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SiluF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, src driver.MemoryOf[float32]) (*SiluF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -512,7 +512,7 @@ func (launcher SiluF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // SigmoidF32 launches the kernel sigmoid_f32.
 type SigmoidF32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SigmoidF32.
+// Kernel returns the kernel, nil for a zero SigmoidF32.
 func (launcher SigmoidF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSigmoidF32(kernel *driver.Kernel, err error) (SigmoidF32, error) {
@@ -523,13 +523,13 @@ func newSigmoidF32(kernel *driver.Kernel, err error) (SigmoidF32, error) {
 	return SigmoidF32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SigmoidF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SigmoidF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, src driver.MemoryOf[float32]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -544,8 +544,8 @@ func (launcher SigmoidF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, n, src})
 }
 
-// SigmoidF32Args is a prepared launch of SigmoidF32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SigmoidF32Args is a prepared launch of SigmoidF32. Its arguments can be set one by one,
+// without allocating, between launches.
 type SigmoidF32Args struct {
 	Launch *driver.Launch
 
@@ -554,7 +554,7 @@ type SigmoidF32Args struct {
 	Src driver.Arg[driver.View[float32]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SigmoidF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, src driver.MemoryOf[float32]) (*SigmoidF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -576,7 +576,7 @@ func (launcher SigmoidF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // TanhF32 launches the kernel tanh_f32.
 type TanhF32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero TanhF32.
+// Kernel returns the kernel, nil for a zero TanhF32.
 func (launcher TanhF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newTanhF32(kernel *driver.Kernel, err error) (TanhF32, error) {
@@ -587,13 +587,13 @@ func newTanhF32(kernel *driver.Kernel, err error) (TanhF32, error) {
 	return TanhF32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (TanhF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher TanhF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, src driver.MemoryOf[float32]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -608,8 +608,8 @@ func (launcher TanhF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, src})
 }
 
-// TanhF32Args is a prepared launch of TanhF32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// TanhF32Args is a prepared launch of TanhF32. Its arguments can be set one by one,
+// without allocating, between launches.
 type TanhF32Args struct {
 	Launch *driver.Launch
 
@@ -618,7 +618,7 @@ type TanhF32Args struct {
 	Src driver.Arg[driver.View[float32]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher TanhF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, src driver.MemoryOf[float32]) (*TanhF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -640,7 +640,7 @@ func (launcher TanhF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // ExpF32 launches the kernel exp_f32.
 type ExpF32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero ExpF32.
+// Kernel returns the kernel, nil for a zero ExpF32.
 func (launcher ExpF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newExpF32(kernel *driver.Kernel, err error) (ExpF32, error) {
@@ -651,13 +651,13 @@ func newExpF32(kernel *driver.Kernel, err error) (ExpF32, error) {
 	return ExpF32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (ExpF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher ExpF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, src driver.MemoryOf[float32]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -672,8 +672,8 @@ func (launcher ExpF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, src})
 }
 
-// ExpF32Args is a prepared launch of ExpF32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// ExpF32Args is a prepared launch of ExpF32. Its arguments can be set one by one,
+// without allocating, between launches.
 type ExpF32Args struct {
 	Launch *driver.Launch
 
@@ -682,7 +682,7 @@ type ExpF32Args struct {
 	Src driver.Arg[driver.View[float32]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher ExpF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, src driver.MemoryOf[float32]) (*ExpF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -704,7 +704,7 @@ func (launcher ExpF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // LogF32 launches the kernel log_f32.
 type LogF32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero LogF32.
+// Kernel returns the kernel, nil for a zero LogF32.
 func (launcher LogF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newLogF32(kernel *driver.Kernel, err error) (LogF32, error) {
@@ -715,13 +715,13 @@ func newLogF32(kernel *driver.Kernel, err error) (LogF32, error) {
 	return LogF32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (LogF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher LogF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, src driver.MemoryOf[float32]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -736,8 +736,8 @@ func (launcher LogF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, src})
 }
 
-// LogF32Args is a prepared launch of LogF32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// LogF32Args is a prepared launch of LogF32. Its arguments can be set one by one,
+// without allocating, between launches.
 type LogF32Args struct {
 	Launch *driver.Launch
 
@@ -746,7 +746,7 @@ type LogF32Args struct {
 	Src driver.Arg[driver.View[float32]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher LogF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, src driver.MemoryOf[float32]) (*LogF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -768,7 +768,7 @@ func (launcher LogF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // SqrtF32 launches the kernel sqrt_f32.
 type SqrtF32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SqrtF32.
+// Kernel returns the kernel, nil for a zero SqrtF32.
 func (launcher SqrtF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSqrtF32(kernel *driver.Kernel, err error) (SqrtF32, error) {
@@ -779,13 +779,13 @@ func newSqrtF32(kernel *driver.Kernel, err error) (SqrtF32, error) {
 	return SqrtF32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SqrtF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SqrtF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, src driver.MemoryOf[float32]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -800,8 +800,8 @@ func (launcher SqrtF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, src})
 }
 
-// SqrtF32Args is a prepared launch of SqrtF32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SqrtF32Args is a prepared launch of SqrtF32. Its arguments can be set one by one,
+// without allocating, between launches.
 type SqrtF32Args struct {
 	Launch *driver.Launch
 
@@ -810,7 +810,7 @@ type SqrtF32Args struct {
 	Src driver.Arg[driver.View[float32]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SqrtF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, src driver.MemoryOf[float32]) (*SqrtF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -832,7 +832,7 @@ func (launcher SqrtF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // RsqrtF32 launches the kernel rsqrt_f32.
 type RsqrtF32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero RsqrtF32.
+// Kernel returns the kernel, nil for a zero RsqrtF32.
 func (launcher RsqrtF32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newRsqrtF32(kernel *driver.Kernel, err error) (RsqrtF32, error) {
@@ -843,13 +843,13 @@ func newRsqrtF32(kernel *driver.Kernel, err error) (RsqrtF32, error) {
 	return RsqrtF32{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (RsqrtF32) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher RsqrtF32) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, src driver.MemoryOf[float32]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -864,8 +864,8 @@ func (launcher RsqrtF32) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.
 	}{dst, n, src})
 }
 
-// RsqrtF32Args is a prepared launch of RsqrtF32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// RsqrtF32Args is a prepared launch of RsqrtF32. Its arguments can be set one by one,
+// without allocating, between launches.
 type RsqrtF32Args struct {
 	Launch *driver.Launch
 
@@ -874,7 +874,7 @@ type RsqrtF32Args struct {
 	Src driver.Arg[driver.View[float32]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher RsqrtF32) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float32], n uint64, src driver.MemoryOf[float32]) (*RsqrtF32Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {

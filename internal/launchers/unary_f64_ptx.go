@@ -11,13 +11,13 @@ import (
 //go:embed unary_f64.ptx
 var unaryF64PTX []byte
 
-// UnaryF64Module returns the code of unary_f64.ptx as the context has it. It is loaded
-// when it is first asked for and belongs to the context: nobody closes it.
+// UnaryF64Module returns the module of unary_f64.ptx in the context. The first call loads it.
+// It belongs to the context: do not close it.
 func UnaryF64Module(c *driver.Context) (*driver.Module, error) {
 	return c.Embedded("unary_f64.ptx of package launchers", unaryF64PTX)
 }
 
-// NegF64In returns the kernel neg_f64 as the context has it: see [UnaryF64Module].
+// NegF64In returns the kernel neg_f64 in the context: see [UnaryF64Module].
 func NegF64In(c *driver.Context) (NegF64, error) {
 	m, err := UnaryF64Module(c)
 	if err != nil {
@@ -26,7 +26,7 @@ func NegF64In(c *driver.Context) (NegF64, error) {
 	return newNegF64(m.Kernel("neg_f64"))
 }
 
-// AbsF64In returns the kernel abs_f64 as the context has it: see [UnaryF64Module].
+// AbsF64In returns the kernel abs_f64 in the context: see [UnaryF64Module].
 func AbsF64In(c *driver.Context) (AbsF64, error) {
 	m, err := UnaryF64Module(c)
 	if err != nil {
@@ -35,7 +35,7 @@ func AbsF64In(c *driver.Context) (AbsF64, error) {
 	return newAbsF64(m.Kernel("abs_f64"))
 }
 
-// ReluF64In returns the kernel relu_f64 as the context has it: see [UnaryF64Module].
+// ReluF64In returns the kernel relu_f64 in the context: see [UnaryF64Module].
 func ReluF64In(c *driver.Context) (ReluF64, error) {
 	m, err := UnaryF64Module(c)
 	if err != nil {
@@ -44,7 +44,7 @@ func ReluF64In(c *driver.Context) (ReluF64, error) {
 	return newReluF64(m.Kernel("relu_f64"))
 }
 
-// GeluF64In returns the kernel gelu_f64 as the context has it: see [UnaryF64Module].
+// GeluF64In returns the kernel gelu_f64 in the context: see [UnaryF64Module].
 func GeluF64In(c *driver.Context) (GeluF64, error) {
 	m, err := UnaryF64Module(c)
 	if err != nil {
@@ -53,7 +53,7 @@ func GeluF64In(c *driver.Context) (GeluF64, error) {
 	return newGeluF64(m.Kernel("gelu_f64"))
 }
 
-// GelutanhF64In returns the kernel gelutanh_f64 as the context has it: see [UnaryF64Module].
+// GelutanhF64In returns the kernel gelutanh_f64 in the context: see [UnaryF64Module].
 func GelutanhF64In(c *driver.Context) (GelutanhF64, error) {
 	m, err := UnaryF64Module(c)
 	if err != nil {
@@ -62,7 +62,7 @@ func GelutanhF64In(c *driver.Context) (GelutanhF64, error) {
 	return newGelutanhF64(m.Kernel("gelutanh_f64"))
 }
 
-// SiluF64In returns the kernel silu_f64 as the context has it: see [UnaryF64Module].
+// SiluF64In returns the kernel silu_f64 in the context: see [UnaryF64Module].
 func SiluF64In(c *driver.Context) (SiluF64, error) {
 	m, err := UnaryF64Module(c)
 	if err != nil {
@@ -71,7 +71,7 @@ func SiluF64In(c *driver.Context) (SiluF64, error) {
 	return newSiluF64(m.Kernel("silu_f64"))
 }
 
-// SigmoidF64In returns the kernel sigmoid_f64 as the context has it: see [UnaryF64Module].
+// SigmoidF64In returns the kernel sigmoid_f64 in the context: see [UnaryF64Module].
 func SigmoidF64In(c *driver.Context) (SigmoidF64, error) {
 	m, err := UnaryF64Module(c)
 	if err != nil {
@@ -80,7 +80,7 @@ func SigmoidF64In(c *driver.Context) (SigmoidF64, error) {
 	return newSigmoidF64(m.Kernel("sigmoid_f64"))
 }
 
-// TanhF64In returns the kernel tanh_f64 as the context has it: see [UnaryF64Module].
+// TanhF64In returns the kernel tanh_f64 in the context: see [UnaryF64Module].
 func TanhF64In(c *driver.Context) (TanhF64, error) {
 	m, err := UnaryF64Module(c)
 	if err != nil {
@@ -89,7 +89,7 @@ func TanhF64In(c *driver.Context) (TanhF64, error) {
 	return newTanhF64(m.Kernel("tanh_f64"))
 }
 
-// ExpF64In returns the kernel exp_f64 as the context has it: see [UnaryF64Module].
+// ExpF64In returns the kernel exp_f64 in the context: see [UnaryF64Module].
 func ExpF64In(c *driver.Context) (ExpF64, error) {
 	m, err := UnaryF64Module(c)
 	if err != nil {
@@ -98,7 +98,7 @@ func ExpF64In(c *driver.Context) (ExpF64, error) {
 	return newExpF64(m.Kernel("exp_f64"))
 }
 
-// LogF64In returns the kernel log_f64 as the context has it: see [UnaryF64Module].
+// LogF64In returns the kernel log_f64 in the context: see [UnaryF64Module].
 func LogF64In(c *driver.Context) (LogF64, error) {
 	m, err := UnaryF64Module(c)
 	if err != nil {
@@ -107,7 +107,7 @@ func LogF64In(c *driver.Context) (LogF64, error) {
 	return newLogF64(m.Kernel("log_f64"))
 }
 
-// SqrtF64In returns the kernel sqrt_f64 as the context has it: see [UnaryF64Module].
+// SqrtF64In returns the kernel sqrt_f64 in the context: see [UnaryF64Module].
 func SqrtF64In(c *driver.Context) (SqrtF64, error) {
 	m, err := UnaryF64Module(c)
 	if err != nil {
@@ -116,7 +116,7 @@ func SqrtF64In(c *driver.Context) (SqrtF64, error) {
 	return newSqrtF64(m.Kernel("sqrt_f64"))
 }
 
-// RsqrtF64In returns the kernel rsqrt_f64 as the context has it: see [UnaryF64Module].
+// RsqrtF64In returns the kernel rsqrt_f64 in the context: see [UnaryF64Module].
 func RsqrtF64In(c *driver.Context) (RsqrtF64, error) {
 	m, err := UnaryF64Module(c)
 	if err != nil {
@@ -128,7 +128,7 @@ func RsqrtF64In(c *driver.Context) (RsqrtF64, error) {
 // NegF64 launches the kernel neg_f64.
 type NegF64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero NegF64.
+// Kernel returns the kernel, nil for a zero NegF64.
 func (launcher NegF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newNegF64(kernel *driver.Kernel, err error) (NegF64, error) {
@@ -139,13 +139,13 @@ func newNegF64(kernel *driver.Kernel, err error) (NegF64, error) {
 	return NegF64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (NegF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher NegF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, src driver.MemoryOf[float64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -160,8 +160,8 @@ func (launcher NegF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, src})
 }
 
-// NegF64Args is a prepared launch of NegF64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// NegF64Args is a prepared launch of NegF64. Its arguments can be set one by one,
+// without allocating, between launches.
 type NegF64Args struct {
 	Launch *driver.Launch
 
@@ -170,7 +170,7 @@ type NegF64Args struct {
 	Src driver.Arg[driver.View[float64]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher NegF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, src driver.MemoryOf[float64]) (*NegF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -192,7 +192,7 @@ func (launcher NegF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // AbsF64 launches the kernel abs_f64.
 type AbsF64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero AbsF64.
+// Kernel returns the kernel, nil for a zero AbsF64.
 func (launcher AbsF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAbsF64(kernel *driver.Kernel, err error) (AbsF64, error) {
@@ -203,13 +203,13 @@ func newAbsF64(kernel *driver.Kernel, err error) (AbsF64, error) {
 	return AbsF64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (AbsF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher AbsF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, src driver.MemoryOf[float64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -224,8 +224,8 @@ func (launcher AbsF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, src})
 }
 
-// AbsF64Args is a prepared launch of AbsF64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// AbsF64Args is a prepared launch of AbsF64. Its arguments can be set one by one,
+// without allocating, between launches.
 type AbsF64Args struct {
 	Launch *driver.Launch
 
@@ -234,7 +234,7 @@ type AbsF64Args struct {
 	Src driver.Arg[driver.View[float64]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher AbsF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, src driver.MemoryOf[float64]) (*AbsF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -256,7 +256,7 @@ func (launcher AbsF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // ReluF64 launches the kernel relu_f64.
 type ReluF64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero ReluF64.
+// Kernel returns the kernel, nil for a zero ReluF64.
 func (launcher ReluF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newReluF64(kernel *driver.Kernel, err error) (ReluF64, error) {
@@ -267,13 +267,13 @@ func newReluF64(kernel *driver.Kernel, err error) (ReluF64, error) {
 	return ReluF64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (ReluF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher ReluF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, src driver.MemoryOf[float64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -288,8 +288,8 @@ func (launcher ReluF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, src})
 }
 
-// ReluF64Args is a prepared launch of ReluF64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// ReluF64Args is a prepared launch of ReluF64. Its arguments can be set one by one,
+// without allocating, between launches.
 type ReluF64Args struct {
 	Launch *driver.Launch
 
@@ -298,7 +298,7 @@ type ReluF64Args struct {
 	Src driver.Arg[driver.View[float64]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher ReluF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, src driver.MemoryOf[float64]) (*ReluF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -320,7 +320,7 @@ func (launcher ReluF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // GeluF64 launches the kernel gelu_f64.
 type GeluF64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero GeluF64.
+// Kernel returns the kernel, nil for a zero GeluF64.
 func (launcher GeluF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newGeluF64(kernel *driver.Kernel, err error) (GeluF64, error) {
@@ -331,13 +331,13 @@ func newGeluF64(kernel *driver.Kernel, err error) (GeluF64, error) {
 	return GeluF64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (GeluF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher GeluF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, src driver.MemoryOf[float64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -352,8 +352,8 @@ func (launcher GeluF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, src})
 }
 
-// GeluF64Args is a prepared launch of GeluF64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// GeluF64Args is a prepared launch of GeluF64. Its arguments can be set one by one,
+// without allocating, between launches.
 type GeluF64Args struct {
 	Launch *driver.Launch
 
@@ -362,7 +362,7 @@ type GeluF64Args struct {
 	Src driver.Arg[driver.View[float64]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher GeluF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, src driver.MemoryOf[float64]) (*GeluF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -384,7 +384,7 @@ func (launcher GeluF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // GelutanhF64 launches the kernel gelutanh_f64.
 type GelutanhF64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero GelutanhF64.
+// Kernel returns the kernel, nil for a zero GelutanhF64.
 func (launcher GelutanhF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newGelutanhF64(kernel *driver.Kernel, err error) (GelutanhF64, error) {
@@ -395,13 +395,13 @@ func newGelutanhF64(kernel *driver.Kernel, err error) (GelutanhF64, error) {
 	return GelutanhF64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (GelutanhF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher GelutanhF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, src driver.MemoryOf[float64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -416,8 +416,8 @@ func (launcher GelutanhF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driv
 	}{dst, n, src})
 }
 
-// GelutanhF64Args is a prepared launch of GelutanhF64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// GelutanhF64Args is a prepared launch of GelutanhF64. Its arguments can be set one by one,
+// without allocating, between launches.
 type GelutanhF64Args struct {
 	Launch *driver.Launch
 
@@ -426,7 +426,7 @@ type GelutanhF64Args struct {
 	Src driver.Arg[driver.View[float64]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher GelutanhF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, src driver.MemoryOf[float64]) (*GelutanhF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -448,7 +448,7 @@ func (launcher GelutanhF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf
 // SiluF64 launches the kernel silu_f64.
 type SiluF64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SiluF64.
+// Kernel returns the kernel, nil for a zero SiluF64.
 func (launcher SiluF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSiluF64(kernel *driver.Kernel, err error) (SiluF64, error) {
@@ -459,13 +459,13 @@ func newSiluF64(kernel *driver.Kernel, err error) (SiluF64, error) {
 	return SiluF64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SiluF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SiluF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, src driver.MemoryOf[float64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -480,8 +480,8 @@ func (launcher SiluF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, src})
 }
 
-// SiluF64Args is a prepared launch of SiluF64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SiluF64Args is a prepared launch of SiluF64. Its arguments can be set one by one,
+// without allocating, between launches.
 type SiluF64Args struct {
 	Launch *driver.Launch
 
@@ -490,7 +490,7 @@ type SiluF64Args struct {
 	Src driver.Arg[driver.View[float64]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SiluF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, src driver.MemoryOf[float64]) (*SiluF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -512,7 +512,7 @@ func (launcher SiluF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // SigmoidF64 launches the kernel sigmoid_f64.
 type SigmoidF64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SigmoidF64.
+// Kernel returns the kernel, nil for a zero SigmoidF64.
 func (launcher SigmoidF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSigmoidF64(kernel *driver.Kernel, err error) (SigmoidF64, error) {
@@ -523,13 +523,13 @@ func newSigmoidF64(kernel *driver.Kernel, err error) (SigmoidF64, error) {
 	return SigmoidF64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SigmoidF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SigmoidF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, src driver.MemoryOf[float64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -544,8 +544,8 @@ func (launcher SigmoidF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst drive
 	}{dst, n, src})
 }
 
-// SigmoidF64Args is a prepared launch of SigmoidF64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SigmoidF64Args is a prepared launch of SigmoidF64. Its arguments can be set one by one,
+// without allocating, between launches.
 type SigmoidF64Args struct {
 	Launch *driver.Launch
 
@@ -554,7 +554,7 @@ type SigmoidF64Args struct {
 	Src driver.Arg[driver.View[float64]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SigmoidF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, src driver.MemoryOf[float64]) (*SigmoidF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -576,7 +576,7 @@ func (launcher SigmoidF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[
 // TanhF64 launches the kernel tanh_f64.
 type TanhF64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero TanhF64.
+// Kernel returns the kernel, nil for a zero TanhF64.
 func (launcher TanhF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newTanhF64(kernel *driver.Kernel, err error) (TanhF64, error) {
@@ -587,13 +587,13 @@ func newTanhF64(kernel *driver.Kernel, err error) (TanhF64, error) {
 	return TanhF64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (TanhF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher TanhF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, src driver.MemoryOf[float64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -608,8 +608,8 @@ func (launcher TanhF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, src})
 }
 
-// TanhF64Args is a prepared launch of TanhF64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// TanhF64Args is a prepared launch of TanhF64. Its arguments can be set one by one,
+// without allocating, between launches.
 type TanhF64Args struct {
 	Launch *driver.Launch
 
@@ -618,7 +618,7 @@ type TanhF64Args struct {
 	Src driver.Arg[driver.View[float64]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher TanhF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, src driver.MemoryOf[float64]) (*TanhF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -640,7 +640,7 @@ func (launcher TanhF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // ExpF64 launches the kernel exp_f64.
 type ExpF64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero ExpF64.
+// Kernel returns the kernel, nil for a zero ExpF64.
 func (launcher ExpF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newExpF64(kernel *driver.Kernel, err error) (ExpF64, error) {
@@ -651,13 +651,13 @@ func newExpF64(kernel *driver.Kernel, err error) (ExpF64, error) {
 	return ExpF64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (ExpF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher ExpF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, src driver.MemoryOf[float64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -672,8 +672,8 @@ func (launcher ExpF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, src})
 }
 
-// ExpF64Args is a prepared launch of ExpF64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// ExpF64Args is a prepared launch of ExpF64. Its arguments can be set one by one,
+// without allocating, between launches.
 type ExpF64Args struct {
 	Launch *driver.Launch
 
@@ -682,7 +682,7 @@ type ExpF64Args struct {
 	Src driver.Arg[driver.View[float64]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher ExpF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, src driver.MemoryOf[float64]) (*ExpF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -704,7 +704,7 @@ func (launcher ExpF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // LogF64 launches the kernel log_f64.
 type LogF64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero LogF64.
+// Kernel returns the kernel, nil for a zero LogF64.
 func (launcher LogF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newLogF64(kernel *driver.Kernel, err error) (LogF64, error) {
@@ -715,13 +715,13 @@ func newLogF64(kernel *driver.Kernel, err error) (LogF64, error) {
 	return LogF64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (LogF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher LogF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, src driver.MemoryOf[float64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -736,8 +736,8 @@ func (launcher LogF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.Vi
 	}{dst, n, src})
 }
 
-// LogF64Args is a prepared launch of LogF64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// LogF64Args is a prepared launch of LogF64. Its arguments can be set one by one,
+// without allocating, between launches.
 type LogF64Args struct {
 	Launch *driver.Launch
 
@@ -746,7 +746,7 @@ type LogF64Args struct {
 	Src driver.Arg[driver.View[float64]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher LogF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, src driver.MemoryOf[float64]) (*LogF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -768,7 +768,7 @@ func (launcher LogF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[floa
 // SqrtF64 launches the kernel sqrt_f64.
 type SqrtF64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero SqrtF64.
+// Kernel returns the kernel, nil for a zero SqrtF64.
 func (launcher SqrtF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newSqrtF64(kernel *driver.Kernel, err error) (SqrtF64, error) {
@@ -779,13 +779,13 @@ func newSqrtF64(kernel *driver.Kernel, err error) (SqrtF64, error) {
 	return SqrtF64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (SqrtF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher SqrtF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, src driver.MemoryOf[float64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -800,8 +800,8 @@ func (launcher SqrtF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.V
 	}{dst, n, src})
 }
 
-// SqrtF64Args is a prepared launch of SqrtF64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// SqrtF64Args is a prepared launch of SqrtF64. Its arguments can be set one by one,
+// without allocating, between launches.
 type SqrtF64Args struct {
 	Launch *driver.Launch
 
@@ -810,7 +810,7 @@ type SqrtF64Args struct {
 	Src driver.Arg[driver.View[float64]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher SqrtF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, src driver.MemoryOf[float64]) (*SqrtF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {
@@ -832,7 +832,7 @@ func (launcher SqrtF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[flo
 // RsqrtF64 launches the kernel rsqrt_f64.
 type RsqrtF64 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero RsqrtF64.
+// Kernel returns the kernel, nil for a zero RsqrtF64.
 func (launcher RsqrtF64) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newRsqrtF64(kernel *driver.Kernel, err error) (RsqrtF64, error) {
@@ -843,13 +843,13 @@ func newRsqrtF64(kernel *driver.Kernel, err error) (RsqrtF64, error) {
 	return RsqrtF64{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (RsqrtF64) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher RsqrtF64) Op(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, src driver.MemoryOf[float64]) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.Out(dst), n, driver.In(src))
 }
@@ -864,8 +864,8 @@ func (launcher RsqrtF64) Do(on driver.Doer, cfg driver.LaunchConfig, dst driver.
 	}{dst, n, src})
 }
 
-// RsqrtF64Args is a prepared launch of RsqrtF64 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// RsqrtF64Args is a prepared launch of RsqrtF64. Its arguments can be set one by one,
+// without allocating, between launches.
 type RsqrtF64Args struct {
 	Launch *driver.Launch
 
@@ -874,7 +874,7 @@ type RsqrtF64Args struct {
 	Src driver.Arg[driver.View[float64]] // .u64
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher RsqrtF64) Prepare(cfg driver.LaunchConfig, dst driver.MemoryOf[float64], n uint64, src driver.MemoryOf[float64]) (*RsqrtF64Args, error) {
 	launch, err := launcher.Op(cfg, dst, n, src)
 	if err != nil {

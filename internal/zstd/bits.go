@@ -64,7 +64,7 @@ func (r *forward) peek(n int) uint32 {
 func (r *forward) rest() ([]byte, error) {
 	n := (r.pos + 7) / 8
 	if n > len(r.src) {
-		return nil, damagedf("a table is cut off")
+		return nil, damagedf("a table is truncated")
 	}
 	return r.src[n:], nil
 }

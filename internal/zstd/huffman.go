@@ -87,7 +87,7 @@ func readHuffman(src []byte) (*huffmanTable, []byte, error) {
 		n -= 127
 		size := (n + 1) / 2
 		if size > len(src) {
-			return nil, nil, damagedf("a code is cut off")
+			return nil, nil, damagedf("a code is truncated")
 		}
 		for i := range n {
 			weights = append(weights, src[i/2]>>(4*(1-i%2))&15)
@@ -95,7 +95,7 @@ func readHuffman(src []byte) (*huffmanTable, []byte, error) {
 		src = src[size:]
 	} else {
 		if n > len(src) {
-			return nil, nil, damagedf("a code is cut off")
+			return nil, nil, damagedf("a code is truncated")
 		}
 		var err error
 		if weights, err = readWeights(src[:n]); err != nil {
@@ -122,7 +122,7 @@ func readWeights(src []byte) ([]uint8, error) {
 	now.init(t, &r)
 	other.init(t, &r)
 	if r.pos < 0 {
-		return nil, damagedf("a code is cut off")
+		return nil, damagedf("a code is truncated")
 	}
 	for len(out) < 255 {
 		out = append(out, now.e.symbol)

@@ -58,7 +58,7 @@ func Decode(src []byte, limit int) ([]byte, error) {
 
 func skipFrame(src []byte) ([]byte, error) {
 	if len(src) < 4 || uint64(len(src)-4) < uint64(le.Uint32(src)) {
-		return nil, damagedf("a skippable frame is cut off")
+		return nil, damagedf("a skippable frame is truncated")
 	}
 	return src[4+int(le.Uint32(src)):], nil
 }
@@ -163,7 +163,7 @@ func readHeader(src []byte) (header, []byte, error) {
 // block decodes one block and returns what follows it.
 func (d *decoder) block(src []byte) (rest []byte, last bool, err error) {
 	if len(src) < 3 {
-		return nil, false, damagedf("a block is cut off")
+		return nil, false, damagedf("a block is truncated")
 	}
 	head := uint32(src[0]) | uint32(src[1])<<8 | uint32(src[2])<<16
 	src = src[3:]
@@ -177,7 +177,7 @@ func (d *decoder) block(src []byte) (rest []byte, last bool, err error) {
 	case n > most && n > 0:
 		return nil, false, damagedf("a block of %d bytes", n)
 	case stored > len(src):
-		return nil, false, damagedf("a block is cut off")
+		return nil, false, damagedf("a block is truncated")
 	}
 	data, rest := src[:stored], src[stored:]
 	switch head >> 1 & 3 {

@@ -10,7 +10,7 @@ import (
 func callRule(c *checker, _ *Form, _ *match, in *ptx.Instr) string {
 	call, ok := in.Call()
 	if !ok {
-		return "this is not how a call is written: call (result), function, (arguments);"
+		return "a call is written as call (result), function, (arguments);"
 	}
 	rets, params, problem := c.callee(call)
 	switch {
@@ -67,7 +67,7 @@ func (c *checker) callee(call ptx.Call) (rets, params []*ptx.Variable, problem s
 			return nil, nil, o.Name + " is not declared"
 		}
 		if k := r.typ.Kind(); k != ptx.KindBits && k != ptx.KindUnsigned && k != ptx.KindSigned {
-			return nil, nil, "register " + o.Name + " of type ." + r.typ.String() + " holds no address"
+			return nil, nil, "register " + o.Name + " of type ." + r.typ.String() + " does not hold an address"
 		}
 		if call.Table == "" {
 			return nil, nil, "a call through a register needs a .callprototype or .calltargets"

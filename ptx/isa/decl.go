@@ -59,7 +59,7 @@ func (c *checker) header(f *ptx.Function) {
 		}
 	}
 	if limit := c.parameterBytes(); f.Entry && bytes > limit {
-		c.fail(f.Pos, "kernel %s has %d bytes of parameters; %d are the most in %v", f.Name, bytes, limit, &c.text)
+		c.fail(f.Pos, "kernel %s has %d bytes of parameters; at most %d are allowed in %v", f.Name, bytes, limit, &c.text)
 	}
 }
 
@@ -84,11 +84,11 @@ func (c *checker) directive(f *ptx.Function, d ptx.Directive) {
 	case !f.Entry && !rule.function:
 		c.fail(d.Pos, ".%s is for kernels (.entry), %s is a function", d.Name, f.Name)
 	case d.Name == "noreturn" && len(f.Return) > 0:
-		c.fail(d.Pos, "%s has a result, so it can not be .noreturn", f.Name)
+		c.fail(d.Pos, "%s has a result, so it cannot be .noreturn", f.Name)
 	case !rule.need.met(&c.text):
-		c.fail(d.Pos, ".%s needs %v; the text says %v", d.Name, rule.need, &c.text)
+		c.fail(d.Pos, ".%s needs %v; the text is %v", d.Name, rule.need, &c.text)
 	case !rule.until.zero() && rule.until.met(&c.text):
-		c.fail(d.Pos, ".%s is gone from %v on", d.Name, rule.until)
+		c.fail(d.Pos, ".%s is not available from %v on", d.Name, rule.until)
 	case rule.positive:
 		for _, n := range d.Args {
 			if n == 0 {
@@ -109,16 +109,16 @@ func (c *checker) parameter(f *ptx.Function, v *ptx.Variable, last bool) {
 	case f.Entry && v.Space != ptx.ParamSpace:
 		c.fail(v.Pos, "kernel parameter %s must be a .param", v.Name)
 	case v.Space == ptx.ParamSpace && (v.Vector != 0 && len(v.Dims) == 0 || v.Type == ptx.Pred || v.Type == ptx.F16x2):
-		c.fail(v.Pos, "parameter %s can not be of type %s", v.Name, typeText(v))
+		c.fail(v.Pos, "parameter %s cannot be of type %s", v.Name, typeText(v))
 	case v.Space == ptx.ParamSpace && !f.Entry && v.Type.Kind() == ptx.KindOpaque:
 	case v.Space == ptx.ParamSpace && !f.Entry && v.Align > maxParameterAlign:
-		c.fail(v.Pos, "parameter %s is aligned to %d bytes; %d are the most", v.Name, v.Align, maxParameterAlign)
+		c.fail(v.Pos, "parameter %s is aligned to %d bytes; at most %d are allowed", v.Name, v.Align, maxParameterAlign)
 	case f.Entry && open:
 		c.fail(v.Pos, "kernel parameter %s has no size", v.Name)
 	case open && !last:
 		c.fail(v.Pos, "parameter %s has no size: only the last one may be open", v.Name)
 	case v.Ptr != nil && !f.Entry:
-		c.fail(v.Pos, ".ptr is for kernel parameters, %s is a function", f.Name)
+		c.fail(v.Pos, ".ptr is only for kernel parameters, and %s is a function", f.Name)
 	default:
 		c.storable(v.Pos, v.Name, v.Type, v.Space)
 	}
@@ -142,7 +142,7 @@ func (c *checker) storable(pos ptx.Pos, name string, t ptx.Type, space ptx.Space
 		return true
 	case ptx.B128:
 		if c.version < 83 {
-			c.fail(pos, "%s of type .b128 needs PTX 8.3 and sm_70; the text says %v", name, &c.text)
+			c.fail(pos, "%s of type .b128 needs PTX 8.3 and sm_70; the text is %v", name, &c.text)
 			return false
 		}
 		return true
@@ -152,13 +152,13 @@ func (c *checker) storable(pos ptx.Pos, name string, t ptx.Type, space ptx.Space
 		if c.target >= 53 {
 			return true
 		}
-		c.fail(pos, "%s of type .f16x2 needs sm_53; the text says %v", name, &c.text)
+		c.fail(pos, "%s of type .f16x2 needs sm_53; the text is %v", name, &c.text)
 		return false
 	}
 	if k := t.Kind(); (k == ptx.KindBits || k == ptx.KindUnsigned || k == ptx.KindSigned || k == ptx.KindFloat || k == ptx.KindOpaque) && fundamental(t) {
 		return true
 	}
-	c.fail(pos, "%s can not be of type .%s, which is for instructions only: use .b%d", name, t, 8*t.Size())
+	c.fail(pos, "%s cannot be of type .%s, which is for instructions only: use .b%d", name, t, 8*t.Size())
 	return false
 }
 
@@ -188,11 +188,11 @@ func (c *checker) variable(v *ptx.Variable, in *ptx.Function) {
 	case v.Type.Kind() == ptx.KindOpaque && (in != nil || v.Space != ptx.GlobalSpace && v.Space != ptx.TexSpace):
 		c.fail(v.Pos, "%s of type .%s must be a .global of the module", v.Name, v.Type)
 	case v.Vector == 8 || v.Vector*v.Type.Size() > maxVector:
-		c.fail(v.Pos, "%s: a vector of %d bytes; %d are the most", v.Name, v.Vector*v.Type.Size(), maxVector)
+		c.fail(v.Pos, "%s: a vector of %d bytes; at most %d are allowed", v.Name, v.Vector*v.Type.Size(), maxVector)
 	case v.Space == ptx.ParamSpace && in == nil:
 		c.fail(v.Pos, "%s: .param variables are declared in functions", v.Name)
 	case v.Space == ptx.ParamSpace && (v.Vector != 0 && len(v.Dims) == 0 || v.Type == ptx.F16x2):
-		c.fail(v.Pos, ".param variable %s can not be of type %s", v.Name, typeText(v))
+		c.fail(v.Pos, ".param variable %s cannot be of type %s", v.Name, typeText(v))
 	case v.Space == ptx.LocalSpace && in == nil && c.version >= 30:
 		c.fail(v.Pos, "%s: .local variables are declared in functions", v.Name)
 	case in != nil && v.Linkage != ptx.NoLinkage && c.version >= 13:
@@ -200,15 +200,15 @@ func (c *checker) variable(v *ptx.Variable, in *ptx.Function) {
 	case open && v.Linkage != ptx.Extern:
 		c.fail(v.Pos, "array %s has no size: give one, or declare it .extern", v.Name)
 	case v.Init != nil && v.Linkage == ptx.Extern:
-		c.fail(v.Pos, "%s is .extern and can not have an initial value", v.Name)
+		c.fail(v.Pos, "%s is .extern and cannot have an initial value", v.Name)
 	case v.Init != nil && v.Space != ptx.GlobalSpace && v.Space != ptx.ConstSpace && v.Space != ptx.TexSpace:
-		c.fail(v.Pos, "%s is in .%s and can not have an initial value", v.Name, v.Space)
+		c.fail(v.Pos, "%s is in .%s and cannot have an initial value", v.Name, v.Space)
 	case v.Linkage == ptx.Common && v.Space != ptx.GlobalSpace:
 		c.fail(v.Pos, "%s is .common, so it must be a .global", v.Name)
 	case v.Linkage == ptx.Weak && c.version < 31:
-		c.fail(v.Pos, ".weak needs PTX 3.1; the text says %v", &c.text)
+		c.fail(v.Pos, ".weak needs PTX 3.1; the text is %v", &c.text)
 	case v.Linkage == ptx.Common && c.version < 50:
-		c.fail(v.Pos, ".common needs PTX 5.0; the text says %v", &c.text)
+		c.fail(v.Pos, ".common needs PTX 5.0; the text is %v", &c.text)
 	case managed(v) && v.Space != ptx.GlobalSpace:
 		c.fail(v.Pos, "%s is .managed, so it must be a .global", v.Name)
 	case v.Init != nil && v.Type.Kind() != ptx.KindOpaque:
@@ -229,14 +229,14 @@ func managed(v *ptx.Variable) bool {
 func (c *checker) initial(v *ptx.Variable, i *ptx.Init, array bool) {
 	switch {
 	case i.List && !array:
-		c.fail(i.Pos, "%s is one value, its initial value is a list", v.Name)
+		c.fail(i.Pos, "%s is a single value, but its initial value is a list", v.Name)
 	case i.List && len(v.Dims) > 0 && v.Dims[0] > 0 && int64(len(i.Elems)) > v.Dims[0]*max(int64(v.Vector), 1):
-		c.fail(i.Pos, "%s has %d elements, its initial value has %d", v.Name, v.Dims[0], len(i.Elems))
+		c.fail(i.Pos, "%s has %d elements, but its initial value has %d", v.Name, v.Dims[0], len(i.Elems))
 	case i.List:
 		return // the elements are checked when they are laid out
 	case v.Type.Kind() == ptx.KindFloat:
 		if n, ok := i.Value.(*ptx.Imm); ok && !n.IsFloat() {
-			c.fail(i.Pos, "%s is of type .%s, its initial value is an integer: write it with a decimal point", v.Name, v.Type)
+			c.fail(i.Pos, "%s is of type .%s and its initial value is an integer: write it with a decimal point", v.Name, v.Type)
 		}
 	}
 }
@@ -248,10 +248,10 @@ func (c *checker) registers(d *ptx.RegDecl) {
 	}
 	switch {
 	case d.Type.Kind() == ptx.KindOpaque:
-		c.fail(d.Pos, "%s can not be of type .%s: that is for variables", d.Name, d.Type)
+		c.fail(d.Pos, "%s cannot be of type .%s: that is for variables", d.Name, d.Type)
 	case d.Type == ptx.Pred && d.Vector != 0:
 		c.fail(d.Pos, "%s: there are no vectors of predicates", d.Name)
 	case d.Vector == 8 || d.Vector*d.Type.Size() > maxVector:
-		c.fail(d.Pos, "%s: a vector of %d bytes; %d are the most", d.Name, d.Vector*d.Type.Size(), maxVector)
+		c.fail(d.Pos, "%s: a vector of %d bytes; at most %d are allowed", d.Name, d.Vector*d.Type.Size(), maxVector)
 	}
 }

@@ -32,5 +32,5 @@ func ExampleCheck() {
 
 	// Output:
 	// scale.ptx:9:2: ld.global.u32: operand 1 is register %f1 of type .f32; it must be .u32 or wider
-	// scale.ptx:10:2: sqrt.f32 is gone from PTX 1.4 on: sqrt needs one of .approx .rn .rz .rm .rp
+	// scale.ptx:10:2: sqrt.f32 is not available from PTX 1.4 on: sqrt needs one of .approx .rn .rz .rm .rp
 }

@@ -69,7 +69,7 @@ func (t *text) find(op *ptx.Opcode) *opcode {
 	case late != nil:
 		o.problem = late.needs(t, op)
 	case tooLate != nil:
-		o.problem = op.Text + " is gone from " + tooLate.until.String() + " on" + instead(op, tooLate, all)
+		o.problem = op.Text + " is not available from " + tooLate.until.String() + " on" + instead(op, tooLate, all)
 	default:
 		o.problem = explain(op, all)
 	}
@@ -241,7 +241,7 @@ func (m *match) needs(t *text, op *ptx.Opcode) string {
 			}
 		})
 	}
-	return what + " needs " + n.String() + "; the text says " + t.String()
+	return what + " needs " + n.String() + "; the text is " + t.String()
 }
 
 // explain says why no form fits the modifiers and types.

@@ -60,16 +60,16 @@ func (c *checker) reasonText(why reason, a *arg, m *match, o ptx.Operand) string
 	case intAsFloat:
 		return "is an integer constant; write it with a decimal point or as 0f…, 0d…: it must be " + want
 	case special:
-		return "is the special register " + nameOf(o) + ", which this instruction can not read: move it to a register first"
+		return "is the special register " + nameOf(o) + ", which this instruction cannot read: move it to a register first"
 	case specialLate:
 		name := c.lateSpecial(o)
-		return fmt.Sprintf("is the special register %s, which needs %v; the text says %v", name, specialNeed(name), &c.text)
+		return fmt.Sprintf("is the special register %s, which needs %v; the text is %v", name, specialNeed(name), &c.text)
 	case readOnly:
-		return "is the special register " + nameOf(o) + ", which can not be written"
+		return "is the special register " + nameOf(o) + ", which cannot be written"
 	case negated:
-		return "can not be negated here"
+		return "cannot be negated here"
 	case sinkHere:
-		return "can not be _ here; it must be " + want
+		return "cannot be _ here; it must be " + want
 	case notAddress:
 		return "must be an address in brackets"
 	case badAddress:
@@ -103,7 +103,7 @@ func (c *checker) reasonText(why reason, a *arg, m *match, o ptx.Operand) string
 	case noComponent:
 		return nameOf(o) + " has no such component"
 	case inputParam:
-		return "is " + nameOf(base(o)) + ", a parameter of the function itself, which can not be written"
+		return "is " + nameOf(base(o)) + ", a parameter of the function itself, which cannot be written"
 	case noLabel:
 		return "must be a label of this function"
 	case notMultiple:
@@ -111,7 +111,7 @@ func (c *checker) reasonText(why reason, a *arg, m *match, o ptx.Operand) string
 	case noPair:
 		return "must be a pair: the result and, after |, a predicate"
 	case notSink:
-		return "must be _: the result of another block's barrier can not be had"
+		return "must be _: the result of another block's barrier is not available"
 	case noGeneric:
 		return "is a generic address, which needs PTX 2.0 and sm_20: name the state space"
 	case pairHere:

@@ -56,19 +56,19 @@ func TestWhatIsRefused(t *testing.T) {
 		{"mul.v2.s32 %s1, %s2, %s3;", "mul has no modifier .v2"},
 		{"cvt.ftz.u32.u16 %u1, %h1;", "cvt.ftz.u32.u16: these modifiers do not go together with .u32.u16"},
 		{"cvt.rni.u32.u16 %u1, %h1;", "do not go together"},
-		{"cvt.sat.s32.s16 %s1, %h1;", ".s32 holds every .s16, so .sat means nothing"},
+		{"cvt.sat.s32.s16 %s1, %h1;", ".s32 holds every .s16, so .sat has no effect"},
 		{"add.rn.rz.f32 %f1, %f2, %f3;", "do not go together"},
 		{"add.sat.u32 %u1, %u2, %u3;", "do not go together"},
 		{"ld.volatile.ca.global.b32 %b1, [%bd1];", "do not go together"},
 		{"ld.global.shared.b32 %b1, [%bd1];", "do not go together"},
 		// modifiers that are missing
-		{"sqrt.f32 %f1, %f2;", "sqrt.f32 is gone from PTX 1.4 on: sqrt needs one of .approx .rn .rz .rm .rp"},
+		{"sqrt.f32 %f1, %f2;", "sqrt.f32 is not available from PTX 1.4 on: sqrt needs one of .approx .rn .rz .rm .rp"},
 		{"cvt.f32.s32 %f1, %s1;", "cvt.f32.s32 lacks a modifier: one of .rn .rz .rm .rp"},
 		{"ld.acquire.global.b32 %b1, [%bd1];", "lacks a modifier: one of .cta .cluster .gpu .sys"},
 		{"atom.global.add.f16 %h1, [%bd1], %h2;", "lacks a modifier: one of .noftz"},
 		{"mul.s32 %s1, %s2, %s3;", "mul.s32 lacks a modifier after mul: one of .lo .hi .wide"},
-		{"vote.all.pred %p1, %p2;", "vote.all.pred is gone from PTX 6.4 and sm_70 on: write vote.sync"},
-		{"shfl.up.b32 %b1, %b2, 1, 0;", "shfl.up.b32 is gone from PTX 6.4 and sm_70 on: write shfl.sync"},
+		{"vote.all.pred %p1, %p2;", "vote.all.pred is not available from PTX 6.4 and sm_70 on: write vote.sync"},
+		{"shfl.up.b32 %b1, %b2, 1, 0;", "shfl.up.b32 is not available from PTX 6.4 and sm_70 on: write shfl.sync"},
 		// types and names that do not exist
 		{"add.b32 %b1, %b2, %b3;", "add has no type .b32; it takes .u16 .s16"},
 		{"atom.global.and.u32 %u1, [%bd1], %u2;", "do not go together with .u32"},
@@ -76,20 +76,20 @@ func TestWhatIsRefused(t *testing.T) {
 		// operands
 		{"add.s32 %s1, %s2;", "add.s32 has 2 operands; it takes 3"},
 		{"add.s32 5, %s1, %s2;", "operand 1 must be a register"},
-		{"add.s32 %s1, %tid.x, %s2;", "operand 2 is the special register %tid.x, which this instruction can not read: move it to a register first"},
-		{"add.s32 %s1, -%s2, %s3;", "operand 2 can not be negated"},
+		{"add.s32 %s1, %tid.x, %s2;", "operand 2 is the special register %tid.x, which this instruction cannot read: move it to a register first"},
+		{"add.s32 %s1, -%s2, %s3;", "operand 2 cannot be negated"},
 		{"add.s32 %s1, %nope, %s3;", "operand 2 %nope is not declared"},
 		{"add.s32 %s1, {%s2, %s3}, %s3;", "operand 2 is a vector"},
-		{"mov.u32 %tid.x, %u1;", "operand 1 is the special register %tid.x, which can not be written"},
+		{"mov.u32 %tid.x, %u1;", "operand 1 is the special register %tid.x, which cannot be written"},
 		{"ld.global.b32 %b1, [sv];", "operand 2 is sv, which is in .shared, not in .global"},
 		{"ld.b32 %b1, [cv];", "operand 2 is cv, which is in .const: the instruction must name that space"},
 		{"ld.global.b32 %b1, [16];", "an absolute address, which only .local has"},
 		{"ld.global.b32 %b1, %bd1;", "operand 2 must be an address in brackets"},
-		{"ld.global.v4.b64 {%bd1, %bd2, %bd3, %bd4}, [%bd5];", "a vector of 32 bytes; 16 are the most"},
+		{"ld.global.v4.b64 {%bd1, %bd2, %bd3, %bd4}, [%bd5];", "a vector of 32 bytes; at most 16 are allowed"},
 		{"ld.global.v2.b32 {%b1, %b2, %b3}, [%bd1];", "operand 1 has 3 elements; it must have 2"},
 		{"st.const.b32 [%bd1], %b1;", "st has no modifier .const"},
-		{"st.param.b64 [kp], %bd1;", "kp is a parameter that the function was given, which it can not write"},
-		{"bar.sync 16;", "there is no barrier 16: they are 0 to 15"},
+		{"st.param.b64 [kp], %bd1;", "kp is an input parameter, which the function cannot write"},
+		{"bar.sync 16;", "there is no barrier 16: barriers are 0 to 15"},
 		{"bar.sync 0, 33;", "33 threads are not a whole number of warps of 32"},
 		{"bfe.u32 %u1, %u2, 300, 1;", "operand 3 is out of range: it must be from 0 to 255"},
 		{"cp.async.cg.shared.global [%b1], [%bd1], 8;", "operand 3 is 8: with .cg it must be 16"},
@@ -107,10 +107,10 @@ func TestWhatIsRefused(t *testing.T) {
 		{"@%b1 add.s32 %s1, %s2, %s3;", "register %b1 guards the instruction, but is of type .b32"},
 		{"@%p99 add.s32 %s1, %s2, %s3;", "register %p99 is not declared"},
 		// declarations
-		{".reg .bf16 %x;", "%x can not be of type .bf16, which is for instructions only: use .b16"},
-		{".reg .v4 .b64 %x;", "%x: a vector of 32 bytes; 16 are the most"},
+		{".reg .bf16 %x;", "%x cannot be of type .bf16, which is for instructions only: use .b16"},
+		{".reg .v4 .b64 %x;", "%x: a vector of 32 bytes; at most 16 are allowed"},
 		{".local .b32 x[];", "array x has no size"},
-		{".shared .b32 x = 1;", "x is in .shared and can not have an initial value"},
+		{".shared .b32 x = 1;", "x is in .shared and cannot have an initial value"},
 		{".reg .b32 %x, %x;", "%x is declared twice in one block"},
 	} {
 		err := check(t, in("7.8", "sm_90", c.line))
@@ -183,14 +183,14 @@ func TestDeclarationsAreChecked(t *testing.T) {
 		{".entry k() .maxntid 32 .reqntid 32 { ret; }", "exclude each other"},
 		{".entry k() .maxntid 0 { ret; }", "a number of .maxntid is 0"},
 		{".entry k(.reg .b32 a) { ret; }", "kernel parameter a must be a .param"},
-		{".entry k(.param .b8 a[5000]) { ret; }", "5000 bytes of parameters; 4352 are the most"},
+		{".entry k(.param .b8 a[5000]) { ret; }", "5000 bytes of parameters; at most 4352 are allowed"},
 		{".entry k(.param .b32 a, .param .b32 a) { ret; }", "a is declared twice"},
-		{".shared .b8 s[167937];\n.entry k() { .reg .b32 %r; mov.u32 %r, s; ret; }", "kernel k has 167937 bytes of .shared variables; 167936 are the most for any GPU"},
+		{".shared .b8 s[167937];\n.entry k() { .reg .b32 %r; mov.u32 %r, s; ret; }", "kernel k has 167937 bytes of .shared variables; at most 167936 are allowed for any GPU"},
 		{".shared .b8 s[90000];\n.func f() { .reg .b32 %r; mov.u32 %r, s; ret; }\n.entry k() { .shared .b8 t[90000]; .reg .b32 %r; mov.u32 %r, t; call f; ret; }", "kernel k has 180000 bytes"},
 		{".global .pred g;", "predicate g must be a register"},
 		{".local .b32 l;", "l: .local variables are declared in functions"},
 		{".global .f32 g = 1;", "its initial value is an integer"},
-		{".extern .global .b32 g = 1;", "g is .extern and can not have an initial value"},
+		{".extern .global .b32 g = 1;", "g is .extern and cannot have an initial value"},
 		{".global .b32 g;\n.global .b32 g;", "variable g is declared twice"},
 		{".func f() { ret; }\n.func f() { ret; }", "function f is defined twice"},
 		{".reg .b32 %r;", "register %r is declared outside a function"},
@@ -227,9 +227,9 @@ func TestMovesOfVectors(t *testing.T) {
 			"mov.v2.s64 {%bd1, %bd2}, gv;":               "",
 			"mov.v4.u32 {%u1, %u2, %u3, %u4}, %tid;":     "",
 			"mov.v4.b16 {%h1, %h2, %h3, %h4}, %ctaid;":   "",
-			"mov.v4.b64 {%bd1, %bd2, %bd3, %bd4}, %bd1;": "a vector of 32 bytes; 16 are the most",
-			"mov.v4.u64 {%bd1, %bd2, %bd3, %bd4}, 1;":    "a vector of 32 bytes; 16 are the most",
-			"mov.v4.f64 {%d1, %d2, %d3, %d4}, 1.5;":      "a vector of 32 bytes; 16 are the most",
+			"mov.v4.b64 {%bd1, %bd2, %bd3, %bd4}, %bd1;": "a vector of 32 bytes; at most 16 are allowed",
+			"mov.v4.u64 {%bd1, %bd2, %bd3, %bd4}, 1;":    "a vector of 32 bytes; at most 16 are allowed",
+			"mov.v4.f64 {%d1, %d2, %d3, %d4}, 1.5;":      "a vector of 32 bytes; at most 16 are allowed",
 			"mov.v2.u32 {%u1, %u2}, %tid;":               "operand 2 ",
 			"mov.v4.f32 {%f1, %f2, %f3, %f4}, %tid;":     "operand 2 ",
 			"mov.u32 %u1, %tid;":                         "operand 2 is a vector; it must be .u32",
@@ -272,7 +272,7 @@ func TestSharedMemoryFollowsTheArchitecture(t *testing.T) {
 		if err := check(text(c.header, c.most)); err != nil {
 			t.Errorf("%s for %s: %d bytes: %v", c.header, c.arch, c.most, err)
 		}
-		want := fmt.Sprintf("%d are the most", c.most)
+		want := fmt.Sprintf("at most %d are allowed", c.most)
 		if err := check(text(c.header, c.most+1)); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), c.arch) {
 			t.Errorf("%s for %s: %d bytes: %v; want %q", c.header, c.arch, c.most+1, err, want)
 		}
@@ -315,7 +315,7 @@ func TestOperandsOfBarrierOperations(t *testing.T) {
 // Each special register requires the version and target that introduced it.
 func TestSpecialRegistersNeedAVersion(t *testing.T) {
 	for _, c := range []struct{ version, target, line, says string }{
-		{"1.2", "sm_13", "mov.u32 %u1, %laneid;", "%laneid, which needs PTX 1.3; the text says PTX 1.2 for sm_13"},
+		{"1.2", "sm_13", "mov.u32 %u1, %laneid;", "%laneid, which needs PTX 1.3; the text is PTX 1.2 for sm_13"},
 		{"1.3", "sm_13", "mov.u32 %u1, %laneid;", ""},
 		{"1.0", "sm_10", "mov.u32 %u1, %tid.x;", ""},
 		{"1.0", "sm_10", "mov.u32 %u1, %clock;", ""},

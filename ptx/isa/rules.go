@@ -40,7 +40,7 @@ func has(in *ptx.Instr, mod string) bool { return slices.Contains(in.Op.Mods, mo
 // xorsign requires .xorsign and .abs to appear together.
 func xorsign(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
 	if has(in, "xorsign") != has(in, "abs") {
-		return ".xorsign and .abs stand together"
+		return ".xorsign and .abs must be used together"
 	}
 	return ""
 }
@@ -71,7 +71,7 @@ func cvtaRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 // memoryRule limits the bytes of a vector.
 func memoryRule(_ *checker, _ *Form, m *match, _ *ptx.Instr) string {
 	if n := max(m.vector, 1) * m.types[0].Size(); n > 16 {
-		return fmt.Sprintf("a vector of %d bytes; 16 are the most", n)
+		return fmt.Sprintf("a vector of %d bytes; at most 16 are allowed", n)
 	}
 	return ""
 }
@@ -104,7 +104,7 @@ func storeRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	}
 	v := c.names.local(s.Name)
 	if v != nil && slices.Contains(c.fn.Params, v) {
-		return s.Name + " is a parameter that the function was given, which it can not write"
+		return s.Name + " is an input parameter, which the function cannot write"
 	}
 	return ""
 }
@@ -117,7 +117,7 @@ func loadRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	if a, ok := in.Args[1].(*ptx.Addr); ok {
 		if s, ok := a.Base.(*ptx.Sym); ok {
 			if v := c.names.local(s.Name); v != nil && slices.Contains(c.fn.Return, v) {
-				return s.Name + " is the function's result, which it can not read"
+				return s.Name + " is the function's result, which it cannot read"
 			}
 		}
 	}
@@ -127,7 +127,7 @@ func loadRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 // atomicRule: 64-bit atomics came to shared memory later than to global memory.
 func atomicRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	if m.types[0].Size() == 8 && strings.HasPrefix(m.space[0], "shared") && c.target < 20 {
-		return "64 bits in .shared need sm_20; the text says " + c.text.String()
+		return "64-bit operations in .shared need sm_20; the text is " + c.text.String()
 	}
 	return ""
 }
@@ -139,7 +139,7 @@ func barrierRule(_ *checker, f *Form, m *match, in *ptx.Instr) string {
 		at = 1
 	}
 	if i, ok := in.Args[at].(*ptx.Imm); ok && (i.Int64() < 0 || i.Int64() > 15) {
-		return fmt.Sprintf("there is no barrier %d: they are 0 to 15", i.Int64())
+		return fmt.Sprintf("there is no barrier %d: barriers are 0 to 15", i.Int64())
 	}
 	if at+1 < len(in.Args) {
 		if i, ok := in.Args[at+1].(*ptx.Imm); ok && f.args[at+1].kind == argSrc {
@@ -200,7 +200,7 @@ func cvtIntRule(_ *checker, _ *Form, m *match, in *ptx.Instr) string {
 	d, a := m.types[0], m.types[1]
 	ds, as := d.Kind() == ptx.KindSigned, a.Kind() == ptx.KindSigned
 	if ds == as && d.Size() >= a.Size() || ds && d.Size() > a.Size() {
-		return fmt.Sprintf(".%s holds every .%s, so .sat means nothing", d, a)
+		return fmt.Sprintf(".%s holds every .%s, so .sat has no effect", d, a)
 	}
 	return ""
 }
@@ -218,7 +218,7 @@ func vmadRule(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
 	neg := func(i int) bool { r, ok := in.Args[i].(*ptx.Reg); return ok && r.Neg }
 	switch product := neg(1) != neg(2); {
 	case product && neg(3):
-		return "either the product or the addend is negated"
+		return "only one of the product and the addend can be negated"
 	case (neg(1) || neg(2) || neg(3)) && has(in, "po"):
 		return ".po and a negated operand do not go together"
 	}

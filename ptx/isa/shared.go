@@ -97,7 +97,7 @@ func (c *checker) sharedMemory(m *ptx.Module) {
 			bytes += v.Size()
 		}
 		if limit, arch := c.sharedLimit(); bytes > limit {
-			c.fail(f.Pos, "kernel %s has %d bytes of .shared variables; %d are the most for %s: declare what is above as .extern .shared and give its size at the launch", f.Name, bytes, limit, arch)
+			c.fail(f.Pos, "kernel %s has %d bytes of .shared variables; at most %d are allowed for %s: declare the rest as .extern .shared and pass its size at launch", f.Name, bytes, limit, arch)
 		}
 	}
 }

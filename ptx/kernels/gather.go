@@ -42,7 +42,7 @@ func rowsFit(dst, src, index operand, width int) error {
 	}
 	w := uint64(width)
 	if src.n%w != 0 {
-		return invalid("src has %d elements, which are no whole rows of %d", src.n, w)
+		return invalid("src has %d elements, which is not a whole number of rows of %d", src.n, w)
 	}
 	if dst.n%w != 0 || dst.n/w != index.n {
 		return invalid("dst has %d elements, but %d rows of %d are gathered", dst.n, index.n, w)

@@ -55,7 +55,7 @@ func TestGatherRefusesWhatDoesNotFit(t *testing.T) {
 		for _, c := range []struct {
 			to, from, width int
 			word            string
-		}{{8, 20, 0, "rows of 0"}, {8, 19, 4, "whole rows"}, {12, 16, 4, "2 rows of 4"}, {7, 20, 4, "2 rows of 4"}} {
+		}{{8, 20, 0, "rows of 0"}, {8, 19, 4, "whole number of rows"}, {12, 16, 4, "2 rows of 4"}, {7, 20, 4, "2 rows of 4"}} {
 			_, err := kernels.Gather(b.View(0, c.to), b.View(10, 10+c.from), index, c.width)
 			k.refused(err, "gather", c.word)
 		}

@@ -42,7 +42,7 @@ func (l Layout) reach(o operand, shape []int) (operand, error) {
 	}
 	n, ok := product(shape...)
 	if !ok {
-		return o, invalid("%v is no shape", slices.Clone(shape))
+		return o, invalid("%v is not a shape", slices.Clone(shape))
 	}
 	lo, hi := int64(l.Offset), int64(l.Offset)
 	for i, extent := range shape {

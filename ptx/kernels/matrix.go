@@ -47,13 +47,13 @@ func (s shape) String() string {
 func (s shape) check() error {
 	switch {
 	case s.layers < 0 || s.rows < 0 || s.cols < 0:
-		return invalid("a negative number of them: %v", s)
+		return invalid("a negative extent:  %v", s)
 	case s.layers == 0 || s.rows == 0:
 		return nil
 	case s.rows > 1 && s.pitch < s.cols:
-		return invalid("rows of %d elements share some, being %d apart", s.cols, s.pitch)
+		return invalid("rows of %d elements overlap: they are %d apart", s.cols, s.pitch)
 	case s.layers > 1 && s.layer < s.cols:
-		return invalid("rows of %d elements share some, being %d apart", s.cols, s.layer)
+		return invalid("rows of %d elements overlap: they are %d apart", s.cols, s.layer)
 	}
 	return nil
 }
@@ -96,7 +96,7 @@ func boxOf[T any](name string, mem driver.MemoryOf[T], s shape) box {
 	}
 	need, ok := s.extent()
 	if !ok || uint64(need) > b.n {
-		b.err = invalid("%s is %v, more than the %d of its memory", name, s, b.n)
+		b.err = invalid("%s is %v, more than the %d elements of its memory", name, s, b.n)
 		return b
 	}
 	b.set(b.mem.View(0, need*int(b.size)))
@@ -128,7 +128,7 @@ func boxInPlace(dst, src box) error {
 		return nil
 	}
 	if dst.access().Overlaps(src.access()) {
-		return invalid("%s and %s overlap in part", dst.name, src.name)
+		return invalid("%s and %s overlap partially", dst.name, src.name)
 	}
 	return nil
 }

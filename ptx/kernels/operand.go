@@ -35,7 +35,7 @@ func operandOf[T any](name string, m driver.MemoryOf[T]) operand {
 	}
 	o.set(v)
 	if o.addr%uint64(o.size) != 0 {
-		o.err = invalid("%s begins at %#x, which is no multiple of the %d bytes of its elements", name, o.addr, o.size)
+		o.err = invalid("%s begins at %#x, which is not a multiple of the %d bytes of its elements", name, o.addr, o.size)
 	}
 	return o
 }
@@ -65,7 +65,7 @@ func sameLength(first operand, others ...operand) error {
 			return o.err
 		}
 		if o.n != first.n {
-			return invalid("%s has %d elements, but %s has %d; take a View of the part that is meant", first.name, first.n, o.name, o.n)
+			return invalid("%s has %d elements, but %s has %d; take a View of the intended part", first.name, first.n, o.name, o.n)
 		}
 	}
 	return nil

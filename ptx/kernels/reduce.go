@@ -59,7 +59,7 @@ func (r *reduction) check() error {
 		return err
 	}
 	if r.dst.n != uint64(r.src.rows) {
-		return invalid("dst has %d elements, but there are %d results; take a View of the part that is meant", r.dst.n, r.src.rows)
+		return invalid("dst has %d elements, but there are %d results; take a View of the intended part", r.dst.n, r.src.rows)
 	}
 	if r.dst.access().Overlaps(r.src.access()) {
 		return invalid("dst and src overlap")

@@ -99,7 +99,7 @@ func ropeOperands(dst, src box, positions, frequencies operand, pairing Pairing)
 	}
 	switch {
 	case pairing > Halves:
-		return invalid("%v is no pairing", pairing)
+		return invalid("%v is not a pairing", pairing)
 	case positions.n != uint64(dst.layers):
 		return invalid("there are %d positions for %d tokens", positions.n, dst.layers)
 	case frequencies.n > uint64(dst.cols)/2:

@@ -111,7 +111,7 @@ func TestRopesThatCannotBeAreRefused(t *testing.T) {
 		h := kernels.Heads[float32]{Mem: b, Tokens: 3, Heads: 4, Dim: 8}
 		k.made(kernels.Rope(h, h, pos, freq, kernels.Halves))
 		_, err := kernels.Rope(h, h, pos, freq, 2)
-		k.refused(err, "rope", "Pairing(2) is no pairing")
+		k.refused(err, "rope", "Pairing(2) is not a pairing")
 		_, err = kernels.Rope(h, h, pos.View(0, 2), freq, kernels.Halves)
 		k.refused(err, "2 positions for 3 tokens")
 		short := kernels.Heads[float32]{Mem: b, Tokens: 3, Heads: 4, Dim: 7}

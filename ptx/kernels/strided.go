@@ -97,7 +97,7 @@ func merged(dims []dim) ([]dim, error) {
 			continue
 		}
 		if d.to == 0 && d.extent > 1 {
-			return nil, invalid("%d elements go to one place of dst: a stride is 0", d.extent)
+			return nil, invalid("%d elements go to the same place in dst: a stride is 0", d.extent)
 		}
 		if last := len(out) - 1; last >= 0 && out[last].to == d.to*d.extent && out[last].from == d.from*d.extent {
 			out[last] = dim{out[last].extent * d.extent, d.to, d.from}
@@ -106,7 +106,7 @@ func merged(dims []dim) ([]dim, error) {
 		out = append(out, d)
 	}
 	if n := len(out); n > MaxDims && (n != MaxDims+1 || !out[n-1].inOnePiece()) {
-		return nil, invalid("%d dimensions that do not lie in one piece, there can be %d", n, MaxDims)
+		return nil, invalid("%d dimensions that are not contiguous; at most %d are possible", n, MaxDims)
 	}
 	return out, nil
 }

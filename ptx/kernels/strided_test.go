@@ -141,10 +141,10 @@ func TestStridedCopyRefusesWhatIsOutside(t *testing.T) {
 			{row(5, 5), row(5, 5), []int{5, 5}, "dst"},
 			{row(4, 5), kernels.Layout{Offset: 1, Strides: []int{5, 1}}, []int{4, 5}, "1 to 20"},
 			{row(4, 5), kernels.Layout{Strides: []int{-5, 1}}, []int{4, 5}, "src"},
-			{kernels.Layout{Strides: []int{0, 1}}, row(4, 5), []int{4, 5}, "one place"},
-			{row(4, 5), row(4, 5), []int{4, -5}, "no shape"},
+			{kernels.Layout{Strides: []int{0, 1}}, row(4, 5), []int{4, 5}, "same place"},
+			{row(4, 5), row(4, 5), []int{4, -5}, "not a shape"},
 			{row(4, 5), kernels.Layout{Strides: []int{1 << 61, 1}}, []int{4, 5}, "does not fit any memory"},
-			{row(1<<40, 1<<40), row(1, 1), []int{1 << 40, 1 << 40}, "no shape"},
+			{row(1<<40, 1<<40), row(1, 1), []int{1 << 40, 1 << 40}, "not a shape"},
 		} {
 			_, err := kernels.StridedCopy(dst, c.to, src, c.from, c.shape)
 			k.refused(err, "strided copy", c.word)

@@ -44,7 +44,7 @@ func Sum[S Accumulator, T Element](dst driver.MemoryOf[S], src driver.MemoryOf[T
 func SumRows[S Accumulator, T Element](dst driver.MemoryOf[S], src Matrix[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
 	name := kernelName{"sum_", typeName[T](), "_", typeName[S]()}
 	if !slices.ContainsFunc(sums, name.is) {
-		return nil, opError("sum", invalid("there is no sum of %s in %s; there are (sum_elements_sum) %v", typeName[T](), typeName[S](), sums))
+		return nil, opError("sum", invalid("there is no sum of %s in %s; these exist (sum_elements_sum): %v", typeName[T](), typeName[S](), sums))
 	}
 	r := reduction{sumSource, "sum", name, results(dst), src.operand("src"), work, nil, reused(again)}
 	return r.prepare()

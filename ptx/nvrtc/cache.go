@@ -278,7 +278,7 @@ func remove(path string) error {
 	return err
 }
 
-var errDamaged = errors.New("the entry is not as it was written")
+var errDamaged = errors.New("the entry is damaged")
 
 // An entry is the format's name, the hash of the rest, and the rest: the key and the
 // parts of the result, each preceded by its length.

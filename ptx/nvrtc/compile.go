@@ -193,7 +193,7 @@ func (r *run) read(out *Result, names []*byte) error {
 		return r.failed("nvrtcGetCUBIN", failure)
 	}
 	if len(out.PTX) == 0 && len(out.Cubin) == 0 {
-		return invalidf("compiling %s gave neither PTX nor a cubin: an option such as -dlto asks for something else", r.p.name())
+		return invalidf("compiling %s gave neither PTX nor a cubin: an option such as -dlto requests something else", r.p.name())
 	}
 	out.Lowered = make(map[string]string)
 	for i, name := range names {

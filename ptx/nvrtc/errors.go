@@ -86,7 +86,7 @@ func (e *NotInstalledError) Error() string {
 	var newer *newerError
 	if errors.As(e.Cause, &newer) {
 		return fmt.Sprintf("NVRTC is not installed in a version up to CUDA %s: there is %s, whose PTX a driver of that version refuses; "+
-			"update the driver, install an older NVRTC, or leave UpTo out and compile to a cubin", release(newer.upTo), release(newer.version))
+			"update the driver, install an older NVRTC, or omit UpTo and compile to a cubin", release(newer.upTo), release(newer.version))
 	}
 	return ErrNotInstalled.Error() + ": " + advice
 }
@@ -99,7 +99,7 @@ func (e *newerError) Error() string {
 }
 
 const advice = "install the CUDA toolkit, or the library alone (pip: nvidia-cuda-nvrtc, conda: cuda-nvrtc, " +
-	"Debian: libnvrtc11.2), and have CUDA_PATH name the toolkit's folder or " + LibraryVariable + " the library if it is not found then"
+	"Debian: libnvrtc11.2); if it is still not found, set CUDA_PATH to the toolkit's folder or " + LibraryVariable + " to the library"
 
 // Is matches ErrNotInstalled.
 func (e *NotInstalledError) Is(target error) bool { return target == ErrNotInstalled }

@@ -29,7 +29,7 @@ func (c *Compiler) CUDAIncludes() ([]string, error) {
 		return found, nil
 	}
 	return nil, invalidf("CUDA's headers are not installed: no cuda_fp16.h in %s; install them "+
-		"(pip: nvidia-cuda-runtime, conda: cuda-cudart-dev, Debian: nvidia-cuda-dev), and have CUDA_PATH name the toolkit's folder if they are not found then",
+		"(pip: nvidia-cuda-runtime, conda: cuda-cudart-dev, Debian: nvidia-cuda-dev), and set CUDA_PATH to the toolkit's folder if they are still not found",
 		strings.Join(folders, ", "))
 }
 

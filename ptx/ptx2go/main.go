@@ -61,7 +61,7 @@ func newCommand(errs io.Writer) *command {
 	f := c.flags
 	f.SetOutput(errs)
 	f.Usage = func() {
-		fmt.Fprint(errs, "usage: ptx2go [flags] file.ptx file.cu ...\n\nMakes typed Go of the kernels in the files; see the package's documentation.\n\n")
+		fmt.Fprint(errs, "usage: ptx2go [flags] file.ptx file.cu ...\n\nGenerates typed Go launchers for the kernels in the files; see the package's documentation.\n\n")
 		f.PrintDefaults()
 	}
 	f.StringVar(&c.opts.Package, "pkg", os.Getenv("GOPACKAGE"), "`name` of the package; by default that of the file with the go:generate line")
@@ -69,19 +69,19 @@ func newCommand(errs io.Writer) *command {
 	f.StringVar(&c.opts.Source, "src", "", "`directory` with the CUDA sources of the PTX files, read for names and types; beside them by default")
 	f.StringVar(&c.opts.Set, "set", "Kernels", "`type` that has all kernels")
 	f.BoolVar(&c.opts.Embedded, "embedded", false, "modules belong to the context (driver.Context.Embedded): no set, a function per kernel")
-	f.BoolVar(&c.opts.Unexported, "unexported", false, "names begin with a small letter")
+	f.BoolVar(&c.opts.Unexported, "unexported", false, "names begin with a lower-case letter")
 	f.StringVar(&c.opts.Prefix, "prefix", "", "begins the Go name of every kernel that -name does not give")
 	f.BoolVar(&c.opts.Qualify, "qualify", false, "begin the Go name of every kernel with that of its file")
 	f.Var(&c.names, "name", "`kernel=Name` gives a kernel its Go name; can be repeated")
 	f.Var(&c.types, "types", "`\"kernel: in x float32, n uint32\"` describes parameters; can be repeated")
-	f.StringVar(&c.only, "only", "", "make kernels whose PTX name matches the `regexp`")
-	f.StringVar(&c.skip, "skip", "", "pass over kernels whose PTX name matches the `regexp`")
+	f.StringVar(&c.only, "only", "", "generate only kernels whose PTX name matches the `regexp`")
+	f.StringVar(&c.skip, "skip", "", "skip kernels whose PTX name matches the `regexp`")
 	f.StringVar(&c.block, "block", "256", "`size` of the blocks of Grid, 256 or 16x16, where the kernel does not say")
-	f.StringVar(&c.opts.Compiler.NVCC, "nvcc", os.Getenv("NVCC"), "`path` of nvcc, for .cu files; else it is looked for")
-	f.BoolVar(&c.opts.Compiler.NVRTC, "nvrtc", false, "compile .cu files by NVRTC, also where nvcc is installed")
+	f.StringVar(&c.opts.Compiler.NVCC, "nvcc", os.Getenv("NVCC"), "`path` of nvcc, for .cu files; searched for by default")
+	f.BoolVar(&c.opts.Compiler.NVRTC, "nvrtc", false, "compile .cu files with NVRTC even if nvcc is installed")
 	f.StringVar(&c.opts.Compiler.Arch, "arch", "compute_70", "virtual `architecture` that .cu files are compiled for")
-	f.StringVar(&c.nvccFlags, "nvccflags", "", "further `flags` for nvcc or NVRTC, separated by blanks")
-	f.StringVar(&c.forms, "forms", "op,grid,do,prepare", "what is made for each kernel: `list` of op, grid, do and prepare; op always is")
+	f.StringVar(&c.nvccFlags, "nvccflags", "", "further `flags` for nvcc or NVRTC, separated by spaces")
+	f.StringVar(&c.forms, "forms", "op,grid,do,prepare", "what to generate for each kernel:  `list` of op, grid, do and prepare; op always is")
 	f.StringVar(&c.opts.Tags, "tags", "", "build `constraint` of the files")
 	f.BoolVar(&c.check, "check", false, "write nothing, fail if a file is not up to date")
 	f.BoolVar(&c.quiet, "q", false, "do not list the files that are written")
@@ -93,7 +93,7 @@ func (c *command) parse(args []string) (err error) {
 		return err
 	}
 	if c.opts.Package == "" {
-		return fmt.Errorf("which package? give -pkg")
+		return fmt.Errorf("no package name: give -pkg")
 	}
 	if !token.IsIdentifier(c.opts.Package) {
 		return fmt.Errorf("-pkg %s: not a package name", c.opts.Package)
@@ -172,7 +172,7 @@ func inputs(args []string) ([]string, error) {
 		out = append(out, found...)
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("which files? name at least one .ptx or .cu file")
+		return nil, fmt.Errorf("no files: name at least one .ptx or .cu file")
 	}
 	return out, nil
 }

@@ -149,7 +149,7 @@ func TestTextsThatCannotBeEmbeddedAreRefused(t *testing.T) {
 		t.Errorf("%d %s", status, errs)
 	}
 	if runtime.GOOS != "windows" {
-		if status, _, errs := ptx2go(`b\[c.ptx`); status != 1 || !strings.Contains(errs, "go:embed does not take a name") {
+		if status, _, errs := ptx2go(`b\[c.ptx`); status != 1 || !strings.Contains(errs, "go:embed does not accept a name") {
 			t.Errorf("%d %s", status, errs)
 		}
 	}

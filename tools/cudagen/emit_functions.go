@@ -70,9 +70,9 @@ func emitMethod(a *api, f *file, fn *function) {
 	f.printf("// %s calls %s", name, fn.base)
 	switch {
 	case fn.older:
-		f.printf(" as CUDA %s had it", release(fn.since))
+		f.printf(" as in CUDA %s", release(fn.since))
 	default:
-		f.printf(", there since CUDA %s", release(fn.since))
+		f.printf(", available since CUDA %s", release(fn.since))
 	}
 	if fn.symbol != fn.base {
 		f.printf(" (symbol %s)", fn.symbol)

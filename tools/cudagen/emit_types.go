@@ -14,9 +14,9 @@ func emitTypes(a *api, f *file) {
 		case kindCallback:
 			f.printf("// %s is the address of C code:\n//\n//\t%s\ntype %s uintptr\n\n", t.name, t.cDecl, t.name)
 		case kindScalar:
-			f.printf("// %s is a number to the driver.\ntype %s %s\n\n", t.name, t.name, t.target)
+			f.printf("// %s is an integer type of the driver.\ntype %s %s\n\n", t.name, t.name, t.target)
 		case kindAlias:
-			f.printf("// %s is another name of [%s].\ntype %s = %s\n\n", t.name, t.target, t.name, t.target)
+			f.printf("// %s is an alias of [%s].\ntype %s = %s\n\n", t.name, t.target, t.name, t.target)
 		}
 	}
 }
@@ -108,7 +108,7 @@ func emitStruct(f *file, t *typeDecl) {
 		f.printf("// %s is the C struct of that name.\n", t.name)
 	}
 	if t.align > 8 {
-		f.printf("//\n// C aligns it to %d bytes, which Go can not: see New%s.\n", t.align, t.name)
+		f.printf("//\n// C aligns it to %d bytes, which Go cannot: see New%s.\n", t.align, t.name)
 	}
 	f.printf("type %s struct {\n", t.name)
 	for _, x := range t.fields {

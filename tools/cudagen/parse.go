@@ -276,7 +276,7 @@ func match(base string, list []abi, versions []pfn) ([]pfn, error) {
 	for i, v := range versions {
 		fn, ok := v.typ.(*cc.PointerType).Elem().(*cc.FunctionType)
 		if !ok {
-			return nil, fmt.Errorf("%s: version %d is no function", base, v.version)
+			return nil, fmt.Errorf("%s: version %d is not a function", base, v.version)
 		}
 		if a, b := shape(list[i].d.Type().(*cc.FunctionType)), shape(fn); a != b {
 			return nil, fmt.Errorf("%s takes (%s), version %d takes (%s)", list[i].symbol, a, v.version, b)

@@ -119,7 +119,7 @@ func (c *checker) line(to, name string) error {
 	first, _, _ := strings.Cut(name, "-")
 	n, err := strconv.Atoi(strings.TrimPrefix(first, "L"))
 	if err != nil {
-		return fmt.Errorf("%s is no document with headings", to)
+		return fmt.Errorf("%s is not a document with headings", to)
 	}
 	text, err := os.ReadFile(filepath.Join(c.root, filepath.FromSlash(to)))
 	if err != nil {

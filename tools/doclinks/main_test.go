@@ -54,7 +54,7 @@ func TestBrokenLinksAreNamed(t *testing.T) {
 		"[a](#none)\n":                 "README.md has no heading of this name",
 		"[a](docs/other.md#none)\n":    "docs/other.md has no heading",
 		"[a](x.go#L9)\n":               "x.go has 2 lines",
-		"[a](x.go#none)\n":             "x.go is no document with headings",
+		"[a](x.go#none)\n":             "x.go is not a document with headings",
 		"[a](http://go.dev)\n":         "it is not https",
 		"[a](https://nowhere)\n":       "is not one of the web",
 		"<https://me@go.dev>\n":        "is not one of the web",

@@ -19,11 +19,11 @@ import (
 
 func main() {
 	mode := flag.String("mode", "mutants", "mutants, forms, cvt, texts or lines")
-	ptxas := flag.String("ptxas", "", "paths of ptxas, with commas between them")
+	ptxas := flag.String("ptxas", "", "paths of ptxas, separated by commas")
 	seed := flag.Uint64("seed", 1, "of the random choices")
 	n := flag.Int("n", 100, "how many mutants of each family, or instructions of each name and version")
 	examples := flag.Int("examples", 3, "how many disagreements to print for each family")
-	only := flag.String("only", "", "instructions or families, with commas between them")
+	only := flag.String("only", "", "instructions or families, separated by commas")
 	after := flag.String("after", "", "only texts of PTX versions after this one")
 	raise := flag.String("raise", "", "give the texts that are changed this .version, unless they have a newer one")
 	flag.Parse()

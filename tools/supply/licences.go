@@ -37,7 +37,7 @@ func licences(o options) error {
 			return fmt.Errorf("%s %s has the licence %q; what goes into programs may have %s", d.Path, d.Version, d.licence, strings.Join(allowed, ", "))
 		}
 		if d.licence == "" {
-			return fmt.Errorf("%s %s (for %s) has no licence that is known here", d.Path, d.Version, d.use)
+			return fmt.Errorf("%s %s (for %s) has no known licence", d.Path, d.Version, d.use)
 		}
 	}
 	return doc.Write(filepath.Join(o.root, "docs", "dependencies.md"), []byte(table(all)), o.check, "make licences")

@@ -39,7 +39,7 @@ var commands = map[string]func(options) error{"api": api, "licences": licences, 
 
 func run(args []string, out io.Writer) error {
 	if len(args) == 0 || commands[args[0]] == nil {
-		return fmt.Errorf("say api, licences, sbom or size")
+		return fmt.Errorf("use api, licences, sbom or size")
 	}
 	o := options{out: out}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)

@@ -8,14 +8,14 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// Kernels are the kernels of this package, loaded into a context.
+// Kernels holds the kernels of this package, loaded into a context.
 type Kernels struct {
 	Step Step
 
 	modules []*driver.Module
 }
 
-// LoadKernels loads all of them, or nothing: after an error nothing is left open.
+// LoadKernels loads all kernels or none: after an error nothing is left open.
 func LoadKernels(c *driver.Context, opts ...driver.JITOption) (*Kernels, error) {
 	s := new(Kernels)
 	for _, load := range []func(*driver.Context, []driver.JITOption) error{
@@ -31,7 +31,7 @@ func LoadKernels(c *driver.Context, opts ...driver.JITOption) (*Kernels, error) 
 	return s, nil
 }
 
-// Close unloads the code. Graphs that hold kernels delay that until they let go.
+// Close unloads the code, as soon as no graph retains its kernels.
 func (s *Kernels) Close() error {
 	if s == nil {
 		return nil

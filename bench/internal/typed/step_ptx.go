@@ -30,7 +30,7 @@ func (s *Kernels) loadStep(c *driver.Context, opts []driver.JITOption) error {
 // callers launch.
 type Step struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero Step.
+// Kernel returns the kernel, nil for a zero Step.
 func (launcher Step) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newStep(kernel *driver.Kernel, err error) (Step, error) {
@@ -41,13 +41,13 @@ func newStep(kernel *driver.Kernel, err error) (Step, error) {
 	return Step{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 1.
+// Grid returns a launch with a thread for each of n elements, in blocks of 1.
 func (Step) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 1), Block: driver.D1(1)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher Step) Op(cfg driver.LaunchConfig, p driver.MemoryOf[uint32], n uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.InOut(p), n)
 }
@@ -61,8 +61,8 @@ func (launcher Step) Do(on driver.Doer, cfg driver.LaunchConfig, p driver.View[u
 	}{p, n})
 }
 
-// StepArgs is a prepared launch of Step whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// StepArgs is a prepared launch of Step. Its arguments can be set one by one,
+// without allocating, between launches.
 type StepArgs struct {
 	Launch *driver.Launch
 
@@ -70,7 +70,7 @@ type StepArgs struct {
 	N driver.Arg[uint32]              // .u32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher Step) Prepare(cfg driver.LaunchConfig, p driver.MemoryOf[uint32], n uint32) (*StepArgs, error) {
 	launch, err := launcher.Op(cfg, p, n)
 	if err != nil {

@@ -70,7 +70,7 @@ func (s *scanner) integer() int64 {
 	text := s.word("a whole number")
 	n, err := strconv.ParseInt(text, 0, 64)
 	if err != nil {
-		s.fail(fmt.Sprintf("%q is no whole number", text))
+		s.fail(fmt.Sprintf("%q is not a whole number", text))
 	}
 	return n
 }
@@ -79,7 +79,7 @@ func (s *scanner) float() float64 {
 	text := s.word("a number")
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		s.fail(fmt.Sprintf("%q is no number", text))
+		s.fail(fmt.Sprintf("%q is not a number", text))
 	}
 	return f
 }

@@ -196,7 +196,7 @@ func (s *scanner) number(a *Arg) {
 	} else if u, err := strconv.ParseUint(text, 0, 64); err == nil {
 		a.Value, a.Bits, a.Integer = float64(u), u, true
 	} else if a.Value, err = strconv.ParseFloat(text, 64); err != nil {
-		s.fail(fmt.Sprintf("%q is no number", text))
+		s.fail(fmt.Sprintf("%q is not a number", text))
 	}
 }
 
@@ -204,7 +204,7 @@ func (s *scanner) elem() Elem {
 	name := s.word("a type such as f32")
 	e, ok := elemByName(name)
 	if !ok {
-		s.fail(fmt.Sprintf("%q is no type", name))
+		s.fail(fmt.Sprintf("%q is not a type", name))
 	}
 	return e
 }

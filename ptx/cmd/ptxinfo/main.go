@@ -34,9 +34,9 @@ func run(args []string, in io.Reader, out, errs io.Writer) int {
 	var m machine
 	flags := flag.NewFlagSet("ptxinfo", flag.ContinueOnError)
 	flags.SetOutput(errs)
-	flags.StringVar(&m.driver, "driver", "", "CUDA `version` of a driver, such as 12.4: does it take the file?")
+	flags.StringVar(&m.driver, "driver", "", "CUDA `version` of a driver, such as 12.4: does it accept the file?")
 	flags.StringVar(&m.device, "device", "", "compute `capability` of a device, such as 8.6: can it run the file?")
-	flags.BoolVar(&m.short, "q", false, "answer -driver and -device only, without the summary")
+	flags.BoolVar(&m.short, "q", false, "only check -driver and -device, without the summary")
 	flags.Usage = func() {
 		_, _ = fmt.Fprintln(errs, "usage: ptxinfo [-q] [-driver VERSION] [-device CAPABILITY] FILE...")
 		flags.PrintDefaults()
@@ -113,7 +113,7 @@ func pair(s string) (a, b int, err error) {
 	a, err1 := strconv.Atoi(first)
 	b, err2 := strconv.Atoi(second)
 	if !ok || err1 != nil || err2 != nil || a <= 0 || b < 0 || b > 9 {
-		return 0, 0, fmt.Errorf("%q is no version such as 12.4", s)
+		return 0, 0, fmt.Errorf("%q is not a version such as 12.4", s)
 	}
 	return a, b, nil
 }

@@ -54,8 +54,8 @@ func TestAnswerForAMachine(t *testing.T) {
 		{[]string{"-q", "-driver", "12.0", "-device", "9.0", "-"}, 0, ""},
 		{[]string{"-q", "-driver", "11.8", "-"}, 1, "PTX 8.0 is newer than the driver"},
 		{[]string{"-q", "-device", "7.5", "-"}, 1, "this one has 7.5"},
-		{[]string{"-driver", "twelve", "-"}, 1, `"twelve" is no version`},
-		{[]string{"-device", "8", "-"}, 1, `"8" is no version`},
+		{[]string{"-driver", "twelve", "-"}, 1, `"twelve" is not a version`},
+		{[]string{"-device", "8", "-"}, 1, `"8" is not a version`},
 	} {
 		code, out, errs := call(t, text, test.args...)
 		if code != test.code || !strings.Contains(errs, test.want) || test.args[0] == "-q" && out != "" {

@@ -32,7 +32,7 @@ func (s *Kernels) loadAwkward(c *driver.Context, opts []driver.JITOption) error 
 // Names that mean something in Go.
 type Range struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero Range.
+// Kernel returns the kernel, nil for a zero Range.
 func (launcher Range) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newRange(kernel *driver.Kernel, err error) (Range, error) {
@@ -43,13 +43,13 @@ func newRange(kernel *driver.Kernel, err error) (Range, error) {
 	return Range{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 1.
+// Grid returns a launch with a thread for each of n elements, in blocks of 1.
 func (Range) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 1), Block: driver.D1(1)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher Range) Op(cfg driver.LaunchConfig, func_ driver.MemoryOf[uint32], type_ uint32, cfg_ uint32, launch_ uint32, float32_ float32, err_ uint32, driver_ uint32, nil_ uint32, launcher_ uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, func_, type_, cfg_, launch_, float32_, err_, driver_, nil_, launcher_)
 }
@@ -70,8 +70,8 @@ func (launcher Range) Do(on driver.Doer, cfg driver.LaunchConfig, func_ driver.V
 	}{func_, type_, cfg_, launch_, float32_, err_, driver_, nil_, launcher_})
 }
 
-// RangeArgs is a prepared launch of Range whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// RangeArgs is a prepared launch of Range. Its arguments can be set one by one,
+// without allocating, between launches.
 type RangeArgs struct {
 	Launch *driver.Launch
 
@@ -86,7 +86,7 @@ type RangeArgs struct {
 	Launcher driver.Arg[uint32]              // .u32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher Range) Prepare(cfg driver.LaunchConfig, func_ driver.MemoryOf[uint32], type_ uint32, cfg_ uint32, launch_ uint32, float32_ float32, err_ uint32, driver_ uint32, nil_ uint32, launcher_ uint32) (*RangeArgs, error) {
 	launch, err := launcher.Op(cfg, func_, type_, cfg_, launch_, float32_, err_, driver_, nil_, launcher_)
 	if err != nil {
@@ -128,7 +128,7 @@ func (launcher Range) Prepare(cfg driver.LaunchConfig, func_ driver.MemoryOf[uin
 // Nothing takes no arguments.
 type Nothing struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero Nothing.
+// Kernel returns the kernel, nil for a zero Nothing.
 func (launcher Nothing) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newNothing(kernel *driver.Kernel, err error) (Nothing, error) {
@@ -139,13 +139,13 @@ func newNothing(kernel *driver.Kernel, err error) (Nothing, error) {
 	return Nothing{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (Nothing) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher Nothing) Op(cfg driver.LaunchConfig) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg)
 }
@@ -157,13 +157,13 @@ func (launcher Nothing) Do(on driver.Doer, cfg driver.LaunchConfig) error {
 	}{})
 }
 
-// NothingArgs is a prepared launch of Nothing whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// NothingArgs is a prepared launch of Nothing. Its arguments can be set one by one,
+// without allocating, between launches.
 type NothingArgs struct {
 	Launch *driver.Launch
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher Nothing) Prepare(cfg driver.LaunchConfig) (*NothingArgs, error) {
 	launch, err := launcher.Op(cfg)
 	if err != nil {

@@ -29,7 +29,7 @@ func (s *Kernels) loadAxpy(c *driver.Context, opts []driver.JITOption) error {
 // Axpy adds alpha times x to y, for n elements.
 type Axpy struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero Axpy.
+// Kernel returns the kernel, nil for a zero Axpy.
 func (launcher Axpy) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newAxpy(kernel *driver.Kernel, err error) (Axpy, error) {
@@ -40,13 +40,13 @@ func newAxpy(kernel *driver.Kernel, err error) (Axpy, error) {
 	return Axpy{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (Axpy) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher Axpy) Op(cfg driver.LaunchConfig, x driver.MemoryOf[float32], y driver.MemoryOf[float32], alpha float32, n uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.In(x), driver.InOut(y), alpha, n)
 }
@@ -62,8 +62,8 @@ func (launcher Axpy) Do(on driver.Doer, cfg driver.LaunchConfig, x driver.View[f
 	}{x, y, alpha, n})
 }
 
-// AxpyArgs is a prepared launch of Axpy whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// AxpyArgs is a prepared launch of Axpy. Its arguments can be set one by one,
+// without allocating, between launches.
 type AxpyArgs struct {
 	Launch *driver.Launch
 
@@ -73,7 +73,7 @@ type AxpyArgs struct {
 	N     driver.Arg[uint32]               // .u32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher Axpy) Prepare(cfg driver.LaunchConfig, x driver.MemoryOf[float32], y driver.MemoryOf[float32], alpha float32, n uint32) (*AxpyArgs, error) {
 	launch, err := launcher.Op(cfg, x, y, alpha, n)
 	if err != nil {

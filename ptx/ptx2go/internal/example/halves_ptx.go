@@ -40,7 +40,7 @@ type Affine struct {
 // Line replaces each number by what the line has there.
 type HalfLine struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero HalfLine.
+// Kernel returns the kernel, nil for a zero HalfLine.
 func (launcher HalfLine) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newHalfLine(kernel *driver.Kernel, err error) (HalfLine, error) {
@@ -51,13 +51,13 @@ func newHalfLine(kernel *driver.Kernel, err error) (HalfLine, error) {
 	return HalfLine{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (HalfLine) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher HalfLine) Op(cfg driver.LaunchConfig, x driver.MemoryOf[num.F16], line Affine, n uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, x, line, n)
 }
@@ -72,8 +72,8 @@ func (launcher HalfLine) Do(on driver.Doer, cfg driver.LaunchConfig, x driver.Vi
 	}{x, line, n})
 }
 
-// HalfLineArgs is a prepared launch of HalfLine whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// HalfLineArgs is a prepared launch of HalfLine. Its arguments can be set one by one,
+// without allocating, between launches.
 type HalfLineArgs struct {
 	Launch *driver.Launch
 
@@ -82,7 +82,7 @@ type HalfLineArgs struct {
 	N    driver.Arg[uint32]               // half_line_param_2, .u32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher HalfLine) Prepare(cfg driver.LaunchConfig, x driver.MemoryOf[num.F16], line Affine, n uint32) (*HalfLineArgs, error) {
 	launch, err := launcher.Op(cfg, x, line, n)
 	if err != nil {
@@ -109,7 +109,7 @@ var _ [4]byte = [unsafe.Sizeof(*new(Affine))]byte{}
 // Widen copies numbers to float, times a number.
 type Bf16Widen struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero Bf16Widen.
+// Kernel returns the kernel, nil for a zero Bf16Widen.
 func (launcher Bf16Widen) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newBf16Widen(kernel *driver.Kernel, err error) (Bf16Widen, error) {
@@ -120,13 +120,13 @@ func newBf16Widen(kernel *driver.Kernel, err error) (Bf16Widen, error) {
 	return Bf16Widen{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 256.
+// Grid returns a launch with a thread for each of n elements, in blocks of 256.
 func (Bf16Widen) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 256), Block: driver.D1(256)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher Bf16Widen) Op(cfg driver.LaunchConfig, x driver.MemoryOf[num.BF16], y driver.MemoryOf[float32], by num.BF16, n uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.In(x), y, by, n)
 }
@@ -142,8 +142,8 @@ func (launcher Bf16Widen) Do(on driver.Doer, cfg driver.LaunchConfig, x driver.V
 	}{x, y, by, n})
 }
 
-// Bf16WidenArgs is a prepared launch of Bf16Widen whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// Bf16WidenArgs is a prepared launch of Bf16Widen. Its arguments can be set one by one,
+// without allocating, between launches.
 type Bf16WidenArgs struct {
 	Launch *driver.Launch
 
@@ -153,7 +153,7 @@ type Bf16WidenArgs struct {
 	N  driver.Arg[uint32]                // bf16_widen_param_3, .u32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher Bf16Widen) Prepare(cfg driver.LaunchConfig, x driver.MemoryOf[num.BF16], y driver.MemoryOf[float32], by num.BF16, n uint32) (*Bf16WidenArgs, error) {
 	launch, err := launcher.Op(cfg, x, y, by, n)
 	if err != nil {

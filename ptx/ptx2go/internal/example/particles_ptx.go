@@ -54,7 +54,7 @@ type Box struct {
 // back on the other, if the box is periodic.
 type MoveParticles struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero MoveParticles.
+// Kernel returns the kernel, nil for a zero MoveParticles.
 func (launcher MoveParticles) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newMoveParticles(kernel *driver.Kernel, err error) (MoveParticles, error) {
@@ -65,13 +65,13 @@ func newMoveParticles(kernel *driver.Kernel, err error) (MoveParticles, error) {
 	return MoveParticles{calls}, err
 }
 
-// Grid has a thread for each of n elements, in blocks of 128.
+// Grid returns a launch with a thread for each of n elements, in blocks of 128.
 func (MoveParticles) Grid(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, 128), Block: driver.D1(128)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher MoveParticles) Op(cfg driver.LaunchConfig, p driver.MemoryOf[Particle], by driver.MemoryOf[float32], box Box, n int32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, p, driver.In(by), box, n)
 }
@@ -87,8 +87,8 @@ func (launcher MoveParticles) Do(on driver.Doer, cfg driver.LaunchConfig, p driv
 	}{p, by, box, n})
 }
 
-// MoveParticlesArgs is a prepared launch of MoveParticles whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// MoveParticlesArgs is a prepared launch of MoveParticles. Its arguments can be set one by one,
+// without allocating, between launches.
 type MoveParticlesArgs struct {
 	Launch *driver.Launch
 
@@ -98,7 +98,7 @@ type MoveParticlesArgs struct {
 	N   driver.Arg[int32]                 // move_particles_param_3, .u32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher MoveParticles) Prepare(cfg driver.LaunchConfig, p driver.MemoryOf[Particle], by driver.MemoryOf[float32], box Box, n int32) (*MoveParticlesArgs, error) {
 	launch, err := launcher.Op(cfg, p, by, box, n)
 	if err != nil {
@@ -128,7 +128,7 @@ var _ [64]byte = [unsafe.Sizeof(*new(Box))]byte{}
 // Tile adds two matrices of rows × cols numbers.
 type GridTileFloat32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero GridTileFloat32.
+// Kernel returns the kernel, nil for a zero GridTileFloat32.
 func (launcher GridTileFloat32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newGridTileFloat32(kernel *driver.Kernel, err error) (GridTileFloat32, error) {
@@ -139,13 +139,13 @@ func newGridTileFloat32(kernel *driver.Kernel, err error) (GridTileFloat32, erro
 	return GridTileFloat32{calls}, err
 }
 
-// Grid has a thread for each of x × y elements, in blocks of 16 × 16.
+// Grid returns a launch with a thread for each of x × y elements, in blocks of 16 × 16.
 func (GridTileFloat32) Grid(x, y int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Dim3{X: driver.Blocks(x, 16).X, Y: driver.Blocks(y, 16).X, Z: 1}, Block: driver.D3(16, 16, 1)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher GridTileFloat32) Op(cfg driver.LaunchConfig, a driver.MemoryOf[float32], b driver.MemoryOf[float32], sum driver.MemoryOf[float32], rows uint32, cols uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.In(a), driver.In(b), driver.Out(sum), rows, cols)
 }
@@ -162,8 +162,8 @@ func (launcher GridTileFloat32) Do(on driver.Doer, cfg driver.LaunchConfig, a dr
 	}{a, b, sum, rows, cols})
 }
 
-// GridTileFloat32Args is a prepared launch of GridTileFloat32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// GridTileFloat32Args is a prepared launch of GridTileFloat32. Its arguments can be set one by one,
+// without allocating, between launches.
 type GridTileFloat32Args struct {
 	Launch *driver.Launch
 
@@ -174,7 +174,7 @@ type GridTileFloat32Args struct {
 	Cols driver.Arg[uint32]               // _ZN4grid4tileIfEEvPKT_S3_PS1_jj_param_4, .u32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher GridTileFloat32) Prepare(cfg driver.LaunchConfig, a driver.MemoryOf[float32], b driver.MemoryOf[float32], sum driver.MemoryOf[float32], rows uint32, cols uint32) (*GridTileFloat32Args, error) {
 	launch, err := launcher.Op(cfg, a, b, sum, rows, cols)
 	if err != nil {
@@ -204,7 +204,7 @@ func (launcher GridTileFloat32) Prepare(cfg driver.LaunchConfig, a driver.Memory
 // Tile adds two matrices of rows × cols numbers.
 type GridTileInt32 struct{ calls *driver.Calls }
 
-// Kernel is the kernel itself, nil for a zero GridTileInt32.
+// Kernel returns the kernel, nil for a zero GridTileInt32.
 func (launcher GridTileInt32) Kernel() *driver.Kernel { return launcher.calls.Kernel() }
 
 func newGridTileInt32(kernel *driver.Kernel, err error) (GridTileInt32, error) {
@@ -215,13 +215,13 @@ func newGridTileInt32(kernel *driver.Kernel, err error) (GridTileInt32, error) {
 	return GridTileInt32{calls}, err
 }
 
-// Grid has a thread for each of x × y elements, in blocks of 16 × 16.
+// Grid returns a launch with a thread for each of x × y elements, in blocks of 16 × 16.
 func (GridTileInt32) Grid(x, y int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Dim3{X: driver.Blocks(x, 16).X, Y: driver.Blocks(y, 16).X, Z: 1}, Block: driver.D3(16, 16, 1)}
 }
 
-// Op describes a launch without making it: an operation for streams, captures
-// and graphs. It keeps the code and the memory among the arguments reachable.
+// Op returns the launch as an operation for streams, captures and graphs. It
+// retains the code and the memory among the arguments.
 func (launcher GridTileInt32) Op(cfg driver.LaunchConfig, a driver.MemoryOf[int32], b driver.MemoryOf[int32], sum driver.MemoryOf[int32], rows uint32, cols uint32) (*driver.Launch, error) {
 	return launcher.Kernel().Prepare(cfg, driver.In(a), driver.In(b), driver.Out(sum), rows, cols)
 }
@@ -238,8 +238,8 @@ func (launcher GridTileInt32) Do(on driver.Doer, cfg driver.LaunchConfig, a driv
 	}{a, b, sum, rows, cols})
 }
 
-// GridTileInt32Args is a prepared launch of GridTileInt32 whose arguments are set
-// one by one, without allocating, as a program does from step to step.
+// GridTileInt32Args is a prepared launch of GridTileInt32. Its arguments can be set one by one,
+// without allocating, between launches.
 type GridTileInt32Args struct {
 	Launch *driver.Launch
 
@@ -250,7 +250,7 @@ type GridTileInt32Args struct {
 	Cols driver.Arg[uint32]             // _ZN4grid4tileIiEEvPKT_S3_PS1_jj_param_4, .u32
 }
 
-// Prepare is Op for a launch whose arguments are changed.
+// Prepare is Op for a launch whose arguments change.
 func (launcher GridTileInt32) Prepare(cfg driver.LaunchConfig, a driver.MemoryOf[int32], b driver.MemoryOf[int32], sum driver.MemoryOf[int32], rows uint32, cols uint32) (*GridTileInt32Args, error) {
 	launch, err := launcher.Op(cfg, a, b, sum, rows, cols)
 	if err != nil {

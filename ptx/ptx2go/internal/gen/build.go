@@ -100,7 +100,7 @@ func (g *generator) apply(u *unit, k *kernel, d directive) (err error) {
 	case "block":
 		k.block, err = d.block()
 	case "grid":
-		return d.at.errorf("grid is not a directive; say which block the grid is made of: %s block 256", marker)
+		return d.at.errorf("grid is not a directive; state the block size:  %s block 256", marker)
 	case "struct":
 		return g.declare(u, d)
 	case "params":
@@ -152,7 +152,7 @@ func (p *param) describe(s spec, at place) error {
 	}
 	if s.ptr || s.mode != modeNone {
 		if !isAddress(p.Param) {
-			return at.errorf("parameter %s is %s, which is no address", s.name, ptxType(p.Param))
+			return at.errorf("parameter %s is %s, which is not an address", s.name, ptxType(p.Param))
 		}
 		p.memory = true
 	}
@@ -208,7 +208,7 @@ func (g *generator) nameKernel(u *unit, k *kernel) error {
 		k.goName = g.opts.Prefix + g.goName(g.qualified(u, plainName(k.name)))
 	}
 	if !isName(k.goName) {
-		return k.at.errorf("no Go name can be made of kernel %s; give one by -name %s=Name", k.name, k.name)
+		return k.at.errorf("kernel %s has no usable Go name; give one with -name %s=Name", k.name, k.name)
 	}
 	return nil
 }

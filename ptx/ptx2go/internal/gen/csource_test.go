@@ -58,7 +58,7 @@ struct Later;
 
 func TestASourceThatIsNotTheOneOfThePTXIsRefused(t *testing.T) {
 	for _, c := range []struct{ source, want string }{
-		{"__global__ void k(double a);", "a.cu:1: parameter a: a double is 8 bytes as it is declared here, but the PTX has .u32 of 4"},
+		{"__global__ void k(double a);", "a.cu:1: parameter a: a double has 8 bytes as declared here, but the PTX has .u32 of 4"},
 		{"\n__global__ void k(int *a);", "a.cu:2: parameter a is a pointer here, but .u32 in the PTX"},
 	} {
 		_, err := generate(t, Options{}, "a.ptx", head+entry("", "k", ".param .u32 k_param_0"), "a.cu", c.source)

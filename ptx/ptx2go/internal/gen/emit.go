@@ -131,10 +131,10 @@ func embedPath(dir, text string) (string, error) {
 	rel, err := filepath.Rel(d, t)
 	rel = filepath.ToSlash(rel)
 	if err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
-		return "", place{file: text}.errorf("go:embed reaches only files below %s; put the text there, or choose another directory by -o", dir)
+		return "", place{file: text}.errorf("go:embed reaches only files below %s; put the text there, or choose another directory with -o", dir)
 	}
 	if strings.ContainsAny(rel, "\"`*?[]\\ :'<>|") {
-		return "", place{file: text}.errorf("go:embed does not take a name with such characters")
+		return "", place{file: text}.errorf("go:embed does not accept a name with such characters")
 	}
 	return rel, nil
 }
@@ -158,12 +158,12 @@ func (k *kernel) of() string { return unexported("new_" + k.goName) }
 // each kernel.
 func (g *generator) embedded(p *printer, u *unit, text string) {
 	module := g.module(u)
-	p.f("// %s returns the code of %s as the context has it. It is loaded\n", module, u.base+".ptx")
-	p.f("// when it is first asked for and belongs to the context: nobody closes it.\n")
+	p.f("// %s returns the module of %s in the context. The first call loads it.\n", module, u.base+".ptx")
+	p.f("// It belongs to the context: do not close it.\n")
 	p.f("func %s(c *driver.Context) (*driver.Module, error) {\n", module)
 	p.f("return c.Embedded(%q, %s)\n}\n\n", u.base+".ptx of package "+g.opts.Package, text)
 	for _, k := range u.kernels {
-		p.f("// %sIn returns the kernel %s as the context has it: see [%s].\n", k.goName, k.name, module)
+		p.f("// %sIn returns the kernel %s in the context: see [%s].\n", k.goName, k.name, module)
 		p.f("func %sIn(c *driver.Context) (%s, error) {\n", k.goName, k.goName)
 		p.f("m, err := %s(c)\nif err != nil {\nreturn %s{}, err\n}\n", module, k.goName)
 		p.f("return %s(m.Kernel(%q))\n}\n\n", k.of(), k.name)
@@ -182,7 +182,7 @@ func (g *generator) module(u *unit) string {
 func (g *generator) set(p *printer) {
 	name := g.opts.Set
 	p.f("import (\n\t\"errors\"\n\n\t%q\n)\n\n", driverPath)
-	p.f("// %s are the kernels of this package, loaded into a context.\n", name)
+	p.f("// %s holds the kernels of this package, loaded into a context.\n", name)
 	p.f("type %s struct {\n", name)
 	for _, u := range g.units {
 		for _, k := range u.kernels {
@@ -194,7 +194,7 @@ func (g *generator) set(p *printer) {
 	if g.opts.Unexported {
 		load = unexported(load)
 	}
-	p.f("// %s loads all of them, or nothing: after an error nothing is left open.\n", load)
+	p.f("// %s loads all kernels or none: after an error nothing is left open.\n", load)
 	p.f("func %s(c *driver.Context, opts ...driver.JITOption) (*%s, error) {\n", load, name)
 	p.f("s := new(%s)\nfor _, load := range []func(*driver.Context, []driver.JITOption) error{\n", name)
 	for _, u := range g.units {
@@ -202,7 +202,7 @@ func (g *generator) set(p *printer) {
 	}
 	p.f("} {\nif err := load(c, opts); err != nil {\n")
 	p.f("if failed := s.Close(); failed != nil {\nerr = errors.Join(err, failed)\n}\nreturn nil, err\n}\n}\nreturn s, nil\n}\n\n")
-	p.f("// Close unloads the code. Graphs that hold kernels delay that until they let go.\n")
+	p.f("// Close unloads the code, as soon as no graph retains its kernels.\n")
 	p.f("func (s *%s) Close() error {\nif s == nil {\nreturn nil\n}\n", name)
 	p.f("var errs []error\nfor _, m := range s.modules {\nerrs = append(errs, m.Close())\n}\nreturn errors.Join(errs...)\n}\n")
 }

@@ -38,7 +38,7 @@ func (p *printer) launcherType(k *kernel, forms Forms) {
 		field, get = "kernel *driver.Kernel", "kernel"
 	}
 	p.f("type %s struct{ %s }\n\n", k.goName, field)
-	p.f("// Kernel is the kernel itself, nil for a zero %s.\n", k.goName)
+	p.f("// Kernel returns the kernel, nil for a zero %s.\n", k.goName)
 	p.f("func (launcher %s) Kernel() *driver.Kernel { return launcher.%s }\n\n", k.goName, get)
 }
 
@@ -92,7 +92,7 @@ func (p *printer) grid(k *kernel) {
 	if k.sig.ReqCluster != [3]int{} {
 		whole = " and whole clusters"
 	}
-	p.f("// Grid has a thread for each of %s elements, in blocks of %s%s.\n", strings.Join(params, " × "), strings.Join(block[:n], " × "), whole)
+	p.f("// Grid returns a launch with a thread for each of %s elements, in blocks of %s%s.\n", strings.Join(params, " × "), strings.Join(block[:n], " × "), whole)
 	p.f("func (%s) Grid(%s int) driver.LaunchConfig {\n", k.goName, strings.Join(params, ", "))
 	if n == 1 && whole == "" {
 		p.f("return driver.LaunchConfig{Grid: driver.Blocks(n, %s), Block: driver.D1(%s)}\n}\n\n", block[0], block[0])
@@ -112,8 +112,8 @@ func (k *kernel) extent(axis int, elements string) string {
 
 // op writes the constructor of operations.
 func (p *printer) op(k *kernel) {
-	p.f("// Op describes a launch without making it: an operation for streams, captures\n")
-	p.f("// and graphs. It keeps the code and the memory among the arguments reachable.\n")
+	p.f("// Op returns the launch as an operation for streams, captures and graphs. It\n")
+	p.f("// retains the code and the memory among the arguments.\n")
 	p.f("func (launcher %s) Op(%s) (*driver.Launch, error) {\n", k.goName, k.formal("driver.MemoryOf[%s]"))
 	p.f("return launcher.Kernel().Prepare(cfg")
 	for _, q := range k.params {
@@ -161,7 +161,7 @@ func (q *param) goType(memory string) string {
 func (p *printer) do(k *kernel) {
 	p.f("// Do launches the kernel on a stream, or records the launch in a scope of\n")
 	if k.untyped() {
-		p.f("// package graph. It does not allocate where memory is a *Buffer; a View does, as\n// a value in an interface.\n")
+		p.f("// package graph. Passing a *Buffer does not allocate; passing a View does, because\n// it becomes an interface value.\n")
 	} else {
 		p.f("// package graph. It does not allocate.\n")
 	}
@@ -193,13 +193,13 @@ func (k *kernel) untyped() bool {
 // args writes the prepared launch with its settable arguments.
 func (p *printer) args(k *kernel) {
 	name := k.goName + "Args"
-	p.f("// %s is a prepared launch of %s whose arguments are set\n// one by one, without allocating, as a program does from step to step.\n", name, k.goName)
+	p.f("// %s is a prepared launch of %s. Its arguments can be set one by one,\n// without allocating, between launches.\n", name, k.goName)
 	p.f("type %s struct {\n\tLaunch *driver.Launch\n\n", name)
 	for _, q := range k.params {
 		p.f("%s driver.Arg[%s]%s\n", q.field, q.argType(), q.remark())
 	}
 	p.f("}\n\n")
-	p.f("// Prepare is Op for a launch whose arguments are changed.\n")
+	p.f("// Prepare is Op for a launch whose arguments change.\n")
 	p.f("func (launcher %s) Prepare(%s) (*%s, error) {\n", k.goName, k.formal("driver.MemoryOf[%s]"), name)
 	p.f("launch, err := launcher.Op(cfg")
 	for _, q := range k.params {

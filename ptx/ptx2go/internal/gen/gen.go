@@ -113,7 +113,7 @@ func (g *generator) read(path string) (*unit, error) {
 	base := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	u := &unit{path: path, ptx: path, base: base, ident: exported(base)}
 	if u.ident == "" {
-		return nil, place{file: path}.errorf("no Go name can be made of the file's name")
+		return nil, place{file: path}.errorf("the file's name cannot become a Go name")
 	}
 	text, err := g.text(u)
 	if err != nil {
@@ -126,7 +126,7 @@ func (g *generator) read(path string) (*unit, error) {
 		return nil, err
 	}
 	if len(u.kernels) == 0 {
-		return nil, place{file: path}.errorf("there is no kernel (.entry) in it that is wanted")
+		return nil, place{file: path}.errorf("it has no selected kernel (.entry)")
 	}
 	return u, nil
 }
@@ -200,7 +200,7 @@ func (g *generator) checkNames() error {
 
 func (g *generator) name(name string, at place) error {
 	if other, ok := g.names[name]; ok {
-		return at.errorf("%s is the Go name of something else, too (%v); give another one by -name, or -qualify", name, other)
+		return at.errorf("%s is also the Go name of something else (%v); choose another one with -name, or use -qualify", name, other)
 	}
 	g.names[name] = at
 	return nil

@@ -73,7 +73,7 @@ func TestParametersHaveTheTypesOfTheirDeclarations(t *testing.T) {
 	got := one(t, Options{}, entry("", "scale_all", `.param .u64 .ptr .global .align 4 data, .param .f32 f, .param .s16 s,
 		.param .u8 c, .param .b16 h, .param .f64 d, .param .align 8 .b8 by[24], .param .u64 n, .param .u64 .ptr .shared .align 4 room`))
 	contains(t, got, "type ScaleAll struct", "data driver.Memory, f float32, s int16, c uint8, h uint16, d float64, by [24]byte, n uint64, room uint64) (*driver.Launch, error)",
-		"return launcher.calls.Do(on, &cfg, &struct { data driver.Memory f float32", "}{data, f, s, c, h, d, by, n, room}) }", "a View does, as // a value in an interface. func", "Data driver.Arg[driver.View[byte]] // .u64")
+		"return launcher.calls.Do(on, &cfg, &struct { data driver.Memory f float32", "}{data, f, s, c, h, d, by, n, room}) }", "passing a View does, because // it becomes an interface value. func", "Data driver.Arg[driver.View[byte]] // .u64")
 }
 
 func TestCommentsGiveTypesNamesAndModes(t *testing.T) {
@@ -174,7 +174,7 @@ func TestWhatIsWrongIsSaidWithFileAndLine(t *testing.T) {
 		{"a slice", head + entry("// ptx2go: n []byte", "k", ".param .u32 n"), "slices cannot be passed"},
 		{"no parameter of that name", head + entry("// ptx2go: m uint32", "k", ".param .u32 n, .param .u32 o"), `a.ptx:4: kernel k has no parameter "m"`},
 		{"too many parameters", head + entry("// ptx2go: a uint32, b uint32", "k", ".param .u32 n"), "a.ptx:4: kernel k takes 1 parameters, but 2 are described"},
-		{"an address that is none", head + entry("// ptx2go: in n uint32", "k", ".param .u32 n"), "parameter n is .u32, which is no address"},
+		{"an address that is none", head + entry("// ptx2go: in n uint32", "k", ".param .u32 n"), "parameter n is .u32, which is not an address"},
 		{"a wrong word", head + entry("// ptx2go: in 3 uint32", "k", ".param .u32 n"), `"3" is not a parameter's name`},
 		{"a wrong name", head + entry("// ptx2go: name a-b", "k", ""), `a.ptx:4: "a-b" is not a Go name`},
 		{"a wrong block", head + entry("// ptx2go: block 0", "k", ""), `a.ptx:4: "0" is not the size of a block`},
@@ -182,10 +182,10 @@ func TestWhatIsWrongIsSaidWithFileAndLine(t *testing.T) {
 		{"a block that is not the kernel's", head + "// ptx2go: block 512\n.visible .entry k()\n.reqntid 256\n{\n\tret;\n}\n", ".reqntid"},
 		{"a struct that is none", head + entry("// ptx2go: struct S uint32", "k", ""), "write a struct as"},
 		{"a struct with a map", head + entry("// ptx2go: struct S { M map[int]int }", "k", ""), "struct S"},
-		{"two kernels of one name", head + entry("", "do_it", "") + entry("", "doIt", ""), "DoIt is the Go name of something else, too (a.ptx:5)"},
+		{"two kernels of one name", head + entry("", "do_it", "") + entry("", "doIt", ""), "DoIt is also the Go name of something else (a.ptx:5)"},
 		{"two parameters of one name", head + entry("", "k", ".param .u32 a_b, .param .u32 aB"), "both become AB in Go"},
 		{"a parameter named as the kernel", head + entry("", "k", ".param .u32 k"), "a.ptx:5: kernel k has a parameter of its own name"},
-		{"no kernels", head, "there is no kernel"},
+		{"no kernels", head, "no selected kernel"},
 		{"a syntax error", head + ".visible .entry k( {", "a.ptx:4"},
 	} {
 		_, err := generate(t, Options{}, "a.ptx", c.text)
@@ -199,7 +199,7 @@ func TestWhatIsWrongIsSaidWithFileAndLine(t *testing.T) {
 
 func TestSeveralErrorsAreReportedAtOnce(t *testing.T) {
 	_, err := generate(t, Options{}, "a.ptx", head+entry("// ptx2go: n uint64", "k", ".param .u32 n")+entry("// ptx2go: block x", "l", ""), "b.ptx", head)
-	for _, want := range []string{"parameter n", "size of a block", "no kernel"} {
+	for _, want := range []string{"parameter n", "size of a block", "no selected kernel"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not say %q", err, want)
 		}

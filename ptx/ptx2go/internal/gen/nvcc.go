@@ -81,5 +81,5 @@ func (c *Compiler) find() (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("nvcc was not found (%s); name it by -nvcc, or compile elsewhere and name the .ptx file", strings.Join(names, ", "))
+	return "", fmt.Errorf("nvcc was not found (%s); give its path with -nvcc, or compile elsewhere and pass the .ptx file", strings.Join(names, ", "))
 }

@@ -67,7 +67,7 @@ func (g *generator) typeParam(u *unit, p *param, cp cparam, at place) error {
 		return nil // the PTX states its size
 	}
 	if t.size != p.Size {
-		return at.errorf("parameter %s: a %s is %d bytes as it is declared here, but the PTX has %s of %d; compile it anew, or describe the parameter in a %s comment",
+		return at.errorf("parameter %s: a %s has %d bytes as declared here, but the PTX has %s of %d; recompile it, or describe the parameter in a %s comment",
 			cp.name, cp.typ, t.size, ptxType(p.Param), p.Size, marker)
 	}
 	p.typ, p.memory = t.text, false
