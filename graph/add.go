@@ -46,18 +46,18 @@ func (g *Graph) add(op driver.Op, deps []Node) (Node, error) {
 	if err != nil {
 		return Node{}, err
 	}
-	o := g.owners()
-	if err := o.hold(op.Refs()); err != nil {
+	o := g.changeRefs()
+	if err := o.Retain(op.Refs()); err != nil {
 		return Node{}, err
 	}
 	var raw cu.CUgraphNode
 	if err := g.addRaw(&raw, from, uintptr(len(deps)), op); err != nil {
-		o.abandon()
-		o.flush()
+		o.Abandon()
+		o.Flush()
 		return Node{}, err
 	}
 	g.commitNew(o)
-	g.prints.op(len(g.raws), op)
+	g.accesses.Op(len(g.raws), op)
 	return g.added(raw), nil
 }
 
@@ -68,25 +68,25 @@ func (g *Graph) addLaunch(l *driver.Launch, deps []Node) (Node, error) {
 	if err != nil {
 		return Node{}, err
 	}
-	o := g.owners()
-	again := !g.part && o.refersToLaunch(len(o.nodes)-1, l)
+	o := g.changeRefs()
+	again := !g.part && o.RefersToLaunch(len(o.Nodes)-1, l)
 	if !again {
-		if err := o.hold(l.Refs()); err != nil {
+		if err := o.Retain(l.Refs()); err != nil {
 			return Node{}, err
 		}
 	}
 	var raw cu.CUgraphNode
 	if err := g.addKernel(&raw, from, uintptr(len(deps)), l); err != nil {
-		o.abandon()
-		o.flush()
+		o.Abandon()
+		o.Flush()
 		return Node{}, err
 	}
 	if again {
-		o.commitAgain(1)
+		o.CommitAgain(1)
 	} else {
 		g.commitNew(o)
 	}
-	g.prints.launch(len(g.raws), l)
+	g.accesses.Launch(len(g.raws), l)
 	return g.added(raw), nil
 }
 
@@ -174,6 +174,6 @@ func (g *Graph) AddEmpty(deps ...Node) (Node, error) {
 	if err := g.d.CuGraphAddEmptyNode(&raw, g.raw, from, uintptr(len(deps))); err != nil {
 		return Node{}, fmt.Errorf("cannot add an empty node to %v: %w", g, err)
 	}
-	g.commitNew(g.owners())
+	g.commitNew(g.changeRefs())
 	return g.added(raw), nil
 }

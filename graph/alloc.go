@@ -54,20 +54,20 @@ func addAlloc[T any](g *Graph, op *driver.AllocOp[T], deps []Node) (*driver.Buff
 	if err != nil {
 		return nil, Node{}, err
 	}
-	o := g.owners()
-	if err := o.hold([]life.Ref{buf}); err != nil {
+	o := g.changeRefs()
+	if err := o.Retain([]life.Ref{buf}); err != nil {
 		return nil, Node{}, buf.Abandon(err)
 	}
 	p := *op.MemAllocNodeParams()
 	raw, err := g.addAllocRaw(from, uintptr(len(deps)), &p)
 	if err != nil {
-		o.abandon()
-		o.flush()
+		o.Abandon()
+		o.Flush()
 		return nil, Node{}, buf.Abandon(err)
 	}
 	b := buf.At(p.Dptr, g)
 	if m, ok := driver.GraphMemoryOf(b); ok && p.Dptr != 0 {
-		o.memory().allocs = append(o.memory().allocs, m)
+		o.Memory().Allocs = append(o.Memory().Allocs, m)
 	}
 	g.commitNew(o)
 	return b, g.added(raw), nil
@@ -125,18 +125,18 @@ func (g *Graph) addFree(op *driver.FreeOp, deps []Node) (Node, error) {
 	if err != nil {
 		return Node{}, err
 	}
-	o := g.owners()
-	if err := o.hold(op.Refs()); err != nil {
+	o := g.changeRefs()
+	if err := o.Retain(op.Refs()); err != nil {
 		return Node{}, err
 	}
 	raw, err := g.addFreeRaw(from, uintptr(len(deps)), op.Ptr())
 	if err != nil {
-		o.abandon()
-		o.flush()
+		o.Abandon()
+		o.Flush()
 		return Node{}, g.freeError(op, err)
 	}
 	if m, ok := op.GraphMemory(); ok && op.Ptr() != 0 {
-		o.memory().frees = append(o.memory().frees, m)
+		o.Memory().Frees = append(o.Memory().Frees, m)
 	}
 	g.commitNew(o)
 	return g.added(raw), nil
@@ -153,7 +153,7 @@ func (g *Graph) acceptsFree(op *driver.FreeOp) error {
 	if !ok {
 		return invalid("%v: it is not memory of an allocation node, a graph cannot free it", op)
 	}
-	if mem := g.keep.own.mem; mem != nil && slices.Contains(mem.frees, m) {
+	if mem := g.keep.refs.Mem; mem != nil && slices.Contains(mem.Frees, m) {
 		return invalid("%v: a node of the graph frees it already", op)
 	}
 	return nil

@@ -42,14 +42,14 @@ func (g *Graph) addNode(p *cu.CUgraphNodeParams, deps []Node, keep []life.Ref) (
 	if err != nil {
 		return Node{}, err
 	}
-	o := g.owners()
-	if err := o.holdGiven(keep); err != nil {
+	o := g.changeRefs()
+	if err := o.RetainGiven(keep); err != nil {
 		return Node{}, err
 	}
 	var raw cu.CUgraphNode
 	if err := g.addGeneric(&raw, from, nil, uintptr(len(deps)), p); err != nil {
-		o.abandon()
-		o.flush()
+		o.Abandon()
+		o.Flush()
 		return Node{}, err
 	}
 	g.commitNew(o)
@@ -86,19 +86,19 @@ func (g *Graph) setParams(n Node, p *cu.CUgraphNodeParams, keep []life.Ref) erro
 	if p == nil {
 		return invalid("nil parameters")
 	}
-	o := g.owners()
-	if err := o.holdGiven(keep); err != nil {
+	o := g.changeRefs()
+	if err := o.RetainGiven(keep); err != nil {
 		return err
 	}
 	err := g.d.CuGraphNodeSetParams(n.handle(), p)
 	if err != nil {
-		o.abandon()
+		o.Abandon()
 	} else {
 		n.forgetParts() // a child graph is another one now
-		g.prints.forget(n.i)
+		g.accesses.Forget(n.i)
 		g.commit(o, n)
 	}
-	o.flush()
+	o.Flush()
 	return g.explainType(n, p.Type, err)
 }
 
@@ -126,18 +126,18 @@ func (x *Exec) setParams(n Node, p *cu.CUgraphNodeParams, keep []life.Ref) error
 		return err
 	}
 	defer n.g.mu.Unlock()
-	o := x.owners()
-	if err := o.holdGiven(keep); err != nil {
+	o := x.changeRefs()
+	if err := o.RetainGiven(keep); err != nil {
 		return err
 	}
 	x.uploaded, x.changed = false, true
 	err := x.d.CuGraphExecNodeSetParams(x.keep.raw, n.handle(), p)
 	if err != nil {
-		o.abandon()
+		o.Abandon()
 	} else {
-		o.commit(n.i)
+		o.Commit(n.i)
 	}
-	x.keep.retireGone(o)
+	x.keep.ReleaseDropped(o)
 	return n.g.explainType(n, p.Type, err)
 }
 

@@ -7,6 +7,8 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/graph/internal/access"
+	"github.com/purecuda/cuda/graph/internal/retain"
 )
 
 // builder adds a batch to a graph. The driver writes the handles of the new nodes into made, in
@@ -21,11 +23,11 @@ type builder struct {
 	made  []cu.CUgraphNode
 	from  []cu.CUgraphNode
 
-	last  *driver.Launch // of the item before, if it was one
-	count int            // nodes that the driver has made
-	first int            // the item of the first call in the batch
-	mark  mark           // of the owners, before
-	print footprintMark
+	last           *driver.Launch // of the item before, if it was one
+	count          int            // nodes that the driver has made
+	first          int            // the item of the first call in the batch
+	before         retain.Mark    // of the owners, before
+	beforeAccesses access.Mark
 
 	described bool       // an item has a name or uses
 	uses      []declared // of the items that have any
@@ -52,10 +54,10 @@ func (b *builder) prepare(g *Graph, n, room int) {
 	b.made = slices.Grow(b.made[:0], n)[:n]
 	b.from = slices.Grow(b.from[:0], room)
 	b.batch = batches.get(g.d)
-	o := g.owners()
-	b.mark, b.print = o.mark(), g.prints.mark()
+	o := g.changeRefs()
+	b.before, b.beforeAccesses = o.Mark(), g.accesses.Mark()
 	g.raws = slices.Grow(g.raws, n)
-	o.reserve(n)
+	o.Reserve(n)
 }
 
 // done lets go of the caller's slices and keeps the builder for another time.
@@ -139,13 +141,13 @@ func (b *builder) add(i int) error {
 	if err != nil {
 		return err
 	}
-	o := b.g.keep.own
-	if err := o.hold(op.Refs()); err != nil {
+	o := b.g.keep.refs
+	if err := o.Retain(op.Refs()); err != nil {
 		return err
 	}
 	b.g.commitNew(o)
 	if l != nil {
-		b.g.prints.launch(len(b.g.raws)+i, l)
+		b.g.accesses.Launch(len(b.g.raws)+i, l)
 	}
 	b.last = l
 	return b.call(i, op, from, n)
@@ -164,8 +166,8 @@ func (b *builder) repeat(i int) int {
 		b.batch.GraphAddKernelNode(&b.made[i], raw, &b.made[i-1], 1, p)
 	}
 	if i > from {
-		b.g.keep.own.commitAgain(i - from)
-		b.g.prints.again(i - from)
+		b.g.keep.refs.CommitAgain(i - from)
+		b.g.accesses.Again(i - from)
 	}
 	return i
 }
@@ -182,8 +184,8 @@ func (b *builder) addAgain(i int, l *driver.Launch) error {
 	if err != nil {
 		return err
 	}
-	b.g.keep.own.commitAgain(1)
-	b.g.prints.launch(len(b.g.raws)+i, l)
+	b.g.keep.refs.CommitAgain(1)
+	b.g.accesses.Launch(len(b.g.raws)+i, l)
 	if len(l.Attributes()) > 0 {
 		return b.call(i, l, from, n)
 	}
@@ -252,7 +254,7 @@ func (b *builder) undo(i int, err error) error {
 	for n := b.count - 1; n >= 0; n-- {
 		errs = append(errs, g.d.CuGraphDestroyNode(b.made[n]))
 	}
-	g.keep.own.cut(b.mark)
-	g.prints.cut(b.print)
+	g.keep.refs.Cut(b.before)
+	g.accesses.Cut(b.beforeAccesses)
 	return join(errs)
 }

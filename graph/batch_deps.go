@@ -74,7 +74,7 @@ func (b *builder) readUses() (item int, err error) {
 // keepUses has the graph retain the memory of the declared uses.
 func (b *builder) keepUses() (item int, err error) {
 	for i := range b.uses {
-		if err := b.g.owners().holdLoose(b.uses[i].refs); err != nil {
+		if err := b.g.changeRefs().RetainLoose(b.uses[i].refs); err != nil {
 			return b.uses[i].item, err
 		}
 	}
@@ -90,6 +90,6 @@ func (b *builder) describe(nodes []Node) {
 	}
 	for i := range b.uses {
 		d := &b.uses[i]
-		b.g.prints.declare(nodes[d.item].i, d.list)
+		b.g.accesses.Declare(nodes[d.item].i, d.list)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/graph/internal/retain"
 )
 
 // Bindings are the parameters of an Exec that change from launch to launch, such as a step number,
@@ -72,10 +73,10 @@ type bound struct {
 	i      int   // in Bindings.bound; -1: bound no more
 	slots  []int // in Bindings.slots, of its arguments
 
-	fresh int     // where what is held for it in Bindings.fresh ends
-	known *owners // who holds what the launch refers to,
-	epoch uint32  // since then,
-	refs  uint32  // as long as it refers to that
+	fresh int                // where what is held for it in Bindings.fresh ends
+	known *retain.References // who holds what the launch refers to,
+	epoch uint32             // since then,
+	refs  uint32             // as long as it refers to that
 }
 
 // Bindings returns the bindings of the Exec. Every call returns the same ones.
@@ -360,14 +361,14 @@ func (bs *Bindings) launch(s *driver.Stream) error {
 		}
 		return k.launch(s)
 	}
-	if !k.follows(s) {
-		if err := k.move(s, func() error { return bs.send(s) }); err != nil {
+	if !k.Follows(s) {
+		if err := k.Move(s, func() error { return bs.send(s) }); err != nil {
 			return err
 		}
 	} else if err := bs.send(s); err != nil {
 		return err
 	}
-	k.launched()
+	k.Launched()
 	runtime.KeepAlive(x)
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
-	"github.com/purecuda/cuda/internal/life"
+	"github.com/purecuda/cuda/graph/internal/retain"
 )
 
 // send has the driver take what changed, and, if there is a stream, a launch.
@@ -23,12 +23,12 @@ func (bs *Bindings) send(s *driver.Stream) error {
 	}
 	defer g.mu.Unlock()
 	bs.x.uploaded, bs.x.changed = false, true
-	o := bs.x.owners()
+	o := bs.x.changeRefs()
 	ready := bs.isLaid(s)
 	if !ready || !bs.sure.are(o, g) {
 		if err := bs.hold(o); err != nil {
-			o.abandon()
-			bs.x.keep.retireGone(o)
+			o.Abandon()
+			bs.x.keep.ReleaseDropped(o)
 			return err
 		}
 	}
@@ -37,26 +37,26 @@ func (bs *Bindings) send(s *driver.Stream) error {
 	}
 	done, err := bs.batch.Run()
 	runtime.KeepAlive(bs) // the batch has addresses in the launches
-	if err != nil || o.waiting() > 0 {
+	if err != nil || o.Waiting() > 0 {
 		return bs.sent(o, done, err)
 	}
 	bs.sentAll()
-	bs.sure = sure{o, g, o.epoch, g.removals}
+	bs.sure = sure{o, g, o.Epoch, g.removals}
 	return nil
 }
 
 // sure is when the calls in the batch were made last without anything to hold
 // for them: what they refer to was held already, and their nodes were there.
 type sure struct {
-	o       *owners
+	o       *retain.References
 	g       *Graph
 	epoch   uint32
 	removed uint32
 }
 
 // are reports whether it still is so.
-func (s *sure) are(o *owners, g *Graph) bool {
-	return s.o == o && s.g == g && s.epoch == o.epoch && s.removed == g.removals
+func (s *sure) are(o *retain.References, g *Graph) bool {
+	return s.o == o && s.g == g && s.epoch == o.Epoch && s.removed == g.removals
 }
 
 // sentAll enters that all calls succeeded and that nothing was held for them.
@@ -66,17 +66,17 @@ func (bs *Bindings) sentAll() {
 }
 
 // hold holds what the nodes that changed will refer to.
-func (bs *Bindings) hold(o *owners) error {
+func (bs *Bindings) hold(o *retain.References) error {
 	if err := bs.check(bs.x.g); err != nil {
 		return err
 	}
 	for _, c := range bs.changed {
 		if !c.holds(o) {
-			if err := o.hold(c.launch.Refs()); err != nil {
+			if err := o.Retain(c.launch.Refs()); err != nil {
 				return c.error(bs.x, err)
 			}
 		}
-		c.fresh = o.waiting()
+		c.fresh = o.Waiting()
 	}
 	return nil
 }
@@ -146,15 +146,15 @@ func (b *bound) check() error {
 
 // holds reports whether the exec holds all that the launch refers to for the
 // node. As long as nothing changes it is not looked up again.
-func (b *bound) holds(o *owners) bool {
+func (b *bound) holds(o *retain.References) bool {
 	l := b.launch
-	if b.known == o && (b.epoch == o.epoch || b.node.g.part) && b.refs == l.RefsVersion() {
+	if b.known == o && (b.epoch == o.Epoch || b.node.g.part) && b.refs == l.RefsVersion() {
 		return true
 	}
 	if b.node.g.part { // the numbers of such nodes mean nothing to the exec
 		return false
 	}
-	if !o.holdsFor(b.node.i, l.Refs()) {
+	if !o.HoldsFor(b.node.i, l.Refs()) {
 		return false
 	}
 	b.found(o)
@@ -162,30 +162,12 @@ func (b *bound) holds(o *owners) bool {
 }
 
 // found notes that o holds what the launch refers to.
-func (b *bound) found(o *owners) {
-	b.known, b.epoch, b.refs = o, o.epoch, b.launch.RefsVersion()
-}
-
-// holdsFor reports whether refs are what is held for a node. That some of them
-// were closed since is no reason to let go of them.
-func (o *owners) holdsFor(node uint32, refs []life.Ref) bool {
-	if uint64(node) >= uint64(len(o.nodes)) || o.nodes[node] == 0 {
-		return false
-	}
-	s := &o.sets[o.nodes[node]-1]
-	if int(s.n) != len(refs) {
-		return false
-	}
-	for i, slot := range o.slots[s.off : s.off+s.n] {
-		if o.held[slot].life != refs[i].Lifetime() {
-			return false
-		}
-	}
-	return true
+func (b *bound) found(o *retain.References) {
+	b.known, b.epoch, b.refs = o, o.Epoch, b.launch.RefsVersion()
 }
 
 // sent enters that the first done calls succeeded.
-func (bs *Bindings) sent(o *owners, done int, err error) error {
+func (bs *Bindings) sent(o *retain.References, done int, err error) error {
 	n := min(done, len(bs.changed))
 	bs.commit(o, n)
 	var failed *bound
@@ -204,11 +186,11 @@ func (bs *Bindings) sent(o *owners, done int, err error) error {
 
 // commit gives what is held to the first n nodes that changed, and drops what
 // is held for the others.
-func (bs *Bindings) commit(o *owners, n int) {
-	if o.waiting() == 0 {
+func (bs *Bindings) commit(o *retain.References, n int) {
+	if o.Waiting() == 0 {
 		return
 	}
-	bs.fresh = append(bs.fresh[:0], o.takePending()...)
+	bs.fresh = append(bs.fresh[:0], o.TakePending()...)
 	from := 0
 	for i, c := range bs.changed {
 		part := bs.fresh[from:c.fresh]
@@ -216,18 +198,18 @@ func (bs *Bindings) commit(o *owners, n int) {
 		if len(part) == 0 {
 			continue
 		}
-		o.slots = append(o.slots, part...)
+		o.Slots = append(o.Slots, part...)
 		switch {
 		case i >= n:
-			o.abandon()
+			o.Abandon()
 		case c.node.g.part: // kept until the exec is updated as a whole, as by Set
-			o.commitLoose()
+			o.CommitLoose()
 			c.found(o)
 		default:
-			o.commit(c.node.i)
+			o.Commit(c.node.i)
 		}
 	}
-	bs.x.keep.retireGone(o)
+	bs.x.keep.ReleaseDropped(o)
 }
 
 func (b *bound) error(x *Exec, err error) error { return setError(b.node, x, b.launch, err) }

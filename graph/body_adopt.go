@@ -23,9 +23,9 @@ func (k *conditional) adopt(i int, b *body) error {
 	if err := outer.retainUsers(g.users); err != nil {
 		return err
 	}
-	o := outer.owners()
-	o.holdSub(g.keep.own)
-	o.commitLoose()
+	o := outer.changeRefs()
+	o.RetainOf(g.keep.refs)
+	o.CommitLoose()
 	m := g.become(k.bodies[i])
 	k.bodies[i] = g
 	_, err := m.nodes(b.nested)

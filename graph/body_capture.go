@@ -5,6 +5,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/graph/internal/captures"
 )
 
 // The body of a conditional node is captured into a graph of its own, whose
@@ -35,7 +36,7 @@ func captureBody(home *Graph, s *driver.Stream, mode Mode, record func(*Scope) e
 	if record == nil {
 		record = func(*Scope) error { return nil }
 	}
-	r, err := beginAt(target{}, s, mode, entry(record))
+	r, err := beginAt(target{}, s, mode, captures.EntryOf(record))
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func (g *Graph) BorrowExec(raw cu.CUgraphExec) (*Exec, error) {
 	if raw == 0 {
 		return nil, k.life.Abandon(invalid("the handle is 0"))
 	}
-	k.own = g.keep.own.share()
+	k.refs = g.keep.refs.Share()
 	x := &Exec{life: &k.life, ctx: g.ctx, d: g.d, keep: k, g: g}
 	x.watch.Own(&k.life, uint64(raw), k)
 	return x, nil

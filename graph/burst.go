@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph/internal/access"
 )
 
 // Burst records many operations at nearly the cost of the same calls in C, for programs that
@@ -22,7 +23,7 @@ type Burst struct {
 	err   error // of an operation; nothing is recorded after it
 	first int   // how many operations were recorded
 	*group
-	prints *footprints // of the launches
+	accesses *access.Sets // of the launches
 }
 
 // group is what is known of the launches that wait in Burst.launches.
@@ -79,7 +80,7 @@ func (sc *Scope) newBurst() (*Burst, error) {
 	}
 	c, p := sc.s.Context(), groups.Get().(*group)
 	p.places.Reset(c.Driver(), sc.s.Raw())
-	return &Burst{sc: sc, ctx: c, group: p, launches: p.places, last: other, version: unnoted, prints: newFootprints()}, nil
+	return &Burst{sc: sc, ctx: c, group: p, launches: p.places, last: other, version: unnoted, accesses: access.New()}, nil
 }
 
 // end puts away what is not recorded. The Burst itself is not used again: the
@@ -88,13 +89,13 @@ func (b *Burst) end() {
 	b.ended, b.last, b.version = true, other, unnoted
 	r := b.sc.r
 	r.mu.Lock()
-	r.uses.burst(b.prints)
+	r.accesses.Burst(b.accesses)
 	r.mu.Unlock()
 	b.launches.Empty()
 	clear(b.kinds[:])
 	b.n, b.noted = 0, 0
 	groups.Put(b.group)
-	b.group, b.launches, b.prints = nil, nil, nil
+	b.group, b.launches, b.accesses = nil, nil, nil
 }
 
 // groups are those of bursts that ended. The blocks of their launches stay as
@@ -136,7 +137,7 @@ func (b *Burst) takes(l *driver.Launch) bool {
 		return false
 	}
 	b.note(b.launches.Len())
-	b.prints.launch(len(b.prints.of), l)
+	b.accesses.Launch(b.accesses.Noted(), l)
 	b.noted++
 	b.last, b.version = l, l.AccessesVersion()
 	if k := l.Kernel(); b.n == 0 || b.kinds[b.n-1].kernel != k {
@@ -149,7 +150,7 @@ func (b *Burst) takes(l *driver.Launch) bool {
 // note notes that of the launches in the group the first n use what was noted
 // last, if they are not noted yet.
 func (b *Burst) note(n int) {
-	b.prints.again(n - b.noted)
+	b.accesses.Again(n - b.noted)
 	b.noted = n
 }
 

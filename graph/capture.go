@@ -8,7 +8,10 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/graph/internal/access"
+	"github.com/purecuda/cuda/graph/internal/captures"
 	"github.com/purecuda/cuda/graph/internal/refusal"
+	"github.com/purecuda/cuda/graph/internal/retain"
 	"github.com/purecuda/cuda/internal/hostthread"
 	"github.com/purecuda/cuda/internal/life"
 )
@@ -45,7 +48,7 @@ func Capture(s *driver.Stream, mode Mode, record func(*Scope) error, opts ...Cap
 			return into.captureIntoPart(s, mode, record)
 		}
 	}
-	r, err := beginAt(into, s, mode, entry(record))
+	r, err := beginAt(into, s, mode, captures.EntryOf(record))
 	if err != nil {
 		return nil, err
 	}
@@ -74,13 +77,13 @@ type recording struct {
 	thread uint64         // which that is, where the end has to ask
 	faults uint64         // cu.CaptureFaults when it began
 	seen   func()         // ends the watch over failing calls
-	where  place
+	where  captures.Place
 	into   target
 	home   *Graph // of the capture of a body: the outermost graph that it will be in
 
 	mu       sync.Mutex
 	ended    bool
-	own      *owners                // of the graph to be, as long as g is nil
+	refs     *retain.References     // of the graph to be, as long as g is nil
 	g        *Graph                 // what is recorded into, once somebody has it
 	doomed   error                  // why nothing becomes of it, though the driver knows no reason
 	planned  []planned              // conditional nodes to be, in a body
@@ -88,7 +91,7 @@ type recording struct {
 	origin   branch                 // that first one
 	room     [1]*branch             // for branches, as long as there is no other
 	first    atomic.Pointer[string] // the operation of a scope that failed first
-	uses     recordedUses
+	accesses access.Recorded
 }
 
 // branch is one stream of a capture.
@@ -124,7 +127,7 @@ func Begin(s *driver.Stream, mode Mode, opts ...CaptureOption) (*Recording, erro
 // begin starts a capture that the program may end on another goroutine, or drop.
 func begin(into target, s *driver.Stream, mode Mode) (*Recording, error) {
 	r := &Recording{recording: &recording{open: true}}
-	r.where.mark()
+	r.where.Mark()
 	return r.begin(into, s, mode)
 }
 
@@ -136,7 +139,7 @@ func beginAt(into target, s *driver.Stream, mode Mode, pc uintptr) (*Recording, 
 		rest recording
 	}{}
 	r.Recording.recording = &r.rest
-	r.where.entry = pc
+	r.where.Entry = pc
 	return r.Recording.begin(into, s, mode)
 }
 
@@ -155,11 +158,11 @@ func (r *Recording) begin(into target, s *driver.Stream, mode Mode) (*Recording,
 }
 
 func (r *recording) begin() error {
-	if err := capturing.enter(r.s, r); err != nil {
+	if err := captures.All.Enter(r.s, r); err != nil {
 		return err
 	}
 	if err := r.begun(); err != nil {
-		capturing.leave(r.s, r)
+		captures.All.Leave(r.s, r)
 		return err
 	}
 	return nil
@@ -175,7 +178,7 @@ func (r *recording) begun() (err error) {
 			r.s.Lifetime().Done()
 			return err
 		}
-		r.own = r.made.own
+		r.refs = r.made.refs
 	}
 	r.faults = cu.CaptureFaults()
 	r.lockThread()
@@ -236,6 +239,9 @@ func (r *Recording) Scope() *Scope {
 
 // exists reports whether r is a capture that was begun.
 func (r *Recording) exists() bool { return r != nil && r.recording != nil }
+
+// BeganAt returns where the capture began.
+func (r *recording) BeganAt() *captures.Place { return &r.where }
 
 // closeEvents closes the events of forks and joins.
 func (r *recording) closeEvents() (errs []error) {

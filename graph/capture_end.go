@@ -7,6 +7,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/graph/internal/captures"
 	"github.com/purecuda/cuda/internal/hostthread"
 )
 
@@ -129,7 +130,7 @@ func (r *recording) over() {
 	r.seen()
 	r.unlockThread()
 	for _, b := range r.branches {
-		capturing.leave(b.s, r)
+		captures.All.Leave(b.s, r)
 		b.s.Lifetime().Done()
 	}
 	r.drop.Disown()
@@ -146,7 +147,11 @@ func (r *recording) deliver(raw driver.CUgraph) (*Graph, error) {
 	if err := join(r.closeEvents()); err != nil {
 		return nil, join([]error{err, r.takeBack(g)})
 	}
-	r.uses.giveTo(g)
+	if !r.accesses.Empty() {
+		g.lockLatch()
+		r.accesses.GiveTo(g.accesses)
+		g.mu.Unlock()
+	}
 	return g, nil
 }
 

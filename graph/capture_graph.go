@@ -74,8 +74,8 @@ func (g *Graph) lose(r *recording) {
 	g.lost = fmt.Errorf("CUDA destroyed %v when the capture into it failed that began at %v: %w", g, &r.where, driver.ErrClosed)
 	g.giveTable()
 	if g.life.Disown() {
-		g.keep.own.release()
-		g.keep.own = nil
+		g.keep.refs.Release()
+		g.keep.refs = nil
 	}
 }
 

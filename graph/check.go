@@ -136,10 +136,10 @@ func (n Node) Declare(uses ...driver.Declared) error {
 	if err != nil {
 		return fmt.Errorf("cannot declare memory of node %d: %w", n.i, err)
 	}
-	if err := n.g.owners().holdLoose(d.refs); err != nil {
+	if err := n.g.changeRefs().RetainLoose(d.refs); err != nil {
 		return err
 	}
-	n.g.prints.declare(n.i, d.list)
+	n.g.accesses.Declare(n.i, d.list)
 	return nil
 }
 
@@ -159,11 +159,4 @@ func declaredOf(uses []driver.Declared) (d declared, err error) {
 		d.list, d.refs = append(d.list, a), append(d.refs, u.Ref())
 	}
 	return d, nil
-}
-
-func (p *footprints) declare(i uint32, list []driver.Access) {
-	if p.declared == nil {
-		p.declared = make(map[uint32][]driver.Access)
-	}
-	p.declared[i] = append(p.declared[i], list...)
 }

@@ -3,6 +3,7 @@ package graph
 import (
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/graph/internal/access"
 )
 
 // checker is a graph with all that lies in its nodes, flat: a vertex for each
@@ -12,7 +13,7 @@ type checker struct {
 	nodes  []Node  // by vertex
 	after  [][]int // by vertex: those that it runs after
 	graphs []*Graph
-	uses   []stepAccess
+	uses   []access.StepAccess
 	unsure []Unknown
 	allocs map[uint64]uint64 // what the graph allocates: address and size
 	d      *driver.Driver
@@ -41,7 +42,7 @@ func (c *checker) graph(g *Graph) ([]ends, error) {
 	}
 	place := make(map[cu.CUgraphNode]int, len(nodes))
 	all := make([]ends, len(nodes))
-	kernels, err := g.recognise(nodes)
+	kernels, err := g.kernelSets(nodes)
 	if err != nil {
 		return nil, err
 	}

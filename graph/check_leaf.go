@@ -1,17 +1,17 @@
 package graph
 
 import (
-	"encoding/binary"
 	"fmt"
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/graph/internal/access"
 )
 
 // leaf enters what a node uses that has no graph inside.
 func (c *checker) leaf(n Node, t Type, v int, k *kernelNodes) error {
-	declared := n.g.prints.declared[n.i]
+	declared := n.g.accesses.DeclaredUses(n.i)
 	for _, a := range declared {
 		c.use(v, a)
 	}
@@ -38,36 +38,36 @@ func (c *checker) leaf(n Node, t Type, v int, k *kernelNodes) error {
 
 func (c *checker) use(v int, a driver.Access) {
 	if a.Bytes > 0 && a.Mode != 0 {
-		c.uses = append(c.uses, stepAccess{v, a})
+		c.uses = append(c.uses, access.StepAccess{Step: v, Access: a})
 	}
 }
 
 func (c *checker) kernel(n Node, v int, k *kernelNodes, declared bool) error {
-	f := k.prints[n.i]
-	if f.footprint == nil {
+	f := k.sets[n.i]
+	if f.Set == nil {
 		if !declared {
 			c.unknown(n, "no launch is known that it came from")
 		}
 		return nil
 	}
-	for _, a := range f.accesses() {
+	for _, a := range f.List() {
 		c.use(v, a)
 	}
 	arg, found, err := c.address(f, k.params[n.i])
 	if found && !declared {
-		c.unknown(n, fmt.Sprintf("%s is an address of device memory of which no more is known", f.kernel.ArgName(arg)))
+		c.unknown(n, fmt.Sprintf("%s is an address of device memory of which no more is known", f.Kernel.ArgName(arg)))
 	}
 	return err
 }
 
 // address finds an argument that is an address and was passed as a number.
-func (c *checker) address(f foundFootprint, params *cu.CUDA_KERNEL_NODE_PARAMS) (arg int, found bool, err error) {
-	list, _ := f.kernel.Params()
+func (c *checker) address(f access.Found, params *cu.CUDA_KERNEL_NODE_PARAMS) (arg int, found bool, err error) {
+	list, _ := f.Kernel.Params()
 	for i, p := range list {
-		if p.Size != 8 || p.Type == ".f64" || f.covers(i) || params.KernelParams == nil {
+		if p.Size != 8 || p.Type == ".f64" || f.Covers(i) || params.KernelParams == nil {
 			continue
 		}
-		_, size, err := c.allocation(argument(params, i))
+		_, size, err := c.allocation(access.Argument(params, i))
 		if err != nil || size > 0 {
 			return i, err == nil, err
 		}
@@ -89,22 +89,6 @@ func (c *checker) allocation(addr uint64) (base, size uint64, err error) {
 		return 0, 0, nil
 	}
 	return uint64(at), uint64(n), err
-}
-
-// covers reports whether argument i is memory that the footprint knows.
-func (f foundFootprint) covers(i int) bool {
-	for _, s := range f.uses() {
-		if int(s.arg) == i && s.addr != 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// argument reads argument i, of 8 bytes, from where the driver keeps it.
-func argument(p *cu.CUDA_KERNEL_NODE_PARAMS, i int) uint64 {
-	at := unsafe.Slice(p.KernelParams, i+1)[i]
-	return binary.NativeEndian.Uint64(unsafe.Slice((*byte)(at), 8))
 }
 
 func (c *checker) copy(n Node, v int) error {

@@ -3,6 +3,8 @@ package graph
 import (
 	"cmp"
 	"slices"
+
+	"github.com/purecuda/cuda/graph/internal/access"
 )
 
 // mostPairs is how many pairs Check compares at most to find all conflicts.
@@ -13,7 +15,7 @@ func (c *checker) result(err error) (Checked, error) {
 	if err != nil {
 		return Checked{}, err
 	}
-	o := newVertexOrder(c.after)
+	o := access.NewOrder(c.after)
 	if o == nil {
 		return Checked{}, c.cycle()
 	}
@@ -44,30 +46,30 @@ type pair struct{ a, b int }
 
 // neighbours returns the pairs of uses in conflict that must be in order for
 // all to be: if each is, what lies further apart is so too.
-func (c *checker) neighbours(o *vertexOrder) []pair {
+func (c *checker) neighbours(o *access.Order) []pair {
 	byPlace := make([]int, len(c.uses))
 	for i := range byPlace {
 		byPlace[i] = i
 	}
 	slices.SortStableFunc(byPlace, func(a, b int) int {
-		return cmp.Compare(o.place[c.uses[a].step], o.place[c.uses[b].step])
+		return cmp.Compare(o.Place[c.uses[a].Step], o.Place[c.uses[b].Step])
 	})
-	var x accessIndex
+	var x access.Index
 	var pairs []pair
 	for at := 0; at < len(byPlace); {
 		end := at
-		for end < len(byPlace) && c.uses[byPlace[end]].step == c.uses[byPlace[at]].step {
+		for end < len(byPlace) && c.uses[byPlace[end]].Step == c.uses[byPlace[at]].Step {
 			end++
 		}
 		for _, i := range byPlace[at:end] {
 			var others []int
-			x.conflicts(c.uses[i].Access, &others)
+			x.Conflicts(c.uses[i].Access, &others)
 			for _, j := range others {
 				pairs = append(pairs, pair{j, i})
 			}
 		}
 		for _, i := range byPlace[at:end] {
-			x.add(i, c.uses[i].Access)
+			x.Add(i, c.uses[i].Access)
 		}
 		at = end
 	}
@@ -79,7 +81,7 @@ func (c *checker) allPairs() []pair {
 	var pairs []pair
 	for i := range c.uses {
 		for j := range i {
-			if c.uses[i].step != c.uses[j].step && c.uses[i].Overlaps(c.uses[j].Access) {
+			if c.uses[i].Step != c.uses[j].Step && c.uses[i].Overlaps(c.uses[j].Access) {
 				pairs = append(pairs, pair{j, i})
 			}
 		}
@@ -89,7 +91,7 @@ func (c *checker) allPairs() []pair {
 
 func (c *checker) conflict(p pair) (f Conflict, err error) {
 	a, b := &c.uses[p.a], &c.uses[p.b]
-	f = Conflict{A: c.nodes[a.step], B: c.nodes[b.step], OfA: a.Access, OfB: b.Access}
+	f = Conflict{A: c.nodes[a.Step], B: c.nodes[b.Step], OfA: a.Access, OfB: b.Access}
 	f.From, f.To, _ = a.Common(b.Access)
 	f.Buffer, f.Size, err = c.allocation(f.From)
 	return f, err
@@ -106,91 +108,30 @@ func (c *checker) cycle() error {
 	return invalid("its nodes form a cycle")
 }
 
-// vertexOrder is an order of vertices in which each comes behind those that it
-// runs after.
-type vertexOrder struct {
-	list  []int // vertices, in order
-	place []int // by vertex: where it is in the list
-	after [][]int
-}
-
-// newVertexOrder returns nil if there is a cycle.
-func newVertexOrder(after [][]int) *vertexOrder {
-	o := &vertexOrder{place: make([]int, len(after)), after: after}
-	before := make([][]int, len(after))
-	missing := make([]int, len(after))
-	for v, list := range after {
-		missing[v] = len(list)
-		for _, a := range list {
-			before[a] = append(before[a], v)
-		}
-		if len(list) == 0 {
-			o.list = append(o.list, v)
-		}
-	}
-	for i := 0; i < len(o.list); i++ {
-		v := o.list[i]
-		o.place[v] = i
-		for _, next := range before[v] {
-			if missing[next]--; missing[next] == 0 {
-				o.list = append(o.list, next)
-			}
-		}
-	}
-	if len(o.list) < len(after) {
-		return nil
-	}
-	return o
-}
-
-// blockSize is how many vertices are looked at together: of each other one is
-// then known which of them come before it.
-const blockSize = 64 * 64
-
 // unordered returns those of the pairs of uses between whose vertices there is
 // no path, in order, each with the use that comes first in front.
-func (c *checker) unordered(o *vertexOrder, pairs []pair) []pair {
+func (c *checker) unordered(o *access.Order, pairs []pair) []pair {
 	for i, p := range pairs {
-		if o.place[c.uses[p.a].step] > o.place[c.uses[p.b].step] {
+		if o.Place[c.uses[p.a].Step] > o.Place[c.uses[p.b].Step] {
 			pairs[i] = pair{p.b, p.a}
 		}
 	}
-	first := func(p pair) int { return o.place[c.uses[p.a].step] }
+	first := func(p pair) int { return o.Place[c.uses[p.a].Step] }
 	slices.SortFunc(pairs, func(a, b pair) int {
 		return cmp.Or(cmp.Compare(first(a), first(b)), cmp.Compare(a.a, b.a), cmp.Compare(a.b, b.b))
 	})
 	pairs = slices.Compact(pairs)
 	var left []pair
 	for at := 0; at < len(pairs); {
-		block := first(pairs[at]) / blockSize * blockSize
-		from := o.reached(block)
-		for ; at < len(pairs) && first(pairs[at]) < block+blockSize; at++ {
+		block := first(pairs[at]) / access.BlockSize * access.BlockSize
+		from := o.Reached(block)
+		for ; at < len(pairs) && first(pairs[at]) < block+access.BlockSize; at++ {
 			p := pairs[at]
 			i := first(p) - block
-			if to := o.place[c.uses[p.b].step]; from[to-block][i/64]>>(i%64)&1 == 0 {
+			if to := o.Place[c.uses[p.b].Step]; from[to-block][i/64]>>(i%64)&1 == 0 {
 				left = append(left, p)
 			}
 		}
 	}
 	return left
-}
-
-// reached returns for each vertex from place block on which of the block come
-// before it, or are it.
-func (o *vertexOrder) reached(block int) [][blockSize / 64]uint64 {
-	from := make([][blockSize / 64]uint64, len(o.list)-block)
-	for i := range from {
-		row := &from[i]
-		for _, a := range o.after[o.list[block+i]] {
-			if at := o.place[a] - block; at >= 0 {
-				for w, b := range from[at] {
-					row[w] |= b
-				}
-			}
-		}
-		if i < blockSize {
-			row[i/64] |= 1 << (i % 64)
-		}
-	}
-	return from
 }

@@ -38,11 +38,11 @@ func (g *Graph) addChild(child *Graph, from *cu.CUgraphNode, data *cu.CUgraphEdg
 		return Node{}, fmt.Errorf("cannot add %v to %v: %w", child, g, child.memoryLimit(err, noCopy))
 	}
 	g.outermost().mixed = g.outermost().mixed || child.outermost().mixed
-	o := g.owners()
-	o.holdSub(child.keep.own)
+	o := g.changeRefs()
+	o.RetainOf(child.keep.refs)
 	g.commitNew(o)
 	node := g.added(raw)
-	g.prints.adoptChild(node.i, child.prints)
+	g.accesses.AdoptChild(node.i, child.accesses)
 	return node, nil
 }
 
@@ -97,9 +97,9 @@ func (x *Exec) SetChild(n Node, child *Graph) error {
 	if err := x.d.CuGraphExecChildGraphNodeSetParams(x.keep.raw, n.handle(), child.raw); err != nil {
 		return fmt.Errorf("cannot set node %d of %v to %v: %w", n.i, x, child, err)
 	}
-	o := x.owners()
-	o.holdSub(child.keep.own)
-	o.commit(n.i)
-	x.keep.retireGone(o)
+	o := x.changeRefs()
+	o.RetainOf(child.keep.refs)
+	o.Commit(n.i)
+	x.keep.ReleaseDropped(o)
 	return nil
 }

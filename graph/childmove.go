@@ -64,8 +64,8 @@ func (g *Graph) addChildMove(child *Graph, deps []Node) (Node, error) {
 	if err := g.addGeneric(&raw, from, nil, uintptr(len(deps)), &p); err != nil {
 		return Node{}, explainMove(err)
 	}
-	o := g.owners()
-	o.holdSub(child.keep.own)
+	o := g.changeRefs()
+	o.RetainOf(child.keep.refs)
 	g.commitNew(o)
 	n := g.added(raw)
 	n.takeOver(child)
@@ -93,7 +93,7 @@ func (g *Graph) onlyWhole(code driver.CUresult, what string) error {
 // in. Both are locked, and n's graph holds what the graph kept alive.
 func (n Node) takeOver(child *Graph) {
 	outer := n.g.outermost()
-	own := child.keep.own
+	own := child.keep.refs
 	child.life.Disown() // the driver destroys it with the node
 	child.outer, child.in, child.part, child.moved = outer, n, true, true
 	outer.mixed = outer.mixed || child.mixed
@@ -104,7 +104,7 @@ func (n Node) takeOver(child *Graph) {
 	}
 	child.parts = nil
 	outer.takeUsers(child)
-	own.release()
+	own.Release()
 }
 
 func (g *Graph) enterPart(p *Graph) {
@@ -150,12 +150,12 @@ func (n Node) setChild(child *Graph) error {
 		return n.g.explainType(n, p.Type, err)
 	}
 	n.forgetParts()
-	n.g.prints.forget(n.i)
-	n.g.prints.adoptChild(n.i, child.prints)
-	o := n.g.owners()
-	o.holdSub(child.keep.own)
+	n.g.accesses.Forget(n.i)
+	n.g.accesses.AdoptChild(n.i, child.accesses)
+	o := n.g.changeRefs()
+	o.RetainOf(child.keep.refs)
 	n.g.commit(o, n)
-	o.flush()
+	o.Flush()
 	child.alive()
 	return nil
 }

@@ -29,13 +29,13 @@ func (g *Graph) Clone() (*Graph, error) {
 	// Which node of the clone corresponds to which the driver knows and nobody
 	// has asked: the clone's nodes are found as they are needed, and what they
 	// refer to is kept as long as the clone.
-	k.own.release()
-	k.own = g.keep.own.share().writable()
-	k.own.loosen()
+	k.refs.Release()
+	k.refs = g.keep.refs.Share().Writable()
+	k.refs.Loosen()
 	twin := own(g.ctx, k, raw)
 	twin.mixed = g.outermost().mixed
 	twin.users = maps.Clone(g.users)
-	twin.prints.copiedFrom(g.prints)
+	twin.accesses.CopiedFrom(g.accesses)
 	return twin, nil
 }
 

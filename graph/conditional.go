@@ -121,7 +121,7 @@ func (g *Graph) conditional(f form, c Cond, from *cu.CUgraphNode, data *cu.CUgra
 	if err != nil {
 		return nil, err
 	}
-	g.commitNew(g.owners())
+	g.commitNew(g.changeRefs())
 	return g.added(raw).enterBodies(f, c, bodies), nil
 }
 

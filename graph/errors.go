@@ -22,14 +22,4 @@ func invalid(format string, args ...any) error { return refusal.Invalid(format, 
 
 func join(errs []error) error { return refusal.Join(errs) }
 
-// resultOf returns the driver's code in an error, or 0.
-func resultOf(err error) driver.CUresult {
-	if err == nil { // errors.As takes a place on the heap
-		return 0
-	}
-	var code driver.CUresult
-	if errors.As(err, &code) {
-		return code
-	}
-	return 0
-}
+func resultOf(err error) driver.CUresult { return refusal.Code(err) }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/graph/internal/inflight"
+	"github.com/purecuda/cuda/graph/internal/retain"
 	"github.com/purecuda/cuda/internal/life"
 	"github.com/purecuda/cuda/loader"
 )
@@ -42,9 +44,9 @@ type execKeep struct {
 	shut bool         // Close was called
 	raw  cu.CUgraphExec
 	ctx  *driver.Context
-	own  *owners
+	refs *retain.References
 	lone *lone // of a graph that may have one exec only
-	retired
+	inflight.Launches
 	life life.Lifetime
 	ends ending
 
@@ -70,12 +72,12 @@ func (k *execKeep) Destroy(d *cu.Driver) error {
 		err = k.ends.do(d, cu.FnCuGraphExecDestroy, uintptr(k.raw))
 	}
 	k.lone.gone()
-	if k.settled == k.replays { // as of one that was never launched
-		k.own.release()
+	if k.Ended == k.Replays { // as of one that was never launched
+		k.refs.Release()
 	} else {
-		k.retire(keeper{sub: k.own})
+		k.ReleaseLater(retain.Reference{Of: k.refs})
 	}
-	return join([]error{err, k.close()})
+	return join([]error{err, k.Close()})
 }
 
 // Raw returns the driver's handle, 0 for nil. Update may change it.
@@ -148,22 +150,22 @@ func (k *execKeep) launch(s *driver.Stream) error {
 	if err := k.ready(s); err != nil {
 		return err
 	}
-	if !k.follows(s) {
+	if !k.Follows(s) {
 		return k.launchElsewhere(s)
 	}
 	if err := s.Driver().CuGraphLaunch(k.raw, s.Raw()); err != nil {
 		return err
 	}
-	k.launched()
+	k.Launched()
 	return nil
 }
 
 // launchElsewhere is for a stream that has to be held first.
 func (k *execKeep) launchElsewhere(s *driver.Stream) error {
-	if err := k.move(s, func() error { return s.Driver().CuGraphLaunch(k.raw, s.Raw()) }); err != nil {
+	if err := k.Move(s, func() error { return s.Driver().CuGraphLaunch(k.raw, s.Raw()) }); err != nil {
 		return err
 	}
-	k.launched()
+	k.Launched()
 	return nil
 }
 
@@ -174,8 +176,8 @@ func (k *execKeep) ready(s *driver.Stream) error {
 			return err
 		}
 	}
-	if k.staged.stream != nil {
-		return k.awaitStaged(s)
+	if k.Staged.Stream != nil {
+		return k.afterStaged(s)
 	}
 	return nil
 }
@@ -207,7 +209,7 @@ func (x *Exec) Run(ctx context.Context, s *driver.Stream) error {
 		defer runtime.UnlockOSThread()
 	}
 	x.keep.mu.Lock()
-	err, n := x.keep.launch(s), x.keep.replays // others may launch meanwhile
+	err, n := x.keep.launch(s), x.keep.Replays // others may launch meanwhile
 	x.keep.mu.Unlock()
 	if err != nil {
 		return x.launchError(s, err)
@@ -215,7 +217,7 @@ func (x *Exec) Run(ctx context.Context, s *driver.Stream) error {
 	if err := s.Wait(ctx); err != nil {
 		return err
 	}
-	x.settle(n)
+	x.noteEnded(n)
 	return nil
 }
 
@@ -225,17 +227,17 @@ func (x *Exec) Run(ctx context.Context, s *driver.Stream) error {
 // call it themselves.
 func (x *Exec) NoteEnded(n uint64) {
 	if x.exists() {
-		x.settle(n)
+		x.noteEnded(n)
 	}
 }
 
-// settle notes that the first n launches have ended. What is left of a closed
+// noteEnded notes that the first n launches have ended. What is left of a closed
 // exec finds that out by itself.
-func (x *Exec) settle(n uint64) {
+func (x *Exec) noteEnded(n uint64) {
 	x.keep.mu.Lock()
 	defer x.keep.mu.Unlock()
 	if !x.keep.shut {
-		x.keep.settle(n)
+		x.keep.NoteEnded(n)
 	}
 	runtime.KeepAlive(x) // what destroys a dropped exec takes no lock
 }
@@ -249,7 +251,7 @@ func (x *Exec) Wait(ctx context.Context) error {
 		return anExec.Error(x == nil)
 	}
 	x.keep.mu.Lock()
-	err, s, n, up := x.life.Check(), x.keep.stream, x.keep.replays, x.opts.upload
+	err, s, n, up := x.life.Check(), x.keep.Stream, x.keep.Replays, x.opts.upload
 	x.keep.mu.Unlock()
 	switch {
 	case err != nil:
@@ -260,38 +262,38 @@ func (x *Exec) Wait(ctx context.Context) error {
 		}
 		return nil
 	case s.Raw() == cu.CU_STREAM_PER_THREAD:
-		return x.waitForLaunch(ctx)
+		return x.waitForLaunches(ctx)
 	}
 	if err := s.Wait(ctx); err != nil {
 		if !s.Open() && errors.Is(err, driver.ErrClosed) {
-			return x.waitForLaunch(ctx)
+			return x.waitForLaunches(ctx)
 		}
 		return err
 	}
-	x.settle(n)
+	x.noteEnded(n)
 	return nil
 }
 
-// waitForLaunch waits for nothing but the launches.
-func (x *Exec) waitForLaunch(ctx context.Context) error {
+// waitForLaunches waits for nothing but the launches.
+func (x *Exec) waitForLaunches(ctx context.Context) error {
 	for start := time.Now(); ; {
-		if over, err := x.over(); over || err != nil {
+		if over, err := x.allEnded(); over || err != nil {
 			return err
 		}
 		if ctx != nil && ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		time.Sleep(nap(start))
+		time.Sleep(inflight.Nap(start))
 	}
 }
 
-// over reports whether all launches have ended.
-func (x *Exec) over() (bool, error) {
+// allEnded reports whether all launches have ended.
+func (x *Exec) allEnded() (bool, error) {
 	if err := x.lock(); err != nil {
 		return false, err
 	}
 	defer x.keep.mu.Unlock()
-	over, err := x.keep.over()
+	over, err := x.keep.AllEnded()
 	runtime.KeepAlive(x)
 	return over, err
 }
@@ -336,7 +338,7 @@ func (x *Exec) Replays() uint64 {
 	}
 	x.keep.mu.Lock()
 	defer x.keep.mu.Unlock()
-	return x.keep.replays
+	return x.keep.Replays
 }
 
 // Flags returns the flags of the instantiation, as far as the driver returns them: driver 580
@@ -367,22 +369,22 @@ func (x *Exec) lock() error {
 	return x.life.Check()
 }
 
-// owners returns what the exec keeps alive, to be changed. Numbers of nodes
+// changeRefs returns what the exec keeps alive, to be changed. Numbers of nodes
 // that are not its own graph's mean nothing to it.
-func (x *Exec) owners() *owners {
+func (x *Exec) changeRefs() *retain.References {
 	k := x.keep
-	if k.own.alone() && !x.foreign {
-		return k.own
+	if k.refs.Alone() && !x.foreign {
+		return k.refs
 	}
-	return x.ownOwners()
+	return x.copyRefs()
 }
 
-func (x *Exec) ownOwners() *owners {
+func (x *Exec) copyRefs() *retain.References {
 	k := x.keep
-	k.own = k.own.writable()
+	k.refs = k.refs.Writable()
 	if x.foreign {
-		k.own.loosen()
+		k.refs.Loosen()
 		x.foreign = false
 	}
-	return k.own
+	return k.refs
 }

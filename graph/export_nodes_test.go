@@ -28,8 +28,8 @@ func AddTagged(g *Graph, op driver.Op, deps ...Node) (Node, error) {
 			return Node{}, err
 		}
 	}
-	o := g.owners()
-	if err := o.hold(op.Refs()); err != nil {
+	o := g.changeRefs()
+	if err := o.Retain(op.Refs()); err != nil {
 		return Node{}, err
 	}
 	g.commitNew(o)

@@ -1,4 +1,6 @@
 package graph
 
+import "github.com/purecuda/cuda/graph/internal/inflight"
+
 // WaitParked waits until what closed execs left to goroutines is done.
-func WaitParked() { parked.Wait() }
+func WaitParked() { inflight.Waiting.Wait() }

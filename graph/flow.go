@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph/internal/access"
 )
 
 // Flow is a list of operations in program order. It builds graphs that run them as concurrently as
@@ -24,8 +25,8 @@ import (
 type Flow struct {
 	ctx   *driver.Context
 	steps []flowStep
-	index accessIndex
-	done  reach // which steps come before which
+	index access.Index
+	done  access.Reach // which steps come before which
 }
 
 // NewFlow returns an empty Flow for operations of c.
@@ -69,12 +70,12 @@ func (f *Flow) addError(op driver.Op, err error) error {
 func (f *Flow) enter(s flowStep) Step {
 	i := len(f.steps)
 	for _, a := range s.uses {
-		f.index.conflicts(a, &s.after)
+		f.index.Conflicts(a, &s.after)
 	}
 	for _, a := range s.uses {
-		f.index.add(i, a)
+		f.index.Add(i, a)
 	}
-	s.after = f.done.add(s.after)
+	s.after = f.done.Add(s.after)
 	f.steps = append(f.steps, s)
 	return Step{f, i}
 }

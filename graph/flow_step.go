@@ -68,7 +68,7 @@ func (s Step) After(others ...Step) error {
 		}
 		after = append(after, o.i)
 	}
-	s.f.done.undo()
-	s.f.steps[s.i].after = s.f.done.add(after)
+	s.f.done.Undo()
+	s.f.steps[s.i].after = s.f.done.Add(after)
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/graph/internal/captures"
 	"github.com/purecuda/cuda/graph/internal/refusal"
 )
 
@@ -33,7 +34,7 @@ func (sc *Scope) Fork(s *driver.Stream) (*Scope, error) {
 func (sc *Scope) fork(s *driver.Stream) (*branch, error) {
 	r := sc.r
 	for _, b := range r.branches {
-		if keyOf(b.s) == keyOf(s) {
+		if captures.KeyOf(b.s) == captures.KeyOf(s) {
 			return b, sc.again(b)
 		}
 	}
@@ -67,7 +68,7 @@ func (sc *Scope) draw(s *driver.Stream) error {
 }
 
 func (sc *Scope) enter(s *driver.Stream) error {
-	if err := capturing.enter(s, sc.r); err != nil {
+	if err := captures.All.Enter(s, sc.r); err != nil {
 		return err
 	}
 	err := sc.r.alone(s)
@@ -75,7 +76,7 @@ func (sc *Scope) enter(s *driver.Stream) error {
 		err = sc.b.order(s)
 	}
 	if err != nil {
-		capturing.leave(s, sc.r)
+		captures.All.Leave(s, sc.r)
 	}
 	return err
 }

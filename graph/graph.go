@@ -8,6 +8,8 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/graph/internal/access"
+	"github.com/purecuda/cuda/graph/internal/retain"
 	"github.com/purecuda/cuda/internal/life"
 	"github.com/purecuda/cuda/loader"
 )
@@ -29,7 +31,7 @@ type Graph struct {
 
 	removals uint32 // counts nodes that were destroyed
 
-	prints *footprints // the memory that nodes use
+	accesses *access.Sets // the memory that nodes use
 
 	life  *life.Lifetime
 	watch life.Watched
@@ -61,7 +63,7 @@ var graphs atomic.Uint64
 // so that the Graph can be found unreachable.
 type keep struct {
 	life     life.Lifetime // of the outermost graph; a plan has its own
-	own      *owners
+	refs     *retain.References
 	raw      driver.CUgraph
 	borrowed bool // raw is not this one's to destroy
 	ends     ending
@@ -92,13 +94,13 @@ func newKeep(c *driver.Context, kind string) (*keep, error) {
 	if err := k.life.BeginIn(of); err != nil {
 		return nil, err
 	}
-	k.own = newOwners()
+	k.refs = retain.New()
 	return k, nil
 }
 
 // abandon is for a graph that will not be.
 func (k *keep) abandon(err error) error {
-	k.own.release()
+	k.refs.Release()
 	return k.life.Abandon(err)
 }
 
@@ -108,7 +110,7 @@ func (k *keep) Destroy(d *cu.Driver) error {
 	if !k.borrowed {
 		err = k.ends.do(d, cu.FnCuGraphDestroy, uintptr(k.raw))
 	}
-	k.own.release()
+	k.refs.Release()
 	return err
 }
 
@@ -133,7 +135,7 @@ func own(c *driver.Context, k *keep, raw driver.CUgraph) *Graph {
 	d := c.Driver()
 	g := new(Graph) // filled field by field: to copy it would cost as much as all of this
 	g.seq, g.life, g.ctx, g.d, g.raw, g.keep = graphs.Add(1), &k.life, c, d, raw, k
-	g.prints, g.v2 = newFootprints(), d.Has(cu.FnCuGraphAddKernelNode)
+	g.accesses, g.v2 = access.New(), d.Has(cu.FnCuGraphAddKernelNode)
 	g.mu = &g.latch
 	k.raw = raw
 	g.watch.Own(&k.life, uint64(raw), k)
@@ -159,18 +161,15 @@ func (g *Graph) Close() error {
 	return g.watch.Close(g.life)
 }
 
-// noFootprints are those of graphs that were closed.
-var noFootprints = &footprints{shared: true}
-
 // giveTable gives back what own borrowed.
 func (g *Graph) giveTable() {
 	if g.table != nil {
 		*g.table = g.raws
 		tables.Put(g.table)
 	}
-	if g.prints != noFootprints {
-		g.prints.recycle()
-		g.prints = noFootprints
+	if g.accesses != access.None {
+		g.accesses.Recycle()
+		g.accesses = access.None
 	}
 	g.table, g.raws, g.index = nil, nil, nil
 }
@@ -220,36 +219,36 @@ func (g *Graph) Keep(things ...any) error {
 	if err != nil {
 		return err
 	}
-	return g.owners().holdThings(refs, values)
+	return g.changeRefs().RetainThings(refs, values)
 }
 
-// owners returns what the graph keeps alive, to be changed.
-func (g *Graph) owners() *owners {
-	if o := g.keep.own; o.alone() {
+// changeRefs returns what the graph keeps alive, to be changed.
+func (g *Graph) changeRefs() *retain.References {
+	if o := g.keep.refs; o.Alone() {
 		return o
 	}
-	g.keep.own = g.keep.own.writable()
-	return g.keep.own
+	g.keep.refs = g.keep.refs.Writable()
+	return g.keep.refs
 }
 
 // commitNew gives what o holds to a node that is about to be entered. Graphs
 // that lie in a node keep what their nodes refer to as long as the outermost
 // graph, whose numbers of nodes are others.
-func (g *Graph) commitNew(o *owners) {
+func (g *Graph) commitNew(o *retain.References) {
 	if g.part {
-		o.commitLoose()
+		o.CommitLoose()
 		return
 	}
-	o.commitNew()
+	o.CommitNew()
 }
 
 // commit gives what o holds to a node in place of what it had.
-func (g *Graph) commit(o *owners, n Node) {
+func (g *Graph) commit(o *retain.References, n Node) {
 	if g.part {
-		o.commitLoose()
+		o.CommitLoose()
 		return
 	}
-	o.commit(n.i)
+	o.Commit(n.i)
 }
 
 // alive ends a call: g was reachable, so not reclaimed, until here.

@@ -134,9 +134,9 @@ func (g *Graph) exec(o options) (*Exec, error) {
 		_ = k.life.Abandon(err)
 		return nil, err
 	}
-	k.raw, k.ctx, k.own, k.lone = raw, g.ctx, g.keep.own.share(), g.loneExec()
+	k.raw, k.ctx, k.refs, k.lone = raw, g.ctx, g.keep.refs.Share(), g.loneExec()
 	x := &Exec{life: &k.life, ctx: g.ctx, d: g.d, keep: k, g: g, opts: o, uploaded: o.upload != nil}
-	k.mem = g.keep.own.mem.launches(o.flags)
+	k.Mem = g.keep.refs.Mem.Launches(o.flags)
 	x.watch.Own(&k.life, uint64(raw), k)
 	return x, nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/graph/internal/access"
 )
 
 // shownName is what drawings and summaries call a node: the name it was given,
@@ -41,8 +42,8 @@ func (n Node) kernelName() (string, error) {
 	if err := n.kernelParams(n.g.d, &p); err != nil {
 		return "", err
 	}
-	if f := n.g.prints.find(n.i); f.footprint != nil && f.kernel != nil && f.kernel.Raw() == p.Func {
-		return f.kernel.Name(), nil
+	if f := n.g.accesses.Find(n.i); f.Set != nil && f.Kernel != nil && f.Kernel.Raw() == p.Func {
+		return f.Kernel.Name(), nil
 	}
 	name, err := n.g.nameOfKernel(&p)
 	if err != nil || name != "" {
@@ -54,10 +55,10 @@ func (n Node) kernelName() (string, error) {
 // notedName is the name of a kernel that some node of those the graph came from
 // had.
 func (g *Graph) notedName(f driver.CUfunction) (name string) {
-	for _, l := range g.prints.loose {
-		l.each(func(found foundFootprint) {
-			if found.kernel != nil && found.kernel.Raw() == f {
-				name = found.kernel.Name()
+	for _, l := range g.accesses.Loose {
+		l.Each(func(found access.Found) {
+			if found.Kernel != nil && found.Kernel.Raw() == f {
+				name = found.Kernel.Name()
 			}
 		})
 	}

@@ -22,10 +22,10 @@ func newMover(from, to *Graph) *mover {
 
 // move makes the nodes of a body, with what they refer to, behind deps.
 func (m *mover) move(b *body, deps *cu.CUgraphNode, n int) error {
-	o := m.to.owners()
-	o.holdSub(m.from.keep.own)
-	o.commitLoose()
-	m.to.prints.copiedFrom(m.from.prints)
+	o := m.to.changeRefs()
+	o.RetainOf(m.from.keep.refs)
+	o.CommitLoose()
+	m.to.accesses.CopiedFrom(m.from.accesses)
 	raws, err := m.nodes(b.nested)
 	if err != nil {
 		return err

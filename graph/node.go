@@ -138,13 +138,13 @@ func (g *Graph) removed(n Node) {
 	delete(g.index, raw)
 	delete(g.tuned, raw)
 	g.names.set(n.i, "")
-	g.prints.forget(n.i)
+	g.accesses.Forget(n.i)
 	if g.part {
 		return // what it referred to is the outermost graph's
 	}
-	o := g.owners()
-	o.forget(n.i)
-	o.flush()
+	o := g.changeRefs()
+	o.Forget(n.i)
+	o.Flush()
 }
 
 // node returns the Node of a driver's node in this graph, which the tables may
@@ -171,7 +171,7 @@ func (g *Graph) node(raw cu.CUgraphNode) Node {
 func (g *Graph) found(raw cu.CUgraphNode) Node {
 	n := g.added(raw)
 	if !g.part {
-		g.owners().grow(n.i)
+		g.changeRefs().Grow(n.i)
 	}
 	return n
 }

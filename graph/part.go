@@ -1,6 +1,9 @@
 package graph
 
-import "github.com/purecuda/cuda/driver"
+import (
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph/internal/access"
+)
 
 // inside returns a graph that lies in node n: the copy in a child graph node,
 // or the body of a conditional one. Asked for again it is the same Graph, so
@@ -16,7 +19,7 @@ func (n Node) inside(raw driver.CUgraph) *Graph {
 		outer.parts = make(map[driver.CUgraph]*Graph)
 	}
 	outer.parts[raw] = p
-	p.prints = &footprints{loose: g.prints.inNode(n.i)}
+	p.accesses = &access.Sets{Loose: g.accesses.InNode(n.i)}
 	return p
 }
 

@@ -6,6 +6,8 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/graph/internal/access"
+	"github.com/purecuda/cuda/graph/internal/retain"
 	"github.com/purecuda/cuda/internal/life"
 	"github.com/purecuda/cuda/loader"
 )
@@ -25,8 +27,8 @@ type Plan struct {
 	mu   loader.Latch
 	keep *keep // what the operations refer to: not changed, only replaced
 
-	kindOf []uint32    // by item: its kind, counted from 1
-	prints *footprints // of the kinds, by item; replaced, not changed
+	kindOf   []uint32     // by item: its kind, counted from 1
+	accesses *access.Sets // of the kinds, by item; replaced, not changed
 
 	ops     []driver.Op
 	after   [][]int // of Items; nil for a chain
@@ -91,15 +93,15 @@ func newPlan(c *driver.Context, ops []driver.Op, after [][]int) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{life: l, ctx: c, keep: &keep{own: newOwners()}, ops: ops, after: after}
+	p := &Plan{life: l, ctx: c, keep: &keep{refs: retain.New()}, ops: ops, after: after}
 	if err := p.prepare(); err != nil {
-		p.keep.own.release()
+		p.keep.refs.Release()
 		_ = l.Abandon(err)
 		return nil, err
 	}
 	k := p.keep // not p, which would never become unreachable
 	life.Own(p, l, 0, func(*cu.Driver) error {
-		k.own.release()
+		k.refs.Release()
 		return nil
 	})
 	return p, nil

@@ -133,10 +133,10 @@ func (p *Plan) enter(g *Graph) Nodes {
 		}
 	}
 	if g.part { // the numbers of its nodes mean nothing to the outermost graph
-		g.owners().keepPlan(p.keep.own)
+		g.changeRefs().KeepPlan(p.keep.refs)
 	} else {
-		g.owners().addPlan(len(p.made), p.keep.own)
+		g.changeRefs().AddPlan(len(p.made), p.keep.refs)
 	}
-	g.prints.plan(from, len(p.made), p.prints)
+	g.accesses.Plan(from, len(p.made), p.accesses)
 	return Nodes{g, uint32(from), uint32(len(p.made))}
 }

@@ -1,6 +1,9 @@
 package graph
 
-import "github.com/purecuda/cuda/driver"
+import (
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph/internal/access"
+)
 
 // note notes what memory the operations use. Graphs see what was noted before,
 // so that is left as it is.
@@ -8,17 +11,17 @@ func (p *Plan) note() {
 	if p.kindOf == nil {
 		p.number()
 	}
-	f := &footprints{of: p.kindOf, list: make([]footprint, 0, len(p.kinds))}
+	f := access.OfPlan(p.kindOf, len(p.kinds))
 	for i := range p.kinds {
 		k := &p.kinds[i]
 		if k.launch == nil {
-			f.list = append(f.list, footprint{})
+			f.EnterNone()
 			continue
 		}
-		f.enter(k.launch)
+		f.Enter(k.launch)
 		k.uses = k.launch.AccessesVersion()
 	}
-	p.prints = f
+	p.accesses = f
 }
 
 // number finds the kind of each item.

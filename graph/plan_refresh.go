@@ -1,6 +1,9 @@
 package graph
 
-import "github.com/purecuda/cuda/driver"
+import (
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph/internal/retain"
+)
 
 // current brings the plan up to date with its operations: since the last time
 // they may refer to other things, or to some that were closed.
@@ -14,11 +17,9 @@ func (p *Plan) current() error {
 			return p.renew()
 		}
 	}
-	own := p.keep.own
-	for i := range own.held {
-		if own.held[i].life.Check() != nil {
-			return p.renew()
-		}
+	own := p.keep.refs
+	if !own.Open() {
+		return p.renew()
 	}
 	return nil
 }
@@ -41,14 +42,14 @@ func (p *Plan) renew() error {
 // refresh holds what the operations refer to now. Graphs share what was held
 // before, so that is left as it is.
 func (p *Plan) refresh() error {
-	own := newOwners()
+	own := retain.New()
 	for i := range p.kinds {
 		k := &p.kinds[i]
-		if err := own.hold(k.op.Refs()); err != nil {
-			own.release()
+		if err := own.Retain(k.op.Refs()); err != nil {
+			own.Release()
 			return planError(k.item, k.op, err)
 		}
-		own.commitLoose()
+		own.CommitLoose()
 	}
 	for i := range p.kinds {
 		k := &p.kinds[i]
@@ -57,8 +58,8 @@ func (p *Plan) refresh() error {
 			k.version = k.launch.RefsVersion()
 		}
 	}
-	p.keep.own.release()
-	p.keep.own = own
+	p.keep.refs.Release()
+	p.keep.refs = own
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/graph/internal/access"
 	"github.com/purecuda/cuda/internal/life"
 )
 
@@ -71,10 +72,10 @@ func (g *Graph) probedExec(all probes, oneByOne bool) (x *Exec, err error) {
 	refs := all.events()
 	if stay := all.remove(); stay != nil {
 		// What stays refers to events: they stay too.
-		err = errors.Join(err, stay, g.owners().holdLoose(refs))
+		err = errors.Join(err, stay, g.changeRefs().RetainLoose(refs))
 	}
 	if err == nil {
-		err = x.owners().holdLoose(refs) // an interrupted wait leaves a run under way
+		err = x.changeRefs().RetainLoose(refs) // an interrupted wait leaves a run under way
 	}
 	return x, err
 }
@@ -124,13 +125,13 @@ func (l *level) joinInOrder() {
 	for _, e := range l.Edges {
 		after[e.To] = append(after[e.To], e.From)
 	}
-	o := newVertexOrder(after)
+	o := access.NewOrder(after)
 	if o == nil { // a cycle, which no graph that can run has
 		l.joinAsBefore()
 		return
 	}
-	for i := range len(o.list) - 1 {
-		l.join(o.list[i], o.list[i+1])
+	for i := range len(o.List) - 1 {
+		l.join(o.List[i], o.List[i+1])
 	}
 }
 

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"github.com/purecuda/cuda/graph/internal/refusal"
 	"sync"
 
 	"github.com/purecuda/cuda/driver"
@@ -36,7 +37,7 @@ func newStaging[T any](c *driver.Context, to *driver.Buffer[T]) (*staging[T], er
 	r := &staging[T]{block: block}
 	for i := range berths {
 		if err := r.add(c, to, i); err != nil {
-			return nil, join([]error{err, r.close()})
+			return nil, refusal.Join([]error{err, r.close()})
 		}
 	}
 	return r, nil
@@ -77,7 +78,7 @@ func (r *staging[T]) send(on *driver.Stream, v T) error {
 	r.next = (r.next + 1) % len(r.berths)
 	if err := on.Record(b.read); err != nil {
 		// Nothing else tells when the berth is free again.
-		return join([]error{err, on.Wait(context.Background())})
+		return refusal.Join([]error{err, on.Wait(context.Background())})
 	}
 	return nil
 }
@@ -97,5 +98,5 @@ func (r *staging[T]) close() error {
 	for _, b := range r.berths {
 		errs = append(errs, b.read.Wait(context.Background()), b.read.Close())
 	}
-	return join(append(errs, r.block.Close()))
+	return refusal.Join(append(errs, r.block.Close()))
 }

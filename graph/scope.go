@@ -5,6 +5,8 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/graph/internal/captures"
+	"github.com/purecuda/cuda/graph/internal/retain"
 	"github.com/purecuda/cuda/internal/life"
 )
 
@@ -26,14 +28,14 @@ func ScopeOf(s *driver.Stream) (*Scope, bool) {
 	if s.Ready() != nil {
 		return nil, false
 	}
-	r := capturing.of(s)
-	if r == nil {
+	r, ok := captures.All.Of(s).(*recording)
+	if !ok {
 		return nil, false
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, b := range r.branches {
-		if keyOf(b.s) == keyOf(s) {
+		if captures.KeyOf(b.s) == captures.KeyOf(s) {
 			return &Scope{r: r, s: s, b: b}, true
 		}
 	}
@@ -89,13 +91,13 @@ func (sc *Scope) doOne(op driver.Op) error {
 	if op == nil {
 		return invalid("nil operation for the capture of %v", sc.s)
 	}
-	if l, ok := op.(*driver.Launch); ok && r.uses.are(l) {
+	if l, ok := op.(*driver.Launch); ok && r.accesses.Are(l) {
 		return sc.repeat(l)
 	}
 	if r.g != nil {
 		return sc.doInto(op)
 	}
-	return sc.do(r.own, op)
+	return sc.do(r.refs, op)
 }
 
 // repeat records a launch that refers to what the one before does, which is held and
@@ -109,7 +111,7 @@ func (sc *Scope) repeat(l *driver.Launch) error {
 	if err := sc.s.Do(l); err != nil {
 		return r.note(l, err)
 	}
-	r.uses.prints.repeat()
+	r.accesses.Repeat()
 	sc.b.open = true
 	return nil
 }
@@ -119,21 +121,21 @@ func (sc *Scope) doInto(op driver.Op) error {
 	g := sc.r.g
 	g.lockLatch()
 	defer g.mu.Unlock()
-	o := g.owners()
-	defer o.flush()
+	o := g.changeRefs()
+	defer o.Flush()
 	return sc.do(o, op)
 }
 
-func (sc *Scope) do(o *owners, op driver.Op) error {
-	if err := o.hold(op.Refs()); err != nil {
+func (sc *Scope) do(o *retain.References, op driver.Op) error {
+	if err := o.Retain(op.Refs()); err != nil {
 		return fmt.Errorf("%v: %w", op, err)
 	}
 	if err := sc.s.Do(op); err != nil {
-		o.abandon()
+		o.Abandon()
 		return sc.r.note(op, err)
 	}
-	o.commitLoose()
-	sc.r.uses.note(op)
+	o.CommitLoose()
+	sc.r.accesses.Note(op)
 	sc.b.open = true
 	return nil
 }
@@ -150,41 +152,41 @@ func (sc *Scope) Keep(things ...any) error {
 	if err != nil {
 		return err
 	}
-	return r.owning(func(o *owners) error { return o.holdThings(refs, values) })
+	return r.changing(func(o *retain.References) error { return o.RetainThings(refs, values) })
 }
 
 // keep has the graph to be keep what an operation refers to.
 func (r *recording) keep(refs []life.Ref) error {
-	return r.owning(func(o *owners) error {
-		if err := o.hold(refs); err != nil {
+	return r.changing(func(o *retain.References) error {
+		if err := o.Retain(refs); err != nil {
 			return err
 		}
-		o.commitLoose()
+		o.CommitLoose()
 		return nil
 	})
 }
 
-// owning calls change with what the graph to be keeps alive. The capture is
+// changing calls change with what the graph to be keeps alive. The capture is
 // locked.
-func (r *recording) owning(change func(o *owners) error) error {
-	o := r.takeOwners()
-	defer r.giveOwners()
+func (r *recording) changing(change func(o *retain.References) error) error {
+	o := r.takeRefs()
+	defer r.giveRefs()
 	return change(o)
 }
 
-// takeOwners returns what the graph to be keeps alive, to be changed. If the
+// takeRefs returns what the graph to be keeps alive, to be changed. If the
 // program has that graph, it is locked until giveOwners.
-func (r *recording) takeOwners() *owners {
+func (r *recording) takeRefs() *retain.References {
 	if r.g == nil {
-		return r.own
+		return r.refs
 	}
 	r.g.lockLatch()
-	return r.g.owners()
+	return r.g.changeRefs()
 }
 
-func (r *recording) giveOwners() {
+func (r *recording) giveRefs() {
 	if r.g != nil {
-		r.g.keep.own.flush()
+		r.g.keep.refs.Flush()
 		r.g.mu.Unlock()
 	}
 }

@@ -44,23 +44,23 @@ func (sc *Scope) add(op driver.Op) (Node, error) {
 	}
 	g.lockLatch()
 	defer g.mu.Unlock()
-	o := g.owners()
-	defer o.flush()
-	if err := o.hold(op.Refs()); err != nil {
+	o := g.changeRefs()
+	defer o.Flush()
+	if err := o.Retain(op.Refs()); err != nil {
 		return Node{}, fmt.Errorf("%v: %w", op, err)
 	}
 	if err := sc.s.Do(op); err != nil {
-		o.abandon()
+		o.Abandon()
 		return Node{}, r.note(op, err)
 	}
 	sc.b.open = true
 	n, err := r.latest(sc.s)
 	if err != nil {
-		o.commitLoose()
+		o.CommitLoose()
 		return Node{}, r.doom(err)
 	}
-	o.commit(n.i)
-	g.prints.set(n.i, op)
+	o.Commit(n.i)
+	g.accesses.Set(n.i, op)
 	return n, nil
 }
 
@@ -92,7 +92,7 @@ func (sc *Scope) addEmpty() (Node, error) {
 		if err != nil {
 			return Node{}, err
 		}
-		g.commitNew(g.owners())
+		g.commitNew(g.changeRefs())
 		return g.added(raw), nil
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph/internal/retain"
 	"github.com/purecuda/cuda/internal/life"
 )
 
@@ -29,21 +30,10 @@ func allocateIn[T any](r *recording, s *driver.Stream, pool *driver.MemPool, n i
 	if err != nil {
 		return nil, err
 	}
-	if err := r.owning(func(o *owners) error { return o.holdMemory(b) }); err != nil {
+	if err := r.changing(func(o *retain.References) error { return o.RetainMemory(b) }); err != nil {
 		return nil, join([]error{err, b.Close()})
 	}
 	return b, nil
-}
-
-// holdMemory has a graph hold memory that one of its nodes allocates.
-func (o *owners) holdMemory(b driver.Memory) error {
-	if err := o.holdLoose([]life.Ref{b.Ref()}); err != nil {
-		return err
-	}
-	if m, ok := driver.GraphMemoryOf(b); ok && m.Ptr() != 0 {
-		o.memory().allocs = append(o.memory().allocs, m)
-	}
-	return nil
 }
 
 // Free records that the graph frees memory that a node of it, or of another graph, allocated. The
@@ -69,19 +59,19 @@ func (r *recording) free(s *driver.Stream, m driver.GraphMemory, op fmt.Stringer
 	if m.Ptr() == 0 { // no elements
 		return nil
 	}
-	return r.owning(func(o *owners) error {
-		if o.mem != nil && slices.Contains(o.mem.frees, m) {
+	return r.changing(func(o *retain.References) error {
+		if o.Mem != nil && slices.Contains(o.Mem.Frees, m) {
 			return invalid("%v: the capture frees it already", op)
 		}
-		if err := o.hold(refs); err != nil {
+		if err := o.Retain(refs); err != nil {
 			return fmt.Errorf("%v: %w", op, err)
 		}
 		if err := m.FreeIn(s); err != nil {
-			o.abandon()
+			o.Abandon()
 			return fmt.Errorf("%v: %w", op, err)
 		}
-		o.commitLoose()
-		o.memory().frees = append(o.memory().frees, m)
+		o.CommitLoose()
+		o.Memory().Frees = append(o.Memory().Frees, m)
 		return nil
 	})
 }

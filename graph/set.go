@@ -55,7 +55,7 @@ func (x *Exec) setLocked(n Node, op driver.Op) error {
 				return err
 			}
 		}
-		if x.owners().refersToLaunch(int(n.i), l) {
+		if x.changeRefs().RefersToLaunch(int(n.i), l) {
 			if err := x.setKernel(n.handle(), l); err != nil {
 				return x.explainSet(n, op, err)
 			}
@@ -66,24 +66,24 @@ func (x *Exec) setLocked(n Node, op driver.Op) error {
 	} else if noBytes(op) {
 		return errNoBytes
 	}
-	o := x.owners()
+	o := x.changeRefs()
 	refs := op.Refs()
-	if o.refersTo(int(n.i), refs) {
+	if o.RefersTo(int(n.i), refs) {
 		if err := x.setRaw(n.handle(), op); err != nil {
 			return x.explainSet(n, op, err)
 		}
 		return nil
 	}
-	if err := o.hold(refs); err != nil {
+	if err := o.Retain(refs); err != nil {
 		return err
 	}
 	if err := x.setRaw(n.handle(), op); err != nil {
-		o.abandon()
-		x.keep.retireGone(o)
+		o.Abandon()
+		x.keep.ReleaseDropped(o)
 		return x.explainSet(n, op, err)
 	}
-	o.commit(n.i)
-	x.keep.retireGone(o)
+	o.Commit(n.i)
+	x.keep.ReleaseDropped(o)
 	return nil
 }
 
@@ -149,7 +149,7 @@ func (n Node) Set(op driver.Op) error {
 	}
 	err := n.g.set(n, op)
 	if err == nil {
-		n.g.prints.set(n.i, op)
+		n.g.accesses.Set(n.i, op)
 	}
 	n.g.mu.Unlock()
 	runtime.KeepAlive(op)
@@ -166,22 +166,22 @@ func (g *Graph) set(n Node, op driver.Op) error {
 	if noBytes(op) {
 		return errNoBytes
 	}
-	o := g.owners()
+	o := g.changeRefs()
 	refs := op.Refs()
-	if !g.part && o.refersTo(int(n.i), refs) {
+	if !g.part && o.RefersTo(int(n.i), refs) {
 		return g.explainOp(n, op, g.setRaw(n.handle(), op))
 	}
-	if err := o.hold(refs); err != nil {
+	if err := o.Retain(refs); err != nil {
 		return err
 	}
 	err := g.setRaw(n.handle(), op)
 	if err != nil {
 		err = g.explainOp(n, op, err)
-		o.abandon()
+		o.Abandon()
 	} else {
 		g.commit(o, n)
 	}
-	o.flush()
+	o.Flush()
 	return err
 }
 

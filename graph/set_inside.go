@@ -33,16 +33,16 @@ func (x *Exec) setInside(n Node, op driver.Op) error {
 			return err
 		}
 	}
-	o := x.owners()
-	if err := o.hold(op.Refs()); err != nil {
+	o := x.changeRefs()
+	if err := o.Retain(op.Refs()); err != nil {
 		return err
 	}
 	if err := x.setRaw(n.handle(), op); err != nil {
-		o.abandon()
-		x.keep.retireGone(o)
+		o.Abandon()
+		x.keep.ReleaseDropped(o)
 		return x.explainSet(n, op, err)
 	}
-	o.commitLoose()
-	x.keep.retireGone(o)
+	o.CommitLoose()
+	x.keep.ReleaseDropped(o)
 	return nil
 }

@@ -44,8 +44,8 @@ type setter struct {
 	batch   *cu.Batch
 	first   int // the change of the first call in the batch
 
-	last *driver.Launch // of the change before, if it was put into the batch
-	held uint32         // of that change's node
+	last    *driver.Launch // of the change before, if it was put into the batch
+	lastSet uint32         // of that change's node
 }
 
 func (b *setter) run() error {
@@ -68,7 +68,7 @@ func (b *setter) set(i int) error {
 	if err := x.g.check(c.Node); err != nil {
 		return b.error(i, err)
 	}
-	if l, ok := c.Op.(*driver.Launch); ok && (l == b.last && x.keep.own.setOf(c.Node.i) == b.held || b.keeps(c.Node, l)) {
+	if l, ok := c.Op.(*driver.Launch); ok && (l == b.last && x.keep.refs.SetOf(c.Node.i) == b.lastSet || b.keeps(c.Node, l)) {
 		b.batch.GraphExecKernelNodeSetParams(x.keep.raw, c.Node.handle(), l.KernelNodeParams())
 		return nil
 	}
@@ -108,11 +108,11 @@ func (b *setter) keeps(n Node, l *driver.Launch) bool {
 	if l.Context() != b.x.ctx || len(l.Attributes()) > 0 {
 		return false
 	}
-	o := b.x.owners()
-	if !o.refersTo(int(n.i), l.Refs()) {
+	o := b.x.changeRefs()
+	if !o.RefersTo(int(n.i), l.Refs()) {
 		return false
 	}
-	b.last, b.held = l, o.setOf(n.i)
+	b.last, b.lastSet = l, o.SetOf(n.i)
 	return true
 }
 

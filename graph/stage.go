@@ -36,11 +36,11 @@ func (k *execKeep) stage(s *driver.Stream, ops []driver.Op) error {
 	if err := sameDriver(k.ctx, s, s.Context()); err != nil {
 		return err
 	}
-	if err := k.awaitStaged(s); err != nil {
+	if err := k.afterStaged(s); err != nil {
 		return err
 	}
-	if k.settled < k.replays && !isOrdered(k.stream, s) {
-		if err := k.precede(s); err != nil {
+	if k.Ended < k.Replays && !isOrdered(k.Stream, s) {
+		if err := k.Precede(s); err != nil {
 			return err
 		}
 	}
@@ -64,20 +64,20 @@ func (k *execKeep) stage(s *driver.Stream, ops []driver.Op) error {
 		}
 		return nil
 	}
-	if !k.staged.follows(s) {
-		return cmp.Or(k.staged.move(s, send), failed)
+	if !k.Staged.Follows(s) {
+		return cmp.Or(k.Staged.Move(s, send), failed)
 	}
-	k.staged.stands = false
+	k.Staged.Marked = false
 	return cmp.Or(send(), failed)
 }
 
-// awaitStaged has s wait for what was staged on another stream. It stays staged until
+// afterStaged has s wait for what was staged on another stream. It stays staged until
 // something that succeeds is behind it.
-func (k *execKeep) awaitStaged(s *driver.Stream) error {
-	if k.staged.stream == nil || isOrdered(k.staged.stream, s) {
+func (k *execKeep) afterStaged(s *driver.Stream) error {
+	if k.Staged.Stream == nil || isOrdered(k.Staged.Stream, s) {
 		return nil
 	}
-	return k.staged.precede(s)
+	return k.Staged.Precede(s)
 }
 
 // isOrdered reports whether what is sent to one stream is behind what was sent to

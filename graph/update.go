@@ -5,6 +5,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/graph/internal/retain"
 	"github.com/purecuda/cuda/internal/absent"
 )
 
@@ -120,10 +121,10 @@ func (x *Exec) reinstantiate(g *Graph) error {
 	k := x.keep
 	old := k.raw
 	k.raw = raw
-	k.retire(keeper{sub: k.own})
-	k.own = g.keep.own.share()
-	k.mem = g.keep.own.mem.launches(x.opts.flags)
-	departed := k.depart()
+	k.ReleaseLater(retain.Reference{Of: k.refs})
+	k.refs = g.keep.refs.Share()
+	k.Mem = g.keep.refs.Mem.Launches(x.opts.flags)
+	departed := k.Replaced()
 	x.g, x.foreign = g, false
 	x.uploaded, x.changed = x.opts.upload != nil, false
 	x.updates++
@@ -211,13 +212,13 @@ func (x *Exec) execUpdate(g *Graph) (info cu.CUgraphExecUpdateResultInfo, err er
 func (x *Exec) adopt(g *Graph) {
 	x.updates++
 	k := x.keep
-	if k.own == g.keep.own {
+	if k.refs == g.keep.refs {
 		return
 	}
-	k.retire(keeper{sub: k.own})
-	k.own = g.keep.own.share()
+	k.ReleaseLater(retain.Reference{Of: k.refs})
+	k.refs = g.keep.refs.Share()
 	x.foreign = g != x.g
-	k.sweep()
+	k.Sweep()
 }
 
 // node names the node as it is called.

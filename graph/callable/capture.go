@@ -38,11 +38,16 @@ func CaptureValue[T any](s *driver.Stream, mode graph.Mode, record func(*graph.S
 	if record == nil {
 		return nil, nil, refusal.Invalid("capture of %v: no function to record", s)
 	}
+	r, err := graph.Begin(s, mode, opts...) // which remembers the caller for messages
+	if err != nil {
+		return nil, nil, err
+	}
+	defer r.Abort() // record panicked or called runtime.Goexit
 	out := &Output[T]{there: true}
-	g, err := graph.Capture(s, mode, func(sc *graph.Scope) (err error) {
-		out.value, err = record(sc)
-		return err
-	}, opts...)
+	if out.value, err = record(r.Scope()); err != nil {
+		return nil, nil, refusal.Join([]error{err, r.Abort()})
+	}
+	g, err := r.End()
 	if err != nil {
 		return nil, nil, err
 	}

@@ -89,3 +89,15 @@ func Uncapturable(s *driver.Stream) error {
 	}
 	return nil
 }
+
+// Code returns the driver's code in an error, or 0.
+func Code(err error) driver.CUresult {
+	if err == nil { // errors.As allocates
+		return 0
+	}
+	var code driver.CUresult
+	if errors.As(err, &code) {
+		return code
+	}
+	return 0
+}

@@ -1,12 +1,10 @@
-package graph
+package access
 
-import (
-	"slices"
-)
+import "slices"
 
-// reach is a growing list of things that run after earlier ones, and knows of
-// each all that come before it.
-type reach struct{ before []earlier }
+// Reach is a growing list of things that run after earlier ones. For each it knows all that come
+// before.
+type Reach struct{ before []earlier }
 
 // earlier is a set of numbers: all below base, and those in bits, which begin
 // at base. Base is a multiple of 64.
@@ -23,9 +21,9 @@ func (e *earlier) has(i int) bool {
 	return w < len(e.bits) && e.bits[w]>>(uint(i)%64)&1 != 0
 }
 
-// add appends a thing that runs after others. It returns those of them, in
-// ascending order, from which the rest follows.
-func (r *reach) add(after []int) []int {
+// Add appends a thing that runs after others. It returns those of them, in ascending order, that
+// imply the rest.
+func (r *Reach) Add(after []int) []int {
 	slices.Sort(after)
 	after = slices.Compact(after)
 	e, direct := earlier{}, after[len(after):]
@@ -41,10 +39,10 @@ func (r *reach) add(after []int) []int {
 	return slices.Clip(direct)
 }
 
-// undo takes the latest thing back.
-func (r *reach) undo() { r.before = r.before[:len(r.before)-1] }
+// Undo removes the latest thing.
+func (r *Reach) Undo() { r.before = r.before[:len(r.before)-1] }
 
-// merge adds what another set has, and i.
+// merge adds the numbers of another set, and i.
 func (e *earlier) merge(o *earlier, i int) {
 	if o.base > e.base {
 		drop := min((o.base-e.base)/64, len(e.bits))
@@ -70,7 +68,7 @@ func (e *earlier) grow(words int) {
 	}
 }
 
-// settle moves the base over what is complete.
+// settle moves the base past complete words.
 func (e *earlier) settle() {
 	n := 0
 	for n < len(e.bits) && e.bits[n] == ^uint64(0) {

@@ -1,7 +1,6 @@
-package graph
+package retain
 
 import (
-	"errors"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -29,11 +28,11 @@ func (m *model) want() map[*life.Lifetime]bool {
 	return all
 }
 
-func (o *owners) holds() map[*life.Lifetime]bool {
+func (o *References) holds() map[*life.Lifetime]bool {
 	all := map[*life.Lifetime]bool{}
-	for _, h := range o.held {
-		if h.life != nil {
-			all[h.life] = true
+	for _, h := range o.entries {
+		if h.Life != nil {
+			all[h.Life] = true
 		}
 	}
 	return all
@@ -63,34 +62,34 @@ func TestOwnersHoldWhatNodesReferTo(t *testing.T) {
 
 func checkOwners(t *testing.T, rnd *rand.Rand, things []life.Ref) {
 	t.Helper()
-	o, m := newOwners(), &model{}
-	others := []*owners{}
+	o, m := New(), &model{}
+	others := []*References{}
 	for step := range 60 {
 		what := change(t, rnd, &o, m, things)
-		o.flush()
+		o.Flush()
 		if !maps.Equal(o.holds(), m.want()) {
 			t.Fatalf("step %d (%s): %d things held, want %d", step, what, len(o.holds()), len(m.want()))
 		}
 		if rnd.IntN(8) == 0 { // another graph or exec shares them, and then one of the two changes
-			others = append(others, o.share())
-			o = o.writable()
+			others = append(others, o.Share())
+			o = o.Writable()
 		}
 	}
 	for _, other := range others {
-		other.release()
+		other.Release()
 	}
-	o.release()
+	o.Release()
 }
 
 // change does one thing to owners and model.
-func change(t *testing.T, rnd *rand.Rand, o **owners, m *model, things []life.Ref) string {
+func change(t *testing.T, rnd *rand.Rand, o **References, m *model, things []life.Ref) string {
 	t.Helper()
 	refs := make([]life.Ref, rnd.IntN(5))
 	for i := range refs {
 		refs[i] = things[rnd.IntN(len(things))]
 	}
 	hold := func() {
-		if err := (*o).hold(refs); err != nil {
+		if err := (*o).Retain(refs); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -105,46 +104,46 @@ func change(t *testing.T, rnd *rand.Rand, o **owners, m *model, things []life.Re
 	switch kind {
 	case 0, 1, 2:
 		hold()
-		(*o).commit(node)
+		(*o).Commit(node)
 		m.nodes[node] = refs
-		if len(refs) > 0 && !(*o).refersTo(int(node), refs) {
+		if len(refs) > 0 && !(*o).RefersTo(int(node), refs) {
 			t.Fatal("a node does not refer to what it was given")
 		}
 		return "commit"
 	case 3:
-		(*o).commitAgain(1)
+		(*o).CommitAgain(1)
 		m.nodes = append(m.nodes, m.nodes[len(m.nodes)-1])
 		return "commitAgain"
 	case 4:
-		(*o).forget(node)
+		(*o).Forget(node)
 		m.nodes[node] = nil
 		return "forget"
 	case 5:
 		hold()
-		(*o).abandon()
+		(*o).Abandon()
 		return "abandon"
 	case 6:
-		mark := (*o).mark()
+		mark := (*o).Mark()
 		hold()
-		(*o).commitNew()
-		(*o).commitAgain(1)
-		(*o).cut(mark)
+		(*o).CommitNew()
+		(*o).CommitAgain(1)
+		(*o).Cut(mark)
 		return "cut"
 	case 7:
 		hold()
-		(*o).commitNew()
+		(*o).CommitNew()
 		m.nodes = append(m.nodes, refs)
 		return "commitNew"
 	case 8:
 		hold()
-		(*o).commitLoose()
+		(*o).CommitLoose()
 		m.loose = append(m.loose, refs...)
 		return "commitLoose"
 	}
 	if rnd.IntN(4) > 0 {
 		return "nothing"
 	}
-	(*o).loosen()
+	(*o).Loosen()
 	m.loose = slices.Concat(append(slices.Clone(m.nodes), m.loose)...)
 	m.nodes = nil
 	return "loosen"
@@ -152,32 +151,11 @@ func change(t *testing.T, rnd *rand.Rand, o **owners, m *model, things []life.Re
 
 // Nodes that refer to nothing take no room beside their number.
 func TestOwnersOfNothingAreNoSet(t *testing.T) {
-	o := newOwners()
+	o := New()
 	for range 3 {
-		o.commitNew()
+		o.CommitNew()
 	}
-	if len(o.nodes) != 3 || len(o.sets) != 0 {
-		t.Errorf("%d nodes, %d sets", len(o.nodes), len(o.sets))
-	}
-}
-
-// A capture into a graph that was closed since the caller looked is refused.
-func TestCaptureIntoAGraphThatWasJustClosed(t *testing.T) {
-	c := gputest.Context(t, gputest.Driver(t, emulator.New(emulator.Config{})))
-	g, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.NewStream()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	if err := g.Close(); err != nil {
-		t.Fatal(err)
-	}
-	r := &recording{into: target{g: g}, s: s, mode: ModeThreadLocal}
-	if err := r.beginInto(); !errors.Is(err, driver.ErrClosed) {
-		t.Errorf("began: %v", err)
+	if len(o.Nodes) != 3 || len(o.sets) != 0 {
+		t.Errorf("%d nodes, %d sets", len(o.Nodes), len(o.sets))
 	}
 }

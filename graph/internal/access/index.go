@@ -1,4 +1,4 @@
-package graph
+package access
 
 import (
 	"slices"
@@ -7,12 +7,12 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// accessIndex holds the memory accesses of steps by address. It finds the steps that a new step
+// Index holds the memory accesses of steps by address. It finds the steps that a new step
 // must run after.
-type accessIndex struct {
+type Index struct {
 	segments []segment // of ranges: in ascending order, without overlaps
-	boxes    []stepAccess
-	all      []stepAccess // for boxes to be compared with, as long as there are any
+	boxes    []StepAccess
+	all      []StepAccess // for boxes to be compared with, as long as there are any
 }
 
 // segment is a range of bytes that the same steps access. Steps before the last writer are left
@@ -25,14 +25,14 @@ type segment struct {
 
 const none = -1
 
-type stepAccess struct {
-	step int
+type StepAccess struct {
+	Step int
 	driver.Access
 }
 
-// conflicts appends the steps that a step with access a must run after. It leaves out steps that
+// Conflicts appends the steps that a step with access a must run after. It leaves out steps that
 // are ordered before one of those.
-func (x *accessIndex) conflicts(a driver.Access, steps *[]int) {
+func (x *Index) Conflicts(a driver.Access, steps *[]int) {
 	if a.Bytes == 0 || a.Mode == 0 {
 		return
 	}
@@ -44,12 +44,12 @@ func (x *accessIndex) conflicts(a driver.Access, steps *[]int) {
 	}
 	for i := range others {
 		if o := &others[i]; o.Overlaps(a) {
-			*steps = append(*steps, o.step)
+			*steps = append(*steps, o.Step)
 		}
 	}
 }
 
-func (x *accessIndex) conflictsInSegments(a driver.Access, steps *[]int) {
+func (x *Index) conflictsInSegments(a driver.Access, steps *[]int) {
 	end := a.Addr + a.Bytes
 	for i := x.find(a.Addr); i < len(x.segments) && x.segments[i].lo < end; i++ {
 		s := &x.segments[i]
@@ -63,18 +63,18 @@ func (x *accessIndex) conflictsInSegments(a driver.Access, steps *[]int) {
 }
 
 // find returns the first segment that ends after an address.
-func (x *accessIndex) find(addr uint64) int {
+func (x *Index) find(addr uint64) int {
 	return sort.Search(len(x.segments), func(i int) bool { return x.segments[i].hi > addr })
 }
 
-// add records an access of a step.
-func (x *accessIndex) add(step int, a driver.Access) {
+// Add records an access of a step.
+func (x *Index) Add(step int, a driver.Access) {
 	if a.Bytes == 0 || a.Mode == 0 {
 		return
 	}
-	x.all = append(x.all, stepAccess{step, a})
+	x.all = append(x.all, StepAccess{step, a})
 	if a.Rows != nil {
-		x.boxes = append(x.boxes, stepAccess{step, a})
+		x.boxes = append(x.boxes, StepAccess{step, a})
 		return
 	}
 	lo, hi := a.Addr, a.Addr+a.Bytes

@@ -1,0 +1,57 @@
+package access
+
+import "github.com/purecuda/cuda/driver"
+
+// Recorded are the sets of recorded operations, in order.
+type Recorded struct {
+	sets   *Sets
+	noted  uint64  // of the latest launch in prints: its AccessesVersion
+	bursts []*Sets // what each burst noted by itself
+	room   [1]*Sets
+}
+
+// Repeat notes that the latest launch was recorded once more.
+func (u *Recorded) Repeat() { u.sets.repeat() }
+
+// Burst takes over what a burst noted.
+func (u *Recorded) Burst(prints *Sets) {
+	if prints.Noted() == 0 {
+		prints.Recycle()
+		return
+	}
+	if u.bursts == nil {
+		u.bursts = u.room[:0]
+	}
+	u.bursts = append(u.bursts, prints)
+}
+
+// Note notes an operation that was recorded.
+func (u *Recorded) Note(op driver.Op) {
+	l, ok := op.(*driver.Launch)
+	if !ok {
+		return
+	}
+	if u.sets == nil {
+		u.sets = New()
+	}
+	u.sets.Launch(u.sets.Noted(), l)
+	u.noted = l.AccessesVersion()
+}
+
+// Are reports whether the latest launch that was noted refers to what l does.
+func (u *Recorded) Are(l *driver.Launch) bool {
+	return l != nil && u.sets != nil && u.noted == l.AccessesVersion()
+}
+
+// Empty reports whether nothing was noted.
+func (u *Recorded) Empty() bool { return u.sets == nil && len(u.bursts) == 0 }
+
+// GiveTo moves all that was noted to the sets of the graph that was recorded. Which nodes it belongs
+// to is resolved lazily. What a failed capture noted goes to the garbage collector.
+func (u *Recorded) GiveTo(p *Sets) {
+	p.Loose = append(p.Loose, u.bursts...)
+	if u.sets != nil {
+		p.Loose = append(p.Loose, u.sets)
+	}
+	*u = Recorded{}
+}

@@ -1,0 +1,257 @@
+// Package access has the memory accesses of nodes: what the launches of a graph's kernel nodes access,
+// by node, which steps conflict, and which of them are ordered.
+package access
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// Sets are the memory accesses of a graph's nodes beyond what the driver returns. For a kernel the
+// driver knows the addresses of its arguments, but not the size of the memory. Everything is
+// numbers in lists, so recording a node costs a comparison and a store.
+//
+// Copies of the graph see its lists as they were (snapshot). Appending is safe. Changing existing
+// entries requires copying them first.
+type Sets struct {
+	of    []uint32 // by node: its footprint, counted from 1; 0: not noted here
+	list  []Set
+	spans []Span
+
+	version uint64 // of the launch that was noted last
+	last    uint32 // its footprint
+
+	shared bool        // snapshots see the lists
+	plans  []planNodes // nodes of plans
+	// Footprints of nodes that the driver created: captured ones and copies. Their nodes are
+	// resolved lazily.
+	Loose    []*Sets
+	children map[uint32]*Sets // of graphs that were copied into nodes
+	declared map[uint32][]driver.Access
+}
+
+// Set is what one kernel node accesses.
+type Set struct {
+	version uint64 // Launch.AccessesVersion when it was noted
+	Kernel  *driver.Kernel
+	at      uint32 // in spans
+	n, own  uint16 // uses; of a node that was set: the room there, which no other has
+}
+
+// Span is a driver.Access without what is the same for all accesses of a kernel.
+type Span struct {
+	addr, bytes uint64
+	arg         int32
+	mode        driver.AccessMode
+	host        bool
+}
+
+// planNodes are nodes that a plan added. Their sets belong to the plan.
+type planNodes struct {
+	first, n uint32
+	sets     *Sets
+}
+
+var pool = sync.Pool{New: func() any { return new(Sets) }}
+
+func New() *Sets { return pool.Get().(*Sets) }
+
+// OfPlan returns the sets of a plan. of has the number of the kind of each item, counted from 1.
+// Enter the kinds next, in order.
+func OfPlan(of []uint32, kinds int) *Sets {
+	return &Sets{of: of, list: make([]Set, 0, kinds)}
+}
+
+// EnterNone enters a kind with unknown accesses.
+func (p *Sets) EnterNone() { p.list = append(p.list, Set{}) }
+
+// Noted returns the number of nodes that were noted.
+func (p *Sets) Noted() int { return len(p.of) }
+
+// DeclaredUses returns the declared accesses of a node.
+func (p *Sets) DeclaredUses(i uint32) []driver.Access { return p.declared[i] }
+
+// None are those of graphs that were closed.
+var None = &Sets{shared: true}
+
+// Recycle keeps the lists for another graph, unless a copy sees them.
+func (p *Sets) Recycle() {
+	if p == nil || p.shared {
+		return
+	}
+	for i, l := range p.Loose {
+		p.Loose[i] = nil
+		l.Recycle()
+	}
+	clear(p.list) // kernels
+	clear(p.plans)
+	*p = Sets{of: p.of[:0], list: p.list[:0], spans: p.spans[:0], plans: p.plans[:0], Loose: p.Loose[:0]}
+	pool.Put(p)
+}
+
+// Launch notes the accesses of node i, the next one.
+func (p *Sets) Launch(i int, l *driver.Launch) {
+	if l.AccessesVersion() == p.version && len(p.of) == i {
+		p.of = append(p.of, p.last)
+		return
+	}
+	p.launchAnew(i, l)
+}
+
+func (p *Sets) launchAnew(i int, l *driver.Launch) {
+	p.pad(i)
+	if l.AccessesVersion() != p.version {
+		p.Enter(l)
+	}
+	p.of = append(p.of, p.last)
+}
+
+// Op is Launch for any operation.
+func (p *Sets) Op(i int, op driver.Op) {
+	if l, ok := op.(*driver.Launch); ok {
+		p.Launch(i, l)
+	}
+}
+
+// repeat notes that the next node has the set of the latest.
+func (p *Sets) repeat() { p.of = append(p.of, p.last) }
+
+// Again notes that the next n nodes have the set of the latest.
+func (p *Sets) Again(n int) {
+	if n == 0 {
+		return
+	}
+	at := len(p.of)
+	p.of = slices.Grow(p.of, n)[:at+n]
+	fresh := p.of[at:]
+	fresh[0] = p.last
+	for done := 1; done < n; done *= 2 {
+		copy(fresh[done:], fresh[:done])
+	}
+}
+
+// pad enters that nothing is known of the nodes before i.
+func (p *Sets) pad(i int) {
+	if n := i - len(p.of); n > 0 {
+		p.of = append(p.of, make([]uint32, n)...)
+	}
+}
+
+// Enter makes the set of a launch, and makes it the latest. Fields are stored in place, because
+// copying a struct right after it was filled stalls.
+func (p *Sets) Enter(l *driver.Launch) {
+	uses, at := l.Accesses(), len(p.spans)
+	p.version = l.AccessesVersion()
+	n := len(p.list)
+	p.list = slices.Grow(p.list, 1)[:n+1]
+	f := &p.list[n]
+	f.version, f.Kernel, f.at, f.n, f.own = p.version, l.Kernel(), uint32(at), uint16(len(uses)), 0
+	p.last = uint32(n + 1)
+	p.spans = slices.Grow(p.spans, len(uses))[:at+len(uses)]
+	note(p.spans[at:], uses)
+}
+
+// note stores the accesses of a launch.
+func note(to []Span, uses []driver.Access) {
+	for i := range uses {
+		a, s := &uses[i], &to[i]
+		s.addr, s.bytes, s.arg, s.mode, s.host = a.Addr, a.Bytes, a.Arg, a.Mode, a.Host
+	}
+}
+
+// Plan notes that the next n nodes have the sets of a plan.
+func (p *Sets) Plan(first, n int, prints *Sets) {
+	p.plans = append(p.plans, planNodes{uint32(first), uint32(n), prints})
+}
+
+// Set notes the accesses of a node from now on. A node that was set before has a set of its own,
+// with room for launches of as much memory.
+func (p *Sets) Set(i uint32, op driver.Op) {
+	l, ok := op.(*driver.Launch)
+	if !ok {
+		return
+	}
+	if f := p.Find(i); f.Set != nil && f.version == l.AccessesVersion() {
+		return
+	}
+	p.unshare()
+	p.pad(int(i) + 1)
+	uses := l.Accesses()
+	f := p.ownSet(i, uint16(len(uses)))
+	f.version, f.Kernel, f.n = l.AccessesVersion(), l.Kernel(), uint16(len(uses))
+	note(p.spans[f.at:], uses)
+}
+
+// ownSet returns a set that only node i has, with room.
+func (p *Sets) ownSet(i uint32, room uint16) *Set {
+	if at := p.of[i]; at != 0 && p.list[at-1].own >= max(room, 1) {
+		return &p.list[at-1]
+	}
+	room = max(room, 1)
+	p.list = append(p.list, Set{at: uint32(len(p.spans)), own: room})
+	p.spans = append(p.spans, make([]Span, room)...)
+	p.of[i] = uint32(len(p.list))
+	return &p.list[len(p.list)-1]
+}
+
+// Forget is for a node that was destroyed or changed in other ways.
+func (p *Sets) Forget(i uint32) {
+	if int(i) < len(p.of) && p.of[i] != 0 {
+		p.unshare()
+		p.of[i] = 0
+	}
+	if len(p.declared)+len(p.children) > 0 {
+		delete(p.declared, i)
+		delete(p.children, i)
+	}
+}
+
+// Mark is a state to which Cut returns.
+type Mark struct{ of, list, spans int }
+
+func (p *Sets) Mark() Mark {
+	return Mark{len(p.of), len(p.list), len(p.spans)}
+}
+
+func (p *Sets) Cut(m Mark) {
+	p.of, p.list, p.spans, p.version = p.of[:m.of], p.list[:m.list], p.spans[:m.spans], 0
+}
+
+// unshare makes sure that no copy sees the lists.
+func (p *Sets) unshare() {
+	if p.shared {
+		p.of, p.list, p.spans = slices.Clone(p.of), slices.Clone(p.list), slices.Clone(p.spans)
+		p.plans, p.Loose = slices.Clone(p.plans), slices.Clone(p.Loose)
+		p.shared = false
+	}
+}
+
+// snapshot returns the sets as they are now, for a copy of the graph.
+func (p *Sets) snapshot() *Sets {
+	p.shared = true
+	for _, l := range p.Loose {
+		if !l.shared { // else others may be reading it; also when p has lists of its own again
+			l.shared = true
+		}
+	}
+	s := *p
+	s.children, s.declared = maps.Clone(p.children), nil
+	return &s
+}
+
+// CopiedFrom records that nodes are copies of those of another graph. Which copy belongs to which
+// node is resolved lazily.
+func (p *Sets) CopiedFrom(other *Sets) {
+	p.Loose = append(p.Loose, other.snapshot())
+}
+
+// AdoptChild notes what the graph in node i was copied from.
+func (p *Sets) AdoptChild(i uint32, child *Sets) {
+	if p.children == nil {
+		p.children = make(map[uint32]*Sets)
+	}
+	p.children[i] = child.snapshot()
+}

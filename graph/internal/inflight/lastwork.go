@@ -1,0 +1,190 @@
+package inflight
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/graph/internal/refusal"
+)
+
+// LastWork is the last work of an Exec in a stream: its latest launch, as CUDA orders the launches
+// of one Exec, or work staged for the next launch. It can be queried for completion, and other
+// streams can wait for it.
+//
+// It never queries the context. cuCtxSynchronize invalidates every open capture in the context, of
+// any thread and mode, even if guarded (https://docs.nvidia.com/cuda/cuda-c-programming-
+// guide/#prohibited-and-unhandled-operations). So the stream is retained, even after the program
+// closes it, until the work is known to have ended. A stream that the program borrowed cannot be
+// retained.
+type LastWork struct {
+	Stream   *driver.Stream
+	retained bool // a reference keeps the driver's stream
+	direct   bool // retained, and later work there needs no ordering
+	Marked   bool // the event was recorded after the work
+	event    *CompletionEvent
+}
+
+// Follows reports whether later work in s runs after the work without further ordering.
+func (t *LastWork) Follows(s *driver.Stream) bool { return t.direct && t.Stream == s }
+
+// Move makes s the stream of the work if send, which enqueues the work, succeeds.
+//
+// The per-thread stream is another one on another thread. For it the completion event is created
+// before, and recorded after the work while the thread is the same.
+func (t *LastWork) Move(s *driver.Stream, send func() error) error {
+	if s.Raw() == cu.CU_STREAM_PER_THREAD {
+		return t.moveOnThread(s, send)
+	}
+	if err := s.Lifetime().Retain(); err != nil {
+		return err
+	}
+	if err := send(); err != nil {
+		s.Lifetime().Done()
+		return err
+	}
+	t.moved(s, true)
+	return nil
+}
+
+// moveOnThread is Move for the per-thread stream of this thread.
+func (t *LastWork) moveOnThread(s *driver.Stream, send func() error) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := s.Lifetime().Retain(); err != nil {
+		return err
+	}
+	mark, err := t.eventFor(s)
+	if err != nil {
+		s.Lifetime().Done()
+		return err
+	}
+	if err := send(); err != nil { // the earlier work keeps its event
+		if mark != t.event {
+			err = errors.Join(err, mark.release())
+		}
+		s.Lifetime().Done()
+		return err
+	}
+	t.moved(s, false)
+	_ = t.use(mark) // only a lost context fails here, and every later call reports that
+	t.Marked = t.recordHere()
+	return nil
+}
+
+// recordHere records the completion event after the work in the stream of this thread. If it cannot,
+// it waits for the work now, because later nothing identifies the stream. If that fails as well,
+// the context is lost. During a capture nothing runs.
+func (t *LastWork) recordHere() bool {
+	stands, err := t.event.record(t.Stream)
+	if err != nil && t.Stream.Context().Guarded().CuStreamSynchronize(t.Stream.Raw()) == nil {
+		stands, err = t.event.record(t.Stream)
+	}
+	return err == nil && stands
+}
+
+// moved makes s, which the caller retained, the stream.
+func (t *LastWork) moved(s *driver.Stream, quick bool) {
+	t.release()
+	t.Stream, t.retained, t.direct, t.Marked = s, true, quick, false
+}
+
+// release releases the stream, whose work has ended or is ordered before later work.
+func (t *LastWork) release() {
+	if t.retained {
+		t.retained, t.direct = false, false
+		t.Stream.Lifetime().Done()
+	}
+}
+
+// eventFor returns an event that can be recorded in s: the current one, or a new one for use.
+func (t *LastWork) eventFor(s *driver.Stream) (*CompletionEvent, error) {
+	if t.event.fits(s) {
+		return t.event, nil
+	}
+	return newEvent(s)
+}
+
+// use makes m the event, and releases the current one.
+func (t *LastWork) use(m *CompletionEvent) error {
+	if m == t.event {
+		return nil
+	}
+	err := t.event.release()
+	t.event, t.Marked = m, false
+	return err
+}
+
+// ensureMarked records the completion event after the work, unless that is done already. It returns false
+// while the stream is being captured.
+func (t *LastWork) ensureMarked() (bool, error) {
+	if t.Marked {
+		return true, nil
+	}
+	if t.Stream.Raw() == cu.CU_STREAM_PER_THREAD { // see recordHere
+		return false, driver.CUDA_ERROR_CONTEXT_IS_DESTROYED
+	}
+	mark, err := t.eventFor(t.Stream)
+	if err != nil {
+		return false, err
+	}
+	if err := t.use(mark); err != nil {
+		return false, err
+	}
+	t.Marked, err = t.event.record(t.Stream)
+	return t.Marked, err
+}
+
+// HasEnded reports whether the work has been seen to have ended. Without a completion event it
+// queries the stream, which may finish later than the work.
+func (t *LastWork) HasEnded() (bool, error) {
+	stands, err := t.ensureMarked()
+	if err == nil && stands {
+		return t.event.completed()
+	}
+	if err == nil || t.Stream.Raw() == cu.CU_STREAM_PER_THREAD {
+		return false, err
+	}
+	var done bool
+	_, err = outsideCaptures(t.Stream, func() (err error) {
+		done, err = completed(t.Stream.Context().Guarded().CuStreamQuery(t.Stream.Raw()))
+		return err
+	})
+	return done, err
+}
+
+// Precede makes later work in s run after the work.
+func (t *LastWork) Precede(s *driver.Stream) error {
+	stands, err := t.ensureMarked()
+	if err != nil {
+		return fmt.Errorf("%v: %w", t.Stream, err)
+	}
+	if !stands {
+		return refusal.New(driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+			"this has to run behind what was sent to %v, which is being captured meanwhile: end that capture first, or wait before it begins", t.Stream)
+	}
+	return s.Driver().CuStreamWaitEvent(s.Raw(), t.event.event, 0)
+}
+
+// share returns a LastWork of the same work.
+func (t *LastWork) share() LastWork {
+	c := LastWork{Stream: t.Stream, retained: t.retained}
+	if t.retained {
+		t.Stream.Lifetime().RetainHeld()
+	}
+	if t.Marked {
+		t.event.refs.Add(1)
+		c.event, c.Marked = t.event, true
+	}
+	return c
+}
+
+// end releases everything. The context may end with the stream, so that comes last.
+func (t *LastWork) end() error {
+	err := t.event.release()
+	t.event, t.Marked = nil, false
+	t.release()
+	return err
+}

@@ -1,0 +1,247 @@
+// Package inflight tracks the launches of an executable graph that have not ended: in which stream the
+// last one is, which completion event follows it, and what is released when it has ended.
+package inflight
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/graph/internal/refusal"
+	"github.com/purecuda/cuda/graph/internal/retain"
+)
+
+// Launches are the launches of one Exec, and what it no longer refers to while launches in flight
+// still do. CUDA orders the launches of one Exec. So all of them have ended once a later point in
+// the stream of the last launch is reached.
+//
+// The steady state allocates nothing. Things collect in dropped. When they are many, the next
+// launch records a completion event, and they become waiting. When that event has completed, they
+// are released.
+type Launches struct {
+	LastWork                           // of the latest launch
+	Replays       uint64               // launches that succeeded
+	Ended         uint64               // launches that are known to have ended
+	Mem           *retain.LaunchMemory // what launches leave allocated; nil: nothing
+	waitingMarked bool                 // waitingFor was recorded after the launches that use what is waiting
+	dropped       []retain.Reference
+	Staged        LastWork // of work staged for the next launch; without a stream: none
+	waiting       []retain.Reference
+	waitingFor    *CompletionEvent // another event than LastWork's, which later queries record again
+}
+
+// enoughDropped is the number of dropped things that justifies a completion event.
+const enoughDropped = 64
+
+// Launched counts a launch, in Stream.
+func (r *Launches) Launched() {
+	r.Marked = r.Marked && !r.direct // Move recorded the event after the launch
+	r.Replays++
+	if r.Staged.Stream != nil {
+		r.unstage()
+	}
+	if r.Mem != nil {
+		r.Mem.Launched()
+	}
+	if len(r.dropped) >= enoughDropped && !r.waitingMarked {
+		r.markWaiting()
+	}
+}
+
+// markWaiting records a completion event after the launch. If that fails, things wait for a later
+// attempt, or for Run, Wait or Close.
+func (r *Launches) markWaiting() {
+	if r.Stream.Raw() == cu.CU_STREAM_PER_THREAD {
+		r.shareEvent()
+		return
+	}
+	if !r.waitingFor.fits(r.Stream) {
+		m, err := newEvent(r.Stream)
+		if err != nil {
+			return
+		}
+		r.use(m)
+	}
+	if stands, err := r.waitingFor.record(r.Stream); err == nil && stands {
+		r.startWaiting()
+	}
+}
+
+// shareEvent waits for the event that was recorded with the launch. The next launch makes another.
+func (r *Launches) shareEvent() {
+	if r.Marked {
+		r.event.refs.Add(1)
+		r.use(r.event)
+		r.startWaiting()
+	}
+}
+
+func (r *Launches) use(m *CompletionEvent) {
+	r.Stream.Context().Lifetime().Note(r.waitingFor.release()) // nothing waits for that event
+	r.waitingFor = m
+}
+
+// startWaiting makes the dropped things wait for the event.
+func (r *Launches) startWaiting() {
+	r.waiting, r.dropped = r.dropped, r.waiting[:0]
+	r.waitingMarked = true
+}
+
+// unstage forgets staged work, because a launch runs after it.
+func (r *Launches) unstage() {
+	r.Staged.release()
+	r.Staged.Stream, r.Staged.Marked = nil, false
+}
+
+// ReleaseLater releases a thing as soon as no launch needs it.
+func (r *Launches) ReleaseLater(k retain.Reference) {
+	r.dropped = append(r.dropped, k)
+}
+
+// Sweep releases what can be released without waiting.
+func (r *Launches) Sweep() {
+	if len(r.dropped)+len(r.waiting) == 0 {
+		return
+	}
+	if r.Ended == r.Replays {
+		r.releaseAll()
+		return
+	}
+	if !r.waitingMarked || len(r.dropped) < enoughDropped {
+		return
+	}
+	if done, err := r.waitingFor.completed(); err == nil && done {
+		releaseList(&r.waiting)
+		r.waitingMarked = false
+	}
+}
+
+// NoteEnded notes that the first n launches have ended.
+func (r *Launches) NoteEnded(n uint64) {
+	r.Ended = max(r.Ended, min(n, r.Replays))
+	if r.Ended == r.Replays {
+		r.release()
+	}
+	r.Sweep()
+}
+
+// AllEnded reports whether all launches are known to have ended, and with them staged work and
+// launches of an executable graph that was replaced.
+func (r *Launches) AllEnded() (bool, error) {
+	if r.Staged.Stream != nil {
+		if ended, err := r.Staged.HasEnded(); err != nil || !ended {
+			return false, err
+		}
+	}
+	if r.Ended == r.Replays {
+		return true, nil
+	}
+	ended, err := r.HasEnded()
+	if ended {
+		r.NoteEnded(r.Replays)
+	}
+	return ended, err
+}
+
+func (r *Launches) releaseAll() {
+	releaseList(&r.dropped)
+	releaseList(&r.waiting)
+	r.waitingMarked = false
+}
+
+func releaseList(list *[]retain.Reference) {
+	for i, k := range *list {
+		(*list)[i] = retain.Reference{}
+		k.Release()
+	}
+	*list = (*list)[:0]
+}
+
+// ReleaseDropped releases what o dropped, once the launches that use it have ended.
+func (r *Launches) ReleaseDropped(o *retain.References) {
+	if len(o.Dropped) == 0 {
+		return
+	}
+	for i, k := range o.Dropped {
+		r.dropped = append(r.dropped, k)
+		o.Dropped[i] = retain.Reference{}
+	}
+	o.Dropped = o.Dropped[:0]
+	r.Sweep()
+}
+
+// Replaced handles the replacement of the driver's executable graph. What the old one refers to is
+// released when its launches have ended. The driver does not know that launches of the new one must
+// run after them, so they are treated as staged work.
+func (r *Launches) Replaced() error {
+	old := &Launches{LastWork: r.LastWork, Replays: r.Replays, Ended: r.Ended, dropped: r.dropped, waiting: r.waiting, waitingFor: r.waitingFor}
+	r.LastWork = LastWork{Stream: r.Stream}
+	r.dropped, r.waiting, r.waitingMarked, r.waitingFor = nil, nil, false, nil
+	r.Ended = r.Replays
+	if old.Ended < old.Replays && r.Staged.Stream == nil {
+		err := r.Staged.event.release()
+		r.Staged = old.LastWork.share()
+		return errors.Join(err, old.Close())
+	}
+	return old.Close()
+}
+
+// Close ends the tracking. What is retained is released when the last launch has ended: now, or on
+// a goroutine that waits for it.
+func (r *Launches) Close() error {
+	r.unstage()
+	if r.Ended < r.Replays {
+		if ended, err := r.HasEnded(); err != nil || !ended {
+			Waiting.Add(1)
+			r.Stream.Context().Lifetime().Go(func() {
+				defer Waiting.Done()
+				r.waitForLast()
+			})
+			return nil
+		}
+	}
+	return r.end()
+}
+
+// end releases everything.
+func (r *Launches) end() error {
+	r.releaseAll()
+	return refusal.Join([]error{r.waitingFor.release(), r.Staged.end(), r.LastWork.end()})
+}
+
+// Waiting counts the goroutines that wait for launches of closed Execs.
+var Waiting sync.WaitGroup
+
+// waitForLast polls for the end of the last launch, because a wait would occupy a thread for each
+// Exec.
+func (r *Launches) waitForLast() {
+	for start := time.Now(); ; {
+		if ended, err := r.HasEnded(); ended || isFinal(err) {
+			break
+		}
+		time.Sleep(Nap(start))
+	}
+	context := r.Stream.Context().Lifetime()
+	context.Note(r.end()) // an event that cannot be destroyed has no caller to report it to
+}
+
+// Nap returns how long to sleep between two queries of something awaited since start.
+func Nap(start time.Time) time.Duration {
+	return min(max(time.Since(start)/8, 10*time.Microsecond), time.Millisecond)
+}
+
+// isFinal reports whether an error means that nothing of the context runs any more. Others may be
+// temporary, such as a lack of memory or an open capture.
+func isFinal(err error) bool {
+	if err == nil {
+		return false
+	}
+	switch refusal.Code(err) {
+	case driver.CUDA_ERROR_DEINITIALIZED, driver.CUDA_ERROR_NOT_INITIALIZED, driver.CUDA_ERROR_CONTEXT_IS_DESTROYED,
+		driver.CUDA_ERROR_INVALID_CONTEXT, driver.CUDA_ERROR_INVALID_HANDLE:
+		return true
+	}
+	return errors.Is(err, driver.ErrContextLost) || errors.Is(err, driver.ErrClosed)
+}

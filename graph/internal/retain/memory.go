@@ -1,0 +1,111 @@
+package retain
+
+import (
+	"slices"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/life"
+)
+
+// HoldsFor reports whether refs are what is held for a node. That some of them
+// were closed since is no reason to let go of them.
+func (o *References) HoldsFor(node uint32, refs []life.Ref) bool {
+	if uint64(node) >= uint64(len(o.Nodes)) || o.Nodes[node] == 0 {
+		return false
+	}
+	s := &o.sets[o.Nodes[node]-1]
+	if int(s.n) != len(refs) {
+		return false
+	}
+	for i, slot := range o.Slots[s.off : s.off+s.n] {
+		if o.entries[slot].Life != refs[i].Lifetime() {
+			return false
+		}
+	}
+	return true
+}
+
+// Memory is what the nodes of a graph allocate and free. It is part of the graph's references,
+// which retain the buffers.
+type Memory struct {
+	Allocs []driver.GraphMemory
+	Frees  []driver.GraphMemory // also of memory of other graphs
+}
+
+func (m *Memory) clone() *Memory {
+	if m == nil {
+		return nil
+	}
+	return &Memory{slices.Clone(m.Allocs), slices.Clone(m.Frees)}
+}
+
+// Memory returns the account for a change.
+func (o *References) Memory() *Memory {
+	if o.Mem == nil {
+		o.Mem = new(Memory)
+	}
+	return o.Mem
+}
+
+// addMemoryOf adds what a nested graph allocates and frees.
+func (o *References) addMemoryOf(sub *References) {
+	if sub.Mem == nil {
+		return
+	}
+	m := o.Memory()
+	m.Allocs = append(m.Allocs, sub.Mem.Allocs...)
+	m.Frees = append(m.Frees, sub.Mem.Frees...)
+}
+
+// LaunchMemory is what each launch of an Exec leaves allocated or frees.
+type LaunchMemory struct {
+	Left  []driver.GraphMemory // allocated and not freed
+	Freed []driver.GraphMemory // that another graph allocated
+	Auto  bool                 // a launch frees what is left first
+}
+
+// Launches returns what to track for launches of the graph as it is now. It returns nil if the
+// graph frees all that it allocates.
+func (m *Memory) Launches(flags cu.CUgraphInstantiate_flags) *LaunchMemory {
+	if m == nil {
+		return nil
+	}
+	l := &LaunchMemory{Auto: flags&cu.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH != 0}
+	l.Left = without(m.Allocs, m.Frees)
+	l.Freed = without(m.Frees, m.Allocs)
+	if len(l.Left)+len(l.Freed) == 0 {
+		return nil
+	}
+	return l
+}
+
+func without(all, others []driver.GraphMemory) (rest []driver.GraphMemory) {
+	for _, m := range all {
+		if !slices.Contains(others, m) {
+			rest = append(rest, m)
+		}
+	}
+	return rest
+}
+
+// Launched updates the state of the memory after a launch.
+func (l *LaunchMemory) Launched() {
+	for _, m := range l.Left {
+		m.Allocated()
+	}
+	for _, m := range l.Freed {
+		m.Freed()
+	}
+}
+
+// RetainMemory retains memory that a node of the graph allocates.
+func (o *References) RetainMemory(b driver.Memory) error {
+	if err := o.RetainLoose([]life.Ref{b.Ref()}); err != nil {
+		return err
+	}
+	if m, ok := driver.GraphMemoryOf(b); ok && m.Ptr() != 0 {
+		o.Memory().Allocs = append(o.Memory().Allocs, m)
+	}
+	return nil
+}

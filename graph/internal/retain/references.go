@@ -1,0 +1,488 @@
+// Package retain has the references of a graph: the things that the parameters of its nodes refer
+// to, each retained once, and which node refers to which. It also keeps account of the memory that
+// graphs allocate and free.
+package retain
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph/internal/refusal"
+	"github.com/purecuda/cuda/internal/life"
+)
+
+// References are what the nodes of a graph keep alive: the things that their parameters refer to,
+// each retained once, and which node refers to which.
+//
+// Graphs and Execs share one value until one of them changes it (Share, Writable). The caller holds
+// the lock of the graph or Exec that it changes. Everything is an index, so adding a node costs a
+// few comparisons and stores, and the garbage collector has little to scan.
+type References struct {
+	sharers atomic.Int32
+
+	entries []entry  // things, by slot
+	free    []uint32 // empty slots of entries
+	Nodes   []uint32 // by node: its set, counted from 1; 0 for none
+	sets    []set    // what a node refers to, or several nodes do
+	Slots   []uint32 // the slots that sets consist of
+
+	seen  seen        // a launch and the set that is right for it
+	Epoch uint32      // changes with every change of what nodes refer to
+	plan  *References // those of the plan that was added last; also in entries
+	Mem   *Memory     // what the graph allocates and frees; nil: nothing
+
+	pending int // Slots[pending:] wait for a commit
+	Dropped []Reference
+
+	values []any // Go values that the program asked to keep reachable
+}
+
+// entry is one retained thing.
+type entry struct {
+	Reference
+	uses  int32
+	loose bool // one of the uses is for no particular node
+}
+
+// Reference retains one thing. Exactly one field is set, or none in an empty slot.
+type Reference struct {
+	Life *life.Lifetime
+	Of   *References // those of a graph that was copied into a node
+}
+
+// set is a part of References.Slots. It counts as one use of each thing in it.
+type set struct {
+	off, n uint32
+	size   uint32 // room at off
+	nodes  uint32 // how many nodes it is the set of
+}
+
+// seen is a launch whose references were found to be a set, so that the next node with that set
+// needs no comparison. It is forgotten when sets change.
+type seen struct {
+	launch  *driver.Launch
+	version uint32
+	set     uint32
+}
+
+var pool = sync.Pool{New: func() any { return new(References) }}
+
+// New returns empty References with one sharer.
+func New() *References {
+	o := pool.Get().(*References)
+	o.sharers.Store(1)
+	return o
+}
+
+// Share adds a sharer.
+func (o *References) Share() *References {
+	o.sharers.Add(1)
+	return o
+}
+
+// Release removes one sharer. The last one releases everything.
+func (o *References) Release() {
+	if o == nil || o.sharers.Add(-1) > 0 {
+		return
+	}
+	for i := range o.entries {
+		o.entries[i].Release()
+	}
+	for _, k := range o.Dropped {
+		k.Release()
+	}
+	o.reset()
+	pool.Put(o)
+}
+
+func (o *References) reset() {
+	clear(o.entries)
+	clear(o.Dropped)
+	o.values = nil
+	o.entries, o.free, o.Dropped = o.entries[:0], o.free[:0], o.Dropped[:0]
+	o.Nodes, o.sets, o.Slots, o.pending = o.Nodes[:0], o.sets[:0], o.Slots[:0], 0
+	o.plan, o.Mem = nil, nil
+	o.unsee()
+}
+
+// Alone reports whether there is one sharer.
+func (o *References) Alone() bool { return o.sharers.Load() == 1 }
+
+// Writable returns o if there is one sharer, else a copy that replaces the caller's share.
+func (o *References) Writable() *References {
+	if o.Alone() {
+		return o
+	}
+	c := New()
+	c.entries = append(c.entries, o.entries...)
+	c.free = append(c.free, o.free...)
+	c.Nodes = append(c.Nodes, o.Nodes...)
+	c.sets = append(c.sets, o.sets...)
+	c.Slots = append(c.Slots, o.Slots...)
+	c.values = append(c.values, o.values...)
+	c.pending, c.plan, c.Mem = o.pending, o.plan, o.Mem.clone()
+	for i := range c.entries {
+		c.entries[i].retainMore()
+	}
+	o.Release()
+	return c
+}
+
+// Retain retains refs for a change that a commit or Abandon ends. If one is closed, the error names
+// it, and nothing is retained.
+func (o *References) Retain(refs []life.Ref) error {
+	for _, r := range refs {
+		slot, err := o.use(r.Lifetime())
+		if err != nil {
+			o.Abandon()
+			return err
+		}
+		o.Slots = append(o.Slots, slot)
+	}
+	return nil
+}
+
+// RetainOf is Retain for the references of a graph that becomes part of a node.
+func (o *References) RetainOf(sub *References) {
+	o.Slots = append(o.Slots, o.put(Reference{Of: sub.Share()}))
+	o.addMemoryOf(sub)
+}
+
+// use counts one more use of a thing. The lifetime's hint is the slot that it got last, here or in
+// other References.
+func (o *References) use(l *life.Lifetime) (uint32, error) {
+	if err := l.Check(); err != nil {
+		return 0, err
+	}
+	if i := l.Hint(); uint64(i) < uint64(len(o.entries)) && o.entries[i].Life == l {
+		o.entries[i].uses++
+		return i, nil
+	}
+	if err := l.Retain(); err != nil {
+		return 0, err
+	}
+	i := o.put(Reference{Life: l})
+	l.SetHint(i)
+	return i, nil
+}
+
+func (o *References) put(k Reference) uint32 {
+	if n := len(o.free); n > 0 {
+		i := o.free[n-1]
+		o.free = o.free[:n-1]
+		o.entries[i] = entry{Reference: k, uses: 1}
+		return i
+	}
+	o.entries = append(o.entries, entry{Reference: k, uses: 1})
+	return uint32(len(o.entries) - 1)
+}
+
+// drop counts one use less. Unused things wait in Dropped until Flush, because a release may free
+// memory, which waits for the device.
+func (o *References) drop(slot uint32) {
+	h := &o.entries[slot]
+	if h.uses--; h.uses > 0 {
+		return
+	}
+	o.Dropped = append(o.Dropped, h.Reference)
+	*h = entry{}
+	o.free = append(o.free, slot)
+}
+
+// Abandon releases what was retained since the last commit.
+func (o *References) Abandon() {
+	for _, s := range o.Slots[o.pending:] {
+		o.drop(s)
+	}
+	o.Slots = o.Slots[:o.pending]
+}
+
+// Open reports whether none of the things was closed since it was retained.
+func (o *References) Open() bool {
+	for i := range o.entries {
+		if o.entries[i].Life.Check() != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// Reserve makes room for n nodes.
+func (o *References) Reserve(n int) {
+	o.Nodes = slices.Grow(o.Nodes, n)
+}
+
+// RefersTo reports whether a node refers to exactly refs, all of which are open. Then nothing needs
+// to be retained.
+func (o *References) RefersTo(node int, refs []life.Ref) bool {
+	if uint(node) >= uint(len(o.Nodes)) {
+		return false
+	}
+	if o.Nodes[node] == 0 {
+		return o.plan != nil && o.plan.hasAll(refs)
+	}
+	s := &o.sets[o.Nodes[node]-1]
+	if int(s.n) != len(refs) {
+		return false
+	}
+	for i, slot := range o.Slots[s.off : s.off+s.n] {
+		l := refs[i].Lifetime()
+		if o.entries[slot].Life != l || l.Check() != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// RefersToLaunch is RefersTo for the references of a launch.
+func (o *References) RefersToLaunch(node int, l *driver.Launch) bool {
+	if s := &o.seen; s.launch == l && s.version == l.RefsVersion() &&
+		uint(node) < uint(len(o.Nodes)) && o.Nodes[node] == s.set && l.RefsOpen() {
+		return true
+	}
+	if !o.RefersTo(node, l.Refs()) {
+		return false
+	}
+	o.seen = seen{l, l.RefsVersion(), o.Nodes[node]}
+	return true
+}
+
+// SetOf returns the number of a node's set. Nodes with the same one refer to the
+// same things.
+func (o *References) SetOf(node uint32) uint32 {
+	if uint(node) >= uint(len(o.Nodes)) {
+		return noSet
+	}
+	return o.Nodes[node]
+}
+
+const noSet = ^uint32(0) // of an unknown node
+
+// hasAll reports whether all of refs are open and known by their hints to be retained here.
+func (o *References) hasAll(refs []life.Ref) bool {
+	for _, r := range refs {
+		l := r.Lifetime()
+		if i := l.Hint(); uint64(i) >= uint64(len(o.entries)) || o.entries[i].Life != l || l.Check() != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// AddPlan enters n new nodes that refer to what a plan retains. They have no sets.
+func (o *References) AddPlan(n int, plan *References) {
+	o.KeepPlan(plan)
+	from := len(o.Nodes)
+	o.Nodes = slices.Grow(o.Nodes, n)[:from+n]
+	clear(o.Nodes[from:])
+}
+
+// KeepPlan retains what a plan retains, which does not change.
+func (o *References) KeepPlan(plan *References) {
+	if o.plan == plan {
+		return
+	}
+	o.RetainOf(plan)
+	o.CommitLoose()
+	o.plan = plan
+}
+
+// CommitNew gives what was retained to a new node, the next in number.
+func (o *References) CommitNew() {
+	o.Nodes = append(o.Nodes, o.newSet())
+}
+
+// newSet makes a set of what was retained since the last commit.
+func (o *References) newSet() uint32 {
+	n := uint32(len(o.Slots) - o.pending)
+	if n == 0 {
+		return 0
+	}
+	o.sets = append(o.sets, set{off: uint32(o.pending), n: n, size: n, nodes: 1})
+	o.pending = len(o.Slots)
+	return uint32(len(o.sets))
+}
+
+// CommitAgain gives n new nodes the set of the latest node.
+func (o *References) CommitAgain(n int) {
+	id := o.Nodes[len(o.Nodes)-1]
+	for range n {
+		o.Nodes = append(o.Nodes, id)
+	}
+	if id != 0 {
+		o.sets[id-1].nodes += uint32(n)
+	}
+}
+
+// Commit gives what was retained to a node instead of what it had.
+func (o *References) Commit(node uint32) {
+	o.unsee()
+	o.Grow(node)
+	id := o.Nodes[node]
+	if id == 0 || o.sets[id-1].nodes > 1 {
+		o.Forget(node)
+		o.Nodes[node] = o.newSet()
+		return
+	}
+	s := &o.sets[id-1]
+	o.dropSet(s)
+	fresh := o.Slots[o.pending:]
+	s.n = uint32(len(fresh))
+	if s.n <= s.size {
+		copy(o.Slots[s.off:], fresh)
+		o.Slots = o.Slots[:o.pending]
+		return
+	}
+	s.off, s.size = uint32(o.pending), s.n
+	o.pending = len(o.Slots)
+}
+
+// unsee invalidates seen and the epoch.
+func (o *References) unsee() {
+	o.seen = seen{}
+	o.Epoch++
+}
+
+// Waiting returns the number of slots that are retained for a change that is not committed.
+func (o *References) Waiting() int { return len(o.Slots) - o.pending }
+
+// TakePending returns those slots. The caller must enter them again before any other call.
+func (o *References) TakePending() []uint32 {
+	slots := o.Slots[o.pending:]
+	o.Slots = o.Slots[:o.pending]
+	return slots
+}
+
+func (o *References) dropSet(s *set) {
+	for _, slot := range o.Slots[s.off : s.off+s.n] {
+		o.drop(slot)
+	}
+	s.n = 0
+}
+
+// Forget drops what a node refers to.
+func (o *References) Forget(node uint32) {
+	o.unsee()
+	if int(node) >= len(o.Nodes) || o.Nodes[node] == 0 {
+		return
+	}
+	s := &o.sets[o.Nodes[node]-1]
+	o.Nodes[node] = 0
+	if s.nodes--; s.nodes == 0 {
+		o.dropSet(s)
+	}
+}
+
+// Mark is a state to which Cut returns.
+type Mark struct{ nodes, sets, slots int }
+
+func (o *References) Mark() Mark { return Mark{len(o.Nodes), len(o.sets), len(o.Slots)} }
+
+// Cut forgets the nodes that were added since the mark.
+func (o *References) Cut(m Mark) {
+	o.unsee()
+	for i := m.nodes; i < len(o.Nodes); i++ {
+		o.Forget(uint32(i))
+	}
+	o.Nodes, o.sets, o.Slots, o.pending = o.Nodes[:m.nodes], o.sets[:m.sets], o.Slots[:m.slots], m.slots
+	o.Flush()
+}
+
+// Loosen assigns the references of all nodes to no node, because the numbers of the nodes became
+// invalid.
+func (o *References) Loosen() {
+	o.unsee()
+	for i := range o.sets {
+		s := &o.sets[i]
+		for _, slot := range o.Slots[s.off : s.off+s.n] {
+			o.addLoose(slot)
+		}
+	}
+	o.Nodes, o.sets, o.Slots, o.pending = o.Nodes[:0], o.sets[:0], o.Slots[:0], 0
+}
+
+// Grow makes room for a node that the driver created.
+func (o *References) Grow(node uint32) {
+	for uint32(len(o.Nodes)) <= node {
+		o.Nodes = append(o.Nodes, 0)
+	}
+}
+
+// CommitLoose gives what was retained to no particular node, each thing once.
+func (o *References) CommitLoose() {
+	for _, s := range o.Slots[o.pending:] {
+		o.addLoose(s)
+	}
+	o.Slots = o.Slots[:o.pending]
+}
+
+// RetainLoose retains what the program asked for, for no particular node.
+func (o *References) RetainLoose(refs []life.Ref) error {
+	if err := o.RetainGiven(refs); err != nil {
+		return err
+	}
+	o.CommitLoose()
+	return nil
+}
+
+// RetainThings is RetainLoose for references and other Go values.
+func (o *References) RetainThings(refs []life.Ref, values []any) error {
+	if err := o.RetainLoose(refs); err != nil {
+		return err
+	}
+	o.values = append(o.values, values...)
+	return nil
+}
+
+// RetainGiven is Retain for references that the program passed in.
+func (o *References) RetainGiven(refs []life.Ref) error {
+	for i, r := range refs {
+		if r == nil {
+			return refusal.Invalid("cannot keep reference %d, which is nil", i)
+		}
+	}
+	if err := o.Retain(refs); err != nil {
+		return fmt.Errorf("cannot keep what is closed: %w", err)
+	}
+	return nil
+}
+
+// addLoose turns a use into one of no particular node.
+func (o *References) addLoose(slot uint32) {
+	h := &o.entries[slot]
+	if h.loose {
+		h.uses--
+		return
+	}
+	h.loose = true
+}
+
+// Flush releases what was dropped.
+func (o *References) Flush() {
+	for i, k := range o.Dropped {
+		o.Dropped[i] = Reference{}
+		k.Release()
+	}
+	o.Dropped = o.Dropped[:0]
+}
+
+func (k Reference) Release() {
+	if k.Life != nil {
+		k.Life.Done()
+	}
+	k.Of.Release()
+}
+
+// retainMore retains the thing for a copy. The original still retains it, so a closed object is no
+// error.
+func (k Reference) retainMore() {
+	if k.Life != nil {
+		k.Life.RetainHeld()
+	}
+	if k.Of != nil {
+		k.Of.Share()
+	}
+}
