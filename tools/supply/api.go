@@ -2,14 +2,13 @@ package main
 
 import (
 	"fmt"
-	"go/importer"
-	"go/token"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/purecuda/cuda/tools/internal/source"
 )
 
 // surface is an exported API: the lines of each package, in order, by path below the
@@ -37,8 +36,9 @@ func api(o options) error {
 // surfaceOf collects the API of the module in root on every platform.
 func surfaceOf(root string) (surface, error) {
 	on := make(map[string]map[string][]platform) // package, line
+	files := source.NewFiles()
 	for _, p := range platforms {
-		if err := collect(root, p, on); err != nil {
+		if err := collect(root, p, files, on); err != nil {
 			return nil, fmt.Errorf("%v: %w", p, err)
 		}
 	}
@@ -65,30 +65,20 @@ func qualify(line string, where []platform) []string {
 	return all
 }
 
-func collect(root string, p platform, on map[string]map[string][]platform) error {
-	list, err := goList(root, p, "-export", "-deps", "-json=ImportPath,Name,Export,Module", "./...")
+func collect(root string, p platform, files *source.Files, on map[string]map[string][]platform) error {
+	all, err := files.Declarations(source.Target{OS: p.os, Arch: p.arch, Tags: p.tags}, root)
 	if err != nil {
 		return err
 	}
-	exports := make(map[string]string)
-	for _, l := range list {
-		exports[l.ImportPath] = l.Export
-	}
-	open := func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) }
-	imports := importer.ForCompiler(token.NewFileSet(), "gc", open)
-	for _, l := range list {
+	for _, l := range all {
 		name, ok := public(l)
 		if !ok {
 			continue
 		}
-		pkg, err := imports.Import(l.ImportPath)
-		if err != nil {
-			return err
-		}
 		if on[name] == nil {
 			on[name] = make(map[string][]platform)
 		}
-		for _, line := range declarations(pkg) {
+		for _, line := range declarations(l.Types) {
 			on[name][line] = append(on[name][line], p)
 		}
 	}
@@ -96,12 +86,9 @@ func collect(root string, p platform, on map[string]map[string][]platform) error
 }
 
 // public returns a package's path below its module, if other modules may import it.
-func public(l listed) (string, bool) {
-	if l.Module == nil || !l.Module.Main || l.Name == "main" {
-		return "", false
-	}
-	name := strings.TrimPrefix(strings.TrimPrefix(l.ImportPath, l.Module.Path), "/")
-	if slices.Contains(strings.Split(name, "/"), "internal") || strings.HasPrefix(name, "examples") {
+func public(p source.Package) (string, bool) {
+	name := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, p.Module), "/")
+	if p.Name == "main" || slices.Contains(strings.Split(name, "/"), "internal") || strings.HasPrefix(name, "examples") {
 		return "", false
 	}
 	return name, true

@@ -13,9 +13,9 @@ import (
 
 // listed is a package in the output of go list.
 type listed struct {
-	ImportPath, Name, Export string
-	Standard                 bool
-	Module                   *module
+	ImportPath string
+	Standard   bool
+	Module     *module
 }
 
 // module is a module as the go command writes it.
