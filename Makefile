@@ -1,10 +1,9 @@
 # make test        what a change must pass: a few minutes, with Go alone
 # make check       the rest that needs nothing but Go and a C compiler
+# make full        what .ci/run leaves out because it takes long
 # make gpu-bundle  all tests, benchmarks and examples as binaries for a machine with a GPU
 
 GO       ?= go
-# Besides this system, for which all of it is vetted and tested anyhow.
-TARGETS  := $(filter-out $(shell $(GO) env GOHOSTOS)/$(shell $(GO) env GOHOSTARCH),linux/amd64 linux/arm64 windows/amd64 windows/arm64 darwin/arm64)
 MODULES  := tools bench internal/verify
 BUILD    := build
 NVIDIA   ?= $(BUILD)/nvidia
@@ -15,7 +14,7 @@ comma    := ,
 export CGO_ENABLED := 0
 HAVE_CC  := $(shell command -v $${CC:-cc} 2>/dev/null)
 
-.PHONY: check short staticcheck ptx-oracle supply release-check api api-check zip-size licences licences-check sbom files-opened reproducible vulncheck test-calls test-roots bench-emulator fuzz test fmt vet unit race tags cross generate generate-check docs docs-check test-nvidia test-arm64 test-windows test-platforms test-wasm gpu-bundle clean
+.PHONY: full race-all cross-all check short staticcheck ptx-oracle supply release-check api api-check zip-size licences licences-check sbom files-opened reproducible vulncheck test-calls test-roots bench-emulator fuzz test fmt vet unit race tags cross generate generate-check docs docs-check test-nvidia test-arm64 test-windows test-platforms test-wasm gpu-bundle clean
 
 # The parts of "test" and "check". One that this machine cannot run says NOT RUN and is
 # counted as that; with REQUIRE_ALL=1 it is a failure.
@@ -35,6 +34,14 @@ test:
 
 check:
 	@$(MAKE) --no-print-directory test TEST_PARTS="$(CHECK_PARTS)"
+
+# What .ci/run leaves out: the same tests on every system and under the race detector
+# whole, everything built for every system, every program built twice.
+full:
+	$(MAKE) race-all cross-all
+	$(MAKE) test-arm64 test-windows PACKAGES=./...
+	$(MAKE) test-wasm WASM_SKIP=
+	$(MAKE) reproducible
 
 fmt:
 	@set -e; all=$$(git ls-files -co --exclude-standard '*.go'); set --; \
@@ -61,28 +68,53 @@ unit:
 	$(GO) test -vet=off ./...
 	set -e; for m in $(MODULES); do $(GO) -C $$m test -vet=off ./...; done
 
-# The race detector needs a C compiler, and is also the run with cgo on.
+# The race detector runs on every package whose code or tests start goroutines or share
+# memory: tools/concurrent reads that from the source. RACE_ALSO adds programs that are
+# concurrent only through the library. RACE_SKIP leaves out tests that compute for long on
+# one goroutine, where there is nothing to detect. "make race-all" runs all tests of all
+# packages. The detector needs a C compiler, so this is also the run with cgo on.
+RACE_ALSO := $(addprefix github.com/purecuda/cuda/examples/,04-capture 07-multistream 09-callable 15-peers quickstart)
+RACE_SKIP ?= ^(TestOperationsOnRowsOnDevicesOfEachText|TestTheFirstNaNIsTheLargestWhateverItsBits|TestClustersOfAnySizeAndNumber|TestSoftmaxOfSpecialNumbers|TestEveryKernelHasAnOperation|TestOperationsAreMadeAgain|TestTangledBodiesHaveNoEstimate|TestInspectPathologicalText)$$
+
 race:
 ifneq ($(HAVE_CC),)
-	CGO_ENABLED=1 $(GO) test -race -short -vet=off ./...
+	packages=$$($(GO) run -C tools ./concurrent -root .. $(RACE_ALSO)) && \
+	CGO_ENABLED=1 $(GO) test -race -short -vet=off -skip '$(RACE_SKIP)' $$packages
 else
 	$(call not_run,race,no C compiler here$(comma) so no run with the race detector and none with cgo on)
 endif
 
-# The two other ways to call: without a loader, and through purego.SyscallN. All is
-# compiled, and tested is what makes calls.
-TAGGED := ./loader ./driver/... ./graph/... ./internal/launches ./examples/first ./examples/quickstart
+race-all:
+	CGO_ENABLED=1 $(GO) test -race -short -vet=off ./...
+
+# The two other ways to call: without a loader, and through purego.SyscallN. Only package
+# loader has files that differ, so the packages that call it are tested. "make cross"
+# type-checks everything with both tags.
+TAGGED := ./loader ./driver ./driver/cu ./driver/cudatest ./graph ./examples/first ./examples/quickstart
 
 tags:
 	set -e; for t in static purecuda_syscall; do \
-		$(GO) build -tags $$t ./...; \
 		$(GO) test -short -vet=off -tags $$t $(TAGGED); \
 		$(GO) test -C internal/verify -short -vet=off -tags $$t ./parity ./robust; \
 	done
 
-# To vet is also what compiles the tests for systems on which none runs.
+# Other systems and tags. All packages and tests are type-checked for each of them. What
+# only vet, the assembler and the linker find is left to two more steps: package loader,
+# which has the assembly and most of what differs by system, is vetted, and the
+# quickstart, which has the whole library in it, is linked. "make cross-all" vets and
+# builds everything instead, which takes 20 times as long.
+CHECKED := linux/amd64 linux/amd64/static linux/amd64/purecuda_syscall linux/arm64 linux/riscv64 windows/amd64 windows/arm64 darwin/arm64 freebsd/amd64 js/wasm wasip1/wasm
+LINKED  := linux/arm64 windows/amd64 windows/arm64 darwin/arm64
+
 cross:
-	set -e; for t in $(TARGETS); do echo "cross: $$t"; \
+	$(GO) run -C tools ./typecheck -root .. -modules tools,internal/verify $(CHECKED)
+	set -e; mkdir -p $(BUILD)/cross; for t in $(LINKED); do echo "cross: $$t"; \
+		GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) vet ./loader; \
+		GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build -o $(BUILD)/cross/ ./examples/quickstart; \
+	done
+
+cross-all:
+	set -e; for t in $(LINKED); do echo "cross-all: $$t"; \
 		GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) vet ./...; \
 		GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build ./...; \
 	done
@@ -142,16 +174,22 @@ test-nvidia:
 	scripts/nvidia-parts.sh $(NVIDIA)
 	PURECUDA_NVIDIA_PARTS=$(abspath $(NVIDIA)) $(GO) test -tags nvidia -count=1 -v -run '^TestNVIDIA' ./internal/nvidiatest
 
+# What may depend on the system or the processor: how libraries are called, the objects on
+# top of that, the emulator with its arithmetic, number types, signals. What is left out
+# reads and writes text or only uses these, and is the same on every system.
+# "make test-arm64 test-windows PACKAGES=./..." runs all.
+PACKAGES ?= ./loader ./driver/... ./graph/... ./ptx/num ./ptx/nvrtc ./internal/launches ./internal/zstd ./examples/quickstart ./examples/18-service
+
 # The arm64 tests under user-mode emulation (Debian: qemu-user-static, libc6-arm64-cross).
 # Left out are those that start their own binary, which the system cannot.
 test-arm64:
-	GOARCH=arm64 $(GO) test -short -vet=off -exec "qemu-aarch64-static -L /usr/aarch64-linux-gnu" -skip '^(TestSourcesAreCompiled|TestLostGPUEndsTheProcess|TestSignalsEndTheProcessInOrder)$$' ./...
+	GOARCH=arm64 $(GO) test -short -vet=off -exec "qemu-aarch64-static -L /usr/aarch64-linux-gnu" -skip '^(TestSourcesAreCompiled|TestLostGPUEndsTheProcess|TestSignalsEndTheProcessInOrder)$$' $(PACKAGES)
 
 # The windows/amd64 tests under Wine.
 # Left out are those that delete a file, which Wine 8 does not do the way Go asks.
 test-windows:
 	GOOS=windows WINEPREFIX=$(abspath $(BUILD)/wine) $(GO) test -short -vet=off -exec "$(abspath scripts/wine-run.sh)" \
-		-skip '^(TestGraphQueries|TestDriverDOT|TestGraphMethodsReturnTheErrorsOfTheirCalls)$$' ./...
+		-skip '^(TestGraphQueries|TestDriverDOT|TestGraphMethodsReturnTheErrorsOfTheirCalls)$$' $(PACKAGES)
 
 # The quickstart and the examples where nothing else runs them: static binaries
 # alone in a root directory, and wasm. scripts/platforms.sh runs them everywhere.

@@ -22,8 +22,8 @@ out=/dev/stdout
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export CGO_ENABLED=0
-go build -trimpath -o "$work/quickstart" ./examples/quickstart
-go build -trimpath -tags static -o "$work/quickstart-static" ./examples/quickstart
+go build -o "$work/quickstart" ./examples/quickstart
+go build -tags static -o "$work/quickstart-static" ./examples/quickstart
 
 # What Go's runtime and the system's loader read, and the driver by its names.
 ours='^(/etc/ld\.so\.(cache|preload)|(/usr)?/lib(64)?/([a-z0-9_]+-linux-gnu/)?lib(c\.so\.6|dl\.so\.2|pthread\.so\.0)|/sys/kernel/mm/transparent_hugepage/hpage_pmd_size|/proc/self/(cgroup|mountinfo|auxv)|/sys/fs/cgroup/.*)$'

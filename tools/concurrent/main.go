@@ -1,0 +1,102 @@
+// Command concurrent prints the packages of a module whose code or tests have anything
+// to do with concurrency: a go statement, a channel, package sync or sync/atomic, or
+// parallel tests. They are what the race detector is run on. The list is read from the
+// source each time, so a package that begins to share memory is on it from then on.
+//
+//	go run -C tools ./concurrent -root .. [IMPORT PATH ...]
+//
+// With import paths it prints those too, for packages that share memory only through
+// what they call. It fails if one of them is not there.
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+func main() {
+	root := flag.String("root", ".", "the root of the module")
+	flag.Parse()
+	paths, err := packages(*root, flag.Args())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "concurrent:", err)
+		os.Exit(1)
+	}
+	fmt.Println(strings.Join(paths, "\n"))
+}
+
+// listed is a package as "go list" prints it.
+type listed struct {
+	ImportPath, Dir                    string
+	GoFiles, TestGoFiles, XTestGoFiles []string
+}
+
+// packages returns the import paths of what is concurrent, and of also.
+func packages(root string, also []string) ([]string, error) {
+	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,GoFiles,TestGoFiles,XTestGoFiles", "./...")
+	cmd.Dir = root
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w: %s", err, stderr.Bytes())
+	}
+	missing := slices.Clone(also)
+	var paths []string
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		found := slices.Contains(also, p.ImportPath)
+		missing = slices.DeleteFunc(missing, func(path string) bool { return path == p.ImportPath })
+		for _, name := range slices.Concat(p.GoFiles, p.TestGoFiles, p.XTestGoFiles) {
+			if found {
+				break
+			}
+			f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+			if err != nil {
+				return nil, err
+			}
+			found = concurrent(f)
+		}
+		if found {
+			paths = append(paths, p.ImportPath)
+		}
+	}
+	if len(missing) > 0 {
+		return nil, fmt.Errorf("there is no package %s", strings.Join(missing, ", "))
+	}
+	return paths, nil
+}
+
+// concurrent reports whether a file has anything to do with concurrency.
+func concurrent(f *ast.File) bool {
+	found := false
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ImportSpec:
+			found = found || n.Path.Value == `"sync"` || n.Path.Value == `"sync/atomic"`
+		case *ast.GoStmt, *ast.ChanType:
+			found = true
+		case *ast.SelectorExpr:
+			found = found || n.Sel.Name == "Parallel" || n.Sel.Name == "RunParallel"
+		}
+		return !found
+	})
+	return found
+}
