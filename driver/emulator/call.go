@@ -70,7 +70,7 @@ func (e *Emulator) bind(symbol string, f function) loader.GoFunc {
 		defer e.unlock()
 		r := e.invoke(f, a)
 		if r != success && r != errNotReady {
-			e.say(slog.LevelDebug, "call failed", "function", symbol, "result", uint32(r))
+			e.log(slog.LevelDebug, "call failed", "function", symbol, "result", uint32(r))
 			e.journal.failed(symbol, r)
 		}
 		return uintptr(r)

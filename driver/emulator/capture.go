@@ -100,7 +100,7 @@ func (cap *capture) invalidate(r result) result {
 	return r
 }
 
-// leave removes a stream that is being destroyed from the capture.
+// leaveOrder removes a stream that is being destroyed from the capture.
 func (cap *capture) leave(s *stream) {
 	if s == cap.origin {
 		cap.drop()
@@ -231,38 +231,38 @@ func (s *stream) captureEvent(ev *event) result {
 	if r := s.capturable(); r != success {
 		return r
 	}
-	ev.mark, ev.cap = nil, &capturedMark{cap: s.cap, deps: slices.Clone(s.capDeps)}
+	ev.recorded, ev.captured = nil, &capturedPoint{cap: s.cap, deps: slices.Clone(s.capDeps)}
 	return success
 }
 
 // waitCaptured implements cuStreamWaitEvent when the stream or the event is being captured.
 func (s *stream) waitCaptured(ev *event) result {
 	switch {
-	case ev.cap == nil:
-		if r := s.capturable(); r != success || ev.mark == nil {
+	case ev.captured == nil:
+		if r := s.capturable(); r != success || ev.recorded == nil {
 			return r
 		}
 		return s.cap.invalidate(errIsolation) // depends on work that is not captured
-	case ev.cap.cap.over:
+	case ev.captured.cap.over:
 		if s.cap != nil {
 			s.cap.invalidate(errInvalidValue)
 		}
 		return errInvalidValue
 	case s.isLegacy():
-		return ev.cap.cap.invalidate(errImplicit)
-	case s.cap != nil && s.cap != ev.cap.cap:
+		return ev.captured.cap.invalidate(errImplicit)
+	case s.cap != nil && s.cap != ev.captured.cap:
 		s.cap.invalidate(errMerge)
-		return ev.cap.cap.invalidate(errMerge)
-	case ev.cap.cap.invalidated:
+		return ev.captured.cap.invalidate(errMerge)
+	case ev.captured.cap.invalidated:
 		return errInvalidated
 	case s.cap == nil:
-		ev.cap.cap.join(s, ev.cap.deps)
+		ev.captured.cap.join(s, ev.captured.deps)
 		return s.capturable()
 	}
 	if r := s.capturable(); r != success {
 		return r
 	}
-	s.capDeps = mergeEdges(s.capDeps, ev.cap.deps)
+	s.capDeps = mergeEdges(s.capDeps, ev.captured.deps)
 	return success
 }
 
@@ -346,9 +346,9 @@ func (s *stream) status() cu.CUstreamCaptureStatus {
 	return cu.CU_STREAM_CAPTURE_STATUS_ACTIVE
 }
 
-// askStatus returns the stream of argument 0. It fails for the legacy stream while a stream that is
+// queriedStream returns the stream of argument 0. It fails for the legacy stream while a stream that is
 // ordered with it captures. Querying does not break that capture.
-func askStatus(c call) (*stream, result) {
+func queriedStream(c call) (*stream, result) {
 	s, r := streamAt(c, 0)
 	if r != success || !s.isLegacy() {
 		return s, r
@@ -362,7 +362,7 @@ func askStatus(c call) (*stream, result) {
 }
 
 func cuStreamIsCapturing(c call) result {
-	s, r := askStatus(c)
+	s, r := queriedStream(c)
 	if r != success {
 		return r
 	}
@@ -371,7 +371,7 @@ func cuStreamIsCapturing(c call) result {
 
 // cuStreamGetCaptureInfoV1 is the CUDA 10.1 version: status and id.
 func cuStreamGetCaptureInfoV1(c call) result {
-	s, r := askStatus(c)
+	s, r := queriedStream(c)
 	switch {
 	case r != success:
 		return r
@@ -400,7 +400,7 @@ func cuStreamGetCaptureInfoV3(c call) result {
 }
 
 func captureInfo(c call, deps **cu.CUgraphNode, data **cu.CUgraphEdgeData, count *uintptr) result {
-	s, r := askStatus(c)
+	s, r := queriedStream(c)
 	switch {
 	case r != success:
 		return r

@@ -379,6 +379,6 @@ func TestBadConditionals(t *testing.T) {
 	}
 	r.conditional(g, cu.CU_GRAPH_COND_TYPE_IF, 1, h)
 	try("second node for a handle", g, cu.CU_GRAPH_COND_TYPE_IF, 1)
-	var twin cu.CUgraph
-	r.want("clone", r.CuGraphClone(&twin, g), cu.CUDA_ERROR_NOT_SUPPORTED)
+	var clone cu.CUgraph
+	r.want("clone", r.CuGraphClone(&clone, g), cu.CUDA_ERROR_NOT_SUPPORTED)
 }

@@ -28,7 +28,7 @@ type cudaContext struct {
 	coredump  coredump
 	attached  int          // by cuCtxAttach
 	heaps     []*vm.Heap   // of malloc in kernels; the last one is in use
-	gone      []dependency // unfinished work of destroyed streams, and work that the host does not know to have ended
+	leftWork  []dependency // unfinished work of destroyed streams, and work that the host does not know to have ended
 }
 
 // usable checks whether the context can take a call.
@@ -51,7 +51,7 @@ func (ctx *cudaContext) open(flags uint32) {
 	ctx.peers = make(map[*cudaContext]struct{})
 	ctx.limits = spec.ContextLimits()
 	ctx.cache, ctx.heaps, ctx.attached = 0, nil, 0
-	ctx.gone, ctx.coredump = nil, newCoredump()
+	ctx.leftWork, ctx.coredump = nil, newCoredump()
 	ctx.legacy = newStream(ctx, legacyHandle, 0, 0)
 	ctx.dev.contexts = append(ctx.dev.contexts, ctx)
 }
@@ -68,7 +68,7 @@ func (ctx *cudaContext) close(by string) {
 	for h, object := range e.handles {
 		if o, ok := object.(owned); ok && o.owner() == ctx {
 			if kind := leakKind(object); kind != "" && ctx.dev.fault == success {
-				e.reclaimed = append(e.reclaimed, Leak{Kind: kind, Handle: h, By: by, At: e.made[h].String()})
+				e.reclaimed = append(e.reclaimed, Leak{Kind: kind, Handle: h, By: by, At: e.madeAt[h].String()})
 			}
 			o.destroy()
 			e.forget(h)
@@ -120,7 +120,7 @@ func waitAll(contexts ...*cudaContext) {
 		d.wait()
 	}
 	for _, d := range ends {
-		d.s.ctx.e.hostLearns(d)
+		d.s.ctx.e.hostWaitedFor(d)
 	}
 }
 
@@ -145,13 +145,13 @@ func (ctx *cudaContext) pending() []dependency {
 	for s := range ctx.streams {
 		deps = s.appendPending(deps)
 	}
-	ctx.forgetGone()
-	return append(deps, ctx.gone...)
+	ctx.forgetEnded()
+	return append(deps, ctx.leftWork...)
 }
 
-// forgetGone drops the work of destroyed streams that no longer has to be waited for.
-func (ctx *cudaContext) forgetGone() {
-	ctx.gone = slices.DeleteFunc(ctx.gone, func(d dependency) bool { return d.settled() && d.learnt() })
+// forgetEnded drops the work of destroyed streams that no longer has to be waited for.
+func (ctx *cudaContext) forgetEnded() {
+	ctx.leftWork = slices.DeleteFunc(ctx.leftWork, func(d dependency) bool { return d.settled() && d.knownToHost() })
 }
 
 func validContextFlags(f uint32) bool {

@@ -410,9 +410,9 @@ func (e *Emulator) deviceMask(p nodeParams) (mask uint64) {
 	return mask
 }
 
-// strays returns the first node that works with devices other than home. It also looks in nested
+// nodeElsewhere returns the first node that works with devices other than home. It also looks in nested
 // graphs.
-func (e *Emulator) strays(g *graph, home *device) *node {
+func (e *Emulator) nodeElsewhere(g *graph, home *device) *node {
 	for _, n := range g.nodes {
 		if e.deviceMask(n.params)&^(1<<home.ordinal) != 0 {
 			return n
@@ -422,7 +422,7 @@ func (e *Emulator) strays(g *graph, home *device) *node {
 			continue
 		}
 		for _, g := range inner.graphs() {
-			if bad := e.strays(g, home); bad != nil {
+			if bad := e.nodeElsewhere(g, home); bad != nil {
 				return bad
 			}
 		}
@@ -440,7 +440,7 @@ func (e *Emulator) manyDevices(g *graph) *refusal {
 		}
 		cond, isCond := inner.(*conditionalNode)
 		for _, body := range inner.graphs() {
-			if isCond && e.strays(body, cond.cond.ctx.dev) != nil {
+			if isCond && e.nodeElsewhere(body, cond.cond.ctx.dev) != nil {
 				return &refusal{result: errInvalidValue, reason: cu.CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED}
 			}
 			if bad := e.manyDevices(body); bad != nil {

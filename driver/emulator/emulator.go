@@ -28,44 +28,44 @@ type Emulator struct {
 	stats counters
 	mem   *vm.Memory
 
-	mu          sync.Mutex
-	initialized bool
-	closed      bool
-	nextHandle  uintptr
-	nextID      uint64
-	handles     map[uintptr]any
-	threads     map[uint64]*thread
-	devices     []*device
-	captures    map[*capture]struct{} // open ones
-	graphAllocs map[uint64]*allocNode // by address
-	reserved    map[uint64]uint64     // address ranges that the program reserved: size by address
-	kept        map[uintptr]any       // arrays handed out that live as long as a handle
-	exports     []*Semaphore          // by handle, nil for those that were used up
-	texts       map[string]*byte      // C strings handed out, which live as long as the emulator
-	reclaimed   []Leak                // what a context still contained when it was destroyed
-	hostBytes   uint64                // page-locked memory of the program
-	callbacks   callbackThread
-	profiles    profiles
-	hostTime    time.Duration // simulated
-	journal     journal
-	coredump    coredump // of the process
-	lastFault   string
-	faultOf     map[result]string // reports of the last fault of each code
-	said        []record
-	found       findings
-	rounds      atomic.Uint64 // executions of plans
-	hostKnows   progress      // for the checks of order
-	hostNodes   []*taskOrder  // nodes of running graphs that the host knows to be reached
-	leaving     []*stream     // destroyed, but the host does not know that their work has ended
-	retirements uint64
-	signals     map[any]progress      // left at semaphores and words of memory
-	flights     []*flight             // for CheckHostMemory
-	writers     []writer              // also for CheckHostMemory
-	made        map[uintptr]*vm.Trace // where each handle was made, for CheckLeaks
-	active      int                   // streams with a goroutine
-	idle        *sync.Cond            // signalled when active becomes 0
-	running     context.Context       // of kernels; cancelled by Close
-	cancel      context.CancelFunc
+	mu             sync.Mutex
+	initialized    bool
+	closed         bool
+	nextHandle     uintptr
+	nextID         uint64
+	handles        map[uintptr]any
+	threads        map[uint64]*thread
+	devices        []*device
+	captures       map[*capture]struct{} // open ones
+	graphAllocs    map[uint64]*allocNode // by address
+	reserved       map[uint64]uint64     // address ranges that the program reserved: size by address
+	keptAlive      map[uintptr]any       // arrays handed out that live as long as a handle
+	exports        []*Semaphore          // by handle, nil for those that were used up
+	texts          map[string]*byte      // C strings handed out, which live as long as the emulator
+	reclaimed      []Leak                // what a context still contained when it was destroyed
+	hostBytes      uint64                // page-locked memory of the program
+	callbacks      callbackThread
+	profiles       profiles
+	hostTime       time.Duration // simulated
+	journal        journal
+	coredump       coredump // of the process
+	lastFault      string
+	faultOf        map[result]string // reports of the last fault of each code
+	pendingLog     []record
+	findings       findings
+	rounds         atomic.Uint64 // executions of plans
+	hostKnows      progress      // for the checks of order
+	hostNodes      []*taskOrder  // nodes of running graphs that the host knows to be reached
+	leavingStreams []*stream     // destroyed, but the host does not know that their work has ended
+	retirements    uint64
+	signals        map[any]progress      // left at semaphores and words of memory
+	flights        []*flight             // for CheckHostMemory
+	writers        []writer              // also for CheckHostMemory
+	madeAt         map[uintptr]*vm.Trace // where each handle was made, for CheckLeaks
+	active         int                   // streams with a goroutine
+	idle           *sync.Cond            // signalled when active becomes 0
+	running        context.Context       // of kernels; cancelled by Close
+	cancel         context.CancelFunc
 }
 
 var _ loader.Library = (*Emulator)(nil)
@@ -81,10 +81,10 @@ func New(cfg Config) *Emulator {
 		texts:       make(map[string]*byte),
 		graphAllocs: make(map[uint64]*allocNode),
 		reserved:    make(map[uint64]uint64),
-		kept:        make(map[uintptr]any),
+		keptAlive:   make(map[uintptr]any),
 		mem:         vm.NewMemory(),
 		hostKnows:   make(progress),
-		made:        make(map[uintptr]*vm.Trace),
+		madeAt:      make(map[uintptr]*vm.Trace),
 	}
 	e.mem.Track(e.cfg.Check.engine())
 	if e.cfg.ReuseAddresses {
@@ -318,7 +318,7 @@ func (e *Emulator) register(object any) uintptr {
 	e.nextHandle += handleStep
 	e.handles[e.nextHandle] = object
 	if e.checks(CheckLeaks) {
-		e.made[e.nextHandle] = vm.Here()
+		e.madeAt[e.nextHandle] = vm.Here()
 	}
 	return e.nextHandle
 }
@@ -326,12 +326,12 @@ func (e *Emulator) register(object any) uintptr {
 // forget makes a handle invalid.
 func (e *Emulator) forget(h uintptr) {
 	delete(e.handles, h)
-	delete(e.kept, h)
-	delete(e.made, h)
+	delete(e.keptAlive, h)
+	delete(e.madeAt, h)
 }
 
-// keep makes an array that was handed out live as long as a handle.
-func (e *Emulator) keep(h uintptr, array any) { e.kept[h] = array }
+// keepAlive makes an array that was handed out live as long as a handle.
+func (e *Emulator) keepAlive(h uintptr, array any) { e.keptAlive[h] = array }
 
 // find returns the object of a handle, or nil if it is not of type T.
 func find[T any](e *Emulator, h uintptr) *T {

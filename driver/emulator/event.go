@@ -6,25 +6,25 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// event marks a point in a stream. Recording replaces the mark. A wait refers to the mark that is
-// current when the wait is requested.
+// event is a CUevent. Recording it replaces the point in a stream that it stands for. A wait refers
+// to the point at the time of the call.
 type event struct {
-	handle uintptr
-	ctx    *cudaContext
-	flags  uint32
-	mark   *mark         // nil: never recorded
-	cap    *capturedMark // not nil: last recorded in a capture
+	handle   uintptr
+	ctx      *cudaContext
+	flags    uint32
+	recorded *recordedPoint // nil: never recorded
+	captured *capturedPoint // not nil: last recorded in a capture
 }
 
-// mark is one record of an event in a stream.
-type mark struct {
+// recordedPoint is where an event was recorded in a stream.
+type recordedPoint struct {
 	dependency
 	at time.Duration // set when the stream gets there
 }
 
-// capturedMark is a record of an event in a capturing stream: what the stream depended on at that
-// point.
-type capturedMark struct {
+// capturedPoint is where an event was recorded in a capturing stream: what the stream depended on
+// then.
+type capturedPoint struct {
 	cap  *capture
 	deps []edge
 }
@@ -110,38 +110,38 @@ func recordEvent(c call, flags uint32) result {
 	return success
 }
 
-// record adds a new mark to the stream.
+// record records the event in the stream.
 func (ev *event) record(s *stream) {
-	m := &mark{dependency: dependency{s: s}}
-	ev.mark, ev.cap = m, nil
-	m.dependency = s.enqueue((*recordMark)(m))
+	m := &recordedPoint{dependency: dependency{s: s}}
+	ev.recorded, ev.captured = m, nil
+	m.dependency = s.enqueue((*recordOp)(m))
 }
 
-// recordMark is the operation that sets the time of a mark.
-type recordMark mark
+// recordOp is the operation that stores the time when the stream reaches the event.
+type recordOp recordedPoint
 
-func (m *recordMark) run(x *execution) result {
+func (m *recordOp) run(x *execution) result {
 	x.e.mu.Lock()
 	defer x.e.mu.Unlock()
 	return m.locked(x)
 }
 
 // locked runs with the emulator's lock held.
-func (m *recordMark) locked(x *execution) result {
+func (m *recordOp) locked(x *execution) result {
 	m.at = x.time()
 	return success
 }
 
-// reached reports whether all marked work has ended.
-func (ev *event) reached() bool { return ev.mark == nil || ev.mark.met() }
+// reached reports whether all work before the event has ended.
+func (ev *event) reached() bool { return ev.recorded == nil || ev.recorded.met() }
 
 // observable checks that the event can be queried or waited for.
 func (ev *event) observable(c call) result {
-	if ev.cap != nil && ev.cap.cap.over {
-		return errInvalidValue // it marks nothing any more
+	if ev.captured != nil && ev.captured.cap.over {
+		return errInvalidValue // it was never recorded outside of the capture
 	}
-	if ev.cap != nil {
-		return ev.cap.cap.invalidate(errCapturedEvent)
+	if ev.captured != nil {
+		return ev.captured.cap.invalidate(errCapturedEvent)
 	}
 	return c.e.prohibited(c.th)
 }
@@ -157,9 +157,9 @@ func cuEventQuery(c call) result {
 	if !ev.reached() {
 		return c.e.notReady()
 	}
-	if ev.mark != nil {
-		c.e.hostReached(ev.mark.end())
-		c.e.hostLearns(ev.mark.dependency)
+	if ev.recorded != nil {
+		c.e.hostReached(ev.recorded.end())
+		c.e.hostWaitedFor(ev.recorded.dependency)
 	}
 	return ev.ctx.dev.fault
 }
@@ -172,7 +172,7 @@ func cuEventSynchronize(c call) result {
 	if r := ev.observable(c); r != success {
 		return r
 	}
-	if m := ev.mark; m != nil {
+	if m := ev.recorded; m != nil {
 		m.wait()
 	}
 	return ev.ctx.dev.fault
@@ -191,16 +191,16 @@ func cuEventElapsedTime(c call) result {
 		return r
 	case out == nil:
 		return errInvalidValue
-	case start.cap != nil || end.cap != nil:
+	case start.captured != nil || end.captured != nil:
 		return errCapturedEvent
 	case start.ctx.dev != end.ctx.dev: // each device has its own clock
 		return errInvalidHandle
-	case (start.flags|end.flags)&untimed != 0, start.mark == nil, end.mark == nil:
+	case (start.flags|end.flags)&untimed != 0, start.recorded == nil, end.recorded == nil:
 		return errInvalidHandle
 	case !start.reached() || !end.reached():
 		return c.e.notReady()
 	}
-	*out = float32((end.mark.at - start.mark.at).Seconds() * 1e3)
+	*out = float32((end.recorded.at - start.recorded.at).Seconds() * 1e3)
 	return success
 }
 
@@ -217,22 +217,22 @@ func cuStreamWaitEvent(c call) result {
 		return r
 	case flags > uint32(cu.CU_EVENT_WAIT_EXTERNAL):
 		return errInvalidValue
-	case s.cap != nil && external && (ev.cap == nil || !ev.cap.cap.over):
+	case s.cap != nil && external && (ev.captured == nil || !ev.captured.cap.over):
 		return s.record(&eventWaitNode{ev})
 	case external && s.cap == nil:
 		return errIllegalState
-	case s.cap != nil || ev.cap != nil:
+	case s.cap != nil || ev.captured != nil:
 		return s.waitCaptured(ev)
 	}
 	if r := s.implicitlyCaptured(); r != success {
 		return r
 	}
-	if ev.mark == nil {
+	if ev.recorded == nil {
 		return success
 	}
-	s.learn(ev.mark.dependency)
-	if !ev.mark.settled() {
-		s.enqueue(nil, ev.mark.dependency)
+	s.learn(ev.recorded.dependency)
+	if !ev.recorded.settled() {
+		s.enqueue(nil, ev.recorded.dependency)
 	}
 	return success
 }
@@ -253,12 +253,12 @@ func cuCtxRecordEvent(c call) result {
 	if r := c.e.refuseWhileCapturing(c.th, ctx); r != success {
 		return r
 	}
-	m := &mark{dependency: dependency{s: ctx.legacy}}
-	ev.mark, ev.cap = m, nil
+	m := &recordedPoint{dependency: dependency{s: ctx.legacy}}
+	ev.recorded, ev.captured = m, nil
 	for s := range ctx.streams {
 		ctx.legacy.learn(s.last())
 	}
-	m.dependency = ctx.legacy.enqueue((*recordMark)(m), ctx.pending()...)
+	m.dependency = ctx.legacy.enqueue((*recordOp)(m), ctx.pending()...)
 	return success
 }
 
@@ -275,17 +275,17 @@ func cuCtxWaitEvent(c call) result {
 	if r := c.e.refuseWhileCapturing(c.th, ctx); r != success {
 		return r
 	}
-	if ev.mark == nil {
+	if ev.recorded == nil {
 		return success
 	}
 	for s := range ctx.streams {
-		s.learn(ev.mark.dependency)
+		s.learn(ev.recorded.dependency)
 	}
-	if ev.mark.settled() {
+	if ev.recorded.settled() {
 		return success
 	}
 	for s := range ctx.streams {
-		s.enqueue(nil, ev.mark.dependency)
+		s.enqueue(nil, ev.recorded.dependency)
 	}
 	return success
 }
@@ -300,21 +300,21 @@ func (*eventRecordNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE
 
 func (*eventWaitNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_WAIT_EVENT }
 
-// run sets the event's mark to the launch that is running. A wait for that mark returns when the
+// run records the event for the launch that is running. A wait for the event returns when the
 // whole launch has ended, which is later than on a device but never earlier. The recorded time is
 // the node's.
 func (n *eventRecordNode) run(x *execution) result {
 	x.e.mu.Lock()
 	defer x.e.mu.Unlock()
-	m := &mark{dependency: dependency{x.stream, x.stream.done + 1, x.order}}
-	n.ev.mark, n.ev.cap = m, nil
-	return (*recordMark)(m).locked(x)
+	m := &recordedPoint{dependency: dependency{x.stream, x.stream.done + 1, x.order}}
+	n.ev.recorded, n.ev.captured = m, nil
+	return (*recordOp)(m).locked(x)
 }
 
 func (n *eventWaitNode) run(x *execution) result {
 	x.e.mu.Lock()
 	defer x.e.mu.Unlock()
-	m := n.ev.mark
+	m := n.ev.recorded
 	if m == nil || m.s == x.stream {
 		return success // already in order
 	}

@@ -191,7 +191,7 @@ func cuGraphExecGetFlags(c call) result {
 func (x *exec) destroy() {
 	if x.lone != nil {
 		x.lone.execs--
-		x.plan.eachAlloc(func(a *allocNode) { a.executableGone(x.e) })
+		x.plan.eachAlloc(func(a *allocNode) { a.execDestroyed(x.e) })
 	}
 	for u, n := range x.users {
 		x.after(func() { u.release(n) })

@@ -103,7 +103,7 @@ func (s *Semaphore) Wait(ctx context.Context, value uint64) error {
 	if s == nil || s.e == nil {
 		return aSemaphore.Error(s == nil)
 	}
-	for tries := 0; !s.take(value); tries++ {
+	for tries := 0; !s.tryWait(value); tries++ {
 		if ctx != nil && ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -112,8 +112,8 @@ func (s *Semaphore) Wait(ctx context.Context, value uint64) error {
 	return nil
 }
 
-// take reports whether a wait is over. If so, it resets a binary semaphore.
-func (s *Semaphore) take(value uint64) bool {
+// reserve reports whether a wait is over. If so, it resets a binary semaphore.
+func (s *Semaphore) tryWait(value uint64) bool {
 	timeline, _ := semaphoreKind(s.kind)
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -61,9 +61,9 @@ func (e *Emulator) Findings() []Finding {
 	if e == nil {
 		return nil
 	}
-	e.found.mu.Lock()
-	defer e.found.mu.Unlock()
-	return slices.Clone(e.found.list)
+	e.findings.mu.Lock()
+	defer e.findings.mu.Unlock()
+	return slices.Clone(e.findings.list)
 }
 
 // add stores a finding, unless one with the same key is already stored.
@@ -83,7 +83,7 @@ func (l *findings) add(key string, f Finding) bool {
 
 // find stores and logs a finding. The caller must not hold a lock: see say.
 func (e *Emulator) find(key string, f Finding) {
-	if e.found.add(key, f) {
+	if e.findings.add(key, f) {
 		e.cfg.Log.Warn("finding", "kind", f.Kind, "report", f.Report)
 	}
 }
@@ -101,8 +101,8 @@ func (e *Emulator) findPlain(kind, key, report, made string) {
 // findLocked is findPlain with the emulator's lock held.
 func (e *Emulator) findLocked(kind, key, report, made string) {
 	key, f := plain(kind, key, report, made)
-	if e.found.add(key, f) {
-		e.say(slog.LevelWarn, "finding", "kind", f.Kind, "report", f.Report)
+	if e.findings.add(key, f) {
+		e.log(slog.LevelWarn, "finding", "kind", f.Kind, "report", f.Report)
 	}
 }
 
@@ -299,8 +299,8 @@ func (e *Emulator) Leaks() []Leak {
 func (e *Emulator) leaks() []Leak {
 	leaks := slices.Clone(e.reclaimed)
 	for h, object := range e.handles {
-		if kind := leakKind(object); kind != "" && !lost(object) {
-			leaks = append(leaks, Leak{Kind: kind, Handle: h, At: e.made[h].String()})
+		if kind := leakKind(object); kind != "" && !isLeak(object) {
+			leaks = append(leaks, Leak{Kind: kind, Handle: h, At: e.madeAt[h].String()})
 		}
 	}
 	for _, d := range e.devices {
@@ -325,9 +325,9 @@ func (e *Emulator) leaks() []Leak {
 	return leaks
 }
 
-// lost reports whether an object belongs to a device that has a fault. A driver releases such
+// isLeak reports whether an object belongs to a device that has a fault. A driver releases such
 // objects only when the process ends.
-func lost(object any) bool {
+func isLeak(object any) bool {
 	o, ok := object.(owned)
 	return ok && o.owner().dev.fault != success
 }

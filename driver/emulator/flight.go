@@ -26,11 +26,11 @@ type flight struct {
 	target bool // the copy writes the memory
 	made   *vm.Trace
 
-	mu   sync.Mutex
-	live []byte
-	was  []byte
-	kept bool // was is what the memory must contain
-	over bool // something else writes the memory: its expected contents are unknown
+	mu       sync.Mutex
+	live     []byte
+	expected []byte
+	known    bool // was is what the memory must contain
+	unknown  bool // something else writes the memory: its expected contents are unknown
 }
 
 // writer is work that may write page-locked memory.
@@ -39,9 +39,9 @@ type writer struct {
 	addr, size uint64
 }
 
-// depart is called when work is submitted. It records the memory that the work may write, and
+// beginFlights is called when work is submitted. It records the memory that the work may write, and
 // begins the flights of a copy.
-func (e *Emulator) depart(last dependency, op operation) {
+func (e *Emulator) beginFlights(last dependency, op operation) {
 	e.writers = slices.DeleteFunc(e.writers, func(w writer) bool { return w.met() })
 	e.writes(last, op)
 	c, ok := op.(*copyOp)
@@ -115,9 +115,9 @@ func (e *Emulator) overwritten(last dependency, addr, n uint64) {
 	e.writers = append(e.writers, writer{last, addr, n})
 	for _, f := range e.flights {
 		if f.overlaps(addr, n) {
-			e.look(f)
+			e.checkFlight(f)
 			f.mu.Lock()
-			f.over = true
+			f.unknown = true
 			f.mu.Unlock()
 		}
 	}
@@ -134,26 +134,26 @@ func (e *Emulator) unfinished(f *flight) bool {
 	})
 }
 
-// keep stores what the memory must contain from now on.
-func (f *flight) keep() { f.was, f.kept = append(f.was[:0], f.live...), true }
+// keepAlive stores what the memory must contain from now on.
+func (f *flight) keep() { f.expected, f.known = append(f.expected[:0], f.live...), true }
 
 // changed returns the index of the first byte that changed, or -1.
 func (f *flight) changed() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.over || !f.kept || bytes.Equal(f.live, f.was) {
+	if f.unknown || !f.known || bytes.Equal(f.live, f.expected) {
 		return -1
 	}
 	at := 0
-	for f.live[at] == f.was[at] {
+	for f.live[at] == f.expected[at] {
 		at++
 	}
-	f.over = true
+	f.unknown = true
 	return at
 }
 
-// look compares the memory with its expected contents. The emulator's lock is held.
-func (e *Emulator) look(f *flight) {
+// checkFlight compares the memory with its expected contents. The emulator's lock is held.
+func (e *Emulator) checkFlight(f *flight) {
 	at := f.changed()
 	if at < 0 {
 		return
@@ -172,10 +172,10 @@ func (op *copyOp) move(e *Emulator) bool {
 	if len(op.flights) == 0 {
 		return transfer.Copy(e.mem, &op.dst, &op.src, op.extent)
 	}
-	e.begin(op.flights)
+	e.beginCopy(op.flights)
 	defer func() {
 		for _, f := range op.flights {
-			if f.target && !f.over {
+			if f.target && !f.unknown {
 				f.keep() // no matter how much was copied
 			}
 			f.mu.Unlock()
@@ -184,12 +184,12 @@ func (op *copyOp) move(e *Emulator) bool {
 	return transfer.Copy(e.mem, &op.dst, &op.src, op.extent)
 }
 
-// begin checks the memory of a copy that is about to run, and returns with the flights locked to
+// beginCopy checks the memory of a copy that is about to run, and returns with the flights locked to
 // keep others from checking it. What earlier work wrote is only visible now.
-func (e *Emulator) begin(flights []*flight) {
+func (e *Emulator) beginCopy(flights []*flight) {
 	e.mu.Lock()
 	for _, f := range flights {
-		e.look(f)
+		e.checkFlight(f)
 	}
 	e.unlock()
 	e.mu.Lock()
@@ -197,28 +197,28 @@ func (e *Emulator) begin(flights []*flight) {
 	for _, f := range flights {
 		f.mu.Lock()
 		switch {
-		case f.over || f.kept:
+		case f.unknown || f.known:
 		case e.unfinished(f):
-			f.over = true
+			f.unknown = true
 		case !f.target:
 			f.keep()
 		}
 	}
 }
 
-// landed ends the flights of the copies that the host now knows to have ended.
-func (e *Emulator) landed(known progress) {
+// endFlights ends the flights of the copies that the host now knows to have ended.
+func (e *Emulator) endFlights(known progress) {
 	e.flights = slices.DeleteFunc(e.flights, func(f *flight) bool {
 		if !known.has(f.s.lane, f.seq) {
 			return false
 		}
-		e.look(f)
+		e.checkFlight(f)
 		return true
 	})
 }
 
-// unflown drops the flights of memory that is freed.
-func (e *Emulator) unflown(addr, size uint64) {
+// dropFlights drops the flights of memory that is freed.
+func (e *Emulator) dropFlights(addr, size uint64) {
 	e.flights = slices.DeleteFunc(e.flights, func(f *flight) bool { return f.overlaps(addr, size) })
 }
 

@@ -291,36 +291,36 @@ func cuGraphClone(c call) result {
 }
 
 func (g *graph) clone() *graph {
-	twin := g.e.newGraph()
-	twin.origin = g
-	twins := make(map[*node]*node, len(g.nodes))
+	clone := g.e.newGraph()
+	clone.origin = g
+	clones := make(map[*node]*node, len(g.nodes))
 	for _, n := range g.topological() {
 		deps := slices.Clone(n.deps)
 		for i := range deps {
-			deps[i].node = twins[deps[i].node]
+			deps[i].node = clones[deps[i].node]
 		}
 		p := n.params
 		if child, ok := p.(*childNode); ok {
 			p = &childNode{graph: child.graph.clone()}
 		}
-		twins[n] = twin.add(p, deps)
-		twins[n].origin = n
+		clones[n] = clone.add(p, deps)
+		clones[n].origin = n
 	}
 	// Keep the edges and nodes in the order of the original.
-	twin.nodes = twin.nodes[:0]
+	clone.nodes = clone.nodes[:0]
 	for _, n := range g.nodes {
-		t := twins[n]
+		t := clones[n]
 		t.dependents = t.dependents[:0]
 		for _, d := range n.dependents {
-			t.dependents = append(t.dependents, edge{twins[d.node], d.data})
+			t.dependents = append(t.dependents, edge{clones[d.node], d.data})
 		}
-		twin.nodes = append(twin.nodes, t)
+		clone.nodes = append(clone.nodes, t)
 	}
 	for u, n := range g.users {
 		u.retain(n)
-		twin.users[u] = n
+		clone.users[u] = n
 	}
-	return twin
+	return clone
 }
 
 // topological orders the nodes so that each comes after its dependencies, and otherwise in the

@@ -272,18 +272,18 @@ func TestClone(t *testing.T) {
 	g := r.graph()
 	a := r.addKernel(g, shift, p, 0, 1)
 	b := r.addKernel(g, shift, p, 0, 2, a)
-	var twin cu.CUgraph
-	r.ok(r.CuGraphClone(&twin, g))
+	var clone cu.CUgraph
+	r.ok(r.CuGraphClone(&clone, g))
 	var tb cu.CUgraphNode
-	r.ok(r.CuGraphNodeFindInClone(&tb, b, twin))
-	if r.edgeCount(twin) != 1 || tb == b || tb != r.nodes(twin)[1] {
+	r.ok(r.CuGraphNodeFindInClone(&tb, b, clone))
+	if r.edgeCount(clone) != 1 || tb == b || tb != r.nodes(clone)[1] {
 		t.Error("the clone differs")
 	}
 	r.want("find in what is no clone", r.CuGraphNodeFindInClone(&tb, tb, g), invalidValue)
-	r.ok(r.CuGraphLaunch(r.instantiate(twin), s))
+	r.ok(r.CuGraphLaunch(r.instantiate(clone), s))
 	r.ok(r.CuStreamSynchronize(s))
 	r.wantWords("clone", p, 4)
-	r.ok(r.CuGraphDestroy(twin))
+	r.ok(r.CuGraphDestroy(clone))
 }
 
 func TestGraphsWithMemory(t *testing.T) {
@@ -306,8 +306,8 @@ func TestGraphsWithMemory(t *testing.T) {
 		WidthInBytes: 4, Height: 1, Depth: 1,
 	}
 	r.ok(r.CuGraphAddMemcpyNode(&c, g, &k, 1, &move, r.ctx))
-	var twin cu.CUgraph
-	r.want("clone", r.CuGraphClone(&twin, g), cu.CUDA_ERROR_NOT_SUPPORTED)
+	var clone cu.CUgraph
+	r.want("clone", r.CuGraphClone(&clone, g), cu.CUDA_ERROR_NOT_SUPPORTED)
 	r.want("removal of a node", r.CuGraphDestroyNode(c), cu.CUDA_ERROR_NOT_SUPPORTED)
 	parent := r.graph()
 	var n cu.CUgraphNode

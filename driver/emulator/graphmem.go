@@ -81,7 +81,7 @@ func (n *allocNode) collect(e *Emulator) {
 	n.dropBuffer()
 	delete(e.graphAllocs, n.addr)
 	if err := e.mem.Unreserve(n.addr); err != nil {
-		e.say(slog.LevelError, "graph memory", "error", err)
+		e.log(slog.LevelError, "graph memory", "error", err)
 	}
 }
 
@@ -119,8 +119,8 @@ func (n *allocNode) dropped(e *Emulator) {
 	n.collect(e)
 }
 
-// executableGone is called when an executable graph with the node is destroyed.
-func (n *allocNode) executableGone(e *Emulator) {
+// execDestroyed is called when an executable graph with the node is destroyed.
+func (n *allocNode) execDestroyed(e *Emulator) {
 	n.execs--
 	n.collect(e)
 }

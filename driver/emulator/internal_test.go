@@ -96,7 +96,7 @@ func opened(t *testing.T, checks Check) (*Emulator, *driver.Driver, *cudaContext
 	return e, d, find[cudaContext](e, uintptr(ctx))
 }
 
-// leave destroys a stream whose work waits for the word, and lets the work end afterwards.
+// leaveOrder destroys a stream whose work waits for the word, and lets the work end afterwards.
 func leave(d *driver.Driver, word cu.CUdeviceptr) error {
 	var s cu.CUstream
 	var ev cu.CUevent
@@ -117,7 +117,7 @@ func TestWorkOfDestroyedStreamsIsForgotten(t *testing.T) {
 	gone := func() int {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		return len(ctx.gone)
+		return len(ctx.leftWork)
 	}
 	for range 10 {
 		if err := leave(d, word); err != nil {
@@ -247,7 +247,7 @@ func TestTheOrderDoesNotGrow(t *testing.T) {
 	e.mu.Lock()
 	sizes := map[string]int{
 		"what the host knows": len(e.hostKnows), "what a stream knows": len(legacy.known), "signals": len(e.signals),
-		"what a stream learned late": len(legacy.late), "streams that leave": len(e.leaving), "work of such": len(find[cudaContext](e, uintptr(ctx)).gone),
+		"what a stream learned late": len(legacy.late), "streams that leave": len(e.leavingStreams), "work of such": len(find[cudaContext](e, uintptr(ctx)).leftWork),
 	}
 	e.mu.Unlock()
 	kept := 0

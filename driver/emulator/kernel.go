@@ -95,7 +95,7 @@ func (n *kernelNode) run(x *execution) result { return n.launch(x, nil) }
 // launch executes the kernel. user is the value that its extern functions receive.
 func (n *kernelNode) launch(x *execution, user *graphRun) result {
 	e := x.e
-	if n.fn.mod.gone.Load() {
+	if n.fn.mod.unloaded.Load() {
 		e.cfg.Log.Error("kernel of an unloaded module", "kernel", n.fn.code.Name())
 		return errLaunchFailed
 	}
@@ -324,9 +324,9 @@ func cuGraphKernelNodeCopyAttributes(c call) result {
 	case to.fn.mod.ctx != from.fn.mod.ctx:
 		return errInvalidContext
 	}
-	twin := *to
-	twin.attrs = from.attrs
-	dst.params = &twin
+	changed := *to
+	changed.attrs = from.attrs
+	dst.params = &changed
 	return success
 }
 
@@ -349,13 +349,13 @@ func cuGraphKernelNodeSetAttribute(c call) result {
 	case c.Ptr(2) == nil:
 		return errInvalidValue
 	}
-	twin := *old
-	if r := twin.attrs.set(c, cu.CUlaunchAttributeID(c.Uint32(1)), at[cu.CUlaunchAttributeValue](c, 2)); r != success {
+	changed := *old
+	if r := changed.attrs.set(c, cu.CUlaunchAttributeID(c.Uint32(1)), at[cu.CUlaunchAttributeValue](c, 2)); r != success {
 		return r
 	}
-	if r := twin.check(); r != success {
+	if r := changed.check(); r != success {
 		return r
 	}
-	n.params = &twin
+	n.params = &changed
 	return success
 }

@@ -35,7 +35,7 @@ func (k *kernel) in(c call) (*kernelFunc, result) {
 
 // in returns the library's module in a context.
 func (l *library) in(ctx *cudaContext) (*module, result) {
-	if m := l.modules[ctx]; m != nil && !m.gone.Load() {
+	if m := l.modules[ctx]; m != nil && !m.unloaded.Load() {
 		return m, success
 	}
 	code, r := ctx.compile(l.sources, &jit.Options{})
@@ -133,7 +133,7 @@ func cuLibraryUnload(c call) result {
 		return errInvalidHandle
 	}
 	for ctx, m := range lib.modules {
-		if ctx.alive && !m.gone.Load() {
+		if ctx.alive && !m.unloaded.Load() {
 			ctx.wait()
 			m.unload()
 			c.e.forget(m.handle)

@@ -106,7 +106,7 @@ func (s *stream) uncapturable() result {
 
 func cuMemAdvise(c call) result {
 	to := locationIn(c, 3)
-	if c.advisesPlace() && c.e.fetchable(to) != success {
+	if c.usesLocation() && c.e.fetchable(to) != success {
 		return errInvalidValue
 	}
 	return advise(c, to)
@@ -114,7 +114,7 @@ func cuMemAdvise(c call) result {
 
 func cuMemAdviseV1(c call) result {
 	to := oldLocation(c, 3)
-	if c.advisesPlace() {
+	if c.usesLocation() {
 		if r := c.e.fetchable(to); r != success {
 			return r
 		}
@@ -122,8 +122,8 @@ func cuMemAdviseV1(c call) result {
 	return advise(c, to)
 }
 
-// advisesPlace reports whether the advice uses its location.
-func (c call) advisesPlace() bool {
+// usesLocation reports whether the advice uses its location.
+func (c call) usesLocation() bool {
 	switch cu.CUmem_advise(c.Uint32(2)) {
 	case cu.CU_MEM_ADVISE_SET_PREFERRED_LOCATION, cu.CU_MEM_ADVISE_SET_ACCESSED_BY, cu.CU_MEM_ADVISE_UNSET_ACCESSED_BY:
 		return true

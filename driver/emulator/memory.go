@@ -94,15 +94,15 @@ func (e *Emulator) release(a *allocation, by string) {
 	if _, err := e.mem.Free(a.addr, by); err != nil {
 		return // its region is gone already
 	}
-	e.unflown(a.addr, a.size)
-	e.unsignalled(a.addr, a.size)
+	e.dropFlights(a.addr, a.size)
+	e.dropSignals(a.addr, a.size)
 	switch a.kind {
 	case deviceMemory, managedMemory:
 		a.dev.refund(a.size)
 	case pageLocked:
 		e.hostBytes -= a.size
 	case pooledMemory:
-		a.pool.giveBack(a.size)
+		a.pool.release(a.size)
 	case graphMemoryKind:
 		a.node.unmapped(a.dev)
 	}

@@ -16,13 +16,13 @@ import (
 
 // module is PTX compiled for one context, with its variables placed in the device's memory.
 type module struct {
-	handle  uintptr
-	ctx     *cudaContext
-	code    *vm.Module
-	library *library // nil: loaded as a module
-	funcs   map[string]*kernelFunc
-	order   []*kernelFunc
-	gone    atomic.Bool // unloaded; kernels may still be in flight, which is an error in the program
+	handle   uintptr
+	ctx      *cudaContext
+	code     *vm.Module
+	library  *library // nil: loaded as a module
+	funcs    map[string]*kernelFunc
+	order    []*kernelFunc
+	unloaded atomic.Bool // unloaded; kernels may still be in flight, which is an error in the program
 }
 
 func (m *module) owner() *cudaContext { return m.ctx }
@@ -32,7 +32,7 @@ func (m *module) destroy() { m.unload() }
 // unload ends the module's functions and frees its variables. The work that uses it must have
 // ended.
 func (m *module) unload() {
-	if m.gone.Swap(true) {
+	if m.unloaded.Swap(true) {
 		return
 	}
 	for _, f := range m.order {
@@ -44,7 +44,7 @@ func (m *module) unload() {
 
 func (ctx *cudaContext) discard(code *vm.Module) {
 	if err := code.Close(); err != nil {
-		ctx.e.say(slog.LevelError, "unload", "error", err)
+		ctx.e.log(slog.LevelError, "unload", "error", err)
 	}
 }
 
@@ -220,7 +220,7 @@ func (e *Emulator) readImage(image jit.Image, o *jit.Options) ([]jit.Source, res
 	}
 	msg := err.Error() + ": the emulator executes PTX text only; compile with nvcc -ptx or keep the PTX"
 	o.Fail(msg)
-	e.say(slog.LevelError, "module refused", "reason", msg)
+	e.log(slog.LevelError, "module refused", "reason", msg)
 	return nil, cu.CUDA_ERROR_NO_BINARY_FOR_GPU
 }
 
@@ -236,7 +236,7 @@ func (ctx *cudaContext) compile(sources []jit.Source, o *jit.Options) (code *vm.
 	}
 	log := jit.Text(err)
 	o.Fail(log)
-	e.say(slog.LevelError, "module refused", "result", uint32(r), "log", log)
+	e.log(slog.LevelError, "module refused", "result", uint32(r), "log", log)
 	return nil, r
 }
 
@@ -351,7 +351,7 @@ func (l *linkState) target() jit.LinkTarget {
 		Target: e.target(l.ctx.dev),
 		Slowly: e.unlocked,
 		Refused: func(input, reason string) {
-			e.say(slog.LevelError, "input refused", "input", input, "reason", reason)
+			e.log(slog.LevelError, "input refused", "input", input, "reason", reason)
 		},
 	}
 }

@@ -361,7 +361,7 @@ func (c call) conditionalFrom(g *graph, p *cu.CUDA_CONDITIONAL_NODE_PARAMS) (*co
 	}
 	h.node = n
 	p.PhGraph_out = &handles[0]
-	c.e.keep(h.handle, handles)
+	c.e.keepAlive(h.handle, handles)
 	return n, success
 }
 

@@ -192,27 +192,27 @@ func (d dependency) progress() progress {
 	return p
 }
 
-// hostLearns records that the host has made sure that tasks have ended. Anything the host did
+// hostWaitedFor records that the host has made sure that tasks have ended. Anything the host did
 // before this to memory of copies, it did too early.
-func (e *Emulator) hostLearns(deps ...dependency) {
+func (e *Emulator) hostWaitedFor(deps ...dependency) {
 	if !e.checks(ordering) {
 		return
 	}
 	for _, d := range deps {
 		e.hostKnows.join(d.progress())
 	}
-	e.hostLearned()
+	e.hostAdvanced()
 }
 
-// hostLearned updates everything that depends on what the host knows.
-func (e *Emulator) hostLearned() {
+// hostAdvanced updates everything that depends on what the host knows.
+func (e *Emulator) hostAdvanced() {
 	e.hostKnows.shorten()
-	e.landed(e.hostKnows)
+	e.endFlights(e.hostKnows)
 	known := func(n *taskOrder) bool { return e.hostKnows.has(n.lane, n.seq) }
 	if slices.ContainsFunc(e.hostNodes, known) {
 		e.hostNodes = slices.DeleteFunc(slices.Clone(e.hostNodes), known) // tasks have the old list
 	}
-	e.leaving = slices.DeleteFunc(e.leaving, func(s *stream) bool {
+	e.leavingStreams = slices.DeleteFunc(e.leavingStreams, func(s *stream) bool {
 		if !e.hostKnows.has(s.lane, s.submitted) {
 			return false
 		}
@@ -229,23 +229,23 @@ func (e *Emulator) retire(s *stream) {
 	delete(e.hostKnows, s.lane)
 }
 
-// leave is for a stream that is being destroyed. Its work is kept until the host knows that it has
+// leaveOrder is for a stream that is being destroyed. Its work is kept until the host knows that it has
 // ended.
-func (s *stream) leave() {
+func (s *stream) leaveOrder() {
 	e := s.ctx.e
-	s.ctx.forgetGone()
+	s.ctx.forgetEnded()
 	if !e.checks(ordering) {
-		s.ctx.gone = s.appendPending(s.ctx.gone)
+		s.ctx.leftWork = s.appendPending(s.ctx.leftWork)
 		return
 	}
-	s.ctx.gone = append(s.ctx.gone, s.last())
-	e.leaving = append(e.leaving, s)
-	e.hostLearned()
+	s.ctx.leftWork = append(s.ctx.leftWork, s.last())
+	e.leavingStreams = append(e.leavingStreams, s)
+	e.hostAdvanced()
 }
 
-// learnt reports whether the host knows that the work has ended. Without checks of order, it always
+// knownToHost reports whether the host knows that the work has ended. Without checks of order, it always
 // returns true.
-func (d dependency) learnt() bool {
+func (d dependency) knownToHost() bool {
 	e := d.s.ctx.e
 	return !e.checks(ordering) || e.hostKnows.has(d.s.lane, d.seq)
 }
@@ -270,7 +270,7 @@ func (x *execution) signal(at any) {
 	defer x.e.unlock()
 	p := progress{x.order.lane: x.order.seq}
 	p.join(x.order.before)
-	x.e.shown(at, p)
+	x.e.signalVisible(at, p)
 	p.join(x.e.signals[at])
 	p.shorten()
 	if x.e.signals == nil {
@@ -279,19 +279,19 @@ func (x *execution) signal(at any) {
 	x.e.signals[at] = p
 }
 
-// unsignalled removes the signals stored for words of memory that is freed.
-func (e *Emulator) unsignalled(addr, size uint64) {
+// dropSignals removes the signals stored for words of memory that is freed.
+func (e *Emulator) dropSignals(addr, size uint64) {
 	maps.DeleteFunc(e.signals, func(at any, _ progress) bool {
 		word, ok := at.(uint64)
 		return ok && word-addr < size
 	})
 }
 
-// shown ends the flights of copies before a signal that the host could poll itself. Nothing else
+// signalVisible ends the flights of copies before a signal that the host could poll itself. Nothing else
 // follows from the signal, because it is not known whether the host polled it.
-func (e *Emulator) shown(at any, p progress) {
+func (e *Emulator) signalVisible(at any, p progress) {
 	if addr, ok := at.(uint64); !ok || e.isHostMemory(addr) {
-		e.landed(p)
+		e.endFlights(p)
 	}
 }
 
@@ -326,9 +326,9 @@ func (s *stream) learnLate(p progress) {
 	s.late.join(p)
 }
 
-// settle completes a task's place when its turn comes, with what was not known when it was
+// completeOrder completes a task's place when its turn comes, with what was not known when it was
 // submitted.
-func (t *task) settle(s *stream) {
+func (t *task) completeOrder(s *stream) {
 	if t.order == nil {
 		return
 	}
@@ -348,12 +348,12 @@ func (x *execution) hostKnows() {
 	e.mu.Lock()
 	defer e.unlock()
 	if x.order.plan == nil {
-		e.hostLearns(dependency{x.stream, x.order.seq, x.order})
+		e.hostWaitedFor(dependency{x.stream, x.order.seq, x.order})
 		return
 	}
 	e.hostKnows.join(x.order.before)
 	e.hostNodes = append(slices.Clip(e.hostNodes), x.order)
-	e.hostLearned()
+	e.hostAdvanced()
 }
 
 // learn is for an operation that waits for a task while it runs. e.mu is held.
@@ -363,8 +363,8 @@ func (x *execution) learn(d dependency) {
 	}
 }
 
-// touch checks an access of a copy or a fill to device memory for races.
-func (e *Emulator) touch(order *taskOrder, what string, addr, n uint64, write bool) {
+// checkRace checks an access of a copy or a fill to device memory for races.
+func (e *Emulator) checkRace(order *taskOrder, what string, addr, n uint64, write bool) {
 	if order == nil || !e.checks(CheckGlobalRaces) {
 		return
 	}
@@ -377,14 +377,14 @@ func (e *Emulator) touch(order *taskOrder, what string, addr, n uint64, write bo
 	}
 }
 
-// touchPlace is touch for one side of a copy.
-func (e *Emulator) touchPlace(order *taskOrder, what string, p *transfer.Side, n transfer.Extent, write bool) {
+// checkRaces is touch for one side of a copy.
+func (e *Emulator) checkRaces(order *taskOrder, what string, p *transfer.Side, n transfer.Extent, write bool) {
 	if p.Host != nil || p.Staged != nil || order == nil {
 		return
 	}
 	for z := range n.Depth {
 		for y := range n.Height {
-			e.touch(order, what, p.Addr+p.Offset(y, z), n.Width, write)
+			e.checkRace(order, what, p.Addr+p.Offset(y, z), n.Width, write)
 		}
 	}
 }
@@ -395,8 +395,8 @@ func (e *Emulator) copied(order *taskOrder, dst, src *transfer.Side, n transfer.
 		return
 	}
 	what := fmt.Sprintf("a copy of %d bytes", n.Bytes())
-	e.touchPlace(order, what, src, n, false)
-	e.touchPlace(order, what, dst, n, true)
+	e.checkRaces(order, what, src, n, false)
+	e.checkRaces(order, what, dst, n, true)
 	if dst.Host != nil || dst.Staged != nil {
 		return
 	}
@@ -414,6 +414,6 @@ func (e *Emulator) copied(order *taskOrder, dst, src *transfer.Side, n transfer.
 
 // written passes a fill, or another write of the driver, to the checks.
 func (e *Emulator) written(order *taskOrder, what string, addr, n uint64) {
-	e.touch(order, what, addr, n, true)
+	e.checkRace(order, what, addr, n, true)
 	e.mem.Written(addr, n)
 }

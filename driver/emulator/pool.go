@@ -73,8 +73,8 @@ func (p *pool) trim(keep uint64) {
 	}
 }
 
-// take counts an allocation, reserving more memory where needed.
-func (p *pool) take(size uint64) bool {
+// reserve counts an allocation, reserving more memory where needed.
+func (p *pool) reserve(size uint64) bool {
 	size = roundUp(size, granularity)
 	if p.maxSize != 0 && p.used+size > p.maxSize {
 		return false
@@ -94,7 +94,7 @@ func (p *pool) take(size uint64) bool {
 	return true
 }
 
-func (p *pool) giveBack(size uint64) {
+func (p *pool) release(size uint64) {
 	p.used -= roundUp(size, granularity)
 	p.trim(p.threshold)
 }
@@ -102,17 +102,17 @@ func (p *pool) giveBack(size uint64) {
 // allocate makes memory of the pool.
 func (p *pool) allocate(ctx *cudaContext, size uint64, by string) (uint64, result) {
 	e := p.dev.e
-	if !p.take(size) {
+	if !p.reserve(size) {
 		p.dev.wait() // queued frees may make room
 		p.dev.trimPools()
-		if !p.take(size) {
+		if !p.reserve(size) {
 			return 0, errOutOfMemory
 		}
 	}
 	a := &allocation{size: size, kind: pooledMemory, ctx: ctx, dev: p.dev, pool: p, id: e.id(), by: by}
 	addr, err := e.mem.Alloc(size, vm.AllocOptions{Device: p.dev.ordinal, Kind: vm.RegionDevice, Tag: by, User: a, Reach: &p.reach})
 	if err != nil {
-		p.giveBack(size)
+		p.release(size)
 		return 0, errOutOfMemory
 	}
 	a.addr = addr

@@ -5,13 +5,13 @@ import "log/slog"
 // A device has features that the emulator lacks. Functions of such features return
 // CUDA_ERROR_NOT_SUPPORTED, and the log says what is missing.
 
-// missingPart is a feature that is not emulated, with the functions that belong to it.
-type missingPart struct {
+// missingFeature is a feature that is not emulated, with the functions that belong to it.
+type missingFeature struct {
 	what    string
 	symbols []string
 }
 
-var missingParts = []missingPart{
+var missingFeatures = []missingFeature{
 	{"textures and surfaces", []string{
 		"cuTexObjectCreate", "cuTexObjectDestroy", "cuTexObjectGetResourceDesc", "cuTexObjectGetResourceViewDesc", "cuTexObjectGetTextureDesc",
 		"cuSurfObjectCreate", "cuSurfObjectDestroy", "cuSurfObjectGetResourceDesc",
@@ -70,7 +70,7 @@ var argumentChecks = map[string]func(call) result{
 	"cuDeviceGetNvSciSyncAttributes": checkNvSciSync,
 }
 
-// refusedFunctions are the functions of missingParts. missingOf maps each function to the part that
+// refusedFunctions are the functions of missingFeatures. missingOf maps each function to the part that
 // is missing.
 var (
 	refusedFunctions = functions{}
@@ -78,7 +78,7 @@ var (
 )
 
 func init() {
-	for _, part := range missingParts {
+	for _, part := range missingFeatures {
 		for _, symbol := range part.symbols {
 			missingOf[symbol] = part.what
 			refusedFunctions[symbol] = function{func(c call) result { return part.refuse(c, symbol) }, afterInit}
@@ -86,7 +86,7 @@ func init() {
 	}
 }
 
-func (p *missingPart) refuse(c call, symbol string) result {
+func (p *missingFeature) refuse(c call, symbol string) result {
 	if check := argumentChecks[symbol]; check != nil {
 		if r := check(c); r != success {
 			return r
@@ -111,7 +111,7 @@ func checkNvSciSync(c call) result {
 
 // refuse logs what is missing and returns CUDA_ERROR_NOT_SUPPORTED.
 func (e *Emulator) refuse(symbol, what string) result {
-	e.say(slog.LevelWarn, "not emulated", "function", symbol, "what", what)
+	e.log(slog.LevelWarn, "not emulated", "function", symbol, "what", what)
 	e.journal.why = "the emulator has no " + what
 	return errNotSupported
 }
@@ -128,9 +128,9 @@ func Refused(symbol string) (what string, refused bool) {
 // for an object without the feature.
 
 var withoutFunctions = functions{
-	"cuArrayGetMemoryRequirements": {never, current},
-	"cuArrayGetSparseProperties":   {never, current},
-	"cuArrayGetPlane":              {never, current},
+	"cuArrayGetMemoryRequirements": {invalidValue, current},
+	"cuArrayGetSparseProperties":   {invalidValue, current},
+	"cuArrayGetPlane":              {invalidValue, current},
 	"cuModuleGetTexRef":            {cuModuleGetTexRef, current},
 	"cuModuleGetSurfRef":           {cuModuleGetTexRef, current},
 	"cuLibraryGetUnifiedFunction":  {cuLibraryGetUnifiedFunction, current},
@@ -139,8 +139,8 @@ var withoutFunctions = functions{
 	"cuCtxDetach":                  {cuCtxDetach, afterInit},
 }
 
-// never is for queries about sparse and deferred-mapping arrays. An array here is neither.
-func never(call) result { return errInvalidValue }
+// invalidValue is for queries about sparse and deferred-mapping arrays. An array here is neither.
+func invalidValue(call) result { return errInvalidValue }
 
 // cuModuleGetTexRef: PTX with texture or surface references is rejected when it is loaded, so no
 // module has any.

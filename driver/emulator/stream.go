@@ -148,7 +148,7 @@ func cuStreamDestroy(c call) result {
 	}
 	s.destroyed = true
 	delete(s.ctx.streams, s)
-	s.leave()
+	s.leaveOrder()
 	c.e.forget(s.handle)
 	return s.ctx.dev.fault
 }
@@ -217,7 +217,7 @@ func cuStreamQuery(c call) result {
 	}
 	if s.finished() {
 		s.ctx.e.hostReached(s.now)
-		s.ctx.e.hostLearns(s.end()...)
+		s.ctx.e.hostWaitedFor(s.end()...)
 		return s.ctx.dev.fault
 	}
 	return c.e.notReady()
@@ -272,7 +272,7 @@ func (s *stream) wait() {
 	for _, d := range s.barrier() {
 		d.wait()
 	}
-	s.ctx.e.hostLearns(ends...)
+	s.ctx.e.hostWaitedFor(ends...)
 }
 
 // end lists what the host knows to have ended once it has waited for s. It returns nothing unless a
@@ -402,7 +402,7 @@ func (d dependency) wait() {
 	d.block()
 	e := d.s.ctx.e
 	e.hostReached(d.end())
-	e.hostLearns(d)
+	e.hostWaitedFor(d)
 }
 
 // block waits for the work on a stream's goroutine, with the lock held.
@@ -461,7 +461,7 @@ func (s *stream) enqueue(op operation, deps ...dependency) dependency {
 	s.submitted++
 	order := s.order(deps)
 	if e.checks(CheckHostMemory) {
-		e.depart(s.last(), op)
+		e.beginFlights(s.last(), op)
 	}
 	s.queue = append(s.queue, task{op, s.implicitDeps(deps), e.submitted(op), order, e.submittedAt(order)})
 	if !s.running {
@@ -500,7 +500,7 @@ func (s *stream) work() {
 			d.block()
 		}
 		x.begin(&t)
-		t.settle(s)
+		t.completeOrder(s)
 		x.order, x.made = t.order, t.made
 		s.runTask(x, t.op)
 		s.finish(x)

@@ -100,15 +100,15 @@ type record struct {
 	attrs []any
 }
 
-// say logs a record when the emulator's lock is released. The caller holds the lock.
-func (e *Emulator) say(level slog.Level, msg string, attrs ...any) {
-	e.said = append(e.said, record{level, msg, attrs})
+// log logs a record when the emulator's lock is released. The caller holds the lock.
+func (e *Emulator) log(level slog.Level, msg string, attrs ...any) {
+	e.pendingLog = append(e.pendingLog, record{level, msg, attrs})
 }
 
 // unlock releases the lock and logs the records from while it was held.
 func (e *Emulator) unlock() {
-	said := e.said
-	e.said = nil
+	said := e.pendingLog
+	e.pendingLog = nil
 	e.mu.Unlock()
 	for _, r := range said {
 		e.cfg.Log.Log(context.Background(), r.level, r.msg, r.attrs...)
@@ -122,19 +122,19 @@ type journal struct {
 	first     uint32 // the number of lines[0]
 	why       string // for the call that is about to fail, if there is more to say
 	listeners []*listener
-	told      *sync.Cond // signalled when a listener returns
+	returned  *sync.Cond // signalled when a listener returns
 	e         *Emulator
 }
 
-func (j *journal) init(e *Emulator) { j.e, j.told = e, sync.NewCond(&e.mu) }
+func (j *journal) init(e *Emulator) { j.e, j.returned = e, sync.NewCond(&e.mu) }
 
 // listener is a callback of the program, of C's type CUlogsCallback.
 type listener struct {
 	j            *journal
 	handle       uintptr
 	fn, userData uintptr
-	gone         bool // unregistered: its data may no longer exist
-	telling      bool
+	unregistered bool // unregistered: its data may no longer exist
+	calling      bool
 }
 
 // journalLines is how many lines are kept. journalRoom is the maximum size in bytes of a dump of
@@ -167,23 +167,23 @@ func (j *journal) add(line string) {
 		return
 	}
 	for _, l := range j.listeners {
-		j.e.callbacks.post(func() { l.tell(line) })
+		j.e.callbacks.post(func() { l.deliver(line) })
 	}
 }
 
-// tell calls the callback with (its data, the level, the text, its length), unless it was
+// deliver calls the callback with (its data, the level, the text, its length), unless it was
 // unregistered after the line was added.
-func (l *listener) tell(line string) {
+func (l *listener) deliver(line string) {
 	e := l.j.e
 	e.mu.Lock()
 	defer e.unlock()
-	if l.gone {
+	if l.unregistered {
 		return
 	}
-	l.telling = true
+	l.calling = true
 	e.unlocked(func() { l.call(line) })
-	l.telling = false
-	l.j.told.Broadcast()
+	l.calling = false
+	l.j.returned.Broadcast()
 }
 
 func (l *listener) call(line string) {
@@ -269,8 +269,8 @@ func cuLogsUnregisterCallback(c call) result {
 	j := &c.e.journal
 	j.listeners = slices.DeleteFunc(j.listeners, func(other *listener) bool { return other == l })
 	c.e.forget(l.handle)
-	for l.gone = true; l.telling && !c.e.thread().callback; {
-		j.told.Wait()
+	for l.unregistered = true; l.calling && !c.e.thread().callback; {
+		j.returned.Wait()
 	}
 	return success
 }

@@ -198,7 +198,7 @@ func cuMemUnmap(c call) result {
 	}
 	c.e.mappings(addr, size, func(r *vm.Region, m *mapping) {
 		if _, err := c.e.mem.Free(r.Addr, "cuMemUnmap"); err == nil {
-			c.e.unsignalled(r.Addr, r.Size)
+			c.e.dropSignals(r.Addr, r.Size)
 			m.phys.release()
 		}
 	})
