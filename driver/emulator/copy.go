@@ -101,7 +101,7 @@ func (e *Emulator) copyHere(ctx *cudaContext, dst, src *transfer.Side, n transfe
 	ok := transfer.Copy(e.mem, dst, src, n)
 	e.copied(order, dst, src, n)
 	if order != nil {
-		order.memo = nil
+		order.Forget()
 	}
 	e.mu.Lock()
 	if !ok {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator/internal/order"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 	"github.com/purecuda/cuda/internal/absent"
 	"github.com/purecuda/cuda/loader"
@@ -53,18 +54,18 @@ type Emulator struct {
 	faultOf        map[result]string // reports of the last fault of each code
 	pendingLog     []record
 	findings       findings
-	rounds         atomic.Uint64 // executions of plans
-	hostKnows      progress      // for the checks of order
-	hostNodes      []*taskOrder  // nodes of running graphs that the host knows to be reached
-	leavingStreams []*stream     // destroyed, but the host does not know that their work has ended
+	rounds         atomic.Uint64  // executions of plans
+	hostKnows      order.Progress // for the checks of order
+	hostNodes      []*order.Task  // nodes of running graphs that the host knows to be reached
+	leavingStreams []*stream      // destroyed, but the host does not know that their work has ended
 	retirements    uint64
-	signals        map[any]progress      // left at semaphores and words of memory
-	flights        []*flight             // for CheckHostMemory
-	writers        []writer              // also for CheckHostMemory
-	madeAt         map[uintptr]*vm.Trace // where each handle was made, for CheckLeaks
-	active         int                   // streams with a goroutine
-	idle           *sync.Cond            // signalled when active becomes 0
-	running        context.Context       // of kernels; cancelled by Close
+	signals        map[any]order.Progress // left at semaphores and words of memory
+	flights        []*flight              // for CheckHostMemory
+	writers        []writer               // also for CheckHostMemory
+	madeAt         map[uintptr]*vm.Trace  // where each handle was made, for CheckLeaks
+	active         int                    // streams with a goroutine
+	idle           *sync.Cond             // signalled when active becomes 0
+	running        context.Context        // of kernels; cancelled by Close
 	cancel         context.CancelFunc
 }
 
@@ -83,7 +84,7 @@ func New(cfg Config) *Emulator {
 		reserved:    make(map[uint64]uint64),
 		keptAlive:   make(map[uintptr]any),
 		mem:         vm.NewMemory(),
-		hostKnows:   make(progress),
+		hostKnows:   make(order.Progress),
 		madeAt:      make(map[uintptr]*vm.Trace),
 	}
 	e.mem.Track(e.cfg.Check.engine())

@@ -319,11 +319,11 @@ func (run *graphRun) steps(x *execution, p *plan) result {
 			continue
 		}
 		if whole != nil {
-			x.order = whole.inStep(p, round, i)
+			x.order = whole.InStep(p, round, i)
 		}
 		r := run.step(x, s)
 		if x.order != nil {
-			x.order.memo = nil
+			x.order.Forget()
 		}
 		if r != success {
 			return r

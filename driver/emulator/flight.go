@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator/internal/order"
 	"github.com/purecuda/cuda/driver/emulator/internal/transfer"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
@@ -26,11 +27,11 @@ type flight struct {
 	target bool // the copy writes the memory
 	made   *vm.Trace
 
-	mu       sync.Mutex
-	live     []byte
-	expected []byte
-	known    bool // was is what the memory must contain
-	unknown  bool // something else writes the memory: its expected contents are unknown
+	mu          sync.Mutex
+	live        []byte
+	expected    []byte
+	valid       bool // expected is what the memory must contain
+	overwritten bool // something else writes the memory: its expected contents are unknown
 }
 
 // writer is work that may write page-locked memory.
@@ -117,7 +118,7 @@ func (e *Emulator) overwritten(last dependency, addr, n uint64) {
 		if f.overlaps(addr, n) {
 			e.checkFlight(f)
 			f.mu.Lock()
-			f.unknown = true
+			f.overwritten = true
 			f.mu.Unlock()
 		}
 	}
@@ -135,20 +136,20 @@ func (e *Emulator) unfinished(f *flight) bool {
 }
 
 // keepAlive stores what the memory must contain from now on.
-func (f *flight) keep() { f.expected, f.known = append(f.expected[:0], f.live...), true }
+func (f *flight) keep() { f.expected, f.valid = append(f.expected[:0], f.live...), true }
 
 // changed returns the index of the first byte that changed, or -1.
 func (f *flight) changed() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.unknown || !f.known || bytes.Equal(f.live, f.expected) {
+	if f.overwritten || !f.valid || bytes.Equal(f.live, f.expected) {
 		return -1
 	}
 	at := 0
 	for f.live[at] == f.expected[at] {
 		at++
 	}
-	f.unknown = true
+	f.overwritten = true
 	return at
 }
 
@@ -175,7 +176,7 @@ func (op *copyOp) move(e *Emulator) bool {
 	e.beginCopy(op.flights)
 	defer func() {
 		for _, f := range op.flights {
-			if f.target && !f.unknown {
+			if f.target && !f.overwritten {
 				f.keep() // no matter how much was copied
 			}
 			f.mu.Unlock()
@@ -197,9 +198,9 @@ func (e *Emulator) beginCopy(flights []*flight) {
 	for _, f := range flights {
 		f.mu.Lock()
 		switch {
-		case f.unknown || f.known:
+		case f.overwritten || f.valid:
 		case e.unfinished(f):
-			f.unknown = true
+			f.overwritten = true
 		case !f.target:
 			f.keep()
 		}
@@ -207,9 +208,9 @@ func (e *Emulator) beginCopy(flights []*flight) {
 }
 
 // endFlights ends the flights of the copies that the host now knows to have ended.
-func (e *Emulator) endFlights(known progress) {
+func (e *Emulator) endFlights(known order.Progress) {
 	e.flights = slices.DeleteFunc(e.flights, func(f *flight) bool {
-		if !known.has(f.s.lane, f.seq) {
+		if !known.Has(f.s.lane, f.seq) {
 			return false
 		}
 		e.checkFlight(f)

@@ -271,7 +271,7 @@ func (p *plan) allocates(a *allocNode) bool {
 	return found
 }
 
-// known reports whether a range is memory, or will be when a graph runs.
+// valid reports whether a range is memory, or will be when a graph runs.
 func (e *Emulator) known(addr, size uint64) bool {
 	if e.mem.Spans(addr, size, func([]byte) {}) == nil {
 		return true

@@ -10,6 +10,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator/internal/order"
 	"github.com/purecuda/cuda/driver/emulator/internal/transfer"
 )
 
@@ -218,7 +219,7 @@ func TestTheOrderDoesNotGrow(t *testing.T) {
 	var p cu.CUdeviceptr
 	ok(d.CuInit(0), d.CuCtxCreate(&ctx, nil, 0, 0), d.CuMemAlloc(&p, 256))
 	var legacy *stream
-	var orders []weak.Pointer[taskOrder]
+	var orders []weak.Pointer[order.Task]
 	// The nodes of this graph also access the memory. A node's place in the order is stored with
 	// the memory and must not retain those before it.
 	var g cu.CUgraph

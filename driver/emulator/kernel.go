@@ -3,6 +3,7 @@ package emulator
 import (
 	"errors"
 	"time"
+	"unsafe"
 
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator/internal/spec"
@@ -358,4 +359,26 @@ func cuGraphKernelNodeSetAttribute(c call) result {
 	}
 	n.params = &changed
 	return success
+}
+
+// fields returns the node's parameters. The array of pointers and the arguments belong to the node.
+func (n *kernelNode) fields() kernelParamsV2 {
+	p := kernelParamsV2{
+		GridDimX: n.grid.X, GridDimY: n.grid.Y, GridDimZ: n.grid.Z,
+		BlockDimX: n.block.X, BlockDimY: n.block.Y, BlockDimZ: n.block.Z,
+		SharedMemBytes: n.shared, Ctx: cu.CUcontext(n.fn.mod.ctx.handle),
+	}
+	if n.kern != 0 {
+		p.Kern = cu.CUkernel(n.kern)
+	} else {
+		p.Func = cu.CUfunction(n.fn.handle)
+	}
+	if len(n.fn.params) > 0 {
+		pointers := make([]unsafe.Pointer, len(n.fn.params))
+		for i, at := range n.fn.params {
+			pointers[i] = unsafe.Pointer(&n.args[at.Offset])
+		}
+		p.KernelParams = &pointers[0]
+	}
+	return p
 }

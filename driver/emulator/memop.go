@@ -149,28 +149,6 @@ func reachedValue(have, want uint64, flags uint32, size uint64) bool {
 	return int64(have-want) >= 0
 }
 
-// fields returns the node's parameters. The array of pointers and the arguments belong to the node.
-func (n *kernelNode) fields() kernelParamsV2 {
-	p := kernelParamsV2{
-		GridDimX: n.grid.X, GridDimY: n.grid.Y, GridDimZ: n.grid.Z,
-		BlockDimX: n.block.X, BlockDimY: n.block.Y, BlockDimZ: n.block.Z,
-		SharedMemBytes: n.shared, Ctx: cu.CUcontext(n.fn.mod.ctx.handle),
-	}
-	if n.kern != 0 {
-		p.Kern = cu.CUkernel(n.kern)
-	} else {
-		p.Func = cu.CUfunction(n.fn.handle)
-	}
-	if len(n.fn.params) > 0 {
-		pointers := make([]unsafe.Pointer, len(n.fn.params))
-		for i, at := range n.fn.params {
-			pointers[i] = unsafe.Pointer(&n.args[at.Offset])
-		}
-		p.KernelParams = &pointers[0]
-	}
-	return p
-}
-
 func (c call) memOpFrom(p *cu.CUDA_BATCH_MEM_OP_NODE_PARAMS_v2) (*memOpNode, result) {
 	if p == nil || p.Count == 0 || p.Count > 256 || p.ParamArray == nil || p.Flags != 0 {
 		return nil, errInvalidValue

@@ -4,109 +4,15 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync/atomic"
 
+	"github.com/purecuda/cuda/driver/emulator/internal/order"
 	"github.com/purecuda/cuda/driver/emulator/internal/transfer"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// The order of operations, for the checks that need it: a vector clock over the streams and the
-// host. It contains the order that the program guarantees, not the order in which operations
-// happened to end. A race is therefore found whatever the timing was. All host threads count as
-// one.
-
-// lane identifies a stream in the order. It lives as long as anything refers to the stream's tasks.
-type lane struct {
-	retired atomic.Uint64 // the number of its retirement; 0: it may have work
-}
-
-// progress says what comes before something, as the last such task of each stream. A destroyed
-// stream retires when the host knows that all its work has ended. From then on the stream is not
-// listed. The number of the last retirement implies that it comes before.
-type progress map[*lane]uint64
-
-var (
-	hostLane    = new(lane) // the host's own copies
-	retiredLane = new(lane) // retirements
-)
-
-func (p progress) join(o progress) {
-	for l, seq := range o {
-		p[l] = max(p[l], seq)
-	}
-}
-
-// has reports whether a task comes before.
-func (p progress) has(l *lane, seq uint64) bool {
-	if p[l] >= seq {
-		return true
-	}
-	r := l.retired.Load()
-	return r != 0 && p[retiredLane] >= r
-}
-
-// shorten removes the entries that the number of retirements implies.
-func (p progress) shorten() {
-	for l := range p {
-		if r := l.retired.Load(); r != 0 && p[retiredLane] >= r {
-			delete(p, l)
-		}
-	}
-}
-
-// taskOrder is a task's place in the order. For a node of a graph, it includes the place in that
-// launch of the graph.
-type taskOrder struct {
-	lane   *lane
-	seq    uint64
-	before progress
-	nodes  []*taskOrder // of running graphs; these come before too
-	made   *vm.Trace
-
-	plan  *plan
-	round uint64 // of the execution of the plan
-	step  int
-	memo  map[*taskOrder]bool // only while it runs: it would retain all earlier tasks
-}
-
-// After implements vm.Order.
-func (t *taskOrder) After(earlier vm.Order) bool {
-	p := earlier.(*taskOrder)
-	known, ok := t.memo[p]
-	if !ok {
-		known = t.after(p)
-		if t.memo == nil {
-			t.memo = make(map[*taskOrder]bool)
-		}
-		t.memo[p] = known
-	}
-	return known
-}
-
-// Made implements vm.Order.
-func (t *taskOrder) Made() *vm.Trace { return t.made }
-
-func (t *taskOrder) after(p *taskOrder) bool {
-	switch {
-	case t.lane != p.lane || t.seq != p.seq:
-		return t.before.has(p.lane, p.seq) || p.plan != nil && t.afterNode(p)
-	case t.plan == nil || t.plan != p.plan || t.round != p.round:
-		return true
-	}
-	return t.plan.reaches(p.step, t.step)
-}
-
-// afterNode reports whether a node comes before according to what the host learned from the graph
-// while it ran.
-func (t *taskOrder) afterNode(p *taskOrder) bool {
-	return slices.ContainsFunc(t.nodes, func(n *taskOrder) bool {
-		return n.lane == p.lane && n.seq == p.seq && n.after(p)
-	})
-}
-
-// reaches reports whether the edges order a step before a later one. It visits each step in between
-// once, because a graph may have far more paths than steps.
-func (p *plan) reaches(from, to int) bool {
+// Reaches implements order.Steps. It visits each step in between once, because a graph may have far
+// more paths than steps.
+func (p *plan) Reaches(from, to int) bool {
 	if from >= to {
 		return from == to
 	}
@@ -125,26 +31,21 @@ func (p *plan) reaches(from, to int) bool {
 	return earlier[0]
 }
 
-// inStep returns the order of a step of a launched graph.
-func (t *taskOrder) inStep(p *plan, round uint64, step int) *taskOrder {
-	return &taskOrder{lane: t.lane, seq: t.seq, before: t.before, nodes: t.nodes, made: t.made, plan: p, round: round, step: step}
-}
-
 // order gives a new task of the stream its place in the order. e.mu is held.
-func (s *stream) order(deps []dependency) *taskOrder {
+func (s *stream) order(deps []dependency) *order.Task {
 	e := s.ctx.e
 	if !e.checks(ordering) {
 		return nil
 	}
 	s.learn(s.before()...)
 	s.learn(deps...)
-	s.known.join(e.hostKnows)
+	s.known.Join(e.hostKnows)
 	if s.shortened != e.retirements {
 		s.shortened = e.retirements
-		s.known.shorten()
-		s.late.shorten()
+		s.known.Shorten()
+		s.late.Shorten()
 	}
-	t := &taskOrder{lane: s.lane, seq: s.submitted, before: maps.Clone(s.known), nodes: e.hostNodes, made: vm.Here()}
+	t := order.New(s.lane, s.submitted, s.known, e.hostNodes, vm.Here())
 	s.known[s.lane] = s.submitted
 	s.latest = t
 	return t
@@ -173,10 +74,10 @@ func (s *stream) learn(deps ...dependency) {
 		return
 	}
 	if s.known == nil {
-		s.known = progress{}
+		s.known = order.Progress{}
 	}
 	for _, d := range deps {
-		s.known.join(d.progress())
+		s.known.Join(d.progress())
 		if d.order != nil {
 			s.shortened = 0 // it lists streams again that have retired since
 		}
@@ -184,10 +85,10 @@ func (s *stream) learn(deps ...dependency) {
 }
 
 // progress returns what has ended when the task has ended.
-func (d dependency) progress() progress {
-	p := progress{d.s.lane: d.seq}
+func (d dependency) progress() order.Progress {
+	p := order.Progress{d.s.lane: d.seq}
 	if d.order != nil {
-		p.join(d.order.before)
+		p.Join(d.order.Known())
 	}
 	return p
 }
@@ -199,21 +100,21 @@ func (e *Emulator) hostWaitedFor(deps ...dependency) {
 		return
 	}
 	for _, d := range deps {
-		e.hostKnows.join(d.progress())
+		e.hostKnows.Join(d.progress())
 	}
 	e.hostAdvanced()
 }
 
 // hostAdvanced updates everything that depends on what the host knows.
 func (e *Emulator) hostAdvanced() {
-	e.hostKnows.shorten()
+	e.hostKnows.Shorten()
 	e.endFlights(e.hostKnows)
-	known := func(n *taskOrder) bool { return e.hostKnows.has(n.lane, n.seq) }
+	known := func(n *order.Task) bool { return n.KnownTo(e.hostKnows) }
 	if slices.ContainsFunc(e.hostNodes, known) {
 		e.hostNodes = slices.DeleteFunc(slices.Clone(e.hostNodes), known) // tasks have the old list
 	}
 	e.leavingStreams = slices.DeleteFunc(e.leavingStreams, func(s *stream) bool {
-		if !e.hostKnows.has(s.lane, s.submitted) {
+		if !e.hostKnows.Has(s.lane, s.submitted) {
 			return false
 		}
 		e.retire(s)
@@ -224,9 +125,7 @@ func (e *Emulator) hostAdvanced() {
 // retire is for a destroyed stream whose work the host knows to have ended.
 func (e *Emulator) retire(s *stream) {
 	e.retirements++
-	s.lane.retired.Store(e.retirements)
-	e.hostKnows[retiredLane] = e.retirements
-	delete(e.hostKnows, s.lane)
+	e.hostKnows.Retire(s.lane, e.retirements)
 }
 
 // leaveOrder is for a stream that is being destroyed. Its work is kept until the host knows that it has
@@ -247,17 +146,15 @@ func (s *stream) leaveOrder() {
 // returns true.
 func (d dependency) knownToHost() bool {
 	e := d.s.ctx.e
-	return !e.checks(ordering) || e.hostKnows.has(d.s.lane, d.seq)
+	return !e.checks(ordering) || e.hostKnows.Has(d.s.lane, d.seq)
 }
 
 // hostOrder returns the place of a copy that the host makes itself.
-func (e *Emulator) hostOrder() *taskOrder {
+func (e *Emulator) hostOrder() *order.Task {
 	if !e.checks(ordering) {
 		return nil
 	}
-	t := &taskOrder{lane: hostLane, seq: e.hostKnows[hostLane] + 1, before: maps.Clone(e.hostKnows), nodes: e.hostNodes, made: vm.Here()}
-	e.hostKnows[hostLane] = t.seq
-	return t
+	return e.hostKnows.HostCopy(e.hostNodes, vm.Here())
 }
 
 // signal is for an operation that releases waiters through a semaphore or a word of memory. It
@@ -268,20 +165,19 @@ func (x *execution) signal(at any) {
 	}
 	x.e.mu.Lock()
 	defer x.e.unlock()
-	p := progress{x.order.lane: x.order.seq}
-	p.join(x.order.before)
+	p := x.order.Ended()
 	x.e.signalVisible(at, p)
-	p.join(x.e.signals[at])
-	p.shorten()
+	p.Join(x.e.signals[at])
+	p.Shorten()
 	if x.e.signals == nil {
-		x.e.signals = make(map[any]progress)
+		x.e.signals = make(map[any]order.Progress)
 	}
 	x.e.signals[at] = p
 }
 
 // dropSignals removes the signals stored for words of memory that is freed.
 func (e *Emulator) dropSignals(addr, size uint64) {
-	maps.DeleteFunc(e.signals, func(at any, _ progress) bool {
+	maps.DeleteFunc(e.signals, func(at any, _ order.Progress) bool {
 		word, ok := at.(uint64)
 		return ok && word-addr < size
 	})
@@ -289,7 +185,7 @@ func (e *Emulator) dropSignals(addr, size uint64) {
 
 // signalVisible ends the flights of copies before a signal that the host could poll itself. Nothing else
 // follows from the signal, because it is not known whether the host polled it.
-func (e *Emulator) signalVisible(at any, p progress) {
+func (e *Emulator) signalVisible(at any, p order.Progress) {
 	if addr, ok := at.(uint64); !ok || e.isHostMemory(addr) {
 		e.endFlights(p)
 	}
@@ -313,17 +209,17 @@ func (x *execution) awaited(at any) {
 
 // learned orders something before the rest of the running task and before later tasks of its
 // stream.
-func (x *execution) learned(p progress) {
-	x.order.before.join(p)
-	x.stream.known.join(p)
+func (x *execution) learned(p order.Progress) {
+	x.order.Learn(p)
+	x.stream.known.Join(p)
 	x.stream.learnLate(p)
 }
 
-func (s *stream) learnLate(p progress) {
+func (s *stream) learnLate(p order.Progress) {
 	if s.late == nil {
-		s.late = progress{}
+		s.late = order.Progress{}
 	}
-	s.late.join(p)
+	s.late.Join(p)
 }
 
 // completeOrder completes a task's place when its turn comes, with what was not known when it was
@@ -335,7 +231,7 @@ func (t *task) completeOrder(s *stream) {
 	for _, d := range t.deps {
 		s.learnLate(d.progress()) // what that task learned while it ran
 	}
-	t.order.before.join(s.late)
+	t.order.Learn(s.late)
 }
 
 // hostKnows is for an operation that tells the host how far the stream has progressed. If it is a
@@ -347,11 +243,11 @@ func (x *execution) hostKnows() {
 	e := x.e
 	e.mu.Lock()
 	defer e.unlock()
-	if x.order.plan == nil {
-		e.hostWaitedFor(dependency{x.stream, x.order.seq, x.order})
+	if !x.order.InGraph() {
+		e.hostWaitedFor(dependency{x.stream, x.order.Number(), x.order})
 		return
 	}
-	e.hostKnows.join(x.order.before)
+	e.hostKnows.Join(x.order.Known())
 	e.hostNodes = append(slices.Clip(e.hostNodes), x.order)
 	e.hostAdvanced()
 }
@@ -364,11 +260,11 @@ func (x *execution) learn(d dependency) {
 }
 
 // checkRace checks an access of a copy or a fill to device memory for races.
-func (e *Emulator) checkRace(order *taskOrder, what string, addr, n uint64, write bool) {
+func (e *Emulator) checkRace(order *order.Task, what string, addr, n uint64, write bool) {
 	if order == nil || !e.checks(CheckGlobalRaces) {
 		return
 	}
-	made := order.made.String()
+	made := order.Made().String()
 	if made != "" {
 		what += ", submitted at " + made
 	}
@@ -378,7 +274,7 @@ func (e *Emulator) checkRace(order *taskOrder, what string, addr, n uint64, writ
 }
 
 // checkRaces is touch for one side of a copy.
-func (e *Emulator) checkRaces(order *taskOrder, what string, p *transfer.Side, n transfer.Extent, write bool) {
+func (e *Emulator) checkRaces(order *order.Task, what string, p *transfer.Side, n transfer.Extent, write bool) {
 	if p.Host != nil || p.Staged != nil || order == nil {
 		return
 	}
@@ -390,7 +286,7 @@ func (e *Emulator) checkRaces(order *taskOrder, what string, p *transfer.Side, n
 }
 
 // copied passes a copy that was made to the checks.
-func (e *Emulator) copied(order *taskOrder, dst, src *transfer.Side, n transfer.Extent) {
+func (e *Emulator) copied(order *order.Task, dst, src *transfer.Side, n transfer.Extent) {
 	if !e.checks(CheckGlobalRaces | CheckUninitialized) {
 		return
 	}
@@ -413,7 +309,7 @@ func (e *Emulator) copied(order *taskOrder, dst, src *transfer.Side, n transfer.
 }
 
 // written passes a fill, or another write of the driver, to the checks.
-func (e *Emulator) written(order *taskOrder, what string, addr, n uint64) {
+func (e *Emulator) written(order *order.Task, what string, addr, n uint64) {
 	e.checkRace(order, what, addr, n, true)
 	e.mem.Written(addr, n)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator/internal/order"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
@@ -32,12 +33,12 @@ type stream struct {
 	capDeps []edge   // what the next captured node depends on
 
 	// For the checks of order.
-	lane      *lane
-	known     progress   // what comes before the next task
-	late      progress   // what tasks learned while they ran
-	shortened uint64     // the number of retirements by which both were last shortened
-	latest    *taskOrder // of the last task
-	reached   *taskOrder // of the last task that ended
+	lane      *order.Lane
+	known     order.Progress // what comes before the next task
+	late      order.Progress // what tasks learned while they ran
+	shortened uint64         // the number of retirements by which both were last shortened
+	latest    *order.Task    // of the last task
+	reached   *order.Task    // of the last task that ended
 }
 
 const (
@@ -54,7 +55,7 @@ func newStream(ctx *cudaContext, handle uintptr, flags uint32, priority int32) *
 		priority: min(max(priority, greatestPriority), leastPriority),
 		special:  handle == legacyHandle || handle == perThreadHandle,
 		cond:     sync.NewCond(&ctx.e.mu),
-		lane:     new(lane),
+		lane:     new(order.Lane),
 	}
 	if handle == 0 {
 		s.handle = ctx.e.register(s)
@@ -383,7 +384,7 @@ type execution struct {
 	ctx    *cudaContext
 	stream *stream
 	now    time.Duration // simulated
-	order  *taskOrder    // of what runs; nil unless a check needs it
+	order  *order.Task   // of what runs; nil unless a check needs it
 	made   *vm.Trace     // where the program submitted it; nil without checks
 }
 
@@ -391,7 +392,7 @@ type execution struct {
 type dependency struct {
 	s     *stream
 	seq   uint64
-	order *taskOrder // of the task; nil unless a check needs it
+	order *order.Task // of the task; nil unless a check needs it
 }
 
 // met reports whether the work has ended.
@@ -419,7 +420,7 @@ type task struct {
 	// submitted is the host's simulated time.
 	submitted time.Duration
 	// order is for the checks that need it, nil otherwise.
-	order *taskOrder
+	order *order.Task
 	made  *vm.Trace // where the program submitted it; nil without checks
 }
 
@@ -473,10 +474,10 @@ func (s *stream) enqueue(op operation, deps ...dependency) dependency {
 }
 
 // submittedAt returns where the program submits work, for findings about it.
-func (e *Emulator) submittedAt(order *taskOrder) *vm.Trace {
+func (e *Emulator) submittedAt(order *order.Task) *vm.Trace {
 	switch {
 	case order != nil:
-		return order.made
+		return order.Made()
 	case e.cfg.Check != 0:
 		return vm.Here()
 	}
@@ -506,7 +507,8 @@ func (s *stream) work() {
 		s.finish(x)
 		s.done++
 		if t.order != nil {
-			s.reached, t.order.memo = t.order, nil
+			t.order.Forget()
+			s.reached = t.order
 		}
 		s.cond.Broadcast()
 	}
