@@ -169,31 +169,37 @@ var copyFunctions = functions{
 // missing reports whether either side of a non-empty copy is NULL.
 func missing(c call, i, j int, n uint64) bool { return n != 0 && (c.Word(i) == 0 || c.Word(j) == 0) }
 
-func cuMemcpyHtoD(c call) result {
-	n := c.Uint64(2)
-	if missing(c, 0, 1, n) {
+// lineNow is a synchronous copy of n bytes. The sides stay on the stack, because what they refer to
+// may lie there.
+func lineNow(c call, dst, src transfer.Side, n uint64) result {
+	if n != 0 && (dst.Null() || src.Null()) {
 		return errInvalidValue
 	}
-	dst, src := transfer.Device(c.Uint64(0)), transfer.Host(c.Ptr(1))
 	return copyNow(c, &dst, &src, transfer.Line(n))
+}
+
+// lineLater is lineNow for an asynchronous copy in the stream of argument i.
+func lineLater(c call, i int, dst, src transfer.Side, n uint64) result {
+	s, r := streamAt(c, i)
+	switch {
+	case r != success:
+		return r
+	case n != 0 && (dst.Null() || src.Null()):
+		return errInvalidValue
+	}
+	return copyLater(c, s, &dst, &src, transfer.Line(n))
+}
+
+func cuMemcpyHtoD(c call) result {
+	return lineNow(c, transfer.Device(c.Uint64(0)), transfer.Host(c.Ptr(1)), c.Uint64(2))
 }
 
 func cuMemcpyDtoH(c call) result {
-	n := c.Uint64(2)
-	if missing(c, 0, 1, n) {
-		return errInvalidValue
-	}
-	dst, src := transfer.Host(c.Ptr(0)), transfer.Device(c.Uint64(1))
-	return copyNow(c, &dst, &src, transfer.Line(n))
+	return lineNow(c, transfer.Host(c.Ptr(0)), transfer.Device(c.Uint64(1)), c.Uint64(2))
 }
 
 func cuMemcpyDtoD(c call) result {
-	n := c.Uint64(2)
-	if missing(c, 0, 1, n) {
-		return errInvalidValue
-	}
-	dst, src := transfer.Device(c.Uint64(0)), transfer.Device(c.Uint64(1))
-	return copyNow(c, &dst, &src, transfer.Line(n))
+	return lineNow(c, transfer.Device(c.Uint64(0)), transfer.Device(c.Uint64(1)), c.Uint64(2))
 }
 
 // cuMemcpy infers the kind of both sides from the addresses. Pageable host memory must be passed to
@@ -213,42 +219,15 @@ func cuMemcpyPeer(c call) result {
 }
 
 func cuMemcpyHtoDAsync(c call) result {
-	s, r := streamAt(c, 3)
-	if r != success {
-		return r
-	}
-	n := c.Uint64(2)
-	if missing(c, 0, 1, n) {
-		return errInvalidValue
-	}
-	dst, src := transfer.Device(c.Uint64(0)), transfer.Host(c.Ptr(1))
-	return copyLater(c, s, &dst, &src, transfer.Line(n))
+	return lineLater(c, 3, transfer.Device(c.Uint64(0)), transfer.Host(c.Ptr(1)), c.Uint64(2))
 }
 
 func cuMemcpyDtoHAsync(c call) result {
-	s, r := streamAt(c, 3)
-	if r != success {
-		return r
-	}
-	n := c.Uint64(2)
-	if missing(c, 0, 1, n) {
-		return errInvalidValue
-	}
-	dst, src := transfer.Host(c.Ptr(0)), transfer.Device(c.Uint64(1))
-	return copyLater(c, s, &dst, &src, transfer.Line(n))
+	return lineLater(c, 3, transfer.Host(c.Ptr(0)), transfer.Device(c.Uint64(1)), c.Uint64(2))
 }
 
 func cuMemcpyDtoDAsync(c call) result {
-	s, r := streamAt(c, 3)
-	if r != success {
-		return r
-	}
-	n := c.Uint64(2)
-	if missing(c, 0, 1, n) {
-		return errInvalidValue
-	}
-	dst, src := transfer.Device(c.Uint64(0)), transfer.Device(c.Uint64(1))
-	return copyLater(c, s, &dst, &src, transfer.Line(n))
+	return lineLater(c, 3, transfer.Device(c.Uint64(0)), transfer.Device(c.Uint64(1)), c.Uint64(2))
 }
 
 func cuMemcpyAsync(c call) result { return cuMemcpyDtoDAsync(c) }
@@ -533,22 +512,11 @@ func cuGraphAddMemcpyNode(c call) result {
 }
 
 func cuGraphMemcpyNodeGetParams(c call) result {
-	_, n, r := nodeOf[*copyNode](c, 0)
-	if r != success {
-		return r
-	}
-	return put(c, 1, n.params)
+	return getNode(c, func(n *copyNode) cu.CUDA_MEMCPY3D { return n.params })
 }
 
 func cuGraphMemcpyNodeSetParams(c call) result {
-	n, old, r := nodeOf[*copyNode](c, 0)
-	if r != success {
-		return r
-	}
-	p, r := c.e.newCopyNode(at[cu.CUDA_MEMCPY3D](c, 1), old.ctx)
-	if r != success {
-		return r
-	}
-	n.params = p
-	return success
+	return setNode(c, func(old *copyNode) (*copyNode, result) {
+		return c.e.newCopyNode(at[cu.CUDA_MEMCPY3D](c, 1), old.ctx)
+	})
 }

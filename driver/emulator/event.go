@@ -345,24 +345,14 @@ func cuGraphAddEventRecordNode(c call) result {
 }
 
 func cuGraphEventRecordNodeGetEvent(c call) result {
-	_, n, r := nodeOf[*eventRecordNode](c, 0)
-	if r != success {
-		return r
-	}
-	return put(c, 1, n.ev.handle)
+	return getNode(c, func(n *eventRecordNode) uintptr { return n.ev.handle })
 }
 
 func cuGraphEventRecordNodeSetEvent(c call) result {
-	n, _, r := nodeOf[*eventRecordNode](c, 0)
-	if r != success {
-		return r
-	}
-	ev, r := eventOf(c, c.Word(1))
-	if r != success {
-		return r
-	}
-	n.params = &eventRecordNode{ev}
-	return success
+	return setNode(c, func(*eventRecordNode) (*eventRecordNode, result) {
+		ev, r := eventOf(c, c.Word(1))
+		return &eventRecordNode{ev}, r
+	})
 }
 
 func cuGraphAddEventWaitNode(c call) result {
@@ -373,22 +363,12 @@ func cuGraphAddEventWaitNode(c call) result {
 }
 
 func cuGraphEventWaitNodeGetEvent(c call) result {
-	_, n, r := nodeOf[*eventWaitNode](c, 0)
-	if r != success {
-		return r
-	}
-	return put(c, 1, n.ev.handle)
+	return getNode(c, func(n *eventWaitNode) uintptr { return n.ev.handle })
 }
 
 func cuGraphEventWaitNodeSetEvent(c call) result {
-	n, _, r := nodeOf[*eventWaitNode](c, 0)
-	if r != success {
-		return r
-	}
-	ev, r := eventOf(c, c.Word(1))
-	if r != success {
-		return r
-	}
-	n.params = &eventWaitNode{ev}
-	return success
+	return setNode(c, func(*eventWaitNode) (*eventWaitNode, result) {
+		ev, r := eventOf(c, c.Word(1))
+		return &eventWaitNode{ev}, r
+	})
 }

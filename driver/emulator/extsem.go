@@ -333,7 +333,7 @@ func cuGraphExternalSemaphoresSignalNodeGetParams(c call) result {
 }
 
 func cuGraphExternalSemaphoresSignalNodeSetParams(c call) result {
-	return setSemNode[*semSignalNode](c, c.e.signalFrom)
+	return setNode(c, func(*semSignalNode) (*semSignalNode, result) { return c.e.signalFrom(at[signalNodeArgs](c, 1)) })
 }
 
 func cuGraphExecExternalSemaphoresSignalNodeSetParams(c call) result {
@@ -355,25 +355,11 @@ func cuGraphExternalSemaphoresWaitNodeGetParams(c call) result {
 }
 
 func cuGraphExternalSemaphoresWaitNodeSetParams(c call) result {
-	return setSemNode[*semWaitNode](c, c.e.waitFrom)
+	return setNode(c, func(*semWaitNode) (*semWaitNode, result) { return c.e.waitFrom(at[waitNodeArgs](c, 1)) })
 }
 
 func cuGraphExecExternalSemaphoresWaitNodeSetParams(c call) result {
 	return setSemStep[*semWaitNode](c, c.e.waitFrom)
-}
-
-// setSemNode replaces the parameters of a node in a graph.
-func setSemNode[N nodeParams, A any](c call, from func(*A) (N, result)) result {
-	n, _, r := nodeOf[N](c, 0)
-	if r != success {
-		return r
-	}
-	p, r := from(at[A](c, 1))
-	if r != success {
-		return r
-	}
-	n.params = p
-	return success
 }
 
 // setSemStep replaces the parameters of a node in an executable graph.

@@ -160,23 +160,10 @@ func cuGraphAddMemsetNode(c call) result {
 	})
 }
 
-func cuGraphMemsetNodeGetParams(c call) result {
-	_, n, r := nodeOf[*fillNode](c, 0)
-	if r != success {
-		return r
-	}
-	return put(c, 1, n.fields())
-}
+func cuGraphMemsetNodeGetParams(c call) result { return getNode(c, (*fillNode).fields) }
 
 func cuGraphMemsetNodeSetParams(c call) result {
-	n, old, r := nodeOf[*fillNode](c, 0)
-	if r != success {
-		return r
-	}
-	p, r := c.e.fillNodeFrom(at[cu.CUDA_MEMSET_NODE_PARAMS](c, 1), old.ctx)
-	if r != success {
-		return r
-	}
-	n.params = p
-	return success
+	return setNode(c, func(old *fillNode) (*fillNode, result) {
+		return c.e.fillNodeFrom(at[cu.CUDA_MEMSET_NODE_PARAMS](c, 1), old.ctx)
+	})
 }

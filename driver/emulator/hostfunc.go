@@ -176,24 +176,11 @@ func cuGraphAddHostNode(c call) result {
 }
 
 func cuGraphHostNodeGetParams(c call) result {
-	_, n, r := nodeOf[*hostNode](c, 0)
-	if r != success {
-		return r
-	}
-	return put(c, 1, hostParams{n.fn, n.userData})
+	return getNode(c, func(n *hostNode) hostParams { return hostParams{n.fn, n.userData} })
 }
 
 func cuGraphHostNodeSetParams(c call) result {
-	n, _, r := nodeOf[*hostNode](c, 0)
-	if r != success {
-		return r
-	}
-	p, r := hostNodeFrom(at[hostParams](c, 1))
-	if r != success {
-		return r
-	}
-	n.params = p
-	return success
+	return setNode(c, func(*hostNode) (*hostNode, result) { return hostNodeFrom(at[hostParams](c, 1)) })
 }
 
 // userObject is a reference-counted object of the user. The program, graphs and executable graphs

@@ -275,13 +275,7 @@ func addKernelNode(c call, v1 bool) result {
 	})
 }
 
-func cuGraphKernelNodeGetParamsV2(c call) result {
-	_, n, r := nodeOf[*kernelNode](c, 0)
-	if r != success {
-		return r
-	}
-	return put(c, 1, n.fields())
-}
+func cuGraphKernelNodeGetParamsV2(c call) result { return getNode(c, (*kernelNode).fields) }
 
 func cuGraphKernelNodeGetParamsV1(c call) result {
 	_, n, r := nodeOf[*kernelNode](c, 0)
@@ -301,16 +295,7 @@ func cuGraphKernelNodeSetParamsV1(c call) result { return setKernelNode(c, true)
 func cuGraphKernelNodeSetParamsV2(c call) result { return setKernelNode(c, false) }
 
 func setKernelNode(c call, v1 bool) result {
-	n, old, r := nodeOf[*kernelNode](c, 0)
-	if r != success {
-		return r
-	}
-	p, r := c.kernelNodeAt(1, v1, old.attrs)
-	if r != success {
-		return r
-	}
-	n.params = p
-	return success
+	return setNode(c, func(old *kernelNode) (*kernelNode, result) { return c.kernelNodeAt(1, v1, old.attrs) })
 }
 
 func cuGraphKernelNodeCopyAttributes(c call) result {

@@ -176,25 +176,12 @@ func cuGraphAddBatchMemOpNode(c call) result {
 	})
 }
 
-func cuGraphBatchMemOpNodeGetParams(c call) result {
-	_, n, r := nodeOf[*memOpNode](c, 0)
-	if r != success {
-		return r
-	}
-	return put(c, 1, n.fields())
-}
+func cuGraphBatchMemOpNodeGetParams(c call) result { return getNode(c, (*memOpNode).fields) }
 
 func cuGraphBatchMemOpNodeSetParams(c call) result {
-	n, _, r := nodeOf[*memOpNode](c, 0)
-	if r != success {
-		return r
-	}
-	p, r := c.memOpFrom(at[cu.CUDA_BATCH_MEM_OP_NODE_PARAMS_v2](c, 1))
-	if r != success {
-		return r
-	}
-	n.params = p
-	return success
+	return setNode(c, func(*memOpNode) (*memOpNode, result) {
+		return c.memOpFrom(at[cu.CUDA_BATCH_MEM_OP_NODE_PARAMS_v2](c, 1))
+	})
 }
 
 // Other streams, kernels or the host may write a word while a stream waits for it, so these words

@@ -85,6 +85,29 @@ func nodeOf[P nodeParams](c call, i int) (*node, P, result) {
 	return n, p, success
 }
 
+// getNode stores the parameters of a node, in CUDA's form, where argument 1 points.
+func getNode[N nodeParams, P any](c call, fields func(N) P) result {
+	_, n, r := nodeOf[N](c, 0)
+	if r != success {
+		return r
+	}
+	return put(c, 1, fields(n))
+}
+
+// setNode replaces the parameters of a node. make gets the old ones.
+func setNode[N nodeParams](c call, make func(old N) (N, result)) result {
+	n, old, r := nodeOf[N](c, 0)
+	if r != success {
+		return r
+	}
+	p, r := make(old)
+	if r != success {
+		return r
+	}
+	n.params = p
+	return success
+}
+
 func cuGraphAddEmptyNode(c call) result {
 	return addNode(c, -1, 3, func(*graph) (nodeParams, result) { return &emptyNode{}, success })
 }

@@ -114,6 +114,9 @@ func Host(p unsafe.Pointer) Side { return Side{Host: p, Height: 1} }
 // Device returns one side of a one-dimensional copy: memory at an address of the device.
 func Device(addr uint64) Side { return Side{Addr: addr, Height: 1} }
 
+// Null reports whether the side is a null pointer.
+func (p *Side) Null() bool { return p.Host == nil && p.Staged == nil && p.Addr == 0 }
+
 // Line returns the extent of a one-dimensional copy.
 func Line(n uint64) Extent { return Extent{n, 1, 1} }
 
