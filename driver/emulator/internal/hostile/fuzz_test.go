@@ -97,7 +97,7 @@ func loadAndLook(t *testing.T, c *driver.Context, text string) {
 	}
 }
 
-// noGood reports whether an error is about invalid code. The error may come from the emulator, or
+// noGood reports whether an error is about invalid code. It may come from the emulator, or
 // from the checks of an image before any driver sees it.
 func noGood(err error) bool {
 	switch code(err) {
