@@ -1,11 +1,13 @@
 package kernels
 
 import (
+	"slices"
 	"sync/atomic"
 	"weak"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/launchers"
 )
 
 // device holds what operations need to know about a device.
@@ -42,4 +44,49 @@ func deviceOf(c *driver.Context) (*device, error) {
 
 func (d *device) is(dev driver.Device) bool {
 	return d.ordinal == dev.Ordinal() && dev.Driver() != nil && d.driver.Value() == dev.Driver()
+}
+
+// newer is a file of kernels for devices from a compute capability on. They are
+// variants, with a suffix, of kernels in other files that use instructions which older
+// devices lack. They take the same arguments and give the same results.
+type newer struct {
+	source       source
+	major, minor int
+	suffix       string
+	kernels      []string // without the suffix
+}
+
+// rowsSm80 has row kernels for compute capability 8.0. Only code that creates
+// operations of these kernels may refer to it, because the linker keeps the file in
+// every program that does.
+var rowsSm80 = &newer{
+	launchers.RowsSm80Module, 8, 0, "_sm80",
+	[]string{"softmax_bf16", "rmsnorm_bf16", "layernorm_bf16", "argmax_f16", "argmax_bf16"},
+}
+
+// softmaxSm90 and normSm90 use clusters of blocks for rows that are too long for one
+// block.
+var (
+	softmaxSm90 = &newer{launchers.SoftmaxSm90Module, 9, 0, "_sm90", []string{"softmax_f32", "softmax_f16", "softmax_bf16"}}
+	normSm90    = &newer{
+		launchers.NormSm90Module, 9, 0, "_sm90",
+		[]string{"rmsnorm_f32", "rmsnorm_f16", "rmsnorm_bf16", "layernorm_f32", "layernorm_f16", "layernorm_bf16"},
+	}
+)
+
+// orOlder returns the source and the name of the kernel for the device: from n if n has
+// the kernel and suits the device, else from s. n may be nil.
+func (n *newer) orOlder(s source, c *driver.Context, kernel kernelName) (source, kernelName, error) {
+	if n == nil || !slices.ContainsFunc(n.kernels, kernel.is) {
+		return s, kernel, nil
+	}
+	d, err := deviceOf(c)
+	if err != nil {
+		return nil, kernel, err
+	}
+	if d.major > n.major || d.major == n.major && d.minor >= n.minor {
+		kernel[len(kernel)-1] = n.suffix
+		return n.source, kernel, nil
+	}
+	return s, kernel, nil
 }

@@ -1,6 +1,10 @@
 package kernels
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/purecuda/cuda/ptx/num"
+)
 
 // Element lists the types that operands' elements can have.
 type Element interface {
@@ -86,3 +90,9 @@ func bitsName[T any]() string {
 }
 
 func isFloat[T Element]() bool { return typeOf[T]() >= typeF16 }
+
+// F16 and BF16 are the element types of 16-bit kernels; package num converts them.
+type (
+	F16  = num.F16
+	BF16 = num.BF16
+)

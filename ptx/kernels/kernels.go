@@ -1,11 +1,13 @@
 package kernels
 
 import (
+	"io/fs"
 	"math"
 	"strings"
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/internal/launchers"
 )
 
 // source loads the code of one embedded PTX file into a context, once. Its kernels
@@ -213,3 +215,7 @@ func declared(m driver.Memory, mode driver.AccessMode) driver.Declared {
 	}
 	return driver.InOut(m)
 }
+
+// Texts returns the PTX files of all kernels, for programs that load them in another
+// way. A program that calls it contains all of them.
+func Texts() fs.FS { return launchers.Texts }

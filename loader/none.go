@@ -4,6 +4,20 @@ package loader
 
 import "unsafe"
 
+func newCallback(Callback) uintptr { return 0 }
+
+// dlopen returns the reason why nothing can be opened.
+func dlopen(string) (uintptr, error) {
+	if staticBuild {
+		return 0, ErrStatic
+	}
+	return 0, ErrUnsupportedPlatform
+}
+
+func dlsym(uintptr, string) (uintptr, error) { return 0, ErrSymbolNotFound }
+
+func dlclose(uintptr) error { return nil }
+
 // Invoke makes the call that c heads and returns its result, which it also stores in c.Ret. This
 // build has Go functions only.
 func Invoke(c *Call) uintptr {

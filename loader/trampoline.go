@@ -43,3 +43,8 @@ func (b *Batch) run(s *Scope) {
 	b.head.scope = s
 	cgocall(batchTrampoline, unsafe.Pointer(&b.head))
 }
+
+const passesFloats = true
+
+// invokeFloats: the trampolines read the kinds of the words themselves.
+func invokeFloats(c *Call) uintptr { return invokeC(c) }

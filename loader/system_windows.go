@@ -25,3 +25,7 @@ func FileOf(p Proc) string {
 	}
 	return windows.UTF16ToString(path[:n])
 }
+
+// ThreadID returns an identifier of the operating system's thread that runs the caller. Unless
+// the goroutine is locked to its thread, it is only a hint.
+func ThreadID() uint64 { return uint64(windows.GetCurrentThreadId()) }

@@ -3,9 +3,13 @@
 package loader
 
 import (
+	"os"
 	"runtime"
 	"sync"
 )
+
+// FileOf returns "", because no library can be opened on this platform.
+func FileOf(Proc) string { return "" }
 
 // ThreadID returns an identifier of the goroutine, because the operating system's thread cannot
 // be queried without C. An emulated driver then has one current context per goroutine, as a
@@ -32,3 +36,22 @@ const goroutine = "goroutine "
 
 // heads is a pool because a call must not allocate.
 var heads = sync.Pool{New: func() any { return new([len(goroutine) + 20]byte) }}
+
+// cudaNames has one entry so that the error has something to name.
+var cudaNames = []string{"CUDA driver for " + runtime.GOOS + "/" + runtime.GOARCH}
+
+// privileged reports whether the process has more rights than its user.
+func privileged() bool { return os.Getuid() != os.Geteuid() || os.Getgid() != os.Getegid() }
+
+func refuseStub(*DynamicLibrary) error { return nil }
+
+func refuseStubFile(string) error { return nil }
+
+// patterns has one entry so that the error has something to name.
+func (t Toolkit) patterns() []string { return []string{"CUDA toolkit for this platform"} }
+
+var librarySubfolders []string
+
+func toolkitRoots() []string { return nil }
+
+func libraryFolders() []string { return nil }

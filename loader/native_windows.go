@@ -1,0 +1,57 @@
+//go:build !static
+
+package loader
+
+import (
+	"strings"
+	"sync"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// dlopen opens a name without a path from System32 only. So nobody can plant a DLL next to the
+// program or in the working directory. For a path, Windows also searches its directory for the
+// library's dependencies. See
+// https://learn.microsoft.com/windows/win32/dlls/dynamic-link-library-security
+func dlopen(name string) (uintptr, error) {
+	flags := uintptr(windows.LOAD_LIBRARY_SEARCH_SYSTEM32)
+	if strings.ContainsAny(name, `\/`) {
+		flags |= windows.LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR
+	}
+	h, err := windows.LoadLibraryEx(name, 0, flags)
+	if err == nil {
+		stayAwake() // the library may have threads that call back
+	}
+	return uintptr(h), err
+}
+
+func dlsym(handle uintptr, symbol string) (uintptr, error) {
+	return windows.GetProcAddress(windows.Handle(handle), symbol)
+}
+
+func dlclose(handle uintptr) error { return windows.FreeLibrary(windows.Handle(handle)) }
+
+// stayAwake keeps one thread in a call that does not end. Without cgo, Go's runtime on Windows
+// reports a deadlock when all goroutines wait, even if a thread of the driver is about to call
+// back (https://go.dev/issue/55015). The runtime counts a thread outside of Go as running.
+var stayAwake = sync.OnceFunc(func() {
+	go windows.SleepEx(windows.INFINITE, false)
+})
+
+// Invoke makes the call that c heads and returns its result, which it also stores in c.Ret.
+// Neither the block nor what its pointers point to escapes: syscall.SyscallN reads the words in
+// place.
+func Invoke(c *Call) uintptr {
+	return invokeSlow((*Call)(noescape(unsafe.Pointer(c))))
+}
+
+// invokeC makes one call to a C function, ignoring the scope.
+func invokeC(c *Call) uintptr {
+	r, _, _ := syscall.SyscallN(c.Proc.addr, c.words()...)
+	return r
+}
+
+// run makes the calls of a batch, in this build with one native call each.
+func (b *Batch) run(s *Scope) { b.runSlow(s) }
