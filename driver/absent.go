@@ -55,8 +55,6 @@ func makerOf(kind string) string {
 		return "Context.LoadLibrary"
 	case "linker":
 		return "Context.NewLinker"
-	case "list of launches":
-		return "driver.NewLaunches"
 	case "memory":
 		return "driver.Alloc"
 	case "memory operation":

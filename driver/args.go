@@ -6,19 +6,20 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/purecuda/cuda/internal/launch"
 	"github.com/purecuda/cuda/internal/life"
 )
 
 // argForm says how to get an argument's bytes from a Go value.
-type argForm uint8
+type argForm = launch.Form
 
 const (
-	formPlain  argForm = iota // the value's own bytes
-	formBuffer                // *Buffer[T]: the address in it
-	formView                  // View[T]: the address in it
-	formMemory                // another Memory: the address it returns
-	formMarked                // Declared: a Memory and its access
-	formWord                  // an ArgWord: the word it returns
+	formPlain  argForm = iota + launch.FormPlain // the value's own bytes
+	formBuffer                                   // *Buffer[T]: the address in it
+	formView                                     // View[T]: the address in it
+	formMemory                                   // another Memory: the address it returns
+	formMarked                                   // Declared: a Memory and its access
+	formWord                                     // an ArgWord: the word it returns
 )
 
 // argKind groups Go types by the parameter types that accept them.

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/launch"
 	"github.com/purecuda/cuda/internal/life"
 	"github.com/purecuda/cuda/loader"
 )
@@ -17,7 +18,7 @@ import (
 // the driver call stay in place from one launch to the next, arguments are compared with the copies
 // here instead of those in Launch, and the path to a stream is not that of other operations.
 type call struct {
-	typ    typeWord // of the pointer to the arguments; nil: everything must be set anew
+	typ    launch.Type // of the pointer to the arguments; nil: everything must be set anew
 	fields []field
 	store  unsafe.Pointer // the launch's
 	kept   []keptMemory   // of the memory fields, in order
@@ -88,10 +89,10 @@ func (x *call) set(c *Calls, cfg *LaunchConfig, args any) error {
 // hides the pointer from escape analysis, which is safe because only copies of arguments are kept.
 //
 //go:nosplit
-func wordsOf(v *any) (typeWord, unsafe.Pointer) {
+func wordsOf(v *any) (launch.Type, unsafe.Pointer) {
 	w := (*[2]uintptr)(unsafe.Pointer(v))
 	typ, at := w[0], w[1]
-	return *(*typeWord)(unsafe.Pointer(&typ)), *(*unsafe.Pointer)(unsafe.Pointer(&at))
+	return *(*launch.Type)(unsafe.Pointer(&typ)), *(*unsafe.Pointer)(unsafe.Pointer(&at))
 }
 
 // setAgain sets arguments of the same type as before.
@@ -134,7 +135,7 @@ func (k *keptMemory) is(m *span, ptr CUdeviceptr) bool {
 // setSpan sets an argument to different memory than before, or returns why it cannot. Memory of
 // another context is checked each time.
 func (x *call) setSpan(i int, m *span, k *keptMemory) error {
-	if x.l.setSpan(&x.l.slots[i], m) {
+	if x.l.setSpan(&x.l.b.Slots[i], m) {
 		*k = keptMemory{m.a, m.bytes}
 		return nil
 	}
@@ -143,7 +144,7 @@ func (x *call) setSpan(i int, m *span, k *keptMemory) error {
 }
 
 func (x *call) setOther(i int, kind fieldKind, from unsafe.Pointer) error {
-	s := &x.l.slots[i]
+	s := &x.l.b.Slots[i]
 	switch kind {
 	case fieldMemory:
 		m := *(*Memory)(from)
@@ -166,7 +167,7 @@ func (x *call) setAny(i int, from unsafe.Pointer) error {
 }
 
 // setAnew sets everything and records what setAgain needs.
-func (x *call) setAnew(c *Calls, cfg *LaunchConfig, typ typeWord, args unsafe.Pointer) error {
+func (x *call) setAnew(c *Calls, cfg *LaunchConfig, typ launch.Type, args unsafe.Pointer) error {
 	if x.l == nil {
 		x.prepare(c)
 	}
@@ -181,7 +182,7 @@ func (x *call) setAnew(c *Calls, cfg *LaunchConfig, typ typeWord, args unsafe.Po
 		return err
 	}
 	x.args, x.fields, x.kept = t, x.fields[:0], x.kept[:0]
-	for i := range x.l.slots {
+	for i := range x.l.b.Slots {
 		f := t.Field(i)
 		from := unsafe.Add(args, f.Offset)
 		if err := x.setAny(i, from); err != nil {
@@ -198,47 +199,47 @@ func (x *call) prepare(c *Calls) {
 	l := newLaunch(c.k)
 	for i, mode := range c.modes {
 		if mode != 0 {
-			l.slots[i].mode = mode
+			l.b.Slots[i].Mode = uint8(mode)
 		}
 	}
-	x.l, x.ctx, x.life = l, l.ctx, l.life
+	x.l, x.ctx, x.life = l, l.ctx, l.b.Life
 }
 
 // argsType returns the type of the struct that holds the arguments.
-func (l *Launch) argsType(typ typeWord, args unsafe.Pointer) (reflect.Type, error) {
+func (l *Launch) argsType(typ launch.Type, args unsafe.Pointer) (reflect.Type, error) {
 	if args == nil {
 		return nil, invalidf("launch of %v: the arguments are nil", l.k)
 	}
 	var v any
-	*(*typeWord)(unsafe.Pointer(&v)) = typ
+	*(*launch.Type)(unsafe.Pointer(&v)) = typ
 	t := reflect.TypeOf(v)
 	if t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
 		return nil, invalidf("launch of %v: the arguments are a %v, not a pointer to a struct", l.k, t)
 	}
-	if n := t.Elem().NumField(); n != len(l.slots) {
-		return nil, invalidf("launch of %v: it takes %d arguments (%s), got %d", l.k, len(l.slots), signature(l.k.params), n)
+	if n := t.Elem().NumField(); n != len(l.b.Slots) {
+		return nil, invalidf("launch of %v: it takes %d arguments (%s), got %d", l.k, len(l.b.Slots), signature(l.k.params), n)
 	}
 	return t.Elem(), nil
 }
 
 // note records what setAgain needs to know about argument i, which has been set.
 func (x *call) note(i int, t reflect.StructField, from unsafe.Pointer) {
-	s := &x.l.slots[i]
-	f := field{from: uint32(t.Offset), to: uint16((uintptr(s.at) - uintptr(unsafe.Pointer(unsafe.SliceData(x.l.store)))) / wordSize)}
+	s := &x.l.b.Slots[i]
+	f := field{from: uint32(t.Offset), to: uint16((uintptr(s.At) - uintptr(unsafe.Pointer(unsafe.SliceData(x.l.b.Store)))) / wordSize)}
 	switch {
 	case t.Type == memoryType:
 		f.kind = fieldMemory
 	case t.Type.Kind() == reflect.Interface:
-	case s.form == formView:
+	case s.Form == formView:
 		f.kind = fieldSpan
 		k, m := keptMemory{}, (*span)(from)
 		if m.a.ctx == x.ctx {
 			k = keptMemory{m.a, m.bytes}
 		}
 		x.kept = append(x.kept, k)
-	case s.form == formPlain && s.size == 8:
+	case s.Form == formPlain && s.Size == 8:
 		f.kind = fieldWord
-	case s.form == formPlain && s.size == 4:
+	case s.Form == formPlain && s.Size == 4:
 		f.kind = fieldHalf
 	default:
 		f.kind = fieldOther
@@ -259,19 +260,19 @@ func (x *call) configure(cfg *LaunchConfig) error {
 	if err := x.l.SetConfig(*cfg); err != nil {
 		return err
 	}
-	n := &x.l.node
+	n := &x.l.b.Node
 	x.block.f = uintptr(n.Func)
 	x.block.grid = [3]uintptr{uintptr(n.GridDimX), uintptr(n.GridDimY), uintptr(n.GridDimZ)}
 	x.block.block = [3]uintptr{uintptr(n.BlockDimX), uintptr(n.BlockDimY), uintptr(n.BlockDimZ)}
 	x.block.sharedMemBytes = uintptr(n.SharedMemBytes)
-	x.direct = len(x.l.attrs) == 0
+	x.direct = len(x.l.b.Attrs) == 0
 	return nil
 }
 
 // point records where the launch stores its arguments.
 func (x *call) point() {
-	x.store = unsafe.Pointer(unsafe.SliceData(x.l.store))
-	x.block.kernelParams = x.l.node.KernelParams
+	x.store = unsafe.Pointer(unsafe.SliceData(x.l.b.Store))
+	x.block.kernelParams = x.l.b.Node.KernelParams
 }
 
 // send is Stream.Do with a fast path.
@@ -287,7 +288,7 @@ func (x *call) launch(s *Stream) error {
 	b := &x.block
 	if x.d != s.d {
 		x.d = s.d
-		b.c.Proc, b.c.Scope, b.c.N = s.d.Proc(cu.FnCuLaunchKernel), s.d.Scope(), launchWords
+		b.c.Proc, b.c.Scope, b.c.N = s.d.Proc(cu.FnCuLaunchKernel), s.d.Scope(), launch.Words
 	}
 	b.stream = uintptr(s.raw)
 	code := loader.Invoke(&b.c)
@@ -304,10 +305,10 @@ func (x *call) give(on Doer) error {
 	if on == nil {
 		return nilError("stream")
 	}
-	was := x.l.accesses
+	was := x.l.b.Accesses
 	x.one[0] = x.l
 	err := on.Do(x.one[:]...)
-	if x.l.accesses != was {
+	if x.l.b.Accesses != was {
 		x.typ = nil
 	}
 	x.point()

@@ -92,7 +92,7 @@ func TestCallsSetAnewWhatWasChanged(t *testing.T) {
 		calls := axpyCalls(w)
 		changes := []func(l *driver.Launch) error{
 			func(l *driver.Launch) error { return nil },
-			func(l *driver.Launch) error { l.Pack(); return nil },
+			func(l *driver.Launch) error { l.Block().Pack(); return nil },
 			func(l *driver.Launch) error { return driver.SetArg(l, 1, y.Ptr()) },
 			func(l *driver.Launch) error { return driver.SetArg(l, 1, driver.CUdeviceptr(0)) },
 		}

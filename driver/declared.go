@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/purecuda/cuda/internal/launch"
 	"github.com/purecuda/cuda/internal/life"
 )
 
@@ -73,7 +74,7 @@ func (d Declared) span() span {
 var declaredType = reflect.TypeFor[Declared]()
 
 // setDeclared is setFast for declared memory.
-func (l *Launch) setDeclared(s *slot, d *Declared) bool {
+func (l *Launch) setDeclared(s *launch.Slot, d *Declared) bool {
 	m := d.span()
 	if !l.setSpan(s, &m) {
 		return false
@@ -83,10 +84,10 @@ func (l *Launch) setDeclared(s *slot, d *Declared) bool {
 }
 
 // declare records what the kernel does to the memory of an argument.
-func (l *Launch) declare(s *slot, mode AccessMode) {
-	s.mode = mode
-	if s.mem >= 0 && l.uses[s.mem].Mode != mode {
-		l.uses[s.mem].Mode = mode
-		l.accesses.change()
+func (l *Launch) declare(s *launch.Slot, mode AccessMode) {
+	s.Mode = uint8(mode)
+	if s.Mem >= 0 && l.uses[s.Mem].Mode != mode {
+		l.uses[s.Mem].Mode = mode
+		l.b.Accesses.Change()
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/launch"
 	"github.com/purecuda/cuda/internal/life"
 )
 
@@ -16,39 +17,14 @@ import (
 //
 // Several goroutines may enqueue a Launch concurrently, but not while another goroutine changes it.
 type Launch struct {
-	// The fields that recording a list of launches needs come first, in the first two cache lines:
-	// a long list does not fit the caches.
-	k        *Kernel
-	ctx      *Context
-	accesses stamp    // see AccessesVersion
-	shape    stamp    // changes whenever words or the places of the arguments do
-	store    []uint64 // the arguments' bytes
-	attrs    []cu.CUlaunchAttribute
-	slots    []slot
-	life     *life.Lifetime // of the code
-	version  uint32         // see RefsVersion
+	// The fields that recording a list of launches needs come first, in the first two cache lines.
+	k   *Kernel
+	ctx *Context
+	b   launch.Block
+	cfg LaunchConfig
 
-	node cu.CUDA_KERNEL_NODE_PARAMS
-	cfg  LaunchConfig
-
-	ptrs []unsafe.Pointer // what the driver takes: the address of each argument
-	mem  []*allocation    // memory among the arguments; nil where it no longer is
-	refs []life.Ref       // the code, then mem
-	uses []Access         // of mem
-
-	packed []uint64 // see Pack
-
-	words [launchWords]uintptr // see Launches
-}
-
-// slot stores one argument.
-type slot struct {
-	at   unsafe.Pointer // into Launch.store
-	size uintptr
-	typ  typeWord // of the latest argument: the same type needs no check
-	form argForm
-	mem  int        // index in Launch.mem; -1: none yet
-	mode AccessMode // what the kernel does to the memory; 0: not declared
+	refs []life.Ref // the code, then the memory among the arguments
+	uses []Access   // of the memory
 }
 
 // Prepare binds the kernel to a configuration and arguments. It takes one argument per parameter,
@@ -76,8 +52,9 @@ func (k *Kernel) Prepare(cfg LaunchConfig, args ...any) (*Launch, error) {
 }
 
 func newLaunch(k *Kernel) *Launch {
-	l := &Launch{k: k, ctx: k.code.ctx, life: k.code.life, accesses: newStamp(), refs: []life.Ref{k.code}}
-	l.node.Func = k.raw
+	l := &Launch{k: k, ctx: k.code.ctx, refs: []life.Ref{k.code}}
+	l.b.Life, l.b.Accesses = k.code.life, launch.NewStamp()
+	l.b.Node.Func = k.raw
 	l.layOut(k.params)
 	return l
 }
@@ -88,21 +65,21 @@ func (l *Launch) layOut(params []Param) {
 	for _, p := range params {
 		words += (p.Size + 7) / 8
 	}
-	l.store = make([]uint64, words)
-	l.ptrs = make([]unsafe.Pointer, len(params))
-	l.slots = make([]slot, len(params))
-	next := unsafe.Pointer(unsafe.SliceData(l.store))
+	l.b.Store = make([]uint64, words)
+	l.b.Ptrs = make([]unsafe.Pointer, len(params))
+	l.b.Slots = make([]launch.Slot, len(params))
+	next := unsafe.Pointer(unsafe.SliceData(l.b.Store))
 	for i, p := range params {
-		l.slots[i] = slot{at: next, size: p.Size, mem: -1}
-		l.ptrs[i] = next
+		l.b.Slots[i] = launch.Slot{At: next, Size: p.Size, Mem: -1}
+		l.b.Ptrs[i] = next
 		if i+1 < len(params) {
 			next = unsafe.Add(next, (p.Size+7)/8*8)
 		}
 	}
-	l.shape = newStamp()
-	l.node.KernelParams = unsafe.SliceData(l.ptrs)
+	l.b.Shape = launch.NewStamp()
+	l.b.Node.KernelParams = unsafe.SliceData(l.b.Ptrs)
 	if len(params) == 0 {
-		l.node.KernelParams = nil
+		l.b.Node.KernelParams = nil
 	}
 }
 
@@ -118,19 +95,19 @@ func (l *Launch) SetConfig(cfg LaunchConfig) error {
 	if err := l.check(); err != nil {
 		return err
 	}
-	if l.node.GridDimX != 0 && l.cfg.same(&cfg) { // 0: none was accepted yet
+	if l.b.Node.GridDimX != 0 && l.cfg.same(&cfg) { // 0: none was accepted yet
 		return nil
 	}
 	if err := l.k.checkConfig(&cfg); err != nil {
 		return fmt.Errorf("launch of %v: %w", l.k, err)
 	}
 	l.cfg = cfg
-	had := len(l.attrs)
-	l.attrs = cfg.attributes(l.attrs[:0])
-	if len(l.attrs) != had {
-		l.version++
+	had := len(l.b.Attrs)
+	l.b.Attrs = cfg.attributes(l.b.Attrs[:0])
+	if len(l.b.Attrs) != had {
+		l.b.Version++
 	}
-	n := &l.node
+	n := &l.b.Node
 	n.GridDimX, n.GridDimY, n.GridDimZ = cfg.Grid.X, cfg.Grid.Y, cfg.Grid.Z
 	n.BlockDimX, n.BlockDimY, n.BlockDimZ = cfg.Block.X, cfg.Block.Y, cfg.Block.Z
 	n.SharedMemBytes = cfg.SharedMem
@@ -139,13 +116,13 @@ func (l *Launch) SetConfig(cfg LaunchConfig) error {
 }
 
 func (l *Launch) setArgs(args []any) error {
-	if !l.k.known && len(l.slots) != len(args) {
+	if !l.k.known && len(l.b.Slots) != len(args) {
 		if err := l.guessLayout(args); err != nil {
 			return err
 		}
 	}
-	if len(args) != len(l.slots) {
-		return invalidf("launch of %v: it takes %d arguments (%s), got %d", l.k, len(l.slots), signature(l.k.params), len(args))
+	if len(args) != len(l.b.Slots) {
+		return invalidf("launch of %v: it takes %d arguments (%s), got %d", l.k, len(l.b.Slots), signature(l.k.params), len(args))
 	}
 	for i, v := range args {
 		if err := l.setAny(i, v); err != nil {
@@ -174,19 +151,19 @@ func (l *Launch) guessLayout(args []any) error {
 
 // Enqueue implements Op. It makes one driver call and does not allocate.
 func (l *Launch) Enqueue(s *Stream) error {
-	if l == nil || l.ctx == nil || s == nil || s.ctx != l.ctx || s.life.Closed() || l.life.Closed() {
+	if l == nil || l.ctx == nil || s == nil || s.ctx != l.ctx || s.life.Closed() || l.b.Life.Closed() {
 		if err := l.refuse(s); err != nil {
 			return err
 		}
 	}
-	for _, a := range l.mem {
-		if a != nil && a.life.Closed() {
+	for _, a := range l.b.Mem {
+		if a != nil && a.Closed() {
 			return l.closedArg()
 		}
 	}
 	var err error
-	n := &l.node
-	if len(l.attrs) == 0 {
+	n := &l.b.Node
+	if len(l.b.Attrs) == 0 {
 		err = s.d.CuLaunchKernel(n.Func, n.GridDimX, n.GridDimY, n.GridDimZ,
 			n.BlockDimX, n.BlockDimY, n.BlockDimZ, n.SharedMemBytes, s.raw, n.KernelParams, nil)
 	} else {
@@ -203,12 +180,12 @@ func (l *Launch) Enqueue(s *Stream) error {
 // enqueueEx passes the launch attributes. Drivers before CUDA 11.8 only support cooperative
 // launches.
 func (l *Launch) enqueueEx(s *Stream) error {
-	n := &l.node
-	if l.cfg.Cooperative && len(l.attrs) == 1 && !s.d.Has(cu.FnCuLaunchKernelEx) {
+	n := &l.b.Node
+	if l.cfg.Cooperative && len(l.b.Attrs) == 1 && !s.d.Has(cu.FnCuLaunchKernelEx) {
 		return s.d.CuLaunchCooperativeKernel(n.Func, n.GridDimX, n.GridDimY, n.GridDimZ,
 			n.BlockDimX, n.BlockDimY, n.BlockDimZ, n.SharedMemBytes, s.raw, n.KernelParams)
 	}
-	cfg := l.cfg.raw(l.attrs)
+	cfg := l.cfg.raw(l.b.Attrs)
 	cfg.HStream = s.raw
 	return s.d.CuLaunchKernelEx(&cfg, n.Func, n.KernelParams, nil)
 }
@@ -230,9 +207,9 @@ func (l *Launch) check() error {
 }
 
 func (l *Launch) closedArg() error {
-	for i, s := range l.slots {
-		if s.mem >= 0 && l.mem[s.mem] != nil {
-			if err := l.mem[s.mem].life.Check(); err != nil {
+	for i, s := range l.b.Slots {
+		if s.Mem >= 0 && l.b.Mem[s.Mem] != nil {
+			if err := l.b.Mem[s.Mem].Check(); err != nil {
 				return l.argError(i, err)
 			}
 		}
@@ -274,38 +251,13 @@ func (l *Launch) Refs() []life.Ref {
 	return l.refs
 }
 
-// RefsVersion returns a number that changes whenever Refs or the number of Attributes does. It is
-// for packages that cache Refs.
-func (l *Launch) RefsVersion() uint32 {
-	if l == nil {
-		return 0
-	}
-	return l.version
-}
-
-// RefsOpen reports whether everything in Refs is open.
-func (l *Launch) RefsOpen() bool {
-	if l == nil || l.life == nil {
-		return false
-	}
-	if l.life.Closed() {
-		return false
-	}
-	for _, a := range l.mem {
-		if a != nil && a.life.Closed() {
-			return false
-		}
-	}
-	return true
-}
-
-// KernelNodeParams returns the parameters of a graph node for the launch. The struct and the
-// arguments it points to belong to l and change with it.
-func (l *Launch) KernelNodeParams() *cu.CUDA_KERNEL_NODE_PARAMS {
+// Block returns what graph nodes and batches read of the launch, nil for a nil launch. It belongs to
+// l and changes with it.
+func (l *Launch) Block() *launch.Block {
 	if l == nil {
 		return nil
 	}
-	return &l.node
+	return &l.b
 }
 
 // Attributes returns the attributes that a graph node needs in addition to its parameters. The
@@ -314,7 +266,7 @@ func (l *Launch) Attributes() []cu.CUlaunchAttribute {
 	if l == nil {
 		return nil
 	}
-	return l.attrs
+	return l.b.Attrs
 }
 
 // String describes the kernel and the configuration.

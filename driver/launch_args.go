@@ -7,16 +7,17 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/launch"
 )
 
 // SetArg sets argument i of a prepared launch, counted from 0. It checks v as Prepare does, by its
 // dynamic type if T is any. It does not allocate if the previous value had the same type T.
 func SetArg[T any](l *Launch, i int, v T) error {
-	if l == nil || uint(i) >= uint(len(l.slots)) || l.slots[i].typ != wordOf(reflect.TypeFor[T]()) {
+	if l == nil || uint(i) >= uint(len(l.b.Slots)) || l.b.Slots[i].Typ != launch.TypeOf(reflect.TypeFor[T]()) {
 		return l.setArg(i, v)
 	}
-	if s := &l.slots[i]; s.form == formPlain && isWord(unsafe.Sizeof(v)) {
-		*(*uint64)(s.at) = WordOf(v) // as copyArg does
+	if s := &l.b.Slots[i]; s.Form == formPlain && launch.IsWord(unsafe.Sizeof(v)) {
+		*(*uint64)(s.At) = launch.WordOf(v) // as copyArg does
 		return nil
 	} else if l.setFast(s, unsafe.Pointer(&v)) {
 		return nil
@@ -28,18 +29,18 @@ func (l *Launch) setArg(i int, v any) error {
 	if err := l.check(); err != nil {
 		return err
 	}
-	if i < 0 || i >= len(l.slots) {
-		return invalidf("launch of %v: there is no argument %d, it takes %d (%s)", l.k, i, len(l.slots), signature(l.k.params))
+	if i < 0 || i >= len(l.b.Slots) {
+		return invalidf("launch of %v: there is no argument %d, it takes %d (%s)", l.k, i, len(l.b.Slots), signature(l.k.params))
 	}
 	return l.setAny(i, v)
 }
 
 // setFast stores a value whose type was checked before. It returns false if more than the type must
 // be checked.
-func (l *Launch) setFast(s *slot, v unsafe.Pointer) bool {
-	switch s.form {
+func (l *Launch) setFast(s *launch.Slot, v unsafe.Pointer) bool {
+	switch s.Form {
 	case formPlain:
-		copyArg(s.at, v, s.size)
+		copyArg(s.At, v, s.Size)
 		return true
 	case formView:
 		return l.setSpan(s, (*span)(v))
@@ -67,7 +68,7 @@ func copyArg(to, from unsafe.Pointer, size uintptr) {
 }
 
 // setSpan stores memory of the kernel's own context.
-func (l *Launch) setSpan(s *slot, m *span) bool {
+func (l *Launch) setSpan(s *launch.Slot, m *span) bool {
 	a := m.a
 	if a == nil || a.ctx != l.ctx || a.life.Closed() {
 		return false
@@ -77,39 +78,39 @@ func (l *Launch) setSpan(s *slot, m *span) bool {
 }
 
 // hold stores the address of memory and adds a reference to it.
-func (l *Launch) hold(s *slot, m *span) {
-	if s.mem < 0 {
+func (l *Launch) hold(s *launch.Slot, m *span) {
+	if s.Mem < 0 {
 		l.holdMore(s)
 	}
-	*(*CUdeviceptr)(s.at) = m.ptr
-	if l.mem[s.mem] != m.a {
-		l.mem[s.mem], l.refs[s.mem+1] = m.a, m.a
-		l.version++
-		l.accesses.change()
+	*(*CUdeviceptr)(s.At) = m.ptr
+	if l.b.Mem[s.Mem] != m.a.life {
+		l.b.Mem[s.Mem], l.refs[s.Mem+1] = m.a.life, m.a
+		l.b.Version++
+		l.b.Accesses.Change()
 	}
-	use := &l.uses[s.mem]
+	use := &l.uses[s.Mem]
 	if use.Addr != uint64(m.ptr) || use.Bytes != uint64(m.bytes) {
 		use.Addr, use.Bytes = uint64(m.ptr), uint64(m.bytes)
-		l.accesses.change()
+		l.b.Accesses.Change()
 	}
 }
 
 // holdMore adds room for another memory argument.
-func (l *Launch) holdMore(s *slot) {
-	s.mem = len(l.mem)
-	l.mem = append(l.mem, nil)
+func (l *Launch) holdMore(s *launch.Slot) {
+	s.Mem = len(l.b.Mem)
+	l.b.Mem = append(l.b.Mem, nil)
 	l.refs = append(l.refs, l.k.code)
 	i := l.indexOf(s)
 	l.uses = append(l.uses, Access{Mode: ReadsWrites, Arg: int32(i), What: l.k.ArgName(i)})
-	if s.mode != 0 {
-		l.uses[s.mem].Mode = s.mode
+	if s.Mode != 0 {
+		l.uses[s.Mem].Mode = AccessMode(s.Mode)
 	}
-	l.accesses.change()
+	l.b.Accesses.Change()
 }
 
-func (l *Launch) indexOf(s *slot) int {
-	for i := range l.slots {
-		if s == &l.slots[i] {
+func (l *Launch) indexOf(s *launch.Slot) int {
+	for i := range l.b.Slots {
+		if s == &l.b.Slots[i] {
 			return i
 		}
 	}
@@ -125,19 +126,19 @@ func (k *Kernel) ArgName(i int) string {
 }
 
 // letGo drops the reference to memory of an argument that is now a number.
-func (l *Launch) letGo(s *slot) {
-	if s.mem >= 0 && l.mem[s.mem] != nil {
-		l.mem[s.mem], l.refs[s.mem+1] = nil, l.k.code
-		l.version++
-		l.uses[s.mem].Addr, l.uses[s.mem].Bytes = 0, 0
-		l.accesses.change()
+func (l *Launch) letGo(s *launch.Slot) {
+	if s.Mem >= 0 && l.b.Mem[s.Mem] != nil {
+		l.b.Mem[s.Mem], l.refs[s.Mem+1] = nil, l.k.code
+		l.b.Version++
+		l.uses[s.Mem].Addr, l.uses[s.Mem].Bytes = 0, 0
+		l.b.Accesses.Change()
 	}
 }
 
 // drop drops the references to all memory, so that a launch kept for reuse retains nothing.
 func (l *Launch) drop() {
-	for i := range l.slots {
-		l.letGo(&l.slots[i])
+	for i := range l.b.Slots {
+		l.letGo(&l.b.Slots[i])
 	}
 }
 
@@ -148,9 +149,9 @@ func (l *Launch) setAny(i int, v any) error {
 	if v == nil {
 		return l.argError(i, errNilArg)
 	}
-	s := &l.slots[i]
-	form := s.form
-	if t := reflect.TypeOf(v); wordOf(t) != s.typ {
+	s := &l.b.Slots[i]
+	form := s.Form
+	if t := reflect.TypeOf(v); launch.TypeOf(t) != s.Typ {
 		a := argTypeOf(t)
 		if err := l.accepts(i, a); err != nil {
 			return l.argError(i, err)
@@ -159,14 +160,14 @@ func (l *Launch) setAny(i int, v any) error {
 	}
 	if form == formPlain {
 		l.letGo(s)
-		storePlain(s.at, v)
+		storePlain(s.At, v)
 	} else if form == formWord {
 		l.letGo(s)
-		*(*uint64)(s.at) = v.(ArgWord).ArgWord()
+		*(*uint64)(s.At) = v.(ArgWord).ArgWord()
 	} else if err := l.setMemory(s, v.(Memory)); err != nil {
 		return l.argError(i, err)
 	}
-	s.typ, s.form = wordOf(reflect.TypeOf(v)), form
+	s.Typ, s.Form = launch.TypeOf(reflect.TypeOf(v)), form
 	return nil
 }
 
@@ -176,11 +177,11 @@ func (l *Launch) accepts(i int, t *argType) error {
 	if l.k.known {
 		return l.k.params[i].accepts(t)
 	}
-	p := Param{Size: l.slots[i].size}
+	p := Param{Size: l.b.Slots[i].Size}
 	return p.accepts(t)
 }
 
-func (l *Launch) setMemory(s *slot, m Memory) error {
+func (l *Launch) setMemory(s *launch.Slot, m Memory) error {
 	mem, err := spanOf(m)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/internal/launch"
 )
 
 // sent launches l and returns the bytes of its arguments as the driver got them.
@@ -38,7 +39,7 @@ func TestCloneOfALaunchChangesByItself(t *testing.T) {
 	if n := binary.LittleEndian.Uint32(got[3]); n != 9 || binary.LittleEndian.Uint64(got[0]) != uint64(a.y.Ptr()) || got[4][0] != 7 || a.launch.grid != driver.D1(5) {
 		t.Errorf("the clone sends %v", got)
 	}
-	if l.SameRefs(c) || !l.SameRefs(l.Clone()) {
+	if l.Block().SameRefs(c.Block()) || !l.Block().SameRefs(l.Clone().Block()) {
 		t.Error("memory of one is taken for that of the other")
 	}
 	var none *driver.Launch
@@ -57,8 +58,8 @@ func TestChangeArgTellsWhatChanged(t *testing.T) {
 			t.Errorf("%s: changed %v", what, changed)
 		}
 	}
-	set := func(v uint32) (bool, error) { return driver.ChangeArg(l, 3, v) }
-	buffer := func(b *driver.Buffer[float32]) (bool, error) { return driver.ChangeArg(l, 0, b) }
+	set := func(v uint32) (bool, error) { return changeArg(l, 3, v) }
+	buffer := func(b *driver.Buffer[float32]) (bool, error) { return changeArg(l, 0, b) }
 	c, err := set(64)
 	change("the same number", false, c, err)
 	c, err = set(65)
@@ -67,13 +68,13 @@ func TestChangeArgTellsWhatChanged(t *testing.T) {
 	change("the same memory", false, c, err)
 	c, err = buffer(a.y)
 	change("other memory", true, c, err)
-	c, err = driver.ChangeArg(l, 6, uint16(8))
+	c, err = changeArg(l, 6, uint16(8))
 	change("a half word", true, c, err)
-	c, err = driver.ChangeArg(l, 6, uint16(8))
+	c, err = changeArg(l, 6, uint16(8))
 	change("the same half word", false, c, err)
-	_, err = driver.ChangeArg(l, 9, 1)
+	_, err = changeArg(l, 9, 1)
 	wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "argument 9")
-	_, err = driver.ChangeArg(l, 3, float32(1))
+	_, err = changeArg(l, 3, float32(1))
 	wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "argument 3")
 }
 
@@ -98,10 +99,10 @@ func TestArgumentsAreFoundByNameAndCheckedByType(t *testing.T) {
 	wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "alpha")
 	_, err = driver.ArgOf[int32](nil, 0)
 	wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE)
-	if p := driver.PlainArg[float32](l, 2); p == nil || *p != driver.WordOf(float32(2.5)) {
+	if p := launch.Plain[float32](l.Block(), 2); p == nil || *p != launch.WordOf(float32(2.5)) {
 		t.Error("alpha is not where it is said to be")
 	}
-	if driver.PlainArg[uint16](l, 6) != nil || driver.PlainArg[shape](l, 4) != nil || driver.PlainArg[*driver.Buffer[float32]](l, 0) != nil || driver.PlainArg[uint32](l, 2) != nil {
+	if launch.Plain[uint16](l.Block(), 6) != nil || launch.Plain[shape](l.Block(), 4) != nil || launch.Plain[*driver.Buffer[float32]](l.Block(), 0) != nil || launch.Plain[uint32](l.Block(), 2) != nil {
 		t.Error("what is more than a number of its type has no short way")
 	}
 }
@@ -111,10 +112,10 @@ func TestArgumentsAreFoundByNameAndCheckedByType(t *testing.T) {
 func TestLaunchesHaveTheArgumentsOfTheMoment(t *testing.T) {
 	a := newAxpy(t)
 	l := a.prepare(t)
-	b := driver.NewLaunches()
-	b.Reset(a.c.Driver(), a.s.Raw())
+	b := launch.NewBatch()
+	b.Reset(&a.c.Driver().Driver, a.s.Raw())
 	want := a.sent(t, l)
-	b.Add(l)
+	b.Add(l.Block())
 	noError(t, driver.SetArg(l, 3, uint32(9)))
 	noError(t, driver.SetArg(l, 4, shape{7, 8, 9}))
 	done, err := b.Run()
@@ -127,7 +128,7 @@ func TestLaunchesHaveTheArgumentsOfTheMoment(t *testing.T) {
 	for _, list := range [][]*driver.Launch{{l}, {none, l}, {l.Clone()}, {l, l}} {
 		b.Empty()
 		for _, l := range list {
-			b.Add(l)
+			b.Add(l.Block())
 		}
 		done, err = b.Run()
 		noError(t, err)
@@ -142,8 +143,8 @@ func TestLaunchesHaveTheConfigurationOfTheMoment(t *testing.T) {
 	a := newAxpy(t)
 	l := a.prepare(t)
 	other := l.Clone()
-	b := driver.NewLaunches()
-	b.Reset(a.c.Driver(), a.s.Raw())
+	b := launch.NewBatch()
+	b.Reset(&a.c.Driver().Driver, a.s.Raw())
 	for i, l := range []*driver.Launch{l, l, other, l} {
 		cfg := l.Config()
 		cfg.Grid.X = uint32(i/2 + 1) // each twice
@@ -151,11 +152,18 @@ func TestLaunchesHaveTheConfigurationOfTheMoment(t *testing.T) {
 		want := a.sent(t, l)
 		grid := a.launch.grid
 		b.Empty()
-		b.Add(l)
+		b.Add(l.Block())
 		_, err := b.Run()
 		noError(t, err)
 		if a.launch.grid != grid || !slices.EqualFunc(a.launch.args, want, slices.Equal) {
 			t.Errorf("launch %d: grid %v, want %v", i, a.launch.grid, grid)
 		}
 	}
+}
+
+// changeArg sets an argument and reports whether it changed.
+func changeArg[T any](l *driver.Launch, i int, v T) (bool, error) {
+	was := l.Block().Mark(i)
+	err := driver.SetArg(l, i, v)
+	return l.Block().Changed(was), err
 }

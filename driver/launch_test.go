@@ -423,10 +423,10 @@ func TestLaunchReportsAccesses(t *testing.T) {
 func TestKernelNodeParamsAreStable(t *testing.T) {
 	a := newAxpy(t)
 	l := a.prepare(t)
-	p := l.KernelNodeParams()
+	p := &l.Block().Node
 	before := *p
 	noError(t, driver.SetArg(l, 2, float32(1)))
-	if p != l.KernelNodeParams() || *p != before || p.Func != a.k.Raw() || p.BlockDimX != 32 {
+	if p != &l.Block().Node || *p != before || p.Func != a.k.Raw() || p.BlockDimX != 32 {
 		t.Errorf("parameters changed from %+v to %+v", before, *p)
 	}
 }

@@ -32,7 +32,7 @@ func TestVersionsOfAccesses(t *testing.T) {
 
 		first, second := launch(fill, a, b), launch(fill, a, b)
 		noError(t, driver.SetArg(second, 2, uint32(7)))
-		if first.AccessesVersion() != second.AccessesVersion() {
+		if uint64(first.Block().Accesses) != uint64(second.Block().Accesses) {
 			t.Error("launches of the same memory have two versions")
 		}
 		clone := first.Clone()
@@ -42,10 +42,10 @@ func TestVersionsOfAccesses(t *testing.T) {
 			t.Helper()
 			seen := map[uint64]int{}
 			for i, l := range all {
-				if was, there := seen[l.AccessesVersion()]; there {
+				if was, there := seen[uint64(l.Block().Accesses)]; there {
 					t.Errorf("%s, launches %d and %d have the same version", when, was, i)
 				}
-				seen[l.AccessesVersion()] = i
+				seen[uint64(l.Block().Accesses)] = i
 			}
 		}
 		differ("as they were prepared")
@@ -63,7 +63,7 @@ func TestVersionsOfAccesses(t *testing.T) {
 		again := must(driver.Alloc[uint32](c, 8))(t)
 		l := launch(fill, again, b)
 		noError(t, again.Close())
-		if last := launch(fill, a, b); last.AccessesVersion() == l.AccessesVersion() {
+		if last := launch(fill, a, b); uint64(last.Block().Accesses) == uint64(l.Block().Accesses) {
 			t.Error("memory that is closed and memory that is open have one version")
 		}
 	})

@@ -64,14 +64,14 @@ func TestLaunchesHaveAnotherVersionWhenTheyReferToSomethingElse(t *testing.T) {
 	k, b := w.kernel("set"), w.floats(1, 2)
 	cfg := driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)}
 	l := must(k.Prepare(cfg, b))(t)
-	last := l.RefsVersion()
+	last := l.Block().Version
 	changed := func(what string, want bool, err error) {
 		t.Helper()
 		noError(t, err)
-		if v := l.RefsVersion(); (v != last) != want {
+		if v := l.Block().Version; (v != last) != want {
 			t.Errorf("%s: version %d after %d", what, v, last)
 		}
-		last = l.RefsVersion()
+		last = l.Block().Version
 	}
 	changed("the same memory", false, driver.SetArg(l, 0, b))
 	changed("other memory", true, driver.SetArg(l, 0, w.floats(3)))

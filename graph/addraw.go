@@ -49,7 +49,7 @@ func (g *Graph) addKernel(n *cu.CUgraphNode, from *cu.CUgraphNode, count uintptr
 	if !g.v2 {
 		return g.addKernelV1(n, from, count, l)
 	}
-	if err := g.d.CuGraphAddKernelNode(n, g.raw, from, count, l.KernelNodeParams()); err != nil {
+	if err := g.d.CuGraphAddKernelNode(n, g.raw, from, count, &l.Block().Node); err != nil {
 		return err
 	}
 	if len(l.Attributes()) == 0 {
@@ -60,7 +60,7 @@ func (g *Graph) addKernel(n *cu.CUgraphNode, from *cu.CUgraphNode, count uintptr
 
 // addKernelV1 is addKernel for drivers before CUDA 12.0.
 func (g *Graph) addKernelV1(n *cu.CUgraphNode, from *cu.CUgraphNode, count uintptr, l *driver.Launch) error {
-	if err := g.d.CuGraphAddKernelNode_v10000(n, g.raw, from, count, v1(l.KernelNodeParams())); err != nil {
+	if err := g.d.CuGraphAddKernelNode_v10000(n, g.raw, from, count, v1(&l.Block().Node)); err != nil {
 		return err
 	}
 	return g.setAttributes(*n, l.Attributes())

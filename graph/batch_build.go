@@ -160,7 +160,7 @@ func (b *builder) repeat(i int) int {
 	if l == nil || b.g.part || len(l.Attributes()) > 0 {
 		return i
 	}
-	from, p, raw := i, l.KernelNodeParams(), b.g.raw
+	from, p, raw := i, &l.Block().Node, b.g.raw
 	for i+1 < len(b.made) && b.batch.Len() < callsAtOnce && b.items[i+1].repeats(l, i) {
 		i++
 		b.batch.GraphAddKernelNode(&b.made[i], raw, &b.made[i-1], 1, p)
@@ -189,7 +189,7 @@ func (b *builder) addAgain(i int, l *driver.Launch) error {
 	if len(l.Attributes()) > 0 {
 		return b.call(i, l, from, n)
 	}
-	b.batch.GraphAddKernelNode(&b.made[i], b.g.raw, from, n, l.KernelNodeParams())
+	b.batch.GraphAddKernelNode(&b.made[i], b.g.raw, from, n, &l.Block().Node)
 	return nil
 }
 
@@ -200,7 +200,7 @@ func (b *builder) call(i int, op driver.Op, from *cu.CUgraphNode, n uintptr) err
 	switch op := op.(type) {
 	case *driver.Launch:
 		if len(op.Attributes()) == 0 {
-			b.batch.GraphAddKernelNode(node, g.raw, from, n, op.KernelNodeParams())
+			b.batch.GraphAddKernelNode(node, g.raw, from, n, &op.Block().Node)
 			return nil
 		}
 	case *driver.CopyOp:

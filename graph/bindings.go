@@ -8,6 +8,7 @@ import (
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/graph/internal/retain"
+	"github.com/purecuda/cuda/internal/launch"
 )
 
 // Bindings are the parameters of an Exec that change from launch to launch, such as a step number,
@@ -144,7 +145,7 @@ func Bind[T any](bs *Bindings, n Node, l *driver.Launch, i int) (Param[T], error
 	if err != nil {
 		return Param[T]{}, fmt.Errorf("cannot bind an argument of %v: %w", n, err)
 	}
-	return Param[T]{bs, b, int32(i), bs.slotOf(b, driver.PlainArg[T](b.launch, i))}, nil
+	return Param[T]{bs, b, int32(i), bs.slotOf(b, launch.Plain[T](b.launch.Block(), i))}, nil
 }
 
 // slotOf returns the slot of a number that the driver reads there, counted from 1.
@@ -200,7 +201,7 @@ func (p Param[T]) Set(v T) error {
 	if s.b != p.b {
 		return errUnbound
 	}
-	if w := driver.WordOf(v); s.word != w {
+	if w := launch.WordOf(v); s.word != w {
 		s.word = w
 		*s.at = w
 		if bs.marks[s.bound] != bs.round {
@@ -226,8 +227,10 @@ func (p Param[T]) setAny(v T) error {
 		return p.bs.configure(p.b, (*driver.LaunchConfig)(unsafe.Pointer(&v)))
 	}
 	p.bs.sure = sure{}
-	changed, err := driver.ChangeArg(p.b.launch, int(p.i), v)
-	if changed {
+	l := p.b.launch
+	was := l.Block().Mark(int(p.i))
+	err := driver.SetArg(l, int(p.i), v)
+	if l.Block().Changed(was) {
 		p.bs.setElsewhere(p.b)
 	}
 	return err
@@ -287,7 +290,7 @@ func (bs *Bindings) bind(n Node, l *driver.Launch) (*bound, error) {
 		return nil, err
 	}
 	b := &bound{node: n, from: l, launch: l.Clone(), i: take(&bs.vacant, len(bs.bound))}
-	b.params = b.launch.Pack()
+	b.params = b.launch.Block().Pack()
 	bs.byNode[n] = b
 	if b.i == len(bs.bound) {
 		bs.bound, bs.marks = append(bs.bound, nil), append(bs.marks, 0)

@@ -36,7 +36,7 @@ func (bs *Bindings) configure(b *bound, cfg *driver.LaunchConfig) error {
 	if err := l.SetConfig(*cfg); err != nil {
 		return err
 	}
-	to, from := b.params, l.KernelNodeParams()
+	to, from := b.params, &l.Block().Node
 	to.GridDimX, to.GridDimY, to.GridDimZ = from.GridDimX, from.GridDimY, from.GridDimZ
 	to.BlockDimX, to.BlockDimY, to.BlockDimZ = from.BlockDimX, from.BlockDimY, from.BlockDimZ
 	to.SharedMemBytes = from.SharedMemBytes

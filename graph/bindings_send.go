@@ -148,7 +148,7 @@ func (b *bound) check() error {
 // node. As long as nothing changes it is not looked up again.
 func (b *bound) holds(o *retain.References) bool {
 	l := b.launch
-	if b.known == o && (b.epoch == o.Epoch || b.node.g.part) && b.refs == l.RefsVersion() {
+	if b.known == o && (b.epoch == o.Epoch || b.node.g.part) && b.refs == l.Block().Version {
 		return true
 	}
 	if b.node.g.part { // the numbers of such nodes mean nothing to the exec
@@ -163,7 +163,7 @@ func (b *bound) holds(o *retain.References) bool {
 
 // found notes that o holds what the launch refers to.
 func (b *bound) found(o *retain.References) {
-	b.known, b.epoch, b.refs = o, o.Epoch, b.launch.RefsVersion()
+	b.known, b.epoch, b.refs = o, o.Epoch, b.launch.Block().Version
 }
 
 // sent enters that the first done calls succeeded.

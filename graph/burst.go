@@ -6,6 +6,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/graph/internal/access"
+	"github.com/purecuda/cuda/internal/launch"
 )
 
 // Burst records many operations at nearly the cost of the same calls in C, for programs that
@@ -14,7 +15,7 @@ import (
 type Burst struct {
 	sc       *Scope
 	ctx      *driver.Context // of the scope's stream
-	launches *driver.Launches
+	launches *launch.Batch
 
 	last    *driver.Launch // what it refers to is held, and what it uses is noted,
 	version uint64         // as it is of all with this AccessesVersion
@@ -28,10 +29,10 @@ type Burst struct {
 
 // group is what is known of the launches that wait in Burst.launches.
 type group struct {
-	kinds  [driver.MaxLaunches + 1]kind // which kernels they are of, for errors
-	n      int                          // of kinds
-	noted  int                          // the memory that so many use is noted
-	places *driver.Launches
+	kinds  [launch.Max + 1]kind // which kernels they are of, for errors
+	n      int                  // of kinds
+	noted  int                  // the memory that so many use is noted
+	places *launch.Batch
 }
 
 // kind is a run of launches of one kernel.
@@ -79,7 +80,7 @@ func (sc *Scope) newBurst() (*Burst, error) {
 		return nil, err
 	}
 	c, p := sc.s.Context(), groups.Get().(*group)
-	p.places.Reset(c.Driver(), sc.s.Raw())
+	p.places.Reset(&c.Driver().Driver, sc.s.Raw())
 	return &Burst{sc: sc, ctx: c, group: p, launches: p.places, last: other, version: unnoted, accesses: access.New()}, nil
 }
 
@@ -100,7 +101,7 @@ func (b *Burst) end() {
 
 // groups are those of bursts that ended. The blocks of their launches stay as
 // they are: a program that captures the same step again finds them ready.
-var groups = sync.Pool{New: func() any { return &group{places: driver.NewLaunches()} }}
+var groups = sync.Pool{New: func() any { return &group{places: launch.NewBatch()} }}
 
 // Do records operations in order. It reads them before it returns, so you may change and reuse
 // them. The error may be that of an earlier operation, which it names. After an error nothing is
@@ -111,14 +112,14 @@ func (b *Burst) Do(ops ...driver.Op) error {
 	}
 	for _, op := range ops {
 		l, ok := op.(*driver.Launch)
-		if !ok || l == nil || !(l.AccessesVersion() == b.version && len(l.Attributes()) == 0) && !b.takes(l) {
+		if !ok || l == nil || !(uint64(l.Block().Accesses) == b.version && len(l.Attributes()) == 0) && !b.takes(l) {
 			if err := b.doSlowly(op); err != nil {
 				return err
 			}
 			continue
 		}
-		b.launches.Add(l)
-		if b.launches.Len() == driver.MaxLaunches {
+		b.launches.Add(l.Block())
+		if b.launches.Len() == launch.Max {
 			if b.flush(); b.err != nil {
 				return b.err
 			}
@@ -133,13 +134,13 @@ func (b *Burst) takes(l *driver.Launch) bool {
 	if b.ended || b.err != nil || l.Context() != b.ctx || len(l.Attributes()) > 0 {
 		return false
 	}
-	if (b.last.AccessesVersion() != b.version || !l.SameRefs(b.last)) && !b.hold(l) {
+	if (uint64(b.last.Block().Accesses) != b.version || !l.Block().SameRefs(b.last.Block())) && !b.hold(l) {
 		return false
 	}
 	b.note(b.launches.Len())
 	b.accesses.Launch(b.accesses.Noted(), l)
 	b.noted++
-	b.last, b.version = l, l.AccessesVersion()
+	b.last, b.version = l, uint64(l.Block().Accesses)
 	if k := l.Kernel(); b.n == 0 || b.kinds[b.n-1].kernel != k {
 		b.kinds[b.n] = kind{b.launches.Len(), k}
 		b.n++

@@ -43,7 +43,7 @@ func (f *Flow) Add(op driver.Op, uses ...driver.Declared) (Step, error) {
 	}
 	s := flowStep{op: op, extra: append([]driver.Declared(nil), uses...)}
 	if l, ok := op.(*driver.Launch); ok {
-		s.version = l.AccessesVersion()
+		s.version = uint64(l.Block().Accesses)
 	}
 	s.uses = append(make([]driver.Access, 0, len(op.Accesses())+len(uses)), op.Accesses()...)
 	for i, u := range uses {
@@ -120,7 +120,7 @@ func (f *Flow) Build() (*Graph, error) {
 func (f *Flow) unchanged() error {
 	for i := range f.steps {
 		s := &f.steps[i]
-		if l, ok := s.op.(*driver.Launch); ok && l.AccessesVersion() != s.version {
+		if l, ok := s.op.(*driver.Launch); ok && uint64(l.Block().Accesses) != s.version {
 			return invalid("cannot build a flow: the memory of step %d, %v, was changed after it was added; take a launch for each step", i, l)
 		}
 	}

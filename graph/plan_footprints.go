@@ -19,7 +19,7 @@ func (p *Plan) note() {
 			continue
 		}
 		f.Enter(k.launch)
-		k.uses = k.launch.AccessesVersion()
+		k.uses = uint64(k.launch.Block().Accesses)
 	}
 	p.accesses = f
 }

@@ -130,5 +130,5 @@ func (p *Plan) call(node, deps *cu.CUgraphNode, n uintptr, op driver.Op) loader.
 	case *driver.FillOp:
 		return p.batch.GraphAddMemsetNode(node, 0, deps, n, op.MemsetParams(), op.Context().Raw())
 	}
-	return p.batch.GraphAddKernelNode(node, 0, deps, n, op.(*driver.Launch).KernelNodeParams())
+	return p.batch.GraphAddKernelNode(node, 0, deps, n, &op.(*driver.Launch).Block().Node)
 }

@@ -10,10 +10,10 @@ import (
 func (p *Plan) current() error {
 	for i := range p.kinds {
 		k := &p.kinds[i]
-		if k.launch != nil && k.uses != k.launch.AccessesVersion() {
+		if k.launch != nil && k.uses != uint64(k.launch.Block().Accesses) {
 			p.note()
 		}
-		if k.launch != nil && k.version != k.launch.RefsVersion() {
+		if k.launch != nil && k.version != k.launch.Block().Version {
 			return p.renew()
 		}
 	}
@@ -55,7 +55,7 @@ func (p *Plan) refresh() error {
 		k := &p.kinds[i]
 		k.plain = oneCall(k.op)
 		if k.launch != nil {
-			k.version = k.launch.RefsVersion()
+			k.version = k.launch.Block().Version
 		}
 	}
 	p.keep.refs.Release()

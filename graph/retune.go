@@ -68,9 +68,9 @@ func (g *Graph) cleanSlate(n cu.CUgraphNode, l *driver.Launch) error {
 // addBareKernel adds a kernel without its attributes.
 func (g *Graph) addBareKernel(n *cu.CUgraphNode, l *driver.Launch) error {
 	if g.v2 {
-		return g.d.CuGraphAddKernelNode(n, g.raw, nil, 0, l.KernelNodeParams())
+		return g.d.CuGraphAddKernelNode(n, g.raw, nil, 0, &l.Block().Node)
 	}
-	return g.d.CuGraphAddKernelNode_v10000(n, g.raw, nil, 0, v1(l.KernelNodeParams()))
+	return g.d.CuGraphAddKernelNode_v10000(n, g.raw, nil, 0, v1(&l.Block().Node))
 }
 
 // checkAttributes refuses a launch whose attributes the node of an Exec does not

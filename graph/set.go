@@ -134,9 +134,9 @@ func (x *Exec) setRaw(n cu.CUgraphNode, op driver.Op) error {
 func (x *Exec) setKernel(n cu.CUgraphNode, l *driver.Launch) error {
 	raw := x.keep.raw
 	if !x.g.v2 {
-		return x.d.CuGraphExecKernelNodeSetParams_v10010(raw, n, v1(l.KernelNodeParams()))
+		return x.d.CuGraphExecKernelNodeSetParams_v10010(raw, n, v1(&l.Block().Node))
 	}
-	return x.d.CuGraphExecKernelNodeSetParams(raw, n, l.KernelNodeParams())
+	return x.d.CuGraphExecKernelNodeSetParams(raw, n, &l.Block().Node)
 }
 
 // Set sets the parameters of a graph's node to those of op, for Execs that are instantiated or
@@ -219,9 +219,9 @@ func (g *Graph) setKernel(n cu.CUgraphNode, l *driver.Launch) error {
 		}
 	}
 	if g.v2 {
-		err = g.d.CuGraphKernelNodeSetParams(n, l.KernelNodeParams())
+		err = g.d.CuGraphKernelNodeSetParams(n, &l.Block().Node)
 	} else {
-		err = g.d.CuGraphKernelNodeSetParams_v10000(n, v1(l.KernelNodeParams()))
+		err = g.d.CuGraphKernelNodeSetParams_v10000(n, v1(&l.Block().Node))
 	}
 	for i := range l.Attributes() {
 		if err != nil {

@@ -14,7 +14,7 @@ func tagged(op driver.Op) (p cu.CUgraphNodeParams, err error) {
 	switch op := op.(type) {
 	case *driver.Launch:
 		p.Type = cu.CU_GRAPH_NODE_TYPE_KERNEL
-		*p.Kernel() = cu.CUDA_KERNEL_NODE_PARAMS_v3(*op.KernelNodeParams())
+		*p.Kernel() = cu.CUDA_KERNEL_NODE_PARAMS_v3(op.Block().Node)
 	case *driver.CopyOp:
 		taggedCopy(&p, op)
 	case *driver.FillOp:

@@ -33,7 +33,7 @@ func launchedBy(k *kit, l *driver.Launch) launched {
 		k.Fatalf("nothing is known of the parameters of %v", l.Kernel())
 	}
 	var args []byte
-	for i, at := range unsafe.Slice(l.KernelNodeParams().KernelParams, len(params)) {
+	for i, at := range unsafe.Slice(l.Block().Node.KernelParams, len(params)) {
 		args = append(args, unsafe.Slice((*byte)(at), params[i].Size)...)
 	}
 	return launched{l.Kernel(), l.Config(), string(args), l.Accesses()}

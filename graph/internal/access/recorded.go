@@ -35,12 +35,12 @@ func (u *Recorded) Note(op driver.Op) {
 		u.sets = New()
 	}
 	u.sets.Launch(u.sets.Noted(), l)
-	u.noted = l.AccessesVersion()
+	u.noted = uint64(l.Block().Accesses)
 }
 
 // Are reports whether the latest launch that was noted refers to what l does.
 func (u *Recorded) Are(l *driver.Launch) bool {
-	return l != nil && u.sets != nil && u.noted == l.AccessesVersion()
+	return l != nil && u.sets != nil && u.noted == uint64(l.Block().Accesses)
 }
 
 // Empty reports whether nothing was noted.

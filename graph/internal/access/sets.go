@@ -94,7 +94,7 @@ func (p *Sets) Recycle() {
 
 // Launch notes the accesses of node i, the next one.
 func (p *Sets) Launch(i int, l *driver.Launch) {
-	if l.AccessesVersion() == p.version && len(p.of) == i {
+	if uint64(l.Block().Accesses) == p.version && len(p.of) == i {
 		p.of = append(p.of, p.last)
 		return
 	}
@@ -103,7 +103,7 @@ func (p *Sets) Launch(i int, l *driver.Launch) {
 
 func (p *Sets) launchAnew(i int, l *driver.Launch) {
 	p.pad(i)
-	if l.AccessesVersion() != p.version {
+	if uint64(l.Block().Accesses) != p.version {
 		p.Enter(l)
 	}
 	p.of = append(p.of, p.last)
@@ -144,7 +144,7 @@ func (p *Sets) pad(i int) {
 // copying a struct right after it was filled stalls.
 func (p *Sets) Enter(l *driver.Launch) {
 	uses, at := l.Accesses(), len(p.spans)
-	p.version = l.AccessesVersion()
+	p.version = uint64(l.Block().Accesses)
 	n := len(p.list)
 	p.list = slices.Grow(p.list, 1)[:n+1]
 	f := &p.list[n]
@@ -174,14 +174,14 @@ func (p *Sets) Set(i uint32, op driver.Op) {
 	if !ok {
 		return
 	}
-	if f := p.Find(i); f.Set != nil && f.version == l.AccessesVersion() {
+	if f := p.Find(i); f.Set != nil && f.version == uint64(l.Block().Accesses) {
 		return
 	}
 	p.unshare()
 	p.pad(int(i) + 1)
 	uses := l.Accesses()
 	f := p.ownSet(i, uint16(len(uses)))
-	f.version, f.Kernel, f.n = l.AccessesVersion(), l.Kernel(), uint16(len(uses))
+	f.version, f.Kernel, f.n = uint64(l.Block().Accesses), l.Kernel(), uint16(len(uses))
 	note(p.spans[f.at:], uses)
 }
 

@@ -239,14 +239,14 @@ func (o *References) RefersTo(node int, refs []life.Ref) bool {
 
 // RefersToLaunch is RefersTo for the references of a launch.
 func (o *References) RefersToLaunch(node int, l *driver.Launch) bool {
-	if s := &o.seen; s.launch == l && s.version == l.RefsVersion() &&
-		uint(node) < uint(len(o.Nodes)) && o.Nodes[node] == s.set && l.RefsOpen() {
+	if s := &o.seen; s.launch == l && s.version == l.Block().Version &&
+		uint(node) < uint(len(o.Nodes)) && o.Nodes[node] == s.set && l.Block().RefsOpen() {
 		return true
 	}
 	if !o.RefersTo(node, l.Refs()) {
 		return false
 	}
-	o.seen = seen{l, l.RefsVersion(), o.Nodes[node]}
+	o.seen = seen{l, l.Block().Version, o.Nodes[node]}
 	return true
 }
 

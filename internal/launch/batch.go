@@ -1,0 +1,142 @@
+package launch
+
+import (
+	"unsafe"
+
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/absent"
+	"github.com/purecuda/cuda/loader"
+)
+
+// Batch is a batch of kernel launches, made in order with one native call, until one fails. Use
+// it for a program that captures its step anew each time.
+//
+// The call blocks stay in place after a run. The next launch at the same index usually has the same
+// kernel and configuration, and then only its arguments are stored. Arguments are copied, so a
+// launch may be changed and added again. Only one goroutine at a time may use a Batch. It is
+// meant for package graph (Scope.Burst).
+type Batch struct {
+	d      *cu.Driver
+	stream cu.CUstream
+	calls  *loader.Batch
+	n      int // launches that were added
+
+	shape [Max]Stamp          // by place: what its block is laid out for
+	args  [Max]unsafe.Pointer // where the arguments go
+	call  [Max]unsafe.Pointer // the words of the call
+	side  [Max][]uint64       // room for more arguments than a block has
+}
+
+// Max is the capacity of a Batch: enough to hide the call overhead, and few enough for
+// their blocks to stay in the nearest cache.
+const Max = 64
+
+// Words is the number of arguments of cuLaunchKernel. room is the number of words after
+// them for what its kernelParams point to. With a frame's head they take three cache lines.
+const (
+	Words = 11
+	room  = 9
+)
+
+// NewBatch returns an empty batch.
+func NewBatch() *Batch { return &Batch{calls: loader.NewBatch()} }
+
+// Reset empties the batch and selects the driver and the stream of the next launches.
+func (b *Batch) Reset(d *cu.Driver, s cu.CUstream) {
+	if b == nil || b.calls == nil {
+		return
+	}
+	b.n = 0
+	if b.d == d && b.stream == s {
+		return
+	}
+	b.d, b.stream = d, s
+	b.calls.Reset()
+	clear(b.shape[:])
+}
+
+// Empty removes the launches, after Run.
+func (b *Batch) Empty() {
+	if b == nil || b.calls == nil {
+		return
+	}
+	b.n = 0
+}
+
+// Len returns the number of launches.
+func (b *Batch) Len() int {
+	if b == nil {
+		return 0
+	}
+	return b.n
+}
+
+// Add appends a launch without attributes (see Launch.Attributes). It panics if there are
+// Max already.
+func (b *Batch) Add(l *Block) {
+	if b == nil || b.d == nil || l == nil {
+		return
+	}
+	i := b.n
+	if b.shape[i] != l.Shape {
+		b.lay(i, l)
+	}
+	to := b.args[i]
+	for k, v := range l.Store { // a few words: less than a call of copy
+		*(*uint64)(unsafe.Add(to, uintptr(k)*WordSize)) = v
+	}
+	b.n = i + 1
+}
+
+// lay prepares place i for launches with l's layout.
+func (b *Batch) lay(i int, l *Block) {
+	if i == b.calls.Len() {
+		b.call[i] = b.calls.AddRoom(b.d.Proc(cu.FnCuLaunchKernel), Words, room)
+	}
+	w := (*[Words]uintptr)(b.call[i])
+	*w = l.Words
+	w[8] = uintptr(b.stream)
+	room := b.roomFor(i, len(l.Ptrs)+len(l.Store))
+	if len(l.Ptrs) > 0 {
+		w[9] = uintptr(room)
+	}
+	b.args[i] = l.pointInto(room)
+	b.shape[i] = l.Shape
+}
+
+// roomFor returns n words of memory for the call at place i.
+func (b *Batch) roomFor(i, n int) unsafe.Pointer {
+	if n <= room {
+		return unsafe.Add(b.call[i], Words*WordSize)
+	}
+	if len(b.side[i]) < n {
+		b.side[i] = make([]uint64, n)
+	}
+	return unsafe.Pointer(unsafe.SliceData(b.side[i]))
+}
+
+// pointInto stores the addresses of the arguments in room, for arguments that follow these
+// addresses, and returns where the arguments go.
+func (l *Block) pointInto(room unsafe.Pointer) unsafe.Pointer {
+	args := unsafe.Add(room, uintptr(len(l.Ptrs))*WordSize)
+	moved := uintptr(args) - uintptr(unsafe.Pointer(unsafe.SliceData(l.Store)))
+	for _, p := range l.Ptrs {
+		*(*uintptr)(room) = uintptr(p) + moved
+		room = unsafe.Add(room, WordSize)
+	}
+	return args
+}
+
+// Run makes the launches. It returns how many succeeded, and the error of the first that failed.
+func (b *Batch) Run() (done int, err error) {
+	if b == nil || b.d == nil {
+		return 0, noBatch.Error(b == nil)
+	}
+	done, failure := b.calls.RunFirst(b.d.Scope(), b.n)
+	if done == b.n {
+		return done, nil
+	}
+	return done, b.d.Result(cu.FnCuLaunchKernel, failure)
+}
+
+var noBatch = absent.Kind{Name: "list of launches", Make: "launch.NewBatch", Code: cu.CUDA_ERROR_INVALID_VALUE}
