@@ -88,7 +88,7 @@ func inKernel(name string, blocks, threads, a uint32) func(*rig, bool) {
 }
 
 var plants = []plant{
-	{"outside", "64 threads write into memory for 60 of them.", 0, "illegal address", cu.CUDA_ERROR_ILLEGAL_ADDRESS,
+	{"outside", "64 threads write to memory that has room for only 60.", 0, "illegal address", cu.CUDA_ERROR_ILLEGAL_ADDRESS,
 		[]string{"write of 4 bytes", "(bugs.cu:12)", "block (0,0,0) thread (60,0,0)", "0 bytes after the end of cuMemAlloc", "allocated at emulator_test.", "st.global.u32 [%rd3]"},
 		func(r *rig, right bool) {
 			n := 240
@@ -106,21 +106,21 @@ var plants = []plant{
 			}
 			r.start("outside", 0, 1, 64, p, 0, right)
 		}},
-	{"misaligned", "Four bytes are read at an address that is no multiple of four.", 0, "misaligned address", cu.CUDA_ERROR_MISALIGNED_ADDRESS,
+	{"misaligned", "Four bytes are read at an address that is not a multiple of four.", 0, "misaligned address", cu.CUDA_ERROR_MISALIGNED_ADDRESS,
 		[]string{"read of 4 bytes", "(bugs.cu:21)", "is not a multiple of 4"},
 		func(r *rig, right bool) {
 			if !right {
 				r.start("misaligned", 0, 1, 1, r.alloc(256), 0, right)
 			}
 		}},
-	{"another space", "A kernel writes to constant memory through a generic address.", 0, "invalid address space", cu.CUDA_ERROR_INVALID_ADDRESS_SPACE,
+	{"wrong address space", "A kernel writes to constant memory through a generic address.", 0, "invalid address space", cu.CUDA_ERROR_INVALID_ADDRESS_SPACE,
 		[]string{"(bugs.cu:32)", "variable table", "is read-only"},
 		func(r *rig, right bool) {
 			if !right {
 				r.start("constant", 0, 1, 1, r.alloc(256), 0, right)
 			}
 		}},
-	{"shared memory's end", "A kernel writes behind its shared memory.", 0, "illegal address", cu.CUDA_ERROR_ILLEGAL_ADDRESS,
+	{"beyond shared memory", "A kernel writes beyond its shared memory.", 0, "illegal address", cu.CUDA_ERROR_ILLEGAL_ADDRESS,
 		[]string{"(shared)", "(bugs.cu:42)", "the block has 512 bytes of shared memory"},
 		func(r *rig, right bool) {
 			if !right {
@@ -128,30 +128,30 @@ var plants = []plant{
 			}
 		}},
 
-	{"deadlock at barriers", "A warp waits at a barrier of a number that the other does not reach.", 0, "deadlock", cu.CUDA_ERROR_LAUNCH_FAILED,
+	{"deadlock at barriers", "A warp waits at a barrier that the other warp does not reach.", 0, "deadlock", cu.CUDA_ERROR_LAUNCH_FAILED,
 		[]string{"(bugs.cu:13", "every thread of the block waits"}, inKernel("two_numbers", 1, 64, 0)},
-	{"wait without an end", "64 threads wait for an mbarrier object that counts to 65.", 0, "deadlock", cu.CUDA_ERROR_LAUNCH_FAILED,
+	{"endless wait", "64 threads wait for an mbarrier object that counts to 65.", 0, "deadlock", cu.CUDA_ERROR_LAUNCH_FAILED,
 		[]string{"(bugs.cu:147)", "mbarrier.test_wait", "an mbarrier object whose phase nobody completes"}, inKernel("no_arrival", 1, 64, 0)},
-	{"trap", "A kernel gives up.", 0, "trap", cu.CUDA_ERROR_LAUNCH_FAILED,
+	{"trap", "A kernel executes `trap`.", 0, "trap", cu.CUDA_ERROR_LAUNCH_FAILED,
 		[]string{"(bugs.cu:152)", "thread (5,0,0)"},
 		func(r *rig, right bool) { r.start("traps", 0, 1, 64, r.alloc(256), 5+60*bit(right), right) }},
 
-	{"barrier after an exit", "Threads leave before a barrier that others of their block reach.", emulator.CheckBarriers, "barrier misuse", 0,
+	{"barrier after an exit", "Some threads exit before a barrier that other threads of their block reach.", emulator.CheckBarriers, "barrier misuse", 0,
 		[]string{"(bugs.cu:53)", "8 of the block's 64 threads have exited"}, inKernel("early_exit", 1, 64, 8)},
-	{"barrier in two places", "The lanes of a warp reach a barrier at two instructions.", emulator.CheckBarriers, "barrier misuse", 0,
+	{"barrier in two places", "The lanes of a warp reach a barrier at two different instructions.", emulator.CheckBarriers, "barrier misuse", 0,
 		[]string{"a warp has to reach a barrier as a whole", "bugs.cu:6"}, inKernel("two_barriers", 1, 32, 0)},
 
-	{"race in shared memory", "A thread reads what one of another warp writes, with no barrier in between.", emulator.CheckSharedRaces, "data race", 0,
+	{"race in shared memory", "A thread reads what a thread of another warp writes, without a barrier in between.", emulator.CheckSharedRaces, "data race", 0,
 		[]string{"(shared)", "(bugs.cu:74)", "unordered with the read of thread (0,0,0)", "(bugs.cu:72)"}, inKernel("shared_race", 1, 64, 0)},
-	{"race between blocks", "Blocks add to one element without an atomic operation.", emulator.CheckGlobalRaces, "data race", 0,
+	{"race between blocks", "Several blocks add to one element without an atomic operation.", emulator.CheckGlobalRaces, "data race", 0,
 		[]string{"(global)", "unordered with the write of block (0,0,0)", "(bugs.cu:84)", "0 bytes into cuMemAlloc"}, inKernel("block_race", 4, 1, 0)},
-	{"missing fence", "The last block to count reads what the others wrote, and they had no fence between writing and counting.", emulator.CheckGlobalRaces, "data race", 0,
+	{"missing fence", "The last block to increment a counter reads what the others wrote, but they had no fence between the write and the increment.", emulator.CheckGlobalRaces, "data race", 0,
 		[]string{"(bugs.cu:96)", "unordered with the write of block (0,0,0) thread (0,0,0)", "(bugs.cu:92)"}, inKernel("no_fence", 4, 1, 3)},
-	{"race between streams", "Two streams work on the same memory, and no event orders them.", emulator.CheckGlobalRaces, "data race", 0,
+	{"race between streams", "Two streams use the same memory, and no event orders them.", emulator.CheckGlobalRaces, "data race", 0,
 		[]string{"of an earlier launch of kernel count", "(bugs.cu:10"}, betweenStreams},
-	{"race with a copy", "A copy is queued in one stream, the kernel that makes its data in another.", emulator.CheckGlobalRaces, "data race", 0,
+	{"race with a copy", "A copy is enqueued in one stream, and the kernel that computes its data in another.", emulator.CheckGlobalRaces, "data race", 0,
 		[]string{"a copy of 256 bytes, submitted at emulator_test.", "unordered with the write of block (0,0,0) thread (0,0,0)", "kernel count"}, raceWithCopy},
-	{"race in a graph", "Two nodes of a graph work on the same memory, and no edge orders them.", emulator.CheckGlobalRaces, "data race", 0,
+	{"race in a graph", "Two nodes of a graph use the same memory, and no edge orders them.", emulator.CheckGlobalRaces, "data race", 0,
 		[]string{"of an earlier launch of kernel count"}, raceInGraph},
 
 	{"unwritten shared memory", "A kernel reads shared memory that no thread wrote.", emulator.CheckUninitialized, "uninitialized read", 0,
@@ -168,11 +168,11 @@ var plants = []plant{
 			r.start("count", 0, 1, 64, p, 0, right)
 		}},
 
-	{"source written too early", "The host writes the source of an asynchronous copy before it waited for it.", emulator.CheckHostMemory, "host access during a copy", 0,
+	{"source written too early", "The host writes the source of an asynchronous copy without waiting for the copy.", emulator.CheckHostMemory, "host access during a copy", 0,
 		[]string{"the host wrote byte 7 of the source of an asynchronous copy of 64 bytes", "submitted at emulator_test.", "cuMemHostAlloc"}, writeSource},
-	{"destination written too early", "The host writes the destination of an asynchronous copy before it waited for it.", emulator.CheckHostMemory, "host access during a copy", 0,
+	{"destination written too early", "The host writes the destination of an asynchronous copy without waiting for the copy.", emulator.CheckHostMemory, "host access during a copy", 0,
 		[]string{"the host wrote byte 3 of the destination of an asynchronous copy of 64 bytes"}, writeDestination},
-	{"pageable memory in a graph", "A captured copy refers to ordinary Go memory.", emulator.CheckGraphPointers, "pageable memory in a graph", 0,
+	{"pageable memory in a graph", "A captured copy uses ordinary Go memory.", emulator.CheckGraphPointers, "pageable memory in a graph", 0,
 		[]string{"a copy node reads 64 bytes of pageable host memory", "made at emulator_test."}, pageable},
 	{"leak", "A stream and device memory are open when the emulator is closed.", emulator.CheckLeaks, "leak", 0,
 		[]string{"made at emulator_test."}, leave},
