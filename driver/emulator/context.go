@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator/internal/coredump"
 	"github.com/purecuda/cuda/driver/emulator/internal/spec"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
@@ -25,7 +26,7 @@ type cudaContext struct {
 	limits    map[cu.CUlimit]uintptr
 	cache     cu.CUfunc_cache
 	peers     map[*cudaContext]struct{}
-	coredump  coredump
+	coredump  *coredump.Settings
 	attached  int          // by cuCtxAttach
 	heaps     []*vm.Heap   // of malloc in kernels; the last one is in use
 	leftWork  []dependency // unfinished work of destroyed streams, and work that the host does not know to have ended
@@ -51,7 +52,7 @@ func (ctx *cudaContext) open(flags uint32) {
 	ctx.peers = make(map[*cudaContext]struct{})
 	ctx.limits = spec.ContextLimits()
 	ctx.cache, ctx.heaps, ctx.attached = 0, nil, 0
-	ctx.leftWork, ctx.coredump = nil, newCoredump()
+	ctx.leftWork, ctx.coredump = nil, coredump.New()
 	ctx.legacy = newStream(ctx, legacyHandle, 0, 0)
 	ctx.dev.contexts = append(ctx.dev.contexts, ctx)
 }

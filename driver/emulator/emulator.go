@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator/internal/coredump"
 	"github.com/purecuda/cuda/driver/emulator/internal/order"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 	"github.com/purecuda/cuda/internal/absent"
@@ -49,7 +50,7 @@ type Emulator struct {
 	profiles       profiles
 	hostTime       time.Duration // simulated
 	journal        journal
-	coredump       coredump // of the process
+	coredump       *coredump.Settings // of the process
 	lastFault      string
 	faultOf        map[result]string // reports of the last fault of each code
 	pendingLog     []record
@@ -95,7 +96,7 @@ func New(cfg Config) *Emulator {
 	e.running, e.cancel = context.WithCancel(context.Background())
 	e.callbacks.init(e)
 	e.journal.init(e)
-	e.coredump = newCoredump()
+	e.coredump = coredump.New()
 	for i := range e.cfg.Devices {
 		e.devices = append(e.devices, newDevice(e, i))
 	}

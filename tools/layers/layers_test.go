@@ -35,6 +35,7 @@ var layers = []layer{
 	{"driver/emulator/internal/jit", list(leaves, "loader", "driver/cu", "driver/image", "driver/emulator/internal/", "ptx", "ptx/isa"), nil},
 	{"driver/emulator/internal/advice", list(leaves, "loader", "driver/cu"), nil},
 	{"driver/emulator/internal/order", list(nil, "driver/emulator/internal/", "ptx"), nil},
+	{"driver/emulator/internal/coredump", list(leaves, "loader", "driver/cu"), nil},
 	{"driver/emulator/internal/spec", list(leaves, "loader", "driver/cu"), nil},
 	{"driver/emulator/internal/transfer", list(leaves, "loader", "driver/cu", "driver/emulator/internal/", "ptx"), nil},
 	{"driver/emulator/internal/hostile", nil, all},
