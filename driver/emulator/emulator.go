@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator/internal/callback"
 	"github.com/purecuda/cuda/driver/emulator/internal/coredump"
 	"github.com/purecuda/cuda/driver/emulator/internal/order"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
@@ -46,7 +47,7 @@ type Emulator struct {
 	texts          map[string]*byte      // C strings handed out, which live as long as the emulator
 	reclaimed      []Leak                // what a context still contained when it was destroyed
 	hostBytes      uint64                // page-locked memory of the program
-	callbacks      callbackThread
+	callbacks      callback.Thread
 	profiles       profiles
 	hostTime       time.Duration // simulated
 	journal        journal
@@ -94,7 +95,7 @@ func New(cfg Config) *Emulator {
 	}
 	e.idle = sync.NewCond(&e.mu)
 	e.running, e.cancel = context.WithCancel(context.Background())
-	e.callbacks.init(e)
+	e.callbacks.Init(e.callbackEnv())
 	e.journal.init(e)
 	e.coredump = coredump.New()
 	for i := range e.cfg.Devices {
@@ -156,7 +157,7 @@ func (e *Emulator) Close() error {
 	for e.active > 0 {
 		e.idle.Wait()
 	}
-	e.callbacks.stop()
+	e.callbacks.Stop()
 	e.findLeaks()
 	return nil
 }

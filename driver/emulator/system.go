@@ -168,7 +168,7 @@ func (j *journal) add(line string) {
 		return
 	}
 	for _, l := range j.listeners {
-		j.e.callbacks.post(func() { l.deliver(line) })
+		j.e.callbacks.Post(func() { l.deliver(line) })
 	}
 }
 

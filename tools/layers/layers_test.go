@@ -40,6 +40,7 @@ var layers = []layer{
 	{"driver/emulator/internal/transfer", list(leaves, "loader", "driver/cu", "driver/emulator/internal/", "ptx"), nil},
 	{"driver/emulator/internal/hostile", nil, all},
 	{"driver/emulator/internal/speed", nil, all},
+	{"driver/emulator/internal/callback", nil, nil},
 	{"driver/emulator/internal/clock", nil, nil},
 	{"driver/emulator/internal/lazymem", nil, list(nil, "driver/emulator/internal/vm", "ptx")},
 	{"driver/emulator/internal/vm", list(nil, "driver/emulator/internal/lazymem", "ptx"), list(nil, "ptx/isa")},
