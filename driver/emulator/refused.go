@@ -1,68 +1,13 @@
 package emulator
 
-import "log/slog"
+import (
+	"log/slog"
+
+	"github.com/purecuda/cuda/driver/emulator/internal/lacking"
+)
 
 // A device has features that the emulator lacks. Functions of such features return
 // CUDA_ERROR_NOT_SUPPORTED, and the log says what is missing.
-
-// missingFeature is a feature that is not emulated, with the functions that belong to it.
-type missingFeature struct {
-	what    string
-	symbols []string
-}
-
-var missingFeatures = []missingFeature{
-	{"textures and surfaces", []string{
-		"cuTexObjectCreate", "cuTexObjectDestroy", "cuTexObjectGetResourceDesc", "cuTexObjectGetResourceViewDesc", "cuTexObjectGetTextureDesc",
-		"cuSurfObjectCreate", "cuSurfObjectDestroy", "cuSurfObjectGetResourceDesc",
-		"cuTexRefCreate", "cuTexRefDestroy", "cuTexRefGetAddressMode", "cuTexRefGetAddress_v2", "cuTexRefGetArray", "cuTexRefGetBorderColor",
-		"cuTexRefGetFilterMode", "cuTexRefGetFlags", "cuTexRefGetFormat", "cuTexRefGetMaxAnisotropy", "cuTexRefGetMipmapFilterMode",
-		"cuTexRefGetMipmapLevelBias", "cuTexRefGetMipmapLevelClamp", "cuTexRefGetMipmappedArray",
-		"cuTexRefSetAddress2D_v3", "cuTexRefSetAddressMode", "cuTexRefSetAddress_v2", "cuTexRefSetArray", "cuTexRefSetBorderColor",
-		"cuTexRefSetFilterMode", "cuTexRefSetFlags", "cuTexRefSetFormat", "cuTexRefSetMaxAnisotropy", "cuTexRefSetMipmapFilterMode",
-		"cuTexRefSetMipmapLevelBias", "cuTexRefSetMipmapLevelClamp", "cuTexRefSetMipmappedArray",
-		"cuSurfRefGetArray", "cuSurfRefSetArray", "cuParamSetTexRef",
-	}},
-	{"mipmapped arrays, which only textures read", []string{
-		"cuMipmappedArrayCreate", "cuMipmappedArrayDestroy", "cuMipmappedArrayGetLevel",
-		"cuMipmappedArrayGetMemoryRequirements", "cuMipmappedArrayGetSparseProperties",
-	}},
-	{"sparse arrays", []string{"cuMemMapArrayAsync"}},
-	{"tensor maps, whose contents are the hardware's", []string{
-		"cuTensorMapEncodeIm2col", "cuTensorMapEncodeIm2colWide", "cuTensorMapEncodeTiled", "cuTensorMapReplaceAddress",
-	}},
-	{"memory and events of other processes", []string{
-		"cuIpcCloseMemHandle", "cuIpcGetEventHandle", "cuIpcGetMemHandle", "cuIpcOpenEventHandle", "cuIpcOpenMemHandle_v2",
-		"cuMemExportToShareableHandle", "cuMemImportFromShareableHandle", "cuMemGetHandleForAddressRange",
-		"cuMemPoolExportPointer", "cuMemPoolExportToShareableHandle", "cuMemPoolImportFromShareableHandle", "cuMemPoolImportPointer",
-	}},
-	{"memory of other APIs", []string{
-		"cuImportExternalMemory", "cuDestroyExternalMemory", "cuExternalMemoryGetMappedBuffer", "cuExternalMemoryGetMappedMipmappedArray",
-		"cuGraphicsMapResources", "cuGraphicsResourceGetMappedMipmappedArray", "cuGraphicsResourceGetMappedPointer_v2",
-		"cuGraphicsResourceSetMapFlags_v2", "cuGraphicsSubResourceGetMappedArray", "cuGraphicsUnmapResources", "cuGraphicsUnregisterResource",
-	}},
-	{"multicast between devices", []string{
-		"cuMulticastAddDevice", "cuMulticastBindAddr", "cuMulticastBindMem", "cuMulticastCreate", "cuMulticastGetGranularity", "cuMulticastUnbind",
-	}},
-	{"parts of a device and green contexts", []string{
-		"cuCtxFromGreenCtx", "cuCtxGetDevResource", "cuDevResourceGenerateDesc", "cuDevSmResourceSplitByCount", "cuDeviceGetDevResource",
-		"cuGreenCtxCreate", "cuGreenCtxDestroy", "cuGreenCtxGetDevResource", "cuGreenCtxGetId", "cuGreenCtxRecordEvent",
-		"cuGreenCtxStreamCreate", "cuGreenCtxWaitEvent",
-	}},
-	{"checkpoints of processes", []string{
-		"cuCheckpointProcessCheckpoint", "cuCheckpointProcessGetRestoreThreadId", "cuCheckpointProcessGetState",
-		"cuCheckpointProcessLock", "cuCheckpointProcessRestore", "cuCheckpointProcessUnlock",
-	}},
-	{"stream memory operations of the first version, which the device's attributes say it lacks", []string{
-		"cuStreamBatchMemOp", "cuStreamWaitValue32", "cuStreamWaitValue64", "cuStreamWriteValue32", "cuStreamWriteValue64",
-	}},
-	{"launches on several devices at a time, which the device's attributes say it lacks", []string{"cuLaunchCooperativeKernelMultiDevice"}},
-	{"decompression by hardware, which the device's attributes say it lacks", []string{"cuMemBatchDecompressAsync"}},
-	{"settings of the profiler, which CUDA 12 took away", []string{"cuProfilerInitialize"}},
-	{"private interfaces, which have no documents", []string{"cuGetExportTable"}},
-	{"LUIDs, which devices have on Windows only", []string{"cuDeviceGetLuid"}},
-	{"NvSciSync, which embedded systems have", []string{"cuDeviceGetNvSciSyncAttributes"}},
-}
 
 // argumentChecks is for the missing functions that check their arguments before anything else.
 var argumentChecks = map[string]func(call) result{
@@ -70,29 +15,20 @@ var argumentChecks = map[string]func(call) result{
 	"cuDeviceGetNvSciSyncAttributes": checkNvSciSync,
 }
 
-// refusedFunctions are the functions of missingFeatures. missingOf maps each function to the part that
-// is missing.
-var (
-	refusedFunctions = functions{}
-	missingOf        = make(map[string]string)
-)
+// refusedFunctions are the functions of package lacking.
+var refusedFunctions = functions{}
 
 func init() {
-	for _, part := range missingFeatures {
-		for _, symbol := range part.symbols {
-			missingOf[symbol] = part.what
-			refusedFunctions[symbol] = function{func(c call) result { return part.refuse(c, symbol) }, afterInit}
-		}
-	}
-}
-
-func (p *missingFeature) refuse(c call, symbol string) result {
-	if check := argumentChecks[symbol]; check != nil {
-		if r := check(c); r != success {
-			return r
-		}
-	}
-	return c.e.refuse(symbol, p.what)
+	lacking.Each(func(symbol, feature string) {
+		refusedFunctions[symbol] = function{func(c call) result {
+			if check := argumentChecks[symbol]; check != nil {
+				if r := check(c); r != success {
+					return r
+				}
+			}
+			return c.e.refuse(symbol, feature)
+		}, afterInit}
+	})
 }
 
 func checkLuid(c call) result {
@@ -120,8 +56,7 @@ func (e *Emulator) refuse(symbol, what string) result {
 // missing feature it belongs to. The symbol is the one that Lookup takes.
 // docs/emulator-functions.md lists all functions.
 func Refused(symbol string) (what string, refused bool) {
-	what, refused = missingOf[symbol]
-	return what, refused
+	return lacking.Of(symbol)
 }
 
 // Functions about features that no object of the emulator has. They return what a driver returns

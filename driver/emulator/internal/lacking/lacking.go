@@ -1,0 +1,85 @@
+// Package lacking lists the driver's functions of features that devices have and the emulator lacks.
+package lacking
+
+// feature is a feature that is not emulated, with the functions that belong to it.
+type feature struct {
+	what    string
+	symbols []string
+}
+
+var features = []feature{
+	{"textures and surfaces", []string{
+		"cuTexObjectCreate", "cuTexObjectDestroy", "cuTexObjectGetResourceDesc", "cuTexObjectGetResourceViewDesc", "cuTexObjectGetTextureDesc",
+		"cuSurfObjectCreate", "cuSurfObjectDestroy", "cuSurfObjectGetResourceDesc",
+		"cuTexRefCreate", "cuTexRefDestroy", "cuTexRefGetAddressMode", "cuTexRefGetAddress_v2", "cuTexRefGetArray", "cuTexRefGetBorderColor",
+		"cuTexRefGetFilterMode", "cuTexRefGetFlags", "cuTexRefGetFormat", "cuTexRefGetMaxAnisotropy", "cuTexRefGetMipmapFilterMode",
+		"cuTexRefGetMipmapLevelBias", "cuTexRefGetMipmapLevelClamp", "cuTexRefGetMipmappedArray",
+		"cuTexRefSetAddress2D_v3", "cuTexRefSetAddressMode", "cuTexRefSetAddress_v2", "cuTexRefSetArray", "cuTexRefSetBorderColor",
+		"cuTexRefSetFilterMode", "cuTexRefSetFlags", "cuTexRefSetFormat", "cuTexRefSetMaxAnisotropy", "cuTexRefSetMipmapFilterMode",
+		"cuTexRefSetMipmapLevelBias", "cuTexRefSetMipmapLevelClamp", "cuTexRefSetMipmappedArray",
+		"cuSurfRefGetArray", "cuSurfRefSetArray", "cuParamSetTexRef",
+	}},
+	{"mipmapped arrays, which only textures read", []string{
+		"cuMipmappedArrayCreate", "cuMipmappedArrayDestroy", "cuMipmappedArrayGetLevel",
+		"cuMipmappedArrayGetMemoryRequirements", "cuMipmappedArrayGetSparseProperties",
+	}},
+	{"sparse arrays", []string{"cuMemMapArrayAsync"}},
+	{"tensor maps, whose contents are the hardware's", []string{
+		"cuTensorMapEncodeIm2col", "cuTensorMapEncodeIm2colWide", "cuTensorMapEncodeTiled", "cuTensorMapReplaceAddress",
+	}},
+	{"memory and events of other processes", []string{
+		"cuIpcCloseMemHandle", "cuIpcGetEventHandle", "cuIpcGetMemHandle", "cuIpcOpenEventHandle", "cuIpcOpenMemHandle_v2",
+		"cuMemExportToShareableHandle", "cuMemImportFromShareableHandle", "cuMemGetHandleForAddressRange",
+		"cuMemPoolExportPointer", "cuMemPoolExportToShareableHandle", "cuMemPoolImportFromShareableHandle", "cuMemPoolImportPointer",
+	}},
+	{"memory of other APIs", []string{
+		"cuImportExternalMemory", "cuDestroyExternalMemory", "cuExternalMemoryGetMappedBuffer", "cuExternalMemoryGetMappedMipmappedArray",
+		"cuGraphicsMapResources", "cuGraphicsResourceGetMappedMipmappedArray", "cuGraphicsResourceGetMappedPointer_v2",
+		"cuGraphicsResourceSetMapFlags_v2", "cuGraphicsSubResourceGetMappedArray", "cuGraphicsUnmapResources", "cuGraphicsUnregisterResource",
+	}},
+	{"multicast between devices", []string{
+		"cuMulticastAddDevice", "cuMulticastBindAddr", "cuMulticastBindMem", "cuMulticastCreate", "cuMulticastGetGranularity", "cuMulticastUnbind",
+	}},
+	{"parts of a device and green contexts", []string{
+		"cuCtxFromGreenCtx", "cuCtxGetDevResource", "cuDevResourceGenerateDesc", "cuDevSmResourceSplitByCount", "cuDeviceGetDevResource",
+		"cuGreenCtxCreate", "cuGreenCtxDestroy", "cuGreenCtxGetDevResource", "cuGreenCtxGetId", "cuGreenCtxRecordEvent",
+		"cuGreenCtxStreamCreate", "cuGreenCtxWaitEvent",
+	}},
+	{"checkpoints of processes", []string{
+		"cuCheckpointProcessCheckpoint", "cuCheckpointProcessGetRestoreThreadId", "cuCheckpointProcessGetState",
+		"cuCheckpointProcessLock", "cuCheckpointProcessRestore", "cuCheckpointProcessUnlock",
+	}},
+	{"stream memory operations of the first version, which the device's attributes say it lacks", []string{
+		"cuStreamBatchMemOp", "cuStreamWaitValue32", "cuStreamWaitValue64", "cuStreamWriteValue32", "cuStreamWriteValue64",
+	}},
+	{"launches on several devices at a time, which the device's attributes say it lacks", []string{"cuLaunchCooperativeKernelMultiDevice"}},
+	{"decompression by hardware, which the device's attributes say it lacks", []string{"cuMemBatchDecompressAsync"}},
+	{"settings of the profiler, which CUDA 12 took away", []string{"cuProfilerInitialize"}},
+	{"private interfaces, which have no documents", []string{"cuGetExportTable"}},
+	{"LUIDs, which devices have on Windows only", []string{"cuDeviceGetLuid"}},
+	{"NvSciSync, which embedded systems have", []string{"cuDeviceGetNvSciSyncAttributes"}},
+}
+
+// what maps each function to the feature that it belongs to.
+var what = func() map[string]string {
+	m := make(map[string]string)
+	for _, f := range features {
+		for _, symbol := range f.symbols {
+			m[symbol] = f.what
+		}
+	}
+	return m
+}()
+
+// Of returns the feature that a function belongs to, and whether the function is listed.
+func Of(symbol string) (feature string, ok bool) {
+	feature, ok = what[symbol]
+	return feature, ok
+}
+
+// Each calls f for each function that is listed.
+func Each(f func(symbol, feature string)) {
+	for symbol, feature := range what {
+		f(symbol, feature)
+	}
+}
