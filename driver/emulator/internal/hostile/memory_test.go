@@ -262,7 +262,7 @@ func TestPageLockedMemoryIsLimited(t *testing.T) {
 	}
 }
 
-// counting counts what is written and keeps the beginning.
+// counting counts the bytes written and keeps the first ones.
 type counting struct {
 	n     int
 	first []byte
