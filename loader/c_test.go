@@ -164,7 +164,7 @@ func cThread(th *thread) (get, set, exchange, call *loader.Proc) {
 	return &g, &s, &x, &c
 }
 
-func TestScopeInOneCrossing(t *testing.T) {
+func TestScopeInOneNativeCall(t *testing.T) {
 	th := &thread{mode: 1}
 	get, set, exchange, call := cThread(th)
 	s := loader.NewScope(get, set, 77, exchange)
@@ -192,7 +192,7 @@ func TestScopeInOneCrossing(t *testing.T) {
 	th.expect(t, "get", "set")
 }
 
-func TestBatchInOneCrossing(t *testing.T) {
+func TestBatchInOneNativeCall(t *testing.T) {
 	th := &thread{}
 	get, set, exchange, call := cThread(th)
 	b := loader.NewBatch()

@@ -113,13 +113,13 @@ func (n Needs) checkVersion(cuda, _ int) *UnmetError {
 	if cuda == 0 {
 		return nil
 	}
-	newest, sure := NewestFor(cuda)
+	newest, listed := NewestFor(cuda)
 	_, known := n.Version.CUDA()
 	switch {
 	case !newest.less(n.Version) && !known:
 		return &UnmetError{Kind: UnmetVersion, Problem: "there is no PTX ISA " + n.Version.String(),
 			Advice: "write an existing version in .version; this driver accepts up to " + newest.String()}
-	case newest.less(n.Version) && sure:
+	case newest.less(n.Version) && listed:
 		return n.tooNew(cuda, newest)
 	}
 	return nil
@@ -144,14 +144,14 @@ func (n Needs) tooNew(cuda int, newest Version) *UnmetError {
 // than the one that introduced it.
 func (n Needs) checkPair(cuda, _ int) *UnmetError {
 	since, ok := n.Target.Since()
-	_, sure := NewestFor(cuda)
+	_, listed := NewestFor(cuda)
 	switch {
 	case ok && n.Version.less(since):
 		return &UnmetError{
 			Problem: fmt.Sprintf("PTX %v has no target %v, which came with PTX %v", n.Version, n.Target, since),
 			Advice:  fmt.Sprintf("raise .version to %v, which needs %v, or name an older .target", since, Needs{Version: since}),
 		}
-	case !ok && sure:
+	case !ok && listed:
 		return &UnmetError{
 			Problem: fmt.Sprintf("there is no target %v in PTX %v", n.Target, n.Version),
 			Advice:  "name an existing architecture, such as sm_80, sm_90a or sm_100f",

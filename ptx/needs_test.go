@@ -148,15 +148,15 @@ func TestDriverOfAVersion(t *testing.T) {
 		t.Errorf("PTX 7.9 came with CUDA %d", v)
 	}
 	for cuda, want := range map[int]ptx.Version{13000: {Major: 9}, 12060: {Major: 8, Minor: 5}, 12069: {Major: 8, Minor: 5}, 9000: {Major: 6}, 11040: {Major: 7, Minor: 4}} {
-		if got, sure := ptx.NewestFor(cuda); !sure || got != want {
-			t.Errorf("CUDA %d: PTX %v, %v, want %v", cuda, got, sure, want)
+		if got, known := ptx.NewestFor(cuda); !known || got != want {
+			t.Errorf("CUDA %d: PTX %v, %v, want %v", cuda, got, known, want)
 		}
 	}
-	if v, sure := ptx.NewestFor(99000); sure || v == (ptx.Version{}) {
-		t.Errorf("of a driver of the future: %v, %v", v, sure)
+	if v, known := ptx.NewestFor(99000); known || v == (ptx.Version{}) {
+		t.Errorf("of a driver of the future: %v, %v", v, known)
 	}
-	if v, sure := ptx.NewestFor(0); sure || v != (ptx.Version{}) {
-		t.Errorf("of no driver: %v, %v", v, sure)
+	if v, known := ptx.NewestFor(0); known || v != (ptx.Version{}) {
+		t.Errorf("of no driver: %v, %v", v, known)
 	}
 }
 

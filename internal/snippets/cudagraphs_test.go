@@ -15,8 +15,8 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// The code and the pictures of docs/cuda-graphs.md. Each example draws its
-// graph, so the page shows what this code draws, and then runs the graph.
+// The code and the pictures of docs/cuda-graphs.md. Each example draws its graph, so
+// the page shows the output of this code, and then runs the graph.
 
 // holds ends the program unless m holds the values of want.
 func holds[T comparable](m driver.MemoryOf[T], want ...T) {

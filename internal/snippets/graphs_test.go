@@ -117,7 +117,7 @@ func Example_graphsBranches() {
 		if err := s.Do(double); err != nil {
 			return err
 		}
-		return s.Parallel( // side by side, both behind double
+		return s.Parallel( // side by side, both after double
 			func(s *graph.Scope) error { return s.Do(left) },
 			func(s *graph.Scope) error { return s.Do(right) })
 	}))
@@ -283,7 +283,7 @@ func Example_graphsFlow() {
 	for _, op := range []driver.Op{
 		must(kernels.MulScalar(x, x, float32(2))),
 		must(kernels.MulScalar(y, y, float32(3))), // beside the first: other memory
-		must(kernels.Add(sum, x, y)),              // behind both: it reads what they write
+		must(kernels.Add(sum, x, y)),              // after both: it reads what they write
 	} {
 		must(flow.Add(op))
 	}

@@ -55,7 +55,7 @@ func Example_memoryPool() {
 		tmp := must(driver.AllocFromPool[float32](stream, pool, x.Len()))
 		check(stream.Do(must(kernels.Add(tmp, x, x))))
 		check(stream.Do(must(driver.CopyDevice(x, tmp))))
-		check(tmp.FreeAsync(stream)) // behind the copy; nobody waits
+		check(tmp.FreeAsync(stream)) // after the copy, in stream order; nobody waits
 	}
 	check(stream.Wait(context.Background()))
 	// [end]
@@ -84,7 +84,7 @@ func Example_memoryInto() {
 	blocks := must(cache.New(ctx))
 	defer blocks.Close()
 	// [into]
-	var tmp driver.Buffer[float32] // kept by whoever has the same step to do again and again
+	var tmp driver.Buffer[float32] // reused by code that repeats the same step
 	for range 3 {
 		check(cache.AllocInto(blocks, stream, &tmp, 1000))
 		check(stream.Do(must(driver.Fill(&tmp, float32(0)))))
@@ -101,7 +101,7 @@ func Example_memoryOrder() {
 	// [order]
 	x := must(driver.Alloc[float32](ctx, 4))
 	check(ctx.Close())               // no new objects from here on
-	check(x.Fill(1))                 // what is there works
+	check(x.Fill(1))                 // what exists still works
 	check(stream.Close(), x.Close()) // the last one releases the context
 	fmt.Println(errors.Is(x.Fill(1), driver.ErrClosed), x.Close())
 	// [end]

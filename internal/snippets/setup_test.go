@@ -11,10 +11,10 @@ import (
 //go:embed affine.ptx
 var affinePTX []byte
 
-// elements is how many the memory of the snippets has.
+// elements is the number of elements in the snippets' memory.
 const elements = 4
 
-// config is for kernels with a thread for each of them.
+// config has one thread for each of them.
 var config = driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(32)}
 
 // [must]
@@ -47,12 +47,12 @@ func affine(ctx *driver.Context) *driver.Kernel {
 	return must(must(ctx.LoadModule(affinePTX)).Kernel("affine"))
 }
 
-// ones is memory that holds ones.
+// ones returns memory filled with ones.
 func ones(ctx *driver.Context) *driver.Buffer[float32] {
 	return must(driver.AllocFrom(ctx, []float32{1, 1, 1, 1}))
 }
 
-// contents is what memory holds.
+// contents returns what memory contains.
 func contents[T any](m driver.MemoryOf[T]) []T {
 	v := make([]T, m.All().Len())
 	check(m.All().CopyTo(v))

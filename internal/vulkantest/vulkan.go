@@ -1,7 +1,7 @@
-// Package vulkantest makes semaphores that do not belong to CUDA, for tests of
-// external semaphores: timeline semaphores of NVIDIA's Vulkan driver, exported
-// as file descriptors. It opens the driver at run time and has no other use of
-// Vulkan; it imports loader only.
+// Package vulkantest creates semaphores that do not belong to CUDA, for tests of
+// external semaphores: timeline semaphores of NVIDIA's Vulkan driver, exported as file
+// descriptors. It opens the driver at run time and uses nothing else of Vulkan. It
+// imports only loader.
 //
 // Names and layouts: https://registry.khronos.org/vulkan/specs/latest/html/vkspec.html
 package vulkantest
@@ -17,8 +17,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// library is NVIDIA's Vulkan driver for machines without a display. It can be
-// used without Vulkan's own loader.
+// library is NVIDIA's Vulkan driver for machines without a display. It works without
+// Vulkan's own loader.
 const library = "libEGL_nvidia.so.0"
 
 // Device is a logical device.
@@ -29,7 +29,7 @@ type Device struct {
 	device   uintptr
 }
 
-// The structures of Vulkan that are needed, with the fields that are not left 0.
+// The Vulkan structures that are used, with the fields that are not left 0.
 type (
 	applicationInfo struct {
 		sType         uint32
@@ -153,16 +153,17 @@ func (d *Device) open() (err error) {
 	return d.createDevice()
 }
 
-// escaped has what C gets the address of lie on the heap, which does not move.
+// escaped forces memory whose address is passed to C onto the heap, which does not
+// move.
 var escaped any
 
-// word returns the address of p as an argument; the caller keeps p alive.
+// word returns the address of p as an argument. The caller must keep p alive.
 func word[T any](p *T) uintptr {
 	escaped = p
 	return uintptr(unsafe.Pointer(p))
 }
 
-// call calls a function by its name; its result is a VkResult.
+// call calls a function by name. Its result is a VkResult.
 func (d *Device) call(name string, words ...uintptr) error {
 	c := append([]byte(name), 0)
 	addr := d.get.Call(d.instance, word(&c[0]))
@@ -213,7 +214,7 @@ func (d *Device) createDevice() error {
 	return err
 }
 
-// Close destroys the device. Its semaphores must be closed.
+// Close destroys the device. Its semaphores must already be closed.
 func (d *Device) Close() error {
 	var errs []error
 	if d.device != 0 {
@@ -231,7 +232,7 @@ type Semaphore struct {
 	raw uint64
 }
 
-// NewSemaphore makes a semaphore at 0 that can be exported.
+// NewSemaphore creates an exportable semaphore with the value 0.
 func (d *Device) NewSemaphore() (*Semaphore, error) {
 	kind := &typeInfo{sType: typeSemKind, kind: timelineKind}
 	export := &exportInfo{sType: typeExport, next: kind, handles: opaqueFD}
@@ -242,8 +243,8 @@ func (d *Device) NewSemaphore() (*Semaphore, error) {
 	return s, err
 }
 
-// FD exports the semaphore. The file descriptor belongs to the caller, and to
-// CUDA as soon as it has imported it.
+// FD exports the semaphore. The file descriptor belongs to the caller, and to CUDA once
+// CUDA has imported it.
 func (s *Semaphore) FD() (int, error) {
 	info := &getFDInfo{sType: typeGetFD, semaphore: s.raw, handle: opaqueFD}
 	fd := new(int32)
@@ -259,7 +260,7 @@ func (s *Semaphore) Value() (uint64, error) {
 	return *v, err
 }
 
-// Signal sets the semaphore from the host.
+// Signal sets the semaphore's value from the host.
 func (s *Semaphore) Signal(v uint64) error {
 	info := &signalInfo{sType: typeSignal, semaphore: s.raw, value: v}
 	err := s.d.call("vkSignalSemaphore", s.d.device, word(info))

@@ -2,11 +2,11 @@ package zstd
 
 import "math/bits"
 
-// backward reads a bit stream from its end to its begin. The highest set bit
-// of the last byte marks the end and is no part of it.
+// backward reads a bit stream from its end to its beginning. The highest set bit of the
+// last byte marks the end and is not part of the stream.
 type backward struct {
 	src []byte
-	pos int // bits that are left; negative after reading too many
+	pos int // number of bits left; negative after reading too many
 }
 
 func newBackward(src []byte) (backward, error) {
@@ -16,7 +16,7 @@ func newBackward(src []byte) (backward, error) {
 	return backward{src, 8*len(src) - 1 - bits.LeadingZeros8(src[len(src)-1])}, nil
 }
 
-// peek returns the next n bits, at most 32. Bits before the begin are zero.
+// peek returns the next n bits, at most 32. Bits before the beginning are zero.
 func (r *backward) peek(n int) uint32 {
 	at := r.pos - n
 	shift := 0
@@ -43,7 +43,7 @@ func (r *backward) read(n int) uint32 {
 	return v
 }
 
-// forward reads a bit stream from its begin; past the end are zeros.
+// forward reads a bit stream from its beginning. Bits after the end are zero.
 type forward struct {
 	src []byte
 	pos int
@@ -59,8 +59,8 @@ func (r *forward) peek(n int) uint32 {
 	return v
 }
 
-// rest is what follows the byte that was read last, or an error if more was
-// read than there is.
+// rest returns the bytes after the one that was read last, or an error if more was read
+// than there is.
 func (r *forward) rest() ([]byte, error) {
 	n := (r.pos + 7) / 8
 	if n > len(r.src) {

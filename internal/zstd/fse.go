@@ -2,8 +2,8 @@ package zstd
 
 import "math/bits"
 
-// fseTable decodes symbols by finite state entropy: a state is an index, its
-// entry has the symbol and where to go from there.
+// fseTable decodes symbols by finite state entropy. A state is an index, whose entry
+// has the symbol and the transition to the next state.
 type fseTable struct {
 	log     int
 	entries []fseEntry
@@ -15,7 +15,7 @@ type fseEntry struct {
 	base   uint16
 }
 
-// readFSE reads a table's description and returns what follows it.
+// readFSE reads a table's description and returns the bytes after it.
 func readFSE(src []byte, symbols, maxLog int) (*fseTable, []byte, error) {
 	r := forward{src: src}
 	log := int(r.peek(4)) + 5
@@ -28,7 +28,7 @@ func readFSE(src []byte, symbols, maxLog int) (*fseTable, []byte, error) {
 		if len(counts) >= symbols || r.pos > 8*len(src) {
 			return nil, nil, damagedf("a table with too many symbols")
 		}
-		// A value up to left+1; the low ones take a bit less.
+		// The value is at most left+1. Small values take one bit less.
 		n := bits.Len(uint(left + 1))
 		v := int(r.peek(n))
 		short := 1<<n - 1 - (left + 1)
@@ -65,8 +65,8 @@ func readFSE(src []byte, symbols, maxLog int) (*fseTable, []byte, error) {
 	return newFSE(counts, log), rest, nil
 }
 
-// newFSE makes the table for symbols with these counts, which add up to
-// 2^log; -1 stands for "less than one".
+// newFSE builds the table for symbols with these counts, which add up to 2^log. A count
+// of -1 stands for "less than one".
 func newFSE(counts []int16, log int) *fseTable {
 	size := 1 << log
 	t := &fseTable{log, make([]fseEntry, size)}
@@ -99,12 +99,12 @@ func newFSE(counts []int16, log int) *fseTable {
 	return t
 }
 
-// singleFSE returns the table that always gives one symbol.
+// singleFSE returns the table that always decodes to one symbol.
 func singleFSE(symbol uint8) *fseTable {
 	return &fseTable{0, []fseEntry{{symbol: symbol}}}
 }
 
-// fseState walks through a table.
+// fseState is a position in a table.
 type fseState struct {
 	t *fseTable
 	e fseEntry

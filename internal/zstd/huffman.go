@@ -4,15 +4,15 @@ import "math/bits"
 
 const maxHuffmanBits = 11
 
-// huffmanTable decodes symbols by their next bits.
+// huffmanTable decodes a symbol from the next bits.
 type huffmanTable struct {
-	bits    int // of the longest code
+	bits    int // length of the longest code
 	entries []huffmanEntry
 }
 
 type huffmanEntry struct{ symbol, bits uint8 }
 
-// literals decodes a block's literals into d.lits and returns what follows.
+// literals decodes a block's literals into d.lits and returns the bytes after them.
 func (d *decoder) literals(src []byte, most int) ([]byte, error) {
 	if len(src) == 0 {
 		return nil, damagedf("a block without literals")
@@ -47,7 +47,8 @@ func (d *decoder) literals(src []byte, most int) ([]byte, error) {
 	return rest, d.huffman.decode4(d.lits, data)
 }
 
-// plainLiterals are stored as they are, or as one byte that repeats.
+// plainLiterals reads literals that are stored uncompressed, or as one byte that
+// repeats.
 func (d *decoder) plainLiterals(src []byte, repeat bool, format byte, word uint64, most int) ([]byte, error) {
 	head, size := 1, int(word>>3&0x1f)
 	switch format {
@@ -75,7 +76,7 @@ func (d *decoder) plainLiterals(src []byte, repeat bool, format byte, word uint6
 	return rest, nil
 }
 
-// readHuffman reads a table's description and returns what follows it.
+// readHuffman reads a table's description and returns the bytes after it.
 func readHuffman(src []byte) (*huffmanTable, []byte, error) {
 	if len(src) == 0 {
 		return nil, nil, damagedf("a code without a description")
@@ -83,7 +84,7 @@ func readHuffman(src []byte) (*huffmanTable, []byte, error) {
 	n := int(src[0])
 	src = src[1:]
 	var weights []uint8
-	if n >= 128 { // four bits each
+	if n >= 128 { // four bits for each weight
 		n -= 127
 		size := (n + 1) / 2
 		if size > len(src) {
@@ -107,7 +108,7 @@ func readHuffman(src []byte) (*huffmanTable, []byte, error) {
 	return t, src, err
 }
 
-// readWeights decodes weights that are compressed by themselves.
+// readWeights decodes weights that are themselves compressed.
 func readWeights(src []byte) ([]uint8, error) {
 	t, src, err := readFSE(src, maxHuffmanBits+2, 6)
 	if err != nil {
@@ -118,7 +119,7 @@ func readWeights(src []byte) ([]uint8, error) {
 		return nil, err
 	}
 	var out []uint8
-	var now, other fseState // which take turns
+	var now, other fseState // the two states take turns
 	now.init(t, &r)
 	other.init(t, &r)
 	if r.pos < 0 {
@@ -135,8 +136,8 @@ func readWeights(src []byte) ([]uint8, error) {
 	return nil, damagedf("a code of too many symbols")
 }
 
-// newHuffman makes the table for the weights of all symbols but the last,
-// whose weight completes the code. A symbol of weight w has 2^(w-1) shares.
+// newHuffman builds the table from the weights of all symbols except the last, whose
+// weight completes the code. A symbol of weight w takes 2^(w-1) table entries.
 func newHuffman(weights []uint8) (*huffmanTable, error) {
 	sum := 0
 	for _, w := range weights {

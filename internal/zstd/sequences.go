@@ -1,6 +1,6 @@
 package zstd
 
-// A sequence is a number of literals to copy and then a match.
+// A sequence is a number of literals to copy, followed by a match.
 
 // The three kinds of codes.
 const (
@@ -9,7 +9,7 @@ const (
 	matchLengths
 )
 
-// codeKind is what is known of a kind of codes beforehand.
+// codeKind holds the fixed properties of a kind of codes.
 type codeKind struct {
 	symbols, maxLog int
 	standard        *fseTable
@@ -22,7 +22,7 @@ var codeKinds = [3]codeKind{
 		-1, -1, -1, -1, -1, -1, -1}, 6)},
 }
 
-// lengthCode is a length that a code stands for: base and what extra bits add.
+// lengthCode is the length that a code stands for: base plus the value of extra bits.
 type lengthCode struct {
 	base uint32
 	bits int
@@ -31,9 +31,9 @@ type lengthCode struct {
 var literalCodes, matchCodes = lengthCodes(0, 16, []int{1, 1, 1, 1, 2, 2, 3, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}),
 	lengthCodes(3, 32, []int{1, 1, 1, 1, 2, 2, 3, 3, 4, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16})
 
-// lengthCodes makes a table: plain codes from a least length on, then one for
-// each number of extra bits, each of which begins where the one before ends.
-// The longest ones begin at a power of two above the least length.
+// lengthCodes builds a table. It has plain codes from the least length on, then one
+// code for each number of extra bits, each beginning where the previous one ends. The
+// longest ones begin at a power of two above the least length.
 func lengthCodes(least uint32, plain int, extra []int) []lengthCode {
 	var out []lengthCode
 	for i := range plain {
@@ -50,7 +50,7 @@ func lengthCodes(least uint32, plain int, extra []int) []lengthCode {
 	return out
 }
 
-// sequences decodes a block's sequences and carries them out.
+// sequences decodes a block's sequences and executes them.
 func (d *decoder) sequences(src []byte, most int) error {
 	count, src, err := sequenceCount(src)
 	if err != nil {
@@ -114,8 +114,8 @@ func sequenceCount(src []byte) (int, []byte, error) {
 	return 0, nil, damagedf("a block without sequences")
 }
 
-// readTables reads the tables of the three kinds of codes, each of which is
-// the standard one, a single symbol, described here, or that of the block before.
+// readTables reads the tables of the three kinds of codes. Each is the predefined one,
+// a single symbol, described here, or that of the previous block.
 func (d *decoder) readTables(src []byte) ([]byte, error) {
 	if len(src) == 0 || src[0]&3 != 0 {
 		return nil, damagedf("a block's tables")
@@ -146,8 +146,8 @@ func (d *decoder) readTables(src []byte) ([]byte, error) {
 	return src, nil
 }
 
-// offset returns the distance that an offset value stands for: the values 1 to 3 are
-// one of the last three distances. It is 0 for a distance that is not one.
+// offset returns the distance that an offset value stands for. The values 1 to 3 refer
+// to the last three distances. It returns 0 for an invalid distance.
 func (d *decoder) offset(v uint32, noLiterals bool) uint32 {
 	p := &d.repeats
 	if v > 3 {

@@ -2,8 +2,8 @@
 // compressed the entries of fat binaries since CUDA 12.8. It decodes whole
 // frames in memory, without dictionaries, and compresses nothing.
 //
-// The input may be hostile. The memory taken grows with what was decoded and
-// never beyond the limit that the caller sets.
+// The input may be hostile. Memory use grows with the decoded size and never exceeds
+// the caller's limit.
 package zstd
 
 import (
@@ -12,7 +12,7 @@ import (
 	"fmt"
 )
 
-// ErrDamaged is returned for data that is not Zstandard, was cut off, or was changed.
+// ErrDamaged is returned for data that is not Zstandard, or is truncated or corrupted.
 var ErrDamaged = errors.New("damaged Zstandard data")
 
 // ErrTooLarge is returned for data that decodes to more bytes than the limit.
@@ -63,20 +63,20 @@ func skipFrame(src []byte) ([]byte, error) {
 	return src[4+int(le.Uint32(src)):], nil
 }
 
-// decoder holds what lives longer than a block.
+// decoder holds the state that outlives a block.
 type decoder struct {
 	out   []byte
 	limit int
 
-	start   int    // of the frame in out
+	start   int    // where the current frame begins in out
 	window  uint64 // how far back a match may reach
 	repeats [3]uint32
-	huffman *huffmanTable // of the last block that had one
+	huffman *huffmanTable // of the previous block that had one
 	tables  [3]*fseTable  // of literal lengths, offsets, match lengths
 	lits    []byte
 }
 
-// header is what a frame says about itself.
+// header holds what a frame states about itself.
 type header struct {
 	window   uint64
 	content  uint64
@@ -84,7 +84,7 @@ type header struct {
 	checksum bool
 }
 
-// frame decodes one frame and returns what follows it.
+// frame decodes one frame and returns the bytes after it.
 func (d *decoder) frame(src []byte) ([]byte, error) {
 	h, src, err := readHeader(src)
 	if err != nil {
@@ -113,7 +113,7 @@ func (d *decoder) frame(src []byte) ([]byte, error) {
 	return src[4:], nil
 }
 
-// readHeader reads a frame's header behind its magic number.
+// readHeader reads a frame's header after its magic number.
 func readHeader(src []byte) (header, []byte, error) {
 	bad := func() (header, []byte, error) { return header{}, nil, damagedf("a frame's header") }
 	if len(src) == 0 {
@@ -160,7 +160,7 @@ func readHeader(src []byte) (header, []byte, error) {
 	return h, src[n:], nil
 }
 
-// block decodes one block and returns what follows it.
+// block decodes one block and returns the bytes after it.
 func (d *decoder) block(src []byte) (rest []byte, last bool, err error) {
 	if len(src) < 3 {
 		return nil, false, damagedf("a block is truncated")
@@ -216,8 +216,8 @@ func (d *decoder) compressed(src []byte, most int) error {
 	return d.sequences(src, most)
 }
 
-// copyMatch repeats n bytes from offset bytes back, which may reach into
-// what it writes.
+// copyMatch repeats n bytes from offset bytes back. The match may overlap its own
+// output.
 func (d *decoder) copyMatch(offset uint32, n int) error {
 	if have := uint64(len(d.out) - d.start); uint64(offset) > have || uint64(offset) > d.window || offset == 0 {
 		return damagedf("a match %d bytes back", offset)

@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/internal/zstd"
 )
 
-// frame makes a frame: without a window, so of a stated size, or with one.
+// frame builds a frame: without a window, so with a stated size, or with one.
 func frame(parts ...string) []byte {
 	return []byte("\x28\xb5\x2f\xfd" + strings.Join(parts, ""))
 }
@@ -58,7 +58,7 @@ func TestHandMadeFrames(t *testing.T) {
 	}
 }
 
-// A frame of a few bytes that claims to hold very much takes no memory for it.
+// A frame of a few bytes that claims a huge size must not allocate memory for it.
 func TestBombs(t *testing.T) {
 	huge := frame("\xe0\x00\x00\x00\x00\x00\x01\x00\x00", "\x02\x00\x10z") // 2^40 bytes, a block of 128 KiB
 	if _, err := zstd.Decode(huge, 1<<30); !errors.Is(err, zstd.ErrTooLarge) {

@@ -24,10 +24,10 @@ const enough = 1 << 30
 // measured is one line of the table: an operation, the bytes it moves, and whether the
 // bar applies.
 type measured struct {
-	name  string
-	op    driver.Op
-	bytes int
-	held  bool
+	name   string
+	op     driver.Op
+	bytes  int
+	judged bool
 }
 
 // Times mean something only on a GPU with nothing else on it, so PURECUDA_BENCH=1
@@ -43,7 +43,7 @@ func TestBandwidthOfElementwiseOperations(t *testing.T) {
 		for _, m := range k.operations() {
 			b := k.bandwidth(m)
 			t.Logf("%-28s %8.0f GB/s  %5.1f %%", m.name, b, 100*b/copied)
-			if m.held && b < bar*copied {
+			if m.judged && b < bar*copied {
 				t.Errorf("%s: %.1f %% of the bandwidth of a copy, want %.0f %%", m.name, 100*b/copied, 100*bar)
 			}
 		}
@@ -186,7 +186,7 @@ func TestBandwidthOfOperationsOnRows(t *testing.T) {
 		for _, m := range list {
 			speed := k.bandwidth(m)
 			t.Logf("%-32s %8.0f GB/s  %5.1f %%", m.name, speed, 100*speed/copied)
-			if m.held && speed < bar*copied {
+			if m.judged && speed < bar*copied {
 				t.Errorf("%s: %.1f %% of the bandwidth of a copy, want %.0f %%", m.name, 100*speed/copied, 100*bar)
 			}
 		}
@@ -234,13 +234,13 @@ func rowsOf[T kernels.NetFloat](k *kit, name string, a, b driver.MemoryOf[uint8]
 	for _, cols := range []int{32, 64, 256, 1024, 4096, 8192, 16384, 1 << 15, 1 << 16, 1 << 17} {
 		rows, size := n/cols, fmt.Sprintf(" of %d %s", cols, name)
 		from, to := kernels.MatrixOf(src, rows, cols), kernels.MatrixOf(dst, rows, cols)
-		weight, held := src.View(0, cols), cols >= 64 // shorter rows have no bar yet: they are only shown
+		weight, judged := src.View(0, cols), cols >= 64 // shorter rows have no bar yet: they are only shown
 		list = append(list,
-			measured{"sums" + size, k.made(kernels.SumRows(sum.View(0, rows), from, w)), enough, held},
-			measured{"argmax" + size, k.made(kernels.ArgmaxRows(place.View(0, rows), from, w)), enough, held},
-			measured{"softmax" + size, k.made(kernels.Softmax(to, from, 1)), 2 * enough, held},
-			measured{"RMS norm" + size, k.made(kernels.RMSNorm(to, from, weight, eps)), 2 * enough, held},
-			measured{"layer norm" + size, k.made(kernels.LayerNorm(to, from, weight, weight, eps)), 2 * enough, held},
+			measured{"sums" + size, k.made(kernels.SumRows(sum.View(0, rows), from, w)), enough, judged},
+			measured{"argmax" + size, k.made(kernels.ArgmaxRows(place.View(0, rows), from, w)), enough, judged},
+			measured{"softmax" + size, k.made(kernels.Softmax(to, from, 1)), 2 * enough, judged},
+			measured{"RMS norm" + size, k.made(kernels.RMSNorm(to, from, weight, eps)), 2 * enough, judged},
+			measured{"layer norm" + size, k.made(kernels.LayerNorm(to, from, weight, weight, eps)), 2 * enough, judged},
 		)
 	}
 	for _, cols := range []int{1003, 20001, 90000, 1 << 20} { // rows that are not whole packs, an odd share for each block, and rows too long for registers

@@ -80,11 +80,11 @@ func inTurns(cfg driver.LaunchConfig, multiprocessors uint64) driver.LaunchConfi
 // turnsOf is how many blocks inTurns launches per multiprocessor.
 const turnsOf = 64
 
-// held is how many elements of a row a thread can keep in registers, if rows are whole
-// packs. heldShort is the best number for very short rows that are not.
+// inRegisters is how many elements of a row a thread can keep in registers, if rows are whole
+// packs. inRegistersShort is the best number for very short rows that are not.
 const (
-	held      = 32
-	heldShort = 8
+	inRegisters      = 32
+	inRegistersShort = 8
 )
 
 // longEach is how many longer rows each multiprocessor works on at a time. They are
@@ -105,7 +105,7 @@ type rowwise struct {
 
 func (r *rowwise) prepare(args ...arg) (*driver.Launch, error) {
 	c, rows, cols := r.dst.mem.Context(), uint64(r.dst.rows), uint64(r.dst.cols)
-	if cols > held*mostTeam {
+	if cols > inRegisters*mostTeam {
 		s, kernel, err := r.long.orOlder(r.source, c, r.kernel)
 		if err != nil {
 			return nil, err
@@ -126,7 +126,7 @@ func (r *rowwise) prepare(args ...arg) (*driver.Launch, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cols > held*mostTeam {
+	if cols > inRegisters*mostTeam {
 		rows = min(rows, longEach*n)
 	}
 	threads := r.team(cols)
@@ -149,11 +149,11 @@ func (r *rowwise) team(cols uint64) int {
 		line := lineBytes / uint64(r.dst.size)
 		return max(team(cols, packs, warp), team(min(cols, line), packs/2, warp))
 	case r.packed():
-		return team(cols, held, mostTeam)
-	case r.dst.size == 4 && cols <= heldShort*16:
-		return team(cols, heldShort, warp)
-	case r.dst.size == 4 && cols <= 2*heldShort*warp:
-		return team(cols, 2*heldShort, warp)
+		return team(cols, inRegisters, mostTeam)
+	case r.dst.size == 4 && cols <= inRegistersShort*16:
+		return team(cols, inRegistersShort, warp)
+	case r.dst.size == 4 && cols <= 2*inRegistersShort*warp:
+		return team(cols, 2*inRegistersShort, warp)
 	}
 	return max(team((cols+packs)/(2*packs), 1, mostTeam), 2)
 }
@@ -183,12 +183,12 @@ func (r *rowwise) packed() bool {
 }
 
 // On devices with clusters, a cluster of up to mostCluster blocks shares a long row.
-// Each thread holds heldPacks packs, as cluster.cuh says. residentThreads is how many
+// Each thread holds packsInRegisters packs, as cluster.cuh says. residentThreads is how many
 // threads of these kernels fit the registers of a multiprocessor.
 const (
-	mostCluster     = 8
-	heldPacks       = 8
-	residentThreads = 1024
+	mostCluster      = 8
+	packsInRegisters = 8
+	residentThreads  = 1024
 )
 
 // clusterTurns is the number of clusters launched for each that can run at a time. With
@@ -216,7 +216,7 @@ func (r *rowwise) prepareClusters(m *maker, args []arg) (*driver.Launch, error) 
 // cache, which holds more of each if fewer are in work. There each thread does more,
 // because threads are started only once.
 func (r *rowwise) cluster() (cfg driver.LaunchConfig, turns int) {
-	each := heldPacks * pack(r.dst.size)
+	each := packsInRegisters * pack(r.dst.size)
 	turns = clusterTurns
 	if !r.packed() || uint64(r.dst.cols) > mostCluster*mostTeam*each {
 		each, turns = 2*each, 1
@@ -233,14 +233,14 @@ func (r *rowwise) cluster() (cfg driver.LaunchConfig, turns int) {
 // can take a given number of elements. It prefers the fewest blocks that hold the row,
 // unless more blocks allow more rows at a time.
 func clusterFor(cols, each uint64) (blocks, threads int) {
-	held := false
+	fits := false
 	for n := 1; n <= mostCluster; n *= 2 {
 		share := (cols + uint64(n) - 1) / uint64(n)
 		t := max(team(share, each, mostTeam), warp)
-		if !held || residentThreads/t*blocks > residentThreads/threads*n {
+		if !fits || residentThreads/t*blocks > residentThreads/threads*n {
 			blocks, threads = n, t
 		}
-		held = held || share <= uint64(t)*each
+		fits = fits || share <= uint64(t)*each
 	}
 	return blocks, threads
 }

@@ -19,7 +19,7 @@ const resultsFile = "PURECUDA_CORPUS_RESULTS"
 // inputs, it leaves the same bytes.
 func TestPrintedTextRunsAsTheCompilersOnGPU(t *testing.T) {
 	gputest.OnGPU(t, func(t *testing.T, c *driver.Context) {
-		kept := keeper{t: t}
+		kept := recorder{t: t}
 		kept.describe(c)
 		for _, b := range loadable(t, c) {
 			t.Run(b.Name, func(t *testing.T) { runBuild(t, c, b, &kept) })
@@ -45,7 +45,7 @@ func loadable(t *testing.T, c *driver.Context) (list []corpus.Build) {
 	return list
 }
 
-func runBuild(t *testing.T, c *driver.Context, b corpus.Build, kept *keeper) {
+func runBuild(t *testing.T, c *driver.Context, b corpus.Build, kept *recorder) {
 	text := texts(t, b)
 	for _, src := range sources(t) {
 		t.Run(src.Name, func(t *testing.T) {
@@ -66,16 +66,16 @@ func runBuild(t *testing.T, c *driver.Context, b corpus.Build, kept *keeper) {
 	}
 }
 
-// keeper collects results and compares them with those of the same device
+// recorder collects results and compares them with those of the same device
 // that the repository has.
-type keeper struct {
+type recorder struct {
 	t    *testing.T
 	mu   sync.Mutex
 	all  corpus.Kept
 	here *corpus.Kept // nil if it is another device
 }
 
-func (k *keeper) describe(c *driver.Context) {
+func (k *recorder) describe(c *driver.Context) {
 	name, err := c.Device().Name()
 	if err != nil {
 		k.t.Fatal(err)
@@ -91,7 +91,7 @@ func (k *keeper) describe(c *driver.Context) {
 	}
 }
 
-func (k *keeper) add(src *corpus.Source, b corpus.Build, results []corpus.Result) {
+func (k *recorder) add(src *corpus.Source, b corpus.Build, results []corpus.Result) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.all.Add(src, b, results)
@@ -103,7 +103,7 @@ func (k *keeper) add(src *corpus.Source, b corpus.Build, results []corpus.Result
 	}
 }
 
-func (k *keeper) write(path string) {
+func (k *recorder) write(path string) {
 	text, err := json.MarshalIndent(&k.all, "", " ")
 	if err == nil {
 		err = os.WriteFile(path, append(text, '\n'), 0o644)

@@ -13,7 +13,7 @@ import (
 
 // eachFull runs test on an emulator with 16 MiB of memory and on a GPU, both
 // with all of it allocated, in pieces down to 64 KiB.
-func eachFull(t *testing.T, test func(t *testing.T, p *program, full *hog)) {
+func eachFull(t *testing.T, test func(t *testing.T, p *program, full *memoryHog)) {
 	run := func(t *testing.T, d *driver.Driver) {
 		p := newProgram(t, d)
 		defer p.closeAll(driver.CUDA_SUCCESS)
@@ -25,14 +25,14 @@ func eachFull(t *testing.T, test func(t *testing.T, p *program, full *hog)) {
 	t.Run("gpu", func(t *testing.T) { run(t, gputest.GPU(t)) })
 }
 
-// hog occupies the memory of a device.
-type hog struct {
+// memoryHog occupies the memory of a device.
+type memoryHog struct {
 	t      *testing.T
 	pieces []*driver.Buffer[byte]
 }
 
-func fill(t *testing.T, c *driver.Context) *hog {
-	h := &hog{t: t}
+func fill(t *testing.T, c *driver.Context) *memoryHog {
+	h := &memoryHog{t: t}
 	for size := 16 << 30; size >= 64<<10; {
 		b, err := driver.Alloc[byte](c, size)
 		if err == nil {
@@ -48,7 +48,7 @@ func fill(t *testing.T, c *driver.Context) *hog {
 	return h
 }
 
-func (h *hog) free() {
+func (h *memoryHog) free() {
 	for _, b := range h.pieces {
 		closes(h.t, b)
 	}
@@ -63,17 +63,17 @@ func outOfMemory(t *testing.T, what string, err error) {
 }
 
 func TestMemoryOfTheDeviceRunsOut(t *testing.T) {
-	eachFull(t, func(t *testing.T, p *program, full *hog) {
+	eachFull(t, func(t *testing.T, p *program, full *memoryHog) {
 		outOfMemory(t, "allocation", second(driver.Alloc[byte](p.c, 4<<20)))
 		outOfMemory(t, "ordered allocation", second(driver.AllocAsync[byte](p.s, 64<<20)))
-		p.goesOn()
+		p.stillWorks()
 		full.free()
 		works(t, p.c)
 	})
 }
 
-// goesOn uses the existing objects: without free memory they must still work.
-func (p *program) goesOn() {
+// stillWorks uses the existing objects: without free memory they must still work.
+func (p *program) stillWorks() {
 	p.t.Helper()
 	ok(p.t, p.b.Fill(5))
 	ok(p.t, p.s.Do(p.launch))
@@ -89,7 +89,7 @@ func (p *program) goesOn() {
 // The driver decides what a full device still has room for. Whatever does not fit fails
 // with the right error and leaves nothing behind.
 func TestObjectsWithoutMemory(t *testing.T) {
-	eachFull(t, func(t *testing.T, p *program, full *hog) {
+	eachFull(t, func(t *testing.T, p *program, full *memoryHog) {
 		for range 200 {
 			for what, make := range map[string]func() (closer, error){
 				"stream": func() (closer, error) { return p.c.NewStream() },
@@ -104,7 +104,7 @@ func TestObjectsWithoutMemory(t *testing.T) {
 				p.keep(c)
 			}
 		}
-		p.goesOn()
+		p.stillWorks()
 	})
 }
 
@@ -113,7 +113,7 @@ func TestObjectsWithoutMemory(t *testing.T) {
 const wide = 20000
 
 func TestGraphsWithoutMemory(t *testing.T) {
-	eachFull(t, func(t *testing.T, p *program, full *hog) {
+	eachFull(t, func(t *testing.T, p *program, full *memoryHog) {
 		g, err := graph.New(p.c)
 		ok(t, err)
 		p.keep(g)
@@ -129,7 +129,7 @@ func TestGraphsWithoutMemory(t *testing.T) {
 			t.Logf("a graph of %d kernels: %v", wide, err)
 		}
 		p.memoryNode()
-		p.goesOn()
+		p.stillWorks()
 		full.free()
 		again, err := g.Instantiate()
 		ok(t, err)
@@ -174,6 +174,6 @@ func TestMemoryOfTheHostRunsOut(t *testing.T) {
 			t.Fatal("there are 64 TiB of page-locked memory")
 		}
 		outOfMemory(t, "page-locked memory", err)
-		p.goesOn()
+		p.stillWorks()
 	})
 }

@@ -94,7 +94,7 @@ func (w *graphWorker) rounds() []func() error {
 		"decisions": {w.decision},
 		"memory":    {w.memory},
 		"cache":     {w.cached},
-		"failures":  {w.givenUp, w.panicked},
+		"failures":  {w.failing, w.panicked},
 	}
 	var rounds []func() error
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
@@ -400,8 +400,8 @@ func (w *graphWorker) callback() error {
 
 var errGivenUp = errors.New("given up")
 
-// givenUp ends a capture with an error, which must leave nothing behind.
-func (w *graphWorker) givenUp() error {
+// failing ends a capture with an error, which must leave nothing behind.
+func (w *graphWorker) failing() error {
 	w.soak.counts.graphs.dropped.Add(1)
 	ops, err := w.ops(w.steps(2))
 	if err != nil {
