@@ -30,7 +30,7 @@ type options struct {
 	devices  int
 	sinks    []trace.Sink
 	leaky    bool
-	checks   *emulator.Check // nil: those of cfg, or all
+	checks   *emulator.Check // nil means the checks of cfg or, if it has none, all
 	allowed  func(emulator.Finding) bool
 }
 

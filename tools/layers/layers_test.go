@@ -27,7 +27,7 @@ type layer struct {
 }
 
 var layers = []layer{
-	{"loader", leaves, nil},
+	{"loader", nil, nil},
 	{"driver/cu", list(leaves, "loader"), list(nil, "driver/image", "driver/emulator", "driver/emulator/internal/", "ptx", "ptx/isa")},
 	{"driver/trace", list(leaves, "loader", "driver/cu"), all},
 	{"driver/image", list(nil, "internal/absent", "internal/zstd", "ptx"), list(nil, "internal/imagetest")},

@@ -108,7 +108,7 @@ func TestAprenderInstantiateLaunchDestroy(t *testing.T) {
 }
 
 // A step that is captured repeatedly: Update says whether it accepted the new graph and
-// why not, and Apply does what is needed.
+// why not. With WithReinstantiate it does what is needed.
 func TestAprenderUpdate(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.memory(0)

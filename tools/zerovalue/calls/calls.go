@@ -134,7 +134,7 @@ func (c *caller) one(call Call, f reflect.Value) {
 				call.Panic = fmt.Sprintf("%v\n%s", p, debug.Stack())
 			}
 		}()
-		call.Failed = true // set unless it returns
+		call.Failed = true // reset if the call returns
 		call.Err, call.CanFail = c.results(f, c.args(f.Type(), call.Args))
 		call.Failed = false
 	}()
