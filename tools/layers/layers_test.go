@@ -52,17 +52,21 @@ var layers = []layer{
 	{strings.TrimSuffix(module, "/"), typed, nil}, // the root
 
 	{"graph/internal/graphtest", all, all},
+	{"graph/internal/access", typed, all},
+	{"graph/internal/captures", list(typed, "graph/internal/refusal"), all},
+	{"graph/internal/inflight", list(typed, "graph/internal/captures", "graph/internal/refusal", "graph/internal/retain"), all},
 	{"graph/internal/refusal", typed, all},
-	{"graph/cache", list(typed, "graph", "graph/internal/refusal"), all},
-	{"graph/callable", list(typed, "graph", "graph/internal/refusal"), all},
-	{"graph/view", list(typed, "graph", "graph/internal/refusal"), all},
-	{"graph", list(typed, "graph/internal/refusal"), all},
+	{"graph/internal/retain", list(typed, "graph/internal/refusal"), all},
+	{"graph/cache", ofGraph, all},
+	{"graph/callable", ofGraph, all},
+	{"graph/view", ofGraph, all},
+	{"graph", ofGraph, all},
 
 	{"ptx", nil, list(typed, "internal/ptxtest")},
 	{"ptx/num", nil, nil},
 	{"ptx/isa", list(nil, "ptx"), list(leaves, "internal/ptxtest")},
 	{"ptx/nvrtc", list(leaves, "loader"), all},
-	{"ptx/kernels", list(typed, "graph", "graph/internal/refusal", "ptx/num", "internal/launchers"), all},
+	{"ptx/kernels", list(ofGraph, "ptx/num", "internal/launchers"), all},
 	{"ptx/ptx2go/internal/example", list(typed, "ptx/num"), all},
 	{"ptx/ptx2go", list(leaves, "loader", "ptx", "ptx/nvrtc", "ptx/ptx2go/"), all},
 	{"ptx/ptx2go/", list(leaves, "loader", "ptx", "ptx/nvrtc"), all},
@@ -72,7 +76,7 @@ var layers = []layer{
 	{"internal/hostcall", list(leaves, "loader", "driver/cu", "internal/hostthread", "internal/life"), all},
 	{"internal/life", list(leaves, "loader", "driver/cu", "internal/hostthread"), all},
 	{"internal/hostthread", list(leaves, "loader", "driver/cu"), all},
-	{"internal/launch", list(leaves, "loader", "driver/cu", "internal/life"), all},
+	{"internal/launch", list(leaves, "loader", "driver/cu", "internal/hostthread", "internal/life"), all},
 	{"internal/launchers", list(typed, "ptx/num"), all},
 	{"internal/hint", nil, nil},
 	{"internal/zstd", nil, nil},
@@ -88,6 +92,9 @@ var (
 	leaves = []string{"internal/absent", "internal/hint", "internal/zstd"}
 	// typed is package driver and what it depends on.
 	typed = list(list(leaves, shared...), "loader", "driver/cu", "driver/image", "driver", "ptx")
+	// ofGraph is package graph and what it depends on.
+	ofGraph = list(typed, "graph", "graph/internal/access", "graph/internal/captures", "graph/internal/inflight",
+		"graph/internal/refusal", "graph/internal/retain")
 	// shared has the types that package driver shares with the packages that build objects on it.
 	shared = []string{"internal/hostcall", "internal/hostthread", "internal/launch", "internal/life"}
 )
