@@ -40,7 +40,7 @@ check:
 full:
 	$(MAKE) race-all cross-all
 	$(MAKE) test-arm64 test-windows PACKAGES=./...
-	$(MAKE) test-wasm WASM_SKIP=
+	$(MAKE) test-wasm WASM_SHORT= WASM_SKIP=
 	$(MAKE) reproducible
 
 fmt:
@@ -200,11 +200,12 @@ test-platforms:
 
 # The tests of what has no loader, as wasip1 under node: one thread, and no
 # goroutine is interrupted. Left out are those that take a minute there;
-# "make test-wasm WASM_SKIP=" runs all.
+# "make test-wasm WASM_SHORT= WASM_SKIP=" runs all.
+WASM_SHORT ?= -short
 WASM_SKIP ?= ^(TestEveryCallMayFail|TestTimeIsLinear|TestNoTextIsSlow|TestCheckOfLargeGraphs|TestFlowsHaveNoConflictUntilAnEdgeIsMissing)$$
 
 test-wasm:
-	GOOS=wasip1 GOARCH=wasm $(GO) test -vet=off -exec "$(abspath scripts/wasm-run.sh)" -skip '$(WASM_SKIP)' ./ptx ./driver ./driver/cu ./driver/image ./driver/emulator ./graph/...
+	GOOS=wasip1 GOARCH=wasm $(GO) test $(WASM_SHORT) -vet=off -exec "$(abspath scripts/wasm-run.sh)" -skip '$(WASM_SKIP)' ./ptx ./driver ./driver/cu ./driver/image ./driver/emulator ./graph/...
 
 # Everything that reads bytes of strangers, for FUZZTIME each. The minimiser would
 # take most of the time where an input is large.

@@ -144,7 +144,7 @@ func (r *reader) run(s step) {
 	where := filepath.Join(r.t.TempDir(), "where")
 	cmd := exec.Command("sh", "-e", "-c", commands+"\npwd >'"+where+"'")
 	cmd.Dir = r.dir
-	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOSUMDB=off", "GOFLAGS=", "GOWORK=off", "PURECUDA_REQUIRE_GPU=")
+	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOSUMDB=off", "GOWORK=off", "PURECUDA_REQUIRE_GPU=")
 	var out, log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &log
 	if err := cmd.Run(); err != nil {
