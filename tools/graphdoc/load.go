@@ -29,10 +29,11 @@ type source struct {
 type listed struct {
 	ImportPath, Dir, Export string
 	GoFiles                 []string
+	Module                  *struct{ Main bool }
 }
 
 // load parses and checks packages of the module in root, in an order in which none
-// imports a later one. It does not need the source of what they import. The platform is
+// imports a later one. The platform is
 // always the same, so that the result is too.
 func load(root string, names ...string) ([]*source, error) {
 	root, err := filepath.Abs(root)
@@ -43,7 +44,7 @@ func load(root string, names ...string) ([]*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &loading{root: root, fset: token.NewFileSet(), list: list, checked: make(map[string]*types.Package)}
+	l := &loading{root: root, fset: token.NewFileSet(), list: list, checked: make(map[string]*source)}
 	l.compiled = importer.ForCompiler(l.fset, "gc", l.open)
 	var all []*source
 	for _, name := range names {
@@ -58,7 +59,7 @@ func load(root string, names ...string) ([]*source, error) {
 
 // list runs go list for packages and what they import.
 func list(root string, names []string) (map[string]listed, error) {
-	args := []string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles"}
+	args := []string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,Module"}
 	for _, n := range names {
 		args = append(args, "./"+n)
 	}
@@ -87,26 +88,42 @@ type loading struct {
 	root     string
 	fset     *token.FileSet
 	list     map[string]listed
-	checked  map[string]*types.Package // packages checked from source
+	checked  map[string]*source // by import path
 	compiled types.Importer
 }
 
 // open opens a package's export data, written by the compiler.
 func (l *loading) open(path string) (io.ReadCloser, error) { return os.Open(l.list[path].Export) }
 
-// Import implements types.Importer. A package that was checked from source has the same
-// objects for all that import it.
+// Import implements types.Importer. A package of this module is checked from source, as
+// everything that it imports of the module is. Its objects are then the same for all that
+// import it. Two packages would not agree on a type that only one of them had from
+// export data.
 func (l *loading) Import(path string) (*types.Package, error) {
-	if p := l.checked[path]; p != nil {
-		return p, nil
+	p, ok := l.list[path]
+	if !ok || p.Module == nil || !p.Module.Main {
+		return l.compiled.Import(path)
 	}
-	return l.compiled.Import(path)
+	s, err := l.check(path, p)
+	if err != nil {
+		return nil, err
+	}
+	return s.types, nil
 }
 
 func (l *loading) load(name string) (*source, error) {
 	p, err := l.find(name)
 	if err != nil {
 		return nil, err
+	}
+	return l.check(name, p)
+}
+
+// check checks a package from its source, once.
+func (l *loading) check(name string, p listed) (*source, error) {
+	if s := l.checked[p.ImportPath]; s != nil {
+		s.name = name
+		return s, nil
 	}
 	s := &source{name: name, info: &types.Info{Defs: make(map[*ast.Ident]types.Object), Uses: make(map[*ast.Ident]types.Object),
 		Types: make(map[ast.Expr]types.TypeAndValue)}}
@@ -119,10 +136,11 @@ func (l *loading) load(name string) (*source, error) {
 		s.files = append(s.files, syntax)
 	}
 	config := types.Config{Importer: l, Sizes: types.SizesFor("gc", "amd64")}
+	var err error
 	if s.types, err = config.Check(p.ImportPath, l.fset, s.files, s.info); err != nil {
 		return nil, err
 	}
-	l.checked[p.ImportPath] = s.types
+	l.checked[p.ImportPath] = s
 	return s, nil
 }
 
