@@ -2,7 +2,9 @@ package driver
 
 import (
 	"fmt"
+	"reflect"
 	"runtime"
+	"unsafe"
 
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/internal/hostthread"
@@ -159,3 +161,181 @@ func (b *Buffer[T]) span() span {
 	}
 	return b.mem
 }
+
+// View is a part of a device buffer: elements of type T at fixed addresses. It is a small value
+// that costs nothing to create. It shares the buffer's memory and keeps it reachable.
+type View[T any] struct {
+	mem span // only field: see Launch.setFast
+}
+
+// ViewAs returns device memory as elements of another type, such as bytes or the words of a struct.
+// It returns an error unless the memory holds a whole number of them.
+func ViewAs[T any](m Memory) (View[T], error) {
+	if err := checkElem[T](); err != nil {
+		return View[T]{}, err
+	}
+	s, err := spanOf(m)
+	if err != nil {
+		return View[T]{}, err
+	}
+	if s.bytes%sizeOf[T]() != 0 {
+		return View[T]{}, invalidf("%d bytes are not a whole number of %s (%d bytes each)", s.bytes, elemName[T](), sizeOf[T]())
+	}
+	return View[T]{s}, nil
+}
+
+// spanOf returns the memory's range, or an error.
+func spanOf(m Memory) (span, error) {
+	if m == nil {
+		return span{}, nilError("buffer")
+	}
+	s := hiddenSpan(&m)
+	return s, s.check()
+}
+
+// hiddenSpan calls span while hiding m from escape analysis, so that a View passed as Memory stays
+// on the caller's stack. The call only keeps the allocation, which is always on the heap. Only this
+// package has span methods.
+//
+//go:nosplit
+func hiddenSpan(m *Memory) span {
+	at := uintptr(unsafe.Pointer(m))
+	return (**(**Memory)(unsafe.Pointer(&at))).span()
+}
+
+// Len returns the number of elements.
+func (v View[T]) Len() int { return count[T](v.mem.bytes) }
+
+// Bytes returns the size in bytes.
+func (v View[T]) Bytes() uintptr { return v.mem.bytes }
+
+// Ptr returns the device address. Keep the view or its buffer reachable while you use the address.
+func (v View[T]) Ptr() CUdeviceptr { return v.mem.ptr }
+
+// Context returns the memory's context, nil for a zero View.
+func (v View[T]) Context() *Context { return v.mem.context() }
+
+// Ref keeps the memory alive.
+func (v View[T]) Ref() life.Ref { return v.mem.ref() }
+
+// All returns v itself and makes View a MemoryOf.
+func (v View[T]) All() View[T] { return v }
+
+// Err returns nil if the view can be used, else the reason why not: it is closed, zero, or out of
+// the range of what it was taken from.
+func (v View[T]) Err() error { return v.mem.check() }
+
+// View returns elements lo up to, but not including, hi. If the range is not within the view, every
+// use of the result returns the error.
+func (v View[T]) View(lo, hi int) View[T] {
+	if v.mem.a == nil || v.mem.a.bad != nil {
+		return v
+	}
+	if lo < 0 || hi < lo || hi > v.Len() {
+		return View[T]{span{a: badAllocation(rangeError(v, lo, hi, v.Len()))}}
+	}
+	size := sizeOf[T]()
+	return View[T]{v.mem.sub(uintptr(lo)*size, uintptr(hi-lo)*size)}
+}
+
+// badAllocation stands for a view that could not be created. It is not inlined because every
+// allocation must be on the heap: see hiddenSpan.
+//
+//go:noinline
+func badAllocation(err error) *allocation { return &allocation{bad: err} }
+
+// CopyFrom copies src, which must have the view's length, to the device and returns when the data
+// is there.
+//
+// The copy runs on the legacy default stream. It is not ordered with work in streams from
+// NewStream, which are non-blocking: first wait for work that accesses the memory. Work enqueued
+// after CopyFrom returned sees the data. To copy in stream order, use [Upload] from page-locked
+// memory.
+func (v View[T]) CopyFrom(src []T) error {
+	d, err := v.syncCopy("copy into", len(src))
+	if d == nil || err != nil {
+		return err
+	}
+	if err := d.CuMemcpyHtoD(v.mem.ptr, unsafe.Pointer(unsafe.SliceData(src)), v.mem.bytes); err != nil {
+		return fmt.Errorf("copy of %d bytes to %v: %w", v.mem.bytes, v, err)
+	}
+	// From pageable memory the driver may return once the data is staged. A kernel in a
+	// non-blocking stream could then overtake the rest of the copy.
+	err = d.CuStreamSynchronize(0)
+	runtime.KeepAlive(v.mem.a)
+	return err
+}
+
+// CopyTo copies the view to dst, which must have the same length, and returns when the data is
+// there.
+//
+// The copy runs on the legacy default stream: first wait for the stream whose work produces the
+// data. A capture never records the copy. During a capture it copies the current contents, and
+// recorded work has not run yet. To record a copy, use [Download].
+func (v View[T]) CopyTo(dst []T) error {
+	d, err := v.syncCopy("copy from", len(dst))
+	if d == nil || err != nil {
+		return err
+	}
+	err = d.CuMemcpyDtoH(unsafe.Pointer(unsafe.SliceData(dst)), v.mem.ptr, v.mem.bytes)
+	runtime.KeepAlive(v.mem.a)
+	if err != nil {
+		return fmt.Errorf("copy of %d bytes from %v: %w", v.mem.bytes, v, err)
+	}
+	return nil
+}
+
+// syncCopy checks a copy with n elements on the host. It returns a nil driver if there is nothing
+// to do.
+func (v View[T]) syncCopy(what string, n int) (*Driver, error) {
+	if err := hostthread.Refuse(); err != nil {
+		return nil, err
+	}
+	if err := v.mem.check(); err != nil {
+		return nil, fmt.Errorf("%s device memory: %w", what, err)
+	}
+	if n != v.Len() {
+		size := sizeOf[T]()
+		return nil, invalidf("%s %v: the slice has %d elements (%d bytes), the device memory %d (%d bytes); take a View of the part that is meant",
+			what, v, n, uintptr(n)*size, v.Len(), v.mem.bytes)
+	}
+	if n == 0 {
+		return nil, nil
+	}
+	return v.mem.a.ctx.Driver(), nil
+}
+
+// Fill sets every element to val and waits. Elements may have any size. Those whose bytes do not
+// repeat take several passes. Like CopyFrom it runs on the legacy default stream.
+func (v View[T]) Fill(val T) error {
+	if err := hostthread.Refuse(); err != nil {
+		return err
+	}
+	if err := v.mem.check(); err != nil {
+		return fmt.Errorf("fill of device memory: %w", err)
+	}
+	if v.mem.bytes == 0 {
+		return nil
+	}
+	value := unsafe.Slice((*byte)(unsafe.Pointer(&val)), sizeOf[T]())
+	d := v.mem.a.ctx.Driver()
+	err := fillNow(d, v.mem, value)
+	if err == nil {
+		err = d.CuStreamSynchronize(0)
+	}
+	runtime.KeepAlive(v.mem.a)
+	if err != nil {
+		return fmt.Errorf("fill of %v: %w", v, err)
+	}
+	return nil
+}
+
+// String describes the view for messages.
+func (v View[T]) String() string {
+	if v.mem.a == nil {
+		return "zero view of " + reflect.TypeFor[T]().String()
+	}
+	return fmt.Sprintf("%d × %s at %#x", v.Len(), reflect.TypeFor[T](), uint64(v.mem.ptr))
+}
+
+func (v View[T]) span() span { return v.mem }

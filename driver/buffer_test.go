@@ -1,13 +1,18 @@
 package driver_test
 
 import (
+	"context"
+	"errors"
 	"math"
 	"runtime"
 	"slices"
 	"testing"
+	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/gputest"
+	"github.com/purecuda/cuda/loader"
 )
 
 func TestBufferOfNothingNeedsNoMemory(t *testing.T) {
@@ -327,4 +332,160 @@ func TestAllocatingOperationsHandOverTheirBuffer(t *testing.T) {
 		t.Error("it was not freed")
 	}
 	wantError(t, s.Allocate(nil), driver.CUDA_ERROR_INVALID_VALUE, "nil operation")
+}
+
+func TestElementTypesWithGoPointersAreRefused(t *testing.T) {
+	type inner struct {
+		N int32
+		S string
+	}
+	type outer struct {
+		A [2]inner
+	}
+	for _, test := range []struct {
+		name  string
+		err   error
+		words []string
+	}{
+		{"string", elemErr[string](), []string{"string"}},
+		{"slice", elemErr[[]int32](), []string{"[]int32", "slice"}},
+		{"pointer", elemErr[*int32](), []string{"*int32", "it is a Go pointer"}},
+		{"unsafe pointer", elemErr[unsafe.Pointer](), []string{"unsafe.Pointer", "it is a Go pointer"}},
+		{"map", elemErr[map[int]int](), []string{"map"}},
+		{"interface", elemErr[any](), []string{"interface"}},
+		{"func", elemErr[func()](), []string{"it is a Go function"}},
+		{"nested", elemErr[outer](), []string{"outer", ".A[0].S", "string"}},
+		{"buffer", elemErr[driver.Buffer[int32]](), []string{"Buffer"}},
+		{"empty", elemErr[struct{}](), []string{"no size"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			wantError(t, test.err, driver.CUDA_ERROR_INVALID_VALUE, test.words...)
+		})
+	}
+}
+
+func elemErr[T any]() error {
+	_, err := driver.Alloc[T](nil, 1)
+	return err
+}
+
+func TestElementTypesWithoutGoPointersAreAccepted(t *testing.T) {
+	c := newFakeDevice().open(t)
+	type vertex struct {
+		Position [3]float32
+		_        [4]byte
+		Next     driver.CUdeviceptr
+		Flag     bool
+		Z        complex128
+		None     [0]*int
+	}
+	if n := must(driver.Alloc[vertex](c, 3))(t).Bytes(); n != 3*unsafe.Sizeof(vertex{}) {
+		t.Errorf("3 vertices take %d bytes", n)
+	}
+	must(driver.Alloc[int](c, 3))(t)
+}
+
+func words(width, height, depth uintptr) cu.CUDA_ARRAY3D_DESCRIPTOR {
+	return cu.CUDA_ARRAY3D_DESCRIPTOR{Width: width, Height: height, Depth: depth, Format: cu.CU_AD_FORMAT_UNSIGNED_INT32, NumChannels: 1}
+}
+
+func TestArraysAreEndsOfCopies(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		s, err := c.NewStream()
+		noError(t, err)
+		defer s.Close()
+		a, err := c.NewArray(words(4, 2, 3))
+		noError(t, err)
+		defer a.Close()
+		if a.RowBytes() != 16 || a.Bytes() != 96 || a.Context() != c || a.Raw() == 0 || a.Desc() != words(4, 2, 3) {
+			t.Errorf("%v: %d bytes a row, %d in all", a, a.RowBytes(), a.Bytes())
+		}
+		up, err := driver.AllocHost[uint32](c, 24)
+		noError(t, err)
+		defer up.Close()
+		down, err := driver.AllocHost[uint32](c, 24)
+		noError(t, err)
+		defer down.Close()
+		for i := range up.Slice() {
+			up.Slice()[i] = uint32(i)
+		}
+		in, err := driver.Copy3D(driver.Region{Memory: a}, driver.Region{Memory: up, Pitch: 16, Rows: 2}, 16, 2, 3)
+		noError(t, err)
+		// The right half of the second row of each layer.
+		out, err := driver.Copy3D(driver.Region{Memory: down, Pitch: 8, Rows: 1}, driver.Region{Memory: a, X: 8, Y: 1}, 8, 1, 3)
+		noError(t, err)
+		noError(t, s.Do(in))
+		noError(t, s.Do(out))
+		noError(t, s.Wait(context.Background()))
+		if want := []uint32{6, 7, 14, 15, 22, 23}; !slices.Equal(down.Slice()[:6], want) {
+			t.Errorf("%v, want %v", down.Slice()[:6], want)
+		}
+		if use := in.Accesses()[0]; use.Mode != driver.Writes || !use.Overlaps(out.Accesses()[1]) {
+			t.Errorf("accesses %v and %v", in.Accesses(), out.Accesses())
+		}
+	})
+}
+
+func TestArraysThatCannotBe(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		flat, err := c.NewArray(words(8, 0, 0))
+		noError(t, err)
+		defer flat.Close()
+		b, err := driver.Alloc[uint32](c, 64)
+		noError(t, err)
+		defer b.Close()
+		closed, err := c.NewArray(words(8, 4, 0))
+		noError(t, err)
+		noError(t, closed.Close())
+		noError(t, closed.Close())
+		var none *driver.Array
+		noError(t, none.Close())
+		linear := driver.Region{Memory: b, Pitch: 32}
+		for name, test := range map[string]struct {
+			err, want error
+		}{
+			"format":         {second(c.NewArray(cu.CUDA_ARRAY3D_DESCRIPTOR{Width: 8, Format: cu.CU_AD_FORMAT_NV12, NumChannels: 3})), driver.CUDA_ERROR_INVALID_VALUE},
+			"channels":       {second(c.NewArray(cu.CUDA_ARRAY3D_DESCRIPTOR{Width: 8, Format: cu.CU_AD_FORMAT_FLOAT, NumChannels: 3})), driver.CUDA_ERROR_INVALID_VALUE},
+			"too wide a row": {second(driver.Copy2D(driver.Region{Memory: flat, X: 4}, linear, 32, 1)), driver.CUDA_ERROR_INVALID_VALUE},
+			"too many rows":  {second(driver.Copy2D(driver.Region{Memory: flat}, linear, 32, 2)), driver.CUDA_ERROR_INVALID_VALUE},
+			"another layer":  {second(driver.Copy3D(driver.Region{Memory: flat, Layer: 1}, linear, 32, 1, 1)), driver.CUDA_ERROR_INVALID_VALUE},
+			"closed":         {second(driver.Copy2D(driver.Region{Memory: closed}, linear, 32, 1)), driver.ErrClosed},
+			"nil":            {second(driver.Copy2D(driver.Region{Memory: none}, linear, 32, 1)), driver.CUDA_ERROR_INVALID_VALUE},
+		} {
+			if !errors.Is(test.err, test.want) {
+				t.Errorf("%s: %v", name, test.err)
+			}
+		}
+	})
+}
+
+func TestHostMemoryOptionsReachTheDriver(t *testing.T) {
+	var flags uint32
+	see := func(a loader.Args) { flags = a.Uint32(2) }
+	c := gputest.Watched(t, cu.FnCuMemHostAlloc, see)
+	noError(t, must(driver.AllocHost[byte](c, 64, driver.WithWriteCombined()))(t).Close())
+	if flags&cu.CU_MEMHOSTALLOC_WRITECOMBINED == 0 {
+		t.Errorf("flags %#x have no write-combining", flags)
+	}
+	c = gputest.Watched(t, cu.FnCuMemHostRegister, see)
+	noError(t, must(driver.RegisterHost(c, make([]byte, 4096), driver.WithReadOnly()))(t).Close())
+	if flags&cu.CU_MEMHOSTREGISTER_READ_ONLY == 0 {
+		t.Errorf("flags %#x are not read-only", flags)
+	}
+}
+
+func TestPoolOptionsReachTheDriver(t *testing.T) {
+	var props cu.CUmemPoolProps
+	c := gputest.Watched(t, cu.FnCuMemPoolCreate, func(a loader.Args) { props = *(*cu.CUmemPoolProps)(a.Ptr(1)) })
+	p := must(c.NewMemPool(driver.WithMaxSize(1 << 20)))(t)
+	noError(t, p.Close())
+	if props.MaxSize != 1<<20 {
+		t.Errorf("size %d", props.MaxSize)
+	}
+	// The emulator has no other process to share with.
+	_, err := c.NewMemPool(driver.WithShareable(cu.CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))
+	wantError(t, err, driver.CUDA_ERROR_NOT_SUPPORTED, "memory pool")
+	if props.HandleTypes != cu.CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR {
+		t.Errorf("handle %v", props.HandleTypes)
+	}
 }

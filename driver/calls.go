@@ -2,10 +2,15 @@ package driver
 
 import (
 	"fmt"
+	"reflect"
 	"runtime"
 	"sync"
+	"unsafe"
 	"weak"
 
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/launch"
+	"github.com/purecuda/cuda/internal/life"
 	"github.com/purecuda/cuda/loader"
 )
 
@@ -124,3 +129,314 @@ func (i *idle) collected() {
 
 // String describes the calls by their kernel.
 func (c *Calls) String() string { return fmt.Sprintf("calls of %v", c.Kernel()) }
+
+// call is a launch that one goroutine at a time describes and launches.
+//
+// Between two launches the driver evicts most other data from the nearest caches. What counts is
+// therefore how many cache lines of memory and code a launch touches. For that reason the words of
+// the driver call stay in place from one launch to the next, arguments are compared with the copies
+// here instead of those in Launch, and the path to a stream is not that of other operations.
+type call struct {
+	typ    launch.Type // of the pointer to the arguments; nil: everything must be set anew
+	fields []field
+	store  unsafe.Pointer // the launch's
+	kept   []keptMemory   // of the memory fields, in order
+	block  launchBlock
+	ctx    *Context
+	life   *life.Lifetime // of the code
+	direct bool           // the launch has no attributes
+	d      *Driver        // that the block is for
+	args   reflect.Type   // the struct's
+	l      *Launch
+	one    [1]Op // l, as a list that another Doer takes without an allocation
+}
+
+// field says how to get one argument from the struct of arguments.
+type field struct {
+	from uint32 // bytes from the struct's beginning
+	to   uint16 // words from the beginning of store
+	kind fieldKind
+}
+
+type fieldKind uint8
+
+const (
+	fieldAny    fieldKind = iota // an interface
+	fieldMemory                  // Memory, which is one, too
+	fieldOther                   // set as SetArg does
+	fieldSpan                    // a View
+	fieldWord                    // a number of 8 bytes
+	fieldHalf                    // a number of 4 bytes
+)
+
+// keptMemory is memory of the launch's own context that was an argument. The only thing left to
+// check is that it is open.
+type keptMemory struct {
+	a     *allocation
+	bytes uintptr
+}
+
+// launchBlock is a call of cuLaunchKernel.
+type launchBlock struct {
+	c              loader.Call
+	f              uintptr
+	grid           [3]uintptr
+	block          [3]uintptr
+	sharedMemBytes uintptr
+	stream         uintptr
+	kernelParams   *unsafe.Pointer
+	extra          *unsafe.Pointer //lint:ignore U1000 C reads it: always nil
+}
+
+// set sets the configuration and the arguments. After an error, nothing that was set before is
+// valid.
+func (x *call) set(c *Calls, cfg *LaunchConfig, args any) error {
+	typ, at := wordsOf(&args)
+	var err error
+	if typ == x.typ && at != nil {
+		err = x.setAgain(cfg, at)
+	} else {
+		err = x.setAnew(c, cfg, typ, at)
+	}
+	if err != nil {
+		x.typ = nil
+	}
+	return err
+}
+
+// wordsOf returns the two words of an interface value: its type and, for a pointer, the address. It
+// hides the pointer from escape analysis, which is safe because only copies of arguments are kept.
+//
+//go:nosplit
+func wordsOf(v *any) (launch.Type, unsafe.Pointer) {
+	w := (*[2]uintptr)(unsafe.Pointer(v))
+	typ, at := w[0], w[1]
+	return *(*launch.Type)(unsafe.Pointer(&typ)), *(*unsafe.Pointer)(unsafe.Pointer(&at))
+}
+
+// setAgain sets arguments of the same type as before.
+func (x *call) setAgain(cfg *LaunchConfig, args unsafe.Pointer) error {
+	if !x.configured(cfg) {
+		if err := x.configure(cfg); err != nil {
+			return err
+		}
+	}
+	spans := 0
+	for i, f := range x.fields {
+		from, to := unsafe.Add(args, f.from), unsafe.Add(x.store, uintptr(f.to)*wordSize)
+		switch f.kind {
+		case fieldWord:
+			*(*uint64)(to) = *(*uint64)(from)
+		case fieldHalf:
+			*(*uint64)(to) = uint64(*(*uint32)(from)) // as copyArg does
+		case fieldSpan:
+			m, k := (*span)(from), &x.kept[spans]
+			spans++
+			if !k.is(m, *(*CUdeviceptr)(to)) {
+				if err := x.setSpan(i, m, k); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := x.setOther(i, f.kind, from); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// is reports whether m is the remembered memory at the same address, and open.
+func (k *keptMemory) is(m *span, ptr CUdeviceptr) bool {
+	return k.a != nil && m.a == k.a && m.bytes == k.bytes && m.ptr == ptr && !k.a.life.Closed()
+}
+
+// setSpan sets an argument to different memory than before, or returns why it cannot. Memory of
+// another context is checked each time.
+func (x *call) setSpan(i int, m *span, k *keptMemory) error {
+	if x.l.setSpan(&x.l.b.Slots[i], m) {
+		*k = keptMemory{m.a, m.bytes}
+		return nil
+	}
+	*k = keptMemory{}
+	return x.setAny(i, unsafe.Pointer(m))
+}
+
+func (x *call) setOther(i int, kind fieldKind, from unsafe.Pointer) error {
+	s := &x.l.b.Slots[i]
+	switch kind {
+	case fieldMemory:
+		m := *(*Memory)(from)
+		if _, declared := m.(Declared); m != nil && !declared {
+			if span := m.span(); x.l.setSpan(s, &span) {
+				return nil
+			}
+		}
+	case fieldOther:
+		if x.l.setFast(s, from) {
+			return nil
+		}
+	}
+	return x.setAny(i, from)
+}
+
+// setAny sets an argument from its field, of any type.
+func (x *call) setAny(i int, from unsafe.Pointer) error {
+	return x.l.setAny(i, reflect.NewAt(x.args.Field(i).Type, from).Elem().Interface())
+}
+
+// setAnew sets everything and records what setAgain needs.
+func (x *call) setAnew(c *Calls, cfg *LaunchConfig, typ launch.Type, args unsafe.Pointer) error {
+	if x.l == nil {
+		x.prepare(c)
+	}
+	if x == &c.first {
+		c.watch()
+	}
+	if err := x.configure(cfg); err != nil {
+		return err
+	}
+	t, err := x.l.argsType(typ, args)
+	if err != nil {
+		return err
+	}
+	x.args, x.fields, x.kept = t, x.fields[:0], x.kept[:0]
+	for i := range x.l.b.Slots {
+		f := t.Field(i)
+		from := unsafe.Add(args, f.Offset)
+		if err := x.setAny(i, from); err != nil {
+			return err
+		}
+		x.note(i, f, from)
+	}
+	x.point()
+	x.typ = typ
+	return nil
+}
+
+func (x *call) prepare(c *Calls) {
+	l := newLaunch(c.k)
+	for i, mode := range c.modes {
+		if mode != 0 {
+			l.b.Slots[i].Mode = uint8(mode)
+		}
+	}
+	x.l, x.ctx, x.life = l, l.ctx, l.b.Life
+}
+
+// argsType returns the type of the struct that holds the arguments.
+func (l *Launch) argsType(typ launch.Type, args unsafe.Pointer) (reflect.Type, error) {
+	if args == nil {
+		return nil, invalidf("launch of %v: the arguments are nil", l.k)
+	}
+	var v any
+	*(*launch.Type)(unsafe.Pointer(&v)) = typ
+	t := reflect.TypeOf(v)
+	if t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
+		return nil, invalidf("launch of %v: the arguments are a %v, not a pointer to a struct", l.k, t)
+	}
+	if n := t.Elem().NumField(); n != len(l.b.Slots) {
+		return nil, invalidf("launch of %v: it takes %d arguments (%s), got %d", l.k, len(l.b.Slots), signature(l.k.params), n)
+	}
+	return t.Elem(), nil
+}
+
+// note records what setAgain needs to know about argument i, which has been set.
+func (x *call) note(i int, t reflect.StructField, from unsafe.Pointer) {
+	s := &x.l.b.Slots[i]
+	f := field{from: uint32(t.Offset), to: uint16((uintptr(s.At) - uintptr(unsafe.Pointer(unsafe.SliceData(x.l.b.Store)))) / wordSize)}
+	switch {
+	case t.Type == memoryType:
+		f.kind = fieldMemory
+	case t.Type.Kind() == reflect.Interface:
+	case s.Form == formView:
+		f.kind = fieldSpan
+		k, m := keptMemory{}, (*span)(from)
+		if m.a.ctx == x.ctx {
+			k = keptMemory{m.a, m.bytes}
+		}
+		x.kept = append(x.kept, k)
+	case s.Form == formPlain && s.Size == 8:
+		f.kind = fieldWord
+	case s.Form == formPlain && s.Size == 4:
+		f.kind = fieldHalf
+	default:
+		f.kind = fieldOther
+	}
+	x.fields = append(x.fields, f)
+}
+
+// configured reports whether the launch has that configuration. A configuration with attributes is
+// compared by configure.
+func (x *call) configured(cfg *LaunchConfig) bool {
+	b := &x.block
+	return uintptr(cfg.Grid.X) == b.grid[0] && uintptr(cfg.Grid.Y) == b.grid[1] && uintptr(cfg.Grid.Z) == b.grid[2] &&
+		uintptr(cfg.Block.X) == b.block[0] && uintptr(cfg.Block.Y) == b.block[1] && uintptr(cfg.Block.Z) == b.block[2] &&
+		uintptr(cfg.SharedMem) == b.sharedMemBytes && x.direct && cfg.plain()
+}
+
+func (x *call) configure(cfg *LaunchConfig) error {
+	if err := x.l.SetConfig(*cfg); err != nil {
+		return err
+	}
+	n := &x.l.b.Node
+	x.block.f = uintptr(n.Func)
+	x.block.grid = [3]uintptr{uintptr(n.GridDimX), uintptr(n.GridDimY), uintptr(n.GridDimZ)}
+	x.block.block = [3]uintptr{uintptr(n.BlockDimX), uintptr(n.BlockDimY), uintptr(n.BlockDimZ)}
+	x.block.sharedMemBytes = uintptr(n.SharedMemBytes)
+	x.direct = len(x.l.b.Attrs) == 0
+	return nil
+}
+
+// point records where the launch stores its arguments.
+func (x *call) point() {
+	x.store = unsafe.Pointer(unsafe.SliceData(x.l.b.Store))
+	x.block.kernelParams = x.l.b.Node.KernelParams
+}
+
+// send is Stream.Do with a fast path.
+func (x *call) send(s *Stream) error {
+	if x.direct && s.quiet() && s.ctx == x.ctx && !x.life.Closed() {
+		return x.launch(s)
+	}
+	return s.Do(x.l)
+}
+
+// launch makes the driver call.
+func (x *call) launch(s *Stream) error {
+	b := &x.block
+	if x.d != s.d {
+		x.d = s.d
+		b.c.Proc, b.c.Scope, b.c.N = s.d.Proc(cu.FnCuLaunchKernel), s.d.Scope(), launch.Words
+	}
+	b.stream = uintptr(s.raw)
+	code := loader.Invoke(&b.c)
+	runtime.KeepAlive(s)
+	if uint32(code) == 0 { // tested here because Result is not inlined
+		return nil
+	}
+	return x.l.failed(s.d.Result(cu.FnCuLaunchKernel, code))
+}
+
+// give launches through another Doer, or returns why the stream refuses. That Doer may change the
+// launch.
+func (x *call) give(on Doer) error {
+	if on == nil {
+		return nilError("stream")
+	}
+	was := x.l.b.Accesses
+	x.one[0] = x.l
+	err := on.Do(x.one[:]...)
+	if x.l.b.Accesses != was {
+		x.typ = nil
+	}
+	x.point()
+	return err
+}
+
+// forget drops the references to memory among the arguments.
+func (x *call) forget() {
+	x.typ = nil
+	clear(x.kept)
+	x.l.drop()
+}

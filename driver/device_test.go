@@ -1,11 +1,15 @@
 package driver_test
 
 import (
+	"context"
 	"errors"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/internal/gputest"
 	"github.com/purecuda/cuda/loader"
@@ -176,5 +180,295 @@ func TestAvailableSaysWhyNot(t *testing.T) {
 	n := must(d.DeviceCount())(t)
 	if (err == nil) != (n > 0) {
 		t.Errorf("Available() = %v with %d devices", err, n)
+	}
+}
+
+// sum2 adds two elements of far memory to near memory.
+func sum2(w *work, near, far driver.Memory) error {
+	return w.kernel("axpy").Launch(w.s, driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(2)}, far, near, float32(1), uint32(2))
+}
+
+// Memory of a pool is reached by the devices that SetAccess names, whatever
+// EnablePeerAccess allows.
+func TestPoolMemoryOfAnotherDeviceNeedsAccessOfThePool(t *testing.T) {
+	eachPair(t, func(t *testing.T, a, b *driver.Context) {
+		w := newWork(t, a)
+		s := closing[*driver.Stream](w)(b.NewStream())
+		pool := closing[*driver.MemPool](w)(b.NewMemPool())
+		near := w.floats(1, 2)
+		far := closing[*driver.Buffer[float32]](w)(driver.AllocFromPool[float32](s, pool, 2))
+		noError(t, far.CopyFrom([]float32{10, 20}))
+
+		noError(t, a.EnablePeerAccess(b))
+		defer func() { noError(t, a.DisablePeerAccess(b)) }()
+		wantError(t, sum2(w, near, far), driver.CUDA_ERROR_INVALID_VALUE, "SetAccess of its pool")
+		if got := must(pool.Access(a.Device()))(t); got != cu.CU_MEM_ACCESS_FLAGS_PROT_NONE {
+			t.Errorf("a new pool gives other devices %v", got)
+		}
+		noError(t, pool.SetAccess(a.Device(), cu.CU_MEM_ACCESS_FLAGS_PROT_READWRITE))
+		if got := must(pool.Access(a.Device()))(t); got != cu.CU_MEM_ACCESS_FLAGS_PROT_READWRITE {
+			t.Errorf("after SetAccess a device has %v", got)
+		}
+		noError(t, sum2(w, near, far))
+		w.wait()
+		expect(w, "with the pool's memory", contents(w, near), []float32{11, 22})
+
+		noError(t, pool.SetAccess(a.Device(), cu.CU_MEM_ACCESS_FLAGS_PROT_NONE))
+		wantError(t, sum2(w, near, far), driver.CUDA_ERROR_INVALID_VALUE, "SetAccess of its pool")
+		noError(t, far.FreeAsync(s))
+		noError(t, s.Wait(context.Background()))
+	})
+}
+
+// An event stands in streams of its own device only; any stream waits for it.
+func TestEventsAmongDevices(t *testing.T) {
+	eachPair(t, func(t *testing.T, a, b *driver.Context) {
+		w := newWork(t, a)
+		there := closing[*driver.Stream](w)(b.NewStream())
+		e := closing[*driver.Event](w)(a.NewEvent())
+		wantError(t, there.Record(e), driver.CUDA_ERROR_INVALID_HANDLE, "belongs to another context")
+		near := w.floats(1, 2)
+		far := closing[*driver.Buffer[float32]](w)(driver.Alloc[float32](b, 2))
+		noError(t, sum2(w, near, w.floats(4, 5)))
+		noError(t, w.s.Record(e))
+		noError(t, there.WaitEvent(e))
+		noError(t, there.Do(must(driver.CopyDevice(far, near))(t)))
+		noError(t, there.Wait(context.Background()))
+		expect(w, "the copy", contents(&work{TB: t, s: b.LegacyStream()}, far), []float32{5, 7})
+	})
+}
+
+// A region of pitched memory is copied between devices too.
+func TestRegionIsCopiedBetweenDevices(t *testing.T) {
+	eachPair(t, func(t *testing.T, a, b *driver.Context) {
+		w := newWork(t, a)
+		near := w.floats(0, 0, 0, 0)
+		far := closing[*driver.Buffer[float32]](w)(driver.AllocFrom(b, []float32{1, 2, 3, 4}))
+		op, err := driver.Copy2D(driver.Region{Memory: near, Pitch: 8}, driver.Region{Memory: far, Pitch: 8}, 4, 2)
+		w.do(op, err)
+		expect(w, "the copy", contents(w, near), []float32{1, 0, 3, 0})
+	})
+}
+
+// Each device has a clock of its own.
+func TestNoTimeBetweenEventsOfTwoDevices(t *testing.T) {
+	eachPair(t, func(t *testing.T, a, b *driver.Context) {
+		w := newWork(t, a)
+		there := closing[*driver.Stream](w)(b.NewStream())
+		e := closing[*driver.Event](w)(a.NewEvent(driver.WithTiming()))
+		f := closing[*driver.Event](w)(b.NewEvent(driver.WithTiming()))
+		noError(t, w.s.Record(e))
+		noError(t, there.Record(f))
+		noError(t, e.Wait(context.Background()))
+		noError(t, f.Wait(context.Background()))
+		_, err := f.Elapsed(e)
+		wantError(t, err, driver.CUDA_ERROR_INVALID_HANDLE, b.Device().String())
+	})
+}
+
+// Readers that may not write there are none of.
+func TestPoolGivesAnotherDeviceAllOrNothing(t *testing.T) {
+	eachPair(t, func(t *testing.T, a, b *driver.Context) {
+		pool := closing[*driver.MemPool](newWork(t, a))(b.NewMemPool())
+		wantError(t, pool.SetAccess(a.Device(), cu.CU_MEM_ACCESS_FLAGS_PROT_READ), driver.CUDA_ERROR_NOT_SUPPORTED, "access of device 0")
+		if got := must(pool.Access(a.Device()))(t); got != cu.CU_MEM_ACCESS_FLAGS_PROT_NONE {
+			t.Errorf("after the refusal a device has %v", got)
+		}
+	})
+}
+
+// eachPair runs a test with contexts of two devices, on an emulator that has
+// two and on a machine with two GPUs.
+func eachPair(t *testing.T, test func(t *testing.T, a, b *driver.Context)) {
+	t.Run("emulator", func(t *testing.T) {
+		pair(t, gputest.Emulator(t, emulator.Config{Devices: 2}), test)
+	})
+	t.Run("gpu", func(t *testing.T) {
+		pair(t, gputest.GPUs(t, 2), test)
+	})
+}
+
+func pair(t *testing.T, d *driver.Driver, test func(t *testing.T, a, b *driver.Context)) {
+	t.Helper()
+	var c [2]*driver.Context
+	for i := range c {
+		c[i] = must(must(d.Device(i))(t).PrimaryContext())(t)
+		t.Cleanup(func() { noError(t, c[i].Close()) })
+	}
+	if can := must(c[0].Device().CanAccessPeer(c[1].Device()))(t); !can {
+		t.Skip("the devices cannot reach each other's memory")
+	}
+	test(t, c[0], c[1])
+}
+
+func TestBufferOfAnotherDeviceNeedsPeerAccess(t *testing.T) {
+	eachPair(t, func(t *testing.T, a, b *driver.Context) {
+		w := newWork(t, a)
+		near := w.floats(1, 2)
+		far := closing[*driver.Buffer[float32]](w)(driver.AllocFrom(b, []float32{10, 20}))
+		two := driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(2)}
+		err := w.kernel("axpy").Launch(w.s, two, near, far, float32(1), uint32(2))
+		wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "argument 1 (y)", "EnablePeerAccess", b.Device().String())
+		noError(t, a.EnablePeerAccess(b))
+		noError(t, w.kernel("axpy").Launch(w.s, two, near, far, float32(1), uint32(2)))
+		w.wait()
+		expect(w, "the other device's memory", contents(&work{TB: t, s: b.LegacyStream()}, far), []float32{11, 22})
+		noError(t, a.DisablePeerAccess(b))
+	})
+}
+
+func TestCopyBetweenDevices(t *testing.T) {
+	eachPair(t, func(t *testing.T, a, b *driver.Context) {
+		w := newWork(t, a)
+		near := w.floats(0, 0, 0)
+		far := closing[*driver.Buffer[float32]](w)(driver.AllocFrom(b, []float32{10, 20}))
+		op, err := driver.CopyDevice(near.View(1, 3), far)
+		w.do(op, err)
+		expect(w, "the copy", contents(w, near), []float32{0, 10, 20})
+		s := must(b.NewStream())(t)
+		wantError(t, s.Do(op), driver.CUDA_ERROR_INVALID_VALUE, "peer copy")
+		noError(t, s.Wait(context.Background()))
+		noError(t, s.Close())
+	})
+}
+
+func TestPrimaryContextsShareTheDriversContext(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		other := must(c.Device().PrimaryContext())(t)
+		if other == c || other.Raw() != c.Raw() || c.Raw() == 0 {
+			t.Errorf("contexts %v and %v", c, other)
+		}
+		noError(t, other.Close())
+		noError(t, c.Synchronize(t.Context())) // still retained
+	})
+}
+
+func TestCreatedContextWorksFromAnyGoroutine(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, primary *driver.Context) {
+		c := must(primary.Device().NewContext(cu.CU_CTX_SCHED_BLOCKING_SYNC))(t)
+		defer c.Close()
+		if c.Raw() == primary.Raw() {
+			t.Error("it is the primary one")
+		}
+		errs := make(chan error)
+		for i := range 16 {
+			use := []*driver.Context{c, primary}[i%2]
+			go func() { errs <- useStream(use) }()
+		}
+		for range 16 {
+			noError(t, <-errs)
+		}
+	})
+}
+
+func useStream(c *driver.Context) error {
+	s, err := c.NewStream()
+	if err != nil {
+		return err
+	}
+	var raw driver.CUcontext
+	return errors.Join(s.Context().Driver().CuStreamGetCtx(s.Raw(), &raw),
+		sameContext(raw, c.Raw()), s.Wait(context.Background()), s.Close())
+}
+
+func sameContext(got, want driver.CUcontext) error {
+	if got != want {
+		return errors.New("the stream is in another context")
+	}
+	return nil
+}
+
+func TestMemInfoAndLimits(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		free, total, err := c.MemInfo()
+		noError(t, err)
+		if free == 0 || free > total {
+			t.Errorf("%d bytes free of %d", free, total)
+		}
+		before := must(c.Limit(cu.CU_LIMIT_STACK_SIZE))(t)
+		defer c.SetLimit(cu.CU_LIMIT_STACK_SIZE, before)
+		noError(t, c.SetLimit(cu.CU_LIMIT_STACK_SIZE, 4096))
+		if got := must(c.Limit(cu.CU_LIMIT_STACK_SIZE))(t); got < 4096 {
+			t.Errorf("the stack limit is %d", got)
+		}
+		if _, err := c.Limit(cu.CUlimit(9999)); err == nil {
+			t.Error("an unknown limit was answered")
+		}
+	})
+}
+
+// A context that was current on threads when it was destroyed must not be
+// taken for the next one, which may get the same address.
+func TestContextsCanBeMadeAgain(t *testing.T) {
+	gputest.EachDriver(t, func(t *testing.T, d *driver.Driver) {
+		dev := must(d.Device(0))(t)
+		for name, make := range map[string]func() (*driver.Context, error){
+			"primary": dev.PrimaryContext,
+			"created": func() (*driver.Context, error) { return dev.NewContext(cu.CU_CTX_SCHED_AUTO) },
+		} {
+			for round := range 4 {
+				c := must(make())(t)
+				if err := useFromManyThreads(c); err != nil {
+					t.Errorf("%s context, round %d: %v", name, round, err)
+				}
+				noError(t, c.Close())
+			}
+		}
+	})
+}
+
+// useFromManyThreads makes the context current on several threads at a time.
+func useFromManyThreads(c *driver.Context) error {
+	const n = 8
+	errs := make(chan error, n)
+	var together sync.WaitGroup
+	together.Add(n)
+	for range n {
+		go func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			together.Done()
+			together.Wait()
+			errs <- useStream(c)
+		}()
+	}
+	var all error
+	for range n {
+		all = errors.Join(all, <-errs)
+	}
+	return all
+}
+
+// A context is borrowed on the device that it is of.
+func TestABorrowedContextIsOfItsDevice(t *testing.T) {
+	d := gputest.Emulator(t, emulator.Config{Devices: 2})
+	c := must(must(d.Device(1))(t).PrimaryContext())(t)
+	_, err := must(d.Device(0))(t).BorrowContext(c.Raw())
+	if !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) || !strings.Contains(err.Error(), "is of device 1, not of device 0") {
+		t.Errorf("borrowed on another device: %v", err)
+	}
+	b := must(must(d.Device(1))(t).BorrowContext(c.Raw()))(t)
+	x := must(driver.Alloc[byte](b, 8))(t)
+	noError(t, b.Close())
+	noError(t, x.Fill(1)) // the context stays for what was made from it
+	noError(t, x.Close())
+	noError(t, c.Lost()) // and for its owner
+	noError(t, c.Close())
+}
+
+// A device that is none, as after an error, is refused by each method.
+func TestADeviceThatIsNoneIsRefused(t *testing.T) {
+	var dev driver.Device
+	for name, err := range map[string]error{
+		"Name": second(dev.Name()), "UUID": second(dev.UUID()), "TotalMem": second(dev.TotalMem()), "Arch": second(dev.Arch()),
+		"Attribute":  second(dev.Attribute(cu.CU_DEVICE_ATTRIBUTE_WARP_SIZE)),
+		"PCIBusID":   second(dev.PCIBusID()),
+		"Properties": second(dev.Properties()), "PrimaryContext": second(dev.PrimaryContext()), "NewContext": second(dev.NewContext(0)),
+		"GraphMemStats": second(dev.GraphMemStats()), "ResetGraphMemStats": dev.ResetGraphMemStats(), "TrimGraphMem": dev.TrimGraphMem(),
+		"CanAccessPeer": second(dev.CanAccessPeer(dev)),
+	} {
+		if !errors.Is(err, driver.CUDA_ERROR_INVALID_DEVICE) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -2,6 +2,9 @@ package driver
 
 import (
 	"errors"
+	"fmt"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/purecuda/cuda/driver/cu"
@@ -131,4 +134,115 @@ func (d *Driver) Close() error {
 		return err
 	}
 	return d.Driver.Close()
+}
+
+// Available returns nil if the system's CUDA driver can be used, or an error that says why not: no
+// library, no GPU, a driver that is too old, no device that gives a context because other processes
+// use it exclusively, and so on. It never panics. The result is determined once. The library stays
+// loaded, because closing an initialised driver is not safe. If nothing else in the process has a
+// primary context yet, the first call takes as long as creating one.
+func Available() error { return available() }
+
+var available = sync.OnceValue(func() error {
+	d, err := Open()
+	if err != nil {
+		return err
+	}
+	return usable(d)
+})
+
+// usable returns nil if a device of d gives a context, else why none does.
+func usable(d *Driver) error {
+	var errs []error
+	for dev, err := range d.Devices() {
+		if err != nil {
+			return err
+		}
+		if err = dev.givesContext(); err == nil {
+			return nil
+		}
+		errs = append(errs, err)
+	}
+	if len(errs) == 0 {
+		return fmt.Errorf("%s shows no device to this process, see CUDA_VISIBLE_DEVICES: %w",
+			d.LibraryName(), CUDA_ERROR_NO_DEVICE)
+	}
+	return errors.Join(errs...)
+}
+
+// givesContext retains the primary context and releases it again.
+func (dev Device) givesContext() error {
+	c, err := dev.PrimaryContext()
+	if err != nil {
+		return err
+	}
+	return c.Close()
+}
+
+// Leak describes an object that became unreachable without being closed, or, from OpenObjects, one
+// that is still open.
+type Leak struct {
+	Kind    string    // "stream", "buffer of float32", …
+	Handle  uint64    // the driver's handle
+	Device  Device    // whose object it is
+	Context CUcontext // whose object it is
+	Stack   string    // where it was created, innermost call first
+	Err     error     // why the driver could not destroy it, if so
+}
+
+// String returns a report: what leaked, where it was created, and the error of its destruction.
+func (l Leak) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %#x of %v was not closed", l.Kind, l.Handle, l.Device)
+	if l.Err != nil {
+		fmt.Fprintf(&b, " and could not be destroyed: %v", l.Err)
+	}
+	if l.Stack != "" {
+		fmt.Fprintf(&b, "; made at:\n%s", l.Stack)
+	}
+	return b.String()
+}
+
+// SetLeakHook reports every object that becomes unreachable without Close to hook, with the stack
+// of its creation. It returns the previous hook. Stacks are recorded for objects created after the
+// call. A nil hook turns the recording off. The hook runs on a goroutine of this package, after the
+// object was destroyed.
+//
+// The hook is for tests and for finding leaks. Without one, unreachable objects are destroyed just
+// the same, silently and at no cost per object.
+func SetLeakHook(hook func(Leak)) (previous func(Leak)) {
+	hooks.Lock()
+	defer hooks.Unlock()
+	previous, hooks.current = hooks.current, hook
+	if hook == nil {
+		life.SetHook(nil)
+		return previous
+	}
+	report := func(r life.Report) { hook(leakOf(r)) }
+	life.SetHook(&report)
+	return previous
+}
+
+var hooks struct {
+	sync.Mutex
+	current func(Leak)
+}
+
+func leakOf(r life.Report) Leak {
+	l := Leak{Kind: r.Kind, Handle: r.Handle, Stack: r.Stack, Err: r.Err}
+	if core, ok := r.Owner.(*contextCore); ok {
+		l.Device, l.Context = core.dev, core.raw
+	}
+	return l
+}
+
+// OpenObjects returns the objects created since a leak hook was set that are not destroyed yet, in
+// no particular order. Without a hook it returns none.
+func OpenObjects() []Leak {
+	open := life.Open()
+	leaks := make([]Leak, len(open))
+	for i, r := range open {
+		leaks[i] = leakOf(r)
+	}
+	return leaks
 }

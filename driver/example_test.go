@@ -2,11 +2,15 @@ package driver_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
+	"time"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
+	"github.com/purecuda/cuda/ptx"
 )
 
 // exampleContext is what examples run on: driver.Open would take the system's
@@ -125,4 +129,244 @@ func ExampleBuffer_View() {
 	// Output:
 	// [1 0 0 4]
 	// true true
+}
+
+// A program opens the system's driver with driver.Open. Another library, such
+// as the emulator, is opened with driver.New.
+func ExampleNew() {
+	d, err := driver.New(emulator.New(emulator.Config{Name: "a GPU in Go"}))
+	if err != nil {
+		log.Panic(err)
+	}
+	for dev, err := range d.Devices() {
+		if err != nil {
+			log.Panic(err)
+		}
+		p, err := dev.Properties()
+		if err != nil {
+			log.Panic(err)
+		}
+		fmt.Println(dev, "is", p.Name, "with compute capability", p.ComputeMajor)
+	}
+	check(d.Close())
+	// Output: device 0 is a GPU in Go with compute capability 9
+}
+
+// The primary context is the one to take: libraries in the same process use it
+// too. It needs not be made current anywhere.
+func ExampleDevice_PrimaryContext() {
+	d, err := driver.New(emulator.New(emulator.Config{}))
+	check(err)
+	dev, err := d.Device(0)
+	check(err)
+	c, err := dev.PrimaryContext()
+	check(err)
+	s, err := c.NewStream()
+	check(err)
+
+	check(c.Close()) // no new objects; those that are there keep it
+	_, err = c.NewStream()
+	fmt.Println(errors.Is(err, driver.ErrClosed), s.Wait(context.Background()))
+	check(s.Close()) // the last one releases the context
+	// Output: true <nil>
+}
+
+// A wait ends with its context.Context, too; the work goes on.
+func ExampleStream_Wait() {
+	c := exampleContext()
+	s, err := c.NewStream()
+	check(err)
+	finish := make(chan bool)
+	check(s.HostFunc(func() { <-finish }))
+
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	fmt.Println("in time:", !errors.Is(s.Wait(ctx), context.DeadlineExceeded))
+	close(finish)
+	fmt.Println("at last:", s.Wait(context.Background()))
+	check(s.Close(), c.Close())
+	// Output:
+	// in time: false
+	// at last: <nil>
+}
+
+// Events order streams among each other, and with timing they measure.
+func ExampleEvent() {
+	c := exampleContext()
+	first, err := c.NewStream()
+	check(err)
+	second, err := c.NewStream()
+	check(err)
+	begin, err := c.NewEvent(driver.WithTiming())
+	check(err)
+	filled, err := c.NewEvent(driver.WithTiming())
+	check(err)
+	b, err := driver.Alloc[int32](c, 3)
+	check(err)
+	host, err := driver.AllocHost[int32](c, 3)
+	check(err)
+	fill, err := driver.Fill(b, 7)
+	check(err)
+	down, err := driver.Download(host, b)
+	check(err)
+
+	check(first.Record(begin), first.Do(fill), first.Record(filled))
+	check(second.WaitEvent(filled), second.Do(down)) // not before the fill
+	check(second.Wait(context.Background()))
+	took, err := filled.Elapsed(begin)
+	check(err)
+	fmt.Println(host.Slice(), took >= 0)
+	check(host.Close(), b.Close(), filled.Close(), begin.Close(), second.Close(), first.Close(), c.Close())
+	// Output: [7 7 7] true
+}
+
+// PTX that does not compile is explained: in one line, and with %+v by the
+// compiler's whole log.
+func ExampleContext_LoadModule() {
+	c := exampleContext()
+	m, err := c.LoadModule([]byte(workPTX))
+	check(err)
+	names, err := m.Kernels()
+	check(err)
+	fmt.Println(names[0])
+	_, err = m.Kernel("Axpy")
+	fmt.Println(errors.Is(err, driver.CUDA_ERROR_NOT_FOUND))
+
+	_, err = c.LoadModule([]byte(".version 7.0\n.target sm_70\n.address_size 64\n.entry k() {\n  nonsense;\n}\n"))
+	var e *driver.Error
+	fmt.Println(errors.As(err, &e), e.Result, e.Log != "")
+	check(m.Close(), c.Close())
+	// Output:
+	// axpy
+	// true
+	// true CUDA_ERROR_INVALID_PTX: the PTX does not compile; the log names the line true
+}
+
+// Before anything is loaded the header of a text says whether this driver and
+// device take it; if not, why, and what to do.
+func ExampleContext_CanLoad() {
+	c := exampleContext()
+	fmt.Println(c.CanLoad([]byte(workPTX)))
+	err := c.CanLoad([]byte(".version 8.7\n.target sm_120\n.address_size 64\n"))
+	var unmet *ptx.UnmetError
+	fmt.Println(errors.As(err, &unmet), errors.Is(err, driver.CUDA_ERROR_INVALID_PTX))
+	fmt.Println("problem:", unmet.Problem)
+	fmt.Println("advice:", unmet.Advice)
+	check(c.Close())
+	// Output:
+	// <nil>
+	// true true
+	// problem: code for sm_120 runs on devices of compute capability 12.0 or newer, and this one has 9.0
+	// advice: compile it for compute_90 or older (nvcc -arch=compute_90), or use a newer device
+}
+
+// The compiler has something to say where nothing is wrong, too: for each kernel
+// the registers and the memory that it takes. An emulator makes no machine code,
+// so it has none to report.
+func ExampleWithJIT() {
+	c := exampleContext()
+	m, err := c.LoadModule([]byte(workPTX), driver.WithJIT(cu.CU_JIT_LOG_VERBOSE, 1))
+	check(err)
+	if log := m.Log(); log != "" {
+		fmt.Println(log)
+	} else {
+		fmt.Println("nothing to report")
+	}
+	check(m.Close(), c.Close())
+	// Output: nothing to report
+}
+
+// Page-locked memory is what copies run from and to while the program goes on.
+func ExampleHostBuffer() {
+	c := exampleContext()
+	s, err := c.NewStream()
+	check(err)
+	h, err := driver.AllocHost[float64](c, 4)
+	check(err)
+	b, err := driver.AllocFrom(c, []float64{1, 2, 3, 4})
+	check(err)
+
+	back, err := driver.Download(h, b)
+	check(err)
+	check(s.Do(back))
+	check(s.Wait(context.Background())) // before that the slice is the device's
+	fmt.Println(h.Slice())
+	check(h.Close(), b.Close(), s.Close(), c.Close())
+	// Output: [1 2 3 4]
+}
+
+// Stream-ordered memory comes from a pool; it is allocated and freed in the
+// order of a stream, without waiting.
+func ExampleMemPool() {
+	c := exampleContext()
+	s, err := c.NewStream()
+	check(err)
+	pool, err := c.NewMemPool()
+	check(err)
+	check(pool.SetReleaseThreshold(1 << 20)) // keep what is freed for the next step
+
+	for range 3 {
+		b, err := driver.AllocFromPool[float32](s, pool, 1000)
+		check(err)
+		fill, err := driver.Fill(b, 1)
+		check(err)
+		check(s.Do(fill), b.FreeAsync(s))
+	}
+	check(s.Wait(context.Background()))
+	stats, err := pool.Stats()
+	check(err)
+	fmt.Println(stats.Used, "bytes are in use")
+	check(pool.Close(), s.Close(), c.Close())
+	// Output: 0 bytes are in use
+}
+
+// An operation is a value: a list of them is a program that can be run, and
+// run again. Package graph takes the same list.
+func ExampleOp() {
+	c := exampleContext()
+	s, err := c.NewStream()
+	check(err)
+	b, err := driver.Alloc[int32](c, 2)
+	check(err)
+	host, err := driver.AllocHost[int32](c, 2)
+	check(err)
+	fill, err := driver.Fill(b.View(0, 1), 5)
+	check(err)
+	twice, err := driver.CopyDevice(b.View(1, 2), b.View(0, 1))
+	check(err)
+	down, err := driver.Download(host, b)
+	check(err)
+
+	for _, op := range []driver.Op{fill, twice, down} {
+		fmt.Println(op)
+		check(s.Do(op))
+	}
+	check(s.Wait(context.Background()))
+	fmt.Println(host.Slice())
+	check(host.Close(), b.Close(), s.Close(), c.Close())
+	// Output:
+	// fill of 4 bytes
+	// device copy of 4 bytes
+	// download of 8 bytes
+	// [5 5]
+}
+
+// Errors match their code, and the sentinels of this package; an Error also
+// has the function that failed.
+func ExampleError() {
+	c := exampleContext()
+	_, err := driver.Alloc[byte](c, 1<<50)
+	var e *driver.Error
+	if errors.As(err, &e) {
+		fmt.Println(e.Func, errors.Is(err, driver.CUDA_ERROR_OUT_OF_MEMORY))
+	}
+
+	b, err := driver.Alloc[byte](c, 1)
+	check(err)
+	check(b.Close(), b.Close()) // twice is fine
+	fmt.Println(errors.Is(b.Fill(0), driver.ErrClosed))
+	check(c.Close())
+	// Output:
+	// cuMemAlloc true
+	// true
 }

@@ -1,9 +1,14 @@
 package driver
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"runtime"
 	"slices"
+	"strconv"
+	"strings"
+	"time"
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver/cu"
@@ -144,3 +149,212 @@ func (j *jit) answered() {
 
 // close unpins the log buffers.
 func (j *jit) close() { j.pins.Unpin() }
+
+// WithJITTime stores how long the driver's compiler and linker took, whether or not they succeed.
+// For a Library it only covers what was compiled by the load.
+func WithJITTime(t *time.Duration) JITOption {
+	return func(j *jit) {
+		j.set(cu.CU_JIT_WALL_TIME, 0)
+		j.done = append(j.done, func() {
+			*t = milliseconds(uint32(j.values[slices.Index(j.options, cu.CU_JIT_WALL_TIME)]))
+		})
+	}
+}
+
+// milliseconds converts the bits of a float.
+func milliseconds(bits uint32) time.Duration {
+	return time.Duration(float64(math.Float32frombits(bits)) * float64(time.Millisecond))
+}
+
+// drop removes an option that was set before.
+func (j *jit) drop(o cu.CUjit_option) {
+	for i := slices.Index(j.options, o); i >= 0; i = slices.Index(j.options, o) {
+		j.options, j.values = slices.Delete(j.options, i, i+1), slices.Delete(j.values, i, i+1)
+	}
+}
+
+// logSize is the size in bytes of the log buffers.
+type logSize struct{ info, err int }
+
+const (
+	logGrowth   = 16
+	largestLog  = 8 << 20 // of errors; nobody reads more
+	verboseInfo = 256 << 10
+)
+
+// firstLog is enough for nearly every load.
+var firstLog = logSize{info: 8 << 10, err: 16 << 10}
+
+// withJIT calls an image's load with options and log buffers. The caller closes the jit.
+func withJIT(img loadable, opts []JITOption, call func(j *jit) error) (*jit, error) {
+	return withLogs(opts, img.ptx, call)
+}
+
+// withLogs calls the compiler or the linker. text is the PTX that an error refers to. The driver
+// cuts a log that exceeds its buffer, and only shows it in full when it compiles again. A call that
+// fails with a cut log is therefore repeated with larger buffers. One that succeeds is not: with
+// CU_JIT_LOG_VERBOSE it has a large buffer from the start.
+func withLogs(opts []JITOption, text func() []byte, call func(j *jit) error) (*jit, error) {
+	size := firstLog
+	if verbose(opts) {
+		size.info = verboseInfo
+	}
+	for {
+		j, err := newJIT(opts, size)
+		if err != nil {
+			return nil, err
+		}
+		err = call(j)
+		runtime.KeepAlive(j)
+		j.answered()
+		if err == nil {
+			return j, nil
+		}
+		if size.err *= logGrowth; !j.cut() || size.err > largestLog {
+			err = j.explain(err, text())
+			j.close()
+			return nil, err
+		}
+		j.close()
+	}
+}
+
+func verbose(opts []JITOption) bool {
+	var j jit
+	_ = j.apply(opts) // the call will say what is wrong with them
+	return j.has(cu.CU_JIT_LOG_VERBOSE)
+}
+
+// cut reports whether the error log fills its buffer.
+func (j *jit) cut() bool { return len(cString(j.err)) >= len(j.err)-2 }
+
+// explainLate is explain for a library, which a driver compiles on first use. That cannot be
+// repeated with larger buffers. If they were too short, the image is compiled once more by a load
+// that fails in the same way.
+func (j *jit) explainLate(err error, c *Context, img loadable, opts []JITOption) error {
+	if err == nil || !j.cut() {
+		return j.explain(err, img.ptx())
+	}
+	d, m := c.Guarded(), &Module{}
+	again, full := withJIT(img, opts, func(j *jit) error { return m.load(d, img, j) })
+	if full != nil {
+		return withLogOf(err, full)
+	}
+	again.close()
+	_ = d.CuModuleUnload(m.raw) // it loads after all: keep the log that there is
+	return j.explain(err, img.ptx())
+}
+
+// withLogOf returns err with the log of another failure of the same code.
+func withLogOf(err, full error) error {
+	e, ok := err.(*Error)
+	f, has := full.(*Error)
+	if !ok || !has {
+		return err
+	}
+	explained := *e
+	explained.Hint, explained.Log = f.Hint, f.Log
+	return &explained
+}
+
+// explain adds the compiler's log to the error of a load: the first complaint to the one-line text,
+// the whole log, with the PTX lines it refers to, to %+v.
+func (j *jit) explain(err error, ptx []byte) error {
+	var e *Error
+	if !errors.As(err, &e) || e.Missing {
+		return err
+	}
+	log := strings.TrimSpace(cString(j.err))
+	if log == "" {
+		return err
+	}
+	lines := strings.Split(string(ptx), "\n")
+	explained := *e
+	explained.Log = annotate(log, lines)
+	if first := firstComplaint(log, lines); first != "" {
+		explained.Hint = withInput(j.input, first)
+	}
+	return &explained
+}
+
+// withInput puts the name of the linker's input before a complaint that does not name it.
+func withInput(input, complaint string) string {
+	if input == "" || strings.Contains(complaint, "'"+input+"'") {
+		return complaint
+	}
+	return input + ": " + complaint
+}
+
+// annotate inserts, below each line of the log, the PTX line that it names.
+func annotate(log string, ptx []string) string {
+	var b strings.Builder
+	shown := 0
+	for line := range strings.Lines(log) {
+		b.WriteString(strings.TrimRight(line, "\n") + "\n")
+		if n := lineNumber(line); n > 0 && n <= len(ptx) && n != shown {
+			fmt.Fprintf(&b, "%7d | %s\n", n, strings.TrimRight(ptx[n-1], "\r"))
+			shown = n
+		}
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// firstComplaint returns, shortened, the first line of the log that names a line of PTX. If there
+// is none, it returns the first line.
+func firstComplaint(log string, ptx []string) string {
+	for line := range strings.Lines(log) {
+		n := lineNumber(line)
+		if n == 0 {
+			continue
+		}
+		text := fmt.Sprintf("PTX line %d: %s", n, complaint(line))
+		if n <= len(ptx) {
+			text += fmt.Sprintf(" (%s)", strings.TrimSpace(ptx[n-1]))
+		}
+		return text
+	}
+	first, _, _ := strings.Cut(log, "\n")
+	return complaint(first)
+}
+
+// lineNumber returns the 12 of "line 12" in a line of the log, 0 if there is none.
+func lineNumber(s string) int {
+	const word = "line "
+	for i := strings.Index(s, word); i >= 0; {
+		rest := s[i+len(word):]
+		if n := leadingNumber(rest); n > 0 {
+			return n
+		}
+		next := strings.Index(rest, word)
+		if next < 0 {
+			return 0
+		}
+		i += len(word) + next
+	}
+	return 0
+}
+
+func leadingNumber(s string) int {
+	end := 0
+	for end < len(s) && s[end] >= '0' && s[end] <= '9' {
+		end++
+	}
+	n, err := strconv.Atoi(s[:end])
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// complaint returns the text after the position and the severity: "ptxas application ptx input,
+// line 9; error   : Unknown symbol 'x'".
+func complaint(line string) string {
+	text := line
+	if _, after, ok := strings.Cut(text, ";"); ok {
+		text = after
+	}
+	if before, after, ok := strings.Cut(text, ":"); ok && len(strings.Fields(before)) == 1 {
+		text = after
+	}
+	return strings.TrimSpace(text)
+}

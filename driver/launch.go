@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"slices"
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver/cu"
@@ -278,3 +279,77 @@ func (l *Launch) String() string {
 }
 
 func (*Launch) op() {}
+
+// setWords stores the words that a Launches passes in addition to the arguments.
+func (l *Launch) setWords() {
+	n := &l.b.Node
+	l.b.Words = [launch.Words]uintptr{
+		uintptr(n.Func),
+		uintptr(n.GridDimX), uintptr(n.GridDimY), uintptr(n.GridDimZ),
+		uintptr(n.BlockDimX), uintptr(n.BlockDimY), uintptr(n.BlockDimZ),
+		uintptr(n.SharedMemBytes),
+	}
+	l.b.Shape = l.k.shapeOf(&l.b.Words)
+}
+
+// kernelShape is the layout of a kernel's first launch.
+type kernelShape struct {
+	words [launch.Words]uintptr
+	stamp launch.Stamp
+}
+
+// shapeOf returns the number of a layout. Launches of one kernel share a number if they have the
+// configuration of the kernel's first launch and its parameters are known.
+func (k *Kernel) shapeOf(words *[launch.Words]uintptr) launch.Stamp {
+	if !k.known {
+		return launch.NewStamp()
+	}
+	s := k.shape.Load()
+	if s == nil {
+		s = &kernelShape{*words, launch.NewStamp()}
+		if !k.shape.CompareAndSwap(nil, s) {
+			s = k.shape.Load()
+		}
+	}
+	if s.words == *words {
+		return s.stamp
+	}
+	return launch.NewStamp()
+}
+
+// kernelUses are the memory and the accesses of a kernel's most recently prepared launch. It keeps
+// no memory alive and only compares addresses of Lifetimes. An address that a caller remembered to
+// retain belongs to no other Lifetime.
+type kernelUses struct {
+	mem   []uintptr
+	uses  []Access
+	stamp launch.Stamp
+}
+
+// shareAccesses gives a new launch the number of the kernel's previously prepared launch if both
+// access the same memory. In a list of launches that only differ in numbers, equal numbers show
+// that there is nothing to examine.
+func (l *Launch) shareAccesses() {
+	if last := l.k.uses.Load(); last != nil && last.are(l) {
+		l.b.Accesses = last.stamp
+		return
+	}
+	l.b.Accesses = launch.NewStamp()
+	now := &kernelUses{make([]uintptr, len(l.b.Mem)), slices.Clone(l.uses), l.b.Accesses}
+	for i, m := range l.b.Mem {
+		now.mem[i] = uintptr(unsafe.Pointer(m))
+	}
+	l.k.uses.Store(now)
+}
+
+func (u *kernelUses) are(l *Launch) bool {
+	if len(u.mem) != len(l.b.Mem) {
+		return false
+	}
+	for i, m := range l.b.Mem {
+		if u.mem[i] != uintptr(unsafe.Pointer(m)) {
+			return false
+		}
+	}
+	return slices.Equal(u.uses, l.uses)
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver/cu"
@@ -270,4 +271,85 @@ func (l *Launch) Accesses() []Access {
 		return nil
 	}
 	return l.uses
+}
+
+// Arg is an argument of one launch for repeated changes, such as a step number. Its type is checked
+// once, when it is created, while SetArg checks at each call. It is a small value, and copies
+// denote the same argument.
+type Arg[T any] struct {
+	l     *Launch
+	i     int
+	s     *launch.Slot // where to store a number; nil where there is more to do
+	shape launch.Stamp // if that is the launch's
+}
+
+// ArgOf returns argument i of a launch, counted from 0, for values of type T. It returns an error
+// if the parameter does not accept T.
+func ArgOf[T any](l *Launch, i int) (Arg[T], error) {
+	if err := l.checkArg(i, reflect.TypeFor[T]()); err != nil {
+		return Arg[T]{}, err
+	}
+	a := Arg[T]{l: l, i: i}
+	if launch.Plain[T](&l.b, i) != nil {
+		a.s, a.shape = &l.b.Slots[i], l.b.Shape
+	}
+	return a, nil
+}
+
+// Set sets the argument, as SetArg does.
+func (a Arg[T]) Set(v T) error {
+	if s := a.s; s != nil && a.l.b.Shape == a.shape && s.Form == formPlain {
+		*(*uint64)(s.At) = launch.WordOf(v)
+		return nil
+	}
+	return SetArg(a.l, a.i, v)
+}
+
+// Clone returns an independent launch with the same kernel, configuration and arguments, nil for a
+// nil launch.
+func (l *Launch) Clone() *Launch {
+	if l == nil {
+		return nil
+	}
+	c := new(Launch)
+	*c = *l
+	c.b.Accesses = launch.NewStamp()
+	c.b.Attrs, c.b.Packed = slices.Clone(l.b.Attrs), nil
+	c.b.Mem, c.refs, c.uses = slices.Clone(l.b.Mem), slices.Clone(l.refs), slices.Clone(l.uses)
+	c.b.Slots = slices.Clone(l.b.Slots)
+	c.b.MoveTo(slices.Clone(l.b.Store), make([]unsafe.Pointer, len(l.b.Ptrs)))
+	return c
+}
+
+// ArgIndex returns the index of the argument for the named parameter. Names are known if the kernel
+// came from PTX. Otherwise it returns an error.
+func (l *Launch) ArgIndex(name string) (int, error) {
+	if err := l.check(); err != nil {
+		return 0, err
+	}
+	if name != "" {
+		for i, p := range l.k.params {
+			if p.Name == name {
+				return i, nil
+			}
+		}
+	}
+	return 0, invalidf("launch of %v: there is no parameter %q, it takes %d (%s)", l.k, name, len(l.b.Slots), signature(l.k.params))
+}
+
+// checkArg returns an error if argument i cannot be a value of type t.
+func (l *Launch) checkArg(i int, t reflect.Type) error {
+	if err := l.check(); err != nil {
+		return err
+	}
+	if i < 0 || i >= len(l.b.Slots) {
+		return invalidf("launch of %v: there is no argument %d, it takes %d (%s)", l.k, i, len(l.b.Slots), signature(l.k.params))
+	}
+	if t.Kind() == reflect.Interface {
+		return l.argError(i, fmt.Errorf("%v says nothing about the argument, name its type", t))
+	}
+	if err := l.accepts(i, argTypeOf(t)); err != nil {
+		return l.argError(i, err)
+	}
+	return nil
 }

@@ -1,6 +1,11 @@
 package driver
 
-import "github.com/purecuda/cuda/driver/cu"
+import (
+	"fmt"
+	"math"
+
+	"github.com/purecuda/cuda/driver/cu"
+)
 
 // LaunchConfig describes how to launch a kernel. Grid and Block are required.
 type LaunchConfig struct {
@@ -73,4 +78,224 @@ func (c *LaunchConfig) raw(attrs []cu.CUlaunchAttribute) cu.CUlaunchConfig {
 		r.Attrs = &attrs[0]
 	}
 	return r
+}
+
+// Dim3 is the extent of a grid, a block or a cluster.
+type Dim3 struct{ X, Y, Z uint32 }
+
+// D1 returns n × 1 × 1. If n is out of range, every check rejects the result.
+func D1(n int) Dim3 { return Dim3{dim(n), 1, 1} }
+
+// D2 returns x × y × 1.
+func D2(x, y int) Dim3 { return Dim3{dim(x), dim(y), 1} }
+
+// D3 returns x × y × z.
+func D3(x, y, z int) Dim3 { return Dim3{dim(x), dim(y), dim(z)} }
+
+// Blocks returns the grid that covers n elements with blocks of block threads: n / block, rounded
+// up. For n = 0 the grid is invalid, and launches with it fail.
+func Blocks(n, block int) Dim3 {
+	if n <= 0 || block <= 0 {
+		return Dim3{0, 1, 1}
+	}
+	return D1((n-1)/block + 1)
+}
+
+func dim(n int) uint32 {
+	if n < 0 {
+		return 0
+	}
+	return uint32(min(uint64(n), math.MaxUint32))
+}
+
+// Count returns the product of the dimensions.
+func (d Dim3) Count() uint64 { return uint64(d.X) * uint64(d.Y) * uint64(d.Z) }
+
+// IsZero reports whether no dimension is set.
+func (d Dim3) IsZero() bool { return d == Dim3{} }
+
+// String returns text such as "8×4×1".
+func (d Dim3) String() string { return fmt.Sprintf("%d×%d×%d", d.X, d.Y, d.Z) }
+
+func (d Dim3) axes() [3]uint32 { return [3]uint32{d.X, d.Y, d.Z} }
+
+// deviceLimits holds the device attributes that launch checks need. A program reads them once.
+type deviceLimits struct {
+	grid, block          [3]int
+	threads              int
+	shared, sharedOptin  int
+	multiprocessors      int
+	cooperative, cluster bool
+}
+
+// portableCluster is the cluster size in blocks that every device with clusters supports.
+const portableCluster = 8
+
+// deviceLimits returns the limits of the program's device.
+func (p *program) deviceLimits() (*deviceLimits, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.limits != nil {
+		return p.limits, nil
+	}
+	l := new(deviceLimits)
+	if err := l.read(p.ctx.Device()); err != nil {
+		return nil, err
+	}
+	p.limits = l
+	return l, nil
+}
+
+func (l *deviceLimits) read(dev Device) error {
+	var cooperative, cluster int
+	for _, n := range []number{
+		{cu.CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, &l.grid[0]},
+		{cu.CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, &l.grid[1]},
+		{cu.CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, &l.grid[2]},
+		{cu.CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, &l.block[0]},
+		{cu.CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, &l.block[1]},
+		{cu.CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z, &l.block[2]},
+		{cu.CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &l.threads},
+		{cu.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, &l.shared},
+		{cu.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &l.sharedOptin},
+		{cu.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &l.multiprocessors},
+		{cu.CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, &cooperative},
+		{cu.CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, &cluster},
+	} {
+		if err := dev.read(n.attr, n.to); err != nil {
+			return err
+		}
+	}
+	l.cooperative, l.cluster = cooperative != 0, cluster != 0
+	l.sharedOptin = max(l.sharedOptin, l.shared)
+	return nil
+}
+
+var axisNames = [3]string{"X", "Y", "Z"}
+
+// checkDim compares a size with its limits. The error names the dimension.
+func checkDim(what string, d Dim3, limit [3]int) error {
+	for i, n := range d.axes() {
+		if n == 0 || uint64(n) > uint64(limit[i]) {
+			return invalidf("%s dimension %s is %d, it must be 1 to %d", what, axisNames[i], n, limit[i])
+		}
+	}
+	return nil
+}
+
+// checkConfig rejects launches that the driver would reject, naming the wrong dimension, and raises
+// the kernel's limit of dynamic shared memory if needed.
+func (k *Kernel) checkConfig(cfg *LaunchConfig) error {
+	l, err := k.code.deviceLimits()
+	if err != nil {
+		return err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err := k.readInfo(); err != nil {
+		return err
+	}
+	if err := checkDim("grid", cfg.Grid, l.grid); err != nil {
+		return err
+	}
+	if err := k.checkBlock(cfg.Block, l); err != nil {
+		return err
+	}
+	if err := k.checkShared(cfg.SharedMem, l); err != nil {
+		return err
+	}
+	if err := k.checkCluster(cfg, l); err != nil {
+		return err
+	}
+	return k.checkCooperative(cfg, l)
+}
+
+func (k *Kernel) checkBlock(block Dim3, l *deviceLimits) error {
+	if err := checkDim("block", block, l.block); err != nil {
+		return err
+	}
+	n := block.Count()
+	if n > uint64(l.threads) {
+		return invalidf("a block of %v has %d threads, the device allows %d", block, n, l.threads)
+	}
+	if most := k.info.MaxThreadsPerBlock; most > 0 && n > uint64(most) {
+		return invalidf("a block of %v has %d threads, the kernel allows %d (%d registers per thread, or its .maxntid)",
+			block, n, most, k.info.Registers)
+	}
+	return k.checkRequired(block)
+}
+
+// checkRequired compares the block with the kernel's .reqntid.
+func (k *Kernel) checkRequired(block Dim3) error {
+	if k.sig == nil || k.sig.ReqThreads == [3]int{} {
+		return nil
+	}
+	want := D3(k.sig.ReqThreads[0], k.sig.ReqThreads[1], k.sig.ReqThreads[2])
+	if block != want {
+		return invalidf("a block of %v was asked for, but the kernel is compiled for %v (.reqntid)", block, want)
+	}
+	return nil
+}
+
+// checkShared also raises the kernel's limit above the default if needed.
+func (k *Kernel) checkShared(bytes uint32, l *deviceLimits) error {
+	total := uint64(bytes) + uint64(k.info.SharedStatic)
+	if total > uint64(l.sharedOptin) {
+		return invalidf("%d bytes of dynamic and %d of static shared memory are more than the %d that the device allows per block",
+			bytes, k.info.SharedStatic, l.sharedOptin)
+	}
+	if uint64(bytes) <= uint64(k.info.MaxSharedDynamic) {
+		return nil
+	}
+	err := k.code.ctx.Guarded().CuFuncSetAttribute(k.raw, cu.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, int32(bytes))
+	if err != nil {
+		return fmt.Errorf("cannot raise the limit of dynamic shared memory from %d to %d bytes: %w", k.info.MaxSharedDynamic, bytes, err)
+	}
+	k.info.MaxSharedDynamic = int(bytes)
+	return nil
+}
+
+func (k *Kernel) checkCluster(cfg *LaunchConfig, l *deviceLimits) error {
+	if cfg.Cluster.IsZero() {
+		if k.info.ClusterRequired && k.info.RequiredCluster.IsZero() {
+			return invalidf("the kernel needs a cluster size, set LaunchConfig.Cluster")
+		}
+		return nil
+	}
+	if !l.cluster || !k.code.ctx.Driver().Has(cu.FnCuLaunchKernelEx) {
+		return fmt.Errorf("clusters need compute capability 9.0 and CUDA 11.8: %w", ErrNotSupported)
+	}
+	if want := k.info.RequiredCluster; !want.IsZero() && want != cfg.Cluster {
+		return invalidf("a cluster of %v was asked for, but the kernel is compiled for %v", cfg.Cluster, want)
+	}
+	grid := cfg.Grid.axes()
+	for i, n := range cfg.Cluster.axes() {
+		if n == 0 || grid[i]%n != 0 {
+			return invalidf("cluster dimension %s is %d, it must divide the grid's, which is %d", axisNames[i], n, grid[i])
+		}
+	}
+	if n := cfg.Cluster.Count(); n > portableCluster && !k.info.NonPortableCluster {
+		return invalidf("a cluster of %v has %d blocks; more than %d need CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED (Kernel.SetAttribute)",
+			cfg.Cluster, n, portableCluster)
+	}
+	return nil
+}
+
+// checkCooperative checks that the whole grid can be resident at once.
+func (k *Kernel) checkCooperative(cfg *LaunchConfig, l *deviceLimits) error {
+	if !cfg.Cooperative {
+		return nil
+	}
+	if !l.cooperative {
+		return fmt.Errorf("%v has no cooperative launches: %w", k.code.ctx.Device(), ErrNotSupported)
+	}
+	perSM, err := k.activeBlocks(k.code.ctx.Guarded(), int(cfg.Block.Count()), uintptr(cfg.SharedMem))
+	if err != nil {
+		return err
+	}
+	if most := uint64(perSM) * uint64(l.multiprocessors); cfg.Grid.Count() > most {
+		return invalidf("a cooperative grid of %v has %d blocks, but only %d fit the device at once (%d on each of %d multiprocessors)",
+			cfg.Grid, cfg.Grid.Count(), most, perSM, l.multiprocessors)
+	}
+	return nil
 }

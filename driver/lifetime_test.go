@@ -4,14 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator"
+	"github.com/purecuda/cuda/internal/faulty"
 	"github.com/purecuda/cuda/internal/gputest"
 	"github.com/purecuda/cuda/internal/life"
+	"github.com/purecuda/cuda/loader"
 )
 
 func TestClosingTwiceDestroysOnce(t *testing.T) {
@@ -322,4 +326,176 @@ func TestChildKeepsItsParent(t *testing.T) {
 	if fmt.Sprint(order) != "[child parent]" || f.retained() != 0 {
 		t.Errorf("order %v, contexts left %d", order, f.retained())
 	}
+}
+
+// defineOrderedMemory has a pool of one address, which every allocation gets that
+// f.memory is not for.
+func (f *fake) defineOrderedMemory() {
+	f.on(cu.FnCuStreamIsCapturing, func(a loader.Args) driver.CUresult {
+		*(*uint32)(a.Ptr(1)) = uint32(cu.CU_STREAM_CAPTURE_STATUS_NONE)
+		return 0
+	})
+	f.on(cu.FnCuMemAllocAsync, func(a loader.Args) driver.CUresult {
+		*(*uintptr)(a.Ptr(0)) = 0x7000 + f.memory
+		return 0
+	})
+	f.on(cu.FnCuMemFreeAsync, func(loader.Args) driver.CUresult { return 0 })
+}
+
+// Memory that comes and goes is watched by something that is handed on from
+// buffer to buffer. It notices the one that is dropped, and only that.
+func TestDroppedMemoryIsNoticedAfterOthersWereClosed(t *testing.T) {
+	f := newFake()
+	gputest.CheckLeaks(t, nil)
+	c := f.open(t)
+	s := must(c.NewStream())(t)
+	for range 5 {
+		comesAndGoes(t, s, 20)
+		noError(t, must(driver.AllocAsync[float32](s, 4))(t).FreeAsync(s))
+		before := f.callCount()
+		dropMemory(t, s, 3)
+		leaks := gputest.ExpectDropped(t, c.Device().Driver(), 3)
+		if n := f.countSince(before, cu.FnCuMemFreeAsync); n != 3 {
+			t.Errorf("%d pieces of memory were freed, 3 were dropped", n)
+		}
+		for _, l := range leaks {
+			if l.Kind != "buffer of float32" || l.Handle == 0 {
+				t.Errorf("report %v", l)
+			}
+		}
+	}
+	closeAll(t, s, c)
+}
+
+//go:noinline
+func comesAndGoes(t *testing.T, s *driver.Stream, n int) {
+	for range n {
+		noError(t, must(driver.AllocAsync[float32](s, 4))(t).Close())
+		runtime.GC()
+	}
+}
+
+//go:noinline
+func dropMemory(t *testing.T, s *driver.Stream, n int) {
+	for range n {
+		must(driver.AllocAsync[float32](s, 4))(t)
+	}
+}
+
+// A buffer that was closed stays closed, whoever has its memory, its address or
+// what watched it by then.
+func TestStaleBufferFreesNothing(t *testing.T) {
+	f := newFake()
+	c := f.open(t)
+	s := must(c.NewStream())(t)
+	stale := must(driver.AllocAsync[float32](s, 4))(t)
+	view := stale.View(1, 2)
+	noError(t, stale.Close())
+	next := must(driver.AllocAsync[float32](s, 4))(t)
+	before := f.callCount()
+	noError(t, stale.Close())
+	if err := stale.FreeAsync(s); err == nil {
+		t.Error("memory that was freed could be freed again")
+	}
+	noError(t, view.Ref().Lifetime().Close())
+	if n := f.countSince(before, cu.FnCuMemFreeAsync); n != 0 {
+		t.Errorf("a stale buffer freed memory %d times", n)
+	}
+	if err := next.All().Err(); err != nil {
+		t.Errorf("closing a stale buffer closed another: %v", err)
+	}
+	noError(t, next.Close())
+	if n := f.countSince(before, cu.FnCuMemFreeAsync); n != 1 {
+		t.Errorf("%d frees, want that of the buffer that was open", n)
+	}
+	closeAll(t, s, c)
+}
+
+// A buffer that is closed by its lifetime alone takes its watch with it.
+func TestClosedByItsLifetimeIsNotReported(t *testing.T) {
+	f := newFake()
+	gputest.CheckLeaks(t, nil)
+	c := f.open(t)
+	s := must(c.NewStream())(t)
+	func() {
+		b := must(driver.AllocAsync[float32](s, 4))(t)
+		noError(t, b.Ref().Lifetime().Close())
+	}()
+	gputest.ExpectDropped(t, c.Device().Driver(), 0)
+	closeAll(t, s, c)
+}
+
+// Codes whose texts say that the context is lost match ErrContextLost, and no
+// others do.
+func TestCodesThatLoseTheContext(t *testing.T) {
+	lost := 0
+	for code := range driver.CUresult(1000) {
+		is, says := errors.Is(code, driver.ErrContextLost), strings.Contains(code.Error(), "context is lost")
+		if is != says {
+			t.Errorf("%v: matches: %v, says so: %v", code, is, says)
+		}
+		if is {
+			lost++
+		}
+	}
+	if lost == 0 || errors.Is(driver.CUDA_ERROR_OUT_OF_MEMORY, driver.ErrContextLost) {
+		t.Errorf("%d codes lose the context", lost)
+	}
+}
+
+func TestLostOfAContextThatWorksOrIsClosed(t *testing.T) {
+	d := gputest.Emulator(t, emulator.Config{})
+	dev, err := d.Device(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := dev.PrimaryContext()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Lost(); err != nil {
+		t.Error(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	for c, want := range map[*driver.Context]error{c: driver.ErrClosed, nil: driver.CUDA_ERROR_INVALID_VALUE} {
+		if err := c.Lost(); !errors.Is(err, want) || errors.Is(err, driver.ErrContextLost) {
+			t.Errorf("%v: %v", c, err)
+		}
+	}
+}
+
+// A context that is closed while it is asked is not lost.
+func TestLostWhileTheContextIsClosed(t *testing.T) {
+	lib := faulty.Wrap(emulator.New(emulator.Config{}))
+	d := gputest.Driver(t, lib)
+	c := must(must(d.Device(0))(t).NewContext(0))(t)
+	asked := false
+	lib.Before(func(symbol string) {
+		if symbol == "cuMemGetInfo_v2" {
+			asked = true
+			noError(t, c.Close())
+		}
+	})
+	defer lib.Before(nil)
+	noError(t, c.Lost())
+	if !asked {
+		t.Error("the driver was not asked")
+	}
+	wantError(t, c.Lost(), driver.ErrClosed)
+}
+
+// A service asks whether its device still works before it answers that it does.
+func ExampleContext_Lost() {
+	c := exampleContext()
+	health := func() string {
+		if err := c.Lost(); errors.Is(err, driver.ErrContextLost) {
+			return "the process has to end"
+		}
+		return "fine"
+	}
+	fmt.Println(health())
+	check(c.Close())
+	// Output: fine
 }

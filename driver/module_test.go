@@ -1,7 +1,10 @@
 package driver_test
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -9,7 +12,10 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/driver/image"
+	"github.com/purecuda/cuda/internal/gputest"
+	"github.com/purecuda/cuda/ptx"
 )
 
 func TestPTXIsTerminated(t *testing.T) {
@@ -185,4 +191,91 @@ func TestOccupancyPicksTheBestBlock(t *testing.T) {
 	}
 	_, err := a.k.MaxActiveBlocks(0, 0)
 	wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "0 threads")
+}
+
+// imageFile is what a compiler made of the sources in testdata/images.
+func imageFile(t testing.TB, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", "images", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func TestBrokenImagesDoNotReachTheDriver(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		cubin, fat := imageFile(t, "variants_sm_90.cubin"), imageFile(t, "variants_plain.fatbin")
+		for _, data := range [][]byte{cubin, fat} {
+			for n := range len(data) {
+				if _, err := c.LoadModule(data[:n]); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
+					t.Fatalf("%d of %d bytes: %v", n, len(data), err)
+				}
+			}
+		}
+	})
+}
+
+func optimised(t *testing.T) ([]byte, *ptx.Inspection) {
+	t.Helper()
+	text, err := os.ReadFile("emulator/internal/vm/testdata/cuda/optimised.ptx")
+	noError(t, err)
+	tree, err := ptx.Parse("optimised.ptx", text)
+	noError(t, err)
+	report := ptx.Inspect(tree)
+	if len(report.Kernels) < 10 {
+		t.Fatalf("%d kernels are too few", len(report.Kernels))
+	}
+	return text, report
+}
+
+// What the text says about shared memory is what the compiler makes of it, but
+// for what aligning adds.
+func TestSharedMemoryInTheTextIsWhatTheDriverSays(t *testing.T) {
+	text, report := optimised(t)
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		m := must(c.LoadModule(text))(t)
+		for _, k := range report.Kernels {
+			info := must(must(m.Kernel(k.Name))(t).Info())(t)
+			if int64(info.SharedStatic) < k.Shared || int64(info.SharedStatic) > k.Shared+16 {
+				t.Errorf("%s: %d bytes shared, the text says %d", k.Name, info.SharedStatic, k.Shared)
+			}
+		}
+		noError(t, m.Close())
+	})
+}
+
+// Of local memory the compiler takes what the text declares, or less where it
+// has room in registers. (The emulator keeps arguments of calls there too.)
+func TestLocalMemoryInTheTextIsEnoughForTheDriver(t *testing.T) {
+	text, report := optimised(t)
+	gputest.OnGPU(t, func(t *testing.T, c *driver.Context) {
+		m := must(c.LoadModule(text))(t)
+		for _, k := range report.Kernels {
+			info := must(must(m.Kernel(k.Name))(t).Info())(t)
+			if k.Stack >= 0 && int64(info.Local) > k.Stack+16 {
+				t.Errorf("%s: %d bytes local, the text says %d", k.Name, info.Local, k.Stack)
+			}
+		}
+		noError(t, m.Close())
+	})
+}
+
+// A kernel that is looked for after its driver was closed is an error.
+func TestKernelsOfAClosedDriverAreNotFound(t *testing.T) {
+	d := must(driver.New(emulator.New(emulator.Config{})))(t)
+	c := must(must(d.Device(0))(t).PrimaryContext())(t)
+	m := must(c.LoadModule([]byte(workPTX)))(t)
+	l := must(c.LoadLibrary([]byte(workPTX)))(t)
+	_ = d.Close() // with what is open
+	if k, err := m.Kernel("set"); err == nil {
+		t.Errorf("a module has %v", k)
+	}
+	if k, err := l.Kernel("set"); err == nil {
+		t.Errorf("a library has %v", k)
+	}
+	var none *driver.Library
+	if _, err := none.Kernel("set"); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
+		t.Errorf("a nil library: %v", err)
+	}
 }

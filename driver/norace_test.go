@@ -2,6 +2,31 @@
 
 package driver_test
 
+import (
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator"
+)
+
 // lostPooled is what a call may allocate beyond what it is held to: under the race
 // detector a sync.Pool forgets some of what it is given, on purpose.
 const lostPooled = 0
+
+// A view is one object, and the scope of its calls another.
+func TestAViewIsTwoAllocations(t *testing.T) {
+	d := must(driver.New(emulator.New(emulator.Config{})))(t)
+	defer d.Close()
+	var view *driver.Driver
+	for name, newView := range map[string]func(){
+		"bound":   func() { view = d.Bound(1) },
+		"guarded": func() { view = d.Guarded() },
+	} {
+		if n := testing.AllocsPerRun(100, newView); n != 2 {
+			t.Errorf("%s: %v allocations", name, n)
+		}
+	}
+	if view == d || view.Library() != d.Library() {
+		t.Error("the view is not one of the driver")
+	}
+}

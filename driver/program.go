@@ -1,11 +1,15 @@
 package driver
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"unsafe"
 
+	"github.com/purecuda/cuda/driver/image"
 	"github.com/purecuda/cuda/internal/hostthread"
 	"github.com/purecuda/cuda/internal/life"
 	"github.com/purecuda/cuda/ptx"
@@ -215,4 +219,165 @@ func (p *program) variable(name string) (View[byte], error) {
 		return View[byte]{}, fmt.Errorf("variable %q of %v: %w", name, p.life, err)
 	}
 	return View[byte]{span{a, a.ptr, a.bytes}}, nil
+}
+
+// loadable is code whose headers were checked, in the form that the driver takes.
+type loadable struct {
+	kind image.Kind
+	data []byte // PTX ends in NUL
+}
+
+// newLoadable checks data. The driver does not know its length: it reads PTX up to a NUL, and
+// binaries by their headers.
+func newLoadable(data []byte) (loadable, error) { return newLoadableIn(new([]byte), data) }
+
+// newLoadableIn is newLoadable with room as optional storage for the text.
+func newLoadableIn(room *[]byte, data []byte) (loadable, error) {
+	kind, err := image.Check(data)
+	if err != nil {
+		return loadable{}, invalidImage(err)
+	}
+	return terminated(room, kind, data), nil
+}
+
+// terminated prepares code of a known kind. PTX is cut at its first NUL, or gets one.
+func terminated(room *[]byte, kind image.Kind, data []byte) loadable {
+	if kind != image.PTX {
+		return loadable{kind, data}
+	}
+	if i := bytes.IndexByte(data, 0); i >= 0 {
+		return loadable{kind, data[:i+1]}
+	}
+	*room = append(append((*room)[:0], data...), 0)
+	return loadable{kind, *room}
+}
+
+func loadableOf(i *image.Image) loadable {
+	return terminated(new([]byte), i.Kind(), i.Bytes())
+}
+
+func (l loadable) ptr() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(l.data)) }
+
+// ptx returns the text without its NUL, nil for binaries.
+func (l loadable) ptx() []byte {
+	if l.kind != image.PTX {
+		return nil
+	}
+	return l.data[:len(l.data)-1]
+}
+
+// imageError is an error of package image that also matches the driver's code.
+type imageError struct {
+	error
+	code CUresult
+}
+
+func (e *imageError) Unwrap() []error { return []error{e.error, e.code} }
+
+// invalidImage adds the code to errors of package image.
+func invalidImage(err error) error {
+	if errors.Is(err, image.ErrInvalid) {
+		return &imageError{err, CUDA_ERROR_INVALID_VALUE}
+	}
+	return err
+}
+
+// cName returns a name as a C string.
+func cName(what, name string) (*byte, error) {
+	if name == "" {
+		return nil, invalidf("empty name of a %s", what)
+	}
+	b := make([]byte, len(name)+1)
+	copy(b, name)
+	if bytes.IndexByte(b, 0) != len(name) {
+		return nil, invalidf("name of a %s %q contains a NUL", what, name)
+	}
+	return &b[0], nil
+}
+
+// textAt returns the driver's C string as a Go string.
+func textAt(p *byte) string {
+	if p == nil {
+		return ""
+	}
+	n := 0
+	for *(*byte)(unsafe.Add(unsafe.Pointer(p), n)) != 0 {
+		n++
+	}
+	return string(unsafe.Slice(p, n))
+}
+
+// CanLoad returns nil if the installed driver accepts PTX text for the context's device, judging by
+// the version and the target in its header. It does not load the text. Otherwise the error says
+// what is missing and what to do. It is a [*ptx.UnmetError] and matches the code that the driver
+// would return. For a cubin or a fat binary, CanLoad makes the checks that loading makes before it
+// calls the driver.
+//
+// Loading does not depend on CanLoad, because a driver newer than this package may accept more.
+// When the driver rejects PTX, its error has the same explanation.
+func (c *Context) CanLoad(data []byte) error {
+	if err := c.check(); err != nil {
+		return fmt.Errorf("cannot tell whether the image loads: %w", err)
+	}
+	img, err := newLoadable(data)
+	if err != nil {
+		return fmt.Errorf("cannot be loaded: %w", err)
+	}
+	if img.kind != image.PTX {
+		return nil
+	}
+	unmet, err := c.unmet(imageNeeds(img))
+	if err != nil {
+		return fmt.Errorf("cannot tell whether the image loads: %w", err)
+	}
+	if unmet != nil {
+		return fmt.Errorf("%v cannot load this PTX: %w (%w)", c, unmet, refusal(unmet))
+	}
+	return nil
+}
+
+// imageNeeds reads the header. It does not validate the text.
+func imageNeeds(img loadable) ptx.Needs {
+	info, _ := ptx.Signatures(img.ptx())
+	return info.Needs()
+}
+
+// unmet returns what the driver or the device lacks, nil if nothing.
+func (c *Context) unmet(n ptx.Needs) (*ptx.UnmetError, error) {
+	major, minor, err := c.Device().ComputeCapability()
+	if err != nil {
+		return nil, err
+	}
+	var unmet *ptx.UnmetError
+	errors.As(n.Check(c.Driver().Version(), major, minor), &unmet)
+	return unmet, nil
+}
+
+// refusal returns the code with which drivers reject such text.
+func refusal(e *ptx.UnmetError) CUresult {
+	if e.Kind == ptx.UnmetVersion {
+		return CUDA_ERROR_UNSUPPORTED_PTX_VERSION
+	}
+	return CUDA_ERROR_INVALID_PTX
+}
+
+// explainNeeds replaces the hint of a rejected load by what is missing, if the driver gave that
+// reason. It keeps the driver's log.
+func (c *Context) explainNeeds(err error, n ptx.Needs) error {
+	var e *Error
+	if !errors.As(err, &e) || e.Missing || n == (ptx.Needs{}) { // a binary has none
+		return err
+	}
+	switch e.Result {
+	case CUDA_ERROR_UNSUPPORTED_PTX_VERSION, CUDA_ERROR_INVALID_PTX, CUDA_ERROR_NO_BINARY_FOR_GPU:
+	default:
+		return err
+	}
+	unmet, _ := c.unmet(n)
+	if unmet == nil {
+		return err
+	}
+	explained := *e
+	explained.Hint = unmet.Error()
+	return &explained
 }

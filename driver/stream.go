@@ -3,14 +3,17 @@ package driver
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
+	"sync/atomic"
 
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/internal/absent"
 	"github.com/purecuda/cuda/internal/hostthread"
 	"github.com/purecuda/cuda/internal/life"
+	"github.com/purecuda/cuda/loader"
 )
 
 // Stream is a queue of work on a device. Work in one stream runs in order. Streams run concurrently
@@ -375,4 +378,127 @@ func (s *Stream) Flags() (cu.CUstream_flags, error) {
 	err := s.d.CuStreamGetFlags(s.raw, &f)
 	runtime.KeepAlive(s)
 	return cu.CUstream_flags(f), s.named(err)
+}
+
+// Recording reports whether work that is enqueued in the stream now is recorded in a graph instead
+// of running. It does not disturb any capture.
+func (s *Stream) Recording() (bool, error) {
+	if err := s.check(); err != nil {
+		return false, err
+	}
+	capturing, err := s.recording()
+	runtime.KeepAlive(s)
+	return capturing, s.named(err)
+}
+
+// CaptureGraph returns the graph that records the stream's work, and the number of the capture,
+// which is unique in the process. Both are 0 for a stream that is not capturing. The graph belongs
+// to the capture.
+func (s *Stream) CaptureGraph() (graph CUgraph, id uint64, err error) {
+	if err := s.check(); err != nil {
+		return 0, 0, err
+	}
+	capturing, err := s.recording() // the cheaper question, which mostly is enough
+	if err != nil || !capturing {
+		runtime.KeepAlive(s)
+		return 0, 0, s.named(err)
+	}
+	i, err := s.captureInfo()
+	runtime.KeepAlive(s)
+	switch {
+	case err != nil:
+		return 0, 0, s.named(err)
+	case i.status == cu.CU_STREAM_CAPTURE_STATUS_NONE:
+		return 0, 0, nil
+	case i.status != cu.CU_STREAM_CAPTURE_STATUS_ACTIVE:
+		return 0, 0, s.named(&Error{Func: cu.FnCuStreamGetCaptureInfo, Result: CUDA_ERROR_STREAM_CAPTURE_INVALIDATED})
+	}
+	return i.graph, i.id, nil
+}
+
+type captureInfo struct {
+	status cu.CUstreamCaptureStatus
+	id     uint64
+	graph  CUgraph
+}
+
+// captureInfo uses the ABI that the driver has. The ABI since CUDA 12.3 also returns edge data,
+// which is not requested.
+func (s *Stream) captureInfo() (i captureInfo, err error) {
+	d := s.core.guarded
+	if d.Has(cu.FnCuStreamGetCaptureInfo) {
+		err = d.CuStreamGetCaptureInfo(s.raw, &i.status, &i.id, &i.graph, nil, nil, nil)
+	} else {
+		err = d.CuStreamGetCaptureInfo_v11030(s.raw, &i.status, &i.id, &i.graph, nil, nil)
+	}
+	return i, err
+}
+
+// CaptureStatus returns the stream's capture status and the number of its capture, which is unique
+// in the process. The status distinguishes a capture in progress from an invalidated one.
+func (s *Stream) CaptureStatus() (status cu.CUstreamCaptureStatus, id uint64, err error) {
+	if err := s.check(); err != nil {
+		return 0, 0, err
+	}
+	i, err := s.captureInfo()
+	runtime.KeepAlive(s)
+	return i.status, i.id, s.named(err)
+}
+
+// After makes later work in s run after all work already in other. For example, a copy stream runs
+// after the stream that computes what it copies, which continues in the meantime. After does not
+// wait. If other is capturing, s joins the capture.
+//
+// It creates and releases an event. To order streams in every step more cheaply, record your own
+// Event and use WaitEvent.
+func (s *Stream) After(other *Stream) error {
+	if err := s.ready(); err != nil {
+		return err
+	}
+	if err := other.ready(); err != nil {
+		return fmt.Errorf("%v cannot run behind another stream: %w", s, err)
+	}
+	e, err := other.Context().NewEvent()
+	if err != nil {
+		return fmt.Errorf("%v cannot run behind %v: %w", s, other, err)
+	}
+	err = other.Record(e)
+	if err == nil {
+		err = s.WaitEvent(e)
+	}
+	return errors.Join(err, e.Close())
+}
+
+// Ready returns nil if the stream can take work from this goroutine: it exists, it is open, the
+// caller is not a host function, and no host function in it has panicked since the last report. It
+// is for packages that make raw calls.
+func (s *Stream) Ready() error { return s.ready() }
+
+// Open reports whether the stream exists and is open, which Ready also checks.
+func (s *Stream) Open() bool { return s.open() }
+
+// ThreadID returns the ID of the OS thread that the calling goroutine runs on now. It is for
+// packages that lock goroutines to threads, as CUDA sometimes requires.
+func ThreadID() uint64 { return loader.ThreadID() }
+
+var streamNumbers atomic.Uint64
+
+// Number returns a number that is unique among all Streams of the process, even closed ones, and 0
+// for a nil stream. Two Streams from BorrowStream for one handle have different numbers. It is for
+// packages that store something for a stream without keeping it alive, because the driver reuses
+// handles.
+func (s *Stream) Number() uint64 {
+	if s == nil {
+		return 0
+	}
+	return s.number
+}
+
+// Lifetime returns the stream's ownership record, nil for a nil stream. For a borrowed stream it is
+// the context's.
+func (s *Stream) Lifetime() *life.Lifetime {
+	if s == nil {
+		return nil
+	}
+	return s.life
 }

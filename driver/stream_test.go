@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/internal/gputest"
+	"github.com/purecuda/cuda/loader"
 )
 
 // gate keeps a stream busy until it is opened.
@@ -198,4 +201,258 @@ func TestDoRefusesNil(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A stream's own context is the one its work runs in, whatever the thread has.
+// From driver.selfBound on these calls are not bound, which is right only if
+// the driver sees it so.
+func TestStreamsNameTheirContext(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		other := must(c.Device().NewContext(0))(t)
+		defer other.Close()
+		streamWorkUnder(t, c, other)
+	})
+}
+
+func TestStreamsNameTheirDevice(t *testing.T) {
+	eachPair(t, streamWorkUnder)
+}
+
+// streamWorkUnder does work of c while the thread has no context, and other.
+func streamWorkUnder(t *testing.T, c, other *driver.Context) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	d := c.Device().Driver()
+	defer func() { noError(t, d.CuCtxSetCurrent(0)) }()
+	s := must(c.NewStream())(t)
+	defer s.Close()
+	e := must(c.NewEvent())(t)
+	defer e.Close()
+	host := must(driver.AllocHostFrom(c, []uint32{7, 8, 9}))(t)
+	defer host.Close()
+	back := must(driver.AllocHost[uint32](c, 3))(t)
+	defer back.Close()
+	a := must(driver.Alloc[uint32](c, 3))(t)
+	defer a.Close()
+	b := must(driver.Alloc[uint32](c, 3))(t)
+	defer b.Close()
+	up := must(driver.Upload(a, host))(t)
+	across := must(driver.CopyDevice(b, a))(t)
+	fill := must(driver.Fill(b.View(0, 1), uint32(5)))(t)
+	down := must(driver.Download(back, b))(t)
+
+	for _, current := range []driver.CUcontext{0, other.Raw()} {
+		noError(t, b.Fill(0))
+		noError(t, d.CuCtxSetCurrent(current))
+		noError(t, s.Record(e))
+		noError(t, s.WaitEvent(e))
+		for _, op := range []driver.Op{up, across, fill, down} {
+			noError(t, s.Do(op))
+		}
+		memoryUnder(t, s, e)
+		var is driver.CUcontext
+		noError(t, d.CuCtxGetCurrent(&is))
+		if is != current {
+			t.Errorf("context %#x is current, before it was %#x", is, current)
+		}
+		noError(t, s.Wait(t.Context()))
+		if got := [3]uint32(back.Slice()); got != [3]uint32{5, 8, 9} {
+			t.Errorf("with context %#x current: %v, want [5 8 9]", current, got)
+		}
+	}
+}
+
+// memoryUnder makes the calls on stream-ordered memory, and the queries.
+func memoryUnder(t *testing.T, s *driver.Stream, e *driver.Event) {
+	if devicePools := must(s.Context().Device().Properties())(t).MemoryPools; devicePools {
+		for _, free := range []func(*driver.Buffer[uint32]) error{
+			(*driver.Buffer[uint32]).Close,
+			func(b *driver.Buffer[uint32]) error { return b.FreeAsync(s) },
+		} {
+			b := must(driver.AllocAsync[uint32](s, 3))(t)
+			noError(t, s.Do(must(driver.Fill(b, 5))(t)))
+			noError(t, free(b))
+		}
+	}
+	noError(t, s.Record(e))
+	for _, query := range []func() (bool, error){s.Query, e.Query, s.Recording} {
+		_, err := query()
+		noError(t, err)
+	}
+}
+
+// A GLOBAL capture of one thread survives that others ask streams whether they are
+// capturing, and wait and allocate as this package does.
+func TestQueriesOfCapturesDisturbNone(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		s, other, e := must(c.NewStream())(t), must(c.NewStream())(t), must(c.NewEvent())(t)
+		defer closeAll(t, s, other, e)
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		d := c.Driver()
+		noError(t, d.CuStreamBeginCapture(s.Raw(), cu.CU_STREAM_CAPTURE_MODE_GLOBAL))
+		errs := make(chan error)
+		go func() {
+			capturing, err := other.Recording()
+			if capturing {
+				err = errors.Join(err, errors.New("a stream that is not capturing says it is"))
+			}
+			graph, _, captured := other.CaptureGraph()
+			if graph != 0 {
+				err = errors.Join(err, errors.New("it has a graph"))
+			}
+			_, queried := e.Query()
+			errs <- errors.Join(err, captured, queried, other.Record(e), e.Wait(t.Context()), other.Wait(t.Context()))
+		}()
+		noError(t, <-errs)
+		var g driver.CUgraph
+		noError(t, d.CuStreamEndCapture(s.Raw(), &g))
+		noError(t, d.CuGraphDestroy(g))
+	})
+}
+
+func TestAStreamRunsAfterAnother(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		first, second := must(c.NewStream())(t), must(c.NewStream())(t)
+		defer closeAll(t, first, second)
+		release := make(chan struct{})
+		order := make(chan int, 2)
+		noError(t, first.HostFunc(func() { <-release; order <- 1 }))
+		noError(t, second.After(first))
+		noError(t, second.HostFunc(func() { order <- 2 }))
+		if done, err := second.Query(); done || err != nil {
+			t.Errorf("the second stream did not wait: %v, %v", done, err)
+		}
+		close(release)
+		if a, b := <-order, <-order; a != 1 || b != 2 {
+			t.Errorf("order %d, %d", a, b)
+		}
+		noError(t, second.Wait(context.Background()))
+	})
+}
+
+func TestRunningAfterNoStreamIsRefused(t *testing.T) {
+	gputest.OnEmulator(t, emulator.Config{}, func(t *testing.T, c *driver.Context) {
+		s, closed := must(c.NewStream())(t), must(c.NewStream())(t)
+		defer closeAll(t, s)
+		noError(t, closed.Close())
+		wantError(t, s.After(nil), driver.CUDA_ERROR_INVALID_VALUE, "nil stream")
+		wantError(t, s.After(closed), driver.ErrClosed)
+		wantError(t, (*driver.Stream)(nil).After(s), driver.CUDA_ERROR_INVALID_VALUE, "nil stream")
+		wantError(t, closed.After(s), driver.ErrClosed)
+	})
+}
+
+func TestEventHappensWhenTheWorkBeforeItIsDone(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		s, e := must(c.NewStream())(t), must(c.NewEvent(driver.WithBlockingSync()))(t)
+		defer closeAll(t, s, e)
+		if done := must(e.Query())(t); !done {
+			t.Error("an event that was never recorded did not happen")
+		}
+		open := gate(t, s)
+		noError(t, e.Record(s))
+		if done := must(e.Query())(t); done {
+			t.Error("it happened before the work")
+		}
+		open()
+		noError(t, e.Wait(t.Context()))
+		if done := must(e.Query())(t); !done {
+			t.Error("it did not happen after Wait")
+		}
+	})
+}
+
+func TestStreamWaitsForTheEventOfAnother(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		a, b := must(c.NewStream())(t), must(c.NewStream())(t)
+		e := must(c.NewEvent())(t)
+		defer closeAll(t, a, b, e)
+		for _, record := range []bool{false, true} { // by methods, then by operations
+			open := gate(t, a)
+			if record {
+				noError(t, errors.Join(a.Do(driver.RecordOp(e)), b.Do(driver.WaitOp(e))))
+			} else {
+				noError(t, errors.Join(a.Record(e), b.WaitEvent(e)))
+			}
+			if done := must(b.Query())(t); done {
+				t.Error("the stream did not wait")
+			}
+			open()
+			noError(t, b.Wait(t.Context()))
+			if done := must(a.Query())(t); !done {
+				t.Error("the stream did not wait for the whole of the other")
+			}
+		}
+	})
+}
+
+func TestElapsedIsTheTimeBetweenTwoEvents(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		s := must(c.NewStream())(t)
+		start, end := must(c.NewEvent(driver.WithTiming()))(t), must(c.NewEvent(driver.WithTiming()))(t)
+		defer closeAll(t, s, start, end)
+		const pause = 20 * time.Millisecond
+		begin := time.Now()
+		noError(t, s.Record(start))
+		noError(t, s.HostFunc(func() { time.Sleep(pause) }))
+		noError(t, s.Record(end))
+		noError(t, end.Wait(t.Context()))
+		took := time.Since(begin)
+		if got := must(end.Elapsed(start))(t); got < pause-time.Millisecond || got > took+time.Millisecond {
+			t.Errorf("%v between events, the pause was %v and all of it took %v", got, pause, took)
+		}
+	})
+}
+
+func TestElapsedNeedsTiming(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		s := must(c.NewStream())(t)
+		timed, plain := must(c.NewEvent(driver.WithTiming()))(t), must(c.NewEvent())(t)
+		defer closeAll(t, s, timed, plain)
+		for _, pair := range [][2]*driver.Event{{timed, plain}, {plain, timed}} {
+			_, err := pair[0].Elapsed(pair[1])
+			if !errors.Is(err, driver.CUDA_ERROR_INVALID_HANDLE) || !strings.Contains(err.Error(), "WithTiming") {
+				t.Errorf("error %v", err)
+			}
+		}
+		if _, err := timed.Elapsed(timed); err == nil {
+			t.Error("the time of an event that was never recorded")
+		}
+	})
+}
+
+// The graph of a capture is told while it goes on; of one that is broken, that.
+func TestTheGraphOfACaptureIsTold(t *testing.T) {
+	c := gputest.Context(t, gputest.Emulator(t, emulator.Config{}))
+	s := must(c.NewStream())(t)
+	if g, id, err := s.CaptureGraph(); g != 0 || id != 0 || err != nil {
+		t.Errorf("without a capture: %#x, %d, %v", g, id, err)
+	}
+	d := c.Driver()
+	noError(t, d.CuStreamBeginCapture(s.Raw(), cu.CU_STREAM_CAPTURE_MODE_RELAXED))
+	g, id, err := s.CaptureGraph()
+	if g == 0 || id == 0 || err != nil {
+		t.Errorf("while capturing: %#x, %d, %v", g, id, err)
+	}
+	if d.CuStreamSynchronize(s.Raw()) == nil {
+		t.Error("a wait for a stream that captures succeeded")
+	}
+	if g, id, err := s.CaptureGraph(); g != 0 || id != 0 || !errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED) {
+		t.Errorf("of a broken capture: %#x, %d, %v", g, id, err)
+	}
+	var out driver.CUgraph
+	if d.CuStreamEndCapture(s.Raw(), &out) == nil {
+		t.Error("a broken capture ended well")
+	}
+	noError(t, s.Close())
+}
+
+func TestInterprocessEventsHaveNoTiming(t *testing.T) {
+	var flags uint32
+	c := gputest.Watched(t, cu.FnCuEventCreate, func(a loader.Args) { flags = a.Uint32(1) })
+	noError(t, must(c.NewEvent(driver.WithInterprocess()))(t).Close())
+	if want := uint32(cu.CU_EVENT_INTERPROCESS | cu.CU_EVENT_DISABLE_TIMING); flags&want != want {
+		t.Errorf("flags %#x, want %#x among them", flags, want)
+	}
 }

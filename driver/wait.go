@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -252,4 +253,295 @@ func isResult(err error, code CUresult) bool {
 		return e.Result == code
 	}
 	return errors.Is(err, code)
+}
+
+// Shared goroutines poll the waits that are too many or too long for their own goroutines to poll.
+// Each has a list and runs while it is not empty.
+const (
+	mostPollers    = 4
+	waitsPerPoller = 64
+
+	// Without news, the pause between two passes grows with the time since the last completed event
+	// and the last new wait. Pauses shorter than minPause are skipped, because the runtime's timers
+	// lengthen them.
+	pauseShare = 128
+	minPause   = 250 * time.Microsecond
+	maxPause   = time.Millisecond
+)
+
+// sharedWait is a wait in the list of a poller. Whoever takes it out of the state pending, the
+// waiting goroutine or the poller, releases what it holds.
+type sharedWait struct {
+	w      waitable
+	state  atomic.Uint32
+	answer chan error // of one
+}
+
+const (
+	waitPending = iota
+	waitAnswered
+	waitAbandoned // by a cancellation
+)
+
+var sharedWaits = sync.Pool{New: func() any { return &sharedWait{answer: make(chan error, 1)} }}
+
+func (e *sharedWait) recycle() {
+	e.w = nil
+	sharedWaits.Put(e)
+}
+
+// awaitShared waits with the help of a poller.
+func awaitShared(ctx context.Context, w waitable) error {
+	e := sharedWaits.Get().(*sharedWait)
+	e.w = w
+	e.state.Store(waitPending)
+	nextPoller().add(e)
+	var err error
+	if cancelled := cancellation(ctx); cancelled == nil {
+		err = <-e.answer
+	} else {
+		select {
+		case err = <-e.answer:
+		case <-cancelled:
+			if e.state.CompareAndSwap(waitPending, waitAbandoned) {
+				return context.Cause(ctx) // the poller gives back the rest
+			}
+			err = <-e.answer
+		}
+	}
+	w.done()
+	e.recycle()
+	return err
+}
+
+// poller polls the waits of its list.
+type poller struct {
+	mu      sync.Mutex
+	fresh   []*sharedWait // since the latest pass
+	running bool
+	wake    chan struct{}
+}
+
+var pollers [mostPollers]poller
+
+func init() {
+	for i := range pollers {
+		pollers[i].wake = make(chan struct{}, 1)
+	}
+}
+
+var pollerTurn atomic.Uint32
+
+// nextPoller uses as many pollers as the number of waits requires, and leaves most processors to
+// others.
+func nextPoller() *poller {
+	n := min((waits.now.Load()+waitsPerPoller-1)/waitsPerPoller, waits.few.Load()/4, mostPollers)
+	if n <= 1 {
+		return &pollers[0]
+	}
+	return &pollers[pollerTurn.Add(1)%uint32(n)]
+}
+
+func (p *poller) add(e *sharedWait) {
+	p.mu.Lock()
+	p.fresh = append(p.fresh, e)
+	start := !p.running
+	p.running = true
+	p.mu.Unlock()
+	if start {
+		go p.run()
+		return
+	}
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run makes passes over the list until it is empty.
+func (p *poller) run() {
+	countProcessors()
+	var list []*sharedWait
+	var timer *time.Timer
+	for latest := time.Now(); ; {
+		p.mu.Lock()
+		news := len(p.fresh)
+		list = append(list, p.fresh...)
+		clear(p.fresh)
+		p.fresh = p.fresh[:0]
+		if p.running = len(list) > 0; !p.running {
+			p.mu.Unlock()
+			return
+		}
+		p.mu.Unlock()
+		n := len(list)
+		list = pass(list)
+		now := time.Now()
+		if news > 0 || len(list) < n {
+			latest = now
+		}
+		pause := now.Sub(latest) / pauseShare
+		if pause < minPause {
+			runtime.Gosched()
+			continue
+		}
+		if pause = min(pause, maxPause); timer == nil {
+			timer = time.NewTimer(pause)
+		} else {
+			timer.Reset(pause)
+		}
+		select {
+		case <-timer.C:
+		case <-p.wake:
+		}
+	}
+}
+
+// pass polls each wait and returns those that are not over.
+func pass(list []*sharedWait) []*sharedWait {
+	left := list[:0]
+	for _, e := range list {
+		if e.state.Load() == waitAbandoned {
+			e.w.done()
+			e.recycle()
+			continue
+		}
+		over, err := e.w.poll()
+		switch {
+		case !over && err == nil:
+			left = append(left, e)
+		case e.state.CompareAndSwap(waitPending, waitAnswered):
+			e.answer <- err // from here on it is the waiting goroutine's
+		default:
+			e.w.done()
+			e.recycle()
+		}
+	}
+	clear(list[len(left):])
+	return left
+}
+
+// mark is an event that the library records to learn when the work enqueued in a stream so far is
+// done.
+type mark struct {
+	core   *contextCore
+	raw    CUevent
+	holder *life.Lifetime // of the stream that is waited for; the wait's reference
+}
+
+// markPool holds the unused events. A wait returns its event, so their number is the largest number
+// of simultaneous waits.
+type markPool struct {
+	mu   sync.Mutex
+	free []*mark
+}
+
+// markFlags returns flags for cheap events. A thread that blocks on one spins or sleeps as the
+// context's flags say.
+func (core *contextCore) markFlags() (uint32, error) {
+	sleeps, err := core.sleeps()
+	if sleeps {
+		return uint32(cu.CU_EVENT_DISABLE_TIMING | cu.CU_EVENT_BLOCKING_SYNC), err
+	}
+	return uint32(cu.CU_EVENT_DISABLE_TIMING), err
+}
+
+// The values of contextCore.sched.
+const (
+	schedUnknown = iota
+	schedSpins
+	schedSleeps
+)
+
+// sleeps reports whether the context's flags make waiting threads sleep. It queries the driver
+// once.
+func (core *contextCore) sleeps() (bool, error) {
+	sched := core.sched.Load()
+	if sched == schedUnknown {
+		sched = schedSpins
+		if core.guarded.Has(cu.FnCuCtxGetFlags) {
+			var flags uint32
+			if err := core.guarded.CuCtxGetFlags(&flags); err != nil {
+				return false, err
+			}
+			if cu.CUctx_flags(flags)&cu.CU_CTX_SCHED_MASK == cu.CU_CTX_SCHED_BLOCKING_SYNC {
+				sched = schedSleeps
+			}
+		}
+		core.sched.Store(sched)
+	}
+	return sched == schedSleeps, nil
+}
+
+// markStream records an event in s, which the caller retained. The mark's Done releases that
+// reference.
+func (core *contextCore) markStream(s *Stream) (*mark, error) {
+	m, err := core.newMark()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.guardedSelf().CuEventRecord(m.raw, s.raw); err != nil {
+		core.marks.put(m)
+		return nil, err
+	}
+	m.holder = s.life
+	return m, nil
+}
+
+func (core *contextCore) newMark() (*mark, error) {
+	if m := core.marks.get(); m != nil {
+		return m, nil
+	}
+	flags, err := core.markFlags()
+	if err != nil {
+		return nil, err
+	}
+	m := &mark{core: core}
+	if err := core.guarded.CuEventCreate(&m.raw, flags); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+func (p *markPool) get() *mark {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.free) == 0 {
+		return nil
+	}
+	m := p.free[len(p.free)-1]
+	p.free = p.free[:len(p.free)-1]
+	return m
+}
+
+func (p *markPool) put(m *mark) {
+	p.mu.Lock()
+	p.free = append(p.free, m)
+	p.mu.Unlock()
+}
+
+// destroy runs when no wait can be left.
+func (p *markPool) destroy(d *cu.Driver) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var errs []error
+	for _, m := range p.free {
+		errs = append(errs, d.CuEventDestroy(m.raw))
+	}
+	p.free = nil
+	return errors.Join(errs...)
+}
+
+func (m *mark) poll() (bool, error) { return finished(m.core.loose.CuEventQuery(m.raw)) }
+func (m *mark) block() error        { return m.core.guarded.CuEventSynchronize(m.raw) }
+
+// sleeps depends on the context, as for cuStreamSynchronize.
+func (m *mark) sleeps() (bool, error) { return m.core.sleeps() }
+
+// Done ends the wait that took the mark.
+func (m *mark) done() {
+	holder := m.holder
+	m.holder = nil
+	m.core.marks.put(m)
+	holder.Done() // may destroy the context, and with it the pool
 }

@@ -2,6 +2,7 @@ package driver_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"unsafe"
@@ -117,5 +118,74 @@ func TestCompilingAgainForTheLogLeavesNoModule(t *testing.T) {
 	noError(t, l.Close())
 	if lib.loaded != 1 || lib.unloaded != 1 {
 		t.Errorf("%d modules were loaded, %d unloaded", lib.loaded, lib.unloaded)
+	}
+}
+
+func TestNamedErrorsKeepTheLog(t *testing.T) {
+	c := gputest.Context(t, gputest.Emulator(t, emulator.Config{}))
+	_, err := c.LoadModule([]byte(".version 7.0\n.target sm_52\n.visible .entry k()\n{\n\tnonsense;\n}\n"))
+	named := driver.Named("k.ptx", err)
+	for _, verb := range []string{"%v", "%+v", "%s"} {
+		if got, want := fmt.Sprintf(verb, named), "k.ptx: "+fmt.Sprintf(verb, err); got != want {
+			t.Errorf("%s is\n%s\nwant\n%s", verb, got, want)
+		}
+	}
+	if !strings.Contains(fmt.Sprintf("%+v", named), "nonsense") {
+		t.Error("the log is not in the text")
+	}
+	if !errors.Is(named, driver.CUDA_ERROR_INVALID_PTX) {
+		t.Errorf("%v has lost its code", named)
+	}
+	if driver.Named("k.ptx", nil) != nil {
+		t.Error("no error has become one")
+	}
+}
+
+func TestObjectsAreNamedByKindAndSize(t *testing.T) {
+	c := gputest.Context(t, gputest.Emulator(t, emulator.Config{}))
+	b := must(driver.Alloc[float32](c, 4))(t)
+	op := must(driver.NewMemOp(c, driver.MemBarrier(0), driver.MemBarrier(0)))(t)
+	for want, got := range map[string]string{
+		"(4 elements)":                b.String(),
+		"nil buffer of float32":       (*driver.Buffer[float32])(nil).String(),
+		"memory operation of 2 steps": op.String(),
+		"nil context":                 (*driver.Context)(nil).String(),
+		"context 0x":                  c.String(),
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("it is called %q, want %q in it", got, want)
+		}
+	}
+	if strings.Contains(b.String(), "nil") || (*driver.Context)(nil).Raw() != 0 || (&driver.Context{}).Raw() != 0 {
+		t.Errorf("an open buffer is %q, or a context that is none has a handle", b)
+	}
+	noError(t, b.Close())
+}
+
+// A semaphore is imported as the kind it was said to be, by the handle.
+func TestSemaphoresAreImportedByTheirHandle(t *testing.T) {
+	var kind cu.CUexternalSemaphoreHandleType
+	var handle uintptr
+	c := gputest.Watched(t, cu.FnCuImportExternalSemaphore, func(a loader.Args) {
+		d := (*cu.CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC)(a.Ptr(1))
+		kind, handle = d.Type, *(*uintptr)(unsafe.Pointer(&d.Handle))
+	})
+	const fence = cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D12_FENCE
+	s, err := c.ImportSemaphoreHandle(fence, 0x1234)
+	if kind != fence || handle != 0x1234 || (s == nil) == (err == nil) {
+		t.Errorf("imported %v by %#x: %v, %v", kind, handle, s, err)
+	}
+	noError(t, s.Close())
+	for _, h := range []uintptr{0, 1} {
+		kind = 0
+		if h == 0 {
+			_, err = c.ImportSemaphoreHandle(fence, h)
+		} else {
+			_, err = c.ImportSemaphoreHandle(cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD, h)
+		}
+		wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE)
+		if kind != 0 {
+			t.Error("the driver was called")
+		}
 	}
 }

@@ -1,8 +1,9 @@
 package driver
 
-import (
-	"github.com/purecuda/cuda/internal/hostcall"
-)
+import "github.com/purecuda/cuda/internal/hostcall"
+
+// Usable is what Available finds out about a driver.
+func Usable(d *Driver) error { return usable(d) }
 
 // SetBlockingSlots changes how many waits may block a thread, for tests of the
 // other way to wait.

@@ -1,0 +1,520 @@
+package driver
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime"
+	"sync"
+
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/life"
+)
+
+// ordered holds the lifetime of a stream-ordered allocation and what freeing it needs. It is
+// separate from the allocation because the destructor must not refer to that.
+type ordered struct {
+	life   life.Lifetime
+	mu     sync.Mutex
+	ptr    CUdeviceptr
+	d      *Driver // for a free in the order of stream; nil: the context's driver
+	stream CUstream
+	hold   *life.Lifetime // of the stream, if that is not the one it was allocated in
+	graph  bool           // recorded in a graph, which owns the memory
+
+	live      bool // of a graph's memory: a launch left it allocated
+	elsewhere bool // of a graph's memory: a capture that is not tracked frees it
+}
+
+// Destroy frees the memory in stream order.
+func (o *ordered) Destroy(d *cu.Driver) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.hold != nil {
+		defer o.hold.Done()
+	}
+	if o.ptr == 0 {
+		return nil
+	}
+	if o.graph {
+		return o.freeLeft(d)
+	}
+	if o.d != nil {
+		d = &o.d.Driver
+	}
+	return d.CuMemFreeAsync(o.ptr, o.stream)
+}
+
+// freeOn makes s, instead of the stream of the allocation, the stream in whose order the memory is
+// freed.
+func (o *ordered) freeOn(s *Stream) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.d, o.stream, o.hold = s.guardedSelf(), s.raw, s.life
+}
+
+// freeNow frees memory without other references in the order of s.
+func (o *ordered) freeNow(s *Stream) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.ptr == 0 {
+		return nil
+	}
+	err := s.guardedSelf().CuMemFreeAsync(o.ptr, s.raw)
+	if err == nil {
+		o.ptr = 0 // Destroy has nothing to do
+	}
+	return err
+}
+
+// freeOn closes stream-ordered memory and frees it in the order of s. While other references exist,
+// the memory retains s and is freed with the last of them. If the driver refuses, the buffer is
+// open again: the memory is still allocated and another call can free it.
+func (a *allocation) freeOn(s *Stream) error {
+	if err := s.ctx.sameDriver(a.ctx, a.life); err != nil {
+		return s.named(err)
+	}
+	if a.order.isGraph() {
+		return a.closeGraphMemory(s)
+	}
+	if err := s.life.Retain(); err != nil {
+		return err
+	}
+	if !a.watch.Disown(a.life) { // another call closed it first
+		s.life.Done()
+		return a.life.Check()
+	}
+	if !a.life.TakeLast() {
+		a.order.freeOn(s)
+		return a.life.Release()
+	}
+	err := a.order.freeNow(s)
+	s.life.Done()
+	if err != nil {
+		a.watch.Reopen(a.life)
+		return fmt.Errorf("%v: cannot free %v, which stays open: %w", s, a.life, err)
+	}
+	return a.life.Finish()
+}
+
+// AllocAsync allocates device memory for n elements in the order of s. Work enqueued in s
+// afterwards may use the memory. Work in other streams must be ordered after the allocation. The
+// memory comes from the device's current pool (see [MemPool.SetReleaseThreshold]). On a device
+// without pools (Properties.MemoryPools) the error is CUDA_ERROR_NOT_SUPPORTED.
+//
+// Close and FreeAsync free the memory in stream order. A buffer that becomes unreachable without
+// either is freed in the order of s, so order its uses in other streams before that as well.
+//
+// In a capturing stream, the allocation becomes a node of the graph, and the graph owns the memory:
+// Close does not free it. FreeAsync during the capture records a free node. After the capture it
+// frees what a launch left allocated.
+func AllocAsync[T any](s *Stream, n int) (*Buffer[T], error) {
+	return AllocFromPool[T](s, nil, n)
+}
+
+// AllocFromPool is AllocAsync with memory from the given pool. A nil pool is the device's current
+// one.
+func AllocFromPool[T any](s *Stream, pool *MemPool, n int) (*Buffer[T], error) {
+	bytes, err := bufferBytes[T](n)
+	if err != nil {
+		return nil, err
+	}
+	b := new(owned[T])
+	if err := b.a.allocateAsync(s, pool, reflect.TypeFor[T](), bytes); err != nil {
+		return nil, err
+	}
+	return b.set(), nil
+}
+
+// Close is Buffer.Close for package graph, which only has the Ref of a buffer.
+func (a *allocation) Close() error { return a.watch.Close(a.life) }
+
+func (a *allocation) allocateAsync(s *Stream, pool *MemPool, elem reflect.Type, bytes uintptr) error {
+	if err := s.ready(); err != nil {
+		return cannotMake(elem, err)
+	}
+	graph, err := s.recording()
+	if err != nil {
+		return cannotMake(elem, err)
+	}
+	o := newOrdered(elem)
+	if err := o.life.BeginIn(s.life); err != nil {
+		return err
+	}
+	o.graph = graph
+	if bytes > 0 {
+		err = pool.alloc(s, &o.ptr, bytes)
+	}
+	if err != nil {
+		return o.life.Abandon(fmt.Errorf("%d bytes: %w", bytes, err))
+	}
+	if pool != nil {
+		a.owner = pool
+	}
+	a.begin(s, o, bytes)
+	return nil
+}
+
+func newOrdered(elem reflect.Type) *ordered {
+	o := new(ordered)
+	o.life.SetElem("buffer", elem)
+	return o
+}
+
+func cannotMake(elem reflect.Type, err error) error {
+	return fmt.Errorf("cannot make a buffer of %v: %w", elem, err)
+}
+
+// begin makes a the allocation of o's memory, whose lifetime has begun.
+func (a *allocation) begin(s *Stream, o *ordered, bytes uintptr) {
+	o.d, o.stream = s.guardedSelf(), s.raw
+	a.life, a.ctx, a.ptr, a.bytes, a.order = &o.life, s.ctx, o.ptr, bytes, o
+	a.watch.Own(a.life, uint64(a.ptr), o)
+	runtime.KeepAlive(s)
+}
+
+// alloc makes the driver call. A nil pool is the device's current one.
+func (p *MemPool) alloc(s *Stream, ptr *CUdeviceptr, bytes uintptr) error {
+	if p == nil {
+		return s.self.CuMemAllocAsync(ptr, bytes, s.raw)
+	}
+	if err := p.check(); err != nil {
+		return err
+	}
+	if err := s.ctx.sameDriver(p.ctx, p); err != nil {
+		return err
+	}
+	err := s.d.CuMemAllocFromPoolAsync(ptr, bytes, p.raw, s.raw)
+	runtime.KeepAlive(p)
+	return err
+}
+
+// recording reports whether the stream is capturing. The query needs no guard because it does not
+// disturb captures (TestQueriesOfCapturesDisturbNone).
+func (s *Stream) recording() (bool, error) {
+	var status cu.CUstreamCaptureStatus
+	err := s.self.CuStreamIsCapturing(s.raw, &status)
+	return status != cu.CU_STREAM_CAPTURE_STATUS_NONE, err
+}
+
+var errNotOrdered = errors.New("it was not allocated in the order of a stream; use Close")
+
+// FreeAsync closes the buffer and frees its memory after all work already in s. The buffer must
+// come from AllocAsync or AllocFromPool. In a capturing stream, it must come from the same capture
+// or from another graph. On error the buffer stays open and keeps its memory.
+func (b *Buffer[T]) FreeAsync(s *Stream) error {
+	if err := s.ready(); err != nil {
+		return err
+	}
+	m, err := spanOf(b)
+	if err != nil {
+		return err
+	}
+	if m.a.order == nil {
+		return fmt.Errorf("%v: %w", b, errNotOrdered)
+	}
+	err = m.a.freeOn(s)
+	runtime.KeepAlive(b)
+	return err
+}
+
+// AllocAsyncInto is AllocAsync into a buffer that the caller reuses: the zero Buffer at first,
+// later one that was closed. If the pool keeps memory (MemPool.SetReleaseThreshold) and the program
+// allocates and frees the same size in one stream, the address stays the same and nothing is
+// allocated on Go's heap.
+//
+// It returns an error if the buffer is open. Views and prepared launches of the previous allocation
+// work again if address and size are the same. Otherwise they report that it is closed.
+//
+// Only one goroutine at a time may use b.
+func AllocAsyncInto[T any](s *Stream, b *Buffer[T], n int) error {
+	if b == nil {
+		return invalidf("the buffer to allocate into is nil; it can be a zero Buffer")
+	}
+	a := b.mem.a
+	if a != nil && !a.life.Closed() {
+		return invalidf("the buffer to allocate into is open: %v", b)
+	}
+	bytes, err := bufferBytes[T](n)
+	if err != nil {
+		return err
+	}
+	if a == nil || !a.fits(s, bytes) {
+		return allocAnew(s, b, n)
+	}
+	if err := s.ready(); err != nil {
+		return cannotMake(reflect.TypeFor[T](), err)
+	}
+	capturing, err := s.recording()
+	if err != nil {
+		return cannotMake(reflect.TypeFor[T](), err)
+	}
+	if capturing {
+		return allocAnew(s, b, n)
+	}
+	var ptr CUdeviceptr
+	if err := (*MemPool)(nil).alloc(s, &ptr, bytes); err != nil {
+		return cannotMake(reflect.TypeFor[T](), err)
+	}
+	if ptr == a.ptr {
+		return a.reopen(s)
+	}
+	made := new(owned[T])
+	if err := made.a.adopt(s, reflect.TypeFor[T](), ptr, bytes); err != nil {
+		return err
+	}
+	*b = *made.set()
+	return nil
+}
+
+func allocAnew[T any](s *Stream, b *Buffer[T], n int) error {
+	made, err := AllocAsync[T](s, n)
+	if err == nil {
+		*b = *made
+	}
+	return err
+}
+
+// fits reports whether the allocation has ended and could be reused for bytes in the order of s.
+func (a *allocation) fits(s *Stream, bytes uintptr) bool {
+	o := a.order
+	return o != nil && !o.graph && a.owner == nil && bytes > 0 && a.bytes == bytes &&
+		s.open() && a.ctx == s.ctx && o.life.Parent() == s.life && a.life.Ended()
+}
+
+// reopen opens an ended allocation again, for memory at the same address.
+func (a *allocation) reopen(s *Stream) error {
+	o := a.order
+	if err := a.life.BeginIn(s.life); err != nil {
+		return errors.Join(err, s.guardedSelf().CuMemFreeAsync(a.ptr, s.raw))
+	}
+	o.mu.Lock()
+	o.d, o.stream, o.hold = s.guardedSelf(), s.raw, nil
+	o.mu.Unlock()
+	a.watch.Stay()
+	a.watch.Own(a.life, uint64(a.ptr), o)
+	runtime.KeepAlive(s)
+	return nil
+}
+
+// adopt makes a the allocation of memory that was just allocated in the order of s.
+func (a *allocation) adopt(s *Stream, elem reflect.Type, ptr CUdeviceptr, bytes uintptr) error {
+	o := newOrdered(elem)
+	if err := o.life.BeginIn(s.life); err != nil {
+		return errors.Join(err, s.guardedSelf().CuMemFreeAsync(ptr, s.raw))
+	}
+	o.ptr = ptr
+	a.begin(s, o, bytes)
+	return nil
+}
+
+// BytesOf returns the size of n elements of type T in bytes, or an error if they cannot be in
+// device memory.
+func BytesOf[T any](n int) (uintptr, error) { return bufferBytes[T](n) }
+
+// BufferAt creates a Buffer of n elements in memory that an allocator owns, at ptr. When the buffer
+// is closed or unreachable and has no references left, end is called instead of freeing the memory.
+// life must have been created for this buffer, which takes it over. end must not refer to the
+// buffer, but may contain life.
+func BufferAt[T any](c *Context, l *life.Lifetime, ptr CUdeviceptr, n int, end life.Destroyer) (*Buffer[T], error) {
+	if l == nil {
+		return nil, fmt.Errorf("cannot make a buffer at %#x: %w", uint64(ptr), absentError(true, "lifetime"))
+	}
+	if c == nil || c.core == nil {
+		return nil, l.Abandon(absentError(c == nil, "context"))
+	}
+	bytes, err := bufferBytes[T](n)
+	if err != nil {
+		return nil, l.Abandon(err)
+	}
+	if ptr == 0 && bytes > 0 {
+		return nil, l.Abandon(fmt.Errorf("buffer of %s at no address: %w", elemName[T](), CUDA_ERROR_INVALID_VALUE))
+	}
+	b := new(owned[T])
+	b.a.life, b.a.ctx, b.a.ptr, b.a.bytes = l, c, ptr, bytes
+	b.a.watch.Own(l, uint64(ptr), end)
+	return b.set(), nil
+}
+
+// ReopenBuffer reopens a buffer from BufferAt whose lifetime has ended, for the same memory and the
+// same size. With it, allocators can reuse a caller's buffer without allocating. Views and launches
+// that still refer to the buffer work again, because the memory is the same.
+func ReopenBuffer[T any](b *Buffer[T], parent *life.Lifetime) error {
+	if b == nil || b.mem.a == nil {
+		return absentError(b == nil, "buffer")
+	}
+	a := b.mem.a
+	if err := a.life.BeginIn(parent); err != nil {
+		return err
+	}
+	a.watch.Stay()
+	a.watch.Own(a.life, a.life.Handle(), a.life.End())
+	return nil
+}
+
+// Allocate runs an allocating operation on the stream, or records it if the stream is capturing.
+func (s *Stream) Allocate(op AllocatingOp) error {
+	if err := s.ready(); err != nil {
+		return err
+	}
+	if op == nil {
+		return invalidf("%v: nil operation", s)
+	}
+	return op.allocate(s)
+}
+
+// AllocOp is AllocAsync as an operation. Each run creates a buffer.
+type AllocOp[T any] struct {
+	ctx    *Context
+	pool   *MemPool
+	n      int
+	refs   []life.Ref
+	params cu.CUDA_MEM_ALLOC_NODE_PARAMS
+
+	mu  sync.Mutex
+	buf *Buffer[T]
+}
+
+// NewAlloc describes the allocation of n elements from a pool. A nil pool is the device's current
+// one.
+func NewAlloc[T any](c *Context, pool *MemPool, n int) (*AllocOp[T], error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	_, bytes, err := newBuffer[T](n)
+	if err != nil {
+		return nil, err
+	}
+	o := &AllocOp[T]{ctx: c, pool: pool, n: n}
+	if pool != nil {
+		o.refs = []life.Ref{pool}
+	}
+	o.params.Bytesize = bytes
+	o.params.PoolProps.AllocType = cu.CU_MEM_ALLOCATION_TYPE_PINNED
+	o.params.PoolProps.Location = deviceLocation(c.Device())
+	return o, nil
+}
+
+func (o *AllocOp[T]) allocate(s *Stream) error {
+	if o == nil || o.ctx == nil {
+		return absentError(o == nil, "allocation")
+	}
+	b, err := AllocFromPool[T](s, o.pool, o.n)
+	if err != nil {
+		return err
+	}
+	o.mu.Lock()
+	o.buf = b
+	o.mu.Unlock()
+	return nil
+}
+
+// Buffer returns the buffer of the latest run. The caller must close it. A second call returns an
+// error until the next run.
+func (o *AllocOp[T]) Buffer() (*Buffer[T], error) {
+	if o == nil || o.ctx == nil {
+		return nil, absentError(o == nil, "allocation")
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	b := o.buf
+	o.buf = nil
+	if b == nil {
+		return nil, invalidf("%v did not run since its buffer was taken", o)
+	}
+	return b, nil
+}
+
+// MemAllocNodeParams returns the parameters of a graph node for the allocation. The struct belongs
+// to o, and the driver writes the address into it.
+func (o *AllocOp[T]) MemAllocNodeParams() *cu.CUDA_MEM_ALLOC_NODE_PARAMS {
+	if o == nil {
+		return nil
+	}
+	return &o.params
+}
+
+// Context returns the memory's context.
+func (o *AllocOp[T]) Context() *Context {
+	if o == nil {
+		return nil
+	}
+	return o.ctx
+}
+
+// Refs returns the pool.
+func (o *AllocOp[T]) Refs() []life.Ref {
+	if o == nil {
+		return nil
+	}
+	return o.refs
+}
+
+// String describes the allocation.
+func (o *AllocOp[T]) String() string {
+	if o == nil {
+		return "nil allocation"
+	}
+	return fmt.Sprintf("allocation of %d × %s", o.n, elemName[T]())
+}
+
+// FreeOp is FreeAsync as an operation.
+type FreeOp struct {
+	mem  span
+	refs [1]life.Ref
+}
+
+// NewFree describes the stream-ordered free of a buffer, or of the buffer of a view. Running it
+// closes the buffer.
+func NewFree(b Memory) (*FreeOp, error) {
+	m, err := spanOf(b)
+	if err != nil {
+		return nil, err
+	}
+	if m.a.order == nil {
+		return nil, fmt.Errorf("%v: %w", b, errNotOrdered)
+	}
+	return &FreeOp{mem: span{m.a, m.a.ptr, m.a.bytes}, refs: [1]life.Ref{m.a}}, nil
+}
+
+func (o *FreeOp) allocate(s *Stream) error {
+	if o == nil || o.mem.a == nil {
+		return absentError(o == nil, "free")
+	}
+	if err := o.mem.check(); err != nil {
+		return err
+	}
+	return o.mem.a.freeOn(s)
+}
+
+// Ptr returns the address to free, as a graph node takes it.
+func (o *FreeOp) Ptr() CUdeviceptr {
+	if o == nil {
+		return 0
+	}
+	return o.mem.ptr
+}
+
+// Context returns the context of the memory.
+func (o *FreeOp) Context() *Context {
+	if o == nil || o.mem.a == nil {
+		return nil
+	}
+	return o.mem.a.ctx
+}
+
+// Refs returns the memory.
+func (o *FreeOp) Refs() []life.Ref {
+	if o == nil {
+		return nil
+	}
+	return o.refs[:]
+}
+
+// String describes the free.
+func (o *FreeOp) String() string {
+	if o == nil {
+		return "nil free"
+	}
+	return fmt.Sprintf("free of %v", o.mem)
+}

@@ -1,0 +1,153 @@
+package driver
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/absent"
+	"github.com/purecuda/cuda/internal/hint"
+	"github.com/purecuda/cuda/internal/hostthread"
+)
+
+// nilError is the error of a method of a nil object.
+func nilError(kind string) error { return absentError(true, kind) }
+
+// absentError is the error of a call on an object that is nil, or zero because no
+// constructor made it.
+func absentError(isNil bool, kind string) error {
+	k := absent.Kind{Name: kind, Make: makerOf(kind), Code: CUDA_ERROR_INVALID_VALUE}
+	return k.Error(isNil)
+}
+
+// makerOf names the calls that create a kind of object.
+func makerOf(kind string) string {
+	switch kind {
+	case "allocation":
+		return "driver.NewAlloc"
+	case "array":
+		return "Context.NewArray"
+	case "buffer":
+		return "driver.Alloc"
+	case "context":
+		return "Device.PrimaryContext or Device.NewContext"
+	case "copy":
+		return "driver.Upload, driver.Download or driver.CopyDevice"
+	case "driver":
+		return "driver.Open or driver.New"
+	case "event":
+		return "Context.NewEvent"
+	case "event operation":
+		return "driver.RecordOp or driver.WaitOp"
+	case "external memory":
+		return "Context.ImportExternalMemory"
+	case "external semaphore":
+		return "Context.ImportSemaphoreFD or another Import method of Context"
+	case "fill":
+		return "driver.Fill"
+	case "free":
+		return "driver.NewFree"
+	case "graph memory":
+		return "driver.GraphMemoryOf"
+	case "host buffer":
+		return "driver.AllocHost"
+	case "host function":
+		return "driver.NewHostFunc"
+	case "image":
+		return "image.Parse"
+	case "kernel":
+		return "Module.Kernel"
+	case "launch":
+		return "Kernel.Prepare"
+	case "library":
+		return "Context.LoadLibrary"
+	case "linker":
+		return "Context.NewLinker"
+	case "memory":
+		return "driver.Alloc"
+	case "memory operation":
+		return "driver.NewMemOp"
+	case "memory pool":
+		return "Context.NewMemPool"
+	case "module":
+		return "Context.LoadModule"
+	case "semaphore operation":
+		return "driver.NewSemaphoreSignal or driver.NewSemaphoreWait"
+	case "set of images":
+		return "driver.NewImageSet"
+	case "stream":
+		return "Context.NewStream"
+	case "user object":
+		return "Context.NewUserObject"
+	}
+	return "its constructor"
+}
+
+// Named puts a name before an error's text, such as that of the file whose code could not be
+// loaded. Unlike an error wrapped by fmt.Errorf, it still prints the compiler's log with %+v. It
+// returns nil for a nil error.
+func Named(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &namedError{name, err}
+}
+
+type namedError struct {
+	name string
+	err  error
+}
+
+func (e *namedError) Error() string { return e.name + ": " + e.err.Error() }
+func (e *namedError) Unwrap() error { return e.err }
+
+// Format implements fmt.Formatter, so that %+v reaches the wrapped error.
+func (e *namedError) Format(s fmt.State, verb rune) {
+	fmt.Fprintf(s, "%s: "+fmt.FormatString(s, verb), e.name, e.err)
+}
+
+// noDriver is the driver of a nil Context: a closed one, whose functions all fail with
+// CUDA_ERROR_INVALID_CONTEXT.
+var noDriver = sync.OnceValue(func() *Driver { return &Driver{*cu.NoContext(), new(driverCore)} })
+
+// Lost queries whether the context still works. It returns nil, or an error that matches
+// [ErrContextLost] and the code with which the driver refuses a trivial query. Use it for health
+// checks, and to distinguish a transient CUDA_ERROR_UNKNOWN from a lost device. It does not wait
+// for the device, so it does not detect a kernel that is about to fail, and it does not disturb
+// captures.
+//
+// For a closed context the error matches [ErrClosed] only.
+func (c *Context) Lost() error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	if err := hostthread.Refuse(); err != nil {
+		return err
+	}
+	if err := c.core.life.Retain(); err != nil { // a Close meanwhile is no loss
+		return err
+	}
+	defer c.core.life.Done()
+	var free, total uintptr
+	err := c.core.guarded.CuMemGetInfo(&free, &total)
+	if err == nil {
+		return nil
+	}
+	return &lostError{c.String(), err}
+}
+
+// lostError is a failure that means a lost context, whatever its code.
+type lostError struct {
+	context string
+	err     error
+}
+
+func (e *lostError) Error() string {
+	if code := CUresult(0); errors.As(e.err, &code) && code.Is(ErrContextLost) {
+		return fmt.Sprintf("%s: %v", e.context, e.err)
+	}
+	return fmt.Sprintf("%s: %v; %s", e.context, e.err, hint.ContextLost)
+}
+
+func (e *lostError) Unwrap() []error { return []error{e.err, ErrContextLost} }
