@@ -42,11 +42,11 @@ var known = func(dir string) []*caller {
 	}
 }
 
-// startAll starts the callers that exist. C and the library must.
+// startAll starts the callers that exist. Those that are required must.
 func startAll(dir string) (started []*caller, err error) {
 	for _, c := range known(dir) {
 		_, err := os.Stat(c.path)
-		if errors.Is(err, fs.ErrNotExist) && c.name != inC && c.name != inGo {
+		if errors.Is(err, fs.ErrNotExist) && !c.required() {
 			fmt.Fprintf(os.Stderr, "compare: %s is left out: there is no %s\n", c.name, c.path)
 			continue
 		}
@@ -60,6 +60,9 @@ func startAll(dir string) (started []*caller, err error) {
 	}
 	return started, nil
 }
+
+// required returns whether a comparison without the caller means nothing.
+func (c *caller) required() bool { return c.name == inC || c.name == inGo || c.name == before }
 
 func stopAll(callers []*caller) error {
 	var errs []error

@@ -31,6 +31,7 @@ func main() {
 	starts := flag.Int("starts", 7, "rounds of process starts, up to the first kernel's result")
 	only := flag.String("rows", "", "regular expression: measure only rows whose name matches")
 	kernels := flag.Bool("kernels", false, "measure the launch of every kernel of package launchers instead")
+	earlier := flag.String("before", "", "gobench of an earlier commit: compare with that instead of C")
 	note := flag.String("note", "", "line for the report's head: commit, machine")
 	flag.Parse()
 	if err := choose(*only); err != nil && !*kernels {
@@ -46,7 +47,9 @@ func main() {
 	}
 	p := plan{*rounds, *turns, *starts, *processes, *limit}
 	ok, err := false, error(nil)
-	if *kernels {
+	if *earlier != "" {
+		ok, err = runBefore(*earlier, *dir, *note, p)
+	} else if *kernels {
 		ok, err = runKernels(*dir, *only, *note, p)
 	} else {
 		ok, err = run(*dir, *note, p)

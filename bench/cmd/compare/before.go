@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+const (
+	before    = "before"
+	maxSlower = 1.02 // a change may not make a row slower than this
+)
+
+// runBefore compares two builds of the library: that in dir and an earlier gobench.
+func runBefore(earlier, dir, note string, p plan) (ok bool, err error) {
+	known = func(string) []*caller {
+		return []*caller{{name: before, path: earlier}, {name: inGo, path: filepath.Join(dir, "gobench")}}
+	}
+	p.starts = 0
+	results, callers, p, err := p.measure(dir)
+	if err != nil {
+		return false, err
+	}
+	head(os.Stdout, "Two builds of the library", note, p, callers)
+	return beforeReport(os.Stdout, results), nil
+}
+
+// beforeReport prints a row for each call that both builds have. It returns false if a
+// row is slower, by its median, than maxSlower times what it was, or if there is no row.
+func beforeReport(w io.Writer, r *results) (ok bool) {
+	fmt.Fprintf(w, "| call | before | now | ratio | allocs/op before | now | at most %.2f |\n|---|--:|--:|--:|--:|--:|---|\n", maxSlower)
+	compared, kept := 0, 0
+	var alone []string
+	for _, row := range rows {
+		old, now := r.times(row.name, before), r.times(row.name, inGo)
+		if len(old) == 0 || len(now) == 0 {
+			alone = append(alone, row.title)
+			continue
+		}
+		compared++
+		ratios := pairwise(now, old, ratio)
+		word := "NO"
+		if median(ratios) <= maxSlower {
+			word = "yes"
+			kept++
+		}
+		fmt.Fprintf(w, "| %s | %.4g | %.4g | %s | %.2g | %.2g | %s |\n", row.title, median(old), median(now),
+			spread(ratios), r.allocs(row.name, before), r.allocs(row.name, inGo), word)
+	}
+	fmt.Fprintf(w, "\n%d of %d rows kept.\n", kept, compared)
+	for _, title := range alone {
+		fmt.Fprintf(w, "Not in both builds: %s.\n", title)
+	}
+	return compared > 0 && kept == compared
+}
