@@ -12,7 +12,6 @@ var (
 	aCapture = absent.Kind{Name: "capture", Make: "graph.Begin", Code: driver.CUDA_ERROR_INVALID_VALUE}
 	aCond    = absent.Kind{Name: "Cond", Make: "Graph.NewCond or Scope.NewCond", Code: driver.CUDA_ERROR_INVALID_VALUE}
 	anExec   = absent.Kind{Name: "executable graph", Make: "Graph.Instantiate", Code: driver.CUDA_ERROR_INVALID_VALUE}
-	aFlow    = absent.Kind{Name: "flow", Make: "graph.NewFlow of a context", Code: driver.CUDA_ERROR_INVALID_VALUE}
 	aGraph   = absent.Kind{Name: "graph", Make: "graph.New or graph.Capture", Code: driver.CUDA_ERROR_INVALID_VALUE}
 	aNode    = absent.Kind{Name: "Node", Make: "Graph.Add or another method of Graph", Code: driver.CUDA_ERROR_INVALID_VALUE}
 	aParam   = absent.Kind{Name: "Param", Make: "graph.Bind or graph.BindName", Code: driver.CUDA_ERROR_INVALID_VALUE}
@@ -20,7 +19,6 @@ var (
 	aPool    = absent.Kind{Name: "keep-alive pool", Make: "graph.NewPool", Code: driver.CUDA_ERROR_INVALID_VALUE}
 	aScalar  = absent.Kind{Name: "scalar", Make: "graph.NewScalar", Code: driver.CUDA_ERROR_INVALID_VALUE}
 	aScope   = absent.Kind{Name: "Scope", Make: "graph.Capture or graph.Begin", Code: driver.CUDA_ERROR_INVALID_VALUE}
-	aStep    = absent.Kind{Name: "Step", Make: "Flow.Add", Code: driver.CUDA_ERROR_INVALID_VALUE}
 )
 
 // absentName is what String returns for such an object.

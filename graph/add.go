@@ -6,6 +6,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/graph/internal/refusal"
 )
 
 // Add adds a node that does op after deps, which must be nodes of the same graph. Without deps it
@@ -105,7 +106,7 @@ func (g *Graph) accepts(op driver.Op) error {
 			return err
 		}
 	}
-	if err := accepts(g.ctx, op); err != nil {
+	if err := refusal.Operation(g.ctx, op); err != nil {
 		return err
 	}
 	if elsewhere(g.ctx, op) {
@@ -122,21 +123,6 @@ func elsewhere(ctx *driver.Context, op driver.Op) bool {
 		return c != ctx && c.Raw() != ctx.Raw()
 	}
 	return false
-}
-
-// accepts rejects operations that do not fit graphs of ctx.
-func accepts(ctx *driver.Context, op driver.Op) error {
-	if op == nil {
-		return invalid("nil operation")
-	}
-	c := op.Context()
-	if c == ctx {
-		return nil
-	}
-	if c == nil {
-		return op.Enqueue(nil) // says what is nil or zero, and calls nothing
-	}
-	return sameDriver(ctx, "it", c)
 }
 
 // dependencies returns the handles of nodes as C takes them. A single handle is used in place, more

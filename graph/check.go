@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph/internal/access"
 	"github.com/purecuda/cuda/internal/life"
 )
 
@@ -152,7 +153,7 @@ type declared struct {
 
 func declaredOf(uses []driver.Declared) (d declared, err error) {
 	for i, u := range uses {
-		a, err := declaredAccess(u, i)
+		a, err := access.Declared(u, i)
 		if err != nil {
 			return declared{}, err
 		}

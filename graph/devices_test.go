@@ -11,6 +11,7 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/dataflow"
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
@@ -223,7 +224,7 @@ func TestKernelReadsTheOtherDevicesMemoryInAGraph(t *testing.T) {
 func TestFlowOrdersWorkOfTwoDevices(t *testing.T) {
 	eachPair(t, func(k, there *kit) {
 		here, b := k.memory(), there.memory()
-		f := graph.NewFlow(k.c)
+		f := dataflow.New(k.c)
 		for _, op := range []driver.Op{
 			k.launch(k.plus, here, 1), k.move(b, here), there.launch(there.times, b, 5), k.move(here, b), k.launch(k.plus, here, 2),
 		} {

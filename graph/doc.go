@@ -24,8 +24,8 @@
 //   - By hand, if the work cannot be captured or its structure is known: [New], [Graph.Add] and
 //     similar methods. To add many nodes at once, use [Graph.AddBatch], for a sequence with
 //     [Chain]. To add the same nodes repeatedly, use a [Plan].
-//   - From what operations read and write: a [Flow] derives the fewest dependencies that give the
-//     same results as running the operations in order.
+//   - From what operations read and write: package graph/dataflow derives the fewest dependencies
+//     that give the same results as running the operations in order.
 //
 // # Nodes and dependencies
 //
@@ -90,7 +90,7 @@
 // # Goroutines
 //
 // CUDA does not synchronise its graph objects, but this package does. Any goroutine may use any
-// Graph or Exec at any time, and calls on one of them take turns. Exceptions say so: a [Flow], a
+// Graph or Exec at any time, and calls on one of them take turns. Exceptions say so: a
 // [Burst] and setting [Bindings] are for one goroutine at a time. An open capture in a mode other
 // than [ModeRelaxed] belongs to the goroutine that began it, which is locked to its OS thread until
 // the capture ends. Functions passed in (to Capture and Relaxed) are called by the goroutine that

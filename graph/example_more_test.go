@@ -134,54 +134,6 @@ func ExampleBound() {
 	// Output: 7 3
 }
 
-// Edges follow from the memory that operations use.
-func ExampleFlow() {
-	c, s, plus, times, b := open()
-	left, right := b.View(0, elems/2), b.View(elems/2, elems)
-	add, err := plus.Prepare(config, left, uint32(elems/2), uint32(2))
-	must(err)
-	mul, err := times.Prepare(config, right, uint32(elems/2), uint32(3))
-	must(err)
-	all, err := times.Prepare(config, b, uint32(elems), uint32(10))
-	must(err)
-
-	f := graph.NewFlow(c)
-	for _, op := range []driver.Op{add, mul, all} {
-		step, err := f.Add(op)
-		must(err)
-		fmt.Println("step", step.Index(), "runs after", step.Dependencies())
-	}
-	g, err := f.Build()
-	must(err)
-	x, err := g.Instantiate()
-	must(err)
-	must(x.Run(context.Background(), s))
-	fmt.Println(first(b))
-	// Output:
-	// step 0 runs after []
-	// step 1 runs after []
-	// step 2 runs after [0 1]
-	// 30
-}
-
-// What no memory tells is said.
-func ExampleStep() {
-	c, _, plus, times, b := open()
-	left, right := b.View(0, elems/2), b.View(elems/2, elems)
-	add, err := plus.Prepare(config, left, uint32(elems/2), uint32(2))
-	must(err)
-	mul, err := times.Prepare(config, right, uint32(elems/2), uint32(3))
-	must(err)
-	f := graph.NewFlow(c)
-	one, err := f.Add(add)
-	must(err)
-	two, err := f.Add(mul)
-	must(err)
-	must(two.After(one))
-	fmt.Println(two.Dependencies())
-	// Output: [0]
-}
-
 // Check finds nodes that touch the same memory without an order between them.
 func ExampleGraph_Check() {
 	c, _, plus, times, b := open()

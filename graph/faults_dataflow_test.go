@@ -7,6 +7,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/dataflow"
 )
 
 func init() {
@@ -22,7 +23,7 @@ func runFlow(k *kit, b *driver.Buffer[uint32]) error {
 	if err != nil {
 		return err
 	}
-	f := graph.NewFlow(k.c)
+	f := dataflow.New(k.c)
 	for i := range 4 {
 		s, err := f.Add(l, driver.In(b.View(i, i+1)))
 		if err != nil {

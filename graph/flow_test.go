@@ -9,6 +9,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/dataflow"
 )
 
 // randomWork makes operations on parts of a few buffers: kernels with and
@@ -123,9 +124,9 @@ func (w *randomWork) inOrder(ops []driver.Op) []uint32 {
 	return w.contents()
 }
 
-func (k *kit) flow(ops ...driver.Op) *graph.Flow {
+func (k *kit) flow(ops ...driver.Op) *dataflow.Flow {
 	k.Helper()
-	f := graph.NewFlow(k.c)
+	f := dataflow.New(k.c)
 	for _, op := range ops {
 		_, err := f.Add(op)
 		k.ok(err)
@@ -133,7 +134,7 @@ func (k *kit) flow(ops ...driver.Op) *graph.Flow {
 	return f
 }
 
-func (k *kit) build(f *graph.Flow) *graph.Graph {
+func (k *kit) build(f *dataflow.Flow) *graph.Graph {
 	k.Helper()
 	g, err := f.Build()
 	k.ok(err)
@@ -239,8 +240,8 @@ func TestFlowOrdersByDeclarations(t *testing.T) {
 		var seen uint32
 		look, err := driver.NewHostFunc(k.c, func() { seen = host.Slice()[0] })
 		k.ok(err)
-		f := graph.NewFlow(k.c)
-		add := func(op driver.Op, uses ...driver.Declared) graph.Step {
+		f := dataflow.New(k.c)
+		add := func(op driver.Op, uses ...driver.Declared) dataflow.Step {
 			t.Helper()
 			s, err := f.Add(op, uses...)
 			k.ok(err)
@@ -252,7 +253,7 @@ func TestFlowOrdersByDeclarations(t *testing.T) {
 		looked := add(look, driver.In(host))
 		last := add(k.launch(k.times, b, 3), driver.Out(host.View(0, 1)))
 		k.ok(last.After(write))
-		for s, want := range map[graph.Step][]int{
+		for s, want := range map[dataflow.Step][]int{
 			write: nil, other: nil, copied: {write.Index()}, looked: {copied.Index()},
 			last: {other.Index(), looked.Index()},
 		} {
@@ -306,14 +307,14 @@ func TestFlowRefusesWhatItCannotOrder(t *testing.T) {
 		refused(t, "a use of nothing", err, "nil")
 		_, err = f.Add(nil)
 		refused(t, "no operation", err, "nil operation")
-		_, err = graph.NewFlow(nil).Add(l)
-		refused(t, "no context", err, "make one with graph.NewFlow")
+		_, err = dataflow.New(nil).Add(l)
+		refused(t, "no context", err, "make one with dataflow.New")
 		second, err := f.Add(l)
 		k.ok(err)
 		refused(t, "an order among earlier steps", first.After(second), "last")
 		refused(t, "a step behind itself", second.After(second), "other step")
-		refused(t, "a step of another flow", second.After(graph.Step{}), "other step")
-		var none *graph.Flow
+		refused(t, "a step of another flow", second.After(dataflow.Step{}), "other step")
+		var none *dataflow.Flow
 		_, err = none.Build()
 		refused(t, "nil", err, "nil flow")
 	})
@@ -330,7 +331,7 @@ func TestFlowOfManyStepsIsTwoChains(t *testing.T) {
 	each(t, func(k *kit) {
 		a, b := k.memory(), k.memory()
 		ops := [2]driver.Op{k.launch(k.plus, a, 1), k.launch(k.plus, b, 1)}
-		f := graph.NewFlow(k.c)
+		f := dataflow.New(k.c)
 		for i := range 2000 {
 			s, err := f.Add(ops[i%2])
 			k.ok(err)

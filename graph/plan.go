@@ -7,6 +7,7 @@ import (
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/graph/internal/access"
+	"github.com/purecuda/cuda/graph/internal/refusal"
 	"github.com/purecuda/cuda/graph/internal/retain"
 	"github.com/purecuda/cuda/internal/life"
 	"github.com/purecuda/cuda/loader"
@@ -110,7 +111,7 @@ func newPlan(c *driver.Context, ops []driver.Op, after [][]int) (*Plan, error) {
 func (p *Plan) prepare() error {
 	known := make(map[driver.Op]bool)
 	for i, op := range p.ops {
-		if err := accepts(p.ctx, op); err != nil {
+		if err := refusal.Operation(p.ctx, op); err != nil {
 			return planError(i, op, err)
 		}
 		p.mixed = p.mixed || elsewhere(p.ctx, op)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/graph/internal/refusal"
 )
 
 // Add is Do, and returns the recorded node, for [Bind], [Node.SetName] and [Exec.Set]. It is a node
@@ -24,7 +25,7 @@ func (sc *Scope) Add(op driver.Op) (Node, error) {
 }
 
 func (sc *Scope) add(op driver.Op) (Node, error) {
-	if err := accepts(sc.s.Context(), op); err != nil {
+	if err := refusal.Operation(sc.s.Context(), op); err != nil {
 		return Node{}, err
 	}
 	switch {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/examples/internal/demo"
-	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/dataflow"
 )
 
 //go:embed kernels.ptx
@@ -69,7 +69,7 @@ func (e *example) flow() error {
 	if err != nil {
 		return err
 	}
-	flow := graph.NewFlow(e.Context)
+	flow := dataflow.New(e.Context)
 	var c chains
 	for i, op := range ops {
 		step, err := flow.Add(op)

@@ -12,6 +12,7 @@ import (
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/examples/internal/demo"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/dataflow"
 )
 
 //go:embed kernels.ptx
@@ -64,7 +65,7 @@ type half struct {
 
 // graph makes one graph with the work of both devices.
 func (e *example) graph() (*graph.Exec, error) {
-	f := &flow{Flow: graph.NewFlow(e.Context)}
+	f := &flow{Flow: dataflow.New(e.Context)}
 	for range steps {
 		e.step(f)
 	}

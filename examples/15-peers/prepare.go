@@ -4,6 +4,7 @@ import (
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/examples/internal/demo"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/dataflow"
 	"github.com/purecuda/cuda/graph/view"
 )
 
@@ -65,7 +66,7 @@ func start() []float32 {
 
 // flow keeps the first error of its operations.
 type flow struct {
-	*graph.Flow
+	*dataflow.Flow
 	err error
 }
 

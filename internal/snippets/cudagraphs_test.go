@@ -11,6 +11,7 @@ import (
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/dataflow"
 	"github.com/purecuda/cuda/graph/view"
 	"github.com/purecuda/cuda/ptx/kernels"
 )
@@ -407,7 +408,7 @@ func Example_cudaGraphsProfile() {
 	ctx := must(must(drv.Device(0)).PrimaryContext())
 	stream := must(ctx.NewStream())
 	step := newStep(ctx)
-	flow := graph.NewFlow(ctx)
+	flow := dataflow.New(ctx)
 	for _, op := range []driver.Op{step.upload, step.half, step.plus, step.add, step.download} {
 		must(flow.Add(op))
 	}

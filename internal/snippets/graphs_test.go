@@ -8,6 +8,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/dataflow"
 	"github.com/purecuda/cuda/graph/view"
 	"github.com/purecuda/cuda/ptx/kernels"
 )
@@ -279,7 +280,7 @@ func Example_graphsFlow() {
 	_, ctx, stream := open()
 	x, y, sum := ones(ctx), ones(ctx), ones(ctx)
 	// [flow]
-	flow := graph.NewFlow(ctx)
+	flow := dataflow.New(ctx)
 	for _, op := range []driver.Op{
 		must(kernels.MulScalar(x, x, float32(2))),
 		must(kernels.MulScalar(y, y, float32(3))), // beside the first: other memory

@@ -5,6 +5,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/dataflow"
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
@@ -55,7 +56,7 @@ func TestOperationsAreMadeInACapture(t *testing.T) {
 func TestAFlowOrdersOperations(t *testing.T) {
 	each(t, func(k *kit) {
 		x, y, z, half := alloc[float32](k, 32), alloc[float32](k, 32), alloc[float32](k, 32), alloc[kernels.F16](k, 32)
-		f := graph.NewFlow(k.c)
+		f := dataflow.New(k.c)
 		for _, op := range chain(k, x, y, z, half) {
 			_, err := f.Add(op)
 			k.ok(err)

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/dataflow"
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
@@ -311,7 +311,7 @@ func TestReductionsInAGraphAreTheSameEachTime(t *testing.T) {
 		if g := ops[0].Config().Grid.X; g < 2 {
 			t.Fatalf("a grid of %d does not share the work", g)
 		}
-		f := graph.NewFlow(k.c)
+		f := dataflow.New(k.c)
 		for _, op := range ops {
 			_, err := f.Add(op)
 			k.ok(err)

@@ -59,6 +59,7 @@ var layers = []layer{
 	{"graph/internal/retain", list(typed, "graph/internal/refusal"), all},
 	{"graph/cache", ofGraph, all},
 	{"graph/callable", ofGraph, all},
+	{"graph/dataflow", ofGraph, all},
 	{"graph/view", ofGraph, all},
 	{"graph", ofGraph, all},
 

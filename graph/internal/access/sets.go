@@ -3,6 +3,7 @@
 package access
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -255,3 +256,16 @@ func (p *Sets) AdoptChild(i uint32, child *Sets) {
 	}
 	p.children[i] = child.snapshot()
 }
+
+// Declared returns the access that use i of a list declares.
+func Declared(u driver.Declared, i int) (driver.Access, error) {
+	a, err := u.Access()
+	if err != nil {
+		return a, fmt.Errorf("use %d: %w", i, err)
+	}
+	a.What, a.Arg = fmt.Sprintf("declared use %d", i), declaredArg
+	return a, nil
+}
+
+// declaredArg is the Arg of declared accesses, which belong to no argument.
+const declaredArg = -1

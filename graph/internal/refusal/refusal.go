@@ -101,3 +101,18 @@ func Code(err error) driver.CUresult {
 	}
 	return 0
 }
+
+// Operation rejects nil operations and those of another driver than ctx.
+func Operation(ctx *driver.Context, op driver.Op) error {
+	if op == nil {
+		return Invalid("nil operation")
+	}
+	c := op.Context()
+	if c == ctx {
+		return nil
+	}
+	if c == nil {
+		return op.Enqueue(nil) // says what is nil or zero, and calls nothing
+	}
+	return OtherDriver(ctx, "it", c)
+}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/dataflow"
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
@@ -43,7 +44,7 @@ func TestAFlowOrdersOperationsByWhatTheyReadAndWrite(t *testing.T) {
 		tile, axpy := r.ks.GridTileFloat32, r.ks.Axpy
 		add := must(tile.Op(tile.Grid(2, 1), a, b, sum, 1, 2))(t)
 		scale := must(axpy.Prepare(axpy.Grid(2), sum, y, 1, 2))(t)
-		f := graph.NewFlow(c)
+		f := dataflow.New(c)
 		must(f.Add(add))(t)
 		must(f.Add(scale.Launch))(t)
 		g := must(f.Build())(t)

@@ -1,10 +1,27 @@
-package graph
+// Package dataflow derives the edges of a graph from what its operations read and write.
+//
+//	flow := dataflow.New(ctx)
+//	for _, op := range operations { // in the order of a plain program
+//		_, err = flow.Add(op)
+//	}
+//	g, err := flow.Build()
+package dataflow
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/graph/internal/access"
+	"github.com/purecuda/cuda/graph/internal/refusal"
+	"github.com/purecuda/cuda/internal/absent"
+)
+
+// These describe the errors of methods on nil and zero objects.
+var (
+	aFlow = absent.Kind{Name: "flow", Make: "dataflow.New of a context", Code: driver.CUDA_ERROR_INVALID_VALUE}
+	aStep = absent.Kind{Name: "Step", Make: "Flow.Add", Code: driver.CUDA_ERROR_INVALID_VALUE}
 )
 
 // Flow is a list of operations in program order. It builds graphs that run them as concurrently as
@@ -24,13 +41,13 @@ import (
 // Only one goroutine at a time may use a Flow. It need not be closed.
 type Flow struct {
 	ctx   *driver.Context
-	steps []flowStep
+	steps []step
 	index access.Index
 	done  access.Reach // which steps come before which
 }
 
-// NewFlow returns an empty Flow for operations of c.
-func NewFlow(c *driver.Context) *Flow { return &Flow{ctx: c} }
+// New returns an empty Flow for operations of c.
+func New(c *driver.Context) *Flow { return &Flow{ctx: c} }
 
 // Add adds an operation after those already added. It runs after those that it conflicts with. uses
 // declares further memory accesses.
@@ -38,16 +55,16 @@ func (f *Flow) Add(op driver.Op, uses ...driver.Declared) (Step, error) {
 	if !f.exists() {
 		return Step{}, aFlow.Error(f == nil)
 	}
-	if err := accepts(f.ctx, op); err != nil {
+	if err := refusal.Operation(f.ctx, op); err != nil {
 		return Step{}, f.addError(op, err)
 	}
-	s := flowStep{op: op, extra: append([]driver.Declared(nil), uses...)}
+	s := step{op: op, extra: append([]driver.Declared(nil), uses...)}
 	if l, ok := op.(*driver.Launch); ok {
 		s.version = uint64(l.Block().Accesses)
 	}
 	s.uses = append(make([]driver.Access, 0, len(op.Accesses())+len(uses)), op.Accesses()...)
 	for i, u := range uses {
-		a, err := declaredAccess(u, i)
+		a, err := access.Declared(u, i)
 		if err != nil {
 			return Step{}, f.addError(op, err)
 		}
@@ -67,7 +84,7 @@ func (f *Flow) addError(op driver.Op, err error) error {
 }
 
 // enter finds what a new step runs after.
-func (f *Flow) enter(s flowStep) Step {
+func (f *Flow) enter(s step) Step {
 	i := len(f.steps)
 	for _, a := range s.uses {
 		f.index.Conflicts(a, &s.after)
@@ -84,33 +101,33 @@ func (f *Flow) enter(s flowStep) Step {
 // Deps to those without After to run the steps after other nodes. Without names and declared uses
 // they also make a plan. Items can be called any number of times. Between Add and Items, numbers
 // among the arguments of launches may change, but not the memory.
-func (f *Flow) Items() ([]Item, error) {
+func (f *Flow) Items() ([]graph.Item, error) {
 	if !f.exists() {
 		return nil, aFlow.Error(f == nil)
 	}
 	if err := f.unchanged(); err != nil {
 		return nil, err
 	}
-	items := make([]Item, len(f.steps))
+	items := make([]graph.Item, len(f.steps))
 	for i := range items {
 		s := &f.steps[i]
-		items[i] = Item{Op: s.op, After: append([]int(nil), s.after...), Name: s.name, Uses: s.extra}
+		items[i] = graph.Item{Op: s.op, After: append([]int(nil), s.after...), Name: s.name, Uses: s.extra}
 	}
 	return items, nil
 }
 
 // Build returns a new graph of the steps.
-func (f *Flow) Build() (*Graph, error) {
+func (f *Flow) Build() (*graph.Graph, error) {
 	items, err := f.Items()
 	if err != nil {
 		return nil, err
 	}
-	g, err := New(f.ctx)
+	g, err := graph.New(f.ctx)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := g.AddBatch(nil, items); err != nil {
-		return nil, fmt.Errorf("cannot build a flow: %w", join([]error{err, g.Close()}))
+		return nil, fmt.Errorf("cannot build a flow: %w", errors.Join(err, g.Close()))
 	}
 	return g, nil
 }
@@ -121,8 +138,62 @@ func (f *Flow) unchanged() error {
 	for i := range f.steps {
 		s := &f.steps[i]
 		if l, ok := s.op.(*driver.Launch); ok && uint64(l.Block().Accesses) != s.version {
-			return invalid("cannot build a flow: the memory of step %d, %v, was changed after it was added; take a launch for each step", i, l)
+			return refusal.Invalid("cannot build a flow: the memory of step %d, %v, was changed after it was added; take a launch for each step", i, l)
 		}
 	}
+	return nil
+}
+
+type step struct {
+	op      driver.Op
+	version uint64 // of a launch: the version of its accesses
+	name    string
+	uses    []driver.Access // the operation's and those that were declared
+	extra   []driver.Declared
+	after   []int
+}
+
+// Step is one operation of a Flow.
+type Step struct {
+	f *Flow
+	i int
+}
+
+// Index returns the index of the step, and of its node in the graph from Build.
+func (s Step) Index() int { return s.i }
+
+// Dependencies returns the indices of the steps that it directly runs after, in ascending order.
+func (s Step) Dependencies() []int {
+	if s.f == nil {
+		return nil
+	}
+	return append([]int(nil), s.f.steps[s.i].after...)
+}
+
+// SetName names the nodes that are created from the step.
+func (s Step) SetName(name string) {
+	if s.f != nil {
+		s.f.steps[s.i].name = name
+	}
+}
+
+// After makes the step, which must be the latest of its flow, run after others for a reason other
+// than memory.
+func (s Step) After(others ...Step) error {
+	if s.f == nil {
+		return aStep.Error(false)
+	}
+	if s.i != len(s.f.steps)-1 {
+		return refusal.Invalid("only the step that was added last to a flow can be given others to run after")
+	}
+	after := s.f.steps[s.i].after
+	for _, o := range others {
+		if o.f != s.f || o.i == s.i {
+			return refusal.Invalid("step %d cannot run after something that is no other step of its flow", s.i)
+		}
+		after = append(after, o.i)
+	}
+	s.f.done.Undo()
+	s.f.steps[s.i].after = s.f.done.Add(after)
 	return nil
 }
