@@ -7,7 +7,7 @@ func (r CUresult) hint() string {
 	case CUDA_SUCCESS:
 		return "no error"
 	case CUDA_ERROR_INVALID_VALUE:
-		return "an argument is out of range, or a pointer is nil or belongs elsewhere"
+		return "an argument is out of range, or a pointer is nil or belongs to another object"
 	case CUDA_ERROR_OUT_OF_MEMORY:
 		return "the device has too little free memory (or, for page-locked memory, the host)"
 	case CUDA_ERROR_NOT_INITIALIZED:

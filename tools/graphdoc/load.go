@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // source is a package with its syntax.
@@ -55,6 +56,45 @@ func load(root string, names ...string) ([]*source, error) {
 		all = append(all, s)
 	}
 	return all, nil
+}
+
+// users returns a package and those of its users that the named packages need, all of the
+// module in root, in an order in which none imports a later one. Types that several of them
+// share are the same only if each is checked from source.
+func users(root, of string, names ...string) ([]string, error) {
+	args := []string{"list", "-deps", "-json=ImportPath,Imports,Module"}
+	for _, n := range names {
+		args = append(args, "./"+n)
+	}
+	cmd := exec.Command("go", args...)
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH=amd64", "CGO_ENABLED=0", "GOWORK=off")
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w", err)
+	}
+	var found []string
+	uses := make(map[string]bool)
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p struct {
+			ImportPath string
+			Imports    []string
+			Module     *struct{ Path string }
+		}
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return found, nil
+		} else if err != nil {
+			return nil, err
+		}
+		if p.Module == nil {
+			continue
+		}
+		name := strings.TrimPrefix(p.ImportPath, p.Module.Path+"/")
+		if name == of || slices.ContainsFunc(p.Imports, func(i string) bool { return uses[i] }) {
+			uses[p.ImportPath] = true
+			found = append(found, name)
+		}
+	}
 }
 
 // list runs go list for packages and what they import.

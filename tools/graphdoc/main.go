@@ -65,7 +65,11 @@ func tableOf(c *calls, functions func() ([]function, error)) (table, error) {
 
 // callsOf reads the packages of the typed API and what they share.
 func callsOf(root string) (*calls, error) {
-	pkgs, err := load(root, "driver/cu", "internal/life", "driver", "graph/internal/refusal", "graph", "graph/cache", "graph/callable")
+	names, err := users(root, "driver/cu", "driver", "graph", "graph/cache", "graph/callable")
+	if err != nil {
+		return nil, err
+	}
+	pkgs, err := load(root, names...)
 	if err != nil {
 		return nil, err
 	}
