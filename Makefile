@@ -100,7 +100,7 @@ tags:
 
 # Other systems and tags. All packages and tests are type-checked for each of them. What
 # only vet, the assembler and the linker find is left to two more steps: package loader,
-# which has the assembly and most of what differs by system, is vetted, and the
+# which has the assembly and most of what differs by system, is vetted for it, and the
 # quickstart, which has the whole library in it, is linked. "make cross-all" vets and
 # builds everything instead, which takes 20 times as long.
 CHECKED := linux/amd64 linux/amd64/static linux/amd64/purecuda_syscall linux/arm64 linux/riscv64 windows/amd64 windows/arm64 darwin/arm64 freebsd/amd64 js/wasm wasip1/wasm
@@ -109,7 +109,7 @@ LINKED  := linux/arm64 windows/amd64 windows/arm64 darwin/arm64
 cross:
 	$(GO) run -C tools ./typecheck -root .. -modules tools,internal/verify $(CHECKED)
 	set -e; mkdir -p $(BUILD)/cross; for t in $(LINKED); do echo "cross: $$t"; \
-		GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) vet ./loader; \
+		GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) vet -asmdecl -unsafeptr ./loader; \
 		GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build -o $(BUILD)/cross/ ./examples/quickstart; \
 	done
 

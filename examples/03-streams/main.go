@@ -63,17 +63,19 @@ func (e *example) events() error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(
-		e.Stream.Do(zero),
-		e.Stream.Do(e.countA),
-		e.Stream.Record(e.counted),
-		e.side.WaitEvent(e.counted), // the stream waits, not the host
-		e.side.Do(ab),
-		e.side.Do(e.countB),
-		e.side.Record(e.copied),
-		e.copied.Wait(context.Background()), // here the host waits
-	); err != nil {
-		return err
+	for _, step := range []func() error{ // the first error ends it: no copy without its event
+		func() error { return e.Stream.Do(zero) },
+		func() error { return e.Stream.Do(e.countA) },
+		func() error { return e.Stream.Record(e.counted) },
+		func() error { return e.side.WaitEvent(e.counted) }, // the stream waits, not the host
+		func() error { return e.side.Do(ab) },
+		func() error { return e.side.Do(e.countB) },
+		func() error { return e.side.Record(e.copied) },
+		func() error { return e.copied.Wait(context.Background()) }, // here the host waits
+	} {
+		if err := step(); err != nil {
+			return err
+		}
 	}
 	e.Printf("two streams: the second took over from the first at an event, and counted on to %d", 2*e.rounds)
 	return demo.All(e.b, 2*e.rounds)

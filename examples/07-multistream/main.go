@@ -35,15 +35,17 @@ func (e *example) copyWhileComputing() error {
 		return err
 	}
 	e.Close(ready)
-	if err := errors.Join(
-		e.Stream.Do(e.countA),
-		e.Stream.Record(ready),
-		e.Stream.Do(e.countB),
-		e.side.WaitEvent(ready),
-		e.side.Do(e.download),
-		e.side.Wait(context.Background()),
-	); err != nil {
-		return err
+	for _, step := range []func() error{ // the first error ends it: no copy without its event
+		func() error { return e.Stream.Do(e.countA) },
+		func() error { return e.Stream.Record(ready) },
+		func() error { return e.Stream.Do(e.countB) },
+		func() error { return e.side.WaitEvent(ready) },
+		func() error { return e.side.Do(e.download) },
+		func() error { return e.side.Wait(context.Background()) },
+	} {
+		if err := step(); err != nil {
+			return err
+		}
 	}
 	if err := e.copied(rounds); err != nil {
 		return err
