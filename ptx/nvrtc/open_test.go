@@ -88,8 +88,8 @@ func TestPlatformWithoutNVRTCSaysSo(t *testing.T) {
 	}
 }
 
-// Whether NVRTC is installed on this machine is unknown, but either result is well
-// defined.
+// NVRTC may or may not be installed on this machine. Open must find it, or say that it
+// is missing.
 func TestOpenFindsNVRTCOrSaysThatThereIsNone(t *testing.T) {
 	t.Setenv(LibraryVariable, "")
 	c, err := Open(WithoutCache())

@@ -1,12 +1,12 @@
-// Command concurrent prints the packages of a module whose code or tests have anything
-// to do with concurrency: a go statement, a channel, package sync or sync/atomic, or
-// parallel tests. They are what the race detector is run on. The list is read from the
-// source each time, so a package that begins to share memory is on it from then on.
+// Command concurrent prints the packages of a module whose code or tests involve
+// concurrency: a go statement, a channel, package sync or sync/atomic, or parallel
+// tests. The race detector runs on these packages. The list is read from the source
+// each time, so it includes a package as soon as it shares memory.
 //
 //	go run -C tools ./concurrent -root .. [IMPORT PATH ...]
 //
-// With import paths it prints those too, for packages that share memory only through
-// what they call. It fails if one of them is not there.
+// It also prints the given import paths, for packages that share memory only through
+// their callees. It fails if one of them does not exist.
 package main
 
 import (
@@ -37,13 +37,13 @@ func main() {
 	fmt.Println(strings.Join(paths, "\n"))
 }
 
-// listed is a package as "go list" prints it.
+// listed is a package in the output of go list.
 type listed struct {
 	ImportPath, Dir                    string
 	GoFiles, TestGoFiles, XTestGoFiles []string
 }
 
-// packages returns the import paths of what is concurrent, and of also.
+// packages returns the import paths of the concurrent packages and of also.
 func packages(root string, also []string) ([]string, error) {
 	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,GoFiles,TestGoFiles,XTestGoFiles", "./...")
 	cmd.Dir = root
@@ -84,7 +84,7 @@ func packages(root string, also []string) ([]string, error) {
 	return paths, nil
 }
 
-// concurrent reports whether a file has anything to do with concurrency.
+// concurrent reports whether a file involves concurrency.
 func concurrent(f *ast.File) bool {
 	found := false
 	ast.Inspect(f, func(n ast.Node) bool {

@@ -1,12 +1,13 @@
 // Command typecheck checks that all packages and tests compile for other systems and
-// with other build tags, without compiling them. It reads and type-checks everything
-// from source, the standard library included, which takes about two seconds a target
-// where "go vet" and "go build" take forty.
+// with other build tags, without compiling them. It parses and type-checks everything
+// from source, the standard library included. That takes about two seconds per target;
+// "go vet" and "go build" take forty.
 //
 //	go run -C tools ./typecheck -root .. linux/arm64 windows/amd64 linux/amd64/static
 //
-// It does not find what only the compiler, the assembler, the linker or vet can find.
-// "make cross" also vets package loader and links the quickstart for that reason.
+// It does not find problems that only the compiler, the assembler, the linker or vet
+// can find. For that reason "make cross" also vets package loader and links the
+// quickstart.
 package main
 
 import (
@@ -38,7 +39,7 @@ func main() {
 	}
 }
 
-// run checks all targets, as many at a time as there are processors.
+// run checks all targets, as many at the same time as there are processors.
 func run(folders, names []string) error {
 	if len(names) == 0 {
 		return errors.New("name targets, such as linux/arm64 or linux/amd64/static")

@@ -1,6 +1,6 @@
-// Package source type-checks packages for any system and with any build tags from
-// their source, the standard library's included. Nothing is compiled, which is what
-// makes it cheap for many targets: about two seconds each, where a build takes twenty.
+// Package source type-checks packages from their source for any system and with any
+// build tags, the standard library's included. Nothing is compiled, so it is cheap for
+// many targets: about two seconds each; a build takes twenty.
 package source
 
 import (
@@ -20,10 +20,10 @@ import (
 	"sync"
 )
 
-// Target is a system, and build tags with commas between them or none.
+// Target is a system with optional build tags, separated by commas.
 type Target struct{ OS, Arch, Tags string }
 
-// ParseTarget reads GOOS/GOARCH or GOOS/GOARCH/TAGS.
+// ParseTarget parses GOOS/GOARCH or GOOS/GOARCH/TAGS.
 func ParseTarget(name string) (Target, error) {
 	words := strings.SplitN(name, "/", 3)
 	if len(words) < 2 || words[0] == "" || words[1] == "" {
@@ -43,14 +43,15 @@ func (t Target) String() string {
 	return t.OS + "/" + t.Arch + "/" + t.Tags
 }
 
-// Package is a package of the module, or the variant of one that a test is compiled with.
+// Package is a package of the module, or the variant of one that is compiled for a
+// test.
 type Package struct {
 	ImportPath, Name, Module string
 	Types                    *types.Package
 }
 
-// listed is one package as "go list" prints it. The path of a test's variant has
-// the test in brackets, and its files include those of the test.
+// listed is a package in the output of go list. The path of a test variant has the test
+// in brackets, and its files include those of the test.
 type listed struct {
 	ImportPath, Name, Dir string
 	Standard              bool
@@ -62,7 +63,7 @@ type listed struct {
 	}
 }
 
-// list returns the packages of a module, each after what it imports.
+// list returns the packages of a module, each after its imports.
 func (t Target) list(folder string, tests bool) ([]listed, error) {
 	cmd := exec.Command("go", "list", "-deps", fmt.Sprintf("-test=%t", tests), "-tags", t.Tags,
 		"-json=ImportPath,Name,Dir,Standard,GoFiles,ImportMap,Module", "./...")
@@ -86,14 +87,14 @@ func (t Target) list(folder string, tests bool) ([]listed, error) {
 	}
 }
 
-// Declarations type-checks what the packages of a module declare, not the bodies of
-// their functions.
+// Declarations type-checks the declarations in a module's packages, without the bodies
+// of their functions.
 func (f *Files) Declarations(t Target, folder string) ([]Package, error) {
 	return f.check(t, []string{folder}, false)
 }
 
-// Everything type-checks the packages of several modules, which are folders, and
-// their tests.
+// Everything type-checks the packages of several modules, given as folders, with their
+// tests.
 func (f *Files) Everything(t Target, folders ...string) ([]Package, error) {
 	return f.check(t, folders, true)
 }
@@ -115,23 +116,23 @@ func (f *Files) check(t Target, folders []string, whole bool) ([]Package, error)
 	return c.own, errors.Join(c.errs...)
 }
 
-// checker checks for one target. It has what was checked so far by import path:
-// the modules share the packages that several of them import.
+// checker checks for one target. It keeps checked packages by import path, because the
+// modules share imports.
 type checker struct {
 	target Target
 	files  *Files
-	whole  bool // with the bodies of functions
+	whole  bool // includes the bodies of functions
 	sizes  types.Sizes
 	done   map[string]*types.Package
-	own    []Package // of the modules themselves
+	own    []Package // packages of the modules themselves
 	errs   []error
 }
 
-// check checks a package after what it imports. The standard library's bodies and
-// errors are left out: its authors have compiled it.
+// check checks a package whose imports were already checked. It ignores bodies and
+// errors in the standard library, which is known to compile.
 func (c *checker) check(p listed) {
 	if c.done[p.ImportPath] != nil || strings.HasSuffix(p.ImportPath, ".test") {
-		return // a path with that ending is the main program that "go test" writes
+		return // a path with that suffix is the main program that "go test" generates
 	}
 	whole := c.whole && !p.Standard
 	var syntax []*ast.File
@@ -157,14 +158,14 @@ func (c *checker) check(p listed) {
 		config.GoVersion = "go" + p.Module.GoVersion
 	}
 	path, _, _ := strings.Cut(p.ImportPath, " ")
-	checked, _ := config.Check(path, c.files.set, syntax, nil) // Error has its errors
+	checked, _ := config.Check(path, c.files.set, syntax, nil) // Error collects its errors
 	c.done[p.ImportPath] = checked
 	if p.Module != nil && p.Module.Main {
 		c.own = append(c.own, Package{p.ImportPath, p.Name, p.Module.Path, checked})
 	}
 }
 
-// imports finds what a package imports.
+// imports resolves what a package imports.
 type imports struct {
 	c *checker
 	p listed
@@ -180,7 +181,7 @@ func (i imports) Import(path string) (*types.Package, error) {
 	return nil, fmt.Errorf("%s is not among the packages that go list printed", path)
 }
 
-// Files keeps syntax trees: most files are the same for all targets. Several
+// Files caches syntax trees, because most files are the same for all targets. Several
 // goroutines may use one.
 type Files struct {
 	set   *token.FileSet
@@ -193,12 +194,12 @@ type key struct {
 	whole bool
 }
 
-// NewFiles returns one that has read nothing yet.
+// NewFiles returns an empty cache.
 func NewFiles() *Files {
 	return &Files{set: token.NewFileSet(), trees: make(map[key]func() (*ast.File, error))}
 }
 
-// parse reads a file once, without the bodies of its functions unless it is to be whole.
+// parse parses a file once. Unless whole is set, it drops the bodies of functions.
 func (f *Files) parse(path string, whole bool) (*ast.File, error) {
 	f.mu.Lock()
 	read := f.trees[key{path, whole}]
@@ -208,7 +209,7 @@ func (f *Files) parse(path string, whole bool) (*ast.File, error) {
 			if err == nil && !whole {
 				for _, d := range tree.Decls {
 					if d, ok := d.(*ast.FuncDecl); ok && d.Body != nil {
-						d.Body = new(ast.BlockStmt) // none at all is for functions in assembly
+						d.Body = new(ast.BlockStmt) // not nil, which would mean a function in assembly
 					}
 				}
 			}

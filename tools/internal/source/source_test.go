@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// module writes a module with files that only some systems, a tag or a test have.
+// module writes a module with files for only some systems, for a tag, and for tests.
 func module(t *testing.T, change map[string]string) string {
 	t.Helper()
 	files := map[string]string{
