@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator/internal/budget"
 	"github.com/purecuda/cuda/driver/emulator/internal/transfer"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
@@ -23,13 +24,13 @@ type device struct {
 	// returns it in all contexts, old and new, until the process ends.
 	fault result
 
-	used  uint64 // bytes allocated
-	pools devicePools
-	graph graphMemory
+	budget.Device // of its memory
+	pools         devicePools
+	graphs        budget.Graphs
 }
 
 func newDevice(e *Emulator, ordinal int) *device {
-	d := &device{e: e, ordinal: ordinal, attrs: e.spec().Attributes(ordinal)}
+	d := &device{e: e, ordinal: ordinal, attrs: e.spec().Attributes(ordinal), Device: budget.New(e.cfg.LimitMemory)}
 	d.primary = &cudaContext{e: e, dev: d, primary: true}
 	d.primary.handle = e.register(d.primary)
 	return d

@@ -9,12 +9,6 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// graphMemory counts what graphs allocate on a device.
-type graphMemory struct {
-	used, usedHigh         uint64
-	reserved, reservedHigh uint64
-}
-
 // allocNode is an allocation node. Its address is reserved when the node is made and never changes.
 // The address has memory between the node's run and the free.
 type allocNode struct {
@@ -50,9 +44,7 @@ func (n *allocNode) run(x *execution) result {
 		return errOutOfMemory
 	}
 	n.mapped = true
-	g := &n.ctx.dev.graph
-	g.used += n.size
-	g.usedHigh = max(g.usedHigh, g.used)
+	n.ctx.dev.graphs.Use(int64(n.size))
 	return success
 }
 
@@ -69,7 +61,7 @@ func (n *allocNode) unmap(e *Emulator, by string) {
 // unmapped is called by release.
 func (n *allocNode) unmapped(d *device) {
 	n.mapped = false
-	d.graph.used -= n.size
+	d.graphs.Use(-int64(n.size))
 	n.collect(d.e)
 }
 
@@ -88,8 +80,8 @@ func (n *allocNode) collect(e *Emulator) {
 func (n *allocNode) dropBuffer() {
 	if n.buf != nil && !n.mapped && n.pending == 0 {
 		n.buf = nil
-		n.ctx.dev.refund(n.size)
-		n.ctx.dev.graph.reserved -= n.size
+		n.ctx.dev.Refund(n.size)
+		n.ctx.dev.graphs.Reserve(-int64(n.size))
 	}
 }
 
@@ -99,17 +91,16 @@ func (n *allocNode) reserveBuffer() result {
 		return success
 	}
 	d := n.ctx.dev
-	if !d.charge(n.size) {
+	if !d.Charge(n.size) {
 		return errOutOfMemory
 	}
 	buf, err := vm.NewBuffer(n.size)
 	if err != nil {
-		d.refund(n.size)
+		d.Refund(n.size)
 		return errOutOfMemory
 	}
 	n.buf = buf
-	d.graph.reserved += n.size
-	d.graph.reservedHigh = max(d.graph.reservedHigh, d.graph.reserved)
+	d.graphs.Reserve(int64(n.size))
 	return success
 }
 
@@ -348,37 +339,26 @@ func cuDeviceGraphMemTrim(c call) result {
 	return success
 }
 
-func (g *graphMemory) counter(a cu.CUgraphMem_attribute) *uint64 {
-	counters := []*uint64{&g.used, &g.usedHigh, &g.reserved, &g.reservedHigh}
-	if int(a) >= len(counters) {
-		return nil
-	}
-	return counters[a]
-}
-
 func cuDeviceGetGraphMemAttribute(c call) result {
 	d := deviceAt(c, 0)
 	if d == nil {
 		return errInvalidDevice
 	}
-	v := d.graph.counter(cu.CUgraphMem_attribute(c.Uint32(1)))
-	if v == nil {
+	v, ok := d.graphs.Get(cu.CUgraphMem_attribute(c.Uint32(1)))
+	if !ok {
 		return errInvalidValue
 	}
-	return put(c, 2, *v)
+	return put(c, 2, v)
 }
 
 // cuDeviceSetGraphMemAttribute can only reset the high-water marks.
 func cuDeviceSetGraphMemAttribute(c call) result {
 	d := deviceAt(c, 0)
-	a := cu.CUgraphMem_attribute(c.Uint32(1))
-	marks := []cu.CUgraphMem_attribute{cu.CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, cu.CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH}
 	switch {
 	case d == nil:
 		return errInvalidDevice
-	case !slices.Contains(marks, a) || c.Ptr(2) == nil || *at[uint64](c, 2) != 0:
+	case c.Ptr(2) == nil || *at[uint64](c, 2) != 0 || !d.graphs.Reset(cu.CUgraphMem_attribute(c.Uint32(1))):
 		return errInvalidValue
 	}
-	*d.graph.counter(a) = *d.graph.counter(a - 1)
 	return success
 }

@@ -38,40 +38,24 @@ const (
 	graphMemoryKind
 )
 
-// granularity is the unit to which allocations are rounded when they are charged.
+// granularity is the unit of the pitch of cuMemAllocPitch.
 const granularity = 512
 
 func roundUp(n, to uint64) uint64 { return (n + to - 1) / to * to }
 
-// charge charges size bytes to the device, and reports whether the device has that much left.
-func (d *device) charge(size uint64) bool {
-	size = roundUp(size, granularity)
-	limit := d.e.cfg.LimitMemory
-	if size > limit || d.used > limit-size {
-		return false
-	}
-	d.used += size
-	return true
-}
-
-// left returns how much memory is not allocated.
-func (d *device) left() uint64 { return d.e.cfg.LimitMemory - d.used }
-
-func (d *device) refund(size uint64) { d.used -= roundUp(size, granularity) }
-
 // allocate makes device memory that belongs to the context.
 func (ctx *cudaContext) allocate(size uint64, by string) (uint64, result) {
 	e := ctx.e
-	if !ctx.dev.charge(size) {
+	if !ctx.dev.Charge(size) {
 		ctx.dev.trimPools()
-		if !ctx.dev.charge(size) {
+		if !ctx.dev.Charge(size) {
 			return 0, errOutOfMemory
 		}
 	}
 	a := &allocation{size: size, kind: deviceMemory, ctx: ctx, dev: ctx.dev, id: e.id(), by: by}
 	addr, err := e.mem.Alloc(size, vm.AllocOptions{Device: ctx.dev.ordinal, Kind: vm.RegionDevice, Tag: by, User: a})
 	if err != nil {
-		ctx.dev.refund(size)
+		ctx.dev.Refund(size)
 		return 0, errOutOfMemory
 	}
 	a.addr = addr
@@ -98,11 +82,11 @@ func (e *Emulator) release(a *allocation, by string) {
 	e.dropSignals(a.addr, a.size)
 	switch a.kind {
 	case deviceMemory, managedMemory:
-		a.dev.refund(a.size)
+		a.dev.Refund(a.size)
 	case pageLocked:
 		e.hostBytes -= a.size
 	case pooledMemory:
-		a.pool.release(a.size)
+		a.pool.Release(a.size)
 	case graphMemoryKind:
 		a.node.unmapped(a.dev)
 	}
@@ -193,7 +177,7 @@ func (d *device) wait() {
 func cuMemGetInfo(c call) result {
 	d := c.ctx.dev
 	if p := at[uintptr](c, 0); p != nil {
-		*p = uintptr(c.e.cfg.LimitMemory - d.used)
+		*p = uintptr(d.Left())
 	}
 	if p := at[uintptr](c, 1); p != nil {
 		*p = uintptr(c.e.cfg.MemorySize)
@@ -363,12 +347,12 @@ func cuMemAllocManaged(c call) result {
 		(flags != uint32(cu.CU_MEM_ATTACH_GLOBAL) && flags != uint32(cu.CU_MEM_ATTACH_HOST)) {
 		return errInvalidValue
 	}
-	if !c.ctx.dev.charge(size) {
+	if !c.ctx.dev.Charge(size) {
 		return errOutOfMemory
 	}
 	b, ok := newPages(size)
 	if !ok {
-		c.ctx.dev.refund(size)
+		c.ctx.dev.Refund(size)
 		return errOutOfMemory
 	}
 	a := &allocation{kind: managedMemory, ctx: c.ctx, dev: c.ctx.dev, by: "cuMemAllocManaged"}

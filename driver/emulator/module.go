@@ -39,7 +39,7 @@ func (m *module) unload() {
 		m.ctx.e.forget(f.handle)
 	}
 	m.ctx.discard(m.code)
-	m.ctx.dev.refund(m.code.Bytes())
+	m.ctx.dev.Refund(m.code.Bytes())
 }
 
 func (ctx *cudaContext) discard(code *vm.Module) {
@@ -51,7 +51,7 @@ func (ctx *cudaContext) discard(code *vm.Module) {
 // newModule registers compiled code and its functions. The variables need device memory, which may
 // have been allocated by others in the meantime.
 func (ctx *cudaContext) newModule(code *vm.Module, lib *library) (*module, result) {
-	if !ctx.dev.charge(code.Bytes()) {
+	if !ctx.dev.Charge(code.Bytes()) {
 		ctx.discard(code)
 		return nil, errOutOfMemory
 	}
@@ -251,7 +251,7 @@ func (e *Emulator) target(d *device) jit.Target {
 			ComputeCapability: e.cfg.ComputeCapability[0]*10 + e.cfg.ComputeCapability[1],
 			Externs:           map[string]vm.Extern{"cudaGraphSetConditional": setConditional},
 			Tag:               "a module's variable",
-			MemoryLimit:       max(d.left(), 1),
+			MemoryLimit:       max(d.Left(), 1),
 			VariableLimit:     e.cfg.Limits.Variables,
 		},
 	}

@@ -4,23 +4,18 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator/internal/budget"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// pool is a memory pool. All memory that it has reserved is charged to the device, whether used or
-// not. At synchronisation points, the pool releases unused memory down to the threshold.
+// pool is a CUmemoryPool.
 type pool struct {
-	handle    uintptr
-	dev       *device
-	fixed     bool // the device's default pool
-	props     cu.CUmemPoolProps
-	maxSize   uint64
-	threshold uint64
-	reuse     [3]int32
-	reach     vm.Reach // the devices that may use its memory
-
-	used, usedHigh         uint64
-	reserved, reservedHigh uint64
+	budget.Pool
+	handle uintptr
+	dev    *device
+	fixed  bool // the device's default pool
+	props  cu.CUmemPoolProps
+	reach  vm.Reach // the devices that may use its memory
 }
 
 // devicePools are the pools of a device.
@@ -29,11 +24,8 @@ type devicePools struct {
 	all               []*pool
 }
 
-// poolUnit is the unit in which a pool reserves memory.
-const poolUnit = 32 << 20
-
-func (d *device) newPool(fixed bool) *pool {
-	p := &pool{dev: d, fixed: fixed, reuse: [3]int32{1, 1, 1}}
+func (d *device) newPool(fixed bool, most uint64) *pool {
+	p := &pool{dev: d, fixed: fixed, Pool: budget.NewPool(&d.Device, most)}
 	p.reach.Set(d.ordinal, true, true)
 	p.props.AllocType = cu.CU_MEM_ALLOCATION_TYPE_PINNED
 	p.props.Location = cu.CUmemLocation{Type: cu.CU_MEM_LOCATION_TYPE_DEVICE, Id: int32(d.ordinal)}
@@ -45,7 +37,7 @@ func (d *device) newPool(fixed bool) *pool {
 // standardPool returns the device's default pool, and makes it on the first call.
 func (d *device) standardPool() *pool {
 	if d.pools.standard == nil {
-		d.pools.standard = d.newPool(true)
+		d.pools.standard = d.newPool(true, 0)
 		d.pools.current = d.pools.standard
 	}
 	return d.pools.standard
@@ -60,59 +52,24 @@ func (d *device) currentPool() *pool {
 // trimPools releases all memory that no allocation uses.
 func (d *device) trimPools() {
 	for _, p := range d.pools.all {
-		p.trim(0)
+		p.Trim(0)
 	}
-}
-
-// trim releases memory until at most keep bytes are reserved.
-func (p *pool) trim(keep uint64) {
-	want := max(roundUp(p.used, granularity), min(keep, p.reserved))
-	if want < p.reserved {
-		p.dev.used -= p.reserved - want
-		p.reserved = want
-	}
-}
-
-// reserve counts an allocation, reserving more memory where needed.
-func (p *pool) reserve(size uint64) bool {
-	size = roundUp(size, granularity)
-	if p.maxSize != 0 && p.used+size > p.maxSize {
-		return false
-	}
-	if need := p.used + size; need > p.reserved {
-		grow := roundUp(need-p.reserved, poolUnit)
-		if !p.dev.charge(grow) {
-			grow = need - p.reserved
-			if !p.dev.charge(grow) {
-				return false
-			}
-		}
-		p.reserved += grow
-	}
-	p.used += size
-	p.usedHigh, p.reservedHigh = max(p.usedHigh, p.used), max(p.reservedHigh, p.reserved)
-	return true
-}
-
-func (p *pool) release(size uint64) {
-	p.used -= roundUp(size, granularity)
-	p.trim(p.threshold)
 }
 
 // allocate makes memory of the pool.
 func (p *pool) allocate(ctx *cudaContext, size uint64, by string) (uint64, result) {
 	e := p.dev.e
-	if !p.reserve(size) {
+	if !p.Reserve(size) {
 		p.dev.wait() // queued frees may make room
 		p.dev.trimPools()
-		if !p.reserve(size) {
+		if !p.Reserve(size) {
 			return 0, errOutOfMemory
 		}
 	}
 	a := &allocation{size: size, kind: pooledMemory, ctx: ctx, dev: p.dev, pool: p, id: e.id(), by: by}
 	addr, err := e.mem.Alloc(size, vm.AllocOptions{Device: p.dev.ordinal, Kind: vm.RegionDevice, Tag: by, User: a, Reach: &p.reach})
 	if err != nil {
-		p.release(size)
+		p.Release(size)
 		return 0, errOutOfMemory
 	}
 	a.addr = addr
@@ -254,8 +211,7 @@ func cuMemPoolCreate(c call) result {
 	if r != success {
 		return r
 	}
-	p := d.newPool(false)
-	p.maxSize = uint64(props.MaxSize)
+	p := d.newPool(false, uint64(props.MaxSize))
 	return put(c, 0, p.handle)
 }
 
@@ -286,8 +242,7 @@ func cuMemPoolDestroy(c call) result {
 	if p.dev.pools.current == p {
 		p.dev.pools.current = p.dev.pools.standard
 	}
-	p.threshold = 0
-	p.trim(0)
+	p.Close()
 	c.e.forget(p.handle)
 	return success
 }
@@ -297,7 +252,7 @@ func cuMemPoolTrimTo(c call) result {
 	if p == nil {
 		return errInvalidValue
 	}
-	p.trim(c.Uint64(1))
+	p.Trim(c.Uint64(1))
 	return success
 }
 
@@ -306,26 +261,7 @@ func cuMemPoolSetAttribute(c call) result {
 	if p == nil || c.Ptr(2) == nil {
 		return errInvalidValue
 	}
-	switch a := cu.CUmemPool_attribute(c.Uint32(1)); a {
-	case cu.CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES,
-		cu.CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC,
-		cu.CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
-		p.reuse[a-cu.CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES] = *at[int32](c, 2)
-	case cu.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
-		p.threshold = *at[uint64](c, 2)
-	case cu.CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, cu.CU_MEMPOOL_ATTR_USED_MEM_HIGH:
-		if *at[uint64](c, 2) != 0 {
-			return errInvalidValue
-		}
-		if a == cu.CU_MEMPOOL_ATTR_USED_MEM_HIGH {
-			p.usedHigh = p.used
-		} else {
-			p.reservedHigh = p.reserved
-		}
-	default:
-		return errInvalidValue
-	}
-	return success
+	return p.Set(cu.CUmemPool_attribute(c.Uint32(1)), c.Ptr(2))
 }
 
 func cuMemPoolGetAttribute(c call) result {
@@ -333,23 +269,7 @@ func cuMemPoolGetAttribute(c call) result {
 	if p == nil || c.Ptr(2) == nil {
 		return errInvalidValue
 	}
-	switch a := cu.CUmemPool_attribute(c.Uint32(1)); a {
-	case cu.CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES,
-		cu.CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC,
-		cu.CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
-		return put(c, 2, p.reuse[a-cu.CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES])
-	case cu.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
-		return put(c, 2, p.threshold)
-	case cu.CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
-		return put(c, 2, p.reserved)
-	case cu.CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
-		return put(c, 2, p.reservedHigh)
-	case cu.CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
-		return put(c, 2, p.used)
-	case cu.CU_MEMPOOL_ATTR_USED_MEM_HIGH:
-		return put(c, 2, p.usedHigh)
-	}
-	return errInvalidValue
+	return p.Get(cu.CUmemPool_attribute(c.Uint32(1)), c.Ptr(2))
 }
 
 // cuMemPoolSetAccess sets nothing if one of the descriptions is invalid.

@@ -95,12 +95,12 @@ func cuMemCreate(c call) result {
 		return r
 	case c.Ptr(0) == nil || size == 0 || size%virtualUnit != 0 || c.Uint64(3) != 0:
 		return errInvalidValue
-	case !d.charge(size):
+	case !d.Charge(size):
 		return errOutOfMemory
 	}
 	buf, err := vm.NewBuffer(size)
 	if err != nil {
-		d.refund(size)
+		d.Refund(size)
 		return errOutOfMemory
 	}
 	p := &physical{e: c.e, dev: d, prop: *prop, buf: buf, refs: 1}
@@ -111,7 +111,7 @@ func cuMemCreate(c call) result {
 // release drops a reference. The last one frees the memory.
 func (p *physical) release() {
 	if p.refs--; p.refs == 0 {
-		p.dev.refund(uint64(len(p.buf)))
+		p.dev.Refund(uint64(len(p.buf)))
 		p.buf = nil
 		p.e.forget(p.handle)
 	}

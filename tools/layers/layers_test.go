@@ -40,6 +40,7 @@ var layers = []layer{
 	{"driver/emulator/internal/transfer", list(leaves, "loader", "driver/cu", "driver/emulator/internal/", "ptx"), nil},
 	{"driver/emulator/internal/hostile", nil, all},
 	{"driver/emulator/internal/speed", nil, all},
+	{"driver/emulator/internal/budget", list(leaves, "loader", "driver/cu"), nil},
 	{"driver/emulator/internal/callback", nil, nil},
 	{"driver/emulator/internal/clock", nil, nil},
 	{"driver/emulator/internal/lacking", nil, nil},
