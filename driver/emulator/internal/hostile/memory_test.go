@@ -276,7 +276,7 @@ func (c *counting) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// printing returns a kernel that prints by a format with words and doubles, and stores what vprintf
+// printing returns a kernel that prints words and doubles in a format, and stores what vprintf
 // returns.
 func printing(format string, stores ...string) string {
 	var f strings.Builder
