@@ -5,9 +5,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
-	"unsafe"
 
-	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/internal/launch"
 	"github.com/purecuda/cuda/internal/life"
 	"github.com/purecuda/cuda/ptx"
@@ -293,13 +291,4 @@ func classOf(p ptx.Param) paramClass {
 		return classBits
 	}
 	return classAny
-}
-
-// NewCUtensorMap returns a tensor map with the alignment that the driver requires: 128 bytes, where
-// Go only guarantees 8.
-func NewCUtensorMap() *cu.CUtensorMap {
-	const align = 128
-	room := new([2]cu.CUtensorMap)
-	p := unsafe.Pointer(room)
-	return (*cu.CUtensorMap)(unsafe.Add(p, -uintptr(p)&(align-1)))
 }

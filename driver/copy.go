@@ -175,7 +175,7 @@ func (o *CopyOp) linear() {
 // Enqueue implements Op. It makes one driver call and does not allocate. A copy of no bytes makes
 // no call.
 func (o *CopyOp) Enqueue(s *Stream) error {
-	if o == nil || o.ctx == nil || s == nil || s.ctx != o.ctx || s.life.Closed() {
+	if o == nil || s == nil || s.ctx != o.ctx || s.life.Closed() {
 		if err := o.refuse(s); err != nil {
 			return err
 		}

@@ -48,8 +48,6 @@ func makerOf(kind string) string {
 		return "driver.Fill"
 	case "free":
 		return "driver.NewFree"
-	case "graph memory":
-		return "driver.GraphMemoryOf"
 	case "host buffer":
 		return "driver.AllocHost"
 	case "host function":

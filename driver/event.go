@@ -76,7 +76,7 @@ func (c *Context) BorrowEvent(raw CUevent) (*Event, error) {
 }
 
 // open is inlined into Stream.Record and Stream.WaitEvent.
-func (e *Event) open() bool { return e != nil && e.life != nil && !e.life.Closed() }
+func (e *Event) open() bool { return e != nil && !e.life.Closed() }
 
 func (e *Event) check() error {
 	if e == nil || e.life == nil {

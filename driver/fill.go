@@ -94,7 +94,7 @@ func (s span) fill(unit, value uint32, pitch, width, height uintptr) *FillOp {
 // Enqueue implements Op. It makes one driver call and does not allocate. A fill of no bytes makes
 // no call.
 func (o *FillOp) Enqueue(s *Stream) error {
-	if o == nil || o.ctx == nil || s == nil || s.ctx != o.ctx || s.life.Closed() {
+	if o == nil || s == nil || s.ctx != o.ctx || s.life.Closed() {
 		if err := o.refuse(s); err != nil {
 			return err
 		}

@@ -65,92 +65,42 @@ func (dev Device) TrimGraphMem() error {
 	return nil
 }
 
-// GraphMemory is the memory of a graph's allocation node. Its address is fixed when the node is
-// created, but it is only backed by memory from a launch until something frees it. Packages that
-// launch graphs record here whether it is allocated. Values are equal if they are the same memory.
-type GraphMemory struct{ o *ordered }
-
-// GraphMemoryOf returns the graph memory that m is part of, or false if m does not belong to
-// a graph.
-func GraphMemoryOf(m Memory) (GraphMemory, bool) {
-	s, err := spanOf(m)
-	if err != nil || s.a.order == nil || !s.a.order.isGraph() {
-		return GraphMemory{}, false
-	}
-	return GraphMemory{s.a.order}, true
-}
-
-// GraphMemory returns the graph memory that the operation frees, or false if the memory does not
-// belong to a graph.
-func (o *FreeOp) GraphMemory() (GraphMemory, bool) {
-	if o == nil || o.mem.a == nil || !o.mem.a.order.isGraph() {
-		return GraphMemory{}, false
-	}
-	return GraphMemory{o.mem.a.order}, true
-}
-
 // Ptr returns the device address.
-func (m GraphMemory) Ptr() CUdeviceptr {
-	if m.o == nil {
-		return 0
-	}
-	return m.o.ptr
+func (o *ordered) Ptr() CUdeviceptr { return o.ptr }
+
+// IsGraph implements life.GraphMemory.
+func (o *ordered) IsGraph() bool { return o.isGraph() }
+
+// Allocated implements life.GraphMemory. Unless something else frees the memory, it is freed with
+// the last reference to the buffer.
+func (o *ordered) Allocated() {
+	o.mu.Lock()
+	o.live = !o.elsewhere
+	o.mu.Unlock()
 }
 
-// Allocated records that a launch left the memory allocated. Unless something else frees it, it is
-// freed with the last reference to the buffer.
-func (m GraphMemory) Allocated() {
-	if m.o == nil {
-		return
-	}
-	m.o.mu.Lock()
-	m.o.live = !m.o.elsewhere
-	m.o.mu.Unlock()
+// Freed implements life.GraphMemory.
+func (o *ordered) Freed() {
+	o.mu.Lock()
+	o.live = false
+	o.mu.Unlock()
 }
 
-// Freed records that a launch freed the memory.
-func (m GraphMemory) Freed() {
-	if m.o == nil {
-		return
-	}
-	m.o.mu.Lock()
-	m.o.live = false
-	m.o.mu.Unlock()
-}
-
-// IsAllocated reports whether a launch left the memory allocated and no recorded call has freed it
-// since.
-func (m GraphMemory) IsAllocated() bool {
-	if m.o == nil {
-		return false
-	}
-	m.o.mu.Lock()
-	defer m.o.mu.Unlock()
-	return m.o.live
+// IsAllocated implements life.GraphMemory.
+func (o *ordered) IsAllocated() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.live
 }
 
 // String returns the memory's address.
-func (m GraphMemory) String() string {
-	if m.o == nil {
-		return "no graph memory"
-	}
-	return fmt.Sprintf("graph memory %#x", uint64(m.o.ptr))
-}
+func (o *ordered) String() string { return fmt.Sprintf("graph memory %#x", uint64(o.ptr)) }
 
-// FreeIn frees the memory in the order of s. If s is capturing, it records a free node instead, and
-// the caller tracks what launches of that node do.
-func (m GraphMemory) FreeIn(s *Stream) error {
-	if m.o == nil {
-		return absentError(false, "graph memory")
-	}
-	if err := s.check(); err != nil {
-		return err
-	}
-	m.o.mu.Lock()
-	defer m.o.mu.Unlock()
-	err := s.ctx.core.guarded.CuMemFreeAsync(m.o.ptr, s.raw)
-	runtime.KeepAlive(s)
-	return err
+// FreeIn implements life.GraphMemory.
+func (o *ordered) FreeIn(d *cu.Driver, s CUstream) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return d.CuMemFreeAsync(o.ptr, s)
 }
 
 func (o *ordered) isGraph() bool {
@@ -224,13 +174,13 @@ func (a *allocation) closeGraphMemory(s *Stream) error {
 	return a.Close()
 }
 
-// PendingGraphBuffer is a buffer whose allocation node does not exist yet. It is a Ref, so that the
+// pendingGraphBuffer is a buffer whose allocation node does not exist yet. It is a Ref, so that the
 // graph can retain the buffer before it creates the node. Allocation nodes cannot be removed.
-type PendingGraphBuffer[T any] struct{ a *allocation }
+type pendingGraphBuffer[T any] struct{ a *allocation }
 
 // PendGraphBuffer begins a buffer for memory that a graph will own. End it with At or Abandon.
-func (o *AllocOp[T]) PendGraphBuffer() (PendingGraphBuffer[T], error) {
-	var none PendingGraphBuffer[T]
+func (o *AllocOp[T]) PendGraphBuffer() (pendingGraphBuffer[T], error) {
+	var none pendingGraphBuffer[T]
 	if o == nil {
 		return none, nilError("allocation")
 	}
@@ -238,13 +188,13 @@ func (o *AllocOp[T]) PendGraphBuffer() (PendingGraphBuffer[T], error) {
 	if err != nil {
 		return none, err
 	}
-	return PendingGraphBuffer[T]{&allocation{
+	return pendingGraphBuffer[T]{&allocation{
 		life: l, ctx: o.ctx, bytes: o.params.Bytesize, order: &ordered{graph: true},
 	}}, nil
 }
 
 // Lifetime implements Ref.
-func (p PendingGraphBuffer[T]) Lifetime() *life.Lifetime {
+func (p pendingGraphBuffer[T]) Lifetime() *life.Lifetime {
 	if p.a == nil {
 		return nil
 	}
@@ -253,7 +203,7 @@ func (p PendingGraphBuffer[T]) Lifetime() *life.Lifetime {
 
 // Abandon ends the buffer because no node was created, and returns err with the kind of object in
 // front.
-func (p PendingGraphBuffer[T]) Abandon(err error) error {
+func (p pendingGraphBuffer[T]) Abandon(err error) error {
 	if p.a == nil {
 		return err
 	}
@@ -262,13 +212,13 @@ func (p PendingGraphBuffer[T]) Abandon(err error) error {
 
 // At returns the buffer at the address that the driver gave the node. keep stays reachable as long
 // as the buffer.
-func (p PendingGraphBuffer[T]) At(ptr CUdeviceptr, keep any) *Buffer[T] {
+func (p pendingGraphBuffer[T]) At(ptr CUdeviceptr, keep any) *Buffer[T] {
 	if p.a == nil {
 		return nil
 	}
 	a := p.a
 	a.ptr, a.order.ptr, a.owner = ptr, ptr, keep
-	life.Own(a, a.life, uint64(ptr), a.order.Destroy)
+	life.OwnBy(a, a.life, uint64(ptr), a.order)
 	return bufferOf[T](a)
 }
 

@@ -152,7 +152,7 @@ func (l *Launch) guessLayout(args []any) error {
 
 // Enqueue implements Op. It makes one driver call and does not allocate.
 func (l *Launch) Enqueue(s *Stream) error {
-	if l == nil || l.ctx == nil || s == nil || s.ctx != l.ctx || s.life.Closed() || l.b.Life.Closed() {
+	if l == nil || s == nil || s.ctx != l.ctx || s.life.Closed() || l.b.Life.Closed() {
 		if err := l.refuse(s); err != nil {
 			return err
 		}

@@ -485,7 +485,7 @@ func TestArgIsCheckedWhenItIsMade(t *testing.T) {
 
 func TestTensorMapIsAlignedAsInC(t *testing.T) {
 	for range 64 {
-		if at := uintptr(unsafe.Pointer(driver.NewCUtensorMap())); at%128 != 0 {
+		if at := uintptr(unsafe.Pointer(cu.NewCUtensorMap())); at%128 != 0 {
 			t.Fatalf("a tensor map lies at %#x", at)
 		}
 	}

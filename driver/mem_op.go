@@ -121,7 +121,7 @@ func word[T any](o *MemOp, m MemoryOf[T], i int, mode AccessMode) (CUdeviceptr, 
 
 // Enqueue implements Op. It makes one driver call and does not allocate.
 func (o *MemOp) Enqueue(s *Stream) error {
-	if o == nil || o.ctx == nil || s == nil || s.ctx != o.ctx || s.life.Closed() {
+	if o == nil || s == nil || s.ctx != o.ctx || s.life.Closed() {
 		if err := o.refuse(s); err != nil {
 			return err
 		}

@@ -140,7 +140,7 @@ func (c *Context) borrowed(raw CUstream) Stream {
 }
 
 // open is part of every call. It is small, so that it is inlined.
-func (s *Stream) open() bool { return s != nil && s.life != nil && !s.life.Closed() }
+func (s *Stream) open() bool { return s != nil && !s.life.Closed() }
 
 // check is open with an error.
 func (s *Stream) check() error {

@@ -66,7 +66,7 @@ func addAlloc[T any](g *Graph, op *driver.AllocOp[T], deps []Node) (*driver.Buff
 		return nil, Node{}, buf.Abandon(err)
 	}
 	b := buf.At(p.Dptr, g)
-	if m, ok := driver.GraphMemoryOf(b); ok && p.Dptr != 0 {
+	if m, ok := life.OpenGraphMemoryOf(b.Ref()); ok && p.Dptr != 0 {
 		o.Memory().Allocs = append(o.Memory().Allocs, m)
 	}
 	g.commitNew(o)
@@ -135,7 +135,7 @@ func (g *Graph) addFree(op *driver.FreeOp, deps []Node) (Node, error) {
 		o.Flush()
 		return Node{}, g.freeError(op, err)
 	}
-	if m, ok := op.GraphMemory(); ok && op.Ptr() != 0 {
+	if m, ok := freedBy(op); ok && op.Ptr() != 0 {
 		o.Memory().Frees = append(o.Memory().Frees, m)
 	}
 	g.commitNew(o)
@@ -149,7 +149,7 @@ func (g *Graph) acceptsFree(op *driver.FreeOp) error {
 	if err := sameContext(g.ctx, op, op.Context()); err != nil {
 		return err
 	}
-	m, ok := op.GraphMemory()
+	m, ok := freedBy(op)
 	if !ok {
 		return invalid("%v: it is not memory of an allocation node, a graph cannot free it", op)
 	}
@@ -173,4 +173,13 @@ func (g *Graph) freeError(op *driver.FreeOp, err error) error {
 		return err
 	}
 	return fmt.Errorf("%v: a node of another graph frees it, or it was freed outside of graphs before: %w", op, err)
+}
+
+// freedBy returns the graph memory that an operation frees, or false if the memory does not belong
+// to a graph.
+func freedBy(op *driver.FreeOp) (life.GraphMemory, bool) {
+	if refs := op.Refs(); len(refs) > 0 {
+		return life.GraphMemoryOf(refs[0])
+	}
+	return nil, false
 }

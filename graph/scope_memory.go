@@ -47,7 +47,7 @@ func (sc *Scope) Free(op *driver.FreeOp) error {
 	if op == nil {
 		return invalid("nil operation for the capture of %v", sc.s)
 	}
-	m, ok := op.GraphMemory()
+	m, ok := freedBy(op)
 	if !ok {
 		return invalid("%v: it is not memory of an allocation node, a graph cannot free it", op)
 	}
@@ -55,7 +55,7 @@ func (sc *Scope) Free(op *driver.FreeOp) error {
 }
 
 // free records a free in a capture that is locked.
-func (r *recording) free(s *driver.Stream, m driver.GraphMemory, op fmt.Stringer, refs []life.Ref) error {
+func (r *recording) free(s *driver.Stream, m life.GraphMemory, op fmt.Stringer, refs []life.Ref) error {
 	if m.Ptr() == 0 { // no elements
 		return nil
 	}
@@ -66,7 +66,7 @@ func (r *recording) free(s *driver.Stream, m driver.GraphMemory, op fmt.Stringer
 		if err := o.Retain(refs); err != nil {
 			return fmt.Errorf("%v: %w", op, err)
 		}
-		if err := m.FreeIn(s); err != nil {
+		if err := m.FreeIn(&s.Context().Guarded().Driver, s.Raw()); err != nil {
 			o.Abandon()
 			return fmt.Errorf("%v: %w", op, err)
 		}

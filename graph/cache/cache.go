@@ -159,8 +159,8 @@ func (c *Cache) Free(s *driver.Stream, m driver.Memory) error {
 }
 
 func (c *Cache) free(s *driver.Stream, m driver.Memory) error {
-	life := m.Ref().Lifetime()
-	if err := life.Check(); err != nil {
+	l := m.Ref().Lifetime()
+	if err := l.Check(); err != nil {
 		return err
 	}
 	capture, err := c.core.acceptsFree(s)
@@ -170,10 +170,10 @@ func (c *Cache) free(s *driver.Stream, m driver.Memory) error {
 	if m.Bytes() == 0 {
 		return closeMemory(m)
 	}
-	if g, ok := driver.GraphMemoryOf(m); ok {
+	if g, ok := life.OpenGraphMemoryOf(m.Ref()); ok {
 		return freeNode(s, capture, g, m)
 	}
-	h, ok := life.End().(*handout)
+	h, ok := l.End().(*handout)
 	if !ok || h.b.c != c.core || h.b.ptr != address(m) {
 		return refusal.Invalid("memory %#x is not a buffer of it", uint64(address(m)))
 	}
@@ -200,7 +200,7 @@ func closeMemory(m driver.Memory) error {
 }
 
 // freeNode records a free, or frees memory that a launch left allocated.
-func freeNode(s *driver.Stream, capture captured, g driver.GraphMemory, m driver.Memory) error {
+func freeNode(s *driver.Stream, capture captured, g life.GraphMemory, m driver.Memory) error {
 	if capture.graph == 0 {
 		if g.IsAllocated() {
 			if err := s.FreeGraphMemory(m); err != nil {

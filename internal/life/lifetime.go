@@ -146,6 +146,13 @@ func Own[T any](object *T, l *Lifetime, handle uint64, destroy func(d *cu.Driver
 	runtime.AddCleanup(object, reclaim, l)
 }
 
+// OwnBy is Own with a Destroyer, which End returns.
+func OwnBy[T any](object *T, l *Lifetime, handle uint64, d Destroyer) {
+	l.handle, l.destroy = handle, d
+	l.track()
+	runtime.AddCleanup(object, reclaim, l)
+}
+
 // Check returns nil while the object is open, else an error that names it and matches cu.ErrClosed.
 func (l *Lifetime) Check() error {
 	if l != nil && !l.closed.Load() {

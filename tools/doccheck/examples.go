@@ -41,7 +41,7 @@ func (p *pkg) shown() map[string]bool {
 // top use, as their comments say, those with CUDA's own name and shape, and those that
 // need a library that a test cannot rely on.
 var exempt = map[string][]string{
-	"driver":    {"Call", "Calls", "Declared", "GraphMemory", "Launches", "Lifetime", "PendingGraphBuffer"},
+	"driver":    {"Call", "Calls", "Declared"},
 	"driver/cu": {"Batch", "CUstreamBatchMemOpParams_v1_WaitValue", "CUstreamBatchMemOpParams_v1_WriteValue"},
 	"loader":    {"Batch", "DynamicLibrary", "Frame"},
 	"ptx/nvrtc": {"Cache", "Compiler", "Result"},

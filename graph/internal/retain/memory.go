@@ -29,8 +29,8 @@ func (o *References) HoldsFor(node uint32, refs []life.Ref) bool {
 // Memory is what the nodes of a graph allocate and free. It is part of the graph's references,
 // which retain the buffers.
 type Memory struct {
-	Allocs []driver.GraphMemory
-	Frees  []driver.GraphMemory // also of memory of other graphs
+	Allocs []life.GraphMemory
+	Frees  []life.GraphMemory // also of memory of other graphs
 }
 
 func (m *Memory) clone() *Memory {
@@ -60,9 +60,9 @@ func (o *References) addMemoryOf(sub *References) {
 
 // LaunchMemory is what each launch of an Exec leaves allocated or frees.
 type LaunchMemory struct {
-	Left  []driver.GraphMemory // allocated and not freed
-	Freed []driver.GraphMemory // that another graph allocated
-	Auto  bool                 // a launch frees what is left first
+	Left  []life.GraphMemory // allocated and not freed
+	Freed []life.GraphMemory // that another graph allocated
+	Auto  bool               // a launch frees what is left first
 }
 
 // Launches returns what to track for launches of the graph as it is now. It returns nil if the
@@ -80,7 +80,7 @@ func (m *Memory) Launches(flags cu.CUgraphInstantiate_flags) *LaunchMemory {
 	return l
 }
 
-func without(all, others []driver.GraphMemory) (rest []driver.GraphMemory) {
+func without(all, others []life.GraphMemory) (rest []life.GraphMemory) {
 	for _, m := range all {
 		if !slices.Contains(others, m) {
 			rest = append(rest, m)
@@ -104,7 +104,7 @@ func (o *References) RetainMemory(b driver.Memory) error {
 	if err := o.RetainLoose([]life.Ref{b.Ref()}); err != nil {
 		return err
 	}
-	if m, ok := driver.GraphMemoryOf(b); ok && m.Ptr() != 0 {
+	if m, ok := life.OpenGraphMemoryOf(b.Ref()); ok && m.Ptr() != 0 {
 		o.Memory().Allocs = append(o.Memory().Allocs, m)
 	}
 	return nil
