@@ -1,5 +1,5 @@
-// Package access has the memory accesses of nodes: what the launches of a graph's kernel nodes access,
-// by node, which steps conflict, and which of them are ordered.
+// Package access tracks the memory accesses of nodes: what each kernel node of a graph accesses, which
+// steps conflict, and which steps are ordered.
 package access
 
 import (

@@ -34,7 +34,7 @@ func Differences() []Difference {
 		{
 			Forms:   []string{"mul.rn.f64 add.rn.f64"},
 			Section: "9.7.3, add",
-			Why: "Results that are numbers are equal. If both f64 operands are NaNs, the GPU's instruction returns the second one. But the " +
+			Why: "Numeric results are equal. If both f64 operands are NaNs, the GPU's instruction returns the second one. But the " +
 				"compiler may exchange the operands of a sum, as it does here. The emulator returns the second one as written.",
 		},
 	}

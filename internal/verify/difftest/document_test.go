@@ -95,7 +95,7 @@ The PTX ISA leaves this behaviour open, or it is easy to get wrong. The emulator
 | min, max .xorsign.abs on f16 | the sign of a NaN operand counts |
 | fma.oob | a factor with the pattern 0x7ff7 or 0xfff7, in f16 and in bf16, makes the result 0 and the third operand is ignored |
 | rcp, rsqrt .approx.ftz.f64 | the lower half of the operand is ignored, so a NaN with its payload in that half counts as infinity |
-| bfe, bfi on 64 bits | position and length count in full. With 32 bits only their low byte counts |
+| bfe, bfi on 64 bits | all bits of position and length count. With 32 bits only their low bytes count |
 | atom.add.f32, red.add.f32 | subnormal operands and results become zero in global memory and are kept in shared memory. A generic address counts as the memory to which it points |
 | add, sub, mul, fma, min, max on f64 | of several NaNs, the result is that of the second factor or operand, otherwise that of the addend, otherwise that of the first. A division prefers that of the dividend. An invalid operation gives 0xfff8000000000000 |
 | abs, neg on NaNs | f64: the NaN, made quiet, with its sign. f32, f16 and bf16: the canonical NaN |
@@ -135,7 +135,7 @@ func power(x float64) string {
 
 func left() string {
 	var b strings.Builder
-	b.WriteString("## What differs\n\nSections are those of the PTX ISA, release 9.0.\n\n")
+	b.WriteString("## What differs\n\nSection numbers refer to release 9.0 of the PTX ISA.\n\n")
 	for _, d := range difftest.Differences() {
 		fmt.Fprintf(&b, "**%s** (section %s). %s\n\n", strings.Join(d.Forms, "; "), d.Section, d.Why)
 	}

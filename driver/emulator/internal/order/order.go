@@ -1,5 +1,5 @@
-// Package order is the order that a program guarantees between the tasks of its streams, the nodes of
-// its graphs and what the host does itself. It is a vector clock over streams.
+// Package order tracks the order that a program guarantees between the tasks of its streams, the nodes
+// of its graphs and the actions of the host. It uses a vector clock over streams.
 //
 // It is not the order in which tasks happened to end, so a check that uses it finds a race whatever
 // the timing was. All threads of the host count as one.

@@ -1,5 +1,5 @@
-// Package spec says what a device of a compute capability is: its attributes, the limits of its
-// multiprocessors and contexts, and how many blocks a multiprocessor holds at a time.
+// Package spec describes devices by compute capability: their attributes, the limits of their
+// multiprocessors and contexts, and how many blocks run on a multiprocessor at once.
 package spec
 
 import "github.com/purecuda/cuda/driver/cu"

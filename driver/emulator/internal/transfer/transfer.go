@@ -1,6 +1,5 @@
-// Package transfer is what a copy or a fill of memory does: where its sides are, by each of CUDA's
-// descriptions of them, and how their bytes move. It knows nothing of streams and of what may be
-// copied when.
+// Package transfer implements copies and fills of memory: it locates both sides from each of CUDA's
+// descriptions and moves the bytes. It knows nothing about streams, or about what may be copied when.
 package transfer
 
 import (
