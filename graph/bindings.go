@@ -93,23 +93,15 @@ func (x *Exec) Bindings() *Bindings {
 	return x.bindings
 }
 
+// exists reports whether these are the bindings of an Exec.
+func (bs *Bindings) exists() bool { return bs != nil && bs.x != nil }
+
 // Exec returns the Exec that the bindings belong to.
 func (bs *Bindings) Exec() *Exec {
 	if bs == nil {
 		return nil
 	}
 	return bs.x
-}
-
-// exists reports whether these are the bindings of an Exec.
-func (bs *Bindings) exists() bool { return bs != nil && bs.x != nil }
-
-// Len returns the number of bound nodes.
-func (bs *Bindings) Len() int {
-	if bs == nil {
-		return 0
-	}
-	return len(bs.byNode)
 }
 
 // Changed returns how many nodes the next Launch will change.
@@ -248,14 +240,6 @@ func (bs *Bindings) setElsewhere(b *bound) {
 }
 
 var errNoParam = aParam.Error(false)
-
-// Node returns the parameter's node.
-func (p Param[T]) Node() Node {
-	if p.b == nil {
-		return Node{}
-	}
-	return p.b.node
-}
 
 func (bs *Bindings) mark(i int) {
 	bs.marks[i] = bs.round

@@ -34,9 +34,6 @@ func (c Cond) Within(counter driver.MemoryOf[uint32], rounds uint32) (Bound, err
 // Cond returns the condition.
 func (b Bound) Cond() Cond { return b.c }
 
-// Rounds returns the limit.
-func (b Bound) Rounds() uint32 { return b.rounds }
-
 // Start returns the operation that sets the counter to 0, and the condition to 1 unless the limit
 // is 0 or while, if given, does not hold. Place it before the WHILE node.
 func (b Bound) Start(while ...Predicate) (*driver.Launch, error) { return b.count(0, while) }

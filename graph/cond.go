@@ -33,9 +33,6 @@ func (c Cond) ArgWord() uint64 { return uint64(c.raw) }
 // Graph returns the outermost graph that the condition belongs to.
 func (c Cond) Graph() *Graph { return c.g }
 
-// IsZero reports whether c is the zero Cond.
-func (c Cond) IsZero() bool { return c.g == nil }
-
 // String describes the condition.
 func (c Cond) String() string {
 	if c.g == nil {

@@ -59,7 +59,7 @@ func (c Cond) Set(v uint32) (*driver.Launch, error) {
 // SetTo returns the operation that sets the condition to the first element of word, such as the
 // number of the body that a SWITCH node is to run.
 func (c Cond) SetTo(word driver.MemoryOf[uint32]) (*driver.Launch, error) {
-	if c.IsZero() {
+	if c.g == nil {
 		return nil, aCond.Error(false)
 	}
 	w, err := wordOf(word)
@@ -95,7 +95,7 @@ func (c Cond) SetWhen(p Predicate) (*driver.Launch, error) {
 
 // setWhen is SetWhen, bounded if counter is memory.
 func (c Cond) setWhen(p Predicate, counter any, step, rounds uint32) (*driver.Launch, error) {
-	if c.IsZero() {
+	if c.g == nil {
 		return nil, aCond.Error(false)
 	}
 	if p.err == nil && p.word == nil {

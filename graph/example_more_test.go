@@ -66,12 +66,12 @@ func ExampleParam() {
 	value, err := graph.BindName[uint32](x.Bindings(), n, add, add.Kernel().ArgName(2))
 	must(err)
 	must(value.Set(41))
-	fmt.Println(x.Bindings().Changed(), value.Node() == n)
+	fmt.Println(x.Bindings().Changed())
 	must(x.Bindings().Launch(s))
 	must(x.Wait(context.Background()))
 	fmt.Println(first(b))
 	// Output:
-	// 1 true
+	// 1
 	// 42
 }
 
@@ -130,8 +130,8 @@ func ExampleBound() {
 	x, err := g.Instantiate()
 	must(err)
 	must(x.Run(context.Background(), s))
-	fmt.Println(first(b), loop.Rounds())
-	// Output: 7 3
+	fmt.Println(first(b))
+	// Output: 7
 }
 
 // Check finds nodes that touch the same memory without an order between them.

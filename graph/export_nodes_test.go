@@ -38,3 +38,11 @@ func AddTagged(g *Graph, op driver.Op, deps ...Node) (Node, error) {
 
 // BoundPlaces returns how many nodes and numbers bindings have room for.
 func BoundPlaces(bs *Bindings) (nodes, numbers int) { return len(bs.bound), len(bs.slots) }
+
+// BoundLen returns the number of bound arguments.
+func BoundLen(bs *Bindings) int {
+	if bs == nil {
+		return 0
+	}
+	return len(bs.byNode)
+}

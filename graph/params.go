@@ -23,8 +23,8 @@ func (n Node) get(want Type, call func(d *driver.Driver) error) error {
 	return nil
 }
 
-// NodeParams are the parameters of the types of nodes, as CUDA's structs.
-type NodeParams interface {
+// nodeParams are the parameters of the types of nodes, as CUDA's structs.
+type nodeParams interface {
 	cu.CUDA_KERNEL_NODE_PARAMS | cu.CUDA_MEMCPY3D | cu.CUDA_MEMSET_NODE_PARAMS | cu.CUDA_HOST_NODE_PARAMS |
 		cu.CUDA_MEM_ALLOC_NODE_PARAMS | cu.CUDA_BATCH_MEM_OP_NODE_PARAMS |
 		cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS | cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS |
@@ -45,7 +45,7 @@ type NodeParams interface {
 //   - cu.CUDA_MEM_ALLOC_NODE_PARAMS, an allocation, with its address, and driver.CUdeviceptr, the
 //     address that a free node frees (CUDA 11.4)
 //   - cu.CUDA_BATCH_MEM_OP_NODE_PARAMS, memory operations (CUDA 11.7). The array is a copy.
-func ParamsOf[P NodeParams](n Node) (P, error) {
+func ParamsOf[P nodeParams](n Node) (P, error) {
 	p := new(P)
 	err := n.params(p)
 	return *p, err

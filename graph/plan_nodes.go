@@ -1,9 +1,5 @@
 package graph
 
-import (
-	"iter"
-)
-
 // Nodes are the nodes that AddPlan added, in the order of the plan's items. It is a small value
 // that refers to the graph.
 type Nodes struct {
@@ -32,15 +28,4 @@ func (s Nodes) at(i uint32) Node {
 		return Node{}
 	}
 	return Node{s.g, i}
-}
-
-// All yields the item numbers and their nodes.
-func (s Nodes) All() iter.Seq2[int, Node] {
-	return func(yield func(int, Node) bool) {
-		for i := range int(s.n) {
-			if !yield(i, s.At(i)) {
-				return
-			}
-		}
-	}
 }

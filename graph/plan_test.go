@@ -90,8 +90,9 @@ func TestPlanGivesTheGraphThatABatchGives(t *testing.T) {
 		k.add(one, first)
 		p := k.plan(items...)
 		var planned []graph.Node
-		for _, n := range k.addPlan(one, p).All() {
-			planned = append(planned, n)
+		added := k.addPlan(one, p)
+		for i := range added.Len() {
+			planned = append(planned, added.At(i))
 		}
 		batched, err := other.AddBatch(nil, items)
 		k.ok(err)

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph/internal/ring"
 )
 
 // Scalar is one value in device memory at a fixed address. Nodes refer to it once, and each replay
@@ -15,9 +16,9 @@ import (
 type Scalar[T any] struct {
 	*driver.Buffer[T]
 
-	ctx   *driver.Context
-	size  uintptr
-	stage *staging[T] // nil where values travel in the call
+	ctx  *driver.Context
+	size uintptr
+	ring *ring.Ring[T] // nil where values travel in the call
 }
 
 // NewScalar allocates a Scalar with an initial value and waits until it is written. Call it before
@@ -31,7 +32,7 @@ func NewScalar[T any](c *driver.Context, v T) (*Scalar[T], error) {
 	if s.size == 1 || s.size == 2 || s.size == 4 {
 		return s, nil
 	}
-	if s.stage, err = newStaging(c, b); err != nil {
+	if s.ring, err = ring.New(c, b); err != nil {
 		return nil, fmt.Errorf("cannot make a scalar: %w", join([]error{err, b.Close()}))
 	}
 	return s, nil
@@ -90,7 +91,7 @@ func (s *Scalar[T]) send(on *driver.Stream, v T) error {
 	case 4:
 		return d.CuMemsetD32Async(s.Ptr(), *(*uint32)(at), 1, on.Raw())
 	}
-	return s.stage.send(on, v)
+	return s.ring.Send(on, v)
 }
 
 // String describes the scalar.
@@ -108,5 +109,5 @@ func (s *Scalar[T]) Close() error {
 	if s == nil {
 		return nil
 	}
-	return join([]error{s.stage.close(), s.Buffer.Close()})
+	return join([]error{s.ring.Close(), s.Buffer.Close()})
 }

@@ -1,0 +1,103 @@
+// Package ring has page-locked memory for values that are on their way to the device.
+package ring
+
+import (
+	"context"
+	"sync"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph/internal/refusal"
+)
+
+// Ring holds values in page-locked memory until the device has read them. Each slot has an event
+// that completes when its value was read.
+type Ring[T any] struct {
+	mu     sync.Mutex
+	block  *driver.HostBuffer[T]
+	slots  []slot[T]
+	next   int // the one that has been unused for the longest time
+	closed bool
+}
+
+// slot is room for one value.
+type slot[T any] struct {
+	value *T
+	copy  *driver.CopyOp
+	read  *driver.Event
+}
+
+// Slots is the number of values that can be on their way at a time.
+const Slots = 64
+
+// New returns a ring of values for to.
+func New[T any](c *driver.Context, to *driver.Buffer[T]) (*Ring[T], error) {
+	block, err := driver.AllocHost[T](c, Slots)
+	if err != nil {
+		return nil, err
+	}
+	r := &Ring[T]{block: block}
+	for i := range Slots {
+		if err := r.add(c, to, i); err != nil {
+			return nil, refusal.Join([]error{err, r.Close()})
+		}
+	}
+	return r, nil
+}
+
+func (r *Ring[T]) add(c *driver.Context, to *driver.Buffer[T], i int) error {
+	up, err := driver.Upload(to, r.block.View(i, i+1))
+	if err != nil {
+		return err
+	}
+	read, err := c.NewEvent()
+	if err != nil {
+		return err
+	}
+	r.slots = append(r.slots, slot[T]{&r.block.Slice()[i], up, read})
+	return nil
+}
+
+// Send copies v to the device in the order of on.
+func (r *Ring[T]) Send(on *driver.Stream, v T) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return driver.ErrClosed
+	}
+	b := &r.slots[r.next]
+	if free, err := b.read.Query(); err != nil {
+		return err
+	} else if !free {
+		if err := b.read.Wait(context.Background()); err != nil {
+			return err
+		}
+	}
+	*b.value = v
+	if err := on.Do(b.copy); err != nil {
+		return err
+	}
+	r.next = (r.next + 1) % len(r.slots)
+	if err := on.Record(b.read); err != nil {
+		// Nothing else shows when the slot is free again.
+		return refusal.Join([]error{err, on.Wait(context.Background())})
+	}
+	return nil
+}
+
+// Close waits until the device has read what is on its way.
+func (r *Ring[T]) Close() error {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil
+	}
+	r.closed = true
+	var errs []error
+	for _, b := range r.slots {
+		errs = append(errs, b.read.Wait(context.Background()), b.read.Close())
+	}
+	return refusal.Join(append(errs, r.block.Close()))
+}
