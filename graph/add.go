@@ -3,6 +3,7 @@ package graph
 import (
 	"fmt"
 	"runtime"
+	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
@@ -162,4 +163,168 @@ func (g *Graph) AddEmpty(deps ...Node) (Node, error) {
 	}
 	g.commitNew(g.changeRefs())
 	return g.added(raw), nil
+}
+
+// addGeneric adds a node of any type by its tagged parameters (CUDA 12.2). Dependencies have data
+// since CUDA 12.3. Without data it uses the older ABI.
+func (g *Graph) addGeneric(node, from *cu.CUgraphNode, data *cu.CUgraphEdgeData, n uintptr, p *cu.CUgraphNodeParams) error {
+	if data == nil && !g.d.Has(cu.FnCuGraphAddNode) {
+		return g.d.CuGraphAddNode_v12020(node, g.raw, from, n, p)
+	}
+	return g.d.CuGraphAddNode(node, g.raw, from, data, n, p)
+}
+
+// addRaw adds the node of one operation. The driver copies the parameters. It rejects copies and
+// fills of no bytes: use an empty node for those.
+func (g *Graph) addRaw(n *cu.CUgraphNode, from *cu.CUgraphNode, count uintptr, op driver.Op) error {
+	switch op := op.(type) {
+	case *driver.Launch:
+		return g.addKernel(n, from, count, op)
+	case *driver.CopyOp:
+		if op.Bytes() == 0 {
+			return g.d.CuGraphAddEmptyNode(n, g.raw, from, count)
+		}
+		return g.d.CuGraphAddMemcpyNode(n, g.raw, from, count, op.Memcpy3D(), op.Context().Raw())
+	case *driver.FillOp:
+		if op.Bytes() == 0 {
+			return g.d.CuGraphAddEmptyNode(n, g.raw, from, count)
+		}
+		return g.d.CuGraphAddMemsetNode(n, g.raw, from, count, op.MemsetParams(), op.Context().Raw())
+	case *driver.HostFunc:
+		p := op.NodeParams()
+		return g.d.CuGraphAddHostNode(n, g.raw, from, count, &p)
+	case *driver.EventOp:
+		if op.IsWait() {
+			return g.d.CuGraphAddEventWaitNode(n, g.raw, from, count, op.Event().Raw())
+		}
+		return g.d.CuGraphAddEventRecordNode(n, g.raw, from, count, op.Event().Raw())
+	}
+	return g.addRare(n, from, count, op)
+}
+
+func unknown(op driver.Op) error {
+	if _, ok := op.(*launchOp); ok {
+		return refuse(driver.CUDA_ERROR_NOT_SUPPORTED,
+			"the launch of a graph becomes a node by Graph.Add, Scope.Do or Exec.Set alone, not in a batch, a plan or a flow, or of a Node.Set")
+	}
+	return refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "graphs have no node for a %T", op)
+}
+
+// addKernel adds a kernel and then sets its attributes, which are not part of the parameters. The
+// call needs a current context although the kernel has one: without it, driver 580 reads address 0.
+func (g *Graph) addKernel(n *cu.CUgraphNode, from *cu.CUgraphNode, count uintptr, l *driver.Launch) error {
+	if !g.v2 {
+		return g.addKernelV1(n, from, count, l)
+	}
+	if err := g.d.CuGraphAddKernelNode(n, g.raw, from, count, &l.Block().Node); err != nil {
+		return err
+	}
+	if len(l.Attributes()) == 0 {
+		return nil
+	}
+	return g.setAttributes(*n, l.Attributes())
+}
+
+// addKernelV1 is addKernel for drivers before CUDA 12.0.
+func (g *Graph) addKernelV1(n *cu.CUgraphNode, from *cu.CUgraphNode, count uintptr, l *driver.Launch) error {
+	if err := g.d.CuGraphAddKernelNode_v10000(n, g.raw, from, count, v1(&l.Block().Node)); err != nil {
+		return err
+	}
+	return g.setAttributes(*n, l.Attributes())
+}
+
+// v1 returns the parameters as drivers before CUDA 12.0 take them: the same fields, without the
+// last two.
+func v1(p *cu.CUDA_KERNEL_NODE_PARAMS) *cu.CUDA_KERNEL_NODE_PARAMS_v1 {
+	return (*cu.CUDA_KERNEL_NODE_PARAMS_v1)(unsafe.Pointer(p))
+}
+
+// setAttributes completes a new node, or removes it.
+func (g *Graph) setAttributes(n cu.CUgraphNode, attrs []cu.CUlaunchAttribute) error {
+	for i := range attrs {
+		a := &attrs[i]
+		if err := g.d.CuGraphKernelNodeSetAttribute(n, a.Id, &a.Value); err != nil {
+			return join([]error{err, g.d.CuGraphDestroyNode(n)})
+		}
+	}
+	for i := range attrs {
+		g.tune(n, attributeBit(attrs[i].Id))
+	}
+	return nil
+}
+
+// addRare adds nodes of the sorts that few graphs have: batches of memory
+// operations (CUDA 11.7), external semaphores (CUDA 11.2).
+func (g *Graph) addRare(n, from *cu.CUgraphNode, count uintptr, op driver.Op) error {
+	switch op := op.(type) {
+	case *driver.MemOp:
+		p := op.NodeParams()
+		return g.d.CuGraphAddBatchMemOpNode(n, g.raw, from, count, &p)
+	case *driver.SemaphoreOp:
+		if op.IsWait() {
+			p := op.WaitParams()
+			return g.boundTo(op).CuGraphAddExternalSemaphoresWaitNode(n, g.raw, from, count, &p)
+		}
+		p := op.SignalParams()
+		return g.boundTo(op).CuGraphAddExternalSemaphoresSignalNode(n, g.raw, from, count, &p)
+	}
+	return unknown(op)
+}
+
+// boundTo is the driver bound to the context of an operation whose parameters do not
+// name one.
+func (g *Graph) boundTo(op driver.Op) *driver.Driver {
+	if c := op.Context(); c != g.ctx {
+		return c.Driver()
+	}
+	return g.d
+}
+
+func (g *Graph) setRare(n cu.CUgraphNode, op driver.Op) error {
+	switch op := op.(type) {
+	case *driver.MemOp:
+		p := op.NodeParams()
+		return g.d.CuGraphBatchMemOpNodeSetParams(n, &p)
+	case *driver.SemaphoreOp:
+		if op.IsWait() {
+			p := op.WaitParams()
+			return g.boundTo(op).CuGraphExternalSemaphoresWaitNodeSetParams(n, &p)
+		}
+		p := op.SignalParams()
+		return g.boundTo(op).CuGraphExternalSemaphoresSignalNodeSetParams(n, &p)
+	}
+	return unknown(op)
+}
+
+func (x *Exec) setRare(n cu.CUgraphNode, op driver.Op) error {
+	d, raw := x.d, x.keep.raw
+	switch op := op.(type) {
+	case *driver.MemOp:
+		p := op.NodeParams()
+		return d.CuGraphExecBatchMemOpNodeSetParams(raw, n, &p)
+	case *driver.SemaphoreOp:
+		if op.IsWait() {
+			p := op.WaitParams()
+			return d.CuGraphExecExternalSemaphoresWaitNodeSetParams(raw, n, &p)
+		}
+		p := op.SignalParams()
+		return d.CuGraphExecExternalSemaphoresSignalNodeSetParams(raw, n, &p)
+	}
+	return unknown(op)
+}
+
+// setElsewhere sets copies and fills of graphs whose nodes are of several
+// contexts: the calls for these types keep the context that the node has, those
+// for all types take one (CUDA 12.2).
+func (g *Graph) setElsewhere(n cu.CUgraphNode, op driver.Op) (done bool, err error) {
+	switch op.(type) {
+	case *driver.CopyOp, *driver.FillOp:
+	default:
+		return false, nil
+	}
+	p, err := tagged(op)
+	if err != nil {
+		return true, err
+	}
+	return true, g.d.CuGraphNodeSetParams(n, &p)
 }

@@ -1,11 +1,15 @@
 package graph
 
 import (
+	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/graph/internal/access"
+	"github.com/purecuda/cuda/graph/internal/retain"
 )
 
 // Item describes one node of a batch or a plan.
@@ -71,4 +75,344 @@ func (p *batchPool) get(d *driver.Driver) *cu.Batch {
 func (p *batchPool) put(b *cu.Batch) {
 	b.Reset(nil)
 	p.pool.Put(b)
+}
+
+// builder adds a batch to a graph. The driver writes the handles of the new nodes into made, in
+// order, where later calls of the same native call find them. Lists of dependencies that are not a
+// part of made are put into from. Neither may move while the driver has addresses in them. Builders
+// are reused for any graph.
+type builder struct {
+	g     *Graph
+	items []Item
+
+	batch *cu.Batch
+	made  []cu.CUgraphNode
+	from  []cu.CUgraphNode
+
+	last           *driver.Launch // of the item before, if it was one
+	count          int            // nodes that the driver has made
+	first          int            // the item of the first call in the batch
+	before         retain.Mark    // of the owners, before
+	beforeAccesses access.Mark
+
+	described bool       // an item has a name or uses
+	uses      []declared // of the items that have any
+}
+
+var builders = sync.Pool{New: func() any { return new(builder) }}
+
+func newBuilder(g *Graph, items []Item) *builder {
+	b := builders.Get().(*builder)
+	b.items, b.described = items, false
+	room := 0
+	for i := range items {
+		it := &items[i]
+		room += len(it.After) + len(it.Deps)
+		b.described = b.described || it.Name != "" || len(it.Uses) > 0
+	}
+	b.prepare(g, len(items), room)
+	return b
+}
+
+// prepare makes room for n handles, and for the lists of dependencies.
+func (b *builder) prepare(g *Graph, n, room int) {
+	b.g, b.last, b.count, b.first = g, nil, 0, 0
+	b.made = slices.Grow(b.made[:0], n)[:n]
+	b.from = slices.Grow(b.from[:0], room)
+	b.batch = batches.get(g.d)
+	o := g.changeRefs()
+	b.before, b.beforeAccesses = o.Mark(), g.accesses.Mark()
+	g.raws = slices.Grow(g.raws, n)
+	o.Reserve(n)
+}
+
+// done lets go of the caller's slices and keeps the builder for another time.
+func (b *builder) done() {
+	clear(b.uses)
+	b.uses = b.uses[:0]
+	batches.put(b.batch)
+	b.g, b.items, b.last, b.batch = nil, nil, nil, nil
+	builders.Put(b)
+}
+
+// nodes enters the new nodes in the graph's tables.
+func (b *builder) nodes(dst []Node) []Node {
+	g, n := b.g, len(dst)
+	first := uint32(len(g.raws))
+	g.raws = append(g.raws, b.made...)
+	dst = slices.Grow(dst, len(b.made))[:n+len(b.made)]
+	for i := range b.made {
+		dst[n+i] = Node{g, first + uint32(i)}
+	}
+	if g.index != nil {
+		for i, raw := range b.made {
+			g.index[raw] = first + uint32(i)
+		}
+	}
+	if b.described {
+		b.describe(dst[n:])
+	}
+	return dst
+}
+
+func (b *builder) build() error {
+	if b.described {
+		if i, err := b.readUses(); err != nil {
+			return b.undo(i, err)
+		}
+	}
+	for i := 0; i < len(b.made); i++ {
+		if err := b.add(i); err != nil {
+			return b.undo(i, err)
+		}
+		i = b.repeat(i)
+		if b.batch.Len() >= callsAtOnce {
+			if at, err := b.flush(); err != nil {
+				return b.undo(at, err)
+			}
+		}
+	}
+	if at, err := b.flush(); err != nil {
+		return b.undo(at, err)
+	}
+	if i, err := b.keepUses(); err != nil {
+		return b.undo(i, err)
+	}
+	return nil
+}
+
+// callsAtOnce is the largest number of calls in a batch: enough to hide the call overhead, and few
+// enough for their blocks to be in the cache when the calls are made.
+const callsAtOnce = 1 << 10
+
+// failedAt is an error of an earlier call's item, detected by a flush.
+type failedAt struct {
+	item int
+	err  error
+}
+
+func (e *failedAt) Error() string { return e.err.Error() }
+
+// add adds one node to the batch.
+func (b *builder) add(i int) error {
+	op := b.items[i].Op
+	l, _ := op.(*driver.Launch)
+	if l != nil && l == b.last && !b.g.part {
+		return b.addAgain(i, l)
+	}
+	if err := b.g.accepts(op); err != nil {
+		return err
+	}
+	from, n, err := b.dependencies(i)
+	if err != nil {
+		return err
+	}
+	o := b.g.keep.refs
+	if err := o.Retain(op.Refs()); err != nil {
+		return err
+	}
+	b.g.commitNew(o)
+	if l != nil {
+		b.g.accesses.Launch(len(b.g.raws)+i, l)
+	}
+	b.last = l
+	return b.call(i, op, from, n)
+}
+
+// repeat adds the items after item i as long as each does the same and runs after the previous one
+// alone. It returns the last of them. Most long chains consist of few different operations.
+func (b *builder) repeat(i int) int {
+	l := b.last
+	if l == nil || b.g.part || len(l.Attributes()) > 0 {
+		return i
+	}
+	from, p, raw := i, &l.Block().Node, b.g.raw
+	for i+1 < len(b.made) && b.batch.Len() < callsAtOnce && b.items[i+1].repeats(l, i) {
+		i++
+		b.batch.GraphAddKernelNode(&b.made[i], raw, &b.made[i-1], 1, p)
+	}
+	if i > from {
+		b.g.keep.refs.CommitAgain(i - from)
+		b.g.accesses.Again(i - from)
+	}
+	return i
+}
+
+// repeats reports whether the item launches l again, right after item i.
+func (it *Item) repeats(l *driver.Launch, i int) bool {
+	next, ok := it.Op.(*driver.Launch)
+	return ok && next == l && len(it.After) == 1 && it.After[0] == i && len(it.Deps) == 0
+}
+
+// addAgain adds a node like the previous item, which was already checked.
+func (b *builder) addAgain(i int, l *driver.Launch) error {
+	from, n, err := b.dependencies(i)
+	if err != nil {
+		return err
+	}
+	b.g.keep.refs.CommitAgain(1)
+	b.g.accesses.Launch(len(b.g.raws)+i, l)
+	if len(l.Attributes()) > 0 {
+		return b.call(i, l, from, n)
+	}
+	b.batch.GraphAddKernelNode(&b.made[i], b.g.raw, from, n, &l.Block().Node)
+	return nil
+}
+
+// call makes a call of the batch of it, or, for the sorts of nodes that need
+// more than one call, makes it at once.
+func (b *builder) call(i int, op driver.Op, from *cu.CUgraphNode, n uintptr) error {
+	g, node := b.g, &b.made[i]
+	switch op := op.(type) {
+	case *driver.Launch:
+		if len(op.Attributes()) == 0 {
+			b.batch.GraphAddKernelNode(node, g.raw, from, n, &op.Block().Node)
+			return nil
+		}
+	case *driver.CopyOp:
+		if op.Bytes() != 0 {
+			b.batch.GraphAddMemcpyNode(node, g.raw, from, n, op.Memcpy3D(), op.Context().Raw())
+			return nil
+		}
+	case *driver.FillOp:
+		if op.Bytes() != 0 {
+			b.batch.GraphAddMemsetNode(node, g.raw, from, n, op.MemsetParams(), op.Context().Raw())
+			return nil
+		}
+	}
+	if err := b.flushBefore(); err != nil {
+		return err
+	}
+	if err := g.addRaw(node, from, n, op); err != nil {
+		return err
+	}
+	b.count, b.first = i+1, i+1
+	return nil
+}
+
+// flush makes the calls of the batch. On failure it returns the item.
+func (b *builder) flush() (int, error) {
+	n := b.batch.Len()
+	done, err := b.batch.Run()
+	b.batch.Reset(&b.g.d.Driver)
+	b.count = b.first + done
+	if err != nil {
+		return b.count, err
+	}
+	b.first += n
+	return 0, nil
+}
+
+func (b *builder) flushBefore() error {
+	if at, err := b.flush(); err != nil {
+		return &failedAt{at, err}
+	}
+	return nil
+}
+
+// undo removes what the failed batch had added.
+func (b *builder) undo(i int, err error) error {
+	if f, ok := err.(*failedAt); ok {
+		i, err = f.item, f.err
+	}
+	g := b.g
+	errs := []error{fmt.Errorf("item %d: %w", i, g.addError(b.items[i].Op, err))}
+	for n := b.count - 1; n >= 0; n-- {
+		errs = append(errs, g.d.CuGraphDestroyNode(b.made[n]))
+	}
+	g.keep.refs.Cut(b.before)
+	g.accesses.Cut(b.beforeAccesses)
+	return join(errs)
+}
+
+// dependencies returns where the handles of what item i runs after lie, or will
+// lie when the driver reads them.
+func (b *builder) dependencies(i int) (*cu.CUgraphNode, uintptr, error) {
+	it := &b.items[i]
+	for _, a := range it.After {
+		if a < 0 || a >= i {
+			return nil, 0, notBefore(a)
+		}
+	}
+	switch {
+	case len(it.Deps) == 0 && len(it.After) == 0:
+		return nil, 0, nil
+	case len(it.Deps) == 0 && consecutive(it.After):
+		return &b.made[it.After[0]], uintptr(len(it.After)), nil
+	}
+	return b.gather(it)
+}
+
+// consecutive reports whether the handles lie one behind the other.
+func consecutive(after []int) bool {
+	for i, a := range after {
+		if a != after[0]+i {
+			return false
+		}
+	}
+	return true
+}
+
+// gather copies handles to a list of their own. Those of the batch must be
+// there by now: the calls so far are made first.
+func (b *builder) gather(it *Item) (*cu.CUgraphNode, uintptr, error) {
+	if len(it.After) > 0 {
+		if err := b.flushBefore(); err != nil {
+			return nil, 0, err
+		}
+	}
+	start := len(b.from)
+	for _, a := range it.After {
+		b.from = append(b.from, b.made[a])
+	}
+	for _, n := range it.Deps {
+		if err := b.g.check(n); err != nil {
+			return nil, 0, err
+		}
+		b.from = append(b.from, n.handle())
+	}
+	if len(b.from) == start {
+		return nil, 0, nil
+	}
+	return &b.from[start], uintptr(len(b.from) - start), nil
+}
+
+// readUses reads the declared uses of items, before any node is added.
+func (b *builder) readUses() (item int, err error) {
+	b.uses = b.uses[:0]
+	for i := range b.items {
+		if len(b.items[i].Uses) == 0 {
+			continue
+		}
+		d, err := declaredOf(b.items[i].Uses)
+		if err != nil {
+			return i, err
+		}
+		d.item = i
+		b.uses = append(b.uses, d)
+	}
+	return 0, nil
+}
+
+// keepUses has the graph retain the memory of the declared uses.
+func (b *builder) keepUses() (item int, err error) {
+	for i := range b.uses {
+		if err := b.g.changeRefs().RetainLoose(b.uses[i].refs); err != nil {
+			return b.uses[i].item, err
+		}
+	}
+	return 0, nil
+}
+
+// describe names the new nodes and notes their declared accesses.
+func (b *builder) describe(nodes []Node) {
+	for i := range b.items {
+		if name := b.items[i].Name; name != "" {
+			b.g.names.set(nodes[i].i, name)
+		}
+	}
+	for i := range b.uses {
+		d := &b.uses[i]
+		b.g.accesses.Declare(nodes[d.item].i, d.list)
+	}
 }

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
@@ -171,4 +172,180 @@ func (n Node) Bodies() ([]*Graph, error) {
 		return nil, refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "bodies of %v of %v: it was not added by this library, and the driver does not tell", n, n.g)
 	}
 	return nil, invalid("%v of %v has no bodies, it is no conditional node", n, n.g)
+}
+
+// conds are the conditional nodes of an outermost graph and of the graphs in
+// its nodes. It is changed under the lock of the graph; nil is none.
+type conds struct {
+	byNode map[Node]*conditional
+	byCond map[Cond]*conditional
+	lone   *lone
+}
+
+// conditional is a conditional node.
+type conditional struct {
+	node   Node
+	cond   Cond
+	form   form
+	bodies []*Graph
+}
+
+// of returns the conditional node that n is, or nil.
+func (s *conds) of(n Node) *conditional {
+	if s == nil {
+		return nil
+	}
+	return s.byNode[n]
+}
+
+// user returns the node that has the condition.
+func (s *conds) user(c Cond) (Node, bool) {
+	if s == nil || s.byCond[c] == nil {
+		return Node{}, false
+	}
+	return s.byCond[c].node, true
+}
+
+func (g *Graph) enterConditional(k *conditional) {
+	if g.conds == nil {
+		g.conds = &conds{make(map[Node]*conditional), make(map[Cond]*conditional), new(lone)}
+	}
+	g.conds.byNode[k.node] = k
+	g.conds.byCond[k.cond] = k
+}
+
+// forgetConditionals takes out a node that was destroyed and those in it. Other
+// nodes may have their conditions then.
+func (s *conds) forgetConditionals(n Node) {
+	if s == nil {
+		return
+	}
+	for m, k := range s.byNode {
+		if m == n || m.g.within(n) {
+			delete(s.byNode, m)
+			delete(s.byCond, k.cond)
+		}
+	}
+}
+
+// holds returns a conditional node that is in g at any depth, or nil.
+func (g *Graph) holds() *conditional {
+	s := g.outermost().conds
+	if s == nil {
+		return nil
+	}
+	for m, k := range s.byNode {
+		if m.g == g || m.g.inGraph(g) {
+			return k
+		}
+	}
+	return nil
+}
+
+// inGraph reports whether a part lies in a node of g, at any depth.
+func (p *Graph) inGraph(g *Graph) bool {
+	for ; p.part; p = p.in.g {
+		if p.in.g == g {
+			return true
+		}
+	}
+	return false
+}
+
+// noConditionals refuses what CUDA does to no graph with a conditional node.
+func (g *Graph) noConditionals(cannot string) error {
+	k := g.holds()
+	if k == nil {
+		return nil
+	}
+	return refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "%v %s, because %v in it is a %v node", g, cannot, k.node, k.form)
+}
+
+// Before CUDA 12.8 a launch hangs where the body that a conditional node runs
+// has no node in it, and before 12.4 an empty node does not help. So such
+// bodies get a kernel that does nothing.
+const emptyBodies = 12080
+
+// fillBodies puts something into empty bodies, on drivers that need it.
+func (g *Graph) fillBodies() error {
+	if g.conds == nil || g.d.Version() >= emptyBodies {
+		return nil
+	}
+	for _, k := range g.conds.byNode {
+		for _, body := range k.bodies {
+			if err := body.fill(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// fill adds a node to a body that has none.
+func (g *Graph) fill() error {
+	if n, err := g.count((*driver.Driver).CuGraphGetNodes); err != nil || n > 0 {
+		return err
+	}
+	k, err := condKernel(g.ctx, "cond_nothing")
+	if err != nil {
+		return err
+	}
+	l, err := k.Prepare(condConfig)
+	if err != nil {
+		return err
+	}
+	_, err = g.add(l, nil)
+	return err
+}
+
+// lone counts the executable graphs of a graph with conditional nodes. CUDA
+// allows one at a time.
+type lone struct{ execs atomic.Int32 }
+
+// free refuses a second one.
+func (l *lone) free(g *Graph, k *conditional) error {
+	if l == nil || l.execs.Load() == 0 {
+		return nil
+	}
+	return refuse(driver.CUDA_ERROR_NOT_SUPPORTED,
+		"cannot instantiate %v: it has an executable graph already, and because %v in it is a %v node there can be one at a time; close that one, or build the graph a second time", g, k.node, k.form)
+}
+
+// made counts a new one, gone one that the driver destroyed.
+func (l *lone) made() *lone {
+	if l != nil {
+		l.execs.Add(1)
+	}
+	return l
+}
+
+func (l *lone) gone() {
+	if l != nil {
+		l.execs.Add(-1)
+	}
+}
+
+// instantiable refuses what the driver would without a reason, and makes a
+// graph with conditional nodes ready.
+func (g *Graph) instantiable() error {
+	if g.part {
+		return refuse(driver.CUDA_ERROR_NOT_SUPPORTED,
+			"cannot instantiate %v: it lies in %v of %v, instantiate the graph around it", g, g.in, g.in.g)
+	}
+	k := g.holds()
+	if k == nil {
+		return nil
+	}
+	if err := g.conds.lone.free(g, k); err != nil {
+		return err
+	}
+	return g.fillBodies()
+}
+
+// loneExec counts an executable that was made of g.
+func (g *Graph) loneExec() *lone {
+	if g.holds() == nil {
+		return nil
+	}
+	return g.conds.lone.made()
 }

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -387,4 +388,165 @@ func (x *Exec) copyRefs() *retain.References {
 		x.foreign = false
 	}
 	return k.refs
+}
+
+// Borrow returns a Graph for a handle that other code owns, for example a graph that another
+// library captured. Closing it does not destroy the driver's graph. The owner must keep that graph
+// until the Graph is closed, and must not change it in other ways in the meantime. The owner must
+// also keep alive what its nodes refer to, see [Graph.Keep].
+func Borrow(c *driver.Context, raw driver.CUgraph) (*Graph, error) {
+	k, err := newKeep(c, "borrowed graph")
+	if err != nil {
+		return nil, err
+	}
+	if raw == 0 {
+		return nil, k.abandon(invalid("the handle is 0"))
+	}
+	k.borrowed = true
+	return own(c, k, raw), nil
+}
+
+// BorrowExec returns an Exec for a handle that other code owns and instantiated from g, whose nodes
+// Set takes. If that graph is not available, use an empty one: the Exec can then be launched,
+// waited for, uploaded and updated as a whole. Closing it does not destroy the driver's executable
+// graph. The owner must keep that until the Exec is closed and its launches have ended, and must
+// not launch or change it in the meantime, because CUDA does not allow concurrent use. Apply fails
+// if it would have to instantiate.
+func (g *Graph) BorrowExec(raw cu.CUgraphExec) (*Exec, error) {
+	if err := g.lock(); err != nil {
+		return nil, err
+	}
+	defer g.mu.Unlock()
+	if err := g.onlyWhole(driver.CUDA_ERROR_NOT_SUPPORTED, "that of an executable graph"); err != nil {
+		return nil, err
+	}
+	k := &execKeep{raw: raw, ctx: g.ctx, borrowed: true}
+	k.life.SetKind("borrowed executable graph")
+	if err := k.life.BeginIn(g.ctx.Lifetime()); err != nil {
+		return nil, err
+	}
+	if raw == 0 {
+		return nil, k.life.Abandon(invalid("the handle is 0"))
+	}
+	k.refs = g.keep.refs.Share()
+	x := &Exec{life: &k.life, ctx: g.ctx, d: g.d, keep: k, g: g}
+	x.watch.Own(&k.life, uint64(raw), k)
+	return x, nil
+}
+
+// Enable switches a node of an Exec on or off, from the next launch on. A node that is off does
+// nothing, but its dependencies still hold. Kernel, copy and fill nodes can be switched (CUDA
+// 11.6).
+func (x *Exec) Enable(n Node, on bool) error {
+	if err := x.lock(); err != nil {
+		return err
+	}
+	defer x.keep.mu.Unlock()
+	if err := x.has(n); err != nil {
+		return fmt.Errorf("cannot switch a node of %v: %w", x, err)
+	}
+	defer n.g.mu.Unlock()
+	flag := uint32(0)
+	if on {
+		flag = 1
+	}
+	x.uploaded, x.changed = false, true
+	if err := x.d.CuGraphNodeSetEnabled(x.keep.raw, n.handle(), flag); err != nil {
+		return fmt.Errorf("cannot switch node %d of %v: %w", n.i, x, err)
+	}
+	return nil
+}
+
+// Enabled reports whether a node of an Exec is switched on.
+func (x *Exec) Enabled(n Node) (bool, error) {
+	if err := x.lock(); err != nil {
+		return false, err
+	}
+	defer x.keep.mu.Unlock()
+	if err := x.has(n); err != nil {
+		return false, fmt.Errorf("a node of %v: %w", x, err)
+	}
+	defer n.g.mu.Unlock()
+	var flag uint32
+	if err := x.d.CuGraphNodeGetEnabled(x.keep.raw, n.handle(), &flag); err != nil {
+		return false, fmt.Errorf("node %d of %v: %w", n.i, x, err)
+	}
+	return flag != 0, nil
+}
+
+// Stage enqueues operations in s that prepare the next launch, such as copies of its inputs, and
+// does not wait. They run after the previous launch, whatever its stream, so they do not change
+// inputs in use. The next launch runs after them, whatever its stream.
+//
+// On one stream that is the stream's own order and costs nothing. Different streams are ordered by
+// an event. If an operation fails, the error names it, and the next launch still runs after those
+// before it.
+func (x *Exec) Stage(s *driver.Stream, ops ...driver.Op) error {
+	if err := x.lock(); err != nil {
+		return err
+	}
+	defer x.keep.mu.Unlock()
+	err := x.keep.stage(s, ops)
+	runtime.KeepAlive(s)
+	if err != nil {
+		return fmt.Errorf("cannot stage for %v: %w", x, err)
+	}
+	return nil
+}
+
+func (k *execKeep) stage(s *driver.Stream, ops []driver.Op) error {
+	if err := s.Ready(); err != nil {
+		return err
+	}
+	if err := sameDriver(k.ctx, s, s.Context()); err != nil {
+		return err
+	}
+	if err := k.afterStaged(s); err != nil {
+		return err
+	}
+	if k.Ended < k.Replays && !isOrdered(k.Stream, s) {
+		if err := k.Precede(s); err != nil {
+			return err
+		}
+	}
+	if len(ops) == 0 {
+		return nil
+	}
+	var failed error
+	send := func() error {
+		for i, op := range ops {
+			if l, ok := op.(*launchOp); ok && l.x != nil && l.x.keep == k {
+				failed = invalid("operation %d launches the executable graph that it is staged for", i)
+				return failed
+			}
+			if failed = s.Do(op); failed != nil {
+				failed = fmt.Errorf("operation %d: %w", i, failed)
+				if i == 0 {
+					return failed
+				}
+				break // those before it are staged
+			}
+		}
+		return nil
+	}
+	if !k.Staged.Follows(s) {
+		return cmp.Or(k.Staged.Move(s, send), failed)
+	}
+	k.Staged.Marked = false
+	return cmp.Or(send(), failed)
+}
+
+// afterStaged has s wait for what was staged on another stream. It stays staged until
+// something that succeeds is behind it.
+func (k *execKeep) afterStaged(s *driver.Stream) error {
+	if k.Staged.Stream == nil || isOrdered(k.Staged.Stream, s) {
+		return nil
+	}
+	return k.Staged.Precede(s)
+}
+
+// isOrdered reports whether what is sent to one stream is behind what was sent to
+// the other because they are the same. The per-thread stream may be another one now.
+func isOrdered(before, after *driver.Stream) bool {
+	return before == after && after.Raw() != cu.CU_STREAM_PER_THREAD
 }

@@ -2,11 +2,17 @@ package graph_test
 
 import (
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/internal/faulty"
+	"github.com/purecuda/cuda/internal/gputest"
+	"github.com/purecuda/cuda/loader"
 )
 
 func TestUploadAndLaunchOnAnyStream(t *testing.T) {
@@ -320,6 +326,209 @@ func TestSetKeepsTheNewAndLetsTheOldGo(t *testing.T) {
 		}
 		if open > 3 { // out, the graph's, the exec's
 			k.Errorf("%d buffers are kept", open)
+		}
+	})
+}
+
+// An exec that was launched in two streams and closed with everything else while
+// it ran leaves goroutines that wait for its launches. Driver.Close waits for
+// them: a correct program leaks nothing.
+func TestClosingTheDriverWaitsForLaunchesOfClosedExecs(t *testing.T) {
+	for range 20 {
+		emu := emulator.New(emulator.Config{})
+		d, err := driver.New(emu)
+		succeeds(t, err)
+		dev, err := d.Device(0)
+		succeeds(t, err)
+		c, err := dev.PrimaryContext()
+		succeeds(t, err)
+		gate := make(chan struct{})
+		g, err := graph.New(c)
+		succeeds(t, err)
+		h, err := driver.NewHostFunc(c, func() { <-gate })
+		succeeds(t, err)
+		_, err = g.Add(h)
+		succeeds(t, err)
+		x, err := g.Instantiate()
+		succeeds(t, err)
+		a, err := c.NewStream()
+		succeeds(t, err)
+		b, err := c.NewStream()
+		succeeds(t, err)
+		succeeds(t, x.Launch(a))
+		succeeds(t, x.Launch(b))
+		succeeds(t, x.Close())
+		succeeds(t, g.Close())
+		succeeds(t, a.Close())
+		succeeds(t, b.Close())
+		succeeds(t, c.Close())
+		go close(gate)
+		succeeds(t, d.Close())
+		for _, l := range emu.Leaks() {
+			t.Errorf("leaked: %v", l)
+		}
+	}
+}
+
+func succeeds(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFlagsOfAClosedExecAreNone(t *testing.T) {
+	each(t, func(k *kit) {
+		g := k.graph()
+		k.add(g, k.launch(k.plus, k.memory(), 1))
+		x, err := g.Instantiate()
+		k.ok(err)
+		k.ok(x.Close())
+		if f, err := x.Flags(); f != 0 || !errors.Is(err, driver.ErrClosed) {
+			k.Errorf("flags %d, %v", f, err)
+		}
+	})
+}
+
+// A launch runs in the context of its stream, whatever the thread has.
+func TestLaunchIsInTheContextOfItsStream(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		d := c.Device().Driver()
+		defer func() { check(t, d.CuCtxSetCurrent(0)) }()
+		other, err := c.Device().NewContext(0)
+		check(t, err)
+		defer other.Close()
+
+		buf, err := driver.Alloc[uint32](c, 4)
+		check(t, err)
+		defer buf.Close()
+		op, err := driver.Fill(buf, uint32(6))
+		check(t, err)
+		g, err := graph.New(c)
+		check(t, err)
+		defer g.Close()
+		_, err = g.Add(op)
+		check(t, err)
+		x, err := g.Instantiate()
+		check(t, err)
+		defer x.Close()
+		s, err := c.NewStream()
+		check(t, err)
+		defer s.Close()
+
+		for _, current := range []driver.CUcontext{0, other.Raw()} {
+			check(t, buf.Fill(0))
+			check(t, d.CuCtxSetCurrent(current))
+			check(t, x.Launch(s))
+			check(t, s.Wait(t.Context()))
+			got := make([]uint32, 4)
+			check(t, buf.CopyTo(got))
+			if got[3] != 6 {
+				t.Errorf("with context %#x current: %v, want all 6", current, got)
+			}
+		}
+	})
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// An upload does its work once, until something of the exec is changed.
+func TestUploadIsDoneOncePerChange(t *testing.T) {
+	lib := faulty.Wrap(emulator.New(emulator.Config{}))
+	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
+	b := k.memory()
+	g := k.graph()
+	l := k.launch(k.plus, b, 1)
+	n := k.add(g, l)
+	child, err := g.AddChild(k.captured([]driver.Op{l}, nil))
+	k.ok(err)
+	x := k.exec(g)
+	uploads := func() (n int) {
+		lib.Count()
+		k.ok(x.Upload(k.s))
+		k.ok(x.Upload(k.s))
+		for _, c := range lib.Stop() {
+			if c.Symbol == "cuGraphUpload" {
+				n++
+			}
+		}
+		return n
+	}
+	bs := x.Bindings()
+	p, err := graph.Bind[uint32](bs, n, l, 2)
+	k.ok(err)
+	for what, change := range map[string]func() error{
+		"nothing":  func() error { return nil },
+		"Set":      func() error { return x.Set(n, l) },
+		"SetBatch": func() error { return x.SetBatch([]graph.Change{{Node: n, Op: l}}) },
+		"Enable":   func() error { return x.Enable(n, true) },
+		"SetChild": func() error { return x.SetChild(child, k.captured([]driver.Op{l}, nil)) },
+		"Update":   func() error { _, err := x.Update(g); return err },
+		"Bindings": func() error { p.Set(3); return bs.Send() },
+	} {
+		k.ok(x.Upload(k.s))
+		k.ok(change())
+		want := 1
+		if what == "nothing" {
+			want = 0
+		}
+		if x.Uploaded() != (want == 0) {
+			k.Errorf("after %s: uploaded %v", what, x.Uploaded())
+		}
+		if n := uploads(); n != want {
+			k.Errorf("after %s: %d uploads, want %d", what, n, want)
+		}
+	}
+	k.run(x)
+}
+
+func TestInstantiateOptionsReachTheDriver(t *testing.T) {
+	var flags uint64
+	c := gputest.Watched(t, cu.FnCuGraphInstantiateWithParams, func(a loader.Args) {
+		flags = (*cu.CUDA_GRAPH_INSTANTIATE_PARAMS)(a.Ptr(2)).Flags
+	})
+	for _, o := range []struct {
+		option graph.Option
+		want   cu.CUgraphInstantiate_flags
+	}{
+		{graph.WithAutoFree(), cu.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH},
+		{graph.WithNodePriorities(), cu.CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY},
+	} {
+		g, err := graph.New(c)
+		check(t, err)
+		_, err = g.AddEmpty()
+		check(t, err)
+		x, err := g.Instantiate(o.option)
+		check(t, err)
+		if cu.CUgraphInstantiate_flags(flags) != o.want {
+			t.Errorf("flags %#x, want %v", flags, o.want)
+		}
+		check(t, x.Close())
+		check(t, g.Close())
+	}
+}
+
+func TestAutoFreeIsAFlagOfTheExec(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		g, err := graph.New(c)
+		check(t, err)
+		defer g.Close()
+		_, err = g.AddEmpty()
+		check(t, err)
+		x, err := g.Instantiate(graph.WithAutoFree())
+		check(t, err)
+		defer x.Close()
+		flags, err := x.Flags()
+		check(t, err)
+		if flags != cu.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH {
+			t.Errorf("flags %v", flags)
 		}
 	})
 }

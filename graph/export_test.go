@@ -1,6 +1,78 @@
 package graph
 
-import "github.com/purecuda/cuda/graph/internal/inflight"
+import (
+	"errors"
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator"
+	"github.com/purecuda/cuda/graph/internal/inflight"
+	"github.com/purecuda/cuda/internal/gputest"
+)
 
 // WaitParked waits until what closed execs left to goroutines is done.
 func WaitParked() { inflight.Waiting.Wait() }
+
+// AddTagged adds an operation by the parameters for nodes of any type.
+func AddTagged(g *Graph, op driver.Op, deps ...Node) (Node, error) {
+	if err := g.lock(); err != nil {
+		return Node{}, err
+	}
+	defer g.mu.Unlock()
+	p, err := tagged(op)
+	if err != nil {
+		return Node{}, err
+	}
+	from, err := g.dependencies(deps)
+	if err != nil {
+		return Node{}, err
+	}
+	var raw cu.CUgraphNode
+	if err := g.addGeneric(&raw, from, nil, uintptr(len(deps)), &p); err != nil {
+		return Node{}, err
+	}
+	if l, ok := op.(*driver.Launch); ok {
+		if err := g.setAttributes(raw, l.Attributes()); err != nil {
+			return Node{}, err
+		}
+	}
+	o := g.changeRefs()
+	if err := o.Retain(op.Refs()); err != nil {
+		return Node{}, err
+	}
+	g.commitNew(o)
+	return g.added(raw), nil
+}
+
+// BoundPlaces returns how many nodes and numbers bindings have room for.
+func BoundPlaces(bs *Bindings) (nodes, numbers int) { return len(bs.bound), len(bs.slots) }
+
+// BoundLen returns the number of bound arguments.
+func BoundLen(bs *Bindings) int {
+	if bs == nil {
+		return 0
+	}
+	return len(bs.byNode)
+}
+
+// A capture into a graph that was closed since the caller looked is refused.
+func TestCaptureIntoAGraphThatWasJustClosed(t *testing.T) {
+	c := gputest.Context(t, gputest.Driver(t, emulator.New(emulator.Config{})))
+	g, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.NewStream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := g.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r := &recording{into: target{g: g}, s: s, mode: ModeThreadLocal}
+	if err := r.beginInto(); !errors.Is(err, driver.ErrClosed) {
+		t.Errorf("began: %v", err)
+	}
+}

@@ -3,10 +3,16 @@ package graph_test
 import (
 	"context"
 	"errors"
+	"slices"
+	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/graph/cache"
+	"github.com/purecuda/cuda/internal/faulty"
+	"github.com/purecuda/cuda/internal/gputest"
 )
 
 func init() {
@@ -178,4 +184,186 @@ func cacheUse(k *kit, c *cache.Cache, b *driver.Buffer[uint32]) error {
 		return errors.Join(err, outside.Close())
 	}
 	return errors.Join(replay(k, g), g.Close(), c.Free(k.s, outside), outside.Close())
+}
+
+// subject is a graph with a node of most kinds, and an executable of it.
+type subject struct {
+	k *kit
+	g *graph.Graph
+	x *graph.Exec
+	b *driver.Buffer[uint32]
+
+	kernel, second, fill, copied, words, host, record, wait, child, empty graph.Node
+
+	launch *driver.Launch
+	event  *driver.Event
+	inner  *graph.Graph
+	clone  *graph.Graph
+}
+
+func newSubject(k *kit) *subject {
+	k.Helper()
+	o := &subject{k: k, g: k.graph(), b: k.memory(), inner: k.graph()}
+	other := k.memory()
+	o.launch = k.launch(k.plus, o.b, 0)
+	o.kernel = k.add(o.g, o.launch)
+	o.second = k.add(o.g, k.launch(k.plus, o.b, 0), o.kernel)
+	o.fill = k.fill(o.g, other, 1, o.second)
+	o.copied = k.copyNode(o.g, o.b, other, o.fill)
+	word, err := driver.NewMemOp(k.c, driver.WriteWord[uint32](other, 0, 1, 0))
+	k.ok(err)
+	o.words = k.add(o.g, word, o.copied)
+	host, err := driver.NewHostFunc(k.c, func() {})
+	k.ok(err)
+	o.host = k.add(o.g, host, o.words)
+	o.event, err = k.c.NewEvent()
+	k.ok(err)
+	k.closeLater(o.event)
+	o.record = k.add(o.g, driver.RecordOp(o.event), o.host)
+	o.wait = k.add(o.g, driver.WaitOp(o.event), o.record)
+	k.add(o.inner, k.launch(k.times, o.b, 1))
+	o.child, err = o.g.AddChild(o.inner, o.wait)
+	k.ok(err)
+	o.empty, err = o.g.AddEmpty(o.child)
+	k.ok(err)
+	o.clone, err = o.g.Clone()
+	k.ok(err)
+	k.closeLater(o.clone)
+	o.x = k.exec(o.g)
+	k.run(o.x)
+	return o
+}
+
+func errorOf[T any](_ T, err error) error { return err }
+
+// ofGraph are methods that report errors, and need the graph.
+var ofGraph = []struct {
+	name string
+	run  func(o *subject) error
+}{
+	{"Node.Type", func(o *subject) error { return errorOf(o.kernel.Type()) }},
+	{"Node.KernelParams", func(o *subject) error { return errorOf(graph.ParamsOf[cu.CUDA_KERNEL_NODE_PARAMS](o.kernel)) }},
+	{"Node.KernelArgs", func(o *subject) error { return errorOf(o.kernel.KernelArgs()) }},
+	{"Node.Attribute", func(o *subject) error {
+		return errorOf(o.kernel.Attribute(cu.CU_LAUNCH_ATTRIBUTE_PRIORITY))
+	}},
+	{"Node.SetAttribute", func(o *subject) error {
+		var v cu.CUlaunchAttributeValue
+		return o.kernel.SetAttribute(cu.CU_LAUNCH_ATTRIBUTE_PRIORITY, v)
+	}},
+	{"Node.CopyAttributes", func(o *subject) error { return o.second.CopyAttributes(o.kernel) }},
+	{"Node.FillParams", func(o *subject) error { return errorOf(graph.ParamsOf[cu.CUDA_MEMSET_NODE_PARAMS](o.fill)) }},
+	{"Node.CopyParams", func(o *subject) error { return errorOf(graph.ParamsOf[cu.CUDA_MEMCPY3D](o.copied)) }},
+	{"Node.MemOpParams", func(o *subject) error { return errorOf(graph.ParamsOf[cu.CUDA_BATCH_MEM_OP_NODE_PARAMS](o.words)) }},
+	{"Node.HostParams", func(o *subject) error { return errorOf(graph.ParamsOf[cu.CUDA_HOST_NODE_PARAMS](o.host)) }},
+	{"Node.Event of a record", func(o *subject) error { return errorOf(graph.ParamsOf[driver.CUevent](o.record)) }},
+	{"Node.Event of a wait", func(o *subject) error { return errorOf(graph.ParamsOf[driver.CUevent](o.wait)) }},
+	{"Node.ChildGraph", func(o *subject) error { return errorOf(o.child.ChildGraph()) }},
+	{"Node.Dependencies", func(o *subject) error { return errorOf(o.second.Dependencies()) }},
+	{"Node.Dependents", func(o *subject) error { return errorOf(o.second.Dependents()) }},
+	{"Node.Incoming", func(o *subject) error { return errorOf(o.second.Incoming()) }},
+	{"Node.Outgoing", func(o *subject) error { return errorOf(o.second.Outgoing()) }},
+	{"Node.FindInClone", func(o *subject) error { return errorOf(o.kernel.FindInClone(o.clone)) }},
+	{"Node.Set", func(o *subject) error { return o.kernel.Set(o.launch) }},
+	{"Node.Set of a fill", func(o *subject) error {
+		op, err := driver.Fill[uint32](o.b, 2)
+		if err != nil {
+			return err
+		}
+		return o.fill.Set(op)
+	}},
+	{"Node.SetChild", func(o *subject) error { return o.child.SetChild(o.inner) }},
+	{"Node.Destroy", func(o *subject) error {
+		n, err := o.g.AddEmpty(o.kernel)
+		return errors.Join(err, n.Destroy())
+	}},
+	{"Graph.Len", func(o *subject) error { return errorOf(o.g.Len()) }},
+	{"Graph.DriverDOT", func(o *subject) error { return errorOf(o.g.DriverDOT(0)) }},
+	{"Graph.Snapshot", func(o *subject) error { return errorOf(o.g.Snapshot()) }},
+	{"Graph.Check", func(o *subject) error { return errorOf(o.g.Check()) }},
+	{"Graph.Clone", func(o *subject) error { g, err := o.g.Clone(); return errors.Join(err, g.Close()) }},
+	{"Graph.Instantiate", func(o *subject) error { x, err := o.g.Instantiate(); return errors.Join(err, x.Close()) }},
+	{"Graph.Instantiate with upload", func(o *subject) error {
+		x, err := o.g.Instantiate(graph.WithUpload(o.k.s))
+		return errors.Join(err, x.Close())
+	}},
+}
+
+// ofExec are those of an executable.
+var ofExec = []struct {
+	name string
+	run  func(o *subject) error
+}{
+	{"Exec.Set", func(o *subject) error { return o.x.Set(o.kernel, o.launch) }},
+	{"Exec.SetBatch", func(o *subject) error {
+		return o.x.SetBatch([]graph.Change{{Node: o.kernel, Op: o.launch}, {Node: o.second, Op: o.launch}})
+	}},
+	{"Exec.SetChild", func(o *subject) error { return o.x.SetChild(o.child, o.inner) }},
+	{"Exec.Enable", func(o *subject) error { return errors.Join(o.x.Enable(o.kernel, true)) }},
+	{"Exec.Enabled", func(o *subject) error { return errorOf(o.x.Enabled(o.kernel)) }},
+	{"Exec.Snapshot", func(o *subject) error { return errorOf(o.x.Snapshot()) }},
+	{"Exec.Flags", func(o *subject) error { return errorOf(o.x.Flags()) }},
+	{"Exec.Upload", func(o *subject) error { return o.x.Upload(o.k.s) }},
+	{"Exec.Launch", func(o *subject) error { return o.x.Launch(o.k.s) }},
+	{"Exec.Run", func(o *subject) error { return o.x.Run(context.Background(), o.k.s) }},
+	{"Exec.Wait", func(o *subject) error { return o.x.Wait(context.Background()) }},
+	{"Exec.Update", func(o *subject) error { return errorOf(o.x.Update(o.g)) }},
+	{"Exec.Apply", func(o *subject) error { return errorOf(o.x.Update(o.g, graph.WithReinstantiate())) }},
+}
+
+// onlyAsked are calls whose failure is no error: the update was made by then, and
+// the nodes that cannot be listed keep what they had alive as well.
+var onlyAsked = map[string][]string{"Exec.Update": {"cuGraphGetNodes", "cuGraphNodeGetType"}, "Exec.Apply": {"cuGraphGetNodes", "cuGraphNodeGetType"}}
+
+// A method whose driver call fails returns that error.
+func TestGraphMethodsReturnTheErrorsOfTheirCalls(t *testing.T) {
+	lib := faulty.Wrap(emulator.New(emulator.Config{}))
+	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
+	lib.Ignore("cuThreadExchangeStreamCaptureMode", "cuCtxSetCurrent", "cuCtxGetCurrent")
+	o := newSubject(k)
+	for _, m := range slices.Concat(ofGraph, ofExec) {
+		k.ok(m.run(o))
+		k.wait(k.s)
+		lib.Count()
+		err := m.run(o)
+		calls := lib.Stop()
+		if err != nil {
+			t.Errorf("%s: %v", m.name, err)
+		}
+		for i, c := range calls {
+			k.wait(k.s)
+			lib.FailNth(i+1, uint32(injected))
+			err := m.run(o)
+			made := lib.Stop()
+			if !slices.ContainsFunc(made, func(c faulty.Call) bool { return c.Failed }) {
+				continue // a wait that was over sooner
+			}
+			if !errors.Is(err, injected) && !slices.Contains(onlyAsked[m.name], c.Symbol) {
+				t.Errorf("%s: %s failed (call %d of %d), got %v", m.name, c.Symbol, i+1, len(calls), err)
+			}
+		}
+		if err := m.run(o); err != nil {
+			t.Errorf("%s after a failure: %v", m.name, err)
+		}
+	}
+	k.wait(k.s)
+}
+
+func TestMethodsOfClosedGraphsSaySo(t *testing.T) {
+	each(t, func(k *kit) {
+		o := newSubject(k)
+		k.wait(k.s)
+		k.ok(o.x.Close())
+		for _, m := range ofExec {
+			if err := m.run(o); !errors.Is(err, driver.ErrClosed) {
+				t.Errorf("%s of a closed executable: %v", m.name, err)
+			}
+		}
+		k.ok(o.g.Close())
+		for _, m := range ofGraph {
+			if err := m.run(o); !errors.Is(err, driver.ErrClosed) {
+				t.Errorf("%s of a closed graph: %v", m.name, err)
+			}
+		}
+	})
 }

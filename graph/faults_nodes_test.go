@@ -1,11 +1,18 @@
 package graph_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"testing"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/dataflow"
+	"github.com/purecuda/cuda/internal/faulty"
+	"github.com/purecuda/cuda/internal/gputest"
 )
 
 func init() {
@@ -176,4 +183,295 @@ func arrayFlow(k *kit, b *driver.Buffer[uint32]) error {
 		return errors.Join(err, g.Close(), a.Close())
 	}
 	return errors.Join(replay(k, g), g.Close(), a.Close())
+}
+
+func init() {
+	flows = append(flows,
+		flow{"bound parameters", boundFlow},
+		flow{"burst, update, launch", burstFlow},
+		flow{"stage across streams", stageFlow},
+		flow{"device launch and upload", deviceLaunchFlow})
+}
+
+func boundFlow(k *kit, b *driver.Buffer[uint32]) error {
+	l, err := k.plus.Prepare(config, b, uint32(elems), uint32(1))
+	if err != nil {
+		return err
+	}
+	g, err := graph.New(k.c)
+	if err != nil {
+		return err
+	}
+	nodes, err := g.AddBatch(nil, graph.Chain([]driver.Op{l, l, l}))
+	if err != nil {
+		return errors.Join(err, g.Close())
+	}
+	x, err := g.Instantiate()
+	if err != nil {
+		return errors.Join(err, g.Close())
+	}
+	buffers, err := setBound(k, x, nodes, l)
+	errs := []error{err, x.Close(), g.Close()}
+	for _, b := range buffers { // which nobody else refers to any more
+		errs = append(errs, b.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// setBound sets a number and memory of each node.
+func setBound(k *kit, x *graph.Exec, nodes []graph.Node, l *driver.Launch) (buffers []*driver.Buffer[uint32], err error) {
+	bs := x.Bindings()
+	for i, n := range nodes {
+		v, err := graph.Bind[uint32](bs, n, l, 2)
+		if err != nil {
+			return buffers, err
+		}
+		p, err := graph.Bind[*driver.Buffer[uint32]](bs, n, l, 0)
+		if err != nil {
+			return buffers, err
+		}
+		b, err := driver.Alloc[uint32](k.c, elems)
+		if err != nil {
+			return buffers, err
+		}
+		buffers = append(buffers, b)
+		if err := errors.Join(v.Set(uint32(i)), p.Set(b), bs.Launch(k.s)); err != nil {
+			return buffers, errors.Join(err, x.Wait(context.Background()))
+		}
+	}
+	return buffers, x.Wait(context.Background())
+}
+
+func burstFlow(k *kit, b *driver.Buffer[uint32]) error {
+	l, err := k.plus.Prepare(config, b, uint32(elems), uint32(1))
+	if err != nil {
+		return err
+	}
+	fill, err := driver.Fill[uint32](b, 3)
+	if err != nil {
+		return err
+	}
+	capture := func(ops ...driver.Op) (*graph.Graph, error) {
+		return graph.Capture(k.s, graph.ModeGlobal, func(sc *graph.Scope) error { return sc.Do(ops...) })
+	}
+	g, err := capture(l, l, fill, l)
+	if err != nil {
+		return err
+	}
+	x, err := g.Instantiate()
+	if err != nil {
+		return errors.Join(err, g.Close())
+	}
+	err = func() error {
+		again, err := capture(l, l, fill, l)
+		if err != nil {
+			return err
+		}
+		if _, err := x.Update(again); err != nil {
+			return errors.Join(err, again.Close())
+		}
+		return errors.Join(again.Close(), x.Run(context.Background(), k.s))
+	}()
+	return errors.Join(err, x.Close(), g.Close())
+}
+
+func stageFlow(k *kit, b *driver.Buffer[uint32]) error {
+	l, err := k.plus.Prepare(config, b, uint32(elems), uint32(1))
+	if err != nil {
+		return err
+	}
+	fill, err := driver.Fill[uint32](b, 3)
+	if err != nil {
+		return err
+	}
+	g, err := graphOf(k.s, l)
+	if err != nil {
+		return err
+	}
+	x, err := g.Instantiate()
+	if err != nil {
+		return errors.Join(err, g.Close())
+	}
+	other, err := k.c.NewStream()
+	if err != nil {
+		return errors.Join(err, x.Close(), g.Close())
+	}
+	err = func() error {
+		for range 2 {
+			if err := x.Stage(other, fill); err != nil {
+				return err
+			}
+			if err := x.Launch(k.s); err != nil {
+				return err
+			}
+		}
+		return x.Wait(context.Background())
+	}()
+	return errors.Join(err, x.Close(), g.Close(), other.Close())
+}
+
+func deviceLaunchFlow(k *kit, b *driver.Buffer[uint32]) error {
+	l, err := k.plus.Prepare(config, b, uint32(elems), uint32(1))
+	if err != nil {
+		return err
+	}
+	g, err := graphOf(k.s, l, l)
+	if err != nil {
+		return err
+	}
+	x, err := g.Instantiate(graph.WithDeviceLaunch(), graph.WithUpload(k.s))
+	if err != nil {
+		return errors.Join(err, g.Close())
+	}
+	return errors.Join(x.Run(context.Background(), k.s), x.Close(), g.Close())
+}
+
+func init() {
+	flows = append(flows,
+		flow{"a flow, named and with declarations", runFlow},
+		flow{"check of a captured and changed graph", checkCaptured},
+		flow{"check of nested graphs", checkNested},
+	)
+}
+
+func runFlow(k *kit, b *driver.Buffer[uint32]) error {
+	l, err := k.plus.Prepare(config, driver.InOut(b), uint32(elems), uint32(1))
+	if err != nil {
+		return err
+	}
+	f := dataflow.New(k.c)
+	for i := range 4 {
+		s, err := f.Add(l, driver.In(b.View(i, i+1)))
+		if err != nil {
+			return err
+		}
+		s.SetName(fmt.Sprint("step ", i))
+	}
+	g, err := f.Build()
+	if err != nil {
+		return err
+	}
+	c, err := g.Check()
+	return errors.Join(err, c.Err(), replay(k, g), g.Close())
+}
+
+func checkCaptured(k *kit, b *driver.Buffer[uint32]) error {
+	l, err := k.plus.Prepare(config, b, uint32(elems), uint32(1))
+	if err != nil {
+		return err
+	}
+	fill, err := driver.Fill[uint32](b, 1)
+	if err != nil {
+		return err
+	}
+	g, err := graph.Capture(k.s, graph.ModeThreadLocal, func(sc *graph.Scope) error {
+		return errors.Join(sc.Do(l), sc.Do(fill))
+	})
+	if err != nil {
+		return err
+	}
+	return errors.Join(expectConflicts(g, 0), addStranger(g, l), g.Close())
+}
+
+func addStranger(g *graph.Graph, l *driver.Launch) error {
+	n, err := g.Add(l)
+	if err != nil {
+		return err
+	}
+	return errors.Join(n.Set(l), expectConflicts(g, 2))
+}
+
+func expectConflicts(g *graph.Graph, n int) error {
+	c, err := g.Check()
+	if err == nil && len(c.Conflicts) != n {
+		err = fmt.Errorf("want %d conflicts, got %v", n, c)
+	}
+	return err
+}
+
+func checkNested(k *kit, b *driver.Buffer[uint32]) error {
+	l, err := k.plus.Prepare(config, b, uint32(elems), uint32(1))
+	if err != nil {
+		return err
+	}
+	g, err := graphOf(k.s, l, l)
+	if err != nil {
+		return err
+	}
+	c, err := g.Clone()
+	if err != nil {
+		return errors.Join(err, g.Close())
+	}
+	return errors.Join(checkChild(k, c, g), c.Close(), g.Close())
+}
+
+func checkChild(k *kit, c, g *graph.Graph) error {
+	if _, err := c.AddChild(g); err != nil {
+		return err
+	}
+	if err := expectConflicts(c, 4); err != nil {
+		return err
+	}
+	x, err := c.Instantiate()
+	if err != nil {
+		return err
+	}
+	return errors.Join(x.Run(context.Background(), k.s), x.Close())
+}
+
+// An iteration that could not list everything ends with the driver's error: a
+// program would otherwise take a part of the graph, or none of it, for all.
+func TestIterationsEndWithTheDriversError(t *testing.T) {
+	lib := faulty.Wrap(emulator.New(emulator.Config{}))
+	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
+	b := k.memory()
+	g := k.graph()
+	first := k.add(g, k.launch(k.plus, b, 1))
+	last := k.add(g, k.launch(k.times, b, 1), first)
+	walks := map[string]func() (int, error){
+		"Nodes": func() (n int, first error) {
+			for _, err := range g.Nodes() {
+				n, first = n+1, errors.Join(first, err)
+			}
+			return n, first
+		},
+		"Roots": func() (n int, first error) {
+			for _, err := range g.Roots() {
+				n, first = n+1, errors.Join(first, err)
+			}
+			return n, first
+		},
+		"Edges": func() (n int, first error) {
+			for _, err := range g.Edges() {
+				n, first = n+1, errors.Join(first, err)
+			}
+			return n, first
+		},
+		"Len":          g.Len,
+		"Dependencies": func() (int, error) { d, err := last.Dependencies(); return len(d), err },
+		"Dependents":   func() (int, error) { d, err := first.Dependents(); return len(d), err },
+	}
+	want := map[string]int{"Nodes": 2, "Roots": 1, "Edges": 1, "Len": 2, "Dependencies": 1, "Dependents": 1}
+	for name, walk := range walks {
+		lib.Count()
+		n, err := walk()
+		calls := lib.Stop()
+		if err != nil || n != want[name] || len(calls) == 0 {
+			t.Fatalf("%s: %d, %v, in %d calls", name, n, err, len(calls))
+		}
+		for i, c := range calls {
+			lib.FailNth(i+1, uint32(injected))
+			_, err := walk()
+			lib.Stop()
+			if !errors.Is(err, injected) {
+				t.Errorf("%s: call %d (%s) failed, got %v", name, i+1, c.Symbol, err)
+			}
+		}
+	}
+	var none *graph.Graph
+	for _, err := range none.Nodes() {
+		if err == nil {
+			t.Error("a nil graph has nodes")
+		}
+	}
 }

@@ -2,11 +2,13 @@ package graph
 
 import (
 	"fmt"
+	"runtime"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/graph/internal/captures"
 	"github.com/purecuda/cuda/graph/internal/refusal"
+	"github.com/purecuda/cuda/internal/hostthread"
 )
 
 // Fork adds another stream to the capture, after the work recorded in the scope so far, and returns
@@ -125,4 +127,139 @@ func (b *branch) order(s *driver.Stream) error {
 		return err
 	}
 	return s.WaitEvent(b.event)
+}
+
+// ForkJoin forks to each of the streams, calls record for each in turn, and joins them all. What is
+// recorded on one stream runs concurrently with the others. What the scope records afterwards runs
+// after all of it. Several calls may use the same streams.
+func (sc *Scope) ForkJoin(streams []*driver.Stream, record func(i int, branch *Scope) error) error {
+	if err := sc.check(); err != nil {
+		return err
+	}
+	if record == nil {
+		return invalid("capture of %v: no function to record", sc.s)
+	}
+	forks := make([]*Scope, 0, len(streams))
+	for _, s := range streams {
+		f, err := sc.Fork(s)
+		if err != nil {
+			return join([]error{err, sc.Join(forks...)})
+		}
+		forks = append(forks, f)
+	}
+	for i, f := range forks {
+		if err := record(i, f); err != nil {
+			return join([]error{err, sc.Join(forks...)})
+		}
+	}
+	return sc.Join(forks...)
+}
+
+// Parallel makes what each function records run concurrently, without other streams. Each branch
+// starts after the work recorded in the scope so far. What the scope records afterwards runs after
+// all branches. Nothing else may record in the scope until Parallel returns.
+func (sc *Scope) Parallel(branches ...func(*Scope) error) error {
+	start, err := sc.Dependencies()
+	if err != nil || len(branches) == 0 {
+		return err
+	}
+	ends := make([]Edge, 0, len(branches))
+	for i, record := range branches {
+		if record == nil {
+			return invalid("capture of %v: branch %d is no function", sc.s, i)
+		}
+		end, err := sc.branch(start, record)
+		if err != nil {
+			return err
+		}
+		ends = append(ends, end...)
+	}
+	if err := sc.SetDependencies(ends...); err != nil {
+		return fmt.Errorf("join of %d branches: %w", len(branches), err)
+	}
+	return nil
+}
+
+// branch returns where what record records ends.
+func (sc *Scope) branch(start []Edge, record func(*Scope) error) ([]Edge, error) {
+	if err := sc.SetDependencies(start...); err != nil {
+		return nil, err
+	}
+	if err := record(sc); err != nil {
+		return nil, err
+	}
+	return sc.Dependencies()
+}
+
+// Relaxed calls f with calls allowed that captures forbid, such as allocating memory or loading a
+// module, whatever the mode of this capture and of others. Such calls act at once. This applies to
+// the calls of this goroutine, which stays on its thread until f ends. Work that f enqueues in a
+// captured stream is recorded as usual. Waiting for a captured stream or for the whole context
+// still invalidates the capture.
+//
+// Relaxed restores the thread's mode, even if f panics or ends the goroutine.
+func (sc *Scope) Relaxed(f func() error) (err error) {
+	if err := sc.check(); err != nil {
+		return err
+	}
+	if f == nil {
+		return invalid("capture of %v: no function for a relaxed section", sc.s)
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	mode := ModeRelaxed
+	d := sc.s.Context().Driver()
+	if err := d.CuThreadExchangeStreamCaptureMode(&mode); err != nil {
+		return fmt.Errorf("relaxed section in the capture of %v: %w", sc.s, err)
+	}
+	defer func() {
+		// mode is what it was before
+		if back := d.CuThreadExchangeStreamCaptureMode(&mode); back != nil {
+			err = join([]error{err, fmt.Errorf("end of a relaxed section: %w", back)})
+		}
+	}()
+	return f()
+}
+
+// check is nil while calls of the scope can be made.
+func (sc *Scope) check() error {
+	r, err := sc.lockUsable()
+	if err != nil {
+		return err
+	}
+	r.mu.Unlock()
+	return nil
+}
+
+// ID returns the number of the capture, which is unique in the process and the same on all streams
+// of the capture.
+func (sc *Scope) ID() (uint64, error) {
+	r, err := sc.lockUsable()
+	if err != nil {
+		return 0, err
+	}
+	defer r.mu.Unlock()
+	i, err := r.info(sc.s)
+	if err == nil {
+		err = i.active(r)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("id of the capture of %v: %w", sc.s, err)
+	}
+	return i.id, nil
+}
+
+// Active reports whether operations can be recorded: the capture has not ended and nothing
+// invalidated it. If false, the error of the capture's end has the reason.
+func (sc *Scope) Active() bool {
+	r, err := sc.lock()
+	if err != nil {
+		return false
+	}
+	defer r.mu.Unlock()
+	if hostthread.Refuse() != nil {
+		return false
+	}
+	i, err := r.info(sc.s)
+	return err == nil && i.status == cu.CU_STREAM_CAPTURE_STATUS_ACTIVE
 }

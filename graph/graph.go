@@ -1,15 +1,19 @@
 package graph
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/graph/internal/access"
+	"github.com/purecuda/cuda/graph/internal/refusal"
 	"github.com/purecuda/cuda/graph/internal/retain"
+	"github.com/purecuda/cuda/internal/absent"
 	"github.com/purecuda/cuda/internal/life"
 	"github.com/purecuda/cuda/loader"
 )
@@ -253,3 +257,186 @@ func (g *Graph) commit(o *retain.References, n Node) {
 
 // alive ends a call: g was reachable, so not reclaimed, until here.
 func (g *Graph) alive() { runtime.KeepAlive(g) }
+
+// exists reports whether g is a graph of this package's making.
+func (g *Graph) exists() bool { return g != nil && g.ctx != nil }
+
+// lock takes the graph for a call, unless it is closed or none.
+func (g *Graph) lock() error {
+	if !g.exists() {
+		return aGraph.Error(g == nil)
+	}
+	mu := g.latchNow()
+	mu.Lock()
+	if !g.shut && !g.part && g.rec == nil {
+		return nil
+	}
+	g.retake(mu)
+	if err := g.closed(); err != nil {
+		g.mu.Unlock()
+		return err
+	}
+	return nil
+}
+
+// closed says why the graph cannot be used, if so.
+func (g *Graph) closed() error {
+	switch {
+	case g.lost != nil:
+		return g.lost
+	case g.part && g.shut:
+		return fmt.Errorf("graph in a node that was destroyed: %w", driver.ErrClosed)
+	case g.outermost().rec != nil:
+		return g.outermost().rec.broken()
+	}
+	return g.life.Check()
+}
+
+// lockBoth takes two graphs for a call that concerns both.
+func lockBoth(a, b *Graph) (unlock func(), err error) {
+	for _, g := range [...]*Graph{a, b} {
+		if !g.exists() {
+			return nil, aGraph.Error(g == nil)
+		}
+	}
+	if a.latchNow() == b.latchNow() {
+		return nil, invalid("%v and %v are the same graph, or one is a part of the other", a, b)
+	}
+	if a.lockSeq() > b.lockSeq() {
+		a, b = b, a
+	}
+	if err := a.lock(); err != nil {
+		return nil, err
+	}
+	if err := b.lock(); err != nil {
+		a.mu.Unlock()
+		return nil, err
+	}
+	return func() { b.mu.Unlock(); a.mu.Unlock() }, nil
+}
+
+// latchNow and setLatch are for g.mu, which changes when a graph is moved into
+// another. Whoever holds the latch may read the field as it is.
+func (g *Graph) latchNow() *loader.Latch {
+	return (*loader.Latch)(atomic.LoadPointer((*unsafe.Pointer)(unsafe.Pointer(&g.mu))))
+}
+
+func (g *Graph) setLatch(mu *loader.Latch) {
+	atomic.StorePointer((*unsafe.Pointer)(unsafe.Pointer(&g.mu)), unsafe.Pointer(mu))
+}
+
+// lockSeq orders the latches of graphs: a graph and its parts have the same.
+func (g *Graph) lockSeq() uint64 { return atomic.LoadUint64(&g.seq) }
+
+// lockLatch takes g.mu, whichever that is once it was got.
+func (g *Graph) lockLatch() {
+	mu := g.latchNow()
+	mu.Lock()
+	g.retake(mu)
+}
+
+// retake is for who got mu, which may have been g's until somebody moved g.
+func (g *Graph) retake(mu *loader.Latch) {
+	for now := g.latchNow(); now != mu; now = g.latchNow() {
+		mu.Unlock()
+		mu = now
+		mu.Lock()
+	}
+}
+
+// names are the names that nodes were given. They have a lock of their own,
+// because errors are put into words while the graph is locked.
+type names struct {
+	mu   sync.Mutex
+	byID map[uint32]string
+}
+
+func (s *names) get(i uint32) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.byID[i]
+}
+
+// set names a node, or forgets its name.
+func (s *names) set(i uint32, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if name == "" {
+		delete(s.byID, i)
+		return
+	}
+	if s.byID == nil {
+		s.byID = make(map[uint32]string)
+	}
+	s.byID[i] = name
+}
+
+func sameDriver(c *driver.Context, what any, of *driver.Context) error {
+	return refusal.OtherDriver(c, what, of)
+}
+
+func sameContext(c *driver.Context, what any, of *driver.Context) error {
+	return refusal.OtherContext(c, what, of)
+}
+
+// What methods of nil and of zero objects report.
+var (
+	aBinding = absent.Kind{Name: "Bindings", Make: "Exec.Bindings", Code: driver.CUDA_ERROR_INVALID_VALUE}
+	aBurst   = absent.Kind{Name: "Burst", Make: "Scope.Burst", Code: driver.CUDA_ERROR_INVALID_VALUE}
+	aCapture = absent.Kind{Name: "capture", Make: "graph.Begin", Code: driver.CUDA_ERROR_INVALID_VALUE}
+	aCond    = absent.Kind{Name: "Cond", Make: "Graph.NewCond or Scope.NewCond", Code: driver.CUDA_ERROR_INVALID_VALUE}
+	anExec   = absent.Kind{Name: "executable graph", Make: "Graph.Instantiate", Code: driver.CUDA_ERROR_INVALID_VALUE}
+	aGraph   = absent.Kind{Name: "graph", Make: "graph.New or graph.Capture", Code: driver.CUDA_ERROR_INVALID_VALUE}
+	aNode    = absent.Kind{Name: "Node", Make: "Graph.Add or another method of Graph", Code: driver.CUDA_ERROR_INVALID_VALUE}
+	aParam   = absent.Kind{Name: "Param", Make: "graph.Bind or graph.BindName", Code: driver.CUDA_ERROR_INVALID_VALUE}
+	aPlan    = absent.Kind{Name: "graph plan", Make: "graph.NewPlan", Code: driver.CUDA_ERROR_INVALID_VALUE}
+	aPool    = absent.Kind{Name: "keep-alive pool", Make: "graph.NewPool", Code: driver.CUDA_ERROR_INVALID_VALUE}
+	aScalar  = absent.Kind{Name: "scalar", Make: "graph.NewScalar", Code: driver.CUDA_ERROR_INVALID_VALUE}
+	aScope   = absent.Kind{Name: "Scope", Make: "graph.Capture or graph.Begin", Code: driver.CUDA_ERROR_INVALID_VALUE}
+)
+
+// absentName is what String returns for such an object.
+func absentName(isNil bool, k *absent.Kind) string {
+	if isNil {
+		return "nil " + k.Name
+	}
+	return "zero " + k.Name
+}
+
+// tooOld is a capability that came with a later CUDA than the driver's, where
+// there is no function whose absence says so.
+type tooOld struct{ msg string }
+
+func (e *tooOld) Error() string { return e.msg }
+
+// Unwrap has errors.Is match ErrNotSupported and the driver's code for it.
+func (e *tooOld) Unwrap() []error {
+	return []error{driver.ErrNotSupported, driver.CUDA_ERROR_NOT_SUPPORTED}
+}
+
+// needs refuses what the driver is too old for; since is as 12080 for 12.8.
+func needs(d *driver.Driver, what string, since int) error {
+	v := d.Version()
+	if v >= since {
+		return nil
+	}
+	return &tooOld{fmt.Sprintf("%s: it came with CUDA %d.%d, and the installed driver supports CUDA %d.%d",
+		what, since/1000, since%1000/10, v/1000, v%1000/10)}
+}
+
+// ErrEnded matches the error of using a Scope or Recording after its capture ended.
+var ErrEnded = errors.New("capture has ended")
+
+// ErrEmptyCapture matches the error of a capture that ended well but for which the driver returned
+// no graph.
+var ErrEmptyCapture = errors.New("capture gave no graph")
+
+func refuse(code driver.CUresult, format string, args ...any) error {
+	return refusal.New(code, format, args...)
+}
+
+func invalid(format string, args ...any) error { return refusal.Invalid(format, args...) }
+
+func join(errs []error) error { return refusal.Join(errs) }
+
+func resultOf(err error) driver.CUresult { return refusal.Code(err) }

@@ -3,10 +3,12 @@ package graph
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // get makes a call that asks for the parameters of a node of type want.
@@ -149,4 +151,212 @@ func argsOf(d *driver.Driver, p *cu.CUDA_KERNEL_NODE_PARAMS) (args [][]byte, err
 		at := *(*unsafe.Pointer)(unsafe.Add(unsafe.Pointer(p.KernelParams), uintptr(i)*unsafe.Sizeof(p.KernelParams)))
 		args = append(args, append([]byte(nil), unsafe.Slice((*byte)(at), size)...))
 	}
+}
+
+// AddNode adds a node of any type by CUDA's tagged parameters (CUDA 12.2). Use it for nodes that this
+// package has no operation for. The driver writes its results to p (an
+// allocation's address, the bodies of a conditional node).
+//
+// The graph does not know what p refers to. It keeps alive what keep names. A child graph is
+// copied: to move one, use AddChildMove.
+func (g *Graph) AddNode(p *cu.CUgraphNodeParams, deps []Node, keep ...life.Ref) (Node, error) {
+	if !g.exists() {
+		return Node{}, aGraph.Error(g == nil)
+	}
+	if p == nil {
+		return Node{}, invalid("cannot add a node to %v: nil parameters", g)
+	}
+	if err := g.lock(); err != nil {
+		return Node{}, err
+	}
+	n, err := g.addNode(p, deps, keep)
+	g.mu.Unlock()
+	runtime.KeepAlive(keep)
+	g.alive()
+	if err != nil {
+		return Node{}, fmt.Errorf("cannot add a node of type %v to %v: %w", p.Type, g, err)
+	}
+	return n, nil
+}
+
+func (g *Graph) addNode(p *cu.CUgraphNodeParams, deps []Node, keep []life.Ref) (Node, error) {
+	if p.Type == cu.CU_GRAPH_NODE_TYPE_GRAPH && p.Graph().Ownership == cu.CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE {
+		return Node{}, invalid("a child graph that is handed over belongs to a Graph, which would destroy it as well; use AddChildMove")
+	}
+	from, err := g.dependencies(deps)
+	if err != nil {
+		return Node{}, err
+	}
+	o := g.changeRefs()
+	if err := o.RetainGiven(keep); err != nil {
+		return Node{}, err
+	}
+	var raw cu.CUgraphNode
+	if err := g.addGeneric(&raw, from, nil, uintptr(len(deps)), p); err != nil {
+		o.Abandon()
+		o.Flush()
+		return Node{}, err
+	}
+	g.commitNew(o)
+	n := g.added(raw)
+	if p.Type == cu.CU_GRAPH_NODE_TYPE_CONDITIONAL {
+		n.enterTagged(p.Conditional())
+	}
+	return n, nil
+}
+
+// enterTagged makes the bodies of a node that was added by parameters known to Bodies.
+func (n Node) enterTagged(p *cu.CUDA_CONDITIONAL_NODE_PARAMS) {
+	if p.PhGraph_out != nil {
+		n.enterBodies(form{p.Type, int(p.Size)}, Cond{n.g.outermost(), p.Handle}, p.PhGraph_out)
+	}
+}
+
+// SetParams sets the node of a graph by CUDA's tagged parameters, of the node's own type (CUDA
+// 12.2). The graph keeps alive what keep names, instead of what it kept for the node before.
+func (n Node) SetParams(p *cu.CUgraphNodeParams, keep ...life.Ref) error {
+	if err := n.lock(); err != nil {
+		return fmt.Errorf("cannot set %v: %w", n, err)
+	}
+	err := n.g.setParams(n, p, keep)
+	n.g.mu.Unlock()
+	runtime.KeepAlive(keep)
+	if err != nil {
+		return fmt.Errorf("cannot set %v of %v: %w", n, n.g, err)
+	}
+	return nil
+}
+
+func (g *Graph) setParams(n Node, p *cu.CUgraphNodeParams, keep []life.Ref) error {
+	if p == nil {
+		return invalid("nil parameters")
+	}
+	o := g.changeRefs()
+	if err := o.RetainGiven(keep); err != nil {
+		return err
+	}
+	err := g.d.CuGraphNodeSetParams(n.handle(), p)
+	if err != nil {
+		o.Abandon()
+	} else {
+		n.forgetParts() // a child graph is another one now
+		g.accesses.Forget(n.i)
+		g.commit(o, n)
+	}
+	o.Flush()
+	return g.explainType(n, p.Type, err)
+}
+
+// SetParams is Set with CUDA's tagged parameters, of the node's own type (CUDA 12.2). The Exec
+// keeps alive what keep names, instead of what it kept for the node before.
+func (x *Exec) SetParams(n Node, p *cu.CUgraphNodeParams, keep ...life.Ref) error {
+	if err := x.lock(); err != nil {
+		return err
+	}
+	err := x.setParams(n, p, keep)
+	x.keep.mu.Unlock()
+	runtime.KeepAlive(keep)
+	runtime.KeepAlive(x)
+	if err != nil {
+		return fmt.Errorf("cannot set %v of %v: %w", n, x, err)
+	}
+	return nil
+}
+
+func (x *Exec) setParams(n Node, p *cu.CUgraphNodeParams, keep []life.Ref) error {
+	if p == nil {
+		return invalid("nil parameters")
+	}
+	if err := x.has(n); err != nil {
+		return err
+	}
+	defer n.g.mu.Unlock()
+	o := x.changeRefs()
+	if err := o.RetainGiven(keep); err != nil {
+		return err
+	}
+	x.uploaded, x.changed = false, true
+	err := x.d.CuGraphExecNodeSetParams(x.keep.raw, n.handle(), p)
+	if err != nil {
+		o.Abandon()
+	} else {
+		o.Commit(n.i)
+	}
+	x.keep.ReleaseDropped(o)
+	return n.g.explainType(n, p.Type, err)
+}
+
+// explainType adds to an error that the node is of another type, if it is.
+func (g *Graph) explainType(n Node, want Type, err error) error {
+	if err == nil {
+		return nil
+	}
+	var t Type
+	if g.d.CuGraphNodeGetType(n.handle(), &t) != nil || t == want {
+		return err
+	}
+	return fmt.Errorf("it is of type %v, and the parameters of type %v: %w", t, want, err)
+}
+
+// tagged returns an operation as the functions for nodes of any type take it (CUDA 12.2). For copies
+// and fills only these can change the context. The collector does not see what the parameters point
+// to, so the caller must keep op reachable.
+func tagged(op driver.Op) (p cu.CUgraphNodeParams, err error) {
+	switch op := op.(type) {
+	case *driver.Launch:
+		p.Type = cu.CU_GRAPH_NODE_TYPE_KERNEL
+		*p.Kernel() = cu.CUDA_KERNEL_NODE_PARAMS_v3(op.Block().Node)
+	case *driver.CopyOp:
+		taggedCopy(&p, op)
+	case *driver.FillOp:
+		taggedFill(&p, op)
+	case *driver.HostFunc:
+		p.Type = cu.CU_GRAPH_NODE_TYPE_HOST
+		*p.Host() = cu.CUDA_HOST_NODE_PARAMS_v2(op.NodeParams())
+	case *driver.EventOp:
+		if op.IsWait() {
+			p.Type = cu.CU_GRAPH_NODE_TYPE_WAIT_EVENT
+			p.EventWait().Event = op.Event().Raw()
+			break
+		}
+		p.Type = cu.CU_GRAPH_NODE_TYPE_EVENT_RECORD
+		p.EventRecord().Event = op.Event().Raw()
+	case *driver.MemOp:
+		p.Type = cu.CU_GRAPH_NODE_TYPE_BATCH_MEM_OP
+		*p.MemOp() = cu.CUDA_BATCH_MEM_OP_NODE_PARAMS_v2(op.NodeParams())
+	case *driver.SemaphoreOp:
+		if op.IsWait() {
+			p.Type = cu.CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT
+			*p.ExtSemWait() = cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2(op.WaitParams())
+			break
+		}
+		p.Type = cu.CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL
+		*p.ExtSemSignal() = cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2(op.SignalParams())
+	default:
+		return p, unknown(op)
+	}
+	return p, nil
+}
+
+// taggedCopy makes an empty node of a copy of no bytes, as addRaw does.
+func taggedCopy(p *cu.CUgraphNodeParams, op *driver.CopyOp) {
+	if op.Bytes() == 0 {
+		p.Type = cu.CU_GRAPH_NODE_TYPE_EMPTY
+		return
+	}
+	p.Type = cu.CU_GRAPH_NODE_TYPE_MEMCPY
+	m := p.Memcpy()
+	m.CopyCtx, m.CopyParams = op.Context().Raw(), *op.Memcpy3D()
+}
+
+// taggedFill makes an empty node of a fill of no bytes, as addRaw does.
+func taggedFill(p *cu.CUgraphNodeParams, op *driver.FillOp) {
+	if op.Bytes() == 0 {
+		p.Type = cu.CU_GRAPH_NODE_TYPE_EMPTY
+		return
+	}
+	p.Type = cu.CU_GRAPH_NODE_TYPE_MEMSET
+	m, f := p.Memset(), op.MemsetParams()
+	*(*cu.CUDA_MEMSET_NODE_PARAMS)(unsafe.Pointer(m)) = *f // the fields before Ctx
+	m.Ctx = op.Context().Raw()
 }

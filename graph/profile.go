@@ -2,11 +2,16 @@ package graph
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/graph/internal/access"
 	"github.com/purecuda/cuda/internal/absent"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // Profile is the result of measuring a graph with [Graph.Profile]. All times, including those of
@@ -66,4 +71,394 @@ func (g *Graph) Profile(ctx context.Context, s *driver.Stream, opts ...ProfileOp
 		return nil, fmt.Errorf("cannot profile %v: %w", g, err)
 	}
 	return p, nil
+}
+
+// profiling is a Profile in the making.
+type profiling struct {
+	rounds     int
+	oneByOne   bool
+	s          *driver.Stream
+	begin, end *driver.Event // around a launch
+}
+
+func (m *profiling) profile(ctx context.Context, g *Graph) (*Snapshot, error) {
+	if err := m.check(); err != nil {
+		return nil, err
+	}
+	err := m.makeEvents()
+	var p *Snapshot
+	if err == nil {
+		p, err = m.measure(ctx, g)
+	}
+	if err == nil {
+		err = m.takeOff(ctx, p)
+	}
+	if err = errors.Join(err, m.begin.Close(), m.end.Close()); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func (m *profiling) check() error {
+	if m.rounds < 1 {
+		return invalid("%d rounds measure nothing", m.rounds)
+	}
+	if err := m.s.Ready(); err != nil {
+		return err
+	}
+	status, _, err := m.s.CaptureStatus()
+	if err == nil && status != cu.CU_STREAM_CAPTURE_STATUS_NONE {
+		err = refuse(driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "%v captures; the runs that are measured need a stream that executes", m.s)
+	}
+	return err
+}
+
+func (m *profiling) makeEvents() (err error) {
+	if m.begin, err = m.s.Context().NewEvent(driver.WithTiming()); err != nil {
+		return err
+	}
+	m.end, err = m.s.Context().NewEvent(driver.WithTiming())
+	return err
+}
+
+// takeOff takes what an empty node measures off the times of nodes.
+func (m *profiling) takeOff(ctx context.Context, p *Snapshot) error {
+	overhead, err := m.overhead(ctx)
+	if err != nil {
+		return err
+	}
+	p.Profile.Overhead = overhead
+	for n := range p.All() {
+		n.Time = max(0, n.Time-overhead)
+	}
+	return nil
+}
+
+// overhead measures an empty node.
+func (m *profiling) overhead(ctx context.Context) (time.Duration, error) {
+	g, err := New(m.s.Context())
+	if err != nil {
+		return 0, err
+	}
+	if _, err := g.AddEmpty(); err != nil {
+		return 0, errors.Join(err, g.Close())
+	}
+	p, err := m.measure(ctx, g)
+	if err = errors.Join(err, g.Close()); err != nil {
+		return 0, err
+	}
+	return p.Nodes[0].Time, nil
+}
+
+// measure measures a graph: as it is, then with the probes in it. Of some graphs
+// there can be only one Exec at a time.
+func (m *profiling) measure(ctx context.Context, g *Graph) (*Snapshot, error) {
+	run, err := m.measurePlain(ctx, g)
+	if err != nil {
+		return nil, err
+	}
+	x, s, probes, err := m.probedExec(g)
+	if err != nil {
+		return nil, err
+	}
+	measured, err := m.run(ctx, x, probes)
+	probes.each(func(t *probe) {
+		t.Timed, t.Start, t.Time = true, median(t.starts), median(t.times)
+	})
+	s.Profile = &Profile{Rounds: m.rounds, Run: run, Measured: measured}
+	return s, errors.Join(err, x.Close(), probes.close())
+}
+
+func (m *profiling) measurePlain(ctx context.Context, g *Graph) (time.Duration, error) {
+	x, err := m.plainExec(g)
+	if err != nil {
+		return 0, err
+	}
+	t, err := m.run(ctx, x, nil)
+	return t, errors.Join(err, x.Close())
+}
+
+func (m *profiling) plainExec(g *Graph) (*Exec, error) {
+	if err := g.lock(); err != nil {
+		return nil, err
+	}
+	defer g.mu.Unlock()
+	if _, err := measurable(g, m.s); err != nil {
+		return nil, err
+	}
+	return g.exec(options{})
+}
+
+// probedExec makes an Exec of the graph with the probes in it, and the snapshot
+// of what is measured.
+func (m *profiling) probedExec(g *Graph) (x *Exec, s *Snapshot, all probes, err error) {
+	if err := g.lock(); err != nil {
+		return nil, nil, nil, err
+	}
+	defer g.mu.Unlock()
+	if s, err = measurable(g, m.s); err != nil {
+		return nil, nil, nil, err
+	}
+	if err = all.make(s); err == nil {
+		x, err = g.probedExec(all, m.oneByOne)
+	}
+	if err != nil {
+		return nil, nil, nil, errors.Join(err, x.Close(), all.close())
+	}
+	return x, s, all, nil
+}
+
+// measurable takes the snapshot of a graph that is locked, and says why it cannot
+// be measured, if so.
+func measurable(g *Graph, stream *driver.Stream) (*Snapshot, error) {
+	if g.part {
+		return nil, invalid("it lies in a node; profile the graph that is launched")
+	}
+	if err := sameContext(g.ctx, stream, stream.Context()); err != nil {
+		return nil, err
+	}
+	s, err := g.snapshot("")
+	if err != nil {
+		return nil, err
+	}
+	for n := range s.All() {
+		if isMemoryNode(n.Type) {
+			return nil, refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "node %s is of type %s, and the driver takes no node out of graphs with memory nodes; measure it with the memory allocated before", n.ID, n.Kind)
+		}
+	}
+	return s, nil
+}
+
+// run launches an Exec once to warm up, then for each round, and reads the
+// probes after each of these.
+func (m *profiling) run(ctx context.Context, x *Exec, probes probes) (time.Duration, error) {
+	var times []time.Duration
+	for i := range m.rounds + 1 {
+		t, err := m.launch(ctx, x)
+		if err == nil && i > 0 {
+			times = append(times, t)
+			err = probes.read(m.begin)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return median(times), nil
+}
+
+func (m *profiling) launch(ctx context.Context, x *Exec) (time.Duration, error) {
+	if err := m.s.Record(m.begin); err != nil {
+		return 0, err
+	}
+	if err := x.Launch(m.s); err != nil {
+		return 0, err
+	}
+	if err := m.s.Record(m.end); err != nil {
+		return 0, err
+	}
+	if err := x.Wait(ctx); err != nil {
+		return 0, err
+	}
+	return m.end.Elapsed(m.begin)
+}
+
+func median(times []time.Duration) time.Duration {
+	if len(times) == 0 {
+		return 0
+	}
+	slices.Sort(times)
+	return times[len(times)/2]
+}
+
+// probe measures a node: by the events right before and right behind it, for
+// each of which the graph has a node for a while.
+type probe struct {
+	*SnapshotNode // what is measured
+	before, after *driver.Event
+	nodes         [2]cu.CUgraphNode
+	starts, times []time.Duration
+}
+
+// probes are those of a graph and of the child graphs in its nodes.
+type probes []level
+
+// level is one graph of them.
+type level struct {
+	*Snapshot
+	g      *Graph
+	probes []probe // of the snapshot's nodes
+}
+
+// make makes the events for all nodes that can be measured: a body of a
+// conditional node may have no event in it.
+func (all *probes) make(s *Snapshot) error {
+	if len(s.Nodes) == 0 {
+		return nil
+	}
+	l := level{s, s.Nodes[0].Node.g, make([]probe, len(s.Nodes))}
+	*all = append(*all, l)
+	for i := range l.probes {
+		if err := l.probes[i].makeEvents(&s.Nodes[i]); err != nil {
+			return err
+		}
+	}
+	for i := range s.Nodes {
+		if n := &s.Nodes[i]; n.Type == cu.CU_GRAPH_NODE_TYPE_GRAPH {
+			if err := all.make(n.Graphs[0]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (t *probe) makeEvents(n *SnapshotNode) (err error) {
+	t.SnapshotNode = n
+	ctx := n.Node.g.ctx
+	if t.before, err = ctx.NewEvent(driver.WithTiming()); err != nil {
+		return err
+	}
+	t.after, err = ctx.NewEvent(driver.WithTiming())
+	return err
+}
+
+// probedExec makes an Exec of a graph that is locked, with the probes in it. The
+// graph has them only until then. They are in no table of it.
+func (g *Graph) probedExec(all probes, oneByOne bool) (x *Exec, err error) {
+	if err = all.insert(oneByOne); err == nil {
+		x, err = g.exec(options{})
+	}
+	refs := all.events()
+	if stay := all.remove(); stay != nil {
+		// What stays refers to events: they stay too.
+		err = errors.Join(err, stay, g.changeRefs().RetainLoose(refs))
+	}
+	if err == nil {
+		err = x.changeRefs().RetainLoose(refs) // an interrupted wait leaves a run under way
+	}
+	return x, err
+}
+
+func (all probes) insert(oneByOne bool) error {
+	for i := range all {
+		if err := all[i].insert(oneByOne); err != nil {
+			return fmt.Errorf("events around its nodes: %w", err)
+		}
+	}
+	return nil
+}
+
+// insert adds the nodes of the probes of one graph. What runs behind a node runs
+// behind its second event too, so that no event runs beside what it does not
+// measure.
+func (l *level) insert(oneByOne bool) error {
+	g := l.g
+	for i := range l.probes {
+		if err := l.probes[i].insert(g); err != nil {
+			return err
+		}
+	}
+	g.from, g.to = g.from[:0], g.to[:0]
+	for i := range l.probes {
+		t := &l.probes[i]
+		g.from, g.to = append(g.from, t.nodes[0]), append(g.to, t.Node.handle())
+	}
+	if oneByOne {
+		l.joinInOrder()
+	} else {
+		l.joinAsBefore()
+	}
+	return g.addEdges()
+}
+
+// joinAsBefore gathers the edges of the graph, between the probes.
+func (l *level) joinAsBefore() {
+	for _, e := range l.Edges {
+		l.join(e.From, e.To)
+	}
+}
+
+// joinInOrder gathers edges by which each node runs behind the one before.
+func (l *level) joinInOrder() {
+	after := make([][]int, len(l.Nodes))
+	for _, e := range l.Edges {
+		after[e.To] = append(after[e.To], e.From)
+	}
+	o := access.NewOrder(after)
+	if o == nil { // a cycle, which no graph that can run has
+		l.joinAsBefore()
+		return
+	}
+	for i := range len(o.List) - 1 {
+		l.join(o.List[i], o.List[i+1])
+	}
+}
+
+// join gathers the edge by which one probe begins behind the end of another.
+func (l *level) join(from, to int) {
+	g := l.g
+	g.from, g.to = append(g.from, l.probes[from].nodes[1]), append(g.to, l.probes[to].nodes[0])
+}
+
+func (t *probe) insert(g *Graph) error {
+	if err := g.d.CuGraphAddEventRecordNode(&t.nodes[0], g.raw, nil, 0, t.before.Raw()); err != nil {
+		return err
+	}
+	return g.d.CuGraphAddEventRecordNode(&t.nodes[1], g.raw, &g.raws[t.Node.i], 1, t.after.Raw())
+}
+
+// remove takes the nodes of probes out of the graph, all that can be.
+func (all probes) remove() error {
+	var errs []error
+	all.each(func(t *probe) {
+		for i, n := range t.nodes {
+			if n != 0 {
+				errs = append(errs, t.Node.g.d.CuGraphDestroyNode(n))
+				t.nodes[i] = 0
+			}
+		}
+	})
+	return errors.Join(errs...)
+}
+
+func (all probes) each(f func(t *probe)) {
+	for _, l := range all {
+		for i := range l.probes {
+			f(&l.probes[i])
+		}
+	}
+}
+
+func (all probes) events() (refs []life.Ref) {
+	all.each(func(t *probe) { refs = append(refs, t.before, t.after) })
+	return refs
+}
+
+func (all probes) close() error {
+	var errs []error
+	all.each(func(t *probe) { errs = append(errs, t.before.Close(), t.after.Close()) })
+	return errors.Join(errs...)
+}
+
+// read takes what the latest run measured.
+func (all probes) read(begin *driver.Event) (err error) {
+	all.each(func(t *probe) {
+		if err == nil {
+			err = t.read(begin)
+		}
+	})
+	return err
+}
+
+func (t *probe) read(begin *driver.Event) error {
+	start, err := t.before.Elapsed(begin)
+	if err != nil {
+		return err
+	}
+	took, err := t.after.Elapsed(t.before)
+	if err != nil {
+		return err
+	}
+	t.starts, t.times = append(t.starts, start), append(t.times, took)
+	return nil
 }

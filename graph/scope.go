@@ -2,10 +2,13 @@ package graph
 
 import (
 	"fmt"
+	"runtime"
+	"slices"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/graph/internal/captures"
+	"github.com/purecuda/cuda/graph/internal/refusal"
 	"github.com/purecuda/cuda/graph/internal/retain"
 	"github.com/purecuda/cuda/internal/life"
 )
@@ -245,4 +248,186 @@ func (sc *Scope) lockUsable() (*recording, error) {
 
 func (sc *Scope) endedError() error {
 	return fmt.Errorf("capture of %v: %w", sc.s, ErrEnded)
+}
+
+// Mode determines which calls of the program a capture forbids while it is open. CUDA forbids calls
+// that cannot be recorded and would act at once, such as freeing memory. A forbidden call fails and
+// invalidates the capture.
+type Mode = cu.CUstreamCaptureMode
+
+// The modes, with CUDA's numbers.
+const (
+	// ModeGlobal forbids unsafe calls on every thread of the process, except those that this
+	// library makes in the background.
+	ModeGlobal Mode = cu.CU_STREAM_CAPTURE_MODE_GLOBAL
+	// ModeThreadLocal forbids them on the thread that captures.
+	ModeThreadLocal Mode = cu.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+	// ModeRelaxed forbids nothing.
+	ModeRelaxed Mode = cu.CU_STREAM_CAPTURE_MODE_RELAXED
+)
+
+// Add is Do, and returns the recorded node, for [Bind], [Node.SetName] and [Exec.Set]. It is a node
+// of the graph that the capture returns, or of the body that is being recorded. Operations on
+// events do not record a node, so they return CUDA_ERROR_NOT_SUPPORTED.
+func (sc *Scope) Add(op driver.Op) (Node, error) {
+	if !sc.exists() {
+		return Node{}, aScope.Error(sc == nil)
+	}
+	n, err := sc.add(op)
+	runtime.KeepAlive(op)
+	if err != nil {
+		return Node{}, fmt.Errorf("cannot record a node in the capture of %v: %w", sc.s, err)
+	}
+	return n, nil
+}
+
+func (sc *Scope) add(op driver.Op) (Node, error) {
+	if err := refusal.Operation(sc.s.Context(), op); err != nil {
+		return Node{}, err
+	}
+	switch {
+	case aboutEvent(op):
+		return Node{}, refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "%v orders streams of the capture and makes no node, use Scope.Do", op)
+	case noBytes(op):
+		return sc.addEmpty()
+	}
+	r, err := sc.lockUsable()
+	if err != nil {
+		return Node{}, err
+	}
+	defer r.mu.Unlock()
+	g, err := r.graph()
+	if err != nil {
+		return Node{}, err
+	}
+	g.lockLatch()
+	defer g.mu.Unlock()
+	o := g.changeRefs()
+	defer o.Flush()
+	if err := o.Retain(op.Refs()); err != nil {
+		return Node{}, fmt.Errorf("%v: %w", op, err)
+	}
+	if err := sc.s.Do(op); err != nil {
+		o.Abandon()
+		return Node{}, r.note(op, err)
+	}
+	sc.b.open = true
+	n, err := r.latest(sc.s)
+	if err != nil {
+		o.CommitLoose()
+		return Node{}, r.doom(err)
+	}
+	o.Commit(n.i)
+	g.accesses.Set(n.i, op)
+	return n, nil
+}
+
+// latest returns the node that was recorded last on a stream. The graph is locked.
+func (r *recording) latest(s *driver.Stream) (Node, error) {
+	i, err := r.info(s)
+	if err != nil {
+		return Node{}, err
+	}
+	if err := i.active(r); err != nil {
+		return Node{}, err
+	}
+	if i.n != 1 {
+		return Node{}, refuse(driver.CUDA_ERROR_UNKNOWN, "%d nodes are the latest, where one was recorded", i.n)
+	}
+	return r.g.node(*i.nodes), nil
+}
+
+// addEmpty records an empty node.
+func (sc *Scope) addEmpty() (Node, error) {
+	return sc.addPending(func(g *Graph, from *cu.CUgraphNode, data *cu.CUgraphEdgeData, n uintptr) (Node, error) {
+		var raw cu.CUgraphNode
+		var err error
+		if data == nil {
+			err = g.d.CuGraphAddEmptyNode(&raw, g.raw, from, n)
+		} else {
+			err = g.addGeneric(&raw, from, data, n, &cu.CUgraphNodeParams{Type: cu.CU_GRAPH_NODE_TYPE_EMPTY})
+		}
+		if err != nil {
+			return Node{}, err
+		}
+		g.commitNew(g.changeRefs())
+		return g.added(raw), nil
+	})
+}
+
+// aboutEvent reports whether op records or waits for an event. A capture takes such operations for
+// orders between its streams, so they create no nodes.
+func aboutEvent(op driver.Op) bool {
+	switch op.(type) {
+	case *driver.EventOp:
+		return true
+	}
+	return false
+}
+
+// Allocate records an allocation in the scope's capture, as [AddAlloc] adds one, with the same
+// rules for the memory. It is separate from [Scope.Do], so that code which takes a function for
+// operations does not record allocations by accident. An operation of no elements records nothing.
+func Allocate[T any](sc *Scope, op *driver.AllocOp[T]) (*driver.Buffer[T], error) {
+	r, err := sc.lock()
+	if err != nil {
+		return nil, err
+	}
+	defer r.mu.Unlock()
+	if op == nil {
+		return nil, invalid("nil allocation for the capture of %v", sc.s)
+	}
+	return allocateIn[T](r, sc.s, op.Pool(), op.Len())
+}
+
+// allocateIn records an allocation in a capture that is locked.
+func allocateIn[T any](r *recording, s *driver.Stream, pool *driver.MemPool, n int) (*driver.Buffer[T], error) {
+	b, err := driver.AllocFromPool[T](s, pool, n)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.changing(func(o *retain.References) error { return o.RetainMemory(b) }); err != nil {
+		return nil, join([]error{err, b.Close()})
+	}
+	return b, nil
+}
+
+// Free records that the graph frees memory that a node of it, or of another graph, allocated. The
+// buffer stays open, but nothing that runs afterwards may use the memory.
+func (sc *Scope) Free(op *driver.FreeOp) error {
+	r, err := sc.lock()
+	if err != nil {
+		return err
+	}
+	defer r.mu.Unlock()
+	if op == nil {
+		return invalid("nil operation for the capture of %v", sc.s)
+	}
+	m, ok := freedBy(op)
+	if !ok {
+		return invalid("%v: it is not memory of an allocation node, a graph cannot free it", op)
+	}
+	return r.free(sc.s, m, op, op.Refs())
+}
+
+// free records a free in a capture that is locked.
+func (r *recording) free(s *driver.Stream, m life.GraphMemory, op fmt.Stringer, refs []life.Ref) error {
+	if m.Ptr() == 0 { // no elements
+		return nil
+	}
+	return r.changing(func(o *retain.References) error {
+		if o.Mem != nil && slices.Contains(o.Mem.Frees, m) {
+			return invalid("%v: the capture frees it already", op)
+		}
+		if err := o.Retain(refs); err != nil {
+			return fmt.Errorf("%v: %w", op, err)
+		}
+		if err := m.FreeIn(&s.Context().Guarded().Driver, s.Raw()); err != nil {
+			o.Abandon()
+			return fmt.Errorf("%v: %w", op, err)
+		}
+		o.CommitLoose()
+		o.Memory().Frees = append(o.Memory().Frees, m)
+		return nil
+	})
 }

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 
@@ -232,4 +233,227 @@ func (g *Graph) setKernel(n cu.CUgraphNode, l *driver.Launch) error {
 		err = g.d.CuGraphKernelNodeSetAttribute(n, a.Id, &a.Value)
 	}
 	return err
+}
+
+// hasInside is has for a node that is not of the exec's graph itself: it may be
+// of a graph in one of its nodes, where the driver takes new parameters too.
+func (x *Exec) hasInside(n Node) error {
+	if n.g == nil {
+		return errNoNode
+	}
+	if err := n.lock(); err != nil {
+		return err
+	}
+	if n.g.outermost() == x.g {
+		return nil
+	}
+	n.g.mu.Unlock()
+	return x.foreignNode(n)
+}
+
+// setInside is setLocked for a node of a graph that lies in another. What it
+// refers to belongs to the exec as a whole: the numbers of such nodes mean
+// nothing to it.
+func (x *Exec) setInside(n Node, op driver.Op) error {
+	if err := n.g.accepts(op); err != nil {
+		return err
+	}
+	if noBytes(op) {
+		return errNoBytes
+	}
+	if l, ok := op.(*driver.Launch); ok && len(l.Attributes()) > 0 {
+		if err := n.g.checkAttributes(n, l); err != nil {
+			return err
+		}
+	}
+	o := x.changeRefs()
+	if err := o.Retain(op.Refs()); err != nil {
+		return err
+	}
+	if err := x.setRaw(n.handle(), op); err != nil {
+		o.Abandon()
+		x.keep.ReleaseDropped(o)
+		return x.explainSet(n, op, err)
+	}
+	o.CommitLoose()
+	x.keep.ReleaseDropped(o)
+	return nil
+}
+
+// Change is a new operation for a node of an Exec.
+type Change struct {
+	Node Node
+	Op   driver.Op
+}
+
+// SetBatch is Set for many nodes. Kernels of the Exec's graph itself that keep their memory, and
+// only change numbers among their arguments, are set with one native call, at about the cost of C.
+// Operations are read before SetBatch returns. Changes may share an operation only if its arguments
+// are the same for each.
+//
+// On failure, the error names the change, and the changes before it have been made.
+func (x *Exec) SetBatch(changes []Change) error {
+	if err := x.lock(); err != nil {
+		return err
+	}
+	defer x.keep.mu.Unlock()
+	x.g.lockLatch()
+	defer x.g.mu.Unlock()
+	if err := x.g.life.Check(); err != nil {
+		return err
+	}
+	b := setter{x: x, changes: changes, batch: batches.get(x.d)}
+	err := b.run()
+	batches.put(b.batch)
+	runtime.KeepAlive(changes) // the batch has addresses in the operations
+	return err
+}
+
+// setter is a batch of changes on its way to an exec.
+type setter struct {
+	x       *Exec
+	changes []Change
+	batch   *cu.Batch
+	first   int // the change of the first call in the batch
+
+	last    *driver.Launch // of the change before, if it was put into the batch
+	lastSet uint32         // of that change's node
+}
+
+func (b *setter) run() error {
+	b.x.uploaded, b.x.changed = false, true
+	for i := range b.changes {
+		if err := b.set(i); err != nil {
+			return err
+		}
+	}
+	return b.flush(len(b.changes))
+}
+
+// set puts a change into the batch, or, if it concerns more than numbers, makes
+// those in it and then this one.
+func (b *setter) set(i int) error {
+	x, c := b.x, &b.changes[i]
+	if c.Node.g != x.g {
+		return b.setInside(i)
+	}
+	if err := x.g.check(c.Node); err != nil {
+		return b.error(i, err)
+	}
+	if l, ok := c.Op.(*driver.Launch); ok && (l == b.last && x.keep.refs.SetOf(c.Node.i) == b.lastSet || b.keeps(c.Node, l)) {
+		b.batch.GraphExecKernelNodeSetParams(x.keep.raw, c.Node.handle(), &l.Block().Node)
+		return nil
+	}
+	if err := b.flush(i); err != nil {
+		return err
+	}
+	b.first, b.last = i+1, nil
+	if err := x.setLocked(c.Node, c.Op); err != nil {
+		return b.error(i, err)
+	}
+	return nil
+}
+
+// setInside is set for a node of a graph that lies in the exec's, which is
+// unlocked meanwhile: who has that node locks it.
+func (b *setter) setInside(i int) error {
+	if err := b.flush(i); err != nil {
+		return err
+	}
+	b.first, b.last = i+1, nil
+	x, c := b.x, &b.changes[i]
+	x.g.mu.Unlock()
+	err := x.set(c.Node, c.Op)
+	x.g.lockLatch()
+	if err == nil {
+		err = x.g.life.Check()
+	}
+	if err != nil {
+		return b.error(i, err)
+	}
+	return nil
+}
+
+// keeps reports whether the exec holds what the node needs for l already. The
+// next change is likely to need the same for a node with the same set.
+func (b *setter) keeps(n Node, l *driver.Launch) bool {
+	if l.Context() != b.x.ctx || len(l.Attributes()) > 0 {
+		return false
+	}
+	o := b.x.changeRefs()
+	if !o.RefersTo(int(n.i), l.Refs()) {
+		return false
+	}
+	b.last, b.lastSet = l, o.SetOf(n.i)
+	return true
+}
+
+// flush makes the calls of the batch, which end before change next.
+func (b *setter) flush(next int) error {
+	done, err := b.batch.Run()
+	b.batch.Reset(&b.x.d.Driver)
+	if err != nil {
+		return b.error(b.first+done, err)
+	}
+	b.first = next
+	return nil
+}
+
+func (b *setter) error(i int, err error) error {
+	c := &b.changes[i]
+	return fmt.Errorf("change %d: %w", i, setError(c.Node, b.x, c.Op, err))
+}
+
+// explainSet adds to the driver's refusal to set a node of an Exec what it never
+// accepts.
+func (x *Exec) explainSet(n Node, op driver.Op, err error) error {
+	if typed := n.g.explainOp(n, op, err); typed != err {
+		return typed
+	}
+	if !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
+		return err
+	}
+	why := ""
+	switch op := op.(type) {
+	case *driver.CopyOp:
+		if p := op.Memcpy3D(); p.Height > 1 || p.Depth > 1 || p.DstMemoryType == cu.CU_MEMORYTYPE_ARRAY || p.SrcMemoryType == cu.CU_MEMORYTYPE_ARRAY {
+			why = "only copies of one row of linear memory can be set in an executable graph, for others update it from the graph"
+		}
+	case *driver.FillOp:
+		why = "of a fill only the address and the value can be set in an executable graph, not how many rows there are"
+	case *driver.MemOp:
+		why = "of memory operations only addresses and values can be set in an executable graph, neither the number of steps nor what they do"
+	case *driver.SemaphoreOp:
+		why = "how many semaphores a node is about cannot be set in an executable graph"
+	}
+	if why == "" {
+		return err
+	}
+	return fmt.Errorf("%s: %w", why, err)
+}
+
+// explainOp adds to an error that the node is not of the operation's type, if so.
+func (g *Graph) explainOp(n Node, op driver.Op, err error) error {
+	if err == nil {
+		return nil
+	}
+	p, unknown := tagged(op)
+	if unknown != nil {
+		return err
+	}
+	return g.explainType(n, p.Type, err)
+}
+
+// errNoBytes is for nodes that are set to a copy or fill of no bytes, which CUDA
+// has no node for. Added to a graph it is an empty node.
+var errNoBytes = invalid("a node cannot become a copy or fill of no bytes; switch it off (Exec.Enable)")
+
+func noBytes(op driver.Op) bool {
+	switch op := op.(type) {
+	case *driver.CopyOp:
+		return op.Bytes() == 0
+	case *driver.FillOp:
+		return op.Bytes() == 0
+	}
+	return false
 }

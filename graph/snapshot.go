@@ -2,8 +2,11 @@ package graph
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"iter"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -204,5 +207,38 @@ func (s *Snapshot) takeEdges(g *Graph) error {
 	slices.SortFunc(s.Edges, func(a, b SnapshotEdge) int {
 		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), cmp.Compare(a.Data.From_port, b.Data.From_port))
 	})
+	return nil
+}
+
+// DriverDOT returns the driver's own drawing of the graph in the DOT language, with the details
+// that flags select.
+func (g *Graph) DriverDOT(flags cu.CUgraphDebugDot_flags) ([]byte, error) {
+	// The driver only writes files.
+	dir, err := os.MkdirTemp("", "purecuda")
+	if err != nil {
+		return nil, err
+	}
+	text, err := g.dotFile(filepath.Join(dir, "graph.dot"), flags)
+	return text, errors.Join(err, os.RemoveAll(dir))
+}
+
+func (g *Graph) dotFile(path string, flags cu.CUgraphDebugDot_flags) ([]byte, error) {
+	if err := g.printDOT(path, flags); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+}
+
+func (g *Graph) printDOT(path string, flags cu.CUgraphDebugDot_flags) error {
+	if err := g.lock(); err != nil {
+		return err
+	}
+	defer g.mu.Unlock()
+	name := append([]byte(path), 0)
+	err := g.d.CuGraphDebugDotPrint(g.raw, &name[0], uint32(flags))
+	g.alive()
+	if err != nil {
+		return fmt.Errorf("drawing of %v: %w", g, err)
+	}
 	return nil
 }

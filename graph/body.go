@@ -1,0 +1,486 @@
+package graph
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/graph/internal/captures"
+)
+
+// The body of a conditional node is captured into a graph of its own, whose
+// nodes are then made again in the body. CUDA can capture into the body itself,
+// but when such a capture is invalidated the driver frees the graph that the
+// node still owns, and whatever touches the node next crashes the process (seen
+// on driver 580; also github.com/NVIDIA/cuda-python, issue 2918). This way a
+// body that fails leaves everything as it was.
+
+// body is what was captured for a body.
+type body struct {
+	g      *Graph
+	last   []Node // what the next operation would have run after
+	nested []planned
+}
+
+// planned is a conditional node that is to take the place of an empty one: its
+// condition is of the graph that the body will be in.
+type planned struct {
+	at     cu.CUgraphNode
+	form   form
+	cond   Cond
+	bodies []*body
+}
+
+// captureBody captures, on s, a body that will be in a graph of home.
+func captureBody(home *Graph, s *driver.Stream, mode Mode, record func(*Scope) error) (*body, error) {
+	if record == nil {
+		record = func(*Scope) error { return nil }
+	}
+	r, err := beginAt(target{}, s, mode, captures.EntryOf(record))
+	if err != nil {
+		return nil, err
+	}
+	r.home = home
+	defer r.abandon()                             // record panicked or left
+	defer func() { _ = closeNested(r.planned) }() // of a body that there is not
+	if err = record(&r.scope); err == nil {
+		g, last, ended := r.endNodes(nil)
+		if ended != nil {
+			return nil, ended
+		}
+		if err := g.fitsBody(); err != nil {
+			return nil, join([]error{err, g.Close()})
+		}
+		b := &body{g, last, r.planned}
+		r.planned = nil
+		return b, nil
+	}
+	_, err = r.end(err)
+	return nil, err
+}
+
+func closeNested(list []planned) error {
+	var errs []error
+	for _, p := range list {
+		errs = append(errs, closeBodies(p.bodies))
+	}
+	return join(errs)
+}
+
+func closeBodies(bodies []*body) error {
+	var errs []error
+	for _, b := range bodies {
+		errs = append(errs, b.close())
+	}
+	return join(errs)
+}
+
+func (b *body) close() error {
+	return join([]error{closeNested(b.nested), b.g.Close()})
+}
+
+// captureIntoBody captures into the body of a conditional node.
+func (g *Graph) captureIntoBody(s *driver.Stream, mode Mode, deps []Node, record func(*Scope) error) ([]Node, error) {
+	b, err := captureBody(g.outermost(), s, mode, record)
+	if err != nil {
+		return nil, err
+	}
+	last, err := g.takeBody(b, deps)
+	b.g.endAs(fmt.Errorf("%v was recorded for %v, whose nodes are made anew: take those of WithLast, or that Nodes lists: %w", b.g, g, driver.ErrClosed))
+	if err := join([]error{err, b.close()}); err != nil {
+		return nil, fmt.Errorf("cannot capture %v into %v: %w", s, g, err)
+	}
+	return last, nil
+}
+
+// takeBody makes the nodes of a body in g, behind deps.
+func (g *Graph) takeBody(b *body, deps []Node) (last []Node, err error) {
+	unlock, err := lockBoth(g, b.g)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	from, err := g.dependencies(deps)
+	if err != nil {
+		return nil, err
+	}
+	m := newMover(b.g, g)
+	if err := m.move(b, from, len(deps)); err != nil {
+		return nil, join([]error{err, m.undo()})
+	}
+	for _, n := range b.last {
+		last = append(last, g.node(m.twins[n.handle()]))
+	}
+	return last, nil
+}
+
+// adopt makes the nodes of what was captured in body i of a new node, whose graph
+// is locked, and has the Graph that was captured be the body's from then on: the
+// nodes that the program took while it recorded are those of the body, under the
+// names it gave them. The captured graph is younger than the one that k is in, so
+// it is locked after that.
+func (k *conditional) adopt(i int, b *body) error {
+	g := b.g
+	if err := g.lock(); err != nil {
+		return err
+	}
+	latch, life := g.mu, g.life
+	defer latch.Unlock()
+	outer := k.node.g.outermost()
+	if err := outer.retainUsers(g.users); err != nil {
+		return err
+	}
+	o := outer.changeRefs()
+	o.RetainOf(g.keep.refs)
+	o.CommitLoose()
+	m := g.become(k.bodies[i])
+	k.bodies[i] = g
+	_, err := m.nodes(b.nested)
+	return join([]error{err, life.Close()}) // on failure the new node is lost, too
+}
+
+// retainUsers has the graph hold what one held that is about to be destroyed.
+func (g *Graph) retainUsers(users map[driver.CUuserObject]int) error {
+	for u, n := range users {
+		if n == 0 {
+			continue
+		}
+		if err := g.ctx.Guarded().CuGraphRetainUserObject(g.raw, u, uint32(n), 0); err != nil {
+			return err
+		}
+		if g.users == nil {
+			g.users = make(map[driver.CUuserObject]int)
+		}
+		g.users[u] += n
+	}
+	return nil
+}
+
+// become makes a captured graph the view of a body, which is empty. The mover that
+// it returns makes the nodes, each under the number it has. What is left of the
+// captured graph is its Lifetime, whose Close destroys it.
+func (g *Graph) become(to *Graph) *mover {
+	from := g.like(g.raw)
+	from.tuned = g.tuned
+	m := newMover(from, g)
+	m.numbers = make(map[cu.CUgraphNode]uint32, len(g.raws))
+	for i, raw := range g.raws {
+		if raw != 0 {
+			m.numbers[raw] = uint32(i)
+		}
+	}
+	for _, p := range g.parts {
+		p.end(fmt.Errorf("%v lay in a node that was recorded for %v, take that of the node there: %w", p, to, driver.ErrClosed))
+	}
+	clear(g.raws)
+	g.parts, g.index, g.tuned, g.table, g.users = nil, nil, nil, nil, nil
+	g.raw, g.part, g.outer, g.in = to.raw, true, to.outer, to.in
+	to.outer.mixed = to.outer.mixed || g.mixed
+	to.outer.enterPart(g)
+	return m
+}
+
+// end ends a graph in a node whose driver's graph goes.
+func (g *Graph) end(why error) { g.shut, g.lost = true, why }
+
+// endAs gives a reason for which a graph that is about to be closed has no nodes
+// any more.
+func (g *Graph) endAs(why error) {
+	g.lockLatch()
+	defer g.mu.Unlock()
+	g.lost = why
+}
+
+// mover makes the nodes of one graph again in another. Both are locked.
+type mover struct {
+	from, to *Graph
+	twins    map[cu.CUgraphNode]cu.CUgraphNode
+	made     []cu.CUgraphNode
+	numbers  map[cu.CUgraphNode]uint32 // of nodes that have one in to, which is not taken
+}
+
+func newMover(from, to *Graph) *mover {
+	return &mover{from: from, to: to, twins: make(map[cu.CUgraphNode]cu.CUgraphNode)}
+}
+
+// move makes the nodes of a body, with what they refer to, behind deps.
+func (m *mover) move(b *body, deps *cu.CUgraphNode, n int) error {
+	o := m.to.changeRefs()
+	o.RetainOf(m.from.keep.refs)
+	o.CommitLoose()
+	m.to.accesses.CopiedFrom(m.from.accesses)
+	raws, err := m.nodes(b.nested)
+	if err != nil {
+		return err
+	}
+	return m.behind(raws, unsafe.Slice(deps, n))
+}
+
+// nodes makes the nodes with the edges between them; some take the place of an
+// empty one.
+func (m *mover) nodes(nested []planned) ([]cu.CUgraphNode, error) {
+	later := make(map[cu.CUgraphNode]*planned, len(nested))
+	for i := range nested {
+		later[nested[i].at] = &nested[i]
+	}
+	raws, err := m.from.handles()
+	if err != nil {
+		return nil, err
+	}
+	for _, raw := range raws {
+		if err := m.node(raw, later[raw]); err != nil {
+			return nil, err
+		}
+	}
+	return raws, m.edges()
+}
+
+// node makes one node, without edges.
+func (m *mover) node(raw cu.CUgraphNode, p *planned) error {
+	if p != nil {
+		return m.conditional(raw, p)
+	}
+	var t Type
+	if err := m.from.d.CuGraphNodeGetType(raw, &t); err != nil {
+		return err
+	}
+	twin, err := m.twin(raw, t)
+	if err != nil {
+		return err
+	}
+	m.enter(raw, twin)
+	return nil
+}
+
+// enter enters a new node in the table of its graph.
+func (m *mover) enter(raw, twin cu.CUgraphNode) Node {
+	m.twins[raw] = twin
+	m.made = append(m.made, twin)
+	i, numbered := m.numbers[raw]
+	if !numbered {
+		return m.to.added(twin)
+	}
+	m.to.raws[i] = twin
+	if set, tuned := m.from.tuned[raw]; tuned {
+		m.to.tune(twin, set)
+	}
+	return Node{m.to, i}
+}
+
+// conditional makes a node that was planned, and its bodies.
+func (m *mover) conditional(raw cu.CUgraphNode, p *planned) error {
+	if err := p.cond.usable(m.to); err != nil {
+		return p.form.addError(m.to, err)
+	}
+	twin, bodies, err := m.to.addConditionalRaw(p.form, p.cond, nil, nil, 0)
+	if err != nil {
+		return p.form.addError(m.to, err)
+	}
+	return m.enter(raw, twin).enterBodies(p.form, p.cond, bodies).fill(p.bodies)
+}
+
+// fill makes what was captured in the bodies of a new node.
+func (k *conditional) fill(bodies []*body) error {
+	for i, b := range bodies {
+		if err := k.adopt(i, b); err != nil {
+			return fmt.Errorf("body %d of a %v node: %w", i, k.form, err)
+		}
+	}
+	return nil
+}
+
+// edges makes the edges between the nodes.
+func (m *mover) edges() error {
+	from, to, data, err := m.from.rawEdgeLists()
+	if err != nil || len(from) == 0 {
+		return err
+	}
+	for i := range from {
+		from[i], to[i] = m.twins[from[i]], m.twins[to[i]]
+	}
+	if m.to.d.Has(cu.FnCuGraphAddDependencies) {
+		return byData(from, to, data, func(from, to *cu.CUgraphNode, data *cu.CUgraphEdgeData, n uintptr) error {
+			return m.to.d.CuGraphAddDependencies(m.to.raw, from, to, data, n)
+		})
+	}
+	return m.to.d.CuGraphAddDependencies_v10000(m.to.raw, &from[0], &to[0], uintptr(len(from)))
+}
+
+// behind has the roots run after deps.
+func (m *mover) behind(raws, deps []cu.CUgraphNode) error {
+	if len(raws) == 0 || len(deps) == 0 {
+		return nil
+	}
+	roots, err := m.from.handlesBy((*driver.Driver).CuGraphGetRootNodes)
+	if err != nil {
+		return err
+	}
+	g := m.to
+	g.from, g.to = g.from[:0], g.to[:0]
+	for _, r := range roots {
+		for _, d := range deps {
+			g.from, g.to = append(g.from, d), append(g.to, m.twins[r])
+		}
+	}
+	return g.addEdges()
+}
+
+// undo destroys what was made.
+func (m *mover) undo() error {
+	var errs []error
+	for i := len(m.made) - 1; i >= 0; i-- {
+		errs = append(errs, m.to.remove(m.made[i]))
+	}
+	return join(errs)
+}
+
+// twin adds a node with the parameters of another, of the other graph.
+func (m *mover) twin(raw cu.CUgraphNode, t Type) (n cu.CUgraphNode, err error) {
+	d, to, ctx := m.to.d, m.to.raw, m.to.ctx.Raw()
+	switch t {
+	case cu.CU_GRAPH_NODE_TYPE_KERNEL:
+		return m.kernel(raw)
+	case cu.CU_GRAPH_NODE_TYPE_GRAPH:
+		return m.child(raw)
+	case cu.CU_GRAPH_NODE_TYPE_EMPTY:
+		err = d.CuGraphAddEmptyNode(&n, to, nil, 0)
+	case cu.CU_GRAPH_NODE_TYPE_MEMCPY:
+		var p cu.CUDA_MEMCPY3D
+		if err = d.CuGraphMemcpyNodeGetParams(raw, &p); err == nil {
+			err = d.CuGraphAddMemcpyNode(&n, to, nil, 0, &p, ctx)
+		}
+	case cu.CU_GRAPH_NODE_TYPE_MEMSET:
+		var p cu.CUDA_MEMSET_NODE_PARAMS
+		if err = d.CuGraphMemsetNodeGetParams(raw, &p); err == nil {
+			err = d.CuGraphAddMemsetNode(&n, to, nil, 0, &p, ctx)
+		}
+	default:
+		err = notInBody(t)
+	}
+	return n, err
+}
+
+func (m *mover) kernel(raw cu.CUgraphNode) (n cu.CUgraphNode, err error) {
+	d := m.to.d
+	var p cu.CUDA_KERNEL_NODE_PARAMS
+	if m.to.v2 {
+		if err = d.CuGraphKernelNodeGetParams(raw, &p); err == nil {
+			err = d.CuGraphAddKernelNode(&n, m.to.raw, nil, 0, &p)
+		}
+	} else {
+		if err = d.CuGraphKernelNodeGetParams_v10000(raw, v1(&p)); err == nil {
+			err = d.CuGraphAddKernelNode_v10000(&n, m.to.raw, nil, 0, v1(&p))
+		}
+	}
+	if err != nil {
+		return 0, err
+	}
+	if err := d.CuGraphKernelNodeCopyAttributes(n, raw); err != nil {
+		return 0, join([]error{err, d.CuGraphDestroyNode(n)})
+	}
+	return n, nil
+}
+
+// child makes a child graph node. The driver (580) takes no graph that lies in
+// a node for another one, so it gets a copy of that.
+func (m *mover) child(raw cu.CUgraphNode) (n cu.CUgraphNode, err error) {
+	from, to := m.from.like(0), m.to.like(0)
+	if err := m.from.d.CuGraphChildGraphNodeGetGraph(raw, &from.raw); err != nil {
+		return 0, err
+	}
+	if err := m.to.d.CuGraphCreate(&to.raw, 0); err != nil {
+		return 0, err
+	}
+	if _, err = newMover(from, to).nodes(nil); err == nil {
+		err = m.to.d.CuGraphAddChildGraphNode(&n, m.to.raw, nil, 0, to.raw)
+	}
+	destroyed := m.to.ctx.Guarded().CuGraphDestroy(to.raw)
+	return n, join([]error{err, destroyed})
+}
+
+// like is a graph for the mover alone.
+func (g *Graph) like(raw driver.CUgraph) *Graph {
+	return &Graph{raw: raw, d: g.d, ctx: g.ctx, v2: g.v2, part: true, outer: g.outermost()}
+}
+
+// bodyTypes are the sorts of nodes that CUDA takes in bodies.
+var bodyTypes = map[Type]bool{
+	cu.CU_GRAPH_NODE_TYPE_KERNEL: true, cu.CU_GRAPH_NODE_TYPE_MEMCPY: true,
+	cu.CU_GRAPH_NODE_TYPE_MEMSET: true, cu.CU_GRAPH_NODE_TYPE_GRAPH: true,
+	cu.CU_GRAPH_NODE_TYPE_EMPTY: true,
+}
+
+// notInBody says that CUDA does not take such a node in a body, or that nobody
+// can make it again: a conditional node that was not recorded by a Scope has
+// bodies that nobody tells.
+func notInBody(t Type) error {
+	if t == cu.CU_GRAPH_NODE_TYPE_CONDITIONAL {
+		return refuse(driver.CUDA_ERROR_NOT_SUPPORTED,
+			"a conditional node was recorded past the Scope; use its If, IfElse, While and Switch")
+	}
+	return refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "%v: CUDA takes no such node in the body of a conditional node, only kernels, copies, fills, empty nodes, child graphs and conditional nodes", t)
+}
+
+// fitsBody refuses nodes of other sorts, in a graph or in its child graphs,
+// before anything is made of them.
+func (g *Graph) fitsBody() error {
+	g.lockLatch()
+	defer g.mu.Unlock()
+	return g.allFit()
+}
+
+func (g *Graph) allFit() error {
+	raws, err := g.handles()
+	if err != nil {
+		return err
+	}
+	for _, raw := range raws {
+		if err := g.nodeFits(raw); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *Graph) nodeFits(raw cu.CUgraphNode) error {
+	var t Type
+	if err := g.d.CuGraphNodeGetType(raw, &t); err != nil {
+		return err
+	}
+	if !bodyTypes[t] {
+		return notInBody(t)
+	}
+	if t != cu.CU_GRAPH_NODE_TYPE_GRAPH {
+		return nil
+	}
+	child := g.like(0)
+	if err := g.d.CuGraphChildGraphNodeGetGraph(raw, &child.raw); err != nil {
+		return err
+	}
+	return child.allFit()
+}
+
+// bodyTakes refuses operations whose nodes CUDA does not take in a body; it
+// would say so when the graph is instantiated.
+func bodyTakes(op driver.Op) error {
+	switch op.(type) {
+	case nil, *driver.Launch, *driver.CopyOp, *driver.FillOp:
+		return nil
+	}
+	return refuse(driver.CUDA_ERROR_NOT_SUPPORTED,
+		"the body of a conditional node takes kernels, copies, fills, empty nodes, child graphs and conditional nodes, and no %T", op)
+}
+
+// allowedIn is bodyTakes for the operations of a plan.
+func (p *Plan) allowedIn(g *Graph) error {
+	if !g.part || !g.inBody() {
+		return nil
+	}
+	for i := range p.kinds {
+		if err := bodyTakes(p.kinds[i].op); err != nil {
+			return fmt.Errorf("item %d: %w", p.kinds[i].item, err)
+		}
+	}
+	return nil
+}
