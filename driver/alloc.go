@@ -450,7 +450,6 @@ func (o *AllocOp[T]) Refs() []life.Ref {
 	return o.refs
 }
 
-// String describes the allocation.
 func (o *AllocOp[T]) String() string {
 	if o == nil {
 		return "nil allocation"
@@ -511,7 +510,6 @@ func (o *FreeOp) Refs() []life.Ref {
 	return o.refs[:]
 }
 
-// String describes the free.
 func (o *FreeOp) String() string {
 	if o == nil {
 		return "nil free"

@@ -14,7 +14,7 @@ import (
 type Array struct {
 	life *life.Lifetime
 	ctx  *Context
-	raw  CUarray
+	raw  cu.CUarray
 	desc cu.CUDA_ARRAY3D_DESCRIPTOR
 }
 
@@ -54,7 +54,7 @@ func channelBytes(f cu.CUarray_format) uintptr {
 }
 
 // Raw returns the driver's handle, 0 for nil.
-func (a *Array) Raw() CUarray {
+func (a *Array) Raw() cu.CUarray {
 	if a == nil {
 		return 0
 	}
@@ -109,7 +109,6 @@ func (a *Array) Lifetime() *life.Lifetime {
 	return a.life
 }
 
-// String describes the array with its extent in elements.
 func (a *Array) String() string {
 	if a == nil {
 		return "nil array"

@@ -147,7 +147,6 @@ func (b *Buffer[T]) Close() error {
 	return err
 }
 
-// String describes the buffer for messages.
 func (b *Buffer[T]) String() string {
 	if b == nil || b.mem.a == nil {
 		return "nil buffer of " + elemName[T]()
@@ -330,7 +329,6 @@ func (v View[T]) Fill(val T) error {
 	return nil
 }
 
-// String describes the view for messages.
 func (v View[T]) String() string {
 	if v.mem.a == nil {
 		return "zero view of " + reflect.TypeFor[T]().String()

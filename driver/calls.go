@@ -127,7 +127,6 @@ func (i *idle) collected() {
 	c.latch.Unlock()
 }
 
-// String describes the calls by their kernel.
 func (c *Calls) String() string { return fmt.Sprintf("calls of %v", c.Kernel()) }
 
 // call is a launch that one goroutine at a time describes and launches.

@@ -108,7 +108,7 @@ func (dev Device) BorrowContext(raw CUcontext) (*Context, error) {
 	if raw == 0 {
 		return nil, invalidf("no context to borrow on %v: the handle is 0", dev)
 	}
-	var of CUdevice
+	var of cu.CUdevice
 	if err := dev.driver.Bound(raw).Guarded().CuCtxGetDevice(&of); err != nil {
 		return nil, fmt.Errorf("cannot borrow context %#x on %v: %w", uintptr(raw), dev, err)
 	}
@@ -196,7 +196,6 @@ func (c *Context) Lifetime() *life.Lifetime {
 	return &c.core.life
 }
 
-// String describes the context and its device.
 func (c *Context) String() string {
 	if c == nil || c.core == nil {
 		return "nil context"

@@ -289,7 +289,6 @@ func (o *CopyOp) Accesses() []Access {
 	return o.uses[:]
 }
 
-// String describes the copy.
 func (o *CopyOp) String() string {
 	if o == nil {
 		return "nil copy"
@@ -375,12 +374,11 @@ type place struct {
 	ctx   *Context
 	dev   CUdeviceptr
 	host  unsafe.Pointer
-	array CUarray
+	array cu.CUarray
 	pitch uintptr
 	rows  uintptr
 }
 
-// String describes the memory for messages.
 func (p place) String() string {
 	return fmt.Sprintf("memory %#x (%d bytes)", p.access.Addr, p.access.Bytes)
 }

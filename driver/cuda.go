@@ -33,22 +33,14 @@ var (
 	ErrContextLost = cu.ErrContextLost
 )
 
-// The driver's handles, which the Raw methods return.
+// Handles that methods and programs name most. Package cu has the others.
+
 type (
-	CUarray             = cu.CUarray
-	CUcontext           = cu.CUcontext
-	CUdevice            = cu.CUdevice
-	CUdeviceptr         = cu.CUdeviceptr
-	CUevent             = cu.CUevent
-	CUexternalSemaphore = cu.CUexternalSemaphore
-	CUfunction          = cu.CUfunction
-	CUgraph             = cu.CUgraph
-	CUhostFn            = cu.CUhostFn
-	CUlibrary           = cu.CUlibrary
-	CUmemoryPool        = cu.CUmemoryPool
-	CUmodule            = cu.CUmodule
-	CUstream            = cu.CUstream
-	CUuserObject        = cu.CUuserObject
+	CUcontext   = cu.CUcontext
+	CUdeviceptr = cu.CUdeviceptr
+	CUevent     = cu.CUevent
+	CUgraph     = cu.CUgraph
+	CUstream    = cu.CUstream
 )
 
 // CUresult is the result code of a driver function. It is an error, and an [Error] matches it.

@@ -14,7 +14,7 @@ import (
 type Device struct {
 	driver  *Driver
 	ordinal int
-	raw     CUdevice
+	raw     cu.CUdevice
 }
 
 // DeviceCount returns the number of devices that this process can see, which CUDA_VISIBLE_DEVICES
@@ -69,7 +69,7 @@ func (dev Device) Driver() *Driver { return dev.driver }
 func (dev Device) Ordinal() int { return dev.ordinal }
 
 // Raw returns the driver's handle.
-func (dev Device) Raw() CUdevice { return dev.raw }
+func (dev Device) Raw() cu.CUdevice { return dev.raw }
 
 // String returns the device's ordinal as text. For the product name, use Name.
 func (dev Device) String() string {

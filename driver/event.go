@@ -108,7 +108,6 @@ func (e *Event) Context() *Context {
 	return e.ctx
 }
 
-// String describes the event and its device.
 func (e *Event) String() string {
 	if e == nil {
 		return "nil event"
@@ -251,7 +250,6 @@ func (o *EventOp) Event() *Event {
 // IsWait reports whether the operation waits for the event instead of recording it.
 func (o *EventOp) IsWait() bool { return o != nil && o.wait }
 
-// Enqueue implements Op.
 func (o *EventOp) Enqueue(s *Stream) error {
 	if o == nil {
 		return nilError("event operation")
@@ -273,7 +271,6 @@ func (o *EventOp) Context() *Context {
 	return o.event.Context()
 }
 
-// Refs implements Op.
 func (o *EventOp) Refs() []life.Ref {
 	if o == nil {
 		return nil
@@ -284,7 +281,6 @@ func (o *EventOp) Refs() []life.Ref {
 // Accesses implements Op. It returns nil.
 func (o *EventOp) Accesses() []Access { return nil }
 
-// String implements Op.
 func (o *EventOp) String() string {
 	switch {
 	case o == nil:

@@ -224,7 +224,6 @@ func (o *FillOp) Accesses() []Access {
 	return o.uses[:]
 }
 
-// String describes the fill.
 func (o *FillOp) String() string {
 	if o == nil {
 		return "nil fill"

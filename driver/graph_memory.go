@@ -193,7 +193,6 @@ func (o *AllocOp[T]) PendGraphBuffer() (pendingGraphBuffer[T], error) {
 	}}, nil
 }
 
-// Lifetime implements Ref.
 func (p pendingGraphBuffer[T]) Lifetime() *life.Lifetime {
 	if p.a == nil {
 		return nil

@@ -196,7 +196,6 @@ func (h *HostBuffer[T]) Close() error {
 	return err
 }
 
-// String describes the buffer for messages.
 func (h *HostBuffer[T]) String() string {
 	if h == nil || h.mem.a == nil {
 		return "nil host buffer of " + elemName[T]()
@@ -263,7 +262,6 @@ func (v HostView[T]) View(lo, hi int) HostView[T] {
 	return HostView[T]{v.mem.sub(uintptr(lo)*size, uintptr(hi-lo)*size)}
 }
 
-// String describes the view for messages.
 func (v HostView[T]) String() string {
 	if v.mem.a == nil {
 		return "zero host view of " + elemName[T]()

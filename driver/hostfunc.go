@@ -75,7 +75,6 @@ func (h *HostFunc) Context() *Context {
 	return h.ctx
 }
 
-// Refs implements Op.
 func (h *HostFunc) Refs() []life.Ref {
 	if h == nil {
 		return nil
@@ -86,7 +85,6 @@ func (h *HostFunc) Refs() []life.Ref {
 // Accesses implements Op. It returns nil, because what a Go function accesses is unknown.
 func (h *HostFunc) Accesses() []Access { return nil }
 
-// String describes the operation.
 func (h *HostFunc) String() string {
 	if h == nil {
 		return "nil host function"
@@ -99,7 +97,6 @@ func (h *HostFunc) String() string {
 
 func (*HostFunc) op() {}
 
-// Enqueue implements Op.
 func (h *HostFunc) Enqueue(s *Stream) error {
 	if h == nil || h.life == nil {
 		return absentError(h == nil, "host function")
@@ -290,7 +287,7 @@ func (f *faults) take(l *life.Lifetime, stream CUstream) error {
 type UserObject struct {
 	life *life.Lifetime
 	ctx  *Context
-	raw  CUuserObject
+	raw  cu.CUuserObject
 	own  *userRefs
 }
 
@@ -327,7 +324,7 @@ func (c *Context) NewUserObject(destroy func()) (*UserObject, error) {
 
 // AdoptUserObject is NewUserObject for objects that C code owns. destroy is a C function, which the
 // driver calls with data. It must not call CUDA.
-func (c *Context) AdoptUserObject(data unsafe.Pointer, destroy CUhostFn) (*UserObject, error) {
+func (c *Context) AdoptUserObject(data unsafe.Pointer, destroy cu.CUhostFn) (*UserObject, error) {
 	if c == nil || c.core == nil {
 		return nil, absentError(c == nil, "context")
 	}
@@ -340,7 +337,7 @@ func (c *Context) AdoptUserObject(data unsafe.Pointer, destroy CUhostFn) (*UserO
 	return c.newUserObject(data, destroy)
 }
 
-func (c *Context) newUserObject(data unsafe.Pointer, destroy CUhostFn) (*UserObject, error) {
+func (c *Context) newUserObject(data unsafe.Pointer, destroy cu.CUhostFn) (*UserObject, error) {
 	l, err := newLifetime(c, "user object")
 	if err != nil {
 		return nil, err
@@ -427,7 +424,7 @@ func (u *UserObject) Moved() {
 }
 
 // Raw returns the driver's handle, 0 for a nil object.
-func (u *UserObject) Raw() CUuserObject {
+func (u *UserObject) Raw() cu.CUuserObject {
 	if u == nil {
 		return 0
 	}
@@ -450,7 +447,6 @@ func (u *UserObject) Lifetime() *life.Lifetime {
 	return u.life
 }
 
-// String describes the object.
 func (u *UserObject) String() string {
 	if u == nil {
 		return "nil user object"

@@ -15,7 +15,7 @@ import (
 // Kernel is a launchable function of a module or library. It keeps the code loaded.
 type Kernel struct {
 	code   *program
-	raw    CUfunction
+	raw    cu.CUfunction
 	name   string
 	params []Param
 	known  bool           // params is what the kernel takes; else nothing is known
@@ -30,7 +30,7 @@ type Kernel struct {
 
 // newKernel creates a kernel; the caller holds p.mu. Kernels from PTX are allocated from arrays
 // that a module shares, because the module keeps all of them anyway.
-func (p *program) newKernel(name string, raw CUfunction) (*Kernel, error) {
+func (p *program) newKernel(name string, raw cu.CUfunction) (*Kernel, error) {
 	if sig := p.sigs[name]; sig != nil {
 		if len(p.slab) == 0 {
 			p.slab = make([]Kernel, min(len(p.kernels)+1, len(p.sigs), mostKernels))
@@ -53,7 +53,7 @@ func (p *program) newKernel(name string, raw CUfunction) (*Kernel, error) {
 // must keep the code loaded while the Kernel, or a graph that refers to it, is in use. The name is
 // known since CUDA 12.3, the parameters since CUDA 12.4. Before that, launches do not check
 // arguments.
-func (c *Context) BorrowKernel(raw CUfunction) (*Kernel, error) {
+func (c *Context) BorrowKernel(raw cu.CUfunction) (*Kernel, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ const mostKernels = 32
 
 // paramsOf queries sizes and offsets, which the driver returns since CUDA 12.4. An index beyond the
 // last parameter is an invalid value.
-func paramsOf(d *Driver, f CUfunction) (params []Param, known bool, err error) {
+func paramsOf(d *Driver, f cu.CUfunction) (params []Param, known bool, err error) {
 	if !d.Has(cu.FnCuFuncGetParamInfo) {
 		return nil, false, nil
 	}
@@ -102,7 +102,7 @@ func (k *Kernel) Name() string {
 }
 
 // Raw returns the driver's handle, 0 for a nil kernel.
-func (k *Kernel) Raw() CUfunction {
+func (k *Kernel) Raw() cu.CUfunction {
 	if k == nil {
 		return 0
 	}
@@ -144,7 +144,6 @@ func (k *Kernel) Ref() life.Ref {
 	return k.code
 }
 
-// String describes the kernel for messages.
 func (k *Kernel) String() string {
 	if k == nil {
 		return "nil kernel"
@@ -253,7 +252,7 @@ func (k *Kernel) readInfo() error {
 
 // read queries the attributes. Those from ClusterRequired on came with CUDA 11.8. An older driver
 // returns invalid value, and does not support clusters.
-func (i *KernelInfo) read(d *Driver, f CUfunction) error {
+func (i *KernelInfo) read(d *Driver, f cu.CUfunction) error {
 	var must, x, y, z, nonPortable int
 	for _, a := range []struct {
 		attribute cu.CUfunction_attribute

@@ -270,7 +270,6 @@ func (l *Launch) Attributes() []cu.CUlaunchAttribute {
 	return l.b.Attrs
 }
 
-// String describes the kernel and the configuration.
 func (l *Launch) String() string {
 	if l == nil {
 		return "nil launch"

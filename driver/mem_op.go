@@ -189,7 +189,6 @@ func (o *MemOp) Accesses() []Access {
 	return o.uses
 }
 
-// String describes the operation by its number of steps.
 func (o *MemOp) String() string {
 	if o == nil {
 		return "nil memory operation"

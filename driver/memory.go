@@ -58,7 +58,6 @@ func (o *owned[T]) set() *Buffer[T] {
 	return &o.buf
 }
 
-// Lifetime implements Ref.
 func (a *allocation) Lifetime() *life.Lifetime { return a.life }
 
 // span is a range of an allocation. Buffer and View contain only a span, at offset 0, so that
@@ -100,7 +99,6 @@ func (s span) context() *Context {
 	return s.a.ctx
 }
 
-// String describes the range for messages.
 func (s span) String() string {
 	return fmt.Sprintf("device memory %#x (%d bytes)", uint64(s.ptr), s.bytes)
 }
@@ -138,7 +136,6 @@ type hostAllocation struct {
 	bad  error
 }
 
-// Lifetime implements Ref.
 func (a *hostAllocation) Lifetime() *life.Lifetime { return a.life }
 
 type hostSpan struct {

@@ -17,7 +17,7 @@ import (
 // Linker.Load after linking.
 type Module struct {
 	code *program
-	raw  CUmodule
+	raw  cu.CUmodule
 	lazy *lazyModule // instead of both
 }
 
@@ -65,7 +65,7 @@ func (m *Module) load(d *Driver, img loadable, j *jit) error {
 func (m *Module) init(j *jit) {
 	raw, p := m.raw, m.code
 	p.log = cString(j.info)
-	p.find = func(d *Driver, name *byte) (f CUfunction, err error) {
+	p.find = func(d *Driver, name *byte) (f cu.CUfunction, err error) {
 		err = d.CuModuleGetFunction(&f, raw, name)
 		return f, err
 	}
@@ -78,12 +78,12 @@ func (m *Module) init(j *jit) {
 
 // moduleKernels queries the names, which the driver returns since CUDA 12.4. They are only for
 // messages, so failures are ignored.
-func moduleKernels(d *Driver, m CUmodule) []string {
+func moduleKernels(d *Driver, m cu.CUmodule) []string {
 	var n uint32
 	if d.CuModuleGetFunctionCount(&n, m) != nil || n == 0 {
 		return nil
 	}
-	functions := make([]CUfunction, n)
+	functions := make([]cu.CUfunction, n)
 	if d.CuModuleEnumerateFunctions(&functions[0], n, m) != nil {
 		return nil
 	}
@@ -157,7 +157,7 @@ func (m *Module) Log() string {
 }
 
 // Raw returns the driver's handle, 0 for a module that is nil or not loaded yet.
-func (m *Module) Raw() CUmodule {
+func (m *Module) Raw() cu.CUmodule {
 	if m = m.loaded(); m == nil {
 		return 0
 	}
@@ -189,7 +189,6 @@ func (m *Module) Close() error {
 	return err
 }
 
-// String describes the module.
 func (m *Module) String() string {
 	if m != nil && m.lazy != nil {
 		if m = m.loaded(); m == nil {
@@ -279,13 +278,13 @@ func (c *Context) loadEmbedded(name string, ptx []byte) (*Module, error) {
 
 // embed creates the program of an embedded module. Its lifetime has no parent and is not tracked:
 // the context ends it.
-func (core *contextCore) embed(c *Context, name string, raw CUmodule, img loadable) *program {
+func (core *contextCore) embed(c *Context, name string, raw cu.CUmodule, img loadable) *program {
 	l := life.Loose(&core.home, name, uint64(raw), nil)
 	core.mu.Lock()
 	core.code = append(core.code, l)
 	core.mu.Unlock()
 	p := &program{life: l, ctx: c, sigs: readSignatures(img)}
-	p.find = func(_ *Driver, name *byte) (f CUfunction, err error) {
+	p.find = func(_ *Driver, name *byte) (f cu.CUfunction, err error) {
 		err = core.guarded.CuModuleGetFunction(&f, raw, name)
 		return f, err
 	}
@@ -305,7 +304,7 @@ func (core *contextCore) unload(d *cu.Driver) error {
 	var errs []error
 	for _, l := range code {
 		l.Shut()
-		errs = append(errs, d.CuModuleUnload(CUmodule(l.Handle())))
+		errs = append(errs, d.CuModuleUnload(cu.CUmodule(l.Handle())))
 	}
 	return errors.Join(errs...)
 }
@@ -315,7 +314,7 @@ func (core *contextCore) unload(d *cu.Driver) error {
 // in one context, use a Module instead.
 type Library struct {
 	code *program
-	raw  CUlibrary
+	raw  cu.CUlibrary
 }
 
 // LoadLibrary loads PTX text, a cubin or a fat binary, as LoadModule does. Drivers defer compiling:
@@ -355,7 +354,7 @@ func (l *Library) load(d *Driver, img loadable, j *jit) error {
 func (l *Library) init(j *jit, img loadable, opts []JITOption) {
 	raw, p := l.raw, l.code
 	p.log = cString(j.info)
-	p.find = func(d *Driver, name *byte) (CUfunction, error) {
+	p.find = func(d *Driver, name *byte) (cu.CUfunction, error) {
 		f, err := libraryFunction(d, raw, name)
 		return f, j.explainLate(err, p.ctx, img, opts)
 	}
@@ -371,7 +370,7 @@ func (l *Library) init(j *jit, img loadable, opts []JITOption) {
 
 // libraryFunction returns the kernel's handle in the current context. Only such a handle is valid
 // for every call that takes a CUfunction.
-func libraryFunction(d *Driver, l CUlibrary, name *byte) (f CUfunction, err error) {
+func libraryFunction(d *Driver, l cu.CUlibrary, name *byte) (f cu.CUfunction, err error) {
 	var k cu.CUkernel
 	if err := d.CuLibraryGetKernel(&k, l, name); err != nil {
 		return 0, err
@@ -381,7 +380,7 @@ func libraryFunction(d *Driver, l CUlibrary, name *byte) (f CUfunction, err erro
 }
 
 // libraryKernels queries the names, which the driver returns since CUDA 12.4.
-func libraryKernels(d *Driver, l CUlibrary) []string {
+func libraryKernels(d *Driver, l cu.CUlibrary) []string {
 	var n uint32
 	if d.CuLibraryGetKernelCount(&n, l) != nil || n == 0 {
 		return nil
@@ -456,7 +455,7 @@ func (l *Library) Log() string {
 }
 
 // Raw returns the driver's handle, 0 for a nil library.
-func (l *Library) Raw() CUlibrary {
+func (l *Library) Raw() cu.CUlibrary {
 	if l == nil {
 		return 0
 	}
@@ -481,7 +480,6 @@ func (l *Library) Close() error {
 	return err
 }
 
-// String describes the library.
 func (l *Library) String() string {
 	if l == nil || l.code == nil {
 		return "nil library"

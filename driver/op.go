@@ -253,7 +253,6 @@ func (d Declared) Ref() life.Ref {
 	return d.mem.Ref()
 }
 
-// String describes the memory and its access.
 func (d Declared) String() string {
 	if d.mem == nil {
 		return "no memory"

@@ -15,7 +15,7 @@ type MemPool struct {
 	life *life.Lifetime
 	ctx  *Context
 	dev  Device
-	raw  CUmemoryPool
+	raw  cu.CUmemoryPool
 	own  bool // made here, not the device's
 }
 
@@ -65,7 +65,7 @@ func (c *Context) CurrentPool() (*MemPool, error) {
 	return c.devicePool("current", (*Driver).CuDeviceGetMemPool)
 }
 
-func (c *Context) devicePool(which string, get func(*Driver, *CUmemoryPool, CUdevice) error) (*MemPool, error) {
+func (c *Context) devicePool(which string, get func(*Driver, *cu.CUmemoryPool, cu.CUdevice) error) (*MemPool, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (p *MemPool) Lifetime() *life.Lifetime {
 }
 
 // Raw returns the driver's handle, 0 for a nil pool.
-func (p *MemPool) Raw() CUmemoryPool {
+func (p *MemPool) Raw() cu.CUmemoryPool {
 	if p == nil {
 		return 0
 	}
@@ -271,7 +271,6 @@ func (p *MemPool) Close() error {
 	return err
 }
 
-// String describes the pool and its device.
 func (p *MemPool) String() string {
 	if p == nil {
 		return "nil memory pool"

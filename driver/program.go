@@ -9,6 +9,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/image"
 	"github.com/purecuda/cuda/internal/hostthread"
 	"github.com/purecuda/cuda/internal/life"
@@ -26,7 +27,7 @@ type program struct {
 
 	needs ptx.Needs // of PTX, for the explanation of a failure
 
-	find   func(d *Driver, name *byte) (CUfunction, error)
+	find   func(d *Driver, name *byte) (cu.CUfunction, error)
 	global func(d *Driver, ptr *CUdeviceptr, size *uintptr, name *byte) error
 	list   func(d *Driver) []string // kernels, where the driver can list them
 
@@ -45,7 +46,6 @@ type program struct {
 	aggregates map[aggregate]string // names of types that kernels share
 }
 
-// Lifetime implements Ref.
 func (p *program) Lifetime() *life.Lifetime { return p.life }
 
 func newProgram(c *Context, kind string, img loadable) (*program, error) {

@@ -16,7 +16,7 @@ import (
 type ExternalSemaphore struct {
 	life *life.Lifetime
 	ctx  *Context
-	raw  CUexternalSemaphore
+	raw  cu.CUexternalSemaphore
 	kind cu.CUexternalSemaphoreHandleType
 }
 
@@ -120,7 +120,7 @@ func (c *Context) importSemaphore(d *cu.CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC, by 
 }
 
 // Raw returns the driver's handle, 0 for nil.
-func (s *ExternalSemaphore) Raw() CUexternalSemaphore {
+func (s *ExternalSemaphore) Raw() cu.CUexternalSemaphore {
 	if s == nil {
 		return 0
 	}
@@ -151,7 +151,6 @@ func (s *ExternalSemaphore) Lifetime() *life.Lifetime {
 	return s.life
 }
 
-// String describes the semaphore and its kind.
 func (s *ExternalSemaphore) String() string {
 	if s == nil {
 		return "nil external semaphore"
@@ -192,7 +191,7 @@ type SemaphorePoint struct {
 // until they are signalled.
 type SemaphoreOp struct {
 	ctx   *Context
-	raw   []CUexternalSemaphore
+	raw   []cu.CUexternalSemaphore
 	lives []*life.Lifetime
 	refs  []life.Ref
 
@@ -345,7 +344,6 @@ func (o *SemaphoreOp) Refs() []life.Ref {
 // Accesses implements Op. It returns nil, because what the other API accesses is unknown.
 func (o *SemaphoreOp) Accesses() []Access { return nil }
 
-// String describes the operation by its number of semaphores.
 func (o *SemaphoreOp) String() string {
 	switch {
 	case o == nil:

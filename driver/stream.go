@@ -209,7 +209,6 @@ func (s *Stream) Context() *Context {
 	return s.ctx
 }
 
-// String describes the stream and its device.
 func (s *Stream) String() string {
 	switch {
 	case s == nil:

@@ -141,7 +141,7 @@ func (k *conditional) adopt(i int, b *body) error {
 }
 
 // retainUsers has the graph hold what one held that is about to be destroyed.
-func (g *Graph) retainUsers(users map[driver.CUuserObject]int) error {
+func (g *Graph) retainUsers(users map[cu.CUuserObject]int) error {
 	for u, n := range users {
 		if n == 0 {
 			continue
@@ -150,7 +150,7 @@ func (g *Graph) retainUsers(users map[driver.CUuserObject]int) error {
 			return err
 		}
 		if g.users == nil {
-			g.users = make(map[driver.CUuserObject]int)
+			g.users = make(map[cu.CUuserObject]int)
 		}
 		g.users[u] += n
 	}

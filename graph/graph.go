@@ -48,8 +48,8 @@ type Graph struct {
 	lost  error                     // why it was closed, where the program did not
 	table *[]cu.CUgraphNode         // raws, on loan from tables
 	names names
-	users map[driver.CUuserObject]int // the references it holds
-	from  []cu.CUgraphNode            // buffers for lists of nodes
+	users map[cu.CUuserObject]int // the references it holds
+	from  []cu.CUgraphNode        // buffers for lists of nodes
 	to    []cu.CUgraphNode
 	data  []cu.CUgraphEdgeData
 	tuned map[cu.CUgraphNode]attributeSet // nodes that were given launch attributes

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"unsafe"
 
-	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/graph/internal/access"
 )
@@ -240,7 +239,7 @@ func (n Node) kernelName() (string, error) {
 
 // notedName is the name of a kernel that some node of those the graph came from
 // had.
-func (g *Graph) notedName(f driver.CUfunction) (name string) {
+func (g *Graph) notedName(f cu.CUfunction) (name string) {
 	for _, l := range g.accesses.Loose {
 		l.Each(func(found access.Found) {
 			if found.Kernel != nil && found.Kernel.Raw() == f {

@@ -289,7 +289,7 @@ func (g *Graph) changeUsers(verb string, u *driver.UserObject, n int, call func(
 		return fmt.Errorf("%v cannot %s %v: %w", g, verb, u, err)
 	}
 	if g.users == nil {
-		g.users = make(map[driver.CUuserObject]int)
+		g.users = make(map[cu.CUuserObject]int)
 	}
 	g.users[u.Raw()] += change
 	return nil
@@ -312,7 +312,7 @@ func (g *Graph) acceptsUser(u *driver.UserObject, n int) error {
 func (g *Graph) takeUsers(child *Graph) {
 	for u, n := range child.users {
 		if g.users == nil {
-			g.users = make(map[driver.CUuserObject]int)
+			g.users = make(map[cu.CUuserObject]int)
 		}
 		g.users[u] += n
 	}

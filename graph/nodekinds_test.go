@@ -57,7 +57,7 @@ func TestNodesOfLibraryKernelsHaveNames(t *testing.T) {
 		}
 		text := append([]byte(".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry lone() { ret; }\n"), 0)
 		d := k.c.Driver()
-		var lib driver.CUlibrary
+		var lib cu.CUlibrary
 		var kern cu.CUkernel
 		k.ok(d.CuLibraryLoadData(&lib, unsafe.Pointer(&text[0]), nil, nil, 0, nil, nil, 0))
 		defer func() { k.ok(d.CuLibraryUnload(lib)) }()

@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/internal/gputest"
@@ -355,7 +356,7 @@ func TestUserObjectOfCCode(t *testing.T) {
 	each(t, func(k *kit) {
 		var d destructor
 		data := new(int64)
-		fn := driver.CUhostFn(loader.NewCallback(func(uintptr) { d.destroy() }))
+		fn := cu.CUhostFn(loader.NewCallback(func(uintptr) { d.destroy() }))
 		u, err := k.c.AdoptUserObject(unsafe.Pointer(data), fn)
 		k.ok(err)
 		k.closeLater(u)

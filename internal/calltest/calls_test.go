@@ -143,7 +143,7 @@ var tokens [64]byte
 
 func TestThreadsOfCCallGo(t *testing.T) {
 	d := open(t)
-	fn := driver.CUhostFn(loader.NewCallback(func(data uintptr) {
+	fn := cu.CUhostFn(loader.NewCallback(func(data uintptr) {
 		grow(64)
 		called <- int(data - uintptr(unsafe.Pointer(&tokens)))
 	}))

@@ -87,7 +87,7 @@ func reason(d *driver.Driver, text string) string {
 	options := []cu.CUjit_option{cu.CU_JIT_ERROR_LOG_BUFFER, cu.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES}
 	values := []unsafe.Pointer{unsafe.Pointer(&log[0]), nil}
 	*(*uintptr)(unsafe.Pointer(&values[1])) = uintptr(len(log))
-	var m driver.CUmodule
+	var m cu.CUmodule
 	err := d.CuModuleLoadDataEx(&m, unsafe.Pointer(&image[0]), uint32(len(options)), &options[0], &values[0])
 	if err == nil {
 		err = d.CuModuleUnload(m)

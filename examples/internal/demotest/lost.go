@@ -48,8 +48,8 @@ func lose(e *emulator.Emulator) (err error) {
 }
 
 func trap(d *driver.Driver) error {
-	var m driver.CUmodule
-	var f driver.CUfunction
+	var m cu.CUmodule
+	var f cu.CUfunction
 	var s driver.CUstream
 	text, name := append(trapPTX, 0), []byte("give_up\x00")
 	for _, step := range []func() error{

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/loader"
 )
 
@@ -18,7 +19,7 @@ type binding struct {
 }
 
 func newBinding(d *driver.Driver) (*binding, error) {
-	var dev driver.CUdevice
+	var dev cu.CUdevice
 	if err := d.CuDeviceGet(&dev, 0); err != nil {
 		return nil, err
 	}
@@ -31,12 +32,12 @@ func newBinding(d *driver.Driver) (*binding, error) {
 
 // saxpy computes y += a * x for n numbers on the device.
 func (b *binding) saxpy(ptx []byte, n uint32, a float32, x, y driver.CUdeviceptr) error {
-	var module driver.CUmodule
+	var module cu.CUmodule
 	text := loader.CString(string(ptx)) // the driver needs the zero byte at the end
 	if err := b.CuModuleLoadData(&module, unsafe.Pointer(text)); err != nil {
 		return err
 	}
-	var f driver.CUfunction
+	var f cu.CUfunction
 	if err := b.CuModuleGetFunction(&f, module, loader.CString("saxpy")); err != nil {
 		return err
 	}

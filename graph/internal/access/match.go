@@ -111,8 +111,8 @@ func (f Found) Same(o Found) bool {
 }
 
 // CommonArgs returns, by kernel, the arguments that are memory in all of the sets.
-func CommonArgs(all []Found) map[driver.CUfunction][]int32 {
-	common := make(map[driver.CUfunction][]int32)
+func CommonArgs(all []Found) map[cu.CUfunction][]int32 {
+	common := make(map[cu.CUfunction][]int32)
 	for _, f := range all {
 		var args []int32
 		for _, s := range f.uses() {

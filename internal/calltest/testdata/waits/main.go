@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/loader"
 )
 
@@ -23,7 +24,7 @@ func main() {
 		log.Fatal(err)
 	}
 	called := make(chan uintptr)
-	fn := driver.CUhostFn(loader.NewCallback(func(p uintptr) { called <- p - uintptr(unsafe.Pointer(&data)) }))
+	fn := cu.CUhostFn(loader.NewCallback(func(p uintptr) { called <- p - uintptr(unsafe.Pointer(&data)) }))
 	for i := range data {
 		if err := d.CuLaunchHostFunc(later, fn, unsafe.Pointer(&data[i])); err != nil {
 			log.Fatal(err)
