@@ -52,7 +52,7 @@ type Bindings struct {
 	removed uint32          // its removals were these
 	batch   *cu.Batch
 	laid    laid     // what is in it
-	sure    sure     // that nothing has to be held for it
+	settled settled  // that nothing has to be held for it
 	fresh   []uint32 // slots that are held for nodes of changed
 }
 
@@ -219,7 +219,7 @@ func (p Param[T]) setAny(v T) error {
 	case p.i == configIndex:
 		return p.bs.configure(p.b, (*driver.LaunchConfig)(unsafe.Pointer(&v)))
 	}
-	p.bs.sure = sure{}
+	p.bs.settled = settled{}
 	l := p.b.launch
 	was := l.Block().Mark(int(p.i))
 	err := driver.SetArg(l, int(p.i), v)

@@ -85,7 +85,7 @@ func (bs *Bindings) Unbind(n Node) error {
 	bs.bound[b.i], bs.marks[b.i] = nil, 0
 	bs.vacant = append(bs.vacant, b.i)
 	b.i = -1
-	bs.laid, bs.sure = laid{}, sure{}
+	bs.laid, bs.settled = laid{}, settled{}
 	return nil
 }
 
@@ -106,7 +106,7 @@ func (bs *Bindings) send(s *driver.Stream) error {
 	bs.x.uploaded, bs.x.changed = false, true
 	o := bs.x.changeRefs()
 	ready := bs.isLaid(s)
-	if !ready || !bs.sure.are(o, g) {
+	if !ready || !bs.settled.holdsFor(o, g) {
 		if err := bs.hold(o); err != nil {
 			o.Abandon()
 			bs.x.keep.ReleaseDropped(o)
@@ -122,21 +122,21 @@ func (bs *Bindings) send(s *driver.Stream) error {
 		return bs.sent(o, done, err)
 	}
 	bs.sentAll()
-	bs.sure = sure{o, g, o.Epoch, g.removals}
+	bs.settled = settled{o, g, o.Epoch, g.removals}
 	return nil
 }
 
-// sure is when the calls in the batch were made last without anything to hold
+// settled is when the calls in the batch were made last without anything to hold
 // for them: what they refer to was held already, and their nodes were there.
-type sure struct {
+type settled struct {
 	o       *retain.References
 	g       *Graph
 	epoch   uint32
 	removed uint32
 }
 
-// are reports whether it still is so.
-func (s *sure) are(o *retain.References, g *Graph) bool {
+// holdsFor reports whether it still is so.
+func (s *settled) holdsFor(o *retain.References, g *Graph) bool {
 	return s.o == o && s.g == g && s.epoch == o.Epoch && s.removed == g.removals
 }
 
@@ -181,7 +181,7 @@ func (bs *Bindings) isLaid(s *driver.Stream) bool {
 // lay puts these calls into the batch.
 func (bs *Bindings) lay(s *driver.Stream) {
 	raw, l := bs.x.keep.raw, &bs.laid
-	bs.sure = sure{}
+	bs.settled = settled{}
 	if bs.batch == nil {
 		bs.batch = bs.x.d.NewBatch()
 	}

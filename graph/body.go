@@ -110,7 +110,7 @@ func (g *Graph) takeBody(b *body, deps []Node) (last []Node, err error) {
 		return nil, join([]error{err, m.undo()})
 	}
 	for _, n := range b.last {
-		last = append(last, g.node(m.twins[n.handle()]))
+		last = append(last, g.node(m.clones[n.handle()]))
 	}
 	return last, nil
 }
@@ -195,13 +195,13 @@ func (g *Graph) endAs(why error) {
 // mover makes the nodes of one graph again in another. Both are locked.
 type mover struct {
 	from, to *Graph
-	twins    map[cu.CUgraphNode]cu.CUgraphNode
+	clones   map[cu.CUgraphNode]cu.CUgraphNode
 	made     []cu.CUgraphNode
 	numbers  map[cu.CUgraphNode]uint32 // of nodes that have one in to, which is not taken
 }
 
 func newMover(from, to *Graph) *mover {
-	return &mover{from: from, to: to, twins: make(map[cu.CUgraphNode]cu.CUgraphNode)}
+	return &mover{from: from, to: to, clones: make(map[cu.CUgraphNode]cu.CUgraphNode)}
 }
 
 // move makes the nodes of a body, with what they refer to, behind deps.
@@ -245,25 +245,25 @@ func (m *mover) node(raw cu.CUgraphNode, p *planned) error {
 	if err := m.from.d.CuGraphNodeGetType(raw, &t); err != nil {
 		return err
 	}
-	twin, err := m.twin(raw, t)
+	clone, err := m.cloneNode(raw, t)
 	if err != nil {
 		return err
 	}
-	m.enter(raw, twin)
+	m.enter(raw, clone)
 	return nil
 }
 
 // enter enters a new node in the table of its graph.
-func (m *mover) enter(raw, twin cu.CUgraphNode) Node {
-	m.twins[raw] = twin
-	m.made = append(m.made, twin)
+func (m *mover) enter(raw, clone cu.CUgraphNode) Node {
+	m.clones[raw] = clone
+	m.made = append(m.made, clone)
 	i, numbered := m.numbers[raw]
 	if !numbered {
-		return m.to.added(twin)
+		return m.to.added(clone)
 	}
-	m.to.raws[i] = twin
+	m.to.raws[i] = clone
 	if set, tuned := m.from.tuned[raw]; tuned {
-		m.to.tune(twin, set)
+		m.to.tune(clone, set)
 	}
 	return Node{m.to, i}
 }
@@ -273,11 +273,11 @@ func (m *mover) conditional(raw cu.CUgraphNode, p *planned) error {
 	if err := p.cond.usable(m.to); err != nil {
 		return p.form.addError(m.to, err)
 	}
-	twin, bodies, err := m.to.addConditionalRaw(p.form, p.cond, nil, nil, 0)
+	clone, bodies, err := m.to.addConditionalRaw(p.form, p.cond, nil, nil, 0)
 	if err != nil {
 		return p.form.addError(m.to, err)
 	}
-	return m.enter(raw, twin).enterBodies(p.form, p.cond, bodies).fill(p.bodies)
+	return m.enter(raw, clone).enterBodies(p.form, p.cond, bodies).fill(p.bodies)
 }
 
 // fill makes what was captured in the bodies of a new node.
@@ -297,7 +297,7 @@ func (m *mover) edges() error {
 		return err
 	}
 	for i := range from {
-		from[i], to[i] = m.twins[from[i]], m.twins[to[i]]
+		from[i], to[i] = m.clones[from[i]], m.clones[to[i]]
 	}
 	if m.to.d.Has(cu.FnCuGraphAddDependencies) {
 		return byData(from, to, data, func(from, to *cu.CUgraphNode, data *cu.CUgraphEdgeData, n uintptr) error {
@@ -320,7 +320,7 @@ func (m *mover) behind(raws, deps []cu.CUgraphNode) error {
 	g.from, g.to = g.from[:0], g.to[:0]
 	for _, r := range roots {
 		for _, d := range deps {
-			g.from, g.to = append(g.from, d), append(g.to, m.twins[r])
+			g.from, g.to = append(g.from, d), append(g.to, m.clones[r])
 		}
 	}
 	return g.addEdges()
@@ -335,8 +335,8 @@ func (m *mover) undo() error {
 	return join(errs)
 }
 
-// twin adds a node with the parameters of another, of the other graph.
-func (m *mover) twin(raw cu.CUgraphNode, t Type) (n cu.CUgraphNode, err error) {
+// cloneNode adds a node with the parameters of another, of the other graph.
+func (m *mover) cloneNode(raw cu.CUgraphNode, t Type) (n cu.CUgraphNode, err error) {
 	d, to, ctx := m.to.d, m.to.raw, m.to.ctx.Raw()
 	switch t {
 	case cu.CU_GRAPH_NODE_TYPE_KERNEL:

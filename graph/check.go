@@ -170,13 +170,13 @@ func declaredOf(uses []driver.Declared) (d declared, err error) {
 // node that does something, and two for each that has graphs inside, between
 // which those lie.
 type checker struct {
-	nodes  []Node  // by vertex
-	after  [][]int // by vertex: those that it runs after
-	graphs []*Graph
-	uses   []access.StepAccess
-	unsure []Unknown
-	allocs map[uint64]uint64 // what the graph allocates: address and size
-	d      *driver.Driver
+	nodes    []Node  // by vertex
+	after    [][]int // by vertex: those that it runs after
+	graphs   []*Graph
+	uses     []access.StepAccess
+	unknowns []Unknown
+	allocs   map[uint64]uint64 // what the graph allocates: address and size
+	d        *driver.Driver
 }
 
 func (c *checker) vertex(n Node) int {
@@ -187,7 +187,7 @@ func (c *checker) vertex(n Node) int {
 func (c *checker) order(from, to int) { c.after[to] = append(c.after[to], from) }
 
 func (c *checker) unknown(n Node, reason string) {
-	c.unsure = append(c.unsure, Unknown{n, reason})
+	c.unknowns = append(c.unknowns, Unknown{n, reason})
 }
 
 // ends are the first and the last vertex of something.
@@ -448,7 +448,7 @@ func (c *checker) result(err error) (Checked, error) {
 	if o == nil {
 		return Checked{}, c.cycle()
 	}
-	found := Checked{Unknown: c.unsure}
+	found := Checked{Unknown: c.unknowns}
 	pairs := c.unordered(o, c.neighbours(o))
 	if len(pairs) > 0 {
 		found.Truncated = len(c.uses) > 1 && len(c.uses)*(len(c.uses)-1)/2 > mostPairs

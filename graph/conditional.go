@@ -179,7 +179,7 @@ func (n Node) Bodies() ([]*Graph, error) {
 type conds struct {
 	byNode map[Node]*conditional
 	byCond map[Cond]*conditional
-	lone   *lone
+	execs  *execCount
 }
 
 // conditional is a conditional node.
@@ -208,7 +208,7 @@ func (s *conds) user(c Cond) (Node, bool) {
 
 func (g *Graph) enterConditional(k *conditional) {
 	if g.conds == nil {
-		g.conds = &conds{make(map[Node]*conditional), make(map[Cond]*conditional), new(lone)}
+		g.conds = &conds{make(map[Node]*conditional), make(map[Cond]*conditional), new(execCount)}
 	}
 	g.conds.byNode[k.node] = k
 	g.conds.byCond[k.cond] = k
@@ -298,12 +298,12 @@ func (g *Graph) fill() error {
 	return err
 }
 
-// lone counts the executable graphs of a graph with conditional nodes. CUDA
+// execCount counts the executable graphs of a graph with conditional nodes. CUDA
 // allows one at a time.
-type lone struct{ execs atomic.Int32 }
+type execCount struct{ execs atomic.Int32 }
 
-// free refuses a second one.
-func (l *lone) free(g *Graph, k *conditional) error {
+// mayHaveOne refuses a second one.
+func (l *execCount) mayHaveOne(g *Graph, k *conditional) error {
 	if l == nil || l.execs.Load() == 0 {
 		return nil
 	}
@@ -311,15 +311,15 @@ func (l *lone) free(g *Graph, k *conditional) error {
 		"cannot instantiate %v: it has an executable graph already, and because %v in it is a %v node there can be one at a time; close that one, or build the graph a second time", g, k.node, k.form)
 }
 
-// made counts a new one, gone one that the driver destroyed.
-func (l *lone) made() *lone {
+// add counts a new one, gone one that the driver destroyed.
+func (l *execCount) add() *execCount {
 	if l != nil {
 		l.execs.Add(1)
 	}
 	return l
 }
 
-func (l *lone) gone() {
+func (l *execCount) remove() {
 	if l != nil {
 		l.execs.Add(-1)
 	}
@@ -336,16 +336,16 @@ func (g *Graph) instantiable() error {
 	if k == nil {
 		return nil
 	}
-	if err := g.conds.lone.free(g, k); err != nil {
+	if err := g.conds.execs.mayHaveOne(g, k); err != nil {
 		return err
 	}
 	return g.fillBodies()
 }
 
-// loneExec counts an executable that was made of g.
-func (g *Graph) loneExec() *lone {
+// countExec counts an executable that was made of g.
+func (g *Graph) countExec() *execCount {
 	if g.holds() == nil {
 		return nil
 	}
-	return g.conds.lone.made()
+	return g.conds.execs.add()
 }

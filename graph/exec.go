@@ -41,12 +41,12 @@ type Exec struct {
 // a launch runs through more of the driver than the cache holds, so what it
 // touches here lies together.
 type execKeep struct {
-	mu   loader.Latch // held during every driver call on raw
-	shut bool         // Close was called
-	raw  cu.CUgraphExec
-	ctx  *driver.Context
-	refs *retain.References
-	lone *lone // of a graph that may have one exec only
+	mu    loader.Latch // held during every driver call on raw
+	shut  bool         // Close was called
+	raw   cu.CUgraphExec
+	ctx   *driver.Context
+	refs  *retain.References
+	count *execCount // of a graph that may have one exec only
 	inflight.Launches
 	life life.Lifetime
 	ends ending
@@ -72,7 +72,7 @@ func (k *execKeep) Destroy(d *cu.Driver) error {
 	if !k.borrowed {
 		err = k.ends.do(d, cu.FnCuGraphExecDestroy, uintptr(k.raw))
 	}
-	k.lone.gone()
+	k.count.remove()
 	if k.Ended == k.Replays { // as of one that was never launched
 		k.refs.Release()
 	} else {

@@ -135,7 +135,7 @@ func (g *Graph) exec(o options) (*Exec, error) {
 		_ = k.life.Abandon(err)
 		return nil, err
 	}
-	k.raw, k.ctx, k.refs, k.lone = raw, g.ctx, g.keep.refs.Share(), g.loneExec()
+	k.raw, k.ctx, k.refs, k.count = raw, g.ctx, g.keep.refs.Share(), g.countExec()
 	x := &Exec{life: &k.life, ctx: g.ctx, d: g.d, keep: k, g: g, opts: o, uploaded: o.upload != nil}
 	k.Mem = g.keep.refs.Mem.Launches(o.flags)
 	x.watch.Own(&k.life, uint64(raw), k)

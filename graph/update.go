@@ -128,10 +128,10 @@ func (x *Exec) reinstantiate(g *Graph) error {
 	x.g, x.foreign = g, false
 	x.uploaded, x.changed = x.opts.upload != nil, false
 	x.updates++
-	lone := k.lone
-	k.lone = g.loneExec()
+	lone := k.count
+	k.count = g.countExec()
 	err = x.ctx.Guarded().CuGraphExecDestroy(old)
-	lone.gone()
+	lone.remove()
 	if err := join([]error{err, departed}); err != nil {
 		return fmt.Errorf("the executable graph that was replaced: %w", err)
 	}

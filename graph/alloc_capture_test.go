@@ -1,0 +1,245 @@
+package graph_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator"
+	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/internal/gputest"
+)
+
+// A scope records allocations by functions of their own.
+func TestScopeAllocatesAndFrees(t *testing.T) {
+	each(t, func(k *kit) {
+		before := k.used()
+		out := k.memory()
+		alloc, err := driver.NewAlloc[uint32](k.c, nil, elems)
+		k.ok(err)
+		var left *driver.Buffer[uint32]
+		g := k.capture(func(sc *graph.Scope) error {
+			tmp, err := graph.Allocate(sc, alloc)
+			if err != nil {
+				return err
+			}
+			k.closeLater(tmp)
+			if left, err = graph.Allocate(sc, alloc); err != nil {
+				return err
+			}
+			k.closeLater(left)
+			return k.useBoth(sc, tmp, left, out)
+		})
+		x := k.exec(g)
+		for range 2 {
+			k.run(x)
+			k.expect(out, 11)
+			k.expect(left, 12)
+			k.expectReason("second launch", x.Launch(k.s), driver.CUDA_ERROR_INVALID_VALUE, "left graph memory")
+			k.ok(k.s.FreeGraphMemory(left))
+		}
+		if after := k.used(); after != before {
+			t.Errorf("%d bytes are used, %d before", after, before)
+		}
+		k.run(x)
+	})
+}
+
+func (k *kit) useBoth(sc *graph.Scope, tmp, left, out *driver.Buffer[uint32]) error {
+	set, err := driver.Fill(tmp, uint32(11))
+	if err != nil {
+		return err
+	}
+	a, err := driver.CopyDevice[uint32](out, tmp)
+	if err != nil {
+		return err
+	}
+	b, err := driver.CopyDevice[uint32](left, tmp)
+	if err != nil {
+		return err
+	}
+	free, err := driver.NewFree(tmp)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(sc.Do(set), sc.Do(a), sc.Do(b), sc.Do(k.launch(k.plus, left, 1)), sc.Free(free)); err != nil {
+		return err
+	}
+	if err := sc.Free(free); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
+		k.Errorf("second free in a capture: %v", err)
+	}
+	return nil
+}
+
+// FreeAsync in a capture records the free although the capture holds the
+// buffer.
+func TestFreeAsyncInACaptureIsRecordedThere(t *testing.T) {
+	each(t, func(k *kit) {
+		before := k.used()
+		out := k.memory()
+		g := k.capture(func(sc *graph.Scope) error {
+			b, err := driver.AllocAsync[uint32](sc.Stream(), elems)
+			if err != nil {
+				return err
+			}
+			set, err := driver.Fill(b, uint32(6))
+			if err != nil {
+				return err
+			}
+			move, err := driver.CopyDevice[uint32](out, b)
+			if err != nil {
+				return err
+			}
+			return errors.Join(sc.Do(set), sc.Do(move), b.FreeAsync(sc.Stream()))
+		})
+		if n, err := g.Len(); err != nil || n != 4 {
+			t.Fatalf("%d nodes, %v", n, err)
+		}
+		x := k.exec(g)
+		k.run(x)
+		k.run(x)
+		k.expect(out, 6)
+		if after := k.used(); after != before {
+			t.Errorf("%d bytes are used, %d before", after, before)
+		}
+	})
+}
+
+func TestApplyFollowsTheMemoryOfTheNewGraph(t *testing.T) {
+	each(t, func(k *kit) {
+		before := k.used()
+		first, b := k.leaving(1)
+		second := k.graph()
+		c, n := k.alloc(second)
+		n = k.fill(second, c, 2, n)
+		k.add(second, k.launch(k.plus, c, 3), n)
+		x := k.exec(first)
+		k.run(x)
+		k.expect(b, 1)
+		how, err := x.Update(second, graph.WithReinstantiate())
+		k.ok(err)
+		if !how.Reinstantiated {
+			t.Fatalf("%v", how)
+		}
+		k.run(x)
+		k.expect(b, 1)
+		k.expect(c, 5)
+		k.expectReason("second launch", x.Launch(k.s), driver.CUDA_ERROR_INVALID_VALUE, "left graph memory")
+		for _, close := range []func() error{b.Close, c.Close, first.Close, second.Close, x.Close} {
+			k.ok(close())
+		}
+		graph.WaitParked()
+		if after := k.used(); after != before {
+			t.Errorf("%d bytes are used, %d before", after, before)
+		}
+	})
+}
+
+func TestMemoryNodesNeedADriverThatHasThem(t *testing.T) {
+	lib := hiding{emulator.New(emulator.Config{}), []string{"cuGraphAddMemAllocNode", "cuGraphAddMemFreeNode", "cuDeviceGetGraphMemAttribute", "cuDeviceGraphMemTrim", "cuDeviceSetGraphMemAttribute"}}
+	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
+	op, err := driver.NewAlloc[uint32](k.c, nil, elems)
+	k.ok(err)
+	g := k.graph()
+	_, _, err = graph.AddAlloc(g, op)
+	k.notSupported("allocation", err, "allocation node", "11.4")
+	dev := k.c.Device()
+	_, err = dev.GraphMemStats()
+	k.notSupported("statistics", err, "memory of graphs", "11.4")
+	k.notSupported("reset", dev.ResetGraphMemStats(), "memory of graphs")
+	k.notSupported("trim", dev.TrimGraphMem(), "trim")
+}
+
+func (k *kit) notSupported(what string, err error, words ...string) {
+	k.Helper()
+	if !errors.Is(err, driver.ErrNotSupported) {
+		k.Errorf("%s: got %v", what, err)
+		return
+	}
+	k.expectReason(what, err, driver.CUDA_ERROR_NOT_SUPPORTED, words...)
+}
+
+func TestGraphMemoryStatistics(t *testing.T) {
+	each(t, func(k *kit) {
+		dev := k.c.Device()
+		before := k.used()
+		k.ok(dev.ResetGraphMemStats())
+		g, b := k.leaving(1)
+		x := k.exec(g)
+		k.run(x)
+		s, err := dev.GraphMemStats()
+		k.ok(err)
+		if s.Used < before+elems*4 || s.UsedHigh < s.Used || s.Reserved < s.Used || s.ReservedHigh < s.Reserved {
+			t.Errorf("after a launch: %+v, %d were used before", s, before)
+		}
+		k.ok(k.s.FreeGraphMemory(b))
+		if now := k.used(); now != before {
+			t.Errorf("%d bytes are used after the free, %d before", now, before)
+		}
+		k.ok(dev.ResetGraphMemStats())
+		after, err := dev.GraphMemStats()
+		k.ok(err)
+		if after.UsedHigh != after.Used || after.ReservedHigh != after.Reserved || after.Reserved > s.Reserved {
+			t.Errorf("after reset and trim: %+v", after)
+		}
+		var none driver.Device
+		if _, err := none.GraphMemStats(); !errors.Is(err, driver.CUDA_ERROR_INVALID_DEVICE) {
+			t.Errorf("no device: %v", err)
+		}
+		if none.ResetGraphMemStats() == nil || none.TrimGraphMem() == nil {
+			t.Error("no device took a reset or a trim")
+		}
+	})
+}
+
+// An allocation and a free of no elements are nodes like others, only that the
+// driver has nothing to do there.
+func TestMemoryOfNoElementsIsAllocatedAndFreed(t *testing.T) {
+	each(t, func(k *kit) {
+		op, err := driver.NewAlloc[uint32](k.c, nil, 0)
+		k.ok(err)
+		g := k.graph()
+		b, alloc, err := graph.AddAlloc(g, op)
+		k.ok(err)
+		k.closeLater(b)
+		free := k.free(g, b, alloc)
+		for _, n := range []graph.Node{alloc, free} {
+			typ, err := n.Type()
+			k.ok(err)
+			if typ != cu.CU_GRAPH_NODE_TYPE_EMPTY {
+				k.Errorf("%v is %v, want an empty node", n, typ)
+			}
+		}
+		deps, err := free.Dependencies()
+		k.ok(err)
+		if n, err := g.Len(); err != nil || n != 2 || len(deps) != 1 || deps[0] != alloc {
+			k.Errorf("%d nodes (%v), the free depends on %v", n, err, deps)
+		}
+		k.run(k.exec(g))
+	})
+}
+
+func TestMemoryOfACaptureThatEndedIsRefused(t *testing.T) {
+	each(t, func(k *kit) {
+		op, err := driver.NewAlloc[uint32](k.c, nil, elems)
+		k.ok(err)
+		var scope *graph.Scope
+		var b *driver.Buffer[uint32]
+		g := k.capture(func(sc *graph.Scope) error {
+			scope = sc
+			b, err = graph.Allocate(sc, op)
+			return err
+		})
+		k.closeLater(b)
+		free, err := driver.NewFree(b)
+		k.ok(err)
+		if _, err := graph.Allocate(scope, op); !errors.Is(err, graph.ErrEnded) {
+			t.Errorf("Allocate: %v", err)
+		}
+		if err := scope.Free(free); !errors.Is(err, graph.ErrEnded) {
+			t.Errorf("Free: %v", err)
+		}
+		k.run(k.exec(g))
+	})
+}
