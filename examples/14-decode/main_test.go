@@ -181,7 +181,7 @@ func TestReferenceDependsOnPositionAndEarlierTokens(t *testing.T) {
 	}
 }
 
-// The bars are about what is printed: twice the time is half the tokens.
+// The requirements apply to the printed values: twice the time is half the tokens.
 func TestBars(t *testing.T) {
 	m := &model{options: options{bars: true}}
 	for _, c := range []struct {

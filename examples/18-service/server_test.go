@@ -345,8 +345,8 @@ func TestLostGPUIsNoticedByAProbe(t *testing.T) {
 	})
 }
 
-// loses has a service lose its GPU and notice notice that. What comes then is
-// turned away, the metrics can be read, and the service ends with the cause.
+// loses makes a service lose its GPU and notice it. Later requests are rejected, the
+// metrics can be read, and the service ends with the cause.
 func loses(t *testing.T, notice func(c *client)) {
 	t.Helper()
 	ran := false

@@ -10,9 +10,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// Run runs an example on the emulator and, where there is one, on a GPU. The
-// example checks its own results; that it shows something is looked at here:
-// all of want must be in what it prints.
+// Run runs an example on the emulator and, if there is one, on a GPU. The example
+// checks its own results. Run checks that its output contains all of want.
 func Run(t *testing.T, example func(*demo.Demo) error, want ...string) {
 	t.Helper()
 	RunOn(t, 1, example, want...)
