@@ -58,6 +58,7 @@ var layers = []layer{
 	{"graph/internal/inflight", list(typed, "graph/internal/captures", "graph/internal/refusal", "graph/internal/retain"), all},
 	{"graph/internal/refusal", typed, all},
 	{"graph/internal/retain", list(typed, "graph/internal/refusal"), all},
+	{"graph/internal/ring", list(typed, "graph/internal/refusal"), all},
 	{"graph/cache", ofGraph, all},
 	{"graph/callable", ofGraph, all},
 	{"graph/dataflow", ofGraph, all},
@@ -96,7 +97,7 @@ var (
 	typed = list(list(leaves, shared...), "loader", "driver/cu", "driver/image", "driver", "ptx")
 	// ofGraph is package graph and what it depends on.
 	ofGraph = list(typed, "graph", "graph/internal/access", "graph/internal/captures", "graph/internal/inflight",
-		"graph/internal/refusal", "graph/internal/retain")
+		"graph/internal/refusal", "graph/internal/retain", "graph/internal/ring")
 	// shared has the types that package driver shares with the packages that build objects on it.
 	shared = []string{"internal/hostcall", "internal/hostthread", "internal/launch", "internal/life"}
 )
