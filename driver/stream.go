@@ -241,6 +241,9 @@ func (s *Stream) Do(ops ...Op) error {
 			return err
 		}
 	}
+	if len(ops) == 1 && ops[0] != nil { // nearly every call
+		return ops[0].Enqueue(s)
+	}
 	for i, op := range ops {
 		if op == nil {
 			return ofSeveral(ops, i, fmt.Errorf("%v: nil operation: %w", s, CUDA_ERROR_INVALID_VALUE))
