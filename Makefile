@@ -14,12 +14,12 @@ comma    := ,
 export CGO_ENABLED := 0
 HAVE_CC  := $(shell command -v $${CC:-cc} 2>/dev/null)
 
-.PHONY: full race-all cross-all check short staticcheck ptx-oracle supply release-check api api-check zip-size licences licences-check sbom files-opened reproducible vulncheck test-calls test-roots bench-emulator fuzz test fmt vet unit race tags cross generate generate-check docs docs-check test-nvidia test-arm64 test-windows test-platforms test-wasm gpu-bundle clean
+.PHONY: full long race-all cross-all check short staticcheck ptx-oracle supply release-check api api-check zip-size licences licences-check sbom files-opened reproducible vulncheck test-calls test-roots bench-emulator fuzz test fmt vet unit race tags cross generate generate-check docs docs-check test-nvidia test-arm64 test-windows test-platforms test-wasm gpu-bundle clean
 
 # The parts of "test" and "check". One that this machine cannot run says NOT RUN and is
 # counted as that; with REQUIRE_ALL=1 it is a failure.
 TEST_PARTS  ?= fmt vet short docs-check
-CHECK_PARTS := unit race tags cross generate-check
+CHECK_PARTS := long race tags cross generate-check
 NOT_RUN    := $(BUILD)/not-run.txt
 # $(call not_run,PART,REASON) is the recipe of a part that cannot run here.
 define not_run
@@ -60,8 +60,9 @@ STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 staticcheck:
 	$(GO) run $(STATICCHECK) -checks inherit,-SA9010 ./...
 
-# With -short, here and below, what "unit" runs whole runs in part: every seventh
-# instruction form, some of the failures that are injected. Nothing is vetted again.
+# With -short, here and below, some tests run in part: every seventh instruction form, some
+# of the failures that are injected. "long" runs those whole, and the other modules. "unit"
+# is all tests. Nothing is vetted again.
 short:
 	$(GO) test -short -vet=off ./...
 
@@ -69,10 +70,15 @@ short:
 # which everything is compiled once more. The test of a shared library for C stays, and it
 # loads Go into a running program too. "make full" has the plugin.
 UNIT_SKIP ?=
+OTHERS     = set -e; for m in $(MODULES); do $(GO) -C $$m test -vet=off -skip '$(UNIT_SKIP)' ./...; done
+
+long:
+	packages=$$(scripts/shortened.sh) && $(GO) test -vet=off $$packages
+	$(OTHERS)
 
 unit:
 	$(GO) test -vet=off ./...
-	set -e; for m in $(MODULES); do $(GO) -C $$m test -vet=off -skip '$(UNIT_SKIP)' ./...; done
+	$(OTHERS)
 
 # The race detector runs on every package whose code or tests start goroutines or share
 # memory: tools/concurrent reads that from the source. RACE_ALSO adds programs that are
