@@ -159,7 +159,7 @@ func (r *Recording) begin(into target, s *driver.Stream, mode Mode) (*Recording,
 }
 
 func (r *recording) begin() error {
-	if err := captures.All.Enter(r.s, r); err != nil {
+	if err := captures.All.Enter(r.s, r, &r.where); err != nil {
 		return err
 	}
 	if err := r.begun(); err != nil {
@@ -240,9 +240,6 @@ func (r *Recording) Scope() *Scope {
 
 // exists reports whether r is a capture that was begun.
 func (r *Recording) exists() bool { return r != nil && r.recording != nil }
-
-// BeganAt returns where the capture began.
-func (r *recording) BeganAt() *captures.Place { return &r.where }
 
 // closeEvents closes the events of forks and joins.
 func (r *recording) closeEvents() (errs []error) {

@@ -70,7 +70,7 @@ func (sc *Scope) draw(s *driver.Stream) error {
 }
 
 func (sc *Scope) enter(s *driver.Stream) error {
-	if err := captures.All.Enter(s, sc.r); err != nil {
+	if err := captures.All.Enter(s, sc.r, &sc.r.where); err != nil {
 		return err
 	}
 	err := sc.r.alone(s)

@@ -19,11 +19,6 @@ import (
 // with an error that says where the first one began.
 var All = newStreams()
 
-// Capture is an open capture.
-type Capture interface {
-	BeganAt() *Place
-}
-
 // Registry is a set of streams that are captured. It is locked during no driver call.
 type Registry struct {
 	mu     sync.Mutex
@@ -41,7 +36,8 @@ func newStreams() *Registry {
 // openStream is a stream that is captured.
 type openStream struct {
 	Key
-	r Capture
+	r       any // package graph's capture, a pointer
+	beganAt *Place
 }
 
 // find returns the place of a stream among those that are captured, or -1.
@@ -50,7 +46,7 @@ func (c *Registry) find(k Key) int {
 }
 
 // capture returns the capture of a stream, or nil.
-func (c *Registry) capture(k Key) Capture {
+func (c *Registry) capture(k Key) any {
 	if i := c.find(k); i >= 0 {
 		return c.open[i].r
 	}
@@ -66,9 +62,10 @@ type Key struct {
 
 func KeyOf(s *driver.Stream) Key { return Key{s.Context(), s.Raw()} }
 
-// Enter enters a stream that r is about to capture. The per-thread stream is
-// many streams with one handle, which only the driver can tell apart.
-func (c *Registry) Enter(s *driver.Stream, r Capture) error {
+// Enter enters a stream that r, a capture of package graph, is about to capture. It began at a place
+// that does not move. The per-thread stream is many streams with one handle, which only the driver
+// can tell apart.
+func (c *Registry) Enter(s *driver.Stream, r any, beganAt *Place) error {
 	if s.Raw() == cu.CU_STREAM_PER_THREAD {
 		return nil
 	}
@@ -77,12 +74,12 @@ func (c *Registry) Enter(s *driver.Stream, r Capture) error {
 	for len(c.shut) > 0 && c.shut[KeyOf(s)] > 0 {
 		c.opened.Wait()
 	}
-	if other := c.capture(KeyOf(s)); other != nil {
+	if i := c.find(KeyOf(s)); i >= 0 {
 		return refusal.New(driver.CUDA_ERROR_ILLEGAL_STATE,
 			"the capture that began at %v cannot have it: it is being captured already, since %v; captures do not nest, record into the Scope of that one",
-			r.BeganAt(), other.BeganAt())
+			beganAt, c.open[i].beganAt)
 	}
-	c.open = append(c.open, openStream{KeyOf(s), r})
+	c.open = append(c.open, openStream{KeyOf(s), r, beganAt})
 	return nil
 }
 
@@ -107,14 +104,14 @@ func (c *Registry) LetIn(s *driver.Stream) {
 }
 
 // Of returns the capture of a stream, nil if it is not one of package graph.
-func (c *Registry) Of(s *driver.Stream) Capture {
+func (c *Registry) Of(s *driver.Stream) any {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.capture(KeyOf(s))
 }
 
 // Leave takes the stream out if it is r that captures it.
-func (c *Registry) Leave(s *driver.Stream, r Capture) {
+func (c *Registry) Leave(s *driver.Stream, r any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if i := c.find(KeyOf(s)); i >= 0 && c.open[i].r == r {
