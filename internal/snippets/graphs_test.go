@@ -333,8 +333,3 @@ func Example_graphsDraw() {
 	// 	n0["0: mul_scalar_f32<br/>kernel"]
 	// 1 true
 }
-
-func must2[A, B any](a A, b B, err error) (A, B) {
-	check(err)
-	return a, b
-}
