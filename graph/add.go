@@ -126,7 +126,7 @@ func elsewhere(ctx *driver.Context, op driver.Op) bool {
 	return false
 }
 
-// dependencies returns the handles of nodes as C takes them. A single handle is used in place, more
+// dependencies returns a C list of the nodes' handles. A single handle is used in place. Several
 // are copied to a buffer.
 func (g *Graph) dependencies(deps []Node) (*cu.CUgraphNode, error) {
 	if len(deps) == 0 {
@@ -165,8 +165,8 @@ func (g *Graph) AddEmpty(deps ...Node) (Node, error) {
 	return g.added(raw), nil
 }
 
-// addGeneric adds a node of any type by its tagged parameters (CUDA 12.2). Dependencies have data
-// since CUDA 12.3. Without data it uses the older ABI.
+// addGeneric adds a node of any type by its tagged parameters (CUDA 12.2). Edges have data since
+// CUDA 12.3. Older drivers have an earlier ABI, which takes none.
 func (g *Graph) addGeneric(node, from *cu.CUgraphNode, data *cu.CUgraphEdgeData, n uintptr, p *cu.CUgraphNodeParams) error {
 	if data == nil && !g.d.Has(cu.FnCuGraphAddNode) {
 		return g.d.CuGraphAddNode_v12020(node, g.raw, from, n, p)
@@ -253,8 +253,8 @@ func (g *Graph) setAttributes(n cu.CUgraphNode, attrs []cu.CUlaunchAttribute) er
 	return nil
 }
 
-// addRare adds nodes of the sorts that few graphs have: batches of memory
-// operations (CUDA 11.7), external semaphores (CUDA 11.2).
+// addRare adds nodes of the types that few graphs have: batches of memory operations (CUDA 11.7)
+// and external semaphores (CUDA 11.2).
 func (g *Graph) addRare(n, from *cu.CUgraphNode, count uintptr, op driver.Op) error {
 	switch op := op.(type) {
 	case *driver.MemOp:
@@ -271,8 +271,8 @@ func (g *Graph) addRare(n, from *cu.CUgraphNode, count uintptr, op driver.Op) er
 	return unknown(op)
 }
 
-// boundTo is the driver bound to the context of an operation whose parameters do not
-// name one.
+// boundTo returns the driver bound to op's context. It is for operations whose parameters do not
+// name a context.
 func (g *Graph) boundTo(op driver.Op) *driver.Driver {
 	if c := op.Context(); c != g.ctx {
 		return c.Driver()
@@ -313,9 +313,9 @@ func (x *Exec) setRare(n cu.CUgraphNode, op driver.Op) error {
 	return unknown(op)
 }
 
-// setElsewhere sets copies and fills of graphs whose nodes are of several
-// contexts: the calls for these types keep the context that the node has, those
-// for all types take one (CUDA 12.2).
+// setElsewhere sets copies and fills in a graph whose nodes have several contexts. The
+// type-specific calls keep the context that the node has, so it uses the call for all types,
+// which sets the context (CUDA 12.2). For other operations it does nothing and returns false.
 func (g *Graph) setElsewhere(n cu.CUgraphNode, op driver.Op) (done bool, err error) {
 	switch op.(type) {
 	case *driver.CopyOp, *driver.FillOp:

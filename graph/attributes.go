@@ -71,7 +71,7 @@ func (n Node) copyAttributesLocked(from Node) error {
 	}
 	err := n.g.d.CuGraphKernelNodeCopyAttributes(n.handle(), from.handle())
 	if err == nil {
-		n.g.tune(n.handle(), anyAttribute) // which from has nobody knows
+		n.g.tune(n.handle(), anyAttribute) // the driver does not list those of from
 	}
 	n.g.alive()
 	from.g.alive()
@@ -83,12 +83,12 @@ func (n Node) copyAttributesLocked(from Node) error {
 	return nil
 }
 
-// A launch attribute stays with a kernel node until another value is set, and no call removes one.
-// A node that is set to a Launch must have that Launch's attributes and no others. So the graph
-// knows which nodes have any, and resets those to the attributes of a kernel that was never given
-// one.
+// A launch attribute stays with a kernel node until another value is set, and no call removes
+// one. A node that is set to a Launch must have that Launch's attributes and no others. So the
+// graph tracks which nodes have attributes, and resets them by copying those of a new kernel
+// node.
 
-// tune notes that a node was given attributes.
+// noteAttributes records that a node was given attributes.
 func (g *Graph) tune(n cu.CUgraphNode, ids attributeSet) {
 	if ids == 0 {
 		return
@@ -113,9 +113,9 @@ func attributesOf(l *driver.Launch) (set attributeSet) {
 	return set
 }
 
-// retune takes away what attributes a node has beside those of l, and its cluster,
-// which need not fit the grid of l. It comes before l's parameters; should those
-// be refused, the node is left without the attributes.
+// resetAttributes clears the attributes of a node that has some beside those of l. It always
+// clears a cluster dimension, which need not fit the grid of l. It must run before l's parameters
+// are set. If setting those fails, the node is left without the attributes.
 func (g *Graph) retune(n cu.CUgraphNode, l *driver.Launch) error {
 	keep := attributesOf(l) &^ attributeBit(cu.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
 	if g.tuned[n]&^keep == 0 {
@@ -128,7 +128,7 @@ func (g *Graph) retune(n cu.CUgraphNode, l *driver.Launch) error {
 	return nil
 }
 
-// cleanSlate gives a node the attributes of a new one in a graph of its own.
+// clearAttributes copies the attributes of a new kernel node, in a temporary graph, to n.
 func (g *Graph) cleanSlate(n cu.CUgraphNode, l *driver.Launch) error {
 	var raw driver.CUgraph
 	if err := g.d.CuGraphCreate(&raw, 0); err != nil {
@@ -151,9 +151,9 @@ func (g *Graph) addBareKernel(n *cu.CUgraphNode, l *driver.Launch) error {
 	return g.d.CuGraphAddKernelNode_v10000(n, g.raw, nil, 0, v1(&l.Block().Node))
 }
 
-// checkAttributes refuses a launch whose attributes the node of an Exec does not
-// have: setting a node's parameters cannot give it any, and would leave them out
-// without a word.
+// checkAttributes rejects a launch with a cooperative or cluster attribute that the node of an
+// Exec does not have. Setting the node's parameters cannot change those, and would silently leave
+// them out.
 func (g *Graph) checkAttributes(n Node, l *driver.Launch) error {
 	for i := range l.Attributes() {
 		a := &l.Attributes()[i]

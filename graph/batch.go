@@ -77,10 +77,10 @@ func (p *batchPool) put(b *cu.Batch) {
 	p.pool.Put(b)
 }
 
-// builder adds a batch to a graph. The driver writes the handles of the new nodes into made, in
-// order, where later calls of the same native call find them. Lists of dependencies that are not a
-// part of made are put into from. Neither may move while the driver has addresses in them. Builders
-// are reused for any graph.
+// builder adds a batch of nodes to a graph. The driver writes the new handles to made, in order,
+// and later calls of the same batch read their dependencies there. Dependency lists that are not
+// contiguous in made are copied to from. Neither slice may move while the batch has addresses in
+// it.
 type builder struct {
 	g     *Graph
 	items []Item
@@ -89,14 +89,14 @@ type builder struct {
 	made  []cu.CUgraphNode
 	from  []cu.CUgraphNode
 
-	last           *driver.Launch // of the item before, if it was one
-	count          int            // nodes that the driver has made
+	last           *driver.Launch // of the previous item, if that is a launch
+	count          int            // nodes that the driver has created
 	first          int            // the item of the first call in the batch
-	before         retain.Mark    // of the owners, before
+	before         retain.Mark    // of the references, before the batch
 	beforeAccesses access.Mark
 
 	described bool       // an item has a name or uses
-	uses      []declared // of the items that have any
+	uses      []declared // for the items that have any
 }
 
 var builders = sync.Pool{New: func() any { return new(builder) }}
@@ -126,7 +126,7 @@ func (b *builder) prepare(g *Graph, n, room int) {
 	o.Reserve(n)
 }
 
-// done lets go of the caller's slices and keeps the builder for another time.
+// done drops the caller's slices and returns the builder to the pool.
 func (b *builder) done() {
 	clear(b.uses)
 	b.uses = b.uses[:0]
@@ -135,7 +135,7 @@ func (b *builder) done() {
 	builders.Put(b)
 }
 
-// nodes enters the new nodes in the graph's tables.
+// nodes adds the new nodes to the graph's tables and appends them to dst.
 func (b *builder) nodes(dst []Node) []Node {
 	g, n := b.g, len(dst)
 	first := uint32(len(g.raws))
@@ -259,8 +259,8 @@ func (b *builder) addAgain(i int, l *driver.Launch) error {
 	return nil
 }
 
-// call makes a call of the batch of it, or, for the sorts of nodes that need
-// more than one call, makes it at once.
+// call appends one call for item i to the batch. If the batch has no single call for the
+// operation, call flushes the batch and adds the node directly.
 func (b *builder) call(i int, op driver.Op, from *cu.CUgraphNode, n uintptr) error {
 	g, node := b.g, &b.made[i]
 	switch op := op.(type) {
@@ -290,7 +290,7 @@ func (b *builder) call(i int, op driver.Op, from *cu.CUgraphNode, n uintptr) err
 	return nil
 }
 
-// flush makes the calls of the batch. On failure it returns the item.
+// flush makes the calls of the batch. On failure it returns the index of the item that failed.
 func (b *builder) flush() (int, error) {
 	n := b.batch.Len()
 	done, err := b.batch.Run()
@@ -310,7 +310,7 @@ func (b *builder) flushBefore() error {
 	return nil
 }
 
-// undo removes what the failed batch had added.
+// undo removes the nodes that were added before item i failed.
 func (b *builder) undo(i int, err error) error {
 	if f, ok := err.(*failedAt); ok {
 		i, err = f.item, f.err
@@ -325,8 +325,8 @@ func (b *builder) undo(i int, err error) error {
 	return join(errs)
 }
 
-// dependencies returns where the handles of what item i runs after lie, or will
-// lie when the driver reads them.
+// dependencies returns the list of handles that item i runs after. The driver writes handles of
+// this batch before it reads the list.
 func (b *builder) dependencies(i int) (*cu.CUgraphNode, uintptr, error) {
 	it := &b.items[i]
 	for _, a := range it.After {
@@ -343,7 +343,7 @@ func (b *builder) dependencies(i int) (*cu.CUgraphNode, uintptr, error) {
 	return b.gather(it)
 }
 
-// consecutive reports whether the handles lie one behind the other.
+// consecutive reports whether the handles are adjacent in made.
 func consecutive(after []int) bool {
 	for i, a := range after {
 		if a != after[0]+i {
@@ -353,8 +353,8 @@ func consecutive(after []int) bool {
 	return true
 }
 
-// gather copies handles to a list of their own. Those of the batch must be
-// there by now: the calls so far are made first.
+// gather copies handles to a separate list. It flushes the batch first if handles of its items
+// are among them, because those must exist to be copied.
 func (b *builder) gather(it *Item) (*cu.CUgraphNode, uintptr, error) {
 	if len(it.After) > 0 {
 		if err := b.flushBefore(); err != nil {
@@ -394,7 +394,7 @@ func (b *builder) readUses() (item int, err error) {
 	return 0, nil
 }
 
-// keepUses has the graph retain the memory of the declared uses.
+// keepUses makes the graph retain the memory of the declared uses.
 func (b *builder) keepUses() (item int, err error) {
 	for i := range b.uses {
 		if err := b.g.changeRefs().RetainLoose(b.uses[i].refs); err != nil {
@@ -404,7 +404,7 @@ func (b *builder) keepUses() (item int, err error) {
 	return 0, nil
 }
 
-// describe names the new nodes and notes their declared accesses.
+// describe names the new nodes and records their declared accesses.
 func (b *builder) describe(nodes []Node) {
 	for i := range b.items {
 		if name := b.items[i].Name; name != "" {

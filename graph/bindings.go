@@ -38,47 +38,47 @@ import (
 type Bindings struct {
 	use     use
 	x       *Exec
-	round   uint64   // counts the times that all that changed was sent; from 1 on
-	slots   []slot   // the arguments that are numbers
-	spare   []int    // of slots, to be used again
-	vacant  []int    // of bound, to be used again
-	marks   []uint64 // of each that is bound: if it is round, the node is among changed
-	bound   []*bound // nil for one that is bound no more
+	round   uint64   // number of complete sends so far, plus 1
+	slots   []slot   // the numeric arguments
+	spare   []int    // free indices of slots
+	vacant  []int    // free indices of bound
+	marks   []uint64 // by index in bound: equals round if the node is in changed
+	bound   []*bound // nil for a node that is no longer bound
 	changed []*bound // in the order of their first change
 	byNode  map[Node]*bound
-	slotAt  map[*uint64]int // in slots, by where the driver reads it
-	updates uint64          // of the exec, when the bindings were sent last
-	g       *Graph          // where those that are bound were found, when
-	removed uint32          // its removals were these
+	slotAt  map[*uint64]int // index in slots, by the address that the driver reads
+	updates uint64          // Exec.updates at the last refresh
+	g       *Graph          // the graph in which all bound nodes were found last,
+	removed uint32          // and its removals then
 	batch   *cu.Batch
-	laid    laid     // what is in it
-	settled settled  // that nothing has to be held for it
-	fresh   []uint32 // slots that are held for nodes of changed
+	laid    laid     // the calls in batch
+	settled settled  // when batch last needed nothing to be retained
+	fresh   []uint32 // slots retained for the nodes in changed
 }
 
-// slot is an argument that is a number. What Set needs to know of all of them lies
-// together, apart from what the driver reads: a launch leaves little of either in
-// the processor's caches, and Set has a word to store there, but nothing to load.
+// slot is a numeric argument. The slots lie together, apart from the memory that the driver
+// reads, because a launch evicts most of both from the processor's caches. Set loads only the
+// slot. It stores to the driver's memory, but loads nothing from there.
 type slot struct {
 	word  uint64  // its value
 	at    *uint64 // where the driver reads it
-	b     *bound  // whose argument it is; not read through
-	bound int     // its place
+	b     *bound  // its node; compared, never dereferenced
+	bound int     // index of b in Bindings.bound
 }
 
-// bound is a node that has parameters here.
+// bound is a node with bound parameters.
 type bound struct {
 	node   Node
-	from   *driver.Launch // it was bound with
-	launch *driver.Launch // a copy of that, with what was set
+	from   *driver.Launch // the launch that was passed to Bind
+	launch *driver.Launch // a copy of from, with the values set since
 	params *cu.CUDA_KERNEL_NODE_PARAMS
-	i      int   // in Bindings.bound; -1: bound no more
-	slots  []int // in Bindings.slots, of its arguments
+	i      int   // in Bindings.bound; -1: no longer bound
+	slots  []int // indices in Bindings.slots of its arguments
 
-	fresh int                // where what is held for it in Bindings.fresh ends
-	known *retain.References // who holds what the launch refers to,
-	epoch uint32             // since then,
-	refs  uint32             // as long as it refers to that
+	fresh int                // end of its part of Bindings.fresh
+	known *retain.References // retains what the launch refers to
+	epoch uint32             // of known, when that was found
+	refs  uint32             // version of the launch's references, when that was found
 }
 
 // Bindings returns the bindings of the Exec. Every call returns the same ones.
@@ -141,7 +141,8 @@ func Bind[T any](bs *Bindings, n Node, l *driver.Launch, i int) (Param[T], error
 	return Param[T]{bs, b, int32(i), bs.slotOf(b, launch.Plain[T](b.launch.Block(), i))}, nil
 }
 
-// slotOf returns the slot of a number that the driver reads there, counted from 1.
+// slotOf returns the slot, counted from 1, of the number that the driver reads at an address. For
+// nil it returns 0.
 func (bs *Bindings) slotOf(b *bound, at *uint64) int32 {
 	if at == nil {
 		return 0
@@ -159,7 +160,7 @@ func (bs *Bindings) slotOf(b *bound, at *uint64) int32 {
 	return int32(k) + 1
 }
 
-// take returns the last of a list, and takes it out, or else another number.
+// take removes and returns the last element of a list. If the list is empty, it returns or.
 func take(list *[]int, or int) int {
 	n := len(*list)
 	if n == 0 {
@@ -204,7 +205,7 @@ func (p Param[T]) Set(v T) error {
 	return nil
 }
 
-// setAny is Set for what has more to it than a number.
+// setAny is Set for values that are not plain numbers.
 func (p Param[T]) setAny(v T) error {
 	if p.bs == nil {
 		return errNoParam
@@ -229,7 +230,7 @@ func (p Param[T]) setAny(v T) error {
 	return err
 }
 
-// setElsewhere enters that an argument was set otherwise than by its slot.
+// setElsewhere records that an argument was not set through its slot, and reloads the slots of b.
 func (bs *Bindings) setElsewhere(b *bound) {
 	for _, k := range b.slots {
 		s := &bs.slots[k]
@@ -247,7 +248,7 @@ func (bs *Bindings) mark(i int) {
 	bs.changed = append(bs.changed, bs.bound[i])
 }
 
-// bind returns what is bound of a node, at first a copy of l.
+// bind returns the entry of a node. The first call for a node makes one with a copy of l.
 func (bs *Bindings) bind(n Node, l *driver.Launch) (*bound, error) {
 	if !bs.exists() {
 		return nil, aBinding.Error(bs == nil)
@@ -285,7 +286,7 @@ func (bs *Bindings) bind(n Node, l *driver.Launch) (*bound, error) {
 	return b, nil
 }
 
-// bindable refuses nodes that take no arguments, and launches of elsewhere.
+// bindable rejects nodes that are not kernels, and launches that the graph does not accept.
 func (n Node) bindable(l *driver.Launch) error {
 	if err := n.g.accepts(l); err != nil {
 		return err
@@ -300,7 +301,7 @@ func (n Node) bindable(l *driver.Launch) error {
 	return nil
 }
 
-// refresh has everything sent again that an update has overwritten.
+// refresh marks all bound nodes as changed if an update has overwritten their parameters.
 func (bs *Bindings) refresh() {
 	if bs.updates == bs.x.updates {
 		return
@@ -343,7 +344,7 @@ func (bs *Bindings) launch(s *driver.Stream) error {
 	if err := k.ready(s); err != nil {
 		return err
 	}
-	if s.Context() != k.ctx { // each call is made under its own
+	if s.Context() != k.ctx { // each call must be made in its own context
 		if err := bs.send(nil); err != nil {
 			return err
 		}
@@ -378,11 +379,11 @@ func (bs *Bindings) Send() error {
 	return bs.send(nil)
 }
 
-// use marks bindings that a goroutine is setting, sending or changing. It detects concurrent use,
+// use is set while a goroutine sets, sends or changes the bindings. It detects concurrent use,
 // which would silently leave values unsent. It is not a lock: a second user gets an error.
 //
-// Setting a number only checks the mark. Setting the mark costs more than storing the number does,
-// and the calls that take long set it.
+// Setting a number only checks use, because setting use costs more than storing the number.
+// Longer calls set it.
 type use struct{ by atomic.Uint32 }
 
 func (u *use) begin() error {
@@ -394,7 +395,7 @@ func (u *use) begin() error {
 
 func (u *use) end() { u.by.Store(0) }
 
-// others reports whether somebody is at it.
+// others reports whether a call is in progress.
 func (u *use) others() bool { return u.by.Load() != 0 }
 
 var errShared = invalid("two goroutines use these Bindings at the same time; " +

@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/graph/internal/retain"
 )
 
-// configIndex is the place of the configuration among the arguments of a launch.
+// configIndex is the argument index that stands for the configuration of a launch.
 const configIndex = -1
 
 // BindConfig binds the configuration of a kernel node, as [Bind] does an argument. Each launch can
@@ -25,7 +25,7 @@ func BindConfig(bs *Bindings, n Node, l *driver.Launch) (Param[driver.LaunchConf
 	return Param[driver.LaunchConfig]{bs: bs, b: b, i: configIndex}, nil
 }
 
-// configure gives a node another configuration.
+// configure changes the configuration of a bound node.
 func (bs *Bindings) configure(b *bound, cfg *driver.LaunchConfig) error {
 	l := b.launch
 	was := l.Config()
@@ -49,7 +49,7 @@ func (bs *Bindings) configure(b *bound, cfg *driver.LaunchConfig) error {
 	return nil
 }
 
-// sameAttributes reports whether two configurations differ in nothing but extents.
+// sameAttributes reports whether two configurations have the same launch attributes.
 func sameAttributes(a, b *driver.LaunchConfig) bool {
 	return a.Cooperative == b.Cooperative && a.Cluster == b.Cluster && a.Priority == b.Priority &&
 		a.Programmatic == b.Programmatic && slices.Equal(a.Attributes, b.Attributes)
@@ -91,12 +91,11 @@ func (bs *Bindings) Unbind(n Node) error {
 
 var errUnbound = invalid("the node of this Param is bound no more (Bindings.Unbind), bind it anew")
 
-// send has the driver take what changed, and, if there is a stream, a launch.
-// The exec is locked.
+// send passes the changes to the driver and, if s is not nil, a launch. The exec is locked.
 //
-// What a node will refer to is held before the calls are made, and takes the
-// place of what the node has when its call is known to have succeeded: a call
-// that failed leaves the node as it was, and what it refers to held.
+// What a node will refer to is retained before the calls are made. It replaces the node's
+// references once its call is known to have succeeded. If a call fails, the node and its
+// references stay as they were.
 func (bs *Bindings) send(s *driver.Stream) error {
 	g := bs.x.g
 	if err := g.lock(); err != nil {
@@ -126,8 +125,8 @@ func (bs *Bindings) send(s *driver.Stream) error {
 	return nil
 }
 
-// settled is when the calls in the batch were made last without anything to hold
-// for them: what they refer to was held already, and their nodes were there.
+// settled describes the last send for which nothing had to be retained: the references existed
+// already, and so did the nodes.
 type settled struct {
 	o       *retain.References
 	g       *Graph
@@ -135,18 +134,18 @@ type settled struct {
 	removed uint32
 }
 
-// holdsFor reports whether it still is so.
+// isCurrent reports whether nothing has changed since then.
 func (s *settled) holdsFor(o *retain.References, g *Graph) bool {
 	return s.o == o && s.g == g && s.epoch == o.Epoch && s.removed == g.removals
 }
 
-// sentAll enters that all calls succeeded and that nothing was held for them.
+// sentAll records that all calls succeeded and that nothing was retained for them.
 func (bs *Bindings) sentAll() {
 	bs.round++
 	bs.changed = bs.changed[:0]
 }
 
-// hold holds what the nodes that changed will refer to.
+// retainChanged retains what the changed nodes will refer to.
 func (bs *Bindings) hold(o *retain.References) error {
 	if err := bs.check(bs.x.g); err != nil {
 		return err
@@ -162,7 +161,7 @@ func (bs *Bindings) hold(o *retain.References) error {
 	return nil
 }
 
-// laid is what the calls in a batch are for.
+// prepared describes the calls in a batch.
 type laid struct {
 	nodes  []*bound
 	exec   cu.CUgraphExec
@@ -170,15 +169,15 @@ type laid struct {
 	launch bool
 }
 
-// isLaid reports whether the batch has the calls for what changed, and a launch
-// on s unless that is nil. In most programs it is the same nodes each time: the
-// calls read the arguments where those are.
+// isPrepared reports whether the batch has the calls for the changed nodes, and a launch on s
+// unless s is nil. Most programs change the same nodes each time. The calls read the arguments in
+// place, so the batch can then be used again.
 func (bs *Bindings) isLaid(s *driver.Stream) bool {
 	l := &bs.laid
 	return l.exec == bs.x.keep.raw && l.stream == s.Raw() && l.launch == (s != nil) && slices.Equal(l.nodes, bs.changed)
 }
 
-// lay puts these calls into the batch.
+// prepare puts these calls into the batch.
 func (bs *Bindings) lay(s *driver.Stream) {
 	raw, l := bs.x.keep.raw, &bs.laid
 	bs.settled = settled{}
@@ -195,8 +194,8 @@ func (bs *Bindings) lay(s *driver.Stream) {
 	*l = laid{append(l.nodes[:0], bs.changed...), raw, s.Raw(), s != nil}
 }
 
-// check looks whether the nodes still exist. As long as the graph is the same and
-// loses none, also in its nodes, they do.
+// check returns an error if a changed node no longer exists. It looks again only if the graph is
+// another one, or lost nodes, including nodes of nested graphs.
 func (bs *Bindings) check(g *Graph) error {
 	if bs.removed == g.removals && bs.g == g {
 		return nil
@@ -215,8 +214,8 @@ func (bs *Bindings) check(g *Graph) error {
 	return nil
 }
 
-// check looks whether the node still exists: in the exec's graph, or in one that
-// lies in a node of it.
+// check returns an error if the node no longer exists, in the exec's graph or in a graph nested
+// in that.
 func (b *bound) check() error {
 	g := b.node.g
 	if g.shut {
@@ -225,14 +224,14 @@ func (b *bound) check() error {
 	return g.check(b.node)
 }
 
-// holds reports whether the exec holds all that the launch refers to for the
-// node. As long as nothing changes it is not looked up again.
+// isRetainedBy reports whether o retains everything that the launch refers to, for this node. The
+// result is cached until something changes.
 func (b *bound) holds(o *retain.References) bool {
 	l := b.launch
 	if b.known == o && (b.epoch == o.Epoch || b.node.g.part) && b.refs == l.Block().Version {
 		return true
 	}
-	if b.node.g.part { // the numbers of such nodes mean nothing to the exec
+	if b.node.g.part { // node numbers of nested graphs mean nothing to the exec
 		return false
 	}
 	if !o.HoldsFor(b.node.i, l.Refs()) {
@@ -242,12 +241,12 @@ func (b *bound) holds(o *retain.References) bool {
 	return true
 }
 
-// found notes that o holds what the launch refers to.
+// found records that o retains what the launch refers to.
 func (b *bound) found(o *retain.References) {
 	b.known, b.epoch, b.refs = o, o.Epoch, b.launch.Block().Version
 }
 
-// sent enters that the first done calls succeeded.
+// sent records that the first done calls succeeded.
 func (bs *Bindings) sent(o *retain.References, done int, err error) error {
 	n := min(done, len(bs.changed))
 	bs.commit(o, n)
@@ -265,8 +264,8 @@ func (bs *Bindings) sent(o *retain.References, done int, err error) error {
 	return err
 }
 
-// commit gives what is held to the first n nodes that changed, and drops what
-// is held for the others.
+// commit assigns what was retained to the first n changed nodes, and releases what was retained
+// for the others.
 func (bs *Bindings) commit(o *retain.References, n int) {
 	if o.Waiting() == 0 {
 		return
@@ -283,7 +282,7 @@ func (bs *Bindings) commit(o *retain.References, n int) {
 		switch {
 		case i >= n:
 			o.Abandon()
-		case c.node.g.part: // kept until the exec is updated as a whole, as by Set
+		case c.node.g.part: // retained until the exec is updated as a whole, as for Set
 			o.CommitLoose()
 			c.found(o)
 		default:

@@ -9,22 +9,21 @@ import (
 	"github.com/purecuda/cuda/graph/internal/captures"
 )
 
-// The body of a conditional node is captured into a graph of its own, whose
-// nodes are then made again in the body. CUDA can capture into the body itself,
-// but when such a capture is invalidated the driver frees the graph that the
-// node still owns, and whatever touches the node next crashes the process (seen
-// on driver 580; also github.com/NVIDIA/cuda-python, issue 2918). This way a
-// body that fails leaves everything as it was.
+// The body of a conditional node is captured into a separate graph, whose nodes are then
+// recreated in the body. CUDA can capture into the body itself. But when such a capture is
+// invalidated, the driver frees the graph that the node still owns, and the next use of the node
+// crashes the process (seen on driver 580; also github.com/NVIDIA/cuda-python, issue 2918). With
+// a separate graph, a failed capture leaves everything as it was.
 
-// body is what was captured for a body.
+// body is the result of capturing a body.
 type body struct {
 	g      *Graph
-	last   []Node // what the next operation would have run after
+	last   []Node // the nodes that the next operation would have run after
 	nested []planned
 }
 
-// planned is a conditional node that is to take the place of an empty one: its
-// condition is of the graph that the body will be in.
+// planned is a conditional node that will replace an empty one. It cannot be added during the
+// capture, because its condition belongs to the graph that the body will be in.
 type planned struct {
 	at     cu.CUgraphNode
 	form   form
@@ -32,7 +31,7 @@ type planned struct {
 	bodies []*body
 }
 
-// captureBody captures, on s, a body that will be in a graph of home.
+// captureBody captures on s a body that will be nested in home.
 func captureBody(home *Graph, s *driver.Stream, mode Mode, record func(*Scope) error) (*body, error) {
 	if record == nil {
 		record = func(*Scope) error { return nil }
@@ -42,8 +41,8 @@ func captureBody(home *Graph, s *driver.Stream, mode Mode, record func(*Scope) e
 		return nil, err
 	}
 	r.home = home
-	defer r.abandon()                             // record panicked or left
-	defer func() { _ = closeNested(r.planned) }() // of a body that there is not
+	defer r.abandon()                             // record panicked or called runtime.Goexit
+	defer func() { _ = closeNested(r.planned) }() // of a body that failed
 	if err = record(&r.scope); err == nil {
 		g, last, ended := r.endNodes(nil)
 		if ended != nil {
@@ -94,7 +93,7 @@ func (g *Graph) captureIntoBody(s *driver.Stream, mode Mode, deps []Node, record
 	return last, nil
 }
 
-// takeBody makes the nodes of a body in g, behind deps.
+// takeBody recreates the nodes of a body in g, after deps.
 func (g *Graph) takeBody(b *body, deps []Node) (last []Node, err error) {
 	unlock, err := lockBoth(g, b.g)
 	if err != nil {
@@ -115,11 +114,10 @@ func (g *Graph) takeBody(b *body, deps []Node) (last []Node, err error) {
 	return last, nil
 }
 
-// adopt makes the nodes of what was captured in body i of a new node, whose graph
-// is locked, and has the Graph that was captured be the body's from then on: the
-// nodes that the program took while it recorded are those of the body, under the
-// names it gave them. The captured graph is younger than the one that k is in, so
-// it is locked after that.
+// adopt recreates the captured nodes in body i of a new node, whose graph is locked. The captured
+// Graph becomes the body's Graph. So nodes that the program took while recording are nodes of the
+// body, and keep their names. The captured graph is younger than k's graph, so it is locked after
+// that.
 func (k *conditional) adopt(i int, b *body) error {
 	g := b.g
 	if err := g.lock(); err != nil {
@@ -140,7 +138,7 @@ func (k *conditional) adopt(i int, b *body) error {
 	return join([]error{err, life.Close()}) // on failure the new node is lost, too
 }
 
-// retainUsers has the graph hold what one held that is about to be destroyed.
+// retainUsers makes the graph retain the user objects of a graph that is about to be destroyed.
 func (g *Graph) retainUsers(users map[cu.CUuserObject]int) error {
 	for u, n := range users {
 		if n == 0 {
@@ -157,9 +155,9 @@ func (g *Graph) retainUsers(users map[cu.CUuserObject]int) error {
 	return nil
 }
 
-// become makes a captured graph the view of a body, which is empty. The mover that
-// it returns makes the nodes, each under the number it has. What is left of the
-// captured graph is its Lifetime, whose Close destroys it.
+// become makes a captured graph the Graph of a body, which is empty. The returned mover recreates
+// the nodes under their numbers. Only the Lifetime of the captured graph remains. Closing it
+// destroys the driver's graph.
 func (g *Graph) become(to *Graph) *mover {
 	from := g.like(g.raw)
 	from.tuned = g.tuned
@@ -181,30 +179,29 @@ func (g *Graph) become(to *Graph) *mover {
 	return m
 }
 
-// end ends a graph in a node whose driver's graph goes.
+// end ends a nested graph, because the driver's graph is about to be destroyed.
 func (g *Graph) end(why error) { g.shut, g.lost = true, why }
 
-// endAs gives a reason for which a graph that is about to be closed has no nodes
-// any more.
+// endAs sets the error for later uses of a graph that is about to be closed.
 func (g *Graph) endAs(why error) {
 	g.lockLatch()
 	defer g.mu.Unlock()
 	g.lost = why
 }
 
-// mover makes the nodes of one graph again in another. Both are locked.
+// mover recreates the nodes of one graph in another. Both are locked.
 type mover struct {
 	from, to *Graph
 	clones   map[cu.CUgraphNode]cu.CUgraphNode
 	made     []cu.CUgraphNode
-	numbers  map[cu.CUgraphNode]uint32 // of nodes that have one in to, which is not taken
+	numbers  map[cu.CUgraphNode]uint32 // the numbers that nodes keep in to
 }
 
 func newMover(from, to *Graph) *mover {
 	return &mover{from: from, to: to, clones: make(map[cu.CUgraphNode]cu.CUgraphNode)}
 }
 
-// move makes the nodes of a body, with what they refer to, behind deps.
+// move recreates the nodes of a body after deps. The graph retains what they refer to.
 func (m *mover) move(b *body, deps *cu.CUgraphNode, n int) error {
 	o := m.to.changeRefs()
 	o.RetainOf(m.from.keep.refs)
@@ -217,8 +214,8 @@ func (m *mover) move(b *body, deps *cu.CUgraphNode, n int) error {
 	return m.behind(raws, unsafe.Slice(deps, n))
 }
 
-// nodes makes the nodes with the edges between them; some take the place of an
-// empty one.
+// nodes recreates the nodes and the edges between them. Planned conditional nodes replace the
+// empty nodes in their place.
 func (m *mover) nodes(nested []planned) ([]cu.CUgraphNode, error) {
 	later := make(map[cu.CUgraphNode]*planned, len(nested))
 	for i := range nested {
@@ -236,7 +233,7 @@ func (m *mover) nodes(nested []planned) ([]cu.CUgraphNode, error) {
 	return raws, m.edges()
 }
 
-// node makes one node, without edges.
+// node recreates one node, without edges.
 func (m *mover) node(raw cu.CUgraphNode, p *planned) error {
 	if p != nil {
 		return m.conditional(raw, p)
@@ -253,7 +250,7 @@ func (m *mover) node(raw cu.CUgraphNode, p *planned) error {
 	return nil
 }
 
-// enter enters a new node in the table of its graph.
+// enter adds a new node to the tables of its graph.
 func (m *mover) enter(raw, clone cu.CUgraphNode) Node {
 	m.clones[raw] = clone
 	m.made = append(m.made, clone)
@@ -268,7 +265,7 @@ func (m *mover) enter(raw, clone cu.CUgraphNode) Node {
 	return Node{m.to, i}
 }
 
-// conditional makes a node that was planned, and its bodies.
+// conditional adds a planned node and fills its bodies.
 func (m *mover) conditional(raw cu.CUgraphNode, p *planned) error {
 	if err := p.cond.usable(m.to); err != nil {
 		return p.form.addError(m.to, err)
@@ -280,7 +277,7 @@ func (m *mover) conditional(raw cu.CUgraphNode, p *planned) error {
 	return m.enter(raw, clone).enterBodies(p.form, p.cond, bodies).fill(p.bodies)
 }
 
-// fill makes what was captured in the bodies of a new node.
+// fill recreates in the bodies of a new node what was captured for them.
 func (k *conditional) fill(bodies []*body) error {
 	for i, b := range bodies {
 		if err := k.adopt(i, b); err != nil {
@@ -290,7 +287,7 @@ func (k *conditional) fill(bodies []*body) error {
 	return nil
 }
 
-// edges makes the edges between the nodes.
+// edges recreates the edges between the nodes.
 func (m *mover) edges() error {
 	from, to, data, err := m.from.rawEdgeLists()
 	if err != nil || len(from) == 0 {
@@ -307,7 +304,7 @@ func (m *mover) edges() error {
 	return m.to.d.CuGraphAddDependencies_v10000(m.to.raw, &from[0], &to[0], uintptr(len(from)))
 }
 
-// behind has the roots run after deps.
+// orderAfter makes the roots run after deps.
 func (m *mover) behind(raws, deps []cu.CUgraphNode) error {
 	if len(raws) == 0 || len(deps) == 0 {
 		return nil
@@ -326,7 +323,7 @@ func (m *mover) behind(raws, deps []cu.CUgraphNode) error {
 	return g.addEdges()
 }
 
-// undo destroys what was made.
+// undo destroys the recreated nodes.
 func (m *mover) undo() error {
 	var errs []error
 	for i := len(m.made) - 1; i >= 0; i-- {
@@ -335,7 +332,7 @@ func (m *mover) undo() error {
 	return join(errs)
 }
 
-// cloneNode adds a node with the parameters of another, of the other graph.
+// cloneNode adds a node with the parameters of a node of the other graph.
 func (m *mover) cloneNode(raw cu.CUgraphNode, t Type) (n cu.CUgraphNode, err error) {
 	d, to, ctx := m.to.d, m.to.raw, m.to.ctx.Raw()
 	switch t {
@@ -382,8 +379,8 @@ func (m *mover) kernel(raw cu.CUgraphNode) (n cu.CUgraphNode, err error) {
 	return n, nil
 }
 
-// child makes a child graph node. The driver (580) takes no graph that lies in
-// a node for another one, so it gets a copy of that.
+// child recreates a child graph node. Driver 580 rejects a graph that is nested in a node as the
+// child of another, so it gets a copy.
 func (m *mover) child(raw cu.CUgraphNode) (n cu.CUgraphNode, err error) {
 	from, to := m.from.like(0), m.to.like(0)
 	if err := m.from.d.CuGraphChildGraphNodeGetGraph(raw, &from.raw); err != nil {
@@ -399,21 +396,20 @@ func (m *mover) child(raw cu.CUgraphNode) (n cu.CUgraphNode, err error) {
 	return n, join([]error{err, destroyed})
 }
 
-// like is a graph for the mover alone.
+// like returns a Graph that only the mover uses.
 func (g *Graph) like(raw driver.CUgraph) *Graph {
 	return &Graph{raw: raw, d: g.d, ctx: g.ctx, v2: g.v2, part: true, outer: g.outermost()}
 }
 
-// bodyTypes are the sorts of nodes that CUDA takes in bodies.
+// bodyTypes are the node types that CUDA supports in bodies.
 var bodyTypes = map[Type]bool{
 	cu.CU_GRAPH_NODE_TYPE_KERNEL: true, cu.CU_GRAPH_NODE_TYPE_MEMCPY: true,
 	cu.CU_GRAPH_NODE_TYPE_MEMSET: true, cu.CU_GRAPH_NODE_TYPE_GRAPH: true,
 	cu.CU_GRAPH_NODE_TYPE_EMPTY: true,
 }
 
-// notInBody says that CUDA does not take such a node in a body, or that nobody
-// can make it again: a conditional node that was not recorded by a Scope has
-// bodies that nobody tells.
+// notInBody returns the error for a node that CUDA does not support in a body, or that cannot be
+// recreated. The bodies of a conditional node that no Scope recorded are unknown.
 func notInBody(t Type) error {
 	if t == cu.CU_GRAPH_NODE_TYPE_CONDITIONAL {
 		return refuse(driver.CUDA_ERROR_NOT_SUPPORTED,
@@ -422,8 +418,7 @@ func notInBody(t Type) error {
 	return refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "%v: CUDA takes no such node in the body of a conditional node, only kernels, copies, fills, empty nodes, child graphs and conditional nodes", t)
 }
 
-// fitsBody refuses nodes of other sorts, in a graph or in its child graphs,
-// before anything is made of them.
+// fitsBody rejects other node types in a graph or its child graphs, before anything is recreated.
 func (g *Graph) fitsBody() error {
 	g.lockLatch()
 	defer g.mu.Unlock()
@@ -461,8 +456,8 @@ func (g *Graph) nodeFits(raw cu.CUgraphNode) error {
 	return child.allFit()
 }
 
-// bodyTakes refuses operations whose nodes CUDA does not take in a body; it
-// would say so when the graph is instantiated.
+// bodyTakes rejects operations that CUDA does not support in a body. The driver would only reject
+// them when the graph is instantiated.
 func bodyTakes(op driver.Op) error {
 	switch op.(type) {
 	case nil, *driver.Launch, *driver.CopyOp, *driver.FillOp:

@@ -17,21 +17,21 @@ type Burst struct {
 	ctx      *driver.Context // of the scope's stream
 	launches *launch.Batch
 
-	last    *driver.Launch // what it refers to is held, and what it uses is noted,
-	version uint64         // as it is of all with this AccessesVersion
+	last    *driver.Launch // the latest whose references are retained and accesses recorded
+	version uint64         // its AccessesVersion; launches with the same one need neither
 
 	ended bool
-	err   error // of an operation; nothing is recorded after it
-	first int   // how many operations were recorded
+	err   error // the first of an operation; nothing is recorded after it
+	first int   // number of operations recorded so far
 	*group
 	accesses *access.Sets // of the launches
 }
 
-// group is what is known of the launches that wait in Burst.launches.
+// group describes the launches that wait in Burst.launches.
 type group struct {
-	kinds  [launch.Max + 1]kind // which kernels they are of, for errors
-	n      int                  // of kinds
-	noted  int                  // the memory that so many use is noted
+	kinds  [launch.Max + 1]kind // their kernels, for errors
+	n      int                  // number of kinds
+	noted  int                  // the accesses of this many are recorded
 	places *launch.Batch
 }
 
@@ -41,7 +41,7 @@ type kind struct {
 	kernel *driver.Kernel
 }
 
-// other is a launch that no program has, and unnoted a version that no launch has.
+// other is a launch that no program has. unnoted is a version that no launch has.
 var other = new(driver.Launch)
 
 const unnoted = ^uint64(0)
@@ -84,8 +84,8 @@ func (sc *Scope) newBurst() (*Burst, error) {
 	return &Burst{sc: sc, ctx: c, group: p, launches: p.places, last: other, version: unnoted, accesses: access.New()}, nil
 }
 
-// end puts away what is not recorded. The Burst itself is not used again: the
-// program may have kept it.
+// end discards what is not recorded. The Burst is not reused, because the program may have kept
+// it.
 func (b *Burst) end() {
 	b.ended, b.last, b.version = true, other, unnoted
 	r := b.sc.r
@@ -99,8 +99,8 @@ func (b *Burst) end() {
 	b.group, b.launches, b.accesses = nil, nil, nil
 }
 
-// groups are those of bursts that ended. The blocks of their launches stay as
-// they are: a program that captures the same step again finds them ready.
+// groups are the groups of ended bursts, for reuse. The blocks of their launches stay filled, so
+// a program that captures the same step again finds them ready.
 var groups = sync.Pool{New: func() any { return &group{places: launch.NewBatch()} }}
 
 // Do records operations in order. It reads them before it returns, so you may change and reuse
@@ -128,8 +128,8 @@ func (b *Burst) Do(ops ...driver.Op) error {
 	return nil
 }
 
-// takes reports whether a launch is a call that can be made at any time, and
-// what it refers to is held.
+// takes reports whether a launch can be batched. If so, its references are retained and its
+// accesses are recorded.
 func (b *Burst) takes(l *driver.Launch) bool {
 	if b.ended || b.err != nil || l.Context() != b.ctx || len(l.Attributes()) > 0 {
 		return false
@@ -148,22 +148,21 @@ func (b *Burst) takes(l *driver.Launch) bool {
 	return true
 }
 
-// note notes that of the launches in the group the first n use what was noted
-// last, if they are not noted yet.
+// note records the latest accesses for the launches of the group before n that have none yet.
 func (b *Burst) note(n int) {
 	b.accesses.Again(n - b.noted)
 	b.noted = n
 }
 
-// hold has the graph keep what the launch refers to.
+// retain makes the graph retain what the launch refers to.
 func (b *Burst) hold(l *driver.Launch) bool {
 	r := b.sc.r
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return !r.ended && r.keep(l.Refs()) == nil // else doSlowly says why
+	return !r.ended && r.keep(l.Refs()) == nil // on failure doSlowly returns the reason
 }
 
-// doSlowly records an operation by itself, behind those before it.
+// doSlowly records an operation separately, after those before it.
 func (b *Burst) doSlowly(op driver.Op) error {
 	switch {
 	case b.ended:
@@ -182,7 +181,7 @@ func (b *Burst) doSlowly(op driver.Op) error {
 	return nil
 }
 
-// flush makes the launches.
+// flush records the batched launches.
 func (b *Burst) flush() {
 	n := b.launches.Len()
 	if n == 0 {
@@ -206,8 +205,8 @@ func (b *Burst) flush() {
 	b.again()
 }
 
-// again begins the next group, whose launches are of the latest kernel as long as
-// none says otherwise.
+// again begins the next group. Its launches count as launches of the latest kernel until another
+// follows.
 func (b *Burst) again() {
 	b.launches.Empty()
 	b.noted = 0
@@ -216,7 +215,7 @@ func (b *Burst) again() {
 	}
 }
 
-// run makes the calls, while nobody else changes the graph.
+// run makes the calls. If the program may have the graph, it is locked meanwhile.
 func (b *Burst) run() (int, error) {
 	if g := b.sc.r.g; g != nil {
 		g.lockLatch()
@@ -225,7 +224,7 @@ func (b *Burst) run() (int, error) {
 	return b.launches.Run()
 }
 
-// kernel is that of launch i of the group.
+// kernel returns the kernel of launch i of the group.
 func (b *Burst) kernel(i int) *driver.Kernel {
 	k := b.kinds[0].kernel
 	for _, kind := range b.kinds[1:b.n] {
@@ -236,7 +235,7 @@ func (b *Burst) kernel(i int) *driver.Kernel {
 	return k
 }
 
-// fail is the end: operation i behind those that were recorded failed.
+// fail ends the burst, because operation i after the recorded ones failed.
 func (b *Burst) fail(i int, err error) {
 	b.err, b.last, b.version = fmt.Errorf("operation %d: %w", b.first+i, err), other, unnoted
 }

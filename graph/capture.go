@@ -71,27 +71,27 @@ type Recording struct {
 type recording struct {
 	s      *driver.Stream
 	mode   Mode
-	made   *keep          // of the graph to be
-	drop   *life.Lifetime // of the Recording, where it can be dropped
-	open   bool           // it does not end in the function that began it
+	made   *keep          // of the graph that the capture will return
+	drop   *life.Lifetime // of the Recording; nil if the program cannot drop it
+	open   bool           // it need not end in the function that began it
 	held   bool           // the goroutine is locked to its thread
-	thread uint64         // which that is, where the end has to ask
+	thread uint64         // its ID, if the end has to compare it
 	faults uint64         // cu.CaptureFaults when it began
-	seen   func()         // ends the watch over failing calls
+	seen   func()         // stops watching for failed calls
 	where  captures.Place
 	into   target
-	home   *Graph // of the capture of a body: the outermost graph that it will be in
+	home   *Graph // for a body: the outermost graph that it will be in
 
 	mu       sync.Mutex
 	ended    bool
-	refs     *retain.References     // of the graph to be, as long as g is nil
-	g        *Graph                 // what is recorded into, once somebody has it
-	doomed   error                  // why nothing becomes of it, though the driver knows no reason
-	planned  []planned              // conditional nodes to be, in a body
-	branches []*branch              // the streams that are captured; the first one began
-	origin   branch                 // that first one
-	room     [1]*branch             // for branches, as long as there is no other
-	first    atomic.Pointer[string] // the operation of a scope that failed first
+	refs     *retain.References     // of the graph that the capture will return, while g is nil
+	g        *Graph                 // the graph being recorded, once it has a Graph
+	doomed   error                  // why the capture must fail although the driver reports no error
+	planned  []planned              // conditional nodes to be added, in a body
+	branches []*branch              // the captured streams; the first is &origin
+	origin   branch                 // the stream on which the capture began
+	room     [1]*branch             // backs branches until there is a fork
+	first    atomic.Pointer[string] // the first operation of a scope that failed
 	accesses access.Recorded
 }
 
@@ -99,7 +99,7 @@ type recording struct {
 type branch struct {
 	s     *driver.Stream
 	event *driver.Event // for forks and joins; made when needed
-	open  bool          // used since it was joined last
+	open  bool          // used since it was last joined
 }
 
 // Begin starts capturing s. The same goroutine must call End or Abort, unless the mode is
@@ -169,7 +169,7 @@ func (r *recording) begin() error {
 	return nil
 }
 
-// begun begins the capture and takes what it needs until it ends.
+// begun begins the capture and retains what it needs until it ends.
 func (r *recording) begun() (err error) {
 	if err := r.s.Lifetime().Retain(); err != nil {
 		return err
@@ -218,7 +218,7 @@ func (r *recording) lockThread() {
 	if r.mode != ModeRelaxed || r.s.Raw() == cu.CU_STREAM_PER_THREAD {
 		r.held = true
 		runtime.LockOSThread()
-		if r.open || r.s.Raw() == cu.CU_STREAM_PER_THREAD { // asking costs as much as a call
+		if r.open || r.s.Raw() == cu.CU_STREAM_PER_THREAD { // the query costs as much as a driver call
 			r.thread = hostthread.ThreadID()
 		}
 	}
@@ -291,8 +291,8 @@ func (r *Recording) abandon() {
 	_ = r.Abort()
 }
 
-// end ends the capture. With a cause there is no graph, and the cause is the
-// first of the errors.
+// end ends the capture. If cause is not nil, it returns no graph, and cause comes first in its
+// error.
 func (r *recording) end(cause error) (*Graph, error) {
 	if r.into.last != nil {
 		g, last, err := r.endNodes(cause)
@@ -310,7 +310,7 @@ func (r *recording) end(cause error) (*Graph, error) {
 	return r.finish(cause)
 }
 
-// mayEnd refuses what the driver would answer by an error and do all the same.
+// mayEnd rejects an end for which the driver would return an error and yet end the capture.
 func (r *recording) mayEnd() error {
 	if r.ended {
 		return fmt.Errorf("capture of %v: %w", r.s, ErrEnded)
@@ -344,8 +344,8 @@ func (r *recording) finish(cause error) (*Graph, error) {
 	return nil, r.discard(raw, cause, r.explain(err))
 }
 
-// endCapture makes sure that the stream does not capture afterwards: a call that
-// failed before the driver did anything is made again, once, by itself.
+// endCapture makes sure that the stream does not capture afterwards. If the call failed and the
+// stream still captures, it is made once more, by a driver that is not bound to the context.
 func (r *recording) endCapture() (raw driver.CUgraph, err error) {
 	if r.g != nil {
 		r.g.lockLatch()
@@ -364,7 +364,7 @@ func (r *recording) endCapture() (raw driver.CUgraph, err error) {
 	return raw, join([]error{err, again})
 }
 
-// over takes back what begin did, once the driver captures no more.
+// over undoes what begin did, once the driver no longer captures.
 func (r *recording) over() {
 	r.ended = true
 	r.seen()
@@ -376,7 +376,7 @@ func (r *recording) over() {
 	r.drop.Disown()
 }
 
-// deliver hands out what was recorded.
+// deliver returns the recorded graph.
 func (r *recording) deliver(raw driver.CUgraph) (*Graph, error) {
 	g := r.g
 	if g == nil {
@@ -395,8 +395,7 @@ func (r *recording) deliver(raw driver.CUgraph) (*Graph, error) {
 	return g, nil
 }
 
-// takeBack destroys what was recorded: if anything fails there is one answer,
-// and it is an error.
+// takeBack destroys what was recorded. If anything fails, the capture returns only an error.
 func (r *recording) takeBack(g *Graph) error {
 	if r.into.g != nil {
 		return r.undo()
@@ -404,8 +403,8 @@ func (r *recording) takeBack(g *Graph) error {
 	return g.Close()
 }
 
-// discard destroys what was recorded, if that ended well. The errors come in
-// the order in which they happened.
+// discard destroys what was recorded, if the capture ended well. The errors are in the order in
+// which they happened.
 func (r *recording) discard(raw driver.CUgraph, errs ...error) error {
 	errs = append(errs, r.destroy(raw))
 	errs = append(errs, r.closeEvents()...)
@@ -430,7 +429,7 @@ func (r *recording) destroy(raw driver.CUgraph) error {
 	return nil
 }
 
-// watched has the capture end when the program drops it.
+// watched makes the capture end when the program drops the Recording.
 func (r *Recording) watched() (*Recording, error) {
 	l, err := life.New(r.s.Context().Lifetime(), "capture")
 	if err != nil {
@@ -441,20 +440,20 @@ func (r *Recording) watched() (*Recording, error) {
 	return r, nil
 }
 
-// dropped ends a capture whose Recording is unreachable, and its scopes. It
-// runs on a thread of its own: there the driver ends a capture that is not
-// relaxed, too, and says that it was the wrong one.
+// dropped ends a capture whose Recording and scopes are unreachable. It runs on another thread.
+// There the driver also ends a capture that is not relaxed, and returns that the thread was the
+// wrong one.
 func (r *recording) dropped(*cu.Driver) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended {
 		return nil
 	}
-	r.held = false // the goroutine that is held is another one
+	r.held = false // the locked goroutine is another one
 	raw, err := r.endCapture()
 	switch {
 	case ofCapture(err):
-		err = nil // it ended, in a way that nobody minds any more
+		err = nil // it ended, and nobody can use the recorded work any more
 	case err != nil:
 		err = fmt.Errorf("capture of %v: %w", r.s, err)
 	}
@@ -462,7 +461,7 @@ func (r *recording) dropped(*cu.Driver) error {
 	return r.discard(raw, err)
 }
 
-// ofCapture reports whether an error says that what was recorded is no good.
+// ofCapture reports whether an error says that the recorded work is invalid.
 func ofCapture(err error) bool {
 	c := resultOf(err)
 	return c >= driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED && c <= driver.CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD

@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// captureInfo is what the driver says about a capturing stream.
+// captureInfo is what the driver returns about a capturing stream.
 type captureInfo struct {
 	status cu.CUstreamCaptureStatus
 	id     uint64
@@ -20,9 +20,8 @@ type captureInfo struct {
 	n      uintptr
 }
 
-// info asks by the ABI the driver has: dependencies have data since CUDA 12.3.
-// It is asked for, because the driver refuses to leave out data that is not
-// zero.
+// info queries the driver by the ABI that it has. Dependencies have data since CUDA 12.3. The
+// data is always queried, because the driver fails if data that is not zero is left out.
 func (r *recording) info(s *driver.Stream) (i captureInfo, err error) {
 	d := s.Context().Guarded()
 	if d.Has(cu.FnCuStreamGetCaptureInfo) {
@@ -33,7 +32,7 @@ func (r *recording) info(s *driver.Stream) (i captureInfo, err error) {
 	return i, err
 }
 
-// active is nil if the capture goes on, else the reason why it does not.
+// active returns nil while the capture is active, else the reason why it is not.
 func (i *captureInfo) active(r *recording) error {
 	switch i.status {
 	case cu.CU_STREAM_CAPTURE_STATUS_ACTIVE:
@@ -44,8 +43,8 @@ func (i *captureInfo) active(r *recording) error {
 	return refuse(driver.CUDA_ERROR_ILLEGAL_STATE, "capture of %v: somebody else ended it", r.s)
 }
 
-// edges copies the dependencies: the driver's lists are good until the next
-// call on the stream. To is the node that is not recorded yet.
+// edges copies the dependencies, because the driver's lists are valid only until the next call on
+// the stream. Their To is the zero Node, because that node is not recorded yet.
 func (i *captureInfo) edges(g *Graph) []Edge {
 	edges := make([]Edge, i.n)
 	for k, raw := range unsafe.Slice(i.nodes, i.n) {
@@ -133,8 +132,8 @@ func (sc *Scope) update(g *Graph, edges []Edge) error {
 	return d.CuStreamUpdateCaptureDependencies_v11030(sc.s.Raw(), unsafe.SliceData(nodes), n, how)
 }
 
-// rawEdges returns dependencies as C takes them, each once: the driver refuses
-// more. There is no data if none says anything.
+// rawEdges returns dependencies as C lists, each node once, because the driver rejects
+// duplicates. data is nil if all of it is zero.
 func (g *Graph) rawEdges(edges []Edge) (nodes []cu.CUgraphNode, data []cu.CUgraphEdgeData, err error) {
 	special := false
 	for _, e := range edges {
@@ -153,7 +152,7 @@ func (g *Graph) rawEdges(edges []Edge) (nodes []cu.CUgraphNode, data []cu.CUgrap
 	return nodes, data, nil
 }
 
-// explain says what the driver does not: why ending a capture failed.
+// explain adds the reason why ending the capture failed, which the driver does not give.
 func (r *recording) explain(err error) error {
 	if err == nil {
 		return nil
@@ -171,9 +170,8 @@ func (r *recording) explain(err error) error {
 	return fmt.Errorf("capture of %v: %s: %w", r.s, reason, err)
 }
 
-// invalidatedBy names the call that the capture did not allow: an operation of
-// its scopes, or else a call of this process that failed for that reason since
-// the capture began.
+// invalidatedBy names the call that invalidated the capture: the first failed operation of its
+// scopes, else the likeliest call of this process that failed since the capture began.
 func (r *recording) invalidatedBy() string {
 	if first := r.first.Load(); first != nil {
 		return "invalidated when " + *first
@@ -184,8 +182,8 @@ func (r *recording) invalidatedBy() string {
 	return "invalidated by a call that it does not allow, made past this library or after the capture had failed"
 }
 
-// likeliest is the first failure whose code speaks of a capture, or else the
-// first of all, up to the one that found the capture invalidated.
+// likeliest returns the first failure with a code about captures, else the first of all. It
+// ignores the failure that found the capture invalidated, and later ones.
 func likeliest(errs []*driver.Error) *driver.Error {
 	var first *driver.Error
 	for _, e := range errs {

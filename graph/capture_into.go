@@ -89,8 +89,8 @@ func (r *recording) endNodes(cause error) (*Graph, []Node, error) {
 	return g, froms(last), nil
 }
 
-// last is where the capture stands. If it was invalidated it is nowhere, and the
-// error of its end says more than any before.
+// last returns the edges to the next operation. An invalidated capture has none. The error of its
+// end gives the reason.
 func (r *recording) last() ([]Edge, error) {
 	i, err := r.info(r.s)
 	if err != nil || i.status != cu.CU_STREAM_CAPTURE_STATUS_ACTIVE {
@@ -99,7 +99,7 @@ func (r *recording) last() ([]Edge, error) {
 	return r.pending(r.s)
 }
 
-// beginInto begins to capture into a graph, for which that is locked.
+// beginInto begins a capture into a graph, which is locked meanwhile.
 func (r *recording) beginInto() error {
 	g := r.into.g
 	if err := g.lock(); err != nil {
@@ -131,7 +131,7 @@ func (r *recording) enters(g *Graph) error {
 	return r.s.Context().Driver().CuStreamBeginCaptureToGraph(r.s.Raw(), g.raw, from, nil, uintptr(len(r.into.deps)), r.mode)
 }
 
-// remember notes which nodes the graph has.
+// remember records which nodes the graph has.
 func (r *recording) remember(g *Graph) error {
 	raws, err := g.handles()
 	if err != nil {
@@ -144,8 +144,8 @@ func (r *recording) remember(g *Graph) error {
 	return nil
 }
 
-// undo destroys the nodes that a capture into a graph added, by its end or by
-// hand.
+// undo destroys the nodes that were added to the target graph since the capture began, whether
+// recorded or added by the program.
 func (r *recording) undo() error {
 	g := r.into.g
 	g.lockLatch()
@@ -200,7 +200,7 @@ func (t *target) captureIntoPart(s *driver.Stream, mode Mode, record func(*Scope
 	return g, nil
 }
 
-// takes says before anything is recorded what would be in the way of it.
+// takes checks that the capture can go into the graph, before anything is recorded.
 func (g *Graph) takes(s *driver.Stream, deps []Node) error {
 	if err := s.Ready(); err != nil {
 		return err
@@ -213,9 +213,9 @@ func (g *Graph) takes(s *driver.Stream, deps []Node) error {
 	return join([]error{err, sameDriver(g.ctx, s, s.Context())})
 }
 
-// joinAll joins the forks of a capture into a graph that the program forgot, and
-// says so: the driver would destroy the graph. It cannot where the capture was
-// invalidated, which has the same end.
+// joinAll joins forks that the program did not join, in a capture into an existing graph, and
+// returns an error for them. Without the join, the driver would destroy the graph. In an
+// invalidated capture the join fails, and the driver destroys the graph anyway.
 func (r *recording) joinAll() (err error) {
 	if r.into.g == nil {
 		return nil
@@ -244,8 +244,8 @@ func (sc *Scope) Graph() (*Graph, error) {
 	return r.graph()
 }
 
-// graph returns the Graph of what is recorded. It exists when it is first
-// needed: with it, operations are recorded under its lock.
+// graph returns the Graph that is being recorded. It is made when first needed. From then on,
+// operations are recorded under its lock.
 func (r *recording) graph() (*Graph, error) {
 	if r.g != nil {
 		return r.g, nil
@@ -264,21 +264,21 @@ func (r *recording) graph() (*Graph, error) {
 	return r.g, nil
 }
 
-// release takes the capture out of its graph.
+// release detaches the capture from its graph.
 func (r *recording) release() {
 	r.g.lockLatch()
 	defer r.g.mu.Unlock()
 	r.g.rec = nil
 }
 
-// refuses says that what a capture records into cannot be changed so.
+// refuses returns the error for a change of the graph that the capture records into.
 func (r *recording) refuses(what string) error {
 	return refuse(driver.CUDA_ERROR_ILLEGAL_STATE,
 		"%v cannot be %s: a capture of %v that began at %v records into it, end that first", r.g, what, r.s, &r.where)
 }
 
-// captured refuses the destruction of a node while a capture records into its
-// graph. CUDA does not allow for it.
+// captured rejects the destruction of a node while a capture records into its graph. CUDA does
+// not support that.
 func (n Node) captured() error {
 	if n.g.rec == nil {
 		return nil
@@ -286,8 +286,8 @@ func (n Node) captured() error {
 	return fmt.Errorf("node %d cannot be destroyed: %w", n.i, n.g.rec.refuses("changed so"))
 }
 
-// lose ends a graph that the driver destroyed when the capture into it failed,
-// also one that the program gave to the capture (seen on driver 580).
+// lose ends a graph that the driver destroyed because the capture into it failed. The driver
+// destroys even a graph that the program passed to the capture (seen on driver 580).
 func (g *Graph) lose(r *recording) {
 	g.lockLatch()
 	defer g.mu.Unlock()
@@ -300,8 +300,8 @@ func (g *Graph) lose(r *recording) {
 	}
 }
 
-// broken says that the graph is not to be touched, if so: the driver may have
-// destroyed what an invalidated capture recorded.
+// broken returns an error if the graph must not be used: the driver may already have destroyed
+// it, because the capture was invalidated.
 func (r *recording) broken() error {
 	if r.s.Raw() == cu.CU_STREAM_PER_THREAD && hostthread.ThreadID() != r.thread {
 		return refuse(driver.CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,

@@ -35,7 +35,7 @@ type Unknown struct {
 // Conflict is memory that two unordered nodes access, at least one of them to write it.
 type Conflict struct {
 	A, B     Node          // A is the one that comes first in the graph's order
-	OfA, OfB driver.Access // what each of them uses
+	OfA, OfB driver.Access // the access of each node
 	// From and To are the addresses of the first range of bytes that both access, without To.
 	From, To uint64
 	// Buffer and Size are the allocation that contains the range, 0 if the driver does not know it.
@@ -166,16 +166,15 @@ func declaredOf(uses []driver.Declared) (d declared, err error) {
 	return d, nil
 }
 
-// checker is a graph with all that lies in its nodes, flat: a vertex for each
-// node that does something, and two for each that has graphs inside, between
-// which those lie.
+// checker flattens a graph and the graphs nested in it. A node is one vertex. A node with nested
+// graphs is several, with the nested vertices between them.
 type checker struct {
 	nodes    []Node  // by vertex
-	after    [][]int // by vertex: those that it runs after
+	after    [][]int // by vertex: the vertices that it runs after
 	graphs   []*Graph
 	uses     []access.StepAccess
 	unknowns []Unknown
-	allocs   map[uint64]uint64 // what the graph allocates: address and size
+	allocs   map[uint64]uint64 // the graph's allocations: size by address
 	d        *driver.Driver
 }
 
@@ -190,10 +189,10 @@ func (c *checker) unknown(n Node, reason string) {
 	c.unknowns = append(c.unknowns, Unknown{n, reason})
 }
 
-// ends are the first and the last vertex of something.
+// ends are the first and the last vertex of a node.
 type ends struct{ first, last int }
 
-// graph enters a graph, which is locked, and returns the vertices of its nodes.
+// graph adds a graph, which is locked, and returns the vertices of its nodes.
 func (c *checker) graph(g *Graph) ([]ends, error) {
 	c.d, c.graphs = g.d, append(c.graphs, g)
 	nodes, err := g.listed()
@@ -222,7 +221,7 @@ func (c *checker) graph(g *Graph) ([]ends, error) {
 	return all, nil
 }
 
-// node enters a node.
+// node adds a node and the graphs nested in it.
 func (c *checker) node(n Node, k *kernelNodes) (ends, error) {
 	var t Type
 	if err := n.g.d.CuGraphNodeGetType(n.handle(), &t); err != nil {
@@ -241,8 +240,8 @@ func (c *checker) node(n Node, k *kernelNodes) (ends, error) {
 	return ends{v, v}, c.leaf(n, t, v, k)
 }
 
-// bodies enters graphs that lie in a node, one behind the other: those of a
-// conditional node never run at the same time.
+// bodies adds the graphs nested in a node, one after the other. The bodies of a conditional node
+// never run at the same time.
 func (c *checker) bodies(n Node, first int, bodies []*Graph) (ends, error) {
 	at := first
 	for _, b := range bodies {
@@ -261,7 +260,7 @@ func (c *checker) bodies(n Node, first int, bodies []*Graph) (ends, error) {
 	return ends{first, at}, nil
 }
 
-// leaf enters what a node uses that has no graph inside.
+// leaf adds the accesses of a node without nested graphs.
 func (c *checker) leaf(n Node, t Type, v int, k *kernelNodes) error {
 	declared := n.g.accesses.DeclaredUses(n.i)
 	for _, a := range declared {
@@ -312,7 +311,7 @@ func (c *checker) kernel(n Node, v int, k *kernelNodes, declared bool) error {
 	return err
 }
 
-// address finds an argument that is an address and was passed as a number.
+// address finds an argument that is a device address but was passed as a number.
 func (c *checker) address(f access.Found, params *cu.CUDA_KERNEL_NODE_PARAMS) (arg int, found bool, err error) {
 	list, _ := f.Kernel.Params()
 	for i, p := range list {
@@ -327,8 +326,7 @@ func (c *checker) address(f access.Found, params *cu.CUDA_KERNEL_NODE_PARAMS) (a
 	return 0, false, nil
 }
 
-// allocation returns the piece of device memory that an address lies in, none
-// for what is no address of the device.
+// allocation returns the device allocation that contains an address, or zeros if none does.
 func (c *checker) allocation(addr uint64) (base, size uint64, err error) {
 	if addr == 0 {
 		return 0, 0, nil
@@ -389,8 +387,8 @@ func (c *checker) fill(n Node, v int) error {
 	return nil
 }
 
-// memOp enters the words that are written. To wait for a word is to take part in
-// an order that dependencies say nothing of, and no conflict with who writes it.
+// memOp adds the words that are written. A wait for a word does not conflict with the write: it
+// is part of an order that dependencies do not show.
 func (c *checker) memOp(n Node, v int) error {
 	var p cu.CUDA_BATCH_MEM_OP_NODE_PARAMS
 	if err := n.g.d.CuGraphBatchMemOpNodeGetParams(n.handle(), &p); err != nil {
@@ -412,7 +410,7 @@ func (c *checker) memOp(n Node, v int) error {
 	return nil
 }
 
-// alloc enters an allocation, before which nothing may use the memory.
+// alloc adds an allocation as a write, because nothing may use the memory before it.
 func (c *checker) alloc(n Node, v int) error {
 	var p cu.CUDA_MEM_ALLOC_NODE_PARAMS
 	if err := n.g.d.CuGraphMemAllocNodeGetParams(n.handle(), &p); err != nil {
@@ -426,7 +424,7 @@ func (c *checker) alloc(n Node, v int) error {
 	return nil
 }
 
-// free enters a free, after which nothing may use the memory.
+// free adds a free as a write, because nothing may use the memory after it.
 func (c *checker) free(n Node, v int) error {
 	var ptr driver.CUdeviceptr
 	if err := n.g.d.CuGraphMemFreeNodeGetParams(n.handle(), &ptr); err != nil {
@@ -436,7 +434,7 @@ func (c *checker) free(n Node, v int) error {
 	return nil
 }
 
-// mostPairs is how many pairs Check compares at most to find all conflicts.
+// mostPairs is the largest number of pairs that Check compares to find all conflicts.
 const mostPairs = 1 << 22
 
 // result finds the conflicts.
@@ -470,11 +468,11 @@ func (c *checker) result(err error) (Checked, error) {
 	return found, nil
 }
 
-// pair are two uses of memory, by number.
+// pair is two accesses, by index.
 type pair struct{ a, b int }
 
-// neighbours returns the pairs of uses in conflict that must be in order for
-// all to be: if each is, what lies further apart is so too.
+// neighbours returns the conflicting pairs of accesses that are closest in order. If all of these
+// are ordered, so are all others.
 func (c *checker) neighbours(o *access.Order) []pair {
 	byPlace := make([]int, len(c.uses))
 	for i := range byPlace {
@@ -505,7 +503,7 @@ func (c *checker) neighbours(o *access.Order) []pair {
 	return pairs
 }
 
-// allPairs returns all pairs of uses in conflict.
+// allPairs returns all conflicting pairs of accesses.
 func (c *checker) allPairs() []pair {
 	var pairs []pair
 	for i := range c.uses {
@@ -526,8 +524,8 @@ func (c *checker) conflict(p pair) (f Conflict, err error) {
 	return f, err
 }
 
-// cycle is the error for graphs that have one. No edge leaves its graph, so the
-// cycle is in one of them.
+// cycle returns the error for a graph with a cycle. No edge leaves its graph, so the cycle is
+// within one of them.
 func (c *checker) cycle() error {
 	for _, g := range c.graphs {
 		if nodes := g.cycle(); nodes != nil {
@@ -537,8 +535,8 @@ func (c *checker) cycle() error {
 	return invalid("its nodes form a cycle")
 }
 
-// unordered returns those of the pairs of uses between whose vertices there is
-// no path, in order, each with the use that comes first in front.
+// unordered returns the pairs without a path between their vertices. It sorts them, and puts the
+// earlier access of each pair first.
 func (c *checker) unordered(o *access.Order, pairs []pair) []pair {
 	for i, p := range pairs {
 		if o.Place[c.uses[p.a].Step] > o.Place[c.uses[p.b].Step] {

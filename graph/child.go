@@ -50,7 +50,7 @@ func (g *Graph) addChild(child *Graph, from *cu.CUgraphNode, data *cu.CUgraphEdg
 	return node, nil
 }
 
-// addChildRaw makes the call; edge data takes the one for all types of nodes.
+// addChildRaw makes the call. Edge data needs the one for all types of nodes.
 func (g *Graph) addChildRaw(child *Graph, from *cu.CUgraphNode, data *cu.CUgraphEdgeData, n uintptr) (raw cu.CUgraphNode, err error) {
 	if data == nil {
 		err = g.d.CuGraphAddChildGraphNode(&raw, g.raw, from, n, child.raw)
@@ -118,7 +118,7 @@ func (g *Graph) AddChildMove(child *Graph, deps ...Node) (Node, error) {
 	if _, err := lockBoth(g, child); err != nil {
 		return Node{}, fmt.Errorf("cannot hand over a child graph: %w", err)
 	}
-	mine, its := g.mu, child.mu // child's is another one afterwards
+	mine, its := g.mu, child.mu // child.mu changes in addChildMove
 	n, err := g.addChildMove(child, deps)
 	its.Unlock()
 	mine.Unlock()
@@ -130,8 +130,8 @@ func (g *Graph) AddChildMove(child *Graph, deps ...Node) (Node, error) {
 	return n, nil
 }
 
-// ownedChildren is when drivers began to know who owns a child graph. Older ones
-// take no notice of the field.
+// ownedChildren is the first driver version that supports owned child graphs. Older ones ignore
+// the field.
 const ownedChildren = 12090
 
 func (g *Graph) addChildMove(child *Graph, deps []Node) (Node, error) {
@@ -171,7 +171,7 @@ func (g *Graph) addChildMove(child *Graph, deps []Node) (Node, error) {
 	return n, nil
 }
 
-// explainMove adds why a driver that knows of owned children does not take one.
+// explainMove adds the likely reason why a driver that supports owned children rejects one.
 func explainMove(err error) error {
 	if errors.Is(err, driver.ErrNotSupported) {
 		return fmt.Errorf("a graph with conditional nodes cannot be handed over, if that is what it has: %w", err)
@@ -179,8 +179,8 @@ func explainMove(err error) error {
 	return err
 }
 
-// onlyWhole refuses what CUDA does with whole graphs only, not with those that lie
-// in a node.
+// onlyWhole rejects a graph that is nested in a node, for operations that CUDA supports only for
+// whole graphs.
 func (g *Graph) onlyWhole(code driver.CUresult, what string) error {
 	if !g.part {
 		return nil
@@ -188,8 +188,8 @@ func (g *Graph) onlyWhole(code driver.CUresult, what string) error {
 	return refuse(code, "%v lies in %v of %v and cannot be %s by itself", g, g.in, g.in.g, what)
 }
 
-// takeOver makes a graph, and the graphs in its nodes, parts of the one that n is
-// in. Both are locked, and n's graph holds what the graph kept alive.
+// takeOver makes child, and the graphs nested in it, parts of the graph that n is in. Both are
+// locked. n's graph already retains what child retains.
 func (n Node) takeOver(child *Graph) {
 	outer := n.g.outermost()
 	own := child.keep.refs
@@ -277,9 +277,8 @@ func (g *Graph) Clone() (*Graph, error) {
 	if err := g.d.CuGraphClone(&raw, g.raw); err != nil {
 		return nil, k.abandon(fmt.Errorf("clone of %v: %w", g, g.memoryLimit(err, noClone)))
 	}
-	// Which node of the clone corresponds to which the driver knows and nobody
-	// has asked: the clone's nodes are found as they are needed, and what they
-	// refer to is kept as long as the clone.
+	// The clone's nodes are looked up when they are needed. What they refer to is retained as
+	// long as the clone, not for each node.
 	k.refs.Release()
 	k.refs = g.keep.refs.Share().Writable()
 	k.refs.Loosen()
@@ -313,9 +312,8 @@ func (n Node) FindInClone(clone *Graph) (Node, error) {
 	return clone.node(raw), nil
 }
 
-// inside returns a graph that lies in node n: the copy in a child graph node,
-// or the body of a conditional one. Asked for again it is the same Graph, so
-// that names and what else is known of its nodes stay.
+// inside returns a graph nested in n: the copy in a child graph node, or a body of a conditional
+// node. It returns the same Graph each time, so names and other records of its nodes are kept.
 func (n Node) inside(raw driver.CUgraph) *Graph {
 	g, outer := n.g, n.g.outermost()
 	if p := outer.parts[raw]; p != nil {
@@ -331,7 +329,7 @@ func (n Node) inside(raw driver.CUgraph) *Graph {
 	return p
 }
 
-// outermost is the graph that a graph is a part of, or itself.
+// outermost returns the graph that g is nested in, at any depth, or g itself.
 func (g *Graph) outermost() *Graph {
 	if g.part {
 		return g.outer
@@ -339,8 +337,8 @@ func (g *Graph) outermost() *Graph {
 	return g
 }
 
-// forgetParts ends the graphs that lie in a node that was destroyed: the driver
-// destroyed them, and may give their handles to others.
+// forgetParts ends the graphs nested in a node that was destroyed. The driver destroyed them, and
+// may reuse their handles.
 func (n Node) forgetParts() {
 	outer := n.g.outermost()
 	outer.removals++
@@ -353,7 +351,7 @@ func (n Node) forgetParts() {
 	}
 }
 
-// within reports whether a part lies in n, at any depth.
+// within reports whether g is nested in n, at any depth.
 func (g *Graph) within(n Node) bool {
 	for ; g.part; g = g.in.g {
 		if g.in == n {
@@ -363,7 +361,7 @@ func (g *Graph) within(n Node) bool {
 	return false
 }
 
-// inBody reports whether g lies in a conditional node, at any depth.
+// inBody reports whether g is nested in a conditional node, at any depth.
 func (g *Graph) inBody() bool {
 	for ; g.part; g = g.in.g {
 		if g.outer.conds.of(g.in) != nil {

@@ -74,8 +74,8 @@ func (g *Graph) NewCond(opts ...CondOption) (Cond, error) {
 	return c, nil
 }
 
-// home returns the graph, locked, that the conditions of nodes of g belong to:
-// the outermost one, and for a body that is being recorded that of the body.
+// home returns, locked, the graph that conditions of nodes of g belong to: the outermost graph.
+// For a body that is being recorded, that is the outermost graph that the body will be in.
 func (g *Graph) home() (*Graph, error) {
 	if err := g.lock(); err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (g *Graph) home() (*Graph, error) {
 		return g.outermost(), nil
 	}
 	home := g.rec.home
-	g.mu.Unlock() // it comes after the other one
+	g.mu.Unlock() // in the lock order, home comes before g
 	return home, home.lock()
 }
 
@@ -99,7 +99,7 @@ func (g *Graph) newCond(o condOptions) (Cond, error) {
 	return c, err
 }
 
-// usable reports whether a new node of g may use the condition.
+// usable returns an error if a new node of g may not use the condition.
 func (c Cond) usable(g *Graph) error {
 	switch {
 	case c.g == nil:
@@ -113,8 +113,7 @@ func (c Cond) usable(g *Graph) error {
 	return nil
 }
 
-// condPTX is the kernels that set conditions. They are loaded once for each
-// Context, which unloads them.
+// condPTX has the kernels that set conditions. Each Context loads them once and unloads them.
 //
 //go:embed cond.ptx
 var condPTX []byte
@@ -124,8 +123,8 @@ var condConfig = driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)}
 // Cmp is a comparison of a word with a constant.
 type Cmp uint32
 
-// The comparisons. They are sets of Less, Equal, Greater and of "not comparable
-// with it", which is so of NaN and counts as not equal.
+// The comparisons. Each is a set of the bits Less, Equal, Greater and unordered. A NaN is
+// unordered and counts as not equal.
 const (
 	Less           Cmp = 1
 	Equal          Cmp = 2
@@ -229,7 +228,7 @@ func ptxType(v any) string {
 	return "f64"
 }
 
-// wordOf returns the first element.
+// wordOf returns a view of the first element.
 func wordOf[T any](m driver.MemoryOf[T]) (driver.View[T], error) {
 	if m == nil {
 		return driver.View[T]{}, invalid("there is no memory to read")

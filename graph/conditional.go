@@ -9,12 +9,11 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Conditional nodes decide on the device which graphs inside them run, their
-// bodies. A body is built like any graph, with Add or by a capture
-// (CaptureInto), of kernels of the graph's context, copies, fills, empty nodes,
-// child graphs and further conditional nodes: CUDA takes no others there.
+// Conditional nodes choose on the device which of the graphs nested in them run, their bodies. A
+// body is built like any graph, with Add or by a capture (WithTarget). CUDA supports only kernels
+// of the graph's context, copies, fills, empty nodes, child graphs and conditional nodes in it.
 //
-// A graph with a conditional node cannot be cloned nor be a child of another.
+// A graph with a conditional node cannot be cloned or be a child of another graph.
 
 // AddIf adds a node that runs its body if the condition is not 0 (CUDA 12.3).
 func (g *Graph) AddIf(c Cond, deps ...Node) (n Node, body *Graph, err error) {
@@ -59,7 +58,7 @@ func (g *Graph) AddSwitch(c Cond, n int, deps ...Node) (Node, []*Graph, error) {
 
 const maxBodies = 1<<31 - 1
 
-// form is the sort of a conditional node and its number of bodies.
+// form is the type of a conditional node and its number of bodies.
 type form struct {
 	kind   cu.CUgraphConditionalNodeType
 	bodies int
@@ -80,9 +79,8 @@ func (f form) String() string {
 	return "IF"
 }
 
-// supported refuses what the driver would call an invalid value because it does
-// not know it yet. That there are no conditional nodes at all, the missing
-// function says.
+// supported rejects forms that are newer than the driver, which would only call them an invalid
+// value. A driver without any conditional nodes lacks the function, whose error says so.
 func (f form) supported(d *driver.Driver) error {
 	if f.kind == cu.CU_GRAPH_COND_TYPE_SWITCH || f.bodies == 2 {
 		return needs(d, f.String()+" nodes", 12080)
@@ -116,7 +114,7 @@ func (f form) addError(g *Graph, err error) error {
 	return fmt.Errorf("cannot add a %v node to %v: %w", f, g, err)
 }
 
-// conditional adds the node and enters it and its bodies in the tables.
+// conditional adds the node, and adds it and its bodies to the tables.
 func (g *Graph) conditional(f form, c Cond, from *cu.CUgraphNode, data *cu.CUgraphEdgeData, deps uintptr) (*conditional, error) {
 	raw, bodies, err := g.addConditionalRaw(f, c, from, data, deps)
 	if err != nil {
@@ -144,7 +142,7 @@ func (g *Graph) addConditionalRaw(f form, c Cond, from *cu.CUgraphNode, data *cu
 	return raw, params.PhGraph_out, nil
 }
 
-// enterBodies enters a conditional node and its bodies in the tables.
+// enterBodies adds a conditional node and its bodies to the tables.
 func (n Node) enterBodies(f form, c Cond, bodies *driver.CUgraph) *conditional {
 	k := &conditional{node: n, cond: c, form: f}
 	for _, body := range unsafe.Slice(bodies, f.bodies) {
@@ -174,15 +172,14 @@ func (n Node) Bodies() ([]*Graph, error) {
 	return nil, invalid("%v of %v has no bodies, it is no conditional node", n, n.g)
 }
 
-// conds are the conditional nodes of an outermost graph and of the graphs in
-// its nodes. It is changed under the lock of the graph; nil is none.
+// conds are the conditional nodes of an outermost graph and of the graphs nested in it. They are
+// changed under the lock of the graph. nil means none.
 type conds struct {
 	byNode map[Node]*conditional
 	byCond map[Cond]*conditional
 	execs  *execCount
 }
 
-// conditional is a conditional node.
 type conditional struct {
 	node   Node
 	cond   Cond
@@ -198,7 +195,7 @@ func (s *conds) of(n Node) *conditional {
 	return s.byNode[n]
 }
 
-// user returns the node that has the condition.
+// user returns the node that uses the condition.
 func (s *conds) user(c Cond) (Node, bool) {
 	if s == nil || s.byCond[c] == nil {
 		return Node{}, false
@@ -214,8 +211,8 @@ func (g *Graph) enterConditional(k *conditional) {
 	g.conds.byCond[k.cond] = k
 }
 
-// forgetConditionals takes out a node that was destroyed and those in it. Other
-// nodes may have their conditions then.
+// forgetConditionals removes a node that was destroyed and the nodes nested in it. Other nodes
+// can then use their conditions.
 func (s *conds) forgetConditionals(n Node) {
 	if s == nil {
 		return
@@ -228,7 +225,7 @@ func (s *conds) forgetConditionals(n Node) {
 	}
 }
 
-// holds returns a conditional node that is in g at any depth, or nil.
+// anyConditional returns a conditional node in g, at any depth, or nil.
 func (g *Graph) holds() *conditional {
 	s := g.outermost().conds
 	if s == nil {
@@ -242,7 +239,7 @@ func (g *Graph) holds() *conditional {
 	return nil
 }
 
-// inGraph reports whether a part lies in a node of g, at any depth.
+// inGraph reports whether p is nested in a node of g, at any depth.
 func (p *Graph) inGraph(g *Graph) bool {
 	for ; p.part; p = p.in.g {
 		if p.in.g == g {
@@ -252,7 +249,8 @@ func (p *Graph) inGraph(g *Graph) bool {
 	return false
 }
 
-// noConditionals refuses what CUDA does to no graph with a conditional node.
+// noConditionals rejects a graph with a conditional node, for operations that CUDA does not
+// support for such graphs.
 func (g *Graph) noConditionals(cannot string) error {
 	k := g.holds()
 	if k == nil {
@@ -261,12 +259,11 @@ func (g *Graph) noConditionals(cannot string) error {
 	return refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "%v %s, because %v in it is a %v node", g, cannot, k.node, k.form)
 }
 
-// Before CUDA 12.8 a launch hangs where the body that a conditional node runs
-// has no node in it, and before 12.4 an empty node does not help. So such
-// bodies get a kernel that does nothing.
+// Before CUDA 12.8, a launch hangs when a conditional node runs a body without nodes. Before CUDA
+// 12.4, an empty node does not help. So such bodies get a kernel that does nothing.
 const emptyBodies = 12080
 
-// fillBodies puts something into empty bodies, on drivers that need it.
+// fillBodies adds a node to each empty body, on drivers that need it.
 func (g *Graph) fillBodies() error {
 	if g.conds == nil || g.d.Version() >= emptyBodies {
 		return nil
@@ -302,7 +299,7 @@ func (g *Graph) fill() error {
 // allows one at a time.
 type execCount struct{ execs atomic.Int32 }
 
-// mayHaveOne refuses a second one.
+// mayHaveOne returns an error if there is an executable graph already.
 func (l *execCount) mayHaveOne(g *Graph, k *conditional) error {
 	if l == nil || l.execs.Load() == 0 {
 		return nil
@@ -311,7 +308,7 @@ func (l *execCount) mayHaveOne(g *Graph, k *conditional) error {
 		"cannot instantiate %v: it has an executable graph already, and because %v in it is a %v node there can be one at a time; close that one, or build the graph a second time", g, k.node, k.form)
 }
 
-// add counts a new one, gone one that the driver destroyed.
+// add counts a new one, and remove one that was destroyed. nil counts nothing.
 func (l *execCount) add() *execCount {
 	if l != nil {
 		l.execs.Add(1)
@@ -325,8 +322,7 @@ func (l *execCount) remove() {
 	}
 }
 
-// instantiable refuses what the driver would without a reason, and makes a
-// graph with conditional nodes ready.
+// instantiable rejects what the driver would reject without a reason, and fills empty bodies.
 func (g *Graph) instantiable() error {
 	if g.part {
 		return refuse(driver.CUDA_ERROR_NOT_SUPPORTED,
@@ -342,7 +338,7 @@ func (g *Graph) instantiable() error {
 	return g.fillBodies()
 }
 
-// countExec counts an executable that was made of g.
+// countExec counts an Exec of g. It returns nil for a graph that may have several.
 func (g *Graph) countExec() *execCount {
 	if g.holds() == nil {
 		return nil

@@ -70,8 +70,8 @@ func (g *Graph) changeEdgeData(what string, edges []Edge, plain func(*Graph) err
 	return nil
 }
 
-// byData makes a call for each run of edges with the same data: driver 580 takes
-// the data of the first edge of a call for that of all.
+// byData makes one call for each run of edges with the same data. Driver 580 uses the data of the
+// first edge of a call for all of them.
 func byData(from, to []cu.CUgraphNode, data []cu.CUgraphEdgeData, call func(from, to *cu.CUgraphNode, data *cu.CUgraphEdgeData, n uintptr) error) error {
 	for first := 0; first < len(data); {
 		n := 1
@@ -86,8 +86,8 @@ func byData(from, to []cu.CUgraphNode, data []cu.CUgraphEdgeData, call func(from
 	return nil
 }
 
-// haveEdges reports edges that are not there with the data they are said to have:
-// driver 580, given no data, removes an edge whatever its data is.
+// haveEdges returns an error for an edge that does not exist with its data. Driver 580, given no
+// data, removes an edge whatever its data is.
 func (g *Graph) haveEdges(edges []Edge) error {
 	for i := range edges {
 		e := &edges[i]
@@ -153,10 +153,10 @@ func (g *Graph) removeEdges() error {
 	return g.d.CuGraphRemoveDependencies_v10000(g.raw, &g.from[0], &g.to[0], n)
 }
 
-// checkData explains what the driver would only call invalid.
+// checkData rejects invalid data with a reason, which the driver does not give.
 func (g *Graph) checkData(from Node, data cu.CUgraphEdgeData, to Type) error {
 	if data.Type != byte(cu.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC) {
-		return nil // the driver's to judge
+		return nil // the driver checks it
 	}
 	if p := data.From_port; p != cu.CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC && p != cu.CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER {
 		return invalid("a programmatic dependency leaves %v by port %d; it is port %d (programmatic) or %d (launch order)",

@@ -29,29 +29,29 @@ type Exec struct {
 	keep  *execKeep
 
 	g        *Graph // whose nodes Set takes
-	foreign  bool   // what is kept alive came by an update from another graph
+	foreign  bool   // keep.refs are those of another graph, since an update
 	opts     options
-	uploaded bool   // and not changed since
-	changed  bool   // it is not as g was any more
-	updates  uint64 // how often all parameters were changed at once
+	uploaded bool   // uploaded, and not changed since
+	changed  bool   // it differs from g as it was instantiated
+	updates  uint64 // how often an update changed all parameters at once
 	bindings *Bindings
 }
 
-// execKeep is what an exec's destruction needs of it, and what a launch does:
-// a launch runs through more of the driver than the cache holds, so what it
-// touches here lies together.
+// execKeep has what launching and destroying an Exec need. It is one struct, because a launch
+// runs through more of the driver than the caches hold, and the fields that it reads should be
+// adjacent.
 type execKeep struct {
 	mu    loader.Latch // held during every driver call on raw
 	shut  bool         // Close was called
 	raw   cu.CUgraphExec
 	ctx   *driver.Context
 	refs  *retain.References
-	count *execCount // of a graph that may have one exec only
+	count *execCount // for a graph that may have only one Exec
 	inflight.Launches
 	life life.Lifetime
 	ends ending
 
-	borrowed bool // raw is not this one's to destroy
+	borrowed bool // the owner of raw destroys it
 }
 
 // Close destroys the executable graph. A launch in flight still completes, and what it refers to is
@@ -60,20 +60,20 @@ func (x *Exec) Close() error {
 	if !x.exists() {
 		return nil
 	}
-	x.keep.mu.Lock() // a call that is under way ends first
+	x.keep.mu.Lock() // waits for a call in progress
 	defer x.keep.mu.Unlock()
 	x.keep.shut = true
 	return x.watch.Close(x.life)
 }
 
-// Destroy implements life.Destroyer: the end of an exec, closed or dropped.
+// Destroy implements life.Destroyer, for an Exec that was closed or dropped.
 func (k *execKeep) Destroy(d *cu.Driver) error {
 	var err error
 	if !k.borrowed {
 		err = k.ends.do(d, cu.FnCuGraphExecDestroy, uintptr(k.raw))
 	}
 	k.count.remove()
-	if k.Ended == k.Replays { // as of one that was never launched
+	if k.Ended == k.Replays { // also if it was never launched
 		k.refs.Release()
 	} else {
 		k.ReleaseLater(retain.Reference{Of: k.refs})
@@ -161,7 +161,7 @@ func (k *execKeep) launch(s *driver.Stream) error {
 	return nil
 }
 
-// launchElsewhere is for a stream that has to be held first.
+// launchElsewhere is launch for a stream that must be retained first.
 func (k *execKeep) launchElsewhere(s *driver.Stream) error {
 	if err := k.Move(s, func() error { return s.Driver().CuGraphLaunch(k.raw, s.Raw()) }); err != nil {
 		return err
@@ -170,7 +170,7 @@ func (k *execKeep) launchElsewhere(s *driver.Stream) error {
 	return nil
 }
 
-// ready prepares for a launch: usually there is nothing to do.
+// ready prepares for a launch. Usually there is nothing to do.
 func (k *execKeep) ready(s *driver.Stream) error {
 	if k.shut || !s.Open() || s.Context() != k.ctx {
 		if err := k.accepts(s); err != nil {
@@ -183,7 +183,7 @@ func (k *execKeep) ready(s *driver.Stream) error {
 	return nil
 }
 
-// accepts says why there can be no launch, if so.
+// accepts returns the reason why there can be no launch in s, or nil.
 func (k *execKeep) accepts(s *driver.Stream) error {
 	if k.shut {
 		return fmt.Errorf("the executable graph: %w", driver.ErrClosed)
@@ -210,7 +210,7 @@ func (x *Exec) Run(ctx context.Context, s *driver.Stream) error {
 		defer runtime.UnlockOSThread()
 	}
 	x.keep.mu.Lock()
-	err, n := x.keep.launch(s), x.keep.Replays // others may launch meanwhile
+	err, n := x.keep.launch(s), x.keep.Replays // read together, because others may launch concurrently
 	x.keep.mu.Unlock()
 	if err != nil {
 		return x.launchError(s, err)
@@ -232,15 +232,15 @@ func (x *Exec) NoteEnded(n uint64) {
 	}
 }
 
-// noteEnded notes that the first n launches have ended. What is left of a closed
-// exec finds that out by itself.
+// noteEnded notes that the first n launches have ended. It does nothing for a closed Exec, which
+// tracks its last launches itself.
 func (x *Exec) noteEnded(n uint64) {
 	x.keep.mu.Lock()
 	defer x.keep.mu.Unlock()
 	if !x.keep.shut {
 		x.keep.NoteEnded(n)
 	}
-	runtime.KeepAlive(x) // what destroys a dropped exec takes no lock
+	runtime.KeepAlive(x) // the cleanup of a dropped Exec takes no lock
 }
 
 // Wait waits until the last launch and later work in its stream have ended, or returns the cause of
@@ -275,7 +275,7 @@ func (x *Exec) Wait(ctx context.Context) error {
 	return nil
 }
 
-// waitForLaunches waits for nothing but the launches.
+// waitForLaunches waits for the launches only, not for later work in their stream.
 func (x *Exec) waitForLaunches(ctx context.Context) error {
 	for start := time.Now(); ; {
 		if over, err := x.allEnded(); over || err != nil {
@@ -357,7 +357,7 @@ func (x *Exec) Flags() (cu.CUgraphInstantiate_flags, error) {
 // exists reports whether x is an Exec that was instantiated.
 func (x *Exec) exists() bool { return x != nil && x.keep != nil }
 
-// lock takes the exec for a call, unless it is closed or none.
+// lock locks the Exec for a call. It returns an error if the Exec is nil, zero or closed.
 func (x *Exec) lock() error {
 	if !x.exists() {
 		return anExec.Error(x == nil)
@@ -370,8 +370,9 @@ func (x *Exec) lock() error {
 	return x.life.Check()
 }
 
-// changeRefs returns what the exec keeps alive, to be changed. Numbers of nodes
-// that are not its own graph's mean nothing to it.
+// changeRefs returns the references of the Exec, to be changed. If they are those of another
+// graph, they first become references of no node, because that graph's node numbers mean nothing
+// here.
 func (x *Exec) changeRefs() *retain.References {
 	k := x.keep
 	if k.refs.Alone() && !x.foreign {
@@ -536,8 +537,8 @@ func (k *execKeep) stage(s *driver.Stream, ops []driver.Op) error {
 	return cmp.Or(send(), failed)
 }
 
-// afterStaged has s wait for what was staged on another stream. It stays staged until
-// something that succeeds is behind it.
+// afterStaged makes s wait for work that was staged on another stream. The work stays staged
+// until later work succeeds.
 func (k *execKeep) afterStaged(s *driver.Stream) error {
 	if k.Staged.Stream == nil || isOrdered(k.Staged.Stream, s) {
 		return nil
@@ -545,8 +546,8 @@ func (k *execKeep) afterStaged(s *driver.Stream) error {
 	return k.Staged.Precede(s)
 }
 
-// isOrdered reports whether what is sent to one stream is behind what was sent to
-// the other because they are the same. The per-thread stream may be another one now.
+// isOrdered reports whether work in after runs after earlier work in before, because they are one
+// stream. The per-thread stream may be another one now.
 func isOrdered(before, after *driver.Stream) bool {
 	return before == after && after.Raw() != cu.CU_STREAM_PER_THREAD
 }

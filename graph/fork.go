@@ -48,7 +48,7 @@ func (sc *Scope) fork(s *driver.Stream) (*branch, error) {
 	return b, nil
 }
 
-// again has a stream that was drawn in before wait for the scope.
+// again makes a stream that is already part of the capture wait for the scope.
 func (sc *Scope) again(b *branch) error {
 	if b == sc.b {
 		return invalid("they are one stream")
@@ -57,7 +57,7 @@ func (sc *Scope) again(b *branch) error {
 	return sc.b.order(b.s)
 }
 
-// draw draws s into the capture, which keeps it from being destroyed.
+// draw adds s to the capture, which retains the stream.
 func (sc *Scope) draw(s *driver.Stream) error {
 	if err := s.Lifetime().Retain(); err != nil {
 		return err
@@ -83,8 +83,8 @@ func (sc *Scope) enter(s *driver.Stream) error {
 	return err
 }
 
-// alone refuses a stream of a capture that this package did not begin: to draw
-// it in would destroy both captures.
+// alone rejects a stream of a capture that this package did not begin. Adding it would destroy
+// both captures.
 func (r *recording) alone(s *driver.Stream) error {
 	i, err := r.info(s)
 	if err == nil && i.status != cu.CU_STREAM_CAPTURE_STATUS_NONE {
@@ -113,8 +113,8 @@ func (sc *Scope) Join(others ...*Scope) error {
 	return nil
 }
 
-// order has s wait for what was recorded on the branch. One event does for all
-// orders of a branch: a capture takes the meaning it has when it is waited for.
+// order makes s wait for what was recorded on the branch. A branch needs only one event, because
+// a capture resolves an event when it is waited for.
 func (b *branch) order(s *driver.Stream) error {
 	if b.event == nil {
 		e, err := b.s.Context().NewEvent()
@@ -180,7 +180,7 @@ func (sc *Scope) Parallel(branches ...func(*Scope) error) error {
 	return nil
 }
 
-// branch returns where what record records ends.
+// branch calls record and returns the dependencies at the end of its work.
 func (sc *Scope) branch(start []Edge, record func(*Scope) error) ([]Edge, error) {
 	if err := sc.SetDependencies(start...); err != nil {
 		return nil, err
@@ -213,7 +213,7 @@ func (sc *Scope) Relaxed(f func() error) (err error) {
 		return fmt.Errorf("relaxed section in the capture of %v: %w", sc.s, err)
 	}
 	defer func() {
-		// mode is what it was before
+		// mode now has the previous mode.
 		if back := d.CuThreadExchangeStreamCaptureMode(&mode); back != nil {
 			err = join([]error{err, fmt.Errorf("end of a relaxed section: %w", back)})
 		}
@@ -221,7 +221,7 @@ func (sc *Scope) Relaxed(f func() error) (err error) {
 	return f()
 }
 
-// check is nil while calls of the scope can be made.
+// check returns an error if calls of the scope cannot be made.
 func (sc *Scope) check() error {
 	r, err := sc.lockUsable()
 	if err != nil {

@@ -26,12 +26,12 @@ type Graph struct {
 	raw   driver.CUgraph
 	ctx   *driver.Context
 	keep  *keep
-	latch loader.Latch              // mu of those that are no part
+	latch loader.Latch              // what mu points to, unless the graph is nested
 	shut  bool                      // Close was called
-	part  bool                      // it lies in a node of outer, which destroys it; keep and mu are outer's
-	v2    bool                      // the driver takes kernel parameters as since CUDA 12.0
-	index map[cu.CUgraphNode]uint32 // of raws; nil until a node must be found
-	raws  []cu.CUgraphNode          // of the nodes, by number; 0 for a destroyed one
+	part  bool                      // nested in a node of outer, which destroys it; keep and mu are outer's
+	v2    bool                      // the driver has the kernel parameters of CUDA 12.0
+	index map[cu.CUgraphNode]uint32 // index in raws; nil until a lookup needs it
+	raws  []cu.CUgraphNode          // handles, by node number; 0 for a destroyed node
 
 	removals uint32 // counts nodes that were destroyed
 
@@ -41,40 +41,40 @@ type Graph struct {
 	watch life.Watched
 	seq   uint64 // the order in which two graphs are locked; a part's is outer's
 	outer *Graph
-	in    Node                      // of a part: the node it lies in
-	parts map[driver.CUgraph]*Graph // of an outermost graph: those that were asked for
+	in    Node                      // of a nested graph: the node it is in
+	parts map[driver.CUgraph]*Graph // of an outermost graph: the nested graphs that were requested
 	conds *conds                    // of an outermost graph: its conditional nodes
 	rec   *recording                // of an outermost graph: the capture that records into it now
-	lost  error                     // why it was closed, where the program did not
-	table *[]cu.CUgraphNode         // raws, on loan from tables
+	lost  error                     // why it was closed, if not by the program
+	table *[]cu.CUgraphNode         // borrowed from tables for raws
 	names names
-	users map[cu.CUuserObject]int // the references it holds
+	users map[cu.CUuserObject]int // number of references to each user object
 	from  []cu.CUgraphNode        // buffers for lists of nodes
 	to    []cu.CUgraphNode
 	data  []cu.CUgraphEdgeData
 	tuned map[cu.CUgraphNode]attributeSet // nodes that were given launch attributes
-	moved bool                            // it was handed over to the node it lies in
+	moved bool                            // AddChildMove moved it into its node
 	mixed bool                            // of an outermost graph: nodes of other contexts were added
 }
 
-// tables are lists of nodes of graphs that were closed, for those that follow.
+// tables are the node lists of closed graphs, for reuse.
 var tables = sync.Pool{New: func() any { return new([]cu.CUgraphNode) }}
 
-// graphs counts those made.
+// graphs is the number of Graphs made so far.
 var graphs atomic.Uint64
 
-// keep is what a graph's destruction needs of it. It must not refer to the Graph,
-// so that the Graph can be found unreachable.
+// keep has what destroying a graph needs. It must not refer to the Graph, so that the Graph can
+// become unreachable.
 type keep struct {
 	life     life.Lifetime // of the outermost graph; a plan has its own
 	refs     *retain.References
 	raw      driver.CUgraph
-	borrowed bool // raw is not this one's to destroy
+	borrowed bool // the owner of raw destroys it
 	ends     ending
 }
 
-// ending is the block of a call that destroys something. Such calls may call back,
-// so that their block cannot lie on the stack.
+// ending is the block of a call that destroys something. Such calls may call back, so their block
+// cannot be on the stack.
 type ending struct {
 	call   loader.Call
 	handle uintptr
@@ -90,7 +90,7 @@ func (e *ending) do(d *cu.Driver, f cu.Function, handle uintptr) error {
 func newKeep(c *driver.Context, kind string) (*keep, error) {
 	of := c.Lifetime()
 	if of == nil {
-		_, err := life.New(c.Lifetime(), kind) // says why not
+		_, err := life.New(c.Lifetime(), kind) // returns the reason
 		return nil, err
 	}
 	k := new(keep)
@@ -102,7 +102,7 @@ func newKeep(c *driver.Context, kind string) (*keep, error) {
 	return k, nil
 }
 
-// abandon is for a graph that will not be.
+// abandon ends the lifetime of a graph that is not created.
 func (k *keep) abandon(err error) error {
 	k.refs.Release()
 	return k.life.Abandon(err)
@@ -134,10 +134,10 @@ func New(c *driver.Context) (*Graph, error) {
 	return g, nil
 }
 
-// own makes a Graph of a driver's graph, which it destroys when it is closed.
+// own returns a Graph for a driver's graph, which it destroys when it is closed.
 func own(c *driver.Context, k *keep, raw driver.CUgraph) *Graph {
 	d := c.Driver()
-	g := new(Graph) // filled field by field: to copy it would cost as much as all of this
+	g := new(Graph) // filled field by field: a copy would cost as much as the rest of this function
 	g.seq, g.life, g.ctx, g.d, g.raw, g.keep = graphs.Add(1), &k.life, c, d, raw, k
 	g.accesses, g.v2 = access.New(), d.Has(cu.FnCuGraphAddKernelNode)
 	g.mu = &g.latch
@@ -165,7 +165,7 @@ func (g *Graph) Close() error {
 	return g.watch.Close(g.life)
 }
 
-// giveTable gives back what own borrowed.
+// giveTable returns the borrowed lists to their pools.
 func (g *Graph) giveTable() {
 	if g.table != nil {
 		*g.table = g.raws
@@ -226,7 +226,7 @@ func (g *Graph) Keep(things ...any) error {
 	return g.changeRefs().RetainThings(refs, values)
 }
 
-// changeRefs returns what the graph keeps alive, to be changed.
+// changeRefs returns the references of the graph, to be changed.
 func (g *Graph) changeRefs() *retain.References {
 	if o := g.keep.refs; o.Alone() {
 		return o
@@ -235,9 +235,9 @@ func (g *Graph) changeRefs() *retain.References {
 	return g.keep.refs
 }
 
-// commitNew gives what o holds to a node that is about to be entered. Graphs
-// that lie in a node keep what their nodes refer to as long as the outermost
-// graph, whose numbers of nodes are others.
+// commitNew assigns what o retained to the node that is about to be added. For a nested graph it
+// is assigned to no node, and retained as long as the outermost graph, because that has other
+// node numbers.
 func (g *Graph) commitNew(o *retain.References) {
 	if g.part {
 		o.CommitLoose()
@@ -246,7 +246,7 @@ func (g *Graph) commitNew(o *retain.References) {
 	o.CommitNew()
 }
 
-// commit gives what o holds to a node in place of what it had.
+// commit assigns what o retained to a node, in place of the node's references.
 func (g *Graph) commit(o *retain.References, n Node) {
 	if g.part {
 		o.CommitLoose()
@@ -255,13 +255,13 @@ func (g *Graph) commit(o *retain.References, n Node) {
 	o.Commit(n.i)
 }
 
-// alive ends a call: g was reachable, so not reclaimed, until here.
+// alive keeps g reachable until the end of a call.
 func (g *Graph) alive() { runtime.KeepAlive(g) }
 
-// exists reports whether g is a graph of this package's making.
+// exists reports whether this package made g.
 func (g *Graph) exists() bool { return g != nil && g.ctx != nil }
 
-// lock takes the graph for a call, unless it is closed or none.
+// lock locks the graph for a call. It returns an error if the graph is nil, zero or closed.
 func (g *Graph) lock() error {
 	if !g.exists() {
 		return aGraph.Error(g == nil)
@@ -279,7 +279,7 @@ func (g *Graph) lock() error {
 	return nil
 }
 
-// closed says why the graph cannot be used, if so.
+// closed returns the reason why the graph cannot be used, or nil.
 func (g *Graph) closed() error {
 	switch {
 	case g.lost != nil:
@@ -292,7 +292,7 @@ func (g *Graph) closed() error {
 	return g.life.Check()
 }
 
-// lockBoth takes two graphs for a call that concerns both.
+// lockBoth locks two graphs for a call, in the order of lockSeq.
 func lockBoth(a, b *Graph) (unlock func(), err error) {
 	for _, g := range [...]*Graph{a, b} {
 		if !g.exists() {
@@ -315,8 +315,8 @@ func lockBoth(a, b *Graph) (unlock func(), err error) {
 	return func() { b.mu.Unlock(); a.mu.Unlock() }, nil
 }
 
-// latchNow and setLatch are for g.mu, which changes when a graph is moved into
-// another. Whoever holds the latch may read the field as it is.
+// latchNow and setLatch access g.mu, which changes when a graph is moved into another. Code that
+// has locked g can read the field directly.
 func (g *Graph) latchNow() *loader.Latch {
 	return (*loader.Latch)(atomic.LoadPointer((*unsafe.Pointer)(unsafe.Pointer(&g.mu))))
 }
@@ -328,14 +328,15 @@ func (g *Graph) setLatch(mu *loader.Latch) {
 // lockSeq orders the latches of graphs: a graph and its parts have the same.
 func (g *Graph) lockSeq() uint64 { return atomic.LoadUint64(&g.seq) }
 
-// lockLatch takes g.mu, whichever that is once it was got.
+// lockLatch locks g.mu, even if that changes meanwhile.
 func (g *Graph) lockLatch() {
 	mu := g.latchNow()
 	mu.Lock()
 	g.retake(mu)
 }
 
-// retake is for who got mu, which may have been g's until somebody moved g.
+// retake is called with mu locked. If mu is no longer that of g, it locks the current one
+// instead.
 func (g *Graph) retake(mu *loader.Latch) {
 	for now := g.latchNow(); now != mu; now = g.latchNow() {
 		mu.Unlock()
@@ -344,8 +345,8 @@ func (g *Graph) retake(mu *loader.Latch) {
 	}
 }
 
-// names are the names that nodes were given. They have a lock of their own,
-// because errors are put into words while the graph is locked.
+// names are the names of nodes. They have their own lock, because error messages are formatted
+// while the graph is locked.
 type names struct {
 	mu   sync.Mutex
 	byID map[uint32]string
@@ -357,7 +358,7 @@ func (s *names) get(i uint32) string {
 	return s.byID[i]
 }
 
-// set names a node, or forgets its name.
+// set names a node. "" removes its name.
 func (s *names) set(i uint32, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -379,7 +380,7 @@ func sameContext(c *driver.Context, what any, of *driver.Context) error {
 	return refusal.OtherContext(c, what, of)
 }
 
-// What methods of nil and of zero objects report.
+// These describe the errors of methods on nil and zero objects.
 var (
 	aBinding = absent.Kind{Name: "Bindings", Make: "Exec.Bindings", Code: driver.CUDA_ERROR_INVALID_VALUE}
 	aBurst   = absent.Kind{Name: "Burst", Make: "Scope.Burst", Code: driver.CUDA_ERROR_INVALID_VALUE}
@@ -395,7 +396,7 @@ var (
 	aScope   = absent.Kind{Name: "Scope", Make: "graph.Capture or graph.Begin", Code: driver.CUDA_ERROR_INVALID_VALUE}
 )
 
-// absentName is what String returns for such an object.
+// absentName returns the String of such an object.
 func absentName(isNil bool, k *absent.Kind) string {
 	if isNil {
 		return "nil " + k.Name
@@ -403,18 +404,19 @@ func absentName(isNil bool, k *absent.Kind) string {
 	return "zero " + k.Name
 }
 
-// tooOld is a capability that came with a later CUDA than the driver's, where
-// there is no function whose absence says so.
+// tooOld is the error for a capability that is newer than the driver, if no missing function
+// shows that.
 type tooOld struct{ msg string }
 
 func (e *tooOld) Error() string { return e.msg }
 
-// Unwrap has errors.Is match ErrNotSupported and the driver's code for it.
+// Unwrap makes errors.Is match ErrNotSupported and the driver's code for it.
 func (e *tooOld) Unwrap() []error {
 	return []error{driver.ErrNotSupported, driver.CUDA_ERROR_NOT_SUPPORTED}
 }
 
-// needs refuses what the driver is too old for; since is as 12080 for 12.8.
+// needs returns an error if the driver is older than CUDA version since, for example 12080 for
+// 12.8.
 func needs(d *driver.Driver, what string, since int) error {
 	v := d.Version()
 	if v >= since {

@@ -115,8 +115,8 @@ func (g *Graph) Instantiate(opts ...Option) (*Exec, error) {
 	return g.exec(o)
 }
 
-// chosen is what options ask for. They take it by its address, which is why it is
-// not made where there are none.
+// chosen applies options. They take the result by its address, which moves it to the heap, so it
+// is called only if there are options.
 func chosen(opts []Option) options {
 	var o options
 	absent.Apply(opts, &o)
@@ -142,9 +142,9 @@ func (g *Graph) exec(o options) (*Exec, error) {
 	return x, nil
 }
 
-// instantiate picks the ABI: which node is to blame is told since CUDA 12.0. It
-// is guarded, because instantiating during a GLOBAL capture of somebody else
-// would invalidate that.
+// instantiate uses the ABI that the driver has, which names the failing node since CUDA 12.0. It
+// is guarded, because instantiating during a GLOBAL capture of other code would invalidate that
+// capture.
 func (g *Graph) instantiate(o options) (raw cu.CUgraphExec, err error) {
 	if err := join([]error{g.instantiable(), g.checkFlags(o.flags)}); err != nil {
 		return 0, err
@@ -162,8 +162,8 @@ func (g *Graph) instantiate(o options) (raw cu.CUgraphExec, err error) {
 	return raw, nil
 }
 
-// member returns the Node of a driver's node if it is one of this graph and not
-// of a graph inside a node of it.
+// member returns the Node of a handle. It returns the zero Node if the handle is not of this
+// graph, but for example of a graph nested in it.
 func (g *Graph) member(raw cu.CUgraphNode) Node {
 	if raw == 0 {
 		return Node{}
@@ -181,8 +181,8 @@ func WithDeviceLaunch() Option {
 	return withFlags(cu.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)
 }
 
-// flagSince are the CUDA versions that brought the flags. Uploading is not among
-// them: where the driver does not do it, Instantiate does.
+// flagSince are the CUDA versions that introduced the flags. The upload flag is not listed: if
+// the driver does not support it, Instantiate uploads.
 var flagSince = []struct {
 	flag    cu.CUgraphInstantiate_flags
 	version int
@@ -192,7 +192,7 @@ var flagSince = []struct {
 	{cu.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH, 12000},
 }
 
-// checkFlags refuses what the driver would refuse without a word.
+// checkFlags rejects flags that the driver would reject without a reason.
 func (g *Graph) checkFlags(flags cu.CUgraphInstantiate_flags) error {
 	for _, f := range flagSince {
 		if flags&f.flag == 0 {
@@ -211,7 +211,7 @@ func (g *Graph) checkFlags(flags cu.CUgraphInstantiate_flags) error {
 	return g.checkDeviceLaunch()
 }
 
-// checkDeviceLaunch looks for nodes that kernels cannot launch.
+// checkDeviceLaunch rejects a graph that kernels cannot launch.
 func (g *Graph) checkDeviceLaunch() error {
 	raws, err := g.handles()
 	if err != nil {
@@ -248,8 +248,8 @@ func (g *Graph) notInstantiated(n Node, why cu.CUgraphInstantiateResult, err err
 	return e
 }
 
-// instantiateOld is instantiate for drivers before CUDA 12.0, which do not tell
-// the node that is to blame and do not upload.
+// instantiateOld is instantiate for drivers before CUDA 12.0, which do not name the failing node
+// and do not upload.
 func (g *Graph) instantiateOld(o options) (raw cu.CUgraphExec, err error) {
 	const upload = cu.CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD
 	d := g.ctx.Guarded()
@@ -265,12 +265,12 @@ func (g *Graph) instantiateOld(o options) (raw cu.CUgraphExec, err error) {
 	return raw, nil
 }
 
-// cycle returns nodes that run after one another in a circle, the first one again
-// at the end, or nil if there are none. The graph is locked.
+// cycle returns the nodes of a cycle, with the first one again at the end, or nil. The graph is
+// locked.
 func (g *Graph) cycle() []Node {
 	edges, err := g.listedEdges()
 	if err != nil {
-		return nil // whoever asks has an error to report already
+		return nil // the caller has an error to return already
 	}
 	after := make(map[Node][]Node)
 	for _, e := range edges {
@@ -279,8 +279,8 @@ func (g *Graph) cycle() []Node {
 	const onPath, done = 1, 2
 	state := make(map[Node]int)
 	for _, e := range edges {
-		path := []Node{e.From} // and for each of them how many of its edges were followed
-		next := []int{0}
+		path := []Node{e.From}
+		next := []int{0} // by node in path: how many of its edges were followed
 		if state[e.From] == done {
 			continue
 		}

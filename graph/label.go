@@ -69,7 +69,7 @@ func (n Node) fillLabel() string {
 	return "fill of " + bytesText(fillBytes(&p))
 }
 
-// typeNames are what the types of nodes are called in labels, drawings and summaries.
+// typeNames are the names of node types in labels, drawings and summaries.
 var typeNames = map[Type]string{
 	cu.CU_GRAPH_NODE_TYPE_KERNEL:           "kernel",
 	cu.CU_GRAPH_NODE_TYPE_MEMCPY:           "copy",
@@ -94,8 +94,8 @@ func typeName(t Type) string {
 	return fmt.Sprintf("type %d", t)
 }
 
-// does says what a node of that type does. Of the conditional nodes that this
-// package made it knows which they are. The graph is locked.
+// does returns the name of a node's type. For a conditional node that this package added, it
+// returns the form. The graph is locked.
 func (n Node) does(t Type) string {
 	if t == cu.CU_GRAPH_NODE_TYPE_CONDITIONAL {
 		if k := n.g.outermost().conds.of(n); k != nil {
@@ -105,9 +105,8 @@ func (n Node) does(t Type) string {
 	return typeName(t)
 }
 
-// detail says in a few words with what parameters a node does what it does, ""
-// where there is nothing to say. Addresses are left out: they are others in
-// each run. The graph is locked.
+// detail returns the parameters of a node that are worth showing, or "". It leaves out addresses,
+// because they differ from run to run. The graph is locked.
 func (n Node) detail(t Type) (string, error) {
 	switch t {
 	case cu.CU_GRAPH_NODE_TYPE_KERNEL:
@@ -142,7 +141,7 @@ func kernelDetail(p *cu.CUDA_KERNEL_NODE_PARAMS) string {
 	return s
 }
 
-// dim writes as many dimensions as there are.
+// dim formats a size without trailing dimensions of 1.
 func dim(x, y, z uint32) string {
 	switch {
 	case z > 1:
@@ -185,7 +184,7 @@ func fillBytes(p *cu.CUDA_MEMSET_NODE_PARAMS) uintptr {
 
 func bytesText(n uintptr) string { return plural(int(n), "byte") }
 
-// plural writes a count of things.
+// plural formats a count.
 func plural(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -193,8 +192,8 @@ func plural(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// shownName is what drawings and summaries call a node: the name it was given,
-// else that of its kernel, else nothing. The graph is locked.
+// shownName returns the name of a node for drawings and summaries: the name it was given, else
+// that of its kernel, else "". The graph is locked.
 func (n Node) shownName(t Type) (string, error) {
 	if name := n.Name(); name != "" || t != cu.CU_GRAPH_NODE_TYPE_KERNEL {
 		return name, nil
@@ -202,8 +201,7 @@ func (n Node) shownName(t Type) (string, error) {
 	return n.kernelName()
 }
 
-// called is the name of a node of a graph that is locked, or its kernel's. It is
-// for messages: what cannot be told is "".
+// called is shownName for messages: it returns no error. The graph is locked.
 func (n Node) called() string {
 	if n.IsZero() {
 		return ""
@@ -219,9 +217,9 @@ func (n Node) called() string {
 	return name
 }
 
-// kernelName is the name of a node's kernel, "" where nobody can tell: what was
-// noted when the node was added, else what the driver says, else, for nodes that
-// the driver made, what was noted of those they came from.
+// kernelName returns the name of a node's kernel, or "" if it is unknown. It uses the name
+// recorded when the node was added, else the driver's. For nodes that the driver created, it
+// falls back to the kernels recorded for the nodes they came from.
 func (n Node) kernelName() (string, error) {
 	var p cu.CUDA_KERNEL_NODE_PARAMS
 	if err := n.kernelParams(n.g.d, &p); err != nil {
@@ -237,8 +235,8 @@ func (n Node) kernelName() (string, error) {
 	return n.g.notedName(p.Func), nil
 }
 
-// notedName is the name of a kernel that some node of those the graph came from
-// had.
+// notedName returns the name of a kernel that was recorded for captured work, or for a graph that
+// this one was copied from.
 func (g *Graph) notedName(f cu.CUfunction) (name string) {
 	for _, l := range g.accesses.Loose {
 		l.Each(func(found access.Found) {
@@ -250,8 +248,8 @@ func (g *Graph) notedName(f cu.CUfunction) (name string) {
 	return name
 }
 
-// nameOfKernel asks the driver how the kernel of a node is called, which it tells
-// since CUDA 12.3. The name is the one in the code, mangled where that was C++.
+// nameOfKernel queries the driver for the name of a node's kernel (CUDA 12.3). It is the symbol
+// in the code, mangled for C++.
 func (g *Graph) nameOfKernel(p *cu.CUDA_KERNEL_NODE_PARAMS) (string, error) {
 	var name *byte
 	var err error
@@ -267,7 +265,7 @@ func (g *Graph) nameOfKernel(p *cu.CUDA_KERNEL_NODE_PARAMS) (string, error) {
 	return cText(name), nil
 }
 
-// cText copies a string of C, which the driver keeps.
+// cText copies a C string, which belongs to the driver.
 func cText(p *byte) string {
 	n := 0
 	for *(*byte)(unsafe.Add(unsafe.Pointer(p), n)) != 0 {

@@ -48,7 +48,7 @@ func (l *launchOp) Accesses() []driver.Access { return nil }
 // String implements driver.Op.
 func (l *launchOp) String() string { return "launch of " + l.x.String() }
 
-// child is the graph whose copy does what the launch would.
+// child returns the graph whose copy does what the launch would.
 func (l *launchOp) child() (*Graph, error) {
 	x := l.x
 	if err := x.lock(); err != nil {
@@ -82,8 +82,8 @@ func (l *launchOp) setIn(x *Exec, n Node) error {
 	return x.SetChild(n, child)
 }
 
-// recordIn adds the child graph behind what the next operation of the scope would
-// run after: a capture does not take launches of graphs.
+// recordIn adds the child graph after the current dependencies of the scope, because a capture
+// rejects launches of graphs.
 func (l *launchOp) recordIn(sc *Scope) error {
 	child, err := l.child()
 	if err == nil {
@@ -95,8 +95,8 @@ func (l *launchOp) recordIn(sc *Scope) error {
 	return nil
 }
 
-// addChild locks the child before or after the graph that is captured, as
-// lockBoth does.
+// addChild locks the child before or after the graph that is being captured, in the order of
+// lockBoth.
 func (sc *Scope) addChild(child *Graph) error {
 	g, err := sc.Graph()
 	if err != nil {

@@ -185,8 +185,8 @@ func freedBy(op *driver.FreeOp) (life.GraphMemory, bool) {
 	return nil, false
 }
 
-// memoryError says what the driver does not: why a graph with memory nodes was
-// not launched.
+// memoryError adds the reason why a graph with memory nodes was not launched, which the driver
+// does not give.
 func (x *Exec) memoryError(err error) error {
 	x.keep.mu.Lock()
 	l := x.keep.Mem
@@ -207,7 +207,7 @@ func (x *Exec) memoryError(err error) error {
 	return err
 }
 
-// What cannot be done to graphs with memory nodes.
+// What CUDA does not support for graphs with memory nodes.
 const (
 	noClone   = "it allocates or frees memory, and such graphs cannot be cloned: their addresses are theirs alone"
 	noCopy    = "it allocates or frees memory, and such graphs cannot be copied into a node; move it there (CUDA 12.9)"
@@ -215,8 +215,8 @@ const (
 	oneExec   = "it allocates or frees memory, and of such graphs there can be only one executable graph at a time: close the other first"
 )
 
-// memoryLimit gives the reason why the driver does not support something, if
-// that is that g has memory nodes. g is locked.
+// memoryLimit adds the reason to an error if the driver does not support something because g has
+// memory nodes. g is locked.
 func (g *Graph) memoryLimit(err error, reason string) error {
 	if resultOf(err) != driver.CUDA_ERROR_NOT_SUPPORTED || !g.hasMemory() {
 		return err
@@ -224,8 +224,8 @@ func (g *Graph) memoryLimit(err error, reason string) error {
 	return fmt.Errorf("%s: %w", reason, err)
 }
 
-// hasMemory reports whether g has memory nodes: its own account says, or, for
-// those that other libraries captured, the driver does.
+// hasMemory reports whether g has memory nodes. It queries the driver for those that the graph
+// does not know of, such as nodes that other libraries captured.
 func (g *Graph) hasMemory() bool {
 	if g.keep.refs.Mem != nil {
 		return true
@@ -274,7 +274,7 @@ func (g *Graph) ReleaseUserObject(u *driver.UserObject, n int) error {
 	}, -n)
 }
 
-// changeUsers makes a call that changes how many references the graph holds.
+// changeUsers makes a call that changes how many references the graph has to a user object.
 func (g *Graph) changeUsers(verb string, u *driver.UserObject, n int, call func() error, change int) error {
 	if err := g.lock(); err != nil {
 		return err
@@ -308,7 +308,7 @@ func (g *Graph) acceptsUser(u *driver.UserObject, n int) error {
 	return nil
 }
 
-// takeUsers takes over what a graph holds that becomes a part of g.
+// takeUsers takes over the user object references of a graph that becomes part of g.
 func (g *Graph) takeUsers(child *Graph) {
 	for u, n := range child.users {
 		if g.users == nil {

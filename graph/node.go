@@ -39,8 +39,7 @@ func (n Node) Raw() cu.CUgraphNode {
 // handle returns the driver's handle of a node that exists. The graph is locked.
 func (n Node) handle() cu.CUgraphNode { return n.g.raws[n.i] }
 
-// has reports whether the graph has a node of that number, which was not
-// destroyed.
+// has reports whether the graph has a node of that number that was not destroyed.
 func (g *Graph) has(i uint32) bool { return uint64(i) < uint64(len(g.raws)) && g.raws[i] != 0 }
 
 // IsZero reports whether n is the zero Node.
@@ -103,7 +102,7 @@ func (n Node) Destroy() error {
 	return nil
 }
 
-// lock takes the node's graph for a call, unless the node is none of it.
+// lock locks the node's graph for a call. It returns an error if the node does not exist.
 func (n Node) lock() error {
 	if n.g == nil {
 		return errNoNode
@@ -120,7 +119,7 @@ func (n Node) lock() error {
 
 var errNoNode = aNode.Error(false)
 
-// added enters a new node in the tables. The owners have its list already.
+// added adds a new node to the tables. Its references are committed already.
 func (g *Graph) added(raw cu.CUgraphNode) Node {
 	i := uint32(len(g.raws))
 	g.raws = append(g.raws, raw)
@@ -130,8 +129,8 @@ func (g *Graph) added(raw cu.CUgraphNode) Node {
 	return Node{g, i}
 }
 
-// removed takes a destroyed node out of the tables. Its number is not given
-// again, the driver's handle may be.
+// removed removes a destroyed node from the tables. Its number is not reused, but the driver may
+// reuse its handle.
 func (g *Graph) removed(n Node) {
 	n.forgetParts()
 	raw := n.handle()
@@ -141,15 +140,15 @@ func (g *Graph) removed(n Node) {
 	g.names.set(n.i, "")
 	g.accesses.Forget(n.i)
 	if g.part {
-		return // what it referred to is the outermost graph's
+		return // the outermost graph retains what it referred to
 	}
 	o := g.changeRefs()
 	o.Forget(n.i)
 	o.Flush()
 }
 
-// node returns the Node of a driver's node in this graph, which the tables may
-// not know yet: captures and clones make nodes by themselves.
+// node returns the Node of a driver's node in this graph. The tables may not have it yet, because
+// captures and clones create nodes in the driver.
 func (g *Graph) node(raw cu.CUgraphNode) Node {
 	if raw == 0 {
 		return Node{}
@@ -168,7 +167,7 @@ func (g *Graph) node(raw cu.CUgraphNode) Node {
 	return g.found(raw)
 }
 
-// found enters a node that refers to nothing that the graph knows of.
+// found adds a node for which the graph retains nothing.
 func (g *Graph) found(raw cu.CUgraphNode) Node {
 	n := g.added(raw)
 	if !g.part {
@@ -177,7 +176,7 @@ func (g *Graph) found(raw cu.CUgraphNode) Node {
 	return n
 }
 
-// check reports whether n is a node of g that exists.
+// check returns an error unless n is a node of g that exists.
 func (g *Graph) check(n Node) error {
 	switch {
 	case n.g == g && g.has(n.i):
@@ -200,8 +199,7 @@ func (n Node) Outgoing() ([]Edge, error) {
 	return n.edges(n.dependentList, func(other Node, data cu.CUgraphEdgeData) Edge { return Edge{n, other, data} })
 }
 
-// neighbourList lists the nodes at the other ends of a node's edges, or says how
-// many.
+// neighbourList lists the nodes at the other ends of a node's edges, or returns their number.
 type neighbourList func(d *driver.Driver, nodes *cu.CUgraphNode, data *cu.CUgraphEdgeData, count *uintptr) error
 
 func (n Node) edges(list neighbourList, edge func(other Node, data cu.CUgraphEdgeData) Edge) ([]Edge, error) {
@@ -258,8 +256,8 @@ func (n Node) neighbours(list neighbourList) ([]Node, error) {
 	return n.g.nodes(raws), err
 }
 
-// ends lists what is at the other ends of a node's edges, always with their
-// data, because the driver refuses to leave out data that is not zero.
+// ends lists the nodes at the other ends of a node's edges, always with the data, because the
+// driver fails if data that is not zero is left out.
 func (n Node) ends(list neighbourList) ([]cu.CUgraphNode, []cu.CUgraphEdgeData, error) {
 	var count uintptr
 	if err := list(n.g.d, nil, nil, &count); err != nil || count == 0 {
@@ -293,7 +291,7 @@ func (g *Graph) Len() (int, error) {
 	return int(n), err
 }
 
-// lister is a driver function that lists nodes of a graph, or says how many.
+// lister is a driver function that lists nodes of a graph, or returns their number.
 type lister func(d *driver.Driver, graph driver.CUgraph, nodes *cu.CUgraphNode, n *uintptr) error
 
 func (g *Graph) each(list lister) iter.Seq2[Node, error] {
@@ -311,8 +309,7 @@ func (g *Graph) each(list lister) iter.Seq2[Node, error] {
 	}
 }
 
-// collect lists before anything is yielded: the loop's body may change the
-// graph.
+// collect lists all nodes before one is yielded, because the loop's body may change the graph.
 func (g *Graph) collect(list lister) ([]Node, error) {
 	if err := g.lock(); err != nil {
 		return nil, err
@@ -328,7 +325,7 @@ func (g *Graph) listed() ([]Node, error) {
 	return g.nodes(raws), err
 }
 
-// handles lists the graph's nodes as the driver does.
+// handles lists the graph's nodes in the driver's order.
 func (g *Graph) handles() ([]cu.CUgraphNode, error) {
 	return g.handlesBy((*driver.Driver).CuGraphGetNodes)
 }
@@ -406,7 +403,7 @@ func (g *Graph) listedEdges() ([]Edge, error) {
 	return edges, err
 }
 
-// rawEdgeLists lists the graph's edges as the driver does.
+// rawEdgeLists lists the graph's edges in the driver's order.
 func (g *Graph) rawEdgeLists() (from, to []cu.CUgraphNode, data []cu.CUgraphEdgeData, err error) {
 	var n uintptr
 	if err := g.getEdges(nil, nil, nil, &n); err != nil || n == 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// get makes a call that asks for the parameters of a node of type want.
+// get makes a call that queries the parameters of a node of type want.
 func (n Node) get(want Type, call func(d *driver.Driver) error) error {
 	if err := n.lock(); err != nil {
 		return err
@@ -25,7 +25,7 @@ func (n Node) get(want Type, call func(d *driver.Driver) error) error {
 	return nil
 }
 
-// nodeParams are the parameters of the types of nodes, as CUDA's structs.
+// nodeParams are CUDA's structs for the parameters of the node types.
 type nodeParams interface {
 	cu.CUDA_KERNEL_NODE_PARAMS | cu.CUDA_MEMCPY3D | cu.CUDA_MEMSET_NODE_PARAMS | cu.CUDA_HOST_NODE_PARAMS |
 		cu.CUDA_MEM_ALLOC_NODE_PARAMS | cu.CUDA_BATCH_MEM_OP_NODE_PARAMS |
@@ -205,7 +205,7 @@ func (g *Graph) addNode(p *cu.CUgraphNodeParams, deps []Node, keep []life.Ref) (
 	return n, nil
 }
 
-// enterTagged makes the bodies of a node that was added by parameters known to Bodies.
+// enterTagged makes Bodies return the bodies of a node that was added by tagged parameters.
 func (n Node) enterTagged(p *cu.CUDA_CONDITIONAL_NODE_PARAMS) {
 	if p.PhGraph_out != nil {
 		n.enterBodies(form{p.Type, int(p.Size)}, Cond{n.g.outermost(), p.Handle}, p.PhGraph_out)

@@ -38,26 +38,25 @@ type Plan struct {
 	kinds   []planKind
 	batch   *cu.Batch
 	steps   []step
-	graph   driver.CUgraph // in the frames now
-	graphs  []*uintptr     // where the frames have the graph
+	graph   driver.CUgraph // the graph in the frames
+	graphs  []*uintptr     // where the frames have that graph
 	roots   []loader.Frame // the frames that run after the nodes given to AddPlan
 	depsAt  *cu.CUgraphNode
-	depsLen uintptr // as in the roots' frames now
+	depsLen uintptr // as in the roots' frames
 
-	// Neither of these moves: frames have addresses in them.
-	made  []cu.CUgraphNode // where the driver puts the new nodes
-	joins []cu.CUgraphNode // dependencies that do not lie side by side in made
+	// The first two never move, because frames have addresses in them.
+	made  []cu.CUgraphNode // where the driver writes the new handles
+	joins []cu.CUgraphNode // dependency lists that are not contiguous in made
 	moves []move
 
 	deps  []cu.CUgraphNode
 	mixed bool // operations are of other contexts
 }
 
-// planKind is an operation of the plan, once however often it is in it, and what
-// was known of it when the plan was laid out.
+// planKind is a distinct operation of the plan, and its state when the plan was laid out.
 type planKind struct {
 	op      driver.Op
-	item    int // the first that does it
+	item    int // the first item with the operation
 	launch  *driver.Launch
 	version uint32
 	uses    uint64 // Launch.AccessesVersion
@@ -183,7 +182,7 @@ func (p *Plan) Close() error {
 	if !p.exists() {
 		return nil
 	}
-	p.mu.Lock() // an AddPlan that is under way ends first
+	p.mu.Lock() // waits for an AddPlan in progress
 	defer p.mu.Unlock()
 	err := p.life.Close()
 	runtime.KeepAlive(p)
@@ -239,8 +238,8 @@ func (p *Plan) addTo(g *Graph, deps []Node) (Nodes, error) {
 	return p.enter(g), nil
 }
 
-// setDeps has the roots run after deps. The list stays where it is as long as
-// it fits, so usually nothing in a frame changes.
+// setDeps makes the roots run after deps. The list stays in place as long as it fits, so usually
+// no frame changes.
 func (p *Plan) setDeps(g *Graph, deps []Node) error {
 	p.deps = p.deps[:0]
 	for i := range deps {
@@ -264,7 +263,7 @@ func (p *Plan) setDeps(g *Graph, deps []Node) error {
 	return nil
 }
 
-// setGraph has the frames add to another graph.
+// setGraph changes the graph that the frames add to.
 func (p *Plan) setGraph(raw driver.CUgraph) {
 	if p.graph == raw {
 		return
@@ -275,7 +274,7 @@ func (p *Plan) setGraph(raw driver.CUgraph) {
 	}
 }
 
-// do does one step. On failure it returns the item.
+// do performs one step. On failure it returns the index of the item.
 func (p *Plan) do(g *Graph, s *step) (int, error) {
 	for _, m := range p.moves[s.moves[0]:s.moves[1]] {
 		p.joins[m.to] = p.made[m.made]
@@ -300,7 +299,7 @@ func (p *Plan) undo(g *Graph, i int, err error) error {
 	return join(errs)
 }
 
-// enter enters the new nodes in the graph's tables.
+// enter adds the new nodes to the graph's tables.
 func (p *Plan) enter(g *Graph) Nodes {
 	if p.mixed {
 		g.outermost().mixed = true
@@ -351,8 +350,8 @@ func (s Nodes) at(i uint32) Node {
 	return Node{s.g, i}
 }
 
-// current brings the plan up to date with its operations: since the last time
-// they may refer to other things, or to some that were closed.
+// current brings the plan up to date with its operations. Since the last time they may refer to
+// other things, or to things that were closed.
 func (p *Plan) current() error {
 	for i := range p.kinds {
 		k := &p.kinds[i]
@@ -385,8 +384,8 @@ func (p *Plan) renew() error {
 	return nil
 }
 
-// refresh holds what the operations refer to now. Graphs share what was held
-// before, so that is left as it is.
+// refresh retains what the operations refer to now, in new References. Graphs share the previous
+// ones, so those are not changed.
 func (p *Plan) refresh() error {
 	own := retain.New()
 	for i := range p.kinds {
@@ -409,7 +408,7 @@ func (p *Plan) refresh() error {
 	return nil
 }
 
-// oneCall reports whether one call, of those that batches have, adds op.
+// oneCall reports whether a single batched call adds op.
 func oneCall(op driver.Op) bool {
 	switch op := op.(type) {
 	case *driver.Launch:
@@ -422,8 +421,8 @@ func oneCall(op driver.Op) bool {
 	return false
 }
 
-// note notes what memory the operations use. Graphs see what was noted before,
-// so that is left as it is.
+// note records the accesses of the operations in new Sets. Graphs share the previous ones, so
+// those are not changed.
 func (p *Plan) note() {
 	if p.kindOf == nil {
 		p.number()
@@ -441,7 +440,7 @@ func (p *Plan) note() {
 	p.accesses = f
 }
 
-// number finds the kind of each item.
+// number assigns its kind to each item.
 func (p *Plan) number() {
 	numbers := make(map[driver.Op]uint32, len(p.kinds))
 	for i := range p.kinds {

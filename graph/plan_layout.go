@@ -6,25 +6,23 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// step is a part of a plan that is done at once: calls that are made in one
-// crossing, or an operation that takes several.
+// step is a part of a plan that is done at once: calls of one batch, or one operation that cannot
+// be batched.
 type step struct {
 	first    loader.Frame
 	from, to int       // its items
-	moves    [2]int    // of Plan.moves, that come before
-	op       driver.Op // nil for calls in one crossing
+	moves    [2]int    // range of Plan.moves, which come before
+	op       driver.Op // nil for batched calls
 
 	deps  *cu.CUgraphNode // of op
 	count uintptr
 	root  bool // op runs after the nodes given to AddPlan
 }
 
-// move is a dependency that is copied from where the driver put it to a list,
-// because the others of the list lie elsewhere.
+// move copies a handle from made to joins, for a dependency list that is not contiguous in made.
 type move struct{ to, made int }
 
-// layOut writes the frames. It can be done again when operations have become
-// ones that take other calls.
+// layOut writes the frames. It runs again when operations need other calls than before.
 func (p *Plan) layOut() {
 	room := 0
 	for _, after := range p.after {
@@ -83,8 +81,8 @@ func (p *Plan) open(i int) *step {
 	return p.begin(i)
 }
 
-// before reports whether the moves that are in no step yet can be done before s:
-// they move nothing that s makes.
+// before reports whether the moves that are in no step yet can be made before s, because none
+// needs a node of s.
 func (p *Plan) before(s *step) bool {
 	for _, m := range p.moves[s.moves[1]:] {
 		if m.made >= s.from {
@@ -94,7 +92,7 @@ func (p *Plan) before(s *step) bool {
 	return true
 }
 
-// dependencies returns where the handles of what item i runs after will lie.
+// dependencies returns the list of handles that item i runs after.
 func (p *Plan) dependencies(i int) (at *cu.CUgraphNode, n uintptr, root bool) {
 	if p.after == nil {
 		if i == 0 {
@@ -113,7 +111,7 @@ func (p *Plan) dependencies(i int) (at *cu.CUgraphNode, n uintptr, root bool) {
 	return at, n, false
 }
 
-// join makes a list of handles, filled before the step that begins here.
+// join adds a list of handles. Moves fill it before the step that begins here.
 func (p *Plan) join(after []int) (*cu.CUgraphNode, uintptr) {
 	start := len(p.joins)
 	for _, a := range after {

@@ -31,7 +31,7 @@ type Pool struct {
 	core *poolCore
 }
 
-// poolCore is what the end of a pool needs of it.
+// poolCore is the part of a pool that its cleanup needs.
 type poolCore struct {
 	mu     sync.Mutex
 	held   []pooled // in the order of registration
@@ -46,7 +46,7 @@ type pooled struct {
 	key   any            // equal for a thing that is registered again
 }
 
-// valueKey is the key of a value.
+// valueKey returns the key of a value.
 func valueKey(value any) any {
 	switch v := reflect.ValueOf(value); {
 	case v.Comparable():
@@ -54,11 +54,11 @@ func valueKey(value any) any {
 	case v.Kind() == reflect.Slice, v.Kind() == reflect.Map, v.Kind() == reflect.Func:
 		return identity{v.Type(), v.Pointer(), length(v)}
 	}
-	return new(byte) // a struct with such fields: each is another one
+	return new(byte) // a struct with such fields: each registration is a new thing
 }
 
-// identity tells values apart that Go does not compare. The address is that of
-// another value only when this one is gone, and a pool keeps it.
+// identity distinguishes values that Go cannot compare. Another value can get the address only
+// when this one is freed, and the pool retains it.
 type identity struct {
 	of      reflect.Type
 	address uintptr
@@ -72,7 +72,7 @@ func length(v reflect.Value) int {
 	return 0
 }
 
-// heldOf is a thing as a pool keeps it.
+// entryOf returns the pool's entry for a thing.
 func heldOf(thing any) (pooled, error) {
 	r, err := refOf(thing)
 	if err != nil {
@@ -148,7 +148,7 @@ func (p *Pool) Register(things ...any) error {
 	return nil
 }
 
-// register returns, if it fails, what has to be let go of.
+// register adds things. On failure it returns what the caller must release.
 func (c *poolCore) register(things []any) ([]pooled, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -164,7 +164,7 @@ func (c *poolCore) register(things []any) ([]pooled, error) {
 	return nil, nil
 }
 
-// add retains what is not there yet.
+// add retains a thing unless the pool has it already.
 func (c *poolCore) add(thing any) error {
 	h, err := heldOf(thing)
 	if err != nil {
@@ -183,7 +183,7 @@ func (c *poolCore) add(thing any) error {
 	return nil
 }
 
-// drop takes out what was added after the first n things.
+// drop removes and returns what was added after the first n things.
 func (c *poolCore) drop(n int) []pooled {
 	added := append([]pooled(nil), c.held[n:]...)
 	for _, h := range added {
@@ -194,8 +194,8 @@ func (c *poolCore) drop(n int) []pooled {
 	return added
 }
 
-// take empties the pool and returns what to let go of, which is done without
-// the lock: it may free memory and wait for the device.
+// take empties the pool and returns its contents. The caller releases them without the lock,
+// because a release may free memory and wait for the device.
 func (c *poolCore) take() []pooled {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -205,7 +205,7 @@ func (c *poolCore) take() []pooled {
 	return things
 }
 
-// letGoOf releases things in their order.
+// releaseAll releases things in their order.
 func letGoOf(things []pooled) {
 	for i := range things {
 		if things[i].life != nil {

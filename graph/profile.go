@@ -73,7 +73,7 @@ func (g *Graph) Profile(ctx context.Context, s *driver.Stream, opts ...ProfileOp
 	return p, nil
 }
 
-// profiling is a Profile in the making.
+// profiling is the state of a Profile call.
 type profiling struct {
 	rounds     int
 	oneByOne   bool
@@ -121,7 +121,7 @@ func (m *profiling) makeEvents() (err error) {
 	return err
 }
 
-// takeOff takes what an empty node measures off the times of nodes.
+// subtractOverhead subtracts what an empty node measures from the times of nodes.
 func (m *profiling) takeOff(ctx context.Context, p *Snapshot) error {
 	overhead, err := m.overhead(ctx)
 	if err != nil {
@@ -150,8 +150,8 @@ func (m *profiling) overhead(ctx context.Context) (time.Duration, error) {
 	return p.Nodes[0].Time, nil
 }
 
-// measure measures a graph: as it is, then with the probes in it. Of some graphs
-// there can be only one Exec at a time.
+// measure measures a graph unchanged, then with the probes in it. It closes the first Exec before
+// it makes the second, because some graphs can have only one at a time.
 func (m *profiling) measure(ctx context.Context, g *Graph) (*Snapshot, error) {
 	run, err := m.measurePlain(ctx, g)
 	if err != nil {
@@ -189,8 +189,7 @@ func (m *profiling) plainExec(g *Graph) (*Exec, error) {
 	return g.exec(options{})
 }
 
-// probedExec makes an Exec of the graph with the probes in it, and the snapshot
-// of what is measured.
+// probedExec makes an Exec of the graph with the probes in it, and the snapshot for the results.
 func (m *profiling) probedExec(g *Graph) (x *Exec, s *Snapshot, all probes, err error) {
 	if err := g.lock(); err != nil {
 		return nil, nil, nil, err
@@ -208,8 +207,8 @@ func (m *profiling) probedExec(g *Graph) (x *Exec, s *Snapshot, all probes, err 
 	return x, s, all, nil
 }
 
-// measurable takes the snapshot of a graph that is locked, and says why it cannot
-// be measured, if so.
+// measurable returns the snapshot of a graph that is locked, or the reason why it cannot be
+// measured.
 func measurable(g *Graph, stream *driver.Stream) (*Snapshot, error) {
 	if g.part {
 		return nil, invalid("it lies in a node; profile the graph that is launched")
@@ -270,8 +269,8 @@ func median(times []time.Duration) time.Duration {
 	return times[len(times)/2]
 }
 
-// probe measures a node: by the events right before and right behind it, for
-// each of which the graph has a node for a while.
+// probe measures a node by the events right before and right after it. While the Exec is made,
+// the graph has a node for each event.
 type probe struct {
 	*SnapshotNode // what is measured
 	before, after *driver.Event
@@ -279,18 +278,18 @@ type probe struct {
 	starts, times []time.Duration
 }
 
-// probes are those of a graph and of the child graphs in its nodes.
+// probes are the probes of a graph and of its child graphs.
 type probes []level
 
-// level is one graph of them.
+// level has the probes of one graph.
 type level struct {
 	*Snapshot
 	g      *Graph
 	probes []probe // of the snapshot's nodes
 }
 
-// make makes the events for all nodes that can be measured: a body of a
-// conditional node may have no event in it.
+// make makes the events for all nodes that can be measured. The body of a conditional node cannot
+// contain events.
 func (all *probes) make(s *Snapshot) error {
 	if len(s.Nodes) == 0 {
 		return nil
@@ -322,19 +321,19 @@ func (t *probe) makeEvents(n *SnapshotNode) (err error) {
 	return err
 }
 
-// probedExec makes an Exec of a graph that is locked, with the probes in it. The
-// graph has them only until then. They are in no table of it.
+// probedExec makes an Exec of a graph that is locked, with the probes in it, and then removes the
+// probes from the graph. The graph's tables never have them.
 func (g *Graph) probedExec(all probes, oneByOne bool) (x *Exec, err error) {
 	if err = all.insert(oneByOne); err == nil {
 		x, err = g.exec(options{})
 	}
 	refs := all.events()
 	if stay := all.remove(); stay != nil {
-		// What stays refers to events: they stay too.
+		// Nodes that could not be removed refer to the events, so the graph retains those.
 		err = errors.Join(err, stay, g.changeRefs().RetainLoose(refs))
 	}
 	if err == nil {
-		err = x.changeRefs().RetainLoose(refs) // an interrupted wait leaves a run under way
+		err = x.changeRefs().RetainLoose(refs) // an interrupted wait leaves a run in flight
 	}
 	return x, err
 }
@@ -348,9 +347,8 @@ func (all probes) insert(oneByOne bool) error {
 	return nil
 }
 
-// insert adds the nodes of the probes of one graph. What runs behind a node runs
-// behind its second event too, so that no event runs beside what it does not
-// measure.
+// insert adds the nodes of the probes of one graph. What runs after a node also runs after its
+// second event, so no event runs concurrently with what it does not measure.
 func (l *level) insert(oneByOne bool) error {
 	g := l.g
 	for i := range l.probes {
@@ -371,14 +369,14 @@ func (l *level) insert(oneByOne bool) error {
 	return g.addEdges()
 }
 
-// joinAsBefore gathers the edges of the graph, between the probes.
+// joinAsBefore gathers the graph's own edges, between the probes.
 func (l *level) joinAsBefore() {
 	for _, e := range l.Edges {
 		l.join(e.From, e.To)
 	}
 }
 
-// joinInOrder gathers edges by which each node runs behind the one before.
+// joinInOrder gathers edges that make each node run after the previous one.
 func (l *level) joinInOrder() {
 	after := make([][]int, len(l.Nodes))
 	for _, e := range l.Edges {
@@ -394,7 +392,7 @@ func (l *level) joinInOrder() {
 	}
 }
 
-// join gathers the edge by which one probe begins behind the end of another.
+// join gathers the edge that makes one probe begin after the end of another.
 func (l *level) join(from, to int) {
 	g := l.g
 	g.from, g.to = append(g.from, l.probes[from].nodes[1]), append(g.to, l.probes[to].nodes[0])
@@ -407,7 +405,7 @@ func (t *probe) insert(g *Graph) error {
 	return g.d.CuGraphAddEventRecordNode(&t.nodes[1], g.raw, &g.raws[t.Node.i], 1, t.after.Raw())
 }
 
-// remove takes the nodes of probes out of the graph, all that can be.
+// remove removes the nodes of the probes from the graph, as far as possible.
 func (all probes) remove() error {
 	var errs []error
 	all.each(func(t *probe) {
@@ -440,7 +438,7 @@ func (all probes) close() error {
 	return errors.Join(errs...)
 }
 
-// read takes what the latest run measured.
+// read reads the times of the latest run.
 func (all probes) read(begin *driver.Event) (err error) {
 	all.each(func(t *probe) {
 		if err == nil {

@@ -5,17 +5,16 @@ import (
 	"github.com/purecuda/cuda/graph/internal/access"
 )
 
-// kernelNodes says of the kernel nodes of a graph which footprints are theirs.
-// It believes nothing that the driver does not confirm: kernel and addresses
-// must be those that the node has.
+// kernelNodes has the access sets of a graph's kernel nodes. It only has those that the driver
+// confirms: the node must have the same kernel and addresses.
 type kernelNodes struct {
 	params map[uint32]*cu.CUDA_KERNEL_NODE_PARAMS
 	sets   map[uint32]access.Found
 }
 
-// kernelSets finds the footprints of a graph's kernel nodes: what was noted for
-// each, or, where the driver made the nodes, what was noted for the captured
-// operations and for the graphs that they were copied from.
+// kernelSets finds the access sets of a graph's kernel nodes. They are those recorded for each
+// node. For nodes that the driver created, they are among those recorded for captured operations
+// and for the graphs that were copied.
 func (g *Graph) kernelSets(nodes []Node) (*kernelNodes, error) {
 	k := &kernelNodes{make(map[uint32]*cu.CUDA_KERNEL_NODE_PARAMS), make(map[uint32]access.Found)}
 	var rest []Node
@@ -46,14 +45,13 @@ func (g *Graph) kernelSets(nodes []Node) (*kernelNodes, error) {
 	return k, nil
 }
 
-// ambiguous are footprints and nodes that cannot be told apart by kernel and
-// addresses.
+// ambiguous are access sets and nodes that cannot be distinguished by kernel and addresses.
 type ambiguous struct {
 	sets  []access.Found
 	nodes []Node
 }
 
-// match finds out which nodes loose footprints belong to.
+// match finds the nodes that loose access sets belong to.
 func (k *kernelNodes) match(nodes []Node, p *access.Sets) {
 	var all []access.Found
 	for _, l := range p.Loose {
@@ -86,8 +84,8 @@ func (k *kernelNodes) match(nodes []Node, p *access.Sets) {
 	}
 }
 
-// assign gives the nodes of twins their footprints. Where these differ, which is
-// whose is only known if all nodes lie in the order of the footprints.
+// assign assigns access sets to the nodes of t. If the sets differ, it does so only if all nodes
+// are in the order of the sets.
 func (k *kernelNodes) assign(t *ambiguous, inOrder bool) {
 	same := true
 	for _, f := range t.sets[1:] {
@@ -101,8 +99,8 @@ func (k *kernelNodes) assign(t *ambiguous, inOrder bool) {
 	}
 }
 
-// sameOrder reports whether there is one node for each footprint, and the nodes
-// come in the order in which the footprints were noted.
+// sameOrder reports whether there is one node for each access set, in the order in which the sets
+// were recorded.
 func sameOrder(order []*ambiguous, nodes []Node) bool {
 	if len(order) != len(nodes) {
 		return false

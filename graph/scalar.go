@@ -18,7 +18,7 @@ type Scalar[T any] struct {
 
 	ctx  *driver.Context
 	size uintptr
-	ring *ring.Ring[T] // nil where values travel in the call
+	ring *ring.Ring[T] // nil if the value fits in a memset call
 }
 
 // NewScalar allocates a Scalar with an initial value and waits until it is written. Call it before
@@ -80,7 +80,7 @@ func (s *Scalar[T]) check(on *driver.Stream) error {
 	return err
 }
 
-// send has the device change the value.
+// send enqueues the change of the value.
 func (s *Scalar[T]) send(on *driver.Stream, v T) error {
 	d, at := on.Driver(), unsafe.Pointer(&v)
 	switch s.size {

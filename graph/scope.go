@@ -103,8 +103,8 @@ func (sc *Scope) doOne(op driver.Op) error {
 	return sc.do(r.refs, op)
 }
 
-// repeat records a launch that refers to what the one before does, which is held and
-// noted: most of a long capture.
+// repeat records a launch with the accesses and references of the previous one, which are
+// recorded and retained already. Most launches of a long capture are such.
 func (sc *Scope) repeat(l *driver.Launch) error {
 	r := sc.r
 	if r.g != nil {
@@ -119,7 +119,7 @@ func (sc *Scope) repeat(l *driver.Launch) error {
 	return nil
 }
 
-// doInto is do where the program has the graph and may be adding nodes to it.
+// doInto is do if the program has the graph and may be adding nodes to it.
 func (sc *Scope) doInto(op driver.Op) error {
 	g := sc.r.g
 	g.lockLatch()
@@ -158,7 +158,7 @@ func (sc *Scope) Keep(things ...any) error {
 	return r.changing(func(o *retain.References) error { return o.RetainThings(refs, values) })
 }
 
-// keep has the graph to be keep what an operation refers to.
+// keep makes the graph that is being recorded retain what an operation refers to.
 func (r *recording) keep(refs []life.Ref) error {
 	return r.changing(func(o *retain.References) error {
 		if err := o.Retain(refs); err != nil {
@@ -169,7 +169,7 @@ func (r *recording) keep(refs []life.Ref) error {
 	})
 }
 
-// changing calls change with what the graph to be keeps alive. The capture is
+// changing calls change with the references of the graph that is being recorded. The capture is
 // locked.
 func (r *recording) changing(change func(o *retain.References) error) error {
 	o := r.takeRefs()
@@ -177,8 +177,8 @@ func (r *recording) changing(change func(o *retain.References) error) error {
 	return change(o)
 }
 
-// takeRefs returns what the graph to be keeps alive, to be changed. If the
-// program has that graph, it is locked until giveOwners.
+// takeRefs returns the references of the graph that is being recorded, to be changed. If the
+// program has that graph, it is locked until giveRefs.
 func (r *recording) takeRefs() *retain.References {
 	if r.g == nil {
 		return r.refs
@@ -202,9 +202,8 @@ func (sc *Scope) Status() (status cu.CUstreamCaptureStatus, id uint64, err error
 	return sc.s.CaptureStatus()
 }
 
-// note remembers the first operation that failed: it is what invalidated the
-// capture, if something did. Where something did before it, the error gets to
-// say what.
+// note remembers the first operation that failed, because it is the likely reason if the capture
+// is invalid. If the capture was invalidated before, note adds the reason to the error.
 func (r *recording) note(op fmt.Stringer, err error) error {
 	if resultOf(err) == driver.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED {
 		return fmt.Errorf("capture of %v was %s: %w", r.s, r.invalidatedBy(), err)
@@ -219,7 +218,8 @@ func (r *recording) note(op fmt.Stringer, err error) error {
 // exists reports whether sc is the scope of a capture.
 func (sc *Scope) exists() bool { return sc != nil && sc.r != nil }
 
-// lock takes the scope's capture for a call, unless it has ended or there is none.
+// lock locks the scope's capture for a call. It returns an error if the capture has ended or
+// there is none.
 func (sc *Scope) lock() (*recording, error) {
 	if !sc.exists() {
 		return nil, aScope.Error(sc == nil)
@@ -355,8 +355,8 @@ func (sc *Scope) addEmpty() (Node, error) {
 	})
 }
 
-// aboutEvent reports whether op records or waits for an event. A capture takes such operations for
-// orders between its streams, so they create no nodes.
+// aboutEvent reports whether op records or waits for an event. A capture turns such operations
+// into dependencies between its streams, so they create no nodes.
 func aboutEvent(op driver.Op) bool {
 	switch op.(type) {
 	case *driver.EventOp:

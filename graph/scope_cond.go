@@ -17,8 +17,8 @@ func (sc *Scope) NewCond(opts ...CondOption) (Cond, error) {
 	return g.NewCond(opts...)
 }
 
-// homeGraph is the graph that conditions belong to: in a body not that which
-// is being recorded but the one that the body will be in.
+// homeGraph returns the graph that conditions belong to. In a body that is the graph that the
+// body will be in, not the one being recorded.
 func (sc *Scope) homeGraph() (*Graph, error) {
 	if sc.exists() && sc.r.home != nil {
 		return sc.r.home, nil
@@ -105,15 +105,14 @@ func (g *Graph) mayHave(f form, c Cond) error {
 	return c.usable(g)
 }
 
-// captureBodies captures on a stream of its own, because that of the scope
-// captures already.
+// captureBodies captures on a separate stream, because that of the scope captures already.
 func (sc *Scope) captureBodies(home *Graph, records []func(*Scope) error) (bodies []*body, err error) {
 	s, done, err := helperStream(sc.s.Context())
 	if err != nil {
 		return nil, err
 	}
 	whole := false
-	defer func() { // also when a body panics or leaves
+	defer func() { // also when a body panics or calls runtime.Goexit
 		if err = join([]error{err, done()}); err != nil || !whole {
 			err = join([]error{err, closeBodies(bodies)})
 			bodies = nil
@@ -130,7 +129,7 @@ func (sc *Scope) captureBodies(home *Graph, records []func(*Scope) error) (bodie
 	return bodies, nil
 }
 
-// helperStream makes a stream whatever is being captured.
+// helperStream creates a stream, whatever is being captured.
 func helperStream(c *driver.Context) (s *driver.Stream, done func() error, err error) {
 	var raw driver.CUstream
 	if err := c.Guarded().CuStreamCreate(&raw, uint32(cu.CU_STREAM_NON_BLOCKING)); err != nil {
@@ -144,7 +143,7 @@ func helperStream(c *driver.Context) (s *driver.Stream, done func() error, err e
 	return s, done, nil
 }
 
-// plan records an empty node in the place of a conditional one, in a body.
+// plan records an empty node in place of a conditional one, in a body.
 func (sc *Scope) plan(p planned) error {
 	n, err := sc.addEmpty()
 	if err != nil {
@@ -174,8 +173,8 @@ func (sc *Scope) place(f form, c Cond, bodies []*body) error {
 
 type adder func(g *Graph, from *cu.CUgraphNode, data *cu.CUgraphEdgeData, n uintptr) (Node, error)
 
-// addPending adds a node behind what the next operation would run after, which
-// then runs after the node.
+// addPending adds a node after the current dependencies of the scope. The next operation runs
+// after the node.
 func (sc *Scope) addPending(add adder) (Node, error) {
 	r, err := sc.lockUsable()
 	if err != nil {
@@ -209,8 +208,8 @@ func (sc *Scope) addPending(add adder) (Node, error) {
 	return n, r.doom(sc.update(g, []Edge{{From: n}}))
 }
 
-// doom has the capture fail for a reason that the driver does not see: a node
-// is not what it should be, and CUDA destroys none while it is captured.
+// doom makes the capture fail for a reason that the driver does not see: a node is incomplete,
+// and CUDA cannot destroy it during the capture.
 func (r *recording) doom(err error) error {
 	if err != nil && r.doomed == nil {
 		r.doomed = err

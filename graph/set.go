@@ -43,8 +43,7 @@ func (x *Exec) set(n Node, op driver.Op) error {
 	return err
 }
 
-// setLocked is set for a node that was found to be of the exec's graph, which
-// is locked.
+// setLocked is set for a node that was checked. The node's graph is locked.
 func (x *Exec) setLocked(n Node, op driver.Op) error {
 	x.uploaded, x.changed = false, true
 	if n.g.part {
@@ -88,7 +87,7 @@ func (x *Exec) setLocked(n Node, op driver.Op) error {
 	return nil
 }
 
-// has takes the lock of the exec's graph if n is a node of it.
+// has locks the node's graph if the node is of the Exec's graph or of one nested in that.
 func (x *Exec) has(n Node) error {
 	if n.g != x.g {
 		return x.hasInside(n)
@@ -235,8 +234,8 @@ func (g *Graph) setKernel(n cu.CUgraphNode, l *driver.Launch) error {
 	return err
 }
 
-// hasInside is has for a node that is not of the exec's graph itself: it may be
-// of a graph in one of its nodes, where the driver takes new parameters too.
+// hasInside is has for a node that is not of the Exec's graph itself. It may be of a nested
+// graph, whose nodes the driver can set too.
 func (x *Exec) hasInside(n Node) error {
 	if n.g == nil {
 		return errNoNode
@@ -251,9 +250,8 @@ func (x *Exec) hasInside(n Node) error {
 	return x.foreignNode(n)
 }
 
-// setInside is setLocked for a node of a graph that lies in another. What it
-// refers to belongs to the exec as a whole: the numbers of such nodes mean
-// nothing to it.
+// setInside is setLocked for a node of a nested graph. What it refers to is retained for the Exec
+// as a whole, because node numbers of nested graphs mean nothing to the Exec.
 func (x *Exec) setInside(n Node, op driver.Op) error {
 	if err := n.g.accepts(op); err != nil {
 		return err
@@ -309,15 +307,15 @@ func (x *Exec) SetBatch(changes []Change) error {
 	return err
 }
 
-// setter is a batch of changes on its way to an exec.
+// setter batches changes of an Exec.
 type setter struct {
 	x       *Exec
 	changes []Change
 	batch   *cu.Batch
 	first   int // the change of the first call in the batch
 
-	last    *driver.Launch // of the change before, if it was put into the batch
-	lastSet uint32         // of that change's node
+	last    *driver.Launch // of the previous change, if that is in the batch
+	lastSet uint32         // the set of that change's node
 }
 
 func (b *setter) run() error {
@@ -330,8 +328,8 @@ func (b *setter) run() error {
 	return b.flush(len(b.changes))
 }
 
-// set puts a change into the batch, or, if it concerns more than numbers, makes
-// those in it and then this one.
+// set adds a change to the batch. If the change concerns more than numbers, set makes the changes
+// in the batch and then this one.
 func (b *setter) set(i int) error {
 	x, c := b.x, &b.changes[i]
 	if c.Node.g != x.g {
@@ -354,8 +352,8 @@ func (b *setter) set(i int) error {
 	return nil
 }
 
-// setInside is set for a node of a graph that lies in the exec's, which is
-// unlocked meanwhile: who has that node locks it.
+// setInside is set for a node of a nested graph. It unlocks the Exec's graph meanwhile, because
+// x.set locks the node's graph.
 func (b *setter) setInside(i int) error {
 	if err := b.flush(i); err != nil {
 		return err
@@ -374,8 +372,8 @@ func (b *setter) setInside(i int) error {
 	return nil
 }
 
-// keeps reports whether the exec holds what the node needs for l already. The
-// next change is likely to need the same for a node with the same set.
+// keeps reports whether the Exec already retains what the node needs for l. It remembers l,
+// because the next change is likely to need the same for a node with the same set.
 func (b *setter) keeps(n Node, l *driver.Launch) bool {
 	if l.Context() != b.x.ctx || len(l.Attributes()) > 0 {
 		return false
@@ -388,7 +386,7 @@ func (b *setter) keeps(n Node, l *driver.Launch) bool {
 	return true
 }
 
-// flush makes the calls of the batch, which end before change next.
+// flush makes the calls of the batch, which are for changes before next.
 func (b *setter) flush(next int) error {
 	done, err := b.batch.Run()
 	b.batch.Reset(&b.x.d.Driver)
@@ -404,8 +402,7 @@ func (b *setter) error(i int, err error) error {
 	return fmt.Errorf("change %d: %w", i, setError(c.Node, b.x, c.Op, err))
 }
 
-// explainSet adds to the driver's refusal to set a node of an Exec what it never
-// accepts.
+// explainSet adds to the driver's error what an Exec can never change of a node.
 func (x *Exec) explainSet(n Node, op driver.Op, err error) error {
 	if typed := n.g.explainOp(n, op, err); typed != err {
 		return typed
@@ -444,8 +441,8 @@ func (g *Graph) explainOp(n Node, op driver.Op, err error) error {
 	return g.explainType(n, p.Type, err)
 }
 
-// errNoBytes is for nodes that are set to a copy or fill of no bytes, which CUDA
-// has no node for. Added to a graph it is an empty node.
+// errNoBytes is the error of setting a node to a copy or fill of no bytes, for which CUDA has no
+// node. Graph.Add adds an empty node for it.
 var errNoBytes = invalid("a node cannot become a copy or fill of no bytes; switch it off (Exec.Enable)")
 
 func noBytes(op driver.Op) bool {

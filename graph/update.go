@@ -112,7 +112,7 @@ func updateOptionsOf(opts []UpdateOption) updateOptions {
 	return o
 }
 
-// reinstantiate replaces the driver's object.
+// reinstantiate replaces the driver's executable graph by one of g.
 func (x *Exec) reinstantiate(g *Graph) error {
 	raw, err := g.instantiate(x.opts)
 	if err != nil {
@@ -138,7 +138,7 @@ func (x *Exec) reinstantiate(g *Graph) error {
 	return nil
 }
 
-// lockWith takes the exec, then a graph; nothing takes them the other way.
+// lockWith locks the Exec, then a graph. Nothing locks them in the other order.
 func (x *Exec) lockWith(g *Graph) error {
 	if err := x.lock(); err != nil {
 		return err
@@ -159,7 +159,7 @@ func (x *Exec) unlockWith(g *Graph) {
 	x.keep.mu.Unlock()
 }
 
-// takes says why there can be no update from g, if so.
+// takes returns the reason why there can be no update from g, or nil.
 func (x *Exec) takes(g *Graph) error {
 	switch {
 	case g.moved:
@@ -188,15 +188,15 @@ func (x *Exec) update(g *Graph) (UpdateResult, error) {
 	return r, nil
 }
 
-// isAnswer reports whether the driver refused because of the graphs and said
-// what it is, as opposed to having failed.
+// isRefusal reports whether the driver rejected the graphs and gave a reason, as opposed to
+// another failure.
 func isAnswer(err error, r cu.CUgraphExecUpdateResult) bool {
 	return resultOf(err) == driver.CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE &&
 		r != cu.CU_GRAPH_EXEC_UPDATE_SUCCESS
 }
 
-// execUpdate picks the ABI: edges are told since CUDA 12.0. It is guarded like
-// instantiate.
+// execUpdate uses the ABI that the driver has, which returns edges since CUDA 12.0. It is guarded
+// for the same reason as instantiate.
 func (x *Exec) execUpdate(g *Graph) (info cu.CUgraphExecUpdateResultInfo, err error) {
 	d := x.ctx.Guarded()
 	x.uploaded, x.changed = false, true
@@ -208,7 +208,7 @@ func (x *Exec) execUpdate(g *Graph) (info cu.CUgraphExecUpdateResultInfo, err er
 	return info, err
 }
 
-// adopt has the exec keep alive what g does, in place of what it did.
+// adopt makes the Exec retain what g does, in place of what it did.
 func (x *Exec) adopt(g *Graph) {
 	x.updates++
 	k := x.keep
@@ -221,7 +221,7 @@ func (x *Exec) adopt(g *Graph) {
 	k.Sweep()
 }
 
-// node names the node as it is called.
+// node returns the node with its own name, or with that of its kernel.
 func (r UpdateResult) node() string {
 	if r.Name == "" || r.Name == r.Node.Name() {
 		return r.Node.String()

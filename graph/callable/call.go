@@ -23,8 +23,8 @@ func (c *Callable[In, Out]) run(ctx context.Context, in In) (*variant[In, Out], 
 	return v, nil
 }
 
-// send makes a call without waiting for it. With marks, it records an event after which the
-// input's page-locked memory may be written again.
+// send makes a call without waiting for it. If withEvent is set, it records an event after which
+// the input's page-locked memory may be written again.
 func (c *Callable[In, Out]) send(ctx context.Context, in In, marks bool) (*variant[In, Out], error) {
 	if err := c.ready(); err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (c *Callable[In, Out]) variant(in In) (*variant[In, Out], error) {
 	return v, c.evict()
 }
 
-// evict closes the variant that was not called for the longest time, if there are too many.
+// evict closes the least recently called variant if there are too many.
 func (c *Callable[In, Out]) evict() error {
 	if len(c.variants) <= c.o.max {
 		return nil

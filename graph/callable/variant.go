@@ -190,7 +190,7 @@ func (v *variant[In, Out]) waitForHost(ctx context.Context, s *driver.Stream) er
 	return nil
 }
 
-// mark records an event after the latest replay.
+// recordEnded records an event after the latest replay.
 func (v *variant[In, Out]) mark(s *driver.Stream) error {
 	if err := s.Record(v.ended); err != nil {
 		v.taken = v.launched // nobody can tell when the output may be read

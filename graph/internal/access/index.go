@@ -10,9 +10,9 @@ import (
 // Index holds the memory accesses of steps by address. It finds the steps that a new step
 // must run after.
 type Index struct {
-	segments []segment // of ranges: in ascending order, without overlaps
+	segments []segment // of accesses without Rows: in ascending order, without overlaps
 	boxes    []StepAccess
-	all      []StepAccess // for boxes to be compared with, as long as there are any
+	all      []StepAccess // every access, to compare those with Rows with
 }
 
 // segment is a range of bytes that the same steps access. Steps before the last writer are left

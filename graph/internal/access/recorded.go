@@ -5,8 +5,8 @@ import "github.com/purecuda/cuda/driver"
 // Recorded are the sets of recorded operations, in order.
 type Recorded struct {
 	sets   *Sets
-	noted  uint64  // of the latest launch in prints: its AccessesVersion
-	bursts []*Sets // what each burst noted by itself
+	noted  uint64  // AccessesVersion of the latest launch in sets
+	bursts []*Sets // the sets of each burst
 	room   [1]*Sets
 }
 
@@ -38,7 +38,8 @@ func (u *Recorded) Note(op driver.Op) {
 	u.noted = uint64(l.Block().Accesses)
 }
 
-// Are reports whether the latest launch that was noted refers to what l does.
+// IsLatest reports whether l has the same accesses and references as the latest launch that was
+// noted.
 func (u *Recorded) Are(l *driver.Launch) bool {
 	return l != nil && u.sets != nil && u.noted == uint64(l.Block().Accesses)
 }

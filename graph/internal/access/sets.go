@@ -18,17 +18,17 @@ import (
 // Copies of the graph see its lists as they were (snapshot). Appending is safe. Changing existing
 // entries requires copying them first.
 type Sets struct {
-	of    []uint32 // by node: its footprint, counted from 1; 0: not noted here
+	of    []uint32 // by node: its set in list, counted from 1; 0: not known here
 	list  []Set
 	spans []Span
 
-	version uint64 // of the launch that was noted last
-	last    uint32 // its footprint
+	version uint64 // AccessesVersion of the launch that was noted last
+	last    uint32 // its set
 
 	shared bool        // snapshots see the lists
 	plans  []planNodes // nodes of plans
-	// Footprints of nodes that the driver created: captured ones and copies. Their nodes are
-	// resolved lazily.
+	// Sets of nodes that the driver created: captured ones and copies. Their nodes are resolved
+	// lazily.
 	Loose    []*Sets
 	children map[uint32]*Sets // of graphs that were copied into nodes
 	declared map[uint32][]driver.Access
@@ -39,7 +39,7 @@ type Set struct {
 	version uint64 // Launch.AccessesVersion when it was noted
 	Kernel  *driver.Kernel
 	at      uint32 // in spans
-	n, own  uint16 // uses; of a node that was set: the room there, which no other has
+	n, own  uint16 // number of spans; room for spans, if only one node has the set, else 0
 }
 
 // Span is a driver.Access without what is the same for all accesses of a kernel.
@@ -75,10 +75,10 @@ func (p *Sets) Noted() int { return len(p.of) }
 // DeclaredUses returns the declared accesses of a node.
 func (p *Sets) DeclaredUses(i uint32) []driver.Access { return p.declared[i] }
 
-// None are those of graphs that were closed.
+// None is for graphs that were closed.
 var None = &Sets{shared: true}
 
-// Recycle keeps the lists for another graph, unless a copy sees them.
+// Recycle keeps the lists for another graph, unless a copy shares them.
 func (p *Sets) Recycle() {
 	if p == nil || p.shared {
 		return
@@ -134,7 +134,7 @@ func (p *Sets) Again(n int) {
 	}
 }
 
-// pad enters that nothing is known of the nodes before i.
+// pad records that nothing is known of the nodes before i.
 func (p *Sets) pad(i int) {
 	if n := i - len(p.of); n > 0 {
 		p.of = append(p.of, make([]uint32, n)...)
@@ -221,7 +221,7 @@ func (p *Sets) Cut(m Mark) {
 	p.of, p.list, p.spans, p.version = p.of[:m.of], p.list[:m.list], p.spans[:m.spans], 0
 }
 
-// unshare makes sure that no copy sees the lists.
+// unshare copies the lists if a copy of the graph shares them.
 func (p *Sets) unshare() {
 	if p.shared {
 		p.of, p.list, p.spans = slices.Clone(p.of), slices.Clone(p.list), slices.Clone(p.spans)

@@ -15,15 +15,15 @@ import (
 	"github.com/purecuda/cuda/graph/internal/refusal"
 )
 
-// All are the streams that package graph captures. A second capture of a stream is rejected
-// with an error that says where the first one began.
+// All has the streams that package graph captures. A second capture of a stream is rejected with
+// an error that says where the first one began.
 var All = newStreams()
 
-// Registry is a set of streams that are captured. It is locked during no driver call.
+// Registry is a set of captured streams. Its lock is never held during a driver call.
 type Registry struct {
 	mu     sync.Mutex
-	open   []openStream // few at a time: looking through them is faster than a map
-	shut   map[Key]int  // how many calls keep captures out
+	open   []openStream // few at a time: a scan is faster than a map
+	shut   map[Key]int  // number of calls that keep captures out
 	opened *sync.Cond
 }
 
@@ -33,14 +33,13 @@ func newStreams() *Registry {
 	return c
 }
 
-// openStream is a stream that is captured.
 type openStream struct {
 	Key
 	r       any // package graph's capture, a pointer
 	beganAt *Place
 }
 
-// find returns the place of a stream among those that are captured, or -1.
+// find returns the index of a captured stream, or -1.
 func (c *Registry) find(k Key) int {
 	return slices.IndexFunc(c.open, func(o openStream) bool { return o.Key == k })
 }
@@ -53,8 +52,8 @@ func (c *Registry) capture(k Key) any {
 	return nil
 }
 
-// streamKey: a handle alone is not unique, because the per-thread stream has
-// the same in every context.
+// Key identifies a stream. A handle alone is not unique, because the per-thread stream has the
+// same one in every context.
 type Key struct {
 	ctx    *driver.Context
 	stream driver.CUstream
@@ -62,9 +61,9 @@ type Key struct {
 
 func KeyOf(s *driver.Stream) Key { return Key{s.Context(), s.Raw()} }
 
-// Enter enters a stream that r, a capture of package graph, is about to capture. It began at a place
-// that does not move. The per-thread stream is many streams with one handle, which only the driver
-// can tell apart.
+// Enter adds a stream that r, a capture of package graph, is about to capture. beganAt must not be
+// moved or reused while r is open. The per-thread stream is many streams with one handle, which only
+// the driver can distinguish, so Enter ignores it.
 func (c *Registry) Enter(s *driver.Stream, r any, beganAt *Place) error {
 	if s.Raw() == cu.CU_STREAM_PER_THREAD {
 		return nil
@@ -83,7 +82,7 @@ func (c *Registry) Enter(s *driver.Stream, r any, beganAt *Place) error {
 	return nil
 }
 
-// KeepOut makes captures of s wait until letIn. It reports false if there is one.
+// KeepOut makes captures of s wait until LetIn. It returns false if s is being captured.
 func (c *Registry) KeepOut(s *driver.Stream) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,7 +109,7 @@ func (c *Registry) Of(s *driver.Stream) any {
 	return c.capture(KeyOf(s))
 }
 
-// Leave takes the stream out if it is r that captures it.
+// Leave removes the stream if r captures it.
 func (c *Registry) Leave(s *driver.Stream, r any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -2,11 +2,10 @@
 
 package graphtest
 
-// The blocks of calls and what they point at go to the heap: up to two
-// allocations for each call of the driver and for each look at the current
-// context. Most steps of the tests have twenty of these at most: two calls of a
-// Callable.
+// The blocks of calls and what they point to are on the heap: up to two allocations for each
+// driver call and for each query of the current context. Most steps of the tests make at most
+// twenty of these, which is two calls of a Callable.
 const (
 	AllocsAllowed = 40.0
-	AllocsPerCall = 4.0 // with its look at the current context
+	AllocsPerCall = 4.0 // with its query of the current context
 )

@@ -2,7 +2,7 @@ package graphtest
 
 import "github.com/purecuda/cuda/driver"
 
-// Kernels are those of the tests: p[i] = p[i] + v and p[i] = p[i] * v, whose order
+// Kernels is the PTX of the tests' kernels: p[i] = p[i] + v and p[i] = p[i] * v, whose order
 // matters, and d[i] = a[i] + b[i].
 const Kernels = `
 .version 7.0
@@ -79,7 +79,7 @@ DONE:
 }
 `
 
-// Elems is how many elements memory of a Kit has.
+// Elems is the number of elements of a Kit's memory.
 const Elems = 32
 
 // Config is for kernels on Elems elements.

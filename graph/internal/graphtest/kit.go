@@ -1,6 +1,5 @@
-// Package graphtest has what the tests of package graph and of the packages below
-// it share: kernels, a stream and memory on every driver, and a driver that does
-// nothing.
+// Package graphtest has what the tests of package graph and of the packages below it share:
+// kernels, a stream and memory on every driver, and a driver that does nothing.
 package graphtest
 
 import (
@@ -23,7 +22,7 @@ type Kit struct {
 	Plus, Times, Sum *driver.Kernel
 }
 
-// NewKit makes a Kit. The test's end closes what is in it.
+// NewKit makes a Kit, which is closed at the end of the test.
 func NewKit(t testing.TB, c *driver.Context) *Kit {
 	t.Helper()
 	k := &Kit{TB: t, C: c}
@@ -169,7 +168,7 @@ func (k *Kit) Usable(s *driver.Stream) {
 	}
 }
 
-// None checks that f allocates nothing. It runs some hundred times.
+// None checks that f allocates nothing. It calls f about 200 times.
 func (k *Kit) None(what string, f func()) {
 	k.Helper()
 	if allocs := testing.AllocsPerRun(200, f); allocs > AllocsAllowed && !RaceDetector {

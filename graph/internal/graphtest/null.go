@@ -10,11 +10,11 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Null is a driver whose functions succeed at once, do nothing and allocate
-// nothing: what is left to measure is this module's own.
+// Null is a driver whose functions succeed at once, do nothing and allocate nothing, so only the
+// cost of this module remains to be measured.
 type Null struct {
 	handles uintptr
-	memory  [][]uint64 // of the host, which is written
+	memory  [][]uint64 // host memory, because tests write to it
 }
 
 // NullDriver opens a Null.
@@ -52,15 +52,14 @@ func (d *Null) Lookup(symbol string) (loader.Proc, error) {
 	return loader.FuncProc(func(loader.Args) uintptr { return 0 }), nil
 }
 
-// make gives out a handle, or an address: the first is that of the context, the
-// only one there is.
+// make returns a new handle or address. The first is that of the only context.
 func (d *Null) make(a loader.Args) uintptr {
 	*(*uintptr)(a.Ptr(0)) = 1 + d.handles<<20
 	d.handles++
 	return 0
 }
 
-// hostMemory gives out memory that is there until the driver is gone.
+// hostMemory returns memory that lives as long as the driver.
 func (d *Null) hostMemory(a loader.Args) uintptr {
 	m := make([]uint64, a.Uint64(1)/8+1)
 	d.memory = append(d.memory, m)
@@ -68,7 +67,7 @@ func (d *Null) hostMemory(a loader.Args) uintptr {
 	return 0
 }
 
-// Number is a function that stores a number where its argument i points.
+// Number returns a function that stores a number where its argument i points.
 func Number(i int, v int32) loader.Proc {
 	return loader.FuncProc(func(a loader.Args) uintptr {
 		*(*int32)(unsafe.Pointer(a.Ptr(i))) = v

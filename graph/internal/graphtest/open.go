@@ -7,7 +7,7 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
-// Open gives examples a context, a stream, kernels and memory of ones.
+// Open returns a context, a stream, kernels and memory filled with ones, for examples.
 func Open() (c *driver.Context, s *driver.Stream, plus, times *driver.Kernel, b *driver.Buffer[uint32]) {
 	d, err := driver.New(emulator.New(emulator.Config{}))
 	must(err)

@@ -2,6 +2,6 @@
 
 package graphtest
 
-// The race detector has sync.Pool lose things on purpose, so that counts of
-// allocations mean nothing.
+// With the race detector, sync.Pool drops items on purpose, so counts of allocations mean
+// nothing.
 const RaceDetector = true

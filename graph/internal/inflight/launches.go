@@ -22,8 +22,8 @@ import (
 // are released.
 type Launches struct {
 	LastWork                           // of the latest launch
-	Replays       uint64               // launches that succeeded
-	Ended         uint64               // launches that are known to have ended
+	Replays       uint64               // number of launches that succeeded
+	Ended         uint64               // number of launches that are known to have ended
 	Mem           *retain.LaunchMemory // what launches leave allocated; nil: nothing
 	waitingMarked bool                 // waitingFor was recorded after the launches that use what is waiting
 	dropped       []retain.Reference

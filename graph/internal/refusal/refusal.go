@@ -1,5 +1,5 @@
-// Package refusal has the errors of calls that are refused before the driver sees
-// them, for package graph and the packages below it.
+// Package refusal has the errors of calls that are rejected before the driver sees them, for
+// package graph and the packages below it.
 package refusal
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// refusal is a call that was not made, or would have been refused by the
-// driver with the same code and no reason.
+// refusal is the error of a call that was not made, or that the driver would reject with the same
+// code and no reason.
 type refusal struct {
 	msg  string
 	code driver.CUresult
@@ -19,7 +19,7 @@ type refusal struct {
 
 func (e *refusal) Error() string { return e.msg }
 
-// Unwrap has errors.Is match the code that the driver has for it.
+// Unwrap makes errors.Is match the driver's code.
 func (e *refusal) Unwrap() error { return e.code }
 
 // Is matches ErrNotSupported, as the driver's own error with that code does.
@@ -53,9 +53,9 @@ func Join(errs []error) error {
 	return errors.Join(errs...)
 }
 
-// OtherDriver refuses what belongs to another driver than c, for example an
-// emulated one: its handles mean nothing there. CUDA itself, or [OtherContext],
-// refuses other contexts of the same driver.
+// OtherDriver rejects what belongs to another driver than c, for example an emulated one, whose
+// handles mean nothing to c's. Other contexts of the same driver are rejected by CUDA itself or
+// by [OtherContext].
 func OtherDriver(c *driver.Context, what any, of *driver.Context) error {
 	if c == of || c.Device().Driver() == of.Device().Driver() {
 		return nil
@@ -63,8 +63,8 @@ func OtherDriver(c *driver.Context, what any, of *driver.Context) error {
 	return Invalid("%v belongs to another driver, %s", what, of.Device().Driver().LibraryName())
 }
 
-// OtherContext refuses what belongs to another context than c. Several Contexts
-// may be one of the driver's.
+// OtherContext rejects what belongs to another context than c. Several Contexts may share one
+// context of the driver.
 func OtherContext(c *driver.Context, what any, of *driver.Context) error {
 	if c == of {
 		return nil
@@ -78,7 +78,7 @@ func OtherContext(c *driver.Context, what any, of *driver.Context) error {
 	return nil
 }
 
-// Uncapturable refuses streams that the driver would refuse without a reason.
+// Uncapturable rejects streams that the driver would reject without a reason.
 func Uncapturable(s *driver.Stream) error {
 	if err := s.Ready(); err != nil {
 		return fmt.Errorf("cannot capture: %w", err)
@@ -112,7 +112,7 @@ func Operation(ctx *driver.Context, op driver.Op) error {
 		return nil
 	}
 	if c == nil {
-		return op.Enqueue(nil) // says what is nil or zero, and calls nothing
+		return op.Enqueue(nil) // returns what is nil or zero, and makes no call
 	}
 	return OtherDriver(ctx, "it", c)
 }

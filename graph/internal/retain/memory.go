@@ -8,8 +8,8 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// HoldsFor reports whether refs are what is held for a node. That some of them
-// were closed since is no reason to let go of them.
+// HoldsFor reports whether a node refers to exactly refs. Some of them may have been closed since
+// they were retained.
 func (o *References) HoldsFor(node uint32, refs []life.Ref) bool {
 	if uint64(node) >= uint64(len(o.Nodes)) || o.Nodes[node] == 0 {
 		return false

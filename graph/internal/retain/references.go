@@ -340,7 +340,7 @@ func (o *References) Commit(node uint32) {
 	o.pending = len(o.Slots)
 }
 
-// unsee invalidates seen and the epoch.
+// forgetSeen invalidates seen and the epoch.
 func (o *References) unsee() {
 	o.seen = seen{}
 	o.Epoch++
