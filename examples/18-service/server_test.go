@@ -243,7 +243,8 @@ func TestRequestsUnderWayHaveATime(t *testing.T) {
 // the end of the service no longer than that.
 func TestBodiesThatStallHaveATime(t *testing.T) {
 	each(t, func(t *testing.T, s *server, _ *model) {
-		s.timeout, s.drain = 100*time.Millisecond, time.Minute
+		// A response may be written within as long again. On a loaded machine that must be long.
+		s.timeout, s.drain = 2*time.Second, time.Minute
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
@@ -251,6 +252,7 @@ func TestBodiesThatStallHaveATime(t *testing.T) {
 		ctx, stop := context.WithCancel(context.Background())
 		served := make(chan error, 1)
 		go func() { served <- s.serve(ctx, l) }()
+		var asked sync.WaitGroup
 		for _, c := range []struct {
 			method, path, begin string
 			code                int
@@ -261,11 +263,14 @@ func TestBodiesThatStallHaveATime(t *testing.T) {
 			{"POST", "/metrics", "", 405},
 			{"GET", "/metrics", "", 200},
 		} {
-			code, err := stall(l.Addr().String(), fmt.Sprintf("%s %s HTTP/1.1\r\nHost: a\r\nContent-Length: 9999\r\n\r\n%s", c.method, c.path, c.begin))
-			if err != nil || code != c.code {
-				t.Errorf("%s %s %.30q: status %d, expected %d, error %v", c.method, c.path, c.begin, code, c.code, err)
-			}
+			asked.Go(func() {
+				code, err := stall(l.Addr().String(), fmt.Sprintf("%s %s HTTP/1.1\r\nHost: a\r\nContent-Length: 9999\r\n\r\n%s", c.method, c.path, c.begin))
+				if err != nil || code != c.code {
+					t.Errorf("%s %s %.30q: status %d, expected %d, error %v", c.method, c.path, c.begin, code, c.code, err)
+				}
+			})
 		}
+		asked.Wait()
 		var sent sync.WaitGroup
 		sent.Go(func() {
 			if code, err := stall(l.Addr().String(), "POST /v1/score HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{"); err != nil || code != 408 {
