@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// Array is a CUDA array: device memory in an opaque layout, for textures and surfaces. It has no
-// addresses. To access it, copy to and from it (see Region).
+// Array is a CUDA array: device memory in an opaque layout, without addresses, for textures and
+// surfaces. Copy to and from it to access it (see [Region]).
 type Array struct {
 	life *life.Lifetime
 	ctx  *Context
@@ -53,7 +53,7 @@ func channelBytes(f cu.CUarray_format) uintptr {
 	return 0
 }
 
-// Raw returns the driver's handle, 0 for nil.
+// Raw returns the driver's handle.
 func (a *Array) Raw() cu.CUarray {
 	if a == nil {
 		return 0
@@ -93,7 +93,7 @@ func (a *Array) Context() *Context {
 	return a.ctx
 }
 
-// Ref keeps the array alive, nil for a nil array.
+// Ref keeps the array alive.
 func (a *Array) Ref() life.Ref {
 	if a == nil {
 		return nil
@@ -109,6 +109,7 @@ func (a *Array) Lifetime() *life.Lifetime {
 	return a.life
 }
 
+// String describes the array.
 func (a *Array) String() string {
 	if a == nil {
 		return "nil array"
@@ -116,8 +117,7 @@ func (a *Array) String() string {
 	return fmt.Sprintf("%v of %d × %d × %d", a.life, a.desc.Width, a.desc.Height, a.desc.Depth)
 }
 
-// Close frees the array once the device has finished with it. A graph that refers to the array
-// delays that.
+// Close frees the array once the device has finished with it.
 func (a *Array) Close() error {
 	if a == nil {
 		return nil

@@ -11,18 +11,16 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// Buffer is device memory for Len elements of type T, which must not contain Go pointers. Views of
-// a buffer share its memory and keep it reachable. Closing the buffer also closes its views.
+// Buffer is device memory for Len elements of type T, which must not contain Go pointers. Views
+// share its memory and keep it reachable. Closing the buffer closes its views.
 type Buffer[T any] struct {
 	mem span // first: see Launch.setFast
 }
 
-// Alloc allocates uninitialised device memory for n elements. With n = 0 the buffer has address 0.
-// If memory is short, the error matches CUDA_ERROR_OUT_OF_MEMORY and says how many bytes were
-// requested.
-//
-// Alloc uses cuMemAlloc, which may wait for the device and fails during a stream capture. For
-// repeated allocations, use AllocAsync.
+// Alloc allocates uninitialised device memory for n elements, at address 0 if n is 0. If memory is
+// short, the error matches CUDA_ERROR_OUT_OF_MEMORY and says how many bytes were requested.
+// cuMemAlloc may wait for the device and fails during a stream capture. For repeated allocations,
+// use [AllocAsync].
 func Alloc[T any](c *Context, n int) (*Buffer[T], error) {
 	kind, bytes, err := newBuffer[T](n)
 	if err != nil {
@@ -95,11 +93,10 @@ func (b *Buffer[T]) Len() int { return b.All().Len() }
 // Bytes returns the size in bytes.
 func (b *Buffer[T]) Bytes() uintptr { return b.span().bytes }
 
-// Ptr returns the device address. Keep the buffer reachable while you use the address. Passing the
-// buffer itself does that.
+// Ptr returns the device address. Keep the buffer reachable while you use it.
 func (b *Buffer[T]) Ptr() CUdeviceptr { return b.span().ptr }
 
-// Context returns the buffer's context, nil for a nil buffer.
+// Context returns the buffer's context.
 func (b *Buffer[T]) Context() *Context { return b.span().context() }
 
 // Ref keeps the memory alive.
@@ -108,36 +105,33 @@ func (b *Buffer[T]) Ref() life.Ref { return b.span().ref() }
 // All returns the whole buffer as a view.
 func (b *Buffer[T]) All() View[T] { return View[T]{b.span()} }
 
-// View returns elements lo up to, but not including, hi. If the range is not within the buffer, the
-// view is empty and every use of it returns the error, as does View.Err.
+// View returns elements lo to hi-1, as [View.View] does.
 func (b *Buffer[T]) View(lo, hi int) View[T] { return b.All().View(lo, hi) }
 
-// CopyFrom copies src, which must have the buffer's length, to the device and waits. See
-// View.CopyFrom for its order with streams.
+// CopyFrom copies src, of the same length, to the device: see [View.CopyFrom].
 func (b *Buffer[T]) CopyFrom(src []T) error {
 	err := b.All().CopyFrom(src)
 	runtime.KeepAlive(b)
 	return err
 }
 
-// CopyTo copies the buffer to dst, which must have the same length, and waits. See View.CopyTo for
-// its order with streams.
+// CopyTo copies the buffer to dst, of the same length: see [View.CopyTo].
 func (b *Buffer[T]) CopyTo(dst []T) error {
 	err := b.All().CopyTo(dst)
 	runtime.KeepAlive(b)
 	return err
 }
 
-// Fill sets every element to v and waits.
+// Fill sets every element to v and waits: see [View.Fill].
 func (b *Buffer[T]) Fill(v T) error {
 	err := b.All().Fill(v)
 	runtime.KeepAlive(b)
 	return err
 }
 
-// Close frees the memory. Wait for work that still uses it, or order that work before the free:
-// memory from Alloc is freed once the device has finished, memory from AllocAsync in the order of
-// its stream. A graph that refers to the buffer delays the free.
+// Close frees the memory: from [Alloc] once the device has finished, from [AllocAsync] in the order
+// of its stream. Before, wait for work in other streams that uses it, or order that work before the
+// free.
 func (b *Buffer[T]) Close() error {
 	if b == nil || b.mem.a == nil {
 		return nil
@@ -147,6 +141,7 @@ func (b *Buffer[T]) Close() error {
 	return err
 }
 
+// String describes the buffer.
 func (b *Buffer[T]) String() string {
 	if b == nil || b.mem.a == nil {
 		return "nil buffer of " + elemName[T]()
@@ -161,14 +156,14 @@ func (b *Buffer[T]) span() span {
 	return b.mem
 }
 
-// View is a part of a device buffer: elements of type T at fixed addresses. It is a small value
-// that costs nothing to create. It shares the buffer's memory and keeps it reachable.
+// View is a part of a device buffer: elements of type T at fixed addresses. It is a small value,
+// shares the buffer's memory and keeps it reachable.
 type View[T any] struct {
 	mem span // only field: see Launch.setFast
 }
 
 // ViewAs returns device memory as elements of another type, such as bytes or the words of a struct.
-// It returns an error unless the memory holds a whole number of them.
+// The memory must hold a whole number of them.
 func ViewAs[T any](m Memory) (View[T], error) {
 	if err := checkElem[T](); err != nil {
 		return View[T]{}, err
@@ -208,10 +203,10 @@ func (v View[T]) Len() int { return count[T](v.mem.bytes) }
 // Bytes returns the size in bytes.
 func (v View[T]) Bytes() uintptr { return v.mem.bytes }
 
-// Ptr returns the device address. Keep the view or its buffer reachable while you use the address.
+// Ptr returns the device address. Keep the view or buffer reachable meanwhile.
 func (v View[T]) Ptr() CUdeviceptr { return v.mem.ptr }
 
-// Context returns the memory's context, nil for a zero View.
+// Context returns the memory's context.
 func (v View[T]) Context() *Context { return v.mem.context() }
 
 // Ref keeps the memory alive.
@@ -224,8 +219,8 @@ func (v View[T]) All() View[T] { return v }
 // the range of what it was taken from.
 func (v View[T]) Err() error { return v.mem.check() }
 
-// View returns elements lo up to, but not including, hi. If the range is not within the view, every
-// use of the result returns the error.
+// View returns elements lo to hi-1. If they are not all within the view, the result is empty and
+// every use of it returns the error, as does Err.
 func (v View[T]) View(lo, hi int) View[T] {
 	if v.mem.a == nil || v.mem.a.bad != nil {
 		return v
@@ -244,12 +239,9 @@ func (v View[T]) View(lo, hi int) View[T] {
 func badAllocation(err error) *allocation { return &allocation{bad: err} }
 
 // CopyFrom copies src, which must have the view's length, to the device and returns when the data
-// is there.
-//
-// The copy runs on the legacy default stream. It is not ordered with work in streams from
-// NewStream, which are non-blocking: first wait for work that accesses the memory. Work enqueued
-// after CopyFrom returned sees the data. To copy in stream order, use [Upload] from page-locked
-// memory.
+// is there. The copy runs on the legacy default stream, unordered with work in the non-blocking
+// streams of NewStream: first wait for work that accesses the memory. Work enqueued afterwards sees
+// the data. To copy in stream order, use [Upload].
 func (v View[T]) CopyFrom(src []T) error {
 	d, err := v.syncCopy("copy into", len(src))
 	if d == nil || err != nil {
@@ -266,11 +258,9 @@ func (v View[T]) CopyFrom(src []T) error {
 }
 
 // CopyTo copies the view to dst, which must have the same length, and returns when the data is
-// there.
-//
-// The copy runs on the legacy default stream: first wait for the stream whose work produces the
-// data. A capture never records the copy. During a capture it copies the current contents, and
-// recorded work has not run yet. To record a copy, use [Download].
+// there. Like CopyFrom, it runs on the legacy default stream: first wait for the work that produces
+// the data. A capture never records it: it copies the current contents, and recorded work has not
+// run yet. To record a copy, use [Download].
 func (v View[T]) CopyTo(dst []T) error {
 	d, err := v.syncCopy("copy from", len(dst))
 	if d == nil || err != nil {
@@ -304,8 +294,8 @@ func (v View[T]) syncCopy(what string, n int) (*Driver, error) {
 	return v.mem.a.ctx.Driver(), nil
 }
 
-// Fill sets every element to val and waits. Elements may have any size. Those whose bytes do not
-// repeat take several passes. Like CopyFrom it runs on the legacy default stream.
+// Fill sets every element to val and waits, like CopyFrom. Elements may have any size. Those whose
+// bytes do not repeat take several passes.
 func (v View[T]) Fill(val T) error {
 	if err := hostthread.Refuse(); err != nil {
 		return err
@@ -329,6 +319,7 @@ func (v View[T]) Fill(val T) error {
 	return nil
 }
 
+// String describes the view.
 func (v View[T]) String() string {
 	if v.mem.a == nil {
 		return "zero view of " + reflect.TypeFor[T]().String()

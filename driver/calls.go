@@ -14,15 +14,12 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Doer runs or records operations in order: a *Stream runs them, a scope of package graph records
-// them.
+// Doer runs or records operations: a *Stream, or a scope of package graph.
 type Doer interface{ Do(ops ...Op) error }
 
-// Calls launches one kernel again and again with new arguments, without allocating. The launchers
-// that ptx2go generates use it.
-//
-// Any number of goroutines may use a Calls. It keeps the kernel's code reachable. It also keeps the
-// memory of recent calls reachable, until the garbage collector has run twice without a call.
+// Calls launches one kernel again and again with new arguments, without allocating, as the
+// launchers that ptx2go generates do. It keeps the kernel's code reachable, and the memory of
+// recent calls until the garbage collector has run twice without a call.
 type Calls struct {
 	latch loader.Latch // held by who uses first
 	used  bool         // since the collector ran
@@ -34,9 +31,8 @@ type Calls struct {
 }
 
 // NewCalls creates the Calls of a kernel. modes says what the kernel does to the memory of each
-// argument, one per parameter. Use 0 for arguments that are not memory or have no declaration. The
-// error says if the kernel's parameters are not known: they come from PTX, or from the driver (CUDA
-// 12.4).
+// argument, one per parameter: 0 if it is not memory or has no declaration. Fails if the parameters
+// are unknown: see [Kernel.Params].
 func NewCalls(k *Kernel, modes ...AccessMode) (*Calls, error) {
 	if err := k.check(); err != nil {
 		return nil, err
@@ -61,8 +57,8 @@ func (c *Calls) Kernel() *Kernel {
 }
 
 // Do launches the kernel with the given configuration. args points to a struct with one field for
-// each argument, in order. Each field is a Memory or has a type that Prepare accepts. Do checks the
-// values at each call, and the types when the struct type differs from the previous call's.
+// each argument, in order: a Memory, or of a type that Prepare accepts. Do checks the values at
+// each call, and the types when the struct type differs from the previous call's.
 func (c *Calls) Do(on Doer, cfg *LaunchConfig, args any) error {
 	if c == nil || c.k == nil {
 		return nilError("kernel") // a generated launcher that was not loaded has no Calls
@@ -127,6 +123,7 @@ func (i *idle) collected() {
 	c.latch.Unlock()
 }
 
+// String describes the calls.
 func (c *Calls) String() string { return fmt.Sprintf("calls of %v", c.Kernel()) }
 
 // call is a launch that one goroutine at a time describes and launches.

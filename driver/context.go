@@ -14,10 +14,7 @@ import (
 )
 
 // Context is a CUDA context: the address space and the objects of one device. Almost every other
-// object is created from one. There is no need to make a context current: each call does that.
-//
-// Closing a context refuses new objects at once. Existing objects keep working, and the driver's
-// context is released when the last of them is closed.
+// object is created from one. Calls make it current themselves.
 type Context struct {
 	core      *contextCore
 	legacy    Stream
@@ -46,8 +43,8 @@ type contextCore struct {
 }
 
 // PrimaryContext retains the device's primary context, which the CUDA runtime and most libraries
-// use. Use it unless you have a reason for another. Each call returns a separate Context for the
-// same driver context, which lives until the last one in the process is closed.
+// use. Prefer it. Each call returns a separate Context for the same driver context, which lives
+// until the last one in the process is closed.
 func (dev Device) PrimaryContext() (*Context, error) {
 	if err := dev.check(); err != nil {
 		return nil, err
@@ -62,9 +59,9 @@ func (dev Device) PrimaryContext() (*Context, error) {
 	}), nil
 }
 
-// NewContext creates a context in addition to the primary one. It costs device memory and hundreds
-// of milliseconds, and contexts cannot run concurrently. Use it for isolation, or for flags that
-// the primary context lacks.
+// NewContext creates a context in addition to the primary one, for isolation, or for flags that the
+// primary context lacks. It costs device memory and hundreds of milliseconds, and contexts cannot
+// run concurrently.
 func (dev Device) NewContext(flags cu.CUctx_flags) (*Context, error) {
 	if err := dev.check(); err != nil {
 		return nil, err
@@ -99,8 +96,8 @@ func (dev Device) createContext(flags cu.CUctx_flags) (CUcontext, error) {
 }
 
 // BorrowContext returns a Context for a handle that other code owns, for example another library.
-// The owner must keep the handle valid until the Context and everything created from it are closed.
-// Closing them does not destroy the driver's context.
+// The handle must be valid until the Context and everything created from it are closed. Closing
+// them does not destroy the driver's context.
 func (dev Device) BorrowContext(raw CUcontext) (*Context, error) {
 	if err := dev.check(); err != nil {
 		return nil, err
@@ -152,7 +149,7 @@ func (c *Context) check() error {
 	return c.core.life.Check()
 }
 
-// Raw returns the driver's handle, 0 for a nil context.
+// Raw returns the driver's handle.
 func (c *Context) Raw() CUcontext {
 	if c == nil || c.core == nil {
 		return 0
@@ -168,9 +165,8 @@ func (c *Context) Device() Device {
 	return c.core.dev
 }
 
-// Driver returns a view of the driver in which every call runs with this context current. It works
-// after Close for as long as the context has open objects. For a nil context it is a view of a
-// closed driver.
+// Driver returns a view of the driver in which calls run with this context current. It works after
+// Close while the context has open objects. For a nil context it is a view of a closed driver.
 func (c *Context) Driver() *Driver {
 	if c == nil || c.core == nil {
 		return noDriver()
@@ -178,9 +174,9 @@ func (c *Context) Driver() *Driver {
 	return c.core.bound
 }
 
-// Guarded returns a view like Driver's in which every call also runs in the relaxed capture mode,
-// so that it cannot invalidate a stream capture elsewhere. Use it for calls that the program did
-// not request at that moment: freeing, growing, waiting in the background.
+// Guarded returns a view like Driver's whose calls also run in the relaxed capture mode. Use it for
+// calls that the program did not request at that moment: freeing, growing, waiting in the
+// background.
 func (c *Context) Guarded() *Driver {
 	if c == nil || c.core == nil {
 		return noDriver()
@@ -188,7 +184,7 @@ func (c *Context) Guarded() *Driver {
 	return c.core.guarded
 }
 
-// Lifetime returns the context's ownership record, nil for a nil context.
+// Lifetime returns the context's ownership record.
 func (c *Context) Lifetime() *life.Lifetime {
 	if c == nil || c.core == nil {
 		return nil
@@ -196,6 +192,7 @@ func (c *Context) Lifetime() *life.Lifetime {
 	return &c.core.life
 }
 
+// String names the context and its device.
 func (c *Context) String() string {
 	if c == nil || c.core == nil {
 		return "nil context"
@@ -216,8 +213,8 @@ func (c *Context) sameDriver(o *Context, what fmt.Stringer) error {
 	return invalidf("%v belongs to another driver (%s)", what, o.core.dev.driver.LibraryName())
 }
 
-// Close refuses new objects. It releases the driver's context when the last object created from it
-// is closed, possibly at once.
+// Close refuses new objects at once. Existing ones keep working: closing the last of them releases
+// the driver's context.
 func (c *Context) Close() error {
 	if c == nil || c.core == nil {
 		return nil
@@ -238,8 +235,8 @@ func (c *Context) MemInfo() (free, total uint64, err error) {
 	return uint64(f), uint64(t), err
 }
 
-// Limit returns one of the context's resource limits. Stacks, buffers, heaps and caches are in
-// bytes, depths and counts are numbers. For a limit that the device lacks, the error is
+// Limit returns one of the context's resource limits: bytes of stacks, buffers, heaps and caches,
+// numbers of depths and counts. For a limit that the device lacks, the error is
 // CUDA_ERROR_UNSUPPORTED_LIMIT.
 func (c *Context) Limit(l cu.CUlimit) (uint64, error) {
 	if err := c.check(); err != nil {
@@ -251,8 +248,8 @@ func (c *Context) Limit(l cu.CUlimit) (uint64, error) {
 	return uint64(v), err
 }
 
-// SetLimit changes one of the context's resource limits, for example the stack
-// size of a thread or the size of the device's printf buffer.
+// SetLimit changes one of the context's resource limits, such as the stack size of a thread or the
+// size of the device's printf buffer.
 func (c *Context) SetLimit(l cu.CUlimit, v uint64) error {
 	if err := c.check(); err != nil {
 		return err
@@ -263,7 +260,7 @@ func (c *Context) SetLimit(l cu.CUlimit, v uint64) error {
 }
 
 // StreamPriorityRange returns the least and the greatest priority of streams. Greater priorities
-// are lower numbers. Both are 0 if the device does not support priorities.
+// are lower numbers. Both are 0 if the device has none.
 func (c *Context) StreamPriorityRange() (least, greatest int, err error) {
 	if err := c.check(); err != nil {
 		return 0, 0, err
@@ -274,11 +271,9 @@ func (c *Context) StreamPriorityRange() (least, greatest int, err error) {
 	return int(l), int(g), err
 }
 
-// Synchronize waits until all work in the context is done.
-//
-// If ctx can be cancelled, another goroutine makes the blocking driver call. After a cancellation
-// it remains until the device is done, because the driver has no query for a whole context. To wait
-// for one stream, prefer Stream.Wait.
+// Synchronize waits until all work in the context is done. If ctx can be cancelled, another
+// goroutine makes the blocking driver call. It remains after a cancellation until the device is
+// done. To wait for one stream, prefer [Stream.Wait].
 func (c *Context) Synchronize(ctx context.Context) error {
 	if c == nil || c.core == nil {
 		return absentError(c == nil, "context")
@@ -292,8 +287,8 @@ func (c *Context) Synchronize(ctx context.Context) error {
 	return blockUnder(ctx, &c.core.life, c.core.guarded.CuCtxSynchronize)
 }
 
-// CleanupErrors returns errors that no call could return: from destroying unreachable objects, or
-// objects whose last user was a wait. Only the latest are kept.
+// CleanupErrors returns the latest errors that no call could return: from destroying unreachable
+// objects, or objects whose last user was a wait.
 func (c *Context) CleanupErrors() []error {
 	if c == nil || c.core == nil {
 		return nil
@@ -310,7 +305,7 @@ func newLifetime(c *Context, kind string) (*life.Lifetime, error) {
 	return c.core.life.Child(kind)
 }
 
-// CanAccessPeer reports whether the device can access the memory of peer directly.
+// CanAccessPeer reports whether the device can directly access peer's memory.
 func (dev Device) CanAccessPeer(peer Device) (bool, error) {
 	if err := dev.check(); err != nil {
 		return false, err
@@ -350,7 +345,7 @@ func (c *Context) EnablePeerAccess(peer *Context) error {
 	})
 }
 
-// DisablePeerAccess undoes EnablePeerAccess. It does nothing if access was not enabled.
+// DisablePeerAccess undoes EnablePeerAccess, if access was enabled.
 func (c *Context) DisablePeerAccess(peer *Context) error {
 	return c.peer(peer, "disable", cu.CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, func(d *cu.Driver) error {
 		return d.CuCtxDisablePeerAccess(peer.core.raw)

@@ -11,12 +11,12 @@ import (
 const MinVersion = cu.MinVersion
 
 // SystemLibrary opens the system's CUDA driver: the file at path, or, if path is empty, the one
-// that loader.OpenCUDA finds. It returns an error if there is none.
+// that loader.OpenCUDA finds.
 func SystemLibrary(path string) (loader.Library, error) { return cu.SystemLibrary(path) }
 
-// Error is the failure of a driver function. It has the function's name, the code, the usual cause
-// and the output of the driver's compiler or linker. errors.Is matches the code: errors.Is(err,
-// driver.CUDA_ERROR_OUT_OF_MEMORY). %v prints one line, %+v also the whole log.
+// Error is the failure of a driver function: its name, the code, the usual cause and the output of
+// the driver's compiler or linker. errors.Is matches the code. %v prints one line, %+v also the
+// whole log.
 type Error = cu.Error
 
 var (
@@ -36,14 +36,19 @@ var (
 // Handles that methods and programs name most. Package cu has the others.
 
 type (
-	CUcontext   = cu.CUcontext
+	// CUcontext is the handle of a context.
+	CUcontext = cu.CUcontext
+	// CUdeviceptr is a device address.
 	CUdeviceptr = cu.CUdeviceptr
-	CUevent     = cu.CUevent
-	CUgraph     = cu.CUgraph
-	CUstream    = cu.CUstream
+	// CUevent is the handle of an event.
+	CUevent = cu.CUevent
+	// CUgraph is the handle of a graph.
+	CUgraph = cu.CUgraph
+	// CUstream is the handle of a stream.
+	CUstream = cu.CUstream
 )
 
-// CUresult is the result code of a driver function. It is an error, and an [Error] matches it.
+// CUresult is a driver function's result code, an error that an [Error] matches.
 type CUresult = cu.CUresult
 
 // The values of [CUresult] that programs compare with: those that this library's own checks return,

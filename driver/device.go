@@ -10,15 +10,14 @@ import (
 	"github.com/purecuda/cuda/internal/absent"
 )
 
-// Device is one GPU of a Driver. It is a small comparable value and does not need to be closed.
+// Device is one GPU of a [Driver]: a small comparable value, never closed.
 type Device struct {
 	driver  *Driver
 	ordinal int
 	raw     cu.CUdevice
 }
 
-// DeviceCount returns the number of devices that this process can see, which CUDA_VISIBLE_DEVICES
-// limits.
+// DeviceCount counts the devices of this process. CUDA_VISIBLE_DEVICES limits it.
 func (d *Driver) DeviceCount() (int, error) {
 	if !d.exists() {
 		return 0, absentError(d == nil, "driver")
@@ -28,8 +27,8 @@ func (d *Driver) DeviceCount() (int, error) {
 	return int(n), err
 }
 
-// Device returns the device with the given ordinal, 0 for the first. If there is no such device,
-// the error is CUDA_ERROR_INVALID_DEVICE.
+// Device returns the device with the given ordinal, from 0. If there is no such device, the error
+// is CUDA_ERROR_INVALID_DEVICE.
 func (d *Driver) Device(ordinal int) (Device, error) {
 	if !d.exists() {
 		return Device{}, absentError(d == nil, "driver")
@@ -44,8 +43,7 @@ func (d *Driver) Device(ordinal int) (Device, error) {
 	return dev, nil
 }
 
-// Devices yields every device in ordinal order. An error ends the sequence and comes with the zero
-// Device.
+// Devices yields every device in ordinal order. An error comes last, with the zero Device.
 func (d *Driver) Devices() iter.Seq2[Device, error] {
 	return func(yield func(Device, error) bool) {
 		n, err := d.DeviceCount()
@@ -128,7 +126,7 @@ func (dev Device) UUID() (UUID, error) {
 	return uuidOf(raw), nil
 }
 
-// TotalMem returns the device's memory in bytes. For the free memory, use Context.MemInfo.
+// TotalMem returns the device's memory in bytes. [Context.MemInfo] has the free.
 func (dev Device) TotalMem() (uint64, error) {
 	if err := dev.check(); err != nil {
 		return 0, err
@@ -182,8 +180,8 @@ func cString(b []byte) string {
 	return string(b)
 }
 
-// Properties are the commonly needed attributes of a device. For the others, use Device.Attribute.
-// Memory sizes are in bytes.
+// Properties are the commonly needed attributes of a device, sizes in bytes. For others, use
+// Device.Attribute.
 type Properties struct {
 	Name     string
 	UUID     UUID
@@ -229,8 +227,7 @@ type Properties struct {
 	HostRegisterSupported bool
 }
 
-// Properties reads the device's properties. Attributes that the installed driver does not know yet
-// are zero.
+// Properties reads the properties, zero if the driver does not know them yet.
 func (dev Device) Properties() (Properties, error) {
 	var p Properties
 	if err := dev.check(); err != nil {
@@ -254,7 +251,7 @@ func (dev Device) Properties() (Properties, error) {
 	return p, nil
 }
 
-// SM returns the architecture as ptxas names it: 90 for compute capability 9.0.
+// SM returns the architecture as ptxas names it: 90 for capability 9.0.
 func (p Properties) SM() int { return p.ComputeMajor*10 + p.ComputeMinor }
 
 // String returns one line for a log.
@@ -356,13 +353,13 @@ type UUID [16]byte
 
 func uuidOf(raw cu.CUuuid) UUID { return raw.Bytes }
 
-// String returns the form that nvidia-smi and CUDA_VISIBLE_DEVICES use: "GPU-" and the groups. The
-// prefix is the same for a partition.
+// String returns the form of nvidia-smi and CUDA_VISIBLE_DEVICES: "GPU-" and the groups. The prefix
+// is the same for a partition.
 func (u UUID) String() string {
 	return fmt.Sprintf("GPU-%x-%x-%x-%x-%x", u[0:4], u[4:6], u[6:8], u[8:10], u[10:16])
 }
 
-// ParseUUID parses the result of String. The prefix (GPU- or MIG-) may be missing.
+// ParseUUID parses the result of String, with or without the prefix GPU- or MIG-.
 func ParseUUID(s string) (UUID, error) {
 	digits := strings.TrimPrefix(strings.TrimPrefix(s, "GPU-"), "MIG-")
 	b, err := hex.DecodeString(strings.ReplaceAll(digits, "-", ""))

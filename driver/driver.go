@@ -13,11 +13,9 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Driver is an opened CUDA driver. Any number of goroutines may use it.
-//
-// It embeds the driver of package cu, so every raw function is a method with its C name:
-// d.CuLaunchKernel. The raw functions of a zero Driver return an error. On a nil *Driver they
-// panic, as promoted methods do.
+// Driver is an opened CUDA driver. It embeds the driver of package cu, so every raw function is a
+// method with its C name: d.CuLaunchKernel. Those of a zero Driver return an error. On a nil
+// *Driver they panic, as promoted methods do.
 //
 // Bound and Guarded return views: the same driver, with calls that run in a given context or that
 // do not disturb captures.
@@ -35,12 +33,10 @@ type driverCore struct {
 	background life.Background
 }
 
-// New resolves the functions of a library and initialises it. The library is the system's
-// ([SystemLibrary]), an emulator, or a wrapper around either. If New fails, the caller still owns
-// the library.
-//
-// Functions that the library lacks, and those newer than the version it reports, return an error
-// that matches [ErrNotSupported].
+// New resolves the functions of a library and initialises it: the system's ([SystemLibrary]), an
+// emulator, or a wrapper around either. If New fails, the caller still owns the library. Functions
+// that it lacks, and those newer than the version it reports, return an error that matches
+// [ErrNotSupported].
 func New(lib loader.Library) (*Driver, error) {
 	raw, err := cu.New(lib)
 	if err != nil {
@@ -54,10 +50,10 @@ func New(lib loader.Library) (*Driver, error) {
 	return d, nil
 }
 
-// Open opens the system's driver and initialises it. If there is no usable driver, the error says
-// what to do: no library (a [*loader.OpenError] with each name that was tried), no GPU
-// (CUDA_ERROR_NO_DEVICE), a driver that is too old ([ErrDriverTooOld]), or a build or platform that
-// cannot open one ([loader.ErrStatic], [loader.ErrUnsupportedPlatform]).
+// Open opens the system's driver and initialises it. If there is none, the error says what to do:
+// no library (a *loader.OpenError with each name that was tried), no GPU (CUDA_ERROR_NO_DEVICE), a
+// driver that is too old ([ErrDriverTooOld]), or a build or platform that cannot open one
+// (loader.ErrStatic, loader.ErrUnsupportedPlatform).
 func Open() (*Driver, error) {
 	lib, err := SystemLibrary("")
 	if err != nil {
@@ -117,15 +113,12 @@ func (d *Driver) Library() loader.Library { return d.raw().Library() }
 // Closed reports whether Close was called on this view or another.
 func (d *Driver) Closed() bool { return d.raw().Closed() }
 
-// Close releases the library. Close the objects created from the driver before.
+// Close releases the library. Close the objects created from the driver before. Close waits for the
+// GPU work of closed objects, for at most ten seconds.
 //
-// The system's library stays in the process, so that calls after Close are harmless. Their
-// behaviour is up to the library. If they fail, the error matches [ErrClosed]. A host function
-// cannot close the driver that calls it: there, Close does nothing and returns
-// CUDA_ERROR_NOT_PERMITTED.
-//
-// Objects that were closed while the GPU still used them are destroyed in the background. Close
-// waits for that, for at most ten seconds if GPU work does not end.
+// The system's library stays in the process, so that later calls are harmless: their behaviour is
+// up to the library, and errors match [ErrClosed]. A host function cannot close the driver that
+// calls it: there, Close does nothing and returns CUDA_ERROR_NOT_PERMITTED.
 func (d *Driver) Close() error {
 	if !d.exists() {
 		return nil
@@ -138,9 +131,9 @@ func (d *Driver) Close() error {
 
 // Available returns nil if the system's CUDA driver can be used, or an error that says why not: no
 // library, no GPU, a driver that is too old, no device that gives a context because other processes
-// use it exclusively, and so on. It never panics. The result is determined once. The library stays
-// loaded, because closing an initialised driver is not safe. If nothing else in the process has a
-// primary context yet, the first call takes as long as creating one.
+// use it exclusively, and so on. It never panics. The result is determined once, and the library
+// stays loaded. The first call takes as long as creating a primary context, if the process has none
+// yet.
 func Available() error { return available() }
 
 var available = sync.OnceValue(func() error {
@@ -179,8 +172,8 @@ func (dev Device) givesContext() error {
 	return c.Close()
 }
 
-// Leak describes an object that became unreachable without being closed, or, from OpenObjects, one
-// that is still open.
+// Leak describes an object that became unreachable without being closed, or, from [OpenObjects],
+// one that is still open.
 type Leak struct {
 	Kind    string    // "stream", "buffer of float32", …
 	Handle  uint64    // the driver's handle
@@ -190,7 +183,7 @@ type Leak struct {
 	Err     error     // why the driver could not destroy it, if so
 }
 
-// String returns a report: what leaked, where it was created, and the error of its destruction.
+// String returns what leaked, where it was created, and why destroying it failed.
 func (l Leak) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %#x of %v was not closed", l.Kind, l.Handle, l.Device)
@@ -204,12 +197,10 @@ func (l Leak) String() string {
 }
 
 // SetLeakHook reports every object that becomes unreachable without Close to hook, with the stack
-// of its creation. It returns the previous hook. Stacks are recorded for objects created after the
-// call. A nil hook turns the recording off. The hook runs on a goroutine of this package, after the
-// object was destroyed.
-//
-// The hook is for tests and for finding leaks. Without one, unreachable objects are destroyed just
-// the same, silently and at no cost per object.
+// of its creation, and returns the previous hook. It is for tests and for finding leaks: without
+// it, such objects are destroyed silently, at no cost per object. Stacks are recorded for objects
+// created after the call. A nil hook turns that off. The hook runs on a goroutine of this package,
+// after the object was destroyed.
 func SetLeakHook(hook func(Leak)) (previous func(Leak)) {
 	hooks.Lock()
 	defer hooks.Unlock()

@@ -82,9 +82,8 @@ func makerOf(kind string) string {
 	return "its constructor"
 }
 
-// Named puts a name before an error's text, such as that of the file whose code could not be
-// loaded. Unlike an error wrapped by fmt.Errorf, it still prints the compiler's log with %+v. It
-// returns nil for a nil error.
+// Named puts a name, such as a file's, before an error's text. Unlike with fmt.Errorf, %+v still
+// prints the compiler's log. It returns nil for a nil error.
 func Named(name string, err error) error {
 	if err == nil {
 		return nil
@@ -109,13 +108,11 @@ func (e *namedError) Format(s fmt.State, verb rune) {
 // CUDA_ERROR_INVALID_CONTEXT.
 var noDriver = sync.OnceValue(func() *Driver { return &Driver{*cu.NoContext(), new(driverCore)} })
 
-// Lost queries whether the context still works. It returns nil, or an error that matches
-// [ErrContextLost] and the code with which the driver refuses a trivial query. Use it for health
-// checks, and to distinguish a transient CUDA_ERROR_UNKNOWN from a lost device. It does not wait
-// for the device, so it does not detect a kernel that is about to fail, and it does not disturb
-// captures.
-//
-// For a closed context the error matches [ErrClosed] only.
+// Lost queries whether the context still works. The error matches [ErrContextLost] and the code
+// with which the driver refuses a trivial query, or only [ErrClosed] for a closed context. Use it
+// for health checks, and to distinguish a transient CUDA_ERROR_UNKNOWN from a lost device. It does
+// not wait for the device, so it does not detect a kernel that is about to fail, and does not
+// disturb captures.
 func (c *Context) Lost() error {
 	if err := c.check(); err != nil {
 		return err

@@ -9,15 +9,14 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// GraphMemStats reports the memory of graphs' allocation nodes on a device, in bytes. The driver
-// keeps it apart from its pools, and keeps freed memory for the next launch until
-// [Device.TrimGraphMem].
+// GraphMemStats reports the memory of graphs' allocation nodes on a device, in bytes. It is not in
+// a pool. Freed memory is kept for the next launch until [Device.TrimGraphMem].
 type GraphMemStats struct {
 	Used, UsedHigh         uint64 // in allocations; the most since ResetGraphMemStats
 	Reserved, ReservedHigh uint64 // taken from the device
 }
 
-// GraphMemStats returns the memory that graphs hold on the device (CUDA 11.4).
+// GraphMemStats returns the memory that graphs hold on the device.
 func (dev Device) GraphMemStats() (GraphMemStats, error) {
 	var s GraphMemStats
 	if err := dev.check(); err != nil {
@@ -39,7 +38,7 @@ func (dev Device) GraphMemStats() (GraphMemStats, error) {
 	return s, nil
 }
 
-// ResetGraphMemStats resets the high-water marks to the current values (CUDA 11.4).
+// ResetGraphMemStats resets the high-water marks to the current values.
 func (dev Device) ResetGraphMemStats() error {
 	if err := dev.check(); err != nil {
 		return err
@@ -53,8 +52,8 @@ func (dev Device) ResetGraphMemStats() error {
 	return nil
 }
 
-// TrimGraphMem returns memory that graphs do not use to the device (CUDA 11.4). Memory that a
-// launch allocated and left is in use. It does not disturb captures.
+// TrimGraphMem returns memory that graphs do not use to the device. Memory that a launch allocated
+// and left is in use. It does not disturb captures.
 func (dev Device) TrimGraphMem() error {
 	if err := dev.check(); err != nil {
 		return err
@@ -133,8 +132,8 @@ func (o *ordered) freeLeft(d *cu.Driver) error {
 }
 
 // FreeGraphMemory frees, after all work already in s, the memory that a graph launch allocated and
-// left. The buffer stays open, because the next launch allocates the memory again at the same
-// address. To close the buffer as well, use [Buffer.FreeAsync].
+// left. The buffer stays open: the next launch allocates at the same address. To close the buffer
+// as well, use [Buffer.FreeAsync].
 func (s *Stream) FreeGraphMemory(m Memory) error {
 	if err := s.ready(); err != nil {
 		return err
@@ -221,8 +220,7 @@ func (p pendingGraphBuffer[T]) At(ptr CUdeviceptr, keep any) *Buffer[T] {
 	return bufferOf[T](a)
 }
 
-// Pool returns the pool that the operation allocates from when a stream runs it, nil for the
-// device's current pool.
+// Pool returns the pool that a stream allocates from, nil for the current one.
 func (o *AllocOp[T]) Pool() *MemPool {
 	if o == nil {
 		return nil

@@ -13,7 +13,8 @@ import (
 
 // HostBuffer is page-locked host memory for Len elements of type T. Copies between it and the
 // device are asynchronous and run at full speed, and graphs can refer to it. The memory is outside
-// Go's heap: the slice that Slice returns is valid only while the buffer is reachable and open.
+// Go's heap: the slice that [HostBuffer.Slice] returns is valid only while the buffer is reachable
+// and open.
 type HostBuffer[T any] struct {
 	mem hostSpan
 }
@@ -23,13 +24,13 @@ type HostOption func(*hostOptions)
 
 type hostOptions struct{ alloc, register uint32 }
 
-// WithWriteCombined makes the memory faster for the device to read and very slow for the host to read.
-// Use it for buffers that the host only writes.
+// WithWriteCombined makes the memory faster for the device to read and very slow for the host to
+// read. Use it for buffers that the host only writes.
 func WithWriteCombined() HostOption {
 	return func(o *hostOptions) { o.alloc |= cu.CU_MEMHOSTALLOC_WRITECOMBINED }
 }
 
-// WithReadOnly declares that the device only reads the registered memory.
+// WithReadOnly declares that the device only reads registered memory.
 func WithReadOnly() HostOption {
 	return func(o *hostOptions) { o.register |= cu.CU_MEMHOSTREGISTER_READ_ONLY }
 }
@@ -44,8 +45,8 @@ func hostFlags(opts []HostOption) hostOptions {
 	return o
 }
 
-// AllocHost allocates zeroed page-locked memory for n elements. This is much slower than allocating
-// on Go's heap, so allocate once and reuse. If the host has too little memory, the error matches
+// AllocHost allocates zeroed page-locked memory for n elements. It is much slower than Go's heap,
+// so allocate once and reuse. If the host has too little memory, the error matches
 // CUDA_ERROR_OUT_OF_MEMORY.
 func AllocHost[T any](c *Context, n int, opts ...HostOption) (*HostBuffer[T], error) {
 	kind, bytes, err := newHostBuffer[T](n)
@@ -142,9 +143,9 @@ func registerHost(c *Context, kind string, p unsafe.Pointer, bytes uintptr, flag
 	return hostSpan{a, p, bytes}, nil
 }
 
-// Slice returns the memory as a Go slice, nil for a nil or closed buffer. The slice does not keep
-// the buffer alive and must not be used after Close. The device may still access the memory: wait
-// for the stream first.
+// Slice returns the memory as a Go slice, nil for a nil or closed buffer. It does not keep the
+// buffer alive and must not be used after Close. Before you use it, wait for device work that
+// accesses the memory.
 func (h *HostBuffer[T]) Slice() []T { return h.All().Slice() }
 
 // Len returns the number of elements.
@@ -156,7 +157,7 @@ func (h *HostBuffer[T]) Bytes() uintptr { return h.hostSpan().bytes }
 // HostPtr returns the address of the memory.
 func (h *HostBuffer[T]) HostPtr() unsafe.Pointer { return h.hostSpan().ptr }
 
-// Context returns the memory's context, nil for a nil buffer.
+// Context returns the memory's context.
 func (h *HostBuffer[T]) Context() *Context { return h.All().Context() }
 
 // Ref keeps the memory alive.
@@ -165,12 +166,11 @@ func (h *HostBuffer[T]) Ref() life.Ref { return h.hostSpan().ref() }
 // All returns the whole buffer as a view.
 func (h *HostBuffer[T]) All() HostView[T] { return HostView[T]{h.hostSpan()} }
 
-// View returns elements lo up to, but not including, hi. If the range is not within the buffer, the
-// view is empty and every use of it returns the error.
+// View returns elements lo to hi-1, as [HostView.View] does.
 func (h *HostBuffer[T]) View(lo, hi int) HostView[T] { return h.All().View(lo, hi) }
 
-// Device returns a view of the same memory for the device. Kernels can read and write it over the
-// bus. The view keeps the host buffer alive.
+// Device returns a view of the same memory for kernels, which access it over the bus. The view
+// keeps the host buffer alive.
 func (h *HostBuffer[T]) Device() (View[T], error) {
 	s := h.hostSpan()
 	if err := s.check(); err != nil {
@@ -185,8 +185,7 @@ func (h *HostBuffer[T]) Device() (View[T], error) {
 	return View[T]{span{a, a.ptr, a.bytes}}, nil
 }
 
-// Close frees or unregisters the memory. Copies that use it must be done. A graph that refers to
-// the buffer delays the free.
+// Close frees or unregisters the memory. Copies that use it must be done.
 func (h *HostBuffer[T]) Close() error {
 	if h == nil || h.mem.a == nil {
 		return nil
@@ -196,6 +195,7 @@ func (h *HostBuffer[T]) Close() error {
 	return err
 }
 
+// String describes the buffer.
 func (h *HostBuffer[T]) String() string {
 	if h == nil || h.mem.a == nil {
 		return "nil host buffer of " + elemName[T]()
@@ -210,12 +210,12 @@ func (h *HostBuffer[T]) hostSpan() hostSpan {
 	return h.mem
 }
 
-// HostView is a part of a page-locked buffer. It is a small value and keeps the buffer alive.
+// HostView is a part of a page-locked buffer, a small value that keeps it alive.
 type HostView[T any] struct {
 	mem hostSpan
 }
 
-// Slice returns the memory as a Go slice, under the conditions of HostBuffer.Slice.
+// Slice returns the memory as a Go slice: see [HostBuffer.Slice].
 func (v HostView[T]) Slice() []T {
 	if v.mem.check() != nil || v.mem.ptr == nil {
 		return nil
@@ -232,7 +232,7 @@ func (v HostView[T]) Bytes() uintptr { return v.mem.bytes }
 // HostPtr returns the address of the memory.
 func (v HostView[T]) HostPtr() unsafe.Pointer { return v.mem.ptr }
 
-// Context returns the memory's context, nil for a zero HostView.
+// Context returns the memory's context.
 func (v HostView[T]) Context() *Context {
 	if v.mem.a == nil {
 		return nil
@@ -249,8 +249,8 @@ func (v HostView[T]) All() HostView[T] { return v }
 // Err returns nil if the view can be used, else the reason why not.
 func (v HostView[T]) Err() error { return v.mem.check() }
 
-// View returns elements lo up to, but not including, hi. If the range is not within the view, every
-// use of the result returns the error.
+// View returns elements lo to hi-1. If they are not all within the view, the result is empty and
+// every use of it returns the error.
 func (v HostView[T]) View(lo, hi int) HostView[T] {
 	if v.mem.a == nil || v.mem.a.bad != nil {
 		return v
@@ -262,6 +262,7 @@ func (v HostView[T]) View(lo, hi int) HostView[T] {
 	return HostView[T]{v.mem.sub(uintptr(lo)*size, uintptr(hi-lo)*size)}
 }
 
+// String describes the view.
 func (v HostView[T]) String() string {
 	if v.mem.a == nil {
 		return "zero host view of " + elemName[T]()

@@ -13,8 +13,8 @@ import (
 	"github.com/purecuda/cuda/driver/image"
 )
 
-// ImageSet is one program as several images for several architectures. Loading picks the best image
-// for the device.
+// ImageSet is one program as images for several architectures. Loading picks the best image for the
+// device.
 type ImageSet struct{ images []*image.Image }
 
 // NewImageSet creates a set of at least one image.
@@ -26,8 +26,8 @@ func NewImageSet(images ...*image.Image) (*ImageSet, error) {
 	return &ImageSet{slices.Clone(images)}, nil
 }
 
-// ReadImages creates a set from the files of fsys, for example an embed.FS, that match the patterns
-// (see [path.Match]): "kernels*.ptx", "kernels*.cubin".
+// ReadImages creates a set from the files of fsys, such as an embed.FS, that match the patterns
+// (see path.Match): "kernels*.ptx", "kernels*.cubin".
 func ReadImages(fsys fs.FS, patterns ...string) (*ImageSet, error) {
 	if fsys == nil {
 		return nil, invalidf("images from a nil file system")
@@ -79,8 +79,8 @@ func (s *ImageSet) LoadModule(c *Context, opts ...JITOption) (*Module, error) {
 	return loadBest(s, c, func(i *image.Image) (*Module, error) { return c.loadModule(c.Driver(), loadableOf(i), opts) })
 }
 
-// LoadLibrary is LoadModule for a Library. A driver that reads a library's machine code lazily
-// accepts the first image. If that does not fit, Library.Kernel returns the error.
+// LoadLibrary is LoadModule for a Library. A driver that reads machine code lazily accepts the
+// first image. If it does not fit, Library.Kernel fails.
 func (s *ImageSet) LoadLibrary(c *Context, opts ...JITOption) (*Library, error) {
 	return loadBest(s, c, func(i *image.Image) (*Library, error) { return c.loadLibrary(loadableOf(i), opts) })
 }
@@ -155,11 +155,10 @@ func (e *refusedError) Unwrap() []error {
 }
 
 // Lazy returns a module that loads the best image on first use. Until then it makes no call, checks
-// nothing, and Module.Raw returns 0. Any number of goroutines may use it: the first loads it and
-// the others wait. After an error the next use tries again.
-//
-// Loading does not invalidate any stream capture. Kernels are on the device when Module.Kernel
-// returns them (see Kernel.Load), so their first launch may be captured.
+// nothing, and Module.Raw returns 0. The first of several goroutines loads it and the others wait.
+// After an error the next use tries again. Loading does not invalidate any stream capture. Kernels
+// are on the device when Module.Kernel returns them (see [Kernel.Load]), so their first launch may
+// be captured.
 func (s *ImageSet) Lazy(c *Context, opts ...JITOption) *Module {
 	return &Module{lazy: &lazyModule{set: s, ctx: c, opts: opts}}
 }

@@ -15,11 +15,11 @@ import (
 	"github.com/purecuda/cuda/driver/image"
 )
 
-// JITOption changes how the driver compiles and links code: [WithJIT], [WithTarget], [WithJITTime].
+// JITOption changes how the driver compiles and links code.
 type JITOption func(*jit)
 
-// WithJIT passes an option of the driver's compiler whose value is a number. Compiler options have
-// no effect on compiled code. An older driver rejects options that it does not know.
+// WithJIT passes an option of the driver's compiler whose value is a number. It has no effect on
+// compiled code. An older driver rejects options that it does not know.
 //
 //	CU_JIT_MAX_REGISTERS              registers per thread at most, 1 to 255
 //	CU_JIT_THREADS_PER_BLOCK          leave registers for blocks of so many threads, 1 to 1024
@@ -31,8 +31,7 @@ type JITOption func(*jit)
 //	CU_JIT_CACHE_MODE                 how loads are cached: a CUjit_cacheMode
 //	CU_JIT_POSITION_INDEPENDENT_CODE  1: position-independent code
 //	CU_JIT_MAX_THREADS_PER_BLOCK      blocks have at most so many threads, 1 to 1024
-//	CU_JIT_MIN_CTA_PER_SM             room for so many blocks on each multiprocessor, from 1; it
-//	                                  requires the option before or the PTX's .maxntid
+//	CU_JIT_MIN_CTA_PER_SM             so many blocks per multiprocessor; needs the option before or .maxntid
 //	CU_JIT_OVERRIDE_DIRECTIVE_VALUES  1: these override directives in the PTX
 //	CU_JIT_SPLIT_COMPILE              threads per image; 0: all processors; default 1 (CUDA 13.0)
 func WithJIT(option cu.CUjit_option, value int) JITOption {
@@ -56,9 +55,9 @@ var jitRanges = map[cu.CUjit_option]struct{ least, most int }{
 	cu.CU_JIT_SPLIT_COMPILE:         {0, math.MaxInt32},
 }
 
-// WithTarget compiles for the given architecture. The zero Arch, the default, is the context's. The
-// result does not load on other devices, so the option is for a Linker whose image is stored. It
-// cannot be combined with CU_JIT_THREADS_PER_BLOCK.
+// WithTarget compiles for an architecture, by default (the zero Arch) the context's. The result
+// does not load on other devices: use it for a [Linker] whose image is stored. It excludes
+// CU_JIT_THREADS_PER_BLOCK.
 func WithTarget(a image.Arch) JITOption {
 	if a == (image.Arch{}) {
 		return func(j *jit) {
@@ -151,7 +150,7 @@ func (j *jit) answered() {
 func (j *jit) close() { j.pins.Unpin() }
 
 // WithJITTime stores how long the driver's compiler and linker took, whether or not they succeed.
-// For a Library it only covers what was compiled by the load.
+// For a [Library] it covers only what the load compiled.
 func WithJITTime(t *time.Duration) JITOption {
 	return func(j *jit) {
 		j.set(cu.CU_JIT_WALL_TIME, 0)

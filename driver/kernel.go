@@ -12,7 +12,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Kernel is a launchable function of a module or library. It keeps the code loaded.
+// Kernel is a function of a module or library. It keeps the code loaded.
 type Kernel struct {
 	code   *program
 	raw    cu.CUfunction
@@ -49,10 +49,9 @@ func (p *program) newKernel(name string, raw cu.CUfunction) (*Kernel, error) {
 	return k, nil
 }
 
-// BorrowKernel returns a Kernel for a function that other code loaded into this context. The owner
-// must keep the code loaded while the Kernel, or a graph that refers to it, is in use. The name is
-// known since CUDA 12.3, the parameters since CUDA 12.4. Before that, launches do not check
-// arguments.
+// BorrowKernel returns a Kernel for a function that other code loaded into this context. It must
+// stay loaded while the Kernel or a graph that refers to it is in use. The name is known since CUDA
+// 12.3, the parameters since CUDA 12.4. Before that, launches do not check arguments.
 func (c *Context) BorrowKernel(raw cu.CUfunction) (*Kernel, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -101,7 +100,7 @@ func (k *Kernel) Name() string {
 	return k.name
 }
 
-// Raw returns the driver's handle, 0 for a nil kernel.
+// Raw returns the driver's handle.
 func (k *Kernel) Raw() cu.CUfunction {
 	if k == nil {
 		return 0
@@ -118,8 +117,7 @@ func (k *Kernel) Context() *Context {
 }
 
 // Params returns the parameters: with names and types if the kernel came from PTX, else with sizes
-// if the driver returns them (since CUDA 12.4). If ok is false, nothing is known about the
-// parameters, and launches do not check arguments.
+// (since CUDA 12.4). If ok is false, they are unknown and launches do not check arguments.
 func (k *Kernel) Params() (params []Param, ok bool) {
 	if k == nil {
 		return nil, false
@@ -144,6 +142,7 @@ func (k *Kernel) Ref() life.Ref {
 	return k.code
 }
 
+// String describes the kernel.
 func (k *Kernel) String() string {
 	if k == nil {
 		return "nil kernel"
@@ -162,8 +161,8 @@ func (k *Kernel) check() error {
 }
 
 // Load loads the kernel onto the device if the driver deferred that (lazy loading, since CUDA
-// 11.7). Otherwise the first launch does, which then takes long and may fail in a stream capture.
-// Prepare calls Load.
+// 11.7). Prepare calls it. Otherwise the first launch loads, which then takes long and may fail in
+// a stream capture.
 func (k *Kernel) Load() error {
 	_, err := k.Info()
 	return err
@@ -178,8 +177,8 @@ func (k *Kernel) load(d *Driver) error {
 	return d.CuFuncGetAttribute(&registers, cu.CU_FUNC_ATTRIBUTE_NUM_REGS, k.raw)
 }
 
-// Launch prepares the kernel with the given arguments and enqueues it in s. It does not wait. It
-// allocates: for repeated launches, use Prepare and Stream.Do.
+// Launch prepares the kernel with the given arguments and enqueues it in s. It allocates: for
+// repeated launches, use Prepare and [Stream.Do].
 func (k *Kernel) Launch(s *Stream, cfg LaunchConfig, args ...any) error {
 	if err := k.check(); err != nil {
 		return err
@@ -203,8 +202,7 @@ func (k *Kernel) Launch(s *Stream, cfg LaunchConfig, args ...any) error {
 	return err
 }
 
-// KernelInfo is what the compiler decided about a kernel. For other properties use
-// Kernel.Attribute.
+// KernelInfo is what the compiler decided. [Kernel.Attribute] has the rest.
 type KernelInfo struct {
 	Registers          int // per thread
 	MaxThreadsPerBlock int // limit by registers and .maxntid
@@ -219,8 +217,7 @@ type KernelInfo struct {
 	NonPortableCluster bool // clusters of more than 8 blocks are allowed
 }
 
-// Info returns what the compiler decided about the kernel. The first call loads the kernel. Later
-// calls cost nothing.
+// Info returns what the compiler decided. Only the first call loads the kernel.
 func (k *Kernel) Info() (KernelInfo, error) {
 	if err := k.check(); err != nil {
 		return KernelInfo{}, err
@@ -331,8 +328,8 @@ func (k *Kernel) SetCacheConfig(c cu.CUfunc_cache) error {
 	return nil
 }
 
-// MaxActiveBlocks returns how many blocks fit on one multiprocessor at the same time, each with
-// that many threads and sharedMem bytes of dynamic shared memory.
+// MaxActiveBlocks returns how many blocks fit on one multiprocessor at once, each with so many
+// threads and bytes of dynamic shared memory.
 func (k *Kernel) MaxActiveBlocks(threads int, sharedMem uintptr) (int, error) {
 	if err := k.check(); err != nil {
 		return 0, err
@@ -354,15 +351,15 @@ func (k *Kernel) activeBlocks(d *Driver, threads int, sharedMem uintptr) (int, e
 	return int(n), nil
 }
 
-// BlockSize is the result of Kernel.MaxPotentialBlockSize.
+// BlockSize is the result of [Kernel.MaxPotentialBlockSize].
 type BlockSize struct {
 	Block   int // threads per block
 	MinGrid int // blocks that fill the device
 }
 
-// MaxPotentialBlockSize returns the block size with the highest occupancy, and how many blocks fill
-// the device. sharedMem returns the bytes of dynamic shared memory of a block with that many
-// threads. A nil sharedMem means none. limit bounds the block size, 0 means no bound.
+// MaxPotentialBlockSize returns the block size with the highest occupancy. sharedMem returns the
+// bytes of dynamic shared memory of a block with that many threads, none if it is nil. limit bounds
+// the block size, 0 does not.
 func (k *Kernel) MaxPotentialBlockSize(sharedMem func(threads int) uintptr, limit int) (BlockSize, error) {
 	info, err := k.Info()
 	if err != nil {
@@ -413,8 +410,8 @@ func (k *Kernel) MaxPotentialClusterSize(cfg LaunchConfig) (int, error) {
 	return k.clusters(&cfg, false)
 }
 
-// MaxActiveClusters returns how many clusters of this configuration the device can run at the same
-// time (CUDA 11.8).
+// MaxActiveClusters returns how many clusters of this configuration the device can run at once
+// (CUDA 11.8).
 func (k *Kernel) MaxActiveClusters(cfg LaunchConfig) (int, error) {
 	return k.clusters(&cfg, true)
 }
@@ -442,8 +439,8 @@ func (k *Kernel) clusters(cfg *LaunchConfig, active bool) (int, error) {
 	return int(n), nil
 }
 
-// AvailableSharedMem returns how many bytes of dynamic shared memory a block can have if that many
-// blocks of that many threads are to fit on a multiprocessor.
+// AvailableSharedMem returns how many bytes of dynamic shared memory a block can have if so many
+// blocks of so many threads must fit on a multiprocessor.
 func (k *Kernel) AvailableSharedMem(blocks, threads int) (uintptr, error) {
 	if err := k.check(); err != nil {
 		return 0, err

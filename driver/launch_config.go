@@ -83,7 +83,7 @@ func (c *LaunchConfig) raw(attrs []cu.CUlaunchAttribute) cu.CUlaunchConfig {
 // Dim3 is the extent of a grid, a block or a cluster.
 type Dim3 struct{ X, Y, Z uint32 }
 
-// D1 returns n × 1 × 1. If n is out of range, every check rejects the result.
+// D1 returns n × 1 × 1. If n is out of range, checks reject the result.
 func D1(n int) Dim3 { return Dim3{dim(n), 1, 1} }
 
 // D2 returns x × y × 1.

@@ -15,9 +15,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Linker joins several images into one, resolving what one image declares extern and another
-// defines. It takes PTX, which it compiles, relocatable cubins, fat binaries, object files and
-// archives. Any goroutine may call its methods.
+// Linker joins images into one, resolving what one declares extern and another defines: PTX, which
+// it compiles, relocatable cubins, fat binaries, object files and archives.
 type Linker struct {
 	ctx  *Context
 	opts []JITOption
@@ -29,8 +28,8 @@ type Linker struct {
 	closed bool
 }
 
-// NewLinker creates a linker for the context's device, or with WithTarget for another. The options
-// apply to all inputs. CU_JIT_FALLBACK_STRATEGY is not allowed.
+// NewLinker creates a linker for the context's device, or that of [WithTarget]. The options, which
+// exclude CU_JIT_FALLBACK_STRATEGY, apply to all inputs.
 func (c *Context) NewLinker(opts ...JITOption) (*Linker, error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("cannot make a linker: %w", err)
@@ -52,10 +51,10 @@ func checkLinkOptions(opts []JITOption) error {
 	return nil
 }
 
-// Add adds an input: PTX, a relocatable cubin, a fat binary, an object file or an archive, which it
-// recognises. It checks the headers and returns an error if they are wrong. Complete compiles the
-// input, so do not change data before. Messages use name for the input, or a number if it is "".
-// The options apply to this input in addition to the linker's own, and do not affect linking.
+// Add adds an input, whose kind it recognises. It checks the headers and returns an error if they
+// are wrong. Complete compiles the input: do not change data before. Messages use name, or a number
+// if it is "". The options apply to this input in addition to the linker's own, and do not affect
+// linking.
 func (l *Linker) Add(name string, data []byte, opts ...JITOption) error {
 	if l == nil {
 		return nilError("linker")
@@ -77,10 +76,9 @@ func (l *Linker) Add(name string, data []byte, opts ...JITOption) error {
 }
 
 // Complete compiles the inputs, links them and returns the image, a cubin, which must not be
-// changed. Later calls return the same image, until another input is added.
-//
-// The error is an [*Error] with the log of the compiler or the linker: what does not compile, with
-// its lines of PTX, what is defined twice or inconsistently, or what no input defines.
+// changed. Later calls return the same one until an input is added. The [*Error] has the log of the
+// compiler or linker: what does not compile, with its lines of PTX, what is defined twice or
+// inconsistently, or nowhere.
 func (l *Linker) Complete() ([]byte, error) {
 	if l == nil {
 		return nil, nilError("linker")
@@ -140,8 +138,7 @@ func (l *Linker) signatures() map[string]*ptx.Signature {
 	return all
 }
 
-// Log returns what compiler and linker printed at the last Complete without failing: warnings, and
-// with CU_JIT_LOG_VERBOSE the registers and memory of each kernel.
+// Log returns what the last Complete printed without failing, as Module.Log.
 func (l *Linker) Log() string {
 	if l == nil {
 		return ""

@@ -24,7 +24,7 @@ type Memory interface {
 	span() span
 }
 
-// MemoryOf is device memory that holds elements of type T: a *Buffer[T] or a View[T].
+// MemoryOf is device memory of elements of type T: *Buffer[T] or View[T].
 type MemoryOf[T any] interface {
 	Memory
 	// Ptr returns the device address, 0 for memory of no bytes.
@@ -103,8 +103,8 @@ func (s span) String() string {
 	return fmt.Sprintf("device memory %#x (%d bytes)", uint64(s.ptr), s.bytes)
 }
 
-// HostMemoryOf is page-locked host memory that holds elements of type T: a *HostBuffer[T] or a
-// HostView[T]. Asynchronous copies require such memory, because the driver accesses it after the
+// HostMemoryOf is page-locked host memory for elements of type T: a *HostBuffer[T] or a
+// HostView[T]. Asynchronous copies require it, because the driver accesses the memory after the
 // call has returned.
 type HostMemoryOf[T any] interface {
 	hostMemory

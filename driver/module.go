@@ -13,8 +13,8 @@ import (
 )
 
 // Module is code loaded into a context: PTX, which the driver compiles, a cubin or a fat binary.
-// Context.LoadModule and ImageSet.LoadModule load it at once, ImageSet.Lazy on first use, and
-// Linker.Load after linking.
+// [Context.LoadModule] and [ImageSet.LoadModule] load it at once, [ImageSet.Lazy] on first use, and
+// [Linker.Load] after linking.
 type Module struct {
 	code *program
 	raw  cu.CUmodule
@@ -22,8 +22,8 @@ type Module struct {
 }
 
 // LoadModule loads PTX text, a cubin or a fat binary, and detects which it is. If PTX does not
-// compile, the error is an [*Error] that prints one line, or with %+v the compiler's log and the
-// lines of PTX it refers to.
+// compile, the [*Error] prints one line, or with %+v the compiler's log and the lines of PTX it
+// refers to.
 func (c *Context) LoadModule(data []byte, opts ...JITOption) (*Module, error) {
 	if c == nil || c.core == nil {
 		return nil, absentError(c == nil, "context")
@@ -129,8 +129,8 @@ func (m *Module) Kernels() ([]string, error) {
 	return names, nil
 }
 
-// Global returns a variable of the module as bytes. To get other elements, use ViewAs. The view
-// keeps the module loaded.
+// Global returns a variable of the module as bytes (see [ViewAs]). The view keeps the module
+// loaded.
 func (m *Module) Global(name string) (View[byte], error) {
 	if m != nil && m.lazy != nil {
 		loaded, err := m.lazy.load()
@@ -147,8 +147,8 @@ func (m *Module) Global(name string) (View[byte], error) {
 	return v, err
 }
 
-// Log returns what the compiler printed without failing: warnings, and with
-// CU_JIT_LOG_VERBOSE the registers and memory of each kernel.
+// Log returns what the compiler printed without failing: warnings, and with CU_JIT_LOG_VERBOSE the
+// registers and memory of each kernel.
 func (m *Module) Log() string {
 	if m = m.loaded(); m == nil || m.code == nil {
 		return ""
@@ -156,7 +156,7 @@ func (m *Module) Log() string {
 	return m.code.log
 }
 
-// Raw returns the driver's handle, 0 for a module that is nil or not loaded yet.
+// Raw returns the driver's handle, 0 if it is not loaded yet.
 func (m *Module) Raw() cu.CUmodule {
 	if m = m.loaded(); m == nil {
 		return 0
@@ -175,8 +175,7 @@ func (m *Module) Context() *Context {
 	return m.code.ctx
 }
 
-// Close unloads the module, which also closes its kernels and variables. A graph that refers to a
-// kernel delays the unloading.
+// Close unloads the module, which also closes its kernels and variables.
 func (m *Module) Close() error {
 	switch {
 	case m != nil && m.lazy != nil:
@@ -189,6 +188,7 @@ func (m *Module) Close() error {
 	return err
 }
 
+// String describes the module.
 func (m *Module) String() string {
 	if m != nil && m.lazy != nil {
 		if m = m.loaded(); m == nil {
@@ -229,10 +229,10 @@ type embeddedText struct {
 	size int
 }
 
-// Embedded returns the module of a package's own PTX. The first call with this name and text loads
-// it, even during a capture. The context unloads it, nobody closes it, and it does not keep the
-// context alive. Texts are the same if they are the same memory, as that of an embedded variable
-// is. It is for packages built on this one.
+// Embedded is for packages built on this one. It returns the module of a package's own PTX, which
+// must be the same memory each time, as that of an embedded variable is. The first call with this
+// name and text loads it, even during a capture. The context unloads it, nobody closes it, and it
+// does not keep the context alive.
 func (c *Context) Embedded(name string, ptx []byte) (*Module, error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("cannot load the %s: %w", name, err)
@@ -309,16 +309,16 @@ func (core *contextCore) unload(d *cu.Driver) error {
 	return errors.Join(errs...)
 }
 
-// Library is code loaded by cuLibraryLoadData (since CUDA 12.0). The driver loads it into each
-// context that uses it. Kernels of a Library run in the context it was loaded from. For code used
-// in one context, use a Module instead.
+// Library is code loaded by cuLibraryLoadData (since CUDA 12.0), which the driver loads into each
+// context that uses it. Its kernels run in the context it was loaded from. For code used in one
+// context, use a [Module].
 type Library struct {
 	code *program
 	raw  cu.CUlibrary
 }
 
-// LoadLibrary loads PTX text, a cubin or a fat binary, as LoadModule does. Drivers defer compiling:
-// the error for PTX that does not compile may only be returned by the first Kernel or Global.
+// LoadLibrary is LoadModule for a [Library]. Drivers defer compiling: the error for PTX that does
+// not compile may only come from the first Kernel or Global.
 func (c *Context) LoadLibrary(data []byte, opts ...JITOption) (*Library, error) {
 	if c == nil || c.core == nil {
 		return nil, absentError(c == nil, "context")
@@ -454,7 +454,7 @@ func (l *Library) Log() string {
 	return l.code.log
 }
 
-// Raw returns the driver's handle, 0 for a nil library.
+// Raw returns the driver's handle.
 func (l *Library) Raw() cu.CUlibrary {
 	if l == nil {
 		return 0
@@ -480,6 +480,7 @@ func (l *Library) Close() error {
 	return err
 }
 
+// String describes the library.
 func (l *Library) String() string {
 	if l == nil || l.code == nil {
 		return "nil library"

@@ -27,8 +27,8 @@ func WithMaxSize(bytes uint64) PoolOption {
 	return func(p *cu.CUmemPoolProps) { p.MaxSize = uintptr(bytes) }
 }
 
-// WithShareable creates a pool whose memory can be exported to other processes with the given kind
-// of handle.
+// WithShareable creates a pool with memory that other processes can import by the given kind of
+// handle.
 func WithShareable(t cu.CUmemAllocationHandleType) PoolOption {
 	return func(p *cu.CUmemPoolProps) { p.HandleTypes = t }
 }
@@ -59,8 +59,7 @@ func (c *Context) DefaultPool() (*MemPool, error) {
 	return c.devicePool("default", (*Driver).CuDeviceGetDefaultMemPool)
 }
 
-// CurrentPool returns the pool that AllocAsync uses: the default pool, unless SetPool changed it.
-// Closing it does nothing.
+// CurrentPool returns the pool of AllocAsync: the default, or that of SetPool.
 func (c *Context) CurrentPool() (*MemPool, error) {
 	return c.devicePool("current", (*Driver).CuDeviceGetMemPool)
 }
@@ -77,7 +76,7 @@ func (c *Context) devicePool(which string, get func(*Driver, *cu.CUmemoryPool, c
 	return p, nil
 }
 
-// SetPool makes p the pool that AllocAsync uses on the pool's device, in the whole process.
+// SetPool makes p the pool of AllocAsync on its device in the whole process.
 func (c *Context) SetPool(p *MemPool) error {
 	if err := c.check(); err != nil {
 		return err
@@ -103,7 +102,7 @@ func (p *MemPool) check() error {
 	return p.life.Check()
 }
 
-// Lifetime returns the pool's ownership record. For the device's own pools it is the context's.
+// Lifetime returns the ownership record, for the device's pools the context's.
 func (p *MemPool) Lifetime() *life.Lifetime {
 	if p == nil {
 		return nil
@@ -111,7 +110,7 @@ func (p *MemPool) Lifetime() *life.Lifetime {
 	return p.life
 }
 
-// Raw returns the driver's handle, 0 for a nil pool.
+// Raw returns the driver's handle.
 func (p *MemPool) Raw() cu.CUmemoryPool {
 	if p == nil {
 		return 0
@@ -119,7 +118,7 @@ func (p *MemPool) Raw() cu.CUmemoryPool {
 	return p.raw
 }
 
-// Context returns the context that the pool was created in or obtained from.
+// Context returns the context the pool was created in or obtained from.
 func (p *MemPool) Context() *Context {
 	if p == nil {
 		return nil
@@ -162,9 +161,8 @@ func (p *MemPool) SetAttribute(a cu.CUmemPool_attribute, v uint64) error {
 	return nil
 }
 
-// SetReleaseThreshold sets how many unused bytes the pool keeps, instead of releasing them, when a
-// stream or the device is waited for. The default of 0 makes every wait expensive. Set it if you
-// allocate in a loop.
+// SetReleaseThreshold sets how many unused bytes the pool keeps when a stream or the device is
+// waited for. The default 0 makes every wait expensive: set it if you allocate in a loop.
 func (p *MemPool) SetReleaseThreshold(bytes uint64) error {
 	return p.SetAttribute(cu.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, bytes)
 }
@@ -204,8 +202,8 @@ func (p *MemPool) ResetStats() error {
 }
 
 // Trim releases unused memory to the device until keep bytes are left. Memory freed in stream order
-// only counts as unused once a synchronising call has seen that the free completed. A wait on a
-// stream that is already done has not seen that, so call Context.Synchronize before Trim.
+// counts as unused only once a synchronising call has seen the free complete. Waiting for a stream
+// that is already done does not count: call [Context.Synchronize] before.
 func (p *MemPool) Trim(keep uintptr) error {
 	if err := p.check(); err != nil {
 		return err
@@ -218,8 +216,8 @@ func (p *MemPool) Trim(keep uintptr) error {
 	return nil
 }
 
-// SetAccess sets whether another device may access the pool's memory. Context.EnablePeerAccess does
-// not apply to memory of pools.
+// SetAccess sets whether another device may access the pool's memory. [Context.EnablePeerAccess]
+// does not apply to it.
 func (p *MemPool) SetAccess(dev Device, access cu.CUmemAccess_flags) error {
 	if err := p.check(); err != nil {
 		return err
@@ -260,8 +258,8 @@ func (p *MemPool) Access(dev Device) (cu.CUmemAccess_flags, error) {
 	return flags, nil
 }
 
-// Close destroys the pool. Memory allocated from it remains until it is freed. It does nothing for
-// the device's own pools.
+// Close destroys the pool, except the device's own. Memory allocated from it remains until it is
+// freed.
 func (p *MemPool) Close() error {
 	if p == nil || !p.own {
 		return nil
@@ -271,6 +269,7 @@ func (p *MemPool) Close() error {
 	return err
 }
 
+// String describes the pool.
 func (p *MemPool) String() string {
 	if p == nil {
 		return "nil memory pool"

@@ -308,13 +308,11 @@ func textAt(p *byte) string {
 }
 
 // CanLoad returns nil if the installed driver accepts PTX text for the context's device, judging by
-// the version and the target in its header. It does not load the text. Otherwise the error says
-// what is missing and what to do. It is a [*ptx.UnmetError] and matches the code that the driver
-// would return. For a cubin or a fat binary, CanLoad makes the checks that loading makes before it
-// calls the driver.
-//
-// Loading does not depend on CanLoad, because a driver newer than this package may accept more.
-// When the driver rejects PTX, its error has the same explanation.
+// the version and target in its header, without loading it. Else the error, a [*ptx.UnmetError],
+// says what is missing and what to do, and matches the code that the driver would return. Of a
+// cubin or fat binary it checks what loading checks before it calls the driver. Loading itself
+// ignores CanLoad, because newer drivers may accept more. When the driver rejects PTX, its error
+// has the same explanation.
 func (c *Context) CanLoad(data []byte) error {
 	if err := c.check(); err != nil {
 		return fmt.Errorf("cannot tell whether the image loads: %w", err)

@@ -44,7 +44,7 @@ func (s *Stream) guardedSelf() *Driver {
 	return s.core.guarded
 }
 
-// Driver returns the view of the driver for calls that take this stream and need no other context.
+// Driver returns the driver's view for calls that take this stream and need no other context.
 func (s *Stream) Driver() *Driver {
 	if s == nil {
 		return noDriver()
@@ -60,20 +60,20 @@ type streamConfig struct {
 	priority int
 }
 
-// WithPriority sets the priority: lower numbers go first. The driver clamps numbers to
-// Context.StreamPriorityRange.
+// WithPriority sets the priority: lower numbers go first. The driver clamps it to
+// [Context.StreamPriorityRange].
 func WithPriority(p int) StreamOption {
 	return func(c *streamConfig) { c.priority = p }
 }
 
-// WithLegacySync makes the stream wait for the legacy stream and the other way round, as streams of
-// CUDA programs do by default. Streams created here do not.
+// WithLegacySync makes the stream and the legacy stream wait for each other, as streams of CUDA
+// programs do by default, but not those created here.
 func WithLegacySync() StreamOption {
 	return func(c *streamConfig) { c.flags = cu.CU_STREAM_DEFAULT }
 }
 
-// NewStream creates a stream. Without options it has the default priority and
-// does not synchronise with the legacy stream.
+// NewStream creates a stream. By default it has the default priority and does not synchronise with
+// the legacy stream.
 func (c *Context) NewStream(opts ...StreamOption) (*Stream, error) {
 	if err := hostthread.Refuse(); err != nil {
 		return nil, err
@@ -111,9 +111,9 @@ func (c *Context) LegacyStream() *Stream {
 	return &c.legacy
 }
 
-// PerThreadStream returns the default stream of the OS thread that makes each call. A goroutine
-// that uses it should call runtime.LockOSThread. Closing the stream does nothing. Close memory
-// allocated in its order: otherwise it is freed in the order of another thread's stream.
+// PerThreadStream returns the default stream of the OS thread that makes each call: a goroutine
+// that uses it should call runtime.LockOSThread. Closing it does nothing. Close memory allocated in
+// its order: otherwise it is freed in the order of another thread's stream.
 func (c *Context) PerThreadStream() *Stream {
 	if c == nil || c.core == nil {
 		return nil
@@ -121,11 +121,10 @@ func (c *Context) PerThreadStream() *Stream {
 	return &c.perThread
 }
 
-// BorrowStream returns a Stream for a handle that other code owns, for example a library that
-// created its own stream in this context. Closing it does nothing. The owner must keep the handle
-// valid while the Stream is in use. An executable graph also uses the stream that it was last
-// launched into, until the Exec's own Wait or Run has waited for the launch, or until the Exec is
-// closed and the launch has ended.
+// BorrowStream returns a Stream for a handle of this context that other code owns. Closing it does
+// nothing. The handle must be valid while the Stream is in use. An executable graph uses the stream
+// of its last launch until its own Wait or Run has waited for the launch, or it is closed and the
+// launch has ended.
 func (c *Context) BorrowStream(raw CUstream) (*Stream, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -193,7 +192,7 @@ func (s *Stream) named(err error) error {
 	return fmt.Errorf("%v: %w", s, err)
 }
 
-// Raw returns the driver's handle. For a nil stream it is 0, which to CUDA is the legacy stream.
+// Raw returns the driver's handle. 0, for nil, is CUDA's legacy stream.
 func (s *Stream) Raw() CUstream {
 	if s == nil {
 		return 0
@@ -209,6 +208,7 @@ func (s *Stream) Context() *Context {
 	return s.ctx
 }
 
+// String describes the stream.
 func (s *Stream) String() string {
 	switch {
 	case s == nil:
@@ -221,8 +221,8 @@ func (s *Stream) String() string {
 	return fmt.Sprintf("stream %#x of %v", uintptr(s.raw), s.ctx.Device())
 }
 
-// Close destroys the stream. Work already enqueued in it still runs. An executable graph that was
-// launched here delays the destruction until the launch is known to have ended.
+// Close destroys the stream. Work already enqueued in it still runs. An executable graph delays it
+// until its last launch here is known to have ended.
 func (s *Stream) Close() error {
 	if s == nil || !s.owned {
 		return nil
@@ -279,8 +279,8 @@ func (s *Stream) Record(e *Event) error {
 	return nil
 }
 
-// WaitEvent holds back later work in the stream until the latest record of e has completed. An
-// event that was never recorded holds nothing back. The event may be of another context or device.
+// WaitEvent holds back later work in the stream until the latest record of e, if any, has
+// completed. The event may be of another context or device.
 func (s *Stream) WaitEvent(e *Event) error {
 	if !s.open() || !e.open() || e.ctx != s.ctx {
 		if err := s.refuses(e); err != nil {
@@ -323,12 +323,10 @@ func (s *Stream) Query() (done bool, err error) {
 }
 
 // Wait returns when the work enqueued in the stream before the call is done, or with the cause of
-// ctx's cancellation. The work continues after a cancellation. A nil ctx is never cancelled. The
-// error may be that of earlier work, because CUDA reports errors late. Any number of goroutines may
-// wait. Up to GOMAXPROCS of them are as fast as the driver's blocking call, and more take up to
-// about a millisecond longer, without a thread each.
-//
-// Waiting never invalidates a capture in another stream. A capturing stream cannot be waited for.
+// ctx's cancellation, after which the work continues. A nil ctx is never cancelled. The error may
+// be that of earlier work, because CUDA reports errors late. Up to GOMAXPROCS goroutines wait as
+// fast as the driver's blocking call. More take up to about a millisecond longer, without a thread
+// each. A capturing stream cannot be waited for.
 func (s *Stream) Wait(ctx context.Context) error {
 	if err := s.check(); err != nil {
 		return err
@@ -360,7 +358,7 @@ func (s *Stream) queryOrMark() (*mark, error) {
 	return m, s.named(err)
 }
 
-// Priority returns the stream's priority: lower numbers go first, 0 is the default.
+// Priority returns the stream's priority: 0 by default, lower numbers go first.
 func (s *Stream) Priority() (int, error) {
 	if err := s.check(); err != nil {
 		return 0, err
@@ -382,8 +380,8 @@ func (s *Stream) Flags() (cu.CUstream_flags, error) {
 	return cu.CUstream_flags(f), s.named(err)
 }
 
-// Recording reports whether work that is enqueued in the stream now is recorded in a graph instead
-// of running. It does not disturb any capture.
+// Recording reports whether work enqueued in the stream now is recorded in a graph instead of
+// running. It does not disturb any capture.
 func (s *Stream) Recording() (bool, error) {
 	if err := s.check(); err != nil {
 		return false, err
@@ -393,9 +391,8 @@ func (s *Stream) Recording() (bool, error) {
 	return capturing, s.named(err)
 }
 
-// CaptureGraph returns the graph that records the stream's work, and the number of the capture,
-// which is unique in the process. Both are 0 for a stream that is not capturing. The graph belongs
-// to the capture.
+// CaptureGraph returns the graph that records the stream's work, which belongs to the capture, and
+// the number of the capture, unique in the process. Both are 0 for a stream that is not capturing.
 func (s *Stream) CaptureGraph() (graph CUgraph, id uint64, err error) {
 	if err := s.check(); err != nil {
 		return 0, 0, err
@@ -436,8 +433,8 @@ func (s *Stream) captureInfo() (i captureInfo, err error) {
 	return i, err
 }
 
-// CaptureStatus returns the stream's capture status and the number of its capture, which is unique
-// in the process. The status distinguishes a capture in progress from an invalidated one.
+// CaptureStatus returns the status, which distinguishes a capture in progress from an invalidated
+// one, and the number of the capture, unique in the process.
 func (s *Stream) CaptureStatus() (status cu.CUstreamCaptureStatus, id uint64, err error) {
 	if err := s.check(); err != nil {
 		return 0, 0, err
@@ -447,12 +444,10 @@ func (s *Stream) CaptureStatus() (status cu.CUstreamCaptureStatus, id uint64, er
 	return i.status, i.id, s.named(err)
 }
 
-// After makes later work in s run after all work already in other. For example, a copy stream runs
-// after the stream that computes what it copies, which continues in the meantime. After does not
-// wait. If other is capturing, s joins the capture.
-//
-// It creates and releases an event. To order streams in every step more cheaply, record your own
-// Event and use WaitEvent.
+// After makes later work in s run after all work already in other: a copy stream after the stream
+// that computes what it copies, which continues meanwhile. It does not wait. If other is capturing,
+// s joins the capture. It creates and releases an event: in every step, record your own and use
+// WaitEvent, which is cheaper.
 func (s *Stream) After(other *Stream) error {
 	if err := s.ready(); err != nil {
 		return err
@@ -471,24 +466,23 @@ func (s *Stream) After(other *Stream) error {
 	return errors.Join(err, e.Close())
 }
 
-// Ready returns nil if the stream can take work from this goroutine: it exists, it is open, the
-// caller is not a host function, and no host function in it has panicked since the last report. It
-// is for packages that make raw calls.
+// Ready is for packages that make raw calls. It returns nil if the stream can take work from this
+// goroutine: it is open, the caller is not a host function, and no host function in it has panicked
+// since the last report.
 func (s *Stream) Ready() error { return s.ready() }
 
 // Open reports whether the stream exists and is open, which Ready also checks.
 func (s *Stream) Open() bool { return s.open() }
 
-// ThreadID returns the ID of the OS thread that the calling goroutine runs on now. It is for
-// packages that lock goroutines to threads, as CUDA sometimes requires.
+// ThreadID returns the ID of the goroutine's OS thread now. It is for packages that lock goroutines
+// to threads, as CUDA sometimes requires.
 func ThreadID() uint64 { return loader.ThreadID() }
 
 var streamNumbers atomic.Uint64
 
 // Number returns a number that is unique among all Streams of the process, even closed ones, and 0
-// for a nil stream. Two Streams from BorrowStream for one handle have different numbers. It is for
-// packages that store something for a stream without keeping it alive, because the driver reuses
-// handles.
+// for nil. Two Streams from BorrowStream for one handle differ. It is for packages that store
+// something for a stream without keeping it alive: the driver reuses handles.
 func (s *Stream) Number() uint64 {
 	if s == nil {
 		return 0
@@ -496,8 +490,7 @@ func (s *Stream) Number() uint64 {
 	return s.number
 }
 
-// Lifetime returns the stream's ownership record, nil for a nil stream. For a borrowed stream it is
-// the context's.
+// Lifetime returns the ownership record, for a borrowed stream the context's.
 func (s *Stream) Lifetime() *life.Lifetime {
 	if s == nil {
 		return nil
