@@ -175,7 +175,7 @@ func (g *Graph) addGeneric(node, from *cu.CUgraphNode, data *cu.CUgraphEdgeData,
 }
 
 // addRaw adds the node of one operation. The driver copies the parameters. It rejects copies and
-// fills of no bytes: use an empty node for those.
+// fills of no bytes, so these become empty nodes.
 func (g *Graph) addRaw(n *cu.CUgraphNode, from *cu.CUgraphNode, count uintptr, op driver.Op) error {
 	switch op := op.(type) {
 	case *driver.Launch:
@@ -248,7 +248,7 @@ func (g *Graph) setAttributes(n cu.CUgraphNode, attrs []cu.CUlaunchAttribute) er
 		}
 	}
 	for i := range attrs {
-		g.tune(n, attributeBit(attrs[i].Id))
+		g.noteAttributes(n, attributeBit(attrs[i].Id))
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ func (n Node) Attribute(id cu.CUlaunchAttributeID) (v cu.CUlaunchAttributeValue,
 // LaunchConfig.
 func (n Node) SetAttribute(id cu.CUlaunchAttributeID, v cu.CUlaunchAttributeValue) error {
 	err := n.get(cu.CU_GRAPH_NODE_TYPE_KERNEL, func(d *driver.Driver) error {
-		n.g.tune(n.handle(), attributeBit(id))
+		n.g.noteAttributes(n.handle(), attributeBit(id))
 		return d.CuGraphKernelNodeSetAttribute(n.handle(), id, &v)
 	})
 	return named(id, err)
@@ -71,7 +71,7 @@ func (n Node) copyAttributesLocked(from Node) error {
 	}
 	err := n.g.d.CuGraphKernelNodeCopyAttributes(n.handle(), from.handle())
 	if err == nil {
-		n.g.tune(n.handle(), anyAttribute) // the driver does not list those of from
+		n.g.noteAttributes(n.handle(), anyAttribute) // the driver does not list those of from
 	}
 	n.g.alive()
 	from.g.alive()
@@ -89,14 +89,14 @@ func (n Node) copyAttributesLocked(from Node) error {
 // node.
 
 // noteAttributes records that a node was given attributes.
-func (g *Graph) tune(n cu.CUgraphNode, ids attributeSet) {
+func (g *Graph) noteAttributes(n cu.CUgraphNode, ids attributeSet) {
 	if ids == 0 {
 		return
 	}
-	if g.tuned == nil {
-		g.tuned = make(map[cu.CUgraphNode]attributeSet)
+	if g.attributes == nil {
+		g.attributes = make(map[cu.CUgraphNode]attributeSet)
 	}
-	g.tuned[n] |= ids
+	g.attributes[n] |= ids
 }
 
 // attributeSet has a bit for each attribute.
@@ -113,23 +113,23 @@ func attributesOf(l *driver.Launch) (set attributeSet) {
 	return set
 }
 
-// resetAttributes clears the attributes of a node that has some beside those of l. It always
-// clears a cluster dimension, which need not fit the grid of l. It must run before l's parameters
-// are set. If setting those fails, the node is left without the attributes.
-func (g *Graph) retune(n cu.CUgraphNode, l *driver.Launch) error {
+// resetAttributes clears the attributes of a node if it has any that l lacks. It always clears a
+// cluster dimension, which need not fit the grid of l. It must run before l's parameters are set.
+// If setting those fails, the node is left without the attributes.
+func (g *Graph) resetAttributes(n cu.CUgraphNode, l *driver.Launch) error {
 	keep := attributesOf(l) &^ attributeBit(cu.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
-	if g.tuned[n]&^keep == 0 {
+	if g.attributes[n]&^keep == 0 {
 		return nil
 	}
-	if err := g.cleanSlate(n, l); err != nil {
+	if err := g.clearAttributes(n, l); err != nil {
 		return err
 	}
-	delete(g.tuned, n)
+	delete(g.attributes, n)
 	return nil
 }
 
 // clearAttributes copies the attributes of a new kernel node, in a temporary graph, to n.
-func (g *Graph) cleanSlate(n cu.CUgraphNode, l *driver.Launch) error {
+func (g *Graph) clearAttributes(n cu.CUgraphNode, l *driver.Launch) error {
 	var raw driver.CUgraph
 	if err := g.d.CuGraphCreate(&raw, 0); err != nil {
 		return err

@@ -71,7 +71,7 @@ func (p *batchPool) get(d *driver.Driver) *cu.Batch {
 	return b
 }
 
-// put returns a batch to the pool, without its driver.
+// put returns a batch to the pool and detaches it from its driver.
 func (p *batchPool) put(b *cu.Batch) {
 	b.Reset(nil)
 	p.pool.Put(b)

@@ -36,24 +36,24 @@ import (
 // turns with other uses of the Exec. Setting a parameter while another goroutine binds or launches
 // returns CUDA_ERROR_INVALID_VALUE.
 type Bindings struct {
-	use     use
-	x       *Exec
-	round   uint64   // number of complete sends so far, plus 1
-	slots   []slot   // the numeric arguments
-	spare   []int    // free indices of slots
-	vacant  []int    // free indices of bound
-	marks   []uint64 // by index in bound: equals round if the node is in changed
-	bound   []*bound // nil for a node that is no longer bound
-	changed []*bound // in the order of their first change
-	byNode  map[Node]*bound
-	slotAt  map[*uint64]int // index in slots, by the address that the driver reads
-	updates uint64          // Exec.updates at the last refresh
-	g       *Graph          // the graph in which all bound nodes were found last,
-	removed uint32          // and its removals then
-	batch   *cu.Batch
-	laid    laid     // the calls in batch
-	settled settled  // when batch last needed nothing to be retained
-	fresh   []uint32 // slots retained for the nodes in changed
+	use      use
+	x        *Exec
+	round    uint64   // number of complete sends so far, plus 1
+	slots    []slot   // the numeric arguments
+	spare    []int    // free indices of slots
+	vacant   []int    // free indices of bound
+	marks    []uint64 // by index in bound: equals round if the node is in changed
+	bound    []*bound // nil for a node that is no longer bound
+	changed  []*bound // in the order of their first change
+	byNode   map[Node]*bound
+	slotAt   map[*uint64]int // index in slots, by the address that the driver reads
+	updates  uint64          // Exec.updates at the last refresh
+	g        *Graph          // the graph in which all bound nodes were found last,
+	removed  uint32          // and its removals then
+	batch    *cu.Batch
+	prepared prepared // the calls in batch
+	settled  settled  // when batch last needed nothing to be retained
+	fresh    []uint32 // slots retained for the nodes in changed
 }
 
 // slot is a numeric argument. The slots lie together, apart from the memory that the driver
@@ -76,9 +76,9 @@ type bound struct {
 	slots  []int // indices in Bindings.slots of its arguments
 
 	fresh int                // end of its part of Bindings.fresh
-	known *retain.References // retains what the launch refers to
-	epoch uint32             // of known, when that was found
-	refs  uint32             // version of the launch's references, when that was found
+	known *retain.References // retains what launch refers to, if epoch and refs still match
+	epoch uint32             // known.Epoch when that was found
+	refs  uint32             // launch.Block().Version when that was found
 }
 
 // Bindings returns the bindings of the Exec. Every call returns the same ones.

@@ -85,7 +85,7 @@ func (bs *Bindings) Unbind(n Node) error {
 	bs.bound[b.i], bs.marks[b.i] = nil, 0
 	bs.vacant = append(bs.vacant, b.i)
 	b.i = -1
-	bs.laid, bs.settled = laid{}, settled{}
+	bs.prepared, bs.settled = prepared{}, settled{}
 	return nil
 }
 
@@ -104,16 +104,16 @@ func (bs *Bindings) send(s *driver.Stream) error {
 	defer g.mu.Unlock()
 	bs.x.uploaded, bs.x.changed = false, true
 	o := bs.x.changeRefs()
-	ready := bs.isLaid(s)
-	if !ready || !bs.settled.holdsFor(o, g) {
-		if err := bs.hold(o); err != nil {
+	ready := bs.isPrepared(s)
+	if !ready || !bs.settled.isCurrent(o, g) {
+		if err := bs.retainChanged(o); err != nil {
 			o.Abandon()
 			bs.x.keep.ReleaseDropped(o)
 			return err
 		}
 	}
 	if !ready {
-		bs.lay(s)
+		bs.prepare(s)
 	}
 	done, err := bs.batch.Run()
 	runtime.KeepAlive(bs) // the batch has addresses in the launches
@@ -135,7 +135,7 @@ type settled struct {
 }
 
 // isCurrent reports whether nothing has changed since then.
-func (s *settled) holdsFor(o *retain.References, g *Graph) bool {
+func (s *settled) isCurrent(o *retain.References, g *Graph) bool {
 	return s.o == o && s.g == g && s.epoch == o.Epoch && s.removed == g.removals
 }
 
@@ -146,12 +146,12 @@ func (bs *Bindings) sentAll() {
 }
 
 // retainChanged retains what the changed nodes will refer to.
-func (bs *Bindings) hold(o *retain.References) error {
+func (bs *Bindings) retainChanged(o *retain.References) error {
 	if err := bs.check(bs.x.g); err != nil {
 		return err
 	}
 	for _, c := range bs.changed {
-		if !c.holds(o) {
+		if !c.isRetainedBy(o) {
 			if err := o.Retain(c.launch.Refs()); err != nil {
 				return c.error(bs.x, err)
 			}
@@ -162,7 +162,7 @@ func (bs *Bindings) hold(o *retain.References) error {
 }
 
 // prepared describes the calls in a batch.
-type laid struct {
+type prepared struct {
 	nodes  []*bound
 	exec   cu.CUgraphExec
 	stream driver.CUstream
@@ -172,14 +172,14 @@ type laid struct {
 // isPrepared reports whether the batch has the calls for the changed nodes, and a launch on s
 // unless s is nil. Most programs change the same nodes each time. The calls read the arguments in
 // place, so the batch can then be used again.
-func (bs *Bindings) isLaid(s *driver.Stream) bool {
-	l := &bs.laid
+func (bs *Bindings) isPrepared(s *driver.Stream) bool {
+	l := &bs.prepared
 	return l.exec == bs.x.keep.raw && l.stream == s.Raw() && l.launch == (s != nil) && slices.Equal(l.nodes, bs.changed)
 }
 
 // prepare puts these calls into the batch.
-func (bs *Bindings) lay(s *driver.Stream) {
-	raw, l := bs.x.keep.raw, &bs.laid
+func (bs *Bindings) prepare(s *driver.Stream) {
+	raw, l := bs.x.keep.raw, &bs.prepared
 	bs.settled = settled{}
 	if bs.batch == nil {
 		bs.batch = bs.x.d.NewBatch()
@@ -191,7 +191,7 @@ func (bs *Bindings) lay(s *driver.Stream) {
 	if s != nil {
 		bs.batch.GraphLaunch(raw, s.Raw())
 	}
-	*l = laid{append(l.nodes[:0], bs.changed...), raw, s.Raw(), s != nil}
+	*l = prepared{append(l.nodes[:0], bs.changed...), raw, s.Raw(), s != nil}
 }
 
 // check returns an error if a changed node no longer exists. It looks again only if the graph is
@@ -226,7 +226,7 @@ func (b *bound) check() error {
 
 // isRetainedBy reports whether o retains everything that the launch refers to, for this node. The
 // result is cached until something changes.
-func (b *bound) holds(o *retain.References) bool {
+func (b *bound) isRetainedBy(o *retain.References) bool {
 	l := b.launch
 	if b.known == o && (b.epoch == o.Epoch || b.node.g.part) && b.refs == l.Block().Version {
 		return true

@@ -160,7 +160,7 @@ func (g *Graph) retainUsers(users map[cu.CUuserObject]int) error {
 // destroys the driver's graph.
 func (g *Graph) become(to *Graph) *mover {
 	from := g.like(g.raw)
-	from.tuned = g.tuned
+	from.attributes = g.attributes
 	m := newMover(from, g)
 	m.numbers = make(map[cu.CUgraphNode]uint32, len(g.raws))
 	for i, raw := range g.raws {
@@ -172,7 +172,7 @@ func (g *Graph) become(to *Graph) *mover {
 		p.end(fmt.Errorf("%v lay in a node that was recorded for %v, take that of the node there: %w", p, to, driver.ErrClosed))
 	}
 	clear(g.raws)
-	g.parts, g.index, g.tuned, g.table, g.users = nil, nil, nil, nil, nil
+	g.parts, g.index, g.attributes, g.table, g.users = nil, nil, nil, nil, nil
 	g.raw, g.part, g.outer, g.in = to.raw, true, to.outer, to.in
 	to.outer.mixed = to.outer.mixed || g.mixed
 	to.outer.enterPart(g)
@@ -211,7 +211,7 @@ func (m *mover) move(b *body, deps *cu.CUgraphNode, n int) error {
 	if err != nil {
 		return err
 	}
-	return m.behind(raws, unsafe.Slice(deps, n))
+	return m.orderAfter(raws, unsafe.Slice(deps, n))
 }
 
 // nodes recreates the nodes and the edges between them. Planned conditional nodes replace the
@@ -259,8 +259,8 @@ func (m *mover) enter(raw, clone cu.CUgraphNode) Node {
 		return m.to.added(clone)
 	}
 	m.to.raws[i] = clone
-	if set, tuned := m.from.tuned[raw]; tuned {
-		m.to.tune(clone, set)
+	if set, found := m.from.attributes[raw]; found {
+		m.to.noteAttributes(clone, set)
 	}
 	return Node{m.to, i}
 }
@@ -305,7 +305,7 @@ func (m *mover) edges() error {
 }
 
 // orderAfter makes the roots run after deps.
-func (m *mover) behind(raws, deps []cu.CUgraphNode) error {
+func (m *mover) orderAfter(raws, deps []cu.CUgraphNode) error {
 	if len(raws) == 0 || len(deps) == 0 {
 		return nil
 	}

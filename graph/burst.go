@@ -134,7 +134,7 @@ func (b *Burst) takes(l *driver.Launch) bool {
 	if b.ended || b.err != nil || l.Context() != b.ctx || len(l.Attributes()) > 0 {
 		return false
 	}
-	if (uint64(b.last.Block().Accesses) != b.version || !l.Block().SameRefs(b.last.Block())) && !b.hold(l) {
+	if (uint64(b.last.Block().Accesses) != b.version || !l.Block().SameRefs(b.last.Block())) && !b.retain(l) {
 		return false
 	}
 	b.note(b.launches.Len())
@@ -155,7 +155,7 @@ func (b *Burst) note(n int) {
 }
 
 // retain makes the graph retain what the launch refers to.
-func (b *Burst) hold(l *driver.Launch) bool {
+func (b *Burst) retain(l *driver.Launch) bool {
 	r := b.sc.r
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -215,7 +215,7 @@ func (b *Burst) again() {
 	}
 }
 
-// run makes the calls. If the program may have the graph, it is locked meanwhile.
+// run makes the calls. It locks the graph, if the program may have it.
 func (b *Burst) run() (int, error) {
 	if g := b.sc.r.g; g != nil {
 		g.lockLatch()

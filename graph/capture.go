@@ -69,18 +69,18 @@ type Recording struct {
 // recording is the part of a capture that must survive when the caller drops its Recording. It does
 // not refer to the Recording, so that this can become unreachable.
 type recording struct {
-	s      *driver.Stream
-	mode   Mode
-	made   *keep          // of the graph that the capture will return
-	drop   *life.Lifetime // of the Recording; nil if the program cannot drop it
-	open   bool           // it need not end in the function that began it
-	held   bool           // the goroutine is locked to its thread
-	thread uint64         // its ID, if the end has to compare it
-	faults uint64         // cu.CaptureFaults when it began
-	seen   func()         // stops watching for failed calls
-	where  captures.Place
-	into   target
-	home   *Graph // for a body: the outermost graph that it will be in
+	s       *driver.Stream
+	mode    Mode
+	made    *keep          // of the graph that the capture will return
+	drop    *life.Lifetime // of the Recording; nil if the program cannot drop it
+	open    bool           // it need not end in the function that began it
+	locked  bool           // the goroutine is locked to its thread
+	thread  uint64         // its ID, if the end has to compare it
+	faults  uint64         // cu.CaptureFaults when it began
+	unwatch func()         // stops watching for failed calls
+	where   captures.Place
+	into    target
+	home    *Graph // for a body: the outermost graph that it will be in
 
 	mu       sync.Mutex
 	ended    bool
@@ -183,9 +183,9 @@ func (r *recording) begun() (err error) {
 	}
 	r.faults = cu.CaptureFaults()
 	r.lockThread()
-	r.seen = cu.WatchCapture()
+	r.unwatch = cu.WatchCapture()
 	if err := r.beginDriver(); err != nil {
-		r.seen()
+		r.unwatch()
 		r.unlockThread()
 		r.giveUp(err)
 		r.s.Lifetime().Done()
@@ -216,7 +216,7 @@ func (r *recording) beginDriver() error {
 // are not relaxed, and those of the per-thread stream, which is another stream on another thread.
 func (r *recording) lockThread() {
 	if r.mode != ModeRelaxed || r.s.Raw() == cu.CU_STREAM_PER_THREAD {
-		r.held = true
+		r.locked = true
 		runtime.LockOSThread()
 		if r.open || r.s.Raw() == cu.CU_STREAM_PER_THREAD { // the query costs as much as a driver call
 			r.thread = hostthread.ThreadID()
@@ -225,7 +225,7 @@ func (r *recording) lockThread() {
 }
 
 func (r *recording) unlockThread() {
-	if r.held {
+	if r.locked {
 		runtime.UnlockOSThread()
 	}
 }
@@ -285,9 +285,9 @@ func (r *Recording) Abort() error {
 
 var errAborted = errors.New("aborted")
 
-// abandon ends a capture that nobody else ended.
+// abandon ends a capture that was not ended.
 func (r *Recording) abandon() {
-	// After a panic or Goexit nobody receives an error, so there is nobody to report it to.
+	// After a panic or Goexit no caller receives an error.
 	_ = r.Abort()
 }
 
@@ -318,7 +318,7 @@ func (r *recording) mayEnd() error {
 	if err := hostthread.Refuse(); err != nil {
 		return fmt.Errorf("capture of %v goes on: %w", r.s, err)
 	}
-	if r.held && r.thread != 0 && hostthread.ThreadID() != r.thread {
+	if r.locked && r.thread != 0 && hostthread.ThreadID() != r.thread {
 		return refuse(driver.CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,
 			"capture of %v goes on: it ends on the goroutine that began it", r.s)
 	}
@@ -367,7 +367,7 @@ func (r *recording) endCapture() (raw driver.CUgraph, err error) {
 // over undoes what begin did, once the driver no longer captures.
 func (r *recording) over() {
 	r.ended = true
-	r.seen()
+	r.unwatch()
 	r.unlockThread()
 	for _, b := range r.branches {
 		captures.All.Leave(b.s, r)
@@ -441,15 +441,14 @@ func (r *Recording) watched() (*Recording, error) {
 }
 
 // dropped ends a capture whose Recording and scopes are unreachable. It runs on another thread.
-// There the driver also ends a capture that is not relaxed, and returns that the thread was the
-// wrong one.
+// There the driver also ends a capture that is not relaxed, and reports the wrong thread.
 func (r *recording) dropped(*cu.Driver) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended {
 		return nil
 	}
-	r.held = false // the locked goroutine is another one
+	r.locked = false // the locked goroutine is another one
 	raw, err := r.endCapture()
 	switch {
 	case ofCapture(err):

@@ -62,7 +62,7 @@ func (t *target) ended(last []Node) {
 	}
 }
 
-// inNode reports whether the graph lies in a node.
+// inNode reports whether the graph is nested in a node.
 func (g *Graph) inNode() (bool, error) {
 	if err := g.lock(); err != nil {
 		return false, err
@@ -99,7 +99,7 @@ func (r *recording) last() ([]Edge, error) {
 	return r.pending(r.s)
 }
 
-// beginInto begins a capture into a graph, which is locked meanwhile.
+// beginInto begins a capture into a graph. It locks the graph for the call.
 func (r *recording) beginInto() error {
 	g := r.into.g
 	if err := g.lock(); err != nil {
@@ -172,9 +172,10 @@ func (g *Graph) remove(raw cu.CUgraphNode) error {
 	return nil
 }
 
-// captureIntoPart captures into a graph that lies in a node. If CUDA captured into it and failed, it
-// would destroy a graph that the node refers to, and the next use of the node would crash the
-// process (seen on driver 580). So what is recorded becomes a child graph in the part.
+// captureIntoPart captures into a graph that is nested in a node. If CUDA captured into it and
+// failed, it would destroy a graph that the node refers to, and the next use of the node would
+// crash the process (seen on driver 580). So what is recorded becomes a child graph in the nested
+// graph.
 func (t *target) captureIntoPart(s *driver.Stream, mode Mode, record func(*Scope) error) (*Graph, error) {
 	g := t.g
 	if err := g.takes(s, t.deps); err != nil {

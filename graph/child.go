@@ -282,11 +282,11 @@ func (g *Graph) Clone() (*Graph, error) {
 	k.refs.Release()
 	k.refs = g.keep.refs.Share().Writable()
 	k.refs.Loosen()
-	twin := own(g.ctx, k, raw)
-	twin.mixed = g.outermost().mixed
-	twin.users = maps.Clone(g.users)
-	twin.accesses.CopiedFrom(g.accesses)
-	return twin, nil
+	clone := own(g.ctx, k, raw)
+	clone.mixed = g.outermost().mixed
+	clone.users = maps.Clone(g.users)
+	clone.accesses.CopiedFrom(g.accesses)
+	return clone, nil
 }
 
 // FindInClone returns the node of clone that corresponds to n. The clone must have been created

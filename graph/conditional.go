@@ -79,8 +79,9 @@ func (f form) String() string {
 	return "IF"
 }
 
-// supported rejects forms that are newer than the driver, which would only call them an invalid
-// value. A driver without any conditional nodes lacks the function, whose error says so.
+// supported rejects forms that are newer than the driver, which would only return an invalid
+// value. If the driver has no conditional nodes at all, the error is that of the missing
+// function.
 func (f form) supported(d *driver.Driver) error {
 	if f.kind == cu.CU_GRAPH_COND_TYPE_SWITCH || f.bodies == 2 {
 		return needs(d, f.String()+" nodes", 12080)
@@ -226,7 +227,7 @@ func (s *conds) forgetConditionals(n Node) {
 }
 
 // anyConditional returns a conditional node in g, at any depth, or nil.
-func (g *Graph) holds() *conditional {
+func (g *Graph) anyConditional() *conditional {
 	s := g.outermost().conds
 	if s == nil {
 		return nil
@@ -252,7 +253,7 @@ func (p *Graph) inGraph(g *Graph) bool {
 // noConditionals rejects a graph with a conditional node, for operations that CUDA does not
 // support for such graphs.
 func (g *Graph) noConditionals(cannot string) error {
-	k := g.holds()
+	k := g.anyConditional()
 	if k == nil {
 		return nil
 	}
@@ -328,7 +329,7 @@ func (g *Graph) instantiable() error {
 		return refuse(driver.CUDA_ERROR_NOT_SUPPORTED,
 			"cannot instantiate %v: it lies in %v of %v, instantiate the graph around it", g, g.in, g.in.g)
 	}
-	k := g.holds()
+	k := g.anyConditional()
 	if k == nil {
 		return nil
 	}
@@ -340,7 +341,7 @@ func (g *Graph) instantiable() error {
 
 // countExec counts an Exec of g. It returns nil for a graph that may have several.
 func (g *Graph) countExec() *execCount {
-	if g.holds() == nil {
+	if g.anyConditional() == nil {
 		return nil
 	}
 	return g.conds.execs.add()

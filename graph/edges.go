@@ -136,7 +136,7 @@ func (g *Graph) checkEdge(e *Edge, data bool) error {
 	return g.checkData(e.From, e.Data, to)
 }
 
-// addEdges and removeEdges pick the ABI: edges have data since CUDA 12.3.
+// addEdges and removeEdges use the ABI that the driver has. Edges have data since CUDA 12.3.
 func (g *Graph) addEdges() error {
 	n := uintptr(len(g.from))
 	if g.d.Has(cu.FnCuGraphAddDependencies) {

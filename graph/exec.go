@@ -37,11 +37,10 @@ type Exec struct {
 	bindings *Bindings
 }
 
-// execKeep has what launching and destroying an Exec need. It is one struct, because a launch
-// runs through more of the driver than the caches hold, and the fields that it reads should be
-// adjacent.
+// execKeep has what launching and destroying an Exec need. A launch runs through more of the
+// driver than the caches hold, so the fields that it reads are adjacent.
 type execKeep struct {
-	mu    loader.Latch // held during every driver call on raw
+	mu    loader.Latch // locked during every driver call on raw
 	shut  bool         // Close was called
 	raw   cu.CUgraphExec
 	ctx   *driver.Context
@@ -533,7 +532,7 @@ func (k *execKeep) stage(s *driver.Stream, ops []driver.Op) error {
 	if !k.Staged.Follows(s) {
 		return cmp.Or(k.Staged.Move(s, send), failed)
 	}
-	k.Staged.Marked = false
+	k.Staged.Recorded = false
 	return cmp.Or(send(), failed)
 }
 

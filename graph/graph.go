@@ -21,7 +21,7 @@ import (
 // Graph is work described by nodes and the dependencies between them. An [Exec] runs it. Later
 // changes of the graph do not affect existing Execs.
 type Graph struct {
-	mu    *loader.Latch  // held during every driver call on raw; one for a graph and its parts
+	mu    *loader.Latch  // locked during every driver call on raw; shared by a graph and the graphs nested in it
 	d     *driver.Driver // bound to ctx
 	raw   driver.CUgraph
 	ctx   *driver.Context
@@ -37,24 +37,24 @@ type Graph struct {
 
 	accesses *access.Sets // the memory that nodes use
 
-	life  *life.Lifetime
-	watch life.Watched
-	seq   uint64 // the order in which two graphs are locked; a part's is outer's
-	outer *Graph
-	in    Node                      // of a nested graph: the node it is in
-	parts map[driver.CUgraph]*Graph // of an outermost graph: the nested graphs that were requested
-	conds *conds                    // of an outermost graph: its conditional nodes
-	rec   *recording                // of an outermost graph: the capture that records into it now
-	lost  error                     // why it was closed, if not by the program
-	table *[]cu.CUgraphNode         // borrowed from tables for raws
-	names names
-	users map[cu.CUuserObject]int // number of references to each user object
-	from  []cu.CUgraphNode        // buffers for lists of nodes
-	to    []cu.CUgraphNode
-	data  []cu.CUgraphEdgeData
-	tuned map[cu.CUgraphNode]attributeSet // nodes that were given launch attributes
-	moved bool                            // AddChildMove moved it into its node
-	mixed bool                            // of an outermost graph: nodes of other contexts were added
+	life       *life.Lifetime
+	watch      life.Watched
+	seq        uint64 // the order in which two graphs are locked; outer's if nested
+	outer      *Graph
+	in         Node                      // of a nested graph: the node it is in
+	parts      map[driver.CUgraph]*Graph // of an outermost graph: the nested graphs that were requested
+	conds      *conds                    // of an outermost graph: its conditional nodes
+	rec        *recording                // of an outermost graph: the capture that records into it now
+	lost       error                     // why it was closed, if not by the program
+	table      *[]cu.CUgraphNode         // borrowed from tables for raws
+	names      names
+	users      map[cu.CUuserObject]int // number of references to each user object
+	from       []cu.CUgraphNode        // buffers for lists of nodes
+	to         []cu.CUgraphNode
+	data       []cu.CUgraphEdgeData
+	attributes map[cu.CUgraphNode]attributeSet // nodes that were given launch attributes
+	moved      bool                            // AddChildMove moved it into its node
+	mixed      bool                            // of an outermost graph: nodes of other contexts were added
 }
 
 // tables are the node lists of closed graphs, for reuse.
@@ -152,7 +152,7 @@ func (g *Graph) Close() error {
 	if !g.exists() {
 		return nil
 	}
-	g.lockLatch() // a call that is under way ends first
+	g.lockLatch() // waits for a call in progress
 	defer g.mu.Unlock()
 	if g.part {
 		return nil
@@ -328,7 +328,7 @@ func (g *Graph) setLatch(mu *loader.Latch) {
 // lockSeq orders the latches of graphs: a graph and its parts have the same.
 func (g *Graph) lockSeq() uint64 { return atomic.LoadUint64(&g.seq) }
 
-// lockLatch locks g.mu, even if that changes meanwhile.
+// lockLatch locks g.mu, even if another goroutine changes it concurrently.
 func (g *Graph) lockLatch() {
 	mu := g.latchNow()
 	mu.Lock()

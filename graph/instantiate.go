@@ -241,7 +241,7 @@ func (g *Graph) notInstantiated(n Node, why cu.CUgraphInstantiateResult, err err
 		why = cu.CUDA_GRAPH_INSTANTIATE_ERROR
 	}
 	e := &InstantiateError{Result: why, Node: n, Err: err, graph: g.String()}
-	// Drivers before CUDA 12.0 do not say what is wrong.
+	// Drivers before CUDA 12.0 return no reason.
 	if old := why == cu.CUDA_GRAPH_INSTANTIATE_ERROR && resultOf(err) == driver.CUDA_ERROR_INVALID_VALUE; old || why == cu.CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE {
 		e.cycle = circle(g.cycle())
 	}

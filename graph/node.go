@@ -136,7 +136,7 @@ func (g *Graph) removed(n Node) {
 	raw := n.handle()
 	g.raws[n.i] = 0
 	delete(g.index, raw)
-	delete(g.tuned, raw)
+	delete(g.attributes, raw)
 	g.names.set(n.i, "")
 	g.accesses.Forget(n.i)
 	if g.part {
@@ -222,7 +222,8 @@ func (n Node) edgesLocked(list neighbourList, edge func(other Node, data cu.CUgr
 	return edges, err
 }
 
-// dependencyList and dependentList pick the ABI: edges have data since CUDA 12.3.
+// dependencyList and dependentList use the ABI that the driver has. Edges have data since CUDA
+// 12.3.
 func (n Node) dependencyList(d *driver.Driver, nodes *cu.CUgraphNode, data *cu.CUgraphEdgeData, count *uintptr) error {
 	if d.Has(cu.FnCuGraphNodeGetDependencies) {
 		return d.CuGraphNodeGetDependencies(n.handle(), nodes, data, count)
@@ -417,7 +418,7 @@ func (g *Graph) rawEdgeLists() (from, to []cu.CUgraphNode, data []cu.CUgraphEdge
 	return from[:n], to[:n], data[:n], nil
 }
 
-// getEdges picks the ABI: edges have data since CUDA 12.3.
+// getEdges uses the ABI that the driver has. Edges have data since CUDA 12.3.
 func (g *Graph) getEdges(from, to *cu.CUgraphNode, data *cu.CUgraphEdgeData, n *uintptr) error {
 	if g.d.Has(cu.FnCuGraphGetEdges) {
 		return g.d.CuGraphGetEdges(g.raw, from, to, data, n)

@@ -110,7 +110,7 @@ func copied[T any](at *T, n uint32) *T {
 	return unsafe.SliceData(append([]T(nil), unsafe.Slice(at, n)...))
 }
 
-// kernelParams picks the ABI.
+// kernelParams uses the ABI that the driver has.
 func (n Node) kernelParams(d *driver.Driver, p *cu.CUDA_KERNEL_NODE_PARAMS) error {
 	if n.g.v2 {
 		return d.CuGraphKernelNodeGetParams(n.handle(), p)

@@ -73,7 +73,7 @@ func length(v reflect.Value) int {
 }
 
 // entryOf returns the pool's entry for a thing.
-func heldOf(thing any) (pooled, error) {
+func entryOf(thing any) (pooled, error) {
 	r, err := refOf(thing)
 	if err != nil {
 		return pooled{}, err
@@ -114,13 +114,13 @@ func NewPool(c *driver.Context) (*Pool, error) {
 	p := &Pool{life: l, ctx: c, core: &poolCore{keys: make(map[any]struct{})}}
 	core := p.core
 	life.Own(p, l, 0, func(*cu.Driver) error {
-		letGoOf(core.take())
+		releaseAll(core.take())
 		return nil
 	})
 	return p, nil
 }
 
-// exists reports whether p is a pool of NewPool's making.
+// exists reports whether p was made by NewPool.
 func (p *Pool) exists() bool { return p != nil && p.core != nil }
 
 // check is nil while the pool is open.
@@ -142,7 +142,7 @@ func (p *Pool) Register(things ...any) error {
 	added, err := p.core.register(things)
 	runtime.KeepAlive(things)
 	if err != nil {
-		letGoOf(added)
+		releaseAll(added)
 		return fmt.Errorf("%v: %w", p, err)
 	}
 	return nil
@@ -166,7 +166,7 @@ func (c *poolCore) register(things []any) ([]pooled, error) {
 
 // add retains a thing unless the pool has it already.
 func (c *poolCore) add(thing any) error {
-	h, err := heldOf(thing)
+	h, err := entryOf(thing)
 	if err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ func (c *poolCore) take() []pooled {
 }
 
 // releaseAll releases things in their order.
-func letGoOf(things []pooled) {
+func releaseAll(things []pooled) {
 	for i := range things {
 		if things[i].life != nil {
 			things[i].life.Done()
@@ -242,7 +242,7 @@ func (p *Pool) Has(thing any) bool {
 	if !p.exists() {
 		return false
 	}
-	h, err := heldOf(thing)
+	h, err := entryOf(thing)
 	if err != nil && h.life == nil {
 		return false
 	}
@@ -275,7 +275,7 @@ func (p *Pool) Clear() error {
 		return refuse(driver.CUDA_ERROR_ILLEGAL_STATE,
 			"%v cannot be cleared: graphs hold it, close them and their executable graphs first", p)
 	}
-	letGoOf(p.core.take())
+	releaseAll(p.core.take())
 	return nil
 }
 

@@ -91,7 +91,7 @@ func (m *profiling) profile(ctx context.Context, g *Graph) (*Snapshot, error) {
 		p, err = m.measure(ctx, g)
 	}
 	if err == nil {
-		err = m.takeOff(ctx, p)
+		err = m.subtractOverhead(ctx, p)
 	}
 	if err = errors.Join(err, m.begin.Close(), m.end.Close()); err != nil {
 		return nil, err
@@ -121,8 +121,8 @@ func (m *profiling) makeEvents() (err error) {
 	return err
 }
 
-// subtractOverhead subtracts what an empty node measures from the times of nodes.
-func (m *profiling) takeOff(ctx context.Context, p *Snapshot) error {
+// subtractOverhead subtracts the time of an empty node from the times of nodes.
+func (m *profiling) subtractOverhead(ctx context.Context, p *Snapshot) error {
 	overhead, err := m.overhead(ctx)
 	if err != nil {
 		return err

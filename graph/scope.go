@@ -84,7 +84,7 @@ func (sc *Scope) Do(ops ...driver.Op) error {
 
 func (sc *Scope) doOne(op driver.Op) error {
 	if l, ok := op.(*launchOp); ok && sc.exists() {
-		return l.recordIn(sc) // which takes the capture itself
+		return l.recordIn(sc) // which locks the capture itself
 	}
 	r, err := sc.lock()
 	if err != nil {
@@ -94,7 +94,7 @@ func (sc *Scope) doOne(op driver.Op) error {
 	if op == nil {
 		return invalid("nil operation for the capture of %v", sc.s)
 	}
-	if l, ok := op.(*driver.Launch); ok && r.accesses.Are(l) {
+	if l, ok := op.(*driver.Launch); ok && r.accesses.IsLatest(l) {
 		return sc.repeat(l)
 	}
 	if r.g != nil {

@@ -130,7 +130,7 @@ func (x *Exec) setRaw(n cu.CUgraphNode, op driver.Op) error {
 	return x.setRare(n, op)
 }
 
-// setKernel picks the ABI.
+// setKernel uses the ABI that the driver has.
 func (x *Exec) setKernel(n cu.CUgraphNode, l *driver.Launch) error {
 	raw := x.keep.raw
 	if !x.g.v2 {
@@ -213,8 +213,8 @@ func (g *Graph) setRaw(n cu.CUgraphNode, op driver.Op) error {
 
 func (g *Graph) setKernel(n cu.CUgraphNode, l *driver.Launch) error {
 	var err error
-	if len(g.tuned) > 0 {
-		if err := g.retune(n, l); err != nil {
+	if len(g.attributes) > 0 {
+		if err := g.resetAttributes(n, l); err != nil {
 			return err
 		}
 	}
@@ -228,7 +228,7 @@ func (g *Graph) setKernel(n cu.CUgraphNode, l *driver.Launch) error {
 			return err
 		}
 		a := &l.Attributes()[i]
-		g.tune(n, attributeBit(a.Id))
+		g.noteAttributes(n, attributeBit(a.Id))
 		err = g.d.CuGraphKernelNodeSetAttribute(n, a.Id, &a.Value)
 	}
 	return err
@@ -352,8 +352,8 @@ func (b *setter) set(i int) error {
 	return nil
 }
 
-// setInside is set for a node of a nested graph. It unlocks the Exec's graph meanwhile, because
-// x.set locks the node's graph.
+// setInside is set for a node of a nested graph. It unlocks the Exec's graph for the call,
+// because x.set locks the node's graph.
 func (b *setter) setInside(i int) error {
 	if err := b.flush(i); err != nil {
 		return err

@@ -124,21 +124,21 @@ func (x *Exec) reinstantiate(g *Graph) error {
 	k.ReleaseLater(retain.Reference{Of: k.refs})
 	k.refs = g.keep.refs.Share()
 	k.Mem = g.keep.refs.Mem.Launches(x.opts.flags)
-	departed := k.Replaced()
+	oldClosed := k.Replaced()
 	x.g, x.foreign = g, false
 	x.uploaded, x.changed = x.opts.upload != nil, false
 	x.updates++
-	lone := k.count
+	oldCount := k.count
 	k.count = g.countExec()
 	err = x.ctx.Guarded().CuGraphExecDestroy(old)
-	lone.remove()
-	if err := join([]error{err, departed}); err != nil {
+	oldCount.remove()
+	if err := join([]error{err, oldClosed}); err != nil {
 		return fmt.Errorf("the executable graph that was replaced: %w", err)
 	}
 	return nil
 }
 
-// lockWith locks the Exec, then a graph. Nothing locks them in the other order.
+// lockWith locks the Exec, then g. No code locks them in the other order.
 func (x *Exec) lockWith(g *Graph) error {
 	if err := x.lock(); err != nil {
 		return err
@@ -176,7 +176,7 @@ func (x *Exec) update(g *Graph) (UpdateResult, error) {
 	}
 	info, err := x.execUpdate(g)
 	g.alive()
-	if err != nil && !isAnswer(err, info.Result) {
+	if err != nil && !isRefusal(err, info.Result) {
 		return UpdateResult{Result: cu.CU_GRAPH_EXEC_UPDATE_ERROR}, fmt.Errorf("cannot update %v from %v: %w", x, g, err)
 	}
 	if info.Result == cu.CU_GRAPH_EXEC_UPDATE_SUCCESS {
@@ -190,7 +190,7 @@ func (x *Exec) update(g *Graph) (UpdateResult, error) {
 
 // isRefusal reports whether the driver rejected the graphs and gave a reason, as opposed to
 // another failure.
-func isAnswer(err error, r cu.CUgraphExecUpdateResult) bool {
+func isRefusal(err error, r cu.CUgraphExecUpdateResult) bool {
 	return resultOf(err) == driver.CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE &&
 		r != cu.CU_GRAPH_EXEC_UPDATE_SUCCESS
 }

@@ -220,7 +220,7 @@ func (b *block) back(s *driver.Stream, at captured) (now bool) {
 	b.c.mu.Lock()
 	defer b.c.mu.Unlock()
 	if b.of == nil && at.graph != 0 {
-		return false // an order within the capture does not hold outside
+		return false // an order within the capture has no effect outside it
 	}
 	b.lane = laneOf(s)
 	return b.of != nil && b.of.id == at.id

@@ -25,7 +25,7 @@ func (c *Callable[In, Out]) run(ctx context.Context, in In) (*variant[In, Out], 
 
 // send makes a call without waiting for it. If withEvent is set, it records an event after which
 // the input's page-locked memory may be written again.
-func (c *Callable[In, Out]) send(ctx context.Context, in In, marks bool) (*variant[In, Out], error) {
+func (c *Callable[In, Out]) send(ctx context.Context, in In, withEvent bool) (*variant[In, Out], error) {
 	if err := c.ready(); err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (c *Callable[In, Out]) send(ctx context.Context, in In, marks bool) (*varia
 	if err != nil {
 		return nil, err
 	}
-	if err := v.stage(ctx, c.s, in, marks); err != nil {
+	if err := v.stage(ctx, c.s, in, withEvent); err != nil {
 		return nil, err
 	}
 	if err := v.exec.Launch(c.s); err != nil {

@@ -190,7 +190,7 @@ func (c *Callable[In, Out]) Start(ctx context.Context, in In) (Pending[Out], err
 	defer c.mu.Unlock()
 	v, err := c.send(ctx, in, true)
 	if err == nil {
-		err = v.mark(c.s)
+		err = v.recordEnded(c.s)
 	}
 	if err != nil {
 		return Pending[Out]{}, c.failed(err)

@@ -90,7 +90,7 @@ func (m *cellOf[T]) like(p places) bool {
 	return (m.device != nil) == (p != onHost) && (m.host != nil) == (p != onDevice)
 }
 
-// places says where a cell has memory.
+// places is where a cell has memory.
 type places uint8
 
 const (

@@ -26,7 +26,7 @@ type traced[In any] struct {
 	owned     []io.Closer
 }
 
-// hostState says when the page-locked memory of inputs may be written.
+// hostState is when the page-locked memory of inputs may be written.
 type hostState uint8
 
 const (
@@ -151,7 +151,7 @@ func allHold[In any](guards []guard[In], in In) bool {
 }
 
 // stage copies an input to the device, in stream order.
-func (v *variant[In, Out]) stage(ctx context.Context, s *driver.Stream, in In, marks bool) error {
+func (v *variant[In, Out]) stage(ctx context.Context, s *driver.Stream, in In, withEvent bool) error {
 	if len(v.inputs) == 0 {
 		return nil
 	}
@@ -164,7 +164,7 @@ func (v *variant[In, Out]) stage(ctx context.Context, s *driver.Stream, in In, m
 			return err
 		}
 	}
-	if !marks {
+	if !withEvent {
 		return nil
 	}
 	if err := s.Record(v.staging); err != nil {
@@ -191,9 +191,9 @@ func (v *variant[In, Out]) waitForHost(ctx context.Context, s *driver.Stream) er
 }
 
 // recordEnded records an event after the latest replay.
-func (v *variant[In, Out]) mark(s *driver.Stream) error {
+func (v *variant[In, Out]) recordEnded(s *driver.Stream) error {
 	if err := s.Record(v.ended); err != nil {
-		v.taken = v.launched // nobody can tell when the output may be read
+		v.taken = v.launched // without the event, no call knows when the output may be read
 		return err
 	}
 	return nil

@@ -83,7 +83,7 @@ func (f *Flow) addError(op driver.Op, err error) error {
 	return fmt.Errorf("cannot add %v as step %d to a flow: %w", op, len(f.steps), err)
 }
 
-// enter finds what a new step runs after.
+// enter adds a step and finds the steps that it runs after.
 func (f *Flow) enter(s step) Step {
 	i := len(f.steps)
 	for _, a := range s.uses {
@@ -132,8 +132,7 @@ func (f *Flow) Build() (*graph.Graph, error) {
 	return g, nil
 }
 
-// unchanged refuses launches that use other memory now than when the order was
-// derived.
+// unchanged rejects launches that access other memory now than when the order was derived.
 func (f *Flow) unchanged() error {
 	for i := range f.steps {
 		s := &f.steps[i]

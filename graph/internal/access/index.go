@@ -12,7 +12,7 @@ import (
 type Index struct {
 	segments []segment // of accesses without Rows: in ascending order, without overlaps
 	boxes    []StepAccess
-	all      []StepAccess // every access, to compare those with Rows with
+	all      []StepAccess // every access, for comparison with boxes
 }
 
 // segment is a range of bytes that the same steps access. Steps before the last writer are left

@@ -13,16 +13,16 @@ type Recorded struct {
 // Repeat notes that the latest launch was recorded once more.
 func (u *Recorded) Repeat() { u.sets.repeat() }
 
-// Burst takes over what a burst noted.
-func (u *Recorded) Burst(prints *Sets) {
-	if prints.Noted() == 0 {
-		prints.Recycle()
+// Burst takes over the sets of a burst.
+func (u *Recorded) Burst(sets *Sets) {
+	if sets.Noted() == 0 {
+		sets.Recycle()
 		return
 	}
 	if u.bursts == nil {
 		u.bursts = u.room[:0]
 	}
-	u.bursts = append(u.bursts, prints)
+	u.bursts = append(u.bursts, sets)
 }
 
 // Note notes an operation that was recorded.
@@ -40,7 +40,7 @@ func (u *Recorded) Note(op driver.Op) {
 
 // IsLatest reports whether l has the same accesses and references as the latest launch that was
 // noted.
-func (u *Recorded) Are(l *driver.Launch) bool {
+func (u *Recorded) IsLatest(l *driver.Launch) bool {
 	return l != nil && u.sets != nil && u.noted == uint64(l.Block().Accesses)
 }
 

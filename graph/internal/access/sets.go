@@ -66,7 +66,7 @@ func OfPlan(of []uint32, kinds int) *Sets {
 	return &Sets{of: of, list: make([]Set, 0, kinds)}
 }
 
-// EnterNone enters a kind with unknown accesses.
+// EnterNone adds a kind with unknown accesses.
 func (p *Sets) EnterNone() { p.list = append(p.list, Set{}) }
 
 // Noted returns the number of nodes that were noted.
@@ -110,7 +110,7 @@ func (p *Sets) launchAnew(i int, l *driver.Launch) {
 	p.of = append(p.of, p.last)
 }
 
-// Op is Launch for any operation.
+// Op is Launch for any operation. It ignores operations that are not launches.
 func (p *Sets) Op(i int, op driver.Op) {
 	if l, ok := op.(*driver.Launch); ok {
 		p.Launch(i, l)
@@ -164,12 +164,12 @@ func note(to []Span, uses []driver.Access) {
 }
 
 // Plan notes that the next n nodes have the sets of a plan.
-func (p *Sets) Plan(first, n int, prints *Sets) {
-	p.plans = append(p.plans, planNodes{uint32(first), uint32(n), prints})
+func (p *Sets) Plan(first, n int, sets *Sets) {
+	p.plans = append(p.plans, planNodes{uint32(first), uint32(n), sets})
 }
 
-// Set notes the accesses of a node from now on. A node that was set before has a set of its own,
-// with room for launches of as much memory.
+// Set replaces the accesses of a node. A node that was set before has its own set, which is
+// reused if its room suffices.
 func (p *Sets) Set(i uint32, op driver.Op) {
 	l, ok := op.(*driver.Launch)
 	if !ok {
@@ -198,7 +198,7 @@ func (p *Sets) ownSet(i uint32, room uint16) *Set {
 	return &p.list[len(p.list)-1]
 }
 
-// Forget is for a node that was destroyed or changed in other ways.
+// Forget removes what is known of a node, because it was destroyed or changed in other ways.
 func (p *Sets) Forget(i uint32) {
 	if int(i) < len(p.of) && p.of[i] != 0 {
 		p.unshare()

@@ -23,7 +23,7 @@ type LastWork struct {
 	Stream   *driver.Stream
 	retained bool // a reference keeps the driver's stream
 	direct   bool // retained, and later work there needs no ordering
-	Marked   bool // the event was recorded after the work
+	Recorded bool // the event was recorded after the work
 	event    *CompletionEvent
 }
 
@@ -56,21 +56,21 @@ func (t *LastWork) moveOnThread(s *driver.Stream, send func() error) error {
 	if err := s.Lifetime().Retain(); err != nil {
 		return err
 	}
-	mark, err := t.eventFor(s)
+	event, err := t.eventFor(s)
 	if err != nil {
 		s.Lifetime().Done()
 		return err
 	}
 	if err := send(); err != nil { // the earlier work keeps its event
-		if mark != t.event {
-			err = errors.Join(err, mark.release())
+		if event != t.event {
+			err = errors.Join(err, event.release())
 		}
 		s.Lifetime().Done()
 		return err
 	}
 	t.moved(s, false)
-	_ = t.use(mark) // only a lost context fails here, and every later call reports that
-	t.Marked = t.recordHere()
+	_ = t.use(event) // only a lost context fails here, and every later call reports that
+	t.Recorded = t.recordHere()
 	return nil
 }
 
@@ -78,17 +78,17 @@ func (t *LastWork) moveOnThread(s *driver.Stream, send func() error) error {
 // it waits for the work now, because later nothing identifies the stream. If that fails as well,
 // the context is lost. During a capture nothing runs.
 func (t *LastWork) recordHere() bool {
-	stands, err := t.event.record(t.Stream)
+	recorded, err := t.event.record(t.Stream)
 	if err != nil && t.Stream.Context().Guarded().CuStreamSynchronize(t.Stream.Raw()) == nil {
-		stands, err = t.event.record(t.Stream)
+		recorded, err = t.event.record(t.Stream)
 	}
-	return err == nil && stands
+	return err == nil && recorded
 }
 
-// moved makes s, which the caller retained, the stream.
-func (t *LastWork) moved(s *driver.Stream, quick bool) {
+// moved makes s the stream of the work. The caller has retained s.
+func (t *LastWork) moved(s *driver.Stream, direct bool) {
 	t.release()
-	t.Stream, t.retained, t.direct, t.Marked = s, true, quick, false
+	t.Stream, t.retained, t.direct, t.Recorded = s, true, direct, false
 }
 
 // release releases the stream, whose work has ended or is ordered before later work.
@@ -113,35 +113,35 @@ func (t *LastWork) use(m *CompletionEvent) error {
 		return nil
 	}
 	err := t.event.release()
-	t.event, t.Marked = m, false
+	t.event, t.Recorded = m, false
 	return err
 }
 
-// ensureMarked records the completion event after the work, unless that is done already. It returns false
+// ensureRecorded records the completion event after the work, unless that is done already. It returns false
 // while the stream is being captured.
-func (t *LastWork) ensureMarked() (bool, error) {
-	if t.Marked {
+func (t *LastWork) ensureRecorded() (bool, error) {
+	if t.Recorded {
 		return true, nil
 	}
 	if t.Stream.Raw() == cu.CU_STREAM_PER_THREAD { // see recordHere
 		return false, driver.CUDA_ERROR_CONTEXT_IS_DESTROYED
 	}
-	mark, err := t.eventFor(t.Stream)
+	event, err := t.eventFor(t.Stream)
 	if err != nil {
 		return false, err
 	}
-	if err := t.use(mark); err != nil {
+	if err := t.use(event); err != nil {
 		return false, err
 	}
-	t.Marked, err = t.event.record(t.Stream)
-	return t.Marked, err
+	t.Recorded, err = t.event.record(t.Stream)
+	return t.Recorded, err
 }
 
 // HasEnded reports whether the work has been seen to have ended. Without a completion event it
 // queries the stream, which may finish later than the work.
 func (t *LastWork) HasEnded() (bool, error) {
-	stands, err := t.ensureMarked()
-	if err == nil && stands {
+	recorded, err := t.ensureRecorded()
+	if err == nil && recorded {
 		return t.event.completed()
 	}
 	if err == nil || t.Stream.Raw() == cu.CU_STREAM_PER_THREAD {
@@ -157,11 +157,11 @@ func (t *LastWork) HasEnded() (bool, error) {
 
 // Precede makes later work in s run after the work.
 func (t *LastWork) Precede(s *driver.Stream) error {
-	stands, err := t.ensureMarked()
+	recorded, err := t.ensureRecorded()
 	if err != nil {
 		return fmt.Errorf("%v: %w", t.Stream, err)
 	}
-	if !stands {
+	if !recorded {
 		return refusal.New(driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
 			"this has to run behind what was sent to %v, which is being captured meanwhile: end that capture first, or wait before it begins", t.Stream)
 	}
@@ -174,9 +174,9 @@ func (t *LastWork) share() LastWork {
 	if t.retained {
 		t.Stream.Lifetime().RetainHeld()
 	}
-	if t.Marked {
+	if t.Recorded {
 		t.event.refs.Add(1)
-		c.event, c.Marked = t.event, true
+		c.event, c.Recorded = t.event, true
 	}
 	return c
 }
@@ -184,7 +184,7 @@ func (t *LastWork) share() LastWork {
 // end releases everything. The context may end with the stream, so that comes last.
 func (t *LastWork) end() error {
 	err := t.event.release()
-	t.event, t.Marked = nil, false
+	t.event, t.Recorded = nil, false
 	t.release()
 	return err
 }

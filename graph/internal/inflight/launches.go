@@ -21,15 +21,15 @@ import (
 // launch records a completion event, and they become waiting. When that event has completed, they
 // are released.
 type Launches struct {
-	LastWork                           // of the latest launch
-	Replays       uint64               // number of launches that succeeded
-	Ended         uint64               // number of launches that are known to have ended
-	Mem           *retain.LaunchMemory // what launches leave allocated; nil: nothing
-	waitingMarked bool                 // waitingFor was recorded after the launches that use what is waiting
-	dropped       []retain.Reference
-	Staged        LastWork // of work staged for the next launch; without a stream: none
-	waiting       []retain.Reference
-	waitingFor    *CompletionEvent // another event than LastWork's, which later queries record again
+	LastWork                             // of the latest launch
+	Replays         uint64               // number of launches that succeeded
+	Ended           uint64               // number of launches that are known to have ended
+	Mem             *retain.LaunchMemory // what launches leave allocated; nil: nothing
+	waitingRecorded bool                 // waitingFor was recorded after the launches that use what is waiting
+	dropped         []retain.Reference
+	Staged          LastWork // of work staged for the next launch; without a stream: none
+	waiting         []retain.Reference
+	waitingFor      *CompletionEvent // another event than LastWork's, which later queries record again
 }
 
 // enoughDropped is the number of dropped things that justifies a completion event.
@@ -37,7 +37,7 @@ const enoughDropped = 64
 
 // Launched counts a launch, in Stream.
 func (r *Launches) Launched() {
-	r.Marked = r.Marked && !r.direct // Move recorded the event after the launch
+	r.Recorded = r.Recorded && !r.direct // Move recorded the event after the launch
 	r.Replays++
 	if r.Staged.Stream != nil {
 		r.unstage()
@@ -45,14 +45,14 @@ func (r *Launches) Launched() {
 	if r.Mem != nil {
 		r.Mem.Launched()
 	}
-	if len(r.dropped) >= enoughDropped && !r.waitingMarked {
-		r.markWaiting()
+	if len(r.dropped) >= enoughDropped && !r.waitingRecorded {
+		r.recordWaiting()
 	}
 }
 
-// markWaiting records a completion event after the launch. If that fails, things wait for a later
+// recordWaiting records a completion event after the launch. If that fails, things wait for a later
 // attempt, or for Run, Wait or Close.
-func (r *Launches) markWaiting() {
+func (r *Launches) recordWaiting() {
 	if r.Stream.Raw() == cu.CU_STREAM_PER_THREAD {
 		r.shareEvent()
 		return
@@ -64,14 +64,14 @@ func (r *Launches) markWaiting() {
 		}
 		r.use(m)
 	}
-	if stands, err := r.waitingFor.record(r.Stream); err == nil && stands {
+	if recorded, err := r.waitingFor.record(r.Stream); err == nil && recorded {
 		r.startWaiting()
 	}
 }
 
 // shareEvent waits for the event that was recorded with the launch. The next launch makes another.
 func (r *Launches) shareEvent() {
-	if r.Marked {
+	if r.Recorded {
 		r.event.refs.Add(1)
 		r.use(r.event)
 		r.startWaiting()
@@ -86,13 +86,13 @@ func (r *Launches) use(m *CompletionEvent) {
 // startWaiting makes the dropped things wait for the event.
 func (r *Launches) startWaiting() {
 	r.waiting, r.dropped = r.dropped, r.waiting[:0]
-	r.waitingMarked = true
+	r.waitingRecorded = true
 }
 
 // unstage forgets staged work, because a launch runs after it.
 func (r *Launches) unstage() {
 	r.Staged.release()
-	r.Staged.Stream, r.Staged.Marked = nil, false
+	r.Staged.Stream, r.Staged.Recorded = nil, false
 }
 
 // ReleaseLater releases a thing as soon as no launch needs it.
@@ -109,12 +109,12 @@ func (r *Launches) Sweep() {
 		r.releaseAll()
 		return
 	}
-	if !r.waitingMarked || len(r.dropped) < enoughDropped {
+	if !r.waitingRecorded || len(r.dropped) < enoughDropped {
 		return
 	}
 	if done, err := r.waitingFor.completed(); err == nil && done {
 		releaseList(&r.waiting)
-		r.waitingMarked = false
+		r.waitingRecorded = false
 	}
 }
 
@@ -148,7 +148,7 @@ func (r *Launches) AllEnded() (bool, error) {
 func (r *Launches) releaseAll() {
 	releaseList(&r.dropped)
 	releaseList(&r.waiting)
-	r.waitingMarked = false
+	r.waitingRecorded = false
 }
 
 func releaseList(list *[]retain.Reference) {
@@ -178,7 +178,7 @@ func (r *Launches) ReleaseDropped(o *retain.References) {
 func (r *Launches) Replaced() error {
 	old := &Launches{LastWork: r.LastWork, Replays: r.Replays, Ended: r.Ended, dropped: r.dropped, waiting: r.waiting, waitingFor: r.waitingFor}
 	r.LastWork = LastWork{Stream: r.Stream}
-	r.dropped, r.waiting, r.waitingMarked, r.waitingFor = nil, nil, false, nil
+	r.dropped, r.waiting, r.waitingRecorded, r.waitingFor = nil, nil, false, nil
 	r.Ended = r.Replays
 	if old.Ended < old.Replays && r.Staged.Stream == nil {
 		err := r.Staged.event.release()

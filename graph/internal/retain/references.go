@@ -105,7 +105,7 @@ func (o *References) reset() {
 	o.entries, o.free, o.Dropped = o.entries[:0], o.free[:0], o.Dropped[:0]
 	o.Nodes, o.sets, o.Slots, o.pending = o.Nodes[:0], o.sets[:0], o.Slots[:0], 0
 	o.plan, o.Mem = nil, nil
-	o.unsee()
+	o.forgetSeen()
 }
 
 // Alone reports whether there is one sharer.
@@ -319,7 +319,7 @@ func (o *References) CommitAgain(n int) {
 
 // Commit gives what was retained to a node instead of what it had.
 func (o *References) Commit(node uint32) {
-	o.unsee()
+	o.forgetSeen()
 	o.Grow(node)
 	id := o.Nodes[node]
 	if id == 0 || o.sets[id-1].nodes > 1 {
@@ -341,7 +341,7 @@ func (o *References) Commit(node uint32) {
 }
 
 // forgetSeen invalidates seen and the epoch.
-func (o *References) unsee() {
+func (o *References) forgetSeen() {
 	o.seen = seen{}
 	o.Epoch++
 }
@@ -365,7 +365,7 @@ func (o *References) dropSet(s *set) {
 
 // Forget drops what a node refers to.
 func (o *References) Forget(node uint32) {
-	o.unsee()
+	o.forgetSeen()
 	if int(node) >= len(o.Nodes) || o.Nodes[node] == 0 {
 		return
 	}
@@ -383,7 +383,7 @@ func (o *References) Mark() Mark { return Mark{len(o.Nodes), len(o.sets), len(o.
 
 // Cut forgets the nodes that were added since the mark.
 func (o *References) Cut(m Mark) {
-	o.unsee()
+	o.forgetSeen()
 	for i := m.nodes; i < len(o.Nodes); i++ {
 		o.Forget(uint32(i))
 	}
@@ -394,7 +394,7 @@ func (o *References) Cut(m Mark) {
 // Loosen assigns the references of all nodes to no node, because the numbers of the nodes became
 // invalid.
 func (o *References) Loosen() {
-	o.unsee()
+	o.forgetSeen()
 	for i := range o.sets {
 		s := &o.sets[i]
 		for _, slot := range o.Slots[s.off : s.off+s.n] {

@@ -1,4 +1,4 @@
-// Package ring has page-locked memory for values that are on their way to the device.
+// Package ring has page-locked memory for values that are being copied to the device.
 package ring
 
 import (
@@ -15,7 +15,7 @@ type Ring[T any] struct {
 	mu     sync.Mutex
 	block  *driver.HostBuffer[T]
 	slots  []slot[T]
-	next   int // the one that has been unused for the longest time
+	next   int // the least recently used one
 	closed bool
 }
 
@@ -26,7 +26,7 @@ type slot[T any] struct {
 	read  *driver.Event
 }
 
-// Slots is the number of values that can be on their way at a time.
+// Slots is the number of values that can be in flight at a time.
 const Slots = 64
 
 // New returns a ring of values for to.
@@ -78,13 +78,13 @@ func (r *Ring[T]) Send(on *driver.Stream, v T) error {
 	}
 	r.next = (r.next + 1) % len(r.slots)
 	if err := on.Record(b.read); err != nil {
-		// Nothing else shows when the slot is free again.
+		// Without the event, only the end of all work in the stream shows that the slot is free.
 		return refusal.Join([]error{err, on.Wait(context.Background())})
 	}
 	return nil
 }
 
-// Close waits until the device has read what is on its way.
+// Close waits until the device has read the values in flight.
 func (r *Ring[T]) Close() error {
 	if r == nil {
 		return nil
