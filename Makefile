@@ -102,7 +102,7 @@ race-all:
 # The two other ways to call: without a loader, and through purego.SyscallN. Only package
 # loader has files that differ, so the packages that call it are tested. "make cross"
 # type-checks everything with both tags.
-TAGGED := ./loader ./driver ./driver/cu ./driver/cudatest ./graph ./examples/first ./examples/quickstart
+TAGGED := ./loader ./driver ./driver/cu ./driver/cudatest ./graph ./graph/dataflow ./graph/internal/... ./examples/first ./examples/quickstart
 
 tags:
 	set -e; for t in static purecuda_syscall; do \

@@ -8,6 +8,7 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/internal/inflight"
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
@@ -15,34 +16,34 @@ import (
 func TestScopeAllocatesAndFrees(t *testing.T) {
 	each(t, func(k *kit) {
 		before := k.used()
-		out := k.memory()
-		alloc, err := driver.NewAlloc[uint32](k.c, nil, elems)
-		k.ok(err)
+		out := k.Memory()
+		alloc, err := driver.NewAlloc[uint32](k.C, nil, elems)
+		k.OK(err)
 		var left *driver.Buffer[uint32]
-		g := k.capture(func(sc *graph.Scope) error {
+		g := k.Capture(func(sc *graph.Scope) error {
 			tmp, err := graph.Allocate(sc, alloc)
 			if err != nil {
 				return err
 			}
-			k.closeLater(tmp)
+			k.CloseLater(tmp)
 			if left, err = graph.Allocate(sc, alloc); err != nil {
 				return err
 			}
-			k.closeLater(left)
+			k.CloseLater(left)
 			return k.useBoth(sc, tmp, left, out)
 		})
-		x := k.exec(g)
+		x := k.Exec(g)
 		for range 2 {
-			k.run(x)
-			k.expect(out, 11)
-			k.expect(left, 12)
-			k.expectReason("second launch", x.Launch(k.s), driver.CUDA_ERROR_INVALID_VALUE, "left graph memory")
-			k.ok(k.s.FreeGraphMemory(left))
+			k.Run(x)
+			k.Expect(out, 11)
+			k.Expect(left, 12)
+			k.ExpectReason("second launch", x.Launch(k.S), driver.CUDA_ERROR_INVALID_VALUE, "left graph memory")
+			k.OK(k.S.FreeGraphMemory(left))
 		}
 		if after := k.used(); after != before {
 			t.Errorf("%d bytes are used, %d before", after, before)
 		}
-		k.run(x)
+		k.Run(x)
 	})
 }
 
@@ -63,7 +64,7 @@ func (k *kit) useBoth(sc *graph.Scope, tmp, left, out *driver.Buffer[uint32]) er
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(sc.Do(set), sc.Do(a), sc.Do(b), sc.Do(k.launch(k.plus, left, 1)), sc.Free(free)); err != nil {
+	if err := errors.Join(sc.Do(set), sc.Do(a), sc.Do(b), sc.Do(k.Launch(k.Plus, left, 1)), sc.Free(free)); err != nil {
 		return err
 	}
 	if err := sc.Free(free); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
@@ -77,8 +78,8 @@ func (k *kit) useBoth(sc *graph.Scope, tmp, left, out *driver.Buffer[uint32]) er
 func TestFreeAsyncInACaptureIsRecordedThere(t *testing.T) {
 	each(t, func(k *kit) {
 		before := k.used()
-		out := k.memory()
-		g := k.capture(func(sc *graph.Scope) error {
+		out := k.Memory()
+		g := k.Capture(func(sc *graph.Scope) error {
 			b, err := driver.AllocAsync[uint32](sc.Stream(), elems)
 			if err != nil {
 				return err
@@ -96,10 +97,10 @@ func TestFreeAsyncInACaptureIsRecordedThere(t *testing.T) {
 		if n, err := g.Len(); err != nil || n != 4 {
 			t.Fatalf("%d nodes, %v", n, err)
 		}
-		x := k.exec(g)
-		k.run(x)
-		k.run(x)
-		k.expect(out, 6)
+		x := k.Exec(g)
+		k.Run(x)
+		k.Run(x)
+		k.Expect(out, 6)
 		if after := k.used(); after != before {
 			t.Errorf("%d bytes are used, %d before", after, before)
 		}
@@ -109,27 +110,27 @@ func TestFreeAsyncInACaptureIsRecordedThere(t *testing.T) {
 func TestApplyFollowsTheMemoryOfTheNewGraph(t *testing.T) {
 	each(t, func(k *kit) {
 		before := k.used()
-		first, b := k.leaving(1)
-		second := k.graph()
-		c, n := k.alloc(second)
-		n = k.fill(second, c, 2, n)
-		k.add(second, k.launch(k.plus, c, 3), n)
-		x := k.exec(first)
-		k.run(x)
-		k.expect(b, 1)
+		first, b := k.Leaving(1)
+		second := k.Graph()
+		c, n := k.Alloc(second)
+		n = k.Fill(second, c, 2, n)
+		k.Add(second, k.Launch(k.Plus, c, 3), n)
+		x := k.Exec(first)
+		k.Run(x)
+		k.Expect(b, 1)
 		how, err := x.Update(second, graph.WithReinstantiate())
-		k.ok(err)
+		k.OK(err)
 		if !how.Reinstantiated {
 			t.Fatalf("%v", how)
 		}
-		k.run(x)
-		k.expect(b, 1)
-		k.expect(c, 5)
-		k.expectReason("second launch", x.Launch(k.s), driver.CUDA_ERROR_INVALID_VALUE, "left graph memory")
+		k.Run(x)
+		k.Expect(b, 1)
+		k.Expect(c, 5)
+		k.ExpectReason("second launch", x.Launch(k.S), driver.CUDA_ERROR_INVALID_VALUE, "left graph memory")
 		for _, close := range []func() error{b.Close, c.Close, first.Close, second.Close, x.Close} {
-			k.ok(close())
+			k.OK(close())
 		}
-		graph.WaitParked()
+		inflight.Waiting.Wait()
 		if after := k.used(); after != before {
 			t.Errorf("%d bytes are used, %d before", after, before)
 		}
@@ -139,12 +140,12 @@ func TestApplyFollowsTheMemoryOfTheNewGraph(t *testing.T) {
 func TestMemoryNodesNeedADriverThatHasThem(t *testing.T) {
 	lib := hiding{emulator.New(emulator.Config{}), []string{"cuGraphAddMemAllocNode", "cuGraphAddMemFreeNode", "cuDeviceGetGraphMemAttribute", "cuDeviceGraphMemTrim", "cuDeviceSetGraphMemAttribute"}}
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
-	op, err := driver.NewAlloc[uint32](k.c, nil, elems)
-	k.ok(err)
-	g := k.graph()
+	op, err := driver.NewAlloc[uint32](k.C, nil, elems)
+	k.OK(err)
+	g := k.Graph()
 	_, _, err = graph.AddAlloc(g, op)
 	k.notSupported("allocation", err, "allocation node", "11.4")
-	dev := k.c.Device()
+	dev := k.C.Device()
 	_, err = dev.GraphMemStats()
 	k.notSupported("statistics", err, "memory of graphs", "11.4")
 	k.notSupported("reset", dev.ResetGraphMemStats(), "memory of graphs")
@@ -157,29 +158,29 @@ func (k *kit) notSupported(what string, err error, words ...string) {
 		k.Errorf("%s: got %v", what, err)
 		return
 	}
-	k.expectReason(what, err, driver.CUDA_ERROR_NOT_SUPPORTED, words...)
+	k.ExpectReason(what, err, driver.CUDA_ERROR_NOT_SUPPORTED, words...)
 }
 
 func TestGraphMemoryStatistics(t *testing.T) {
 	each(t, func(k *kit) {
-		dev := k.c.Device()
+		dev := k.C.Device()
 		before := k.used()
-		k.ok(dev.ResetGraphMemStats())
-		g, b := k.leaving(1)
-		x := k.exec(g)
-		k.run(x)
+		k.OK(dev.ResetGraphMemStats())
+		g, b := k.Leaving(1)
+		x := k.Exec(g)
+		k.Run(x)
 		s, err := dev.GraphMemStats()
-		k.ok(err)
+		k.OK(err)
 		if s.Used < before+elems*4 || s.UsedHigh < s.Used || s.Reserved < s.Used || s.ReservedHigh < s.Reserved {
 			t.Errorf("after a launch: %+v, %d were used before", s, before)
 		}
-		k.ok(k.s.FreeGraphMemory(b))
+		k.OK(k.S.FreeGraphMemory(b))
 		if now := k.used(); now != before {
 			t.Errorf("%d bytes are used after the free, %d before", now, before)
 		}
-		k.ok(dev.ResetGraphMemStats())
+		k.OK(dev.ResetGraphMemStats())
 		after, err := dev.GraphMemStats()
-		k.ok(err)
+		k.OK(err)
 		if after.UsedHigh != after.Used || after.ReservedHigh != after.Reserved || after.Reserved > s.Reserved {
 			t.Errorf("after reset and trim: %+v", after)
 		}
@@ -197,49 +198,49 @@ func TestGraphMemoryStatistics(t *testing.T) {
 // driver has nothing to do there.
 func TestMemoryOfNoElementsIsAllocatedAndFreed(t *testing.T) {
 	each(t, func(k *kit) {
-		op, err := driver.NewAlloc[uint32](k.c, nil, 0)
-		k.ok(err)
-		g := k.graph()
+		op, err := driver.NewAlloc[uint32](k.C, nil, 0)
+		k.OK(err)
+		g := k.Graph()
 		b, alloc, err := graph.AddAlloc(g, op)
-		k.ok(err)
-		k.closeLater(b)
+		k.OK(err)
+		k.CloseLater(b)
 		free := k.free(g, b, alloc)
 		for _, n := range []graph.Node{alloc, free} {
 			typ, err := n.Type()
-			k.ok(err)
+			k.OK(err)
 			if typ != cu.CU_GRAPH_NODE_TYPE_EMPTY {
 				k.Errorf("%v is %v, want an empty node", n, typ)
 			}
 		}
 		deps, err := free.Dependencies()
-		k.ok(err)
+		k.OK(err)
 		if n, err := g.Len(); err != nil || n != 2 || len(deps) != 1 || deps[0] != alloc {
 			k.Errorf("%d nodes (%v), the free depends on %v", n, err, deps)
 		}
-		k.run(k.exec(g))
+		k.Run(k.Exec(g))
 	})
 }
 
 func TestMemoryOfACaptureThatEndedIsRefused(t *testing.T) {
 	each(t, func(k *kit) {
-		op, err := driver.NewAlloc[uint32](k.c, nil, elems)
-		k.ok(err)
+		op, err := driver.NewAlloc[uint32](k.C, nil, elems)
+		k.OK(err)
 		var scope *graph.Scope
 		var b *driver.Buffer[uint32]
-		g := k.capture(func(sc *graph.Scope) error {
+		g := k.Capture(func(sc *graph.Scope) error {
 			scope = sc
 			b, err = graph.Allocate(sc, op)
 			return err
 		})
-		k.closeLater(b)
+		k.CloseLater(b)
 		free, err := driver.NewFree(b)
-		k.ok(err)
+		k.OK(err)
 		if _, err := graph.Allocate(scope, op); !errors.Is(err, graph.ErrEnded) {
 			t.Errorf("Allocate: %v", err)
 		}
 		if err := scope.Free(free); !errors.Is(err, graph.ErrEnded) {
 			t.Errorf("Free: %v", err)
 		}
-		k.run(k.exec(g))
+		k.Run(k.Exec(g))
 	})
 }

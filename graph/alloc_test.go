@@ -2,111 +2,63 @@ package graph_test
 
 import (
 	"errors"
-	"strings"
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/internal/graphtest"
+	"github.com/purecuda/cuda/graph/internal/inflight"
 	"github.com/purecuda/cuda/internal/gputest"
 )
-
-// alloc adds an allocation of the kit's number of elements.
-func (k *kit) alloc(g *graph.Graph, deps ...graph.Node) (*driver.Buffer[uint32], graph.Node) {
-	k.Helper()
-	op, err := driver.NewAlloc[uint32](k.c, nil, elems)
-	k.ok(err)
-	b, n, err := graph.AddAlloc(g, op, deps...)
-	k.ok(err)
-	k.closeLater(b)
-	return b, n
-}
 
 func (k *kit) free(g *graph.Graph, b *driver.Buffer[uint32], deps ...graph.Node) graph.Node {
 	k.Helper()
 	op, err := driver.NewFree(b)
-	k.ok(err)
+	k.OK(err)
 	n, err := g.AddFree(op, deps...)
-	k.ok(err)
+	k.OK(err)
 	return n
-}
-
-// fill fills memory with v in a graph.
-func (k *kit) fill(g *graph.Graph, b driver.MemoryOf[uint32], v uint32, deps ...graph.Node) graph.Node {
-	k.Helper()
-	op, err := driver.Fill(b, v)
-	k.ok(err)
-	return k.add(g, op, deps...)
-}
-
-func (k *kit) copyNode(g *graph.Graph, dst, src driver.MemoryOf[uint32], deps ...graph.Node) graph.Node {
-	k.Helper()
-	op, err := driver.CopyDevice(dst, src)
-	k.ok(err)
-	return k.add(g, op, deps...)
 }
 
 // used returns what graphs have allocated, after what they do not use went back.
 func (k *kit) used() uint64 {
 	k.Helper()
-	k.ok(k.c.Synchronize(background))
-	k.ok(k.c.Device().TrimGraphMem())
-	s, err := k.c.Device().GraphMemStats()
-	k.ok(err)
+	k.OK(k.C.Synchronize(background))
+	k.OK(k.C.Device().TrimGraphMem())
+	s, err := k.C.Device().GraphMemStats()
+	k.OK(err)
 	return s.Used
-}
-
-// expectReason wants the driver's code and words that explain it.
-func (k *kit) expectReason(what string, err error, code driver.CUresult, words ...string) {
-	k.Helper()
-	if !errors.Is(err, code) {
-		k.Errorf("%s: got %v, want %v", what, err, code)
-		return
-	}
-	for _, w := range words {
-		if !strings.Contains(err.Error(), w) {
-			k.Errorf("%s: %q does not say %q", what, err, w)
-		}
-	}
-}
-
-// leaving makes a graph that allocates, fills with v and frees nothing.
-func (k *kit) leaving(v uint32) (*graph.Graph, *driver.Buffer[uint32]) {
-	k.Helper()
-	g := k.graph()
-	b, n := k.alloc(g)
-	k.fill(g, b, v, n)
-	return g, b
 }
 
 func TestGraphAllocatesUsesAndFrees(t *testing.T) {
 	each(t, func(k *kit) {
 		before := k.used()
-		out := k.memory()
-		g := k.graph()
-		tmp, a := k.alloc(g)
+		out := k.Memory()
+		g := k.Graph()
+		tmp, a := k.Alloc(g)
 		if tmp.Ptr() == 0 || tmp.Len() != elems {
 			t.Fatalf("the node gave %v", tmp)
 		}
-		n := k.fill(g, tmp, 20, a)
-		n = k.add(g, k.launch(k.plus, tmp, 1), n)
-		n = k.add(g, k.launch(k.times, tmp, 2), n)
-		n = k.copyNode(g, out, tmp, n)
+		n := k.Fill(g, tmp, 20, a)
+		n = k.Add(g, k.Launch(k.Plus, tmp, 1), n)
+		n = k.Add(g, k.Launch(k.Times, tmp, 2), n)
+		n = k.CopyNode(g, out, tmp, n)
 		f := k.free(g, tmp, n)
-		x := k.exec(g)
+		x := k.Exec(g)
 		for range 3 {
-			k.ok(out.Fill(0))
-			k.run(x)
-			k.expect(out, 42)
+			k.OK(out.Fill(0))
+			k.Run(x)
+			k.Expect(out, 42)
 		}
 		p, err := graph.ParamsOf[cu.CUDA_MEM_ALLOC_NODE_PARAMS](a)
-		k.ok(err)
+		k.OK(err)
 		if p.Dptr != tmp.Ptr() || p.Bytesize < elems*4 {
 			t.Errorf("allocation node: %+v", p)
 		}
 		ptr, err := graph.ParamsOf[driver.CUdeviceptr](f)
-		k.ok(err)
+		k.OK(err)
 		if ptr != tmp.Ptr() {
 			t.Errorf("free node: %#x, want %#x", ptr, tmp.Ptr())
 		}
@@ -125,24 +77,24 @@ func TestGraphAllocatesUsesAndFrees(t *testing.T) {
 func TestGraphOutputIsGivenBackBeforeTheNextLaunch(t *testing.T) {
 	each(t, func(k *kit) {
 		before := k.used()
-		g, b := k.leaving(7)
-		x := k.exec(g)
-		if k.s.FreeGraphMemory(b) == nil {
+		g, b := k.Leaving(7)
+		x := k.Exec(g)
+		if k.S.FreeGraphMemory(b) == nil {
 			t.Error("what no launch allocated was freed")
 		}
 		for range 3 {
-			k.run(x)
-			k.expect(b, 7)
+			k.Run(x)
+			k.Expect(b, 7)
 			if k.used() == before {
 				t.Error("the output does not count as used")
 			}
-			k.expectReason("second launch", x.Launch(k.s), driver.CUDA_ERROR_INVALID_VALUE, "left graph memory", "WithAutoFree")
-			k.ok(k.s.FreeGraphMemory(b))
+			k.ExpectReason("second launch", x.Launch(k.S), driver.CUDA_ERROR_INVALID_VALUE, "left graph memory", "WithAutoFree")
+			k.OK(k.S.FreeGraphMemory(b))
 		}
 		if after := k.used(); after != before {
 			t.Errorf("%d bytes are used after all was freed, %d before", after, before)
 		}
-		k.run(x) // the cleanup has to free this one
+		k.Run(x) // the cleanup has to free this one
 	})
 }
 
@@ -151,23 +103,23 @@ func TestGraphOutputIsGivenBackBeforeTheNextLaunch(t *testing.T) {
 func TestAutoFreeKeepsAnOutputUntilTheNextLaunch(t *testing.T) {
 	each(t, func(k *kit) {
 		before := k.used()
-		g, err := graph.New(k.c)
-		k.ok(err)
-		op, err := driver.NewAlloc[uint32](k.c, nil, elems)
-		k.ok(err)
+		g, err := graph.New(k.C)
+		k.OK(err)
+		op, err := driver.NewAlloc[uint32](k.C, nil, elems)
+		k.OK(err)
 		b, n, err := graph.AddAlloc(g, op)
-		k.ok(err)
+		k.OK(err)
 		value := scalarOf(k, uint32(0))
-		n = k.fill(g, b, 5, n)
-		sum, err := k.sum.Prepare(config, b.View(0, 1), b.View(0, 1), value, uint32(1))
-		k.ok(err)
-		k.add(g, sum, n)
+		n = k.Fill(g, b, 5, n)
+		sum, err := k.Sum.Prepare(config, b.View(0, 1), b.View(0, 1), value, uint32(1))
+		k.OK(err)
+		k.Add(g, sum, n)
 		x, err := g.Instantiate(graph.WithAutoFree())
-		k.ok(err)
+		k.OK(err)
 		var high uint64
 		for i := range uint32(20) {
-			k.ok(value.Set(k.s, i))
-			k.run(x)
+			k.OK(value.Set(k.S, i))
+			k.Run(x)
 			if got := fetch(k, b)[0]; got != 5+i {
 				t.Fatalf("launch %d left %d", i, got)
 			}
@@ -178,12 +130,12 @@ func TestAutoFreeKeepsAnOutputUntilTheNextLaunch(t *testing.T) {
 		if now := k.used(); now != high || now == before {
 			t.Errorf("%d bytes are used after 20 launches, %d after one, %d before", now, high, before)
 		}
-		k.ok(x.Close())
-		k.ok(g.Close())
+		k.OK(x.Close())
+		k.OK(g.Close())
 		if got := fetch(k, b)[0]; got != 24 { // the program still has it
 			t.Errorf("after the exec was closed the output is %d", got)
 		}
-		k.ok(b.Close())
+		k.OK(b.Close())
 		if after := k.used(); after != before {
 			t.Errorf("%d bytes are used after all was closed, %d before", after, before)
 		}
@@ -194,22 +146,22 @@ func TestAutoFreeKeepsAnOutputUntilTheNextLaunch(t *testing.T) {
 func TestGraphMemoryIsFreedWithTheLastReference(t *testing.T) {
 	each(t, func(k *kit) {
 		before := k.used()
-		g, b := k.leaving(7)
-		out := k.memory()
+		g, b := k.Leaving(7)
+		out := k.Memory()
 		n, err := driver.CopyDevice[uint32](out, b)
-		k.ok(err)
-		use := k.graph()
-		k.add(use, n)
-		x, y := k.exec(g), k.exec(use)
-		k.run(x)
-		k.ok(b.Close())
-		k.ok(g.Close())
-		k.ok(x.Close())
-		k.ok(use.Close())
-		k.run(y)
-		k.expect(out, 7)
-		k.ok(y.Close())
-		graph.WaitParked()
+		k.OK(err)
+		use := k.Graph()
+		k.Add(use, n)
+		x, y := k.Exec(g), k.Exec(use)
+		k.Run(x)
+		k.OK(b.Close())
+		k.OK(g.Close())
+		k.OK(x.Close())
+		k.OK(use.Close())
+		k.Run(y)
+		k.Expect(out, 7)
+		k.OK(y.Close())
+		inflight.Waiting.Wait()
 		if after := k.used(); after != before {
 			t.Errorf("%d bytes are used after all was closed, %d before", after, before)
 		}
@@ -219,50 +171,50 @@ func TestGraphMemoryIsFreedWithTheLastReference(t *testing.T) {
 func TestBufferFreeAsyncClosesAndFreesAGraphsMemory(t *testing.T) {
 	each(t, func(k *kit) {
 		before := k.used()
-		g, b := k.leaving(7)
-		x := k.exec(g)
-		k.run(x)
-		k.ok(b.FreeAsync(k.s))
-		if err := b.FreeAsync(k.s); !errors.Is(err, driver.ErrClosed) {
+		g, b := k.Leaving(7)
+		x := k.Exec(g)
+		k.Run(x)
+		k.OK(b.FreeAsync(k.S))
+		if err := b.FreeAsync(k.S); !errors.Is(err, driver.ErrClosed) {
 			t.Errorf("second free: %v", err)
 		}
 		if after := k.used(); after != before {
 			t.Errorf("%d bytes are used, %d before", after, before)
 		}
-		k.run(x) // still allocates, for its own nodes
+		k.Run(x) // still allocates, for its own nodes
 	})
 }
 
 func TestAnotherGraphFreesTheMemory(t *testing.T) {
 	each(t, func(k *kit) {
 		before := k.used()
-		out := k.memory()
-		producer, b := k.leaving(9)
-		consumer := k.graph()
-		k.free(consumer, b, k.copyNode(consumer, out, b))
-		p, c := k.exec(producer), k.exec(consumer)
-		k.expectReason("free before the allocation", c.Launch(k.s), driver.CUDA_ERROR_INVALID_VALUE, "no launch has allocated")
+		out := k.Memory()
+		producer, b := k.Leaving(9)
+		consumer := k.Graph()
+		k.free(consumer, b, k.CopyNode(consumer, out, b))
+		p, c := k.Exec(producer), k.Exec(consumer)
+		k.ExpectReason("free before the allocation", c.Launch(k.S), driver.CUDA_ERROR_INVALID_VALUE, "no launch has allocated")
 		for range 3 {
-			k.ok(out.Fill(0))
-			k.ok(p.Launch(k.s))
-			k.run(c)
-			k.expect(out, 9)
+			k.OK(out.Fill(0))
+			k.OK(p.Launch(k.S))
+			k.Run(c)
+			k.Expect(out, 9)
 		}
 		if after := k.used(); after != before {
 			t.Errorf("%d bytes are used, %d before", after, before)
 		}
 		op, err := driver.NewFree(b)
-		k.ok(err)
+		k.OK(err)
 		_, err = producer.AddFree(op)
-		k.expectReason("free node in both graphs", err, driver.CUDA_ERROR_INVALID_VALUE, "another graph")
+		k.ExpectReason("free node in both graphs", err, driver.CUDA_ERROR_INVALID_VALUE, "another graph")
 	})
 }
 
 func TestLimitsOfGraphsWithMemoryNodesAreExplained(t *testing.T) {
 	each(t, func(k *kit) {
-		g := k.graph()
-		b, a := k.alloc(g)
-		n := k.fill(g, b, 1, a)
+		g := k.Graph()
+		b, a := k.Alloc(g)
+		n := k.Fill(g, b, 1, a)
 		k.free(g, b, n)
 		k.expectLimits(g, a, n)
 	})
@@ -271,7 +223,7 @@ func TestLimitsOfGraphsWithMemoryNodesAreExplained(t *testing.T) {
 // The same for a graph whose nodes the library did not make itself.
 func TestLimitsOfCapturedGraphsWithMemoryAreExplained(t *testing.T) {
 	each(t, func(k *kit) {
-		g := k.capture(func(sc *graph.Scope) error {
+		g := k.Capture(func(sc *graph.Scope) error {
 			b, err := driver.AllocAsync[uint32](sc.Stream(), elems)
 			if err != nil {
 				return err
@@ -284,7 +236,7 @@ func TestLimitsOfCapturedGraphsWithMemoryAreExplained(t *testing.T) {
 		})
 		var nodes []graph.Node
 		for n, err := range g.Nodes() {
-			k.ok(err)
+			k.OK(err)
 			nodes = append(nodes, n)
 		}
 		if len(nodes) != 3 {
@@ -298,75 +250,75 @@ func (k *kit) expectLimits(g *graph.Graph, from, to graph.Node) {
 	k.Helper()
 	const no = driver.CUDA_ERROR_NOT_SUPPORTED
 	_, err := g.Clone()
-	k.expectReason("clone", err, no, "cannot be cloned")
-	_, err = k.graph().AddChild(g)
-	k.expectReason("child", err, no, "copied into a node")
-	k.expectReason("removal of a node", to.Destroy(), no, "can be removed")
-	k.expectReason("removal of a dependency", g.RemoveEdges(edgesOf([]graph.Node{from}, []graph.Node{to})...), no, "can be removed")
-	x := k.exec(g)
+	k.ExpectReason("clone", err, no, "cannot be cloned")
+	_, err = k.Graph().AddChild(g)
+	k.ExpectReason("child", err, no, "copied into a node")
+	k.ExpectReason("removal of a node", to.Destroy(), no, "can be removed")
+	k.ExpectReason("removal of a dependency", g.RemoveEdges(graphtest.EdgesOf([]graph.Node{from}, []graph.Node{to})...), no, "can be removed")
+	x := k.Exec(g)
 	_, err = g.Instantiate()
-	k.expectReason("second exec", err, no, "only one executable graph")
+	k.ExpectReason("second exec", err, no, "only one executable graph")
 	for range 2 {
-		k.run(x)
+		k.Run(x)
 	}
-	k.ok(x.Close())
-	k.run(k.exec(g)) // one after the other is fine
+	k.OK(x.Close())
+	k.Run(k.Exec(g)) // one after the other is fine
 }
 
 func TestMemoryNodesRefuseWhatCannotBe(t *testing.T) {
 	each(t, func(k *kit) {
-		g := k.graph()
-		b, a := k.alloc(g)
+		g := k.Graph()
+		b, a := k.Alloc(g)
 		const bad = driver.CUDA_ERROR_INVALID_VALUE
-		pool, err := k.c.NewMemPool()
-		k.ok(err)
-		k.closeLater(pool)
-		pooled, err := driver.NewAlloc[uint32](k.c, pool, elems)
-		k.ok(err)
+		pool, err := k.C.NewMemPool()
+		k.OK(err)
+		k.CloseLater(pool)
+		pooled, err := driver.NewAlloc[uint32](k.C, pool, elems)
+		k.OK(err)
 		_, _, err = graph.AddAlloc(g, pooled)
-		k.expectReason("pool", err, bad, "memory for graphs only")
+		k.ExpectReason("pool", err, bad, "memory for graphs only")
 		_, _, err = graph.AddAlloc[uint32](g, nil)
-		k.expectReason("nil allocation", err, bad, "nil")
+		k.ExpectReason("nil allocation", err, bad, "nil")
 		_, err = g.AddFree(nil)
-		k.expectReason("nil free", err, bad, "nil")
-		ordered, err := driver.AllocAsync[uint32](k.s, elems)
-		k.ok(err)
-		k.closeLater(ordered)
+		k.ExpectReason("nil free", err, bad, "nil")
+		ordered, err := driver.AllocAsync[uint32](k.S, elems)
+		k.OK(err)
+		k.CloseLater(ordered)
 		op, err := driver.NewFree(ordered)
-		k.ok(err)
+		k.OK(err)
 		_, err = g.AddFree(op)
-		k.expectReason("free of a stream's memory", err, bad, "not memory of an allocation node")
+		k.ExpectReason("free of a stream's memory", err, bad, "not memory of an allocation node")
 		op, err = driver.NewFree(b)
-		k.ok(err)
+		k.OK(err)
 		if _, err = g.AddFree(op, graph.Node{}); !errors.Is(err, bad) {
 			t.Errorf("no node to depend on: %v", err)
 		}
 		k.free(g, b, a)
 		_, err = g.AddFree(op, a)
-		k.expectReason("second free", err, bad, "already")
-		_, err = k.graph().AddFree(op)
-		k.expectReason("free in another graph too", err, bad, "another graph")
-		k.expectReason("free outside", k.s.FreeGraphMemory(b), bad)
-		k.expectReason("free of other memory", k.s.FreeGraphMemory(ordered), bad, "allocation node")
-		k.run(k.exec(g))
+		k.ExpectReason("second free", err, bad, "already")
+		_, err = k.Graph().AddFree(op)
+		k.ExpectReason("free in another graph too", err, bad, "another graph")
+		k.ExpectReason("free outside", k.S.FreeGraphMemory(b), bad)
+		k.ExpectReason("free of other memory", k.S.FreeGraphMemory(ordered), bad, "allocation node")
+		k.Run(k.Exec(g))
 	})
 }
 
 func TestMemoryNodesOfClosedThings(t *testing.T) {
 	each(t, func(k *kit) {
-		g := k.graph()
-		b, a := k.alloc(g)
+		g := k.Graph()
+		b, a := k.Alloc(g)
 		op, err := driver.NewFree(b)
-		k.ok(err)
-		k.ok(b.Close())
+		k.OK(err)
+		k.OK(b.Close())
 		if _, err := g.AddFree(op, a); !errors.Is(err, driver.ErrClosed) {
 			t.Errorf("free of a closed buffer: %v", err)
 		}
-		x := k.exec(g)
-		k.run(x)
-		k.ok(g.Close())
-		alloc, err := driver.NewAlloc[uint32](k.c, nil, elems)
-		k.ok(err)
+		x := k.Exec(g)
+		k.Run(x)
+		k.OK(g.Close())
+		alloc, err := driver.NewAlloc[uint32](k.C, nil, elems)
+		k.OK(err)
 		if _, _, err := graph.AddAlloc(g, alloc); !errors.Is(err, driver.ErrClosed) {
 			t.Errorf("closed graph: %v", err)
 		}
@@ -378,34 +330,34 @@ func TestMemoryNodesOfClosedThings(t *testing.T) {
 
 func TestNoElementsAreNoAllocation(t *testing.T) {
 	each(t, func(k *kit) {
-		g := k.graph()
-		op, err := driver.NewAlloc[uint32](k.c, nil, 0)
-		k.ok(err)
+		g := k.Graph()
+		op, err := driver.NewAlloc[uint32](k.C, nil, 0)
+		k.OK(err)
 		b, n, err := graph.AddAlloc(g, op)
-		k.ok(err)
-		k.closeLater(b)
+		k.OK(err)
+		k.CloseLater(b)
 		if b.Ptr() != 0 || b.Len() != 0 {
 			t.Errorf("got %v at %#x", b, b.Ptr())
 		}
 		typ, err := n.Type()
-		k.ok(err)
+		k.OK(err)
 		if typ != cu.CU_GRAPH_NODE_TYPE_EMPTY {
 			t.Errorf("the node is %v", typ)
 		}
 		k.free(g, b, n)
-		x := k.exec(g)
-		k.run(x)
-		k.run(x)
-		k.ok(k.s.FreeGraphMemory(b))
+		x := k.Exec(g)
+		k.Run(x)
+		k.Run(x)
+		k.OK(k.S.FreeGraphMemory(b))
 	})
 }
 
 func TestMemoryNodesOfAnotherDriverAreRefused(t *testing.T) {
 	k := newKit(t, gputest.Context(t, gputest.Emulator(t, emulator.Config{})))
 	other := newKit(t, gputest.Context(t, gputest.Emulator(t, emulator.Config{})))
-	op, err := driver.NewAlloc[uint32](other.c, nil, elems)
-	k.ok(err)
-	if _, _, err := graph.AddAlloc(k.graph(), op); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
+	op, err := driver.NewAlloc[uint32](other.C, nil, elems)
+	k.OK(err)
+	if _, _, err := graph.AddAlloc(k.Graph(), op); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -10,43 +10,27 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/driver/trace"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/internal/graphtest"
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// bound returns an exec of plus behind times on memory, and what the graph has.
-func (k *kit) bound(b *driver.Buffer[uint32]) (x *graph.Exec, plus, times graph.Node, ops [2]*driver.Launch) {
-	k.Helper()
-	g := k.graph()
-	ops = [2]*driver.Launch{k.launch(k.plus, b, 0), k.launch(k.times, b, 1)}
-	plus = k.add(g, ops[0])
-	times = k.add(g, ops[1], plus)
-	return k.exec(g), plus, times, ops
-}
-
-func bind[T any](k *kit, bs *graph.Bindings, n graph.Node, l *driver.Launch, name string) graph.Param[T] {
-	k.Helper()
-	p, err := graph.BindName[T](bs, n, l, name)
-	k.ok(err)
-	return p
-}
-
 func TestBoundParametersReachTheNextLaunch(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		x, plus, times, ops := k.bound(b)
+		b := k.Memory()
+		x, plus, times, ops := k.Bound(b)
 		bs := x.Bindings()
-		add := bind[uint32](k, bs, plus, ops[0], "v")
+		add := graphtest.Bind[uint32](k.Kit, bs, plus, ops[0], "v")
 		factor, err := graph.Bind[uint32](bs, times, ops[1], 2)
-		k.ok(err)
+		k.OK(err)
 		want := uint32(1)
 		for i := range uint32(6) {
-			k.ok(add.Set(i))
+			k.OK(add.Set(i))
 			if i%2 == 0 {
-				k.ok(factor.Set(1 + i/2))
+				k.OK(factor.Set(1 + i/2))
 			}
-			k.ok(bs.Launch(k.s))
+			k.OK(bs.Launch(k.S))
 			want = (want + i) * (1 + i/2)
-			k.expect(b, want)
+			k.Expect(b, want)
 		}
 		if x.Replays() != 6 || graph.BoundLen(bs) != 2 || bs.Exec() != x || x.Bindings() != bs {
 			k.Errorf("%d replays of %v", x.Replays(), bs.Exec())
@@ -57,26 +41,26 @@ func TestBoundParametersReachTheNextLaunch(t *testing.T) {
 // Launches that were sent keep the values they were sent with.
 func TestBoundParametersBelongToALaunch(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		x, plus, _, ops := k.bound(b)
+		b := k.Memory()
+		x, plus, _, ops := k.Bound(b)
 		bs := x.Bindings()
-		add := bind[uint32](k, bs, plus, ops[0], "v")
+		add := graphtest.Bind[uint32](k.Kit, bs, plus, ops[0], "v")
 		want := uint32(1)
 		for i := range uint32(50) {
-			k.ok(add.Set(i))
-			k.ok(bs.Launch(k.s))
+			k.OK(add.Set(i))
+			k.OK(bs.Launch(k.S))
 			want += i
 		}
-		k.expect(b, want)
+		k.Expect(b, want)
 	})
 }
 
 func TestOnlyWhatChangedIsSent(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		x, plus, times, ops := k.bound(b)
+		b := k.Memory()
+		x, plus, times, ops := k.Bound(b)
 		bs := x.Bindings()
-		add, factor := bind[uint32](k, bs, plus, ops[0], "v"), bind[uint32](k, bs, times, ops[1], "v")
+		add, factor := graphtest.Bind[uint32](k.Kit, bs, plus, ops[0], "v"), graphtest.Bind[uint32](k.Kit, bs, times, ops[1], "v")
 		changed := func(want int) {
 			k.Helper()
 			if n := bs.Changed(); n != want {
@@ -84,82 +68,82 @@ func TestOnlyWhatChangedIsSent(t *testing.T) {
 			}
 		}
 		changed(2) // what was bound has not been sent yet
-		k.ok(bs.Launch(k.s))
+		k.OK(bs.Launch(k.S))
 		changed(0)
-		k.ok(add.Set(7))
-		k.ok(add.Set(8))
+		k.OK(add.Set(7))
+		k.OK(add.Set(8))
 		changed(1)
-		k.ok(factor.Set(1)) // what it is
+		k.OK(factor.Set(1)) // what it is
 		changed(1)
-		k.ok(bs.Send())
+		k.OK(bs.Send())
 		changed(0)
-		k.ok(x.Launch(k.s))
-		k.expect(b, 9)
+		k.OK(x.Launch(k.S))
+		k.Expect(b, 9)
 	})
 }
 
 func TestBoundTwiceIsOneParameter(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		x, plus, _, ops := k.bound(b)
+		b := k.Memory()
+		x, plus, _, ops := k.Bound(b)
 		bs := x.Bindings()
-		byName, byOther := bind[uint32](k, bs, plus, ops[0], "v"), bind[int32](k, bs, plus, ops[0], "v")
-		again := bind[uint32](k, bs, plus, ops[0], "v")
+		byName, byOther := graphtest.Bind[uint32](k.Kit, bs, plus, ops[0], "v"), graphtest.Bind[int32](k.Kit, bs, plus, ops[0], "v")
+		again := graphtest.Bind[uint32](k.Kit, bs, plus, ops[0], "v")
 		want := uint32(1)
 		for i := range uint32(3) {
 			for _, set := range []func(uint32) error{byName.Set, again.Set, func(v uint32) error { return byOther.Set(int32(v)) }, byName.Set} {
-				k.ok(set(10)) // what one has set is what the others compare with
-				k.ok(set(i))
-				k.ok(bs.Launch(k.s))
+				k.OK(set(10)) // what one has set is what the others compare with
+				k.OK(set(i))
+				k.OK(bs.Launch(k.S))
 				want += i
 			}
-			k.ok(byOther.Set(100))
-			k.ok(byName.Set(i))
-			k.ok(bs.Launch(k.s))
+			k.OK(byOther.Set(100))
+			k.OK(byName.Set(i))
+			k.OK(bs.Launch(k.S))
 			want += i
 		}
-		k.expect(b, want)
+		k.Expect(b, want)
 	})
 }
 
 func TestBoundLaunchIsACopy(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		x, plus, _, ops := k.bound(b)
+		b := k.Memory()
+		x, plus, _, ops := k.Bound(b)
 		bs := x.Bindings()
-		add := bind[uint32](k, bs, plus, ops[0], "v")
-		k.ok(driver.SetArg(ops[0], 2, uint32(1000)))
-		k.ok(add.Set(4))
-		k.ok(bs.Launch(k.s))
-		k.expect(b, 5)
-		k.ok(k.s.Do(ops[0])) // and what is set is not seen in it
-		k.expect(b, 1005)
+		add := graphtest.Bind[uint32](k.Kit, bs, plus, ops[0], "v")
+		k.OK(driver.SetArg(ops[0], 2, uint32(1000)))
+		k.OK(add.Set(4))
+		k.OK(bs.Launch(k.S))
+		k.Expect(b, 5)
+		k.OK(k.S.Do(ops[0])) // and what is set is not seen in it
+		k.Expect(b, 1005)
 	})
 }
 
 func TestBoundMemoryIsKeptAndLetGo(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		x, plus, _, ops := k.bound(b)
+		b := k.Memory()
+		x, plus, _, ops := k.Bound(b)
 		bs := x.Bindings()
-		target := bind[*driver.Buffer[uint32]](k, bs, plus, ops[0], "p")
-		add := bind[uint32](k, bs, plus, ops[0], "v")
-		other := k.memoryOf(10)
-		k.ok(target.Set(other))
-		k.ok(add.Set(5))
-		k.ok(bs.Launch(k.s))
-		k.expect(b, 1)
-		k.expect(other, 15)
-		k.ok(other.Close()) // the exec has it
-		k.ok(add.Set(6))
-		k.ok(bs.Launch(k.s))
-		k.wait(k.s)
-		k.ok(target.Set(b))
-		k.ok(bs.Launch(k.s))
-		k.expect(b, 7)
-		k.ok(x.Wait(background)) // now nothing keeps it
+		target := graphtest.Bind[*driver.Buffer[uint32]](k.Kit, bs, plus, ops[0], "p")
+		add := graphtest.Bind[uint32](k.Kit, bs, plus, ops[0], "v")
+		other := k.MemoryOf(10)
+		k.OK(target.Set(other))
+		k.OK(add.Set(5))
+		k.OK(bs.Launch(k.S))
+		k.Expect(b, 1)
+		k.Expect(other, 15)
+		k.OK(other.Close()) // the exec has it
+		k.OK(add.Set(6))
+		k.OK(bs.Launch(k.S))
+		k.Wait(k.S)
+		k.OK(target.Set(b))
+		k.OK(bs.Launch(k.S))
+		k.Expect(b, 7)
+		k.OK(x.Wait(background)) // now nothing keeps it
 		if err := target.Set(other); err == nil {
-			err = bs.Launch(k.s)
+			err = bs.Launch(k.S)
 			if !errors.Is(err, driver.ErrClosed) {
 				k.Errorf("closed memory: %v", err)
 			}
@@ -171,55 +155,55 @@ func TestBoundMemoryIsKeptAndLetGo(t *testing.T) {
 
 func TestBindingsAreSentAgainAfterAnUpdate(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		x, plus, _, ops := k.bound(b)
+		b := k.Memory()
+		x, plus, _, ops := k.Bound(b)
 		bs := x.Bindings()
-		add := bind[uint32](k, bs, plus, ops[0], "v")
-		k.ok(add.Set(2))
-		k.ok(bs.Launch(k.s))
-		k.expect(b, 3)
-		g := k.capture(func(sc *graph.Scope) error {
-			return sc.Do(k.launch(k.plus, b, 100), k.launch(k.times, b, 2))
+		add := graphtest.Bind[uint32](k.Kit, bs, plus, ops[0], "v")
+		k.OK(add.Set(2))
+		k.OK(bs.Launch(k.S))
+		k.Expect(b, 3)
+		g := k.Capture(func(sc *graph.Scope) error {
+			return sc.Do(k.Launch(k.Plus, b, 100), k.Launch(k.Times, b, 2))
 		})
 		r, err := x.Update(g)
-		k.ok(err)
+		k.OK(err)
 		if !r.Updated() {
 			k.Fatalf("%v", r)
 		}
-		k.ok(bs.Launch(k.s))
-		k.expect(b, 10) // times 2 is the update's, plus 2 the binding's
+		k.OK(bs.Launch(k.S))
+		k.Expect(b, 10) // times 2 is the update's, plus 2 the binding's
 	})
 }
 
 func TestBindingsOfAnExecThatWasMadeAnewSaySo(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		x, plus, _, ops := k.bound(b)
+		b := k.Memory()
+		x, plus, _, ops := k.Bound(b)
 		bs := x.Bindings()
-		add := bind[uint32](k, bs, plus, ops[0], "v")
-		k.ok(bs.Launch(k.s))
-		g := k.capture(func(sc *graph.Scope) error { return sc.Do(ops[0]) })
+		add := graphtest.Bind[uint32](k.Kit, bs, plus, ops[0], "v")
+		k.OK(bs.Launch(k.S))
+		g := k.Capture(func(sc *graph.Scope) error { return sc.Do(ops[0]) })
 		how, err := x.Update(g, graph.WithReinstantiate())
-		k.ok(err)
+		k.OK(err)
 		if !how.Reinstantiated {
 			k.Fatalf("%v", how)
 		}
-		k.ok(add.Set(9))
-		if err := bs.Launch(k.s); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
+		k.OK(add.Set(9))
+		if err := bs.Launch(k.S); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 			k.Errorf("got %v", err)
 		}
-		k.run(x) // by itself it works
+		k.Run(x) // by itself it works
 	})
 }
 
 func TestMistakenBindingsAreRefused(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		x, plus, times, ops := k.bound(b)
+		b := k.Memory()
+		x, plus, times, ops := k.Bound(b)
 		bs := x.Bindings()
 		fill, err := driver.Fill[uint32](b, 3)
-		k.ok(err)
-		fillNode := k.add(plus.Graph(), fill)
+		k.OK(err)
+		fillNode := k.Add(plus.Graph(), fill)
 		refused := func(what string, want error, err error) {
 			k.Helper()
 			if !errors.Is(err, want) {
@@ -242,77 +226,77 @@ func TestMistakenBindingsAreRefused(t *testing.T) {
 		refused("no launch", driver.CUDA_ERROR_INVALID_VALUE, err)
 		_, err = graph.Bind[uint32](bs, fillNode, ops[0], 2)
 		refused("a node that is no kernel", driver.CUDA_ERROR_INVALID_VALUE, err)
-		bind[uint32](k, bs, plus, ops[0], "v")
+		graphtest.Bind[uint32](k.Kit, bs, plus, ops[0], "v")
 		_, err = graph.Bind[uint32](bs, plus, ops[1], 2)
 		refused("another launch", driver.CUDA_ERROR_INVALID_VALUE, err)
-		other := k.graph()
-		_, err = graph.Bind[uint32](bs, k.add(other, ops[0]), ops[0], 2)
+		other := k.Graph()
+		_, err = graph.Bind[uint32](bs, k.Add(other, ops[0]), ops[0], 2)
 		refused("a node of another graph", driver.CUDA_ERROR_INVALID_VALUE, err)
 		refused("the zero Param", driver.CUDA_ERROR_INVALID_VALUE, graph.Param[uint32]{}.Set(1))
 		var none *graph.Exec
 		_, err = graph.Bind[uint32](none.Bindings(), plus, ops[0], 2)
 		refused("no exec", driver.CUDA_ERROR_INVALID_VALUE, err)
-		refused("launch of none", driver.CUDA_ERROR_INVALID_VALUE, none.Bindings().Launch(k.s))
+		refused("launch of none", driver.CUDA_ERROR_INVALID_VALUE, none.Bindings().Launch(k.S))
 		refused("a nil stream", driver.CUDA_ERROR_INVALID_VALUE, bs.Launch(nil))
 
-		factor := bind[uint32](k, bs, times, ops[1], "v")
-		k.ok(times.Destroy())
-		k.ok(factor.Set(3))
-		refused("a node that was destroyed", driver.CUDA_ERROR_INVALID_HANDLE, bs.Launch(k.s))
-		k.run(x)
-		k.expect(b, 1)
+		factor := graphtest.Bind[uint32](k.Kit, bs, times, ops[1], "v")
+		k.OK(times.Destroy())
+		k.OK(factor.Set(3))
+		refused("a node that was destroyed", driver.CUDA_ERROR_INVALID_HANDLE, bs.Launch(k.S))
+		k.Run(x)
+		k.Expect(b, 1)
 	})
 }
 
 func TestClosedExecRefusesItsBindings(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		g := k.graph()
-		l := k.launch(k.plus, b, 1)
-		n := k.add(g, l)
+		b := k.Memory()
+		g := k.Graph()
+		l := k.Launch(k.Plus, b, 1)
+		n := k.Add(g, l)
 		x, err := g.Instantiate()
-		k.ok(err)
+		k.OK(err)
 		bs := x.Bindings()
-		add := bind[uint32](k, bs, n, l, "v")
-		k.ok(add.Set(5))
-		k.ok(bs.Launch(k.s))
-		k.ok(x.Close())
-		k.ok(add.Set(6))
-		err = bs.Launch(k.s)
+		add := graphtest.Bind[uint32](k.Kit, bs, n, l, "v")
+		k.OK(add.Set(5))
+		k.OK(bs.Launch(k.S))
+		k.OK(x.Close())
+		k.OK(add.Set(6))
+		err = bs.Launch(k.S)
 		if !errors.Is(err, driver.ErrClosed) || !strings.Contains(err.Error(), "executable graph") {
 			k.Errorf("got %v", err)
 		}
 		if err := bs.Send(); !errors.Is(err, driver.ErrClosed) {
 			k.Errorf("got %v", err)
 		}
-		k.expect(b, 6)
+		k.Expect(b, 6)
 	})
 }
 
 // The calls of the previous launch are used again, but never its stream.
 func TestBindingsLaunchOnTheStreamTheyAreGiven(t *testing.T) {
 	each(t, func(k *kit) {
-		b, other := k.memory(), k.stream()
-		x, plus, _, ops := k.bound(b)
+		b, other := k.Memory(), k.Stream()
+		x, plus, _, ops := k.Bound(b)
 		bs := x.Bindings()
-		add := bind[uint32](k, bs, plus, ops[0], "v")
-		k.ok(add.Set(1))
-		k.ok(bs.Launch(k.s))
-		k.wait(k.s)
+		add := graphtest.Bind[uint32](k.Kit, bs, plus, ops[0], "v")
+		k.OK(add.Set(1))
+		k.OK(bs.Launch(k.S))
+		k.Wait(k.S)
 		gate := make(chan struct{})
-		k.ok(k.s.HostFunc(func() { <-gate })) // a launch on this stream would not run
-		k.ok(add.Set(2))
-		k.ok(bs.Launch(other))
-		k.wait(other)
-		h, err := driver.AllocHost[uint32](k.c, elems)
-		k.ok(err)
-		k.closeLater(h)
+		k.OK(k.S.HostFunc(func() { <-gate })) // a launch on this stream would not run
+		k.OK(add.Set(2))
+		k.OK(bs.Launch(other))
+		k.Wait(other)
+		h, err := driver.AllocHost[uint32](k.C, elems)
+		k.OK(err)
+		k.CloseLater(h)
 		back, err := driver.Download[uint32](h, b)
-		k.ok(err)
-		k.ok(other.Do(back))
-		k.wait(other)
+		k.OK(err)
+		k.OK(other.Do(back))
+		k.Wait(other)
 		close(gate)
-		k.wait(k.s)
+		k.Wait(k.S)
 		if got := h.Slice()[0]; got != 4 {
 			k.Errorf("after the launch on another stream: %d, want 4", got)
 		}
@@ -334,21 +318,21 @@ func TestBindingsOfTwoGoroutinesAtATimeAreRefused(t *testing.T) {
 		}
 	})
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
-	b, other := k.memory(), k.memory()
-	g := k.graph()
-	l := k.launch(k.plus, b, 1)
+	b, other := k.Memory(), k.Memory()
+	g := k.Graph()
+	l := k.Launch(k.Plus, b, 1)
 	n, err := g.Add(l)
-	k.ok(err)
+	k.OK(err)
 	x, err := g.Instantiate()
-	k.ok(err)
-	k.closeLater(x)
+	k.OK(err)
+	k.CloseLater(x)
 	bs := x.Bindings()
 	v, err := graph.Bind[uint32](bs, n, l, 2)
-	k.ok(err)
+	k.OK(err)
 	p, err := graph.Bind[*driver.Buffer[uint32]](bs, n, l, 0)
-	k.ok(err)
+	k.OK(err)
 	word, err := graph.Bind[askedFor](bs, n, l, 0)
-	k.ok(err)
+	k.OK(err)
 	shared := func(what string, err error) {
 		if !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) || !strings.Contains(err.Error(), "two goroutines") {
 			k.Errorf("%s: %v", what, err)
@@ -363,23 +347,23 @@ func TestBindingsOfTwoGoroutinesAtATimeAreRefused(t *testing.T) {
 		shared("a number set during a launch", elsewhere(func() error { return v.Set(5) }))
 		shared("memory set during a launch", elsewhere(func() error { return p.Set(other) }))
 	}
-	k.ok(v.Set(2))
-	k.ok(bs.Launch(k.s))
+	k.OK(v.Set(2))
+	k.OK(bs.Launch(k.S))
 	during = nil
-	k.expect(b, 3)
+	k.Expect(b, 3)
 	if bs.Changed() != 0 {
 		k.Errorf("%d nodes changed by what was refused", bs.Changed())
 	}
-	k.ok(word.Set(askedFor{func() {
-		shared("a launch while a parameter is set", elsewhere(func() error { return bs.Launch(k.s) }))
+	k.OK(word.Set(askedFor{func() {
+		shared("a launch while a parameter is set", elsewhere(func() error { return bs.Launch(k.S) }))
 		shared("a number set while a parameter is set", elsewhere(func() error { return v.Set(5) }))
 		shared("parameters sent while one is set", elsewhere(bs.Send))
 		shared("a node unbound while a parameter is set", elsewhere(func() error { return bs.Unbind(n) }))
 		_, err := graph.Bind[uint32](bs, n, l, 1)
 		shared("an argument bound while a parameter is set", err)
 	}}))
-	k.ok(p.Set(b))
-	k.ok(v.Set(4))
-	k.ok(bs.Launch(k.s))
-	k.expect(b, 7)
+	k.OK(p.Set(b))
+	k.OK(v.Set(4))
+	k.OK(bs.Launch(k.S))
+	k.Expect(b, 7)
 }

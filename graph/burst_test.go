@@ -8,6 +8,7 @@ import (
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/internal/graphtest"
 	"github.com/purecuda/cuda/internal/faulty"
 	"github.com/purecuda/cuda/internal/gputest"
 	"github.com/purecuda/cuda/loader"
@@ -17,13 +18,13 @@ import (
 // arguments of its moment, also across several groups.
 func TestBurstRecordsWhatOperationsAreAtTheMoment(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		l := k.launch(k.plus, b, 0)
+		b := k.Memory()
+		l := k.Launch(k.Plus, b, 0)
 		want := uint32(1)
-		g := k.capture(func(sc *graph.Scope) error {
+		g := k.Capture(func(sc *graph.Scope) error {
 			return sc.Burst(func(u *graph.Burst) error {
 				for i := range uint32(200) {
-					k.ok(driver.SetArg(l, 2, i))
+					k.OK(driver.SetArg(l, 2, i))
 					want += i
 					if err := u.Do(l); err != nil {
 						return err
@@ -33,39 +34,39 @@ func TestBurstRecordsWhatOperationsAreAtTheMoment(t *testing.T) {
 			})
 		})
 		n, err := g.Len()
-		k.ok(err)
+		k.OK(err)
 		if n != 200 {
 			k.Fatalf("%d nodes", n)
 		}
-		k.expect(b, 1) // nothing ran
-		k.run(k.exec(g))
-		k.expect(b, want)
+		k.Expect(b, 1) // nothing ran
+		k.Run(k.Exec(g))
+		k.Expect(b, want)
 	})
 }
 
 func TestBurstKeepsTheOrderOfAllSortsOfOperations(t *testing.T) {
 	each(t, func(k *kit) {
-		b, c := k.memory(), k.memory()
+		b, c := k.Memory(), k.Memory()
 		fill, err := driver.Fill[uint32](c, 4)
-		k.ok(err)
+		k.OK(err)
 		from, err := driver.CopyDevice[uint32](b, c)
-		k.ok(err)
-		g := k.capture(func(sc *graph.Scope) error {
-			return sc.Do(k.launch(k.plus, c, 1), fill, k.launch(k.plus, c, 2), k.launch(k.times, c, 5), from, k.launch(k.plus, b, 1))
+		k.OK(err)
+		g := k.Capture(func(sc *graph.Scope) error {
+			return sc.Do(k.Launch(k.Plus, c, 1), fill, k.Launch(k.Plus, c, 2), k.Launch(k.Times, c, 5), from, k.Launch(k.Plus, b, 1))
 		})
-		k.run(k.exec(g))
-		k.expect(b, 31)
-		k.expect(c, 30)
+		k.Run(k.Exec(g))
+		k.Expect(b, 31)
+		k.Expect(c, 30)
 	})
 }
 
 // Kernels that alternate fill each group with as many kinds as there can be.
 func TestBurstOfAlternatingKernels(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		ops := []*driver.Launch{k.launch(k.plus, b, 1), k.launch(k.times, b, 3)}
+		b := k.Memory()
+		ops := []*driver.Launch{k.Launch(k.Plus, b, 1), k.Launch(k.Times, b, 3)}
 		want := uint32(1)
-		g := k.capture(func(sc *graph.Scope) error {
+		g := k.Capture(func(sc *graph.Scope) error {
 			return sc.Burst(func(u *graph.Burst) error {
 				for i := range 301 {
 					if err := u.Do(ops[i%2]); err != nil {
@@ -78,61 +79,54 @@ func TestBurstOfAlternatingKernels(t *testing.T) {
 				return nil
 			})
 		})
-		k.run(k.exec(g))
-		k.expect(b, want)
+		k.Run(k.Exec(g))
+		k.Expect(b, want)
 	})
 }
 
 func TestBurstOnAForkedScope(t *testing.T) {
 	each(t, func(k *kit) {
-		b, c := k.memory(), k.memory()
-		other := k.stream()
-		g := k.capture(func(sc *graph.Scope) error {
+		b, c := k.Memory(), k.Memory()
+		other := k.Stream()
+		g := k.Capture(func(sc *graph.Scope) error {
 			f, err := sc.Fork(other)
-			k.ok(err)
-			k.ok(f.Do(k.launch(k.plus, c, 1), k.launch(k.times, c, 3)))
-			k.ok(sc.Do(k.launch(k.plus, b, 1)))
-			k.ok(sc.Join(f))
-			return sc.Do(k.sumOf(b, b, c))
+			k.OK(err)
+			k.OK(f.Do(k.Launch(k.Plus, c, 1), k.Launch(k.Times, c, 3)))
+			k.OK(sc.Do(k.Launch(k.Plus, b, 1)))
+			k.OK(sc.Join(f))
+			return sc.Do(k.SumOf(b, b, c))
 		})
-		k.run(k.exec(g))
-		k.expect(b, 8)
+		k.Run(k.Exec(g))
+		k.Expect(b, 8)
 	})
-}
-
-func (k *kit) sumOf(d, a, b *driver.Buffer[uint32]) *driver.Launch {
-	k.Helper()
-	l, err := k.sum.Prepare(config, d, a, b, uint32(elems))
-	k.ok(err)
-	return l
 }
 
 func TestBurstKeepsWhatItRecordsAlive(t *testing.T) {
 	each(t, func(k *kit) {
-		a, b := k.memory(), k.memoryOf(10)
-		g := k.capture(func(sc *graph.Scope) error {
-			return sc.Do(k.launch(k.plus, b, 5), k.sumOf(a, a, b), k.launch(k.times, a, 2))
+		a, b := k.Memory(), k.MemoryOf(10)
+		g := k.Capture(func(sc *graph.Scope) error {
+			return sc.Do(k.Launch(k.Plus, b, 5), k.SumOf(a, a, b), k.Launch(k.Times, a, 2))
 		})
-		k.ok(b.Close())
-		x := k.exec(g)
-		k.run(x)
-		k.expect(a, 32)
+		k.OK(b.Close())
+		x := k.Exec(g)
+		k.Run(x)
+		k.Expect(a, 32)
 	})
 }
 
 func TestBurstNamesTheOperationThatIsRefused(t *testing.T) {
 	each(t, func(k *kit) {
-		b, closed := k.memory(), k.memoryOf(1)
-		late := k.launch(k.plus, closed, 1)
-		k.ok(closed.Close())
-		l := k.launch(k.plus, b, 1)
-		_, err := graph.Capture(k.s, graph.ModeThreadLocal, func(sc *graph.Scope) error {
+		b, closed := k.Memory(), k.MemoryOf(1)
+		late := k.Launch(k.Plus, closed, 1)
+		k.OK(closed.Close())
+		l := k.Launch(k.Plus, b, 1)
+		_, err := graph.Capture(k.S, graph.ModeThreadLocal, func(sc *graph.Scope) error {
 			return sc.Do(l, l, late, l)
 		})
 		if !errors.Is(err, driver.ErrClosed) || !strings.Contains(err.Error(), "operation 2") {
 			k.Errorf("got %v", err)
 		}
-		_, err = graph.Capture(k.s, graph.ModeThreadLocal, func(sc *graph.Scope) error {
+		_, err = graph.Capture(k.S, graph.ModeThreadLocal, func(sc *graph.Scope) error {
 			return sc.Burst(func(u *graph.Burst) error {
 				if err := u.Do(nil); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 					k.Errorf("nil operation: %v", err)
@@ -146,18 +140,18 @@ func TestBurstNamesTheOperationThatIsRefused(t *testing.T) {
 		if !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) || !strings.Contains(err.Error(), "operation 0") {
 			k.Errorf("got %v", err)
 		}
-		k.usable(k.s)
+		k.Usable(k.S)
 	})
 }
 
 func TestBurstIsRefusedAfterItsEnd(t *testing.T) {
 	each(t, func(k *kit) {
-		l := k.launch(k.plus, k.memory(), 1)
+		l := k.Launch(k.Plus, k.Memory(), 1)
 		var late *graph.Burst
 		var scope *graph.Scope
-		k.capture(func(sc *graph.Scope) error {
+		k.Capture(func(sc *graph.Scope) error {
 			scope = sc
-			k.ok(sc.Burst(func(u *graph.Burst) error { late = u; return u.Do(l) }))
+			k.OK(sc.Burst(func(u *graph.Burst) error { late = u; return u.Do(l) }))
 			if err := late.Do(l); !errors.Is(err, graph.ErrEnded) {
 				k.Errorf("after its end: %v", err)
 			}
@@ -174,21 +168,21 @@ func TestBurstIsRefusedAfterItsEnd(t *testing.T) {
 
 func TestBurstThatPanicsLeavesTheStreamUsable(t *testing.T) {
 	each(t, func(k *kit) {
-		l := k.launch(k.plus, k.memory(), 1)
+		l := k.Launch(k.Plus, k.Memory(), 1)
 		func() {
 			defer func() {
 				if recover() != "stop" {
 					k.Error("the panic did not go on")
 				}
 			}()
-			_, _ = graph.Capture(k.s, graph.ModeThreadLocal, func(sc *graph.Scope) error {
+			_, _ = graph.Capture(k.S, graph.ModeThreadLocal, func(sc *graph.Scope) error {
 				return sc.Burst(func(u *graph.Burst) error {
-					k.ok(u.Do(l))
+					k.OK(u.Do(l))
 					panic("stop")
 				})
 			})
 		}()
-		k.usable(k.s)
+		k.Usable(k.S)
 	})
 }
 
@@ -196,10 +190,10 @@ func TestBurstThatPanicsLeavesTheStreamUsable(t *testing.T) {
 func TestBurstNamesTheLaunchThatFailed(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
-	b := k.memory()
-	l := k.launch(k.plus, b, 1)
+	b := k.Memory()
+	l := k.Launch(k.Plus, b, 1)
 	lib.FailCall("cuLaunchKernel", 71, uint32(driver.CUDA_ERROR_OUT_OF_MEMORY))
-	_, err := graph.Capture(k.s, graph.ModeThreadLocal, func(sc *graph.Scope) error {
+	_, err := graph.Capture(k.S, graph.ModeThreadLocal, func(sc *graph.Scope) error {
 		return sc.Burst(func(u *graph.Burst) error {
 			for range 100 {
 				if err := u.Do(l); err != nil {
@@ -213,17 +207,17 @@ func TestBurstNamesTheLaunchThatFailed(t *testing.T) {
 	if !errors.Is(err, driver.CUDA_ERROR_OUT_OF_MEMORY) || !strings.Contains(err.Error(), "operation 70") || !strings.Contains(err.Error(), "plus") {
 		t.Errorf("got %v", err)
 	}
-	k.usable(k.s)
+	k.Usable(k.S)
 }
 
 // A burst takes its room from those that ended, whatever the number of launches.
 func TestBurstsUseTheirRoomAgain(t *testing.T) {
-	k := newKit(t, gputest.Context(t, gputest.Driver(t, new(nullCapture))))
+	k := newKit(t, gputest.Context(t, gputest.Driver(t, new(graphtest.NullCapture))))
 	hook := driver.SetLeakHook(nil)
 	defer driver.SetLeakHook(hook)
-	l := k.launch(k.plus, k.memory(), 1)
-	k.most(4, "a capture with a burst", func() {
-		g, err := graph.Capture(k.s, graph.ModeThreadLocal, func(sc *graph.Scope) error {
+	l := k.Launch(k.Plus, k.Memory(), 1)
+	k.Most(4, "a capture with a burst", func() {
+		g, err := graph.Capture(k.S, graph.ModeThreadLocal, func(sc *graph.Scope) error {
 			return sc.Burst(func(b *graph.Burst) error {
 				for range 300 {
 					if err := b.Do(l); err != nil {
@@ -233,14 +227,14 @@ func TestBurstsUseTheirRoomAgain(t *testing.T) {
 				return nil
 			})
 		})
-		k.ok(err)
-		k.ok(g.Close())
+		k.OK(err)
+		k.OK(g.Close())
 	})
 }
 
 // countedLaunches is a null driver that counts its launches.
 type countedLaunches struct {
-	nullCapture
+	graphtest.NullCapture
 	n int
 }
 
@@ -248,18 +242,18 @@ func (d *countedLaunches) Lookup(symbol string) (loader.Proc, error) {
 	if strings.HasPrefix(symbol, "cuLaunchKernel") {
 		return loader.FuncProc(func(loader.Args) uintptr { d.n++; return 0 }), nil
 	}
-	return d.nullCapture.Lookup(symbol)
+	return d.NullCapture.Lookup(symbol)
 }
 
 // The launches of a burst wait for each other: they are sent as a batch.
 func TestBurstsSendLaunchesTogether(t *testing.T) {
 	d := new(countedLaunches)
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, d)))
-	l, other := k.launch(k.plus, k.memory(), 1), k.launch(k.times, k.memory(), 1)
-	g, err := graph.Capture(k.s, graph.ModeThreadLocal, func(sc *graph.Scope) error {
+	l, other := k.Launch(k.Plus, k.Memory(), 1), k.Launch(k.Times, k.Memory(), 1)
+	g, err := graph.Capture(k.S, graph.ModeThreadLocal, func(sc *graph.Scope) error {
 		err := sc.Burst(func(b *graph.Burst) error {
 			for range 10 {
-				k.ok(errors.Join(b.Do(l), b.Do(other)))
+				k.OK(errors.Join(b.Do(l), b.Do(other)))
 			}
 			if d.n != 0 {
 				k.Errorf("%d of 20 launches were sent one by one", d.n)
@@ -271,30 +265,30 @@ func TestBurstsSendLaunchesTogether(t *testing.T) {
 		}
 		return err
 	})
-	k.ok(err)
-	k.ok(g.Close())
+	k.OK(err)
+	k.OK(g.Close())
 }
 
 // The tables of a closed graph serve the next one.
 func TestGraphsUseTheirTablesAgain(t *testing.T) {
-	k := newKit(t, gputest.Context(t, gputest.Driver(t, new(nullCapture))))
+	k := newKit(t, gputest.Context(t, gputest.Driver(t, new(graphtest.NullCapture))))
 	hook := driver.SetLeakHook(nil)
 	defer driver.SetLeakHook(hook)
 	const nodes = 1000
-	k.most(2+nodes*allocsPerCall, "a graph of many nodes", func() {
-		g, err := graph.New(k.c)
-		k.ok(err)
+	k.Most(2+nodes*graphtest.AllocsPerCall, "a graph of many nodes", func() {
+		g, err := graph.New(k.C)
+		k.OK(err)
 		for range nodes {
 			_, err := g.AddEmpty()
-			k.ok(err)
+			k.OK(err)
 		}
-		k.ok(g.Close())
+		k.OK(g.Close())
 	})
 }
 
 // ways are those of recording launches one after the other.
 var ways = map[string]func(sc *graph.Scope, ops ...driver.Op) error{
-	"Do":         func(sc *graph.Scope, ops ...driver.Op) error { return does(ops...)(sc) },
+	"Do":         func(sc *graph.Scope, ops ...driver.Op) error { return graphtest.Does(ops...)(sc) },
 	"Do of many": (*graph.Scope).Do,
 	"Burst": func(sc *graph.Scope, ops ...driver.Op) error {
 		return sc.Burst(func(b *graph.Burst) error {
@@ -314,27 +308,27 @@ func TestRecordedLaunchesKeepTheirMemory(t *testing.T) {
 	for name, record := range ways {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(k *kit) {
-				a, b, c := k.memoryOf(1), k.memoryOf(1), k.memoryOf(1)
-				sum := k.memory()
-				first, second := k.launch(k.plus, a, 1), k.launch(k.plus, a, 2)
-				other, moved := k.launch(k.plus, b, 3), k.launch(k.plus, a, 4)
-				k.ok(driver.SetArg(moved, 0, c))
+				a, b, c := k.MemoryOf(1), k.MemoryOf(1), k.MemoryOf(1)
+				sum := k.Memory()
+				first, second := k.Launch(k.Plus, a, 1), k.Launch(k.Plus, a, 2)
+				other, moved := k.Launch(k.Plus, b, 3), k.Launch(k.Plus, a, 4)
+				k.OK(driver.SetArg(moved, 0, c))
 				clone := other.Clone()
-				k.ok(driver.SetArg(clone, 2, uint32(10)))
-				all := k.op(k.sum.Prepare(config, sum, a, b, uint32(elems)))
-				g := k.capture(func(sc *graph.Scope) error { return record(sc, first, second, other, clone, moved, second, all) })
+				k.OK(driver.SetArg(clone, 2, uint32(10)))
+				all := k.Op(k.Sum.Prepare(config, sum, a, b, uint32(elems)))
+				g := k.Capture(func(sc *graph.Scope) error { return record(sc, first, second, other, clone, moved, second, all) })
 				for _, m := range []*driver.Buffer[uint32]{a, b, c} {
 					held := m.Ref().Lifetime().Holders()
 					if held == 0 {
 						k.Errorf("the graph does not keep %v", m)
 					}
 				}
-				k.ok(b.Close())
-				k.ok(c.Close())
-				k.run(k.exec(g))
-				k.expect(a, 1+1+2+2)
-				k.expect(sum, 6+14)
-				k.ok(a.Close())
+				k.OK(b.Close())
+				k.OK(c.Close())
+				k.Run(k.Exec(g))
+				k.Expect(a, 1+1+2+2)
+				k.Expect(sum, 6+14)
+				k.OK(a.Close())
 			})
 		})
 	}
@@ -345,16 +339,16 @@ func TestRecordedLaunchesAreCheckedByTheirMemory(t *testing.T) {
 	for name, record := range ways {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(k *kit) {
-				a, b := k.memory(), k.memory()
-				one, two := k.launch(k.plus, a, 1), k.launch(k.plus, a, 2)
-				g := k.capture(func(sc *graph.Scope) error {
+				a, b := k.Memory(), k.Memory()
+				one, two := k.Launch(k.Plus, a, 1), k.Launch(k.Plus, a, 2)
+				g := k.Capture(func(sc *graph.Scope) error {
 					return sc.Parallel(
 						func(sc *graph.Scope) error { return record(sc, one, two) },
-						func(sc *graph.Scope) error { return record(sc, k.launch(k.plus, b, 1), k.launch(k.plus, b, 1)) },
+						func(sc *graph.Scope) error { return record(sc, k.Launch(k.Plus, b, 1), k.Launch(k.Plus, b, 1)) },
 						func(sc *graph.Scope) error { return record(sc, two, one) })
 				})
 				found, err := g.Check()
-				k.ok(err)
+				k.OK(err)
 				if found.OK() {
 					k.Error("two branches that write the same memory were found in order")
 				}

@@ -10,38 +10,39 @@ import (
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/internal/graphtest"
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
 func TestCaptureIntoAGraphRunsBehindTheDependencies(t *testing.T) {
 	each(t, func(k *kit) {
-		for _, mode := range modes {
-			b := k.memory()
-			g := k.graph()
-			first := k.add(g, k.launch(k.plus, b, 2))
-			last, err := intoGraph(g, k.s, mode, []graph.Node{first}, func(sc *graph.Scope) error {
-				return errors.Join(sc.Do(k.launch(k.times, b, 5)), sc.Do(k.launch(k.plus, b, 1)))
+		for _, mode := range graphtest.Modes {
+			b := k.Memory()
+			g := k.Graph()
+			first := k.Add(g, k.Launch(k.Plus, b, 2))
+			last, err := graphtest.CaptureInto(g, k.S, mode, []graph.Node{first}, func(sc *graph.Scope) error {
+				return errors.Join(sc.Do(k.Launch(k.Times, b, 5)), sc.Do(k.Launch(k.Plus, b, 1)))
 			})
-			k.ok(err)
+			k.OK(err)
 			if len(last) != 1 || last[0].Graph() != g || last[0] == first {
 				k.Fatalf("%v: last nodes %v", mode, last)
 			}
-			k.add(g, k.launch(k.times, b, 3), last...)
-			k.expect(b, 1)
-			k.run(k.exec(g))
-			k.expect(b, 48) // ((1+2)*5+1)*3
-			k.usable(k.s)
+			k.Add(g, k.Launch(k.Times, b, 3), last...)
+			k.Expect(b, 1)
+			k.Run(k.Exec(g))
+			k.Expect(b, 48) // ((1+2)*5+1)*3
+			k.Usable(k.S)
 		}
 	})
 }
 
 func TestCaptureIntoAGraphWithoutWorkGoesOnFromTheDependencies(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		g := k.graph()
-		first := k.add(g, k.launch(k.plus, b, 2))
-		last, err := intoGraph(g, k.s, graph.ModeThreadLocal, []graph.Node{first}, func(*graph.Scope) error { return nil })
-		k.ok(err)
+		b := k.Memory()
+		g := k.Graph()
+		first := k.Add(g, k.Launch(k.Plus, b, 2))
+		last, err := graphtest.CaptureInto(g, k.S, graph.ModeThreadLocal, []graph.Node{first}, func(*graph.Scope) error { return nil })
+		k.OK(err)
 		if !slices.Equal(last, []graph.Node{first}) {
 			k.Errorf("last nodes %v, want %v", last, first)
 		}
@@ -51,18 +52,18 @@ func TestCaptureIntoAGraphWithoutWorkGoesOnFromTheDependencies(t *testing.T) {
 // A graph is as it was when the function that records into it fails.
 func TestCaptureIntoAGraphIsUndoneWhenTheFunctionFails(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		g := k.graph()
-		first := k.add(g, k.launch(k.plus, b, 2))
+		b := k.Memory()
+		g := k.Graph()
+		first := k.Add(g, k.Launch(k.Plus, b, 2))
 		var added graph.Node
-		last, err := intoGraph(g, k.s, graph.ModeGlobal, []graph.Node{first}, func(sc *graph.Scope) error {
-			k.ok(sc.Do(k.launch(k.times, b, 5)))
+		last, err := graphtest.CaptureInto(g, k.S, graph.ModeGlobal, []graph.Node{first}, func(sc *graph.Scope) error {
+			k.OK(sc.Do(k.Launch(k.Times, b, 5)))
 			inside, err := sc.Graph()
-			k.ok(err)
-			added = k.add(inside, k.launch(k.times, b, 7), first)
-			return errRecord
+			k.OK(err)
+			added = k.Add(inside, k.Launch(k.Times, b, 7), first)
+			return graphtest.ErrRecord
 		})
-		if err != errRecord || last != nil {
+		if err != graphtest.ErrRecord || last != nil {
 			k.Fatalf("got %v, %v", last, err)
 		}
 		if n, err := g.Len(); n != 1 || err != nil {
@@ -71,51 +72,51 @@ func TestCaptureIntoAGraphIsUndoneWhenTheFunctionFails(t *testing.T) {
 		if _, err := added.Type(); !errors.Is(err, driver.CUDA_ERROR_INVALID_HANDLE) {
 			k.Errorf("a node that went with the capture: %v", err)
 		}
-		k.run(k.exec(g))
-		k.expect(b, 3)
-		k.usable(k.s)
+		k.Run(k.Exec(g))
+		k.Expect(b, 3)
+		k.Usable(k.S)
 	})
 }
 
 // CUDA destroys a graph when a capture into it is invalidated.
 func TestCaptureIntoAGraphThatIsInvalidatedDestroysIt(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		g := k.graph()
-		first := k.add(g, k.launch(k.plus, b, 2))
-		x := k.exec(g)
-		_, err := intoGraph(g, k.s, graph.ModeGlobal, nil, func(sc *graph.Scope) error {
-			_, _ = driver.Alloc[byte](k.c, 64)
-			return sc.Do(k.launch(k.plus, b, 1))
+		b := k.Memory()
+		g := k.Graph()
+		first := k.Add(g, k.Launch(k.Plus, b, 2))
+		x := k.Exec(g)
+		_, err := graphtest.CaptureInto(g, k.S, graph.ModeGlobal, nil, func(sc *graph.Scope) error {
+			_, _ = driver.Alloc[byte](k.C, 64)
+			return sc.Do(k.Launch(k.Plus, b, 1))
 		})
 		if !errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED) || !strings.Contains(err.Error(), "cuMemAlloc") {
 			k.Errorf("got %v, want 901 that names cuMemAlloc", err)
 		}
 		for what, err := range map[string]error{
-			"Add": second(g.Add(k.launch(k.plus, b, 1))), "Len": second(g.Len()), "Type": second(first.Type()),
-			"Instantiate": second(g.Instantiate()),
+			"Add": graphtest.Second(g.Add(k.Launch(k.Plus, b, 1))), "Len": graphtest.Second(g.Len()), "Type": graphtest.Second(first.Type()),
+			"Instantiate": graphtest.Second(g.Instantiate()),
 		} {
 			if !errors.Is(err, driver.ErrClosed) || !strings.Contains(err.Error(), "capture_into_test.go") {
 				k.Errorf("%s: %v, want a refusal that names this file", what, err)
 			}
 		}
-		k.ok(g.Close())
-		k.usable(k.s)
-		k.run(x) // which was made before
-		k.expect(b, 3)
+		k.OK(g.Close())
+		k.Usable(k.S)
+		k.Run(x) // which was made before
+		k.Expect(b, 3)
 	})
 }
 
 // What the program forgot to join does not cost it the graph.
 func TestCaptureIntoAGraphIsUndoneWhenAStreamIsNotJoined(t *testing.T) {
 	each(t, func(k *kit) {
-		b, other := k.memory(), k.stream()
-		g := k.graph()
-		first := k.add(g, k.launch(k.plus, b, 2))
-		_, err := intoGraph(g, k.s, graph.ModeGlobal, []graph.Node{first}, func(sc *graph.Scope) error {
+		b, other := k.Memory(), k.Stream()
+		g := k.Graph()
+		first := k.Add(g, k.Launch(k.Plus, b, 2))
+		_, err := graphtest.CaptureInto(g, k.S, graph.ModeGlobal, []graph.Node{first}, func(sc *graph.Scope) error {
 			f, err := sc.Fork(other)
-			k.ok(err)
-			return f.Do(k.launch(k.times, b, 5))
+			k.OK(err)
+			return f.Do(k.Launch(k.Times, b, 5))
 		})
 		if !errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_UNJOINED) || !strings.Contains(err.Error(), other.String()) {
 			k.Errorf("got %v, want 904 that names %v", err, other)
@@ -123,58 +124,58 @@ func TestCaptureIntoAGraphIsUndoneWhenAStreamIsNotJoined(t *testing.T) {
 		if n, err := g.Len(); n != 1 || err != nil {
 			k.Errorf("%d nodes (%v), want the one from before", n, err)
 		}
-		k.usable(k.s)
-		k.usable(other)
-		k.run(k.exec(g))
-		k.expect(b, 3)
+		k.Usable(k.S)
+		k.Usable(other)
+		k.Run(k.Exec(g))
+		k.Expect(b, 3)
 	})
 }
 
 func TestBeginIntoAGraph(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		g := k.graph()
-		first := k.add(g, k.launch(k.plus, b, 2))
+		b := k.Memory()
+		g := k.Graph()
+		first := k.Add(g, k.Launch(k.Plus, b, 2))
 		var last []graph.Node
-		r, err := graph.Begin(k.s, graph.ModeThreadLocal, graph.WithTarget(g, first), graph.WithLast(&last))
-		k.ok(err)
+		r, err := graph.Begin(k.S, graph.ModeThreadLocal, graph.WithTarget(g, first), graph.WithLast(&last))
+		k.OK(err)
 		defer r.Abort()
-		k.ok(r.Scope().Do(k.launch(k.times, b, 5)))
+		k.OK(r.Scope().Do(k.Launch(k.Times, b, 5)))
 		for what, err := range map[string]error{
 			"Close": g.Close(), "Destroy": first.Destroy(),
-			"BeginInto": second(beginInto(g, k.stream(), graph.ModeThreadLocal)),
+			"BeginInto": graphtest.Second(graphtest.BeginInto(g, k.Stream(), graph.ModeThreadLocal)),
 		} {
 			if !errors.Is(err, driver.CUDA_ERROR_ILLEGAL_STATE) || !strings.Contains(err.Error(), "capture_into_test.go") {
 				k.Errorf("%s during the capture: %v, want a refusal that names this file", what, err)
 			}
 		}
 		same, err := r.End()
-		k.ok(err)
+		k.OK(err)
 		if same != g || len(last) != 1 {
 			k.Errorf("got %v, %v", same, last)
 		}
-		k.run(k.exec(g))
-		k.expect(b, 15)
+		k.Run(k.Exec(g))
+		k.Expect(b, 15)
 	})
 }
 
 func TestCaptureIntoAGraphInANode(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		g := k.graph()
-		n, inner, deps := k.inNode(g, k.launch(k.plus, b, 1))
-		last, err := intoGraph(inner, k.s, graph.ModeThreadLocal, deps, func(sc *graph.Scope) error {
-			return errors.Join(sc.Do(k.launch(k.times, b, 6)), sc.Do(k.launch(k.plus, b, 1)))
+		b := k.Memory()
+		g := k.Graph()
+		n, inner, deps := k.inNode(g, k.Launch(k.Plus, b, 1))
+		last, err := graphtest.CaptureInto(inner, k.S, graph.ModeThreadLocal, deps, func(sc *graph.Scope) error {
+			return errors.Join(sc.Do(k.Launch(k.Times, b, 6)), sc.Do(k.Launch(k.Plus, b, 1)))
 		})
-		k.ok(err)
-		k.add(inner, k.launch(k.times, b, 2), last...)
-		if _, err := beginInto(inner, k.s, graph.ModeRelaxed); !errors.Is(err, driver.CUDA_ERROR_NOT_SUPPORTED) {
+		k.OK(err)
+		k.Add(inner, k.Launch(k.Times, b, 2), last...)
+		if _, err := graphtest.BeginInto(inner, k.S, graph.ModeRelaxed); !errors.Is(err, driver.CUDA_ERROR_NOT_SUPPORTED) {
 			k.Errorf("BeginInto: %v", err)
 		}
-		k.run(k.exec(g))
-		k.expect(b, 26)
-		k.ok(n.Destroy())
-		if _, err := intoGraph(inner, k.s, graph.ModeRelaxed, nil, func(*graph.Scope) error { return nil }); !errors.Is(err, driver.ErrClosed) {
+		k.Run(k.Exec(g))
+		k.Expect(b, 26)
+		k.OK(n.Destroy())
+		if _, err := graphtest.CaptureInto(inner, k.S, graph.ModeRelaxed, nil, func(*graph.Scope) error { return nil }); !errors.Is(err, driver.ErrClosed) {
 			k.Errorf("into a graph that is gone: %v", err)
 		}
 	})
@@ -183,15 +184,15 @@ func TestCaptureIntoAGraphInANode(t *testing.T) {
 // inNode returns a child graph node of g, the graph in it and the node of that.
 func (k *kit) inNode(g *graph.Graph, op driver.Op) (graph.Node, *graph.Graph, []graph.Node) {
 	k.Helper()
-	child := k.graph()
-	k.add(child, op)
+	child := k.Graph()
+	k.Add(child, op)
 	n, err := g.AddChild(child)
-	k.ok(err)
+	k.OK(err)
 	inner, err := n.ChildGraph()
-	k.ok(err)
+	k.OK(err)
 	var nodes []graph.Node
 	for n, err := range inner.Nodes() {
-		k.ok(err)
+		k.OK(err)
 		nodes = append(nodes, n)
 	}
 	return n, inner, nodes
@@ -200,54 +201,54 @@ func (k *kit) inNode(g *graph.Graph, op driver.Op) (graph.Node, *graph.Graph, []
 // CUDA removes no node from a graph with memory nodes.
 func TestCaptureIntoAGraphSaysWhatItCannotUndo(t *testing.T) {
 	each(t, func(k *kit) {
-		g := k.graph()
-		_, err := intoGraph(g, k.s, graph.ModeThreadLocal, nil, func(sc *graph.Scope) error {
+		g := k.Graph()
+		_, err := graphtest.CaptureInto(g, k.S, graph.ModeThreadLocal, nil, func(sc *graph.Scope) error {
 			var p driver.CUdeviceptr
-			k.ok(k.c.Driver().CuMemAllocAsync(&p, 64, sc.Stream().Raw()))
-			return errRecord
+			k.OK(k.C.Driver().CuMemAllocAsync(&p, 64, sc.Stream().Raw()))
+			return graphtest.ErrRecord
 		})
-		if !errors.Is(err, errRecord) || !strings.HasPrefix(err.Error(), errRecord.Error()) || !strings.Contains(err.Error(), "stays") {
+		if !errors.Is(err, graphtest.ErrRecord) || !strings.HasPrefix(err.Error(), graphtest.ErrRecord.Error()) || !strings.Contains(err.Error(), "stays") {
 			k.Errorf("got %v, want the function's error, and that the nodes stay", err)
 		}
 		if n, err := g.Len(); n != 1 || err != nil {
 			k.Errorf("%d nodes, %v", n, err)
 		}
-		k.usable(k.s)
+		k.Usable(k.S)
 	})
 }
 
 // The graph in a node, and the one around it, survive what destroys others.
 func TestCaptureIntoAGraphInANodeThatFails(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		g := k.graph()
-		_, inner, deps := k.inNode(g, k.launch(k.plus, b, 1))
-		_, err := intoGraph(inner, k.s, graph.ModeGlobal, deps, func(sc *graph.Scope) error {
-			k.ok(sc.Do(k.launch(k.times, b, 6)))
-			_, err := driver.Alloc[byte](k.c, 64)
+		b := k.Memory()
+		g := k.Graph()
+		_, inner, deps := k.inNode(g, k.Launch(k.Plus, b, 1))
+		_, err := graphtest.CaptureInto(inner, k.S, graph.ModeGlobal, deps, func(sc *graph.Scope) error {
+			k.OK(sc.Do(k.Launch(k.Times, b, 6)))
+			_, err := driver.Alloc[byte](k.C, 64)
 			return err
 		})
 		if !errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) {
 			k.Errorf("got %v", err)
 		}
-		k.usable(k.s)
-		k.run(k.exec(g))
-		k.expect(b, 2)
+		k.Usable(k.S)
+		k.Run(k.Exec(g))
+		k.Expect(b, 2)
 	})
 }
 
 func TestCaptureIntoRefusesWrongGraphs(t *testing.T) {
 	each(t, func(k *kit) {
 		nothing := func(*graph.Scope) error { return nil }
-		shut := k.graph()
-		k.ok(shut.Close())
-		g, other := k.graph(), k.graph()
+		shut := k.Graph()
+		k.OK(shut.Close())
+		g, other := k.Graph(), k.Graph()
 		n, err := other.AddEmpty()
-		k.ok(err)
+		k.OK(err)
 		c := gputest.Context(k, gputest.Emulator(k, emulator.Config{Name: "the other"}))
 		far, err := graph.New(c)
-		k.ok(err)
-		k.closeLater(far)
+		k.OK(err)
+		k.CloseLater(far)
 		for _, wrong := range []struct {
 			what string
 			g    *graph.Graph
@@ -260,26 +261,26 @@ func TestCaptureIntoRefusesWrongGraphs(t *testing.T) {
 			{"no node", g, make([]graph.Node, 1), driver.CUDA_ERROR_INVALID_VALUE},
 			{"another driver", far, nil, driver.CUDA_ERROR_INVALID_VALUE},
 		} {
-			if _, err := intoGraph(wrong.g, k.s, graph.ModeGlobal, wrong.deps, nothing); !errors.Is(err, wrong.want) {
+			if _, err := graphtest.CaptureInto(wrong.g, k.S, graph.ModeGlobal, wrong.deps, nothing); !errors.Is(err, wrong.want) {
 				k.Errorf("%s: %v, want %v", wrong.what, err, wrong.want)
 			}
 		}
-		if _, err := intoGraph(g, k.s, graph.ModeGlobal, nil, nil); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
+		if _, err := graphtest.CaptureInto(g, k.S, graph.ModeGlobal, nil, nil); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 			k.Errorf("nil function: %v", err)
 		}
-		k.usable(k.s)
+		k.Usable(k.S)
 	})
 }
 
 func TestCaptureIntoNeedsCUDA123(t *testing.T) {
 	gputest.OnEmulator(t, emulator.Config{DriverVersion: 12020}, func(t *testing.T, c *driver.Context) {
 		k := newKit(t, c)
-		g := k.graph()
-		_, err := intoGraph(g, k.s, graph.ModeGlobal, nil, func(*graph.Scope) error { return nil })
+		g := k.Graph()
+		_, err := graphtest.CaptureInto(g, k.S, graph.ModeGlobal, nil, func(*graph.Scope) error { return nil })
 		if !errors.Is(err, driver.ErrNotSupported) || !strings.Contains(err.Error(), "12.3") || !strings.Contains(err.Error(), g.String()) {
 			k.Errorf("got %v", err)
 		}
-		k.usable(k.s)
+		k.Usable(k.S)
 	})
 }
 
@@ -287,13 +288,13 @@ func TestCaptureIntoNeedsCUDA123(t *testing.T) {
 // anything is recorded.
 func TestCaptureIntoABodyNamesIt(t *testing.T) {
 	each(t, func(k *kit) {
-		g := k.graph()
-		_, body, err := g.AddIf(k.cond(g, graph.WithDefault(1)))
-		k.ok(err)
-		s, err := k.c.NewStream()
-		k.ok(err)
-		k.ok(s.Close())
-		_, err = intoGraph(body, s, graph.ModeThreadLocal, nil, func(*graph.Scope) error {
+		g := k.Graph()
+		_, body, err := g.AddIf(k.Cond(g, graph.WithDefault(1)))
+		k.OK(err)
+		s, err := k.C.NewStream()
+		k.OK(err)
+		k.OK(s.Close())
+		_, err = graphtest.CaptureInto(body, s, graph.ModeThreadLocal, nil, func(*graph.Scope) error {
 			k.Error("recorded on a closed stream")
 			return nil
 		})
@@ -320,59 +321,59 @@ func TestNodesAddedByHandDuringACaptureOnOlderDrivers(t *testing.T) {
 }
 
 func byHandInside(k *kit) {
-	for _, mode := range modes {
-		b := k.memory()
+	for _, mode := range graphtest.Modes {
+		b := k.Memory()
 		var inside *graph.Graph
 		var byHand graph.Node
-		g, err := graph.Capture(k.s, mode, func(sc *graph.Scope) error {
-			k.ok(sc.Do(k.launch(k.plus, b, 2)))
+		g, err := graph.Capture(k.S, mode, func(sc *graph.Scope) error {
+			k.OK(sc.Do(k.Launch(k.Plus, b, 2)))
 			before, err := sc.Dependencies()
-			k.ok(err)
+			k.OK(err)
 			inside, err = sc.Graph()
-			k.ok(err)
-			byHand = k.add(inside, k.launch(k.times, b, 5), froms(before)...)
-			k.ok(sc.SetDependencies(after(byHand)...))
+			k.OK(err)
+			byHand = k.Add(inside, k.Launch(k.Times, b, 5), graphtest.Froms(before)...)
+			k.OK(sc.SetDependencies(graphtest.After(byHand)...))
 			deps, err := sc.Dependencies()
-			k.ok(err)
-			if !slices.Equal(deps, after(byHand)) {
+			k.OK(err)
+			if !slices.Equal(deps, graphtest.After(byHand)) {
 				k.Errorf("%v: dependencies %v after SetDependencies(%v)", mode, deps, byHand)
 			}
-			return sc.Do(k.launch(k.plus, b, 1))
+			return sc.Do(k.Launch(k.Plus, b, 1))
 		})
-		k.ok(err)
-		k.closeLater(g)
+		k.OK(err)
+		k.CloseLater(g)
 		if g != inside || byHand.Graph() != g {
 			k.Errorf("%v: the capture returned %v, inside it was %v", mode, g, inside)
 		}
-		k.expect(b, 1)
-		k.run(k.exec(g))
-		k.expect(b, 16) // (1+2)*5+1
-		k.ok(byHand.Set(k.launch(k.times, b, 2)))
-		k.run(k.exec(g))
-		k.expect(b, 37)
+		k.Expect(b, 1)
+		k.Run(k.Exec(g))
+		k.Expect(b, 16) // (1+2)*5+1
+		k.OK(byHand.Set(k.Launch(k.Times, b, 2)))
+		k.Run(k.Exec(g))
+		k.Expect(b, 37)
 	}
 }
 
 func TestAddDependenciesJoinsWhatWasAddedByHand(t *testing.T) {
 	each(t, func(k *kit) {
-		a, b, d := k.memory(), k.memory(), k.memory()
-		sum, err := k.sum.Prepare(config, d, a, b, uint32(elems))
-		k.ok(err)
-		g := k.capture(func(sc *graph.Scope) error {
+		a, b, d := k.Memory(), k.Memory(), k.Memory()
+		sum, err := k.Sum.Prepare(config, d, a, b, uint32(elems))
+		k.OK(err)
+		g := k.Capture(func(sc *graph.Scope) error {
 			inside, err := sc.Graph()
-			k.ok(err)
-			n := k.add(inside, k.launch(k.plus, a, 9))
-			k.ok(sc.Do(k.launch(k.plus, b, 4)))
-			k.ok(alsoAfter(sc, n, n))
+			k.OK(err)
+			n := k.Add(inside, k.Launch(k.Plus, a, 9))
+			k.OK(sc.Do(k.Launch(k.Plus, b, 4)))
+			k.OK(graphtest.AlsoAfter(sc, n, n))
 			deps, err := sc.Dependencies()
-			k.ok(err)
-			if len(deps) != 2 || !slices.Contains(froms(deps), n) {
+			k.OK(err)
+			if len(deps) != 2 || !slices.Contains(graphtest.Froms(deps), n) {
 				k.Errorf("dependencies %v", deps)
 			}
 			return sc.Do(sum)
 		})
-		k.run(k.exec(g))
-		k.expect(d, 15)
+		k.Run(k.Exec(g))
+		k.Expect(d, 15)
 	})
 }
 
@@ -380,44 +381,44 @@ func TestAddDependenciesJoinsWhatWasAddedByHand(t *testing.T) {
 // what was recorded before the graph was asked for.
 func TestGraphDuringACaptureKeepsThingsAlive(t *testing.T) {
 	each(t, func(k *kit) {
-		out := k.memory()
-		one, two, three := k.memoryOf(10), k.memoryOf(20), k.memoryOf(30)
+		out := k.Memory()
+		one, two, three := k.MemoryOf(10), k.MemoryOf(20), k.MemoryOf(30)
 		add := func(b *driver.Buffer[uint32]) *driver.Launch {
-			l, err := k.sum.Prepare(config, out, out, b, uint32(elems))
-			k.ok(err)
+			l, err := k.Sum.Prepare(config, out, out, b, uint32(elems))
+			k.OK(err)
 			return l
 		}
 		ops := []*driver.Launch{add(one), add(two), add(three)}
-		g := k.capture(func(sc *graph.Scope) error {
-			k.ok(sc.Do(ops[0]))
+		g := k.Capture(func(sc *graph.Scope) error {
+			k.OK(sc.Do(ops[0]))
 			inside, err := sc.Graph()
-			k.ok(err)
+			k.OK(err)
 			deps, err := sc.Dependencies()
-			k.ok(err)
-			k.ok(sc.SetDependencies(after(k.add(inside, ops[1], froms(deps)...))...))
+			k.OK(err)
+			k.OK(sc.SetDependencies(graphtest.After(k.Add(inside, ops[1], graphtest.Froms(deps)...))...))
 			return sc.Do(ops[2])
 		})
-		k.ok(errors.Join(one.Close(), two.Close(), three.Close()))
-		k.closeLater(k.memoryOf(1000))
-		k.run(k.exec(g))
-		k.expect(out, 61)
+		k.OK(errors.Join(one.Close(), two.Close(), three.Close()))
+		k.CloseLater(k.MemoryOf(1000))
+		k.Run(k.Exec(g))
+		k.Expect(out, 61)
 	})
 }
 
 func TestGraphOfAFailedCaptureIsClosed(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
+		b := k.Memory()
 		for name, fail := range map[string]func() error{
-			"error":       func() error { return errRecord },
-			"invalidated": func() error { _, err := driver.Alloc[byte](k.c, 64); return err },
+			"error":       func() error { return graphtest.ErrRecord },
+			"invalidated": func() error { _, err := driver.Alloc[byte](k.C, 64); return err },
 		} {
 			var inside *graph.Graph
-			_, err := graph.Capture(k.s, graph.ModeGlobal, func(sc *graph.Scope) error {
-				k.ok(sc.Do(k.launch(k.plus, b, 1)))
+			_, err := graph.Capture(k.S, graph.ModeGlobal, func(sc *graph.Scope) error {
+				k.OK(sc.Do(k.Launch(k.Plus, b, 1)))
 				var err error
 				inside, err = sc.Graph()
-				k.ok(err)
-				k.add(inside, k.launch(k.plus, b, 1))
+				k.OK(err)
+				k.Add(inside, k.Launch(k.Plus, b, 1))
 				return fail()
 			})
 			if err == nil {
@@ -426,8 +427,8 @@ func TestGraphOfAFailedCaptureIsClosed(t *testing.T) {
 			if _, err := inside.AddEmpty(); !errors.Is(err, driver.ErrClosed) {
 				k.Errorf("%s: its graph: %v, want ErrClosed", name, err)
 			}
-			k.ok(inside.Close())
-			k.usable(k.s)
+			k.OK(inside.Close())
+			k.Usable(k.S)
 		}
 	})
 }
@@ -436,10 +437,10 @@ func TestGraphOfAFailedCaptureIsClosed(t *testing.T) {
 // is not touched any more.
 func TestGraphOfAnInvalidatedCaptureIsRefusedAtOnce(t *testing.T) {
 	each(t, func(k *kit) {
-		_, err := graph.Capture(k.s, graph.ModeGlobal, func(sc *graph.Scope) error {
+		_, err := graph.Capture(k.S, graph.ModeGlobal, func(sc *graph.Scope) error {
 			inside, err := sc.Graph()
-			k.ok(err)
-			_, _ = driver.Alloc[byte](k.c, 64)
+			k.OK(err)
+			_, _ = driver.Alloc[byte](k.C, 64)
 			_, add := inside.AddEmpty()
 			_, deps := sc.Dependencies()
 			set := sc.SetDependencies()
@@ -453,40 +454,40 @@ func TestGraphOfAnInvalidatedCaptureIsRefusedAtOnce(t *testing.T) {
 		if !errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED) {
 			k.Errorf("got %v", err)
 		}
-		k.usable(k.s)
+		k.Usable(k.S)
 	})
 }
 
 func TestDependenciesRefuseNodesOfOtherGraphs(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		far, err := k.graph().AddEmpty()
-		k.ok(err)
-		g := k.capture(func(sc *graph.Scope) error {
+		b := k.Memory()
+		far, err := k.Graph().AddEmpty()
+		k.OK(err)
+		g := k.Capture(func(sc *graph.Scope) error {
 			for what, err := range map[string]error{
-				"another graph's": sc.SetDependencies(after(far)...), "none": alsoAfter(sc, graph.Node{}),
+				"another graph's": sc.SetDependencies(graphtest.After(far)...), "none": graphtest.AlsoAfter(sc, graph.Node{}),
 			} {
 				if !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 					k.Errorf("%s: %v", what, err)
 				}
 			}
-			return sc.Do(k.launch(k.plus, b, 1))
+			return sc.Do(k.Launch(k.Plus, b, 1))
 		})
-		k.run(k.exec(g))
-		k.expect(b, 2)
+		k.Run(k.Exec(g))
+		k.Expect(b, 2)
 	})
 }
 
 func TestGraphAndDependenciesAreRefusedAfterTheCapture(t *testing.T) {
 	each(t, func(k *kit) {
 		var kept *graph.Scope
-		k.capture(func(sc *graph.Scope) error {
+		k.Capture(func(sc *graph.Scope) error {
 			kept = sc
 			return nil
 		})
 		for what, err := range map[string]error{
-			"Graph": second(kept.Graph()), "Dependencies": second(kept.Dependencies()),
-			"SetDependencies": kept.SetDependencies(), "AddDependencies": alsoAfter(kept),
+			"Graph": graphtest.Second(kept.Graph()), "Dependencies": graphtest.Second(kept.Dependencies()),
+			"SetDependencies": kept.SetDependencies(), "AddDependencies": graphtest.AlsoAfter(kept),
 		} {
 			if !errors.Is(err, graph.ErrEnded) {
 				k.Errorf("%s: %v, want ErrEnded", what, err)
@@ -499,8 +500,8 @@ func TestGraphAndDependenciesAreRefusedAfterTheCapture(t *testing.T) {
 // things alive.
 func TestScopeOfIsTheCaptureThatHasTheStream(t *testing.T) {
 	each(t, func(k *kit) {
-		other, apart := k.stream(), k.stream()
-		b := k.memoryOf(1)
+		other, apart := k.Stream(), k.Stream()
+		b := k.MemoryOf(1)
 		var late *graph.Scope
 		none := func(s *driver.Stream) {
 			k.Helper()
@@ -508,31 +509,31 @@ func TestScopeOfIsTheCaptureThatHasTheStream(t *testing.T) {
 				t.Errorf("%v is in a capture", s)
 			}
 		}
-		g := k.capture(func(sc *graph.Scope) error {
+		g := k.Capture(func(sc *graph.Scope) error {
 			f, err := sc.Fork(other)
-			k.ok(err)
-			for _, s := range []*driver.Stream{k.s, other} {
+			k.OK(err)
+			for _, s := range []*driver.Stream{k.S, other} {
 				found, ok := graph.ScopeOf(s)
 				if !ok || found.Stream() != s {
 					t.Fatalf("no scope of %v", s)
 				}
-				k.ok(found.Keep(b.Ref()))
+				k.OK(found.Keep(b.Ref()))
 				late = found
 			}
-			k.ok(late.Do(k.launch(k.plus, b, 4))) // on the fork, so it has to be joined
+			k.OK(late.Do(k.Launch(k.Plus, b, 4))) // on the fork, so it has to be joined
 			none(apart)
 			none(nil)
 			return sc.Join(f)
 		})
-		none(k.s)
+		none(k.S)
 		if err := late.Keep(b.Ref()); !errors.Is(err, graph.ErrEnded) {
 			t.Errorf("a scope after its capture: %v", err)
 		}
-		x := k.exec(g)
-		k.ok(b.Close())
+		x := k.Exec(g)
+		k.OK(b.Close())
 		if b.Ref().Lifetime().Ended() {
 			t.Error("the graph does not keep what it was told to")
 		}
-		k.run(x)
+		k.Run(x)
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/graph/callable"
+	"github.com/purecuda/cuda/graph/internal/graphtest"
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
@@ -19,27 +20,27 @@ import (
 // goes on.
 func TestRelaxedSectionAllowsWhatTheCaptureForbids(t *testing.T) {
 	each(t, func(k *kit) {
-		for _, mode := range modes {
-			b := k.memory()
-			g, err := graph.Capture(k.s, mode, func(sc *graph.Scope) error {
-				k.ok(sc.Do(k.launch(k.plus, b, 1)))
-				k.ok(sc.Relaxed(func() error {
-					inside, err := driver.Alloc[uint32](k.c, elems)
+		for _, mode := range graphtest.Modes {
+			b := k.Memory()
+			g, err := graph.Capture(k.S, mode, func(sc *graph.Scope) error {
+				k.OK(sc.Do(k.Launch(k.Plus, b, 1)))
+				k.OK(sc.Relaxed(func() error {
+					inside, err := driver.Alloc[uint32](k.C, elems)
 					if err != nil {
 						return err
 					}
-					m, err := k.c.LoadModule([]byte(kernels))
+					m, err := k.C.LoadModule([]byte(graphtest.Kernels))
 					if err != nil {
 						return err
 					}
-					return errors.Join(m.Close(), inside.Close(), sc.Do(k.launch(k.plus, b, 1)))
+					return errors.Join(m.Close(), inside.Close(), sc.Do(k.Launch(k.Plus, b, 1)))
 				}))
-				return sc.Do(k.launch(k.plus, b, 1))
+				return sc.Do(k.Launch(k.Plus, b, 1))
 			})
-			k.ok(err)
-			k.closeLater(g)
-			k.run(k.exec(g))
-			k.expect(b, 4)
+			k.OK(err)
+			k.CloseLater(g)
+			k.Run(k.Exec(g))
+			k.Expect(b, 4)
 		}
 	})
 }
@@ -49,7 +50,7 @@ func TestRelaxedSectionEnds(t *testing.T) {
 	each(t, func(k *kit) {
 		for name, section := range map[string]func(sc *graph.Scope) error{
 			"well":     func(sc *graph.Scope) error { return sc.Relaxed(func() error { return nil }) },
-			"by error": func(sc *graph.Scope) error { return sc.Relaxed(func() error { return errRecord }) },
+			"by error": func(sc *graph.Scope) error { return sc.Relaxed(func() error { return graphtest.ErrRecord }) },
 			"nested": func(sc *graph.Scope) error {
 				return sc.Relaxed(func() error { return sc.Relaxed(func() error { return nil }) })
 			},
@@ -58,17 +59,17 @@ func TestRelaxedSectionEnds(t *testing.T) {
 				return sc.Relaxed(func() error { panic("boom") })
 			},
 		} {
-			_, err := graph.Capture(k.s, graph.ModeThreadLocal, func(sc *graph.Scope) error {
-				if err := section(sc); (name == "by error") != (err == errRecord) {
+			_, err := graph.Capture(k.S, graph.ModeThreadLocal, func(sc *graph.Scope) error {
+				if err := section(sc); (name == "by error") != (err == graphtest.ErrRecord) {
 					k.Errorf("%s: %v", name, err)
 				}
-				_, err := driver.Alloc[byte](k.c, 64)
+				_, err := driver.Alloc[byte](k.C, 64)
 				return err
 			})
 			if !errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) {
 				k.Errorf("%s: an allocation after it: %v, want 900", name, err)
 			}
-			k.usable(k.s)
+			k.Usable(k.S)
 		}
 	})
 }
@@ -77,39 +78,39 @@ func TestRelaxedSectionEnds(t *testing.T) {
 // goroutine other than that of the capture.
 func TestRelaxedSectionSparesCapturesOfOtherThreads(t *testing.T) {
 	each(t, func(k *kit) {
-		b, other := k.memory(), k.stream()
-		op := k.launch(k.plus, b, 1)
-		g, err := graph.Capture(k.s, graph.ModeGlobal, func(sc *graph.Scope) error {
+		b, other := k.Memory(), k.Stream()
+		op := k.Launch(k.Plus, b, 1)
+		g, err := graph.Capture(k.S, graph.ModeGlobal, func(sc *graph.Scope) error {
 			done := make(chan error)
 			go func() {
 				_, err := graph.Capture(other, graph.ModeRelaxed, func(theirs *graph.Scope) error {
 					return theirs.Relaxed(func() error {
-						inside, err := driver.Alloc[byte](k.c, 64)
-						return errors.Join(err, inside.Close(), errRecord)
+						inside, err := driver.Alloc[byte](k.C, 64)
+						return errors.Join(err, inside.Close(), graphtest.ErrRecord)
 					})
 				})
 				done <- err
 				done <- sc.Relaxed(func() error {
-					inside, err := driver.Alloc[byte](k.c, 64)
+					inside, err := driver.Alloc[byte](k.C, 64)
 					return errors.Join(err, inside.Close())
 				})
 			}()
-			if err := <-done; !errors.Is(err, errRecord) || errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) {
+			if err := <-done; !errors.Is(err, graphtest.ErrRecord) || errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) {
 				k.Error(err)
 			}
 			return errors.Join(<-done, sc.Do(op))
 		})
-		k.ok(err)
-		k.closeLater(g)
-		k.run(k.exec(g))
-		k.expect(b, 2)
+		k.OK(err)
+		k.CloseLater(g)
+		k.Run(k.Exec(g))
+		k.Expect(b, 2)
 	})
 }
 
 func TestRelaxedSectionIsRefused(t *testing.T) {
 	each(t, func(k *kit) {
 		var kept *graph.Scope
-		k.capture(func(sc *graph.Scope) error {
+		k.Capture(func(sc *graph.Scope) error {
 			kept = sc
 			if err := sc.Relaxed(nil); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 				k.Errorf("nil function: %v", err)
@@ -127,20 +128,20 @@ func TestRelaxedSectionIsRefused(t *testing.T) {
 // The number of a capture is that of all its streams, and of no other capture.
 func TestCaptureIDAndStatus(t *testing.T) {
 	each(t, func(k *kit) {
-		other := k.stream()
+		other := k.Stream()
 		seen := make(map[uint64]bool)
 		var kept *graph.Scope
 		for range 3 {
-			k.capture(func(sc *graph.Scope) error {
+			k.Capture(func(sc *graph.Scope) error {
 				kept = sc
 				id, err := sc.ID()
-				k.ok(err)
+				k.OK(err)
 				f, err := sc.Fork(other)
-				k.ok(err)
+				k.OK(err)
 				same, err := f.ID()
-				k.ok(err)
+				k.OK(err)
 				status, again, err := f.Status()
-				k.ok(err)
+				k.OK(err)
 				if seen[id] || id == 0 || same != id || again != id || status != cu.CU_STREAM_CAPTURE_STATUS_ACTIVE || !f.Active() {
 					k.Errorf("ids %d, %d, %d, status %v", id, same, again, status)
 				}
@@ -159,12 +160,12 @@ func TestCaptureIDAndStatus(t *testing.T) {
 
 func TestCaptureOutputIsHandedOutOnce(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		g, out, err := callable.CaptureValue(k.s, graph.ModeRelaxed, func(sc *graph.Scope) (*driver.Buffer[uint32], error) {
-			return b, sc.Do(k.launch(k.plus, b, 1))
+		b := k.Memory()
+		g, out, err := callable.CaptureValue(k.S, graph.ModeRelaxed, func(sc *graph.Scope) (*driver.Buffer[uint32], error) {
+			return b, sc.Do(k.Launch(k.Plus, b, 1))
 		})
-		k.ok(err)
-		k.closeLater(g)
+		k.OK(err)
+		k.CloseLater(g)
 		var wg sync.WaitGroup
 		var mu sync.Mutex
 		taken := 0
@@ -194,45 +195,45 @@ func TestCaptureOutputIsHandedOutOnce(t *testing.T) {
 // A captured function is ready to run: uploaded, and nothing is under way.
 func TestCaptureReadyMayBeReadAndLaunchedAtOnce(t *testing.T) {
 	each(t, func(k *kit) {
-		for _, opts := range [][]graph.Option{nil, {graph.WithUpload(k.stream())}} {
-			b := k.memory()
-			warm := k.launch(k.plus, b, 10)
-			k.ok(k.s.Do(warm)) // what was sent before is over, too
-			c, err := callable.CaptureReady(background, k.s, graph.ModeThreadLocal, func(sc *graph.Scope) (*driver.Buffer[uint32], error) {
-				return b, sc.Do(k.launch(k.plus, b, 1))
+		for _, opts := range [][]graph.Option{nil, {graph.WithUpload(k.Stream())}} {
+			b := k.Memory()
+			warm := k.Launch(k.Plus, b, 10)
+			k.OK(k.S.Do(warm)) // what was sent before is over, too
+			c, err := callable.CaptureReady(background, k.S, graph.ModeThreadLocal, func(sc *graph.Scope) (*driver.Buffer[uint32], error) {
+				return b, sc.Do(k.Launch(k.Plus, b, 1))
 			}, opts...)
-			k.ok(err)
+			k.OK(err)
 			out, ok := c.Output.Take()
 			if !ok || !c.Exec.Uploaded() || c.Exec.Replays() != 0 {
 				k.Errorf("output %v, uploaded %v, %d replays", ok, c.Exec.Uploaded(), c.Exec.Replays())
 			}
-			k.expect(out, 11)
-			k.run(c.Exec)
-			k.expect(out, 12)
-			k.ok(c.Close())
-			k.ok(c.Close())
+			k.Expect(out, 11)
+			k.Run(c.Exec)
+			k.Expect(out, 12)
+			k.OK(c.Close())
+			k.OK(c.Close())
 		}
 	})
 }
 
 func TestForkAgainToTheSameStream(t *testing.T) {
 	each(t, func(k *kit) {
-		other := k.stream()
-		a, b := k.memory(), k.memory()
-		add, err := k.sum.Prepare(config, a, a, b, uint32(elems))
-		k.ok(err)
-		g := k.capture(func(sc *graph.Scope) error {
+		other := k.Stream()
+		a, b := k.Memory(), k.Memory()
+		add, err := k.Sum.Prepare(config, a, a, b, uint32(elems))
+		k.OK(err)
+		g := k.Capture(func(sc *graph.Scope) error {
 			for range 3 { // a += 1 beside b *= 2, then a += b
-				k.ok(sc.ForkJoin([]*driver.Stream{other}, func(_ int, f *graph.Scope) error {
-					return errors.Join(f.Do(k.launch(k.times, b, 2)), sc.Do(k.launch(k.plus, a, 1)))
+				k.OK(sc.ForkJoin([]*driver.Stream{other}, func(_ int, f *graph.Scope) error {
+					return errors.Join(f.Do(k.Launch(k.Times, b, 2)), sc.Do(k.Launch(k.Plus, a, 1)))
 				}))
-				k.ok(sc.Do(add))
+				k.OK(sc.Do(add))
 			}
 			return nil
 		})
-		k.usable(other)
-		k.run(k.exec(g))
-		k.expect(a, 1+3+2+4+8)
+		k.Usable(other)
+		k.Run(k.Exec(g))
+		k.Expect(a, 1+3+2+4+8)
 		if n, err := g.Len(); n != 9 || err != nil {
 			k.Errorf("%d nodes, %v", n, err)
 		}
@@ -242,19 +243,19 @@ func TestForkAgainToTheSameStream(t *testing.T) {
 // The width of a graph is the number of nodes that can run at a time.
 func TestForkJoinRunsSideBySide(t *testing.T) {
 	each(t, func(k *kit) {
-		streams := []*driver.Stream{k.stream(), k.stream(), k.stream()}
-		b := []*driver.Buffer[uint32]{k.memory(), k.memory(), k.memory()}
-		end := k.launch(k.plus, b[0], 100)
-		g := k.capture(func(sc *graph.Scope) error {
+		streams := []*driver.Stream{k.Stream(), k.Stream(), k.Stream()}
+		b := []*driver.Buffer[uint32]{k.Memory(), k.Memory(), k.Memory()}
+		end := k.Launch(k.Plus, b[0], 100)
+		g := k.Capture(func(sc *graph.Scope) error {
 			err := sc.ForkJoin(streams, func(i int, f *graph.Scope) error {
-				return f.Do(k.launch(k.plus, b[i], uint32(i)))
+				return f.Do(k.Launch(k.Plus, b[i], uint32(i)))
 			})
 			return errors.Join(err, sc.Do(end))
 		})
 		shape(k, g, 3, 3)
-		k.run(k.exec(g))
-		k.expect(b[0], 101)
-		k.expect(b[2], 3)
+		k.Run(k.Exec(g))
+		k.Expect(b[0], 101)
+		k.Expect(b[2], 3)
 	})
 }
 
@@ -262,11 +263,11 @@ func TestForkJoinRunsSideBySide(t *testing.T) {
 func shape(k *kit, g *graph.Graph, roots, edges int) {
 	k.Helper()
 	for _, err := range g.Roots() {
-		k.ok(err)
+		k.OK(err)
 		roots--
 	}
 	for _, err := range g.Edges() {
-		k.ok(err)
+		k.OK(err)
 		edges--
 	}
 	if roots != 0 || edges != 0 {
@@ -276,13 +277,13 @@ func shape(k *kit, g *graph.Graph, roots, edges int) {
 
 func TestForkJoinJoinsWhenTheFunctionFails(t *testing.T) {
 	each(t, func(k *kit) {
-		streams := []*driver.Stream{k.stream(), k.stream()}
-		b := k.memory()
-		g := k.capture(func(sc *graph.Scope) error {
+		streams := []*driver.Stream{k.Stream(), k.Stream()}
+		b := k.Memory()
+		g := k.Capture(func(sc *graph.Scope) error {
 			err := sc.ForkJoin(streams, func(i int, f *graph.Scope) error {
-				return errors.Join(f.Do(k.launch(k.plus, b, 1)), errRecord)
+				return errors.Join(f.Do(k.Launch(k.Plus, b, 1)), graphtest.ErrRecord)
 			})
-			if !errors.Is(err, errRecord) {
+			if !errors.Is(err, graphtest.ErrRecord) {
 				k.Errorf("got %v", err)
 			}
 			return nil // the capture is whole
@@ -305,41 +306,41 @@ func TestParallelBranchesOnOlderDrivers(t *testing.T) {
 }
 
 func parallel(k *kit) {
-	a, b, d := k.memory(), k.memory(), k.memory()
-	sum, err := k.sum.Prepare(config, d, a, b, uint32(elems))
-	k.ok(err)
-	g := k.capture(func(sc *graph.Scope) error {
-		k.ok(sc.Do(k.launch(k.plus, a, 1)))
-		k.ok(sc.Parallel(
+	a, b, d := k.Memory(), k.Memory(), k.Memory()
+	sum, err := k.Sum.Prepare(config, d, a, b, uint32(elems))
+	k.OK(err)
+	g := k.Capture(func(sc *graph.Scope) error {
+		k.OK(sc.Do(k.Launch(k.Plus, a, 1)))
+		k.OK(sc.Parallel(
 			func(sc *graph.Scope) error {
-				return errors.Join(sc.Do(k.launch(k.times, a, 2)), sc.Do(k.launch(k.plus, a, 1)))
+				return errors.Join(sc.Do(k.Launch(k.Times, a, 2)), sc.Do(k.Launch(k.Plus, a, 1)))
 			},
-			func(sc *graph.Scope) error { return sc.Do(k.launch(k.plus, b, 5)) },
+			func(sc *graph.Scope) error { return sc.Do(k.Launch(k.Plus, b, 5)) },
 			func(*graph.Scope) error { return nil },
 		))
 		return sc.Do(sum)
 	})
 	shape(k, g, 1, 6) // to both branches, inside one, from each end, and past them
-	k.run(k.exec(g))
-	k.expect(d, 11)
+	k.Run(k.Exec(g))
+	k.Expect(d, 11)
 }
 
 func TestParallelReturnsTheErrorOfABranch(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		_, err := graph.Capture(k.s, graph.ModeThreadLocal, func(sc *graph.Scope) error {
+		b := k.Memory()
+		_, err := graph.Capture(k.S, graph.ModeThreadLocal, func(sc *graph.Scope) error {
 			return sc.Parallel(
-				func(sc *graph.Scope) error { return sc.Do(k.launch(k.plus, b, 5)) },
-				func(*graph.Scope) error { return errRecord })
+				func(sc *graph.Scope) error { return sc.Do(k.Launch(k.Plus, b, 5)) },
+				func(*graph.Scope) error { return graphtest.ErrRecord })
 		})
-		if err != errRecord {
+		if err != graphtest.ErrRecord {
 			k.Errorf("got %v", err)
 		}
-		_, err = graph.Capture(k.s, graph.ModeThreadLocal, func(sc *graph.Scope) error { return sc.Parallel(nil) })
+		_, err = graph.Capture(k.S, graph.ModeThreadLocal, func(sc *graph.Scope) error { return sc.Parallel(nil) })
 		if !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 			k.Errorf("no function: %v", err)
 		}
-		k.usable(k.s)
+		k.Usable(k.S)
 	})
 }
 
@@ -347,35 +348,35 @@ func TestParallelReturnsTheErrorOfABranch(t *testing.T) {
 // by hand.
 func TestRecordByHandWhileTheStreamIsCaptured(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		ops := []driver.Op{k.launch(k.plus, b, 1), k.launch(k.times, b, 6)}
+		b := k.Memory()
+		ops := []driver.Op{k.Launch(k.Plus, b, 1), k.Launch(k.Times, b, 6)}
 		var byHand *graph.Graph
-		captured := k.capture(func(sc *graph.Scope) error {
+		captured := k.Capture(func(sc *graph.Scope) error {
 			var err error
-			byHand, err = sequence(k.c, ops...)
+			byHand, err = graphtest.Sequence(k.C, ops...)
 			return err
 		})
-		k.closeLater(byHand)
+		k.CloseLater(byHand)
 		if n, err := captured.Len(); n != 0 || err != nil {
 			k.Errorf("%d nodes got into the capture, %v", n, err)
 		}
-		k.run(k.exec(byHand))
-		k.expect(b, 12)
+		k.Run(k.Exec(byHand))
+		k.Expect(b, 12)
 	})
 }
 
 func TestRecordReturnsTheErrorOfAnOperation(t *testing.T) {
 	each(t, func(k *kit) {
-		b, gone := k.memory(), k.memoryOf(1)
-		ops := []driver.Op{k.launch(k.plus, b, 1), k.launch(k.times, gone, 6)}
-		k.ok(gone.Close())
-		if g, err := graphOf(k.s, ops...); g != nil || !errors.Is(err, driver.ErrClosed) {
+		b, gone := k.Memory(), k.MemoryOf(1)
+		ops := []driver.Op{k.Launch(k.Plus, b, 1), k.Launch(k.Times, gone, 6)}
+		k.OK(gone.Close())
+		if g, err := graphtest.Recorded(k.S, ops...); g != nil || !errors.Is(err, driver.ErrClosed) {
 			k.Errorf("captured: %v, %v", g, err)
 		}
-		if g, err := sequence(k.c, ops...); g != nil || !errors.Is(err, driver.ErrClosed) {
+		if g, err := graphtest.Sequence(k.C, ops...); g != nil || !errors.Is(err, driver.ErrClosed) {
 			k.Errorf("by hand: %v, %v", g, err)
 		}
-		k.usable(k.s)
+		k.Usable(k.S)
 	})
 }
 
@@ -384,15 +385,15 @@ func TestPerThreadStreamIsCapturedWhateverTheMode(t *testing.T) {
 	each(t, func(k *kit) {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		s := k.c.PerThreadStream()
-		for _, mode := range modes {
-			b := k.memory()
+		s := k.C.PerThreadStream()
+		for _, mode := range graphtest.Modes {
+			b := k.Memory()
 			g, err := graph.Capture(s, mode, func(sc *graph.Scope) error {
 				inside, err := sc.Graph()
-				k.ok(err)
-				k.add(inside, k.launch(k.plus, b, 1))
+				k.OK(err)
+				k.Add(inside, k.Launch(k.Plus, b, 1))
 				elsewhere := make(chan error)
-				go func() { elsewhere <- second(inside.AddEmpty()) }()
+				go func() { elsewhere <- graphtest.Second(inside.AddEmpty()) }()
 				if err := <-elsewhere; !errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD) {
 					k.Errorf("from another thread: %v", err)
 				}
@@ -401,10 +402,10 @@ func TestPerThreadStreamIsCapturedWhateverTheMode(t *testing.T) {
 				}
 				return nil
 			})
-			k.ok(err)
-			k.closeLater(g)
-			k.run(k.exec(g))
-			k.expect(b, 2)
+			k.OK(err)
+			k.CloseLater(g)
+			k.Run(k.Exec(g))
+			k.Expect(b, 2)
 		}
 	})
 }
@@ -412,23 +413,23 @@ func TestPerThreadStreamIsCapturedWhateverTheMode(t *testing.T) {
 // To record an operation allocates nothing, whether or not the graph was asked
 // for.
 func TestRecordingAllocatesNothing(t *testing.T) {
-	t.Run("null", func(t *testing.T) { recordingAllocs(newKit(t, gputest.Context(t, nullDriver(t)))) })
+	t.Run("null", func(t *testing.T) { recordingAllocs(newKit(t, gputest.Context(t, graphtest.NullDriver(t)))) })
 	t.Run("gpu", func(t *testing.T) { recordingAllocs(newKit(t, gputest.Context(t, gputest.GPU(t)))) })
 }
 
 func recordingAllocs(k *kit) {
 	k.Helper()
-	l := k.launch(k.plus, k.memory(), 1)
-	g := k.graph()
+	l := k.Launch(k.Plus, k.Memory(), 1)
+	g := k.Graph()
 	for name, begin := range map[string]func() (*graph.Recording, error){
-		"Begin":     func() (*graph.Recording, error) { return graph.Begin(k.s, graph.ModeThreadLocal) },
-		"BeginInto": func() (*graph.Recording, error) { return beginInto(g, k.s, graph.ModeThreadLocal) },
+		"Begin":     func() (*graph.Recording, error) { return graph.Begin(k.S, graph.ModeThreadLocal) },
+		"BeginInto": func() (*graph.Recording, error) { return graphtest.BeginInto(g, k.S, graph.ModeThreadLocal) },
 	} {
 		r, err := begin()
-		k.ok(err)
+		k.OK(err)
 		sc := r.Scope()
-		k.ok(sc.Do(l))
-		if allocs := testing.AllocsPerRun(200, func() { k.ok(sc.Do(l)) }); allocs > allocsAllowed && !raceDetector {
+		k.OK(sc.Do(l))
+		if allocs := testing.AllocsPerRun(200, func() { k.OK(sc.Do(l)) }); allocs > graphtest.AllocsAllowed && !graphtest.RaceDetector {
 			k.Errorf("%s: %v allocations", name, allocs)
 		}
 		_ = r.Abort() // the null driver has no graph to take back
@@ -438,22 +439,22 @@ func recordingAllocs(k *kit) {
 // An invalidated capture has to be ended before there is another.
 func TestInvalidatedCaptureMustBeEnded(t *testing.T) {
 	each(t, func(k *kit) {
-		r, err := graph.Begin(k.s, graph.ModeGlobal)
-		k.ok(err)
-		_, _ = driver.Alloc[byte](k.c, 64)
+		r, err := graph.Begin(k.S, graph.ModeGlobal)
+		k.OK(err)
+		_, _ = driver.Alloc[byte](k.C, 64)
 		if status, _, err := r.Scope().Status(); err != nil || status != cu.CU_STREAM_CAPTURE_STATUS_INVALIDATED {
 			k.Errorf("status %v, %v", status, err)
 		}
-		if _, err := graph.Begin(k.s, graph.ModeGlobal); !errors.Is(err, driver.CUDA_ERROR_ILLEGAL_STATE) {
+		if _, err := graph.Begin(k.S, graph.ModeGlobal); !errors.Is(err, driver.CUDA_ERROR_ILLEGAL_STATE) {
 			k.Errorf("another capture before the end: %v", err)
 		}
 		if err := r.Abort(); !errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED) {
 			k.Errorf("Abort: %v", err)
 		}
-		again, err := graph.Begin(k.s, graph.ModeGlobal)
-		k.ok(err)
-		k.ok(again.Abort())
-		k.usable(k.s)
+		again, err := graph.Begin(k.S, graph.ModeGlobal)
+		k.OK(err)
+		k.OK(again.Abort())
+		k.Usable(k.S)
 	})
 }
 
@@ -473,8 +474,8 @@ func TestRecordGivesTheSameEitherWay(t *testing.T) {
 	each(t, func(k *kit) {
 		var shown []string
 		for _, make := range []func(ops ...driver.Op) (*graph.Graph, error){
-			func(ops ...driver.Op) (*graph.Graph, error) { return graphOf(k.s, ops...) },
-			func(ops ...driver.Op) (*graph.Graph, error) { return sequence(k.c, ops...) },
+			func(ops ...driver.Op) (*graph.Graph, error) { return graphtest.Recorded(k.S, ops...) },
+			func(ops ...driver.Op) (*graph.Graph, error) { return graphtest.Sequence(k.C, ops...) },
 		} {
 			shown = append(shown, k.madeOf(make, k.everyKind()))
 		}
@@ -490,7 +491,7 @@ func TestRecordedEventsHappenInReplays(t *testing.T) {
 	each(t, func(k *kit) {
 		l := k.everyKind()
 		l.ops = append(l.ops, driver.RecordOp(l.event), driver.WaitOp(l.event))
-		k.madeOf(func(ops ...driver.Op) (*graph.Graph, error) { return sequence(k.c, ops...) }, l)
+		k.madeOf(func(ops ...driver.Op) (*graph.Graph, error) { return graphtest.Sequence(k.C, ops...) }, l)
 		if done, err := l.event.Query(); err != nil || !done {
 			k.Errorf("the event has happened: %v, %v", done, err)
 		}
@@ -501,11 +502,11 @@ func TestRecordedEventsHappenInReplays(t *testing.T) {
 func (k *kit) madeOf(make func(...driver.Op) (*graph.Graph, error), l *everyKind) string {
 	k.Helper()
 	g, err := make(l.ops...)
-	k.ok(err)
-	k.closeLater(g)
-	x := k.exec(g)
-	k.run(x)
-	k.run(x)
+	k.OK(err)
+	k.CloseLater(g)
+	x := k.Exec(g)
+	k.Run(x)
+	k.Run(x)
 	return k.sorts(g) + l.result()
 }
 
@@ -520,25 +521,25 @@ type everyKind struct {
 }
 
 func (k *kit) everyKind() *everyKind {
-	l := &everyKind{kit: k, a: k.memory(), b: k.memory(), c: k.memory(), event: k.event()}
+	l := &everyKind{kit: k, a: k.Memory(), b: k.Memory(), c: k.Memory(), event: k.Event()}
 	var err error
-	l.host, err = driver.AllocHost[uint32](k.c, elems)
-	k.ok(err)
-	k.closeLater(l.host)
+	l.host, err = driver.AllocHost[uint32](k.C, elems)
+	k.OK(err)
+	k.CloseLater(l.host)
 	for i := range l.host.Slice() {
 		l.host.Slice()[i] = uint32(i)
 	}
 	l.ops = []driver.Op{
-		op[*driver.CopyOp](k)(driver.Upload[uint32](l.a, l.host)),
-		k.launch(k.plus, l.a, 3),
-		op[*driver.FillOp](k)(driver.Fill[uint32](l.b, 5)),
-		op[*driver.FillOp](k)(driver.Fill2D[uint32](l.c, 7, 16, 4, 2)),
-		op[*driver.CopyOp](k)(driver.Copy2D(driver.Region{Memory: l.c, Pitch: 32}, driver.Region{Memory: l.a, Pitch: 64}, 8, 2)),
-		op[*driver.MemOp](k)(driver.NewMemOp(k.c, driver.WriteWord[uint32](l.b, 3, 99, 0))),
-		op[*driver.CopyOp](k)(driver.CopyDevice[uint32](l.b.View(8, 16), l.a.View(0, 8))),
-		k.launch(k.times, l.b, 2),
-		op[*driver.HostFunc](k)(driver.NewHostFunc(k.c, func() { l.calls++ })),
-		op[*driver.CopyOp](k)(driver.Download[uint32](l.host, l.b)),
+		graphtest.Op[*driver.CopyOp](k.Kit)(driver.Upload[uint32](l.a, l.host)),
+		k.Launch(k.Plus, l.a, 3),
+		graphtest.Op[*driver.FillOp](k.Kit)(driver.Fill[uint32](l.b, 5)),
+		graphtest.Op[*driver.FillOp](k.Kit)(driver.Fill2D[uint32](l.c, 7, 16, 4, 2)),
+		graphtest.Op[*driver.CopyOp](k.Kit)(driver.Copy2D(driver.Region{Memory: l.c, Pitch: 32}, driver.Region{Memory: l.a, Pitch: 64}, 8, 2)),
+		graphtest.Op[*driver.MemOp](k.Kit)(driver.NewMemOp(k.C, driver.WriteWord[uint32](l.b, 3, 99, 0))),
+		graphtest.Op[*driver.CopyOp](k.Kit)(driver.CopyDevice[uint32](l.b.View(8, 16), l.a.View(0, 8))),
+		k.Launch(k.Times, l.b, 2),
+		graphtest.Op[*driver.HostFunc](k.Kit)(driver.NewHostFunc(k.C, func() { l.calls++ })),
+		graphtest.Op[*driver.CopyOp](k.Kit)(driver.Download[uint32](l.host, l.b)),
 	}
 	return l
 }
@@ -549,7 +550,7 @@ func (l *everyKind) result() string {
 	out := fmt.Sprintf("calls %d, host %v", l.calls, l.host.Slice())
 	for _, b := range []*driver.Buffer[uint32]{l.a, l.b, l.c} {
 		got := make([]uint32, b.Len())
-		l.ok(b.CopyTo(got))
+		l.OK(b.CopyTo(got))
 		out += fmt.Sprint("\n", got)
 	}
 	return out
@@ -559,11 +560,11 @@ func (l *everyKind) result() string {
 func (k *kit) sorts(g *graph.Graph) (list string) {
 	k.Helper()
 	for n, err := range g.Nodes() {
-		k.ok(err)
+		k.OK(err)
 		kind, err := n.Type()
-		k.ok(err)
+		k.OK(err)
 		before, err := n.Dependencies()
-		k.ok(err)
+		k.OK(err)
 		list += fmt.Sprintf("%v after %v, ", kind, before)
 	}
 	return list + "\n"

@@ -9,27 +9,26 @@ import (
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/internal/graphtest"
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-var modes = []graph.Mode{graph.ModeGlobal, graph.ModeThreadLocal, graph.ModeRelaxed}
-
 func TestCaptureRecordsAndDoesNotRun(t *testing.T) {
 	each(t, func(k *kit) {
-		for _, mode := range modes {
-			b := k.memory()
-			plus, times := k.launch(k.plus, b, 2), k.launch(k.times, b, 5)
-			g, err := graph.Capture(k.s, mode, func(sc *graph.Scope) error {
+		for _, mode := range graphtest.Modes {
+			b := k.Memory()
+			plus, times := k.Launch(k.Plus, b, 2), k.Launch(k.Times, b, 5)
+			g, err := graph.Capture(k.S, mode, func(sc *graph.Scope) error {
 				return errors.Join(sc.Do(plus), sc.Do(times))
 			})
-			k.ok(err)
-			k.closeLater(g)
-			k.expect(b, 1)
-			x := k.exec(g)
-			k.run(x)
-			k.expect(b, 15)
-			k.run(x)
-			k.expect(b, 85)
+			k.OK(err)
+			k.CloseLater(g)
+			k.Expect(b, 1)
+			x := k.Exec(g)
+			k.Run(x)
+			k.Expect(b, 15)
+			k.Run(x)
+			k.Expect(b, 85)
 			if n := x.Replays(); n != 2 {
 				k.Errorf("%v: %d replays counted, want 2", mode, n)
 			}
@@ -39,12 +38,12 @@ func TestCaptureRecordsAndDoesNotRun(t *testing.T) {
 
 func TestCaptureRecordsWorkPastTheScope(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		g := k.capture(func(sc *graph.Scope) error {
-			return k.plus.Launch(sc.Stream(), config, b, uint32(elems), uint32(6))
+		b := k.Memory()
+		g := k.Capture(func(sc *graph.Scope) error {
+			return k.Plus.Launch(sc.Stream(), config, b, uint32(elems), uint32(6))
 		})
-		k.run(k.exec(g))
-		k.expect(b, 7)
+		k.Run(k.Exec(g))
+		k.Expect(b, 7)
 	})
 }
 
@@ -52,7 +51,7 @@ func TestCaptureStatusInsideAndAfter(t *testing.T) {
 	each(t, func(k *kit) {
 		var inside cu.CUstreamCaptureStatus
 		var id uint64
-		k.capture(func(sc *graph.Scope) error {
+		k.Capture(func(sc *graph.Scope) error {
 			var err error
 			inside, id, err = sc.Status()
 			return err
@@ -60,60 +59,58 @@ func TestCaptureStatusInsideAndAfter(t *testing.T) {
 		if inside != cu.CU_STREAM_CAPTURE_STATUS_ACTIVE || id == 0 {
 			k.Errorf("inside: status %v, id %d", inside, id)
 		}
-		k.usable(k.s)
+		k.Usable(k.S)
 	})
 }
 
-var errRecord = errors.New("the recording function's own error")
-
 func TestCaptureErrorOfTheFunctionIsReturnedAndTheStreamWorks(t *testing.T) {
 	each(t, func(k *kit) {
-		for _, mode := range modes {
-			b := k.memory()
-			g, err := graph.Capture(k.s, mode, func(sc *graph.Scope) error {
-				k.ok(sc.Do(k.launch(k.plus, b, 1)))
-				return errRecord
+		for _, mode := range graphtest.Modes {
+			b := k.Memory()
+			g, err := graph.Capture(k.S, mode, func(sc *graph.Scope) error {
+				k.OK(sc.Do(k.Launch(k.Plus, b, 1)))
+				return graphtest.ErrRecord
 			})
-			if g != nil || err != errRecord {
+			if g != nil || err != graphtest.ErrRecord {
 				k.Fatalf("%v: got %v, %v; want the function's error as it is", mode, g, err)
 			}
-			k.usable(k.s)
-			k.expect(b, 1)
+			k.Usable(k.S)
+			k.Expect(b, 1)
 		}
 	})
 }
 
 func TestCaptureOperationErrorComesFirst(t *testing.T) {
 	each(t, func(k *kit) {
-		closed := k.memoryOf(1)
-		op := k.launch(k.plus, closed, 1)
-		k.ok(closed.Close())
-		_, err := graph.Capture(k.s, graph.ModeGlobal, func(sc *graph.Scope) error { return sc.Do(op) })
+		closed := k.MemoryOf(1)
+		op := k.Launch(k.Plus, closed, 1)
+		k.OK(closed.Close())
+		_, err := graph.Capture(k.S, graph.ModeGlobal, func(sc *graph.Scope) error { return sc.Do(op) })
 		if !errors.Is(err, driver.ErrClosed) || !strings.Contains(err.Error(), "plus") {
 			k.Fatalf("got %v, want ErrClosed that names the launch", err)
 		}
-		k.usable(k.s)
+		k.Usable(k.S)
 	})
 }
 
 func TestCapturePanicGoesOnAfterTheCleanup(t *testing.T) {
 	each(t, func(k *kit) {
-		for _, mode := range modes {
-			b := k.memory()
+		for _, mode := range graphtest.Modes {
+			b := k.Memory()
 			value := capturePanic(k, mode, b)
 			if value != "boom" {
 				k.Fatalf("%v: the panic was lost: %v", mode, value)
 			}
-			k.usable(k.s)
-			k.expect(b, 1)
+			k.Usable(k.S)
+			k.Expect(b, 1)
 		}
 	})
 }
 
 func capturePanic(k *kit, mode graph.Mode, b *driver.Buffer[uint32]) (value any) {
 	defer func() { value = recover() }()
-	g, err := graph.Capture(k.s, mode, func(sc *graph.Scope) error {
-		k.ok(sc.Do(k.launch(k.plus, b, 1)))
+	g, err := graph.Capture(k.S, mode, func(sc *graph.Scope) error {
+		k.OK(sc.Do(k.Launch(k.Plus, b, 1)))
 		panic("boom")
 	})
 	k.Errorf("Capture returned %v, %v", g, err)
@@ -122,14 +119,14 @@ func capturePanic(k *kit, mode graph.Mode, b *driver.Buffer[uint32]) (value any)
 
 func TestCaptureGoexitCleansUp(t *testing.T) {
 	each(t, func(k *kit) {
-		for _, mode := range modes {
-			b := k.memory()
-			op := k.launch(k.plus, b, 1)
+		for _, mode := range graphtest.Modes {
+			b := k.Memory()
+			op := k.Launch(k.Plus, b, 1)
 			done := make(chan bool)
 			go func() {
 				returned := false
 				defer func() { done <- returned }()
-				_, _ = graph.Capture(k.s, mode, func(sc *graph.Scope) error {
+				_, _ = graph.Capture(k.S, mode, func(sc *graph.Scope) error {
 					if err := sc.Do(op); err != nil {
 						k.Error(err)
 					}
@@ -141,8 +138,8 @@ func TestCaptureGoexitCleansUp(t *testing.T) {
 			if <-done {
 				k.Errorf("%v: Capture returned after Goexit", mode)
 			}
-			k.usable(k.s)
-			k.expect(b, 1)
+			k.Usable(k.S)
+			k.Expect(b, 1)
 		}
 	})
 }
@@ -151,8 +148,8 @@ func TestCaptureGoexitCleansUp(t *testing.T) {
 // error of its end, even if the function that made it kept silent.
 func TestCaptureInvalidatedNamesTheCall(t *testing.T) {
 	each(t, func(k *kit) {
-		g, err := graph.Capture(k.s, graph.ModeGlobal, func(sc *graph.Scope) error {
-			_, err := driver.Alloc[byte](k.c, 64)
+		g, err := graph.Capture(k.S, graph.ModeGlobal, func(sc *graph.Scope) error {
+			_, err := driver.Alloc[byte](k.C, 64)
 			if !errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) {
 				k.Errorf("cuMemAlloc in a GLOBAL capture: %v, want 900", err)
 			}
@@ -164,20 +161,20 @@ func TestCaptureInvalidatedNamesTheCall(t *testing.T) {
 		if !strings.Contains(err.Error(), "cuMemAlloc") {
 			k.Errorf("the error does not name the call: %v", err)
 		}
-		k.usable(k.s)
+		k.Usable(k.S)
 	})
 }
 
 func TestCaptureWithoutAForkJoinedIsRefused(t *testing.T) {
 	each(t, func(k *kit) {
-		other := k.stream()
-		b := k.memory()
-		g, err := graph.Capture(k.s, graph.ModeGlobal, func(sc *graph.Scope) error {
+		other := k.Stream()
+		b := k.Memory()
+		g, err := graph.Capture(k.S, graph.ModeGlobal, func(sc *graph.Scope) error {
 			f, err := sc.Fork(other)
 			if err != nil {
 				return err
 			}
-			return f.Do(k.launch(k.plus, b, 1))
+			return f.Do(k.Launch(k.Plus, b, 1))
 		})
 		if g != nil || !errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_UNJOINED) {
 			k.Fatalf("got %v, %v; want 904", g, err)
@@ -185,27 +182,27 @@ func TestCaptureWithoutAForkJoinedIsRefused(t *testing.T) {
 		if !strings.Contains(err.Error(), other.String()) {
 			k.Errorf("the error does not name the stream: %v", err)
 		}
-		k.usable(k.s)
-		k.usable(other)
+		k.Usable(k.S)
+		k.Usable(other)
 	})
 }
 
 func TestCaptureForksAndJoins(t *testing.T) {
 	each(t, func(k *kit) {
-		other := k.stream()
-		a, b, d := k.memory(), k.memory(), k.memory()
-		sum, err := k.sum.Prepare(config, d, a, b, uint32(elems))
-		k.ok(err)
-		g := k.capture(func(sc *graph.Scope) error {
+		other := k.Stream()
+		a, b, d := k.Memory(), k.Memory(), k.Memory()
+		sum, err := k.Sum.Prepare(config, d, a, b, uint32(elems))
+		k.OK(err)
+		g := k.Capture(func(sc *graph.Scope) error {
 			f, err := sc.Fork(other)
 			if err != nil {
 				return err
 			}
-			return errors.Join(sc.Do(k.launch(k.plus, a, 2)), f.Do(k.launch(k.times, b, 7)), sc.Join(f), sc.Do(sum))
+			return errors.Join(sc.Do(k.Launch(k.Plus, a, 2)), f.Do(k.Launch(k.Times, b, 7)), sc.Join(f), sc.Do(sum))
 		})
-		k.usable(other)
-		k.run(k.exec(g))
-		k.expect(d, 10)
+		k.Usable(other)
+		k.Run(k.Exec(g))
+		k.Expect(d, 10)
 		if n, err := g.Len(); n != 3 || err != nil {
 			k.Errorf("%d nodes (%v), want 3: orders are edges", n, err)
 		}
@@ -214,22 +211,22 @@ func TestCaptureForksAndJoins(t *testing.T) {
 
 func TestCaptureOfACapturingStreamNamesThePlaceOfTheFirst(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		g := k.capture(func(sc *graph.Scope) error {
-			_, err := graph.Capture(k.s, graph.ModeGlobal, func(*graph.Scope) error { return nil })
+		b := k.Memory()
+		g := k.Capture(func(sc *graph.Scope) error {
+			_, err := graph.Capture(k.S, graph.ModeGlobal, func(*graph.Scope) error { return nil })
 			if !errors.Is(err, driver.CUDA_ERROR_ILLEGAL_STATE) || strings.Count(err.Error(), "capture_test.go") != 2 {
 				k.Errorf("nested capture: %v; want a refusal that names the functions of both", err)
 			}
-			return sc.Do(k.launch(k.plus, b, 1))
+			return sc.Do(k.Launch(k.Plus, b, 1))
 		})
-		k.run(k.exec(g))
-		k.expect(b, 2)
+		k.Run(k.Exec(g))
+		k.Expect(b, 2)
 	})
 }
 
 func TestCaptureRefusesTheLegacyStream(t *testing.T) {
 	each(t, func(k *kit) {
-		_, err := graph.Capture(k.c.LegacyStream(), graph.ModeRelaxed, func(*graph.Scope) error { return nil })
+		_, err := graph.Capture(k.C.LegacyStream(), graph.ModeRelaxed, func(*graph.Scope) error { return nil })
 		if !errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) || !strings.Contains(err.Error(), "NewStream") {
 			k.Fatalf("got %v", err)
 		}
@@ -238,15 +235,15 @@ func TestCaptureRefusesTheLegacyStream(t *testing.T) {
 
 func TestCaptureRefusesNilAndClosedStreams(t *testing.T) {
 	each(t, func(k *kit) {
-		s, err := k.c.NewStream()
-		k.ok(err)
-		k.ok(s.Close())
+		s, err := k.C.NewStream()
+		k.OK(err)
+		k.OK(s.Close())
 		for s, want := range map[*driver.Stream]error{nil: driver.CUDA_ERROR_INVALID_VALUE, s: driver.ErrClosed} {
 			if _, err := graph.Capture(s, graph.ModeGlobal, func(*graph.Scope) error { return nil }); !errors.Is(err, want) {
 				k.Errorf("%v: got %v, want %v", s, err, want)
 			}
 		}
-		if _, err := graph.Capture(k.s, graph.ModeGlobal, nil); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
+		if _, err := graph.Capture(k.S, graph.ModeGlobal, nil); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 			k.Errorf("nil function: %v", err)
 		}
 	})
@@ -254,52 +251,52 @@ func TestCaptureRefusesNilAndClosedStreams(t *testing.T) {
 
 func TestScopeIsRefusedAfterItsCapture(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
+		b := k.Memory()
 		var kept *graph.Scope
-		k.capture(func(sc *graph.Scope) error {
+		k.Capture(func(sc *graph.Scope) error {
 			kept = sc
 			return nil
 		})
-		if err := kept.Do(k.launch(k.plus, b, 1)); !errors.Is(err, graph.ErrEnded) {
+		if err := kept.Do(k.Launch(k.Plus, b, 1)); !errors.Is(err, graph.ErrEnded) {
 			k.Errorf("Do: %v", err)
 		}
-		if _, err := kept.Fork(k.stream()); !errors.Is(err, graph.ErrEnded) {
+		if _, err := kept.Fork(k.Stream()); !errors.Is(err, graph.ErrEnded) {
 			k.Errorf("Fork: %v", err)
 		}
 		if err := kept.Join(); !errors.Is(err, graph.ErrEnded) {
 			k.Errorf("Join: %v", err)
 		}
-		k.expect(b, 1)
+		k.Expect(b, 1)
 	})
 }
 
 func TestRecordingBeginEnd(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		r, err := graph.Begin(k.s, graph.ModeThreadLocal)
-		k.ok(err)
-		k.ok(r.Scope().Do(k.launch(k.plus, b, 3)))
+		b := k.Memory()
+		r, err := graph.Begin(k.S, graph.ModeThreadLocal)
+		k.OK(err)
+		k.OK(r.Scope().Do(k.Launch(k.Plus, b, 3)))
 		g, err := r.End()
-		k.ok(err)
-		k.closeLater(g)
-		k.ok(r.Abort())
+		k.OK(err)
+		k.CloseLater(g)
+		k.OK(r.Abort())
 		if _, err := r.End(); !errors.Is(err, graph.ErrEnded) {
 			k.Errorf("second End: %v", err)
 		}
-		k.run(k.exec(g))
-		k.expect(b, 4)
+		k.Run(k.Exec(g))
+		k.Expect(b, 4)
 	})
 }
 
 func TestRecordingAbort(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		r, err := graph.Begin(k.s, graph.ModeGlobal)
-		k.ok(err)
-		k.ok(r.Scope().Do(k.launch(k.plus, b, 3)))
-		k.ok(r.Abort())
-		k.usable(k.s)
-		k.expect(b, 1)
+		b := k.Memory()
+		r, err := graph.Begin(k.S, graph.ModeGlobal)
+		k.OK(err)
+		k.OK(r.Scope().Do(k.Launch(k.Plus, b, 3)))
+		k.OK(r.Abort())
+		k.Usable(k.S)
+		k.Expect(b, 1)
 	})
 }
 
@@ -307,8 +304,8 @@ func TestRecordingAbort(t *testing.T) {
 // refused, and its own goroutine can still end it.
 func TestRecordingEndedByAnotherGoroutineGoesOn(t *testing.T) {
 	each(t, func(k *kit) {
-		r, err := graph.Begin(k.s, graph.ModeThreadLocal)
-		k.ok(err)
+		r, err := graph.Begin(k.S, graph.ModeThreadLocal)
+		k.OK(err)
 		elsewhere := make(chan error)
 		go func() {
 			_, err := r.End()
@@ -321,16 +318,16 @@ func TestRecordingEndedByAnotherGoroutineGoesOn(t *testing.T) {
 			}
 		}
 		g, err := r.End()
-		k.ok(err)
-		k.closeLater(g)
+		k.OK(err)
+		k.CloseLater(g)
 	})
 }
 
 // A relaxed capture ends on any goroutine.
 func TestRelaxedRecordingEndsAnywhere(t *testing.T) {
 	each(t, func(k *kit) {
-		r, err := graph.Begin(k.s, graph.ModeRelaxed)
-		k.ok(err)
+		r, err := graph.Begin(k.S, graph.ModeRelaxed)
+		k.OK(err)
 		ended := make(chan *graph.Graph)
 		go func() {
 			g, err := r.End()
@@ -339,16 +336,16 @@ func TestRelaxedRecordingEndsAnywhere(t *testing.T) {
 			}
 			ended <- g
 		}()
-		k.closeLater(<-ended)
+		k.CloseLater(<-ended)
 	})
 }
 
 // Work that fails invalidates a capture whatever its code is.
 func TestCaptureInvalidatedByAFailedLaunchNamesIt(t *testing.T) {
 	each(t, func(k *kit) {
-		d := k.c.Driver()
-		_, err := graph.Capture(k.s, graph.ModeThreadLocal, func(sc *graph.Scope) error {
-			err := d.CuLaunchKernel(k.plus.Raw(), 0, 1, 1, 1, 1, 1, 0, sc.Stream().Raw(), nil, nil)
+		d := k.C.Driver()
+		_, err := graph.Capture(k.S, graph.ModeThreadLocal, func(sc *graph.Scope) error {
+			err := d.CuLaunchKernel(k.Plus.Raw(), 0, 1, 1, 1, 1, 1, 0, sc.Stream().Raw(), nil, nil)
 			if err == nil {
 				k.Error("a launch of no blocks succeeded")
 			}
@@ -357,25 +354,25 @@ func TestCaptureInvalidatedByAFailedLaunchNamesIt(t *testing.T) {
 		if !errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED) || !strings.Contains(err.Error(), "cuLaunchKernel") {
 			k.Errorf("got %v, want 901 that names cuLaunchKernel", err)
 		}
-		k.usable(k.s)
+		k.Usable(k.S)
 	})
 }
 
 func TestCaptureKeepsWhatItRecordedAlive(t *testing.T) {
 	each(t, func(k *kit) {
-		out, add := k.memory(), k.memoryOf(9)
-		sum, err := k.sum.Prepare(config, out, out, add, uint32(elems))
-		k.ok(err)
-		g := k.capture(func(sc *graph.Scope) error { return sc.Do(sum) })
-		k.ok(add.Close()) // the graph has it still
-		scribble := k.memoryOf(1000)
-		k.closeLater(scribble)
-		x := k.exec(g)
-		k.run(x)
-		k.expect(out, 10)
-		k.ok(g.Close()) // and the exec
-		k.run(x)
-		k.expect(out, 19)
+		out, add := k.Memory(), k.MemoryOf(9)
+		sum, err := k.Sum.Prepare(config, out, out, add, uint32(elems))
+		k.OK(err)
+		g := k.Capture(func(sc *graph.Scope) error { return sc.Do(sum) })
+		k.OK(add.Close()) // the graph has it still
+		scribble := k.MemoryOf(1000)
+		k.CloseLater(scribble)
+		x := k.Exec(g)
+		k.Run(x)
+		k.Expect(out, 10)
+		k.OK(g.Close()) // and the exec
+		k.Run(x)
+		k.Expect(out, 19)
 	})
 }
 
@@ -383,18 +380,18 @@ func TestCaptureKeepsWhatItRecordedAlive(t *testing.T) {
 // streams take work again.
 func TestDroppedRecordingIsEndedAndReported(t *testing.T) {
 	each(t, func(k *kit) {
-		for _, mode := range modes {
-			b := k.memory()
-			other := k.stream()
+		for _, mode := range graphtest.Modes {
+			b := k.Memory()
+			other := k.Stream()
 			onAGoroutine(func() { dropRecording(k, mode, b, other) })
-			leaks := gputest.ExpectDropped(k, k.c.Device().Driver(), 1)
+			leaks := gputest.ExpectDropped(k, k.C.Device().Driver(), 1)
 			if len(leaks) != 1 || leaks[0].Kind != "capture" || leaks[0].Err != nil ||
 				!strings.Contains(leaks[0].Stack, "dropRecording") {
 				k.Errorf("%v: reported %v", mode, leaks)
 			}
-			k.usable(k.s)
-			k.usable(other)
-			k.expect(b, 1)
+			k.Usable(k.S)
+			k.Usable(other)
+			k.Expect(b, 1)
 		}
 	})
 }
@@ -411,7 +408,7 @@ func onAGoroutine(f func()) {
 
 // dropRecording leaves a capture open that has recorded on two streams.
 func dropRecording(k *kit, mode graph.Mode, b *driver.Buffer[uint32], other *driver.Stream) {
-	r, err := graph.Begin(k.s, mode)
+	r, err := graph.Begin(k.S, mode)
 	if err != nil {
 		k.Error(err)
 		return
@@ -422,7 +419,7 @@ func dropRecording(k *kit, mode graph.Mode, b *driver.Buffer[uint32], other *dri
 		return
 	}
 	for _, sc := range []*graph.Scope{r.Scope(), f} {
-		if err := sc.Do(k.launch(k.plus, b, 1)); err != nil {
+		if err := sc.Do(k.Launch(k.Plus, b, 1)); err != nil {
 			k.Error(err)
 		}
 	}
@@ -431,7 +428,7 @@ func dropRecording(k *kit, mode graph.Mode, b *driver.Buffer[uint32], other *dri
 // The thread that began the capture may go on to live.
 func TestDroppedRecordingOfALivingGoroutine(t *testing.T) {
 	each(t, func(k *kit) {
-		b, other := k.memory(), k.stream()
+		b, other := k.Memory(), k.Stream()
 		next, done := make(chan struct{}), make(chan struct{})
 		go func() {
 			defer close(done)
@@ -440,8 +437,8 @@ func TestDroppedRecordingOfALivingGoroutine(t *testing.T) {
 			<-next
 		}()
 		<-next
-		gputest.ExpectDropped(k, k.c.Device().Driver(), 1)
-		k.usable(k.s)
+		gputest.ExpectDropped(k, k.C.Device().Driver(), 1)
+		k.Usable(k.S)
 		next <- struct{}{}
 		<-done
 	})
@@ -450,10 +447,10 @@ func TestDroppedRecordingOfALivingGoroutine(t *testing.T) {
 // The graph that was asked for goes with its capture.
 func TestDroppedRecordingClosesItsGraph(t *testing.T) {
 	each(t, func(k *kit) {
-		for _, mode := range modes {
+		for _, mode := range graphtest.Modes {
 			var g *graph.Graph
 			onAGoroutine(func() {
-				r, err := graph.Begin(k.s, mode)
+				r, err := graph.Begin(k.S, mode)
 				if err == nil {
 					g, err = r.Scope().Graph()
 				}
@@ -461,11 +458,11 @@ func TestDroppedRecordingClosesItsGraph(t *testing.T) {
 					k.Error(err)
 				}
 			})
-			gputest.ExpectDropped(k, k.c.Device().Driver(), 1)
+			gputest.ExpectDropped(k, k.C.Device().Driver(), 1)
 			if _, err := g.AddEmpty(); err == nil {
 				k.Errorf("%v: the graph of a dropped capture takes nodes", mode)
 			}
-			k.usable(k.s)
+			k.Usable(k.S)
 		}
 	})
 }
@@ -473,49 +470,49 @@ func TestDroppedRecordingClosesItsGraph(t *testing.T) {
 // A scope in use, or one that was forked, keeps its capture open.
 func TestRecordingIsOpenWhileAScopeIsReachable(t *testing.T) {
 	each(t, func(k *kit) {
-		b, other := k.memory(), k.stream()
+		b, other := k.Memory(), k.Stream()
 		fork := forkOnly(k, other)
 		for range 3 {
 			runtime.GC()
 		}
-		k.ok(fork.Do(k.launch(k.plus, b, 1)))
+		k.OK(fork.Do(k.Launch(k.Plus, b, 1)))
 		if !fork.Active() {
 			k.Error("the capture ended under its scope")
 		}
 		fork = nil
-		gputest.ExpectDropped(k, k.c.Device().Driver(), 1)
-		k.usable(k.s)
-		k.usable(other)
+		gputest.ExpectDropped(k, k.C.Device().Driver(), 1)
+		k.Usable(k.S)
+		k.Usable(other)
 	})
 }
 
 func forkOnly(k *kit, other *driver.Stream) *graph.Scope {
-	r, err := graph.Begin(k.s, graph.ModeRelaxed)
-	k.ok(err)
+	r, err := graph.Begin(k.S, graph.ModeRelaxed)
+	k.OK(err)
 	f, err := r.Scope().Fork(other)
-	k.ok(err)
+	k.OK(err)
 	return f
 }
 
 func TestDroppedRecordingIntoAGraph(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		g := k.graph()
-		first := k.add(g, k.launch(k.plus, b, 2))
+		b := k.Memory()
+		g := k.Graph()
+		first := k.Add(g, k.Launch(k.Plus, b, 2))
 		onAGoroutine(func() {
-			r, err := beginInto(g, k.s, graph.ModeRelaxed, first)
+			r, err := graphtest.BeginInto(g, k.S, graph.ModeRelaxed, first)
 			if err == nil {
-				err = r.Scope().Do(k.launch(k.times, b, 3))
+				err = r.Scope().Do(k.Launch(k.Times, b, 3))
 			}
 			if err != nil {
 				k.Error(err)
 			}
 		})
-		gputest.ExpectDropped(k, k.c.Device().Driver(), 1)
+		gputest.ExpectDropped(k, k.C.Device().Driver(), 1)
 		if n, err := g.Len(); n != 1 || err != nil {
 			k.Errorf("%d nodes (%v), want what was there before", n, err)
 		}
-		k.run(k.exec(g))
-		k.expect(b, 3)
+		k.Run(k.Exec(g))
+		k.Expect(b, 3)
 	})
 }

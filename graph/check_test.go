@@ -2,7 +2,6 @@ package graph_test
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -10,111 +9,22 @@ import (
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/internal/graphtest"
 	"github.com/purecuda/cuda/internal/faulty"
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-func (k *kit) check(g *graph.Graph) graph.Checked {
-	k.Helper()
-	c, err := g.Check()
-	k.ok(err)
-	return c
-}
-
-// clean shows that a graph has no conflict, and nothing that is not known.
-func (k *kit) clean(g *graph.Graph) {
-	k.Helper()
-	if c := k.check(g); !c.OK() || c.Err() != nil || len(c.Unknown) > 0 {
-		k.Errorf("want no conflict and nothing unknown, got %v", c)
-	}
-}
-
-// pairs are the nodes in conflict, by their place among those given.
-func pairs(c graph.Checked, nodes []graph.Node) []string {
-	var list []string
-	for _, x := range c.Conflicts {
-		a, b := slices.Index(nodes, x.A), slices.Index(nodes, x.B)
-		list = append(list, fmt.Sprint(min(a, b), "-", max(a, b)))
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
-}
-
-func TestFlowsHaveNoConflictUntilAnEdgeIsMissing(t *testing.T) {
-	each(t, func(k *kit) {
-		for seed := range uint64(6) {
-			ops := newRandomWork(k, seed).ops(30)
-			f := k.flow(ops...)
-			g := k.graph()
-			items, err := f.Items()
-			k.ok(err)
-			nodes, err := g.AddBatch(nil, items)
-			k.ok(err)
-			k.clean(g)
-			for i, it := range items {
-				for _, a := range it.After {
-					k.ok(g.RemoveEdges(edgesOf(nodes[a:a+1], nodes[i:i+1])...))
-					if c := k.check(g); !slices.Contains(pairs(c, nodes), fmt.Sprint(a, "-", i)) {
-						t.Fatalf("seed %d: without the edge from %d (%v) to %d (%v): %v", seed, a, ops[a], i, ops[i], c)
-					}
-					k.ok(g.AddEdges(edgesOf(nodes[a:a+1], nodes[i:i+1])...))
-				}
-			}
-			k.clean(g)
-		}
-	})
-}
-
-// In graphs with any edges Check finds the pairs that are in conflict and not in
-// order, no fewer and no more.
-func TestCheckFindsExactlyTheConflicts(t *testing.T) {
-	each(t, func(k *kit) {
-		for seed := range uint64(10) {
-			w := newRandomWork(k, seed)
-			ops := w.ops(40)
-			g := k.graph()
-			var nodes []graph.Node
-			before := make([]map[int]bool, len(ops))
-			var want []string
-			for i, op := range ops {
-				before[i] = make(map[int]bool)
-				var deps []graph.Node
-				for j := range i {
-					if w.IntN(12) > 0 {
-						continue
-					}
-					deps = append(deps, nodes[j])
-					before[i][j] = true
-					for l := range before[j] {
-						before[i][l] = true
-					}
-				}
-				nodes = append(nodes, k.add(g, op, deps...))
-				for j := range i {
-					if !before[i][j] && conflicts(ops[j], op) {
-						want = append(want, fmt.Sprint(j, "-", i))
-					}
-				}
-			}
-			slices.Sort(want)
-			if got := pairs(k.check(g), nodes); !slices.Equal(got, want) {
-				t.Fatalf("seed %d: conflicts %v, want %v", seed, got, want)
-			}
-		}
-	})
-}
-
 func TestCheckSaysWhoAndWhere(t *testing.T) {
 	each(t, func(k *kit) {
-		a, b := k.memory(), k.memory()
-		sum, err := k.sum.Prepare(config, driver.Out(b), driver.In(a), driver.In(a.View(8, 16)), uint32(8))
-		k.ok(err)
+		a, b := k.Memory(), k.Memory()
+		sum, err := k.Sum.Prepare(config, driver.Out(b), driver.In(a), driver.In(a.View(8, 16)), uint32(8))
+		k.OK(err)
 		fill, err := driver.Fill[uint32](a.View(12, 20), 3)
-		k.ok(err)
-		g := k.graph()
-		k.ok(k.add(g, sum).SetName("adder"))
-		k.add(g, fill)
-		c := k.check(g)
+		k.OK(err)
+		g := k.Graph()
+		k.OK(k.Add(g, sum).SetName("adder"))
+		k.Add(g, fill)
+		c := k.Check(g)
 		if len(c.Conflicts) != 2 || c.Err() == nil || c.OK() {
 			t.Fatalf("got %v", c)
 		}
@@ -134,16 +44,16 @@ func TestCheckSaysWhoAndWhere(t *testing.T) {
 // captured is a fork and a join, with or without a conflict between the sides.
 func (k *kit) captured(left, right []driver.Op) *graph.Graph {
 	k.Helper()
-	other := k.stream()
-	return k.capture(func(sc *graph.Scope) error {
+	other := k.Stream()
+	return k.Capture(func(sc *graph.Scope) error {
 		f, err := sc.Fork(other)
-		k.ok(err)
+		k.OK(err)
 		for i := range max(len(left), len(right)) {
 			if i < len(left) {
-				k.ok(sc.Do(left[i]))
+				k.OK(sc.Do(left[i]))
 			}
 			if i < len(right) {
-				k.ok(f.Do(right[i]))
+				k.OK(f.Do(right[i]))
 			}
 		}
 		return sc.Join(f)
@@ -152,10 +62,10 @@ func (k *kit) captured(left, right []driver.Op) *graph.Graph {
 
 func TestCheckKnowsCapturedKernels(t *testing.T) {
 	each(t, func(k *kit) {
-		a, b := k.memory(), k.memory()
-		onA, onB := k.launch(k.plus, a, 1), k.launch(k.plus, b, 1)
-		k.clean(k.captured([]driver.Op{onA, onA}, []driver.Op{onB, onB}))
-		c := k.check(k.captured([]driver.Op{onA, onB}, []driver.Op{onB, onA}))
+		a, b := k.Memory(), k.Memory()
+		onA, onB := k.Launch(k.Plus, a, 1), k.Launch(k.Plus, b, 1)
+		k.Clean(k.captured([]driver.Op{onA, onA}, []driver.Op{onB, onB}))
+		c := k.Check(k.captured([]driver.Op{onA, onB}, []driver.Op{onB, onA}))
 		if len(c.Conflicts) != 2 || len(c.Unknown) > 0 {
 			t.Errorf("two conflicts were captured, got %v", c)
 		}
@@ -165,14 +75,14 @@ func TestCheckKnowsCapturedKernels(t *testing.T) {
 // Two kernels of one address and other lengths are told apart by their order.
 func TestCheckKnowsHowFarCapturedKernelsReach(t *testing.T) {
 	each(t, func(k *kit) {
-		a := k.memory()
+		a := k.Memory()
 		part := func(lo, hi int) *driver.Launch {
-			l, err := k.plus.Prepare(config, a.View(lo, hi), uint32(hi-lo), uint32(1))
-			k.ok(err)
+			l, err := k.Plus.Prepare(config, a.View(lo, hi), uint32(hi-lo), uint32(1))
+			k.OK(err)
 			return l
 		}
-		k.clean(k.captured([]driver.Op{part(0, 8), part(0, 16)}, []driver.Op{part(16, 32)}))
-		c := k.check(k.captured([]driver.Op{part(0, 8), part(0, 17)}, []driver.Op{part(16, 32)}))
+		k.Clean(k.captured([]driver.Op{part(0, 8), part(0, 16)}, []driver.Op{part(16, 32)}))
+		c := k.Check(k.captured([]driver.Op{part(0, 8), part(0, 17)}, []driver.Op{part(16, 32)}))
 		if len(c.Conflicts) != 1 || c.Conflicts[0].To-c.Conflicts[0].From != 4 {
 			t.Errorf("one element is common, got %v", c)
 		}
@@ -182,42 +92,42 @@ func TestCheckKnowsHowFarCapturedKernelsReach(t *testing.T) {
 // One launch that changes between its uses is known by what it was each time.
 func TestFootprintsAreThoseOfTheTime(t *testing.T) {
 	each(t, func(k *kit) {
-		a, b := k.memory(), k.memory()
-		l := k.launch(k.plus, a, 1)
+		a, b := k.Memory(), k.Memory()
+		l := k.Launch(k.Plus, a, 1)
 		each := func(do func(op driver.Op)) {
 			for i := range 4 {
-				k.ok(driver.SetArg(l, 0, a.View(8*i, 8*i+8)))
-				k.ok(driver.SetArg(l, 1, uint32(8)))
+				k.OK(driver.SetArg(l, 0, a.View(8*i, 8*i+8)))
+				k.OK(driver.SetArg(l, 1, uint32(8)))
 				do(l)
 			}
-			k.ok(driver.SetArg(l, 0, b))
+			k.OK(driver.SetArg(l, 0, b))
 		}
-		added := k.graph()
-		each(func(op driver.Op) { k.add(added, op) })
-		k.clean(added)
-		chained := k.graph()
+		added := k.Graph()
+		each(func(op driver.Op) { k.Add(added, op) })
+		k.Clean(added)
+		chained := k.Graph()
 		each(func(op driver.Op) {
 			_, err := chained.AddBatch(nil, []graph.Item{{Op: op}})
-			k.ok(err)
+			k.OK(err)
 		})
-		k.clean(chained)
-		planned := k.graph()
-		p := k.chainPlan(l)
-		each(func(driver.Op) { k.addPlan(planned, p) })
-		k.clean(planned)
-		recorded := k.capture(func(sc *graph.Scope) error {
-			each(func(op driver.Op) { k.ok(sc.Do(op)) })
+		k.Clean(chained)
+		planned := k.Graph()
+		p := k.ChainPlan(l)
+		each(func(driver.Op) { k.AddPlan(planned, p) })
+		k.Clean(planned)
+		recorded := k.Capture(func(sc *graph.Scope) error {
+			each(func(op driver.Op) { k.OK(sc.Do(op)) })
 			return nil
 		})
 		for e, err := range recorded.Edges() {
-			k.ok(err)
-			k.ok(recorded.RemoveEdges(edgesOf([]graph.Node{e.From}, []graph.Node{e.To})...))
+			k.OK(err)
+			k.OK(recorded.RemoveEdges(graphtest.EdgesOf([]graph.Node{e.From}, []graph.Node{e.To})...))
 		}
-		k.clean(recorded)
-		k.ok(driver.SetArg(l, 0, a.View(7, 9)))
+		k.Clean(recorded)
+		k.OK(driver.SetArg(l, 0, a.View(7, 9)))
 		for _, g := range []*graph.Graph{added, chained, planned, recorded} {
-			k.add(g, l)
-			if c := k.check(g); len(c.Conflicts) != 2 || len(c.Unknown) > 0 {
+			k.Add(g, l)
+			if c := k.Check(g); len(c.Conflicts) != 2 || len(c.Unknown) > 0 {
 				t.Errorf("one more node is in conflict with two, got %v", c)
 			}
 		}
@@ -226,10 +136,10 @@ func TestFootprintsAreThoseOfTheTime(t *testing.T) {
 
 func TestCheckFollowsNodesThatChange(t *testing.T) {
 	each(t, func(k *kit) {
-		a, b := k.memory(), k.memory()
-		onA, onB := k.launch(k.plus, a, 1), k.launch(k.plus, b, 1)
-		twoA, err := k.sum.Prepare(config, b, a, a, uint32(elems))
-		k.ok(err)
+		a, b := k.Memory(), k.Memory()
+		onA, onB := k.Launch(k.Plus, a, 1), k.Launch(k.Plus, b, 1)
+		twoA, err := k.Sum.Prepare(config, b, a, a, uint32(elems))
+		k.OK(err)
 		for what, g := range map[string]*graph.Graph{
 			"by hand":  k.byHand(onA, onA),
 			"captured": k.captured([]driver.Op{onA}, []driver.Op{onA}),
@@ -238,30 +148,30 @@ func TestCheckFollowsNodesThatChange(t *testing.T) {
 		} {
 			var nodes []graph.Node
 			for n, err := range g.Nodes() {
-				k.ok(err)
+				k.OK(err)
 				nodes = append(nodes, n)
 			}
 			want := func(n int) {
 				t.Helper()
-				if c := k.check(g); len(c.Conflicts) != n || len(c.Unknown) > 0 {
+				if c := k.Check(g); len(c.Conflicts) != n || len(c.Unknown) > 0 {
 					t.Errorf("%s: want %d conflicts, got %v", what, n, c)
 				}
 			}
 			want(1)
-			k.ok(nodes[0].Set(onB))
+			k.OK(nodes[0].Set(onB))
 			want(0)
 			copied := k.clone(g)
-			k.clean(copied)
+			k.Clean(copied)
 			for range 3 {
-				k.ok(nodes[0].Set(onA))
+				k.OK(nodes[0].Set(onA))
 				want(1)
-				k.ok(nodes[0].Set(twoA))
+				k.OK(nodes[0].Set(twoA))
 				want(2) // it writes b, and reads a twice
-				k.ok(nodes[0].Set(onB))
+				k.OK(nodes[0].Set(onB))
 			}
-			k.clean(copied)
-			k.ok(nodes[0].Set(onA))
-			k.ok(nodes[0].Destroy())
+			k.Clean(copied)
+			k.OK(nodes[0].Set(onA))
+			k.OK(nodes[0].Destroy())
 			want(0)
 		}
 	})
@@ -269,9 +179,9 @@ func TestCheckFollowsNodesThatChange(t *testing.T) {
 
 func (k *kit) byHand(ops ...driver.Op) *graph.Graph {
 	k.Helper()
-	g := k.graph()
+	g := k.Graph()
 	for _, op := range ops {
-		k.add(g, op)
+		k.Add(g, op)
 	}
 	return g
 }
@@ -279,8 +189,8 @@ func (k *kit) byHand(ops ...driver.Op) *graph.Graph {
 func (k *kit) clone(g *graph.Graph) *graph.Graph {
 	k.Helper()
 	c, err := g.Clone()
-	k.ok(err)
-	k.closeLater(c)
+	k.OK(err)
+	k.CloseLater(c)
 	return c
 }
 
@@ -290,38 +200,38 @@ func (k *kit) planned(ops ...driver.Op) *graph.Graph {
 	for i, op := range ops {
 		items[i].Op = op
 	}
-	p, err := graph.NewPlan(k.c, items)
-	k.ok(err)
-	k.closeLater(p)
-	g := k.graph()
-	k.addPlan(g, p)
+	p, err := graph.NewPlan(k.C, items)
+	k.OK(err)
+	k.CloseLater(p)
+	g := k.Graph()
+	k.AddPlan(g, p)
 	return g
 }
 
 func TestCheckLooksIntoChildren(t *testing.T) {
 	each(t, func(k *kit) {
-		a, b := k.memory(), k.memory()
-		onA, onB := k.launch(k.plus, a, 1), k.launch(k.plus, b, 1)
-		g := k.graph()
-		before := k.add(g, onA)
+		a, b := k.Memory(), k.Memory()
+		onA, onB := k.Launch(k.Plus, a, 1), k.Launch(k.Plus, b, 1)
+		g := k.Graph()
+		before := k.Add(g, onA)
 		inner := k.captured([]driver.Op{onA}, []driver.Op{onB})
-		outer := k.graph()
+		outer := k.Graph()
 		_, err := outer.AddChild(inner)
-		k.ok(err)
+		k.OK(err)
 		child, err := g.AddChild(outer, before)
-		k.ok(err)
-		after := k.add(g, onB, child)
-		k.clean(g)
-		k.ok(g.RemoveEdges(edgesOf([]graph.Node{child}, []graph.Node{after})...))
-		c := k.check(g)
+		k.OK(err)
+		after := k.Add(g, onB, child)
+		k.Clean(g)
+		k.OK(g.RemoveEdges(graphtest.EdgesOf([]graph.Node{child}, []graph.Node{after})...))
+		c := k.Check(g)
 		if len(c.Conflicts) != 1 || len(c.Unknown) > 0 || c.Conflicts[0].A.Graph() == c.Conflicts[0].B.Graph() {
 			t.Errorf("the node behind the child is in conflict with one inside, got %v", c)
 		}
-		k.ok(g.AddEdges(edgesOf([]graph.Node{before}, []graph.Node{after})...))
+		k.OK(g.AddEdges(graphtest.EdgesOf([]graph.Node{before}, []graph.Node{after})...))
 		in, err := child.ChildGraph()
-		k.ok(err)
-		k.add(in, onB)
-		if c := k.check(g); len(c.Conflicts) != 3 {
+		k.OK(err)
+		k.Add(in, onB)
+		if c := k.Check(g); len(c.Conflicts) != 3 {
 			t.Errorf("want a conflict inside and two with it, got %v", c)
 		}
 	})
@@ -329,53 +239,53 @@ func TestCheckLooksIntoChildren(t *testing.T) {
 
 func TestCheckSaysWhatItDoesNotKnow(t *testing.T) {
 	each(t, func(k *kit) {
-		a := k.memory()
-		l := k.launch(k.plus, a, 1)
-		past := k.capture(func(sc *graph.Scope) error {
-			k.ok(sc.Keep(l.Refs()))
-			return k.s.Do(l)
+		a := k.Memory()
+		l := k.Launch(k.Plus, a, 1)
+		past := k.Capture(func(sc *graph.Scope) error {
+			k.OK(sc.Keep(l.Refs()))
+			return k.S.Do(l)
 		})
-		number, err := k.plus.Prepare(config, a.Ptr(), uint32(elems), uint32(1))
-		k.ok(err)
-		look, err := driver.NewHostFunc(k.c, func() {})
-		k.ok(err)
+		number, err := k.Plus.Prepare(config, a.Ptr(), uint32(elems), uint32(1))
+		k.OK(err)
+		look, err := driver.NewHostFunc(k.C, func() {})
+		k.OK(err)
 		for what, g := range map[string]*graph.Graph{
 			"no launch is known": past,
 			"p is an address":    k.byHand(number),
 			"host function":      k.byHand(look),
 		} {
-			c := k.check(g)
+			c := k.Check(g)
 			if len(c.Unknown) != 1 || !c.OK() || !strings.Contains(c.String(), what) {
 				t.Errorf("%s: got %v", what, c)
 				continue
 			}
-			k.ok(c.Unknown[0].Node.Declare(driver.InOut(a)))
-			k.clean(g)
-			k.add(g, l)
-			if c := k.check(g); len(c.Conflicts) != 1 || len(c.Unknown) > 0 {
+			k.OK(c.Unknown[0].Node.Declare(driver.InOut(a)))
+			k.Clean(g)
+			k.Add(g, l)
+			if c := k.Check(g); len(c.Conflicts) != 1 || len(c.Unknown) > 0 {
 				t.Errorf("%s, declared: got %v", what, c)
 			}
 		}
-		err = k.add(k.graph(), l).Declare(driver.Declared{})
-		refused(t, "a use of nothing", err, "nil")
-		refused(t, "no node", graph.Node{}.Declare(), "zero Node")
+		err = k.Add(k.Graph(), l).Declare(driver.Declared{})
+		graphtest.Refused(t, "a use of nothing", err, "nil")
+		graphtest.Refused(t, "no node", graph.Node{}.Declare(), "zero Node")
 	})
 }
 
 // A word that one side writes and the other waits for is how they are ordered.
 func TestWaitingForAWordIsNoConflict(t *testing.T) {
 	each(t, func(k *kit) {
-		a, b := k.memory(), k.memory()
-		write, err := driver.NewMemOp(k.c, driver.WriteWord[uint32](a, 3, 1, 0))
-		k.ok(err)
-		wait, err := driver.NewMemOp(k.c, driver.WaitWord[uint32](a, 3, 1, 0))
-		k.ok(err)
-		g := k.captured([]driver.Op{write, k.launch(k.plus, b, 1)}, []driver.Op{wait})
-		k.clean(g)
+		a, b := k.Memory(), k.Memory()
+		write, err := driver.NewMemOp(k.C, driver.WriteWord[uint32](a, 3, 1, 0))
+		k.OK(err)
+		wait, err := driver.NewMemOp(k.C, driver.WaitWord[uint32](a, 3, 1, 0))
+		k.OK(err)
+		g := k.captured([]driver.Op{write, k.Launch(k.Plus, b, 1)}, []driver.Op{wait})
+		k.Clean(g)
 		fill, err := driver.Fill[uint32](a.View(2, 4), 0)
-		k.ok(err)
-		k.add(g, fill)
-		if c := k.check(g); len(c.Conflicts) != 1 || c.Conflicts[0].To-c.Conflicts[0].From != 4 {
+		k.OK(err)
+		k.Add(g, fill)
+		if c := k.Check(g); len(c.Conflicts) != 1 || c.Conflicts[0].To-c.Conflicts[0].From != 4 {
 			t.Errorf("the fill is in conflict over one word, got %v", c)
 		}
 	})
@@ -383,53 +293,53 @@ func TestWaitingForAWordIsNoConflict(t *testing.T) {
 
 func TestLabelsSayWhatNodesDo(t *testing.T) {
 	each(t, func(k *kit) {
-		a, b := k.memory(), k.memory()
-		host, err := driver.AllocHost[uint32](k.c, elems)
-		k.ok(err)
-		k.closeLater(host)
+		a, b := k.Memory(), k.Memory()
+		host, err := driver.AllocHost[uint32](k.C, elems)
+		k.OK(err)
+		k.CloseLater(host)
 		up, err := driver.Upload[uint32](a, host)
-		k.ok(err)
+		k.OK(err)
 		down, err := driver.Download[uint32](host, a)
-		k.ok(err)
+		k.OK(err)
 		across, err := driver.CopyDevice[uint32](b, a)
-		k.ok(err)
+		k.OK(err)
 		fill, err := driver.Fill2D[uint32](a, 4, 8, 2, 4)
-		k.ok(err)
-		call, err := driver.NewHostFunc(k.c, func() {})
-		k.ok(err)
-		l := k.launch(k.times, a, 1)
+		k.OK(err)
+		call, err := driver.NewHostFunc(k.C, func() {})
+		k.OK(err)
+		l := k.Launch(k.Times, a, 1)
 		ops := []driver.Op{l, up, down, across, fill, call}
 		want := []string{"times", "upload of 128 bytes", "download of 128 bytes", "device copy of 128 bytes", "fill of 32 bytes", "host function"}
-		captured := k.capture(func(sc *graph.Scope) error {
+		captured := k.Capture(func(sc *graph.Scope) error {
 			for _, op := range ops {
-				k.ok(sc.Do(op))
+				k.OK(sc.Do(op))
 			}
 			return nil
 		})
 		for _, g := range []*graph.Graph{k.byHand(ops...), captured, k.clone(captured), k.planned(ops...)} {
 			var got []string
 			for n, err := range g.Nodes() {
-				k.ok(err)
+				k.OK(err)
 				got = append(got, n.Label())
 			}
 			if !slices.Equal(got, want) {
 				t.Errorf("labels %q, want %q", got, want)
 			}
 		}
-		g := k.graph()
+		g := k.Graph()
 		n, err := g.AddEmpty()
-		k.ok(err)
+		k.OK(err)
 		child, err := g.AddChild(captured)
-		k.ok(err)
+		k.OK(err)
 		if n.Label() != "empty" || child.Label() != "child graph" || (graph.Node{}).Label() != "no node" {
 			t.Errorf("labels %q, %q", n.Label(), child.Label())
 		}
-		k.ok(n.SetName("gate"))
+		k.OK(n.SetName("gate"))
 		if n.Label() != "gate" {
 			t.Errorf("the label of a named node is %q", n.Label())
 		}
-		gone := k.add(g, l)
-		k.ok(gone.Destroy())
+		gone := k.Add(g, l)
+		k.OK(gone.Destroy())
 		if gone.Label() == "" {
 			t.Error("a destroyed node has no label")
 		}
@@ -438,15 +348,15 @@ func TestLabelsSayWhatNodesDo(t *testing.T) {
 
 func TestCheckOfGraphsThatCannotBe(t *testing.T) {
 	each(t, func(k *kit) {
-		g, err := graph.New(k.c)
-		k.ok(err)
-		k.clean(g)
-		k.ok(g.Close())
+		g, err := graph.New(k.C)
+		k.OK(err)
+		k.Clean(g)
+		k.OK(g.Close())
 		_, err = g.Check()
-		refused(t, "a closed graph", err, "closed")
+		graphtest.Refused(t, "a closed graph", err, "closed")
 		var none *graph.Graph
 		_, err = none.Check()
-		refused(t, "nil", err, "nil graph")
+		graphtest.Refused(t, "nil", err, "nil graph")
 	})
 }
 
@@ -454,17 +364,17 @@ func TestCheckOfGraphsThatCannotBe(t *testing.T) {
 // found.
 func TestCheckOfLargeGraphs(t *testing.T) {
 	each(t, func(k *kit) {
-		a := k.memory()
+		a := k.Memory()
 		ops := make([]driver.Op, 9000)
 		for i := range ops {
-			ops[i] = k.launch(k.plus, a, 1)
+			ops[i] = k.Launch(k.Plus, a, 1)
 		}
-		g := k.graph()
+		g := k.Graph()
 		nodes, err := g.AddBatch(nil, graph.Chain(ops))
-		k.ok(err)
-		k.clean(g)
-		k.add(g, ops[0], nodes[8000])
-		c := k.check(g)
+		k.OK(err)
+		k.Clean(g)
+		k.Add(g, ops[0], nodes[8000])
+		c := k.Check(g)
 		if !c.Truncated || len(c.Conflicts) == 0 {
 			t.Errorf("got %d conflicts", len(c.Conflicts))
 		}
@@ -475,20 +385,20 @@ func TestCheckOfLargeGraphs(t *testing.T) {
 // after it uses memory that is not there.
 func TestCheckFindsUseBeforeAllocationAndAfterFree(t *testing.T) {
 	each(t, func(k *kit) {
-		g := k.graph()
-		b, alloc := k.alloc(g)
-		unordered := k.fill(g, b, 1)
-		if got := pairs(k.check(g), []graph.Node{alloc, unordered}); !slices.Equal(got, []string{"0-1"}) {
+		g := k.Graph()
+		b, alloc := k.Alloc(g)
+		unordered := k.Fill(g, b, 1)
+		if got := graphtest.Pairs(k.Check(g), []graph.Node{alloc, unordered}); !slices.Equal(got, []string{"0-1"}) {
 			t.Errorf("a fill that is not after the allocation: conflicts %v", got)
 		}
-		k.ok(g.AddEdges(edgesOf([]graph.Node{alloc}, []graph.Node{unordered})...))
-		k.clean(g)
+		k.OK(g.AddEdges(graphtest.EdgesOf([]graph.Node{alloc}, []graph.Node{unordered})...))
+		k.Clean(g)
 		free := k.free(g, b, alloc)
-		if got := pairs(k.check(g), []graph.Node{alloc, unordered, free}); !slices.Equal(got, []string{"1-2"}) {
+		if got := graphtest.Pairs(k.Check(g), []graph.Node{alloc, unordered, free}); !slices.Equal(got, []string{"1-2"}) {
 			t.Errorf("a fill that is not before the free: conflicts %v", got)
 		}
-		k.ok(g.AddEdges(edgesOf([]graph.Node{unordered}, []graph.Node{free})...))
-		k.clean(g)
+		k.OK(g.AddEdges(graphtest.EdgesOf([]graph.Node{unordered}, []graph.Node{free})...))
+		k.Clean(g)
 	})
 }
 
@@ -497,25 +407,25 @@ func TestCheckFindsUseBeforeAllocationAndAfterFree(t *testing.T) {
 func TestCheckReportsWhatTheDriverDoesNotTell(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
-	m := k.memory()
-	word, err := driver.NewMemOp(k.c, driver.WriteWord[uint32](m, 0, 1, 0))
-	k.ok(err)
-	g := k.graph()
-	b, alloc := k.alloc(g)
-	fill := k.fill(g, b, 1, alloc)
-	step := k.add(g, k.launch(k.plus, b, 1), fill)
-	copied := k.copyNode(g, b, m, step)
-	wrote := k.add(g, word, copied)
+	m := k.Memory()
+	word, err := driver.NewMemOp(k.C, driver.WriteWord[uint32](m, 0, 1, 0))
+	k.OK(err)
+	g := k.Graph()
+	b, alloc := k.Alloc(g)
+	fill := k.Fill(g, b, 1, alloc)
+	step := k.Add(g, k.Launch(k.Plus, b, 1), fill)
+	copied := k.CopyNode(g, b, m, step)
+	wrote := k.Add(g, word, copied)
 	k.free(g, b, wrote)
-	k.clean(g)
+	k.Clean(g)
 	lib.Count()
-	k.clean(g)
+	k.Clean(g)
 	for i, c := range lib.Stop() {
-		lib.FailNth(i+1, uint32(injected))
+		lib.FailNth(i+1, uint32(graphtest.Injected))
 		_, err := g.Check()
 		lib.Stop()
-		if !errors.Is(err, injected) {
-			t.Errorf("call %d (%s) failed: got %v, want %v", i+1, c.Symbol, err, injected)
+		if !errors.Is(err, graphtest.Injected) {
+			t.Errorf("call %d (%s) failed: got %v, want %v", i+1, c.Symbol, err, graphtest.Injected)
 		}
 	}
 }
@@ -524,28 +434,28 @@ func TestCheckReportsWhatTheDriverDoesNotTell(t *testing.T) {
 // does.
 func TestCheckLooksIntoBodies(t *testing.T) {
 	each(t, func(k *kit) {
-		a, b := k.memory(), k.memory()
-		onA, onB := k.launch(k.plus, a, 1), k.launch(k.plus, b, 1)
-		g := k.graph()
+		a, b := k.Memory(), k.Memory()
+		onA, onB := k.Launch(k.Plus, a, 1), k.Launch(k.Plus, b, 1)
+		g := k.Graph()
 		c, err := g.NewCond()
-		k.ok(err)
+		k.OK(err)
 		set, err := c.SetWhen(graph.When(b.View(0, 1), graph.Greater, 0))
-		k.ok(err)
-		first := k.add(g, set)
+		k.OK(err)
+		first := k.Add(g, set)
 		n, bodies, err := g.AddSwitch(c, 2, first)
-		k.ok(err)
-		k.add(bodies[0], onA)
-		k.add(bodies[1], onA, k.add(bodies[1], onA))
-		beside := k.add(g, onB, first)
-		k.clean(g)
-		k.ok(beside.Set(onA))
-		if c := k.check(g); len(c.Conflicts) != 3 || len(c.Unknown) > 0 {
+		k.OK(err)
+		k.Add(bodies[0], onA)
+		k.Add(bodies[1], onA, k.Add(bodies[1], onA))
+		beside := k.Add(g, onB, first)
+		k.Clean(g)
+		k.OK(beside.Set(onA))
+		if c := k.Check(g); len(c.Conflicts) != 3 || len(c.Unknown) > 0 {
 			t.Errorf("each node of the bodies is in conflict with the one beside, got %v", c)
 		}
-		k.ok(g.AddEdges(edgesOf([]graph.Node{n}, []graph.Node{beside})...))
-		k.clean(g)
-		k.add(bodies[0], onA)
-		if c := k.check(g); len(c.Conflicts) != 1 || c.Conflicts[0].A.Graph() != bodies[0] {
+		k.OK(g.AddEdges(graphtest.EdgesOf([]graph.Node{n}, []graph.Node{beside})...))
+		k.Clean(g)
+		k.Add(bodies[0], onA)
+		if c := k.Check(g); len(c.Conflicts) != 1 || c.Conflicts[0].A.Graph() != bodies[0] {
 			t.Errorf("there is one conflict within a body, got %v", c)
 		}
 	})
@@ -553,23 +463,53 @@ func TestCheckLooksIntoBodies(t *testing.T) {
 
 func TestCheckLooksIntoCapturedBodies(t *testing.T) {
 	each(t, func(k *kit) {
-		a, b := k.memory(), k.memory()
-		onA, onB := k.launch(k.plus, a, 1), k.launch(k.plus, b, 1)
-		other := k.stream()
+		a, b := k.Memory(), k.Memory()
+		onA, onB := k.Launch(k.Plus, a, 1), k.Launch(k.Plus, b, 1)
+		other := k.Stream()
 		captured := func(beside driver.Op) *graph.Graph {
-			return k.capture(func(sc *graph.Scope) error {
+			return k.Capture(func(sc *graph.Scope) error {
 				c, err := sc.NewCond()
-				k.ok(err)
+				k.OK(err)
 				f, err := sc.Fork(other)
-				k.ok(err)
-				k.ok(f.Do(beside))
-				k.ok(sc.If(c, func(body *graph.Scope) error { return body.Do(onA) }))
+				k.OK(err)
+				k.OK(f.Do(beside))
+				k.OK(sc.If(c, func(body *graph.Scope) error { return body.Do(onA) }))
 				return sc.Join(f)
 			})
 		}
-		k.clean(captured(onB))
-		if c := k.check(captured(onA)); len(c.Conflicts) != 1 || len(c.Unknown) > 0 {
+		k.Clean(captured(onB))
+		if c := k.Check(captured(onA)); len(c.Conflicts) != 1 || len(c.Unknown) > 0 {
 			t.Errorf("the kernel in the body is in conflict with the one beside, got %v", c)
+		}
+	})
+}
+
+// What is known of a captured graph's memory goes on in the graphs that it was
+// copied into, also when it was changed and closed since and others were captured
+// in its place.
+func TestFootprintsOfACopyOutliveTheCapturedGraph(t *testing.T) {
+	each(t, func(k *kit) {
+		a, b := k.Memory(), k.Memory()
+		g, err := graph.Capture(k.S, graph.ModeRelaxed, func(sc *graph.Scope) error { return sc.Do(k.Launch(k.Plus, a, 1)) })
+		k.OK(err)
+		h := k.Graph()
+		_, err = h.AddChild(g)
+		k.OK(err)
+		k.Add(h, k.Launch(k.Times, a, 2)) // side by side with the child
+		for n, err := range g.Nodes() {
+			k.OK(err)
+			k.OK(n.Set(k.Launch(k.Plus, b, 1)))
+		}
+		k.OK(g.Close())
+		for range 8 { // what it had is used again by others
+			later := k.Capture(func(sc *graph.Scope) error { return sc.Do(k.Launch(k.Times, b, 3)) })
+			_, err := later.AddChild(k.Graph())
+			k.OK(err)
+		}
+		checked, err := h.Check()
+		k.OK(err)
+		if len(checked.Conflicts) != 1 || len(checked.Unknown) != 0 {
+			k.Errorf("%v", checked)
 		}
 	})
 }

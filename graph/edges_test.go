@@ -10,6 +10,7 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/internal/graphtest"
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
@@ -56,91 +57,91 @@ const dependentKernels = `
 // dependents prepares both kernels for one memory.
 func (k *kit) dependents(b *driver.Buffer[uint32]) (first, second *driver.Launch) {
 	k.Helper()
-	m, err := k.c.LoadModule([]byte(dependentKernels))
-	k.ok(err)
-	k.closeLater(m)
+	m, err := k.C.LoadModule([]byte(dependentKernels))
+	k.OK(err)
+	k.CloseLater(m)
 	for name, to := range map[string]**driver.Launch{"first": &first, "second": &second} {
 		f, err := m.Kernel(name)
-		k.ok(err)
+		k.OK(err)
 		*to, err = f.Prepare(config, b)
-		k.ok(err)
+		k.OK(err)
 	}
 	return first, second
 }
 
 func TestProgrammaticDependencies(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
+		b := k.Memory()
 		first, second := k.dependents(b)
 		for _, port := range []byte{cu.CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, cu.CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER} {
-			k.ok(b.Fill(1))
-			g := k.graph()
-			n := k.add(g, first)
+			k.OK(b.Fill(1))
+			g := k.Graph()
+			n := k.Add(g, first)
 			dep := graph.Programmatic(n, graph.Node{}, port)
-			m, err := addAfter(g, second, dep)
-			k.ok(err)
+			m, err := graphtest.AddAfter(g, second, dep)
+			k.OK(err)
 			in, err := m.Incoming()
-			k.ok(err)
+			k.OK(err)
 			out, err := n.Outgoing()
-			k.ok(err)
+			k.OK(err)
 			want := []graph.Edge{{From: n, To: m, Data: dep.Data}}
 			if !slices.Equal(in, want) || !slices.Equal(out, want) {
 				k.Errorf("edges %v and %v, want %v", in, out, want)
 			}
-			k.run(k.exec(g))
-			k.expect(b, 20)
+			k.Run(k.Exec(g))
+			k.Expect(b, 20)
 		}
 	})
 }
 
 func TestEdgesWithDataAreAddedAndRemoved(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
+		b := k.Memory()
 		first, second := k.dependents(b)
-		g := k.graph()
-		n, m := k.add(g, first), k.add(g, second)
-		last, err := addAfter(g, k.launch(k.plus, b, 3), graph.Edge{From: m}) // plain
-		k.ok(err)
+		g := k.Graph()
+		n, m := k.Add(g, first), k.Add(g, second)
+		last, err := graphtest.AddAfter(g, k.Launch(k.Plus, b, 3), graph.Edge{From: m}) // plain
+		k.OK(err)
 		e := graph.Edge{From: n, To: m, Data: graph.Programmatic(n, graph.Node{}).Data}
 		plain := graph.Edge{From: n, To: last}
-		k.ok(g.AddEdges(e, plain))
-		k.run(k.exec(g))
-		k.expect(b, 23)
+		k.OK(g.AddEdges(e, plain))
+		k.Run(k.Exec(g))
+		k.Expect(b, 23)
 		if err := g.RemoveEdges(graph.Edge{From: n, To: m}); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 			k.Errorf("an edge without its data: %v", err)
 		}
-		k.ok(g.RemoveEdges(e, plain))
+		k.OK(g.RemoveEdges(e, plain))
 		in, err := m.Incoming()
-		k.ok(err)
+		k.OK(err)
 		out, err := n.Outgoing()
-		k.ok(err)
+		k.OK(err)
 		if len(in)+len(out) != 0 {
 			k.Errorf("edges left: %v, %v", in, out)
 		}
-		k.ok(g.AddEdges())
-		k.ok(g.AddEdges(plain, graph.Edge{From: n, To: m}))
-		k.run(k.exec(g))
-		k.expect(b, 243)
+		k.OK(g.AddEdges())
+		k.OK(g.AddEdges(plain, graph.Edge{From: n, To: m}))
+		k.Run(k.Exec(g))
+		k.Expect(b, 243)
 	})
 }
 
 func TestEdgeDataThatCannotBe(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
+		b := k.Memory()
 		first, _ := k.dependents(b)
 		fill, err := driver.Fill[uint32](b, 4)
-		k.ok(err)
-		g, other := k.graph(), k.graph()
-		n, f := k.add(g, first), k.add(g, fill)
-		foreign := k.add(other, first)
+		k.OK(err)
+		g, other := k.Graph(), k.Graph()
+		n, f := k.Add(g, first), k.Add(g, fill)
+		foreign := k.Add(other, first)
 		programmatic := graph.Programmatic(n, graph.Node{}).Data
 		for name, err := range map[string]error{
-			"from a fill":            second(addAfter(g, first, graph.Programmatic(f, graph.Node{}))),
-			"to a fill":              second(addAfter(g, fill, graph.Programmatic(n, graph.Node{}))),
-			"port 0":                 second(addAfter(g, first, graph.Programmatic(n, graph.Node{}, 0))),
-			"port 9":                 second(addAfter(g, first, graph.Programmatic(n, graph.Node{}, 9))),
-			"node of another graph":  second(addAfter(g, first, graph.Programmatic(foreign, graph.Node{}))),
-			"zero node":              second(addAfter(g, first, graph.Edge{})),
+			"from a fill":            graphtest.Second(graphtest.AddAfter(g, first, graph.Programmatic(f, graph.Node{}))),
+			"to a fill":              graphtest.Second(graphtest.AddAfter(g, fill, graph.Programmatic(n, graph.Node{}))),
+			"port 0":                 graphtest.Second(graphtest.AddAfter(g, first, graph.Programmatic(n, graph.Node{}, 0))),
+			"port 9":                 graphtest.Second(graphtest.AddAfter(g, first, graph.Programmatic(n, graph.Node{}, 9))),
+			"node of another graph":  graphtest.Second(graphtest.AddAfter(g, first, graph.Programmatic(foreign, graph.Node{}))),
+			"zero node":              graphtest.Second(graphtest.AddAfter(g, first, graph.Edge{})),
 			"edge to a fill":         g.AddEdges(graph.Edge{From: n, To: f, Data: programmatic}),
 			"edge to itself":         g.AddEdges(graph.Edge{From: n, To: n, Data: programmatic}),
 			"edge of another graph":  g.AddEdges(graph.Edge{From: foreign, To: n}),
@@ -159,36 +160,36 @@ func TestEdgeDataThatCannotBe(t *testing.T) {
 
 func TestEveryOperationIsAddedAfterOthers(t *testing.T) {
 	each(t, func(k *kit) {
-		b, to := k.memory(), k.memory()
-		e, err := k.c.NewEvent()
-		k.ok(err)
-		k.closeLater(e)
+		b, to := k.Memory(), k.Memory()
+		e, err := k.C.NewEvent()
+		k.OK(err)
+		k.CloseLater(e)
 		called := 0
-		call, err := driver.NewHostFunc(k.c, func() { called++ })
-		k.ok(err)
+		call, err := driver.NewHostFunc(k.C, func() { called++ })
+		k.OK(err)
 		fill, err := driver.Fill(b.All().View(0, 8), 4)
-		k.ok(err)
+		k.OK(err)
 		nothing, err := driver.Fill(b.All().View(0, 0), 4)
-		k.ok(err)
+		k.OK(err)
 		copied, err := driver.CopyDevice[uint32](to, b)
-		k.ok(err)
-		write, err := driver.NewMemOp(k.c, driver.WriteWord[uint32](b, 9, 50, 0))
-		k.ok(err)
-		g := k.graph()
-		first := k.add(g, k.launch(k.plus, b, 1))
+		k.OK(err)
+		write, err := driver.NewMemOp(k.C, driver.WriteWord[uint32](b, 9, 50, 0))
+		k.OK(err)
+		g := k.Graph()
+		first := k.Add(g, k.Launch(k.Plus, b, 1))
 		last := graph.Edge{From: first}
-		for _, op := range []driver.Op{fill, nothing, write, driver.RecordOp(e), driver.WaitOp(e), call, copied, k.launch(k.times, b, 2)} {
-			n, err := addAfter(g, op, last)
-			k.ok(err)
+		for _, op := range []driver.Op{fill, nothing, write, driver.RecordOp(e), driver.WaitOp(e), call, copied, k.Launch(k.Times, b, 2)} {
+			n, err := graphtest.AddAfter(g, op, last)
+			k.OK(err)
 			last = graph.Edge{From: n}
 		}
 		_, second := k.dependents(b)
-		_, err = addAfter(g, second, graph.Programmatic(last.From, graph.Node{}), graph.Edge{From: first})
-		k.ok(err)
-		k.run(k.exec(g))
+		_, err = graphtest.AddAfter(g, second, graph.Programmatic(last.From, graph.Node{}), graph.Edge{From: first})
+		k.OK(err)
+		k.Run(k.Exec(g))
 		got, moved := make([]uint32, elems), make([]uint32, elems)
-		k.ok(b.CopyTo(got))
-		k.ok(to.CopyTo(moved))
+		k.OK(b.CopyTo(got))
+		k.OK(to.CopyTo(moved))
 		if called != 1 || moved[0] != 4 || moved[9] != 50 || moved[31] != 2 || got[0] != 80 || got[31] != 40 {
 			k.Errorf("called %d, copied %v, left %v", called, moved, got)
 		}
@@ -198,14 +199,14 @@ func TestEveryOperationIsAddedAfterOthers(t *testing.T) {
 func TestEdgeDataNeedsItsCUDA(t *testing.T) {
 	gputest.OnEmulator(t, emulator.Config{DriverVersion: 12020}, func(t *testing.T, c *driver.Context) {
 		k := newKit(t, c)
-		b := k.memory()
-		g := k.graph()
-		n := k.add(g, k.launch(k.plus, b, 1))
-		m, err := addAfter(g, k.launch(k.plus, b, 1), graph.Edge{From: n})
-		k.ok(err)
+		b := k.Memory()
+		g := k.Graph()
+		n := k.Add(g, k.Launch(k.Plus, b, 1))
+		m, err := graphtest.AddAfter(g, k.Launch(k.Plus, b, 1), graph.Edge{From: n})
+		k.OK(err)
 		e := graph.Edge{From: n, To: m, Data: graph.Programmatic(n, graph.Node{}).Data}
 		for name, err := range map[string]error{
-			"AddAfter":    second(addAfter(g, k.launch(k.plus, b, 1), graph.Programmatic(n, graph.Node{}))),
+			"AddAfter":    graphtest.Second(graphtest.AddAfter(g, k.Launch(k.Plus, b, 1), graph.Programmatic(n, graph.Node{}))),
 			"AddEdges":    g.AddEdges(e),
 			"RemoveEdges": g.RemoveEdges(e),
 		} {
@@ -214,33 +215,33 @@ func TestEdgeDataNeedsItsCUDA(t *testing.T) {
 			}
 		}
 		in, err := m.Incoming()
-		k.ok(err)
+		k.OK(err)
 		if !slices.Equal(in, []graph.Edge{{From: n, To: m}}) {
 			k.Errorf("edges %v", in)
 		}
-		k.ok(g.RemoveEdges(in...))
-		k.ok(g.AddEdges(in...))
-		k.run(k.exec(g))
-		k.expect(b, 3)
+		k.OK(g.RemoveEdges(in...))
+		k.OK(g.AddEdges(in...))
+		k.Run(k.Exec(g))
+		k.Expect(b, 3)
 	})
 }
 
 // Each dependency keeps its data, whatever the others of the call have.
 func TestDependenciesOfOneCallKeepTheirData(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
+		b := k.Memory()
 		first, second := k.dependents(b)
 		for _, programmaticFirst := range []bool{true, false} {
-			g := k.graph()
-			n, m := k.add(g, first), k.add(g, k.launch(k.plus, k.memory(), 1))
+			g := k.Graph()
+			n, m := k.Add(g, first), k.Add(g, k.Launch(k.Plus, k.Memory(), 1))
 			deps := []graph.Edge{graph.Programmatic(n, graph.Node{}), {From: m}}
 			if !programmaticFirst {
 				deps[0], deps[1] = deps[1], deps[0]
 			}
-			last, err := addAfter(g, second, deps...)
-			k.ok(err)
+			last, err := graphtest.AddAfter(g, second, deps...)
+			k.OK(err)
 			in, err := last.Incoming()
-			k.ok(err)
+			k.OK(err)
 			want := map[graph.Node]cu.CUgraphEdgeData{n: graph.Programmatic(n, graph.Node{}).Data, m: {}}
 			for _, e := range in {
 				if want[e.From] != e.Data {
@@ -250,22 +251,22 @@ func TestDependenciesOfOneCallKeepTheirData(t *testing.T) {
 			if len(in) != 2 {
 				k.Errorf("%d edges", len(in))
 			}
-			k.run(k.exec(g))
+			k.Run(k.Exec(g))
 		}
 	})
 }
 
 func TestCycleIsNamedByItsNodes(t *testing.T) {
 	each(t, func(k *kit) {
-		g := k.graph()
+		g := k.Graph()
 		var nodes []graph.Node
 		for _, name := range []string{"before", "load", "scale", "store", "after"} {
 			n, err := g.AddEmpty(nodes[max(0, len(nodes)-1):]...)
-			k.ok(err)
-			k.ok(n.SetName(name))
+			k.OK(err)
+			k.OK(n.SetName(name))
 			nodes = append(nodes, n)
 		}
-		k.ok(dependOn(nodes[1], nodes[3])) // load runs after store
+		k.OK(graphtest.DependOn(nodes[1], nodes[3])) // load runs after store
 		_, err := g.Instantiate()
 		var e *graph.InstantiateError
 		if !errors.As(err, &e) {
@@ -280,8 +281,8 @@ func TestCycleIsNamedByItsNodes(t *testing.T) {
 		if strings.Contains(text, "(before)") || strings.Contains(text, "(after)") {
 			k.Errorf("%v names nodes beside the cycle", err)
 		}
-		k.ok(g.RemoveEdges(edgesOf(nodes[3:4], nodes[1:2])...))
-		k.run(k.exec(g))
+		k.OK(g.RemoveEdges(graphtest.EdgesOf(nodes[3:4], nodes[1:2])...))
+		k.Run(k.Exec(g))
 	})
 }
 
@@ -292,16 +293,16 @@ func TestCheckNamesTheNodesOfACycle(t *testing.T) {
 			var nodes []graph.Node
 			for _, name := range []string{"before", "load", "store", "after"} {
 				n, err := g.AddEmpty(nodes[max(0, len(nodes)-1):]...)
-				k.ok(err)
-				k.ok(n.SetName(name))
+				k.OK(err)
+				k.OK(n.SetName(name))
 				nodes = append(nodes, n)
 			}
-			k.ok(dependOn(nodes[1], nodes[2]))
+			k.OK(graphtest.DependOn(nodes[1], nodes[2]))
 		}
-		flat, outer := k.graph(), k.graph()
+		flat, outer := k.Graph(), k.Graph()
 		circle(flat)
-		_, body, err := outer.AddIf(k.cond(outer, graph.WithDefault(1)))
-		k.ok(err)
+		_, body, err := outer.AddIf(k.Cond(outer, graph.WithDefault(1)))
+		k.OK(err)
 		circle(body)
 		for name, g := range map[string]*graph.Graph{"flat": flat, "in a body": outer} {
 			_, err := g.Check()
@@ -323,12 +324,12 @@ func TestCheckNamesTheNodesOfACycle(t *testing.T) {
 
 func TestNodeDoesNotRunAfterItself(t *testing.T) {
 	each(t, func(k *kit) {
-		g := k.graph()
+		g := k.Graph()
 		a, err := g.AddEmpty()
-		k.ok(err)
+		k.OK(err)
 		b, err := g.AddEmpty()
-		k.ok(err)
-		if err := dependOn(b, a, b); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) || !strings.Contains(err.Error(), "after itself") {
+		k.OK(err)
+		if err := graphtest.DependOn(b, a, b); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) || !strings.Contains(err.Error(), "after itself") {
 			k.Errorf("got %v", err)
 		}
 		if err := g.AddEdges(graph.Edge{From: a}); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) || !strings.Contains(err.Error(), "zero Node") {

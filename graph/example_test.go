@@ -89,7 +89,7 @@ func ExampleWithReinstantiate() {
 			must(err)
 			ops = append(ops, op)
 		}
-		g, err := graphOf(s, ops...)
+		g, err := graphtest.Recorded(s, ops...)
 		must(err)
 		return g
 	}
@@ -298,7 +298,7 @@ func ExampleGraph_Snapshot() {
 	must(err)
 	mul, err := times.Prepare(config, b, uint32(elems), uint32(10))
 	must(err)
-	g, err := graphOf(s, add, mul)
+	g, err := graphtest.Recorded(s, add, mul)
 	must(err)
 	p, err := g.Snapshot()
 	must(err)
@@ -319,7 +319,7 @@ func ExampleGraph_Profile() {
 	_, s, plus, _, b := open()
 	add, err := plus.Prepare(config, b, uint32(elems), uint32(2))
 	must(err)
-	g, err := graphOf(s, add)
+	g, err := graphtest.Recorded(s, add)
 	must(err)
 	p, err := g.Profile(context.Background(), s, graph.WithRounds(3))
 	must(err)
@@ -337,7 +337,7 @@ func ExampleExec_Update() {
 		for i := range ops {
 			ops[i] = add
 		}
-		g, err := graphOf(s, ops...)
+		g, err := graphtest.Recorded(s, ops...)
 		must(err)
 		return g
 	}
@@ -378,12 +378,12 @@ func ExampleExec_Op() {
 	_, s, plus, _, b := open() // b holds ones
 	addTwo, err := plus.Prepare(config, b, uint32(elems), uint32(2))
 	must(err)
-	inner, err := graphOf(s, addTwo, addTwo)
+	inner, err := graphtest.Recorded(s, addTwo, addTwo)
 	must(err)
 	step, err := inner.Instantiate()
 	must(err)
 	must(s.Do(step.Op()))
-	outer, err := graphOf(s, step.Op(), addTwo)
+	outer, err := graphtest.Recorded(s, step.Op(), addTwo)
 	must(err)
 	twice, err := outer.Instantiate()
 	must(err)
@@ -430,7 +430,7 @@ func ExampleScalar() {
 	defer seen.Close()
 	look, err := driver.CopyDevice[uint64](seen, step)
 	must(err)
-	g, err := graphOf(s, look)
+	g, err := graphtest.Recorded(s, look)
 	must(err)
 	defer g.Close()
 	x, err := g.Instantiate()

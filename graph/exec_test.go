@@ -2,6 +2,7 @@ package graph_test
 
 import (
 	"errors"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -17,25 +18,25 @@ import (
 
 func TestUploadAndLaunchOnAnyStream(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		g := k.graph()
-		k.add(g, k.launch(k.plus, b, 1))
-		x := k.exec(g)
+		b := k.Memory()
+		g := k.Graph()
+		k.Add(g, k.Launch(k.Plus, b, 1))
+		x := k.Exec(g)
 		if x.Uploaded() {
 			k.Error("uploaded before Upload")
 		}
-		k.ok(x.Upload(k.s))
+		k.OK(x.Upload(k.S))
 		if !x.Uploaded() {
 			k.Error("not uploaded after Upload")
 		}
-		other := k.stream()
+		other := k.Stream()
 		for range 5 {
-			k.ok(x.Launch(k.s)) // ordered behind each other, whatever the stream
-			k.ok(x.Launch(other))
+			k.OK(x.Launch(k.S)) // ordered behind each other, whatever the stream
+			k.OK(x.Launch(other))
 		}
-		k.ok(x.Wait(background))
-		k.wait(k.s)
-		k.expect(b, 11)
+		k.OK(x.Wait(background))
+		k.Wait(k.S)
+		k.Expect(b, 11)
 		if x.Replays() != 10 {
 			k.Errorf("%d replays", x.Replays())
 		}
@@ -44,118 +45,118 @@ func TestUploadAndLaunchOnAnyStream(t *testing.T) {
 
 func TestInstantiateWithUpload(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		g := k.graph()
-		k.add(g, k.launch(k.plus, b, 1))
-		x := k.exec(g, graph.WithUpload(k.s))
+		b := k.Memory()
+		g := k.Graph()
+		k.Add(g, k.Launch(k.Plus, b, 1))
+		x := k.Exec(g, graph.WithUpload(k.S))
 		if !x.Uploaded() {
 			k.Error("not uploaded")
 		}
-		k.run(x)
-		k.expect(b, 2)
+		k.Run(x)
+		k.Expect(b, 2)
 	})
 }
 
 func TestTwoExecsOfOneGraphAreIndependent(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		g := k.graph()
-		n := k.add(g, k.launch(k.plus, b, 1))
-		x, y := k.exec(g), k.exec(g)
-		k.ok(x.Set(n, k.launch(k.plus, b, 10)))
-		k.run(x)
-		k.run(y)
-		k.expect(b, 12)
+		b := k.Memory()
+		g := k.Graph()
+		n := k.Add(g, k.Launch(k.Plus, b, 1))
+		x, y := k.Exec(g), k.Exec(g)
+		k.OK(x.Set(n, k.Launch(k.Plus, b, 10)))
+		k.Run(x)
+		k.Run(y)
+		k.Expect(b, 12)
 	})
 }
 
 func TestSetChangesANodeOfTheExecOnly(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		g := k.graph()
-		first := k.add(g, k.launch(k.plus, b, 1))
-		k.add(g, k.launch(k.times, b, 2), first)
-		x := k.exec(g)
-		l := k.launch(k.plus, b, 0)
+		b := k.Memory()
+		g := k.Graph()
+		first := k.Add(g, k.Launch(k.Plus, b, 1))
+		k.Add(g, k.Launch(k.Times, b, 2), first)
+		x := k.Exec(g)
+		l := k.Launch(k.Plus, b, 0)
 		want := uint32(1)
 		for step := range uint32(5) {
-			k.ok(driver.SetArg(l, 2, step))
-			k.ok(x.Set(first, l))
-			k.run(x)
+			k.OK(driver.SetArg(l, 2, step))
+			k.OK(x.Set(first, l))
+			k.Run(x)
 			want = (want + step) * 2
-			k.expect(b, want)
+			k.Expect(b, want)
 		}
-		k.run(k.exec(g))
-		k.expect(b, (want+1)*2)
+		k.Run(k.Exec(g))
+		k.Expect(b, (want+1)*2)
 	})
 }
 
 func TestNodeSetReachesLaterExecsAndUpdates(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		g := k.graph()
-		n := k.add(g, k.launch(k.plus, b, 1))
-		before := k.exec(g)
-		k.ok(n.Set(k.launch(k.plus, b, 100)))
-		k.run(before)
-		k.expect(b, 2)
-		k.run(k.exec(g))
-		k.expect(b, 102)
+		b := k.Memory()
+		g := k.Graph()
+		n := k.Add(g, k.Launch(k.Plus, b, 1))
+		before := k.Exec(g)
+		k.OK(n.Set(k.Launch(k.Plus, b, 100)))
+		k.Run(before)
+		k.Expect(b, 2)
+		k.Run(k.Exec(g))
+		k.Expect(b, 102)
 		r, err := before.Update(g)
-		k.ok(err)
+		k.OK(err)
 		if !r.Updated() {
 			k.Fatalf("%v", r)
 		}
-		k.run(before)
-		k.expect(b, 202)
+		k.Run(before)
+		k.Expect(b, 202)
 	})
 }
 
 func TestSetEverySortOfNode(t *testing.T) {
 	each(t, func(k *kit) {
-		a, b, out := k.memory(), k.memoryOf(70), k.memory()
-		k.closeLater(b)
+		a, b, out := k.Memory(), k.MemoryOf(70), k.Memory()
+		k.CloseLater(b)
 		fill := func(v uint32) driver.Op {
 			op, err := driver.Fill[uint32](a, v)
-			k.ok(err)
+			k.OK(err)
 			return op
 		}
 		from := func(src *driver.Buffer[uint32]) driver.Op {
 			op, err := driver.CopyDevice[uint32](out, src)
-			k.ok(err)
+			k.OK(err)
 			return op
 		}
 		event := func() *driver.Event {
-			e, err := k.c.NewEvent()
-			k.ok(err)
-			k.closeLater(e)
+			e, err := k.C.NewEvent()
+			k.OK(err)
+			k.CloseLater(e)
 			return e
 		}
 		calls := [2]int{}
 		call := func(i int) driver.Op {
-			h, err := driver.NewHostFunc(k.c, func() { calls[i]++ })
-			k.ok(err)
+			h, err := driver.NewHostFunc(k.C, func() { calls[i]++ })
+			k.OK(err)
 			return h
 		}
 		e1, e2 := event(), event()
-		g := k.graph()
-		fillNode := k.add(g, fill(3))
-		copyNode := k.add(g, from(a), fillNode)
-		hostNode := k.add(g, call(0), copyNode)
-		recordNode := k.add(g, driver.RecordOp(e1), hostNode)
-		waitNode := k.add(g, driver.WaitOp(e1), recordNode)
-		x := k.exec(g)
-		k.run(x)
-		k.expect(out, 3)
-		k.ok(x.Set(fillNode, fill(8)))
-		k.run(x)
-		k.expect(out, 8)
-		k.ok(x.Set(copyNode, from(b)))
-		k.ok(x.Set(hostNode, call(1)))
-		k.ok(x.Set(recordNode, driver.RecordOp(e2)))
-		k.ok(x.Set(waitNode, driver.WaitOp(e2)))
-		k.run(x)
-		k.expect(out, 70)
+		g := k.Graph()
+		fillNode := k.Add(g, fill(3))
+		copyNode := k.Add(g, from(a), fillNode)
+		hostNode := k.Add(g, call(0), copyNode)
+		recordNode := k.Add(g, driver.RecordOp(e1), hostNode)
+		waitNode := k.Add(g, driver.WaitOp(e1), recordNode)
+		x := k.Exec(g)
+		k.Run(x)
+		k.Expect(out, 3)
+		k.OK(x.Set(fillNode, fill(8)))
+		k.Run(x)
+		k.Expect(out, 8)
+		k.OK(x.Set(copyNode, from(b)))
+		k.OK(x.Set(hostNode, call(1)))
+		k.OK(x.Set(recordNode, driver.RecordOp(e2)))
+		k.OK(x.Set(waitNode, driver.WaitOp(e2)))
+		k.Run(x)
+		k.Expect(out, 70)
 		if calls != [2]int{2, 1} {
 			k.Errorf("calls %v, want the first twice and the second once", calls)
 		}
@@ -164,45 +165,45 @@ func TestSetEverySortOfNode(t *testing.T) {
 			if n.IsZero() {
 				continue
 			}
-			k.ok(n.Set(op))
+			k.OK(n.Set(op))
 		}
-		k.ok(copyNode.Set(from(b)))
-		k.ok(hostNode.Set(call(0)))
-		k.ok(recordNode.Set(driver.RecordOp(e1)))
-		k.ok(waitNode.Set(driver.WaitOp(e1)))
+		k.OK(copyNode.Set(from(b)))
+		k.OK(hostNode.Set(call(0)))
+		k.OK(recordNode.Set(driver.RecordOp(e1)))
+		k.OK(waitNode.Set(driver.WaitOp(e1)))
 	})
 }
 
 func TestSetBatchChangesManyNodes(t *testing.T) {
 	each(t, func(k *kit) {
-		b, other := k.memory(), k.memory()
-		g := k.graph()
+		b, other := k.Memory(), k.Memory()
+		g := k.Graph()
 		ops := make([]driver.Op, 10)
 		for i := range ops {
-			ops[i] = k.launch(k.plus, b, uint32(i))
+			ops[i] = k.Launch(k.Plus, b, uint32(i))
 		}
 		nodes, err := g.AddBatch(nil, graph.Chain(ops))
-		k.ok(err)
-		x := k.exec(g)
+		k.OK(err)
+		x := k.Exec(g)
 		changes := make([]graph.Change, len(nodes))
 		for i, n := range nodes {
 			l := ops[i].(*driver.Launch)
-			k.ok(driver.SetArg(l, 2, uint32(100+i)))
+			k.OK(driver.SetArg(l, 2, uint32(100+i)))
 			changes[i] = graph.Change{Node: n, Op: l}
 		}
-		k.ok(x.SetBatch(changes))
-		k.run(x)
-		k.expect(b, 1046)
-		changes[4].Op = k.launch(k.plus, other, 7)
-		changes[5].Op = k.launch(k.times, b, 0)
-		k.ok(x.SetBatch(changes))
-		k.run(x)
-		k.expect(other, 8)
-		k.expect(b, 106+107+108+109)
+		k.OK(x.SetBatch(changes))
+		k.Run(x)
+		k.Expect(b, 1046)
+		changes[4].Op = k.Launch(k.Plus, other, 7)
+		changes[5].Op = k.Launch(k.Times, b, 0)
+		k.OK(x.SetBatch(changes))
+		k.Run(x)
+		k.Expect(other, 8)
+		k.Expect(b, 106+107+108+109)
 
-		gone := k.memoryOf(1)
-		dead := k.launch(k.plus, gone, 1)
-		k.ok(gone.Close())
+		gone := k.MemoryOf(1)
+		dead := k.Launch(k.Plus, gone, 1)
+		k.OK(gone.Close())
 		err = x.SetBatch([]graph.Change{{Node: nodes[0], Op: ops[0]}, {Node: nodes[1], Op: dead}})
 		if !errors.Is(err, driver.ErrClosed) || !strings.Contains(err.Error(), "change 1") {
 			k.Errorf("closed memory: %v", err)
@@ -215,56 +216,56 @@ func TestSetBatchChangesManyNodes(t *testing.T) {
 
 func TestEnable(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		g := k.graph()
-		first := k.add(g, k.launch(k.plus, b, 5))
-		k.add(g, k.launch(k.times, b, 2), first)
-		x := k.exec(g)
-		k.ok(x.Enable(first, false))
+		b := k.Memory()
+		g := k.Graph()
+		first := k.Add(g, k.Launch(k.Plus, b, 5))
+		k.Add(g, k.Launch(k.Times, b, 2), first)
+		x := k.Exec(g)
+		k.OK(x.Enable(first, false))
 		if on, err := x.Enabled(first); on || err != nil {
 			k.Errorf("enabled %v, %v", on, err)
 		}
-		k.run(x)
-		k.expect(b, 2)
-		k.ok(x.Enable(first, true))
-		k.run(x)
-		k.expect(b, 14)
+		k.Run(x)
+		k.Expect(b, 2)
+		k.OK(x.Enable(first, true))
+		k.Run(x)
+		k.Expect(b, 14)
 	})
 }
 
 func TestBadInputToExecs(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		op := k.launch(k.plus, b, 1)
-		g, other := k.graph(), k.graph()
-		n, foreign := k.add(g, op), k.add(other, op)
-		x := k.exec(g)
+		b := k.Memory()
+		op := k.Launch(k.Plus, b, 1)
+		g, other := k.Graph(), k.Graph()
+		n, foreign := k.Add(g, op), k.Add(other, op)
+		x := k.Exec(g)
 		closed, err := g.Instantiate()
-		k.ok(err)
-		k.ok(closed.Close())
-		k.ok(closed.Close())
+		k.OK(err)
+		k.OK(closed.Close())
+		k.OK(closed.Close())
 		var none *graph.Exec
-		k.ok(none.Close())
-		s, err := k.c.NewStream()
-		k.ok(err)
-		k.ok(s.Close())
+		k.OK(none.Close())
+		s, err := k.C.NewStream()
+		k.OK(err)
+		k.OK(s.Close())
 		fill, err := driver.Fill[uint32](b, 1)
-		k.ok(err)
-		closedGraph, err := graph.New(k.c)
-		k.ok(err)
-		lost := k.add(closedGraph, op)
-		orphan := k.exec(closedGraph)
-		k.ok(closedGraph.Close())
+		k.OK(err)
+		closedGraph, err := graph.New(k.C)
+		k.OK(err)
+		lost := k.Add(closedGraph, op)
+		orphan := k.Exec(closedGraph)
+		k.OK(closedGraph.Close())
 		cases := []struct {
 			name string
 			want error
 			err  error
 		}{
-			{"launch of a closed exec", driver.ErrClosed, closed.Launch(k.s)},
-			{"launch of nil", driver.CUDA_ERROR_INVALID_VALUE, none.Launch(k.s)},
+			{"launch of a closed exec", driver.ErrClosed, closed.Launch(k.S)},
+			{"launch of nil", driver.CUDA_ERROR_INVALID_VALUE, none.Launch(k.S)},
 			{"launch on a closed stream", driver.ErrClosed, x.Launch(s)},
 			{"launch on nil", driver.CUDA_ERROR_INVALID_VALUE, x.Launch(nil)},
-			{"upload of a closed exec", driver.ErrClosed, closed.Upload(k.s)},
+			{"upload of a closed exec", driver.ErrClosed, closed.Upload(k.S)},
 			{"upload on nil", driver.CUDA_ERROR_INVALID_VALUE, x.Upload(nil)},
 			{"wait for a closed exec", driver.ErrClosed, closed.Wait(background)},
 			{"set of a closed exec", driver.ErrClosed, closed.Set(n, op)},
@@ -282,8 +283,8 @@ func TestBadInputToExecs(t *testing.T) {
 				k.Errorf("%s: %v, want %v", c.name, c.err, c.want)
 			}
 		}
-		k.run(x)
-		k.expect(b, 2)
+		k.Run(x)
+		k.Expect(b, 2)
 	})
 }
 
@@ -296,31 +297,31 @@ func updateError(x *graph.Exec, g *graph.Graph) error {
 // under way uses it, and memory that it is changed to stays.
 func TestSetKeepsTheNewAndLetsTheOldGo(t *testing.T) {
 	each(t, func(k *kit) {
-		out := k.memory()
-		g := k.graph()
+		out := k.Memory()
+		g := k.Graph()
 		add := func(v uint32) (*driver.Buffer[uint32], *driver.Launch) {
-			b := k.memoryOf(v)
-			l, err := k.sum.Prepare(config, out, out, b, uint32(elems))
-			k.ok(err)
+			b := k.MemoryOf(v)
+			l, err := k.Sum.Prepare(config, out, out, b, uint32(elems))
+			k.OK(err)
 			return b, l
 		}
 		b, l := add(1)
-		n := k.add(g, l)
-		x := k.exec(g)
-		k.ok(b.Close())
+		n := k.Add(g, l)
+		x := k.Exec(g)
+		k.OK(b.Close())
 		want := uint32(1)
 		for i := range uint32(200) {
 			b, l := add(i)
-			k.ok(x.Set(n, l))
-			k.ok(b.Close())
-			k.ok(x.Launch(k.s))
+			k.OK(x.Set(n, l))
+			k.OK(b.Close())
+			k.OK(x.Launch(k.S))
 			want += i
 		}
-		k.expect(out, want)
-		k.ok(x.Wait(background))
+		k.Expect(out, want)
+		k.OK(x.Wait(background))
 		open := 0
 		for _, o := range driver.OpenObjects() {
-			if strings.HasPrefix(o.Kind, "buffer") && o.Device.Driver() == k.c.Device().Driver() {
+			if strings.HasPrefix(o.Kind, "buffer") && o.Device.Driver() == k.C.Device().Driver() {
 				open++
 			}
 		}
@@ -379,11 +380,11 @@ func succeeds(t *testing.T, err error) {
 
 func TestFlagsOfAClosedExecAreNone(t *testing.T) {
 	each(t, func(k *kit) {
-		g := k.graph()
-		k.add(g, k.launch(k.plus, k.memory(), 1))
+		g := k.Graph()
+		k.Add(g, k.Launch(k.Plus, k.Memory(), 1))
 		x, err := g.Instantiate()
-		k.ok(err)
-		k.ok(x.Close())
+		k.OK(err)
+		k.OK(x.Close())
 		if f, err := x.Flags(); f != 0 || !errors.Is(err, driver.ErrClosed) {
 			k.Errorf("flags %d, %v", f, err)
 		}
@@ -443,17 +444,17 @@ func check(t *testing.T, err error) {
 func TestUploadIsDoneOncePerChange(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
-	b := k.memory()
-	g := k.graph()
-	l := k.launch(k.plus, b, 1)
-	n := k.add(g, l)
+	b := k.Memory()
+	g := k.Graph()
+	l := k.Launch(k.Plus, b, 1)
+	n := k.Add(g, l)
 	child, err := g.AddChild(k.captured([]driver.Op{l}, nil))
-	k.ok(err)
-	x := k.exec(g)
+	k.OK(err)
+	x := k.Exec(g)
 	uploads := func() (n int) {
 		lib.Count()
-		k.ok(x.Upload(k.s))
-		k.ok(x.Upload(k.s))
+		k.OK(x.Upload(k.S))
+		k.OK(x.Upload(k.S))
 		for _, c := range lib.Stop() {
 			if c.Symbol == "cuGraphUpload" {
 				n++
@@ -463,7 +464,7 @@ func TestUploadIsDoneOncePerChange(t *testing.T) {
 	}
 	bs := x.Bindings()
 	p, err := graph.Bind[uint32](bs, n, l, 2)
-	k.ok(err)
+	k.OK(err)
 	for what, change := range map[string]func() error{
 		"nothing":  func() error { return nil },
 		"Set":      func() error { return x.Set(n, l) },
@@ -473,8 +474,8 @@ func TestUploadIsDoneOncePerChange(t *testing.T) {
 		"Update":   func() error { _, err := x.Update(g); return err },
 		"Bindings": func() error { p.Set(3); return bs.Send() },
 	} {
-		k.ok(x.Upload(k.s))
-		k.ok(change())
+		k.OK(x.Upload(k.S))
+		k.OK(change())
 		want := 1
 		if what == "nothing" {
 			want = 0
@@ -486,7 +487,7 @@ func TestUploadIsDoneOncePerChange(t *testing.T) {
 			k.Errorf("after %s: %d uploads, want %d", what, n, want)
 		}
 	}
-	k.run(x)
+	k.Run(x)
 }
 
 func TestInstantiateOptionsReachTheDriver(t *testing.T) {
@@ -532,3 +533,5 @@ func TestAutoFreeIsAFlagOfTheExec(t *testing.T) {
 		}
 	})
 }
+
+func typeName(v any) string { return reflect.TypeOf(v).String() }

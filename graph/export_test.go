@@ -7,12 +7,8 @@ import (
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
-	"github.com/purecuda/cuda/graph/internal/inflight"
 	"github.com/purecuda/cuda/internal/gputest"
 )
-
-// WaitParked waits until what closed execs left to goroutines is done.
-func WaitParked() { inflight.Waiting.Wait() }
 
 // AddTagged adds an operation by the parameters for nodes of any type.
 func AddTagged(g *Graph, op driver.Op, deps ...Node) (Node, error) {

@@ -12,6 +12,7 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/internal/graphtest"
 	"github.com/purecuda/cuda/internal/gputest"
 	"github.com/purecuda/cuda/loader"
 )
@@ -19,32 +20,32 @@ import (
 // diamond builds (b+2 | c*7) → d = b+c with the given way to add nodes.
 func TestGraphByHandGivesTheResultsOfACapture(t *testing.T) {
 	each(t, func(k *kit) {
-		a, b, d := k.memory(), k.memory(), k.memory()
-		sum, err := k.sum.Prepare(config, d, a, b, uint32(elems))
-		k.ok(err)
-		g := k.graph()
-		left := k.add(g, k.launch(k.plus, a, 2))
-		right := k.add(g, k.launch(k.times, b, 7))
-		k.add(g, sum, left, right)
-		x := k.exec(g)
-		k.run(x)
-		k.expect(d, 10)
-		k.run(x)
-		k.expect(d, 54)
+		a, b, d := k.Memory(), k.Memory(), k.Memory()
+		sum, err := k.Sum.Prepare(config, d, a, b, uint32(elems))
+		k.OK(err)
+		g := k.Graph()
+		left := k.Add(g, k.Launch(k.Plus, a, 2))
+		right := k.Add(g, k.Launch(k.Times, b, 7))
+		k.Add(g, sum, left, right)
+		x := k.Exec(g)
+		k.Run(x)
+		k.Expect(d, 10)
+		k.Run(x)
+		k.Expect(d, 54)
 	})
 }
 
 func TestDependenciesOrderNodes(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		g := k.graph()
+		b := k.Memory()
+		g := k.Graph()
 		n := []graph.Node{}
 		for i := range 20 { // ((1+1)*3+1)*3 …: any other order differs
-			op := k.launch(k.plus, b, 1)
+			op := k.Launch(k.Plus, b, 1)
 			if i%2 == 1 {
-				op = k.launch(k.times, b, 3)
+				op = k.Launch(k.Times, b, 3)
 			}
-			n = append(n, k.add(g, op, n[max(0, i-1):]...))
+			n = append(n, k.Add(g, op, n[max(0, i-1):]...))
 		}
 		want := uint32(1)
 		for i := range 20 {
@@ -54,47 +55,47 @@ func TestDependenciesOrderNodes(t *testing.T) {
 				want *= 3
 			}
 		}
-		k.run(k.exec(g))
-		k.expect(b, want)
+		k.Run(k.Exec(g))
+		k.Expect(b, want)
 	})
 }
 
 func TestNodesOfEverySort(t *testing.T) {
 	each(t, func(k *kit) {
-		b, out := k.memory(), k.memory()
-		host, err := driver.AllocHost[uint32](k.c, elems)
-		k.ok(err)
-		k.closeLater(host)
-		event, err := k.c.NewEvent()
-		k.ok(err)
-		k.closeLater(event)
+		b, out := k.Memory(), k.Memory()
+		host, err := driver.AllocHost[uint32](k.C, elems)
+		k.OK(err)
+		k.CloseLater(host)
+		event, err := k.C.NewEvent()
+		k.OK(err)
+		k.CloseLater(event)
 		fill, err := driver.Fill[uint32](b, 4)
-		k.ok(err)
+		k.OK(err)
 		copyOut, err := driver.CopyDevice[uint32](out, b)
-		k.ok(err)
+		k.OK(err)
 		download, err := driver.Download[uint32](host, out)
-		k.ok(err)
+		k.OK(err)
 		called := make(chan struct{}, 1)
-		call, err := driver.NewHostFunc(k.c, func() { called <- struct{}{} })
-		k.ok(err)
+		call, err := driver.NewHostFunc(k.C, func() { called <- struct{}{} })
+		k.OK(err)
 
-		g := k.graph()
-		n := k.add(g, fill)
-		n = k.add(g, k.launch(k.plus, b, 5), n)
-		n = k.add(g, copyOut, n)
-		n = k.add(g, driver.RecordOp(event), n)
-		n = k.add(g, driver.WaitOp(event), n)
-		n = k.add(g, download, n)
+		g := k.Graph()
+		n := k.Add(g, fill)
+		n = k.Add(g, k.Launch(k.Plus, b, 5), n)
+		n = k.Add(g, copyOut, n)
+		n = k.Add(g, driver.RecordOp(event), n)
+		n = k.Add(g, driver.WaitOp(event), n)
+		n = k.Add(g, download, n)
 		n, err = g.AddEmpty(n)
-		k.ok(err)
-		k.add(g, call, n)
-		k.types(g, []graph.Type{
+		k.OK(err)
+		k.Add(g, call, n)
+		k.Types(g, []graph.Type{
 			cu.CU_GRAPH_NODE_TYPE_MEMSET, cu.CU_GRAPH_NODE_TYPE_KERNEL, cu.CU_GRAPH_NODE_TYPE_MEMCPY,
 			cu.CU_GRAPH_NODE_TYPE_EVENT_RECORD, cu.CU_GRAPH_NODE_TYPE_WAIT_EVENT, cu.CU_GRAPH_NODE_TYPE_MEMCPY,
 			cu.CU_GRAPH_NODE_TYPE_EMPTY, cu.CU_GRAPH_NODE_TYPE_HOST,
 		})
-		k.run(k.exec(g))
-		k.expect(out, 9)
+		k.Run(k.Exec(g))
+		k.Expect(out, 9)
 		if got := host.Slice()[elems-1]; got != 9 {
 			k.Errorf("downloaded %d, want 9", got)
 		}
@@ -106,34 +107,18 @@ func TestNodesOfEverySort(t *testing.T) {
 	})
 }
 
-func (k *kit) types(g *graph.Graph, want []graph.Type) {
-	k.Helper()
-	var got []graph.Type
-	for n, err := range g.Nodes() {
-		k.ok(err)
-		typ, err := n.Type()
-		k.ok(err)
-		got = append(got, typ)
-	}
-	slices.Sort(got)
-	slices.Sort(want)
-	if !slices.Equal(got, want) {
-		k.Errorf("types %v, want %v", got, want)
-	}
-}
-
 func TestWalks(t *testing.T) {
 	each(t, func(k *kit) {
-		g := k.graph()
+		g := k.Graph()
 		a, err := g.AddEmpty()
-		k.ok(err)
+		k.OK(err)
 		b, err := g.AddEmpty()
-		k.ok(err)
+		k.OK(err)
 		c, err := g.AddEmpty(a, b)
-		k.ok(err)
+		k.OK(err)
 		var roots []graph.Node
 		for n, err := range g.Roots() {
-			k.ok(err)
+			k.OK(err)
 			roots = append(roots, n)
 		}
 		if len(roots) != 2 || !slices.Contains(roots, a) || !slices.Contains(roots, b) {
@@ -141,26 +126,26 @@ func TestWalks(t *testing.T) {
 		}
 		edges := map[[2]graph.Node]bool{}
 		for e, err := range g.Edges() {
-			k.ok(err)
+			k.OK(err)
 			edges[[2]graph.Node{e.From, e.To}] = true
 		}
 		if len(edges) != 2 || !edges[[2]graph.Node{a, c}] || !edges[[2]graph.Node{b, c}] {
 			k.Errorf("edges %v", edges)
 		}
 		deps, err := c.Dependencies()
-		k.ok(err)
+		k.OK(err)
 		if len(deps) != 2 {
 			k.Errorf("dependencies %v", deps)
 		}
 		next, err := a.Dependents()
-		k.ok(err)
+		k.OK(err)
 		if !slices.Equal(next, []graph.Node{c}) {
 			k.Errorf("dependents %v", next)
 		}
-		k.ok(g.RemoveEdges(edgesOf([]graph.Node{a}, []graph.Node{c})...))
-		k.ok(dependOn(b, a))
+		k.OK(g.RemoveEdges(graphtest.EdgesOf([]graph.Node{a}, []graph.Node{c})...))
+		k.OK(graphtest.DependOn(b, a))
 		deps, err = c.Dependencies()
-		k.ok(err)
+		k.OK(err)
 		if !slices.Equal(deps, []graph.Node{b}) {
 			k.Errorf("dependencies %v, want only b", deps)
 		}
@@ -169,19 +154,19 @@ func TestWalks(t *testing.T) {
 
 func TestDestroyedNodesAreGone(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		g := k.graph()
-		a := k.add(g, k.launch(k.plus, b, 1))
-		z := k.add(g, k.launch(k.times, b, 10), a)
-		k.ok(a.Destroy())
+		b := k.Memory()
+		g := k.Graph()
+		a := k.Add(g, k.Launch(k.Plus, b, 1))
+		z := k.Add(g, k.Launch(k.Times, b, 10), a)
+		k.OK(a.Destroy())
 		if err := a.Destroy(); !errors.Is(err, driver.CUDA_ERROR_INVALID_HANDLE) {
 			k.Errorf("second Destroy: %v", err)
 		}
 		if _, err := g.AddEmpty(a); !errors.Is(err, driver.CUDA_ERROR_INVALID_HANDLE) {
 			k.Errorf("a destroyed node as a dependency: %v", err)
 		}
-		k.run(k.exec(g))
-		k.expect(b, 10)
+		k.Run(k.Exec(g))
+		k.Expect(b, 10)
 		if typ, err := z.Type(); typ != cu.CU_GRAPH_NODE_TYPE_KERNEL || err != nil {
 			k.Errorf("%v, %v", typ, err)
 		}
@@ -190,40 +175,40 @@ func TestDestroyedNodesAreGone(t *testing.T) {
 
 func TestCloneIsIndependent(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		g := k.graph()
-		n := k.add(g, k.launch(k.plus, b, 1))
+		b := k.Memory()
+		g := k.Graph()
+		n := k.Add(g, k.Launch(k.Plus, b, 1))
 		c, err := g.Clone()
-		k.ok(err)
-		k.closeLater(c)
+		k.OK(err)
+		k.CloseLater(c)
 		m, err := n.FindInClone(c)
-		k.ok(err)
+		k.OK(err)
 		if m.Graph() != c || m == n {
 			k.Errorf("found %v of %v", m, m.Graph())
 		}
-		k.ok(m.Set(k.launch(k.plus, b, 100)))
-		k.ok(g.Close())
-		k.run(k.exec(c))
-		k.expect(b, 101)
+		k.OK(m.Set(k.Launch(k.Plus, b, 100)))
+		k.OK(g.Close())
+		k.Run(k.Exec(c))
+		k.Expect(b, 101)
 	})
 }
 
 func TestChildGraphs(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		child := k.graph()
-		inner := k.add(child, k.launch(k.plus, b, 4))
-		k.add(child, k.launch(k.times, b, 3), inner)
-		g := k.graph()
+		b := k.Memory()
+		child := k.Graph()
+		inner := k.Add(child, k.Launch(k.Plus, b, 4))
+		k.Add(child, k.Launch(k.Times, b, 3), inner)
+		g := k.Graph()
 		first, err := g.AddChild(child)
-		k.ok(err)
+		k.OK(err)
 		_, err = g.AddChild(child, first)
-		k.ok(err)
-		k.ok(child.Close())
-		k.run(k.exec(g))
-		k.expect(b, 57)
+		k.OK(err)
+		k.OK(child.Close())
+		k.Run(k.Exec(g))
+		k.Expect(b, 57)
 		part, err := first.ChildGraph()
-		k.ok(err)
+		k.OK(err)
 		if n, err := part.Len(); n != 2 || err != nil {
 			k.Errorf("%d nodes inside, %v", n, err)
 		}
@@ -235,28 +220,28 @@ func TestChildGraphs(t *testing.T) {
 
 func TestSetChildReplacesTheGraphInANode(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
+		b := k.Memory()
 		child := func(v uint32) *graph.Graph {
-			c := k.graph()
-			k.add(c, k.launch(k.plus, b, v))
+			c := k.Graph()
+			k.Add(c, k.Launch(k.Plus, b, v))
 			return c
 		}
-		g := k.graph()
+		g := k.Graph()
 		n, err := g.AddChild(child(1))
-		k.ok(err)
-		x := k.exec(g)
-		k.ok(x.SetChild(n, child(50)))
-		k.run(x)
-		k.expect(b, 51)
+		k.OK(err)
+		x := k.Exec(g)
+		k.OK(x.SetChild(n, child(50)))
+		k.Run(x)
+		k.Expect(b, 51)
 	})
 }
 
 func TestNames(t *testing.T) {
 	each(t, func(k *kit) {
-		g := k.graph()
+		g := k.Graph()
 		n, err := g.AddEmpty()
-		k.ok(err)
-		k.ok(n.SetName("gate"))
+		k.OK(err)
+		k.OK(n.SetName("gate"))
 		if n.Name() != "gate" || !strings.Contains(n.String(), "gate") {
 			k.Errorf("%q, %v", n.Name(), n)
 		}
@@ -265,11 +250,11 @@ func TestNames(t *testing.T) {
 
 func TestDriverDOT(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		g := k.graph()
-		k.add(g, k.launch(k.plus, b, 1))
+		b := k.Memory()
+		g := k.Graph()
+		k.Add(g, k.Launch(k.Plus, b, 1))
 		text, err := g.DriverDOT(cu.CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE)
-		k.ok(err)
+		k.OK(err)
 		if !strings.Contains(string(text), "digraph") {
 			k.Errorf("no drawing: %q", text)
 		}
@@ -278,20 +263,20 @@ func TestDriverDOT(t *testing.T) {
 
 func TestBadInputToGraphs(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		op := k.launch(k.plus, b, 1)
-		g, other := k.graph(), k.graph()
-		n := k.add(g, op)
-		foreign := k.add(other, op)
-		closed, err := graph.New(k.c)
-		k.ok(err)
-		k.ok(closed.Close())
-		k.ok(closed.Close())
+		b := k.Memory()
+		op := k.Launch(k.Plus, b, 1)
+		g, other := k.Graph(), k.Graph()
+		n := k.Add(g, op)
+		foreign := k.Add(other, op)
+		closed, err := graph.New(k.C)
+		k.OK(err)
+		k.OK(closed.Close())
+		k.OK(closed.Close())
 		var none *graph.Graph
-		k.ok(none.Close())
-		gone := k.memoryOf(1)
-		dead := k.launch(k.plus, gone, 1)
-		k.ok(gone.Close())
+		k.OK(none.Close())
+		gone := k.MemoryOf(1)
+		dead := k.Launch(k.Plus, gone, 1)
+		k.OK(gone.Close())
 		var noLaunch *driver.Launch
 		cases := []struct {
 			name string
@@ -310,7 +295,7 @@ func TestBadInputToGraphs(t *testing.T) {
 			{"closed graph instantiated", driver.ErrClosed, func() error { _, err := closed.Instantiate(); return err }},
 			{"closed child", driver.ErrClosed, func() error { _, err := g.AddChild(closed); return err }},
 			{"itself as child", driver.CUDA_ERROR_INVALID_VALUE, func() error { _, err := g.AddChild(g); return err }},
-			{"edge to itself", driver.CUDA_ERROR_INVALID_VALUE, func() error { return dependOn(n, n) }},
+			{"edge to itself", driver.CUDA_ERROR_INVALID_VALUE, func() error { return graphtest.DependOn(n, n) }},
 			{"edge to the zero node", driver.CUDA_ERROR_INVALID_VALUE, func() error { return g.AddEdges(graph.Edge{From: n}) }},
 		}
 		for _, c := range cases {
@@ -326,16 +311,16 @@ func TestBadInputToGraphs(t *testing.T) {
 
 func TestACycleIsRefused(t *testing.T) {
 	each(t, func(k *kit) {
-		g := k.graph()
+		g := k.Graph()
 		a, err := g.AddEmpty()
-		k.ok(err)
+		k.OK(err)
 		b, err := g.AddEmpty(a)
-		k.ok(err)
-		err = dependOn(a, b)
+		k.OK(err)
+		err = graphtest.DependOn(a, b)
 		if err == nil { // the driver looks for cycles when it instantiates
 			var x *graph.Exec
 			x, err = g.Instantiate()
-			k.ok(x.Close())
+			k.OK(x.Close())
 		}
 		if err == nil {
 			k.Error("a cycle was instantiated")
@@ -346,58 +331,58 @@ func TestACycleIsRefused(t *testing.T) {
 func TestDroppedGraphsAreReclaimed(t *testing.T) {
 	gputest.EachDriver(t, func(t *testing.T, d *driver.Driver) {
 		k := newKit(t, gputest.Context(t, d))
-		b := k.memory()
+		b := k.Memory()
 		func() {
-			g, err := graph.New(k.c)
-			k.ok(err)
-			k.add(g, k.launch(k.plus, b, 1))
+			g, err := graph.New(k.C)
+			k.OK(err)
+			k.Add(g, k.Launch(k.Plus, b, 1))
 			x, err := g.Instantiate()
-			k.ok(err)
-			k.run(x)
+			k.OK(err)
+			k.Run(x)
 		}()
 		gputest.ExpectDropped(t, d, 2)
-		k.expect(b, 2)
+		k.Expect(b, 2)
 	})
 }
 
 // The graph is the only one that still refers to its buffers.
 func TestGraphKeepsDroppedBuffers(t *testing.T) {
 	each(t, func(k *kit) {
-		out := k.memory()
-		g := k.graph()
+		out := k.Memory()
+		g := k.Graph()
 		dropped := 0
 		var last graph.Node
 		for i := range 8 {
-			add := k.memoryOf(uint32(10 * (i + 1)))
-			sum, err := k.sum.Prepare(config, out, out, add, uint32(elems))
-			k.ok(err)
+			add := k.MemoryOf(uint32(10 * (i + 1)))
+			sum, err := k.Sum.Prepare(config, out, out, add, uint32(elems))
+			k.OK(err)
 			if last.IsZero() {
-				last = k.add(g, sum)
+				last = k.Add(g, sum)
 			} else {
-				last = k.add(g, sum, last)
+				last = k.Add(g, sum, last)
 			}
-			k.ok(add.Close())
+			k.OK(add.Close())
 			dropped++
 		}
 		for range 3 {
 			runtime.GC()
-			k.closeLater(k.memoryOf(77777)) // takes what was freed, if anything was
+			k.CloseLater(k.MemoryOf(77777)) // takes what was freed, if anything was
 		}
-		x := k.exec(g)
-		k.ok(g.Close())
-		k.run(x)
-		k.expect(out, 361)
+		x := k.Exec(g)
+		k.OK(g.Close())
+		k.Run(x)
+		k.Expect(out, 361)
 	})
 }
 
 func TestTwoGoroutinesOnOneGraphTakeTurns(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		g := k.graph()
+		b := k.Memory()
+		g := k.Graph()
 		const each, goroutines = 50, 4
 		done := make(chan error, goroutines)
 		for range goroutines {
-			op := k.launch(k.plus, b, 0)
+			op := k.Launch(k.Plus, b, 0)
 			go func() {
 				for range each {
 					n, err := g.Add(op)
@@ -413,7 +398,7 @@ func TestTwoGoroutinesOnOneGraphTakeTurns(t *testing.T) {
 			}()
 		}
 		for range goroutines {
-			k.ok(<-done)
+			k.OK(<-done)
 		}
 		if n, err := g.Len(); n != each*goroutines || err != nil {
 			k.Errorf("%d nodes, %v", n, err)
@@ -423,22 +408,22 @@ func TestTwoGoroutinesOnOneGraphTakeTurns(t *testing.T) {
 
 func TestRecordChoosesByHandWhereItCannotCapture(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		ops := []driver.Op{k.launch(k.plus, b, 1), k.launch(k.times, b, 6)}
-		if _, err := graphOf(k.c.LegacyStream(), ops...); !errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) && !errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) {
+		b := k.Memory()
+		ops := []driver.Op{k.Launch(k.Plus, b, 1), k.Launch(k.Times, b, 6)}
+		if _, err := graphtest.Recorded(k.C.LegacyStream(), ops...); !errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) && !errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) {
 			k.Errorf("capture of the legacy stream: %v", err)
 		}
 		for _, byHand := range []bool{false, true} {
-			k.ok(b.Fill(1))
-			g, err := graphOf(k.s, ops...)
+			k.OK(b.Fill(1))
+			g, err := graphtest.Recorded(k.S, ops...)
 			if byHand {
-				k.ok(errors.Join(err, g.Close()))
-				g, err = sequence(k.c, ops...)
+				k.OK(errors.Join(err, g.Close()))
+				g, err = graphtest.Sequence(k.C, ops...)
 			}
-			k.ok(err)
-			k.closeLater(g)
-			k.run(k.exec(g))
-			k.expect(b, 12)
+			k.OK(err)
+			k.CloseLater(g)
+			k.Run(k.Exec(g))
+			k.Expect(b, 12)
 		}
 	})
 }
@@ -449,28 +434,28 @@ var background = context.Background()
 // and the context work as before.
 func TestRefusedOperationsAreNamedAndLeaveTheGraphUsable(t *testing.T) {
 	each(t, func(k *kit) {
-		b, gone := k.memory(), k.memoryOf(1)
-		g := k.graph()
-		n := k.add(g, k.launch(k.plus, b, 1))
-		x := k.exec(g)
-		dead := k.launch(k.plus, gone, 1)
+		b, gone := k.Memory(), k.MemoryOf(1)
+		g := k.Graph()
+		n := k.Add(g, k.Launch(k.Plus, b, 1))
+		x := k.Exec(g)
+		dead := k.Launch(k.Plus, gone, 1)
 		copyOfGone, err := driver.CopyDevice(b, gone)
-		k.ok(err)
+		k.OK(err)
 		fillOfGone, err := driver.Fill(gone, 1)
-		k.ok(err)
-		k.ok(gone.Close())
+		k.OK(err)
+		k.OK(gone.Close())
 		other := gputest.Context(k, gputest.Emulator(k, emulator.Config{Name: "the other"}))
 		far, err := driver.Alloc[uint32](other, 1)
-		k.ok(err)
-		k.closeLater(far)
+		k.OK(err)
+		k.CloseLater(far)
 		foreign, err := driver.Fill(far, 1)
-		k.ok(err)
+		k.OK(err)
 		event, err := other.NewEvent()
-		k.ok(err)
-		k.closeLater(event)
-		shut, err := k.c.NewEvent()
-		k.ok(err)
-		k.ok(shut.Close())
+		k.OK(err)
+		k.CloseLater(event)
+		shut, err := k.C.NewEvent()
+		k.OK(err)
+		k.OK(shut.Close())
 		for _, c := range []struct {
 			op    driver.Op
 			want  error
@@ -490,7 +475,7 @@ func TestRefusedOperationsAreNamedAndLeaveTheGraphUsable(t *testing.T) {
 			{(*driver.EventOp)(nil), driver.CUDA_ERROR_INVALID_VALUE, "event operation"},
 		} {
 			for how, err := range map[string]error{
-				"added": second(g.Add(c.op)), "set": n.Set(c.op), "set in the executable": x.Set(n, c.op),
+				"added": graphtest.Second(g.Add(c.op)), "set": n.Set(c.op), "set in the executable": x.Set(n, c.op),
 			} {
 				if how == "added" && !errors.Is(err, c.want) {
 					k.Errorf("%v %s: %v, want %v", c.op, how, err, c.want)
@@ -509,14 +494,12 @@ func TestRefusedOperationsAreNamedAndLeaveTheGraphUsable(t *testing.T) {
 		if count, err := g.Len(); count != 1 || err != nil {
 			k.Errorf("%d nodes after the refusals, %v", count, err)
 		}
-		k.run(x)
-		k.expect(b, 2)
-		k.run(k.exec(g))
-		k.expect(b, 3)
+		k.Run(x)
+		k.Expect(b, 2)
+		k.Run(k.Exec(g))
+		k.Expect(b, 3)
 	})
 }
-
-func second[T any](_ T, err error) error { return err }
 
 // hiding is a driver without some of its functions.
 type hiding struct {

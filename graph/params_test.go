@@ -10,69 +10,61 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/internal/graphtest"
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// fillParams are the tagged parameters of a fill of all of b.
-func fillParams(b *driver.Buffer[uint32], v uint32) *cu.CUgraphNodeParams {
-	p := &cu.CUgraphNodeParams{Type: cu.CU_GRAPH_NODE_TYPE_MEMSET}
-	m := p.Memset()
-	m.Dst, m.Value, m.ElementSize, m.Width, m.Height = b.Ptr(), v, 4, elems, 1
-	m.Pitch, m.Ctx = 4*elems, b.Context().Raw()
-	return p
-}
-
 func TestNodesByTaggedParameters(t *testing.T) {
 	each(t, func(k *kit) {
-		b, c := k.memory(), k.memoryOf(1)
-		g := k.graph()
-		first := k.add(g, k.launch(k.plus, b, 1))
-		n, err := g.AddNode(fillParams(c, 9), []graph.Node{first}, c.Ref())
-		k.ok(err)
+		b, c := k.Memory(), k.MemoryOf(1)
+		g := k.Graph()
+		first := k.Add(g, k.Launch(k.Plus, b, 1))
+		n, err := g.AddNode(graphtest.FillParams(c, 9), []graph.Node{first}, c.Ref())
+		k.OK(err)
 		if typ, err := n.Type(); err != nil || typ != cu.CU_GRAPH_NODE_TYPE_MEMSET {
 			k.Errorf("%v, %v", typ, err)
 		}
-		d := k.memoryOf(1)
-		k.ok(d.Fill(1))
-		x := k.exec(g)
-		k.run(x)
-		k.expect(c, 9)
-		k.ok(x.SetParams(n, fillParams(d, 7), d.Ref()))
-		k.ok(n.SetParams(fillParams(b, 5), b.Ref()))
-		k.run(x)
-		k.expect(d, 7)
-		k.ok(c.Close()) // kept by nobody any more
-		k.ok(d.Close()) // by the executable
-		k.run(x)
-		k.run(k.exec(g))
-		k.expect(b, 5)
+		d := k.MemoryOf(1)
+		k.OK(d.Fill(1))
+		x := k.Exec(g)
+		k.Run(x)
+		k.Expect(c, 9)
+		k.OK(x.SetParams(n, graphtest.FillParams(d, 7), d.Ref()))
+		k.OK(n.SetParams(graphtest.FillParams(b, 5), b.Ref()))
+		k.Run(x)
+		k.Expect(d, 7)
+		k.OK(c.Close()) // kept by nobody any more
+		k.OK(d.Close()) // by the executable
+		k.Run(x)
+		k.Run(k.Exec(g))
+		k.Expect(b, 5)
 	})
 }
 
 func TestTaggedParametersThatCannotBe(t *testing.T) {
 	each(t, func(k *kit) {
-		b, gone := k.memory(), k.memoryOf(1)
+		b, gone := k.Memory(), k.MemoryOf(1)
 		ref := gone.Ref()
-		g := k.graph()
-		n := k.add(g, k.launch(k.plus, b, 1))
-		x := k.exec(g)
-		k.ok(gone.Close())
-		p := fillParams(b, 4)
+		g := k.Graph()
+		n := k.Add(g, k.Launch(k.Plus, b, 1))
+		x := k.Exec(g)
+		k.OK(gone.Close())
+		p := graphtest.FillParams(b, 4)
 		move := &cu.CUgraphNodeParams{Type: cu.CU_GRAPH_NODE_TYPE_GRAPH}
 		move.Graph().Ownership = cu.CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE
 		for _, c := range []struct {
 			name, says string
 			want, err  error
 		}{
-			{"nil", "nil parameters", driver.CUDA_ERROR_INVALID_VALUE, second(g.AddNode(nil, nil))},
+			{"nil", "nil parameters", driver.CUDA_ERROR_INVALID_VALUE, graphtest.Second(g.AddNode(nil, nil))},
 			{"nil set", "nil parameters", driver.CUDA_ERROR_INVALID_VALUE, n.SetParams(nil)},
 			{"nil set in the executable", "nil parameters", driver.CUDA_ERROR_INVALID_VALUE, x.SetParams(n, nil)},
-			{"nil reference", "reference 0", driver.CUDA_ERROR_INVALID_VALUE, second(g.AddNode(p, nil, nil))},
-			{"closed reference", "closed", driver.ErrClosed, second(g.AddNode(p, nil, ref))},
+			{"nil reference", "reference 0", driver.CUDA_ERROR_INVALID_VALUE, graphtest.Second(g.AddNode(p, nil, nil))},
+			{"closed reference", "closed", driver.ErrClosed, graphtest.Second(g.AddNode(p, nil, ref))},
 			{"closed reference set", "closed", driver.ErrClosed, n.SetParams(p, ref)},
 			{"another type", "it is of type", driver.CUDA_ERROR_INVALID_VALUE, n.SetParams(p)},
 			{"another type in the executable", "it is of type", driver.CUDA_ERROR_INVALID_VALUE, x.SetParams(n, p)},
-			{"child handed over", "AddChildMove", driver.CUDA_ERROR_INVALID_VALUE, second(g.AddNode(move, nil))},
+			{"child handed over", "AddChildMove", driver.CUDA_ERROR_INVALID_VALUE, graphtest.Second(g.AddNode(move, nil))},
 		} {
 			if !errors.Is(c.err, c.want) || !strings.Contains(c.err.Error(), c.says) {
 				k.Errorf("%s: %v", c.name, c.err)
@@ -81,22 +73,22 @@ func TestTaggedParametersThatCannotBe(t *testing.T) {
 		if count, err := g.Len(); count != 1 || err != nil {
 			k.Errorf("%d nodes after the refusals, %v", count, err)
 		}
-		k.run(x)
-		k.expect(b, 2)
+		k.Run(x)
+		k.Expect(b, 2)
 	})
 }
 
 func TestTaggedParametersNeedTheirCUDA(t *testing.T) {
 	gputest.OnEmulator(t, emulator.Config{DriverVersion: 12010}, func(t *testing.T, c *driver.Context) {
 		k := newKit(t, c)
-		b := k.memory()
-		g := k.graph()
-		n := k.add(g, k.launch(k.plus, b, 1))
-		x := k.exec(g)
+		b := k.Memory()
+		g := k.Graph()
+		n := k.Add(g, k.Launch(k.Plus, b, 1))
+		x := k.Exec(g)
 		for name, err := range map[string]error{
-			"AddNode":        second(g.AddNode(fillParams(b, 4), nil)),
-			"Node.SetParams": n.SetParams(fillParams(b, 4)),
-			"Exec.SetParams": x.SetParams(n, fillParams(b, 4)),
+			"AddNode":        graphtest.Second(g.AddNode(graphtest.FillParams(b, 4), nil)),
+			"Node.SetParams": n.SetParams(graphtest.FillParams(b, 4)),
+			"Exec.SetParams": x.SetParams(n, graphtest.FillParams(b, 4)),
 		} {
 			if !errors.Is(err, driver.ErrNotSupported) || !strings.Contains(err.Error(), "12.2") {
 				k.Errorf("%s: %v", name, err)
@@ -109,33 +101,33 @@ func TestTaggedParametersNeedTheirCUDA(t *testing.T) {
 // function for its type.
 func TestEveryOperationByTaggedParameters(t *testing.T) {
 	each(t, func(k *kit) {
-		b, to := k.memory(), k.memory()
-		e, err := k.c.NewEvent()
-		k.ok(err)
-		k.closeLater(e)
+		b, to := k.Memory(), k.Memory()
+		e, err := k.C.NewEvent()
+		k.OK(err)
+		k.CloseLater(e)
 		called := 0
-		call, err := driver.NewHostFunc(k.c, func() { called++ })
-		k.ok(err)
+		call, err := driver.NewHostFunc(k.C, func() { called++ })
+		k.OK(err)
 		fill, err := driver.Fill(b.All().View(0, 8), 4)
-		k.ok(err)
+		k.OK(err)
 		nothing, err := driver.Fill(b.All().View(0, 0), 4)
-		k.ok(err)
+		k.OK(err)
 		noCopy, err := driver.CopyDevice[uint32](to.All().View(0, 0), b.All().View(0, 0))
-		k.ok(err)
+		k.OK(err)
 		copied, err := driver.CopyDevice[uint32](to, b)
-		k.ok(err)
-		write, err := driver.NewMemOp(k.c, driver.WriteWord[uint32](b, 9, 50, 0))
-		k.ok(err)
-		g := k.graph()
-		last := k.add(g, k.launch(k.plus, b, 1))
-		for _, op := range []driver.Op{fill, nothing, noCopy, write, driver.RecordOp(e), driver.WaitOp(e), call, copied, k.launch(k.times, b, 2)} {
+		k.OK(err)
+		write, err := driver.NewMemOp(k.C, driver.WriteWord[uint32](b, 9, 50, 0))
+		k.OK(err)
+		g := k.Graph()
+		last := k.Add(g, k.Launch(k.Plus, b, 1))
+		for _, op := range []driver.Op{fill, nothing, noCopy, write, driver.RecordOp(e), driver.WaitOp(e), call, copied, k.Launch(k.Times, b, 2)} {
 			last, err = graph.AddTagged(g, op, last)
-			k.ok(err)
+			k.OK(err)
 		}
-		k.run(k.exec(g))
+		k.Run(k.Exec(g))
 		got, moved := make([]uint32, elems), make([]uint32, elems)
-		k.ok(b.CopyTo(got))
-		k.ok(to.CopyTo(moved))
+		k.OK(b.CopyTo(got))
+		k.OK(to.CopyTo(moved))
 		if called != 1 || moved[0] != 4 || moved[9] != 50 || moved[31] != 2 || got[0] != 8 || got[31] != 4 {
 			k.Errorf("called %d, copied %v, left %v", called, moved, got)
 		}
@@ -147,8 +139,8 @@ func (k *kit) with(b *driver.Buffer[uint32], v uint32, change func(c *driver.Lau
 	k.Helper()
 	c := config
 	change(&c)
-	l, err := k.plus.Prepare(c, b, uint32(elems), v)
-	k.ok(err)
+	l, err := k.Plus.Prepare(c, b, uint32(elems), v)
+	k.OK(err)
 	return l
 }
 
@@ -159,7 +151,7 @@ func urgent(c *driver.LaunchConfig)      { c.Priority = -3 }
 func (k *kit) attribute(n graph.Node, id cu.CUlaunchAttributeID) cu.CUlaunchAttributeValue {
 	k.Helper()
 	v, err := n.Attribute(id)
-	k.ok(err)
+	k.OK(err)
 	return v
 }
 
@@ -171,17 +163,17 @@ const (
 
 func TestLaunchAttributesReachTheNode(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		g := k.graph()
-		n := k.add(g, k.with(b, 1, cooperative))
+		b := k.Memory()
+		g := k.Graph()
+		n := k.Add(g, k.with(b, 1, cooperative))
 		if v := k.attribute(n, cooperativeAttr); *v.Cooperative() != 1 {
 			k.Error("not cooperative")
 		}
-		n = k.add(g, k.with(b, 1, urgent), n)
+		n = k.Add(g, k.with(b, 1, urgent), n)
 		if v := k.attribute(n, priorityAttr); *v.Priority() != -3 {
 			k.Errorf("priority %d", *v.Priority())
 		}
-		n = k.add(g, k.with(b, 1, clustered), n)
+		n = k.Add(g, k.with(b, 1, clustered), n)
 		if v := k.attribute(n, clusterAttr); v.ClusterDim().X != 2 {
 			k.Errorf("cluster %+v", *v.ClusterDim())
 		}
@@ -190,7 +182,7 @@ func TestLaunchAttributesReachTheNode(t *testing.T) {
 			at := f.Address - uint64(b.Ptr())
 			return f.Kernel == "plus" && f.Space == "global" && f.Block == [3]uint32{1, 0, 0} && at < uint64(b.Bytes())
 		})
-		k.run(k.exec(g, graph.WithNodePriorities()))
+		k.Run(k.Exec(g, graph.WithNodePriorities()))
 		k.expectAtLeast(b, 4)
 	})
 }
@@ -198,9 +190,9 @@ func TestLaunchAttributesReachTheNode(t *testing.T) {
 // expectAtLeast is expect where blocks add to the same elements.
 func (k *kit) expectAtLeast(b *driver.Buffer[uint32], want uint32) {
 	k.Helper()
-	k.wait(k.s)
+	k.Wait(k.S)
 	got := make([]uint32, b.Len())
-	k.ok(b.CopyTo(got))
+	k.OK(b.CopyTo(got))
 	for i, v := range got {
 		if v < want {
 			k.Fatalf("element %d is %d, want at least %d", i, v, want)
@@ -212,53 +204,53 @@ func (k *kit) expectAtLeast(b *driver.Buffer[uint32], want uint32) {
 // left over from the launch before.
 func TestAttributesFollowTheLaunch(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		g := k.graph()
-		plain := k.launch(k.plus, b, 1)
-		n := k.add(g, plain)
-		untouched := k.add(g, plain, n)
+		b := k.Memory()
+		g := k.Graph()
+		plain := k.Launch(k.Plus, b, 1)
+		n := k.Add(g, plain)
+		untouched := k.Add(g, plain, n)
 		normal := k.attribute(untouched, priorityAttr)
 		for _, change := range []func(c *driver.LaunchConfig){cooperative, urgent, clustered} {
-			k.ok(n.Set(k.with(b, 1, change)))
-			k.ok(n.Set(plain))
+			k.OK(n.Set(k.with(b, 1, change)))
+			k.OK(n.Set(plain))
 			coop, cluster, priority := k.attribute(n, cooperativeAttr), k.attribute(n, clusterAttr), k.attribute(n, priorityAttr)
 			was := k.attribute(untouched, clusterAttr)
 			if *coop.Cooperative() != 0 || *cluster.ClusterDim() != *was.ClusterDim() || *priority.Priority() != *normal.Priority() {
 				k.Errorf("left over: cooperative %d, cluster %+v, priority %d", *coop.Cooperative(), *cluster.ClusterDim(), *priority.Priority())
 			}
 		}
-		k.ok(n.Set(k.with(b, 1, clustered)))
-		k.ok(n.Set(k.with(b, 1, func(c *driver.LaunchConfig) { c.Grid, c.Cluster = driver.D1(3), driver.D1(3) })))
-		k.ok(n.Set(k.with(b, 1, cooperative)))
-		k.ok(n.Set(k.with(b, 1, urgent)))
+		k.OK(n.Set(k.with(b, 1, clustered)))
+		k.OK(n.Set(k.with(b, 1, func(c *driver.LaunchConfig) { c.Grid, c.Cluster = driver.D1(3), driver.D1(3) })))
+		k.OK(n.Set(k.with(b, 1, cooperative)))
+		k.OK(n.Set(k.with(b, 1, urgent)))
 		coop, priority := k.attribute(n, cooperativeAttr), k.attribute(n, priorityAttr)
 		if *coop.Cooperative() != 0 || *priority.Priority() != -3 {
 			k.Errorf("cooperative %d, priority %d", *coop.Cooperative(), *priority.Priority())
 		}
-		k.run(k.exec(g))
+		k.Run(k.Exec(g))
 	})
 }
 
 func TestAttributesAreSetAndCopied(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		g, other := k.graph(), k.graph()
-		n, m := k.add(g, k.launch(k.plus, b, 1)), k.add(g, k.launch(k.plus, b, 1))
-		far := k.add(other, k.launch(k.plus, b, 1))
+		b := k.Memory()
+		g, other := k.Graph(), k.Graph()
+		n, m := k.Add(g, k.Launch(k.Plus, b, 1)), k.Add(g, k.Launch(k.Plus, b, 1))
+		far := k.Add(other, k.Launch(k.Plus, b, 1))
 		var v cu.CUlaunchAttributeValue
 		*v.Priority() = -2
-		k.ok(n.SetAttribute(priorityAttr, v))
-		k.ok(m.CopyAttributes(n))
-		k.ok(far.CopyAttributes(m))
+		k.OK(n.SetAttribute(priorityAttr, v))
+		k.OK(m.CopyAttributes(n))
+		k.OK(far.CopyAttributes(m))
 		for _, node := range []graph.Node{n, m, far} {
 			if v := k.attribute(node, priorityAttr); *v.Priority() != -2 {
 				k.Errorf("%v: priority %d", node, *v.Priority())
 			}
 		}
 		empty, err := g.AddEmpty()
-		k.ok(err)
+		k.OK(err)
 		for name, err := range map[string]error{
-			"Attribute":         second(empty.Attribute(priorityAttr)),
+			"Attribute":         graphtest.Second(empty.Attribute(priorityAttr)),
 			"SetAttribute":      empty.SetAttribute(priorityAttr, v),
 			"CopyAttributes":    empty.CopyAttributes(n),
 			"CopyAttributes to": n.CopyAttributes(empty),
@@ -277,12 +269,12 @@ func TestAttributesAreSetAndCopied(t *testing.T) {
 // that needs others is refused instead of running without them.
 func TestAnExecutableRefusesLaunchesWithOtherAttributes(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		g := k.graph()
-		plain, coop := k.launch(k.plus, b, 1), k.with(b, 2, cooperative)
-		n := k.add(g, plain)
-		m := k.add(g, coop, n)
-		x := k.exec(g)
+		b := k.Memory()
+		g := k.Graph()
+		plain, coop := k.Launch(k.Plus, b, 1), k.with(b, 2, cooperative)
+		n := k.Add(g, plain)
+		m := k.Add(g, coop, n)
+		x := k.Exec(g)
 		for _, op := range []*driver.Launch{coop, k.with(b, 1, clustered)} {
 			for name, err := range map[string]error{"Set": x.Set(n, op), "SetBatch": x.SetBatch([]graph.Change{{Node: n, Op: op}})} {
 				if !errors.Is(err, driver.CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE) || !strings.Contains(err.Error(), "anew") {
@@ -291,10 +283,10 @@ func TestAnExecutableRefusesLaunchesWithOtherAttributes(t *testing.T) {
 			}
 		}
 		more := k.with(b, 10, cooperative)
-		k.ok(x.Set(m, more))
-		k.ok(x.SetBatch([]graph.Change{{Node: m, Op: more}, {Node: n, Op: plain}}))
-		k.run(x)
-		k.expect(b, 12)
+		k.OK(x.Set(m, more))
+		k.OK(x.SetBatch([]graph.Change{{Node: m, Op: more}, {Node: n, Op: plain}}))
+		k.Run(x)
+		k.Expect(b, 12)
 	})
 }
 
@@ -302,16 +294,16 @@ func TestAnExecutableRefusesLaunchesWithOtherAttributes(t *testing.T) {
 // in the order of graphs.
 func TestTwoGraphsAndAPartAreLockedInOneOrder(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		l := k.launch(k.plus, b, 1)
-		child, outer, other := k.graph(), k.graph(), k.graph()
-		k.add(child, l)
-		n, m := k.add(outer, l), k.add(other, l)
+		b := k.Memory()
+		l := k.Launch(k.Plus, b, 1)
+		child, outer, other := k.Graph(), k.Graph(), k.Graph()
+		k.Add(child, l)
+		n, m := k.Add(outer, l), k.Add(other, l)
 		in, err := outer.AddChild(child)
-		k.ok(err)
+		k.OK(err)
 		part, err := in.ChildGraph()
-		k.ok(err)
-		inner := k.add(part, l)
+		k.OK(err)
+		inner := k.Add(part, l)
 		pairs := [][2]graph.Node{{n, m}, {m, inner}, {inner, m}, {m, n}}
 		done := make(chan error, len(pairs))
 		for _, p := range pairs {
@@ -326,10 +318,50 @@ func TestTwoGraphsAndAPartAreLockedInOneOrder(t *testing.T) {
 		for range pairs {
 			select {
 			case err := <-done:
-				k.ok(err)
+				k.OK(err)
 			case <-time.After(time.Minute):
 				k.Fatal("they wait for each other")
 			}
 		}
 	})
+}
+
+func TestSemaphoresInStreamsAndCaptures(t *testing.T) {
+	k := graphtest.WithOther(t, emulator.Config{})
+	b := k.Memory()
+	theirs, ours := k.Semaphore(graphtest.OpaqueFD)
+	back, answer := k.Semaphore(graphtest.TimelineFD)
+	ops := []driver.Op{k.Await(ours, 0), k.Launch(k.Plus, b, 1), k.Signal(answer, 5)}
+	for _, op := range ops {
+		k.OK(k.S.Do(op))
+	}
+	theirs.Signal(0)
+	k.Expect(b, 2)
+	if theirs.Value() != 0 || back.Value() != 5 {
+		k.Errorf("values %d and %d", theirs.Value(), back.Value())
+	}
+	g := k.Capture(func(sc *graph.Scope) error {
+		return errors.Join(sc.Do(ops[0]), sc.Do(ops[1]), sc.Do(ops[2]))
+	})
+	k.Types(g, []graph.Type{cu.CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT, cu.CU_GRAPH_NODE_TYPE_KERNEL, cu.CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL})
+	x := k.Exec(g)
+	theirs.Signal(0)
+	k.Run(x)
+	k.Expect(b, 3)
+	h := k.Graph()
+	_, err := h.AddBatch(nil, graph.Chain(ops))
+	k.OK(err)
+	_, err = graph.AddTagged(h, ops[2])
+	k.OK(err)
+	_, err = graph.AddTagged(h, ops[0])
+	k.OK(err)
+	k.AddPlan(h, k.ChainPlan(ops[1], ops[2]))
+	theirs.Signal(0)
+	x = k.Exec(h)
+	k.OK(x.Launch(k.S))
+	for theirs.Value() != 0 {
+		time.Sleep(time.Millisecond)
+	}
+	theirs.Signal(0) // the second wait's
+	k.Wait(k.S)
 }

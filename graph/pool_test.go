@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 	"unsafe"
@@ -14,15 +13,17 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/internal/graphtest"
+	"github.com/purecuda/cuda/graph/internal/inflight"
 	"github.com/purecuda/cuda/internal/gputest"
 	"github.com/purecuda/cuda/loader"
 )
 
 func (k *kit) pool() *graph.Pool {
 	k.Helper()
-	p, err := graph.NewPool(k.c)
-	k.ok(err)
-	k.closeLater(p)
+	p, err := graph.NewPool(k.C)
+	k.OK(err)
+	k.CloseLater(p)
 	return p
 }
 
@@ -31,40 +32,40 @@ func (k *kit) pool() *graph.Pool {
 func TestPoolKeepsWhatIsRegisteredWhileAGraphLives(t *testing.T) {
 	each(t, func(k *kit) {
 		p := k.pool()
-		b, out := k.memoryOf(8), k.memory()
-		e, err := k.c.NewEvent()
-		k.ok(err)
-		k.ok(p.Register(b.Ref(), k.launch(k.plus, out, 1).Refs()[0], e))
-		k.ok(p.Register(b.View(0, 1).Ref()))
+		b, out := k.MemoryOf(8), k.Memory()
+		e, err := k.C.NewEvent()
+		k.OK(err)
+		k.OK(p.Register(b.Ref(), k.Launch(k.Plus, out, 1).Refs()[0], e))
+		k.OK(p.Register(b.View(0, 1).Ref()))
 		if p.Len() != 3 || !p.Has(b.Ref()) || p.Has(out.Ref()) {
 			t.Errorf("%v", p)
 		}
-		sum, err := k.sum.Prepare(config, out, b.Ptr(), b.Ptr(), uint32(elems))
-		k.ok(err)
-		g, err := graph.Capture(k.s, graph.ModeGlobal, func(sc *graph.Scope) error {
+		sum, err := k.Sum.Prepare(config, out, b.Ptr(), b.Ptr(), uint32(elems))
+		k.OK(err)
+		g, err := graph.Capture(k.S, graph.ModeGlobal, func(sc *graph.Scope) error {
 			return errors.Join(sc.Keep(p), sc.Do(sum))
 		})
-		k.ok(err)
-		second := k.graph()
-		k.ok(second.Keep(p))
-		k.ok(b.Close())
-		k.ok(e.Close())
+		k.OK(err)
+		second := k.Graph()
+		k.OK(second.Keep(p))
+		k.OK(b.Close())
+		k.OK(e.Close())
 		x, err := g.Instantiate()
-		k.ok(err)
-		k.ok(g.Close())
-		k.expectReason("clear", p.Clear(), driver.CUDA_ERROR_ILLEGAL_STATE, "graphs hold it")
-		k.run(x)
-		k.expect(out, 16)
-		k.ok(x.Close())
-		graph.WaitParked()
+		k.OK(err)
+		k.OK(g.Close())
+		k.ExpectReason("clear", p.Clear(), driver.CUDA_ERROR_ILLEGAL_STATE, "graphs hold it")
+		k.Run(x)
+		k.Expect(out, 16)
+		k.OK(x.Close())
+		inflight.Waiting.Wait()
 		if !p.InUse() {
 			t.Error("the second graph does not hold the pool")
 		}
-		k.ok(second.Close())
+		k.OK(second.Close())
 		if p.InUse() {
 			t.Error("held though all graphs are closed")
 		}
-		k.ok(p.Clear())
+		k.OK(p.Clear())
 		if p.Len() != 0 {
 			t.Errorf("%v after Clear", p)
 		}
@@ -74,29 +75,29 @@ func TestPoolKeepsWhatIsRegisteredWhileAGraphLives(t *testing.T) {
 // The things go with the last that holds them, whatever the order.
 func TestPoolMayBeClosedBeforeItsGraphs(t *testing.T) {
 	each(t, func(k *kit) {
-		p, err := graph.NewPool(k.c)
-		k.ok(err)
-		b, out := k.memoryOf(8), k.memory()
-		k.ok(p.Register(b.Ref()))
-		sum, err := k.sum.Prepare(config, out, b.Ptr(), b.Ptr(), uint32(elems))
-		k.ok(err)
-		g := k.graph()
-		k.add(g, sum)
-		k.ok(g.Keep(p))
-		x := k.exec(g)
-		k.ok(b.Close())
-		k.ok(p.Close())
-		k.ok(p.Close())
-		k.ok(g.Close())
-		k.run(x)
-		k.expect(out, 16)
+		p, err := graph.NewPool(k.C)
+		k.OK(err)
+		b, out := k.MemoryOf(8), k.Memory()
+		k.OK(p.Register(b.Ref()))
+		sum, err := k.Sum.Prepare(config, out, b.Ptr(), b.Ptr(), uint32(elems))
+		k.OK(err)
+		g := k.Graph()
+		k.Add(g, sum)
+		k.OK(g.Keep(p))
+		x := k.Exec(g)
+		k.OK(b.Close())
+		k.OK(p.Close())
+		k.OK(p.Close())
+		k.OK(g.Close())
+		k.Run(x)
+		k.Expect(out, 16)
 		if err := p.Register(out.Ref()); !errors.Is(err, driver.ErrClosed) {
 			t.Errorf("closed pool: %v", err)
 		}
 		if err := p.Clear(); !errors.Is(err, driver.ErrClosed) {
 			t.Errorf("closed pool: %v", err)
 		}
-		if err := k.graph().Keep(p); !errors.Is(err, driver.ErrClosed) {
+		if err := k.Graph().Keep(p); !errors.Is(err, driver.ErrClosed) {
 			t.Errorf("closed pool: %v", err)
 		}
 	})
@@ -104,13 +105,13 @@ func TestPoolMayBeClosedBeforeItsGraphs(t *testing.T) {
 
 func TestPoolThatIsSealedTakesNothing(t *testing.T) {
 	each(t, func(k *kit) {
-		p, b := k.pool(), k.memory()
-		k.ok(p.Seal())
+		p, b := k.pool(), k.Memory()
+		k.OK(p.Seal())
 		if err := p.Register(b.Ref()); !errors.Is(err, graph.ErrSealed) || !p.Sealed() || p.Len() != 0 {
 			t.Errorf("registered in a sealed pool: %v, %v", err, p)
 		}
-		k.ok(p.Unseal())
-		k.ok(p.Register(b.Ref()))
+		k.OK(p.Unseal())
+		k.OK(p.Register(b.Ref()))
 		if p.Len() != 1 || p.Sealed() {
 			t.Errorf("%v", p)
 		}
@@ -119,8 +120,8 @@ func TestPoolThatIsSealedTakesNothing(t *testing.T) {
 
 func TestPoolTakesAllOrNothing(t *testing.T) {
 	each(t, func(k *kit) {
-		p, b, gone := k.pool(), k.memory(), k.memoryOf(1)
-		k.ok(gone.Close())
+		p, b, gone := k.pool(), k.Memory(), k.MemoryOf(1)
+		k.OK(gone.Close())
 		if err := p.Register(b.Ref(), gone.Ref()); !errors.Is(err, driver.ErrClosed) || p.Len() != 0 {
 			t.Errorf("closed thing: %v, %v", err, p)
 		}
@@ -139,11 +140,11 @@ func TestPoolTakesAllOrNothing(t *testing.T) {
 func TestDroppedPoolIsReported(t *testing.T) {
 	d := gputest.Emulator(t, emulator.Config{})
 	k := newKit(t, gputest.Context(t, d))
-	p, err := graph.NewPool(k.c)
-	k.ok(err)
-	b := k.memoryOf(1)
-	k.ok(p.Register(b.Ref()))
-	k.ok(b.Close())
+	p, err := graph.NewPool(k.C)
+	k.OK(err)
+	b := k.MemoryOf(1)
+	k.OK(p.Register(b.Ref()))
+	k.OK(b.Close())
 	runtime.GC()
 	runtime.GC()
 	if p.Len() != 1 {
@@ -164,22 +165,22 @@ func TestGraphsKeepAnyGoValue(t *testing.T) {
 			runtime.AddCleanup(v, func(name string) { gone <- name }, name)
 			return v
 		}
-		b := k.memoryOf(1)
-		g, err := graph.Capture(k.s, graph.ModeRelaxed, func(sc *graph.Scope) error {
-			return sc.Keep(keep("of the scope"), b, k.launch(k.plus, b, 1).Refs())
+		b := k.MemoryOf(1)
+		g, err := graph.Capture(k.S, graph.ModeRelaxed, func(sc *graph.Scope) error {
+			return sc.Keep(keep("of the scope"), b, k.Launch(k.Plus, b, 1).Refs())
 		})
-		k.ok(err)
-		k.ok(g.Keep(keep("of the graph")))
+		k.OK(err)
+		k.OK(g.Keep(keep("of the graph")))
 		x, err := g.Instantiate()
-		k.ok(err)
-		k.ok(x.Run(background, k.s))
-		k.ok(errors.Join(b.Close(), g.Close()))
+		k.OK(err)
+		k.OK(x.Run(background, k.S))
+		k.OK(errors.Join(b.Close(), g.Close()))
 		runtime.GC()
 		runtime.GC()
 		if len(gone) > 0 {
 			t.Errorf("the value %s is gone while an exec is open", <-gone)
 		}
-		k.ok(x.Close())
+		k.OK(x.Close())
 		for range 2 {
 			for end := time.Now().Add(5 * time.Second); len(gone) == 0 && time.Now().Before(end); time.Sleep(time.Millisecond) {
 				runtime.GC()
@@ -189,7 +190,7 @@ func TestGraphsKeepAnyGoValue(t *testing.T) {
 			}
 			<-gone
 		}
-		if err := k.graph().Keep(nil); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
+		if err := k.Graph().Keep(nil); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 			t.Errorf("nil: %v", err)
 		}
 	})
@@ -200,13 +201,13 @@ func TestPoolIsForAllGoroutines(t *testing.T) {
 		p := k.pool()
 		var wg sync.WaitGroup
 		for range 8 {
-			b := k.memory()
+			b := k.Memory()
 			wg.Go(func() {
 				for range 50 {
 					if err := p.Register(b.Ref()); err != nil {
 						t.Error(err)
 					}
-					g, err := graph.New(k.c)
+					g, err := graph.New(k.C)
 					if err != nil {
 						t.Error(err)
 						return
@@ -219,96 +220,71 @@ func TestPoolIsForAllGoroutines(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		k.ok(p.Clear())
+		k.OK(p.Clear())
 	})
-}
-
-// destructor counts destructions.
-type destructor struct{ n atomic.Int32 }
-
-func (d *destructor) destroy() { d.n.Add(1) }
-
-// expect waits for the number of destructions, and a little for one too many.
-func (d *destructor) expect(k *kit, want int32) {
-	k.Helper()
-	for end := time.Now().Add(10 * time.Second); d.n.Load() < want && time.Now().Before(end); {
-		time.Sleep(time.Millisecond)
-	}
-	time.Sleep(5 * time.Millisecond)
-	if n := d.n.Load(); n != want {
-		k.Errorf("%d destructions, want %d", n, want)
-	}
-}
-
-func (k *kit) user(destroy func()) *driver.UserObject {
-	k.Helper()
-	u, err := k.c.NewUserObject(destroy)
-	k.ok(err)
-	k.closeLater(u)
-	return u
 }
 
 func TestUserObjectLivesAsLongAsGraphsCloneAndExec(t *testing.T) {
 	each(t, func(k *kit) {
-		var d destructor
-		u := k.user(d.destroy)
-		g, err := graph.New(k.c)
-		k.ok(err)
-		b := k.memory()
-		k.add(g, k.launch(k.plus, b, 1))
-		k.ok(g.RetainUserObject(u, 2))
-		k.ok(u.Close())
+		var d graphtest.Destructor
+		u := k.User(d.Destroy)
+		g, err := graph.New(k.C)
+		k.OK(err)
+		b := k.Memory()
+		k.Add(g, k.Launch(k.Plus, b, 1))
+		k.OK(g.RetainUserObject(u, 2))
+		k.OK(u.Close())
 		twin, err := g.Clone()
-		k.ok(err)
+		k.OK(err)
 		x, err := g.Instantiate()
-		k.ok(err)
-		k.ok(g.Close())
-		d.expect(k, 0)
-		k.ok(twin.Close())
-		d.expect(k, 0)
-		k.run(x)
-		k.expect(b, 2)
-		k.ok(x.Close())
-		d.expect(k, 1)
+		k.OK(err)
+		k.OK(g.Close())
+		d.Expect(k.Kit, 0)
+		k.OK(twin.Close())
+		d.Expect(k.Kit, 0)
+		k.Run(x)
+		k.Expect(b, 2)
+		k.OK(x.Close())
+		d.Expect(k.Kit, 1)
 	})
 }
 
 // Nothing is destroyed under a launch, though all handles are closed.
 func TestUserObjectOutlivesTheLaunch(t *testing.T) {
 	each(t, func(k *kit) {
-		var d destructor
+		var d graphtest.Destructor
 		gate := make(chan struct{})
-		h, err := driver.NewHostFunc(k.c, func() { <-gate })
-		k.ok(err)
-		g, err := graph.New(k.c)
-		k.ok(err)
-		k.add(g, h)
-		k.ok(g.MoveUserObject(k.user(d.destroy)))
+		h, err := driver.NewHostFunc(k.C, func() { <-gate })
+		k.OK(err)
+		g, err := graph.New(k.C)
+		k.OK(err)
+		k.Add(g, h)
+		k.OK(g.MoveUserObject(k.User(d.Destroy)))
 		x, err := g.Instantiate()
-		k.ok(err)
-		k.ok(g.Close())
-		k.ok(x.Launch(k.s))
-		k.ok(x.Close())
-		d.expect(k, 0)
+		k.OK(err)
+		k.OK(g.Close())
+		k.OK(x.Launch(k.S))
+		k.OK(x.Close())
+		d.Expect(k.Kit, 0)
 		close(gate)
-		k.wait(k.s)
-		d.expect(k, 1)
-		graph.WaitParked()
+		k.Wait(k.S)
+		d.Expect(k.Kit, 1)
+		inflight.Waiting.Wait()
 	})
 }
 
 // The destructor may call CUDA, which the driver's thread may not.
 func TestUserObjectDestructorMayCallCUDA(t *testing.T) {
 	each(t, func(k *kit) {
-		b, err := driver.Alloc[uint32](k.c, elems)
-		k.ok(err)
+		b, err := driver.Alloc[uint32](k.C, elems)
+		k.OK(err)
 		done := make(chan error, 1)
-		g := k.graph()
-		k.ok(g.MoveUserObject(k.user(func() { done <- errors.Join(b.Fill(3), b.Close()) })))
-		k.ok(g.Close())
+		g := k.Graph()
+		k.OK(g.MoveUserObject(k.User(func() { done <- errors.Join(b.Fill(3), b.Close()) })))
+		k.OK(g.Close())
 		select {
 		case err := <-done:
-			k.ok(err)
+			k.OK(err)
 		case <-time.After(10 * time.Second):
 			t.Fatal("the destructor did not come to an end")
 		}
@@ -317,25 +293,25 @@ func TestUserObjectDestructorMayCallCUDA(t *testing.T) {
 
 func TestUserObjectReferencesAreCounted(t *testing.T) {
 	each(t, func(k *kit) {
-		var d destructor
-		u := k.user(d.destroy)
-		g := k.graph()
+		var d graphtest.Destructor
+		u := k.User(d.Destroy)
+		g := k.Graph()
 		const bad = driver.CUDA_ERROR_INVALID_VALUE
-		k.expectReason("release of none", g.ReleaseUserObject(u, 1), bad, "holds 0")
-		k.ok(g.RetainUserObject(u, 3))
-		k.expectReason("release of too many", g.ReleaseUserObject(u, 4), bad, "holds 3")
-		k.expectReason("no references", g.RetainUserObject(u, 0), bad, "0 references")
-		k.ok(g.ReleaseUserObject(u, 2))
+		k.ExpectReason("release of none", g.ReleaseUserObject(u, 1), bad, "holds 0")
+		k.OK(g.RetainUserObject(u, 3))
+		k.ExpectReason("release of too many", g.ReleaseUserObject(u, 4), bad, "holds 3")
+		k.ExpectReason("no references", g.RetainUserObject(u, 0), bad, "0 references")
+		k.OK(g.ReleaseUserObject(u, 2))
 		twin, err := g.Clone()
-		k.ok(err)
-		k.closeLater(twin)
-		k.ok(twin.ReleaseUserObject(u, 1))
-		k.ok(u.Retain(2))
-		k.expectReason("release of too many of the program's", u.Release(3), bad, "gave 2 away")
-		k.ok(u.Release(2))
-		k.expectReason("a negative number", u.Retain(-1), bad)
-		k.ok(u.Close())
-		k.ok(u.Close())
+		k.OK(err)
+		k.CloseLater(twin)
+		k.OK(twin.ReleaseUserObject(u, 1))
+		k.OK(u.Retain(2))
+		k.ExpectReason("release of too many of the program's", u.Release(3), bad, "gave 2 away")
+		k.OK(u.Release(2))
+		k.ExpectReason("a negative number", u.Retain(-1), bad)
+		k.OK(u.Close())
+		k.OK(u.Close())
 		if err := g.RetainUserObject(u, 1); !errors.Is(err, driver.ErrClosed) {
 			t.Errorf("closed object: %v", err)
 		}
@@ -345,30 +321,30 @@ func TestUserObjectReferencesAreCounted(t *testing.T) {
 		if err := g.RetainUserObject(nil, 1); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 			t.Errorf("nil object: %v", err)
 		}
-		d.expect(k, 0)
-		k.ok(g.Close())
-		d.expect(k, 1)
+		d.Expect(k.Kit, 0)
+		k.OK(g.Close())
+		d.Expect(k.Kit, 1)
 	})
 }
 
 // C code brings its own destructor and what it is called with.
 func TestUserObjectOfCCode(t *testing.T) {
 	each(t, func(k *kit) {
-		var d destructor
+		var d graphtest.Destructor
 		data := new(int64)
-		fn := cu.CUhostFn(loader.NewCallback(func(uintptr) { d.destroy() }))
-		u, err := k.c.AdoptUserObject(unsafe.Pointer(data), fn)
-		k.ok(err)
-		k.closeLater(u)
-		g := k.graph()
-		k.ok(g.MoveUserObject(u))
-		d.expect(k, 0)
-		k.ok(g.Close())
-		d.expect(k, 1)
-		if _, err := k.c.AdoptUserObject(nil, 0); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
+		fn := cu.CUhostFn(loader.NewCallback(func(uintptr) { d.Destroy() }))
+		u, err := k.C.AdoptUserObject(unsafe.Pointer(data), fn)
+		k.OK(err)
+		k.CloseLater(u)
+		g := k.Graph()
+		k.OK(g.MoveUserObject(u))
+		d.Expect(k.Kit, 0)
+		k.OK(g.Close())
+		d.Expect(k.Kit, 1)
+		if _, err := k.C.AdoptUserObject(nil, 0); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 			t.Errorf("no destructor: %v", err)
 		}
-		if _, err := k.c.NewUserObject(nil); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
+		if _, err := k.C.NewUserObject(nil); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 			t.Errorf("no destructor: %v", err)
 		}
 	})
@@ -403,6 +379,6 @@ func TestUserObjectDestructorThatPanicsIsReported(t *testing.T) {
 func TestUserObjectOfAnotherDriverIsRefused(t *testing.T) {
 	k := newKit(t, gputest.Context(t, gputest.Emulator(t, emulator.Config{})))
 	other := newKit(t, gputest.Context(t, gputest.Emulator(t, emulator.Config{})))
-	err := k.graph().RetainUserObject(other.user(func() {}), 1)
-	k.expectReason("another driver", err, driver.CUDA_ERROR_INVALID_VALUE, "another driver")
+	err := k.Graph().RetainUserObject(other.User(func() {}), 1)
+	k.ExpectReason("another driver", err, driver.CUDA_ERROR_INVALID_VALUE, "another driver")
 }

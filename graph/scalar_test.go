@@ -9,41 +9,42 @@ import (
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/internal/graphtest"
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
 // scalarOf returns a scalar that the test closes.
 func scalarOf[T any](k *kit, v T) *graph.Scalar[T] {
 	k.Helper()
-	s, err := graph.NewScalar(k.c, v)
-	k.ok(err)
-	k.closeLater(s)
+	s, err := graph.NewScalar(k.C, v)
+	k.OK(err)
+	k.CloseLater(s)
 	return s
 }
 
 // fetch returns what is on the device once the kit's stream is done.
 func fetch[T any](k *kit, m driver.MemoryOf[T]) []T {
 	k.Helper()
-	k.wait(k.s)
+	k.Wait(k.S)
 	got := make([]T, m.All().Len())
-	k.ok(m.All().CopyTo(got))
+	k.OK(m.All().CopyTo(got))
 	return got
 }
 
 // The graph adds the scalar, which changes between the replays, to memory.
 func TestScalarHasOneAddressAndANewValueForEachReplay(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
+		b := k.Memory()
 		step := scalarOf(k, uint32(1))
 		one := b.View(0, 1)
 		at := step.Ptr()
-		sum, err := k.sum.Prepare(config, one, one, step, uint32(1))
-		k.ok(err)
-		x := k.exec(k.capture(func(sc *graph.Scope) error { return sc.Do(sum) }))
+		sum, err := k.Sum.Prepare(config, one, one, step, uint32(1))
+		k.OK(err)
+		x := k.Exec(k.Capture(func(sc *graph.Scope) error { return sc.Do(sum) }))
 		want := uint32(1)
 		for i := range uint32(200) {
-			k.ok(step.Set(k.s, i))
-			k.ok(x.Launch(k.s))
+			k.OK(step.Set(k.S, i))
+			k.OK(x.Launch(k.S))
 			want += i
 		}
 		if got := fetch(k, one)[0]; got != want {
@@ -77,18 +78,18 @@ func setMany[T comparable](k *kit, value func(i int) T) {
 	if got := fetch(k, s)[0]; got != value(1000) {
 		k.Fatalf("%v holds %v at first, want %v", s, got, value(1000))
 	}
-	all, err := driver.Alloc[T](k.c, n)
-	k.ok(err)
-	k.closeLater(all)
+	all, err := driver.Alloc[T](k.C, n)
+	k.OK(err)
+	k.CloseLater(all)
 	gate := make(chan struct{})
 	open := sync.OnceFunc(func() { close(gate) })
 	defer open()
-	k.ok(k.s.HostFunc(func() { <-gate }))
+	k.OK(k.S.HostFunc(func() { <-gate }))
 	for i := range n {
-		k.ok(s.Set(k.s, value(i)))
+		k.OK(s.Set(k.S, value(i)))
 		keep, err := driver.CopyDevice[T](all.View(i, i+1), s)
-		k.ok(err)
-		k.ok(k.s.Do(keep))
+		k.OK(err)
+		k.OK(k.S.Do(keep))
 	}
 	open()
 	for i, got := range fetch(k, all) {
@@ -103,14 +104,14 @@ func TestScalarSetWaitsRatherThanOverwrite(t *testing.T) {
 	each(t, func(k *kit) {
 		const n = 500
 		s := scalarOf(k, uint64(0))
-		all, err := driver.Alloc[uint64](k.c, n)
-		k.ok(err)
-		k.closeLater(all)
+		all, err := driver.Alloc[uint64](k.C, n)
+		k.OK(err)
+		k.CloseLater(all)
 		for i := range n {
-			k.ok(s.Set(k.s, uint64(i)<<40|7))
+			k.OK(s.Set(k.S, uint64(i)<<40|7))
 			keep, err := driver.CopyDevice[uint64](all.View(i, i+1), s)
-			k.ok(err)
-			k.ok(k.s.Do(keep))
+			k.OK(err)
+			k.OK(k.S.Do(keep))
 		}
 		for i, got := range fetch(k, all) {
 			if got != uint64(i)<<40|7 {
@@ -123,34 +124,34 @@ func TestScalarSetWaitsRatherThanOverwrite(t *testing.T) {
 func TestScalarRefusesWhatWouldNotDo(t *testing.T) {
 	each(t, func(k *kit) {
 		s := scalarOf(k, uint64(3))
-		_, err := graph.Capture(k.s, graph.ModeGlobal, func(sc *graph.Scope) error { return s.Set(sc.Stream(), 4) })
+		_, err := graph.Capture(k.S, graph.ModeGlobal, func(sc *graph.Scope) error { return s.Set(sc.Stream(), 4) })
 		if !errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) || !strings.Contains(err.Error(), "replay") {
 			t.Errorf("Set in a capture: %v", err)
 		}
-		k.usable(k.s)
-		if _, err := graph.NewScalar(k.c, "text"); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
+		k.Usable(k.S)
+		if _, err := graph.NewScalar(k.C, "text"); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 			t.Errorf("scalar of a string: %v", err)
 		}
-		other := k.stream()
-		k.ok(other.Close())
+		other := k.Stream()
+		k.OK(other.Close())
 		if err := s.Set(other, 1); !errors.Is(err, driver.ErrClosed) {
 			t.Errorf("closed stream: %v", err)
 		}
 		if err := s.Set(nil, 1); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 			t.Errorf("nil stream: %v", err)
 		}
-		if err := (*graph.Scalar[uint32])(nil).Set(k.s, 1); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
+		if err := (*graph.Scalar[uint32])(nil).Set(k.S, 1); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 			t.Errorf("nil scalar: %v", err)
 		}
-		k.ok((*graph.Scalar[uint32])(nil).Close())
+		k.OK((*graph.Scalar[uint32])(nil).Close())
 		for _, c := range []interface {
 			Close() error
 		}{scalarOf(k, uint32(1)), scalarOf(k, uint64(1))} {
-			k.ok(c.Close())
-			k.ok(c.Close())
+			k.OK(c.Close())
+			k.OK(c.Close())
 		}
-		k.ok(s.Close())
-		if err := s.Set(k.s, 1); !errors.Is(err, driver.ErrClosed) {
+		k.OK(s.Close())
+		if err := s.Set(k.S, 1); !errors.Is(err, driver.ErrClosed) {
 			t.Errorf("closed scalar: %v", err)
 		}
 		if got := fetch(k, scalarOf(k, uint64(5)))[0]; got != 5 {
@@ -162,7 +163,7 @@ func TestScalarRefusesWhatWouldNotDo(t *testing.T) {
 func TestScalarOfAnotherDriverIsRefused(t *testing.T) {
 	k := newKit(t, gputest.Context(t, gputest.Emulator(t, emulator.Config{})))
 	other := newKit(t, gputest.Context(t, gputest.Emulator(t, emulator.Config{})))
-	if err := scalarOf(k, uint32(1)).Set(other.s, 2); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
+	if err := scalarOf(k, uint32(1)).Set(other.S, 2); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -170,17 +171,17 @@ func TestScalarOfAnotherDriverIsRefused(t *testing.T) {
 // A graph keeps the scalar it refers to.
 func TestGraphKeepsItsScalar(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
+		b := k.Memory()
 		one := b.View(0, 1)
-		s, err := graph.NewScalar(k.c, uint32(41))
-		k.ok(err)
-		sum, err := k.sum.Prepare(config, one, one, s, uint32(1))
-		k.ok(err)
-		g := k.graph()
-		k.add(g, sum)
-		x := k.exec(g)
-		k.ok(s.Close())
-		k.run(x)
+		s, err := graph.NewScalar(k.C, uint32(41))
+		k.OK(err)
+		sum, err := k.Sum.Prepare(config, one, one, s, uint32(1))
+		k.OK(err)
+		g := k.Graph()
+		k.Add(g, sum)
+		x := k.Exec(g)
+		k.OK(s.Close())
+		k.Run(x)
 		if got := fetch(k, one)[0]; got != 42 {
 			t.Errorf("got %d", got)
 		}
@@ -188,7 +189,7 @@ func TestGraphKeepsItsScalar(t *testing.T) {
 }
 
 func TestScalarSetAllocatesNothing(t *testing.T) {
-	t.Run("null", func(t *testing.T) { scalarSetAllocs(newKit(t, gputest.Context(t, nullDriver(t)))) })
+	t.Run("null", func(t *testing.T) { scalarSetAllocs(newKit(t, gputest.Context(t, graphtest.NullDriver(t)))) })
 	t.Run("gpu", func(t *testing.T) { scalarSetAllocs(newKit(t, gputest.Context(t, gputest.GPU(t)))) })
 }
 
@@ -197,14 +198,14 @@ func scalarSetAllocs(k *kit) {
 	small, wide, big := scalarOf(k, uint32(0)), scalarOf(k, 0.5), scalarOf(k, quad{})
 	i := uint32(0)
 	for what, set := range map[string]func() error{
-		"4 bytes":  func() error { return small.Set(k.s, i) },
-		"8 bytes":  func() error { return wide.Set(k.s, float64(i)) },
-		"16 bytes": func() error { return big.Set(k.s, quad{A: i}) },
+		"4 bytes":  func() error { return small.Set(k.S, i) },
+		"8 bytes":  func() error { return wide.Set(k.S, float64(i)) },
+		"16 bytes": func() error { return big.Set(k.S, quad{A: i}) },
 	} {
-		k.none(what, func() {
+		k.None(what, func() {
 			i++
-			k.ok(set())
+			k.OK(set())
 		})
 	}
-	k.wait(k.s)
+	k.Wait(k.S)
 }

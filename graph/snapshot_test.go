@@ -16,13 +16,14 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/graph/internal/graphtest"
+	"github.com/purecuda/cuda/graph/internal/inflight"
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
 func TestSnapshotIsPlainData(t *testing.T) {
 	each(t, func(k *kit) {
 		s := k.scene()
-		p := k.snapshot(s.G)
+		p := k.Snapshot(s.G)
 		want := []string{
 			"0 fill \"\" [128 bytes with 0x4]",
 			"1 kernel \"plus\" [grid 1 block 32]",
@@ -62,15 +63,15 @@ func TestSnapshotIsPlainData(t *testing.T) {
 
 func TestSnapshotHasTheLabelsOfBodies(t *testing.T) {
 	each(t, func(k *kit) {
-		g := k.graph()
-		_, _, _, err := g.AddIfElse(k.cond(g))
-		k.ok(err)
-		_, _, err = g.AddWhile(k.cond(g))
-		k.ok(err)
-		_, _, err = g.AddSwitch(k.cond(g), 3)
-		k.ok(err)
+		g := k.Graph()
+		_, _, _, err := g.AddIfElse(k.Cond(g))
+		k.OK(err)
+		_, _, err = g.AddWhile(k.Cond(g))
+		k.OK(err)
+		_, _, err = g.AddSwitch(k.Cond(g), 3)
+		k.OK(err)
 		var got []string
-		for n := range k.snapshot(g).All() {
+		for n := range k.Snapshot(g).All() {
 			got = append(got, n.Kind)
 			for _, in := range n.Graphs {
 				got = append(got, in.Label)
@@ -86,10 +87,10 @@ func TestSnapshotHasTheLabelsOfBodies(t *testing.T) {
 func TestSnapshotOfAnExecSaysWhichNodesAreOff(t *testing.T) {
 	each(t, func(k *kit) {
 		s := k.scene()
-		x := k.exec(s.G)
-		k.ok(x.Enable(s.Left, false))
+		x := k.Exec(s.G)
+		k.OK(x.Enable(s.Left, false))
 		p, err := x.Snapshot()
-		k.ok(err)
+		k.OK(err)
 		for n := range p.All() {
 			if n.Off != (n.Node == s.Left) {
 				k.Errorf("node %s is off: %v", n.ID, n.Off)
@@ -101,9 +102,9 @@ func TestSnapshotOfAnExecSaysWhichNodesAreOff(t *testing.T) {
 // A snapshot shows the graph as it was at one moment, whatever others do.
 func TestSnapshotWhileTheGraphChanges(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		g := k.graph()
-		l := k.launch(k.plus, b, 1)
+		b := k.Memory()
+		g := k.Graph()
+		l := k.Launch(k.Plus, b, 1)
 		added := make(chan error, 1)
 		go func() {
 			var err error
@@ -117,12 +118,12 @@ func TestSnapshotWhileTheGraphChanges(t *testing.T) {
 		for running := true; running; {
 			select {
 			case err := <-added:
-				k.ok(err)
+				k.OK(err)
 				running = false
 			default:
 				runtime.Gosched() // wasm interrupts no goroutine
 			}
-			s := k.snapshot(g)
+			s := k.Snapshot(g)
 			for i, e := range s.Edges {
 				if e.From != i || e.To != i+1 {
 					k.Fatalf("edge %d is %+v in a chain", i, e)
@@ -137,12 +138,12 @@ func TestSnapshotWhileTheGraphChanges(t *testing.T) {
 
 func TestSnapshotsOfNothingFail(t *testing.T) {
 	each(t, func(k *kit) {
-		g, err := graph.New(k.c)
-		k.ok(err)
+		g, err := graph.New(k.C)
+		k.OK(err)
 		x, err := g.Instantiate()
-		k.ok(err)
-		k.ok(x.Close())
-		k.ok(g.Close())
+		k.OK(err)
+		k.OK(x.Close())
+		k.OK(g.Close())
 		for _, c := range []struct {
 			of interface {
 				Snapshot() (*graph.Snapshot, error)
@@ -165,14 +166,7 @@ func TestSnapshotsOfNothingFail(t *testing.T) {
 // scene makes the graph of graphtest.
 func (k *kit) scene() *graphtest.Scene {
 	k.Helper()
-	return graphtest.NewScene(&graphtest.Kit{TB: k.TB, C: k.c, S: k.s, Plus: k.plus, Times: k.times, Sum: k.sum})
-}
-
-func (k *kit) snapshot(g *graph.Graph) *graph.Snapshot {
-	k.Helper()
-	s, err := g.Snapshot()
-	k.ok(err)
-	return s
+	return graphtest.NewScene(&graphtest.Kit{TB: k.TB, C: k.C, S: k.S, Plus: k.Plus, Times: k.Times, Sum: k.Sum})
 }
 
 // timeOf is what a profile says of a node.
@@ -187,8 +181,8 @@ func timeOf(p *graph.Snapshot, n graph.Node) *graph.SnapshotNode {
 
 func (k *kit) profile(g *graph.Graph, opts ...graph.ProfileOption) *graph.Snapshot {
 	k.Helper()
-	p, err := g.Profile(background, k.s, opts...)
-	k.ok(err)
+	p, err := g.Profile(background, k.S, opts...)
+	k.OK(err)
 	return p
 }
 
@@ -221,33 +215,33 @@ func TestProfileMeasuresEachNode(t *testing.T) {
 
 func TestProfileRunsTheGraphSoManyTimes(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		g := k.graph()
-		k.add(g, k.launch(k.plus, b, 1))
+		b := k.Memory()
+		g := k.Graph()
+		k.Add(g, k.Launch(k.Plus, b, 1))
 		if p := k.profile(g, graph.WithRounds(3)); p.Profile.Rounds != 3 {
 			k.Errorf("%d rounds", p.Profile.Rounds)
 		}
-		k.expect(b, 1+2*(3+1))
+		k.Expect(b, 1+2*(3+1))
 	})
 }
 
 func TestProfileLeavesTheGraphAsItWas(t *testing.T) {
 	each(t, func(k *kit) {
 		s := k.scene()
-		x := k.exec(s.G)
-		before := k.snapshot(s.G)
+		x := k.Exec(s.G)
+		before := k.Snapshot(s.G)
 		k.profile(s.G)
-		if after := k.snapshot(s.G); !reflect.DeepEqual(after, before) {
+		if after := k.Snapshot(s.G); !reflect.DeepEqual(after, before) {
 			k.Errorf("%+v, before %+v", after, before)
 		}
 		r, err := x.Update(s.G)
-		k.ok(err)
+		k.OK(err)
 		if !r.Updated() {
 			k.Errorf("an exec from before: %v", r)
 		}
-		k.run(x)
+		k.Run(x)
 		n, err := s.G.AddEmpty(s.End)
-		k.ok(err)
+		k.OK(err)
 		if n.String() != "node 6" {
 			k.Errorf("the next node is %v", n)
 		}
@@ -256,12 +250,12 @@ func TestProfileLeavesTheGraphAsItWas(t *testing.T) {
 
 func TestProfileOfAConditionalMeasuresTheWhole(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		g := k.graph()
-		first := k.add(g, k.launch(k.plus, b, 1))
-		n, body, err := g.AddIf(k.cond(g, graph.WithDefault(1)), first)
-		k.ok(err)
-		in := k.add(body, k.launch(k.plus, b, 1))
+		b := k.Memory()
+		g := k.Graph()
+		first := k.Add(g, k.Launch(k.Plus, b, 1))
+		n, body, err := g.AddIf(k.Cond(g, graph.WithDefault(1)), first)
+		k.OK(err)
+		in := k.Add(body, k.Launch(k.Plus, b, 1))
 		p := k.profile(g, graph.WithRounds(1))
 		if !timeOf(p, n).Timed {
 			k.Errorf("%v was not measured", n)
@@ -269,14 +263,14 @@ func TestProfileOfAConditionalMeasuresTheWhole(t *testing.T) {
 		if inside := timeOf(p, in); inside.ID != "1.0.0" || inside.Timed {
 			k.Errorf("a node in a body: %+v", inside)
 		}
-		k.expect(b, 1+2*2*2)
+		k.Expect(b, 1+2*2*2)
 		k.profile(g) // Execs that measured are gone
 	})
 }
 
 func TestProfileOfAnEmptyGraph(t *testing.T) {
 	each(t, func(k *kit) {
-		p := k.profile(k.graph())
+		p := k.profile(k.Graph())
 		if len(p.Nodes) != 0 || p.Profile.Run <= 0 {
 			k.Errorf("%+v", p)
 		}
@@ -304,19 +298,19 @@ func TestProfileOnOlderDrivers(t *testing.T) {
 
 func TestProfileRefusesMemoryNodes(t *testing.T) {
 	each(t, func(k *kit) {
-		g := k.graph()
+		g := k.Graph()
 		var n cu.CUgraphNode
 		var p cu.CUDA_MEM_ALLOC_NODE_PARAMS
 		p.PoolProps.AllocType = cu.CU_MEM_ALLOCATION_TYPE_PINNED
 		p.PoolProps.Location.Type = cu.CU_MEM_LOCATION_TYPE_DEVICE
 		p.Bytesize = 64
-		k.ok(k.c.Driver().CuGraphAddMemAllocNode(&n, g.Raw(), nil, 0, &p))
-		k.ok(k.c.Driver().CuGraphAddMemFreeNode(new(cu.CUgraphNode), g.Raw(), &n, 1, p.Dptr))
-		_, err := g.Profile(background, k.s)
+		k.OK(k.C.Driver().CuGraphAddMemAllocNode(&n, g.Raw(), nil, 0, &p))
+		k.OK(k.C.Driver().CuGraphAddMemFreeNode(new(cu.CUgraphNode), g.Raw(), &n, 1, p.Dptr))
+		_, err := g.Profile(background, k.S)
 		if !errors.Is(err, driver.CUDA_ERROR_NOT_SUPPORTED) || !strings.Contains(err.Error(), "allocation") {
 			k.Errorf("got %v", err)
 		}
-		if s := k.snapshot(g); s.Nodes[0].Kind != "allocation" || s.Nodes[0].Params != "64 bytes" || s.Nodes[1].Kind != "free" {
+		if s := k.Snapshot(g); s.Nodes[0].Kind != "allocation" || s.Nodes[0].Params != "64 bytes" || s.Nodes[1].Kind != "free" {
 			k.Errorf("%+v", s)
 		}
 	})
@@ -325,14 +319,14 @@ func TestProfileRefusesMemoryNodes(t *testing.T) {
 func TestProfileRefusesBadInput(t *testing.T) {
 	each(t, func(k *kit) {
 		s := k.scene()
-		before := k.snapshot(s.G)
+		before := k.Snapshot(s.G)
 		child, err := s.Nest.ChildGraph()
-		k.ok(err)
-		closed, err := graph.New(k.c)
-		k.ok(err)
-		k.ok(closed.Close())
-		gone := k.stream()
-		k.ok(gone.Close())
+		k.OK(err)
+		closed, err := graph.New(k.C)
+		k.OK(err)
+		k.OK(closed.Close())
+		gone := k.Stream()
+		k.OK(gone.Close())
 		over, cancel := context.WithCancel(background)
 		cancel()
 		cases := []struct {
@@ -340,25 +334,25 @@ func TestProfileRefusesBadInput(t *testing.T) {
 			want error
 			err  func() error
 		}{
-			{"nil graph", driver.CUDA_ERROR_INVALID_VALUE, func() error { _, err := (*graph.Graph)(nil).Profile(background, k.s); return err }},
-			{"closed graph", driver.ErrClosed, func() error { _, err := closed.Profile(background, k.s); return err }},
+			{"nil graph", driver.CUDA_ERROR_INVALID_VALUE, func() error { _, err := (*graph.Graph)(nil).Profile(background, k.S); return err }},
+			{"closed graph", driver.ErrClosed, func() error { _, err := closed.Profile(background, k.S); return err }},
 			{"nil stream", driver.CUDA_ERROR_INVALID_VALUE, func() error { _, err := s.G.Profile(background, nil); return err }},
 			{"closed stream", driver.ErrClosed, func() error { _, err := s.G.Profile(background, gone); return err }},
 			{"no rounds", driver.CUDA_ERROR_INVALID_VALUE, func() error {
-				_, err := s.G.Profile(background, k.s, graph.WithRounds(0))
+				_, err := s.G.Profile(background, k.S, graph.WithRounds(0))
 				return err
 			}},
-			{"graph in a node", driver.CUDA_ERROR_INVALID_VALUE, func() error { _, err := child.Profile(background, k.s); return err }},
-			{"cancelled", context.Canceled, func() error { _, err := s.G.Profile(over, k.s); return err }},
+			{"graph in a node", driver.CUDA_ERROR_INVALID_VALUE, func() error { _, err := child.Profile(background, k.S); return err }},
+			{"cancelled", context.Canceled, func() error { _, err := s.G.Profile(over, k.S); return err }},
 		}
 		for _, c := range cases {
 			if err := c.err(); !errors.Is(err, c.want) {
 				k.Errorf("%s: got %v, want %v", c.name, err, c.want)
 			}
 		}
-		graph.WaitParked()
-		k.usable(k.s)
-		if after := k.snapshot(s.G); !reflect.DeepEqual(after, before) {
+		inflight.Waiting.Wait()
+		k.Usable(k.S)
+		if after := k.Snapshot(s.G); !reflect.DeepEqual(after, before) {
 			k.Errorf("%+v, before %+v", after, before)
 		}
 	})
@@ -367,17 +361,17 @@ func TestProfileRefusesBadInput(t *testing.T) {
 // A stream that captures is left capturing.
 func TestProfileRefusesACapturingStream(t *testing.T) {
 	each(t, func(k *kit) {
-		b := k.memory()
-		g := k.graph()
-		l := k.launch(k.plus, b, 1)
-		k.add(g, l)
-		captured := k.capture(func(sc *graph.Scope) error {
-			if _, err := g.Profile(background, k.s); !errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) {
+		b := k.Memory()
+		g := k.Graph()
+		l := k.Launch(k.Plus, b, 1)
+		k.Add(g, l)
+		captured := k.Capture(func(sc *graph.Scope) error {
+			if _, err := g.Profile(background, k.S); !errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) {
 				k.Errorf("got %v", err)
 			}
 			return sc.Do(l)
 		})
-		k.run(k.exec(captured))
-		k.expect(b, 2)
+		k.Run(k.Exec(captured))
+		k.Expect(b, 2)
 	})
 }

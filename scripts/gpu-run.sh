@@ -201,8 +201,14 @@ part_memcheck() {
 	waits='^(TestAnExecOutlivesItsStreams|TestClosingAnExecOfThePerThreadStream)$'
 	inflight='^(TestSteadyStateOfNodesInNodesAllocatesNothing|TestNodeInABodyIsSetWhileLaunchesRun)$'
 	: >"$out/memcheck.txt"
-	memcheck graph graph "" -test.skip "$inflight|$waits" -test.run './^gpu$'
-	memcheck graph graph --force-blocking-launches -test.run "${inflight}/^gpu\$"
+	memcheck graph graph "" -test.run './^gpu$'
+	for kind in condtest drivertest faulttest misusetest modeltest; do
+		memcheck graph_internal_$kind graph/internal/$kind "" -test.run './^gpu$'
+	done
+	memcheck graph_internal_inflight graph/internal/inflight "" -test.skip "$waits" -test.run './^gpu$'
+	memcheck graph_internal_costtest graph/internal/costtest "" -test.skip "$inflight" -test.run './^gpu$'
+	memcheck graph_internal_costtest graph/internal/costtest --force-blocking-launches -test.run "${inflight}/^gpu\$"
+	memcheck graph_dataflow graph/dataflow "" -test.run './^gpu$'
 	memcheck graph_callable graph/callable "" -test.run './^gpu$'
 	memcheck graph_cache graph/cache "" -test.run './^gpu$'
 	memcheck graph_view graph/view "" -test.run './^gpu$'

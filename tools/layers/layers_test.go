@@ -53,6 +53,12 @@ var layers = []layer{
 	{strings.TrimSuffix(module, "/"), typed, nil}, // the root
 
 	{"graph/internal/graphtest", all, all},
+	{"graph/internal/condtest", nil, all},
+	{"graph/internal/costtest", nil, all},
+	{"graph/internal/drivertest", nil, all},
+	{"graph/internal/faulttest", nil, all},
+	{"graph/internal/misusetest", nil, all},
+	{"graph/internal/modeltest", nil, all},
 	{"graph/internal/access", typed, all},
 	{"graph/internal/captures", list(typed, "graph/internal/refusal"), all},
 	{"graph/internal/inflight", list(typed, "graph/internal/captures", "graph/internal/refusal", "graph/internal/retain"), all},

@@ -28,6 +28,14 @@ import (
 // packages are the packages from which changes are drawn.
 const packages = "./loader,./driver/cu,./driver,./driver/image,./driver/trace,./driver/cudatest,./driver/emulator,./driver/emulator/internal/vm,./graph,./ptx"
 
+// apart lists, by package, the folders with further tests of it.
+var apart = map[string][]string{
+	"graph": {
+		"graph/internal/condtest", "graph/internal/drivertest", "graph/internal/misusetest", "graph/internal/inflight",
+		"graph/internal/costtest", "graph/dataflow", "graph/internal/modeltest", "graph/internal/faulttest",
+	},
+}
+
 func main() {
 	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)

@@ -74,7 +74,7 @@ func (r *runner) run() error {
 		before, known := done[m.ID]
 		packages := r.with
 		if len(packages) == 0 {
-			packages, known = []string{m.Pkg}, false
+			packages, known = r.testsOf(m.Pkg), false
 		}
 		res, err := r.try(m, packages)
 		if err != nil {
@@ -160,6 +160,16 @@ func (r *runner) prepare(all []mutant, done map[int]result) error {
 		}
 	}
 	return nil
+}
+
+// testsOf returns the packages whose tests are tried for a change in a package: its own
+// first, then the folders that hold kinds of its tests.
+func (r *runner) testsOf(path string) []string {
+	list := []string{path}
+	for _, folder := range apart[strings.TrimPrefix(path, r.module+"/")] {
+		list = append(list, r.module+"/"+folder)
+	}
+	return list
 }
 
 // slower is how many times their usual time tests may take with a change.

@@ -1,0 +1,97 @@
+package graphtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator"
+)
+
+// Injected is the code of an injected failure: one that no flow meets by itself.
+const Injected = driver.CUDA_ERROR_ECC_UNCORRECTABLE
+
+// Ledger counts what the driver itself has open, beside what this library knows
+// that it made: a handle that was lost on the way is in the driver's books only.
+type Ledger struct {
+	E    *emulator.Emulator
+	Open map[string]int
+}
+
+func NewLedger(k *Kit, e *emulator.Emulator) *Ledger {
+	l := &Ledger{E: e}
+	l.Wait(k)
+	l.Open = l.Count()
+	return l
+}
+
+// Wait waits for a stream several times at once, which makes the events that
+// waits use and keep for the next ones: as many as there ever were at a time.
+func (l *Ledger) Wait(k *Kit) {
+	const waits = 4
+	gate, done := make(chan struct{}), make(chan error, waits)
+	k.OK(k.S.HostFunc(func() { <-gate }))
+	ctx, cancel := context.WithCancel(context.Background()) // one that cannot end needs no event
+	defer cancel()
+	for range waits {
+		go func() { done <- k.S.Wait(ctx) }()
+	}
+	for end := time.Now().Add(time.Second); l.Count()["event"] < waits && time.Now().Before(end); {
+		time.Sleep(100 * time.Microsecond)
+	}
+	close(gate)
+	for range waits {
+		k.OK(<-done)
+	}
+}
+
+func (l *Ledger) Again() { l.Open = l.Count() }
+
+func (l *Ledger) Count() map[string]int {
+	open := map[string]int{}
+	for _, leak := range l.E.Leaks() {
+		kind := leak.Kind
+		if leak.MadeBy != "" {
+			kind += " from " + leak.MadeBy
+		}
+		if leak.By != "" {
+			kind += ", reclaimed by " + leak.By
+		}
+		open[kind]++
+	}
+	return open
+}
+
+// More says what is open that was not when the ledger was made, unless that is
+// expected. What is given back behind work that ends later gets a moment.
+func (l *Ledger) More(expected func(diff string) bool) string {
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		diff := l.Diff()
+		if diff == "" || expected(diff) {
+			return ""
+		}
+		if time.Now().After(end) {
+			return diff
+		}
+	}
+}
+
+func (l *Ledger) Diff() string {
+	var more []string
+	for kind, n := range l.Count() {
+		if n > l.Open[kind] {
+			more = append(more, fmt.Sprintf("%d more %s", n-l.Open[kind], kind))
+		}
+	}
+	return strings.Join(more, ", ")
+}
+
+// Cause is the first code of an error, in the order in which it is read.
+func Cause(err error) driver.CUresult {
+	var code driver.CUresult
+	errors.As(err, &code)
+	return code
+}

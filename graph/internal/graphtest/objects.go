@@ -1,0 +1,59 @@
+package graphtest
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// Beside returns a kit of a second context on the same device.
+func (k *Kit) Beside() *Kit {
+	k.Helper()
+	c, err := k.C.Device().NewContext(0)
+	k.OK(err)
+	k.CloseLater(c)
+	return NewKit(k.TB, c)
+}
+
+func (k *Kit) Event() *driver.Event {
+	k.Helper()
+	e, err := k.C.NewEvent()
+	k.OK(err)
+	k.CloseLater(e)
+	return e
+}
+
+// Destructor counts destructions.
+type Destructor struct{ N atomic.Int32 }
+
+func (d *Destructor) Destroy() { d.N.Add(1) }
+
+// Expect waits for the number of destructions, and a little for one too many.
+func (d *Destructor) Expect(k *Kit, want int32) {
+	k.Helper()
+	for end := time.Now().Add(10 * time.Second); d.N.Load() < want && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(5 * time.Millisecond)
+	if n := d.N.Load(); n != want {
+		k.Errorf("%d destructions, want %d", n, want)
+	}
+}
+
+func (k *Kit) User(destroy func()) *driver.UserObject {
+	k.Helper()
+	u, err := k.C.NewUserObject(destroy)
+	k.OK(err)
+	k.CloseLater(u)
+	return u
+}
+
+// Most shows that f allocates n objects at most.
+func (k *Kit) Most(n float64, what string, f func()) {
+	k.Helper()
+	if allocs := testing.AllocsPerRun(200, f); allocs > n+AllocsAllowed && !RaceDetector {
+		k.Errorf("%s: %v allocations, want %v at most", what, allocs, n)
+	}
+}

@@ -1,0 +1,76 @@
+package graphtest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator"
+	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/internal/gputest"
+)
+
+const (
+	TimelineFD = cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD
+	OpaqueFD   = cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD
+)
+
+// Other is the other API: an emulator that makes semaphores to import.
+type Other struct {
+	*Kit
+	Emu *emulator.Emulator
+}
+
+// WithOther runs a test of external semaphores on the emulator, which stands for
+// any other API; tests with Vulkan have those of a GPU.
+func WithOther(t *testing.T, cfg emulator.Config) Other {
+	t.Helper()
+	emu := emulator.New(cfg)
+	return Other{NewKit(t, gputest.Context(t, gputest.Driver(t, emu))), emu}
+}
+
+// Semaphore makes one on the other side and imports it.
+func (o Other) Semaphore(kind cu.CUexternalSemaphoreHandleType) (*emulator.Semaphore, *driver.ExternalSemaphore) {
+	o.Helper()
+	theirs, err := o.Emu.NewSemaphore(kind)
+	o.OK(err)
+	ours, err := o.C.ImportSemaphoreFD(kind, int(theirs.Export()))
+	o.OK(err)
+	o.CloseLater(ours)
+	return theirs, ours
+}
+
+func (o Other) Signal(s *driver.ExternalSemaphore, v uint64) *driver.SemaphoreOp {
+	o.Helper()
+	op, err := driver.NewSemaphoreSignal(driver.SemaphorePoint{Semaphore: s, Value: v})
+	o.OK(err)
+	return op
+}
+
+func (o Other) Await(s *driver.ExternalSemaphore, v uint64) *driver.SemaphoreOp {
+	o.Helper()
+	op, err := driver.NewSemaphoreWait(driver.SemaphorePoint{Semaphore: s, Value: v})
+	o.OK(err)
+	return op
+}
+
+// Waits launches, sees that the graph waits for the other side, lets it go on and
+// sees what it tells the other side.
+func (o Other) Waits(x *graph.Exec, theirs *emulator.Semaphore, value, answer uint64) {
+	o.Helper()
+	o.OK(x.Launch(o.S))
+	time.Sleep(2 * time.Millisecond)
+	if done, err := o.S.Query(); done || err != nil {
+		o.Fatalf("the graph did not wait: %v, %v", done, err)
+	}
+	theirs.Signal(value)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	o.OK(theirs.Wait(ctx, answer))
+	o.Wait(o.S)
+	if v := theirs.Value(); v != answer {
+		o.Errorf("the semaphore has %d, want %d", v, answer)
+	}
+}
