@@ -28,7 +28,7 @@ type Exec struct {
 	d     *driver.Driver // bound to ctx
 	keep  *execKeep
 
-	g        *Graph // whose nodes Set takes
+	g        *Graph // Set accepts its nodes
 	foreign  bool   // keep.refs are those of another graph, since an update
 	opts     options
 	uploaded bool   // uploaded, and not changed since
@@ -90,7 +90,7 @@ func (x *Exec) Raw() cu.CUgraphExec {
 	return x.keep.raw
 }
 
-// Graph returns the graph that the Exec was instantiated from, whose nodes Set and Enable take.
+// Graph returns the graph that the Exec was instantiated from. Set and Enable accept its nodes.
 func (x *Exec) Graph() *Graph {
 	if !x.exists() {
 		return nil

@@ -153,9 +153,9 @@ func argsOf(d *driver.Driver, p *cu.CUDA_KERNEL_NODE_PARAMS) (args [][]byte, err
 	}
 }
 
-// AddNode adds a node of any type by CUDA's tagged parameters (CUDA 12.2). Use it for nodes that this
-// package has no operation for. The driver writes its results to p (an
-// allocation's address, the bodies of a conditional node).
+// AddNode adds a node of any type by CUDA's tagged parameters (CUDA 12.2). Use it for nodes that
+// this package has no operation for. The driver writes its results to p (an allocation's address,
+// the bodies of a conditional node).
 //
 // The graph does not know what p refers to. It keeps alive what keep names. A child graph is
 // copied: to move one, use AddChildMove.

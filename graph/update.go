@@ -195,8 +195,8 @@ func isRefusal(err error, r cu.CUgraphExecUpdateResult) bool {
 		r != cu.CU_GRAPH_EXEC_UPDATE_SUCCESS
 }
 
-// execUpdate uses the ABI that the driver has, which returns edges since CUDA 12.0. It is guarded
-// for the same reason as instantiate.
+// execUpdate uses the ABI that the driver has, which names the failing edge since CUDA 12.0. It
+// is guarded for the same reason as instantiate.
 func (x *Exec) execUpdate(g *Graph) (info cu.CUgraphExecUpdateResultInfo, err error) {
 	d := x.ctx.Guarded()
 	x.uploaded, x.changed = false, true

@@ -33,8 +33,8 @@ type core struct {
 	stats  Stats
 }
 
-// ownBlocks are the blocks of one capture and of the graph made from it, which retains them by
-// their lifetime.
+// ownBlocks are the blocks of one capture and of the graph made from it. The graph retains them
+// by their lifetime.
 type ownBlocks struct {
 	life *life.Lifetime
 	id   uint64

@@ -45,8 +45,8 @@ func (c *Callable[In, Out]) send(ctx context.Context, in In, withEvent bool) (*v
 	return v, nil
 }
 
-// ready rejects calls that cannot be made now. If someone captures the stream, a call's work
-// would be recorded there, with an input that changes.
+// ready rejects calls that cannot be made now. If other code captures the stream, the call would
+// be recorded there, with an input that changes.
 func (c *Callable[In, Out]) ready() error {
 	if c.closed {
 		return driver.ErrClosed

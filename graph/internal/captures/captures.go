@@ -23,7 +23,7 @@ var All = newStreams()
 type Registry struct {
 	mu     sync.Mutex
 	open   []openStream // few at a time: a scan is faster than a map
-	shut   map[Key]int  // number of calls that keep captures out
+	shut   map[Key]int  // number of KeepOut calls without LetIn
 	opened *sync.Cond
 }
 
