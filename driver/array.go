@@ -18,8 +18,8 @@ type Array struct {
 	desc cu.CUDA_ARRAY3D_DESCRIPTOR
 }
 
-// NewArray allocates an array. Width, Height and Depth count elements, each with NumChannels (1, 2
-// or 4) channels of Format. Height 0 makes a 1D array, Depth 0 a 2D array.
+// NewArray allocates an array. Width, Height (0 in 1D) and Depth (0 in 2D) count elements, each of
+// NumChannels (1, 2 or 4) channels of Format.
 func (c *Context) NewArray(desc cu.CUDA_ARRAY3D_DESCRIPTOR) (*Array, error) {
 	if err := hostthread.Refuse(); err != nil {
 		return nil, err

@@ -11,8 +11,8 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// Buffer is device memory for Len elements of type T, which must not contain Go pointers. Views
-// share its memory and keep it reachable. Closing the buffer closes its views.
+// Buffer is device memory for Len elements of type T, without Go pointers. Views share its memory
+// and keep it reachable. Closing it closes its views.
 type Buffer[T any] struct {
 	mem span // first: see Launch.setFast
 }
@@ -162,8 +162,8 @@ type View[T any] struct {
 	mem span // only field: see Launch.setFast
 }
 
-// ViewAs returns device memory as elements of another type, such as bytes or the words of a struct.
-// The memory must hold a whole number of them.
+// ViewAs returns memory as elements of another type, of which it must hold a whole number, such as
+// bytes or the words of a struct.
 func ViewAs[T any](m Memory) (View[T], error) {
 	if err := checkElem[T](); err != nil {
 		return View[T]{}, err
@@ -215,8 +215,7 @@ func (v View[T]) Ref() life.Ref { return v.mem.ref() }
 // All returns v itself and makes View a MemoryOf.
 func (v View[T]) All() View[T] { return v }
 
-// Err returns nil if the view can be used, else the reason why not: it is closed, zero, or out of
-// the range of what it was taken from.
+// Err returns nil, or why not: the view is closed, zero, or out of range.
 func (v View[T]) Err() error { return v.mem.check() }
 
 // View returns elements lo to hi-1. If they are not all within the view, the result is empty and
@@ -259,8 +258,8 @@ func (v View[T]) CopyFrom(src []T) error {
 
 // CopyTo copies the view to dst, which must have the same length, and returns when the data is
 // there. Like CopyFrom, it runs on the legacy default stream: first wait for the work that produces
-// the data. A capture never records it: it copies the current contents, and recorded work has not
-// run yet. To record a copy, use [Download].
+// the data. A capture never records it: it copies the current contents, before recorded work. To
+// record it, use [Download].
 func (v View[T]) CopyTo(dst []T) error {
 	d, err := v.syncCopy("copy from", len(dst))
 	if d == nil || err != nil {

@@ -17,9 +17,9 @@ import (
 // Doer runs or records operations: a *Stream, or a scope of package graph.
 type Doer interface{ Do(ops ...Op) error }
 
-// Calls launches one kernel again and again with new arguments, without allocating, as the
-// launchers that ptx2go generates do. It keeps the kernel's code reachable, and the memory of
-// recent calls until the garbage collector has run twice without a call.
+// Calls launches one kernel again and again with new arguments, without allocating, as ptx2go's
+// launchers do. It keeps the code reachable, and the memory of recent calls until two runs of the
+// garbage collector without a call.
 type Calls struct {
 	latch loader.Latch // held by who uses first
 	used  bool         // since the collector ran

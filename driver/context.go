@@ -13,8 +13,8 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// Context is a CUDA context: the address space and the objects of one device. Almost every other
-// object is created from one. Calls make it current themselves.
+// Context is a CUDA context: the address space and the objects of one device. It creates almost
+// every other object. Calls make it current themselves.
 type Context struct {
 	core      *contextCore
 	legacy    Stream
@@ -43,8 +43,8 @@ type contextCore struct {
 }
 
 // PrimaryContext retains the device's primary context, which the CUDA runtime and most libraries
-// use. Prefer it. Each call returns a separate Context for the same driver context, which lives
-// until the last one in the process is closed.
+// use. Prefer it. Each call returns a new Context for it. Closing the last one in the process
+// releases it.
 func (dev Device) PrimaryContext() (*Context, error) {
 	if err := dev.check(); err != nil {
 		return nil, err
@@ -59,9 +59,8 @@ func (dev Device) PrimaryContext() (*Context, error) {
 	}), nil
 }
 
-// NewContext creates a context in addition to the primary one, for isolation, or for flags that the
-// primary context lacks. It costs device memory and hundreds of milliseconds, and contexts cannot
-// run concurrently.
+// NewContext creates a context besides the primary one, for isolation or other flags. It costs
+// hundreds of milliseconds and device memory, and never runs concurrently with others.
 func (dev Device) NewContext(flags cu.CUctx_flags) (*Context, error) {
 	if err := dev.check(); err != nil {
 		return nil, err
@@ -95,9 +94,8 @@ func (dev Device) createContext(flags cu.CUctx_flags) (CUcontext, error) {
 	return raw, nil
 }
 
-// BorrowContext returns a Context for a handle that other code owns, for example another library.
-// The handle must be valid until the Context and everything created from it are closed. Closing
-// them does not destroy the driver's context.
+// BorrowContext returns a Context for a handle that other code owns. It must be valid until the
+// Context and everything created from it are closed. Closing does not destroy the driver's context.
 func (dev Device) BorrowContext(raw CUcontext) (*Context, error) {
 	if err := dev.check(); err != nil {
 		return nil, err
@@ -174,9 +172,8 @@ func (c *Context) Driver() *Driver {
 	return c.core.bound
 }
 
-// Guarded returns a view like Driver's whose calls also run in the relaxed capture mode. Use it for
-// calls that the program did not request at that moment: freeing, growing, waiting in the
-// background.
+// Guarded returns a view like Driver's that is also [Driver.Guarded]. It is for calls that the
+// program did not request now: freeing, growing, waiting.
 func (c *Context) Guarded() *Driver {
 	if c == nil || c.core == nil {
 		return noDriver()
@@ -235,9 +232,8 @@ func (c *Context) MemInfo() (free, total uint64, err error) {
 	return uint64(f), uint64(t), err
 }
 
-// Limit returns one of the context's resource limits: bytes of stacks, buffers, heaps and caches,
-// numbers of depths and counts. For a limit that the device lacks, the error is
-// CUDA_ERROR_UNSUPPORTED_LIMIT.
+// Limit returns one of the context's limits, sizes in bytes. For a limit that the device lacks, the
+// error is CUDA_ERROR_UNSUPPORTED_LIMIT.
 func (c *Context) Limit(l cu.CUlimit) (uint64, error) {
 	if err := c.check(); err != nil {
 		return 0, err
@@ -248,8 +244,7 @@ func (c *Context) Limit(l cu.CUlimit) (uint64, error) {
 	return uint64(v), err
 }
 
-// SetLimit changes one of the context's resource limits, such as the stack size of a thread or the
-// size of the device's printf buffer.
+// SetLimit changes a limit, such as a thread's stack or the printf buffer.
 func (c *Context) SetLimit(l cu.CUlimit, v uint64) error {
 	if err := c.check(); err != nil {
 		return err
@@ -259,8 +254,8 @@ func (c *Context) SetLimit(l cu.CUlimit, v uint64) error {
 	return err
 }
 
-// StreamPriorityRange returns the least and the greatest priority of streams. Greater priorities
-// are lower numbers. Both are 0 if the device has none.
+// StreamPriorityRange returns the range of priorities, 0 and 0 if there are none. Greater
+// priorities are lower numbers.
 func (c *Context) StreamPriorityRange() (least, greatest int, err error) {
 	if err := c.check(); err != nil {
 		return 0, 0, err
@@ -271,9 +266,9 @@ func (c *Context) StreamPriorityRange() (least, greatest int, err error) {
 	return int(l), int(g), err
 }
 
-// Synchronize waits until all work in the context is done. If ctx can be cancelled, another
-// goroutine makes the blocking driver call. It remains after a cancellation until the device is
-// done. To wait for one stream, prefer [Stream.Wait].
+// Synchronize waits until all work in the context is done. If ctx can be cancelled, a goroutine
+// makes the blocking call, and stays after a cancellation until the device is done. To wait for one
+// stream, prefer Stream.Wait.
 func (c *Context) Synchronize(ctx context.Context) error {
 	if c == nil || c.core == nil {
 		return absentError(c == nil, "context")
@@ -287,8 +282,8 @@ func (c *Context) Synchronize(ctx context.Context) error {
 	return blockUnder(ctx, &c.core.life, c.core.guarded.CuCtxSynchronize)
 }
 
-// CleanupErrors returns the latest errors that no call could return: from destroying unreachable
-// objects, or objects whose last user was a wait.
+// CleanupErrors returns the latest errors that no call could return, from destroying unreachable
+// objects or those whose last user was a wait.
 func (c *Context) CleanupErrors() []error {
 	if c == nil || c.core == nil {
 		return nil
@@ -337,8 +332,8 @@ func (dev Device) PeerAttribute(a cu.CUdevice_P2PAttribute, peer Device) (int, e
 	return int(v), dev.named(err)
 }
 
-// EnablePeerAccess lets the context's kernels and copies access the memory of peer, but not the
-// other way round. Enabling it twice is not an error.
+// EnablePeerAccess lets the context access peer's memory, not the other way round. It may be
+// enabled twice.
 func (c *Context) EnablePeerAccess(peer *Context) error {
 	return c.peer(peer, "enable", cu.CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, func(d *cu.Driver) error {
 		return d.CuCtxEnablePeerAccess(peer.core.raw, 0)

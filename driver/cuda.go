@@ -20,16 +20,14 @@ func SystemLibrary(path string) (loader.Library, error) { return cu.SystemLibrar
 type Error = cu.Error
 
 var (
-	// ErrNotSupported matches errors of functions that the installed driver lacks, and
-	// CUDA_ERROR_NOT_SUPPORTED.
+	// ErrNotSupported matches CUDA_ERROR_NOT_SUPPORTED and functions that the driver lacks.
 	ErrNotSupported = cu.ErrNotSupported
 	// ErrDriverTooOld matches the error for a driver older than [MinVersion].
 	ErrDriverTooOld = cu.ErrDriverTooOld
-	// ErrClosed matches errors of calls on closed objects. Errors of calls on nil or zero objects
-	// match CUDA_ERROR_INVALID_VALUE instead, and name the constructor.
+	// ErrClosed matches calls on closed objects. On nil or zero objects the error names the
+	// constructor and matches CUDA_ERROR_INVALID_VALUE.
 	ErrClosed = cu.ErrClosed
-	// ErrContextLost matches the codes after which no context of the device works any more in this
-	// process. See [Context.Lost].
+	// ErrContextLost matches codes that end the device's contexts in the process: see [Context.Lost].
 	ErrContextLost = cu.ErrContextLost
 )
 
@@ -51,8 +49,7 @@ type (
 // CUresult is a driver function's result code, an error that an [Error] matches.
 type CUresult = cu.CUresult
 
-// The values of [CUresult] that programs compare with: those that this library's own checks return,
-// and those that its documentation, examples and tests name. Package cu has all of them.
+// The values of [CUresult] that programs compare with. Package cu has all of them.
 const (
 	CUDA_SUCCESS                              = cu.CUDA_SUCCESS
 	CUDA_ERROR_INVALID_VALUE                  = cu.CUDA_ERROR_INVALID_VALUE

@@ -17,7 +17,7 @@ type Device struct {
 	raw     cu.CUdevice
 }
 
-// DeviceCount counts the devices of this process. CUDA_VISIBLE_DEVICES limits it.
+// DeviceCount counts the visible devices, which CUDA_VISIBLE_DEVICES limits.
 func (d *Driver) DeviceCount() (int, error) {
 	if !d.exists() {
 		return 0, absentError(d == nil, "driver")
@@ -43,7 +43,7 @@ func (d *Driver) Device(ordinal int) (Device, error) {
 	return dev, nil
 }
 
-// Devices yields every device in ordinal order. An error comes last, with the zero Device.
+// Devices yields the devices by ordinal. An error with a zero Device ends it.
 func (d *Driver) Devices() iter.Seq2[Device, error] {
 	return func(yield func(Device, error) bool) {
 		n, err := d.DeviceCount()
@@ -180,8 +180,7 @@ func cString(b []byte) string {
 	return string(b)
 }
 
-// Properties are the commonly needed attributes of a device, sizes in bytes. For others, use
-// Device.Attribute.
+// Properties are common attributes, sizes in bytes. See also Device.Attribute.
 type Properties struct {
 	Name     string
 	UUID     UUID
@@ -359,7 +358,7 @@ func (u UUID) String() string {
 	return fmt.Sprintf("GPU-%x-%x-%x-%x-%x", u[0:4], u[4:6], u[6:8], u[8:10], u[10:16])
 }
 
-// ParseUUID parses the result of String, with or without the prefix GPU- or MIG-.
+// ParseUUID parses the result of String, whose prefix may be missing.
 func ParseUUID(s string) (UUID, error) {
 	digits := strings.TrimPrefix(strings.TrimPrefix(s, "GPU-"), "MIG-")
 	b, err := hex.DecodeString(strings.ReplaceAll(digits, "-", ""))

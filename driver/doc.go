@@ -1,19 +1,13 @@
-// Package driver is the CUDA driver API for Go, without cgo.
-//
-// It provides the objects that programs work with:
+// Package driver is the CUDA driver API for Go, without cgo. It provides the objects that programs
+// work with:
 //
 //	[Device] → [Context] → [Stream], [Event], modules, kernels, buffers
 //
-// The raw functions of cuda.h are also methods of [Driver], with their C names: d.CuMemGetInfo.
-// They and their types, enums and constants are in package driver/cu. This package has aliases for
-// the few that its own methods return: errors, result codes and handles.
-//
 // A [Driver] is any implementation of the driver API: the system's library ([Open]) or another
 // loader.Library, such as an emulator. This package treats them alike and never chooses one for
-// you.
-//
-// A program opens a driver, takes a device's context, loads code, creates memory and streams, and
-// enqueues operations:
+// you. The raw functions of cuda.h are also methods of Driver, with their C names: d.CuMemGetInfo.
+// They and their types, enums and constants are in package driver/cu. This package has aliases for
+// the few that its own methods return: errors, result codes and handles.
 //
 //	d, err := driver.Open()
 //	dev, err := d.Device(0)
@@ -40,18 +34,20 @@
 // # Goroutines
 //
 // Any goroutine may use any object at any time, unless its documentation says otherwise, and need
-// not be locked to a thread. CUDA keeps a current context per thread, so every call that needs a
-// context makes it current in the same native call. What the library does in the background
-// (destroying unreachable objects, growing a pool) and every wait and query runs in the relaxed
-// capture mode: it cannot invalidate a stream capture elsewhere in the process.
+// not be locked to a thread: every call that needs a context makes it current in the same native
+// call. What the library does in the background (destroying unreachable objects, growing a pool)
+// and every wait and query runs in the relaxed capture mode: it cannot invalidate a stream capture
+// elsewhere in the process.
 //
 // # Lifetimes
 //
 // Objects must be closed. Close is idempotent and does nothing on nil. Close objects in any order:
 // an object lives on until those created from it are closed as well, and a closed [Context] is
-// released with the last of its objects. Calls on a closed object return an error that names it and
-// matches [ErrClosed]. An object that becomes unreachable without Close is destroyed after a
-// garbage collection, and reported to the hook that [SetLeakHook] installed.
+// released with the last of its objects. A graph that refers to an object delays its destruction.
+// An object that becomes unreachable without Close is destroyed after a garbage collection, and
+// reported to the hook that [SetLeakHook] installed. Raw handles (the Raw methods) are borrowed:
+// keep the object reachable while its handle is in use. For nil objects Raw returns 0, Context and
+// Lifetime nil.
 //
 // # Errors
 //
@@ -62,15 +58,9 @@
 // are detected before the driver is called, mostly as CUDA_ERROR_INVALID_VALUE. If work fails after
 // it was enqueued, the wait or any later call returns the error.
 //
-// # Versions
-//
 // Drivers from CUDA 11.4 on are supported. Documentation of later features names the version, as in
 // (CUDA 12.3). On an older driver they return an error that matches ErrNotSupported and names the
 // required version.
-//
-// # Handles
-//
-// Raw handles (the Raw methods) are borrowed: keep the object reachable while its handle is in use.
 //
 // This package imports packages loader and driver/cu, and package ptx to read the signatures of
 // kernels, but no other public package of this module.

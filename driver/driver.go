@@ -78,8 +78,8 @@ func (d *Driver) Bound(ctx CUcontext) *Driver {
 	return &Driver{*d.Driver.Bound(ctx), d.core}
 }
 
-// Guarded returns a view of the driver in which every call runs in the relaxed capture mode: it
-// cannot invalidate a stream capture on any thread.
+// Guarded returns a view of the driver whose calls run in the relaxed capture mode: they cannot
+// invalidate a stream capture on any thread.
 func (d *Driver) Guarded() *Driver {
 	if !d.exists() {
 		return noDriver()
@@ -131,9 +131,8 @@ func (d *Driver) Close() error {
 
 // Available returns nil if the system's CUDA driver can be used, or an error that says why not: no
 // library, no GPU, a driver that is too old, no device that gives a context because other processes
-// use it exclusively, and so on. It never panics. The result is determined once, and the library
-// stays loaded. The first call takes as long as creating a primary context, if the process has none
-// yet.
+// use it exclusively, and so on. The result is determined once, and the library stays loaded.
+// Without a primary context in the process, the first call takes as long as creating one.
 func Available() error { return available() }
 
 var available = sync.OnceValue(func() error {
@@ -183,7 +182,7 @@ type Leak struct {
 	Err     error     // why the driver could not destroy it, if so
 }
 
-// String returns what leaked, where it was created, and why destroying it failed.
+// String says what leaked, its origin, and the error of its destruction.
 func (l Leak) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %#x of %v was not closed", l.Kind, l.Handle, l.Device)

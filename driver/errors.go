@@ -82,8 +82,8 @@ func makerOf(kind string) string {
 	return "its constructor"
 }
 
-// Named puts a name, such as a file's, before an error's text. Unlike with fmt.Errorf, %+v still
-// prints the compiler's log. It returns nil for a nil error.
+// Named puts a name, such as a file's, before an error's text. Unlike fmt.Errorf it keeps the
+// compiler's log for %+v. A nil error stays nil.
 func Named(name string, err error) error {
 	if err == nil {
 		return nil
@@ -111,8 +111,7 @@ var noDriver = sync.OnceValue(func() *Driver { return &Driver{*cu.NoContext(), n
 // Lost queries whether the context still works. The error matches [ErrContextLost] and the code
 // with which the driver refuses a trivial query, or only [ErrClosed] for a closed context. Use it
 // for health checks, and to distinguish a transient CUDA_ERROR_UNKNOWN from a lost device. It does
-// not wait for the device, so it does not detect a kernel that is about to fail, and does not
-// disturb captures.
+// not wait, so it misses a kernel that is about to fail, and does not disturb captures.
 func (c *Context) Lost() error {
 	if err := c.check(); err != nil {
 		return err

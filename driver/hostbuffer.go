@@ -12,9 +12,8 @@ import (
 )
 
 // HostBuffer is page-locked host memory for Len elements of type T. Copies between it and the
-// device are asynchronous and run at full speed, and graphs can refer to it. The memory is outside
-// Go's heap: the slice that [HostBuffer.Slice] returns is valid only while the buffer is reachable
-// and open.
+// device are asynchronous and run at full speed, and graphs can refer to it. It is outside Go's
+// heap: see [HostBuffer.Slice].
 type HostBuffer[T any] struct {
 	mem hostSpan
 }
@@ -24,8 +23,8 @@ type HostOption func(*hostOptions)
 
 type hostOptions struct{ alloc, register uint32 }
 
-// WithWriteCombined makes the memory faster for the device to read and very slow for the host to
-// read. Use it for buffers that the host only writes.
+// WithWriteCombined is for memory that the host only writes: faster for the device to read, very
+// slow for the host.
 func WithWriteCombined() HostOption {
 	return func(o *hostOptions) { o.alloc |= cu.CU_MEMHOSTALLOC_WRITECOMBINED }
 }
@@ -143,9 +142,9 @@ func registerHost(c *Context, kind string, p unsafe.Pointer, bytes uintptr, flag
 	return hostSpan{a, p, bytes}, nil
 }
 
-// Slice returns the memory as a Go slice, nil for a nil or closed buffer. It does not keep the
-// buffer alive and must not be used after Close. Before you use it, wait for device work that
-// accesses the memory.
+// Slice returns the memory as a Go slice, nil for a nil or closed buffer. It is valid while the
+// buffer is reachable and open, and does not keep it alive. Before you use it, wait for device work
+// that accesses the memory.
 func (h *HostBuffer[T]) Slice() []T { return h.All().Slice() }
 
 // Len returns the number of elements.
@@ -169,8 +168,7 @@ func (h *HostBuffer[T]) All() HostView[T] { return HostView[T]{h.hostSpan()} }
 // View returns elements lo to hi-1, as [HostView.View] does.
 func (h *HostBuffer[T]) View(lo, hi int) HostView[T] { return h.All().View(lo, hi) }
 
-// Device returns a view of the same memory for kernels, which access it over the bus. The view
-// keeps the host buffer alive.
+// Device returns a view of the memory for kernels, over the bus. It keeps h alive.
 func (h *HostBuffer[T]) Device() (View[T], error) {
 	s := h.hostSpan()
 	if err := s.check(); err != nil {
@@ -210,7 +208,7 @@ func (h *HostBuffer[T]) hostSpan() hostSpan {
 	return h.mem
 }
 
-// HostView is a part of a page-locked buffer, a small value that keeps it alive.
+// HostView is a part of a page-locked buffer. This small value keeps it alive.
 type HostView[T any] struct {
 	mem hostSpan
 }
@@ -246,7 +244,7 @@ func (v HostView[T]) Ref() life.Ref { return v.mem.ref() }
 // All returns v itself and makes HostView a HostMemoryOf.
 func (v HostView[T]) All() HostView[T] { return v }
 
-// Err returns nil if the view can be used, else the reason why not.
+// Err returns nil, or why the view cannot be used.
 func (v HostView[T]) Err() error { return v.mem.check() }
 
 // View returns elements lo to hi-1. If they are not all within the view, the result is empty and

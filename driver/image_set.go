@@ -13,8 +13,7 @@ import (
 	"github.com/purecuda/cuda/driver/image"
 )
 
-// ImageSet is one program as images for several architectures. Loading picks the best image for the
-// device.
+// ImageSet is a program for several architectures. Loading picks the best.
 type ImageSet struct{ images []*image.Image }
 
 // NewImageSet creates a set of at least one image.

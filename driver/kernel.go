@@ -116,8 +116,8 @@ func (k *Kernel) Context() *Context {
 	return k.code.ctx
 }
 
-// Params returns the parameters: with names and types if the kernel came from PTX, else with sizes
-// (since CUDA 12.4). If ok is false, they are unknown and launches do not check arguments.
+// Params returns the parameters: with names and types if from PTX, else with sizes (since CUDA
+// 12.4). If !ok, they are unknown and not checked.
 func (k *Kernel) Params() (params []Param, ok bool) {
 	if k == nil {
 		return nil, false
@@ -217,7 +217,7 @@ type KernelInfo struct {
 	NonPortableCluster bool // clusters of more than 8 blocks are allowed
 }
 
-// Info returns what the compiler decided. Only the first call loads the kernel.
+// Info returns what the compiler decided. The first call loads the kernel.
 func (k *Kernel) Info() (KernelInfo, error) {
 	if err := k.check(); err != nil {
 		return KernelInfo{}, err
@@ -357,9 +357,9 @@ type BlockSize struct {
 	MinGrid int // blocks that fill the device
 }
 
-// MaxPotentialBlockSize returns the block size with the highest occupancy. sharedMem returns the
-// bytes of dynamic shared memory of a block with that many threads, none if it is nil. limit bounds
-// the block size, 0 does not.
+// MaxPotentialBlockSize returns the block size with the highest occupancy, at most limit unless 0.
+// sharedMem, if not nil, returns the bytes of dynamic shared memory of a block with that many
+// threads.
 func (k *Kernel) MaxPotentialBlockSize(sharedMem func(threads int) uintptr, limit int) (BlockSize, error) {
 	info, err := k.Info()
 	if err != nil {
@@ -410,8 +410,7 @@ func (k *Kernel) MaxPotentialClusterSize(cfg LaunchConfig) (int, error) {
 	return k.clusters(&cfg, false)
 }
 
-// MaxActiveClusters returns how many clusters of this configuration the device can run at once
-// (CUDA 11.8).
+// MaxActiveClusters counts the clusters that fit on the device (CUDA 11.8).
 func (k *Kernel) MaxActiveClusters(cfg LaunchConfig) (int, error) {
 	return k.clusters(&cfg, true)
 }

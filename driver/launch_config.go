@@ -13,19 +13,14 @@ type LaunchConfig struct {
 	Block     Dim3   // in threads
 	SharedMem uint32 // dynamic shared memory per block, in bytes
 
-	// Cooperative makes all blocks run at the same time, so that they can wait for each other.
-	Cooperative bool
-	// Cluster is the size of a cluster in blocks. Zero means no cluster, or the one that the kernel
-	// was compiled with. It requires compute capability 9.0.
-	Cluster Dim3
-	// Priority overrides the stream's priority unless it is 0. Lower numbers go first.
-	Priority int
-	// Programmatic lets the kernel start before the previous kernel in the stream has ended
-	// (programmatic dependent launch). The kernel must wait with griddepcontrol for the results it
-	// needs.
+	Cooperative bool // all blocks run at the same time, so that they can wait for each other
+	// Cluster is the size of a cluster in blocks (compute capability 9.0), zero for the kernel's own.
+	Cluster  Dim3
+	Priority int // overrides the stream's unless 0; lower numbers go first
+	// Programmatic lets the kernel start before the previous kernel in the stream has ended. It must
+	// wait with griddepcontrol for the results it needs (programmatic dependent launch).
 	Programmatic bool
-	// Attributes are further launch attributes. They are passed on unchanged.
-	Attributes []cu.CUlaunchAttribute
+	Attributes   []cu.CUlaunchAttribute // passed on unchanged
 }
 
 // same reports whether o describes the same launch. Configurations with raw attributes are never
@@ -93,7 +88,7 @@ func D2(x, y int) Dim3 { return Dim3{dim(x), dim(y), 1} }
 func D3(x, y, z int) Dim3 { return Dim3{dim(x), dim(y), dim(z)} }
 
 // Blocks returns the grid that covers n elements with blocks of block threads: n / block, rounded
-// up. For n = 0 the grid is invalid, and launches with it fail.
+// up. For n = 0 launches with it fail.
 func Blocks(n, block int) Dim3 {
 	if n <= 0 || block <= 0 {
 		return Dim3{0, 1, 1}

@@ -15,8 +15,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Linker joins images into one, resolving what one declares extern and another defines: PTX, which
-// it compiles, relocatable cubins, fat binaries, object files and archives.
+// Linker joins images that use each other's symbols (extern): PTX, which it compiles, relocatable
+// cubins, fat binaries, object files and archives.
 type Linker struct {
 	ctx  *Context
 	opts []JITOption
@@ -51,10 +51,9 @@ func checkLinkOptions(opts []JITOption) error {
 	return nil
 }
 
-// Add adds an input, whose kind it recognises. It checks the headers and returns an error if they
-// are wrong. Complete compiles the input: do not change data before. Messages use name, or a number
-// if it is "". The options apply to this input in addition to the linker's own, and do not affect
-// linking.
+// Add adds an input, recognises its kind and checks its headers. Complete compiles it: do not
+// change data before. Messages use name, or a number if it is "". The options apply to this input
+// besides the linker's, not to linking.
 func (l *Linker) Add(name string, data []byte, opts ...JITOption) error {
 	if l == nil {
 		return nilError("linker")
@@ -76,9 +75,8 @@ func (l *Linker) Add(name string, data []byte, opts ...JITOption) error {
 }
 
 // Complete compiles the inputs, links them and returns the image, a cubin, which must not be
-// changed. Later calls return the same one until an input is added. The [*Error] has the log of the
-// compiler or linker: what does not compile, with its lines of PTX, what is defined twice or
-// inconsistently, or nowhere.
+// changed. Later calls return the same one until an input is added. The [*Error] has the log: what
+// does not compile, with its lines of PTX, what is defined twice or inconsistently, or nowhere.
 func (l *Linker) Complete() ([]byte, error) {
 	if l == nil {
 		return nil, nilError("linker")

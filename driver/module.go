@@ -97,8 +97,7 @@ func moduleKernels(d *Driver, m cu.CUmodule) []string {
 	return names
 }
 
-// Kernel returns the kernel with that name, the same one for each call. If there is none, the error
-// lists those that exist.
+// Kernel returns the kernel with that name. An error lists those that exist.
 func (m *Module) Kernel(name string) (*Kernel, error) {
 	if m != nil && m.lazy != nil {
 		return m.lazy.kernel(name)
@@ -111,8 +110,7 @@ func (m *Module) Kernel(name string) (*Kernel, error) {
 	return k, err
 }
 
-// Kernels returns the names of the kernels, as far as they are known: always for PTX, for binaries
-// since CUDA 12.4.
+// Kernels returns the known names: of PTX all, of binaries since CUDA 12.4.
 func (m *Module) Kernels() ([]string, error) {
 	if m != nil && m.lazy != nil {
 		loaded, err := m.lazy.load()
@@ -129,8 +127,7 @@ func (m *Module) Kernels() ([]string, error) {
 	return names, nil
 }
 
-// Global returns a variable of the module as bytes (see [ViewAs]). The view keeps the module
-// loaded.
+// Global returns a variable as bytes (see [ViewAs]). It keeps the module loaded.
 func (m *Module) Global(name string) (View[byte], error) {
 	if m != nil && m.lazy != nil {
 		loaded, err := m.lazy.load()
@@ -229,10 +226,10 @@ type embeddedText struct {
 	size int
 }
 
-// Embedded is for packages built on this one. It returns the module of a package's own PTX, which
-// must be the same memory each time, as that of an embedded variable is. The first call with this
-// name and text loads it, even during a capture. The context unloads it, nobody closes it, and it
-// does not keep the context alive.
+// Embedded is for packages built on this one. It returns the module of a package's own PTX: always
+// the same memory, such as an embedded variable. The first call with this name and text loads it,
+// even during a capture. The context unloads it, nobody closes it. It does not keep the context
+// alive.
 func (c *Context) Embedded(name string, ptx []byte) (*Module, error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("cannot load the %s: %w", name, err)
@@ -317,8 +314,8 @@ type Library struct {
 	raw  cu.CUlibrary
 }
 
-// LoadLibrary is LoadModule for a [Library]. Drivers defer compiling: the error for PTX that does
-// not compile may only come from the first Kernel or Global.
+// LoadLibrary is LoadModule for a [Library]. Drivers defer compiling: the first Kernel or Global
+// may return the error for PTX that does not compile.
 func (c *Context) LoadLibrary(data []byte, opts ...JITOption) (*Library, error) {
 	if c == nil || c.core == nil {
 		return nil, absentError(c == nil, "context")

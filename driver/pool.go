@@ -27,8 +27,7 @@ func WithMaxSize(bytes uint64) PoolOption {
 	return func(p *cu.CUmemPoolProps) { p.MaxSize = uintptr(bytes) }
 }
 
-// WithShareable creates a pool with memory that other processes can import by the given kind of
-// handle.
+// WithShareable lets other processes import the pool by this kind of handle.
 func WithShareable(t cu.CUmemAllocationHandleType) PoolOption {
 	return func(p *cu.CUmemPoolProps) { p.HandleTypes = t }
 }
@@ -161,8 +160,8 @@ func (p *MemPool) SetAttribute(a cu.CUmemPool_attribute, v uint64) error {
 	return nil
 }
 
-// SetReleaseThreshold sets how many unused bytes the pool keeps when a stream or the device is
-// waited for. The default 0 makes every wait expensive: set it if you allocate in a loop.
+// SetReleaseThreshold sets how many unused bytes the pool keeps at a wait. The default 0 makes
+// every wait expensive: set it if you allocate in a loop.
 func (p *MemPool) SetReleaseThreshold(bytes uint64) error {
 	return p.SetAttribute(cu.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, bytes)
 }
@@ -258,8 +257,7 @@ func (p *MemPool) Access(dev Device) (cu.CUmemAccess_flags, error) {
 	return flags, nil
 }
 
-// Close destroys the pool, except the device's own. Memory allocated from it remains until it is
-// freed.
+// Close destroys the pool, unless the device's. Its memory lives until freed.
 func (p *MemPool) Close() error {
 	if p == nil || !p.own {
 		return nil
