@@ -15,7 +15,7 @@ import (
 // A scope records allocations by functions of their own.
 func TestScopeAllocatesAndFrees(t *testing.T) {
 	each(t, func(k *kit) {
-		before := k.used()
+		before := k.Used()
 		out := k.Memory()
 		alloc, err := driver.NewAlloc[uint32](k.C, nil, elems)
 		k.OK(err)
@@ -40,7 +40,7 @@ func TestScopeAllocatesAndFrees(t *testing.T) {
 			k.ExpectReason("second launch", x.Launch(k.S), driver.CUDA_ERROR_INVALID_VALUE, "left graph memory")
 			k.OK(k.S.FreeGraphMemory(left))
 		}
-		if after := k.used(); after != before {
+		if after := k.Used(); after != before {
 			t.Errorf("%d bytes are used, %d before", after, before)
 		}
 		k.Run(x)
@@ -77,7 +77,7 @@ func (k *kit) useBoth(sc *graph.Scope, tmp, left, out *driver.Buffer[uint32]) er
 // buffer.
 func TestFreeAsyncInACaptureIsRecordedThere(t *testing.T) {
 	each(t, func(k *kit) {
-		before := k.used()
+		before := k.Used()
 		out := k.Memory()
 		g := k.Capture(func(sc *graph.Scope) error {
 			b, err := driver.AllocAsync[uint32](sc.Stream(), elems)
@@ -101,7 +101,7 @@ func TestFreeAsyncInACaptureIsRecordedThere(t *testing.T) {
 		k.Run(x)
 		k.Run(x)
 		k.Expect(out, 6)
-		if after := k.used(); after != before {
+		if after := k.Used(); after != before {
 			t.Errorf("%d bytes are used, %d before", after, before)
 		}
 	})
@@ -109,7 +109,7 @@ func TestFreeAsyncInACaptureIsRecordedThere(t *testing.T) {
 
 func TestApplyFollowsTheMemoryOfTheNewGraph(t *testing.T) {
 	each(t, func(k *kit) {
-		before := k.used()
+		before := k.Used()
 		first, b := k.Leaving(1)
 		second := k.Graph()
 		c, n := k.Alloc(second)
@@ -131,7 +131,7 @@ func TestApplyFollowsTheMemoryOfTheNewGraph(t *testing.T) {
 			k.OK(close())
 		}
 		inflight.Waiting.Wait()
-		if after := k.used(); after != before {
+		if after := k.Used(); after != before {
 			t.Errorf("%d bytes are used, %d before", after, before)
 		}
 	})
@@ -164,7 +164,7 @@ func (k *kit) notSupported(what string, err error, words ...string) {
 func TestGraphMemoryStatistics(t *testing.T) {
 	each(t, func(k *kit) {
 		dev := k.C.Device()
-		before := k.used()
+		before := k.Used()
 		k.OK(dev.ResetGraphMemStats())
 		g, b := k.Leaving(1)
 		x := k.Exec(g)
@@ -175,7 +175,7 @@ func TestGraphMemoryStatistics(t *testing.T) {
 			t.Errorf("after a launch: %+v, %d were used before", s, before)
 		}
 		k.OK(k.S.FreeGraphMemory(b))
-		if now := k.used(); now != before {
+		if now := k.Used(); now != before {
 			t.Errorf("%d bytes are used after the free, %d before", now, before)
 		}
 		k.OK(dev.ResetGraphMemStats())

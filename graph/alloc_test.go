@@ -22,19 +22,9 @@ func (k *kit) free(g *graph.Graph, b *driver.Buffer[uint32], deps ...graph.Node)
 	return n
 }
 
-// used returns what graphs have allocated, after what they do not use went back.
-func (k *kit) used() uint64 {
-	k.Helper()
-	k.OK(k.C.Synchronize(background))
-	k.OK(k.C.Device().TrimGraphMem())
-	s, err := k.C.Device().GraphMemStats()
-	k.OK(err)
-	return s.Used
-}
-
 func TestGraphAllocatesUsesAndFrees(t *testing.T) {
 	each(t, func(k *kit) {
-		before := k.used()
+		before := k.Used()
 		out := k.Memory()
 		g := k.Graph()
 		tmp, a := k.Alloc(g)
@@ -66,7 +56,7 @@ func TestGraphAllocatesUsesAndFrees(t *testing.T) {
 			t.Errorf("allocation parameters of a free node: %v", err)
 		}
 		// Nothing of it stays: the exec may still be launched.
-		if after := k.used(); after != before {
+		if after := k.Used(); after != before {
 			t.Errorf("%d bytes are used after the launches, %d before", after, before)
 		}
 	})
@@ -76,7 +66,7 @@ func TestGraphAllocatesUsesAndFrees(t *testing.T) {
 // launch allocates at the same address.
 func TestGraphOutputIsGivenBackBeforeTheNextLaunch(t *testing.T) {
 	each(t, func(k *kit) {
-		before := k.used()
+		before := k.Used()
 		g, b := k.Leaving(7)
 		x := k.Exec(g)
 		if k.S.FreeGraphMemory(b) == nil {
@@ -85,13 +75,13 @@ func TestGraphOutputIsGivenBackBeforeTheNextLaunch(t *testing.T) {
 		for range 3 {
 			k.Run(x)
 			k.Expect(b, 7)
-			if k.used() == before {
+			if k.Used() == before {
 				t.Error("the output does not count as used")
 			}
 			k.ExpectReason("second launch", x.Launch(k.S), driver.CUDA_ERROR_INVALID_VALUE, "left graph memory", "WithAutoFree")
 			k.OK(k.S.FreeGraphMemory(b))
 		}
-		if after := k.used(); after != before {
+		if after := k.Used(); after != before {
 			t.Errorf("%d bytes are used after all was freed, %d before", after, before)
 		}
 		k.Run(x) // the cleanup has to free this one
@@ -102,7 +92,7 @@ func TestGraphOutputIsGivenBackBeforeTheNextLaunch(t *testing.T) {
 // last one is freed with the exec, the graph and the buffer.
 func TestAutoFreeKeepsAnOutputUntilTheNextLaunch(t *testing.T) {
 	each(t, func(k *kit) {
-		before := k.used()
+		before := k.Used()
 		g, err := graph.New(k.C)
 		k.OK(err)
 		op, err := driver.NewAlloc[uint32](k.C, nil, elems)
@@ -124,10 +114,10 @@ func TestAutoFreeKeepsAnOutputUntilTheNextLaunch(t *testing.T) {
 				t.Fatalf("launch %d left %d", i, got)
 			}
 			if i == 0 {
-				high = k.used()
+				high = k.Used()
 			}
 		}
-		if now := k.used(); now != high || now == before {
+		if now := k.Used(); now != high || now == before {
 			t.Errorf("%d bytes are used after 20 launches, %d after one, %d before", now, high, before)
 		}
 		k.OK(x.Close())
@@ -136,7 +126,7 @@ func TestAutoFreeKeepsAnOutputUntilTheNextLaunch(t *testing.T) {
 			t.Errorf("after the exec was closed the output is %d", got)
 		}
 		k.OK(b.Close())
-		if after := k.used(); after != before {
+		if after := k.Used(); after != before {
 			t.Errorf("%d bytes are used after all was closed, %d before", after, before)
 		}
 	})
@@ -145,7 +135,7 @@ func TestAutoFreeKeepsAnOutputUntilTheNextLaunch(t *testing.T) {
 // The buffer may be closed first: the memory goes with the last that needs it.
 func TestGraphMemoryIsFreedWithTheLastReference(t *testing.T) {
 	each(t, func(k *kit) {
-		before := k.used()
+		before := k.Used()
 		g, b := k.Leaving(7)
 		out := k.Memory()
 		n, err := driver.CopyDevice[uint32](out, b)
@@ -162,7 +152,7 @@ func TestGraphMemoryIsFreedWithTheLastReference(t *testing.T) {
 		k.Expect(out, 7)
 		k.OK(y.Close())
 		inflight.Waiting.Wait()
-		if after := k.used(); after != before {
+		if after := k.Used(); after != before {
 			t.Errorf("%d bytes are used after all was closed, %d before", after, before)
 		}
 	})
@@ -170,7 +160,7 @@ func TestGraphMemoryIsFreedWithTheLastReference(t *testing.T) {
 
 func TestBufferFreeAsyncClosesAndFreesAGraphsMemory(t *testing.T) {
 	each(t, func(k *kit) {
-		before := k.used()
+		before := k.Used()
 		g, b := k.Leaving(7)
 		x := k.Exec(g)
 		k.Run(x)
@@ -178,7 +168,7 @@ func TestBufferFreeAsyncClosesAndFreesAGraphsMemory(t *testing.T) {
 		if err := b.FreeAsync(k.S); !errors.Is(err, driver.ErrClosed) {
 			t.Errorf("second free: %v", err)
 		}
-		if after := k.used(); after != before {
+		if after := k.Used(); after != before {
 			t.Errorf("%d bytes are used, %d before", after, before)
 		}
 		k.Run(x) // still allocates, for its own nodes
@@ -187,7 +177,7 @@ func TestBufferFreeAsyncClosesAndFreesAGraphsMemory(t *testing.T) {
 
 func TestAnotherGraphFreesTheMemory(t *testing.T) {
 	each(t, func(k *kit) {
-		before := k.used()
+		before := k.Used()
 		out := k.Memory()
 		producer, b := k.Leaving(9)
 		consumer := k.Graph()
@@ -200,7 +190,7 @@ func TestAnotherGraphFreesTheMemory(t *testing.T) {
 			k.Run(c)
 			k.Expect(out, 9)
 		}
-		if after := k.used(); after != before {
+		if after := k.Used(); after != before {
 			t.Errorf("%d bytes are used, %d before", after, before)
 		}
 		op, err := driver.NewFree(b)

@@ -22,7 +22,7 @@ import (
 
 func TestSnapshotIsPlainData(t *testing.T) {
 	each(t, func(k *kit) {
-		s := k.scene()
+		s := graphtest.NewScene(k.Kit)
 		p := k.Snapshot(s.G)
 		want := []string{
 			"0 fill \"\" [128 bytes with 0x4]",
@@ -86,7 +86,7 @@ func TestSnapshotHasTheLabelsOfBodies(t *testing.T) {
 
 func TestSnapshotOfAnExecSaysWhichNodesAreOff(t *testing.T) {
 	each(t, func(k *kit) {
-		s := k.scene()
+		s := graphtest.NewScene(k.Kit)
 		x := k.Exec(s.G)
 		k.OK(x.Enable(s.Left, false))
 		p, err := x.Snapshot()
@@ -163,12 +163,6 @@ func TestSnapshotsOfNothingFail(t *testing.T) {
 	})
 }
 
-// scene makes the graph of graphtest.
-func (k *kit) scene() *graphtest.Scene {
-	k.Helper()
-	return graphtest.NewScene(&graphtest.Kit{TB: k.TB, C: k.C, S: k.S, Plus: k.Plus, Times: k.Times, Sum: k.Sum})
-}
-
 // timeOf is what a profile says of a node.
 func timeOf(p *graph.Snapshot, n graph.Node) *graph.SnapshotNode {
 	for s := range p.All() {
@@ -188,7 +182,7 @@ func (k *kit) profile(g *graph.Graph, opts ...graph.ProfileOption) *graph.Snapsh
 
 func TestProfileMeasuresEachNode(t *testing.T) {
 	each(t, func(k *kit) {
-		s := k.scene()
+		s := graphtest.NewScene(k.Kit)
 		p := k.profile(s.G)
 		if p.Profile.Rounds != 5 || p.Profile.Run <= 0 || p.Profile.Measured <= 0 || p.Profile.Overhead < 0 {
 			k.Errorf("%+v", p.Profile)
@@ -227,7 +221,7 @@ func TestProfileRunsTheGraphSoManyTimes(t *testing.T) {
 
 func TestProfileLeavesTheGraphAsItWas(t *testing.T) {
 	each(t, func(k *kit) {
-		s := k.scene()
+		s := graphtest.NewScene(k.Kit)
 		x := k.Exec(s.G)
 		before := k.Snapshot(s.G)
 		k.profile(s.G)
@@ -283,7 +277,7 @@ func TestProfileOnOlderDrivers(t *testing.T) {
 		t.Run(fmt.Sprint(version), func(t *testing.T) {
 			gputest.OnEmulator(t, emulator.Config{DriverVersion: version}, func(t *testing.T, c *driver.Context) {
 				k := newKit(t, c)
-				s := k.scene()
+				s := graphtest.NewScene(k.Kit)
 				p := k.profile(s.G, graph.WithRounds(1), graph.WithOneByOne())
 				if !timeOf(p, s.End).Timed {
 					k.Errorf("%v was not measured", s.End)
@@ -318,7 +312,7 @@ func TestProfileRefusesMemoryNodes(t *testing.T) {
 
 func TestProfileRefusesBadInput(t *testing.T) {
 	each(t, func(k *kit) {
-		s := k.scene()
+		s := graphtest.NewScene(k.Kit)
 		before := k.Snapshot(s.G)
 		child, err := s.Nest.ChildGraph()
 		k.OK(err)

@@ -91,7 +91,7 @@ func TestCacheWaitsForGraphsThatReferToABlock(t *testing.T) {
 		b := k.from(c, k.S, elems)
 		at := b.Ptr()
 		g := k.Graph()
-		k.fill(g, b, 3)
+		k.Fill(g, b, 3)
 		k.OK(c.Free(k.S, b))
 		if k.from(c, k.S, elems).Ptr() == at {
 			t.Error("a block was handed out that a graph refers to")
@@ -285,7 +285,7 @@ func TestCacheInACaptureOfOtherCode(t *testing.T) {
 // With nodes, allocations in a capture belong to the graph, and the cache does not change.
 func TestCaptureFreezesTheCacheAndRecordsNodes(t *testing.T) {
 	each(t, func(k *kit) {
-		before := k.used()
+		before := k.Used()
 		c, out := k.cache(cache.WithAllocNodes()), k.Memory()
 		idle := k.from(c, k.S, elems)
 		k.OK(c.Free(k.S, idle))
@@ -318,7 +318,7 @@ func TestCaptureFreezesTheCacheAndRecordsNodes(t *testing.T) {
 			t.Error("the cache did not thaw")
 		}
 		k.OK(c.Free(k.S, left))
-		if after := k.used(); after != before {
+		if after := k.Used(); after != before {
 			t.Errorf("%d bytes are used, %d before", after, before)
 		}
 	})
@@ -384,7 +384,7 @@ func TestCacheRefusesWhatIsNotItsOwn(t *testing.T) {
 	each(t, func(k *kit) {
 		c := k.cache()
 		b, other := k.from(c, k.S, elems), k.Memory()
-		k.expectReason("other memory", c.Free(k.S, other), driver.CUDA_ERROR_INVALID_VALUE, "not a buffer of it")
+		k.ExpectReason("other memory", c.Free(k.S, other), driver.CUDA_ERROR_INVALID_VALUE, "not a buffer of it")
 		k.OK(c.Free(k.S, b))
 		k.OK((*cache.Cache)(nil).Close())
 		if err := c.Free(k.S, b); !errors.Is(err, driver.ErrClosed) {
@@ -404,8 +404,8 @@ func TestCacheRefusesWhatIsNotItsOwn(t *testing.T) {
 			t.Errorf("nil stream: %v", err)
 		}
 		for what, err := range map[string]error{
-			"negative": second(cache.Alloc[uint32](c, k.S, -1)), "too long": second(cache.Alloc[uint64](c, k.S, 1<<61)),
-			"pointers": second(cache.Alloc[*int](c, k.S, 1)),
+			"negative": graphtest.Second(cache.Alloc[uint32](c, k.S, -1)), "too long": graphtest.Second(cache.Alloc[uint64](c, k.S, 1<<61)),
+			"pointers": graphtest.Second(cache.Alloc[*int](c, k.S, 1)),
 		} {
 			if !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 				t.Errorf("%s: %v", what, err)
@@ -542,10 +542,10 @@ func TestCopiesOfTheCacheSayTheirSizes(t *testing.T) {
 		empty, err := driver.CopyDevice[uint32](none, none)
 		k.OK(err)
 		k.OK(k.S.Do(empty))
-		k.expectReason("copy in", b.CopyFrom(make([]uint32, 3)), driver.CUDA_ERROR_INVALID_VALUE, "3 elements", "12 bytes", "16 bytes")
-		k.expectReason("copy out", b.CopyTo(make([]uint32, 5)), driver.CUDA_ERROR_INVALID_VALUE, "5 elements", "20 bytes", "16 bytes")
+		k.ExpectReason("copy in", b.CopyFrom(make([]uint32, 3)), driver.CUDA_ERROR_INVALID_VALUE, "3 elements", "12 bytes", "16 bytes")
+		k.ExpectReason("copy out", b.CopyTo(make([]uint32, 5)), driver.CUDA_ERROR_INVALID_VALUE, "5 elements", "20 bytes", "16 bytes")
 		_, err = driver.CopyDevice[uint32](none, b)
-		k.expectReason("copy within", err, driver.CUDA_ERROR_INVALID_VALUE, "0 bytes", "16 bytes")
+		k.ExpectReason("copy within", err, driver.CUDA_ERROR_INVALID_VALUE, "0 bytes", "16 bytes")
 		k.OK(b.CopyFrom([]uint32{1, 2, 3, 4}))
 		got := make([]uint32, 2)
 		k.OK(b.View(1, 3).CopyTo(got))

@@ -1,13 +1,10 @@
 package cache_test
 
 import (
-	"context"
 	"errors"
-	"strings"
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
-	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/graph/cache"
 	"github.com/purecuda/cuda/graph/internal/graphtest"
 )
@@ -33,36 +30,3 @@ func (k *kit) cache(opts ...cache.Option) *cache.Cache {
 	k.CloseLater(c)
 	return c
 }
-
-func (k *kit) fill(g *graph.Graph, b driver.MemoryOf[uint32], v uint32, deps ...graph.Node) graph.Node {
-	k.Helper()
-	op, err := driver.Fill(b, v)
-	k.OK(err)
-	n, err := g.Add(op, deps...)
-	k.OK(err)
-	return n
-}
-
-func (k *kit) used() uint64 {
-	k.Helper()
-	k.OK(k.C.Synchronize(context.Background()))
-	k.OK(k.C.Device().TrimGraphMem())
-	s, err := k.C.Device().GraphMemStats()
-	k.OK(err)
-	return s.Used
-}
-
-func (k *kit) expectReason(what string, err error, code driver.CUresult, words ...string) {
-	k.Helper()
-	if !errors.Is(err, code) {
-		k.Errorf("%s: got %v, want %v", what, err, code)
-		return
-	}
-	for _, w := range words {
-		if !strings.Contains(err.Error(), w) {
-			k.Errorf("%s: %q does not say %q", what, err, w)
-		}
-	}
-}
-
-func second[T any](_ T, err error) error { return err }

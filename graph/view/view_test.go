@@ -71,7 +71,7 @@ func (k *kit) text(write func(io.Writer, *graph.Snapshot, ...view.Option) error,
 
 func TestDrawingsAreTheSameEachTime(t *testing.T) {
 	each(t, func(k *kit) {
-		s := k.scene()
+		s := graphtest.NewScene(k.Kit)
 		k.golden("scene.dot", k.text(view.WriteDOT, k.snapshot(s.G)))
 		k.golden("scene.mmd", k.text(view.WriteMermaid, k.snapshot(s.G)))
 		k.golden("scene.txt", k.text(view.WriteTable, k.snapshot(s.G)))
@@ -80,7 +80,7 @@ func TestDrawingsAreTheSameEachTime(t *testing.T) {
 
 func TestDrawingsWithDetailsAndTimes(t *testing.T) {
 	each(t, func(k *kit) {
-		p := k.timed(k.scene())
+		p := k.timed(graphtest.NewScene(k.Kit))
 		opts := []view.Option{view.Titled(`a "step"`), view.Detailed()}
 		k.golden("scene-timed.dot", k.text(view.WriteDOT, p, opts...))
 		k.golden("scene-timed.mmd", k.text(view.WriteMermaid, p, opts...))
@@ -112,7 +112,7 @@ func TestDrawingShowsBodiesOfConditionals(t *testing.T) {
 		b := k.Memory()
 		g := k.Graph()
 		first := k.Add(g, k.Launch(k.Plus, b, 1))
-		_, body, err := g.AddIf(k.cond(g, graph.WithDefault(1)), first)
+		_, body, err := g.AddIf(k.Cond(g, graph.WithDefault(1)), first)
 		k.OK(err)
 		k.Add(body, k.Launch(k.Times, b, 2))
 		k.golden("conditional.dot", k.text(view.WriteDOT, k.snapshot(g)))
@@ -133,9 +133,9 @@ func TestDrawingTellsKindsOfConditionals(t *testing.T) {
 				k.OK(err)
 				conds[i] = c
 			}
-			return errors.Join(sc.While(conds[0], does(l)), sc.IfElse(conds[1], does(l), does(l)), sc.Switch(conds[2], does(l), does(l), nil))
+			return errors.Join(sc.While(conds[0], graphtest.Does(l)), sc.IfElse(conds[1], graphtest.Does(l), graphtest.Does(l)), sc.Switch(conds[2], graphtest.Does(l), graphtest.Does(l), nil))
 		})
-		n, _, err := g.AddIf(k.cond(g, graph.WithDefault(0)))
+		n, _, err := g.AddIf(k.Cond(g, graph.WithDefault(0)))
 		k.OK(err)
 		if label := n.Label(); label != "IF" {
 			k.Errorf("an IF node is called %q", label)
@@ -149,7 +149,7 @@ func TestDrawingTellsKindsOfConditionals(t *testing.T) {
 
 func TestDrawingMarksNodesThatAreOff(t *testing.T) {
 	each(t, func(k *kit) {
-		s := k.scene()
+		s := graphtest.NewScene(k.Kit)
 		x := k.Exec(s.G)
 		k.OK(x.Enable(s.Left, false))
 		text := k.text(view.WriteDOT, k.snapshot(x))
@@ -187,7 +187,7 @@ func TestDrawingShowsProgrammaticEdges(t *testing.T) {
 // A destroyed node is not drawn, and the others keep their numbers.
 func TestDrawingKeepsNumbers(t *testing.T) {
 	each(t, func(k *kit) {
-		s := k.scene()
+		s := graphtest.NewScene(k.Kit)
 		k.OK(s.Right.Destroy())
 		text := k.text(view.WriteDOT, k.snapshot(s.G))
 		if strings.Contains(text, "n2 ") || !strings.Contains(text, "n1 -> n3") || !strings.Contains(text, "n5 ") {
@@ -201,7 +201,7 @@ func TestDrawingKeepsNumbers(t *testing.T) {
 func TestDrawingOnADriverThatTellsNoNames(t *testing.T) {
 	gputest.OnEmulator(t, emulator.Config{DriverVersion: 12020}, func(t *testing.T, c *driver.Context) {
 		k := &kit{graphtest.NewKit(t, c)}
-		s := k.scene()
+		s := graphtest.NewScene(k.Kit)
 		text := k.text(view.WriteDOT, k.snapshot(s.G), view.Detailed())
 		if !strings.Contains(text, `label="1: plus\nkernel\ngrid 1 block 32"`) {
 			t.Errorf("drawn as\n%s", text)
@@ -211,7 +211,7 @@ func TestDrawingOnADriverThatTellsNoNames(t *testing.T) {
 
 func TestSummaryInFigures(t *testing.T) {
 	each(t, func(k *kit) {
-		got := view.Summarize(k.snapshot(k.scene().G))
+		got := view.Summarize(k.snapshot(graphtest.NewScene(k.Kit).G))
 		if got.Nodes != 6 || got.Edges != 6 || got.Roots != 1 || got.Leaves != 1 || got.Depth != 5 || got.Width != 2 || got.Inside != 3 {
 			k.Errorf("%+v", got)
 		}
@@ -264,7 +264,7 @@ func TestCriticalPathOfAProfile(t *testing.T) {
 func TestDrawingOfNodesThatWereNotMeasured(t *testing.T) {
 	each(t, func(k *kit) {
 		g := k.Graph()
-		_, body, err := g.AddIf(k.cond(g, graph.WithDefault(1)))
+		_, body, err := g.AddIf(k.Cond(g, graph.WithDefault(1)))
 		k.OK(err)
 		k.Add(body, k.Launch(k.Plus, k.Memory(), 1))
 		p, err := g.Profile(context.Background(), k.S, graph.WithRounds(1))

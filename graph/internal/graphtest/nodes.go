@@ -1,6 +1,7 @@
 package graphtest
 
 import (
+	"context"
 	"errors"
 	"strings"
 
@@ -134,4 +135,14 @@ func FillParams(b *driver.Buffer[uint32], v uint32) *cu.CUgraphNodeParams {
 	m.Dst, m.Value, m.ElementSize, m.Width, m.Height = b.Ptr(), v, 4, Elems, 1
 	m.Pitch, m.Ctx = 4*Elems, b.Context().Raw()
 	return p
+}
+
+// Used returns what graphs have allocated, after what they do not use went back.
+func (k *Kit) Used() uint64 {
+	k.Helper()
+	k.OK(k.C.Synchronize(context.Background()))
+	k.OK(k.C.Device().TrimGraphMem())
+	s, err := k.C.Device().GraphMemStats()
+	k.OK(err)
+	return s.Used
 }
