@@ -9,6 +9,7 @@ import (
 
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/internal/life"
+	"github.com/purecuda/cuda/internal/uses"
 )
 
 // ordered holds the lifetime of a stream-ordered allocation and what freeing it needs. It is
@@ -442,12 +443,12 @@ func (o *AllocOp[T]) Context() *Context {
 	return o.ctx
 }
 
-// Refs returns the pool.
-func (o *AllocOp[T]) Refs() []life.Ref {
+// Uses returns the pool.
+func (o *AllocOp[T]) Uses() uses.Set {
 	if o == nil {
-		return nil
+		return uses.Set{}
 	}
-	return o.refs
+	return uses.Set{Refs: o.refs}
 }
 
 func (o *AllocOp[T]) String() string {
@@ -502,12 +503,12 @@ func (o *FreeOp) Context() *Context {
 	return o.mem.a.ctx
 }
 
-// Refs returns the memory.
-func (o *FreeOp) Refs() []life.Ref {
+// Uses returns the memory.
+func (o *FreeOp) Uses() uses.Set {
 	if o == nil {
-		return nil
+		return uses.Set{}
 	}
-	return o.refs[:]
+	return uses.Set{Refs: o.refs[:]}
 }
 
 func (o *FreeOp) String() string {

@@ -420,8 +420,8 @@ func TestArraysAreEndsOfCopies(t *testing.T) {
 		if want := []uint32{6, 7, 14, 15, 22, 23}; !slices.Equal(down.Slice()[:6], want) {
 			t.Errorf("%v, want %v", down.Slice()[:6], want)
 		}
-		if use := in.Accesses()[0]; use.Mode != driver.Writes || !use.Overlaps(out.Accesses()[1]) {
-			t.Errorf("accesses %v and %v", in.Accesses(), out.Accesses())
+		if use := in.Uses().Accesses[0]; use.Mode != driver.Writes || !use.Overlaps(out.Uses().Accesses[1]) {
+			t.Errorf("accesses %v and %v", in.Uses().Accesses, out.Uses().Accesses)
 		}
 	})
 }

@@ -313,10 +313,10 @@ func TestCallsTellWhichMemoryTheyUse(t *testing.T) {
 		calls := axpyCalls(w)
 		for _, v := range []driver.View[float32]{y.View(0, 2), y.View(1, 3), y.View(1, 2), y.All(), y.All(), x.All()} {
 			on := takes{w.s, func(l *driver.Launch) error {
-				if a := l.Accesses()[1]; a.Addr != uint64(v.Ptr()) || a.Bytes != uint64(v.Bytes()) || a.Mode != driver.ReadsWrites {
+				if a := l.Uses().Accesses[1]; a.Addr != uint64(v.Ptr()) || a.Bytes != uint64(v.Bytes()) || a.Mode != driver.ReadsWrites {
 					t.Errorf("%v is noted as %+v", v, a)
 				}
-				if r := l.Refs()[2]; r != v.Ref() {
+				if r := l.Uses().Refs[2]; r != v.Ref() {
 					t.Errorf("%v is not referred to", v)
 				}
 				return nil
@@ -378,7 +378,7 @@ func TestCallsSetAnewWhatWasChanged(t *testing.T) {
 		for _, change := range changes {
 			for range 2 {
 				on := takes{w.s, func(l *driver.Launch) error {
-					if len(l.Refs()) != 3 || l.Refs()[2] != y.Ref() {
+					if len(l.Uses().Refs) != 3 || l.Uses().Refs[2] != y.Ref() {
 						t.Error("y is not referred to")
 					}
 					return change(l)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/internal/life"
+	"github.com/purecuda/cuda/internal/uses"
 )
 
 // CopyOp is a copy between device and page-locked memory as an operation: of linear memory, or of a
@@ -273,20 +274,12 @@ func (o *CopyOp) Context() *Context {
 	return o.ctx
 }
 
-// Refs returns the memory at both ends.
-func (o *CopyOp) Refs() []life.Ref {
+// Uses returns the memory at both ends and the accesses to it.
+func (o *CopyOp) Uses() uses.Set {
 	if o == nil {
-		return nil
+		return uses.Set{}
 	}
-	return o.refs[:]
-}
-
-// Accesses returns the accesses at both ends.
-func (o *CopyOp) Accesses() []Access {
-	if o == nil {
-		return nil
-	}
-	return o.uses[:]
+	return uses.Set{Refs: o.refs[:], Accesses: o.uses[:]}
 }
 
 func (o *CopyOp) String() string {
@@ -295,8 +288,6 @@ func (o *CopyOp) String() string {
 	}
 	return fmt.Sprintf("%s of %d bytes", copyNames[o.kind], o.bytes)
 }
-
-func (*CopyOp) op() {}
 
 // sendPeer copies between contexts. The driver's function for that fails in captures (error 900,
 // seen on driver 580), so a captured copy names no contexts. Unified addressing finds them by the

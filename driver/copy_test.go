@@ -10,6 +10,7 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/internal/gputest"
+	"github.com/purecuda/cuda/internal/uses"
 )
 
 func TestCopiesUseTheCallOfTheirKind(t *testing.T) {
@@ -33,8 +34,8 @@ func TestCopiesUseTheCallOfTheirKind(t *testing.T) {
 		if got := a.copies[0]; got != test.want {
 			t.Errorf("%v made the call %v%#x, not %v%#x", op, got.fn, got.words, test.want.fn, test.want.words)
 		}
-		if op.Bytes() != 32 || len(op.Refs()) != 2 || len(op.Accesses()) != 2 || op.Context() != a.c {
-			t.Errorf("%v: %d bytes, %d refs, accesses %v", op, op.Bytes(), len(op.Refs()), op.Accesses())
+		if op.Bytes() != 32 || len(op.Uses().Refs) != 2 || len(op.Uses().Accesses) != 2 || op.Context() != a.c {
+			t.Errorf("%v: %d bytes, %d refs, accesses %v", op, op.Bytes(), len(op.Uses().Refs), op.Uses().Accesses)
 		}
 	}
 }
@@ -174,7 +175,7 @@ func TestMemoryOperationsReachTheDriver(t *testing.T) {
 		driver.WriteWord(flags, 1, 7, cu.CU_STREAM_WRITE_VALUE_DEFAULT),
 		driver.WaitWord(wide, 0, -1, cu.CU_STREAM_WAIT_VALUE_EQ)))(t)
 	p := op.NodeParams()
-	if p.Count != 2 || p.Ctx != a.c.Raw() || len(op.Refs()) != 2 {
+	if p.Count != 2 || p.Ctx != a.c.Raw() || len(op.Uses().Refs) != 2 {
 		t.Errorf("node parameters are %+v", p)
 	}
 	w := p.ParamArray.WriteValue()
@@ -216,7 +217,7 @@ func randomAccess(rnd *rand.Rand) driver.Access {
 	if rnd.IntN(2) == 0 {
 		return a
 	}
-	r := driver.Rows{Width: 1 + uint64(rnd.IntN(5)), Count: 1 + uint64(rnd.IntN(4)), Layers: 1 + uint64(rnd.IntN(3))}
+	r := uses.Rows{Width: 1 + uint64(rnd.IntN(5)), Count: 1 + uint64(rnd.IntN(4)), Layers: 1 + uint64(rnd.IntN(3))}
 	r.Pitch = r.Width + uint64(rnd.IntN(5))
 	r.Layer = r.Pitch*r.Count + uint64(rnd.IntN(9))
 	a.Bytes = r.Layer*(r.Layers-1) + r.Pitch*(r.Count-1) + r.Width
@@ -228,7 +229,7 @@ func bytesOf(a driver.Access) map[uint64]bool {
 	all := make(map[uint64]bool)
 	r := a.Rows
 	if r == nil {
-		r = &driver.Rows{Width: a.Bytes, Count: 1, Layers: 1}
+		r = &uses.Rows{Width: a.Bytes, Count: 1, Layers: 1}
 	}
 	for z := range r.Layers {
 		for y := range r.Count {
@@ -259,7 +260,7 @@ func TestCopiesAndFillsSayWhichBytesTheyUse(t *testing.T) {
 	base := uint64(b.Ptr())
 	box := func(width, height, depth uintptr) driver.Access {
 		op := must(driver.Copy3D(driver.Region{Memory: b, Pitch: 16, Rows: 4, X: 3, Y: 1, Layer: 1}, driver.Region{Memory: c, Pitch: 16, Rows: 4}, width, height, depth))(t)
-		return op.Accesses()[0]
+		return op.Uses().Accesses[0]
 	}
 	start := base + 4*16 + 16 + 3
 	for _, c := range []struct {
@@ -267,14 +268,14 @@ func TestCopiesAndFillsSayWhichBytesTheyUse(t *testing.T) {
 		got  driver.Access
 		at   uint64
 		n    uint64
-		rows *driver.Rows
+		rows *uses.Rows
 	}{
-		{"a box", box(5, 2, 2), start, 64 + 16 + 5, &driver.Rows{Width: 5, Pitch: 16, Count: 2, Layer: 64, Layers: 2}},
+		{"a box", box(5, 2, 2), start, 64 + 16 + 5, &uses.Rows{Width: 5, Pitch: 16, Count: 2, Layer: 64, Layers: 2}},
 		{"a row", box(5, 1, 1), start, 5, nil},
-		{"a row of two layers", box(5, 1, 2), start, 64 + 5, &driver.Rows{Width: 5, Pitch: 64, Count: 2, Layers: 1}},
+		{"a row of two layers", box(5, 1, 2), start, 64 + 5, &uses.Rows{Width: 5, Pitch: 64, Count: 2, Layers: 1}},
 		{"nothing", box(5, 0, 1), start, 0, nil},
-		{"a fill with gaps", must(driver.Fill2D[byte](b, 1, 8, 3, 4))(t).Accesses()[0], base, 27, &driver.Rows{Width: 3, Pitch: 8, Count: 4, Layers: 1}},
-		{"a fill without", must(driver.Fill2D[byte](b, 1, 8, 8, 4))(t).Accesses()[0], base, 32, nil},
+		{"a fill with gaps", must(driver.Fill2D[byte](b, 1, 8, 3, 4))(t).Uses().Accesses[0], base, 27, &uses.Rows{Width: 3, Pitch: 8, Count: 4, Layers: 1}},
+		{"a fill without", must(driver.Fill2D[byte](b, 1, 8, 8, 4))(t).Uses().Accesses[0], base, 32, nil},
 	} {
 		same := (c.rows == nil) == (c.got.Rows == nil) && (c.rows == nil || *c.rows == *c.got.Rows)
 		if c.got.Addr != c.at || c.got.Bytes != c.n || !same {
@@ -289,7 +290,7 @@ func TestArgumentsSayWhatTheKernelDoesToThem(t *testing.T) {
 	v := uint64(l.Block().Accesses)
 	modes := func(x, y driver.AccessMode) {
 		t.Helper()
-		if u := l.Accesses(); u[0].Mode != x || u[1].Mode != y {
+		if u := l.Uses().Accesses; u[0].Mode != x || u[1].Mode != y {
 			t.Errorf("the modes are %v and %v, want %v and %v", u[0].Mode, u[1].Mode, x, y)
 		}
 		if uint64(l.Block().Accesses) == v {

@@ -11,6 +11,7 @@ import (
 	"github.com/purecuda/cuda/internal/absent"
 	"github.com/purecuda/cuda/internal/hostthread"
 	"github.com/purecuda/cuda/internal/life"
+	"github.com/purecuda/cuda/internal/uses"
 )
 
 // Event marks a point in a stream's work. The host and other streams can wait for it.
@@ -271,15 +272,13 @@ func (o *EventOp) Context() *Context {
 	return o.event.Context()
 }
 
-func (o *EventOp) Refs() []life.Ref {
+// Uses returns the event.
+func (o *EventOp) Uses() uses.Set {
 	if o == nil {
-		return nil
+		return uses.Set{}
 	}
-	return o.refs
+	return uses.Set{Refs: o.refs}
 }
-
-// Accesses implements Op. It returns nil.
-func (o *EventOp) Accesses() []Access { return nil }
 
 func (o *EventOp) String() string {
 	switch {
@@ -290,5 +289,3 @@ func (o *EventOp) String() string {
 	}
 	return fmt.Sprintf("record of %v", o.event)
 }
-
-func (*EventOp) op() {}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/internal/life"
+	"github.com/purecuda/cuda/internal/uses"
 )
 
 // FillOp sets memory to a value of 1, 2 or 4 bytes as an operation.
@@ -208,20 +209,12 @@ func (o *FillOp) Context() *Context {
 	return o.ctx
 }
 
-// Refs returns the memory.
-func (o *FillOp) Refs() []life.Ref {
+// Uses returns the memory, which it writes.
+func (o *FillOp) Uses() uses.Set {
 	if o == nil {
-		return nil
+		return uses.Set{}
 	}
-	return o.refs[:]
-}
-
-// Accesses returns the write of the memory.
-func (o *FillOp) Accesses() []Access {
-	if o == nil {
-		return nil
-	}
-	return o.uses[:]
+	return uses.Set{Refs: o.refs[:], Accesses: o.uses[:]}
 }
 
 func (o *FillOp) String() string {
@@ -230,5 +223,3 @@ func (o *FillOp) String() string {
 	}
 	return fmt.Sprintf("fill of %d bytes", o.Bytes())
 }
-
-func (*FillOp) op() {}

@@ -14,6 +14,7 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/internal/hostcall"
 	"github.com/purecuda/cuda/internal/life"
+	"github.com/purecuda/cuda/internal/uses"
 )
 
 // HostFunc is a Go function as an operation: it runs on the host, in stream order, and later work
@@ -75,15 +76,13 @@ func (h *HostFunc) Context() *Context {
 	return h.ctx
 }
 
-func (h *HostFunc) Refs() []life.Ref {
+// Uses returns the function itself. What it accesses is unknown.
+func (h *HostFunc) Uses() uses.Set {
 	if h == nil {
-		return nil
+		return uses.Set{}
 	}
-	return h.refs
+	return uses.Set{Refs: h.refs}
 }
-
-// Accesses implements Op. It returns nil, because what a Go function accesses is unknown.
-func (h *HostFunc) Accesses() []Access { return nil }
 
 func (h *HostFunc) String() string {
 	if h == nil {
@@ -94,8 +93,6 @@ func (h *HostFunc) String() string {
 	}
 	return "host function " + runtime.FuncForPC(reflect.ValueOf(h.fn).Pointer()).Name()
 }
-
-func (*HostFunc) op() {}
 
 func (h *HostFunc) Enqueue(s *Stream) error {
 	if h == nil || h.life == nil {

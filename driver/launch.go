@@ -10,6 +10,7 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/internal/launch"
 	"github.com/purecuda/cuda/internal/life"
+	"github.com/purecuda/cuda/internal/uses"
 )
 
 // Launch is a kernel launch with its configuration and arguments, as an operation. It can be
@@ -244,12 +245,13 @@ func (l *Launch) Context() *Context {
 	return l.ctx
 }
 
-// Refs returns the kernel's code and the memory among the arguments.
-func (l *Launch) Refs() []life.Ref {
+// Uses returns the kernel's code and the memory among the arguments, and the accesses to that memory.
+// The mode is read and write unless In or Out around the argument declared another.
+func (l *Launch) Uses() uses.Set {
 	if l == nil {
-		return nil
+		return uses.Set{}
 	}
-	return l.refs
+	return uses.Set{Refs: l.refs, Accesses: l.uses}
 }
 
 // Block returns what graph nodes and batches read of the launch, nil for a nil launch. It belongs to
@@ -276,8 +278,6 @@ func (l *Launch) String() string {
 	}
 	return fmt.Sprintf("%v<%v, %v>", l.k, l.cfg.Grid, l.cfg.Block)
 }
-
-func (*Launch) op() {}
 
 // setWords stores the words that a Launches passes in addition to the arguments.
 func (l *Launch) setWords() {

@@ -264,15 +264,6 @@ func (e *argError) Is(target error) bool {
 	return target == error(CUDA_ERROR_INVALID_VALUE) && !errors.As(e.cause, &answer)
 }
 
-// Accesses returns the accesses to the memory among the arguments. The mode is read and write
-// unless In or Out around the argument declared another.
-func (l *Launch) Accesses() []Access {
-	if l == nil {
-		return nil
-	}
-	return l.uses
-}
-
 // Arg is an argument of one launch for repeated changes, such as a step number. Its type is checked
 // once, when it is created, while SetArg checks at each call. It is a small value, and copies
 // denote the same argument.

@@ -388,16 +388,16 @@ func TestUnknownParametersAreBelieved(t *testing.T) {
 func TestLaunchReportsWhatItRefersTo(t *testing.T) {
 	a := newAxpy(t)
 	l := a.prepare(t)
-	if refs := l.Refs(); len(refs) != 3 || refs[1].Lifetime() != a.x.Ref().Lifetime() || refs[2].Lifetime() != a.y.Ref().Lifetime() {
+	if refs := l.Uses().Refs; len(refs) != 3 || refs[1].Lifetime() != a.x.Ref().Lifetime() || refs[2].Lifetime() != a.y.Ref().Lifetime() {
 		t.Errorf("it refers to %v", refs)
 	}
 	z := must(driver.Alloc[float32](a.c, 4))(t)
 	noError(t, driver.SetArg(l, 0, z))
-	if l.Refs()[1].Lifetime() != z.Ref().Lifetime() {
+	if l.Uses().Refs[1].Lifetime() != z.Ref().Lifetime() {
 		t.Error("the new argument is not referred to")
 	}
 	noError(t, driver.SetArg(l, 0, z.Ptr()))
-	if l.Refs()[1].Lifetime() == z.Ref().Lifetime() {
+	if l.Uses().Refs[1].Lifetime() == z.Ref().Lifetime() {
 		t.Error("an address that replaced a buffer still refers to it")
 	}
 	noError(t, z.Close())
@@ -412,7 +412,7 @@ func TestLaunchReportsAccesses(t *testing.T) {
 		{Addr: uint64(a.x.Ptr()), Bytes: 256, Mode: driver.Reads, What: "x"},
 		{Addr: uint64(a.y.Ptr()) + 32, Bytes: 32, Mode: driver.ReadsWrites, Arg: 1, What: "y"},
 	}
-	got := l.Accesses()
+	got := l.Uses().Accesses
 	if len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
 		t.Errorf("accesses are %+v", got)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/internal/life"
+	"github.com/purecuda/cuda/internal/uses"
 )
 
 // MemOp is a batch of memory operations that the stream itself performs, without a kernel: writing
@@ -173,20 +174,12 @@ func (o *MemOp) Context() *Context {
 	return o.ctx
 }
 
-// Refs returns the memory.
-func (o *MemOp) Refs() []life.Ref {
+// Uses returns the memory and the accesses to its words.
+func (o *MemOp) Uses() uses.Set {
 	if o == nil {
-		return nil
+		return uses.Set{}
 	}
-	return o.refs
-}
-
-// Accesses returns the accesses to the words.
-func (o *MemOp) Accesses() []Access {
-	if o == nil {
-		return nil
-	}
-	return o.uses
+	return uses.Set{Refs: o.refs, Accesses: o.uses}
 }
 
 func (o *MemOp) String() string {
@@ -195,5 +188,3 @@ func (o *MemOp) String() string {
 	}
 	return fmt.Sprintf("memory operation of %d steps", len(o.params))
 }
-
-func (*MemOp) op() {}

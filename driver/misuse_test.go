@@ -418,7 +418,7 @@ func TestUnknownParametersAreForgotten(t *testing.T) {
 	l := must(k.Prepare(cfg, b))(t)
 	noError(t, driver.SetArg(l, 0, uint64(1)))
 	noError(t, b.Close())
-	for _, r := range l.Refs() {
+	for _, r := range l.Uses().Refs {
 		if r.Lifetime() == b.Ref().Lifetime() {
 			t.Error("it still refers to the buffer")
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/purecuda/cuda/internal/launch"
 	"github.com/purecuda/cuda/internal/life"
+	"github.com/purecuda/cuda/internal/uses"
 )
 
 // Op describes one piece of device work: a kernel launch with its arguments bound, a copy, a fill,
@@ -25,31 +26,20 @@ type Op interface {
 	Enqueue(s *Stream) error
 	// Context returns the context in which the operation runs.
 	Context() *Context
-	// Refs returns what the operation refers to, which must outlive its use. The slice belongs to
-	// the operation and changes with it: read it, or copy it.
-	Refs() []life.Ref
-	// Accesses returns the memory accesses of the operation, as far as they are known. The slice
-	// belongs to the operation.
-	Accesses() []Access
+	// Uses returns what the operation refers to, which must outlive its use, and its memory accesses,
+	// as far as they are known. The slices belong to the operation and change with it: read them, or
+	// copy them.
+	Uses() uses.Set
 	// String describes the operation for messages and drawings.
 	String() string
-
-	op()
 }
-
-// OpBase makes a type of package graph that embeds it an operation. Operations of any other type
-// can be enqueued in streams, but graphs reject them.
-type OpBase struct{}
-
-//lint:ignore U1000 it makes an OpBase an Op
-func (OpBase) op() {}
 
 // AllocatingOp is an operation that allocates or frees in stream order. Stream.Allocate runs it.
 type AllocatingOp interface {
 	// Context returns the context in which the operation runs.
 	Context() *Context
-	// Refs returns what the operation refers to, which must outlive its use.
-	Refs() []life.Ref
+	// Uses returns what the operation refers to, which must outlive its use.
+	Uses() uses.Set
 	// String describes the operation for messages and drawings.
 	String() string
 
@@ -57,27 +47,14 @@ type AllocatingOp interface {
 }
 
 // AccessMode says what an operation does to a range of memory.
-type AccessMode uint8
+type AccessMode = uses.Mode
 
 // The modes of access.
 const (
-	Reads AccessMode = 1 << iota
-	Writes
-	ReadsWrites = Reads | Writes
+	Reads       AccessMode = uses.Reads
+	Writes      AccessMode = uses.Writes
+	ReadsWrites AccessMode = uses.ReadsWrites
 )
-
-// String returns "read", "write" or "read and write".
-func (m AccessMode) String() string {
-	switch m {
-	case Reads:
-		return "read"
-	case Writes:
-		return "write"
-	case ReadsWrites:
-		return "read and write"
-	}
-	return "no access"
-}
 
 // checkStream explains why an Enqueue's quick comparison of contexts failed. It returns nil if s is
 // a stream of the operation's driver context.
@@ -92,118 +69,8 @@ func checkStream(op fmt.Stringer, c *Context, s *Stream) error {
 }
 
 // Access is memory that an operation reads or writes: a range, or the rows of a box in pitched
-// memory. Host and device addresses share one address space.
-type Access struct {
-	Addr  uint64 // of the first byte
-	Bytes uint64 // from the first byte to the last, gaps between rows included
-	Mode  AccessMode
-	Host  bool   // page-locked host memory
-	Arg   int32  // the operand's index; of a kernel, the argument's
-	What  string // which operand: "destination", a parameter's name
-	Rows  *Rows  // the accessed part of the range; nil: every byte. It does not change
-}
-
-// Rows is a box in memory: Layers × Count rows of Width bytes each. The first row begins at the
-// access's address.
-type Rows struct {
-	Width  uint64
-	Pitch  uint64 // from one row to the next
-	Count  uint64 // rows in a layer
-	Layer  uint64 // from one layer to the next
-	Layers uint64
-}
-
-// Overlaps reports whether a and b share a byte that at least one of them writes.
-func (a Access) Overlaps(b Access) bool {
-	if (a.Mode|b.Mode)&Writes == 0 {
-		return false
-	}
-	_, _, both := a.Common(b)
-	return both
-}
-
-// Common returns the first range of bytes that belongs to both accesses, whatever their modes. It
-// is exact for boxes too.
-func (a Access) Common(b Access) (from, to uint64, ok bool) {
-	switch {
-	case a.Bytes == 0 || b.Bytes == 0 || a.Addr >= b.Addr+b.Bytes || b.Addr >= a.Addr+a.Bytes:
-		return 0, 0, false
-	case a.Rows == nil:
-		return b.within(a.Addr, a.Addr+a.Bytes)
-	case b.Rows == nil:
-		return a.within(b.Addr, b.Addr+b.Bytes)
-	case a.Rows.Count*a.Rows.Layers > b.Rows.Count*b.Rows.Layers:
-		a, b = b, a
-	}
-	return b.withinBox(a)
-}
-
-// within returns the first range of the access between two addresses.
-func (a *Access) within(lo, hi uint64) (from, to uint64, ok bool) {
-	if a.Rows == nil {
-		return a.piece(a.Addr, a.Bytes, lo, hi)
-	}
-	r := a.Rows
-	for z := firstAfter(a.Addr, (r.Count-1)*r.Pitch+r.Width, r.Layer, lo); z < r.Layers; z++ {
-		layer := a.Addr + z*r.Layer
-		if layer >= hi {
-			break
-		}
-		if y := firstAfter(layer, r.Width, r.Pitch, lo); y < r.Count {
-			if from, to, ok = a.piece(layer+y*r.Pitch, r.Width, lo, hi); ok {
-				return from, to, true
-			}
-		}
-	}
-	return 0, 0, false
-}
-
-// withinBox is within for each row of a box.
-func (a *Access) withinBox(box Access) (from, to uint64, ok bool) {
-	r := box.Rows
-	for z := range r.Layers {
-		for y := range r.Count {
-			row := box.Addr + z*r.Layer + y*r.Pitch
-			if from, to, ok = a.within(row, row+r.Width); ok {
-				return from, to, true
-			}
-		}
-	}
-	return 0, 0, false
-}
-
-// firstAfter returns the index of the first of many equal pieces, step apart, that ends after addr.
-func firstAfter(start, size, step, addr uint64) uint64 {
-	if start+size > addr || step == 0 {
-		return 0
-	}
-	return (addr-start-size)/step + 1
-}
-
-func (*Access) piece(start, size, lo, hi uint64) (from, to uint64, ok bool) {
-	from, to = max(start, lo), min(start+size, hi)
-	return from, to, from < to
-}
-
-// SetRows makes a an access to a box: layers of rows, each row width bytes long. A box without gaps
-// becomes a range. pitch and layer are the bytes from one row and from one layer to the next.
-func (a *Access) SetRows(width, pitch, rows, layer, layers uintptr) {
-	if a == nil {
-		return
-	}
-	a.Bytes, a.Rows = 0, nil
-	if width == 0 || rows == 0 || layers == 0 {
-		return
-	}
-	if width == pitch || rows == 1 { // a layer is in one piece
-		width, pitch, rows, layer, layers = (rows-1)*pitch+width, layer, layers, 0, 1
-	}
-	a.Bytes = uint64((layers-1)*layer + (rows-1)*pitch + width)
-	if rows == 1 && layers == 1 || layers == 1 && width == pitch {
-		return
-	}
-	a.Rows = &Rows{uint64(width), uint64(pitch), uint64(rows), uint64(layer), uint64(layers)}
-}
+// memory. It has methods Overlaps and Common.
+type Access = uses.Access
 
 // Declared is memory together with what an operation does to it: In, Out or InOut around a buffer
 // or a view, on the device or page-locked. As a kernel's argument, the declaration belongs to the

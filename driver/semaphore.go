@@ -8,6 +8,7 @@ import (
 
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/internal/life"
+	"github.com/purecuda/cuda/internal/uses"
 )
 
 // ExternalSemaphore is a semaphore, fence or keyed mutex of another API (Vulkan, Direct3D, NvSci)
@@ -333,16 +334,13 @@ func (o *SemaphoreOp) Context() *Context {
 	return o.ctx
 }
 
-// Refs returns the semaphores.
-func (o *SemaphoreOp) Refs() []life.Ref {
+// Uses returns the semaphores. What the other API accesses is unknown.
+func (o *SemaphoreOp) Uses() uses.Set {
 	if o == nil {
-		return nil
+		return uses.Set{}
 	}
-	return o.refs
+	return uses.Set{Refs: o.refs}
 }
-
-// Accesses implements Op. It returns nil, because what the other API accesses is unknown.
-func (o *SemaphoreOp) Accesses() []Access { return nil }
 
 func (o *SemaphoreOp) String() string {
 	switch {
@@ -353,5 +351,3 @@ func (o *SemaphoreOp) String() string {
 	}
 	return fmt.Sprintf("signal of %d external semaphores", len(o.raw))
 }
-
-func (*SemaphoreOp) op() {}

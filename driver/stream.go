@@ -471,9 +471,6 @@ func (s *Stream) After(other *Stream) error {
 // since the last report.
 func (s *Stream) Ready() error { return s.ready() }
 
-// Open reports whether the stream exists and is open, which Ready also checks.
-func (s *Stream) Open() bool { return s.open() }
-
 // ThreadID returns the ID of the goroutine's OS thread now. It is for packages that lock goroutines
 // to threads, as CUDA sometimes requires.
 func ThreadID() uint64 { return loader.ThreadID() }

@@ -49,7 +49,7 @@ func (g *Graph) add(op driver.Op, deps []Node) (Node, error) {
 		return Node{}, err
 	}
 	o := g.changeRefs()
-	if err := o.Retain(op.Refs()); err != nil {
+	if err := o.Retain(op.Uses().Refs); err != nil {
 		return Node{}, err
 	}
 	var raw cu.CUgraphNode
@@ -73,7 +73,7 @@ func (g *Graph) addLaunch(l *driver.Launch, deps []Node) (Node, error) {
 	o := g.changeRefs()
 	again := !g.part && o.RefersToLaunch(len(o.Nodes)-1, l)
 	if !again {
-		if err := o.Retain(l.Refs()); err != nil {
+		if err := o.Retain(l.Uses().Refs); err != nil {
 			return Node{}, err
 		}
 	}

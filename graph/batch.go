@@ -208,7 +208,7 @@ func (b *builder) add(i int) error {
 		return err
 	}
 	o := b.g.keep.refs
-	if err := o.Retain(op.Refs()); err != nil {
+	if err := o.Retain(op.Uses().Refs); err != nil {
 		return err
 	}
 	b.g.commitNew(o)

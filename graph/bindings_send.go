@@ -152,7 +152,7 @@ func (bs *Bindings) retainChanged(o *retain.References) error {
 	}
 	for _, c := range bs.changed {
 		if !c.isRetainedBy(o) {
-			if err := o.Retain(c.launch.Refs()); err != nil {
+			if err := o.Retain(c.launch.Uses().Refs); err != nil {
 				return c.error(bs.x, err)
 			}
 		}
@@ -234,7 +234,7 @@ func (b *bound) isRetainedBy(o *retain.References) bool {
 	if b.node.g.part { // node numbers of nested graphs mean nothing to the exec
 		return false
 	}
-	if !o.HoldsFor(b.node.i, l.Refs()) {
+	if !o.HoldsFor(b.node.i, l.Uses().Refs) {
 		return false
 	}
 	b.found(o)

@@ -159,7 +159,7 @@ func (b *Burst) retain(l *driver.Launch) bool {
 	r := b.sc.r
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return !r.ended && r.keep(l.Refs()) == nil // on failure doSlowly returns the reason
+	return !r.ended && r.keep(l.Uses().Refs) == nil // on failure doSlowly returns the reason
 }
 
 // doSlowly records an operation separately, after those before it.

@@ -242,7 +242,7 @@ func TestCheckSaysWhatItDoesNotKnow(t *testing.T) {
 		a := k.Memory()
 		l := k.Launch(k.Plus, a, 1)
 		past := k.Capture(func(sc *graph.Scope) error {
-			k.OK(sc.Keep(l.Refs()))
+			k.OK(sc.Keep(l.Uses().Refs))
 			return k.S.Do(l)
 		})
 		number, err := k.Plus.Prepare(config, a.Ptr(), uint32(elems), uint32(1))

@@ -171,7 +171,7 @@ func (k *execKeep) launchElsewhere(s *driver.Stream) error {
 
 // ready prepares for a launch. Usually there is nothing to do.
 func (k *execKeep) ready(s *driver.Stream) error {
-	if k.shut || !s.Open() || s.Context() != k.ctx {
+	if k.shut || s.Lifetime().Closed() || s.Context() != k.ctx {
 		if err := k.accepts(s); err != nil {
 			return err
 		}
@@ -265,7 +265,7 @@ func (x *Exec) Wait(ctx context.Context) error {
 		return x.waitForLaunches(ctx)
 	}
 	if err := s.Wait(ctx); err != nil {
-		if !s.Open() && errors.Is(err, driver.ErrClosed) {
+		if s.Lifetime().Closed() && errors.Is(err, driver.ErrClosed) {
 			return x.waitForLaunches(ctx)
 		}
 		return err

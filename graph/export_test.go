@@ -34,7 +34,7 @@ func AddTagged(g *Graph, op driver.Op, deps ...Node) (Node, error) {
 		}
 	}
 	o := g.changeRefs()
-	if err := o.Retain(op.Refs()); err != nil {
+	if err := o.Retain(op.Uses().Refs); err != nil {
 		return Node{}, err
 	}
 	g.commitNew(o)

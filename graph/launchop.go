@@ -6,11 +6,11 @@ import (
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/internal/life"
+	"github.com/purecuda/cuda/internal/uses"
 )
 
 // launchOp is the launch of an Exec as an operation.
 type launchOp struct {
-	driver.OpBase
 	x    *Exec
 	refs [1]life.Ref
 }
@@ -34,16 +34,13 @@ func (l *launchOp) Enqueue(s *driver.Stream) error { return l.x.Launch(s) }
 // Context implements driver.Op.
 func (l *launchOp) Context() *driver.Context { return l.x.Context() }
 
-// Refs implements driver.Op.
-func (l *launchOp) Refs() []life.Ref {
+// Uses implements driver.Op. The accesses of the graph's nodes are not listed.
+func (l *launchOp) Uses() uses.Set {
 	if l.x == nil {
-		return nil
+		return uses.Set{}
 	}
-	return l.refs[:]
+	return uses.Set{Refs: l.refs[:]}
 }
-
-// Accesses implements driver.Op. It returns nil: the accesses of the graph's nodes are not listed.
-func (l *launchOp) Accesses() []driver.Access { return nil }
 
 // String implements driver.Op.
 func (l *launchOp) String() string { return "launch of " + l.x.String() }

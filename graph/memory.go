@@ -127,7 +127,7 @@ func (g *Graph) addFree(op *driver.FreeOp, deps []Node) (Node, error) {
 		return Node{}, err
 	}
 	o := g.changeRefs()
-	if err := o.Retain(op.Refs()); err != nil {
+	if err := o.Retain(op.Uses().Refs); err != nil {
 		return Node{}, err
 	}
 	raw, err := g.addFreeRaw(from, uintptr(len(deps)), op.Ptr())
@@ -179,7 +179,7 @@ func (g *Graph) freeError(op *driver.FreeOp, err error) error {
 // freedBy returns the graph memory that an operation frees, or false if the memory does not belong
 // to a graph.
 func freedBy(op *driver.FreeOp) (life.GraphMemory, bool) {
-	if refs := op.Refs(); len(refs) > 0 {
+	if refs := op.Uses().Refs; len(refs) > 0 {
 		return life.GraphMemoryOf(refs[0])
 	}
 	return nil, false

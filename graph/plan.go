@@ -390,7 +390,7 @@ func (p *Plan) refresh() error {
 	own := retain.New()
 	for i := range p.kinds {
 		k := &p.kinds[i]
-		if err := own.Retain(k.op.Refs()); err != nil {
+		if err := own.Retain(k.op.Uses().Refs); err != nil {
 			own.Release()
 			return planError(k.item, k.op, err)
 		}

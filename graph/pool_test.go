@@ -35,7 +35,7 @@ func TestPoolKeepsWhatIsRegisteredWhileAGraphLives(t *testing.T) {
 		b, out := k.MemoryOf(8), k.Memory()
 		e, err := k.C.NewEvent()
 		k.OK(err)
-		k.OK(p.Register(b.Ref(), k.Launch(k.Plus, out, 1).Refs()[0], e))
+		k.OK(p.Register(b.Ref(), k.Launch(k.Plus, out, 1).Uses().Refs[0], e))
 		k.OK(p.Register(b.View(0, 1).Ref()))
 		if p.Len() != 3 || !p.Has(b.Ref()) || p.Has(out.Ref()) {
 			t.Errorf("%v", p)
@@ -167,7 +167,7 @@ func TestGraphsKeepAnyGoValue(t *testing.T) {
 		}
 		b := k.MemoryOf(1)
 		g, err := graph.Capture(k.S, graph.ModeRelaxed, func(sc *graph.Scope) error {
-			return sc.Keep(keep("of the scope"), b, k.Launch(k.Plus, b, 1).Refs())
+			return sc.Keep(keep("of the scope"), b, k.Launch(k.Plus, b, 1).Uses().Refs)
 		})
 		k.OK(err)
 		k.OK(g.Keep(keep("of the graph")))

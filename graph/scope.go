@@ -130,7 +130,7 @@ func (sc *Scope) doInto(op driver.Op) error {
 }
 
 func (sc *Scope) do(o *retain.References, op driver.Op) error {
-	if err := o.Retain(op.Refs()); err != nil {
+	if err := o.Retain(op.Uses().Refs); err != nil {
 		return fmt.Errorf("%v: %w", op, err)
 	}
 	if err := sc.s.Do(op); err != nil {
@@ -304,7 +304,7 @@ func (sc *Scope) add(op driver.Op) (Node, error) {
 	defer g.mu.Unlock()
 	o := g.changeRefs()
 	defer o.Flush()
-	if err := o.Retain(op.Refs()); err != nil {
+	if err := o.Retain(op.Uses().Refs); err != nil {
 		return Node{}, fmt.Errorf("%v: %w", op, err)
 	}
 	if err := sc.s.Do(op); err != nil {
@@ -407,7 +407,7 @@ func (sc *Scope) Free(op *driver.FreeOp) error {
 	if !ok {
 		return invalid("%v: it is not memory of an allocation node, a graph cannot free it", op)
 	}
-	return r.free(sc.s, m, op, op.Refs())
+	return r.free(sc.s, m, op, op.Uses().Refs)
 }
 
 // free records a free in a capture that is locked.

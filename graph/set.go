@@ -67,7 +67,7 @@ func (x *Exec) setLocked(n Node, op driver.Op) error {
 		return errNoBytes
 	}
 	o := x.changeRefs()
-	refs := op.Refs()
+	refs := op.Uses().Refs
 	if o.RefersTo(int(n.i), refs) {
 		if err := x.setRaw(n.handle(), op); err != nil {
 			return x.explainSet(n, op, err)
@@ -167,7 +167,7 @@ func (g *Graph) set(n Node, op driver.Op) error {
 		return errNoBytes
 	}
 	o := g.changeRefs()
-	refs := op.Refs()
+	refs := op.Uses().Refs
 	if !g.part && o.RefersTo(int(n.i), refs) {
 		return g.explainOp(n, op, g.setRaw(n.handle(), op))
 	}
@@ -265,7 +265,7 @@ func (x *Exec) setInside(n Node, op driver.Op) error {
 		}
 	}
 	o := x.changeRefs()
-	if err := o.Retain(op.Refs()); err != nil {
+	if err := o.Retain(op.Uses().Refs); err != nil {
 		return err
 	}
 	if err := x.setRaw(n.handle(), op); err != nil {
@@ -379,7 +379,7 @@ func (b *setter) keeps(n Node, l *driver.Launch) bool {
 		return false
 	}
 	o := b.x.changeRefs()
-	if !o.RefersTo(int(n.i), l.Refs()) {
+	if !o.RefersTo(int(n.i), l.Uses().Refs) {
 		return false
 	}
 	b.last, b.lastSet = l, o.SetOf(n.i)

@@ -62,7 +62,7 @@ func (f *Flow) Add(op driver.Op, uses ...driver.Declared) (Step, error) {
 	if l, ok := op.(*driver.Launch); ok {
 		s.version = uint64(l.Block().Accesses)
 	}
-	s.uses = append(make([]driver.Access, 0, len(op.Accesses())+len(uses)), op.Accesses()...)
+	s.uses = append(make([]driver.Access, 0, len(op.Uses().Accesses)+len(uses)), op.Uses().Accesses...)
 	for i, u := range uses {
 		a, err := access.Declared(u, i)
 		if err != nil {

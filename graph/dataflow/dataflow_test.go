@@ -11,6 +11,7 @@ import (
 	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/graph/dataflow"
 	"github.com/purecuda/cuda/graph/internal/graphtest"
+	"github.com/purecuda/cuda/internal/uses"
 )
 
 // randomWork makes operations on parts of a few buffers: kernels with and
@@ -164,8 +165,8 @@ func TestFlowGivesWhatTheOrderGives(t *testing.T) {
 // conflicts is what a flow has to keep in order, found the long way: byte by
 // byte.
 func conflicts(a, b driver.Op) bool {
-	for _, x := range a.Accesses() {
-		for _, y := range b.Accesses() {
+	for _, x := range a.Uses().Accesses {
+		for _, y := range b.Uses().Accesses {
 			if (x.Mode|y.Mode)&driver.Writes != 0 && common(bytesOf(x), bytesOf(y)) {
 				return true
 			}
@@ -178,7 +179,7 @@ func bytesOf(a driver.Access) map[uint64]bool {
 	all := make(map[uint64]bool)
 	r := a.Rows
 	if r == nil {
-		r = &driver.Rows{Width: a.Bytes, Count: 1, Layers: 1}
+		r = &uses.Rows{Width: a.Bytes, Count: 1, Layers: 1}
 	}
 	for z := range r.Layers {
 		for y := range r.Count {

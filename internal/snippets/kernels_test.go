@@ -61,7 +61,7 @@ func Example_kernelsAccess() {
 	kernel := affine(ctx)
 	// [access]
 	step := must(kernel.Prepare(config, driver.InOut(x), uint32(x.Len()), float32(2), float32(1)))
-	fmt.Println(step.Accesses()[0].Mode)
+	fmt.Println(step.Uses().Accesses[0].Mode)
 	// [end]
 
 	// Output: read and write

@@ -36,7 +36,7 @@ func launchedBy(k *kit, l *driver.Launch) launched {
 	for i, at := range unsafe.Slice(l.Block().Node.KernelParams, len(params)) {
 		args = append(args, unsafe.Slice((*byte)(at), params[i].Size)...)
 	}
-	return launched{l.Kernel(), l.Config(), string(args), l.Accesses()}
+	return launched{l.Kernel(), l.Config(), string(args), l.Uses().Accesses}
 }
 
 func (a launched) is(b launched) bool {

@@ -69,7 +69,7 @@ func TestFillTakesANewValueInAGraph(t *testing.T) {
 func TestOperationsDeclareWhatTheyDo(t *testing.T) {
 	each(t, func(k *kit) {
 		b := alloc[float32](k, 100)
-		uses := k.made(kernels.Fill(b, float32(1))).Accesses()
+		uses := k.made(kernels.Fill(b, float32(1))).Uses().Accesses
 		if len(uses) != 1 || uses[0].Mode != driver.Writes || uses[0].What != "dst" || uses[0].Bytes != 400 {
 			t.Errorf("uses %+v", uses)
 		}

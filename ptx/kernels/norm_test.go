@@ -160,7 +160,7 @@ func TestNormsDeclareWhatTheyDo(t *testing.T) {
 			bytes uint64
 			mode  driver.AccessMode
 		}{{"dst", 46 * 4, driver.Writes}, {"src", 120, driver.Reads}, {"weight", 24, driver.Reads}}
-		uses := op.Accesses()
+		uses := op.Uses().Accesses
 		if len(uses) != len(want) {
 			t.Fatalf("uses %+v", uses)
 		}

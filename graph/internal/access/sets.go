@@ -144,7 +144,7 @@ func (p *Sets) pad(i int) {
 // Enter makes the set of a launch, and makes it the latest. Fields are stored in place, because
 // copying a struct right after it was filled stalls.
 func (p *Sets) Enter(l *driver.Launch) {
-	uses, at := l.Accesses(), len(p.spans)
+	uses, at := l.Uses().Accesses, len(p.spans)
 	p.version = uint64(l.Block().Accesses)
 	n := len(p.list)
 	p.list = slices.Grow(p.list, 1)[:n+1]
@@ -180,7 +180,7 @@ func (p *Sets) Set(i uint32, op driver.Op) {
 	}
 	p.unshare()
 	p.pad(int(i) + 1)
-	uses := l.Accesses()
+	uses := l.Uses().Accesses
 	f := p.ownSet(i, uint16(len(uses)))
 	f.version, f.Kernel, f.n = uint64(l.Block().Accesses), l.Kernel(), uint16(len(uses))
 	note(p.spans[f.at:], uses)

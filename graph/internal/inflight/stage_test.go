@@ -170,7 +170,7 @@ func TestStreamsAreOrderedInACapture(t *testing.T) {
 			b, side := k.Memory(), k.Stream()
 			plus, times := k.Launch(k.Plus, b, 1), k.Launch(k.Times, b, 5)
 			g, err := graph.Capture(k.S, mode, func(sc *graph.Scope) error {
-				return errors.Join(sc.Do(plus), side.After(k.S), side.Do(times), sc.Keep(times.Refs()), k.S.After(side), sc.Do(plus))
+				return errors.Join(sc.Do(plus), side.After(k.S), side.Do(times), sc.Keep(times.Uses().Refs), k.S.After(side), sc.Do(plus))
 			})
 			k.OK(err)
 			k.CloseLater(g)

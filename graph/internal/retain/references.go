@@ -243,7 +243,7 @@ func (o *References) RefersToLaunch(node int, l *driver.Launch) bool {
 		uint(node) < uint(len(o.Nodes)) && o.Nodes[node] == s.set && l.Block().RefsOpen() {
 		return true
 	}
-	if !o.RefersTo(node, l.Refs()) {
+	if !o.RefersTo(node, l.Uses().Refs) {
 		return false
 	}
 	o.seen = seen{l, l.Block().Version, o.Nodes[node]}

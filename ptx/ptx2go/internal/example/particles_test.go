@@ -37,7 +37,7 @@ func TestWhatAKernelReadsAndWritesIsDeclared(t *testing.T) {
 		tile := r.ks.GridTileFloat32
 		op := must(tile.Op(tile.Grid(2, 1), a, b, sum, 1, 2))(t)
 		want := []driver.AccessMode{driver.Reads, driver.Reads, driver.Writes}
-		for i, access := range op.Accesses() {
+		for i, access := range op.Uses().Accesses {
 			if access.Mode != want[i] {
 				t.Errorf("access %d is %v, want %v", i, access.Mode, want[i])
 			}
