@@ -400,7 +400,7 @@ func (o *AllocOp[T]) allocate(s *Stream) error {
 	if o == nil || o.ctx == nil {
 		return absentError(o == nil, "allocation")
 	}
-	b, err := AllocFromPool[T](s, o.pool, o.n)
+	b, err := o.AllocIn(s)
 	if err != nil {
 		return err
 	}
@@ -408,6 +408,14 @@ func (o *AllocOp[T]) allocate(s *Stream) error {
 	o.buf = b
 	o.mu.Unlock()
 	return nil
+}
+
+// AllocIn runs the operation in s and returns the buffer itself, which Buffer then does not.
+func (o *AllocOp[T]) AllocIn(s *Stream) (*Buffer[T], error) {
+	if o == nil || o.ctx == nil {
+		return nil, absentError(o == nil, "allocation")
+	}
+	return AllocFromPool[T](s, o.pool, o.n)
 }
 
 // Buffer returns the buffer of the latest run. The caller must close it. A second call returns an
@@ -426,15 +434,6 @@ func (o *AllocOp[T]) Buffer() (*Buffer[T], error) {
 	return b, nil
 }
 
-// MemAllocNodeParams returns the parameters of a graph node for the allocation. The struct belongs
-// to o, and the driver writes the address into it.
-func (o *AllocOp[T]) MemAllocNodeParams() *cu.CUDA_MEM_ALLOC_NODE_PARAMS {
-	if o == nil {
-		return nil
-	}
-	return &o.params
-}
-
 // Context returns the memory's context.
 func (o *AllocOp[T]) Context() *Context {
 	if o == nil {
@@ -443,12 +442,12 @@ func (o *AllocOp[T]) Context() *Context {
 	return o.ctx
 }
 
-// Uses returns the pool.
+// Uses returns the pool. The driver writes the address of a node into the parameters.
 func (o *AllocOp[T]) Uses() uses.Set {
 	if o == nil {
 		return uses.Set{}
 	}
-	return uses.Set{Refs: o.refs}
+	return uses.Set{Refs: o.refs, Node: &o.params}
 }
 
 func (o *AllocOp[T]) String() string {
@@ -487,14 +486,6 @@ func (o *FreeOp) allocate(s *Stream) error {
 	return o.mem.a.freeOn(s)
 }
 
-// Ptr returns the address to free, as a graph node takes it.
-func (o *FreeOp) Ptr() CUdeviceptr {
-	if o == nil {
-		return 0
-	}
-	return o.mem.ptr
-}
-
 // Context returns the context of the memory.
 func (o *FreeOp) Context() *Context {
 	if o == nil || o.mem.a == nil {
@@ -508,7 +499,7 @@ func (o *FreeOp) Uses() uses.Set {
 	if o == nil {
 		return uses.Set{}
 	}
-	return uses.Set{Refs: o.refs[:]}
+	return uses.Set{Refs: o.refs[:], Node: &o.mem.ptr}
 }
 
 func (o *FreeOp) String() string {

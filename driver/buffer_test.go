@@ -320,12 +320,12 @@ func TestAllocatingOperationsHandOverTheirBuffer(t *testing.T) {
 	if _, err := op.Buffer(); err == nil {
 		t.Error("the buffer was handed out twice")
 	}
-	if p := op.MemAllocNodeParams(); p.Bytesize != 40 || p.PoolProps.Location.Type != cu.CU_MEM_LOCATION_TYPE_DEVICE {
+	if p := op.Uses().Node.(*cu.CUDA_MEM_ALLOC_NODE_PARAMS); p.Bytesize != 40 || p.PoolProps.Location.Type != cu.CU_MEM_LOCATION_TYPE_DEVICE {
 		t.Errorf("node parameters are %+v", p)
 	}
 	free := must(driver.NewFree(b.View(2, 5)))(t)
-	if free.Ptr() != b.Ptr() {
-		t.Errorf("a free of a view is of %#x, its buffer is at %#x", free.Ptr(), b.Ptr())
+	if ptr := *free.Uses().Node.(*driver.CUdeviceptr); ptr != b.Ptr() {
+		t.Errorf("a free of a view is of %#x, its buffer is at %#x", ptr, b.Ptr())
 	}
 	noError(t, s.Allocate(free))
 	if f.count("memory") != 0 {

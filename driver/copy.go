@@ -249,15 +249,6 @@ func runNow(op Op) error {
 	return nil
 }
 
-// Memcpy3D returns the parameters of a graph node for the copy. The struct belongs to o. The driver
-// rejects a node of no bytes: see Bytes.
-func (o *CopyOp) Memcpy3D() *cu.CUDA_MEMCPY3D {
-	if o == nil {
-		return nil
-	}
-	return &o.params
-}
-
 // Bytes returns the size of the copy. A copy of no bytes may be left out, or be an empty node.
 func (o *CopyOp) Bytes() uintptr {
 	if o == nil {
@@ -279,7 +270,7 @@ func (o *CopyOp) Uses() uses.Set {
 	if o == nil {
 		return uses.Set{}
 	}
-	return uses.Set{Refs: o.refs[:], Accesses: o.uses[:]}
+	return uses.Set{Refs: o.refs[:], Accesses: o.uses[:], Node: &o.params}
 }
 
 func (o *CopyOp) String() string {

@@ -43,13 +43,13 @@ func TestCopiesUseTheCallOfTheirKind(t *testing.T) {
 func TestLinearCopiesAreRegionsOfOneRow(t *testing.T) {
 	a := newAxpy(t)
 	h := must(driver.AllocHost[float32](a.c, 64))(t)
-	p := must(driver.Upload(a.x, h))(t).Memcpy3D()
+	p := must(driver.Upload(a.x, h))(t).Uses().Node.(*cu.CUDA_MEMCPY3D)
 	if p.WidthInBytes != 256 || p.Height != 1 || p.Depth != 1 ||
 		p.SrcMemoryType != cu.CU_MEMORYTYPE_HOST || p.SrcHost != h.HostPtr() ||
 		p.DstMemoryType != cu.CU_MEMORYTYPE_DEVICE || p.DstDevice != a.x.Ptr() {
 		t.Errorf("an upload is %+v", *p)
 	}
-	p = must(driver.Download(h, a.x))(t).Memcpy3D()
+	p = must(driver.Download(h, a.x))(t).Uses().Node.(*cu.CUDA_MEMCPY3D)
 	if p.DstMemoryType != cu.CU_MEMORYTYPE_HOST || p.DstHost != h.HostPtr() || p.SrcDevice != a.x.Ptr() {
 		t.Errorf("a download is %+v", *p)
 	}
@@ -153,7 +153,7 @@ func TestFillsUseTheLargestUnit(t *testing.T) {
 		if len(a.sets) != 1 || a.sets[0] != test.want {
 			t.Errorf("%v set %+v, not %+v", test.op, a.sets, test.want)
 		}
-		p := test.op.MemsetParams()
+		p := test.op.Uses().Node.(*cu.CUDA_MEMSET_NODE_PARAMS)
 		if p.Dst != driver.CUdeviceptr(test.want.dst) || p.Value != uint32(test.want.value) || p.Width != test.want.width ||
 			p.Height != test.want.height || p.ElementSize != uint32(test.want.size) {
 			t.Errorf("node parameters are %+v", p)
@@ -174,7 +174,7 @@ func TestMemoryOperationsReachTheDriver(t *testing.T) {
 	op := must(driver.NewMemOp(a.c,
 		driver.WriteWord(flags, 1, 7, cu.CU_STREAM_WRITE_VALUE_DEFAULT),
 		driver.WaitWord(wide, 0, -1, cu.CU_STREAM_WAIT_VALUE_EQ)))(t)
-	p := op.NodeParams()
+	p := op.Uses().Node.(*cu.CUDA_BATCH_MEM_OP_NODE_PARAMS)
 	if p.Count != 2 || p.Ctx != a.c.Raw() || len(op.Uses().Refs) != 2 {
 		t.Errorf("node parameters are %+v", p)
 	}
@@ -332,7 +332,7 @@ func TestMemOpHasABarrierBetweenItsSteps(t *testing.T) {
 	defer b.Close()
 	op := must(driver.NewMemOp(c, driver.WriteWord[uint32](b, 0, 1, 0),
 		driver.MemBarrier(cu.CU_STREAM_MEMORY_BARRIER_TYPE_GPU), driver.WriteWord[uint32](b, 1, 2, 0)))(t)
-	p := op.NodeParams()
+	p := op.Uses().Node.(*cu.CUDA_BATCH_MEM_OP_NODE_PARAMS)
 	if p.Count != 3 {
 		t.Fatalf("%d steps", p.Count)
 	}

@@ -2,6 +2,7 @@ package driver_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -173,8 +174,8 @@ func ExampleNewFree() {
 	check(err)
 	free, err := driver.NewFree(b)
 	check(err)
-	fmt.Println(free.Ptr() == b.Ptr())
-	check(b.FreeAsync(s), s.Wait(context.Background())) // the same, as a method
+	check(s.Allocate(free), s.Wait(context.Background())) // b.FreeAsync(s) is the same, as a method
+	fmt.Println(errors.Is(b.View(0, 100).Err(), driver.ErrClosed))
 	check(s.Close(), c.Close())
 	// Output: true
 }

@@ -176,15 +176,6 @@ func columnUnit(size int) int {
 	return 1
 }
 
-// MemsetParams returns the parameters of a graph node for the fill. The struct belongs to o. The
-// driver rejects a node of no bytes: see Bytes.
-func (o *FillOp) MemsetParams() *cu.CUDA_MEMSET_NODE_PARAMS {
-	if o == nil {
-		return nil
-	}
-	return &o.params
-}
-
 // Bytes returns the number of bytes to set.
 func (o *FillOp) Bytes() uintptr {
 	if o == nil {
@@ -214,7 +205,7 @@ func (o *FillOp) Uses() uses.Set {
 	if o == nil {
 		return uses.Set{}
 	}
-	return uses.Set{Refs: o.refs[:], Accesses: o.uses[:]}
+	return uses.Set{Refs: o.refs[:], Accesses: o.uses[:], Node: &o.params}
 }
 
 func (o *FillOp) String() string {

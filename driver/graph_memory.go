@@ -219,19 +219,3 @@ func (p pendingGraphBuffer[T]) At(ptr CUdeviceptr, keep any) *Buffer[T] {
 	life.OwnBy(a, a.life, uint64(ptr), a.order)
 	return bufferOf[T](a)
 }
-
-// Pool returns the pool that a stream allocates from, nil for the current one.
-func (o *AllocOp[T]) Pool() *MemPool {
-	if o == nil {
-		return nil
-	}
-	return o.pool
-}
-
-// Len returns the number of elements to allocate.
-func (o *AllocOp[T]) Len() int {
-	if o == nil {
-		return 0
-	}
-	return o.n
-}

@@ -81,7 +81,7 @@ func (h *HostFunc) Uses() uses.Set {
 	if h == nil {
 		return uses.Set{}
 	}
-	return uses.Set{Refs: h.refs}
+	return uses.Set{Refs: h.refs, Node: h.node}
 }
 
 func (h *HostFunc) String() string {
@@ -143,15 +143,6 @@ func (h *HostFunc) Lifetime() *life.Lifetime {
 		return nil
 	}
 	return h.life
-}
-
-// NodeParams returns the parameters of a graph node that calls the function. They are valid while h
-// is reachable or its Lifetime is retained.
-func (h *HostFunc) NodeParams() cu.CUDA_HOST_NODE_PARAMS {
-	if h == nil {
-		return cu.CUDA_HOST_NODE_PARAMS{}
-	}
-	return h.node.NodeParams()
 }
 
 // retainIn keeps the function callable for as long as graph, its clones and their executable graphs

@@ -18,6 +18,7 @@ type MemOp struct {
 	refs   []life.Ref
 	uses   []Access
 	flags  uint32
+	node   cu.CUDA_BATCH_MEM_OP_NODE_PARAMS
 }
 
 // MemStep is one step of a MemOp: WriteWord, WaitWord or MemBarrier.
@@ -42,6 +43,7 @@ func NewMemOp(c *Context, steps ...MemStep) (*MemOp, error) {
 			return nil, fmt.Errorf("memory operation, step %d: %w", i, err)
 		}
 	}
+	o.node = cu.CUDA_BATCH_MEM_OP_NODE_PARAMS{Ctx: c.Raw(), Count: uint32(len(o.params)), ParamArray: &o.params[0], Flags: o.flags}
 	return o, nil
 }
 
@@ -156,16 +158,6 @@ func (o *MemOp) refuse(s *Stream) error {
 	return checkStream(o, o.ctx, s)
 }
 
-// NodeParams returns the parameters of a graph node for the operation. They belong to o.
-func (o *MemOp) NodeParams() cu.CUDA_BATCH_MEM_OP_NODE_PARAMS {
-	if o == nil || len(o.params) == 0 {
-		return cu.CUDA_BATCH_MEM_OP_NODE_PARAMS{}
-	}
-	return cu.CUDA_BATCH_MEM_OP_NODE_PARAMS{
-		Ctx: o.ctx.Raw(), Count: uint32(len(o.params)), ParamArray: &o.params[0], Flags: o.flags,
-	}
-}
-
 // Context returns the context in which the operation runs.
 func (o *MemOp) Context() *Context {
 	if o == nil {
@@ -179,7 +171,7 @@ func (o *MemOp) Uses() uses.Set {
 	if o == nil {
 		return uses.Set{}
 	}
-	return uses.Set{Refs: o.refs, Accesses: o.uses}
+	return uses.Set{Refs: o.refs, Accesses: o.uses, Node: &o.node}
 }
 
 func (o *MemOp) String() string {

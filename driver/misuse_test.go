@@ -17,6 +17,7 @@ import (
 	"github.com/purecuda/cuda/internal/faulty"
 	"github.com/purecuda/cuda/internal/gputest"
 	"github.com/purecuda/cuda/internal/imagetest"
+	"github.com/purecuda/cuda/internal/uses"
 )
 
 // mistake is one wrong use of the library. Its error names the thing, with
@@ -535,12 +536,15 @@ func TestPanicsOfAClosedStreamAreKept(t *testing.T) {
 func TestNilOperationsHaveNoParameters(t *testing.T) {
 	var c *driver.CopyOp
 	var f *driver.FillOp
-	var m *driver.MemOp
-	var free *driver.FreeOp
-	if c.Memcpy3D() != nil || c.Bytes() != 0 || f.MemsetParams() != nil || f.Bytes() != 0 || free.Ptr() != 0 {
-		t.Error("a nil operation has parameters")
+	if c.Bytes() != 0 || f.Bytes() != 0 {
+		t.Error("a nil operation has a size")
 	}
-	if p := m.NodeParams(); p.Count != 0 {
-		t.Errorf("a nil memory operation has %d parts", p.Count)
+	for _, op := range []interface{ Uses() uses.Set }{
+		c, f, (*driver.MemOp)(nil), (*driver.FreeOp)(nil), (*driver.AllocOp[int32])(nil), (*driver.HostFunc)(nil), (*driver.SemaphoreOp)(nil),
+		(*driver.Launch)(nil), (*driver.EventOp)(nil),
+	} {
+		if u := op.Uses(); u.Node != nil || u.Refs != nil || u.Accesses != nil {
+			t.Errorf("a nil %T uses %+v", op, u)
+		}
 	}
 }

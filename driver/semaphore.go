@@ -199,6 +199,10 @@ type SemaphoreOp struct {
 	// One of the two, with a value for each semaphore.
 	signals []cu.CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
 	waits   []cu.CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS
+
+	// The same for graph nodes.
+	signal cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
+	wait   cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS
 }
 
 // NewSemaphoreSignal creates one operation that signals all points. Their semaphores must be of one
@@ -213,6 +217,7 @@ func NewSemaphoreSignal(points ...SemaphorePoint) (*SemaphoreOp, error) {
 		to.Params.Fence.Value, to.Params.KeyedMutex.Key, to.Flags = p.Value, p.Key, p.Flags
 		*to.Params.NvSciSync.Fence() = p.Fence
 	}
+	o.signal = cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS{ExtSemArray: &o.raw[0], ParamsArray: &o.signals[0], NumExtSems: uint32(len(o.raw))}
 	return o, nil
 }
 
@@ -229,6 +234,7 @@ func NewSemaphoreWait(points ...SemaphorePoint) (*SemaphoreOp, error) {
 		to.Params.KeyedMutex.TimeoutMs = p.TimeoutMs
 		*to.Params.NvSciSync.Fence() = p.Fence
 	}
+	o.wait = cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS{ExtSemArray: &o.raw[0], ParamsArray: &o.waits[0], NumExtSems: uint32(len(o.raw))}
 	return o, nil
 }
 
@@ -269,8 +275,7 @@ func (o *SemaphoreOp) ready(s *Stream) error {
 	return nil
 }
 
-// IsWait reports whether the operation waits for the semaphores instead of signalling them.
-func (o *SemaphoreOp) IsWait() bool { return o != nil && len(o.waits) > 0 }
+func (o *SemaphoreOp) isWait() bool { return len(o.waits) > 0 }
 
 // SetValue changes the value of point i, counted from 0, to reuse the operation for the next step.
 // It does not allocate. It returns an error if there is no such point.
@@ -281,7 +286,7 @@ func (o *SemaphoreOp) SetValue(i int, v uint64) error {
 	if i < 0 || i >= len(o.raw) {
 		return invalidf("%v: there is no point %d, it has %d", o, i, len(o.raw))
 	}
-	if o.IsWait() {
+	if o.isWait() {
 		o.waits[i].Params.Fence.Value = v
 	} else {
 		o.signals[i].Params.Fence.Value = v
@@ -297,7 +302,7 @@ func (o *SemaphoreOp) Enqueue(s *Stream) (err error) {
 	if err := o.ready(s); err != nil {
 		return err
 	}
-	if o.IsWait() {
+	if o.isWait() {
 		err = s.d.CuWaitExternalSemaphoresAsync(&o.raw[0], &o.waits[0], uint32(len(o.raw)), s.raw)
 	} else {
 		err = s.d.CuSignalExternalSemaphoresAsync(&o.raw[0], &o.signals[0], uint32(len(o.raw)), s.raw)
@@ -308,22 +313,6 @@ func (o *SemaphoreOp) Enqueue(s *Stream) (err error) {
 		return fmt.Errorf("%v: %w", o, err)
 	}
 	return nil
-}
-
-// SignalParams returns the parameters of a graph node for a signal. The arrays belong to o.
-func (o *SemaphoreOp) SignalParams() cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS {
-	if o == nil || len(o.signals) == 0 {
-		return cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS{}
-	}
-	return cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS{ExtSemArray: &o.raw[0], ParamsArray: &o.signals[0], NumExtSems: uint32(len(o.raw))}
-}
-
-// WaitParams returns the parameters of a graph node for a wait. The arrays belong to o.
-func (o *SemaphoreOp) WaitParams() cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS {
-	if o == nil || len(o.waits) == 0 {
-		return cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS{}
-	}
-	return cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS{ExtSemArray: &o.raw[0], ParamsArray: &o.waits[0], NumExtSems: uint32(len(o.raw))}
 }
 
 // Context implements Op. It returns the semaphores' context.
@@ -339,14 +328,17 @@ func (o *SemaphoreOp) Uses() uses.Set {
 	if o == nil {
 		return uses.Set{}
 	}
-	return uses.Set{Refs: o.refs}
+	if o.isWait() {
+		return uses.Set{Refs: o.refs, Node: &o.wait}
+	}
+	return uses.Set{Refs: o.refs, Node: &o.signal}
 }
 
 func (o *SemaphoreOp) String() string {
 	switch {
 	case o == nil:
 		return "nil semaphore operation"
-	case o.IsWait():
+	case o.isWait():
 		return fmt.Sprintf("wait for %d external semaphores", len(o.raw))
 	}
 	return fmt.Sprintf("signal of %d external semaphores", len(o.raw))

@@ -8,6 +8,7 @@ import (
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/graph/internal/refusal"
+	"github.com/purecuda/cuda/internal/hostcall"
 )
 
 // Add adds a node that does op after deps, which must be nodes of the same graph. Without deps it
@@ -184,14 +185,14 @@ func (g *Graph) addRaw(n *cu.CUgraphNode, from *cu.CUgraphNode, count uintptr, o
 		if op.Bytes() == 0 {
 			return g.d.CuGraphAddEmptyNode(n, g.raw, from, count)
 		}
-		return g.d.CuGraphAddMemcpyNode(n, g.raw, from, count, op.Memcpy3D(), op.Context().Raw())
+		return g.d.CuGraphAddMemcpyNode(n, g.raw, from, count, op.Uses().Node.(*cu.CUDA_MEMCPY3D), op.Context().Raw())
 	case *driver.FillOp:
 		if op.Bytes() == 0 {
 			return g.d.CuGraphAddEmptyNode(n, g.raw, from, count)
 		}
-		return g.d.CuGraphAddMemsetNode(n, g.raw, from, count, op.MemsetParams(), op.Context().Raw())
+		return g.d.CuGraphAddMemsetNode(n, g.raw, from, count, op.Uses().Node.(*cu.CUDA_MEMSET_NODE_PARAMS), op.Context().Raw())
 	case *driver.HostFunc:
-		p := op.NodeParams()
+		p := op.Uses().Node.(*hostcall.Call).NodeParams()
 		return g.d.CuGraphAddHostNode(n, g.raw, from, count, &p)
 	case *driver.EventOp:
 		if op.IsWait() {
@@ -258,15 +259,14 @@ func (g *Graph) setAttributes(n cu.CUgraphNode, attrs []cu.CUlaunchAttribute) er
 func (g *Graph) addRare(n, from *cu.CUgraphNode, count uintptr, op driver.Op) error {
 	switch op := op.(type) {
 	case *driver.MemOp:
-		p := op.NodeParams()
-		return g.d.CuGraphAddBatchMemOpNode(n, g.raw, from, count, &p)
+		p := op.Uses().Node.(*cu.CUDA_BATCH_MEM_OP_NODE_PARAMS)
+		return g.d.CuGraphAddBatchMemOpNode(n, g.raw, from, count, p)
 	case *driver.SemaphoreOp:
-		if op.IsWait() {
-			p := op.WaitParams()
-			return g.boundTo(op).CuGraphAddExternalSemaphoresWaitNode(n, g.raw, from, count, &p)
+		of := op.Uses().Node
+		if p, ok := of.(*cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS); ok {
+			return g.boundTo(op).CuGraphAddExternalSemaphoresWaitNode(n, g.raw, from, count, p)
 		}
-		p := op.SignalParams()
-		return g.boundTo(op).CuGraphAddExternalSemaphoresSignalNode(n, g.raw, from, count, &p)
+		return g.boundTo(op).CuGraphAddExternalSemaphoresSignalNode(n, g.raw, from, count, of.(*cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS))
 	}
 	return unknown(op)
 }
@@ -283,15 +283,14 @@ func (g *Graph) boundTo(op driver.Op) *driver.Driver {
 func (g *Graph) setRare(n cu.CUgraphNode, op driver.Op) error {
 	switch op := op.(type) {
 	case *driver.MemOp:
-		p := op.NodeParams()
-		return g.d.CuGraphBatchMemOpNodeSetParams(n, &p)
+		p := op.Uses().Node.(*cu.CUDA_BATCH_MEM_OP_NODE_PARAMS)
+		return g.d.CuGraphBatchMemOpNodeSetParams(n, p)
 	case *driver.SemaphoreOp:
-		if op.IsWait() {
-			p := op.WaitParams()
-			return g.boundTo(op).CuGraphExternalSemaphoresWaitNodeSetParams(n, &p)
+		of := op.Uses().Node
+		if p, ok := of.(*cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS); ok {
+			return g.boundTo(op).CuGraphExternalSemaphoresWaitNodeSetParams(n, p)
 		}
-		p := op.SignalParams()
-		return g.boundTo(op).CuGraphExternalSemaphoresSignalNodeSetParams(n, &p)
+		return g.boundTo(op).CuGraphExternalSemaphoresSignalNodeSetParams(n, of.(*cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS))
 	}
 	return unknown(op)
 }
@@ -300,15 +299,14 @@ func (x *Exec) setRare(n cu.CUgraphNode, op driver.Op) error {
 	d, raw := x.d, x.keep.raw
 	switch op := op.(type) {
 	case *driver.MemOp:
-		p := op.NodeParams()
-		return d.CuGraphExecBatchMemOpNodeSetParams(raw, n, &p)
+		p := op.Uses().Node.(*cu.CUDA_BATCH_MEM_OP_NODE_PARAMS)
+		return d.CuGraphExecBatchMemOpNodeSetParams(raw, n, p)
 	case *driver.SemaphoreOp:
-		if op.IsWait() {
-			p := op.WaitParams()
-			return d.CuGraphExecExternalSemaphoresWaitNodeSetParams(raw, n, &p)
+		of := op.Uses().Node
+		if p, ok := of.(*cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS); ok {
+			return d.CuGraphExecExternalSemaphoresWaitNodeSetParams(raw, n, p)
 		}
-		p := op.SignalParams()
-		return d.CuGraphExecExternalSemaphoresSignalNodeSetParams(raw, n, &p)
+		return d.CuGraphExecExternalSemaphoresSignalNodeSetParams(raw, n, of.(*cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS))
 	}
 	return unknown(op)
 }

@@ -271,12 +271,12 @@ func (b *builder) call(i int, op driver.Op, from *cu.CUgraphNode, n uintptr) err
 		}
 	case *driver.CopyOp:
 		if op.Bytes() != 0 {
-			b.batch.GraphAddMemcpyNode(node, g.raw, from, n, op.Memcpy3D(), op.Context().Raw())
+			b.batch.GraphAddMemcpyNode(node, g.raw, from, n, op.Uses().Node.(*cu.CUDA_MEMCPY3D), op.Context().Raw())
 			return nil
 		}
 	case *driver.FillOp:
 		if op.Bytes() != 0 {
-			b.batch.GraphAddMemsetNode(node, g.raw, from, n, op.MemsetParams(), op.Context().Raw())
+			b.batch.GraphAddMemsetNode(node, g.raw, from, n, op.Uses().Node.(*cu.CUDA_MEMSET_NODE_PARAMS), op.Context().Raw())
 			return nil
 		}
 	}

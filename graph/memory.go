@@ -59,7 +59,7 @@ func addAlloc[T any](g *Graph, op *driver.AllocOp[T], deps []Node) (*driver.Buff
 	if err := o.Retain([]life.Ref{buf}); err != nil {
 		return nil, Node{}, buf.Abandon(err)
 	}
-	p := *op.MemAllocNodeParams()
+	p := *op.Uses().Node.(*cu.CUDA_MEM_ALLOC_NODE_PARAMS)
 	raw, err := g.addAllocRaw(from, uintptr(len(deps)), &p)
 	if err != nil {
 		o.Abandon()
@@ -74,18 +74,12 @@ func addAlloc[T any](g *Graph, op *driver.AllocOp[T], deps []Node) (*driver.Buff
 	return b, g.added(raw), nil
 }
 
-// allocating is the part of an AllocOp that does not depend on its type.
-type allocating interface {
-	driver.AllocatingOp
-	Pool() *driver.MemPool
-}
-
-func (g *Graph) acceptsAlloc(isNil bool, op allocating) error {
+func (g *Graph) acceptsAlloc(isNil bool, op driver.AllocatingOp) error {
 	if isNil {
 		return invalid("nil allocation")
 	}
-	if op.Pool() != nil {
-		return invalid("%v names %v, but graphs allocate from the device's memory for graphs only", op, op.Pool())
+	if pool := op.Uses().Refs; len(pool) > 0 {
+		return invalid("%v names %v, but graphs allocate from the device's memory for graphs only", op, pool[0])
 	}
 	return sameContext(g.ctx, op, op.Context())
 }
@@ -130,13 +124,14 @@ func (g *Graph) addFree(op *driver.FreeOp, deps []Node) (Node, error) {
 	if err := o.Retain(op.Uses().Refs); err != nil {
 		return Node{}, err
 	}
-	raw, err := g.addFreeRaw(from, uintptr(len(deps)), op.Ptr())
+	ptr := *op.Uses().Node.(*driver.CUdeviceptr)
+	raw, err := g.addFreeRaw(from, uintptr(len(deps)), ptr)
 	if err != nil {
 		o.Abandon()
 		o.Flush()
 		return Node{}, g.freeError(op, err)
 	}
-	if m, ok := freedBy(op); ok && op.Ptr() != 0 {
+	if m, ok := freedBy(op); ok && ptr != 0 {
 		o.Memory().Frees = append(o.Memory().Frees, m)
 	}
 	g.commitNew(o)

@@ -11,6 +11,7 @@ import (
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/internal/hostcall"
 )
 
 // Each sort of node is added, read, set on the node and set on the executable,
@@ -429,7 +430,7 @@ func TestHostNodesAreAddedReadAndSet(t *testing.T) {
 		n := k.Add(g, first)
 		p, err := graph.ParamsOf[cu.CUDA_HOST_NODE_PARAMS](n)
 		k.OK(err)
-		if p != first.NodeParams() {
+		if p != first.Uses().Node.(*hostcall.Call).NodeParams() {
 			k.Errorf("parameters %+v", p)
 		}
 		x := k.Exec(g)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/hostcall"
 	"github.com/purecuda/cuda/internal/life"
 )
 
@@ -312,7 +313,7 @@ func tagged(op driver.Op) (p cu.CUgraphNodeParams, err error) {
 		taggedFill(&p, op)
 	case *driver.HostFunc:
 		p.Type = cu.CU_GRAPH_NODE_TYPE_HOST
-		*p.Host() = cu.CUDA_HOST_NODE_PARAMS_v2(op.NodeParams())
+		*p.Host() = cu.CUDA_HOST_NODE_PARAMS_v2(op.Uses().Node.(*hostcall.Call).NodeParams())
 	case *driver.EventOp:
 		if op.IsWait() {
 			p.Type = cu.CU_GRAPH_NODE_TYPE_WAIT_EVENT
@@ -323,15 +324,16 @@ func tagged(op driver.Op) (p cu.CUgraphNodeParams, err error) {
 		p.EventRecord().Event = op.Event().Raw()
 	case *driver.MemOp:
 		p.Type = cu.CU_GRAPH_NODE_TYPE_BATCH_MEM_OP
-		*p.MemOp() = cu.CUDA_BATCH_MEM_OP_NODE_PARAMS_v2(op.NodeParams())
+		*p.MemOp() = cu.CUDA_BATCH_MEM_OP_NODE_PARAMS_v2(*op.Uses().Node.(*cu.CUDA_BATCH_MEM_OP_NODE_PARAMS))
 	case *driver.SemaphoreOp:
-		if op.IsWait() {
+		of := op.Uses().Node
+		if wait, ok := of.(*cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS); ok {
 			p.Type = cu.CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT
-			*p.ExtSemWait() = cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2(op.WaitParams())
+			*p.ExtSemWait() = cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2(*wait)
 			break
 		}
 		p.Type = cu.CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL
-		*p.ExtSemSignal() = cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2(op.SignalParams())
+		*p.ExtSemSignal() = cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2(*of.(*cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS))
 	default:
 		return p, unknown(op)
 	}
@@ -346,7 +348,7 @@ func taggedCopy(p *cu.CUgraphNodeParams, op *driver.CopyOp) {
 	}
 	p.Type = cu.CU_GRAPH_NODE_TYPE_MEMCPY
 	m := p.Memcpy()
-	m.CopyCtx, m.CopyParams = op.Context().Raw(), *op.Memcpy3D()
+	m.CopyCtx, m.CopyParams = op.Context().Raw(), *op.Uses().Node.(*cu.CUDA_MEMCPY3D)
 }
 
 // taggedFill makes an empty node of a fill of no bytes, as addRaw does.
@@ -356,7 +358,7 @@ func taggedFill(p *cu.CUgraphNodeParams, op *driver.FillOp) {
 		return
 	}
 	p.Type = cu.CU_GRAPH_NODE_TYPE_MEMSET
-	m, f := p.Memset(), op.MemsetParams()
+	m, f := p.Memset(), op.Uses().Node.(*cu.CUDA_MEMSET_NODE_PARAMS)
 	*(*cu.CUDA_MEMSET_NODE_PARAMS)(unsafe.Pointer(m)) = *f // the fields before Ctx
 	m.Ctx = op.Context().Raw()
 }

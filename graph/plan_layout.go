@@ -124,9 +124,9 @@ func (p *Plan) join(after []int) (*cu.CUgraphNode, uintptr) {
 func (p *Plan) call(node, deps *cu.CUgraphNode, n uintptr, op driver.Op) loader.Frame {
 	switch op := op.(type) {
 	case *driver.CopyOp:
-		return p.batch.GraphAddMemcpyNode(node, 0, deps, n, op.Memcpy3D(), op.Context().Raw())
+		return p.batch.GraphAddMemcpyNode(node, 0, deps, n, op.Uses().Node.(*cu.CUDA_MEMCPY3D), op.Context().Raw())
 	case *driver.FillOp:
-		return p.batch.GraphAddMemsetNode(node, 0, deps, n, op.MemsetParams(), op.Context().Raw())
+		return p.batch.GraphAddMemsetNode(node, 0, deps, n, op.Uses().Node.(*cu.CUDA_MEMSET_NODE_PARAMS), op.Context().Raw())
 	}
 	return p.batch.GraphAddKernelNode(node, 0, deps, n, &op.(*driver.Launch).Block().Node)
 }

@@ -377,12 +377,7 @@ func Allocate[T any](sc *Scope, op *driver.AllocOp[T]) (*driver.Buffer[T], error
 	if op == nil {
 		return nil, invalid("nil allocation for the capture of %v", sc.s)
 	}
-	return allocateIn[T](r, sc.s, op.Pool(), op.Len())
-}
-
-// allocateIn records an allocation in a capture that is locked.
-func allocateIn[T any](r *recording, s *driver.Stream, pool *driver.MemPool, n int) (*driver.Buffer[T], error) {
-	b, err := driver.AllocFromPool[T](s, pool, n)
+	b, err := op.AllocIn(sc.s)
 	if err != nil {
 		return nil, err
 	}

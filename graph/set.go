@@ -7,6 +7,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/hostcall"
 )
 
 // Set sets the parameters of an Exec's node to those of op, from the next launch on. n is a node of
@@ -115,11 +116,11 @@ func (x *Exec) setRaw(n cu.CUgraphNode, op driver.Op) error {
 	case *driver.Launch:
 		return x.setKernel(n, op)
 	case *driver.CopyOp:
-		return d.CuGraphExecMemcpyNodeSetParams(raw, n, op.Memcpy3D(), op.Context().Raw())
+		return d.CuGraphExecMemcpyNodeSetParams(raw, n, op.Uses().Node.(*cu.CUDA_MEMCPY3D), op.Context().Raw())
 	case *driver.FillOp:
-		return d.CuGraphExecMemsetNodeSetParams(raw, n, op.MemsetParams(), op.Context().Raw())
+		return d.CuGraphExecMemsetNodeSetParams(raw, n, op.Uses().Node.(*cu.CUDA_MEMSET_NODE_PARAMS), op.Context().Raw())
 	case *driver.HostFunc:
-		p := op.NodeParams()
+		p := op.Uses().Node.(*hostcall.Call).NodeParams()
 		return d.CuGraphExecHostNodeSetParams(raw, n, &p)
 	case *driver.EventOp:
 		if op.IsWait() {
@@ -196,11 +197,11 @@ func (g *Graph) setRaw(n cu.CUgraphNode, op driver.Op) error {
 	case *driver.Launch:
 		return g.setKernel(n, op)
 	case *driver.CopyOp:
-		return d.CuGraphMemcpyNodeSetParams(n, op.Memcpy3D())
+		return d.CuGraphMemcpyNodeSetParams(n, op.Uses().Node.(*cu.CUDA_MEMCPY3D))
 	case *driver.FillOp:
-		return d.CuGraphMemsetNodeSetParams(n, op.MemsetParams())
+		return d.CuGraphMemsetNodeSetParams(n, op.Uses().Node.(*cu.CUDA_MEMSET_NODE_PARAMS))
 	case *driver.HostFunc:
-		p := op.NodeParams()
+		p := op.Uses().Node.(*hostcall.Call).NodeParams()
 		return d.CuGraphHostNodeSetParams(n, &p)
 	case *driver.EventOp:
 		if op.IsWait() {
@@ -413,7 +414,7 @@ func (x *Exec) explainSet(n Node, op driver.Op, err error) error {
 	why := ""
 	switch op := op.(type) {
 	case *driver.CopyOp:
-		if p := op.Memcpy3D(); p.Height > 1 || p.Depth > 1 || p.DstMemoryType == cu.CU_MEMORYTYPE_ARRAY || p.SrcMemoryType == cu.CU_MEMORYTYPE_ARRAY {
+		if p := op.Uses().Node.(*cu.CUDA_MEMCPY3D); p.Height > 1 || p.Depth > 1 || p.DstMemoryType == cu.CU_MEMORYTYPE_ARRAY || p.SrcMemoryType == cu.CU_MEMORYTYPE_ARRAY {
 			why = "only copies of one row of linear memory can be set in an executable graph, for others update it from the graph"
 		}
 	case *driver.FillOp:

@@ -4,11 +4,16 @@ package uses
 
 import "github.com/purecuda/cuda/internal/life"
 
-// Set is what an operation uses. The slices belong to the operation and change with it: read them,
-// or copy them.
+// Set is what an operation uses. What it points to belongs to the operation and changes with it:
+// read it, or copy it.
 type Set struct {
 	Refs     []life.Ref // must outlive the use of the operation
 	Accesses []Access   // as far as they are known
+
+	// Node points to the parameters of a graph node, a struct of package cu: a copy's are a
+	// *cu.CUDA_MEMCPY3D. For a host function it is the *hostcall.Call, for a free the address. It is
+	// nil for operations that say it otherwise: launches and events.
+	Node any
 }
 
 // Mode says what an operation does to a range of memory.
