@@ -99,22 +99,20 @@ func (a *allocation) freeOn(s *Stream) error {
 }
 
 // AllocAsync allocates device memory for n elements in the order of s. Work enqueued in s
-// afterwards may use the memory. Work in other streams must be ordered after the allocation. The
-// memory comes from the device's current pool (see [MemPool.SetReleaseThreshold]). On a device
-// without pools (Properties.MemoryPools) the error is CUDA_ERROR_NOT_SUPPORTED.
+// afterwards may use it. Work in other streams must be ordered after the allocation. The memory
+// comes from the device's current pool (see [MemPool.SetReleaseThreshold]). On a device without
+// pools (Properties.MemoryPools) the error is CUDA_ERROR_NOT_SUPPORTED. Close and FreeAsync free
+// the memory in stream order. So does the library if the buffer becomes unreachable: order uses in
+// other streams before that as well.
 //
-// Close and FreeAsync free the memory in stream order. A buffer that becomes unreachable without
-// either is freed in the order of s, so order its uses in other streams before that as well.
-//
-// In a capturing stream, the allocation becomes a node of the graph, and the graph owns the memory:
-// Close does not free it. FreeAsync during the capture records a free node. After the capture it
-// frees what a launch left allocated.
+// In a capturing stream, the allocation becomes a node of the graph, which owns the memory: Close
+// does not free it. FreeAsync during the capture records a free node. After the capture it frees
+// what a launch left allocated.
 func AllocAsync[T any](s *Stream, n int) (*Buffer[T], error) {
 	return AllocFromPool[T](s, nil, n)
 }
 
-// AllocFromPool is AllocAsync with memory from the given pool. A nil pool is the device's current
-// one.
+// AllocFromPool is [AllocAsync] from a pool, nil for the device's current one.
 func AllocFromPool[T any](s *Stream, pool *MemPool, n int) (*Buffer[T], error) {
 	bytes, err := bufferBytes[T](n)
 	if err != nil {
@@ -201,8 +199,8 @@ func (s *Stream) recording() (bool, error) {
 var errNotOrdered = errors.New("it was not allocated in the order of a stream; use Close")
 
 // FreeAsync closes the buffer and frees its memory after all work already in s. The buffer must
-// come from AllocAsync or AllocFromPool. In a capturing stream, it must come from the same capture
-// or from another graph. On error the buffer stays open and keeps its memory.
+// come from [AllocAsync] or [AllocFromPool]. In a capturing stream, it must come from the same
+// capture or from another graph. On error the buffer stays open and keeps its memory.
 func (b *Buffer[T]) FreeAsync(s *Stream) error {
 	if err := s.ready(); err != nil {
 		return err
@@ -220,14 +218,11 @@ func (b *Buffer[T]) FreeAsync(s *Stream) error {
 }
 
 // AllocAsyncInto is AllocAsync into a buffer that the caller reuses: the zero Buffer at first,
-// later one that was closed. If the pool keeps memory (MemPool.SetReleaseThreshold) and the program
-// allocates and frees the same size in one stream, the address stays the same and nothing is
-// allocated on Go's heap.
-//
-// It returns an error if the buffer is open. Views and prepared launches of the previous allocation
-// work again if address and size are the same. Otherwise they report that it is closed.
-//
-// Only one goroutine at a time may use b.
+// later one that was closed. An open buffer is an error. If the pool keeps memory
+// ([MemPool.SetReleaseThreshold]) and the program allocates and frees the same size in one stream,
+// the address stays the same and nothing is allocated on Go's heap. Views and prepared launches of
+// the previous allocation work again if address and size are the same. Otherwise they report that
+// it is closed. Only one goroutine at a time may use b.
 func AllocAsyncInto[T any](s *Stream, b *Buffer[T], n int) error {
 	if b == nil {
 		return invalidf("the buffer to allocate into is nil; it can be a zero Buffer")
@@ -309,14 +304,12 @@ func (a *allocation) adopt(s *Stream, elem reflect.Type, ptr CUdeviceptr, bytes 
 	return nil
 }
 
-// BytesOf returns the size of n elements of type T in bytes, or an error if they cannot be in
-// device memory.
+// BytesOf returns the bytes of n elements, or why they cannot be on a device.
 func BytesOf[T any](n int) (uintptr, error) { return bufferBytes[T](n) }
 
-// BufferAt creates a Buffer of n elements in memory that an allocator owns, at ptr. When the buffer
-// is closed or unreachable and has no references left, end is called instead of freeing the memory.
-// life must have been created for this buffer, which takes it over. end must not refer to the
-// buffer, but may contain life.
+// BufferAt creates a Buffer of n elements at ptr in memory of an allocator. When the buffer is
+// closed or unreachable and has no references left, end is called instead of freeing it. The buffer
+// takes over life, which must be its own. end must not refer to the buffer, but may contain life.
 func BufferAt[T any](c *Context, l *life.Lifetime, ptr CUdeviceptr, n int, end life.Destroyer) (*Buffer[T], error) {
 	if l == nil {
 		return nil, fmt.Errorf("cannot make a buffer at %#x: %w", uint64(ptr), absentError(true, "lifetime"))
@@ -337,9 +330,9 @@ func BufferAt[T any](c *Context, l *life.Lifetime, ptr CUdeviceptr, n int, end l
 	return b.set(), nil
 }
 
-// ReopenBuffer reopens a buffer from BufferAt whose lifetime has ended, for the same memory and the
-// same size. With it, allocators can reuse a caller's buffer without allocating. Views and launches
-// that still refer to the buffer work again, because the memory is the same.
+// ReopenBuffer reopens a buffer from [BufferAt] whose lifetime has ended, for the same memory and
+// size, so that allocators reuse a caller's buffer without allocating. Views and launches that
+// still refer to it work again.
 func ReopenBuffer[T any](b *Buffer[T], parent *life.Lifetime) error {
 	if b == nil || b.mem.a == nil {
 		return absentError(b == nil, "buffer")
@@ -353,7 +346,7 @@ func ReopenBuffer[T any](b *Buffer[T], parent *life.Lifetime) error {
 	return nil
 }
 
-// Allocate runs an allocating operation on the stream, or records it if the stream is capturing.
+// Allocate runs an allocating operation, or records it in a capturing stream.
 func (s *Stream) Allocate(op AllocatingOp) error {
 	if err := s.ready(); err != nil {
 		return err
@@ -376,8 +369,7 @@ type AllocOp[T any] struct {
 	buf *Buffer[T]
 }
 
-// NewAlloc describes the allocation of n elements from a pool. A nil pool is the device's current
-// one.
+// NewAlloc describes the allocation of n elements: see [AllocFromPool].
 func NewAlloc[T any](c *Context, pool *MemPool, n int) (*AllocOp[T], error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -410,7 +402,7 @@ func (o *AllocOp[T]) allocate(s *Stream) error {
 	return nil
 }
 
-// AllocIn runs the operation in s and returns the buffer itself, which Buffer then does not.
+// AllocIn runs the operation in s and returns the buffer, which Buffer will not.
 func (o *AllocOp[T]) AllocIn(s *Stream) (*Buffer[T], error) {
 	if o == nil || o.ctx == nil {
 		return nil, absentError(o == nil, "allocation")
@@ -418,8 +410,7 @@ func (o *AllocOp[T]) AllocIn(s *Stream) (*Buffer[T], error) {
 	return AllocFromPool[T](s, o.pool, o.n)
 }
 
-// Buffer returns the buffer of the latest run. The caller must close it. A second call returns an
-// error until the next run.
+// Buffer returns the latest run's buffer, once. The caller must close it.
 func (o *AllocOp[T]) Buffer() (*Buffer[T], error) {
 	if o == nil || o.ctx == nil {
 		return nil, absentError(o == nil, "allocation")
@@ -442,7 +433,7 @@ func (o *AllocOp[T]) Context() *Context {
 	return o.ctx
 }
 
-// Uses returns the pool. The driver writes the address of a node into the parameters.
+// Uses returns the pool. The driver writes a node's address into the parameters.
 func (o *AllocOp[T]) Uses() uses.Set {
 	if o == nil {
 		return uses.Set{}
@@ -450,6 +441,7 @@ func (o *AllocOp[T]) Uses() uses.Set {
 	return uses.Set{Refs: o.refs, Node: &o.params}
 }
 
+// String describes the operation.
 func (o *AllocOp[T]) String() string {
 	if o == nil {
 		return "nil allocation"
@@ -463,8 +455,7 @@ type FreeOp struct {
 	refs [1]life.Ref
 }
 
-// NewFree describes the stream-ordered free of a buffer, or of the buffer of a view. Running it
-// closes the buffer.
+// NewFree describes freeing a buffer, or that of a view. Running it closes it.
 func NewFree(b Memory) (*FreeOp, error) {
 	m, err := spanOf(b)
 	if err != nil {
@@ -502,6 +493,7 @@ func (o *FreeOp) Uses() uses.Set {
 	return uses.Set{Refs: o.refs[:], Node: &o.mem.ptr}
 }
 
+// String describes the operation.
 func (o *FreeOp) String() string {
 	if o == nil {
 		return "nil free"

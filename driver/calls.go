@@ -31,8 +31,8 @@ type Calls struct {
 }
 
 // NewCalls creates the Calls of a kernel. modes says what the kernel does to the memory of each
-// argument, one per parameter: 0 if it is not memory or has no declaration. Fails if the parameters
-// are unknown: see [Kernel.Params].
+// argument, one per parameter: 0 if it is not memory or has no declaration. It returns an error if
+// the parameters are unknown: see [Kernel.Params].
 func NewCalls(k *Kernel, modes ...AccessMode) (*Calls, error) {
 	if err := k.check(); err != nil {
 		return nil, err

@@ -11,8 +11,8 @@ import (
 	"github.com/purecuda/cuda/internal/uses"
 )
 
-// CopyOp is a copy between device and page-locked memory as an operation: of linear memory, or of a
-// 2D or 3D region of pitched memory.
+// CopyOp is a copy between device and page-locked memory as an operation: of linear memory of the
+// same length, or of a 2D or 3D region of pitched memory.
 type CopyOp struct {
 	kind   copyKind
 	ctx    *Context // where it runs
@@ -39,8 +39,7 @@ const (
 
 var copyNames = [...]string{"upload", "download", "device copy", "peer copy", "copy"}
 
-// Upload copies src to dst, which must have the same length. The copy reads src when it runs: do
-// not change it before.
+// Upload copies src to dst. It reads src when it runs: do not change it.
 func Upload[T any](dst MemoryOf[T], src HostMemoryOf[T]) (*CopyOp, error) {
 	d, h, err := bothSpans(dst, src, "upload")
 	if err != nil {
@@ -51,8 +50,7 @@ func Upload[T any](dst MemoryOf[T], src HostMemoryOf[T]) (*CopyOp, error) {
 	return o, nil
 }
 
-// Download copies src to dst, which must have the same length. dst holds the data once you have
-// waited for the stream.
+// Download copies src to dst, which has the data after a wait for the stream.
 func Download[T any](dst HostMemoryOf[T], src MemoryOf[T]) (*CopyOp, error) {
 	d, h, err := bothSpans(src, dst, "download")
 	if err != nil {
@@ -63,9 +61,8 @@ func Download[T any](dst HostMemoryOf[T], src MemoryOf[T]) (*CopyOp, error) {
 	return o, nil
 }
 
-// CopyDevice copies src to dst, which must have the same length. They may be in different contexts
-// and on different devices. Then the copy runs in a stream of dst's context. Parts of one buffer
-// may be copied onto each other if they do not overlap.
+// CopyDevice copies src to dst, maybe of another context or device: the stream must be of dst's
+// context. Parts of one buffer must not overlap.
 func CopyDevice[T any](dst, src MemoryOf[T]) (*CopyOp, error) {
 	d, err := spanOfAll(dst)
 	if err != nil {
@@ -173,8 +170,7 @@ func (o *CopyOp) linear() {
 	}
 }
 
-// Enqueue implements Op. It makes one driver call and does not allocate. A copy of no bytes makes
-// no call.
+// Enqueue implements [Op], without a driver call for no bytes.
 func (o *CopyOp) Enqueue(s *Stream) error {
 	if o == nil || s == nil || s.ctx != o.ctx || s.life.Closed() {
 		if err := o.refuse(s); err != nil {
@@ -226,8 +222,7 @@ func (o *CopyOp) closedEnd() error {
 	return nil
 }
 
-// Run copies on the legacy default stream and waits. See View.CopyFrom for its order with other
-// streams.
+// Run copies on the legacy default stream and waits: see [View.CopyFrom].
 func (o *CopyOp) Run() error {
 	if o == nil || o.ctx == nil {
 		return absentError(o == nil, "copy")
@@ -249,7 +244,8 @@ func runNow(op Op) error {
 	return nil
 }
 
-// Bytes returns the size of the copy. A copy of no bytes may be left out, or be an empty node.
+// Bytes returns the size of the copy. The driver rejects a node of no bytes: leave it out or add an
+// empty node.
 func (o *CopyOp) Bytes() uintptr {
 	if o == nil {
 		return 0
@@ -273,6 +269,7 @@ func (o *CopyOp) Uses() uses.Set {
 	return uses.Set{Refs: o.refs[:], Accesses: o.uses[:], Node: &o.params}
 }
 
+// String describes the operation.
 func (o *CopyOp) String() string {
 	if o == nil {
 		return "nil copy"
@@ -294,8 +291,8 @@ func (o *CopyOp) sendPeer(s *Stream) error {
 	return s.d.CuMemcpyPeerAsync(o.dst, o.ctx.Raw(), o.src, o.other.Raw(), o.bytes, s.raw)
 }
 
-// Region is a box in memory that consists of rows and layers of rows: one end of a 2D or 3D copy.
-// Only Memory and Pitch are required. For an Array, Pitch and Rows are ignored.
+// Region is a box in memory of layers of rows: one end of a 2D or 3D copy. Only Memory and Pitch
+// are required. An [Array] ignores Pitch and Rows.
 type Region struct {
 	Memory Memory
 	Pitch  uintptr // bytes from one row to the next

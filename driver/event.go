@@ -14,7 +14,7 @@ import (
 	"github.com/purecuda/cuda/internal/uses"
 )
 
-// Event marks a point in a stream's work. The host and other streams can wait for it.
+// Event marks a point in a stream's work that host and streams can wait for.
 type Event struct {
 	life   *life.Lifetime
 	ctx    *Context
@@ -28,22 +28,22 @@ type Event struct {
 // EventOption changes how NewEvent makes an event.
 type EventOption func(*cu.CUevent_flags)
 
-// WithTiming makes the event record the time, for Elapsed. Events without timing are cheaper.
+// WithTiming makes the event record the time, for Elapsed, which costs more.
 func WithTiming() EventOption {
 	return func(f *cu.CUevent_flags) { *f &^= cu.CU_EVENT_DISABLE_TIMING }
 }
 
-// WithBlockingSync makes a thread that waits for the event sleep instead of spin.
+// WithBlockingSync makes a thread that waits for the event sleep, not spin.
 func WithBlockingSync() EventOption {
 	return func(f *cu.CUevent_flags) { *f |= cu.CU_EVENT_BLOCKING_SYNC }
 }
 
-// WithInterprocess allows sharing the event with other processes. It excludes timing.
+// WithInterprocess lets other processes share the event. It excludes timing.
 func WithInterprocess() EventOption {
 	return func(f *cu.CUevent_flags) { *f |= cu.CU_EVENT_INTERPROCESS | cu.CU_EVENT_DISABLE_TIMING }
 }
 
-// NewEvent creates an event, without timing unless requested by an option.
+// NewEvent creates an event, without timing unless an option requests it.
 func (c *Context) NewEvent(opts ...EventOption) (*Event, error) {
 	if err := hostthread.Refuse(); err != nil {
 		return nil, err
@@ -63,9 +63,9 @@ func (c *Context) NewEvent(opts ...EventOption) (*Event, error) {
 	return e, nil
 }
 
-// BorrowEvent returns an Event for a handle that other code owns. Closing it does nothing. The
-// owner must keep the handle valid while the Event, or a graph that refers to it, is in use. If the
-// event has no timing, Elapsed returns the error of the driver.
+// BorrowEvent returns an Event for a handle that other code owns, which must stay valid while the
+// Event or a graph that refers to it is in use. Closing it does nothing. Without timing, Elapsed
+// returns the driver's error.
 func (c *Context) BorrowEvent(raw CUevent) (*Event, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (e *Event) named(err error) error {
 	return fmt.Errorf("%v: %w", e, err)
 }
 
-// Raw returns the driver's handle, 0 for a nil event.
+// Raw returns the driver's handle.
 func (e *Event) Raw() CUevent {
 	if e == nil {
 		return 0
@@ -109,6 +109,7 @@ func (e *Event) Context() *Context {
 	return e.ctx
 }
 
+// String describes the event.
 func (e *Event) String() string {
 	if e == nil {
 		return "nil event"
@@ -116,7 +117,7 @@ func (e *Event) String() string {
 	return fmt.Sprintf("event %#x of %v", uintptr(e.raw), e.ctx.Device())
 }
 
-// Close destroys the event. Streams that already wait for it continue when its record completes.
+// Close destroys the event. Streams that already wait for it still do.
 func (e *Event) Close() error {
 	if e == nil || e.borrowed {
 		return nil
@@ -129,8 +130,7 @@ func (e *Event) Close() error {
 // Record is s.Record(e).
 func (e *Event) Record(s *Stream) error { return s.Record(e) }
 
-// Query reports whether the event's latest record has completed. It is true for an event that was
-// never recorded.
+// Query reports whether the latest record has completed, or there is none.
 func (e *Event) Query() (done bool, err error) {
 	if err := e.check(); err != nil {
 		return false, err
@@ -143,9 +143,8 @@ func (e *Event) Query() (done bool, err error) {
 	return done, e.named(err)
 }
 
-// Wait returns when the event's latest record has completed, or with the cause of ctx's
-// cancellation, as Stream.Wait does. If the event is recorded repeatedly, Wait returns when a query
-// finds it done.
+// Wait waits for the event's latest record, as [Stream.Wait] does. If the event is recorded
+// repeatedly, Wait returns when a query finds it done.
 func (e *Event) Wait(ctx context.Context) error {
 	if err := e.check(); err != nil {
 		return err
@@ -172,8 +171,8 @@ func (e *Event) block() error        { return e.ctx.core.guarded.CuEventSynchron
 // context.
 func (e *Event) sleeps() (bool, error) { return e.sleepy, nil }
 
-// Elapsed returns the time from start to e. Both must have timing. If one has not completed yet,
-// the error is CUDA_ERROR_NOT_READY. The resolution is about half a microsecond.
+// Elapsed returns the time from start to e, to about 0.5 µs. Both need timing. If one has not
+// completed, the error is CUDA_ERROR_NOT_READY.
 func (e *Event) Elapsed(start *Event) (time.Duration, error) {
 	for _, x := range []*Event{e, start} {
 		if err := x.check(); err != nil {
@@ -207,7 +206,7 @@ func (e *Event) elapsed(start *Event) (ms float32, err error) {
 	return ms, err
 }
 
-// Lifetime returns the event's ownership record, nil for a nil event.
+// Lifetime returns the event's ownership record.
 func (e *Event) Lifetime() *life.Lifetime {
 	if e == nil {
 		return nil
@@ -218,8 +217,7 @@ func (e *Event) Lifetime() *life.Lifetime {
 // done gives back the reference of a wait.
 func (e *Event) done() { e.life.Done() }
 
-// EventOp records an event in stream order, or holds back later work in the stream until an event
-// has completed.
+// EventOp records an event in a stream, or makes the stream wait for one.
 type EventOp struct {
 	event *Event
 	wait  bool
@@ -248,9 +246,10 @@ func (o *EventOp) Event() *Event {
 	return o.event
 }
 
-// IsWait reports whether the operation waits for the event instead of recording it.
+// IsWait reports whether the operation waits for the event.
 func (o *EventOp) IsWait() bool { return o != nil && o.wait }
 
+// Enqueue implements [Op].
 func (o *EventOp) Enqueue(s *Stream) error {
 	if o == nil {
 		return nilError("event operation")
@@ -264,7 +263,7 @@ func (o *EventOp) Enqueue(s *Stream) error {
 	return s.Record(o.event)
 }
 
-// Context implements Op: it is the event's. A wait may run in any.
+// Context returns the event's context. A wait may run in any.
 func (o *EventOp) Context() *Context {
 	if o == nil {
 		return nil
@@ -280,6 +279,7 @@ func (o *EventOp) Uses() uses.Set {
 	return uses.Set{Refs: o.refs}
 }
 
+// String describes the operation.
 func (o *EventOp) String() string {
 	switch {
 	case o == nil:

@@ -22,7 +22,7 @@ type FillOp struct {
 }
 
 // Fill sets every element of dst to v. The hardware fills with units of 1, 2 or 4 bytes, so a
-// larger v must consist of equal units, as 0 does. For other values use View.Fill, which makes
+// larger v must consist of equal units, as 0 does. For other values use [View.Fill], which makes
 // several passes.
 func Fill[T any](dst MemoryOf[T], v T) (*FillOp, error) {
 	s, unit, value, err := newFill(dst, v)
@@ -32,7 +32,7 @@ func Fill[T any](dst MemoryOf[T], v T) (*FillOp, error) {
 	return s.fill(unit, value, s.bytes, s.bytes/uintptr(unit), 1), nil
 }
 
-// Fill2D sets the first width elements of height rows to v. Rows are pitch elements apart.
+// Fill2D sets the first width elements of height rows, pitch elements apart.
 func Fill2D[T any](dst MemoryOf[T], v T, pitch, width, height int) (*FillOp, error) {
 	s, unit, value, err := newFill(dst, v)
 	if err != nil {
@@ -92,8 +92,7 @@ func (s span) fill(unit, value uint32, pitch, width, height uintptr) *FillOp {
 	return o
 }
 
-// Enqueue implements Op. It makes one driver call and does not allocate. A fill of no bytes makes
-// no call.
+// Enqueue implements [Op], without a driver call for no bytes.
 func (o *FillOp) Enqueue(s *Stream) error {
 	if o == nil || s == nil || s.ctx != o.ctx || s.life.Closed() {
 		if err := o.refuse(s); err != nil {
@@ -176,7 +175,7 @@ func columnUnit(size int) int {
 	return 1
 }
 
-// Bytes returns the number of bytes to set.
+// Bytes returns the bytes to set. The driver rejects a node of no bytes.
 func (o *FillOp) Bytes() uintptr {
 	if o == nil {
 		return 0
@@ -208,6 +207,7 @@ func (o *FillOp) Uses() uses.Set {
 	return uses.Set{Refs: o.refs[:], Accesses: o.uses[:], Node: &o.params}
 }
 
+// String describes the operation.
 func (o *FillOp) String() string {
 	if o == nil {
 		return "nil fill"

@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// GraphMemStats reports the memory of graphs' allocation nodes on a device, in bytes. It is not in
-// a pool. Freed memory is kept for the next launch until [Device.TrimGraphMem].
+// GraphMemStats reports the memory of graphs' allocations, in bytes, apart from pools. Freed memory
+// stays for the next launch until [Device.TrimGraphMem].
 type GraphMemStats struct {
 	Used, UsedHigh         uint64 // in allocations; the most since ResetGraphMemStats
 	Reserved, ReservedHigh uint64 // taken from the device
@@ -52,8 +52,8 @@ func (dev Device) ResetGraphMemStats() error {
 	return nil
 }
 
-// TrimGraphMem returns memory that graphs do not use to the device. Memory that a launch allocated
-// and left is in use. It does not disturb captures.
+// TrimGraphMem returns memory that graphs do not use to the device. What a launch allocated and
+// left is in use. It does not disturb captures.
 func (dev Device) TrimGraphMem() error {
 	if err := dev.check(); err != nil {
 		return err
@@ -177,7 +177,7 @@ func (a *allocation) closeGraphMemory(s *Stream) error {
 // graph can retain the buffer before it creates the node. Allocation nodes cannot be removed.
 type pendingGraphBuffer[T any] struct{ a *allocation }
 
-// PendGraphBuffer begins a buffer for memory that a graph will own. End it with At or Abandon.
+// PendGraphBuffer begins a buffer in a graph's memory: end with At or Abandon.
 func (o *AllocOp[T]) PendGraphBuffer() (pendingGraphBuffer[T], error) {
 	var none pendingGraphBuffer[T]
 	if o == nil {

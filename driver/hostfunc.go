@@ -18,16 +18,14 @@ import (
 )
 
 // HostFunc is a Go function as an operation: it runs on the host, in stream order, and later work
-// in the stream waits for it.
+// in the stream waits for it. It may be enqueued any number of times and is not closed: a stream or
+// graph that may still call it keeps it alive.
 //
 // The function runs on a driver thread. It must not call CUDA, or wait for anything that depends on
 // CUDA work. Calls of CUDA fail with CUDA_ERROR_NOT_PERMITTED where they are detected. If the
 // function panics, or ends its goroutine (runtime.Goexit, as t.FailNow does), the next Wait, Query
 // or Do on the stream returns a [HostPanic]. If it ran in a graph, the next such call on any stream
 // of the context does.
-//
-// A HostFunc need not be closed. A stream or a graph that may still call it keeps it alive, and it
-// may be enqueued any number of times.
 type HostFunc struct {
 	life *life.Lifetime
 	ctx  *Context
@@ -55,8 +53,8 @@ func NewHostFunc(c *Context, fn func()) (*HostFunc, error) {
 	return h, nil
 }
 
-// HostFunc enqueues a call of fn, which must obey the rules of the type HostFunc. fn runs once, or,
-// if the stream is capturing, each time the graph does.
+// HostFunc enqueues a call of fn under the rules of type [HostFunc]. In a capturing stream, fn runs
+// each time the graph does, else once.
 func (s *Stream) HostFunc(fn func()) error {
 	if err := s.ready(); err != nil {
 		return err
@@ -84,6 +82,7 @@ func (h *HostFunc) Uses() uses.Set {
 	return uses.Set{Refs: h.refs, Node: h.node}
 }
 
+// String describes the operation.
 func (h *HostFunc) String() string {
 	if h == nil {
 		return "nil host function"
@@ -94,6 +93,7 @@ func (h *HostFunc) String() string {
 	return "host function " + runtime.FuncForPC(reflect.ValueOf(h.fn).Pointer()).Name()
 }
 
+// Enqueue implements [Op].
 func (h *HostFunc) Enqueue(s *Stream) error {
 	if h == nil || h.life == nil {
 		return absentError(h == nil, "host function")
@@ -136,8 +136,8 @@ func (h *HostFunc) capture(s *Stream, graph CUgraph) error {
 	return s.d.CuLaunchHostFunc(s.raw, hostcall.Addr(), h.node.Token())
 }
 
-// Lifetime returns the function's ownership record. While it is retained the driver can call the
-// function, even if the program no longer refers to h.
+// Lifetime returns the function's ownership record. While it is retained, the driver can call the
+// function, even if h is unreachable.
 func (h *HostFunc) Lifetime() *life.Lifetime {
 	if h == nil {
 		return nil
@@ -158,8 +158,8 @@ func (h *HostFunc) retainIn(graph CUgraph) error {
 	return nil
 }
 
-// HostPanic is the error of a host function that panicked, or that ended its goroutine with
-// runtime.Goexit. Later work in the stream still ran.
+// HostPanic is the error of a host function that panicked or ended its goroutine (runtime.Goexit).
+// Later work in the stream still ran.
 type HostPanic struct {
 	Value any    // what it panicked with
 	Stack []byte // where
@@ -268,10 +268,10 @@ func (f *faults) take(l *life.Lifetime, stream CUstream) error {
 	return nil
 }
 
-// UserObject is an object that CUDA counts references to and destroys with the last one (CUDA
-// 11.3). Graphs that retain it, their clones and their executable graphs hold references until none
-// of their launches is in flight. It lets graphs own what is not an object of this library, such as
-// memory of C code.
+// UserObject is an object that CUDA counts references to and destroys with the last one. Graphs
+// that retain it, their clones and executable graphs hold references until none of their launches
+// is in flight. With it, graphs own what is not an object of this library, such as memory of C
+// code.
 type UserObject struct {
 	life *life.Lifetime
 	ctx  *Context
@@ -286,10 +286,8 @@ type userRefs struct {
 	given int // by Retain, not given back by Release
 }
 
-// NewUserObject creates an object that calls destroy when it is destroyed. The program holds one
-// reference, until Close.
-//
-// destroy runs on a goroutine of its own and may do anything, including calls of CUDA.
+// NewUserObject creates an object that calls destroy at its end, on a goroutine of its own. destroy
+// may call CUDA. The program's reference lasts until Close.
 func (c *Context) NewUserObject(destroy func()) (*UserObject, error) {
 	if c == nil || c.core == nil {
 		return nil, absentError(c == nil, "context")
@@ -310,8 +308,8 @@ func (c *Context) NewUserObject(destroy func()) (*UserObject, error) {
 	return u, err
 }
 
-// AdoptUserObject is NewUserObject for objects that C code owns. destroy is a C function, which the
-// driver calls with data. It must not call CUDA.
+// AdoptUserObject is NewUserObject for objects of C code. The driver calls the C function destroy
+// with data. It must not call CUDA.
 func (c *Context) AdoptUserObject(data unsafe.Pointer, destroy cu.CUhostFn) (*UserObject, error) {
 	if c == nil || c.core == nil {
 		return nil, absentError(c == nil, "context")
@@ -368,8 +366,7 @@ func (u *UserObject) check(n int) error {
 	return nil
 }
 
-// Retain adds n references and gives them away: to C code, which releases them itself, or to code
-// that calls Release.
+// Retain adds n references for C code that releases them, or for Release.
 func (u *UserObject) Retain(n int) error {
 	if err := u.check(n); err != nil {
 		return err
@@ -411,7 +408,7 @@ func (u *UserObject) Moved() {
 	_ = u.life.Close() // destroys nothing
 }
 
-// Raw returns the driver's handle, 0 for a nil object.
+// Raw returns the driver's handle.
 func (u *UserObject) Raw() cu.CUuserObject {
 	if u == nil {
 		return 0
@@ -419,7 +416,7 @@ func (u *UserObject) Raw() cu.CUuserObject {
 	return u.raw
 }
 
-// Context returns the context that the object was created with.
+// Context returns the context the object was created with.
 func (u *UserObject) Context() *Context {
 	if u == nil {
 		return nil
@@ -435,6 +432,7 @@ func (u *UserObject) Lifetime() *life.Lifetime {
 	return u.life
 }
 
+// String describes the object.
 func (u *UserObject) String() string {
 	if u == nil {
 		return "nil user object"
@@ -442,7 +440,7 @@ func (u *UserObject) String() string {
 	return u.life.String()
 }
 
-// Close releases the program's reference. The object is destroyed when no other references exist.
+// Close releases the program's reference. The last one destroys the object.
 func (u *UserObject) Close() error {
 	if u == nil {
 		return nil

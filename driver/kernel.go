@@ -116,8 +116,8 @@ func (k *Kernel) Context() *Context {
 	return k.code.ctx
 }
 
-// Params returns the parameters: with names and types if from PTX, else with sizes (since CUDA
-// 12.4). If !ok, they are unknown and not checked.
+// Params returns the parameters: with names and types if the kernel came from PTX, else with sizes
+// (since CUDA 12.4). If ok is false, they are unknown and launches do not check arguments.
 func (k *Kernel) Params() (params []Param, ok bool) {
 	if k == nil {
 		return nil, false
@@ -357,9 +357,9 @@ type BlockSize struct {
 	MinGrid int // blocks that fill the device
 }
 
-// MaxPotentialBlockSize returns the block size with the highest occupancy, at most limit unless 0.
-// sharedMem, if not nil, returns the bytes of dynamic shared memory of a block with that many
-// threads.
+// MaxPotentialBlockSize returns the block size with the highest occupancy, at most limit unless
+// that is 0. sharedMem returns the bytes of dynamic shared memory of a block with that many
+// threads, and none if nil.
 func (k *Kernel) MaxPotentialBlockSize(sharedMem func(threads int) uintptr, limit int) (BlockSize, error) {
 	info, err := k.Info()
 	if err != nil {

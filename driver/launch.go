@@ -13,11 +13,9 @@ import (
 	"github.com/purecuda/cuda/internal/uses"
 )
 
-// Launch is a kernel launch with its configuration and arguments, as an operation. It can be
-// enqueued any number of times without allocating. The driver copies the arguments when the launch
-// is enqueued, so you can change them (SetArg) and launch again.
-//
-// Several goroutines may enqueue a Launch concurrently, but not while another goroutine changes it.
+// Launch is a kernel launch with its configuration and arguments. It can be enqueued any number of
+// times. The driver copies the arguments when it is enqueued, so you can change them ([SetArg]) and
+// launch again.
 type Launch struct {
 	// The fields that recording a list of launches needs come first, in the first two cache lines.
 	k   *Kernel
@@ -151,7 +149,7 @@ func (l *Launch) guessLayout(args []any) error {
 	return nil
 }
 
-// Enqueue implements Op. It makes one driver call and does not allocate.
+// Enqueue implements [Op].
 func (l *Launch) Enqueue(s *Stream) error {
 	if l == nil || s == nil || s.ctx != l.ctx || s.life.Closed() || l.b.Life.Closed() {
 		if err := l.refuse(s); err != nil {
@@ -245,8 +243,8 @@ func (l *Launch) Context() *Context {
 	return l.ctx
 }
 
-// Uses returns the kernel's code and the memory among the arguments, and the accesses to that memory.
-// The mode is read and write unless In or Out around the argument declared another.
+// Uses returns the code, and the memory among the arguments with its accesses: read and write
+// unless [In] or [Out] declared another mode.
 func (l *Launch) Uses() uses.Set {
 	if l == nil {
 		return uses.Set{}
@@ -254,8 +252,7 @@ func (l *Launch) Uses() uses.Set {
 	return uses.Set{Refs: l.refs, Accesses: l.uses}
 }
 
-// Block returns what graph nodes and batches read of the launch, nil for a nil launch. It belongs to
-// l and changes with it.
+// Block returns what nodes and batches read of the launch, and changes with it.
 func (l *Launch) Block() *launch.Block {
 	if l == nil {
 		return nil
@@ -263,8 +260,7 @@ func (l *Launch) Block() *launch.Block {
 	return &l.b
 }
 
-// Attributes returns the attributes that a graph node needs in addition to its parameters. The
-// slice belongs to l.
+// Attributes returns the attributes of a graph node besides its parameters.
 func (l *Launch) Attributes() []cu.CUlaunchAttribute {
 	if l == nil {
 		return nil
@@ -272,6 +268,7 @@ func (l *Launch) Attributes() []cu.CUlaunchAttribute {
 	return l.b.Attrs
 }
 
+// String describes the launch.
 func (l *Launch) String() string {
 	if l == nil {
 		return "nil launch"

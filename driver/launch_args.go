@@ -118,7 +118,7 @@ func (l *Launch) indexOf(s *launch.Slot) int {
 	return -1
 }
 
-// ArgName returns how messages call argument i: by its parameter's name, if known.
+// ArgName returns how messages call argument i: by its parameter, if known.
 func (k *Kernel) ArgName(i int) string {
 	if k != nil && uint(i) < uint(len(k.params)) && k.params[i].Name != "" {
 		return k.params[i].Name
@@ -265,7 +265,7 @@ func (e *argError) Is(target error) bool {
 }
 
 // Arg is an argument of one launch for repeated changes, such as a step number. Its type is checked
-// once, when it is created, while SetArg checks at each call. It is a small value, and copies
+// once, when it is created, while [SetArg] checks at each call. It is a small value, and copies
 // denote the same argument.
 type Arg[T any] struct {
 	l     *Launch
@@ -296,8 +296,7 @@ func (a Arg[T]) Set(v T) error {
 	return SetArg(a.l, a.i, v)
 }
 
-// Clone returns an independent launch with the same kernel, configuration and arguments, nil for a
-// nil launch.
+// Clone returns an independent copy of the launch, nil for a nil launch.
 func (l *Launch) Clone() *Launch {
 	if l == nil {
 		return nil
@@ -312,8 +311,8 @@ func (l *Launch) Clone() *Launch {
 	return c
 }
 
-// ArgIndex returns the index of the argument for the named parameter. Names are known if the kernel
-// came from PTX. Otherwise it returns an error.
+// ArgIndex returns the index of the argument for the named parameter, or an error. Names are known
+// if the kernel came from PTX.
 func (l *Launch) ArgIndex(name string) (int, error) {
 	if err := l.check(); err != nil {
 		return 0, err

@@ -10,7 +10,7 @@ import (
 )
 
 // MemOp is a batch of memory operations that the stream itself performs, without a kernel: writing
-// a word, waiting for one. See NewMemOp.
+// a word, waiting for one. See [NewMemOp].
 type MemOp struct {
 	ctx    *Context
 	params []cu.CUstreamBatchMemOpParams
@@ -122,7 +122,7 @@ func word[T any](o *MemOp, m MemoryOf[T], i int, mode AccessMode) (CUdeviceptr, 
 	return addr, nil
 }
 
-// Enqueue implements Op. It makes one driver call and does not allocate.
+// Enqueue implements [Op].
 func (o *MemOp) Enqueue(s *Stream) error {
 	if o == nil || s == nil || s.ctx != o.ctx || s.life.Closed() {
 		if err := o.refuse(s); err != nil {
@@ -174,6 +174,7 @@ func (o *MemOp) Uses() uses.Set {
 	return uses.Set{Refs: o.refs, Accesses: o.uses, Node: &o.node}
 }
 
+// String describes the operation.
 func (o *MemOp) String() string {
 	if o == nil {
 		return "nil memory operation"

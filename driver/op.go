@@ -9,39 +9,32 @@ import (
 	"github.com/purecuda/cuda/internal/uses"
 )
 
-// Op describes one piece of device work: a kernel launch with its arguments bound, a copy, a fill,
-// a host function, an event. Stream.Do runs it, or records it if the stream is capturing. Package
-// graph creates nodes from it and updates nodes with it. So one description serves direct
-// execution, capture, graphs built by hand and updates.
+// Op describes one piece of device work. [Stream.Do] runs it, or records it if the stream is
+// capturing. Package graph makes nodes of it and updates them.
 //
 // The operations are *Launch, *CopyOp, *FillOp, *HostFunc, *EventOp, *MemOp and *SemaphoreOp, and
-// the launch of an executable graph. There are no others.
-// Operations that allocate or free are AllocatingOps instead, because a replay of an allocation
-// would change its address.
-//
-// Several goroutines may enqueue an operation concurrently, but not while another changes it
-// (SetArg).
+// the launch of an executable graph. There are no others. What allocates or frees is an
+// [AllocatingOp], because a replay of an allocation would change its address. Several goroutines
+// may enqueue an operation concurrently, but not while another changes it ([SetArg]). Except for
+// HostFunc and EventOp, Enqueue makes one driver call and does not allocate. The slices and
+// parameters of graph nodes that methods return belong to the operation and change with it.
 type Op interface {
 	// Enqueue enqueues the operation in s, as Stream.Do does after its own checks.
 	Enqueue(s *Stream) error
-	// Context returns the context in which the operation runs.
-	Context() *Context
+	Context() *Context // in which the operation runs
 	// Uses returns what the operation refers to, which must outlive its use, and its memory accesses,
 	// as far as they are known. The slices belong to the operation and change with it: read them, or
 	// copy them.
 	Uses() uses.Set
-	// String describes the operation for messages and drawings.
-	String() string
+	String() string // for messages and drawings
 }
 
-// AllocatingOp is an operation that allocates or frees in stream order. Stream.Allocate runs it.
+// AllocatingOp is an operation of [Stream.Allocate]: it allocates or frees.
 type AllocatingOp interface {
-	// Context returns the context in which the operation runs.
-	Context() *Context
+	Context() *Context // in which the operation runs
 	// Uses returns what the operation refers to, which must outlive its use.
 	Uses() uses.Set
-	// String describes the operation for messages and drawings.
-	String() string
+	String() string // for messages and drawings
 
 	allocate(s *Stream) error
 }
@@ -69,12 +62,11 @@ func checkStream(op fmt.Stringer, c *Context, s *Stream) error {
 }
 
 // Access is memory that an operation reads or writes: a range, or the rows of a box in pitched
-// memory. It has methods Overlaps and Common.
+// memory. Host and device addresses share one address space. It has methods Overlaps and Common.
 type Access = uses.Access
 
-// Declared is memory together with what an operation does to it: In, Out or InOut around a buffer
-// or a view, on the device or page-locked. As a kernel's argument, the declaration belongs to the
-// parameter: it remains in effect when the argument is replaced by one without a declaration.
+// Declared is memory with what an operation does to it: [In], [Out] or [InOut] of a buffer or view.
+// It declares the kernel's parameter: it stays when an argument without one replaces it.
 type Declared struct {
 	mem  Memory
 	mode AccessMode
@@ -86,7 +78,7 @@ func In(m Memory) Declared { return Declared{m, Reads} }
 // Out declares memory that is only written.
 func Out(m Memory) Declared { return Declared{m, Writes} }
 
-// InOut declares memory that is read and written, the default for arguments without a declaration.
+// InOut declares memory that is read and written, the default for arguments.
 func InOut(m Memory) Declared { return Declared{m, ReadsWrites} }
 
 // Access returns the access to the whole memory, or why it cannot be used.
@@ -96,7 +88,7 @@ func (d Declared) Access() (Access, error) {
 	return p.access, err
 }
 
-// Bytes returns the size in bytes, 0 without memory.
+// Bytes returns the size in bytes.
 func (d Declared) Bytes() uintptr {
 	if d.mem == nil {
 		return 0
@@ -104,7 +96,7 @@ func (d Declared) Bytes() uintptr {
 	return d.mem.Bytes()
 }
 
-// Context returns the memory's context, nil without memory.
+// Context returns the memory's context.
 func (d Declared) Context() *Context {
 	if d.mem == nil {
 		return nil
@@ -120,6 +112,7 @@ func (d Declared) Ref() life.Ref {
 	return d.mem.Ref()
 }
 
+// String describes the memory and its mode.
 func (d Declared) String() string {
 	if d.mem == nil {
 		return "no memory"

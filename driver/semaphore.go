@@ -11,9 +11,8 @@ import (
 	"github.com/purecuda/cuda/internal/uses"
 )
 
-// ExternalSemaphore is a semaphore, fence or keyed mutex of another API (Vulkan, Direct3D, NvSci)
-// that the device can signal and wait for. CUDA cannot create one: import a handle that the other
-// API exported. Drivers support them since CUDA 10.0, timeline semaphores since 11.2.
+// ExternalSemaphore is a semaphore, fence or keyed mutex that another API (Vulkan, Direct3D, NvSci)
+// exported. CUDA cannot create one.
 type ExternalSemaphore struct {
 	life *life.Lifetime
 	ctx  *Context
@@ -23,8 +22,7 @@ type ExternalSemaphore struct {
 
 // ImportSemaphoreFD imports a semaphore from a file descriptor of type
 // CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD or _TIMELINE_SEMAPHORE_FD (Linux). On success the
-// driver owns the descriptor: the program must not use or close it any more. On error the program
-// still owns it.
+// driver owns the descriptor: do not use or close it. On error the program still owns it.
 func (c *Context) ImportSemaphoreFD(kind cu.CUexternalSemaphoreHandleType, fd int) (*ExternalSemaphore, error) {
 	if c == nil || c.core == nil {
 		return nil, absentError(c == nil, "context")
@@ -42,9 +40,9 @@ func (c *Context) ImportSemaphoreFD(kind cu.CUexternalSemaphoreHandleType, fd in
 	return c.importSemaphore(&d, fmt.Sprintf("file descriptor %d", fd))
 }
 
-// ImportSemaphoreHandle imports a semaphore from an NT handle or a globally shared (KMT) handle of
-// one of the Win32 and Direct3D types (Windows). The program still owns the handle. It may close an
-// NT handle after the import.
+// ImportSemaphoreHandle imports a semaphore from an NT or global (KMT) handle of a Win32 or
+// Direct3D type (Windows). The program still owns the handle, and may close an NT handle after the
+// import.
 func (c *Context) ImportSemaphoreHandle(kind cu.CUexternalSemaphoreHandleType, handle uintptr) (*ExternalSemaphore, error) {
 	if c == nil || c.core == nil {
 		return nil, absentError(c == nil, "context")
@@ -60,8 +58,8 @@ func (c *Context) ImportSemaphoreHandle(kind cu.CUexternalSemaphoreHandleType, h
 	return c.importSemaphore(&d, fmt.Sprintf("handle %#x", handle))
 }
 
-// ImportSemaphoreName imports a semaphore by the name that it was created with, of one of the Win32
-// and Direct3D types with NT handles (Windows).
+// ImportSemaphoreName imports a Win32 or Direct3D semaphore (Windows) by the name that it was
+// created with. Its type must have NT handles.
 func (c *Context) ImportSemaphoreName(kind cu.CUexternalSemaphoreHandleType, name string) (*ExternalSemaphore, error) {
 	if c == nil || c.core == nil {
 		return nil, absentError(c == nil, "context")
@@ -120,7 +118,7 @@ func (c *Context) importSemaphore(d *cu.CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC, by 
 	return s, nil
 }
 
-// Raw returns the driver's handle, 0 for nil.
+// Raw returns the driver's handle.
 func (s *ExternalSemaphore) Raw() cu.CUexternalSemaphore {
 	if s == nil {
 		return 0
@@ -152,6 +150,7 @@ func (s *ExternalSemaphore) Lifetime() *life.Lifetime {
 	return s.life
 }
 
+// String describes the semaphore.
 func (s *ExternalSemaphore) String() string {
 	if s == nil {
 		return "nil external semaphore"
@@ -159,8 +158,7 @@ func (s *ExternalSemaphore) String() string {
 	return fmt.Sprintf("%v (%v)", s.life, s.kind)
 }
 
-// Close releases the imported semaphore. It does not affect the other API's semaphore. Work that
-// uses it must be done. A graph that refers to it delays the release.
+// Close releases the import, not the original. Work that uses it must be done.
 func (s *ExternalSemaphore) Close() error {
 	if s == nil {
 		return nil
@@ -170,26 +168,19 @@ func (s *ExternalSemaphore) Close() error {
 	return err
 }
 
-// SemaphorePoint is an action on one external semaphore. Which fields apply depends on the
-// semaphore's kind. The others stay zero.
+// SemaphorePoint is an action on a semaphore. Only fields of its kind apply.
 type SemaphorePoint struct {
 	Semaphore *ExternalSemaphore
-	// Value is the value that a timeline semaphore or fence is signalled with, or that a wait waits
-	// for. The wait ends when the semaphore has this value or a larger one. Binary semaphores have
-	// no value.
-	Value uint64
-	// Key is the key of a keyed mutex: a wait acquires it, a signal releases it.
-	Key uint64
-	// TimeoutMs limits a wait for a keyed mutex, in milliseconds.
-	TimeoutMs uint32
-	// Fence is an NvSciSyncFence in C memory. A signal fills it in, a wait waits for it.
-	Fence unsafe.Pointer
-	// Flags is CUDA_EXTERNAL_SEMAPHORE_SIGNAL_ or _WAIT_SKIP_NVSCIBUF_MEMSYNC.
-	Flags uint32
+	// Value is what a signal sets a timeline semaphore or fence to, or what a wait waits for: the
+	// semaphore has this value or a larger one. Binary semaphores have no value.
+	Value     uint64
+	Key       uint64         // of a keyed mutex: a wait acquires it, a signal releases it
+	TimeoutMs uint32         // limits a wait for a keyed mutex, in milliseconds
+	Fence     unsafe.Pointer // an NvSciSyncFence in C memory: a signal fills it in, a wait waits for it
+	Flags     uint32         // CUDA_EXTERNAL_SEMAPHORE_SIGNAL_ or _WAIT_SKIP_NVSCIBUF_MEMSYNC
 }
 
-// SemaphoreOp signals external semaphores in stream order, or holds back later work in the stream
-// until they are signalled.
+// SemaphoreOp signals external semaphores or makes the stream wait for them.
 type SemaphoreOp struct {
 	ctx   *Context
 	raw   []cu.CUexternalSemaphore
@@ -205,8 +196,7 @@ type SemaphoreOp struct {
 	wait   cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS
 }
 
-// NewSemaphoreSignal creates one operation that signals all points. Their semaphores must be of one
-// context.
+// NewSemaphoreSignal signals all points, which must be of one context.
 func NewSemaphoreSignal(points ...SemaphorePoint) (*SemaphoreOp, error) {
 	o := &SemaphoreOp{signals: make([]cu.CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, len(points))}
 	if err := o.collect("semaphore signal", points); err != nil {
@@ -221,8 +211,7 @@ func NewSemaphoreSignal(points ...SemaphorePoint) (*SemaphoreOp, error) {
 	return o, nil
 }
 
-// NewSemaphoreWait creates one operation that waits for all points. Their semaphores must be of one
-// context.
+// NewSemaphoreWait waits for all points, which must be of one context.
 func NewSemaphoreWait(points ...SemaphorePoint) (*SemaphoreOp, error) {
 	o := &SemaphoreOp{waits: make([]cu.CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, len(points))}
 	if err := o.collect("semaphore wait", points); err != nil {
@@ -277,8 +266,7 @@ func (o *SemaphoreOp) ready(s *Stream) error {
 
 func (o *SemaphoreOp) isWait() bool { return len(o.waits) > 0 }
 
-// SetValue changes the value of point i, counted from 0, to reuse the operation for the next step.
-// It does not allocate. It returns an error if there is no such point.
+// SetValue changes the value of point i, counted from 0, without allocating.
 func (o *SemaphoreOp) SetValue(i int, v uint64) error {
 	if o == nil || o.ctx == nil {
 		return absentError(o == nil, "semaphore operation")
@@ -294,7 +282,7 @@ func (o *SemaphoreOp) SetValue(i int, v uint64) error {
 	return nil
 }
 
-// Enqueue implements Op. It makes one driver call and does not allocate.
+// Enqueue implements [Op].
 func (o *SemaphoreOp) Enqueue(s *Stream) (err error) {
 	if o == nil || o.ctx == nil {
 		return absentError(o == nil, "semaphore operation")
@@ -315,7 +303,7 @@ func (o *SemaphoreOp) Enqueue(s *Stream) (err error) {
 	return nil
 }
 
-// Context implements Op. It returns the semaphores' context.
+// Context returns the semaphores' context.
 func (o *SemaphoreOp) Context() *Context {
 	if o == nil {
 		return nil
@@ -334,6 +322,7 @@ func (o *SemaphoreOp) Uses() uses.Set {
 	return uses.Set{Refs: o.refs, Node: &o.signal}
 }
 
+// String describes the operation.
 func (o *SemaphoreOp) String() string {
 	switch {
 	case o == nil:

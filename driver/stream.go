@@ -44,7 +44,7 @@ func (s *Stream) guardedSelf() *Driver {
 	return s.core.guarded
 }
 
-// Driver returns the driver's view for calls that take this stream and need no other context.
+// Driver returns the view of the driver for calls that take this stream and need no other context.
 func (s *Stream) Driver() *Driver {
 	if s == nil {
 		return noDriver()
@@ -66,14 +66,13 @@ func WithPriority(p int) StreamOption {
 	return func(c *streamConfig) { c.priority = p }
 }
 
-// WithLegacySync makes the stream and the legacy stream wait for each other, as streams of CUDA
-// programs do by default, but not those created here.
+// WithLegacySync makes the stream and the legacy stream wait for each other, the default of CUDA
+// but not here.
 func WithLegacySync() StreamOption {
 	return func(c *streamConfig) { c.flags = cu.CU_STREAM_DEFAULT }
 }
 
-// NewStream creates a stream. By default it has the default priority and does not synchronise with
-// the legacy stream.
+// NewStream creates a stream, by default not synchronised with the legacy one.
 func (c *Context) NewStream(opts ...StreamOption) (*Stream, error) {
 	if err := hostthread.Refuse(); err != nil {
 		return nil, err
@@ -102,8 +101,8 @@ func (c *Context) NewStream(opts ...StreamOption) (*Stream, error) {
 // clamp32 returns the 32-bit number nearest to n.
 func clamp32(n int) int32 { return int32(max(math.MinInt32, min(n, math.MaxInt32))) }
 
-// LegacyStream returns CUDA's default stream, which waits for all blocking streams of the context,
-// and they for it. Closing it does nothing.
+// LegacyStream returns CUDA's default stream. It and all blocking streams of the context wait for
+// each other. Closing it does nothing.
 func (c *Context) LegacyStream() *Stream {
 	if c == nil || c.core == nil {
 		return nil
@@ -121,10 +120,10 @@ func (c *Context) PerThreadStream() *Stream {
 	return &c.perThread
 }
 
-// BorrowStream returns a Stream for a handle of this context that other code owns. Closing it does
-// nothing. The handle must be valid while the Stream is in use. An executable graph uses the stream
-// of its last launch until its own Wait or Run has waited for the launch, or it is closed and the
-// launch has ended.
+// BorrowStream returns a Stream for a handle of this context that other code owns, which must stay
+// valid while the Stream is in use. Closing it does nothing. An executable graph uses the stream of
+// its last launch until its own Wait or Run has waited for it, or it is closed and the launch has
+// ended.
 func (c *Context) BorrowStream(raw CUstream) (*Stream, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -221,8 +220,8 @@ func (s *Stream) String() string {
 	return fmt.Sprintf("stream %#x of %v", uintptr(s.raw), s.ctx.Device())
 }
 
-// Close destroys the stream. Work already enqueued in it still runs. An executable graph delays it
-// until its last launch here is known to have ended.
+// Close destroys the stream. Work in it still runs. An executable graph delays it until its last
+// launch here is known to have ended.
 func (s *Stream) Close() error {
 	if s == nil || !s.owned {
 		return nil
@@ -279,8 +278,8 @@ func (s *Stream) Record(e *Event) error {
 	return nil
 }
 
-// WaitEvent holds back later work in the stream until the latest record of e, if any, has
-// completed. The event may be of another context or device.
+// WaitEvent makes later work in the stream wait for the latest record of e, if any. The event may
+// be of another context or device.
 func (s *Stream) WaitEvent(e *Event) error {
 	if !s.open() || !e.open() || e.ctx != s.ctx {
 		if err := s.refuses(e); err != nil {
@@ -305,8 +304,8 @@ func (s *Stream) refuses(e *Event) error {
 	return s.named(s.ctx.sameDriver(e.ctx, e))
 }
 
-// Query reports whether all work in the stream is done. An error is that of the stream's work, or
-// of a host function that panicked.
+// Query reports whether all work in the stream is done, or the error of the work or of a host
+// function that panicked.
 func (s *Stream) Query() (done bool, err error) {
 	if err := s.check(); err != nil {
 		return false, err
@@ -358,7 +357,7 @@ func (s *Stream) queryOrMark() (*mark, error) {
 	return m, s.named(err)
 }
 
-// Priority returns the stream's priority: 0 by default, lower numbers go first.
+// Priority returns the stream's priority: 0 by default, lower goes first.
 func (s *Stream) Priority() (int, error) {
 	if err := s.check(); err != nil {
 		return 0, err
@@ -391,8 +390,8 @@ func (s *Stream) Recording() (bool, error) {
 	return capturing, s.named(err)
 }
 
-// CaptureGraph returns the graph that records the stream's work, which belongs to the capture, and
-// the number of the capture, unique in the process. Both are 0 for a stream that is not capturing.
+// CaptureGraph returns the graph of the stream's capture, which owns it, and the capture's number.
+// Both are 0 for a stream that is not capturing.
 func (s *Stream) CaptureGraph() (graph CUgraph, id uint64, err error) {
 	if err := s.check(); err != nil {
 		return 0, 0, err
@@ -434,7 +433,7 @@ func (s *Stream) captureInfo() (i captureInfo, err error) {
 }
 
 // CaptureStatus returns the status, which distinguishes a capture in progress from an invalidated
-// one, and the number of the capture, unique in the process.
+// one, and the capture's number, unique in the process.
 func (s *Stream) CaptureStatus() (status cu.CUstreamCaptureStatus, id uint64, err error) {
 	if err := s.check(); err != nil {
 		return 0, 0, err
@@ -444,10 +443,9 @@ func (s *Stream) CaptureStatus() (status cu.CUstreamCaptureStatus, id uint64, er
 	return i.status, i.id, s.named(err)
 }
 
-// After makes later work in s run after all work already in other: a copy stream after the stream
-// that computes what it copies, which continues meanwhile. It does not wait. If other is capturing,
-// s joins the capture. It creates and releases an event: in every step, record your own and use
-// WaitEvent, which is cheaper.
+// After makes later work in s run after all work already in other. It does not wait. If other is
+// capturing, s joins the capture. It creates and releases an event: in every step, your own event
+// and WaitEvent are cheaper.
 func (s *Stream) After(other *Stream) error {
 	if err := s.ready(); err != nil {
 		return err
