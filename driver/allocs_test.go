@@ -15,8 +15,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// On a GPU this holds for the whole path; on the fake driver it holds for ours,
-// and the fake's own bookkeeping is left out by taking the books away.
+// The GPU run measures the whole path. The fake run measures only this package:
+// the fake's records are off, so they do not count.
 func TestStreamsAndEventsDoNotAllocate(t *testing.T) {
 	t.Run("fake", func(t *testing.T) {
 		f := newFake()
@@ -34,7 +34,7 @@ func steadyState(t *testing.T, c *driver.Context) {
 	record, wait := driver.RecordOp(e), driver.WaitOp(e)
 	cancellable, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	noError(t, s.Wait(cancellable)) // makes what is made once
+	noError(t, s.Wait(cancellable)) // makes what is made only once
 	for name, call := range map[string]func() error{
 		"Record":         func() error { return s.Record(e) },
 		"WaitEvent":      func() error { return s.WaitEvent(e) },
@@ -59,8 +59,8 @@ func steadyState(t *testing.T, c *driver.Context) {
 	}
 }
 
-// Waiting for busy work may allocate when it is handed to another goroutine,
-// but not while it polls or blocks.
+// A wait for busy work may allocate when it moves to another goroutine, but not
+// while it polls or blocks.
 func TestWaitingDoesNotAllocate(t *testing.T) {
 	for _, slots := range []int{0, 1} {
 		restore := driver.SetBlockingSlots(slots)
@@ -133,10 +133,10 @@ func TestRealDriverSteadyStateDoesNotAllocate(t *testing.T) {
 	})
 }
 
-// Memory in the order of a stream allocates the buffer and its lifetime, and
-// nothing that the collector has to clean up.
+// A stream-ordered allocation makes two objects, the buffer and its lifetime, and
+// neither has a cleanup.
 func TestStreamOrderedMemoryAllocatesTwoObjects(t *testing.T) {
-	defer driver.SetLeakHook(driver.SetLeakHook(nil)) // it keeps stacks
+	defer driver.SetLeakHook(driver.SetLeakHook(nil)) // the hook keeps stacks
 	f := newFake()
 	f.silence()
 	c := f.open(t)
@@ -160,10 +160,10 @@ func TestStreamOrderedMemoryAllocatesTwoObjects(t *testing.T) {
 	closeAll(t, s, c)
 }
 
-// A buffer that the caller keeps costs nothing while the pool returns the address
-// that it had, and is a new one when it does not.
+// A reused buffer allocates nothing while the pool returns the same address. With
+// another address it is a new buffer.
 func TestKeptStreamOrderedMemoryAllocatesNothing(t *testing.T) {
-	defer driver.SetLeakHook(driver.SetLeakHook(nil)) // it keeps stacks
+	defer driver.SetLeakHook(driver.SetLeakHook(nil)) // the hook keeps stacks
 	f := newFake()
 	c := f.open(t)
 	s := must(c.NewStream())(t)
@@ -230,10 +230,10 @@ func TestKeptStreamOrderedMemoryAllocatesNothing(t *testing.T) {
 	closeAll(t, s, c)
 }
 
-// A kernel that is found costs no more than itself: neither its name nor its
+// Looking up a kernel allocates only the kernel: neither its name nor its
 // parameters are objects of their own.
 func TestLoadingManyKernelsAllocatesLittle(t *testing.T) {
-	defer driver.SetLeakHook(driver.SetLeakHook(nil)) // it keeps stacks
+	defer driver.SetLeakHook(driver.SetLeakHook(nil)) // the hook keeps stacks
 	const n = 100
 	var text strings.Builder
 	text.WriteString(".version 7.0\n.target sm_50\n.address_size 64\n")

@@ -10,9 +10,9 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// The benchmarks run on the GPU where there is one, else on the emulator, whose
-// figures say what the library costs and nothing about a GPU. Against C the
-// same calls are measured by the programs in bench/.
+// The benchmarks run on a GPU if there is one, else on the emulator. Emulator
+// figures measure the cost of the library and say nothing about a GPU. The
+// programs in bench/ measure the same calls against C.
 
 const benchKernel = `.version 7.0
 .target sm_50
@@ -31,8 +31,8 @@ const benchKernel = `.version 7.0
 }
 `
 
-// queued is how many operations are sent before the stream is waited for: the
-// driver's queue takes about a thousand, then a call waits for the device.
+// queued is how many operations are enqueued before a wait. The driver's queue
+// holds about a thousand; when it is full, a call waits for the device.
 const queued = 500
 
 func benchContext(b *testing.B) *driver.Context {
@@ -83,8 +83,8 @@ func closeBench(b *testing.B, c interface{ Close() error }) {
 	}
 }
 
-// asynchronous measures an operation that is sent to s. What it costs the host
-// is reported beside ns/op, which has the waiting in it.
+// asynchronous measures an operation that is enqueued in s. It reports the
+// host's cost separately from ns/op, which includes the waits.
 func asynchronous(b *testing.B, s *driver.Stream, send func() error) {
 	b.Helper()
 	b.ReportAllocs()
@@ -195,7 +195,7 @@ func BenchmarkStreamQuery(b *testing.B) {
 	}
 }
 
-// The table of all functions, resolved once more on the open library.
+// Resolves all functions again from the open library.
 func BenchmarkResolve(b *testing.B) {
 	lib := benchContext(b).Device().Driver().Library()
 	b.ReportAllocs()

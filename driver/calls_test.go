@@ -54,7 +54,7 @@ func TestCallsThatAreNotWholeAreRefused(t *testing.T) {
 		cfg := driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)}
 
 		args := axpyArgs{x.All(), x.All(), 1, 0}
-		for range 2 { // what was refused is not remembered, nor is what was right before
+		for range 2 { // a refusal is not cached, and does not spoil a later correct call
 			wantError(t, calls.Do(w.s, &cfg, &struct{ x driver.View[float32] }{x.All()}), driver.CUDA_ERROR_INVALID_VALUE, "axpy", "takes 4", "got 1")
 			wantError(t, calls.Do(w.s, &cfg, args), driver.CUDA_ERROR_INVALID_VALUE, "axpy", "not a pointer to a struct")
 			wantError(t, calls.Do(w.s, &cfg, (*axpyArgs)(nil)), driver.CUDA_ERROR_INVALID_VALUE, "axpy", "arguments are nil")
@@ -83,7 +83,7 @@ func TestCallsLetTheCollectorHaveTheirArguments(t *testing.T) {
 		b := must(driver.Alloc[float32](c, 1))(t)
 		args := struct{ out driver.View[float32] }{b.All()}
 		noError(t, calls.Do(w.s, &cfg, &args))
-		noError(t, calls.Do(within{calls, w.s, cfg, &args}, &cfg, &args)) // the spare call has it, too
+		noError(t, calls.Do(within{calls, w.s, cfg, &args}, &cfg, &args)) // the spare call refers to the buffer too
 		noError(t, b.Close())
 		runtime.AddCleanup(b.Ref().Lifetime(), func(gone chan bool) { gone <- true }, gone)
 	}()
@@ -112,8 +112,7 @@ func TestCallsOfAClosedModuleAreRefused(t *testing.T) {
 	})
 }
 
-// Arguments of the same type and memory that stays are not looked at again;
-// others are.
+// Arguments of the same types and memory are not checked again. Others are.
 func TestCallsAreMadeAgainWithOtherArguments(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		w := newWork(t, c)
@@ -172,7 +171,8 @@ func TestCallsCheckWhatIsPassedInThePlaceOfOtherThings(t *testing.T) {
 	})
 }
 
-// Each is found where everything else is as it was the time before.
+// Each closed object is found although everything else is the same as in the
+// previous call.
 func TestCallsFindWhatWasClosedSince(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		w := newWork(t, c)
@@ -220,7 +220,7 @@ func TestCallsRefuseStreamsOfOtherContexts(t *testing.T) {
 	})
 }
 
-// within takes a launch by making another one of the same kernel first.
+// within handles a launch by first making another launch of the same kernel.
 type within struct {
 	calls *driver.Calls
 	s     *driver.Stream
@@ -251,7 +251,8 @@ func TestCallsAreMadeWithinCalls(t *testing.T) {
 	})
 }
 
-// Each launch has the arguments of its goroutine, whatever the collector lets go of.
+// Each goroutine's launches have that goroutine's arguments, whatever the collector
+// frees.
 func TestCallsOfManyGoroutines(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		const goroutines, rounds = 4, 50
@@ -286,7 +287,7 @@ func TestCallsOfManyGoroutines(t *testing.T) {
 	})
 }
 
-// takes looks at launches and passes them on.
+// takes runs a launch and then passes it to look.
 type takes struct {
 	s    *driver.Stream
 	look func(l *driver.Launch) error
@@ -327,7 +328,7 @@ func TestCallsTellWhichMemoryTheyUse(t *testing.T) {
 	})
 }
 
-// Buffers of allocators may lie at an address where others are, or were.
+// Buffers of allocators may lie at an address where other buffers lie, or lay.
 func TestCallsTellMemoryAtOneAddressApart(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		w := newWork(t, c)
@@ -362,7 +363,7 @@ func TestCallsForgetWhatWasHalfSet(t *testing.T) {
 	})
 }
 
-// What takes a launch may move its arguments, or change them.
+// The receiver of a launch may change its arguments or where they are stored.
 func TestCallsSetAnewWhatWasChanged(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		w := newWork(t, c)
@@ -392,7 +393,7 @@ func TestCallsSetAnewWhatWasChanged(t *testing.T) {
 	})
 }
 
-// Access to the memory of another device can be taken away again.
+// Access to the memory of another device can be revoked.
 func TestCallsAskForPeersEachTime(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *driver.Context) {
 		w := newWork(t, a)

@@ -129,7 +129,7 @@ func TestRegionsOutsideTheirMemoryAreRefused(t *testing.T) {
 	wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "destination", "nil memory")
 }
 
-// stranger has the exported methods of memory only.
+// stranger has only the exported methods of memory.
 type stranger struct{ driver.Memory }
 
 func TestFillsUseTheLargestUnit(t *testing.T) {
@@ -188,7 +188,8 @@ func TestMemoryOperationsReachTheDriver(t *testing.T) {
 	wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "without a step")
 }
 
-// Boxes are compared exactly: what is said about two is what their bytes say.
+// Whether two boxes overlap is exact to the byte: the test compares the result
+// with their bytes.
 func TestAccessesOverlapByTheByte(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	yes := 0
@@ -251,8 +252,8 @@ func firstCommon(a, b map[uint64]bool) (uint64, bool) {
 	return first, found
 }
 
-// A box is as narrow as the operation that works on it, and none where rows
-// leave no gaps.
+// An access box is as narrow as the operation on it. Rows without gaps need no
+// box.
 func TestCopiesAndFillsSayWhichBytesTheyUse(t *testing.T) {
 	a := newAxpy(t)
 	b := must(driver.Alloc[byte](a.c, 256))(t)
@@ -302,7 +303,7 @@ func TestArgumentsSayWhatTheKernelDoesToThem(t *testing.T) {
 	modes(driver.Reads, driver.ReadsWrites)
 	noError(t, driver.SetArg(l, 1, driver.Out(a.y)))
 	modes(driver.Reads, driver.Writes)
-	noError(t, driver.SetArg(l, 1, a.y.View(0, 8))) // what was declared is about the parameter
+	noError(t, driver.SetArg(l, 1, a.y.View(0, 8))) // a declared access belongs to the parameter, not to the memory
 	modes(driver.Reads, driver.Writes)
 	noError(t, driver.SetArg(l, 0, driver.InOut(a.x)))
 	modes(driver.ReadsWrites, driver.Writes)

@@ -101,7 +101,7 @@ func TestPeerAccess(t *testing.T) {
 	if !must(a.Device().CanAccessPeer(b.Device()))(t) {
 		t.Fatal("emulated devices cannot reach each other")
 	}
-	for range 2 { // the second time it is so already
+	for range 2 { // the second call changes nothing
 		noError(t, a.EnablePeerAccess(b))
 	}
 	for range 2 {
@@ -112,15 +112,15 @@ func TestPeerAccess(t *testing.T) {
 	}
 }
 
-// A device that is there and gives no context is of no use.
+// A device that exists but refuses contexts does not count as available.
 func TestADeviceWithoutAContextIsNotAvailable(t *testing.T) {
 	for _, c := range []struct {
 		devices int
 		refuse  func(device uintptr) bool
-		want    []string // in the error; nil: available
+		want    []string // words in the error; nil: available
 	}{
 		{2, func(uintptr) bool { return false }, nil},
-		{2, func(d uintptr) bool { return d == 0 }, nil}, // the other one does
+		{2, func(d uintptr) bool { return d == 0 }, nil}, // device 1 gives one
 		{2, func(uintptr) bool { return true }, []string{"device 0", "device 1", "CUDA_ERROR_DEVICE_UNAVAILABLE", "compute mode"}},
 	} {
 		emu := emulator.New(emulator.Config{Devices: c.devices})
@@ -146,7 +146,7 @@ func TestADeviceWithoutAContextIsNotAvailable(t *testing.T) {
 	}
 }
 
-// refusing is a driver some of whose devices give no context.
+// refusing is a driver that gives no context on some devices.
 type refusing struct {
 	loader.Library
 	refuse func(device uintptr) bool
@@ -188,8 +188,8 @@ func sum2(w *work, near, far driver.Memory) error {
 	return w.kernel("axpy").Launch(w.s, driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(2)}, far, near, float32(1), uint32(2))
 }
 
-// Memory of a pool is reached by the devices that SetAccess names, whatever
-// EnablePeerAccess allows.
+// SetAccess alone decides which devices can access the memory of a pool.
+// EnablePeerAccess does not affect it.
 func TestPoolMemoryOfAnotherDeviceNeedsAccessOfThePool(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *driver.Context) {
 		w := newWork(t, a)
@@ -220,7 +220,8 @@ func TestPoolMemoryOfAnotherDeviceNeedsAccessOfThePool(t *testing.T) {
 	})
 }
 
-// An event stands in streams of its own device only; any stream waits for it.
+// An event can be recorded only in streams of its own context. Any stream can
+// wait for it.
 func TestEventsAmongDevices(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *driver.Context) {
 		w := newWork(t, a)
@@ -266,7 +267,7 @@ func TestNoTimeBetweenEventsOfTwoDevices(t *testing.T) {
 	})
 }
 
-// Readers that may not write there are none of.
+// A pool cannot give a device read-only access.
 func TestPoolGivesAnotherDeviceAllOrNothing(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *driver.Context) {
 		pool := closing[*driver.MemPool](newWork(t, a))(b.NewMemPool())
@@ -277,8 +278,8 @@ func TestPoolGivesAnotherDeviceAllOrNothing(t *testing.T) {
 	})
 }
 
-// eachPair runs a test with contexts of two devices, on an emulator that has
-// two and on a machine with two GPUs.
+// eachPair runs a test with contexts of two devices, on an emulator with two
+// devices and on a machine with two GPUs.
 func eachPair(t *testing.T, test func(t *testing.T, a, b *driver.Context)) {
 	t.Run("emulator", func(t *testing.T) {
 		pair(t, gputest.Emulator(t, emulator.Config{Devices: 2}), test)
@@ -398,7 +399,7 @@ func TestMemInfoAndLimits(t *testing.T) {
 }
 
 // A context that was current on threads when it was destroyed must not be
-// taken for the next one, which may get the same address.
+// mistaken for the next one, which may get the same address.
 func TestContextsCanBeMadeAgain(t *testing.T) {
 	gputest.EachDriver(t, func(t *testing.T, d *driver.Driver) {
 		dev := must(d.Device(0))(t)
@@ -417,7 +418,7 @@ func TestContextsCanBeMadeAgain(t *testing.T) {
 	})
 }
 
-// useFromManyThreads makes the context current on several threads at a time.
+// useFromManyThreads makes the context current on several threads at once.
 func useFromManyThreads(c *driver.Context) error {
 	const n = 8
 	errs := make(chan error, n)
@@ -439,7 +440,7 @@ func useFromManyThreads(c *driver.Context) error {
 	return all
 }
 
-// A context is borrowed on the device that it is of.
+// A borrowed context belongs to the device that it was created on.
 func TestABorrowedContextIsOfItsDevice(t *testing.T) {
 	d := gputest.Emulator(t, emulator.Config{Devices: 2})
 	c := must(must(d.Device(1))(t).PrimaryContext())(t)
@@ -450,13 +451,13 @@ func TestABorrowedContextIsOfItsDevice(t *testing.T) {
 	b := must(must(d.Device(1))(t).BorrowContext(c.Raw()))(t)
 	x := must(driver.Alloc[byte](b, 8))(t)
 	noError(t, b.Close())
-	noError(t, x.Fill(1)) // the context stays for what was made from it
+	noError(t, x.Fill(1)) // the context stays for objects made from it
 	noError(t, x.Close())
 	noError(t, c.Lost()) // and for its owner
 	noError(t, c.Close())
 }
 
-// A device that is none, as after an error, is refused by each method.
+// Every method refuses a nil device, which callers have after an error.
 func TestADeviceThatIsNoneIsRefused(t *testing.T) {
 	var dev driver.Device
 	for name, err := range map[string]error{

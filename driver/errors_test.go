@@ -15,8 +15,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// An operation that is nil, as it is after an error that nobody looked at, is an
-// error to whoever is given it.
+// A nil operation, as after an error that nobody checked, is refused wherever it
+// is passed.
 func TestNilOperationsAreRefused(t *testing.T) {
 	f := newFake()
 	c := f.open(t)
@@ -50,7 +50,8 @@ func TestNilOperationsAreRefused(t *testing.T) {
 	noError(t, errors.Join(s.Close(), c.Close()))
 }
 
-// What fails when the last reference to a context goes is an error of that Close.
+// A failed unload when the last reference to a context is closed is an error of
+// that Close.
 func TestEmbeddedModuleThatIsNotUnloadedIsAnErrorOfClose(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	d := gputest.Driver(t, lib)
@@ -64,8 +65,8 @@ func TestEmbeddedModuleThatIsNotUnloadedIsAnErrorOfClose(t *testing.T) {
 	}
 }
 
-// lateLibrary fails to compile a library when a kernel is asked for, with a log
-// that fills the buffer, and counts modules.
+// lateLibrary fails to compile a library when a kernel is looked up, with a log
+// that fills the buffer. It counts modules.
 type lateLibrary struct {
 	loader.Library
 	loaded, unloaded int
@@ -107,8 +108,8 @@ func (l *lateLibrary) Lookup(symbol string) (loader.Proc, error) {
 
 const firstLogBytes = 16 << 10
 
-// To see the whole log the image is compiled again; where that succeeds, nothing
-// of it is left and the first error stays.
+// To get the whole log the image is compiled again. If that succeeds, the module
+// is unloaded and the first error stays.
 func TestCompilingAgainForTheLogLeavesNoModule(t *testing.T) {
 	lib := &lateLibrary{Library: emulator.New(emulator.Config{})}
 	c := gputest.Context(t, gputest.Driver(t, lib))
@@ -162,7 +163,7 @@ func TestObjectsAreNamedByKindAndSize(t *testing.T) {
 	noError(t, b.Close())
 }
 
-// A semaphore is imported as the kind it was said to be, by the handle.
+// The driver receives the semaphore's handle with the type that the caller named.
 func TestSemaphoresAreImportedByTheirHandle(t *testing.T) {
 	var kind cu.CUexternalSemaphoreHandleType
 	var handle uintptr

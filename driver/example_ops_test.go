@@ -13,7 +13,7 @@ import (
 	"github.com/purecuda/cuda/driver/image"
 )
 
-// A fill is an operation; on memory itself it is a method that runs at once.
+// Fill makes an operation. Memory also has a Fill method, which runs at once.
 func ExampleFill() {
 	c := exampleContext()
 	s, err := c.NewStream()
@@ -30,7 +30,7 @@ func ExampleFill() {
 	// Output: fill of 4 bytes [1 1 7 7]
 }
 
-// Events are recorded and waited for by operations, too, so that a list of
+// Events can also be recorded and waited for by operations, so a list of
 // operations can use several streams.
 func ExampleRecordOp() {
 	c := exampleContext()
@@ -46,7 +46,7 @@ func ExampleRecordOp() {
 	// Output: true
 }
 
-// What a stream is sent behind this runs when the event has happened.
+// Work enqueued after this runs once the event has completed.
 func ExampleWaitOp() {
 	c := exampleContext()
 	first, err := c.NewStream()
@@ -71,7 +71,7 @@ func ExampleWaitOp() {
 	// Output: [2]
 }
 
-// Streams write and wait for words by themselves, without a kernel.
+// Streams write words and wait for their values without a kernel.
 func ExampleMemOp() {
 	c := exampleContext()
 	first, err := c.NewStream()
@@ -94,7 +94,7 @@ func ExampleMemOp() {
 	// Output: [1 5]
 }
 
-// A Go function between the work of a stream.
+// A Go function runs between other work in a stream.
 func ExampleHostFunc() {
 	c := exampleContext()
 	s, err := c.NewStream()
@@ -109,7 +109,7 @@ func ExampleHostFunc() {
 	add, err := driver.NewHostFunc(c, func() { sum += host.Slice()[0] + host.Slice()[1] })
 	check(err)
 	for range 2 {
-		check(s.Do(down), s.Do(add)) // add runs when down is done
+		check(s.Do(down), s.Do(add)) // add runs after down
 	}
 	check(s.Wait(context.Background()))
 	fmt.Println(sum)
@@ -149,8 +149,8 @@ func ExampleArgOf() {
 	// true
 }
 
-// Allocations and frees in the order of a stream are operations of their own:
-// only what may allocate takes them.
+// Stream-ordered allocations and frees have operation types of their own, so
+// that only what may allocate accepts them.
 func ExampleNewAlloc() {
 	c := exampleContext()
 	s, err := c.NewStream()
@@ -165,7 +165,7 @@ func ExampleNewAlloc() {
 	// Output: 100 <nil> <nil>
 }
 
-// A free is an operation, too; the buffer is closed when it is sent.
+// A free is an operation too. Enqueuing it closes the buffer.
 func ExampleNewFree() {
 	c := exampleContext()
 	s, err := c.NewStream()
@@ -174,14 +174,14 @@ func ExampleNewFree() {
 	check(err)
 	free, err := driver.NewFree(b)
 	check(err)
-	check(s.Allocate(free), s.Wait(context.Background())) // b.FreeAsync(s) is the same, as a method
+	check(s.Allocate(free), s.Wait(context.Background())) // the method b.FreeAsync(s) does the same
 	fmt.Println(errors.Is(b.View(0, 100).Err(), driver.ErrClosed))
 	check(s.Close(), c.Close())
 	// Output: true
 }
 
-// semaphores returns a stream, and both sides of a semaphore of another API:
-// here the emulator has the other side.
+// semaphores returns a stream and both sides of a semaphore of another API,
+// which the emulator provides here.
 func semaphores() (*driver.Stream, *driver.ExternalSemaphore, *emulator.Semaphore) {
 	const kind = cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD
 	emu := emulator.New(emulator.Config{})
@@ -201,14 +201,14 @@ func semaphores() (*driver.Stream, *driver.ExternalSemaphore, *emulator.Semaphor
 }
 
 // A semaphore of another API is imported once. The device waits for its values
-// and signals them, in the order of a stream.
+// and signals them in stream order.
 func ExampleExternalSemaphore() {
 	s, ours, theirs := semaphores()
 	wait, err := driver.NewSemaphoreWait(driver.SemaphorePoint{Semaphore: ours, Value: 1})
 	check(err)
 	signal, err := driver.NewSemaphoreSignal(driver.SemaphorePoint{Semaphore: ours, Value: 2})
 	check(err)
-	check(s.Do(wait), s.Do(signal)) // neither holds the program up
+	check(s.Do(wait), s.Do(signal)) // neither call blocks the program
 	theirs.Signal(1)
 	check(theirs.Wait(context.Background(), 2), s.Wait(context.Background()))
 	fmt.Println(theirs.Value())
@@ -230,7 +230,7 @@ func ExampleNewSemaphoreSignal() {
 	// Output: 3
 }
 
-// What is sent behind a wait runs when the semaphore has the value.
+// Work enqueued after a wait runs once the semaphore has the value.
 func ExampleNewSemaphoreWait() {
 	s, ours, theirs := semaphores()
 	wait, err := driver.NewSemaphoreWait(driver.SemaphorePoint{Semaphore: ours, Value: 5})
@@ -254,13 +254,13 @@ func ExampleProperties() {
 	// Output: 90 132 32 8 GiB
 }
 
-// Blocks is the grid that has a thread for each element.
+// Blocks returns the grid that has a thread for each element.
 func ExampleBlocks() {
 	fmt.Println(driver.Blocks(1000, 256), driver.D1(4).Count(), driver.Dim3{X: 4, Y: 2, Z: 1}.Count())
 	// Output: 4×1×1 4 8
 }
 
-// A set of images that a program already has in its memory.
+// An image set can be made of images that the program already has in memory.
 func ExampleNewImageSet() {
 	c := exampleContext()
 	plain, err := image.Parse("axpy.ptx", []byte(workPTX))
@@ -272,7 +272,7 @@ func ExampleNewImageSet() {
 	for _, i := range set.Images() {
 		fmt.Println(i.Parts())
 	}
-	m, err := set.LoadModule(c) // the nearest to the device
+	m, err := set.LoadModule(c) // the image nearest to the device
 	check(err)
 	fmt.Println(m.Kernel("axpy"))
 	check(m.Close(), c.Close())
@@ -296,7 +296,7 @@ func ExampleLibrary() {
 	// Output: true 4
 }
 
-// An array has no address; copies reach it.
+// An array has no address. Only copies can access it.
 func ExampleArray() {
 	c := exampleContext()
 	s, err := c.NewStream()
@@ -316,7 +316,7 @@ func ExampleArray() {
 	// Output: [4 2 3 4] 16
 }
 
-// A view of page-locked memory is one end of a copy.
+// A view of page-locked memory can be the source or the destination of a copy.
 func ExampleHostView() {
 	c := exampleContext()
 	s, err := c.NewStream()
@@ -335,7 +335,8 @@ func ExampleHostView() {
 	// Output: [3 4 3]
 }
 
-// CUDA counts the references to a user object, and the last one destroys it.
+// CUDA counts the references to a user object and destroys it with the last
+// one.
 func ExampleUserObject() {
 	c := exampleContext()
 	gone := make(chan bool)
@@ -349,7 +350,7 @@ func ExampleUserObject() {
 	// Output: destroyed
 }
 
-// What an operation reads and writes is what package graph derives edges from.
+// Package graph derives edges from what operations read and write.
 func ExampleDeclared_Access() {
 	c := exampleContext()
 	b, err := driver.Alloc[byte](c, 100)

@@ -13,8 +13,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// exampleContext is what examples run on: driver.Open would take the system's
-// driver.
+// exampleContext returns the context that the examples run on. A program would use driver.Open,
+// which takes the system's driver.
 func exampleContext() *driver.Context {
 	d, err := driver.New(emulator.New(emulator.Config{}))
 	check(err)
@@ -33,7 +33,7 @@ func check(errs ...error) {
 	}
 }
 
-// A kernel is launched once, with its arguments in place.
+// A kernel is launched once, with its arguments in the call.
 func ExampleKernel_Launch() {
 	c := exampleContext()
 	m, err := c.LoadModule([]byte(workPTX))
@@ -58,8 +58,8 @@ func ExampleKernel_Launch() {
 	// Output: [12 24 36]
 }
 
-// A prepared launch is sent many times; only what changes is set in between,
-// and nothing is allocated.
+// A prepared launch is enqueued many times. Only what changes is set in between, and nothing is
+// allocated.
 func ExampleKernel_Prepare() {
 	c := exampleContext()
 	m, err := c.LoadModule([]byte(workPTX))
@@ -93,8 +93,8 @@ func ExampleKernel_Prepare() {
 	// launch of kernel axpy: argument 2 (alpha): it is .f32, but the argument is an int32; pass a float32
 }
 
-// Asynchronous copies take page-locked memory, so that it can never be a slice
-// that the garbage collector frees under the device.
+// Asynchronous copies take page-locked memory. They do not take slices, which the garbage
+// collector could free while the device copies.
 func ExampleUpload() {
 	c := exampleContext()
 	s, err := c.NewStream()
@@ -115,7 +115,7 @@ func ExampleUpload() {
 	// Output: [3 4 3 4]
 }
 
-// A view is part of a buffer; what does not fit is an error when it is used.
+// A view is part of a buffer. A view that does not fit is an error when it is used.
 func ExampleBuffer_View() {
 	c := exampleContext()
 	b, err := driver.AllocFrom(c, []float32{1, 2, 3, 4})
@@ -152,8 +152,8 @@ func ExampleNew() {
 	// Output: device 0 is a GPU in Go with compute capability 9
 }
 
-// The primary context is the one to take: libraries in the same process use it
-// too. It needs not be made current anywhere.
+// Prefer the primary context: libraries in the same process use it too. You need not make it
+// current on any thread.
 func ExampleDevice_PrimaryContext() {
 	d, err := driver.New(emulator.New(emulator.Config{}))
 	check(err)
@@ -164,14 +164,14 @@ func ExampleDevice_PrimaryContext() {
 	s, err := c.NewStream()
 	check(err)
 
-	check(c.Close()) // no new objects; those that are there keep it
+	check(c.Close()) // no new objects; existing ones keep the context alive
 	_, err = c.NewStream()
 	fmt.Println(errors.Is(err, driver.ErrClosed), s.Wait(context.Background()))
 	check(s.Close()) // the last one releases the context
 	// Output: true <nil>
 }
 
-// A wait ends with its context.Context, too; the work goes on.
+// A wait also ends when its context.Context does. The work continues.
 func ExampleStream_Wait() {
 	c := exampleContext()
 	s, err := c.NewStream()
@@ -190,7 +190,7 @@ func ExampleStream_Wait() {
 	// at last: <nil>
 }
 
-// Events order streams among each other, and with timing they measure.
+// Events order work in different streams. With timing, they also measure it.
 func ExampleEvent() {
 	c := exampleContext()
 	first, err := c.NewStream()
@@ -220,7 +220,7 @@ func ExampleEvent() {
 	// Output: [7 7 7] true
 }
 
-// PTX that does not compile is explained: in one line, and with %+v by the
+// The error for PTX that does not compile explains why: in one line, and with %+v in the
 // compiler's whole log.
 func ExampleContext_LoadModule() {
 	c := exampleContext()
@@ -242,8 +242,8 @@ func ExampleContext_LoadModule() {
 	// true CUDA_ERROR_INVALID_PTX: the PTX does not compile; the log names the line true
 }
 
-// Before anything is loaded the header of a text says whether this driver and
-// device take it; if not, why, and what to do.
+// Before loading, check a module's header: does this driver accept it on this device? If not,
+// the error says why and what to do.
 func ExampleContext_CanLoad() {
 	c := exampleContext()
 	fmt.Println(c.CanLoad([]byte(workPTX)))
@@ -260,9 +260,8 @@ func ExampleContext_CanLoad() {
 	// advice: compile it for compute_90 or older (nvcc -arch=compute_90), or use a newer device
 }
 
-// The compiler has something to say where nothing is wrong, too: for each kernel
-// the registers and the memory that it takes. An emulator makes no machine code,
-// so it has none to report.
+// The compiler also reports on correct code: the registers and memory that each kernel uses. An
+// emulator makes no machine code, so it has nothing to report.
 func ExampleWithJIT() {
 	c := exampleContext()
 	m, err := c.LoadModule([]byte(workPTX), driver.WithJIT(cu.CU_JIT_LOG_VERBOSE, 1))
@@ -276,7 +275,7 @@ func ExampleWithJIT() {
 	// Output: nothing to report
 }
 
-// Page-locked memory is what copies run from and to while the program goes on.
+// Copies from and to page-locked memory run while the program continues.
 func ExampleHostBuffer() {
 	c := exampleContext()
 	s, err := c.NewStream()
@@ -289,21 +288,21 @@ func ExampleHostBuffer() {
 	back, err := driver.Download(h, b)
 	check(err)
 	check(s.Do(back))
-	check(s.Wait(context.Background())) // before that the slice is the device's
+	check(s.Wait(context.Background())) // until then the device may write to the slice
 	fmt.Println(h.Slice())
 	check(h.Close(), b.Close(), s.Close(), c.Close())
 	// Output: [1 2 3 4]
 }
 
-// Stream-ordered memory comes from a pool; it is allocated and freed in the
-// order of a stream, without waiting.
+// Stream-ordered memory comes from a pool. It is allocated and freed in stream order, without
+// waiting.
 func ExampleMemPool() {
 	c := exampleContext()
 	s, err := c.NewStream()
 	check(err)
 	pool, err := c.NewMemPool()
 	check(err)
-	check(pool.SetReleaseThreshold(1 << 20)) // keep what is freed for the next step
+	check(pool.SetReleaseThreshold(1 << 20)) // keep freed memory for the next step
 
 	for range 3 {
 		b, err := driver.AllocFromPool[float32](s, pool, 1000)
@@ -320,8 +319,8 @@ func ExampleMemPool() {
 	// Output: 0 bytes are in use
 }
 
-// An operation is a value: a list of them is a program that can be run, and
-// run again. Package graph takes the same list.
+// Operations are values: a list of them can be run again and again. Package graph takes the
+// same list.
 func ExampleOp() {
 	c := exampleContext()
 	s, err := c.NewStream()
@@ -351,8 +350,8 @@ func ExampleOp() {
 	// [5 5]
 }
 
-// Errors match their code, and the sentinels of this package; an Error also
-// has the function that failed.
+// Errors match their code and the sentinels of this package. An Error also names the function
+// that failed.
 func ExampleError() {
 	c := exampleContext()
 	_, err := driver.Alloc[byte](c, 1<<50)
@@ -363,7 +362,7 @@ func ExampleError() {
 
 	b, err := driver.Alloc[byte](c, 1)
 	check(err)
-	check(b.Close(), b.Close()) // twice is fine
+	check(b.Close(), b.Close()) // closing twice is fine
 	fmt.Println(errors.Is(b.Fill(0), driver.ErrClosed))
 	check(c.Close())
 	// Output:

@@ -9,19 +9,19 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// fakeDevice is a fake that also has code and memory: it decodes the argument
-// blocks of launches, copies and fills and notes what they ask for. What work
-// does is for the emulator; here it is about what reaches the driver.
+// fakeDevice is a fake that also has code and memory. It decodes the argument
+// blocks of launches, copies and fills and records what they request. It does
+// not execute work, which is the emulator's part.
 type fakeDevice struct {
 	*fake
 	version    int32
 	attributes map[cu.CUdevice_attribute]int32
 	functions  map[cu.CUfunction_attribute]int32
-	kernels    []string // names, the handle is the index + 1
+	kernels    []string // names; the handle is the index + 1
 	params     []uintptr
-	ptr        driver.CUdeviceptr // of the next allocation
+	ptr        driver.CUdeviceptr // address of the next allocation
 	errorLog   string
-	image      []byte // the latest
+	image      []byte // the latest one
 	options    map[cu.CUjit_option]uintptr
 
 	launch  fakeLaunch
@@ -216,8 +216,7 @@ func (f *fakeDevice) defineLaunches() {
 	})
 }
 
-// readArgs copies as many bytes per argument as the test says the kernel's
-// parameters have.
+// readArgs copies the arguments, with the parameter sizes that the test set.
 func (f *fakeDevice) readArgs(params unsafe.Pointer) {
 	if params == nil {
 		return

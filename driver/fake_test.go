@@ -11,10 +11,10 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// fake is a driver that does nothing but keep books: which handles live, how
-// they were made and destroyed, under which context and capture mode each call
-// ran. Tests of lifetimes use it because it answers exactly what they tell it
-// to, where an emulator does real work.
+// fake is a driver that only keeps records: which handles live, how they were
+// made and destroyed, and under which context and capture mode each call ran.
+// Lifetime tests use it because each result can be set, whereas an emulator
+// does real work.
 type fake struct {
 	mu      sync.Mutex
 	procs   map[string]loader.Proc
@@ -29,11 +29,11 @@ type fake struct {
 	bad     []string // calls with dead handles
 	objects map[uintptr][2]uintptr
 	capture bool
-	hosts   [][2]uintptr // host functions that were sent
-	silent  bool         // keep no books, and so do not allocate
-	busyFor int          // how many queries in a row find work, over and over
+	hosts   [][2]uintptr // host functions that were enqueued
+	silent  bool         // keep no records, and so do not allocate
+	busyFor int          // how many queries in a row return not ready; then one returns ready, and so on
 	asked   int
-	memory  uintptr // what stream-ordered memory is beyond its usual address
+	memory  uintptr // offset of stream-ordered memory from its usual address
 }
 
 type fakeThread struct {
@@ -71,7 +71,7 @@ func (f *fake) Lookup(symbol string) (loader.Proc, error) {
 	return loader.Proc{}, fmt.Errorf("%s: %w", symbol, loader.ErrSymbolNotFound)
 }
 
-// on defines a function; the body runs with the lock held.
+// on defines a function. The body runs with the lock held.
 func (f *fake) on(fn cu.Function, body func(a loader.Args) driver.CUresult) {
 	f.procs[fn.Symbol()] = loader.FuncProc(func(a loader.Args) uintptr {
 		f.mu.Lock()
@@ -86,7 +86,7 @@ func (f *fake) on(fn cu.Function, body func(a loader.Args) driver.CUresult) {
 	})
 }
 
-// quiet defines a function that is not in the books.
+// quiet defines a function whose calls are not recorded.
 func (f *fake) quiet(fn cu.Function, body func(t *fakeThread, a loader.Args)) {
 	f.procs[fn.Symbol()] = loader.FuncProc(func(a loader.Args) uintptr {
 		f.mu.Lock()
@@ -113,7 +113,7 @@ func (f *fake) make(kind string) uintptr {
 	return f.next
 }
 
-// use checks a handle; kind is part of the check.
+// use checks that a handle is live and of this kind.
 func (f *fake) use(h uintptr, kind string) driver.CUresult {
 	if special := kind == "stream" && (h == 1 || h == 2); !special && f.live[h] != kind {
 		f.bad = append(f.bad, fmt.Sprintf("%s %#x", kind, h))
@@ -142,7 +142,7 @@ func (f *fake) query(kind string) func(loader.Args) driver.CUresult {
 	}
 }
 
-// stillBusy says yes busyFor times, then no, and so on.
+// stillBusy returns true busyFor times, then false once, and so on.
 func (f *fake) stillBusy() bool {
 	if f.busyFor == 0 {
 		return false
@@ -151,8 +151,8 @@ func (f *fake) stillBusy() bool {
 	return f.asked != 0
 }
 
-// silence has the fake forget what was called. Threads are not told apart
-// either: what runs then is one goroutine.
+// silence turns the records off. Threads are then not distinguished either, so
+// only one goroutine may run.
 func (f *fake) silence() { f.silent = true }
 
 func (f *fake) synchronize(kind string) func(loader.Args) driver.CUresult {
@@ -196,7 +196,7 @@ func (f *fake) defineContexts() {
 	f.on(cu.FnCuDevicePrimaryCtxRelease, func(loader.Args) driver.CUresult { f.retains--; return 0 })
 	f.on(cu.FnCuCtxCreate_v3020, func(a loader.Args) driver.CUresult {
 		h := f.make("context")
-		f.thread().context = h // as the real one does
+		f.thread().context = h // as the real driver does
 		*(*uintptr)(a.Ptr(0)) = h
 		return 0
 	})
@@ -259,7 +259,7 @@ func (f *fake) defineHostFunctions() {
 	})
 }
 
-// fire calls the host functions that were sent, each on a goroutine.
+// fire calls the host functions that were enqueued.
 func (f *fake) fire() {
 	f.mu.Lock()
 	hosts := f.hosts
@@ -286,7 +286,7 @@ func (f *fake) setBusy(h uintptr, busy bool) {
 	defer f.mu.Unlock()
 	f.busy[h] = busy
 	if !busy {
-		clear(f.busy) // marks recorded in the stream are done with it
+		clear(f.busy) // the completion events recorded in the stream are done too
 	}
 	f.wake.Broadcast()
 }
@@ -333,7 +333,7 @@ func (f *fake) callCount() int {
 	return len(f.calls)
 }
 
-// countSince counts the calls of fn behind the first n calls.
+// countSince counts the calls of fn after the first n calls.
 func (f *fake) countSince(n int, fn cu.Function) (count int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -357,7 +357,7 @@ func (f *fake) onThisThread(fn cu.Function) bool {
 	return false
 }
 
-// lastCall returns the latest function of all.
+// lastCall returns the function that was called last.
 func (f *fake) lastCall() cu.Function {
 	f.mu.Lock()
 	defer f.mu.Unlock()

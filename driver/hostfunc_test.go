@@ -53,7 +53,7 @@ func TestPanicInAHostFunctionIsTheNextWaitsError(t *testing.T) {
 		if !errors.As(err, &p) || !errors.Is(err, why) || !strings.Contains(string(p.Stack), "TestPanicIn") {
 			t.Errorf("Wait: %v", err)
 		}
-		noError(t, s.Wait(t.Context())) // told once
+		noError(t, s.Wait(t.Context())) // reported once
 	})
 }
 
@@ -101,8 +101,8 @@ func TestOtherGoroutinesAreNotTakenForHostFunctions(t *testing.T) {
 	})
 }
 
-// settledHostCalls counts the registered host calls once what earlier tests
-// dropped is forgotten.
+// settledHostCalls returns the number of registered host calls after those of
+// earlier tests have been cleaned up.
 func settledHostCalls() int {
 	n := driver.RegisteredHostCalls()
 	for same := 0; same < 5; same++ {
@@ -233,7 +233,7 @@ func TestClosingInAHostFunctionIsLeftToAGoroutine(t *testing.T) {
 }
 
 // A host function that ends its goroutine, as t.Fatal does, is an error of its
-// stream, and those after it run, also in other streams and graphs.
+// stream. Host functions after it still run, also in other streams and graphs.
 func TestGoexitInAHostFunctionIsAnError(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		s, other := must(c.NewStream())(t), must(c.NewStream())(t)
@@ -252,7 +252,7 @@ func TestGoexitInAHostFunctionIsAnError(t *testing.T) {
 		if len(p.Stack) == 0 {
 			t.Error("it does not say where")
 		}
-		if err := s.Wait(context.Background()); !errors.As(err, &p) { // that of the second
+		if err := s.Wait(context.Background()); !errors.As(err, &p) { // the error of the second one
 			t.Errorf("the second wait returns %v", err)
 		}
 		noError(t, s.Wait(context.Background()))
@@ -263,8 +263,8 @@ func TestGoexitInAHostFunctionIsAnError(t *testing.T) {
 	})
 }
 
-// A host function cannot close the driver that calls it, which would wait for
-// itself.
+// A host function cannot close the driver that calls it: Close would wait for
+// that function.
 func TestCloseInAHostFunctionIsAnError(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		s := must(c.NewStream())(t)

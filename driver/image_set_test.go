@@ -61,7 +61,7 @@ func TestSetsOfImagesHaveImages(t *testing.T) {
 	}
 }
 
-// No image fits, so the driver gets none.
+// No image fits, so nothing is passed to the driver.
 func TestNoImageForTheDevice(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		_, err := must(driver.NewImageSet(parsed(t, "old.cubin", imagetest.CubinFor(20<<8|4))))(t).LoadModule(c)
@@ -70,7 +70,7 @@ func TestNoImageForTheDevice(t *testing.T) {
 	})
 }
 
-// launchMark runs a kernel that stores a number and returns that.
+// launchMark runs a kernel that stores a number and returns that number.
 func launchMark(t *testing.T, c *driver.Context, k *driver.Kernel, args ...any) uint32 {
 	t.Helper()
 	s := must(c.NewStream())(t)
@@ -83,8 +83,8 @@ func launchMark(t *testing.T, c *driver.Context, k *driver.Kernel, args ...any) 
 	return got[0]
 }
 
-// PTX of a version that no driver has and a cubin in a form that none knows are
-// passed over.
+// PTX of a version newer than any driver, and a cubin in an unknown form, are
+// skipped.
 func TestImagesThatTheDriverRefusesArePassedOver(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		set := must(driver.NewImageSet(
@@ -111,10 +111,10 @@ func TestImagesThatTheDriverRefusesArePassedOver(t *testing.T) {
 	})
 }
 
-// Fat binaries run on the emulator, too: it reads their PTX.
+// Fat binaries run on the emulator too: it reads the PTX in them.
 func TestFatBinariesRun(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
-		for _, name := range []string{"variants_plain.fatbin", "variants_size.fatbin"} { // as it is, and compressed as by default
+		for _, name := range []string{"variants_plain.fatbin", "variants_size.fatbin"} { // uncompressed, and compressed by default
 			m := must(c.LoadModule(imageFile(t, name)))(t)
 			if got := launchMark(t, c, must(m.Kernel("variant"))(t), uint32(1)); got != 900 {
 				t.Errorf("%s: code for %d runs", name, got)
@@ -162,8 +162,8 @@ func TestMachineCodeRuns(t *testing.T) {
 	})
 }
 
-// checkShape holds what the driver says about parameters, and that launches are
-// held against it.
+// checkShape checks the parameters that the driver reports, and that launches
+// are checked against them.
 func checkShape(t *testing.T, k *driver.Kernel) {
 	t.Helper()
 	p, ok := k.Params()
@@ -212,10 +212,10 @@ func TestLazyModuleIsLoadedOnce(t *testing.T) {
 	}
 }
 
-// captured runs record while the stream is captured in the strictest mode, and
-// destroys the graph.
+// captured runs record during a capture of the stream in the strictest mode,
+// and destroys the graph.
 func captured(d *driver.Driver, s driver.CUstream, record func() error) error {
-	runtime.LockOSThread() // where the capture ends
+	runtime.LockOSThread() // a capture must end on the thread where it began
 	defer runtime.UnlockOSThread()
 	if err := d.CuStreamBeginCapture(s, cu.CU_STREAM_CAPTURE_MODE_GLOBAL); err != nil {
 		return err
@@ -232,7 +232,7 @@ func TestLazyModuleIsLoadedDuringACapture(t *testing.T) {
 		d := c.Driver()
 		done := make(chan error)
 		noError(t, captured(d, s.Raw(), func() error {
-			go func() { // another thread, which a global capture watches, too
+			go func() { // another thread, which a global capture also restricts
 				_, err := l.Kernel("mark")
 				done <- err
 			}()
@@ -274,7 +274,7 @@ func TestLazyModuleTriesAgain(t *testing.T) {
 	})
 }
 
-// A lazy module costs nothing until a kernel of it is asked for.
+// A lazy module costs nothing until one of its kernels is looked up.
 func ExampleImageSet_Lazy() {
 	c := exampleContext()
 	set, err := driver.ReadImages(os.DirFS("testdata/images"), "variants.ptx")
@@ -290,8 +290,8 @@ func ExampleImageSet_Lazy() {
 	// kernel variant true
 }
 
-// Variants for several architectures are embedded in the program; which one
-// runs is the device's matter.
+// The program embeds variants for several architectures. The device determines
+// which one runs.
 func ExampleImageSet() {
 	c := exampleContext()
 	set, err := driver.ReadImages(os.DirFS("testdata/images"), "variants.ptx", "variants_*.fatbin")
@@ -326,7 +326,8 @@ const embeddedPTX = `
 }
 `
 
-// What is left open fails the test, so the context does unload it.
+// Anything left open fails the test, so this also shows that the context
+// unloads the module.
 func TestEmbeddedModuleIsLoadedOnceForAContext(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		text := []byte(embeddedPTX)
@@ -338,7 +339,7 @@ func TestEmbeddedModuleIsLoadedOnceForAContext(t *testing.T) {
 		if err != nil || again != m {
 			t.Errorf("the second time it is %v, %v", again, err)
 		}
-		// Two packages may have files of one name.
+		// Two packages may have files of the same name.
 		other, err := c.Embedded("test code", []byte(embeddedPTX))
 		if err != nil || other == m {
 			t.Errorf("another text of that name is %v, %v", other, err)
@@ -358,7 +359,7 @@ func TestEmbeddedModuleDoesNotDisturbACapture(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		runtime.LockOSThread() // where the capture ends
+		runtime.LockOSThread() // a capture must end on the thread where it began
 		defer runtime.UnlockOSThread()
 		d := c.Driver()
 		if err := d.CuStreamBeginCapture(s.Raw(), cu.CU_STREAM_CAPTURE_MODE_GLOBAL); err != nil {
@@ -413,7 +414,7 @@ func TestEmbeddedModuleEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// ticket is an argument that stands for a word.
+// ticket is an argument that stands for one 8-byte word.
 type ticket struct {
 	name string
 	n    uint64

@@ -20,7 +20,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// manyMistakes is PTX whose log is longer than the first buffer for it.
+// manyMistakes returns PTX whose log is longer than the first buffer for it.
 func manyMistakes(n int) []byte {
 	return []byte(linkHead + ".visible .entry k()\n{\n" + strings.Repeat("\tmov.u32 %nowhere, 5;\n", n) + "\tret;\n}\n")
 }
@@ -39,8 +39,8 @@ func TestLongLogsAreWhole(t *testing.T) {
 	})
 }
 
-// A library is compiled when a kernel of it is asked for, long after the driver
-// was given the buffers.
+// A library is compiled when one of its kernels is looked up, long after the
+// driver got the log buffers.
 func TestLongLogsOfLibrariesAreWhole(t *testing.T) {
 	const mistakes = 500
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
@@ -124,7 +124,8 @@ func header(version, target string) []byte {
 	return fmt.Appendf(nil, ".version %s\n.target %s\n.address_size 64\n.visible .entry k()\n{\n\tret;\n}\n", version, target)
 }
 
-// notTaken loads text in every way and expects the same refusal, before and after.
+// notTaken loads text in every way and expects the same refusal from each, and
+// from CanLoad.
 func notTaken(t *testing.T, c *driver.Context, text []byte, code driver.CUresult, words ...string) {
 	t.Helper()
 	err := c.CanLoad(text)
@@ -141,7 +142,7 @@ func notTaken(t *testing.T, c *driver.Context, text []byte, code driver.CUresult
 	_, err = c.Embedded(fmt.Sprintf("kernels of %s", t.Name()), text)
 	wantError(t, err, code, words...)
 	l, err := c.LoadLibrary(text)
-	if err == nil { // put off to the first use
+	if err == nil { // compiled at the first use
 		_, err = l.Kernel("k")
 		noError(t, l.Close())
 	}
@@ -227,14 +228,14 @@ func TestWhatTheDeviceTakesIsNotRefused(t *testing.T) {
 	})
 }
 
-// A driver that is newer than the table of this package is not second-guessed.
+// PTX is not refused for a driver that is newer than the table of this package.
 func TestNewerDriversAreNotRefused(t *testing.T) {
 	gputest.OnEmulator(t, emulator.Config{DriverVersion: 99000}, func(t *testing.T, c *driver.Context) {
 		loads(t, c, header("42.1", "sm_70"))
 	})
 }
 
-// The driver decides: what it takes is loaded, whatever the table says.
+// The driver decides: what it accepts is loaded, whatever the table says.
 func TestTheDriverDecides(t *testing.T) {
 	f := newFakeDevice()
 	c := f.open(t)
@@ -246,7 +247,8 @@ func TestTheDriverDecides(t *testing.T) {
 	noError(t, must(c.LoadModule(text))(t).Close())
 }
 
-// A reason of the compiler's own is not hidden by the header's.
+// The reason that the compiler gives is not replaced by one derived from the
+// header.
 func TestSyntaxErrorsKeepTheirExplanation(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		text := append(header("7.0", "sm_70"), ".visible .entry bad()\n{\n\tfrobnicate.u32 1;\n}\n"...)
@@ -264,8 +266,8 @@ func TestCanLoadRefusesWhatIsNoImage(t *testing.T) {
 	})
 }
 
-// What driver 580 said on an H200 is what the emulator says, and what drivers
-// of that version say on such devices.
+// The emulator, and drivers of version 580 on such devices, return the results
+// that driver 580 returned on an H200.
 func TestHeadersAreTakenAsByDriver580(t *testing.T) {
 	data, err := os.ReadFile("../ptx/testdata/headers-580.txt")
 	noError(t, err)
@@ -301,8 +303,8 @@ func TestHeadersAreTakenAsByDriver580(t *testing.T) {
 	})
 }
 
-// What a long text needs, which another goroutine reads, explains its refusal as
-// that of a short one.
+// The refusal of a long text explains the requirements as that of a short one
+// does, although another goroutine reads it.
 func TestRefusedLongTextSaysWhatItNeeds(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		const short = ".version 99.0\n.target sm_50\n.address_size 64\n.visible .entry k()\n{\n\tret;\n}\n"
@@ -320,7 +322,7 @@ func TestRefusedLongTextSaysWhatItNeeds(t *testing.T) {
 	})
 }
 
-// The ends of the ranges of options are taken, and what is beyond them is not.
+// The limits of each option's range are accepted, and values beyond them are not.
 func TestJITOptionsHaveTheirWholeRange(t *testing.T) {
 	c := gputest.Context(t, gputest.Emulator(t, emulator.Config{}))
 	for name, o := range map[string]struct {

@@ -18,7 +18,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// sent launches l and returns the bytes of its arguments as the driver got them.
+// sent launches l and returns the bytes of its arguments as the driver received
+// them.
 func (a *axpyFake) sent(t testing.TB, l *driver.Launch) [][]byte {
 	t.Helper()
 	noError(t, a.s.Do(l))
@@ -116,8 +117,8 @@ func TestArgumentsAreFoundByNameAndCheckedByType(t *testing.T) {
 	}
 }
 
-// A Launches has copies of the arguments: what is changed afterwards is another
-// launch. The places of launches are used again for others.
+// A Batch copies the arguments when a launch is added: later changes do not
+// affect it. The batch reuses the space of earlier launches.
 func TestLaunchesHaveTheArgumentsOfTheMoment(t *testing.T) {
 	a := newAxpy(t)
 	l := a.prepare(t)
@@ -147,7 +148,8 @@ func TestLaunchesHaveTheArgumentsOfTheMoment(t *testing.T) {
 	}
 }
 
-// A configuration is that of the moment too, and that of one launch.
+// The configuration, too, is copied when a launch is added, separately for each
+// launch.
 func TestLaunchesHaveTheConfigurationOfTheMoment(t *testing.T) {
 	a := newAxpy(t)
 	l := a.prepare(t)
@@ -177,8 +179,8 @@ func changeArg[T any](l *driver.Launch, i int, v T) (bool, error) {
 	return l.Block().Changed(was), err
 }
 
-// The same kernels as text and as machine code for sm_90. ptxas and fatbinary
-// of CUDA 11.8 made the binaries of the text.
+// The same kernels as PTX and as machine code for sm_90. The binaries were made
+// from the PTX by ptxas and fatbinary of CUDA 11.8.
 var (
 	//go:embed testdata/launches/launches.ptx
 	launchesPTX []byte
@@ -188,9 +190,9 @@ var (
 	launchesFatbin []byte
 )
 
-// launchWatch is a library that counts the launches that reach the one behind
-// it. Binaries, which no emulator takes, it replaces by the text that they were
-// made of, if it is to: then their parameters are what that driver answers.
+// launchWatch is a library that counts the launches that reach the library it
+// wraps. With disguise it loads the PTX in place of a binary, which the emulator
+// cannot load. The parameters then come from the emulator.
 type launchWatch struct {
 	loader.Library
 	launches *atomic.Int32
@@ -220,14 +222,14 @@ func (w launchWatch) Lookup(symbol string) (loader.Proc, error) {
 	return inner, nil
 }
 
-// launchRig is what a wrong launch needs.
+// launchRig has what it takes to make a wrong launch.
 type launchRig struct {
 	*work
 	launches *atomic.Int32
 	named    bool // the parameters have names
 	far      *driver.Buffer[float32]
 	closed   *driver.Buffer[float32]
-	shared   uint32 // the most dynamic shared memory of a block
+	shared   uint32 // the limit of dynamic shared memory for a block
 }
 
 func newLaunchRig(t *testing.T, lib loader.Library, image []byte) *launchRig {
@@ -249,15 +251,15 @@ func newLaunchRig(t *testing.T, lib loader.Library, image []byte) *launchRig {
 // box is a struct that is passed by value.
 type box [3]float32
 
-// wrongLaunch is one way to launch a kernel wrongly. The error has the kernel's
-// name and these words.
+// wrongLaunch is one way to launch a kernel wrongly. The error must contain the
+// kernel's name and these words.
 type wrongLaunch struct {
 	name   string
 	kernel string
 	cfg    driver.LaunchConfig
-	change func(r *launchRig, args []any) []any // of the right arguments of mixed
+	change func(r *launchRig, args []any) []any // changes the correct arguments of kernel mixed
 	words  []string
-	typed  []string // words that need the types in the text
+	typed  []string // words that appear only if the PTX gives the types
 }
 
 func oneBlock(x, y, z int) driver.LaunchConfig {
@@ -319,7 +321,8 @@ func wrongLaunches() []wrongLaunch {
 	}
 }
 
-// onlyInText is what machine code does not tell the driver's callers.
+// onlyInText returns mistakes that only PTX reveals: the driver does not report
+// these facts for machine code.
 func onlyInText() []wrongLaunch {
 	cfg := oneBlock(1, 1, 1)
 	return []wrongLaunch{
@@ -336,7 +339,7 @@ func (r *launchRig) right() []any {
 	return []any{driver.CUdeviceptr(0), driver.CUdeviceptr(0), uint32(1), float32(1), 1.0, true, box{}}
 }
 
-// launch makes the mistake in each way there is to launch.
+// launch makes the mistake in every way of launching.
 func (m *wrongLaunch) launch(r *launchRig) map[string]error {
 	r.Helper()
 	k := must(r.m.Kernel(m.kernel))(r.TB)
@@ -354,7 +357,7 @@ func (m *wrongLaunch) launch(r *launchRig) map[string]error {
 	return errs
 }
 
-// check compares what the mistake led to with what it has to.
+// check compares the errors with the expected ones.
 func (m *wrongLaunch) check(r *launchRig) {
 	r.Helper()
 	words := append([]string{"kernel " + m.kernel}, m.words...)
@@ -457,7 +460,7 @@ func TestVersionsOfAccesses(t *testing.T) {
 			}
 		}
 		differ("as they were prepared")
-		for range 3 { // each takes its own way from what may have been one
+		for range 3 { // the two launches started with equal access sets and must diverge
 			noError(t, driver.SetArg(first, 0, b))
 			noError(t, driver.SetArg(second, 1, a))
 			noError(t, driver.SetArg(clone, 0, b.View(0, 2)))
@@ -477,7 +480,8 @@ func TestVersionsOfAccesses(t *testing.T) {
 	})
 }
 
-// Whoever keeps what a launch refers to sees by its version that this changed.
+// A change of what a launch refers to changes its version, so that holders of the
+// old references notice.
 func TestLaunchesHaveAnotherVersionWhenTheyReferToSomethingElse(t *testing.T) {
 	w := newWork(t, gputest.Context(t, gputest.Emulator(t, emulator.Config{})))
 	k, b := w.kernel("set"), w.floats(1, 2)

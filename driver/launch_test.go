@@ -185,7 +185,7 @@ func TestWrongArgumentsNameTheParameter(t *testing.T) {
 			l := a.prepare(t)
 			wantError(t, driver.SetArg(l, test.i, test.v), test.code, append(test.words, "kernel axpy")...)
 			wantError(t, driver.SetArg(l, test.i, test.v), invalid) // also once the type is known
-			noError(t, a.s.Do(l))                                   // the launch still has what it had
+			noError(t, a.s.Do(l))                                   // the launch still has its old argument
 		})
 	}
 	l := a.prepare(t)
@@ -319,15 +319,15 @@ func TestBufferThatCannotBeReachedIsRefused(t *testing.T) {
 	other := must(a.c.Device().NewContext(0))(t)
 	far := must(driver.Alloc[float32](other, 64))(t)
 	l := a.prepare(t)
-	noError(t, driver.SetArg(l, 0, far)) // the driver says it can be reached
+	noError(t, driver.SetArg(l, 0, far)) // the driver reports it as accessible
 	a.reached = driver.CUDA_ERROR_INVALID_VALUE
 	wantError(t, driver.SetArg(l, 1, far), driver.CUDA_ERROR_INVALID_VALUE, "(y)", "cannot be reached", "EnablePeerAccess")
 	b := newAxpy(t)
 	wantError(t, driver.SetArg(l, 0, b.x), driver.CUDA_ERROR_INVALID_VALUE, "(x)", "another driver")
 }
 
-// On a context that is lost nobody can say whether memory can be reached: that is
-// no mistake in the argument.
+// In a lost context it is unknown whether memory is accessible. That is no
+// mistake in the argument.
 func TestBufferOfAnotherContextWhenTheContextIsLost(t *testing.T) {
 	a := newAxpy(t)
 	other := must(a.c.Device().NewContext(0))(t)
@@ -460,7 +460,7 @@ func TestArgIsSetLikeSetArg(t *testing.T) {
 	is(9, 7)
 	cfg := l.Config()
 	cfg.Grid.X++
-	noError(t, l.SetConfig(cfg)) // the short way ends; the argument is the same
+	noError(t, l.SetConfig(cfg)) // the fast path ends; the argument is the same
 	noError(t, n.Set(10))
 	is(10, 7)
 	noError(t, driver.SetArg(l, 3, int32(11)))

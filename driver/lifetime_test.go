@@ -328,8 +328,8 @@ func TestChildKeepsItsParent(t *testing.T) {
 	}
 }
 
-// defineOrderedMemory has a pool of one address, which every allocation gets that
-// f.memory is not for.
+// defineOrderedMemory defines a pool that returns one address for every
+// allocation, shifted by f.memory.
 func (f *fake) defineOrderedMemory() {
 	f.on(cu.FnCuStreamIsCapturing, func(a loader.Args) driver.CUresult {
 		*(*uint32)(a.Ptr(1)) = uint32(cu.CU_STREAM_CAPTURE_STATUS_NONE)
@@ -342,8 +342,8 @@ func (f *fake) defineOrderedMemory() {
 	f.on(cu.FnCuMemFreeAsync, func(loader.Args) driver.CUresult { return 0 })
 }
 
-// Memory that comes and goes is watched by something that is handed on from
-// buffer to buffer. It notices the one that is dropped, and only that.
+// Buffers pass a shared leak watch from one to the next. It reports the buffer
+// that was dropped, and only that one.
 func TestDroppedMemoryIsNoticedAfterOthersWereClosed(t *testing.T) {
 	f := newFake()
 	gputest.CheckLeaks(t, nil)
@@ -382,8 +382,8 @@ func dropMemory(t *testing.T, s *driver.Stream, n int) {
 	}
 }
 
-// A buffer that was closed stays closed, whoever has its memory, its address or
-// what watched it by then.
+// A closed buffer stays closed, even if its memory, its address or its leak watch
+// has since passed to another.
 func TestStaleBufferFreesNothing(t *testing.T) {
 	f := newFake()
 	c := f.open(t)
@@ -411,7 +411,7 @@ func TestStaleBufferFreesNothing(t *testing.T) {
 	closeAll(t, s, c)
 }
 
-// A buffer that is closed by its lifetime alone takes its watch with it.
+// Closing a buffer through its lifetime alone also disarms its leak watch.
 func TestClosedByItsLifetimeIsNotReported(t *testing.T) {
 	f := newFake()
 	gputest.CheckLeaks(t, nil)
@@ -425,8 +425,8 @@ func TestClosedByItsLifetimeIsNotReported(t *testing.T) {
 	closeAll(t, s, c)
 }
 
-// Codes whose texts say that the context is lost match ErrContextLost, and no
-// others do.
+// The codes that match ErrContextLost are exactly those whose texts say that the
+// context is lost.
 func TestCodesThatLoseTheContext(t *testing.T) {
 	lost := 0
 	for code := range driver.CUresult(1000) {
@@ -466,7 +466,7 @@ func TestLostOfAContextThatWorksOrIsClosed(t *testing.T) {
 	}
 }
 
-// A context that is closed while it is asked is not lost.
+// A context that is closed during Lost is not lost.
 func TestLostWhileTheContextIsClosed(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	d := gputest.Driver(t, lib)
@@ -486,7 +486,8 @@ func TestLostWhileTheContextIsClosed(t *testing.T) {
 	wantError(t, c.Lost(), driver.ErrClosed)
 }
 
-// A service asks whether its device still works before it answers that it does.
+// A service checks whether its device still works before it reports itself
+// healthy.
 func ExampleContext_Lost() {
 	c := exampleContext()
 	health := func() string {

@@ -19,8 +19,7 @@ import (
 
 const linkHead = ".version 8.0\n.target sm_70\n.address_size 64\n"
 
-// The inputs of the tests: a kernel that calls f and reads g, and what defines
-// them in several ways.
+// The inputs of the tests: a kernel that calls f and reads g, and several definitions of f and g.
 const (
 	linkUser = linkHead + `.extern .func (.param .b32 r) f(.param .b32 a);
 .extern .global .align 4 .u32 g;
@@ -63,7 +62,7 @@ var (
 	linkOther  = strings.Replace(linkFunc, ".param .b32 a)", ".param .b32 a, .param .b64 b)", 1)
 )
 
-// linked adds inputs, which are names and texts in turn, and loads the result.
+// linked adds inputs, given as alternating names and texts, and loads the result.
 func linked(c *driver.Context, inputs []string, opts ...driver.JITOption) (*driver.Module, error) {
 	l, err := c.NewLinker(opts...)
 	if err != nil {
@@ -118,8 +117,8 @@ func TestLinkedImagesRun(t *testing.T) {
 	})
 }
 
-// What contradicts or lacks something is named by the linker's log. The words
-// are driver 580's; the emulator has them, too.
+// The linker's log names the conflicting or missing symbol. The wording is driver 580's, which the
+// emulator uses too.
 func TestLinkingErrorsNameSymbolsAndInputs(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		source := driver.CUDA_ERROR_INVALID_SOURCE
@@ -186,7 +185,7 @@ func TestLinkerForgetsAnError(t *testing.T) {
 	})
 }
 
-// After PTX that it refused, driver 580 links differently on that thread.
+// After refusing PTX on a thread, driver 580 links differently on that thread.
 func TestLinkingAfterRefusedModules(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		runtime.LockOSThread()
@@ -333,7 +332,7 @@ func TestLinkingDoesNotDisturbACapture(t *testing.T) {
 	})
 }
 
-// What compilers made for one architecture is linked by its device.
+// The device links code that compilers made for its architecture.
 func TestCompiledInputsAreLinked(t *testing.T) {
 	gputest.OnGPU(t, func(t *testing.T, c *driver.Context) {
 		if must(c.Device().Arch())(t) != (image.Arch{Major: 9}) {
@@ -364,7 +363,7 @@ func TestCompiledInputsAreLinked(t *testing.T) {
 	})
 }
 
-// The same sources as PTX, by itself or in a fat binary, on every driver.
+// Every driver links the same sources as PTX, alone or in a fat binary.
 func TestCompiledPTXIsLinked(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		for _, file := range []string{"main.ptx", "main.fatbin"} {
@@ -380,7 +379,7 @@ func TestCompiledPTXIsLinked(t *testing.T) {
 	})
 }
 
-// What one image declares extern is found in another.
+// What one image declares extern is defined in another.
 func ExampleLinker() {
 	c := exampleContext()
 	l, err := c.NewLinker()

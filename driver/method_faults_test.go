@@ -16,7 +16,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// everything is one of each object, and what their methods take.
+// everything has one object of each kind, and the values that their methods
+// take.
 type everything struct {
 	c      *driver.Context
 	s      *driver.Stream
@@ -79,7 +80,8 @@ func (o *everything) close(t *testing.T) {
 	}
 }
 
-// methods are calls of methods that report errors. What they make they close.
+// methods are calls of all methods that report errors. They close what they
+// make.
 var methods = []struct {
 	name string
 	run  func(o *everything) error
@@ -98,7 +100,7 @@ var methods = []struct {
 	{"Stream.HostFunc", func(o *everything) error { return o.s.HostFunc(func() {}) }},
 	{"Stream.FreeGraphMemory", func(o *everything) error {
 		if err := o.s.FreeGraphMemory(o.memory); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
-			return err // it is not of a graph
+			return err // refused: the memory is not a graph's
 		}
 		return nil
 	}},
@@ -178,7 +180,7 @@ var methods = []struct {
 	}},
 }
 
-// ofContext are those whose object stays open.
+// ofContext are methods whose object stays open.
 var ofContext = []struct {
 	name string
 	run  func(o *everything) error
@@ -253,12 +255,12 @@ var ofContext = []struct {
 	}},
 }
 
-// onlyAsked are calls whose failure is an answer, or makes no difference: the
-// method knows what to do without.
+// onlyAsked lists, per method, driver calls whose failure the method handles
+// itself.
 var onlyAsked = map[string][]string{}
 
-// A method whose driver call fails returns that error: it neither goes on with
-// zero values nor says that all went well.
+// A method whose driver call fails returns that error. It neither continues with
+// zero values nor reports success.
 func TestMethodsReturnTheErrorsOfTheirCalls(t *testing.T) {
 	runtime.LockOSThread() // on another thread, calls would have to set the context
 	defer runtime.UnlockOSThread()
@@ -267,8 +269,8 @@ func TestMethodsReturnTheErrorsOfTheirCalls(t *testing.T) {
 	c := gputest.Context(t, gputest.Driver(t, lib))
 	lib.Ignore("cuThreadExchangeStreamCaptureMode")
 	o := newEverything(t, c)
-	// Methods use the same memory on several streams, so what one enqueued ends
-	// before the next runs.
+	// The methods use the same memory on several streams, so the work of one
+	// must finish before the next runs.
 	run := func(f func(*everything) error) ([]faulty.Call, error) {
 		err := f(o)
 		calls := lib.Stop()
@@ -276,7 +278,7 @@ func TestMethodsReturnTheErrorsOfTheirCalls(t *testing.T) {
 		return calls, err
 	}
 	for _, m := range slices.Concat(methods, ofContext) {
-		_, err := run(m.run) // the first time may need more calls
+		_, err := run(m.run) // the first run may need more calls
 		noError(t, err)
 		lib.Count()
 		calls, err := run(m.run)
@@ -285,7 +287,7 @@ func TestMethodsReturnTheErrorsOfTheirCalls(t *testing.T) {
 			lib.FailNth(i+1, uint32(injected))
 			made, err := run(m.run)
 			if !slices.ContainsFunc(made, func(c faulty.Call) bool { return c.Failed }) {
-				continue // a wait that was over sooner
+				continue // a wait that ended sooner
 			}
 			if !errors.Is(err, injected) && !slices.Contains(onlyAsked[m.name], call.Symbol) {
 				t.Errorf("%s: %s failed (call %d of %d), got %v", m.name, call.Symbol, i+1, len(calls), err)
@@ -303,7 +305,7 @@ func TestMethodsReturnTheErrorsOfTheirCalls(t *testing.T) {
 	}
 }
 
-// afterClose are the methods that work without their object.
+// afterClose are the methods that work on a closed object.
 var afterClose = []string{}
 
 func TestMethodsOfClosedObjectsSaySo(t *testing.T) {
@@ -324,9 +326,9 @@ func TestMethodsOfClosedObjectsSaySo(t *testing.T) {
 	})
 }
 
-// workFlows are what programs do; each gives back what it makes, also when a
-// step fails. They wait for the context, not for the stream: that takes the same
-// calls each time.
+// workFlows are typical programs. Each releases what it makes, even if a step
+// fails. They wait for the context, not for the stream, because that makes the
+// same calls each time.
 var workFlows = []struct {
 	name string
 	run  func(c *driver.Context, s *driver.Stream) error
@@ -453,7 +455,7 @@ func useLibrary(c *driver.Context, _ *driver.Stream) (err error) {
 }
 
 // Each driver call of each flow fails once. Afterwards nothing is left open
-// (gputest looks), the stream works, and the error is that of the call.
+// (gputest checks), the stream works, and the error is that of the call.
 func TestEveryDriverCallMayFail(t *testing.T) {
 	for _, f := range workFlows {
 		t.Run(f.name, func(t *testing.T) {
@@ -463,7 +465,7 @@ func TestEveryDriverCallMayFail(t *testing.T) {
 			c := gputest.Context(t, gputest.Driver(t, lib))
 			s := must(c.NewStream())(t)
 			t.Cleanup(func() { noError(t, s.Close()) })
-			noError(t, f.run(c, s)) // what is made once is made
+			noError(t, f.run(c, s)) // makes what is made only once
 			lib.Count()
 			noError(t, f.run(c, s))
 			calls := lib.Stop()
@@ -475,7 +477,7 @@ func TestEveryDriverCallMayFail(t *testing.T) {
 	}
 }
 
-// ecc is a code that nothing here meets by itself.
+// ecc is a code that none of these flows causes on its own.
 const ecc = driver.CUDA_ERROR_ECC_UNCORRECTABLE
 
 func failAt(t *testing.T, lib *faulty.Library, nth int, run func() error) {
@@ -491,7 +493,7 @@ func failAt(t *testing.T, lib *faulty.Library, nth int, run func() error) {
 	switch {
 	case failed == "":
 		t.Errorf("call %d was not made again", nth)
-	case err == nil && !strings.HasPrefix(failed, "cuThreadExchange"): // the guard of a call that went well
+	case err == nil && !strings.HasPrefix(failed, "cuThreadExchange"): // the call succeeded, only restoring the capture mode failed
 		t.Errorf("call %d (%s) failed and nobody said so", nth, failed)
 	case err != nil && !errors.Is(err, ecc):
 		t.Errorf("call %d (%s): the cause is lost: %v", nth, failed, err)

@@ -20,8 +20,8 @@ import (
 	"github.com/purecuda/cuda/internal/uses"
 )
 
-// mistake is one wrong use of the library. Its error names the thing, with
-// these words, and matches the code.
+// mistake is one wrong use of the library. Its error must contain these words,
+// which name the object, and match the code.
 type mistake struct {
 	name  string
 	code  error
@@ -29,8 +29,8 @@ type mistake struct {
 	err   func() error
 }
 
-// refused makes each mistake; after each, the context still computes. What the
-// mistakes leave behind gputest finds when the test ends.
+// refused makes each mistake and checks that the context still computes
+// afterwards. gputest reports anything left open when the test ends.
 func refused(w *work, mistakes []mistake) {
 	w.Helper()
 	for _, m := range mistakes {
@@ -178,8 +178,8 @@ func TestMistakenCodeIsRefused(t *testing.T) {
 	})
 }
 
-// libraryKernel asks a library for its kernel, which is where a driver may
-// notice that it does not compile.
+// libraryKernel loads a library and looks up its kernel, which is where a driver
+// may first notice that the code does not compile.
 func libraryKernel(c *driver.Context, ptx string) error {
 	l, err := c.LoadLibrary([]byte(ptx))
 	if err != nil {
@@ -188,7 +188,7 @@ func libraryKernel(c *driver.Context, ptx string) error {
 	return errors.Join(second(l.Kernel("k")), l.Close())
 }
 
-// cutELF is the head of a cubin whose sections lie beyond its end.
+// cutELF is the head of a cubin whose sections lie past its end.
 func cutELF() string {
 	b := imagetest.Cubin(64)
 	b[0x29] = 0x10 // the section headers are at byte 4096
@@ -208,7 +208,8 @@ func TestMistakenSmallThingsAreRefused(t *testing.T) {
 			{"a device that is not there", driver.CUDA_ERROR_INVALID_DEVICE, []string{"device 99"}, func() error { return second(c.Device().Driver().Device(99)) }},
 			{"a device before the first", driver.CUDA_ERROR_INVALID_DEVICE, []string{"device -1"}, func() error { return second(c.Device().Driver().Device(-1)) }},
 		})
-		// Beyond the range is brought to its end, also beyond 32 bits.
+		// Priorities out of range are clamped, even those that do not fit in 32
+		// bits.
 		least, greatest, err := c.StreamPriorityRange()
 		noError(t, err)
 		for asked, want := range map[int]int{math.MaxInt: least, math.MinInt: greatest} {
@@ -220,8 +221,8 @@ func TestMistakenSmallThingsAreRefused(t *testing.T) {
 	})
 }
 
-// The handles of one driver mean nothing to another: passing them on would
-// crash it.
+// The handles of one driver mean nothing to another: passing them on would crash
+// it.
 func TestObjectsOfAnotherDriverAreRefused(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		w := newWork(t, c)
@@ -272,7 +273,8 @@ func TestMemoryOperationOnAnotherDeviceNeedsPeerAccess(t *testing.T) {
 	})
 }
 
-// The end of registered memory is not memory that a view may point to.
+// An empty view at the end of registered memory is valid, although that address
+// is not registered.
 func TestEmptyViewAtTheEndOfRegisteredMemory(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		s := make([]byte, 4096)
@@ -285,7 +287,7 @@ func TestEmptyViewAtTheEndOfRegisteredMemory(t *testing.T) {
 	})
 }
 
-// A context that was created but cannot be used is given back.
+// A context that was created but cannot be used is destroyed.
 func TestContextThatCannotBePoppedIsDestroyed(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	d := gputest.Driver(t, lib)
@@ -302,15 +304,15 @@ func TestContextThatCannotBePoppedIsDestroyed(t *testing.T) {
 	}
 }
 
-// use is work that is prepared, and the object that it uses last.
+// use is prepared work and the object that it uses last.
 type use struct {
 	object interface{ Close() error }
 	send   func() error
 }
 
-// Memory and code that work still uses are not taken from under the device:
-// where the library leaves that to the driver, the driver finishes the work
-// first.
+// Closing memory or code that enqueued work still uses does not take it away
+// from the device. Where the library leaves that to the driver, the driver
+// finishes the work first.
 func TestMemoryAndCodeInUseOutliveClose(t *testing.T) {
 	const n = 1 << 10
 	copied := func(w *work, object interface{ Close() error }, op driver.Op, err error) use {
@@ -361,7 +363,7 @@ func closeInUse(w *work, n int, prepare func(*work, *driver.Buffer[float32]) use
 	noError(w, x.send())
 	closed := make(chan error, 1)
 	go func() { closed <- x.object.Close() }()
-	time.Sleep(5 * time.Millisecond) // time to do it wrong
+	time.Sleep(5 * time.Millisecond) // time for Close to do it wrong
 	close(hold)
 	noError(w, <-closed)
 	expect(w, "what the device saw", contents(w, b), ones(n))
@@ -387,13 +389,13 @@ func TestCancelledWaitPrefersTheAnswer(t *testing.T) {
 	}
 }
 
-// What an image needs to be whole is not guessed: sections without bytes in the
-// file, as shared memory, may lie anywhere.
+// An image without bytes for a NOBITS section is whole: such a section, like
+// shared memory, may have any offset.
 func TestWholeImagesAreTaken(t *testing.T) {
 	elf := imagetest.Cubin(2 * 64)
-	elf[0x28], elf[0x3a], elf[0x3c] = 64, 64, 2 // two section headers behind the header
+	elf[0x28], elf[0x3a], elf[0x3c] = 64, 64, 2 // two section headers after the header
 	elf[64+4], elf[64+0x18], elf[64+0x20] = 1, 64, 128
-	elf[128+4], elf[128+0x1f] = 8, 0x7f // NOBITS, far away
+	elf[128+4], elf[128+0x1f] = 8, 0x7f // NOBITS, with a distant offset
 	fat := imagetest.Fatbin(imagetest.Entry(1, 80, 0, []byte(axpyPTX)))
 	for name, image := range map[string][]byte{"cubin": elf, "fat binary": fat} {
 		c := newFakeDevice().open(t)
@@ -405,8 +407,8 @@ func TestWholeImagesAreTaken(t *testing.T) {
 	}
 }
 
-// A launch whose parameters nobody knows believes its arguments. It forgets
-// them when it is given others, and teaches later launches nothing.
+// A launch of a kernel whose parameters are unknown trusts its arguments. New
+// arguments replace the old ones, and later launches learn nothing from them.
 func TestUnknownParametersAreForgotten(t *testing.T) {
 	f := newFakeDevice()
 	delete(f.procs, cu.FnCuFuncGetParamInfo.Symbol())
@@ -434,8 +436,8 @@ func TestUnknownParametersAreForgotten(t *testing.T) {
 	closeAll(t, s, m, c)
 }
 
-// Memory is freed once, by whoever is first, and nothing is kept for the others:
-// gputest finds the stream if it is.
+// Memory is freed once, by whoever is first. The others retain nothing: gputest
+// reports the stream if they do.
 func TestConcurrentFreesOfOrderedMemory(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		for range 100 {
@@ -458,7 +460,7 @@ func TestConcurrentFreesOfOrderedMemory(t *testing.T) {
 				})
 			}
 			all.Wait()
-			if n := freed.Load(); n < 1 || n > 2 { // Close has no error for being late
+			if n := freed.Load(); n < 1 || n > 2 { // a late Close returns no error
 				t.Errorf("%d frees", n)
 			}
 			closeAll(t, a, b)
@@ -466,7 +468,7 @@ func TestConcurrentFreesOfOrderedMemory(t *testing.T) {
 	})
 }
 
-// gputest finds the stream if the free that came too late keeps it.
+// gputest reports the stream if the late free retains it.
 func TestFreeThatComesTooLateKeepsNothing(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		a, b := must(c.NewStream())(t), must(c.NewStream())(t)
@@ -477,8 +479,8 @@ func TestFreeThatComesTooLateKeepsNothing(t *testing.T) {
 	})
 }
 
-// A wait that has begun is safe from Close also before it finds out that it has
-// to wait.
+// Once a wait has begun, Close cannot disturb it, even before the wait knows
+// whether it has to block.
 func TestCloseDuringTheFirstQueryOfAWait(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	c := gputest.Context(t, gputest.Driver(t, lib))
@@ -504,8 +506,8 @@ func TestCloseDuringTheFirstQueryOfAWait(t *testing.T) {
 	}
 }
 
-// A stream at the address of a former one is not told of that one's panics; they
-// are in Context.CleanupErrors.
+// A stream whose handle belonged to an earlier stream does not report that one's
+// panics. They are in Context.CleanupErrors.
 func TestPanicsOfAClosedStreamAreKept(t *testing.T) {
 	f := newFake()
 	c := f.open(t)
@@ -532,7 +534,7 @@ func TestPanicsOfAClosedStreamAreKept(t *testing.T) {
 	closeAll(t, third, c)
 }
 
-// Accessors of operations that are nil answer nothing, as their Context does.
+// The accessors of a nil operation return zero values, as its Context does.
 func TestNilOperationsHaveNoParameters(t *testing.T) {
 	var c *driver.CopyOp
 	var f *driver.FillOp

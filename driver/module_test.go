@@ -21,7 +21,7 @@ import (
 func TestPTXIsTerminated(t *testing.T) {
 	f := newFakeDevice()
 	c := f.open(t)
-	text := make([]byte, len(axpyPTX), len(axpyPTX)+1) // with room behind it, which must stay as it is
+	text := make([]byte, len(axpyPTX), len(axpyPTX)+1) // spare capacity, which must not be overwritten
 	copy(text, axpyPTX)
 	text[:cap(text)][len(text)] = 'x'
 	noError(t, must(c.LoadModule(text))(t).Close())
@@ -193,7 +193,8 @@ func TestOccupancyPicksTheBestBlock(t *testing.T) {
 	wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "0 threads")
 }
 
-// imageFile is what a compiler made of the sources in testdata/images.
+// imageFile reads a file that a compiler made from the sources in
+// testdata/images.
 func imageFile(t testing.TB, name string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", "images", name))
@@ -229,8 +230,8 @@ func optimised(t *testing.T) ([]byte, *ptx.Inspection) {
 	return text, report
 }
 
-// What the text says about shared memory is what the compiler makes of it, but
-// for what aligning adds.
+// A kernel's static shared memory is what the PTX declares, plus up to 16 bytes
+// for alignment.
 func TestSharedMemoryInTheTextIsWhatTheDriverSays(t *testing.T) {
 	text, report := optimised(t)
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
@@ -245,8 +246,9 @@ func TestSharedMemoryInTheTextIsWhatTheDriverSays(t *testing.T) {
 	})
 }
 
-// Of local memory the compiler takes what the text declares, or less where it
-// has room in registers. (The emulator keeps arguments of calls there too.)
+// A kernel's local memory is at most what the PTX declares plus 16 bytes: the
+// compiler may use registers instead. Only GPUs are tested because the emulator
+// also keeps call arguments there.
 func TestLocalMemoryInTheTextIsEnoughForTheDriver(t *testing.T) {
 	text, report := optimised(t)
 	gputest.OnGPU(t, func(t *testing.T, c *driver.Context) {
@@ -261,13 +263,13 @@ func TestLocalMemoryInTheTextIsEnoughForTheDriver(t *testing.T) {
 	})
 }
 
-// A kernel that is looked for after its driver was closed is an error.
+// Looking up a kernel after the driver was closed is an error.
 func TestKernelsOfAClosedDriverAreNotFound(t *testing.T) {
 	d := must(driver.New(emulator.New(emulator.Config{})))(t)
 	c := must(must(d.Device(0))(t).PrimaryContext())(t)
 	m := must(c.LoadModule([]byte(workPTX)))(t)
 	l := must(c.LoadLibrary([]byte(workPTX)))(t)
-	_ = d.Close() // with what is open
+	_ = d.Close() // Close may fail because objects are open
 	if k, err := m.Kernel("set"); err == nil {
 		t.Errorf("a module has %v", k)
 	}

@@ -2,6 +2,6 @@
 
 package driver_test
 
-// lostPooled is what a call may allocate beyond what it is held to: under the race
-// detector a sync.Pool forgets some of what it is given, on purpose.
+// lostPooled is how many allocations a call may make beyond its limit. Under the
+// race detector, a sync.Pool deliberately drops some of its objects.
 const lostPooled = 2

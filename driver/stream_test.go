@@ -49,11 +49,12 @@ func TestStreamIsBusyUntilItsWorkIsDone(t *testing.T) {
 }
 
 func TestWaitIsForEarlierWorkOnly(t *testing.T) {
-	defer driver.SetBlockingSlots(0)() // the polling way; the driver's own is so by itself
+	defer driver.SetBlockingSlots(0)() // forces polling; the blocking wait is the driver's own
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		s := must(c.NewStream())(t)
 		defer s.Close()
-		// On a busy machine a wait can begin late, after the work that it is not for.
+		// On a busy machine a wait can begin late, after the work that it must not
+		// wait for.
 		for head := 5 * time.Millisecond; !waitsForEarlierWorkOnly(t, s, head); head *= 10 {
 			if head > 5*time.Second {
 				t.Fatal("Wait waits for work that was sent after it")
@@ -62,7 +63,7 @@ func TestWaitIsForEarlierWorkOnly(t *testing.T) {
 	})
 }
 
-// waitsForEarlierWorkOnly sends work so long after a wait has begun, and reports
+// waitsForEarlierWorkOnly enqueues work some time after a wait has begun, and reports
 // whether the wait ends before that work.
 func waitsForEarlierWorkOnly(t *testing.T, s *driver.Stream, head time.Duration) bool {
 	first, waiting := gate(t, s), make(chan error, 1)
@@ -166,8 +167,8 @@ func TestWaitingDoesNotDisturbACapture(t *testing.T) {
 		open := gate(t, other)
 		noError(t, other.Record(e))
 		d := c.Driver()
-		// Relaxed, because this goroutine is not locked to its thread; the guard
-		// itself is looked at in TestEveryWaitIsGuarded.
+		// Relaxed, because this goroutine is not locked to its thread.
+		// TestEveryWaitIsGuarded checks the guard itself.
 		noError(t, d.CuStreamBeginCapture(s.Raw(), cu.CU_STREAM_CAPTURE_MODE_RELAXED))
 		_, qerr := other.Query()
 		_, eqerr := e.Query()
@@ -203,9 +204,9 @@ func TestDoRefusesNil(t *testing.T) {
 	})
 }
 
-// A stream's own context is the one its work runs in, whatever the thread has.
-// From driver.selfBound on these calls are not bound, which is right only if
-// the driver sees it so.
+// Work in a stream runs in the stream's context, whichever context is current on the
+// thread. From driver.selfBound on, these calls are made without binding a context.
+// That is correct only if the driver behaves this way.
 func TestStreamsNameTheirContext(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		other := must(c.Device().NewContext(0))(t)
@@ -218,7 +219,8 @@ func TestStreamsNameTheirDevice(t *testing.T) {
 	eachPair(t, streamWorkUnder)
 }
 
-// streamWorkUnder does work of c while the thread has no context, and other.
+// streamWorkUnder does work of c on a thread with no current context, and then with
+// other current.
 func streamWorkUnder(t *testing.T, c, other *driver.Context) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -262,7 +264,7 @@ func streamWorkUnder(t *testing.T, c, other *driver.Context) {
 	}
 }
 
-// memoryUnder makes the calls on stream-ordered memory, and the queries.
+// memoryUnder allocates and frees stream-ordered memory and makes the queries.
 func memoryUnder(t *testing.T, s *driver.Stream, e *driver.Event) {
 	if devicePools := must(s.Context().Device().Properties())(t).MemoryPools; devicePools {
 		for _, free := range []func(*driver.Buffer[uint32]) error{
@@ -281,8 +283,8 @@ func memoryUnder(t *testing.T, s *driver.Stream, e *driver.Event) {
 	}
 }
 
-// A GLOBAL capture of one thread survives that others ask streams whether they are
-// capturing, and wait and allocate as this package does.
+// A GLOBAL capture on one thread survives when other threads query streams for
+// captures, wait or allocate through this package.
 func TestQueriesOfCapturesDisturbNone(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		s, other, e := must(c.NewStream())(t), must(c.NewStream())(t), must(c.NewEvent())(t)
@@ -368,7 +370,7 @@ func TestStreamWaitsForTheEventOfAnother(t *testing.T) {
 		a, b := must(c.NewStream())(t), must(c.NewStream())(t)
 		e := must(c.NewEvent())(t)
 		defer closeAll(t, a, b, e)
-		for _, record := range []bool{false, true} { // by methods, then by operations
+		for _, record := range []bool{false, true} { // through methods, then through operations
 			open := gate(t, a)
 			if record {
 				noError(t, errors.Join(a.Do(driver.RecordOp(e)), b.Do(driver.WaitOp(e))))
@@ -422,7 +424,8 @@ func TestElapsedNeedsTiming(t *testing.T) {
 	})
 }
 
-// The graph of a capture is told while it goes on; of one that is broken, that.
+// CaptureGraph returns the graph during a capture, and an error if the capture is
+// broken.
 func TestTheGraphOfACaptureIsTold(t *testing.T) {
 	c := gputest.Context(t, gputest.Emulator(t, emulator.Config{}))
 	s := must(c.NewStream())(t)

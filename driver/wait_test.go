@@ -14,15 +14,15 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// waits are the things that can be waited for.
+// waits returns one function for each kind of wait.
 func waits(t *testing.T, c *driver.Context) map[string]func(context.Context) error {
 	s, e, sleepy := must(c.NewStream())(t), must(c.NewEvent())(t), must(c.NewEvent(driver.WithBlockingSync()))(t)
 	t.Cleanup(func() { noError(t, errors.Join(s.Close(), e.Close(), sleepy.Close(), c.Close())) })
 	return map[string]func(context.Context) error{"stream": s.Wait, "event": e.Wait, "sleepy event": sleepy.Wait}
 }
 
-// everyWay runs a test for each wait: polled by itself, then blocked where a slot
-// is free, and polled with others because there are too many.
+// everyWay runs a test for each kind of wait in three ways: polled alone, blocked
+// where a slot is free, and polled with others as part of a crowd.
 func everyWay(t *testing.T, test func(t *testing.T, f *fake, wait func(context.Context) error)) {
 	for _, way := range []struct{ few, slots int }{{100, 0}, {100, 1}, {0, 1}} {
 		for _, what := range []string{"stream", "event", "sleepy event"} {
@@ -36,7 +36,7 @@ func everyWay(t *testing.T, test func(t *testing.T, f *fake, wait func(context.C
 	}
 }
 
-// allBusy makes every handle made so far busy.
+// allBusy makes all current handles busy.
 func (f *fake) allBusy() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -84,7 +84,7 @@ func TestWaitEndsWithTheCauseOfTheCancellation(t *testing.T) {
 			t.Errorf("a wait under a cancelled context: %v", err)
 		}
 		f.setBusy(0, false)
-		noError(t, wait(ctx)) // done wins
+		noError(t, wait(ctx)) // completion wins over cancellation
 	})
 }
 
@@ -120,7 +120,7 @@ func TestEveryWaitIsGuarded(t *testing.T) {
 			bound := c.context == fakeContext
 			switch c.fn {
 			case cu.FnCuEventQuery, cu.FnCuStreamQuery, cu.FnCuEventRecord:
-				bound = true // the event or the stream says the context
+				bound = true // the event or the stream determines the context
 			}
 			if !c.guarded || !bound {
 				t.Fatalf("%v ran under %+v", c.fn, c)
@@ -135,7 +135,7 @@ func TestOnlyAFewWaitersHoldThreads(t *testing.T) {
 	wait := waits(t, f.open(t))["sleepy event"]
 	const n = 200
 	done := make(chan error, n)
-	for round := range 2 { // the slots come back
+	for round := range 2 { // the slots become free again
 		f.allBusy()
 		before := f.callCount()
 		for range n {
@@ -144,7 +144,7 @@ func TestOnlyAFewWaitersHoldThreads(t *testing.T) {
 		eventually(t, "two blocking calls", func() bool {
 			return f.countSince(before, cu.FnCuEventSynchronize) >= 2
 		})
-		time.Sleep(20 * time.Millisecond) // for more of them, which must not come
+		time.Sleep(20 * time.Millisecond) // time for more of them, which must not come
 		blocked := f.countSince(before, cu.FnCuEventSynchronize)
 		f.setBusy(0, false)
 		for range n {
@@ -156,11 +156,11 @@ func TestOnlyAFewWaitersHoldThreads(t *testing.T) {
 	}
 }
 
-// A crowd makes no blocking call: a few goroutines poll for all, and each wait has
-// its own answer.
+// A crowd makes no blocking call: a few goroutines poll for all, and each wait gets
+// its own result.
 func TestCrowdIsPolledByAFew(t *testing.T) {
 	t.Run("one poller", func(t *testing.T) { crowd(t, 0, 2) })
-	t.Run("four pollers", func(t *testing.T) { crowd(t, 16, 0) }) // which are few until the others come
+	t.Run("four pollers", func(t *testing.T) { crowd(t, 16, 0) }) // not a crowd until the others come
 }
 
 func crowd(t *testing.T, few, slots int) {
@@ -216,7 +216,8 @@ func crowd(t *testing.T, few, slots int) {
 	eventually(t, "everything given back", func() bool { return f.count("event") == 0 && f.retained() == 0 })
 }
 
-// A cancelled wait in a crowd gives back what it holds although the device goes on.
+// A cancelled wait in a crowd releases what it retains, although the device is
+// still busy.
 func TestCancelledWaitInACrowdLetsGo(t *testing.T) {
 	defer driver.SetFewWaits(0)()
 	f := newFake()
@@ -233,8 +234,8 @@ func TestCancelledWaitInACrowdLetsGo(t *testing.T) {
 	noError(t, c.Close())
 }
 
-// The blocking call spares the processor where the program asked for that, and is
-// as fast as polling where it did not. Either way it is made once.
+// A long wait makes the blocking call once. It spares the processor if the program
+// chose that, and otherwise is as fast as polling.
 func TestLongWaitMakesTheBlockingCall(t *testing.T) {
 	for _, what := range []string{"stream", "event", "sleepy event"} {
 		t.Run(what, func(t *testing.T) {
@@ -254,7 +255,7 @@ func TestCancellableWaitSleepsOnAnotherGoroutine(t *testing.T) {
 	defer driver.SetBlockingSlots(1)()
 	f := newFake()
 	wait := waits(t, f.open(t))["sleepy event"]
-	for range 3 { // a cancelled wait gives its slot back when the work is done
+	for range 3 { // a cancelled wait frees its slot when the work is done
 		before := f.callCount()
 		ctx, cancel := context.WithCancel(t.Context())
 		f.allBusy()
@@ -272,7 +273,8 @@ func TestCancellableWaitSleepsOnAnotherGoroutine(t *testing.T) {
 	}
 }
 
-// A context that was made to sleep has its streams' waits sleep.
+// If the context was created with the blocking-sync flag, waits for its streams
+// sleep. The flags are queried once.
 func TestSleepyContextIsAskedOnce(t *testing.T) {
 	f := newFake()
 	f.on(cu.FnCuCtxGetFlags, func(a loader.Args) driver.CUresult {

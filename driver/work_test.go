@@ -12,8 +12,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// The tests in this file have work done and look at the results, on the
-// emulator and on a GPU. Their kernels are written for both.
+// These tests run real work and check its results, on the emulator and on a
+// GPU. Their kernels are written for both.
 
 const workPTX = `.version 7.0
 .target sm_70
@@ -128,7 +128,8 @@ const workPTX = `.version 7.0
 }
 `
 
-// work is what these tests have in common.
+// work is the context, module and stream that these tests share, with helpers
+// that fail the test.
 type work struct {
 	testing.TB
 	c *driver.Context
@@ -394,7 +395,7 @@ func TestBrokenPTXNamesItsLine(t *testing.T) {
 		broken := ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k()\n{\n\tnonsense.u32 %r1;\n\tret;\n}\n"
 		_, err := c.LoadModule([]byte(broken))
 		wantError(t, err, driver.CUDA_ERROR_INVALID_PTX, "line 6", "nonsense.u32 %r1;")
-		noError(t, must(c.LoadModule([]byte(workPTX)))(t).Close()) // the context is as good as before
+		noError(t, must(c.LoadModule([]byte(workPTX)))(t).Close()) // the context still works
 	})
 }
 
@@ -544,7 +545,7 @@ func errorOnly(t testing.TB, err error) {
 	}
 }
 
-// axpyOnce allocates, copies, launches and looks at the result.
+// axpyOnce allocates, copies, launches and checks the result.
 func axpyOnce(w *work, alpha float32) (err error) {
 	s, err := w.c.NewStream()
 	if err != nil {

@@ -52,8 +52,8 @@ func start(t *testing.T, program, library, device string) (string, int) {
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// When an example is asked for a GPU that does not exist, it says so in one line, with
-// what to do, or names a library that it needs and that is missing. None crashes.
+// An example that should use a GPU that does not exist says so in one line, with what
+// to do, or names a missing library that it needs. None crashes.
 func TestNVIDIAExamplesSayThatThereIsNoDevice(t *testing.T) {
 	for _, program := range programs(t) {
 		for _, g := range generations {

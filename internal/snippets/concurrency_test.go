@@ -90,7 +90,7 @@ func Example_concurrencyCapture() {
 	// [beside]
 	g := must(graph.Capture(stream, graph.ModeThreadLocal, func(s *graph.Scope) error {
 		done := make(chan error)
-		go func() { // another goroutine goes on as ever
+		go func() { // another goroutine continues as usual
 			b, err := driver.Alloc[float32](ctx, 1000)
 			done <- errors.Join(err, b.Close())
 		}()
@@ -113,7 +113,7 @@ func Example_concurrencyTimeout() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 	defer cancel()
 	err := stream.Wait(ctx)
-	fmt.Println(errors.Is(err, context.DeadlineExceeded)) // the work goes on; wait again, or leave
+	fmt.Println(errors.Is(err, context.DeadlineExceeded)) // the work continues; wait again, or give up
 	// [end]
 	close(finish)
 	check(stream.Wait(context.Background()))

@@ -104,7 +104,7 @@ func Example_cudaGraphsReplay() {
 			in.Slice()[j] = float32(10 * i) // the input of this replay
 		}
 		check(exec.Launch(stream))             // runs after all earlier work in the stream
-		check(exec.Wait(context.Background())) // from here on out may be read and in written
+		check(exec.Wait(context.Background())) // now the program may read out and write in
 		fmt.Println(out.Slice())
 	}
 	// [end]

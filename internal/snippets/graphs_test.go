@@ -45,7 +45,7 @@ func Example_graphsChange() {
 	step := must(kernel.Prepare(config, x, uint32(x.Len()), float32(1), float32(0))) // x, n, a, b: x = a·x + b
 	var node graph.Node
 	g := must(graph.Capture(stream, graph.ModeThreadLocal, func(s *graph.Scope) error {
-		node = must(s.Add(step)) // Do that returns the node
+		node = must(s.Add(step)) // like Do, but returns the node
 		return s.Do(double)
 	}))
 	exec := must(g.Instantiate())
@@ -118,7 +118,7 @@ func Example_graphsBranches() {
 		if err := s.Do(double); err != nil {
 			return err
 		}
-		return s.Parallel( // side by side, both after double
+		return s.Parallel( // in parallel, both after double
 			func(s *graph.Scope) error { return s.Do(left) },
 			func(s *graph.Scope) error { return s.Do(right) })
 	}))
@@ -181,7 +181,7 @@ func Example_graphsBindings() {
 		check(b.Set(float32(i)), size.Set(threads))
 		check(bindings.Launch(stream)) // what changed and the launch, in one call
 	}
-	check(bindings.Unbind(node)) // the node is Exec.Set's and Update's again
+	check(bindings.Unbind(node)) // Exec.Set and Update may change the node again
 	// [end]
 	check(exec.Wait(context.Background()))
 	fmt.Println(contents(x))
@@ -283,7 +283,7 @@ func Example_graphsFlow() {
 	flow := dataflow.New(ctx)
 	for _, op := range []driver.Op{
 		must(kernels.MulScalar(x, x, float32(2))),
-		must(kernels.MulScalar(y, y, float32(3))), // beside the first: other memory
+		must(kernels.MulScalar(y, y, float32(3))), // in parallel to the first: other memory
 		must(kernels.Add(sum, x, y)),              // after both: it reads what they write
 	} {
 		must(flow.Add(op))
@@ -307,7 +307,7 @@ func Example_graphsCheck() {
 	must(g.Add(must(kernels.MulScalar(x, x, float32(2)))))
 	must(g.Add(must(kernels.AddScalar(x, x, float32(1))))) // an edge is missing
 	found := must(g.Check())
-	c := found.Conflicts[0] // printed whole, it says which bytes of which memory
+	c := found.Conflicts[0] // printing c also shows which bytes of which memory
 	fmt.Println(found.OK(), c.A.Label(), c.B.Label())
 	// [end]
 

@@ -15,7 +15,7 @@ import (
 func Example_memoryBuffer() {
 	_, ctx, _ := open()
 	// [buffer]
-	x := must(driver.Alloc[float32](ctx, 4)) // four elements; what they hold is not defined
+	x := must(driver.Alloc[float32](ctx, 4)) // four elements with undefined contents
 	defer x.Close()
 	check(x.Fill(1))
 	check(x.View(2, 4).CopyFrom([]float32{5, 6})) // elements 2 and 3
@@ -55,7 +55,7 @@ func Example_memoryPool() {
 		tmp := must(driver.AllocFromPool[float32](stream, pool, x.Len()))
 		check(stream.Do(must(kernels.Add(tmp, x, x))))
 		check(stream.Do(must(driver.CopyDevice(x, tmp))))
-		check(tmp.FreeAsync(stream)) // after the copy, in stream order; nobody waits
+		check(tmp.FreeAsync(stream)) // after the copy, in stream order; nothing waits
 	}
 	check(stream.Wait(context.Background()))
 	// [end]

@@ -24,7 +24,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// check ends the program if one of the errors is one.
+// check ends the program if any of the errors is not nil.
 func check(errs ...error) {
 	for _, err := range errs {
 		if err != nil {

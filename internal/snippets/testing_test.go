@@ -76,7 +76,7 @@ func Example_testingFindings() {
 			log.Fatal(err)
 		}
 		for _, c := range []io.Closer{module, x, stream, ctx} {
-			_ = c.Close() // the context is lost, and some say so
+			_ = c.Close() // may fail because the context is lost
 		}
 		check(drv.Close())
 	}
@@ -86,7 +86,7 @@ func Example_testingFindings() {
 	program(drv)
 	check(emu.Close())
 	for _, f := range emu.Findings() {
-		fmt.Println(f.Kind, f.Kernel, f.Thread) // f itself says all of it in a line
+		fmt.Println(f.Kind, f.Kernel, f.Thread) // printing f gives all of it in one line
 	}
 	// [end]
 

@@ -13,8 +13,7 @@ import (
 )
 
 // Driver 580's compiler keeps state per OS thread. Loads that compile, loads that fail
-// and links run on all threads at once, and none may leave anything behind that affects
-// the next.
+// and links run on all threads at once. None may affect the next.
 func TestLoadsMistakesAndLinksShareThreadsOnGPU(t *testing.T) {
 	gputest.OnGPU(t, func(t *testing.T, c *driver.Context) {
 		loaded, linked := corpus.Builds[0], corpus.Builds[3] // compute_75 and compute_100

@@ -42,8 +42,8 @@ func TestFerrotorchCaptureStatus(t *testing.T) {
 	})
 }
 
-// The address is fixed, and Set reads the value before it returns. Values set while the
-// device is behind do not overwrite each other.
+// The address is fixed, and Set reads the value before it returns. Values set before the
+// device has used the earlier ones do not overwrite those.
 func TestFerrotorchScalar(t *testing.T) {
 	each(t, func(k *kit) {
 		const replays = 40
@@ -233,7 +233,7 @@ func TestFerrotorchSealedPool(t *testing.T) {
 	})
 }
 
-// There are no numbers for pools: a *Pool is passed on itself, also to other goroutines.
+// Pools have no numeric IDs: the *Pool itself is passed, also to other goroutines.
 func TestFerrotorchPoolsAreShared(t *testing.T) {
 	each(t, func(k *kit) {
 		p, b := must[*graph.Pool](k)(graph.NewPool(k.c)), k.memory(1)

@@ -224,7 +224,7 @@ func (k *kit) usable(s *driver.Stream) {
 }
 
 // blocked makes a stream wait until it is released. If anything waits for that stream
-// meanwhile, the test fails and continues.
+// before then, the test fails and continues.
 func (k *kit) blocked(s *driver.Stream) (release func()) {
 	k.Helper()
 	gate := make(chan struct{})

@@ -56,7 +56,7 @@ func TestThousandWaitsTakeFewThreads(t *testing.T) {
 		for begun.Load() < n {
 			time.Sleep(time.Millisecond)
 		}
-		time.Sleep(20 * time.Millisecond) // until they have noticed that they are many
+		time.Sleep(20 * time.Millisecond) // time for the waits to become a crowd
 		now := len(tasks(t))
 		if ended.Load() != 0 {
 			t.Error("a wait ended before the work")
