@@ -222,6 +222,10 @@ type EventOp struct {
 	event *Event
 	wait  bool
 	refs  []life.Ref
+
+	// One of the two, for graph nodes.
+	recordNode cu.CUDA_EVENT_RECORD_NODE_PARAMS
+	waitNode   cu.CUDA_EVENT_WAIT_NODE_PARAMS
 }
 
 // RecordOp returns an operation that records e, as Stream.Record does.
@@ -235,6 +239,7 @@ func newEventOp(e *Event, wait bool) *EventOp {
 	if e != nil {
 		o.refs = []life.Ref{e}
 	}
+	o.recordNode.Event, o.waitNode.Event = e.Raw(), e.Raw()
 	return o
 }
 
@@ -245,9 +250,6 @@ func (o *EventOp) Event() *Event {
 	}
 	return o.event
 }
-
-// IsWait reports whether the operation waits for the event.
-func (o *EventOp) IsWait() bool { return o != nil && o.wait }
 
 // Enqueue implements [Op].
 func (o *EventOp) Enqueue(s *Stream) error {
@@ -276,7 +278,10 @@ func (o *EventOp) Uses() uses.Set {
 	if o == nil {
 		return uses.Set{}
 	}
-	return uses.Set{Refs: o.refs}
+	if o.wait {
+		return uses.Set{Refs: o.refs, Node: &o.waitNode}
+	}
+	return uses.Set{Refs: o.refs, Node: &o.recordNode}
 }
 
 // String describes the operation.

@@ -260,14 +260,6 @@ func (l *Launch) Block() *launch.Block {
 	return &l.b
 }
 
-// Attributes returns the attributes of a graph node besides its parameters.
-func (l *Launch) Attributes() []cu.CUlaunchAttribute {
-	if l == nil {
-		return nil
-	}
-	return l.b.Attrs
-}
-
 // String describes the launch.
 func (l *Launch) String() string {
 	if l == nil {

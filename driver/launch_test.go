@@ -119,8 +119,8 @@ func TestLaunchWithAttributesGoesThroughLaunchKernelEx(t *testing.T) {
 	if v := got[cu.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION]; *v.ClusterDim() != (cu.CUlaunchAttributeValue_ClusterDim{X: 2, Y: 1, Z: 1}) {
 		t.Errorf("cluster %v", *v.ClusterDim())
 	}
-	if len(l.Attributes()) != len(got) || len(got) != 4 {
-		t.Errorf("%d attributes, %d were passed", len(l.Attributes()), len(got))
+	if len(l.Block().Attributes()) != len(got) || len(got) != 4 {
+		t.Errorf("%d attributes, %d were passed", len(l.Block().Attributes()), len(got))
 	}
 	cfg.Cooperative, cfg.Priority, cfg.Programmatic, cfg.Cluster = false, 0, false, driver.Dim3{}
 	noError(t, l.SetConfig(cfg))

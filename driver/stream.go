@@ -13,7 +13,6 @@ import (
 	"github.com/purecuda/cuda/internal/absent"
 	"github.com/purecuda/cuda/internal/hostthread"
 	"github.com/purecuda/cuda/internal/life"
-	"github.com/purecuda/cuda/loader"
 )
 
 // Stream is a queue of work on a device. Work in one stream runs in order. Streams run concurrently
@@ -468,10 +467,6 @@ func (s *Stream) After(other *Stream) error {
 // goroutine: it is open, the caller is not a host function, and no host function in it has panicked
 // since the last report.
 func (s *Stream) Ready() error { return s.ready() }
-
-// ThreadID returns the ID of the goroutine's OS thread now. It is for packages that lock goroutines
-// to threads, as CUDA sometimes requires.
-func ThreadID() uint64 { return loader.ThreadID() }
 
 var streamNumbers atomic.Uint64
 

@@ -195,8 +195,8 @@ func (g *Graph) addRaw(n *cu.CUgraphNode, from *cu.CUgraphNode, count uintptr, o
 		p := op.Uses().Node.(*hostcall.Call).NodeParams()
 		return g.d.CuGraphAddHostNode(n, g.raw, from, count, &p)
 	case *driver.EventOp:
-		if op.IsWait() {
-			return g.d.CuGraphAddEventWaitNode(n, g.raw, from, count, op.Event().Raw())
+		if wait, ok := op.Uses().Node.(*cu.CUDA_EVENT_WAIT_NODE_PARAMS); ok {
+			return g.d.CuGraphAddEventWaitNode(n, g.raw, from, count, wait.Event)
 		}
 		return g.d.CuGraphAddEventRecordNode(n, g.raw, from, count, op.Event().Raw())
 	}
@@ -220,10 +220,10 @@ func (g *Graph) addKernel(n *cu.CUgraphNode, from *cu.CUgraphNode, count uintptr
 	if err := g.d.CuGraphAddKernelNode(n, g.raw, from, count, &l.Block().Node); err != nil {
 		return err
 	}
-	if len(l.Attributes()) == 0 {
+	if len(l.Block().Attributes()) == 0 {
 		return nil
 	}
-	return g.setAttributes(*n, l.Attributes())
+	return g.setAttributes(*n, l.Block().Attributes())
 }
 
 // addKernelV1 is addKernel for drivers before CUDA 12.0.
@@ -231,7 +231,7 @@ func (g *Graph) addKernelV1(n *cu.CUgraphNode, from *cu.CUgraphNode, count uintp
 	if err := g.d.CuGraphAddKernelNode_v10000(n, g.raw, from, count, v1(&l.Block().Node)); err != nil {
 		return err
 	}
-	return g.setAttributes(*n, l.Attributes())
+	return g.setAttributes(*n, l.Block().Attributes())
 }
 
 // v1 returns the parameters as drivers before CUDA 12.0 take them: the same fields, without the

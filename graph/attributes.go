@@ -107,8 +107,8 @@ const anyAttribute = ^attributeSet(0)
 func attributeBit(id cu.CUlaunchAttributeID) attributeSet { return 1 << (uint(id) % 64) }
 
 func attributesOf(l *driver.Launch) (set attributeSet) {
-	for i := range l.Attributes() {
-		set |= attributeBit(l.Attributes()[i].Id)
+	for i := range l.Block().Attributes() {
+		set |= attributeBit(l.Block().Attributes()[i].Id)
 	}
 	return set
 }
@@ -155,8 +155,8 @@ func (g *Graph) addBareKernel(n *cu.CUgraphNode, l *driver.Launch) error {
 // Exec does not have. Setting the node's parameters cannot change those, and would silently leave
 // them out.
 func (g *Graph) checkAttributes(n Node, l *driver.Launch) error {
-	for i := range l.Attributes() {
-		a := &l.Attributes()[i]
+	for i := range l.Block().Attributes() {
+		a := &l.Block().Attributes()[i]
 		if a.Id != cu.CU_LAUNCH_ATTRIBUTE_COOPERATIVE && a.Id != cu.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION {
 			continue
 		}

@@ -223,7 +223,7 @@ func (b *builder) add(i int) error {
 // alone. It returns the last of them. Most long chains consist of few different operations.
 func (b *builder) repeat(i int) int {
 	l := b.last
-	if l == nil || b.g.part || len(l.Attributes()) > 0 {
+	if l == nil || b.g.part || len(l.Block().Attributes()) > 0 {
 		return i
 	}
 	from, p, raw := i, &l.Block().Node, b.g.raw
@@ -252,7 +252,7 @@ func (b *builder) addAgain(i int, l *driver.Launch) error {
 	}
 	b.g.keep.refs.CommitAgain(1)
 	b.g.accesses.Launch(len(b.g.raws)+i, l)
-	if len(l.Attributes()) > 0 {
+	if len(l.Block().Attributes()) > 0 {
 		return b.call(i, l, from, n)
 	}
 	b.batch.GraphAddKernelNode(&b.made[i], b.g.raw, from, n, &l.Block().Node)
@@ -265,7 +265,7 @@ func (b *builder) call(i int, op driver.Op, from *cu.CUgraphNode, n uintptr) err
 	g, node := b.g, &b.made[i]
 	switch op := op.(type) {
 	case *driver.Launch:
-		if len(op.Attributes()) == 0 {
+		if len(op.Block().Attributes()) == 0 {
 			b.batch.GraphAddKernelNode(node, g.raw, from, n, &op.Block().Node)
 			return nil
 		}

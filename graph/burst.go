@@ -112,7 +112,7 @@ func (b *Burst) Do(ops ...driver.Op) error {
 	}
 	for _, op := range ops {
 		l, ok := op.(*driver.Launch)
-		if !ok || l == nil || !(uint64(l.Block().Accesses) == b.version && len(l.Attributes()) == 0) && !b.takes(l) {
+		if !ok || l == nil || !(uint64(l.Block().Accesses) == b.version && len(l.Block().Attributes()) == 0) && !b.takes(l) {
 			if err := b.doSlowly(op); err != nil {
 				return err
 			}
@@ -131,7 +131,7 @@ func (b *Burst) Do(ops ...driver.Op) error {
 // takes reports whether a launch can be batched. If so, its references are retained and its
 // accesses are recorded.
 func (b *Burst) takes(l *driver.Launch) bool {
-	if b.ended || b.err != nil || l.Context() != b.ctx || len(l.Attributes()) > 0 {
+	if b.ended || b.err != nil || l.Context() != b.ctx || len(l.Block().Attributes()) > 0 {
 		return false
 	}
 	if (uint64(b.last.Block().Accesses) != b.version || !l.Block().SameRefs(b.last.Block())) && !b.retain(l) {

@@ -29,7 +29,7 @@ func AddTagged(g *Graph, op driver.Op, deps ...Node) (Node, error) {
 		return Node{}, err
 	}
 	if l, ok := op.(*driver.Launch); ok {
-		if err := g.setAttributes(raw, l.Attributes()); err != nil {
+		if err := g.setAttributes(raw, l.Block().Attributes()); err != nil {
 			return Node{}, err
 		}
 	}

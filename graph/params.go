@@ -315,9 +315,9 @@ func tagged(op driver.Op) (p cu.CUgraphNodeParams, err error) {
 		p.Type = cu.CU_GRAPH_NODE_TYPE_HOST
 		*p.Host() = cu.CUDA_HOST_NODE_PARAMS_v2(op.Uses().Node.(*hostcall.Call).NodeParams())
 	case *driver.EventOp:
-		if op.IsWait() {
+		if wait, ok := op.Uses().Node.(*cu.CUDA_EVENT_WAIT_NODE_PARAMS); ok {
 			p.Type = cu.CU_GRAPH_NODE_TYPE_WAIT_EVENT
-			p.EventWait().Event = op.Event().Raw()
+			p.EventWait().Event = wait.Event
 			break
 		}
 		p.Type = cu.CU_GRAPH_NODE_TYPE_EVENT_RECORD

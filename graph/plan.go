@@ -412,7 +412,7 @@ func (p *Plan) refresh() error {
 func oneCall(op driver.Op) bool {
 	switch op := op.(type) {
 	case *driver.Launch:
-		return len(op.Attributes()) == 0
+		return len(op.Block().Attributes()) == 0
 	case *driver.CopyOp:
 		return op.Bytes() != 0
 	case *driver.FillOp:

@@ -51,7 +51,7 @@ func (x *Exec) setLocked(n Node, op driver.Op) error {
 		return x.setInside(n, op)
 	}
 	if l, ok := op.(*driver.Launch); ok && l.Context() == n.g.ctx {
-		if len(l.Attributes()) > 0 {
+		if len(l.Block().Attributes()) > 0 {
 			if err := n.g.checkAttributes(n, l); err != nil {
 				return err
 			}
@@ -123,8 +123,8 @@ func (x *Exec) setRaw(n cu.CUgraphNode, op driver.Op) error {
 		p := op.Uses().Node.(*hostcall.Call).NodeParams()
 		return d.CuGraphExecHostNodeSetParams(raw, n, &p)
 	case *driver.EventOp:
-		if op.IsWait() {
-			return d.CuGraphExecEventWaitNodeSetEvent(raw, n, op.Event().Raw())
+		if wait, ok := op.Uses().Node.(*cu.CUDA_EVENT_WAIT_NODE_PARAMS); ok {
+			return d.CuGraphExecEventWaitNodeSetEvent(raw, n, wait.Event)
 		}
 		return d.CuGraphExecEventRecordNodeSetEvent(raw, n, op.Event().Raw())
 	}
@@ -204,8 +204,8 @@ func (g *Graph) setRaw(n cu.CUgraphNode, op driver.Op) error {
 		p := op.Uses().Node.(*hostcall.Call).NodeParams()
 		return d.CuGraphHostNodeSetParams(n, &p)
 	case *driver.EventOp:
-		if op.IsWait() {
-			return d.CuGraphEventWaitNodeSetEvent(n, op.Event().Raw())
+		if wait, ok := op.Uses().Node.(*cu.CUDA_EVENT_WAIT_NODE_PARAMS); ok {
+			return d.CuGraphEventWaitNodeSetEvent(n, wait.Event)
 		}
 		return d.CuGraphEventRecordNodeSetEvent(n, op.Event().Raw())
 	}
@@ -224,11 +224,11 @@ func (g *Graph) setKernel(n cu.CUgraphNode, l *driver.Launch) error {
 	} else {
 		err = g.d.CuGraphKernelNodeSetParams_v10000(n, v1(&l.Block().Node))
 	}
-	for i := range l.Attributes() {
+	for i := range l.Block().Attributes() {
 		if err != nil {
 			return err
 		}
-		a := &l.Attributes()[i]
+		a := &l.Block().Attributes()[i]
 		g.noteAttributes(n, attributeBit(a.Id))
 		err = g.d.CuGraphKernelNodeSetAttribute(n, a.Id, &a.Value)
 	}
@@ -260,7 +260,7 @@ func (x *Exec) setInside(n Node, op driver.Op) error {
 	if noBytes(op) {
 		return errNoBytes
 	}
-	if l, ok := op.(*driver.Launch); ok && len(l.Attributes()) > 0 {
+	if l, ok := op.(*driver.Launch); ok && len(l.Block().Attributes()) > 0 {
 		if err := n.g.checkAttributes(n, l); err != nil {
 			return err
 		}
@@ -376,7 +376,7 @@ func (b *setter) setInside(i int) error {
 // keeps reports whether the Exec already retains what the node needs for l. It remembers l,
 // because the next change is likely to need the same for a node with the same set.
 func (b *setter) keeps(n Node, l *driver.Launch) bool {
-	if l.Context() != b.x.ctx || len(l.Attributes()) > 0 {
+	if l.Context() != b.x.ctx || len(l.Block().Attributes()) > 0 {
 		return false
 	}
 	o := b.x.changeRefs()

@@ -32,6 +32,15 @@ type Block struct {
 	Words [Words]uintptr // see Batch
 }
 
+// Attributes returns the attributes that a graph node needs in addition to its parameters, none for
+// a nil block. The slice belongs to b.
+func (b *Block) Attributes() []cu.CUlaunchAttribute {
+	if b == nil {
+		return nil
+	}
+	return b.Attrs
+}
+
 // Slot stores one argument.
 type Slot struct {
 	At   unsafe.Pointer // into Block.Store

@@ -12,7 +12,7 @@ type Set struct {
 
 	// Node points to the parameters of a graph node, a struct of package cu: a copy's are a
 	// *cu.CUDA_MEMCPY3D. For a host function it is the *hostcall.Call, for a free the address. It is
-	// nil for operations that say it otherwise: launches and events.
+	// nil for kernel launches, which graphs read from their Block, and for launches of graphs.
 	Node any
 }
 
