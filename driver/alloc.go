@@ -330,14 +330,9 @@ func BufferAt[T any](c *Context, l *life.Lifetime, ptr CUdeviceptr, n int, end l
 	return b.set(), nil
 }
 
-// ReopenBuffer reopens a buffer from [BufferAt] whose lifetime has ended, for the same memory and
-// size, so that allocators reuse a caller's buffer without allocating. Views and launches that
-// still refer to it work again.
-func ReopenBuffer[T any](b *Buffer[T], parent *life.Lifetime) error {
-	if b == nil || b.mem.a == nil {
-		return absentError(b == nil, "buffer")
-	}
-	a := b.mem.a
+// Reopen implements life.Reopener. Views and launches that still refer to the buffer work again,
+// because the memory is the same.
+func (a *allocation) Reopen(parent *life.Lifetime) error {
 	if err := a.life.BeginIn(parent); err != nil {
 		return err
 	}

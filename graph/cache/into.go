@@ -6,6 +6,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/graph/internal/refusal"
+	"github.com/purecuda/cuda/internal/life"
 )
 
 // AllocInto is Alloc into a buffer that the caller keeps from one allocation to the next. At
@@ -36,17 +37,17 @@ func allocInto[T any](c *Cache, s *driver.Stream, b *driver.Buffer[T], n int) er
 	if b == nil {
 		return refusal.Invalid("the buffer to allocate into is nil; it can be a zero Buffer")
 	}
-	kept := b.Ref()
-	if kept == nil {
+	kept, ok := b.Ref().(life.Reopener)
+	if !ok {
 		return allocAnew(c, s, b, n)
 	}
-	life := kept.Lifetime()
-	if !life.Closed() {
+	of := kept.Lifetime()
+	if !of.Closed() {
 		return refusal.Invalid("the buffer to allocate into is open: %v", b)
 	}
-	h, ok := life.End().(*handout)
+	h, ok := of.End().(*handout)
 	bytes, err := driver.BytesOf[T](n)
-	if err != nil || !ok || h.b.c != c.core || bytes != b.Bytes() || !life.Ended() {
+	if err != nil || !ok || h.b.c != c.core || bytes != b.Bytes() || !of.Ended() {
 		return allocAnew(c, s, b, n)
 	}
 	capture, err := c.core.accepts(s)
@@ -56,7 +57,7 @@ func allocInto[T any](c *Cache, s *driver.Stream, b *driver.Buffer[T], n int) er
 	if capture.graph != 0 || !c.core.again(h, s) {
 		return allocAnew(c, s, b, n)
 	}
-	if err := driver.ReopenBuffer(b, c.life); err != nil {
+	if err := kept.Reopen(c.life); err != nil {
 		return refusal.Join([]error{err, h.Destroy(nil)})
 	}
 	return nil

@@ -24,6 +24,14 @@ type Ref interface {
 	Lifetime() *Lifetime
 }
 
+// Reopener is the Ref of a buffer from driver.BufferAt. Once its lifetime has ended, Reopen begins it
+// again, for the same memory and the same size. So an allocator can reuse a caller's buffer without
+// allocating.
+type Reopener interface {
+	Ref
+	Reopen(parent *Lifetime) error
+}
+
 // Lifetime is the ownership record of one driver object: who may still use it, what it keeps alive,
 // and how it is destroyed. Every typed object (Stream, Event, Module, Buffer, …) has one.
 //
