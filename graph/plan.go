@@ -59,7 +59,7 @@ type planKind struct {
 	item    int // the first item with the operation
 	launch  *driver.Launch
 	version uint32
-	uses    uint64 // Launch.AccessesVersion
+	uses    uint64 // launch.Block.Accesses
 	plain   bool   // one call adds it
 }
 

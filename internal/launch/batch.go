@@ -71,7 +71,7 @@ func (b *Batch) Len() int {
 	return b.n
 }
 
-// Add appends a launch without attributes (see Launch.Attributes). It panics if there are
+// Add appends a launch without attributes (see Block.Attributes). It panics if there are
 // Max already.
 func (b *Batch) Add(l *Block) {
 	if b == nil || b.d == nil || l == nil {

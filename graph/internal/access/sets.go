@@ -36,7 +36,7 @@ type Sets struct {
 
 // Set is what one kernel node accesses.
 type Set struct {
-	version uint64 // Launch.AccessesVersion when it was noted
+	version uint64 // launch.Block.Accesses when it was noted
 	Kernel  *driver.Kernel
 	at      uint32 // in spans
 	n, own  uint16 // number of spans; room for spans, if only one node has the set, else 0
