@@ -206,7 +206,7 @@ func (g *Graph) addRaw(n *cu.CUgraphNode, from *cu.CUgraphNode, count uintptr, o
 func unknown(op driver.Op) error {
 	if _, ok := op.(*launchOp); ok {
 		return refuse(driver.CUDA_ERROR_NOT_SUPPORTED,
-			"the launch of a graph becomes a node by Graph.Add, Scope.Do or Exec.Set alone, not in a batch, a plan or a flow, or of a Node.Set")
+			"only Graph.Add, Scope.Do and Exec.Set take the launch of a graph, not a batch, a plan, a flow or Node.Set")
 	}
 	return refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "graphs have no node for a %T", op)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// A scope records allocations by functions of their own.
+// A scope has its own functions to record allocations.
 func TestScopeAllocatesAndFrees(t *testing.T) {
 	each(t, func(k *kit) {
 		before := k.Used()
@@ -73,8 +73,7 @@ func (k *kit) useBoth(sc *graph.Scope, tmp, left, out *driver.Buffer[uint32]) er
 	return nil
 }
 
-// FreeAsync in a capture records the free although the capture holds the
-// buffer.
+// In a capture, FreeAsync records the free although the capture retains the buffer.
 func TestFreeAsyncInACaptureIsRecordedThere(t *testing.T) {
 	each(t, func(k *kit) {
 		before := k.Used()
@@ -194,8 +193,7 @@ func TestGraphMemoryStatistics(t *testing.T) {
 	})
 }
 
-// An allocation and a free of no elements are nodes like others, only that the
-// driver has nothing to do there.
+// Allocating and freeing no elements makes ordinary nodes. Only the driver has nothing to do.
 func TestMemoryOfNoElementsIsAllocatedAndFreed(t *testing.T) {
 	each(t, func(k *kit) {
 		op, err := driver.NewAlloc[uint32](k.C, nil, 0)

@@ -55,15 +55,15 @@ func TestGraphAllocatesUsesAndFrees(t *testing.T) {
 		if _, err := graph.ParamsOf[cu.CUDA_MEM_ALLOC_NODE_PARAMS](f); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 			t.Errorf("allocation parameters of a free node: %v", err)
 		}
-		// Nothing of it stays: the exec may still be launched.
+		// The launches leave no memory behind, although the exec can still be launched.
 		if after := k.Used(); after != before {
 			t.Errorf("%d bytes are used after the launches, %d before", after, before)
 		}
 	})
 }
 
-// What a launch leaves is the program's until it frees it, and then the next
-// launch allocates at the same address.
+// The program owns what a launch leaves allocated until it frees it. The next launch then
+// allocates at the same address.
 func TestGraphOutputIsGivenBackBeforeTheNextLaunch(t *testing.T) {
 	each(t, func(k *kit) {
 		before := k.Used()
@@ -84,12 +84,12 @@ func TestGraphOutputIsGivenBackBeforeTheNextLaunch(t *testing.T) {
 		if after := k.Used(); after != before {
 			t.Errorf("%d bytes are used after all was freed, %d before", after, before)
 		}
-		k.Run(x) // the cleanup has to free this one
+		k.Run(x) // the cleanup must free this output
 	})
 }
 
-// With AUTO_FREE_ON_LAUNCH an output is good until the next launch, and the
-// last one is freed with the exec, the graph and the buffer.
+// With AUTO_FREE_ON_LAUNCH an output is valid until the next launch. The last output is freed
+// once the exec, the graph and the buffer are closed.
 func TestAutoFreeKeepsAnOutputUntilTheNextLaunch(t *testing.T) {
 	each(t, func(k *kit) {
 		before := k.Used()
@@ -122,7 +122,7 @@ func TestAutoFreeKeepsAnOutputUntilTheNextLaunch(t *testing.T) {
 		}
 		k.OK(x.Close())
 		k.OK(g.Close())
-		if got := fetch(k, b)[0]; got != 24 { // the program still has it
+		if got := fetch(k, b)[0]; got != 24 { // the program still owns it
 			t.Errorf("after the exec was closed the output is %d", got)
 		}
 		k.OK(b.Close())
@@ -132,7 +132,7 @@ func TestAutoFreeKeepsAnOutputUntilTheNextLaunch(t *testing.T) {
 	})
 }
 
-// The buffer may be closed first: the memory goes with the last that needs it.
+// The buffer may be closed first. The memory is freed when its last user is closed.
 func TestGraphMemoryIsFreedWithTheLastReference(t *testing.T) {
 	each(t, func(k *kit) {
 		before := k.Used()
@@ -210,7 +210,7 @@ func TestLimitsOfGraphsWithMemoryNodesAreExplained(t *testing.T) {
 	})
 }
 
-// The same for a graph whose nodes the library did not make itself.
+// The same for a graph whose nodes the library did not create.
 func TestLimitsOfCapturedGraphsWithMemoryAreExplained(t *testing.T) {
 	each(t, func(k *kit) {
 		g := k.Capture(func(sc *graph.Scope) error {
@@ -252,7 +252,7 @@ func (k *kit) expectLimits(g *graph.Graph, from, to graph.Node) {
 		k.Run(x)
 	}
 	k.OK(x.Close())
-	k.Run(k.Exec(g)) // one after the other is fine
+	k.Run(k.Exec(g)) // one after the other is allowed
 }
 
 func TestMemoryNodesRefuseWhatCannotBe(t *testing.T) {
@@ -266,7 +266,7 @@ func TestMemoryNodesRefuseWhatCannotBe(t *testing.T) {
 		pooled, err := driver.NewAlloc[uint32](k.C, pool, elems)
 		k.OK(err)
 		_, _, err = graph.AddAlloc(g, pooled)
-		k.ExpectReason("pool", err, bad, "memory for graphs only")
+		k.ExpectReason("pool", err, bad, "only from the device's memory for graphs")
 		_, _, err = graph.AddAlloc[uint32](g, nil)
 		k.ExpectReason("nil allocation", err, bad, "nil")
 		_, err = g.AddFree(nil)

@@ -167,7 +167,7 @@ func (g *Graph) checkAttributes(n Node, l *driver.Launch) error {
 		if a.Id == cu.CU_LAUNCH_ATTRIBUTE_COOPERATIVE && *has.Cooperative() != *a.Value.Cooperative() ||
 			a.Id == cu.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION && *has.ClusterDim() != *a.Value.ClusterDim() {
 			return refuse(driver.CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE,
-				"the node's %v is another, which only instantiating the graph anew can change (Node.Set, then Instantiate)", a.Id)
+				"the node has another %v, which only instantiating the graph anew can change (Node.Set, then Instantiate)", a.Id)
 		}
 	}
 	return nil

@@ -268,7 +268,7 @@ func (bs *Bindings) bind(n Node, l *driver.Launch) (*bound, error) {
 	defer n.g.mu.Unlock()
 	if b := bs.byNode[n]; b != nil {
 		if b.from != l {
-			return nil, invalid("it is bound to the arguments of another launch already, %v", b.from)
+			return nil, invalid("it is already bound to the arguments of another launch, %v", b.from)
 		}
 		return b, nil
 	}
@@ -296,7 +296,7 @@ func (n Node) bindable(l *driver.Launch) error {
 		return err
 	}
 	if t != cu.CU_GRAPH_NODE_TYPE_KERNEL {
-		return invalid("it is no kernel node but a %v", t)
+		return invalid("it is not a kernel node but a %v", t)
 	}
 	return nil
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// noted records an operation and returns its node.
 func (k *kit) noted(sc *graph.Scope, op driver.Op) graph.Node {
 	k.Helper()
 	n, err := sc.Add(op)
@@ -20,8 +19,7 @@ func (k *kit) noted(sc *graph.Scope, op driver.Op) graph.Node {
 	return n
 }
 
-// Whoever records a launch gets its node, and changes an argument of it between
-// replays.
+// Code that records a launch can get its node, and change an argument of it between replays.
 func TestRecordedLaunchIsBound(t *testing.T) {
 	record := func(k *kit, mode graph.Mode) {
 		b := k.Memory()
@@ -101,7 +99,7 @@ func TestNodesOfWhatIsRecorded(t *testing.T) {
 	})
 }
 
-// A launch that is refused ends the capture as one by Do does, and is named.
+// A refused launch ends the capture, as with Do, and the error names the launch.
 func TestRecordedNodeThatFails(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.MemoryOf(1)
@@ -118,8 +116,8 @@ func TestRecordedNodeThatFails(t *testing.T) {
 	})
 }
 
-// loop is a graph of two launches, the first of them on a, the second one three
-// times in a loop on b.
+// loop is a graph of two launches. The first runs on a. The second runs on b, three times in a
+// loop.
 func (k *kit) loop(a, b *driver.Buffer[uint32]) (x *graph.Exec, outside, inside graph.Node, ops [2]*driver.Launch) {
 	k.Helper()
 	rounds := k.Words(0)
@@ -160,8 +158,8 @@ func TestLaunchInABodyIsBound(t *testing.T) {
 	})
 }
 
-// The numbers of nodes in bodies are not those of the graph: what a node of the
-// graph refers to stays when one of a body gets other memory.
+// Nodes in bodies are numbered separately from those of the graph. When a node of a body gets
+// other memory, what a node of the graph refers to is still retained.
 func TestBoundLaunchInABodyKeepsOtherNodesMemory(t *testing.T) {
 	each(t, func(k *kit) {
 		a, b, c := k.MemoryOf(1), k.Memory(), k.Memory()
@@ -201,7 +199,7 @@ func TestBoundNodeOfABodyThatIsGone(t *testing.T) {
 	})
 }
 
-// Blocks and threads change with each launch, as arguments do.
+// Blocks and threads can change with each launch, like arguments.
 func TestBoundConfiguration(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -219,7 +217,7 @@ func TestBoundConfiguration(t *testing.T) {
 		if bs.Changed() != 1 {
 			k.Errorf("%d nodes changed", bs.Changed())
 		}
-		k.OK(bs.Launch(k.S)) // three blocks add one after another, or at once: not what they add is looked at
+		k.OK(bs.Launch(k.S)) // the three blocks add one after another or at once, so the sum is not checked
 		k.OK(bs.Send())
 		p, err := graph.ParamsOf[cu.CUDA_KERNEL_NODE_PARAMS](plus)
 		k.OK(err)
@@ -277,7 +275,7 @@ func TestMistakenConfigurationsAreRefused(t *testing.T) {
 	})
 }
 
-// A node that is bound no more takes what Exec.Set and updates give it.
+// Once a node is no longer bound, it takes what Exec.Set and updates give it.
 func TestBindingsAreUndone(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -288,7 +286,7 @@ func TestBindingsAreUndone(t *testing.T) {
 		k.OK(v.Set(4))
 		k.OK(bs.Launch(k.S))
 		k.Expect(b, 5)
-		k.OK(v.Set(1000)) // not sent
+		k.OK(v.Set(1000)) // never applied
 		k.OK(bs.Unbind(plus))
 		if graph.BoundLen(bs) != 1 || bs.Changed() != 0 {
 			k.Errorf("%d bound, %d changed", graph.BoundLen(bs), bs.Changed())

@@ -89,7 +89,7 @@ func (bs *Bindings) Unbind(n Node) error {
 	return nil
 }
 
-var errUnbound = invalid("the node of this Param is bound no more (Bindings.Unbind), bind it anew")
+var errUnbound = invalid("the node of this Param is no longer bound (Bindings.Unbind); bind it again")
 
 // send passes the changes to the driver and, if s is not nil, a launch. The exec is locked.
 //

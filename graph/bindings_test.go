@@ -38,7 +38,7 @@ func TestBoundParametersReachTheNextLaunch(t *testing.T) {
 	})
 }
 
-// Launches that were sent keep the values they were sent with.
+// Launches already enqueued keep the values they were launched with.
 func TestBoundParametersBelongToALaunch(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -67,13 +67,13 @@ func TestOnlyWhatChangedIsSent(t *testing.T) {
 				k.Errorf("%d nodes changed, want %d", n, want)
 			}
 		}
-		changed(2) // what was bound has not been sent yet
+		changed(2) // newly bound arguments are pending
 		k.OK(bs.Launch(k.S))
 		changed(0)
 		k.OK(add.Set(7))
 		k.OK(add.Set(8))
 		changed(1)
-		k.OK(factor.Set(1)) // what it is
+		k.OK(factor.Set(1)) // the current value
 		changed(1)
 		k.OK(bs.Send())
 		changed(0)
@@ -92,7 +92,7 @@ func TestBoundTwiceIsOneParameter(t *testing.T) {
 		want := uint32(1)
 		for i := range uint32(3) {
 			for _, set := range []func(uint32) error{byName.Set, again.Set, func(v uint32) error { return byOther.Set(int32(v)) }, byName.Set} {
-				k.OK(set(10)) // what one has set is what the others compare with
+				k.OK(set(10)) // the other Params of this argument must compare with this value
 				k.OK(set(i))
 				k.OK(bs.Launch(k.S))
 				want += i
@@ -116,12 +116,12 @@ func TestBoundLaunchIsACopy(t *testing.T) {
 		k.OK(add.Set(4))
 		k.OK(bs.Launch(k.S))
 		k.Expect(b, 5)
-		k.OK(k.S.Do(ops[0])) // and what is set is not seen in it
+		k.OK(k.S.Do(ops[0])) // values that were set do not change the original launch
 		k.Expect(b, 1005)
 	})
 }
 
-func TestBoundMemoryIsKeptAndLetGo(t *testing.T) {
+func TestBoundMemoryIsRetainedAndReleased(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
 		x, plus, _, ops := k.Bound(b)
@@ -134,14 +134,14 @@ func TestBoundMemoryIsKeptAndLetGo(t *testing.T) {
 		k.OK(bs.Launch(k.S))
 		k.Expect(b, 1)
 		k.Expect(other, 15)
-		k.OK(other.Close()) // the exec has it
+		k.OK(other.Close()) // the exec retains it
 		k.OK(add.Set(6))
 		k.OK(bs.Launch(k.S))
 		k.Wait(k.S)
 		k.OK(target.Set(b))
 		k.OK(bs.Launch(k.S))
 		k.Expect(b, 7)
-		k.OK(x.Wait(background)) // now nothing keeps it
+		k.OK(x.Wait(background)) // now nothing retains it
 		if err := target.Set(other); err == nil {
 			err = bs.Launch(k.S)
 			if !errors.Is(err, driver.ErrClosed) {
@@ -171,7 +171,7 @@ func TestBindingsAreSentAgainAfterAnUpdate(t *testing.T) {
 			k.Fatalf("%v", r)
 		}
 		k.OK(bs.Launch(k.S))
-		k.Expect(b, 10) // times 2 is the update's, plus 2 the binding's
+		k.Expect(b, 10) // "times 2" is from the update, "plus 2" from the binding
 	})
 }
 
@@ -192,7 +192,7 @@ func TestBindingsOfAnExecThatWasMadeAnewSaySo(t *testing.T) {
 		if err := bs.Launch(k.S); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 			k.Errorf("got %v", err)
 		}
-		k.Run(x) // by itself it works
+		k.Run(x) // without the bindings the exec works
 	})
 }
 
@@ -273,7 +273,7 @@ func TestClosedExecRefusesItsBindings(t *testing.T) {
 	})
 }
 
-// The calls of the previous launch are used again, but never its stream.
+// The prepared calls of the previous launch are reused, but not its stream.
 func TestBindingsLaunchOnTheStreamTheyAreGiven(t *testing.T) {
 	each(t, func(k *kit) {
 		b, other := k.Memory(), k.Stream()
@@ -303,13 +303,13 @@ func TestBindingsLaunchOnTheStreamTheyAreGiven(t *testing.T) {
 	})
 }
 
-// askedFor is a number that a kernel takes, and does something when it is read.
+// askedFor is a kernel argument that calls do when it is read.
 type askedFor struct{ do func() }
 
 func (a askedFor) ArgWord() uint64 { a.do(); return 0 }
 
-// What one goroutine does while another is in a call on the same Bindings is
-// refused, and changes nothing.
+// While one goroutine is in a call on Bindings, calls by another on the same Bindings are refused
+// and change nothing.
 func TestBindingsOfTwoGoroutinesAtATimeAreRefused(t *testing.T) {
 	var during func()
 	lib := trace.Wrap(emulator.New(emulator.Config{}), func(c *trace.Call) {

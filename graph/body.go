@@ -86,7 +86,7 @@ func (g *Graph) captureIntoBody(s *driver.Stream, mode Mode, deps []Node, record
 		return nil, err
 	}
 	last, err := g.takeBody(b, deps)
-	b.g.endAs(fmt.Errorf("%v was recorded for %v, whose nodes are made anew: take those of WithLast, or that Nodes lists: %w", b.g, g, driver.ErrClosed))
+	b.g.endAs(fmt.Errorf("%v was recorded for %v, which has new nodes: use those of WithLast, or those that Nodes lists: %w", b.g, g, driver.ErrClosed))
 	if err := join([]error{err, b.close()}); err != nil {
 		return nil, fmt.Errorf("cannot capture %v into %v: %w", s, g, err)
 	}
@@ -169,7 +169,7 @@ func (g *Graph) become(to *Graph) *mover {
 		}
 	}
 	for _, p := range g.parts {
-		p.end(fmt.Errorf("%v lay in a node that was recorded for %v, take that of the node there: %w", p, to, driver.ErrClosed))
+		p.end(fmt.Errorf("%v was in a node that was recorded for %v; use the graph of the node there: %w", p, to, driver.ErrClosed))
 	}
 	clear(g.raws)
 	g.parts, g.index, g.attributes, g.table, g.users = nil, nil, nil, nil, nil
@@ -413,9 +413,9 @@ var bodyTypes = map[Type]bool{
 func notInBody(t Type) error {
 	if t == cu.CU_GRAPH_NODE_TYPE_CONDITIONAL {
 		return refuse(driver.CUDA_ERROR_NOT_SUPPORTED,
-			"a conditional node was recorded past the Scope; use its If, IfElse, While and Switch")
+			"a conditional node was recorded without the Scope; use its If, IfElse, While and Switch")
 	}
-	return refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "%v: CUDA takes no such node in the body of a conditional node, only kernels, copies, fills, empty nodes, child graphs and conditional nodes", t)
+	return refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "%v: CUDA does not allow it in the body of a conditional node, only kernels, copies, fills, empty nodes, child graphs and conditional nodes", t)
 }
 
 // fitsBody rejects other node types in a graph or its child graphs, before anything is recreated.
@@ -464,7 +464,7 @@ func bodyTakes(op driver.Op) error {
 		return nil
 	}
 	return refuse(driver.CUDA_ERROR_NOT_SUPPORTED,
-		"the body of a conditional node takes kernels, copies, fills, empty nodes, child graphs and conditional nodes, and no %T", op)
+		"the body of a conditional node takes kernels, copies, fills, empty nodes, child graphs and conditional nodes, not a %T", op)
 }
 
 // allowedIn is bodyTakes for the operations of a plan.

@@ -14,8 +14,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// One launch may be changed and recorded again and again: each node has the
-// arguments of its moment, also across several groups.
+// One launch may be changed and recorded repeatedly. Each node has the arguments at the time it
+// was recorded, also across several groups.
 func TestBurstRecordsWhatOperationsAreAtTheMoment(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -38,7 +38,7 @@ func TestBurstRecordsWhatOperationsAreAtTheMoment(t *testing.T) {
 		if n != 200 {
 			k.Fatalf("%d nodes", n)
 		}
-		k.Expect(b, 1) // nothing ran
+		k.Expect(b, 1) // nothing has run
 		k.Run(k.Exec(g))
 		k.Expect(b, want)
 	})
@@ -60,7 +60,7 @@ func TestBurstKeepsTheOrderOfAllSortsOfOperations(t *testing.T) {
 	})
 }
 
-// Kernels that alternate fill each group with as many kinds as there can be.
+// Alternating kernels fill each group with as many kinds of nodes as possible.
 func TestBurstOfAlternatingKernels(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -134,7 +134,7 @@ func TestBurstNamesTheOperationThatIsRefused(t *testing.T) {
 				if err := u.Do(l); err == nil {
 					k.Error("went on after an error")
 				}
-				return nil // the burst does not forget it
+				return nil // the burst remembers the error
 			})
 		})
 		if !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) || !strings.Contains(err.Error(), "operation 0") {
@@ -186,7 +186,7 @@ func TestBurstThatPanicsLeavesTheStreamUsable(t *testing.T) {
 	})
 }
 
-// A launch that the driver refuses within a group is the one that is named.
+// When the driver refuses a launch within a group, the error names that launch.
 func TestBurstNamesTheLaunchThatFailed(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
@@ -210,8 +210,8 @@ func TestBurstNamesTheLaunchThatFailed(t *testing.T) {
 	k.Usable(k.S)
 }
 
-// A burst takes its room from those that ended, whatever the number of launches.
-func TestBurstsUseTheirRoomAgain(t *testing.T) {
+// A burst reuses the buffers of earlier bursts, however many launches it records.
+func TestBurstsReuseTheirBuffers(t *testing.T) {
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, new(graphtest.NullCapture))))
 	hook := driver.SetLeakHook(nil)
 	defer driver.SetLeakHook(hook)
@@ -232,7 +232,6 @@ func TestBurstsUseTheirRoomAgain(t *testing.T) {
 	})
 }
 
-// countedLaunches is a null driver that counts its launches.
 type countedLaunches struct {
 	graphtest.NullCapture
 	n int
@@ -245,7 +244,7 @@ func (d *countedLaunches) Lookup(symbol string) (loader.Proc, error) {
 	return d.NullCapture.Lookup(symbol)
 }
 
-// The launches of a burst wait for each other: they are sent as a batch.
+// A burst enqueues its launches as a batch, not one by one.
 func TestBurstsSendLaunchesTogether(t *testing.T) {
 	d := new(countedLaunches)
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, d)))
@@ -269,8 +268,8 @@ func TestBurstsSendLaunchesTogether(t *testing.T) {
 	k.OK(g.Close())
 }
 
-// The tables of a closed graph serve the next one.
-func TestGraphsUseTheirTablesAgain(t *testing.T) {
+// A new graph reuses the tables of a closed one.
+func TestGraphsReuseTheirTables(t *testing.T) {
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, new(graphtest.NullCapture))))
 	hook := driver.SetLeakHook(nil)
 	defer driver.SetLeakHook(hook)
@@ -286,7 +285,7 @@ func TestGraphsUseTheirTablesAgain(t *testing.T) {
 	})
 }
 
-// ways are those of recording launches one after the other.
+// ways are the ways to record launches one after the other.
 var ways = map[string]func(sc *graph.Scope, ops ...driver.Op) error{
 	"Do":         func(sc *graph.Scope, ops ...driver.Op) error { return graphtest.Does(ops...)(sc) },
 	"Do of many": (*graph.Scope).Do,
@@ -302,8 +301,8 @@ var ways = map[string]func(sc *graph.Scope, ops ...driver.Op) error{
 	},
 }
 
-// Launches of the same memory are recorded without looking at it again, those of
-// other memory are not: the graph keeps all of it.
+// If a launch uses the same memory as the previous one, its memory is not collected again. If it
+// uses other memory, it is. The graph retains all of it.
 func TestRecordedLaunchesKeepTheirMemory(t *testing.T) {
 	for name, record := range ways {
 		t.Run(name, func(t *testing.T) {
@@ -334,7 +333,7 @@ func TestRecordedLaunchesKeepTheirMemory(t *testing.T) {
 	}
 }
 
-// What is recorded is checked by the memory of each launch.
+// Check uses the memory of each recorded launch.
 func TestRecordedLaunchesAreCheckedByTheirMemory(t *testing.T) {
 	for name, record := range ways {
 		t.Run(name, func(t *testing.T) {

@@ -115,7 +115,7 @@ func Begin(s *driver.Stream, mode Mode, opts ...CaptureOption) (*Recording, erro
 			return nil, fmt.Errorf("cannot capture %v: %w", s, err)
 		}
 		if part {
-			return nil, refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "cannot begin to capture %v into %v, which lies in a node: use Capture", s, into.g)
+			return nil, refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "cannot begin to capture %v into %v, which is in a node: use Capture", s, into.g)
 		}
 	}
 	r, err := begin(into, s, mode)
@@ -207,7 +207,7 @@ func (r *recording) beginDriver() error {
 	}
 	err := r.s.Context().Driver().CuStreamBeginCapture(r.s.Raw(), r.mode)
 	if resultOf(err) == driver.CUDA_ERROR_ILLEGAL_STATE {
-		return fmt.Errorf("it is being captured already: %w", err)
+		return fmt.Errorf("it is already being captured: %w", err)
 	}
 	return err
 }
@@ -316,11 +316,11 @@ func (r *recording) mayEnd() error {
 		return fmt.Errorf("capture of %v: %w", r.s, ErrEnded)
 	}
 	if err := hostthread.Refuse(); err != nil {
-		return fmt.Errorf("capture of %v goes on: %w", r.s, err)
+		return fmt.Errorf("capture of %v is still open: %w", r.s, err)
 	}
 	if r.locked && r.thread != 0 && hostthread.ThreadID() != r.thread {
 		return refuse(driver.CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,
-			"capture of %v goes on: it ends on the goroutine that began it", r.s)
+			"capture of %v is still open: it must end on the goroutine that began it", r.s)
 	}
 	return nil
 }

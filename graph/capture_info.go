@@ -40,7 +40,7 @@ func (i *captureInfo) active(r *recording) error {
 	case cu.CU_STREAM_CAPTURE_STATUS_INVALIDATED:
 		return fmt.Errorf("capture of %v: %s: %w", r.s, r.invalidatedBy(), driver.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
 	}
-	return refuse(driver.CUDA_ERROR_ILLEGAL_STATE, "capture of %v: somebody else ended it", r.s)
+	return refuse(driver.CUDA_ERROR_ILLEGAL_STATE, "capture of %v: other code ended it", r.s)
 }
 
 // edges copies the dependencies, because the driver's lists are valid only until the next call on
@@ -179,7 +179,7 @@ func (r *recording) invalidatedBy() string {
 	if e := likeliest(cu.CaptureFaultsSince(r.faults)); e != nil {
 		return fmt.Sprintf("invalidated by a call that failed while it was open (%v)", e)
 	}
-	return "invalidated by a call that it does not allow, made past this library or after the capture had failed"
+	return "invalidated by a call that it does not allow, made without this library or after the capture had failed"
 }
 
 // likeliest returns the first failure with a code about captures, else the first of all. It
@@ -209,5 +209,5 @@ func (r *recording) unjoined() string {
 	if len(names) == 0 {
 		return "a stream that was forked from it was not joined"
 	}
-	return strings.Join(names, ", ") + " was forked from it and not joined, call Scope.Join"
+	return strings.Join(names, ", ") + " was forked from it and not joined; call Scope.Join"
 }

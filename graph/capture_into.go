@@ -275,7 +275,7 @@ func (r *recording) release() {
 // refuses returns the error for a change of the graph that the capture records into.
 func (r *recording) refuses(what string) error {
 	return refuse(driver.CUDA_ERROR_ILLEGAL_STATE,
-		"%v cannot be %s: a capture of %v that began at %v records into it, end that first", r.g, what, r.s, &r.where)
+		"%v cannot be %s: a capture of %v that began at %v records into it; end it first", r.g, what, r.s, &r.where)
 }
 
 // captured rejects the destruction of a node while a capture records into its graph. CUDA does
@@ -284,7 +284,7 @@ func (n Node) captured() error {
 	if n.g.rec == nil {
 		return nil
 	}
-	return fmt.Errorf("node %d cannot be destroyed: %w", n.i, n.g.rec.refuses("changed so"))
+	return fmt.Errorf("node %d cannot be destroyed: %w", n.i, n.g.rec.refuses("changed this way"))
 }
 
 // lose ends a graph that the driver destroyed because the capture into it failed. The driver
@@ -293,7 +293,7 @@ func (g *Graph) lose(r *recording) {
 	g.lockLatch()
 	defer g.mu.Unlock()
 	g.shut = true
-	g.lost = fmt.Errorf("CUDA destroyed %v when the capture into it failed that began at %v: %w", g, &r.where, driver.ErrClosed)
+	g.lost = fmt.Errorf("CUDA destroyed %v when the capture into it that began at %v failed: %w", g, &r.where, driver.ErrClosed)
 	g.giveTable()
 	if g.life.Disown() {
 		g.keep.refs.Release()

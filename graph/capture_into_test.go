@@ -14,7 +14,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-func TestCaptureIntoAGraphRunsBehindTheDependencies(t *testing.T) {
+func TestCaptureIntoAGraphRunsAfterTheDependencies(t *testing.T) {
 	each(t, func(k *kit) {
 		for _, mode := range graphtest.Modes {
 			b := k.Memory()
@@ -49,7 +49,7 @@ func TestCaptureIntoAGraphWithoutWorkGoesOnFromTheDependencies(t *testing.T) {
 	})
 }
 
-// A graph is as it was when the function that records into it fails.
+// If the recording function fails, the graph stays as it was.
 func TestCaptureIntoAGraphIsUndoneWhenTheFunctionFails(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -102,12 +102,12 @@ func TestCaptureIntoAGraphThatIsInvalidatedDestroysIt(t *testing.T) {
 		}
 		k.OK(g.Close())
 		k.Usable(k.S)
-		k.Run(x) // which was made before
+		k.Run(x) // created earlier
 		k.Expect(b, 3)
 	})
 }
 
-// What the program forgot to join does not cost it the graph.
+// A forgotten join does not cost the program its graph.
 func TestCaptureIntoAGraphIsUndoneWhenAStreamIsNotJoined(t *testing.T) {
 	each(t, func(k *kit) {
 		b, other := k.Memory(), k.Stream()
@@ -181,7 +181,7 @@ func TestCaptureIntoAGraphInANode(t *testing.T) {
 	})
 }
 
-// inNode returns a child graph node of g, the graph in it and the node of that.
+// inNode returns a child graph node of g, the graph inside it, and the node of that graph.
 func (k *kit) inNode(g *graph.Graph, op driver.Op) (graph.Node, *graph.Graph, []graph.Node) {
 	k.Helper()
 	child := k.Graph()
@@ -198,7 +198,7 @@ func (k *kit) inNode(g *graph.Graph, op driver.Op) (graph.Node, *graph.Graph, []
 	return n, inner, nodes
 }
 
-// CUDA removes no node from a graph with memory nodes.
+// CUDA does not remove nodes from a graph with memory nodes.
 func TestCaptureIntoAGraphSaysWhatItCannotUndo(t *testing.T) {
 	each(t, func(k *kit) {
 		g := k.Graph()
@@ -217,7 +217,7 @@ func TestCaptureIntoAGraphSaysWhatItCannotUndo(t *testing.T) {
 	})
 }
 
-// The graph in a node, and the one around it, survive what destroys others.
+// What destroys other graphs leaves both the graph in a node and the graph around it intact.
 func TestCaptureIntoAGraphInANodeThatFails(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -284,8 +284,7 @@ func TestCaptureIntoNeedsCUDA123(t *testing.T) {
 	})
 }
 
-// What is in the way of a capture into a body is said of the body, before
-// anything is recorded.
+// If a capture into a body cannot begin, the error names the body and nothing is recorded.
 func TestCaptureIntoABodyNamesIt(t *testing.T) {
 	each(t, func(k *kit) {
 		g := k.Graph()
@@ -304,8 +303,8 @@ func TestCaptureIntoABodyNamesIt(t *testing.T) {
 	})
 }
 
-// Nodes may be added by hand while a capture is open, and what is recorded
-// afterwards may run behind them.
+// Nodes may be added directly while a capture is open, and later recorded work may run after
+// them.
 func TestNodesAddedByHandDuringACapture(t *testing.T) {
 	each(t, byHandInside)
 }
@@ -377,8 +376,8 @@ func TestAddDependenciesJoinsWhatWasAddedByHand(t *testing.T) {
 	})
 }
 
-// What the program gives to a node by hand lives as long as the graph, as does
-// what was recorded before the graph was asked for.
+// The graph retains what the program adds directly, and also what was recorded before the program
+// asked for the graph.
 func TestGraphDuringACaptureKeepsThingsAlive(t *testing.T) {
 	each(t, func(k *kit) {
 		out := k.Memory()
@@ -433,8 +432,8 @@ func TestGraphOfAFailedCaptureIsClosed(t *testing.T) {
 	})
 }
 
-// The driver may destroy the graph of an invalidated capture before its end: it
-// is not touched any more.
+// The driver may destroy the graph of an invalidated capture before its end, so it is not used
+// after that.
 func TestGraphOfAnInvalidatedCaptureIsRefusedAtOnce(t *testing.T) {
 	each(t, func(k *kit) {
 		_, err := graph.Capture(k.S, graph.ModeGlobal, func(sc *graph.Scope) error {
@@ -496,8 +495,7 @@ func TestGraphAndDependenciesAreRefusedAfterTheCapture(t *testing.T) {
 	})
 }
 
-// Code that has a stream alone finds the capture that has it, to record and to keep
-// things alive.
+// Code that has only a stream can find its capture, to record into it and to keep things alive.
 func TestScopeOfIsTheCaptureThatHasTheStream(t *testing.T) {
 	each(t, func(k *kit) {
 		other, apart := k.Stream(), k.Stream()
@@ -520,7 +518,7 @@ func TestScopeOfIsTheCaptureThatHasTheStream(t *testing.T) {
 				k.OK(found.Keep(b.Ref()))
 				late = found
 			}
-			k.OK(late.Do(k.Launch(k.Plus, b, 4))) // on the fork, so it has to be joined
+			k.OK(late.Do(k.Launch(k.Plus, b, 4))) // on the fork, so it must be joined
 			none(apart)
 			none(nil)
 			return sc.Join(f)

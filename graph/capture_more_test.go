@@ -16,8 +16,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// In a relaxed section what the capture forbids acts at once, and the capture
-// goes on.
+// In a relaxed section, calls that the capture forbids take effect at once, and the capture stays
+// valid.
 func TestRelaxedSectionAllowsWhatTheCaptureForbids(t *testing.T) {
 	each(t, func(k *kit) {
 		for _, mode := range graphtest.Modes {
@@ -45,7 +45,7 @@ func TestRelaxedSectionAllowsWhatTheCaptureForbids(t *testing.T) {
 	})
 }
 
-// The exemption ends with the section, however it ends.
+// The exemption ends with the section, however the section ends.
 func TestRelaxedSectionEnds(t *testing.T) {
 	each(t, func(k *kit) {
 		for name, section := range map[string]func(sc *graph.Scope) error{
@@ -74,8 +74,8 @@ func TestRelaxedSectionEnds(t *testing.T) {
 	})
 }
 
-// Captures of other threads are spared, too, and the section may be on a
-// goroutine other than that of the capture.
+// Captures of other threads stay valid too. The section may run on another goroutine than the
+// capture.
 func TestRelaxedSectionSparesCapturesOfOtherThreads(t *testing.T) {
 	each(t, func(k *kit) {
 		b, other := k.Memory(), k.Stream()
@@ -125,7 +125,7 @@ func TestRelaxedSectionIsRefused(t *testing.T) {
 	})
 }
 
-// The number of a capture is that of all its streams, and of no other capture.
+// All streams of a capture return the same ID, and no other capture has it.
 func TestCaptureIDAndStatus(t *testing.T) {
 	each(t, func(k *kit) {
 		other := k.Stream()
@@ -192,13 +192,13 @@ func TestCaptureOutputIsHandedOutOnce(t *testing.T) {
 	})
 }
 
-// A captured function is ready to run: uploaded, and nothing is under way.
+// A captured function is ready to run: it is uploaded, and nothing is in flight.
 func TestCaptureReadyMayBeReadAndLaunchedAtOnce(t *testing.T) {
 	each(t, func(k *kit) {
 		for _, opts := range [][]graph.Option{nil, {graph.WithUpload(k.Stream())}} {
 			b := k.Memory()
 			warm := k.Launch(k.Plus, b, 10)
-			k.OK(k.S.Do(warm)) // what was sent before is over, too
+			k.OK(k.S.Do(warm)) // this earlier work has finished too
 			c, err := callable.CaptureReady(background, k.S, graph.ModeThreadLocal, func(sc *graph.Scope) (*driver.Buffer[uint32], error) {
 				return b, sc.Do(k.Launch(k.Plus, b, 1))
 			}, opts...)
@@ -223,7 +223,7 @@ func TestForkAgainToTheSameStream(t *testing.T) {
 		add, err := k.Sum.Prepare(config, a, a, b, uint32(elems))
 		k.OK(err)
 		g := k.Capture(func(sc *graph.Scope) error {
-			for range 3 { // a += 1 beside b *= 2, then a += b
+			for range 3 { // a += 1 and b *= 2 concurrently, then a += b
 				k.OK(sc.ForkJoin([]*driver.Stream{other}, func(_ int, f *graph.Scope) error {
 					return errors.Join(f.Do(k.Launch(k.Times, b, 2)), sc.Do(k.Launch(k.Plus, a, 1)))
 				}))
@@ -240,7 +240,7 @@ func TestForkAgainToTheSameStream(t *testing.T) {
 	})
 }
 
-// The width of a graph is the number of nodes that can run at a time.
+// The width of a graph is the number of nodes that can run at once.
 func TestForkJoinRunsSideBySide(t *testing.T) {
 	each(t, func(k *kit) {
 		streams := []*driver.Stream{k.Stream(), k.Stream(), k.Stream()}
@@ -259,7 +259,6 @@ func TestForkJoinRunsSideBySide(t *testing.T) {
 	})
 }
 
-// shape compares the numbers of roots and edges.
 func shape(k *kit, g *graph.Graph, roots, edges int) {
 	k.Helper()
 	for _, err := range g.Roots() {
@@ -286,7 +285,7 @@ func TestForkJoinJoinsWhenTheFunctionFails(t *testing.T) {
 			if !errors.Is(err, graphtest.ErrRecord) {
 				k.Errorf("got %v", err)
 			}
-			return nil // the capture is whole
+			return nil // the capture is still valid
 		})
 		if n, err := g.Len(); n != 1 || err != nil {
 			k.Errorf("%d nodes, %v", n, err)
@@ -320,7 +319,7 @@ func parallel(k *kit) {
 		))
 		return sc.Do(sum)
 	})
-	shape(k, g, 1, 6) // to both branches, inside one, from each end, and past them
+	shape(k, g, 1, 6) // to both branches, inside one, from the end of each, and around them
 	k.Run(k.Exec(g))
 	k.Expect(d, 11)
 }
@@ -344,8 +343,7 @@ func TestParallelReturnsTheErrorOfABranch(t *testing.T) {
 	})
 }
 
-// Where a stream cannot be captured the same operations become the same graph
-// by hand.
+// If a stream cannot be captured, adding the same operations directly makes the same graph.
 func TestRecordByHandWhileTheStreamIsCaptured(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -380,7 +378,7 @@ func TestRecordReturnsTheErrorOfAnOperation(t *testing.T) {
 	})
 }
 
-// A capture of the per-thread stream is one of this thread's, whatever mode.
+// A capture of the per-thread stream belongs to this thread in every mode.
 func TestPerThreadStreamIsCapturedWhateverTheMode(t *testing.T) {
 	each(t, func(k *kit) {
 		runtime.LockOSThread()
@@ -410,8 +408,7 @@ func TestPerThreadStreamIsCapturedWhateverTheMode(t *testing.T) {
 	})
 }
 
-// To record an operation allocates nothing, whether or not the graph was asked
-// for.
+// Recording an operation allocates nothing, whether or not the program asked for the graph.
 func TestRecordingAllocatesNothing(t *testing.T) {
 	t.Run("null", func(t *testing.T) { recordingAllocs(newKit(t, gputest.Context(t, graphtest.NullDriver(t)))) })
 	t.Run("gpu", func(t *testing.T) { recordingAllocs(newKit(t, gputest.Context(t, gputest.GPU(t)))) })
@@ -432,11 +429,11 @@ func recordingAllocs(k *kit) {
 		if allocs := testing.AllocsPerRun(200, func() { k.OK(sc.Do(l)) }); allocs > graphtest.AllocsAllowed && !graphtest.RaceDetector {
 			k.Errorf("%s: %v allocations", name, allocs)
 		}
-		_ = r.Abort() // the null driver has no graph to take back
+		_ = r.Abort() // the null driver has no graph to destroy
 	}
 }
 
-// An invalidated capture has to be ended before there is another.
+// An invalidated capture must be ended before another can begin.
 func TestInvalidatedCaptureMustBeEnded(t *testing.T) {
 	each(t, func(k *kit) {
 		r, err := graph.Begin(k.S, graph.ModeGlobal)
@@ -468,8 +465,8 @@ func TestNilRecording(t *testing.T) {
 	}
 }
 
-// A list with every kind of operation that can be captured gives the same nodes in
-// the same order, and the same results, by capture and by hand.
+// A list of every kind of operation that can be captured makes the same nodes in the same order,
+// with the same results, whether it is captured or added directly.
 func TestRecordGivesTheSameEitherWay(t *testing.T) {
 	each(t, func(k *kit) {
 		var shown []string
@@ -485,8 +482,8 @@ func TestRecordGivesTheSameEitherWay(t *testing.T) {
 	})
 }
 
-// A capture would take events for orders between streams. A list that is added by hand records them
-// in each replay.
+// A capture turns events into dependencies between its streams. If the list is added directly,
+// each replay records the events.
 func TestRecordedEventsHappenInReplays(t *testing.T) {
 	each(t, func(k *kit) {
 		l := k.everyKind()
@@ -498,7 +495,7 @@ func TestRecordedEventsHappenInReplays(t *testing.T) {
 	})
 }
 
-// madeOf runs a graph of a list twice and says what it is and did.
+// madeOf runs the graph of a list twice and describes its nodes and their results.
 func (k *kit) madeOf(make func(...driver.Op) (*graph.Graph, error), l *everyKind) string {
 	k.Helper()
 	g, err := make(l.ops...)
@@ -510,7 +507,7 @@ func (k *kit) madeOf(make func(...driver.Op) (*graph.Graph, error), l *everyKind
 	return k.sorts(g) + l.result()
 }
 
-// everyKind is a list of operations and what they change.
+// everyKind is a list of operations and the memory they change.
 type everyKind struct {
 	*kit
 	ops     []driver.Op
@@ -544,7 +541,7 @@ func (k *kit) everyKind() *everyKind {
 	return l
 }
 
-// result is all that the operations change.
+// result describes everything that the operations change.
 func (l *everyKind) result() string {
 	l.Helper()
 	out := fmt.Sprintf("calls %d, host %v", l.calls, l.host.Slice())
@@ -556,7 +553,7 @@ func (l *everyKind) result() string {
 	return out
 }
 
-// sorts lists what the nodes do, each after those before it.
+// sorts lists the types of the nodes with their dependencies.
 func (k *kit) sorts(g *graph.Graph) (list string) {
 	k.Helper()
 	for n, err := range g.Nodes() {

@@ -144,8 +144,8 @@ func TestCaptureGoexitCleansUp(t *testing.T) {
 	})
 }
 
-// A call that a capture forbids fails, invalidates it, and is named by the
-// error of its end, even if the function that made it kept silent.
+// A call that a capture forbids fails and invalidates the capture. The error of its end names the
+// call, even if the recording function dropped the call's error.
 func TestCaptureInvalidatedNamesTheCall(t *testing.T) {
 	each(t, func(k *kit) {
 		g, err := graph.Capture(k.S, graph.ModeGlobal, func(sc *graph.Scope) error {
@@ -300,8 +300,8 @@ func TestRecordingAbort(t *testing.T) {
 	})
 }
 
-// A capture that is not relaxed ends on its thread. Ending it elsewhere is
-// refused, and its own goroutine can still end it.
+// A capture that is not relaxed must end on its thread. Ending it elsewhere is refused, and its
+// own goroutine can still end it.
 func TestRecordingEndedByAnotherGoroutineGoesOn(t *testing.T) {
 	each(t, func(k *kit) {
 		r, err := graph.Begin(k.S, graph.ModeThreadLocal)
@@ -323,7 +323,7 @@ func TestRecordingEndedByAnotherGoroutineGoesOn(t *testing.T) {
 	})
 }
 
-// A relaxed capture ends on any goroutine.
+// A relaxed capture can end on any goroutine.
 func TestRelaxedRecordingEndsAnywhere(t *testing.T) {
 	each(t, func(k *kit) {
 		r, err := graph.Begin(k.S, graph.ModeRelaxed)
@@ -340,7 +340,7 @@ func TestRelaxedRecordingEndsAnywhere(t *testing.T) {
 	})
 }
 
-// Work that fails invalidates a capture whatever its code is.
+// A failed launch invalidates a capture, whatever its error code.
 func TestCaptureInvalidatedByAFailedLaunchNamesIt(t *testing.T) {
 	each(t, func(k *kit) {
 		d := k.C.Driver()
@@ -364,20 +364,20 @@ func TestCaptureKeepsWhatItRecordedAlive(t *testing.T) {
 		sum, err := k.Sum.Prepare(config, out, out, add, uint32(elems))
 		k.OK(err)
 		g := k.Capture(func(sc *graph.Scope) error { return sc.Do(sum) })
-		k.OK(add.Close()) // the graph has it still
+		k.OK(add.Close()) // the graph still retains it
 		scribble := k.MemoryOf(1000)
 		k.CloseLater(scribble)
 		x := k.Exec(g)
 		k.Run(x)
 		k.Expect(out, 10)
-		k.OK(g.Close()) // and the exec
+		k.OK(g.Close()) // and so does the exec
 		k.Run(x)
 		k.Expect(out, 19)
 	})
 }
 
-// A Recording that is dropped is ended by the collector, reported, and its
-// streams take work again.
+// When a program drops a Recording, its cleanup ends and reports the capture, and its streams
+// execute work again.
 func TestDroppedRecordingIsEndedAndReported(t *testing.T) {
 	each(t, func(k *kit) {
 		for _, mode := range graphtest.Modes {
@@ -396,7 +396,7 @@ func TestDroppedRecordingIsEndedAndReported(t *testing.T) {
 	})
 }
 
-// onAGoroutine runs f on a goroutine that ends with it.
+// onAGoroutine runs f on its own goroutine.
 func onAGoroutine(f func()) {
 	done := make(chan struct{})
 	go func() {
@@ -406,7 +406,7 @@ func onAGoroutine(f func()) {
 	<-done
 }
 
-// dropRecording leaves a capture open that has recorded on two streams.
+// dropRecording begins a capture, records on two streams and leaves the capture open.
 func dropRecording(k *kit, mode graph.Mode, b *driver.Buffer[uint32], other *driver.Stream) {
 	r, err := graph.Begin(k.S, mode)
 	if err != nil {
@@ -425,7 +425,7 @@ func dropRecording(k *kit, mode graph.Mode, b *driver.Buffer[uint32], other *dri
 	}
 }
 
-// The thread that began the capture may go on to live.
+// The thread that began the capture may still be alive.
 func TestDroppedRecordingOfALivingGoroutine(t *testing.T) {
 	each(t, func(k *kit) {
 		b, other := k.Memory(), k.Stream()
@@ -444,7 +444,7 @@ func TestDroppedRecordingOfALivingGoroutine(t *testing.T) {
 	})
 }
 
-// The graph that was asked for goes with its capture.
+// A graph that the program asked for is closed together with its dropped capture.
 func TestDroppedRecordingClosesItsGraph(t *testing.T) {
 	each(t, func(k *kit) {
 		for _, mode := range graphtest.Modes {
@@ -467,7 +467,7 @@ func TestDroppedRecordingClosesItsGraph(t *testing.T) {
 	})
 }
 
-// A scope in use, or one that was forked, keeps its capture open.
+// A reachable scope, including a forked one, keeps its capture open.
 func TestRecordingIsOpenWhileAScopeIsReachable(t *testing.T) {
 	each(t, func(k *kit) {
 		b, other := k.Memory(), k.Stream()

@@ -297,7 +297,7 @@ func (c *checker) kernel(n Node, v int, k *kernelNodes, declared bool) error {
 	f := k.sets[n.i]
 	if f.Set == nil {
 		if !declared {
-			c.unknown(n, "no launch is known that it came from")
+			c.unknown(n, "it was not made from a known launch")
 		}
 		return nil
 	}
@@ -306,7 +306,7 @@ func (c *checker) kernel(n Node, v int, k *kernelNodes, declared bool) error {
 	}
 	arg, found, err := c.address(f, k.params[n.i])
 	if found && !declared {
-		c.unknown(n, fmt.Sprintf("%s is an address of device memory of which no more is known", f.Kernel.ArgName(arg)))
+		c.unknown(n, fmt.Sprintf("%s is an address of device memory about which nothing else is known", f.Kernel.ArgName(arg)))
 	}
 	return err
 }

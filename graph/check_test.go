@@ -41,7 +41,7 @@ func TestCheckSaysWhoAndWhere(t *testing.T) {
 	})
 }
 
-// captured is a fork and a join, with or without a conflict between the sides.
+// captured is a fork and a join, with or without a conflict between the branches.
 func (k *kit) captured(left, right []driver.Op) *graph.Graph {
 	k.Helper()
 	other := k.Stream()
@@ -72,7 +72,7 @@ func TestCheckKnowsCapturedKernels(t *testing.T) {
 	})
 }
 
-// Two kernels of one address and other lengths are told apart by their order.
+// Two kernels with the same address and different lengths are distinguished by their order.
 func TestCheckKnowsHowFarCapturedKernelsReach(t *testing.T) {
 	each(t, func(k *kit) {
 		a := k.Memory()
@@ -89,8 +89,9 @@ func TestCheckKnowsHowFarCapturedKernelsReach(t *testing.T) {
 	})
 }
 
-// One launch that changes between its uses is known by what it was each time.
-func TestFootprintsAreThoseOfTheTime(t *testing.T) {
+// If one launch is changed between its uses, each node has the access set the launch had when it
+// was added.
+func TestAccessSetsAreThoseOfTheTime(t *testing.T) {
 	each(t, func(k *kit) {
 		a, b := k.Memory(), k.Memory()
 		l := k.Launch(k.Plus, a, 1)
@@ -166,7 +167,7 @@ func TestCheckFollowsNodesThatChange(t *testing.T) {
 				k.OK(nodes[0].Set(onA))
 				want(1)
 				k.OK(nodes[0].Set(twoA))
-				want(2) // it writes b, and reads a twice
+				want(2) // it writes b and reads a twice
 				k.OK(nodes[0].Set(onB))
 			}
 			k.Clean(copied)
@@ -250,9 +251,9 @@ func TestCheckSaysWhatItDoesNotKnow(t *testing.T) {
 		look, err := driver.NewHostFunc(k.C, func() {})
 		k.OK(err)
 		for what, g := range map[string]*graph.Graph{
-			"no launch is known": past,
-			"p is an address":    k.byHand(number),
-			"host function":      k.byHand(look),
+			"not made from a known launch": past,
+			"p is an address":              k.byHand(number),
+			"host function":                k.byHand(look),
 		} {
 			c := k.Check(g)
 			if len(c.Unknown) != 1 || !c.OK() || !strings.Contains(c.String(), what) {
@@ -272,7 +273,7 @@ func TestCheckSaysWhatItDoesNotKnow(t *testing.T) {
 	})
 }
 
-// A word that one side writes and the other waits for is how they are ordered.
+// If one branch writes a word and the other waits for it, that orders them.
 func TestWaitingForAWordIsNoConflict(t *testing.T) {
 	each(t, func(k *kit) {
 		a, b := k.Memory(), k.Memory()
@@ -360,8 +361,7 @@ func TestCheckOfGraphsThatCannotBe(t *testing.T) {
 	})
 }
 
-// The many neighbours of a large graph are in order; a stranger among them is
-// found.
+// The many neighbours in a large graph are ordered. One node that is not is found.
 func TestCheckOfLargeGraphs(t *testing.T) {
 	each(t, func(k *kit) {
 		a := k.Memory()
@@ -381,8 +381,8 @@ func TestCheckOfLargeGraphs(t *testing.T) {
 	})
 }
 
-// Memory of an allocation node exists from that node on: what is not ordered
-// after it uses memory that is not there.
+// The memory of an allocation node exists from that node on. A node that is not ordered after it
+// uses memory that may not exist yet.
 func TestCheckFindsUseBeforeAllocationAndAfterFree(t *testing.T) {
 	each(t, func(k *kit) {
 		g := k.Graph()
@@ -402,8 +402,8 @@ func TestCheckFindsUseBeforeAllocationAndAfterFree(t *testing.T) {
 	})
 }
 
-// A node whose parameters the driver does not tell fails the check: a graph of
-// which something is not known is not reported as one without conflicts.
+// If the driver does not return a node's parameters, the check fails. A graph that is not fully
+// known must not be reported as free of conflicts.
 func TestCheckReportsWhatTheDriverDoesNotTell(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
@@ -430,8 +430,8 @@ func TestCheckReportsWhatTheDriverDoesNotTell(t *testing.T) {
 	}
 }
 
-// The bodies of one node never run at the same time; what is beside the node
-// does.
+// The bodies of one node never run concurrently. Nodes not ordered with that node do run
+// concurrently with its bodies.
 func TestCheckLooksIntoBodies(t *testing.T) {
 	each(t, func(k *kit) {
 		a, b := k.Memory(), k.Memory()
@@ -484,10 +484,9 @@ func TestCheckLooksIntoCapturedBodies(t *testing.T) {
 	})
 }
 
-// What is known of a captured graph's memory goes on in the graphs that it was
-// copied into, also when it was changed and closed since and others were captured
-// in its place.
-func TestFootprintsOfACopyOutliveTheCapturedGraph(t *testing.T) {
+// The copies of a captured graph keep its access sets, even after the graph is changed and
+// closed and later captures reuse its tables.
+func TestAccessSetsOfACopyOutliveTheCapturedGraph(t *testing.T) {
 	each(t, func(k *kit) {
 		a, b := k.Memory(), k.Memory()
 		g, err := graph.Capture(k.S, graph.ModeRelaxed, func(sc *graph.Scope) error { return sc.Do(k.Launch(k.Plus, a, 1)) })
@@ -495,13 +494,13 @@ func TestFootprintsOfACopyOutliveTheCapturedGraph(t *testing.T) {
 		h := k.Graph()
 		_, err = h.AddChild(g)
 		k.OK(err)
-		k.Add(h, k.Launch(k.Times, a, 2)) // side by side with the child
+		k.Add(h, k.Launch(k.Times, a, 2)) // concurrent with the child
 		for n, err := range g.Nodes() {
 			k.OK(err)
 			k.OK(n.Set(k.Launch(k.Plus, b, 1)))
 		}
 		k.OK(g.Close())
-		for range 8 { // what it had is used again by others
+		for range 8 { // others reuse its tables
 			later := k.Capture(func(sc *graph.Scope) error { return sc.Do(k.Launch(k.Times, b, 3)) })
 			_, err := later.AddChild(k.Graph())
 			k.OK(err)

@@ -136,7 +136,7 @@ const ownedChildren = 12090
 
 func (g *Graph) addChildMove(child *Graph, deps []Node) (Node, error) {
 	if child.part {
-		return Node{}, invalid("it lies in %v of %v already", child.in, child.in.g)
+		return Node{}, invalid("it is already in %v of %v", child.in, child.in.g)
 	}
 	if err := child.noConditionals("cannot be handed over"); err != nil {
 		return Node{}, err
@@ -174,7 +174,7 @@ func (g *Graph) addChildMove(child *Graph, deps []Node) (Node, error) {
 // explainMove adds the likely reason why a driver that supports owned children rejects one.
 func explainMove(err error) error {
 	if errors.Is(err, driver.ErrNotSupported) {
-		return fmt.Errorf("a graph with conditional nodes cannot be handed over, if that is what it has: %w", err)
+		return fmt.Errorf("a graph with conditional nodes cannot be handed over, and this one may have some: %w", err)
 	}
 	return err
 }
@@ -185,7 +185,7 @@ func (g *Graph) onlyWhole(code driver.CUresult, what string) error {
 	if !g.part {
 		return nil
 	}
-	return refuse(code, "%v lies in %v of %v and cannot be %s by itself", g, g.in, g.in.g, what)
+	return refuse(code, "%v is in %v of %v and cannot be %s on its own", g, g.in, g.in.g, what)
 }
 
 // takeOver makes child, and the graphs nested in it, parts of the graph that n is in. Both are

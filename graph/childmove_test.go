@@ -12,7 +12,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// handed makes a graph, for a test to hand over. It is closed by whoever gets it.
+// handed makes a graph for a test to hand over. Whoever takes it over closes it.
 func (k *kit) handed(ops ...driver.Op) (*graph.Graph, []graph.Node) {
 	k.Helper()
 	c, err := graph.New(k.C)
@@ -66,7 +66,7 @@ func TestAChildThatIsHandedOverKeepsItsMemory(t *testing.T) {
 		g := k.Graph()
 		_, err := g.AddChildMove(child)
 		k.OK(err)
-		k.Add(child, op(c), inner[0]) // the part's, kept by the outermost graph
+		k.Add(child, op(c), inner[0]) // added to the child, retained by the outermost graph
 		k.OK(a.Close())
 		k.OK(c.Close())
 		x := k.Exec(g)
@@ -137,7 +137,7 @@ func TestChildrenThatCannotBeHandedOver(t *testing.T) {
 				k.Errorf("%s: %v", name, c.err)
 			}
 		}
-		k.Run(k.Exec(whole)) // as it was
+		k.Run(k.Exec(whole)) // unchanged
 		k.Run(k.Exec(g))
 		k.Expect(b, 3)
 	})
@@ -154,8 +154,7 @@ func TestHandingOverAChildNeedsItsCUDA(t *testing.T) {
 	})
 }
 
-// Goroutines that use the child while it is handed over get their turn on one
-// side of it or the other.
+// Goroutines that use the child during the handover get their turn either before or after it.
 func TestAChildIsHandedOverWhileOthersUseIt(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()

@@ -105,10 +105,10 @@ func (c Cond) usable(g *Graph) error {
 	case c.g == nil:
 		return aCond.Error(false)
 	case c.g != g.outermost():
-		return invalid("%v is of %v, make one of this graph", c, c.g)
+		return invalid("%v belongs to %v; make one for this graph", c, c.g)
 	}
 	if n, used := c.g.conds.user(c); used {
-		return invalid("%v is that of %v already, a condition is for one node", c, n)
+		return invalid("%v already belongs to %v; a condition is for one node", c, n)
 	}
 	return nil
 }
@@ -188,7 +188,7 @@ type Predicate struct {
 func When[T CondWord](word driver.MemoryOf[T], cmp Cmp, constant T) Predicate {
 	w, err := wordOf(word)
 	if _, known := cmpNames[cmp]; !known {
-		err = invalid("%v is no comparison", cmp)
+		err = invalid("%v is not a comparison", cmp)
 	}
 	return Predicate{driver.In(w), constant, cmp, err}
 }
@@ -204,7 +204,7 @@ func (c Cond) setWhen(p Predicate, counter any, step, rounds uint32) (*driver.La
 		return nil, aCond.Error(false)
 	}
 	if p.err == nil && p.word == nil {
-		p.err = invalid("a zero Predicate; take one of When")
+		p.err = invalid("a zero Predicate; use When")
 	}
 	if p.err != nil {
 		return nil, c.opError(p.err)

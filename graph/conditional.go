@@ -51,7 +51,7 @@ func (g *Graph) AddSwitch(c Cond, n int, deps ...Node) (Node, []*Graph, error) {
 		return Node{}, nil, aGraph.Error(g == nil)
 	}
 	if n <= 0 || n > maxBodies {
-		return Node{}, nil, invalid("cannot add a SWITCH node to %v: %d is no number of bodies", g, n)
+		return Node{}, nil, invalid("cannot add a SWITCH node to %v: %d is not a number of bodies", g, n)
 	}
 	return g.addConditional(form{cu.CU_GRAPH_COND_TYPE_SWITCH, n}, c, deps)
 }
@@ -66,7 +66,7 @@ type form struct {
 
 var formIfElse = form{cu.CU_GRAPH_COND_TYPE_IF, 2}
 
-// String is the form as programs write it.
+// String returns the name that errors use.
 func (f form) String() string {
 	switch {
 	case f.kind == cu.CU_GRAPH_COND_TYPE_WHILE:
@@ -168,9 +168,9 @@ func (n Node) Bodies() ([]*Graph, error) {
 		return nil, err
 	}
 	if t == cu.CU_GRAPH_NODE_TYPE_CONDITIONAL {
-		return nil, refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "bodies of %v of %v: it was not added by this library, and the driver does not tell", n, n.g)
+		return nil, refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "bodies of %v of %v: it was not added by this library, and the driver does not return them", n, n.g)
 	}
-	return nil, invalid("%v of %v has no bodies, it is no conditional node", n, n.g)
+	return nil, invalid("%v of %v has no bodies: it is not a conditional node", n, n.g)
 }
 
 // conds are the conditional nodes of an outermost graph and of the graphs nested in it. They are
@@ -306,7 +306,7 @@ func (l *execCount) mayHaveOne(g *Graph, k *conditional) error {
 		return nil
 	}
 	return refuse(driver.CUDA_ERROR_NOT_SUPPORTED,
-		"cannot instantiate %v: it has an executable graph already, and because %v in it is a %v node there can be one at a time; close that one, or build the graph a second time", g, k.node, k.form)
+		"cannot instantiate %v: it already has an executable graph, and because %v in it is a %v node there can be only one at a time; close that one, or build the graph a second time", g, k.node, k.form)
 }
 
 // add counts a new one, and remove one that was destroyed. nil counts nothing.
@@ -327,7 +327,7 @@ func (l *execCount) remove() {
 func (g *Graph) instantiable() error {
 	if g.part {
 		return refuse(driver.CUDA_ERROR_NOT_SUPPORTED,
-			"cannot instantiate %v: it lies in %v of %v, instantiate the graph around it", g, g.in, g.in.g)
+			"cannot instantiate %v: it is in %v of %v; instantiate the graph around it", g, g.in, g.in.g)
 	}
 	k := g.anyConditional()
 	if k == nil {

@@ -167,7 +167,7 @@ func (g *Graph) checkData(from Node, data cu.CUgraphEdgeData, to Type) error {
 		return err
 	}
 	if t != cu.CU_GRAPH_NODE_TYPE_KERNEL || to != cu.CU_GRAPH_NODE_TYPE_KERNEL {
-		return invalid("a programmatic dependency is between two kernels, and %v is a %v and what depends on it a %v", from, t, to)
+		return invalid("a programmatic dependency must be between two kernels, but %v is a %v and what depends on it is a %v", from, t, to)
 	}
 	return nil
 }

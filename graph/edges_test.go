@@ -14,8 +14,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// dependent adds b[i] += v once the kernel ahead of it, which it may run beside,
-// has ended: griddepcontrol.wait is what a programmatic dependency asks for.
+// dependent adds b[i] += v. It may run concurrently with the kernel before it, and waits for its
+// end with griddepcontrol.wait, as a programmatic dependency requires.
 const dependentKernels = `
 .version 7.8
 .target sm_90
@@ -54,7 +54,7 @@ const dependentKernels = `
 }
 `
 
-// dependents prepares both kernels for one memory.
+// dependents prepares both kernels for the same memory.
 func (k *kit) dependents(b *driver.Buffer[uint32]) (first, second *driver.Launch) {
 	k.Helper()
 	m, err := k.C.LoadModule([]byte(dependentKernels))
@@ -226,7 +226,7 @@ func TestEdgeDataNeedsItsCUDA(t *testing.T) {
 	})
 }
 
-// Each dependency keeps its data, whatever the others of the call have.
+// Each dependency keeps its data, whatever the other dependencies of the call have.
 func TestDependenciesOfOneCallKeepTheirData(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -286,7 +286,7 @@ func TestCycleIsNamedByItsNodes(t *testing.T) {
 	})
 }
 
-// Check names the nodes of a cycle as Instantiate does, also of one in a body.
+// Check names the nodes of a cycle as Instantiate does, including a cycle in a body.
 func TestCheckNamesTheNodesOfACycle(t *testing.T) {
 	each(t, func(k *kit) {
 		circle := func(g *graph.Graph) {

@@ -28,7 +28,7 @@ func first(b *driver.Buffer[uint32]) uint32 {
 	return v[0]
 }
 
-// Record what is sent to a stream, and replay it.
+// Record what is enqueued on a stream, and replay it.
 func ExampleCapture() {
 	_, s, plus, times, b := open()
 	add, err := plus.Prepare(config, b, uint32(elems), uint32(2))
@@ -54,7 +54,7 @@ func ExampleCapture() {
 	// Output: 3220 after 3 replays
 }
 
-// Build a graph node by node, change an argument of a node and replay.
+// Build a graph node by node, change an argument of a node, and replay.
 func ExampleExec_Set() {
 	c, s, plus, times, b := open()
 	add, err := plus.Prepare(config, b, uint32(elems), uint32(2))
@@ -78,8 +78,8 @@ func ExampleExec_Set() {
 	// Output: 1000
 }
 
-// Bring an executable graph to whatever the next step needs: by an update
-// where that is possible, else by making it anew.
+// Change an executable graph to what the next step needs: by an update if possible, otherwise by
+// instantiating anew.
 func ExampleWithReinstantiate() {
 	_, s, plus, _, b := open()
 	step := func(values ...uint32) *graph.Graph {
@@ -121,12 +121,12 @@ func ExamplePlan() {
 	defer plan.Close()
 
 	for _, v := range []uint32{1, 2} {
-		must(driver.SetArg(add, 2, v)) // the next AddPlan adds it so
+		must(driver.SetArg(add, 2, v)) // the next AddPlan uses this value
 		g, err := graph.New(c)
 		must(err)
 		once, err := g.AddPlan(plan)
 		must(err)
-		_, err = g.AddPlan(plan, once.At(1)) // once more, after the first time
+		_, err = g.AddPlan(plan, once.At(1)) // a second time, after the first
 		must(err)
 		x, err := g.Instantiate()
 		must(err)
@@ -140,7 +140,8 @@ func ExamplePlan() {
 	// 2 nodes twice: 21220
 }
 
-// A capture for code that fits into no function ends on every path.
+// If you cannot put the recorded code in one function, use Begin and End. The capture ends on
+// every path.
 func ExampleRecording() {
 	_, s, plus, _, b := open()
 	add, err := plus.Prepare(config, b, uint32(elems), uint32(2))
@@ -159,7 +160,7 @@ func ExampleRecording() {
 	// Output: 1 true
 }
 
-// Arguments that change with each launch are bound once, and sent with it.
+// Bind arguments that change with each launch once, then set them and launch.
 func ExampleBindings() {
 	c, s, plus, _, b := open()
 	add, err := plus.Prepare(config, b, uint32(elems), uint32(0))
@@ -183,7 +184,7 @@ func ExampleBindings() {
 	// Output: 7
 }
 
-// A parameter is bound by its name where the PTX has one.
+// A parameter can be bound by its name if the PTX has one.
 func ExampleParam() {
 	c, s, plus, _, b := open()
 	add, err := plus.Prepare(config, b, uint32(elems), uint32(0))
@@ -206,7 +207,7 @@ func ExampleParam() {
 	// 42
 }
 
-// A condition is set by a kernel, and looked at by the node.
+// A kernel sets a condition, and the node reads it.
 func ExampleCond() {
 	c, s, plus, _, b := open()
 	add, err := plus.Prepare(config, b, uint32(elems), uint32(5))
@@ -291,7 +292,7 @@ func ExampleGraph_Check() {
 	// true <nil>
 }
 
-// A snapshot is a graph as data: what is in it, and what runs after what.
+// A snapshot is a graph as data: its nodes and their dependencies.
 func ExampleGraph_Snapshot() {
 	_, s, plus, times, b := open()
 	add, err := plus.Prepare(config, b, uint32(elems), uint32(2))
@@ -314,7 +315,7 @@ func ExampleGraph_Snapshot() {
 	// 1 after 0
 }
 
-// How long each node takes on the device.
+// Measure how long each node takes on the device.
 func ExampleGraph_Profile() {
 	_, s, plus, _, b := open()
 	add, err := plus.Prepare(config, b, uint32(elems), uint32(2))
@@ -327,7 +328,7 @@ func ExampleGraph_Profile() {
 	// Output: 3 rounds; true true
 }
 
-// Whether an Exec can do what another graph does is an answer, not an error.
+// Whether an Exec can be updated to another graph is a result, not an error.
 func ExampleExec_Update() {
 	_, s, plus, _, b := open()
 	record := func(n int) *graph.Graph {
@@ -353,7 +354,7 @@ func ExampleExec_Update() {
 	// false not updated: the nodes or their dependencies are others
 }
 
-// A pool keeps what several graphs use, though its owner closes it.
+// A pool retains what several graphs use, even if its owner closes it.
 func ExamplePool() {
 	c, _, _, _, b := open()
 	pool, err := graph.NewPool(c)
@@ -372,8 +373,8 @@ func ExamplePool() {
 	// false
 }
 
-// The launch of an executable graph is an operation like others: sent to a stream,
-// or part of another graph.
+// The launch of an executable graph is an ordinary operation: you can enqueue it on a stream, or
+// make it part of another graph.
 func ExampleExec_Op() {
 	_, s, plus, _, b := open() // b holds ones
 	addTwo, err := plus.Prepare(config, b, uint32(elems), uint32(2))
@@ -395,7 +396,7 @@ func ExampleExec_Op() {
 	// Output: 11 2
 }
 
-// The nodes that a plan was added as, in the order of its items.
+// Get the nodes that were added for a plan, in the order of its items.
 func ExampleNodes() {
 	c, s, plus, times, b := open()
 	add, err := plus.Prepare(config, b, uint32(elems), uint32(1))
@@ -419,7 +420,7 @@ func ExampleNodes() {
 	// Output: 2 210
 }
 
-// Each replay finds the value that was set before it.
+// Each replay reads the value that was last set before it.
 func ExampleScalar() {
 	c, s, _, _, _ := open()
 	step, err := graph.NewScalar(c, uint64(0))
@@ -449,7 +450,7 @@ func ExampleScalar() {
 	// 20
 }
 
-// A graph allocates its output; it is the program's until the next launch.
+// A graph allocates its output. The program owns it until the next launch.
 func ExampleAddAlloc() {
 	c, s, _, _, _ := open()
 	g, err := graph.New(c)
@@ -475,7 +476,7 @@ func ExampleAddAlloc() {
 	// Output: [7 7 7 7]
 }
 
-// What is recorded and what is added by hand become one graph.
+// Recorded work and nodes added directly become one graph.
 func ExampleWithTarget() {
 	c, s, plus, times, b := open()
 	add, err := plus.Prepare(config, b, uint32(elems), uint32(2))
@@ -504,7 +505,7 @@ func ExampleWithTarget() {
 	// Output: 32
 }
 
-// Work that may run side by side needs no streams of its own in a capture.
+// In a capture, concurrent work does not need its own streams.
 func ExampleScope_Parallel() {
 	_, s, plus, times, b := open()
 	add, err := plus.Prepare(config, b, uint32(elems/2), uint32(2))

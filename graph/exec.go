@@ -417,7 +417,7 @@ func (g *Graph) BorrowExec(raw cu.CUgraphExec) (*Exec, error) {
 		return nil, err
 	}
 	defer g.mu.Unlock()
-	if err := g.onlyWhole(driver.CUDA_ERROR_NOT_SUPPORTED, "that of an executable graph"); err != nil {
+	if err := g.onlyWhole(driver.CUDA_ERROR_NOT_SUPPORTED, "the graph of an executable graph"); err != nil {
 		return nil, err
 	}
 	k := &execKeep{raw: raw, ctx: g.ctx, borrowed: true}

@@ -31,7 +31,7 @@ func TestUploadAndLaunchOnAnyStream(t *testing.T) {
 		}
 		other := k.Stream()
 		for range 5 {
-			k.OK(x.Launch(k.S)) // ordered behind each other, whatever the stream
+			k.OK(x.Launch(k.S)) // launches of one exec run in order, whatever their streams
 			k.OK(x.Launch(other))
 		}
 		k.OK(x.Wait(background))
@@ -293,9 +293,9 @@ func updateError(x *graph.Exec, g *graph.Graph) error {
 	return err
 }
 
-// Memory that an exec is changed away from is let go of when no launch that is
-// under way uses it, and memory that it is changed to stays.
-func TestSetKeepsTheNewAndLetsTheOldGo(t *testing.T) {
+// When an exec is set to other memory, the old memory is released once no launch in flight uses
+// it. The new memory is retained.
+func TestSetRetainsTheNewAndReleasesTheOld(t *testing.T) {
 	each(t, func(k *kit) {
 		out := k.Memory()
 		g := k.Graph()
@@ -325,15 +325,15 @@ func TestSetKeepsTheNewAndLetsTheOldGo(t *testing.T) {
 				open++
 			}
 		}
-		if open > 3 { // out, the graph's, the exec's
+		if open > 3 { // out, the graph's and the exec's
 			k.Errorf("%d buffers are kept", open)
 		}
 	})
 }
 
-// An exec that was launched in two streams and closed with everything else while
-// it ran leaves goroutines that wait for its launches. Driver.Close waits for
-// them: a correct program leaks nothing.
+// If an exec was launched on two streams and is closed together with everything else while it
+// runs, goroutines wait for its launches. Driver.Close waits for those goroutines, so a correct
+// program leaks nothing.
 func TestClosingTheDriverWaitsForLaunchesOfClosedExecs(t *testing.T) {
 	for range 20 {
 		emu := emulator.New(emulator.Config{})
@@ -391,7 +391,7 @@ func TestFlagsOfAClosedExecAreNone(t *testing.T) {
 	})
 }
 
-// A launch runs in the context of its stream, whatever the thread has.
+// A launch runs in the context of its stream, whatever context is current on the thread.
 func TestLaunchIsInTheContextOfItsStream(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		runtime.LockOSThread()
@@ -440,7 +440,7 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// An upload does its work once, until something of the exec is changed.
+// An upload does its work once, until the exec is changed.
 func TestUploadIsDoneOncePerChange(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))

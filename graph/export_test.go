@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// AddTagged adds an operation by the parameters for nodes of any type.
+// AddTagged adds an operation with the parameters that nodes of every type use.
 func AddTagged(g *Graph, op driver.Op, deps ...Node) (Node, error) {
 	if err := g.lock(); err != nil {
 		return Node{}, err
@@ -41,10 +41,9 @@ func AddTagged(g *Graph, op driver.Op, deps ...Node) (Node, error) {
 	return g.added(raw), nil
 }
 
-// BoundPlaces returns how many nodes and numbers bindings have room for.
+// BoundPlaces returns the sizes of the tables of bound nodes and numbers.
 func BoundPlaces(bs *Bindings) (nodes, numbers int) { return len(bs.bound), len(bs.slots) }
 
-// BoundLen returns the number of bound arguments.
 func BoundLen(bs *Bindings) int {
 	if bs == nil {
 		return 0
@@ -52,7 +51,7 @@ func BoundLen(bs *Bindings) int {
 	return len(bs.byNode)
 }
 
-// A capture into a graph that was closed since the caller looked is refused.
+// A capture into a graph is refused if the graph was closed after the caller's own check.
 func TestCaptureIntoAGraphThatWasJustClosed(t *testing.T) {
 	c := gputest.Context(t, gputest.Driver(t, emulator.New(emulator.Config{})))
 	g, err := New(c)

@@ -51,7 +51,7 @@ func (sc *Scope) fork(s *driver.Stream) (*branch, error) {
 // again makes a stream that is already part of the capture wait for the scope.
 func (sc *Scope) again(b *branch) error {
 	if b == sc.b {
-		return invalid("they are one stream")
+		return invalid("they are the same stream")
 	}
 	b.open = true
 	return sc.b.order(b.s)
@@ -88,7 +88,7 @@ func (sc *Scope) enter(s *driver.Stream) error {
 func (r *recording) alone(s *driver.Stream) error {
 	i, err := r.info(s)
 	if err == nil && i.status != cu.CU_STREAM_CAPTURE_STATUS_NONE {
-		return refuse(driver.CUDA_ERROR_STREAM_CAPTURE_MERGE, "another capture has it, which calls past this package began")
+		return refuse(driver.CUDA_ERROR_STREAM_CAPTURE_MERGE, "another capture has it, which this package did not begin")
 	}
 	return err
 }

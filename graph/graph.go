@@ -404,8 +404,8 @@ func absentName(isNil bool, k *absent.Kind) string {
 	return "zero " + k.Name
 }
 
-// tooOld is the error for a capability that is newer than the driver, if no missing function
-// shows that.
+// tooOld is the error for a capability that is newer than the driver but needs no function that
+// the driver lacks.
 type tooOld struct{ msg string }
 
 func (e *tooOld) Error() string { return e.msg }

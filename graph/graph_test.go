@@ -17,7 +17,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// diamond builds (b+2 | c*7) → d = b+c with the given way to add nodes.
+// diamond builds (b+2 | c*7) → d = b+c with the given function to add nodes.
 func TestGraphByHandGivesTheResultsOfACapture(t *testing.T) {
 	each(t, func(k *kit) {
 		a, b, d := k.Memory(), k.Memory(), k.Memory()
@@ -40,7 +40,7 @@ func TestDependenciesOrderNodes(t *testing.T) {
 		b := k.Memory()
 		g := k.Graph()
 		n := []graph.Node{}
-		for i := range 20 { // ((1+1)*3+1)*3 …: any other order differs
+		for i := range 20 { // ((1+1)*3+1)*3 …: any other order gives another result
 			op := k.Launch(k.Plus, b, 1)
 			if i%2 == 1 {
 				op = k.Launch(k.Times, b, 3)
@@ -345,7 +345,7 @@ func TestDroppedGraphsAreReclaimed(t *testing.T) {
 	})
 }
 
-// The graph is the only one that still refers to its buffers.
+// Only the graph still refers to its buffers.
 func TestGraphKeepsDroppedBuffers(t *testing.T) {
 	each(t, func(k *kit) {
 		out := k.Memory()
@@ -366,7 +366,7 @@ func TestGraphKeepsDroppedBuffers(t *testing.T) {
 		}
 		for range 3 {
 			runtime.GC()
-			k.CloseLater(k.MemoryOf(77777)) // takes what was freed, if anything was
+			k.CloseLater(k.MemoryOf(77777)) // reuses the memory if any was freed
 		}
 		x := k.Exec(g)
 		k.OK(g.Close())
@@ -430,8 +430,8 @@ func TestRecordChoosesByHandWhereItCannotCapture(t *testing.T) {
 
 var background = context.Background()
 
-// A refused operation is named in the error, and the graph, its executable form
-// and the context work as before.
+// The error names a refused operation. The graph, its executable graph and the context still
+// work.
 func TestRefusedOperationsAreNamedAndLeaveTheGraphUsable(t *testing.T) {
 	each(t, func(k *kit) {
 		b, gone := k.Memory(), k.MemoryOf(1)
@@ -501,7 +501,7 @@ func TestRefusedOperationsAreNamedAndLeaveTheGraphUsable(t *testing.T) {
 	})
 }
 
-// hiding is a driver without some of its functions.
+// hiding is a driver that lacks some functions.
 type hiding struct {
 	loader.Library
 	symbols []string

@@ -81,11 +81,11 @@ func (e *InstantiateError) Unwrap() error {
 func instantiateReason(r cu.CUgraphInstantiateResult) string {
 	switch r {
 	case cu.CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE:
-		return "the driver calls its structure invalid; its own nodes form no cycle, so look at those of its child graphs and bodies"
+		return "the driver reports an invalid structure; its own nodes form no cycle, so check those of its child graphs and bodies"
 	case cu.CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED:
 		return "a node's operation is not supported there"
 	case cu.CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED:
-		return "its nodes are of several contexts, which neither the body of a conditional node nor a graph for launches by a device may have"
+		return "its nodes are of several contexts, which is not allowed in the body of a conditional node or in a graph that a device launches"
 	case cu.CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED:
 		return "a conditional handle belongs to no node"
 	}

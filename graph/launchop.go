@@ -54,7 +54,7 @@ func (l *launchOp) child() (*Graph, error) {
 	defer x.keep.mu.Unlock()
 	if x.changed {
 		return nil, refuse(driver.CUDA_ERROR_NOT_SUPPORTED,
-			"it was changed since it was made from %v, and a child graph is a copy of that: change the graph as well and add it by AddChild", x.g)
+			"it has changed since it was made from %v, and a child graph would be a copy of that graph: change the graph too and add it with AddChild", x.g)
 	}
 	return x.g, nil
 }

@@ -79,7 +79,7 @@ func (g *Graph) acceptsAlloc(isNil bool, op driver.AllocatingOp) error {
 		return invalid("nil allocation")
 	}
 	if pool := op.Uses().Refs; len(pool) > 0 {
-		return invalid("%v names %v, but graphs allocate from the device's memory for graphs only", op, pool[0])
+		return invalid("%v names %v, but graphs allocate only from the device's memory for graphs", op, pool[0])
 	}
 	return sameContext(g.ctx, op, op.Context())
 }
@@ -147,10 +147,10 @@ func (g *Graph) acceptsFree(op *driver.FreeOp) error {
 	}
 	m, ok := freedBy(op)
 	if !ok {
-		return invalid("%v: it is not memory of an allocation node, a graph cannot free it", op)
+		return invalid("%v: it is not memory of an allocation node; a graph cannot free it", op)
 	}
 	if mem := g.keep.refs.Mem; mem != nil && slices.Contains(mem.Frees, m) {
-		return invalid("%v: a node of the graph frees it already", op)
+		return invalid("%v: a node of the graph already frees it", op)
 	}
 	return nil
 }
@@ -168,7 +168,7 @@ func (g *Graph) freeError(op *driver.FreeOp, err error) error {
 	if resultOf(err) != driver.CUDA_ERROR_INVALID_VALUE {
 		return err
 	}
-	return fmt.Errorf("%v: a node of another graph frees it, or it was freed outside of graphs before: %w", op, err)
+	return fmt.Errorf("%v: a node of another graph frees it, or it was already freed outside graphs: %w", op, err)
 }
 
 // freedBy returns the graph memory that an operation frees, or false if the memory does not belong
@@ -191,12 +191,12 @@ func (x *Exec) memoryError(err error) error {
 	}
 	for _, m := range l.Left {
 		if m.IsAllocated() && !l.Auto {
-			return fmt.Errorf("the launch before left %v allocated: free it by Stream.FreeGraphMemory or a free node, or instantiate WithAutoFree: %w", m, err)
+			return fmt.Errorf("the previous launch left %v allocated: free it by Stream.FreeGraphMemory or a free node, or instantiate WithAutoFree: %w", m, err)
 		}
 	}
 	for _, m := range l.Freed {
 		if !m.IsAllocated() {
-			return fmt.Errorf("it frees %v, which no launch has allocated or something freed already: %w", m, err)
+			return fmt.Errorf("it frees %v, which no launch has allocated, or which was already freed: %w", m, err)
 		}
 	}
 	return err
@@ -204,10 +204,10 @@ func (x *Exec) memoryError(err error) error {
 
 // What CUDA does not support for graphs with memory nodes.
 const (
-	noClone   = "it allocates or frees memory, and such graphs cannot be cloned: their addresses are theirs alone"
+	noClone   = "it allocates or frees memory, and such graphs cannot be cloned: their addresses cannot be shared"
 	noCopy    = "it allocates or frees memory, and such graphs cannot be copied into a node; move it there (CUDA 12.9)"
-	noRemoval = "it allocates or frees memory, and of such graphs no node or dependency can be removed"
-	oneExec   = "it allocates or frees memory, and of such graphs there can be only one executable graph at a time: close the other first"
+	noRemoval = "it allocates or frees memory, and no node or dependency can be removed from such graphs"
+	oneExec   = "it allocates or frees memory, and such graphs can have only one executable graph at a time: close the other first"
 )
 
 // memoryLimit adds the reason to an error if the driver does not support something because g has

@@ -184,7 +184,7 @@ func (g *Graph) check(n Node) error {
 	case n.g == nil:
 		return errNoNode
 	case n.g != g:
-		return invalid("node %d is of %v, not of %v", n.i, n.g, g)
+		return invalid("node %d belongs to %v, not to %v", n.i, n.g, g)
 	}
 	return refuse(driver.CUDA_ERROR_INVALID_HANDLE, "node %d of %v was destroyed", n.i, g)
 }

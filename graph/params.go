@@ -296,7 +296,7 @@ func (g *Graph) explainType(n Node, want Type, err error) error {
 	if g.d.CuGraphNodeGetType(n.handle(), &t) != nil || t == want {
 		return err
 	}
-	return fmt.Errorf("it is of type %v, and the parameters of type %v: %w", t, want, err)
+	return fmt.Errorf("it is of type %v, but the parameters are of type %v: %w", t, want, err)
 }
 
 // tagged returns an operation as the functions for nodes of any type take it (CUDA 12.2). For copies

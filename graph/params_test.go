@@ -33,8 +33,8 @@ func TestNodesByTaggedParameters(t *testing.T) {
 		k.OK(n.SetParams(graphtest.FillParams(b, 5), b.Ref()))
 		k.Run(x)
 		k.Expect(d, 7)
-		k.OK(c.Close()) // kept by nobody any more
-		k.OK(d.Close()) // by the executable
+		k.OK(c.Close()) // nothing retains it now
+		k.OK(d.Close()) // retained by the executable graph
 		k.Run(x)
 		k.Run(k.Exec(g))
 		k.Expect(b, 5)
@@ -97,8 +97,7 @@ func TestTaggedParametersNeedTheirCUDA(t *testing.T) {
 	})
 }
 
-// Every sort of operation makes the same node by tagged parameters as by the
-// function for its type.
+// For every kind of operation, tagged parameters make the same node as the function for its type.
 func TestEveryOperationByTaggedParameters(t *testing.T) {
 	each(t, func(k *kit) {
 		b, to := k.Memory(), k.Memory()
@@ -134,7 +133,7 @@ func TestEveryOperationByTaggedParameters(t *testing.T) {
 	})
 }
 
-// with is a launch of plus with more in its configuration.
+// with returns a launch of plus with a changed configuration.
 func (k *kit) with(b *driver.Buffer[uint32], v uint32, change func(c *driver.LaunchConfig)) *driver.Launch {
 	k.Helper()
 	c := config
@@ -177,7 +176,7 @@ func TestLaunchAttributesReachTheNode(t *testing.T) {
 		if v := k.attribute(n, clusterAttr); v.ClusterDim().X != 2 {
 			k.Errorf("cluster %+v", *v.ClusterDim())
 		}
-		// Two blocks of the last race on the same elements.
+		// Two blocks of the last launch race on the same elements.
 		gputest.ExpectRace(k, func(f emulator.Finding) bool {
 			at := f.Address - uint64(b.Ptr())
 			return f.Kernel == "plus" && f.Space == "global" && f.Block == [3]uint32{1, 0, 0} && at < uint64(b.Bytes())
@@ -187,7 +186,7 @@ func TestLaunchAttributesReachTheNode(t *testing.T) {
 	})
 }
 
-// expectAtLeast is expect where blocks add to the same elements.
+// expectAtLeast is expect for blocks that add to the same elements.
 func (k *kit) expectAtLeast(b *driver.Buffer[uint32], want uint32) {
 	k.Helper()
 	k.Wait(k.S)
@@ -200,8 +199,8 @@ func (k *kit) expectAtLeast(b *driver.Buffer[uint32], want uint32) {
 	}
 }
 
-// A node that is set to a launch has that one's attributes, and none that are
-// left over from the launch before.
+// A node that is set to a launch has exactly that launch's attributes. None are left over from
+// the previous launch.
 func TestAttributesFollowTheLaunch(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -265,8 +264,8 @@ func TestAttributesAreSetAndCopied(t *testing.T) {
 	})
 }
 
-// Setting a node of an executable graph does not reach its attributes, so a launch
-// that needs others is refused instead of running without them.
+// Setting a node of an executable graph does not change its attributes. A launch that needs other
+// attributes is refused, so it does not run without them.
 func TestAnExecutableRefusesLaunchesWithOtherAttributes(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -290,8 +289,8 @@ func TestAnExecutableRefusesLaunchesWithOtherAttributes(t *testing.T) {
 	})
 }
 
-// A graph in a node has the lock of the outermost one, wherever it stands itself
-// in the order of graphs.
+// A graph in a node uses the lock of the outermost graph, whatever its own position in the lock
+// order of graphs.
 func TestTwoGraphsAndAPartAreLockedInOneOrder(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()

@@ -131,7 +131,7 @@ func (p *Plan) prepare() error {
 }
 
 func notBefore(a int) error {
-	return invalid("it is to run after item %d, which does not come before it", a)
+	return invalid("it must run after item %d, which does not come before it", a)
 }
 
 func planError(i int, op driver.Op, err error) error {

@@ -23,7 +23,7 @@ func (k *kit) plan(items ...graph.Item) *graph.Plan {
 	return p
 }
 
-// shape is the edges of nodes among themselves, by their places.
+// shape returns the edges among nodes, by their positions.
 func (k *kit) shape(nodes []graph.Node) (shape [][]bool) {
 	k.Helper()
 	at := map[graph.Node]int{}
@@ -109,7 +109,7 @@ func TestPlanRunsAfterGivenNodes(t *testing.T) {
 		p := k.plan(graph.Item{Op: plus}, graph.Item{Op: times, After: []int{0}})
 		g := k.Graph()
 		deps := []graph.Node{}
-		for range 3 { // none, then others each time
+		for range 3 { // none first, then the previous node
 			n := k.AddPlan(g, p, deps...)
 			deps = []graph.Node{n.At(1)}
 		}
@@ -153,7 +153,7 @@ func TestPlanAddsTheArgumentsOfTheMoment(t *testing.T) {
 		k.Run(k.Exec(third))
 		k.Expect(other, 31)
 		k.Expect(b, 34)
-		// Attributes need calls of their own.
+		// Attributes need separate calls.
 		cfg := config
 		cfg.Cooperative = true
 		k.OK(l.SetConfig(cfg))
@@ -196,7 +196,8 @@ func TestPlanKeepsWhatItsOperationsReferTo(t *testing.T) {
 			k.Error("memory is held although nothing refers to it")
 		}
 
-		// A node that is set keeps the new things, the plan's stay.
+		// A node that is set retains what it was set to. The plan still retains its own
+		// references.
 		y := k.Exec(h)
 		third := k.MemoryOf(5)
 		m, err := k.Sum.Prepare(config, out, third, third, uint32(elems))
@@ -207,7 +208,8 @@ func TestPlanKeepsWhatItsOperationsReferTo(t *testing.T) {
 		k.Run(y)
 		k.Expect(out, 10)
 
-		// What is closed cannot be added, and later operations can.
+		// A plan whose operation uses closed memory cannot be added. It can be added again once
+		// the operation uses open memory.
 		k.OK(next.Close())
 		_, err = h.AddPlan(p)
 		if !errors.Is(err, driver.ErrClosed) || !strings.Contains(err.Error(), "item 0") {
@@ -466,8 +468,8 @@ func TestBatchThatFailsLeavesTheGraphAsItWas(t *testing.T) {
 	})
 }
 
-// A batch of many nodes is made in several goes: when one fails late, the graph is
-// as it was.
+// A large batch goes to the driver in several parts. If a later part fails, the graph is
+// unchanged.
 func TestLongBatchThatFailsLeavesNothing(t *testing.T) {
 	each(t, func(k *kit) {
 		const many = 2500

@@ -153,7 +153,7 @@ func (c *poolCore) register(things []any) ([]pooled, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.sealed {
-		return nil, fmt.Errorf("it takes nothing more: %w", ErrSealed)
+		return nil, fmt.Errorf("it accepts nothing more: %w", ErrSealed)
 	}
 	before := len(c.held)
 	for i, t := range things {
@@ -227,7 +227,7 @@ func kept(things []any) (refs []life.Ref, values []any, err error) {
 		case err != nil:
 			return nil, nil, fmt.Errorf("cannot keep thing %d: %w", i, err)
 		case ok && p.Sealed():
-			return nil, nil, fmt.Errorf("%v takes no further graph: %w", p, ErrSealed)
+			return nil, nil, fmt.Errorf("%v accepts no further graph: %w", p, ErrSealed)
 		case r == nil:
 			values = append(values, t)
 		default:
@@ -273,7 +273,7 @@ func (p *Pool) Clear() error {
 	}
 	if p.InUse() {
 		return refuse(driver.CUDA_ERROR_ILLEGAL_STATE,
-			"%v cannot be cleared: graphs hold it, close them and their executable graphs first", p)
+			"%v cannot be cleared: graphs hold it; close them and their executable graphs first", p)
 	}
 	releaseAll(p.core.take())
 	return nil

@@ -27,8 +27,8 @@ func (k *kit) pool() *graph.Pool {
 	return p
 }
 
-// Graphs whose nodes refer to bare addresses, as other libraries make them,
-// hold the pool that the memory is registered in.
+// Nodes that other libraries make refer to raw addresses. Their graph retains the pool in which
+// that memory is registered.
 func TestPoolKeepsWhatIsRegisteredWhileAGraphLives(t *testing.T) {
 	each(t, func(k *kit) {
 		p := k.pool()
@@ -72,7 +72,7 @@ func TestPoolKeepsWhatIsRegisteredWhileAGraphLives(t *testing.T) {
 	})
 }
 
-// The things go with the last that holds them, whatever the order.
+// The contents are released with their last holder, in whatever order.
 func TestPoolMayBeClosedBeforeItsGraphs(t *testing.T) {
 	each(t, func(k *kit) {
 		p, err := graph.NewPool(k.C)
@@ -135,8 +135,8 @@ func TestPoolTakesAllOrNothing(t *testing.T) {
 	})
 }
 
-// A pool is shared by its pointer. Dropped by everybody it is a leak that is reported, and what it
-// kept is released.
+// Copies of the pointer share one pool. If the program drops them all, the leak is reported and
+// the pool's contents are released.
 func TestDroppedPoolIsReported(t *testing.T) {
 	d := gputest.Emulator(t, emulator.Config{})
 	k := newKit(t, gputest.Context(t, d))
@@ -156,7 +156,8 @@ func TestDroppedPoolIsReported(t *testing.T) {
 	}
 }
 
-// Graphs keep Go values, memory and pools. They go when the graph and its execs are closed.
+// Graphs retain Go values, memory and pools. They are released when the graph and its execs are
+// closed.
 func TestGraphsKeepAnyGoValue(t *testing.T) {
 	each(t, func(k *kit) {
 		gone := make(chan string, 3)
@@ -212,7 +213,7 @@ func TestPoolIsForAllGoroutines(t *testing.T) {
 						t.Error(err)
 						return
 					}
-					_ = p.Clear() // refused or not, as it happens
+					_ = p.Clear() // may be refused
 					if err := errors.Join(g.Keep(p), g.Close()); err != nil {
 						t.Error(err)
 					}
@@ -249,7 +250,7 @@ func TestUserObjectLivesAsLongAsGraphsCloneAndExec(t *testing.T) {
 	})
 }
 
-// Nothing is destroyed under a launch, though all handles are closed.
+// Nothing is destroyed while a launch uses it, even if all handles are closed.
 func TestUserObjectOutlivesTheLaunch(t *testing.T) {
 	each(t, func(k *kit) {
 		var d graphtest.Destructor
@@ -273,7 +274,7 @@ func TestUserObjectOutlivesTheLaunch(t *testing.T) {
 	})
 }
 
-// The destructor may call CUDA, which the driver's thread may not.
+// The destructor may call CUDA, although the driver's own thread may not.
 func TestUserObjectDestructorMayCallCUDA(t *testing.T) {
 	each(t, func(k *kit) {
 		b, err := driver.Alloc[uint32](k.C, elems)
@@ -327,7 +328,7 @@ func TestUserObjectReferencesAreCounted(t *testing.T) {
 	})
 }
 
-// C code brings its own destructor and what it is called with.
+// C code provides its own destructor and the argument for it.
 func TestUserObjectOfCCode(t *testing.T) {
 	each(t, func(k *kit) {
 		var d graphtest.Destructor

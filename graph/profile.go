@@ -222,7 +222,7 @@ func measurable(g *Graph, stream *driver.Stream) (*Snapshot, error) {
 	}
 	for n := range s.All() {
 		if isMemoryNode(n.Type) {
-			return nil, refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "node %s is of type %s, and the driver takes no node out of graphs with memory nodes; measure it with the memory allocated before", n.ID, n.Kind)
+			return nil, refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "node %s is of type %s, and the driver removes no node from graphs with memory nodes; measure it with the memory allocated before", n.ID, n.Kind)
 		}
 	}
 	return s, nil

@@ -22,7 +22,7 @@ func scalarOf[T any](k *kit, v T) *graph.Scalar[T] {
 	return s
 }
 
-// fetch returns what is on the device once the kit's stream is done.
+// fetch waits for the kit's stream and returns the contents of the device memory.
 func fetch[T any](k *kit, m driver.MemoryOf[T]) []T {
 	k.Helper()
 	k.Wait(k.S)
@@ -31,7 +31,7 @@ func fetch[T any](k *kit, m driver.MemoryOf[T]) []T {
 	return got
 }
 
-// The graph adds the scalar, which changes between the replays, to memory.
+// The graph adds the scalar, which changes between replays, to memory.
 func TestScalarHasOneAddressAndANewValueForEachReplay(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -58,8 +58,8 @@ func TestScalarHasOneAddressAndANewValueForEachReplay(t *testing.T) {
 
 type quad struct{ A, B, C, D uint32 }
 
-// Whatever size they have, values are read when Set is called: many are on
-// their way while the stream is held up, and each replay copies its own.
+// Values of any size are read when Set is called. Many are pending while the stream is blocked,
+// and each replay copies its own.
 func TestScalarValuesOfAllSizesAreReadAtOnce(t *testing.T) {
 	each(t, func(k *kit) {
 		setMany(k, func(i int) uint8 { return uint8(i) })
@@ -73,7 +73,7 @@ func TestScalarValuesOfAllSizesAreReadAtOnce(t *testing.T) {
 
 func setMany[T comparable](k *kit, value func(i int) T) {
 	k.Helper()
-	const n = 50 // fewer than a scalar holds: Set must not wait for this stream
+	const n = 50 // fewer than a scalar can hold, so Set must not wait for this stream
 	s := scalarOf(k, value(1000))
 	if got := fetch(k, s)[0]; got != value(1000) {
 		k.Fatalf("%v holds %v at first, want %v", s, got, value(1000))
@@ -99,7 +99,7 @@ func setMany[T comparable](k *kit, value func(i int) T) {
 	}
 }
 
-// More values than there is room for: Set waits until the device has read one.
+// If there are more values than fit, Set waits until the device has read one.
 func TestScalarSetWaitsRatherThanOverwrite(t *testing.T) {
 	each(t, func(k *kit) {
 		const n = 500
@@ -168,7 +168,7 @@ func TestScalarOfAnotherDriverIsRefused(t *testing.T) {
 	}
 }
 
-// A graph keeps the scalar it refers to.
+// A graph retains the scalar it refers to.
 func TestGraphKeepsItsScalar(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()

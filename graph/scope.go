@@ -400,7 +400,7 @@ func (sc *Scope) Free(op *driver.FreeOp) error {
 	}
 	m, ok := freedBy(op)
 	if !ok {
-		return invalid("%v: it is not memory of an allocation node, a graph cannot free it", op)
+		return invalid("%v: it is not memory of an allocation node; a graph cannot free it", op)
 	}
 	return r.free(sc.s, m, op, op.Uses().Refs)
 }
@@ -412,7 +412,7 @@ func (r *recording) free(s *driver.Stream, m life.GraphMemory, op fmt.Stringer, 
 	}
 	return r.changing(func(o *retain.References) error {
 		if o.Mem != nil && slices.Contains(o.Mem.Frees, m) {
-			return invalid("%v: the capture frees it already", op)
+			return invalid("%v: the capture already frees it", op)
 		}
 		if err := o.Retain(refs); err != nil {
 			return fmt.Errorf("%v: %w", op, err)

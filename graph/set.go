@@ -100,7 +100,7 @@ func (x *Exec) foreignNode(n Node) error {
 	if n.g == nil {
 		return errNoNode
 	}
-	return invalid("node %d is of %v, but it was made from %v", n.i, n.g, x.g)
+	return invalid("node %d belongs to %v, but it was made from %v", n.i, n.g, x.g)
 }
 
 func setError(n Node, what fmt.Stringer, op driver.Op, err error) error {
@@ -415,12 +415,12 @@ func (x *Exec) explainSet(n Node, op driver.Op, err error) error {
 	switch op := op.(type) {
 	case *driver.CopyOp:
 		if p := op.Uses().Node.(*cu.CUDA_MEMCPY3D); p.Height > 1 || p.Depth > 1 || p.DstMemoryType == cu.CU_MEMORYTYPE_ARRAY || p.SrcMemoryType == cu.CU_MEMORYTYPE_ARRAY {
-			why = "only copies of one row of linear memory can be set in an executable graph, for others update it from the graph"
+			why = "only copies of one row of linear memory can be set in an executable graph; for others, update it from the graph"
 		}
 	case *driver.FillOp:
-		why = "of a fill only the address and the value can be set in an executable graph, not how many rows there are"
+		why = "only the address and the value of a fill can be set in an executable graph, not the number of rows"
 	case *driver.MemOp:
-		why = "of memory operations only addresses and values can be set in an executable graph, neither the number of steps nor what they do"
+		why = "only the addresses and values of memory operations can be set in an executable graph, not the number of steps or what they do"
 	case *driver.SemaphoreOp:
 		why = "how many semaphores a node is about cannot be set in an executable graph"
 	}

@@ -52,7 +52,7 @@ func TestUpdateSaysThatTheTopologyChanged(t *testing.T) {
 			k.Errorf("%v (%v)", r, r.Result)
 		}
 		k.OK(x.Set(n, k.Launch(k.Plus, b, 7)))
-		k.Run(x) // as it was
+		k.Run(x) // unchanged
 		k.Expect(b, 8)
 	})
 }
@@ -139,7 +139,7 @@ func TestUpdateKeepsTheNewGraphsMemory(t *testing.T) {
 				k.Fatalf("%v", r)
 			}
 			k.OK(g.Close())
-			k.CloseLater(k.MemoryOf(5555)) // takes what was freed, if anything was
+			k.CloseLater(k.MemoryOf(5555)) // reuses the memory if any was freed
 			k.Run(x)
 			want += v
 			k.Expect(out, want)
@@ -207,7 +207,7 @@ func TestGraphsForDeviceLaunchAreCheckedBeforeTheCall(t *testing.T) {
 	})
 }
 
-// Kernels can launch it, and the host still can.
+// Kernels can launch it, and the host can too.
 func TestDeviceLaunchableExecRunsFromTheHost(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -248,7 +248,7 @@ func TestFlagsThatAnOldDriverLacksAreNotSupported(t *testing.T) {
 	}
 }
 
-// Drivers before CUDA 12.0 do not upload when they instantiate; the library does.
+// Drivers before CUDA 12.0 do not upload when they instantiate. The library does it for them.
 func TestUploadWithInstantiateOnAnOldDriver(t *testing.T) {
 	gputest.OnEmulator(t, emulator.Config{DriverVersion: 11060}, func(t *testing.T, c *driver.Context) {
 		k := newKit(t, c)

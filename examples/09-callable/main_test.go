@@ -12,7 +12,7 @@ func TestExample(t *testing.T) {
 		"2688 logits agree")
 }
 
-// The comparison would be worth nothing if it let a wrong position pass.
+// The comparison is worthless if it accepts a wrong position.
 func TestReferenceDependsOnEarlierTokens(t *testing.T) {
 	a := &reference{weights: newWeights(), temperature: 1}
 	b := &reference{weights: a.weights, temperature: 1}

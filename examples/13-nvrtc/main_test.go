@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/ptx/nvrtc"
 )
 
-// What the example prints depends on whether NVRTC is there; either way it has
-// to say something. internal/nvidiatest runs it with an NVRTC that is there.
+// The output depends on whether NVRTC is installed, but there must be some. internal/nvidiatest
+// runs the example with an installed NVRTC.
 func TestExample(t *testing.T) {
 	t.Setenv(nvrtc.CacheVariable, gputest.TempDir(t))
 	c, err := nvrtc.Open()

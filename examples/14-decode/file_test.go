@@ -15,7 +15,7 @@ import (
 	"github.com/purecuda/cuda/ptx/num"
 )
 
-// saved is a file with the weights of a seed.
+// saved returns a file with the weights of a seed.
 func saved(t *testing.T) (path string, w *weights) {
 	t.Helper()
 	path, w = filepath.Join(gputest.TempDir(t), "model.safetensors"), newWeights(small, 5)
@@ -82,8 +82,8 @@ func TestModelFromAFile(t *testing.T) {
 	}
 }
 
-// Files as others write them: 16 bits, no metadata, the embedding in place of the
-// last matrix.
+// Files written by other programs: 16 bits, no metadata, the embedding in place of the last
+// matrix.
 func TestModelIn16Bits(t *testing.T) {
 	path, w := saved(t)
 	changed(t, path, nil, func(x *safetensors.Tensor) bool {
@@ -96,7 +96,7 @@ func TestModelIn16Bits(t *testing.T) {
 			b := num.ToBF16(v).Bits()
 			x.Data = append(x.Data, byte(b), byte(b>>8))
 		}
-		if x.Name == lastName { // what old files have, and is not read
+		if x.Name == lastName { // old files have this tensor, which is not read
 			*x = safetensors.FromFloat32s("model.layers.0.self_attn.rotary_emb.inv_freq", list[:4], 4)
 		}
 		return true
@@ -167,7 +167,7 @@ func TestBadModelsAreRefused(t *testing.T) {
 			return true
 		}},
 		"layers.3.input_layernorm": {text("6"), func(x *safetensors.Tensor) bool {
-			x.Name = strings.Replace(x.Name, "layers.1", "layers.3", 1) // a layer that nothing leads to
+			x.Name = strings.Replace(x.Name, "layers.1", "layers.3", 1) // a layer that no other layer leads to
 			return true
 		}},
 	} {

@@ -45,8 +45,7 @@ func each(t *testing.T, c config, o options, test func(t *testing.T, m *model)) 
 	}
 }
 
-// Heads of all lengths there are, alone and sharing keys; vectors that do not
-// fill blocks.
+// Heads of all supported lengths, alone and sharing keys, and vectors that do not fill blocks.
 func TestEveryShapeAgreesWithTheReference(t *testing.T) {
 	for name, c := range map[string]config{
 		"smallest":           {vocabulary: 2, dim: 4, layers: 1, heads: 1, pairs: 1, hidden: 1, base: 10000, epsilon: 1e-5},
@@ -84,7 +83,7 @@ func TestLongSequence(t *testing.T) {
 
 func TestWrongWeightIsReported(t *testing.T) {
 	each(t, small, example, func(t *testing.T, m *model) {
-		m.blocks[1].projections[small.dim*small.dim+5] += 0.1 // of a key, after it was uploaded
+		m.blocks[1].projections[small.dim*small.dim+5] += 0.1 // of a key, after the upload
 		if _, err := m.follow(8); err == nil || !strings.Contains(err.Error(), "the reference says") {
 			t.Errorf("it says %v", err)
 		}
@@ -156,8 +155,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// The comparison would be worth nothing if it let a wrong position, or other
-// tokens before, pass.
+// The comparison is worthless if it accepts a wrong position or other preceding tokens.
 func TestReferenceDependsOnPositionAndEarlierTokens(t *testing.T) {
 	w := newWeights(small, 1)
 	logits := func(tokens ...int) (last []float64) {
@@ -181,7 +179,7 @@ func TestReferenceDependsOnPositionAndEarlierTokens(t *testing.T) {
 	}
 }
 
-// The requirements apply to the printed values: twice the time is half the tokens.
+// The requirements apply to the printed values: twice the time means half the tokens.
 func TestBars(t *testing.T) {
 	m := &model{options: options{bars: true}}
 	for _, c := range []struct {

@@ -33,7 +33,7 @@ func TestMoreDevicesThanTwo(t *testing.T) {
 	}
 }
 
-// withStandIn runs the example, with a function of NCCL's that fails or none.
+// withStandIn runs the example with the stand-in. The given NCCL function fails, if there is one.
 func withStandIn(d *demo.Demo, fails string) error {
 	contexts, err := d.Contexts(most)
 	if err != nil {
@@ -44,7 +44,7 @@ func withStandIn(d *demo.Demo, fails string) error {
 		return err
 	}
 	s.fails = fails
-	d.Close(closer(func() error { // after those that the example closes
+	d.Close(closer(func() error { // closed after everything that the example closes
 		if s.comms != 0 && fails != "ncclCommDestroy" {
 			return fmt.Errorf("%d communicators are left", s.comms)
 		}
@@ -88,8 +88,8 @@ func TestExampleSaysWhyThereIsNothingToShow(t *testing.T) {
 	}
 }
 
-// A library that the variable names and that cannot be opened is an error: it was
-// asked for.
+// A library that the variable names but that cannot be opened is an error, because the user
+// requested it.
 func TestLibraryThatTheVariableNamesIsTheOnlyOneTried(t *testing.T) {
 	t.Setenv(nccl.Variable, "/nonexistent/libnccl.so.2")
 	var open *loader.OpenError
@@ -98,7 +98,7 @@ func TestLibraryThatTheVariableNamesIsTheOnlyOneTried(t *testing.T) {
 	}
 }
 
-// On one GPU or without NCCL the example says what is missing.
+// With one GPU or without NCCL, the example reports what is missing.
 func TestExampleOnGPUs(t *testing.T) {
 	d := gputest.GPU(t)
 	devices, err := d.DeviceCount()

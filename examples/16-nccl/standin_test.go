@@ -13,17 +13,17 @@ import (
 //go:embed testdata/standin.ptx
 var standInPTX []byte
 
-// standIn is an NCCL that has what the example uses: it takes the arguments of
-// the C functions, and when a group ends it sends copies and a kernel to the
-// streams that it was given, ordered by events.
+// standIn is an NCCL with the functions that the example uses. It takes the arguments of the C
+// functions. When a group ends, it enqueues copies and a kernel on the given streams, ordered by
+// events.
 type standIn struct {
 	ranks []*rank
-	group int // groups that are open
+	group int // open groups
 	sums  []request
-	comms int // communicators that are there
+	comms int // open communicators
 	fails string
 
-	failed error // why the work of a group was not sent, which no status says
+	failed error // why the work of a group was not enqueued, which no status tells
 }
 
 // rank is one device of the stand-in.
@@ -123,7 +123,7 @@ func (s *standIn) destroy(a loader.Args) uintptr {
 	return statusOK
 }
 
-// rank is the one that a communicator is of, or nil.
+// rank returns the rank of a communicator, or nil.
 func (s *standIn) rank(comm uintptr) *rank {
 	if i := comm - firstComm; i < uintptr(len(s.ranks)) {
 		return s.ranks[i]
@@ -134,7 +134,7 @@ func (s *standIn) rank(comm uintptr) *rank {
 func (s *standIn) allReduce(a loader.Args) uintptr {
 	r := s.rank(a.Word(5))
 	switch {
-	case s.group == 0: // alone it would wait for the other ranks for ever
+	case s.group == 0: // alone it would wait for the other ranks forever
 		return statusInvalidUsage
 	case r == nil, a.Len() != 7, a.Word(2) > parameters, a.Word(3) != ncclFloat32, a.Word(4) != ncclSum:
 		return statusInvalidArgument
@@ -157,7 +157,7 @@ func (s *standIn) groupEnd(loader.Args) uintptr {
 	return statusOK
 }
 
-// take copies to every rank what all of them send.
+// take copies to every rank what all of them contribute.
 func take(sums []request) error {
 	errs := []error{meet(sums, func(r *rank) *driver.Event { return r.ready })}
 	for _, to := range sums {
@@ -169,7 +169,7 @@ func take(sums []request) error {
 	return errors.Join(errs...)
 }
 
-// add adds up what was taken, when nobody has to take it any more.
+// add adds up the copies once every rank has made its copies.
 func add(sums []request) error {
 	errs := []error{meet(sums, func(r *rank) *driver.Event { return r.taken })}
 	for _, to := range sums {

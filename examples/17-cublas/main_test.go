@@ -22,7 +22,7 @@ func TestExampleWithAStandIn(t *testing.T) {
 		}
 		err = layers(d, s)
 		d.Close(closer(func() error {
-			if s.handles != 1 { // it is closed after this
+			if s.handles != 1 { // closed after this
 				return fmt.Errorf("%d handles are open", s.handles)
 			}
 			return nil
@@ -64,7 +64,7 @@ func TestExampleSaysWhyThereIsNothingToShow(t *testing.T) {
 	}
 }
 
-// On a GPU the example needs cuBLAS, or says that it is not there.
+// On a GPU the example needs cuBLAS, or reports that it is missing.
 func TestExampleOnAGPU(t *testing.T) {
 	c := gputest.Context(t, gputest.GPU(t))
 	want := "3 replays, each with another input: all results are right"

@@ -9,16 +9,15 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// standIn is a cuBLAS that has what the example uses, with kernels of our own
-// behind it: it takes the arguments of the C functions, and sends its work to
-// the stream that it was given.
+// standIn is a cuBLAS with the functions that the example uses, implemented with our own kernels.
+// It takes the arguments of the C functions and enqueues its work on the given stream.
 type standIn struct {
 	driver         *driver.Driver
 	gemm32, gemm16 *driver.Kernel
 	stream         driver.CUstream
 	workspace      uintptr
 	handles        int
-	failed         error // why a launch was not made, which no status says
+	failed         error // why a launch failed, which no status tells
 }
 
 func newStandIn(d *demo.Demo) (*standIn, error) {
@@ -66,7 +65,7 @@ func (s *standIn) Lookup(symbol string) (loader.Proc, error) {
 	return loader.FuncProc(fn), nil
 }
 
-// checked refuses another handle.
+// checked refuses any other handle.
 func (s *standIn) checked(fn func(loader.Args) uintptr) func(loader.Args) uintptr {
 	return func(a loader.Args) uintptr {
 		if a.Word(0) != standInHandle {
@@ -96,7 +95,7 @@ func unscaled(a loader.Args, alpha, beta int) bool {
 	return a.Word(1) == noTranspose && a.Word(2) == noTranspose && *(*float32)(a.Ptr(alpha)) == 1 && *(*float32)(a.Ptr(beta)) == 0
 }
 
-// launch gives a kernel the arguments at the given places.
+// launch passes to a kernel the arguments at the given positions.
 func (s *standIn) launch(k *driver.Kernel, a loader.Args, c, x, y, lda, ldb, ldc int) uintptr {
 	if s.workspace == 0 {
 		return statusInvalidValue

@@ -13,8 +13,7 @@ import (
 //go:embed Containerfile
 var containerfile string
 
-// Nothing builds the container here: what can go out of date in its file is
-// looked at.
+// Nothing builds the container here. The test checks what can go out of date in its file.
 func TestContainerfileFitsTheModule(t *testing.T) {
 	mod, err := os.ReadFile("../../go.mod")
 	if err != nil {
@@ -39,7 +38,7 @@ func TestContainerfileFitsTheModule(t *testing.T) {
 	}
 }
 
-// command checks the words of a command: those in front, then flags with values.
+// command checks the words of a command: the leading ones, then flags with values.
 func command(t *testing.T, list string, front ...string) {
 	t.Helper()
 	var words []string

@@ -14,7 +14,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// asProgram has the test binary be the program, for tests of how it ends.
+// asProgram makes the test binary run as the program, for tests of how the program ends.
 const asProgram = "PURECUDA_SERVICE_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -30,7 +30,7 @@ func TestExample(t *testing.T) {
 		`service_requests_total{code="200"} 1000`, "service_device_memory_free_bytes")
 }
 
-// process is the service as a process of its own.
+// process is the service in its own process.
 type process struct {
 	*exec.Cmd
 	log  *bufio.Scanner
@@ -48,12 +48,12 @@ func start(t *testing.T, args ...string) *process {
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = p.Process.Kill() }) // an error says that it has ended
+	t.Cleanup(func() { _ = p.Process.Kill() }) // an error means that it has ended
 	p.log = bufio.NewScanner(stderr)
 	return p
 }
 
-// address is where the program serves, by its log.
+// address returns where the program serves, from its log.
 func (p *process) address(t *testing.T) string {
 	t.Helper()
 	for p.log.Scan() {
@@ -74,7 +74,7 @@ func (p *process) end() (code int, log string) {
 	for p.log.Scan() {
 		p.seen = append(p.seen, p.log.Text())
 	}
-	_ = p.Wait() // the status says it
+	_ = p.Wait() // the exit status tells it
 	return p.ProcessState.ExitCode(), strings.Join(p.seen, "\n")
 }
 

@@ -24,8 +24,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// each runs test with a service on the emulator and on a GPU. Afterwards there
-// are as many goroutines as before, and nothing is open.
+// each runs test with a service on the emulator and on a GPU. Afterwards there must be as many
+// goroutines as before, and nothing may be open.
 func each(t *testing.T, test func(t *testing.T, s *server, m *model)) {
 	t.Helper()
 	t.Run("emulator", func(t *testing.T) { check(t, with(t, "emulator", test)) })
@@ -58,7 +58,7 @@ func with(t *testing.T, device string, test func(t *testing.T, s *server, m *mod
 	return err
 }
 
-// sameGoroutines allows for those that are about to end.
+// sameGoroutines allows for goroutines that are about to end.
 func sameGoroutines(t *testing.T, before int) {
 	t.Helper()
 	for range 500 {
@@ -71,7 +71,7 @@ func sameGoroutines(t *testing.T, before int) {
 	t.Errorf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
 }
 
-// served is a service with a client, for as long as the test runs.
+// served is a service with a client for the duration of the test.
 func served(t *testing.T, s *server, m *model, test func(c *client)) {
 	t.Helper()
 	h := httptest.NewServer(s.handler())
@@ -112,7 +112,7 @@ func refusesBad(t *testing.T, s *server) {
 		{"POST", "/v1/score", `{"input":[1e99` + strings.Repeat(",1", inputs-1) + `]}`, 400},
 		{"POST", "/v1/score", `{"input":[` + strings.Repeat("1,", 1<<16) + `1]}`, 413},
 		{"POST", "/v1/score", `{"input":[1` + strings.Repeat(",1", inputs-1) + `]} and more`, 400},
-		{"POST", "/v1/score", `{"input":[3e38` + strings.Repeat(",3e38", inputs-1) + `]}`, 422}, // they add up to infinity
+		{"POST", "/v1/score", `{"input":[3e38` + strings.Repeat(",3e38", inputs-1) + `]}`, 422}, // their sum is infinite
 		{"GET", "/v1/score", "", 405},
 		{"GET", "/else", "", 404},
 	} {
@@ -177,8 +177,8 @@ func TestRequestsOfClientsThatLeftAreNotComputed(t *testing.T) {
 	}
 }
 
-// The workers are held up, so that requests are under way when the service ends.
-func TestRequestsUnderWayAreAnsweredAtTheEnd(t *testing.T) {
+// The workers are blocked, so that requests are in flight when the service ends.
+func TestRequestsInFlightAreAnsweredAtTheEnd(t *testing.T) {
 	each(t, func(t *testing.T, s *server, m *model) {
 		goOn := make(chan struct{})
 		for _, w := range s.pool.workers {
@@ -223,7 +223,7 @@ func until(t *testing.T, done func() bool) {
 	}
 }
 
-func TestRequestsUnderWayHaveATime(t *testing.T) {
+func TestRequestsInFlightHaveATimeout(t *testing.T) {
 	each(t, func(t *testing.T, s *server, m *model) {
 		goOn := make(chan struct{})
 		for _, w := range s.pool.workers {
@@ -239,11 +239,11 @@ func TestRequestsUnderWayHaveATime(t *testing.T) {
 	})
 }
 
-// Bodies that do not come in time end the request, wherever it went, and hold up
-// the end of the service no longer than that.
+// A body that does not arrive in time ends its request, whatever its URL, and delays the end of
+// the service no longer than that.
 func TestBodiesThatStallHaveATime(t *testing.T) {
 	each(t, func(t *testing.T, s *server, _ *model) {
-		// A response may be written within as long again. On a loaded machine that must be long.
+		// A response may take as long again to write. On a loaded machine that must be long.
 		s.timeout, s.drain = 2*time.Second, time.Minute
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -288,7 +288,7 @@ func TestBodiesThatStallHaveATime(t *testing.T) {
 	})
 }
 
-// stall sends the beginning of a request and nothing more, and waits for the answer.
+// stall sends the beginning of a request and nothing more, and waits for the response.
 func stall(address, begin string) (code int, err error) {
 	c, err := net.Dial("tcp", address)
 	if err != nil {
@@ -310,7 +310,7 @@ func stall(address, begin string) (code int, err error) {
 	return r.StatusCode, err
 }
 
-// A graph that is closed cannot be launched, which says nothing about the GPU.
+// A closed graph cannot be launched, which tells nothing about the GPU.
 func TestAnErrorThatTheGPUSurvivesIsOneBatchs(t *testing.T) {
 	each(t, func(t *testing.T, s *server, m *model) {
 		for _, w := range s.pool.workers {
@@ -350,8 +350,8 @@ func TestLostGPUIsNoticedByAProbe(t *testing.T) {
 	})
 }
 
-// loses makes a service lose its GPU and notice it. Later requests are rejected, the
-// metrics can be read, and the service ends with the cause.
+// loses makes a service lose its GPU and notice it. Later requests are rejected, the metrics can
+// be read, and the service ends with the cause.
 func loses(t *testing.T, notice func(c *client)) {
 	t.Helper()
 	ran := false
@@ -383,13 +383,13 @@ func loses(t *testing.T, notice func(c *client)) {
 	if !ran {
 		t.Fatal(err)
 	}
-	// Closing afterwards may meet what is left of the GPU, and nothing else.
+	// Closing afterwards may report errors of the lost GPU, and nothing else.
 	if err != nil && !errors.Is(err, driver.CUDA_ERROR_ILLEGAL_ADDRESS) {
 		t.Errorf("closing: %v", err)
 	}
 }
 
-// expect is nil if err says text.
+// expect returns nil if err contains text.
 func expect(err error, text string) error {
 	if err == nil || !strings.Contains(err.Error(), text) {
 		return errors.Join(errors.New("it should say "+text), err)

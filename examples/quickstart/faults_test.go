@@ -20,8 +20,7 @@ func TestFaults(t *testing.T) {
 	})
 }
 
-// writes tells of what is written: the report is written before the last things
-// are closed.
+// writes reports each write. The program writes its report before it closes the last objects.
 type writes struct {
 	io.Writer
 	tell func()

@@ -11,8 +11,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// Sizes with and without rest: below a warp, at its borders, around the eight
-// steps that the matrix-vector kernel takes at once, above the largest block.
+// Sizes with and without a remainder: below a warp, at its borders, around the eight steps that
+// the matrix-vector kernel takes at once, above the largest block.
 func TestEveryWayAgreesWithTheReference(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		for _, size := range []config{
@@ -103,7 +103,7 @@ func TestBadFlagsAreRefused(t *testing.T) {
 	}
 }
 
-// The comparisons would be worth nothing if the old scalars passed for the new.
+// The comparisons are worthless if they accept the old scalars as the new.
 func TestUpdateWithoutEffectIsReported(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		m := newModel(config{dim: 64, hidden: 128, layers: 12})

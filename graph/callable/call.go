@@ -92,7 +92,7 @@ func (c *Callable[In, Out]) evict() error {
 	c.variants = c.variants[:last]
 	c.stats.Evicted++
 	if err := v.close(c.s); err != nil {
-		return fmt.Errorf("the variant that was not called for longest: %w", err)
+		return fmt.Errorf("the least recently called variant: %w", err)
 	}
 	return nil
 }

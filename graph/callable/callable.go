@@ -105,7 +105,7 @@ func (c *Callable[In, Out]) accepts(examples int) error {
 	case c.f == nil:
 		return refusal.Invalid("callable: no function")
 	case c.o.max < 1:
-		return refusal.Invalid("callable: it has to keep at least one variant, not %d", c.o.max)
+		return refusal.Invalid("callable: it must keep at least one variant, not %d", c.o.max)
 	case examples > c.o.max:
 		return refusal.Invalid("callable: %d examples, but only %d variants are kept; raise WithVariants", examples, c.o.max)
 	}

@@ -58,9 +58,9 @@ func (p Pending[Out]) lost() error {
 	case o.gone:
 		return &gone{"the callable, or its variant for this shape, was closed"}
 	case o.launched != p.call:
-		return &gone{"a later call wrote over it"}
+		return &gone{"a later call overwrote it"}
 	case o.taken >= p.call:
-		return &gone{"it was handed out already"}
+		return &gone{"it was already returned"}
 	}
 	return nil
 }

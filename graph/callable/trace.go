@@ -119,7 +119,7 @@ func (t *Trace[In]) end(err error) error {
 
 // differs is the error of a function that ran differently for another input.
 func (t *Trace[In]) differs(how string) error {
-	return refusal.Invalid("the function was recorded again, for other constants, and %s than the time before; what decides about memory is declared by Shape", how)
+	return refusal.Invalid("the function was recorded again, for other constants, and %s than the previous time; Shape must declare what determines its memory", how)
 }
 
 // Shape declares a property of the input that determines memory, such as lengths, or which work

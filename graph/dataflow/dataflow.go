@@ -188,7 +188,7 @@ func (s Step) After(others ...Step) error {
 	after := s.f.steps[s.i].after
 	for _, o := range others {
 		if o.f != s.f || o.i == s.i {
-			return refusal.Invalid("step %d cannot run after something that is no other step of its flow", s.i)
+			return refusal.Invalid("step %d cannot run after something that is not another step of its flow", s.i)
 		}
 		after = append(after, o.i)
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/purecuda/cuda/internal/uses"
 )
 
-// randomWork makes operations on parts of a few buffers: kernels with and
-// without declarations, copies, fills, and boxes of pitched memory.
+// randomWork makes operations on parts of a few buffers: kernels with and without declarations,
+// copies, fills, and boxes of pitched memory.
 type randomWork struct {
 	*kit
 	*rand.Rand
@@ -31,7 +31,7 @@ func newRandomWork(k *kit, seed uint64) *randomWork {
 	return w
 }
 
-// part returns n elements of some buffer.
+// part returns n elements of one of the buffers.
 func (w *randomWork) part(n int) driver.View[uint32] {
 	at := w.IntN(elems - n + 1)
 	return w.bufs[w.IntN(len(w.bufs))].View(at, at+n)
@@ -72,7 +72,7 @@ func (w *randomWork) try() (driver.Op, error) {
 		driver.Region{Memory: w.bufs[j], Pitch: 16, X: uintptr(4 * w.IntN(2)), Y: uintptr(w.IntN(5))}, width, 3)
 }
 
-// sumOf refuses to write what other threads of the kernel read.
+// sumOf refuses to write elements that other threads of the kernel read.
 func (w *randomWork) sumOf(d, a, b driver.View[uint32]) (driver.Op, error) {
 	for _, v := range []driver.View[uint32]{a, b} {
 		if d.Ptr() < v.Ptr()+driver.CUdeviceptr(v.Bytes()) && v.Ptr() < d.Ptr()+driver.CUdeviceptr(d.Bytes()) {
@@ -91,7 +91,7 @@ func (w *randomWork) ops(n int) []driver.Op {
 	return ops
 }
 
-// reset gives the memory its first contents.
+// reset restores the initial contents of the memory.
 func (w *randomWork) reset() {
 	w.Helper()
 	for i, b := range w.bufs {
@@ -114,8 +114,7 @@ func (w *randomWork) contents() []uint32 {
 	return all
 }
 
-// inOrder runs operations one after the other and returns what the memory
-// holds then.
+// inOrder runs operations one after the other and returns the contents of the memory.
 func (w *randomWork) inOrder(ops []driver.Op) []uint32 {
 	w.Helper()
 	w.reset()
@@ -162,8 +161,8 @@ func TestFlowGivesWhatTheOrderGives(t *testing.T) {
 	})
 }
 
-// conflicts is what a flow has to keep in order, found the long way: byte by
-// byte.
+// conflicts reports whether a flow must keep the order of two operations. It compares them byte
+// by byte.
 func conflicts(a, b driver.Op) bool {
 	for _, x := range a.Uses().Accesses {
 		for _, y := range b.Uses().Accesses {
@@ -200,8 +199,8 @@ func common(a, b map[uint64]bool) bool {
 	return false
 }
 
-// The edges are those between operations in conflict, without those that follow
-// from others: no fewer, no more.
+// A flow has an edge exactly where two operations conflict and the order does not follow from
+// other edges.
 func TestFlowHasExactlyTheNeededEdges(t *testing.T) {
 	each(t, func(k *kit) {
 		for seed := range uint64(10) {
@@ -295,7 +294,7 @@ func TestFlowRefusesWhatItCannotOrder(t *testing.T) {
 		l := k.Launch(k.Plus, a, 1)
 		f := k.flow(l)
 		k.OK(driver.SetArg(l, 2, uint32(9)))
-		k.build(f) // a number is no memory
+		k.build(f) // a number is not memory
 		k.OK(driver.SetArg(l, 0, b))
 		_, err := f.Build()
 		graphtest.Refused(t, "a build after the memory changed", err, "step 0")
@@ -369,8 +368,8 @@ func TestFlowsHaveNoConflictUntilAnEdgeIsMissing(t *testing.T) {
 	})
 }
 
-// In graphs with any edges Check finds the pairs that are in conflict and not in
-// order, no fewer and no more.
+// In graphs with arbitrary edges, Check finds exactly the pairs that conflict and are not
+// ordered.
 func TestCheckFindsExactlyTheConflicts(t *testing.T) {
 	each(t, func(k *kit) {
 		for seed := range uint64(10) {

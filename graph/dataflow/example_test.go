@@ -42,7 +42,7 @@ func ExampleFlow() {
 	// 30
 }
 
-// What no memory tells is said.
+// If no memory shows a dependency, the program declares it with After.
 func ExampleStep() {
 	c, _, plus, times, b := graphtest.Open()
 	left, right := b.View(0, graphtest.Elems/2), b.View(graphtest.Elems/2, graphtest.Elems)

@@ -10,7 +10,7 @@ const elems = graphtest.Elems
 
 var config = graphtest.Config
 
-// kit is the kit of all tests of graphs, with methods of the tests here.
+// kit is graphtest's kit, with methods for these tests.
 type kit struct{ *graphtest.Kit }
 
 func each(t *testing.T, test func(k *kit)) {

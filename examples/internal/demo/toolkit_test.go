@@ -52,7 +52,7 @@ func absolute(name string) string {
 	return "/lib/" + name
 }
 
-// The reasons of this system.
+// The reasons on this operating system.
 func TestReasonsOfThisSystem(t *testing.T) {
 	_, err := loader.OpenToolkit(none, nil)
 	if err == nil {

@@ -98,7 +98,7 @@ func TestDriverOrReason(t *testing.T) {
 	}
 }
 
-// said collects what calls answer.
+// said collects the errors that calls return.
 type said struct {
 	*testing.T
 	strings.Builder
@@ -112,8 +112,8 @@ func (s *said) about(call string, err error) {
 	fmt.Fprintf(s, "%s\n    %v\n", call, err)
 }
 
-// as compares with what the guide shows; a text that is out of date is written
-// beside it with -update.
+// as compares with what the guide shows. With -update, a text that is out of date is written next
+// to it.
 func (s *said) as(file, want string) {
 	s.Helper()
 	got := s.String()
@@ -146,7 +146,7 @@ func TestTheGuidesErrorsAreThese(t *testing.T) {
 		_, err = driver.Alloc[float32](c, 1<<40)
 		s.about("driver.Alloc[float32](ctx, 1<<40)", err)
 		_, err = graph.Capture(v.stream, graph.ModeThreadLocal, func(*graph.Scope) error {
-			_, _ = driver.Alloc[float32](c, elements) // what a function deep down may do, past the scope
+			_, _ = driver.Alloc[float32](c, elements) // what a function deep in the call tree may do without the Scope
 			return nil
 		})
 		s.about("graph.Capture(...) of a function that allocates and drops the error", err)
@@ -166,8 +166,8 @@ func TestTheGuidesLogIsThis(t *testing.T) {
 	})
 }
 
-// A context that is lost says so from then on: of a GPU that would be so for all
-// tests behind this one, therefore only the emulator is asked.
+// A lost context returns its error from then on. On a GPU that would hold for all later tests, so
+// only the emulator is used.
 func TestLostContextSaysSo(t *testing.T) {
 	gputest.OnEmulator(t, emulator.Config{}, func(t *testing.T, c *driver.Context) {
 		m, s := must(c.LoadModule(saxpyPTX))(t), must(c.NewStream())(t)
@@ -185,7 +185,7 @@ func TestLostContextSaysSo(t *testing.T) {
 		if healthy(c, nil) == nil || !errors.Is(healthy(c, wait), driver.ErrContextLost) {
 			t.Error("the context is lost and the service is healthy")
 		}
-		for _, object := range []io.Closer{x, s, m} { // what can be freed is freed, what cannot says why
+		for _, object := range []io.Closer{x, s, m} { // what can be freed is freed, the rest returns the reason
 			if err := object.Close(); err != nil && !errors.Is(err, driver.ErrContextLost) {
 				t.Error(err)
 			}

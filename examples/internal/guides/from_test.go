@@ -46,7 +46,7 @@ func TestGraphByHandHasTheNewArgument(t *testing.T) {
 	})
 }
 
-// A launch without a number at that place: the graph was made, and must not stay.
+// The kernel has no number at that position. The graph was already made and must not stay open.
 func TestGraphByHandIsClosedWhereItsArgumentIsWrong(t *testing.T) {
 	const noNumber = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry three(.param .u64 x, .param .u64 y, .param .u64 z)\n{\n\tret;\n}\n"
 	eachVectors(t, func(t *testing.T, v *vectors) {

@@ -30,7 +30,7 @@ func newVectors(t *testing.T, c *driver.Context) *vectors {
 	return v
 }
 
-// kept closes what it is given when the test ends.
+// kept closes its argument when the test ends.
 func kept[T io.Closer](t *testing.T, v T) T {
 	t.Helper()
 	t.Cleanup(func() { ok(t, v.Close()) })

@@ -14,7 +14,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// file is a file with that header and so many bytes of data.
+// file returns a file with that header and so many bytes of data.
 func file(header string, n int) []byte {
 	b := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
 	b = append(b, header...)
@@ -165,8 +165,8 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	}
 }
 
-// Whatever the bytes are, tensors lie within them, and what was read can be
-// written and read again.
+// Whatever the bytes are, tensors lie within them, and what was read can be written and read
+// again.
 func FuzzSafetensors(f *testing.F) {
 	f.Add(file(two, 12))
 	f.Add(file(`{}`, 0))

@@ -75,7 +75,7 @@ func (c *Registry) Enter(s *driver.Stream, r any, beganAt *Place) error {
 	}
 	if i := c.find(KeyOf(s)); i >= 0 {
 		return refusal.New(driver.CUDA_ERROR_ILLEGAL_STATE,
-			"the capture that began at %v cannot have it: it is being captured already, since %v; captures do not nest, record into the Scope of that one",
+			"the capture that began at %v cannot use it: it is already being captured, since %v; captures do not nest, record into the Scope of that one",
 			beganAt, c.open[i].beganAt)
 	}
 	c.open = append(c.open, openStream{KeyOf(s), r, beganAt})

@@ -15,7 +15,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// latest returns the node of what was recorded last.
+// latest returns the node that was recorded last.
 func (k *kit) latest(sc *graph.Scope) graph.Node {
 	k.Helper()
 	nodes, err := sc.Dependencies()
@@ -42,8 +42,8 @@ func (k *kit) nodesOf(g *graph.Graph) (nodes []graph.Node) {
 	return nodes
 }
 
-// A node that is taken while a body is recorded is the node of the body
-// afterwards, with the name it was given, at any depth.
+// A node taken while a body is recorded is later the node of that body, with the name it was
+// given. This holds at any depth.
 func TestNodesOfRecordedBodiesStay(t *testing.T) {
 	eachMode(t, func(k *kit, mode graph.Mode) {
 		a, b, rounds := k.Memory(), k.Memory(), k.Words(0)
@@ -119,8 +119,7 @@ func TestNodesOfRecordedBodiesStay(t *testing.T) {
 	})
 }
 
-// What a body refers to lives as long as the graph, also where the program has
-// nodes of it.
+// The graph retains what a body refers to, also if the program has nodes of the body.
 func TestNodesOfRecordedBodiesKeepWhatTheyReferTo(t *testing.T) {
 	each(t, func(k *kit) {
 		b, sum := k.MemoryOf(5), k.Memory()
@@ -143,8 +142,7 @@ func TestNodesOfRecordedBodiesKeepWhatTheyReferTo(t *testing.T) {
 	})
 }
 
-// Of a body that fails, and of a conditional node that is destroyed, there are no
-// nodes.
+// A body that fails and a destroyed conditional node have no nodes.
 func TestNodesOfBodiesThatAreGone(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -184,8 +182,8 @@ func TestNodesOfBodiesThatAreGone(t *testing.T) {
 	})
 }
 
-// A capture into a body that exists has nodes of its own; whoever keeps one is told
-// where to look.
+// A capture into an existing body has its own nodes. A program that kept one gets an error that
+// says which nodes to use.
 func TestNodesOfACaptureIntoABodyNameTheBody(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -200,7 +198,7 @@ func TestNodesOfACaptureIntoABodyNameTheBody(t *testing.T) {
 		})
 		k.OK(err)
 		_, err = taken.Type()
-		if !errors.Is(err, driver.ErrClosed) || !strings.Contains(err.Error(), "take those of WithLast") {
+		if !errors.Is(err, driver.ErrClosed) || !strings.Contains(err.Error(), "use those of WithLast") {
 			k.Errorf("a node of the capture: %v", err)
 		}
 		if len(last) != 1 || last[0].Graph() != body {
@@ -209,7 +207,7 @@ func TestNodesOfACaptureIntoABodyNameTheBody(t *testing.T) {
 	})
 }
 
-// What a user object ties to the graph of a body lives as long as the whole graph.
+// A user object retained by a body's graph lives as long as the whole graph.
 func TestUserObjectOfARecordedBodyStays(t *testing.T) {
 	each(t, func(k *kit) {
 		var d graphtest.Destructor
@@ -231,7 +229,7 @@ func TestUserObjectOfARecordedBodyStays(t *testing.T) {
 	})
 }
 
-// refused checks an error's code and that it says certain words.
+// refused checks an error's code and that its text contains certain words.
 func (k *kit) refused(what string, err error, code driver.CUresult, words ...string) {
 	k.Helper()
 	if !errors.Is(err, code) {
@@ -275,7 +273,7 @@ func TestConditionWithoutANodeCannotBeInstantiated(t *testing.T) {
 			k.Errorf("got %v", err)
 		}
 		k.refused("an unused condition", err, driver.CUDA_ERROR_INVALID_VALUE, "belongs to no node")
-		// The node that has it may be deep inside.
+		// The node that has the condition may be deep inside.
 		outer := k.Cond(g, graph.WithDefault(1))
 		_, body := k.AddIf(g, outer)
 		b := k.Memory()
@@ -320,7 +318,8 @@ func TestGraphWithConditionalsHasOneExecAtATime(t *testing.T) {
 		_, err = g.Instantiate()
 		k.refused("a second executable graph", err, driver.CUDA_ERROR_NOT_SUPPORTED, "one at a time", "IF")
 		k.Run(x)
-		// An Exec cannot take its own place.
+		// x cannot be instantiated anew from its own graph, because x itself still is that
+		// graph's one Exec.
 		k.Add(body, k.Launch(k.Plus, b, 1), n)
 		_, err = x.Update(g, graph.WithReinstantiate())
 		k.refused("instantiating anew", err, driver.CUDA_ERROR_NOT_SUPPORTED, "one at a time")
@@ -330,7 +329,8 @@ func TestGraphWithConditionalsHasOneExecAtATime(t *testing.T) {
 		x = k.Exec(g)
 		k.Run(x)
 		k.Expect(b, 5)
-		// It can take that of another graph's, which is free then.
+		// x can be instantiated anew from another graph. Its old graph is then free for another
+		// Exec.
 		plain := k.Graph()
 		k.Add(plain, k.Launch(k.Plus, b, 1))
 		how, err := x.Update(plain, graph.WithReinstantiate())
@@ -351,7 +351,7 @@ func TestGraphWithConditionalsIsNotCopied(t *testing.T) {
 		k.refused("clone", err, driver.CUDA_ERROR_NOT_SUPPORTED, "WHILE", "cloned")
 		_, err = other.AddChild(g)
 		k.refused("child", err, driver.CUDA_ERROR_NOT_SUPPORTED, "WHILE", "child")
-		// The driver thinks so too.
+		// The driver refuses it too.
 		var raw driver.CUgraph
 		k.refused("clone by the driver", k.C.Driver().CuGraphClone(&raw, g.Raw()), driver.CUDA_ERROR_NOT_SUPPORTED)
 		var n cu.CUgraphNode
@@ -388,8 +388,7 @@ func TestBodyRefusesWhatCUDADoesNotTakeThere(t *testing.T) {
 	})
 }
 
-// What the library does not see, the driver refuses when the graph is
-// instantiated.
+// What the library does not see, the driver refuses when the graph is instantiated.
 func TestChildGraphOfABodyIsLookedAtByTheDriver(t *testing.T) {
 	each(t, func(k *kit) {
 		g, child := k.Graph(), k.Graph()
@@ -438,8 +437,8 @@ func TestOperationsOfConditionsRefuseBadArguments(t *testing.T) {
 	})
 }
 
-// An error between the node and what it was to hold spoils the capture, because
-// CUDA destroys no node while it captures: there is no graph with half a loop.
+// An error after the node was recorded and before its body is complete invalidates the capture.
+// CUDA cannot destroy a node during a capture, and a graph with half a loop must not result.
 func TestConditionalThatCannotBeCompletedFailsTheCapture(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
@@ -454,7 +453,7 @@ func TestConditionalThatCannotBeCompletedFailsTheCapture(t *testing.T) {
 			if !errors.Is(err, graphtest.Injected) {
 				t.Errorf("%s: If answers %v", call, err)
 			}
-			return nil // as if it did not matter
+			return nil // the error is ignored here
 		})
 		if !errors.Is(err, graphtest.Injected) {
 			t.Errorf("%s: Capture answers %v", call, err)

@@ -175,7 +175,7 @@ func TestExecSetsAndSwitchesNodesInBodies(t *testing.T) {
 		gone := k.MemoryOf(3)
 		k.OK(x.Set(second, graphtest.Op[*driver.Launch](k.Kit)(k.Times.Prepare(config, gone, uint32(elems), uint32(7)))))
 		view := gone.All()
-		k.OK(gone.Close()) // the exec keeps it
+		k.OK(gone.Close()) // the exec retains it
 		k.OK(x.Enable(first, false))
 		if on, err := x.Enabled(first); err != nil || on {
 			k.Errorf("enabled %v, %v", on, err)
@@ -195,8 +195,8 @@ func TestExecSetsAndSwitchesNodesInBodies(t *testing.T) {
 	})
 }
 
-// The graph of an update has conditions of its own; a kernel that sets one of
-// them has to reach the node of the Exec.
+// The graph of an update has its own conditions. A kernel that sets one of them must reach the
+// Exec's node.
 func TestUpdateTakesOverKernelsThatSetConditions(t *testing.T) {
 	each(t, func(k *kit) {
 		build := func(in, out *driver.Buffer[uint32]) *graph.Graph {

@@ -13,8 +13,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// A user's kernel that sets a condition: it counts p[0] down and goes on while
-// something is left.
+// A user's kernel that sets a condition: it decrements p[0] and continues while anything is left.
 const countdownPTX = `
 .version 7.0
 .target sm_52
@@ -159,7 +158,7 @@ func TestWhileOf100000Rounds(t *testing.T) {
 	})
 }
 
-// Two loops, one in the other, with a condition each: 6 times 9 rounds.
+// Nested loops, each with its own condition: 6 times 9 rounds.
 func TestNestedWhile(t *testing.T) {
 	each(t, func(k *kit) {
 		outerLeft, innerLeft, sum, f := k.Words(6), k.Words(0), k.Words(0), k.countdown()
@@ -186,7 +185,7 @@ func TestNestedWhile(t *testing.T) {
 
 func TestSwitchInsideAWhile(t *testing.T) {
 	each(t, func(k *kit) {
-		// A program of steps: the body of a step is found by its number.
+		// A program of steps: the number of a step selects its body.
 		step, b := k.Words(3), k.Memory()
 		g := k.Graph()
 		more, which := k.Cond(g, graph.WithDefault(1)), k.Cond(g)
@@ -210,7 +209,7 @@ func TestConditionKeepsItsValueUnlessItHasADefault(t *testing.T) {
 		kept, fresh, a, b := k.Words(1), k.Words(1), k.Memory(), k.Memory()
 		g := k.Graph()
 		keeps, assigned := k.Cond(g), k.Cond(g, graph.WithDefault(1))
-		// What is set, is set after it was looked at.
+		// The condition is set after the node read it.
 		first := k.Add(g, k.Op(keeps.SetTo(kept)))
 		n, body := k.AddIf(g, keeps, first)
 		k.Add(body, k.Launch(k.Plus, a, 1))
@@ -305,7 +304,6 @@ func TestBodiesAreGraphsOfTheNode(t *testing.T) {
 	})
 }
 
-// graphOf tries to instantiate.
 func (k *kit) graphOf(g *graph.Graph) (*graph.Exec, error) {
 	x, err := g.Instantiate()
 	if err == nil {
@@ -344,7 +342,7 @@ func TestExecWithConditionsIsUpdated(t *testing.T) {
 		x := k.Exec(build(a, 1, 2))
 		k.Run(x)
 		k.Expect(a, 3)
-		// Other memory and another constant in a body.
+		// Other memory and another constant in a body can be updated.
 		r, err := x.Update(build(b, 1, 10))
 		k.OK(err)
 		if !r.Updated() {
@@ -352,7 +350,7 @@ func TestExecWithConditionsIsUpdated(t *testing.T) {
 		}
 		k.Run(x)
 		k.Expect(b, 11)
-		// Another default.
+		// So can another default.
 		r, err = x.Update(build(b, 0, 3))
 		k.OK(err)
 		if !r.Updated() {
@@ -360,7 +358,7 @@ func TestExecWithConditionsIsUpdated(t *testing.T) {
 		}
 		k.Run(x)
 		k.Expect(b, 33)
-		// Another node in a body, and another form, are other graphs.
+		// Another node in a body, or another kind of conditional, cannot be updated.
 		g := build(b, 0, 3)
 		for n, err := range g.Nodes() {
 			k.OK(err)

@@ -110,7 +110,7 @@ func TestForkInACapturedBody(t *testing.T) {
 	})
 }
 
-// A body takes what CUDA allows there, each sort of it.
+// A body accepts every kind of operation that CUDA allows in bodies.
 func TestCapturedBodyOfCopiesFillsAndChildGraphs(t *testing.T) {
 	each(t, func(k *kit) {
 		a, b := k.Memory(), k.MemoryOf(9)
@@ -145,7 +145,7 @@ func TestCapturedBodyOfCopiesFillsAndChildGraphs(t *testing.T) {
 	})
 }
 
-func TestCaptureIntoABodyGoesOnBehindItsNodes(t *testing.T) {
+func TestCaptureIntoABodyContinuesAfterItsNodes(t *testing.T) {
 	each(t, func(k *kit) {
 		a := k.Memory()
 		g := k.Graph()
@@ -166,8 +166,8 @@ func TestCaptureIntoABodyGoesOnBehindItsNodes(t *testing.T) {
 
 var errBody = errors.New("the body gave up")
 
-// Whatever happens in a body, the capture around it goes on as if the node had
-// never been asked for.
+// Whatever happens in a body, the capture around it continues as if the node had never been
+// requested.
 func TestFailureInABodyLeavesTheCaptureAround(t *testing.T) {
 	eachMode(t, func(k *kit, mode graph.Mode) {
 		b := k.Memory()
@@ -348,7 +348,7 @@ func TestScopesOfBodiesEndWithThem(t *testing.T) {
 	})
 }
 
-// Whatever happens to the capture, the graph in the node is as it was.
+// Whatever happens to the capture, the graph in the node is unchanged.
 func TestFailedCaptureIntoAGraphInANodeLeavesIt(t *testing.T) {
 	each(t, func(k *kit) {
 		b, other := k.Memory(), k.Stream()
@@ -393,7 +393,7 @@ func TestFailedCaptureIntoAGraphInANodeLeavesIt(t *testing.T) {
 	})
 }
 
-// The edges of a fork come along, as do attributes.
+// The edges of a fork and the attributes move into the body too.
 func TestCapturedBodyKeepsEdgesAndAttributes(t *testing.T) {
 	each(t, func(k *kit) {
 		a, b, s := k.Memory(), k.Memory(), k.Stream()
@@ -459,7 +459,7 @@ func TestConditionalNodeOnAForkedStream(t *testing.T) {
 	})
 }
 
-// What is added by hand to a body that is recorded moves into the node.
+// Nodes added directly to a body during its recording move into the conditional node.
 func TestBodyIsRecordedAndBuiltByHand(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()

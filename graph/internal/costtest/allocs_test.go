@@ -9,9 +9,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// The steady state of a program that replays graphs allocates nothing. The
-// emulator allocates in its own right, so this is measured on a driver whose
-// calls do nothing, and on the GPU.
+// In steady state, a program that replays graphs allocates nothing. The emulator itself
+// allocates, so this is measured with a driver whose calls do nothing, and on the GPU.
 func TestSteadyStateAllocatesNothing(t *testing.T) {
 	t.Run("null", func(t *testing.T) { steadyState(newKit(t, gputest.Context(t, graphtest.NullDriver(t)))) })
 	t.Run("gpu", func(t *testing.T) { steadyState(newKit(t, gputest.Context(t, gputest.GPU(t)))) })
@@ -78,8 +77,7 @@ func steadyState(k *kit) {
 	}
 }
 
-// Launches of graphs that leave memory are followed without allocating on the
-// host.
+// Launches of graphs that leave memory allocated are tracked without host allocations.
 func TestLaunchOfAGraphWithMemoryAllocatesNothingOnTheHost(t *testing.T) {
 	t.Run("null", func(t *testing.T) { launchWithMemory(newKit(t, gputest.Context(t, graphtest.NullDriver(t)))) })
 	t.Run("gpu", func(t *testing.T) { launchWithMemory(newKit(t, gputest.Context(t, gputest.GPU(t)))) })
@@ -98,8 +96,8 @@ func launchWithMemory(k *kit) {
 	k.Wait(k.S)
 }
 
-// What captures and executable graphs are made of is few objects: what watches
-// over them is handed from one to the next.
+// Captures and executable graphs consist of few objects, because the objects that track their
+// lifetimes are reused.
 func TestCapturesAndExecsAreFewObjects(t *testing.T) {
 	t.Run("null", func(t *testing.T) {
 		fewObjects(newKit(t, gputest.Context(t, gputest.Driver(t, new(graphtest.NullCapture)))))
@@ -109,7 +107,7 @@ func TestCapturesAndExecsAreFewObjects(t *testing.T) {
 
 func fewObjects(k *kit) {
 	k.Helper()
-	hook := driver.SetLeakHook(nil) // which notes where each object is made
+	hook := driver.SetLeakHook(nil) // the hook records where each object is made
 	defer driver.SetLeakHook(hook)
 	l := k.Launch(k.Plus, k.Memory(), 1)
 	record := func(sc *graph.Scope) error { return sc.Do(l) }
@@ -137,8 +135,8 @@ func fewObjects(k *kit) {
 	})
 }
 
-// Nodes in nodes are set like others, and a loop is launched like any graph,
-// without allocating. The null driver has no bodies, but child graphs.
+// Nested nodes are set like other nodes, and a loop is launched like any graph, without
+// allocations. The null driver has no bodies, but it has child graphs.
 func TestSteadyStateOfNodesInNodesAllocatesNothing(t *testing.T) {
 	t.Run("null", func(t *testing.T) {
 		k := newKit(t, gputest.Context(t, graphtest.NullDriver(t)))
@@ -186,8 +184,8 @@ func steadyInside(k *kit, g, inner *graph.Graph) {
 	})
 }
 
-// A node in a body is set while launches run: each launch has the parameters of
-// its time.
+// A node in a body is set while launches run. Each launch has the parameters that were set before
+// it.
 func TestNodeInABodyIsSetWhileLaunchesRun(t *testing.T) {
 	each(t, func(k *kit) {
 		g := k.Graph()
@@ -298,7 +296,7 @@ func rareNodes(k *kit) {
 	k.Run(x)
 }
 
-// semaphoreNodes is measured where semaphores can be had for the asking.
+// semaphoreNodes is measured only with the null driver, which imports any descriptor.
 func semaphoreNodes(k *kit) {
 	k.Helper()
 	s, err := k.C.ImportSemaphoreFD(graphtest.TimelineFD, 3)
@@ -327,8 +325,8 @@ func semaphoreNodes(k *kit) {
 	})
 }
 
-// To note what nodes use costs no allocation of its own, also where a launch
-// gets other memory for each node.
+// Recording which memory nodes use allocates nothing extra, even if a launch gets other memory
+// for each node.
 func TestNotingMemoryAllocatesNothing(t *testing.T) {
 	t.Run("null", func(t *testing.T) { noteMemory(newKit(t, gputest.Context(t, graphtest.NullDriver(t)))) })
 	t.Run("gpu", func(t *testing.T) { noteMemory(newKit(t, gputest.Context(t, gputest.GPU(t)))) })

@@ -11,12 +11,11 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// The benchmarks run on the GPU where there is one, else on the emulator, whose
-// figures say what the library costs and nothing about a GPU. Against C the
-// same calls are measured by the programs in bench/.
+// The benchmarks run on the GPU if there is one, otherwise on the emulator. The emulator's
+// figures show the cost of the library and nothing about a GPU. The programs in bench/ compare
+// the same calls with C.
 
-// chainLength is the number of nodes of the large graphs. Figures of what is
-// done for a whole graph are per node.
+// chainLength is the number of nodes of the large graphs. Figures for a whole graph are per node.
 const chainLength = 1000
 
 type graphBench struct {
@@ -43,8 +42,7 @@ func newGraphBench(b *testing.B) graphBench {
 	return gb
 }
 
-// ok and add are those of the kit without Helper, which takes longer than what
-// is measured here.
+// ok and add are the kit's methods without Helper, which takes longer than what is measured here.
 func (b graphBench) ok(err error) {
 	if err != nil {
 		b.b.Fatal(err)
@@ -57,7 +55,7 @@ func (b graphBench) add(g *graph.Graph, op driver.Op, deps ...graph.Node) graph.
 	return n
 }
 
-// execOf returns a graph of n nodes, each behind the one before, to be launched.
+// execOf instantiates a chain of n nodes.
 func (b graphBench) execOf(n int) (*graph.Exec, *graph.Graph, []graph.Node) {
 	b.Helper()
 	g := b.Graph()
@@ -66,8 +64,8 @@ func (b graphBench) execOf(n int) (*graph.Exec, *graph.Graph, []graph.Node) {
 	return b.Exec(g), g, nodes
 }
 
-// perNode measures what is done to chainLength nodes at a time; prepare and
-// finish are not measured, but ns/op has them in it.
+// perNode measures work that is done to chainLength nodes at a time. ns/op includes prepare and
+// finish, ns/node does not.
 func (b graphBench) perNode(prepare func(), work func(), finish func()) {
 	b.Helper()
 	b.b.ResetTimer()
@@ -86,7 +84,7 @@ func (b graphBench) perNode(prepare func(), work func(), finish func()) {
 
 func nothing() {}
 
-// inFreshGraph measures ways of adding chainLength nodes to an empty graph.
+// inFreshGraph measures ways to add chainLength nodes to an empty graph.
 func (b graphBench) inFreshGraph(add func(g *graph.Graph)) {
 	b.Helper()
 	var g *graph.Graph
@@ -179,8 +177,8 @@ func BenchmarkExecLaunch(b *testing.B) {
 	}
 }
 
-// launches reports what a launch costs the host beside ns/op, which has the
-// waiting in it. Twenty are sent at a time.
+// launches reports the host time of a launch. ns/op also includes the wait. Twenty launches are
+// enqueued at a time.
 func (b graphBench) launches(x *graph.Exec) {
 	b.Helper()
 	b.Run(x)
@@ -230,8 +228,8 @@ func (s *stepBench) next(l *driver.Launch) {
 	s.ok(driver.SetArg(l, 2, s.n))
 }
 
-// BenchmarkRecapture captures the step anew, updates the exec and closes the
-// graph: ns/op is that of a whole graph.
+// BenchmarkRecapture captures the step anew, updates the exec and closes the graph. ns/op is for
+// a whole graph.
 func BenchmarkRecapture(b *testing.B) {
 	ways := map[string]func(s *stepBench, sc *graph.Scope) error{
 		"Do": func(s *stepBench, sc *graph.Scope) error {
@@ -288,7 +286,7 @@ func BenchmarkSetTenAndLaunch(b *testing.B) {
 			s.ok(p.Set(s.n))
 		}
 		s.ok(bs.Launch(s.S))
-		if i++; i%20 == 0 { // what the driver's queue takes
+		if i++; i%20 == 0 { // as many launches as the driver's queue takes
 			b.StopTimer()
 			s.Wait(s.S)
 			b.StartTimer()
@@ -296,8 +294,8 @@ func BenchmarkSetTenAndLaunch(b *testing.B) {
 	}
 }
 
-// BenchmarkScopeDo is what recording an operation costs above the driver, whose
-// calls do nothing here.
+// BenchmarkScopeDo measures the library's own cost of recording an operation. The driver's calls
+// do nothing here.
 func BenchmarkScopeDo(b *testing.B) {
 	k := newKit(b, gputest.Context(b, graphtest.NullDriver(b)))
 	l := k.Launch(k.Plus, k.Memory(), 1)

@@ -135,7 +135,7 @@ func TestOtherHandlesOfSemaphores(t *testing.T) {
 	}
 }
 
-// A descriptor is used up by the import.
+// A successful import takes over the descriptor.
 func TestADescriptorIsImportedOnce(t *testing.T) {
 	k := graphtest.WithOther(t, emulator.Config{})
 	theirs, err := k.Emu.NewSemaphore(graphtest.TimelineFD)
@@ -176,7 +176,7 @@ func TestImportOfWhatIsNoSemaphoreFailsClearly(t *testing.T) {
 				}
 			}
 		}
-		if _, err := w.Write([]byte{1}); err != nil { // still ours
+		if _, err := w.Write([]byte{1}); err != nil { // the descriptor is still ours
 			k.Errorf("the pipe: %v", err)
 		}
 		k.Usable(k.S)
@@ -231,7 +231,7 @@ func TestSemaphoresOfSeveralContextsAreRefused(t *testing.T) {
 		k.Errorf("in a stream of another context: %v", err)
 	}
 	g := k.Graph()
-	k.Add(g, k.Signal(far, 1)) // but in a graph
+	k.Add(g, k.Signal(far, 1)) // in a graph it works
 	k.Run(k.Exec(g))
 }
 
@@ -254,8 +254,8 @@ func vulkanSemaphore(k *kit) (*vulkantest.Semaphore, *driver.ExternalSemaphore) 
 	return theirs, ours
 }
 
-// A graph on a real device waits for what another API signals and signals it
-// back: nodes by hand, set on the exec and on the graph, and captured.
+// A graph on a real device waits for a signal of another API and signals back. The nodes are
+// added directly, set on the exec and on the graph, and captured.
 func TestSemaphoreNodesMeetVulkan(t *testing.T) {
 	gputest.OnGPU(t, func(t *testing.T, c *driver.Context) {
 		k := newKit(t, c)
@@ -291,8 +291,8 @@ func TestSemaphoreNodesMeetVulkan(t *testing.T) {
 	})
 }
 
-// vulkanAnswers launches, sees that the graph waits, lets it go on from Vulkan's
-// side and sees its answer there.
+// vulkanAnswers launches a graph, checks that the graph waits, signals from Vulkan and waits
+// there for the graph's signal.
 func vulkanAnswers(k *kit, x *graph.Exec, theirs *vulkantest.Semaphore, value, answer uint64) {
 	k.Helper()
 	k.OK(x.Launch(k.S))

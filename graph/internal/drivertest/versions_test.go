@@ -14,8 +14,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// Functions changed their form in CUDA 11.4 to 12.3. The same program runs on
-// drivers from before and after each change.
+// Functions changed their signatures between CUDA 11.4 and 12.3. The same program runs on drivers
+// from before and after each change.
 func TestOlderDrivers(t *testing.T) {
 	for _, version := range []int{11040, 11060, 12000, 12020, 12030, 12080, 13000} {
 		t.Run(fmt.Sprint(version), func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestWhatAnOldDriverLacksIsNotSupported(t *testing.T) {
 	})
 }
 
-// tooOld looks for the answer of a driver that lacks what came later.
+// tooOld expects the error of a driver that lacks a later feature.
 func (k *kit) tooOld(what, since string, err error) {
 	k.Helper()
 	if !errors.Is(err, driver.ErrNotSupported) || !strings.Contains(err.Error(), since) {
@@ -108,7 +108,7 @@ func TestRareNodesOnOldDrivers(t *testing.T) {
 		child := k.Graph()
 		inner, err := g.AddChild(child, n)
 		k.OK(err)
-		p, err := graph.ParamsOf[cu.CUDA_KERNEL_NODE_PARAMS](n) // by the form of that time
+		p, err := graph.ParamsOf[cu.CUDA_KERNEL_NODE_PARAMS](n) // with the struct of that version
 		k.OK(err)
 		if p.GridDimX != 1 || p.BlockDimX != elems || p.Func == 0 {
 			k.Errorf("parameters %+v", p)
@@ -134,8 +134,7 @@ func TestRareNodesOnOldDrivers(t *testing.T) {
 	})
 }
 
-// capability is what came with a CUDA version. try uses it; needs names other
-// versions whose absence stops it before.
+// capability is a feature that came with a CUDA version. try uses it.
 type capability struct {
 	what  string
 	since int
@@ -258,8 +257,8 @@ var capabilities = []capability{
 
 func third[T, U any](_ T, _ U, err error) error { return err }
 
-// Each capability works on drivers that have it; on those before, the answer
-// matches ErrNotSupported and says which CUDA it takes, and the graph works on.
+// Each capability works on drivers that have it. On older drivers the error matches
+// ErrNotSupported and names the CUDA version, and the graph still works.
 func TestCapabilitiesByVersion(t *testing.T) {
 	for _, version := range []int{11040, 11060, 11070, 12000, 12020, 12030, 12040, 12080, 12090, 13000} {
 		t.Run(fmt.Sprint(version), func(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// form is one of the ways to capture. Each gives back what it makes.
+// form is one of the ways to capture. Each closes what it makes.
 type form struct {
 	name string
 	run  func(k *kit, s *driver.Stream, mode graph.Mode, record func(*graph.Scope) error) error
@@ -90,9 +90,8 @@ var forms = []form{
 	}},
 }
 
-// matrix is for what can happen to a capture: the forms of it, each on each
-// driver, with memory that holds ones and must do so afterwards, on streams
-// that must work.
+// matrix runs a test with each form of capture on each driver. Afterwards the memory must still
+// hold ones, and the streams must work.
 func matrix(t *testing.T, mode graph.Mode, test func(k *kit, run func(record func(*graph.Scope) error) error, b *driver.Buffer[uint32])) {
 	t.Helper()
 	for _, f := range forms {
@@ -198,8 +197,7 @@ func TestMatrixTheCaptureIsInvalidated(t *testing.T) {
 	})
 }
 
-// What is recorded after the capture was invalidated fails with that, and says
-// by what.
+// After an invalidation, further recording fails with an error that names the call at fault.
 func TestMatrixWorkAfterTheCaptureWasInvalidated(t *testing.T) {
 	matrix(t, graph.ModeGlobal, func(k *kit, run func(func(*graph.Scope) error) error, b *driver.Buffer[uint32]) {
 		err := run(func(sc *graph.Scope) error {
@@ -261,9 +259,9 @@ func TestMatrixTheFunctionFailsAndAStreamIsNotJoined(t *testing.T) {
 	})
 }
 
-// The stream goes when the capture is over, not before: to end the capture of a
-// stream that the driver has destroyed would be the end of the program.
-func TestMatrixTheStreamIsClosedMeanwhile(t *testing.T) {
+// The stream is destroyed after the capture, not before: ending the capture of a stream that the
+// driver has destroyed would crash the program.
+func TestMatrixTheStreamIsClosedDuringTheCapture(t *testing.T) {
 	for _, f := range forms {
 		t.Run(f.name, func(t *testing.T) {
 			each(t, func(k *kit) {
@@ -288,8 +286,7 @@ func TestMatrixTheStreamIsClosedMeanwhile(t *testing.T) {
 	}
 }
 
-// faultyForms runs a test with each form on an emulator that fails where it is
-// told to.
+// faultyForms runs a test with each form on an emulator that can be told to fail.
 func faultyForms(t *testing.T, test func(k *kit, lib *faulty.Library, run func(func(*graph.Scope) error) error)) {
 	t.Helper()
 	for _, f := range forms {
@@ -382,7 +379,7 @@ func TestMatrixTheWaitIsCancelled(t *testing.T) {
 		b := k.Memory()
 		ctx, cancel := context.WithCancelCause(background)
 		cancel(graphtest.ErrRecord)
-		k.OK(k.S.Do(k.Launch(k.Plus, b, 0))) // to load a kernel may wait for the device
+		k.OK(k.S.Do(k.Launch(k.Plus, b, 0))) // loading a kernel may wait for the device
 		k.Wait(k.S)
 		hold := make(chan struct{})
 		var once sync.Once

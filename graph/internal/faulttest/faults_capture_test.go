@@ -110,8 +110,8 @@ func byHandAndParallel(sc *graph.Scope, l *driver.Launch) error {
 	return sc.Parallel(do, do)
 }
 
-// failing runs something once to see that it works, and then with each of its
-// driver calls failing, which has to be the error.
+// failing runs a function once to check that it works, and then once for each of its driver calls
+// with that call failing. The function must return that error.
 func (k *kit) failing(lib *faulty.Library, what string, run func() error) {
 	k.Helper()
 	k.OK(run())
@@ -133,8 +133,8 @@ func (k *kit) failing(lib *faulty.Library, what string, run func() error) {
 	}
 }
 
-// What is captured into the body of a conditional node, after a node that is
-// there, fails with the call that fails.
+// A capture into the body of a conditional node, after an existing node, returns the error of the
+// failing call.
 func TestCapturesIntoABodyReportEachFailure(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
@@ -171,8 +171,8 @@ func TestCapturesIntoABodyReportEachFailure(t *testing.T) {
 	})
 }
 
-// A body keeps alive what its capture was told to, by the graph that it comes to
-// lie in; that it cannot is an error of the capture.
+// The graph that a body ends up in retains what the body's capture was told to retain. If it
+// cannot, the capture fails.
 func TestWhatABodyRetainsIsRetainedByItsGraph(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
@@ -207,8 +207,8 @@ func TestWhatABodyRetainsIsRetainedByItsGraph(t *testing.T) {
 	k.failing(lib, "a body with a user object", capture)
 }
 
-// Memory of a graph that goes back to a cache in a capture that others made is
-// freed there.
+// Graph memory that returns to a cache during a capture that other code began is freed in that
+// capture.
 func TestACacheFreesIntoACaptureOfOthers(t *testing.T) {
 	k := newKit(t, gputest.Context(t, gputest.Emulator(t, emulator.Config{})))
 	blocks, err := cache.New(k.C)
@@ -266,7 +266,7 @@ func init() {
 	)
 }
 
-// loopByHand makes a loop of three rounds that count in b[0].
+// loopByHand makes a loop of three rounds that are counted in b[0].
 func loopByHand(k *kit, g *graph.Graph, b *driver.Buffer[uint32]) error {
 	c, err := g.NewCond()
 	if err != nil {

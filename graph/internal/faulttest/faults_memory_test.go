@@ -40,7 +40,8 @@ func scalarFlow(k *kit, b *driver.Buffer[uint32]) error {
 	return errors.Join(err, smallErr, k.S.Wait(context.Background()), s.Close())
 }
 
-// graphMemoryFlow has a graph leave memory that is used, freed and left again.
+// graphMemoryFlow has a graph leave memory allocated. The memory is used and freed, and the graph
+// leaves it again.
 func graphMemoryFlow(k *kit, b *driver.Buffer[uint32]) error {
 	g, err := graph.New(k.C)
 	if err != nil {
@@ -187,7 +188,7 @@ func cacheUse(k *kit, c *cache.Cache, b *driver.Buffer[uint32]) error {
 	return errors.Join(replay(k, g), g.Close(), c.Free(k.S, outside), outside.Close())
 }
 
-// subject is a graph with a node of most kinds, and an executable of it.
+// subject is a graph with a node of most kinds, and an executable graph of it.
 type subject struct {
 	k *kit
 	g *graph.Graph
@@ -235,7 +236,7 @@ func newSubject(k *kit) *subject {
 	return o
 }
 
-// ofGraph are methods that report errors, and need the graph.
+// ofGraph are methods that report errors and need the graph.
 var ofGraph = []struct {
 	name string
 	run  func(o *subject) error
@@ -290,7 +291,7 @@ var ofGraph = []struct {
 	}},
 }
 
-// ofExec are those of an executable.
+// ofExec are methods of an executable graph.
 var ofExec = []struct {
 	name string
 	run  func(o *subject) error
@@ -312,8 +313,8 @@ var ofExec = []struct {
 	{"Exec.Apply", func(o *subject) error { return graphtest.Second(o.x.Update(o.g, graph.WithReinstantiate())) }},
 }
 
-// onlyAsked are calls whose failure is no error: the update was made by then, and
-// the nodes that cannot be listed keep what they had alive as well.
+// onlyAsked are calls whose failure is not an error: the update has been made by then, and nodes
+// that cannot be listed also keep their old references.
 var onlyAsked = map[string][]string{"Exec.Update": {"cuGraphGetNodes", "cuGraphNodeGetType"}, "Exec.Apply": {"cuGraphGetNodes", "cuGraphNodeGetType"}}
 
 // A method whose driver call fails returns that error.
@@ -337,7 +338,7 @@ func TestGraphMethodsReturnTheErrorsOfTheirCalls(t *testing.T) {
 			err := m.run(o)
 			made := lib.Stop()
 			if !slices.ContainsFunc(made, func(c faulty.Call) bool { return c.Failed }) {
-				continue // a wait that was over sooner
+				continue // a wait that ended sooner made fewer calls
 			}
 			if !errors.Is(err, graphtest.Injected) && !slices.Contains(onlyAsked[m.name], c.Symbol) {
 				t.Errorf("%s: %s failed (call %d of %d), got %v", m.name, c.Symbol, i+1, len(calls), err)
@@ -369,8 +370,8 @@ func TestMethodsOfClosedGraphsSaySo(t *testing.T) {
 	})
 }
 
-// A snapshot of a graph that the driver does not tell all of is an error.
-func TestDetailsThatAreNotToldAreAnError(t *testing.T) {
+// A snapshot fails if the driver does not return every detail of the graph.
+func TestSnapshotWithMissingDetailsIsAnError(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
 	g := newSubject(k).g

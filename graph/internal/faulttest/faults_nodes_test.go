@@ -213,7 +213,7 @@ func boundFlow(k *kit, b *driver.Buffer[uint32]) error {
 	}
 	buffers, err := setBound(k, x, nodes, l)
 	errs := []error{err, x.Close(), g.Close()}
-	for _, b := range buffers { // which nobody else refers to any more
+	for _, b := range buffers { // nobody else refers to them now
 		errs = append(errs, b.Close())
 	}
 	return errors.Join(errs...)
@@ -420,8 +420,8 @@ func checkChild(k *kit, c, g *graph.Graph) error {
 	return errors.Join(x.Run(context.Background(), k.S), x.Close())
 }
 
-// An iteration that could not list everything ends with the driver's error: a
-// program would otherwise take a part of the graph, or none of it, for all.
+// If an iteration cannot list everything, it ends with the driver's error. Otherwise a program
+// would treat part of the graph, or none of it, as the whole.
 func TestIterationsEndWithTheDriversError(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))

@@ -16,8 +16,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// A flow is what a program does with graphs; it gives back what it makes, also
-// when a step fails.
+// A flow is a typical use of graphs. It closes what it makes, also when a step fails.
 type flow struct {
 	name string
 	run  func(k *kit, b *driver.Buffer[uint32]) error
@@ -172,9 +171,9 @@ func nest(k *kit, g *graph.Graph) error {
 	return errors.Join(replay(k, c), c.Close())
 }
 
-// Each driver call of each flow fails once. Afterwards nothing is left open,
-// neither here (gputest looks) nor in the driver (the ledger does), the stream
-// works, and the error is that of the call.
+// Each driver call of each flow fails once. Afterwards nothing is left open, which gputest checks
+// for the library and the ledger for the driver. The stream works, and the error is that of the
+// failing call.
 func TestEveryCallMayFail(t *testing.T) {
 	for _, f := range flows {
 		t.Run(f.name, func(t *testing.T) {
@@ -195,7 +194,7 @@ func TestEveryCallMayFail(t *testing.T) {
 			seen := map[string]bool{}
 			for i, c := range calls {
 				if seen[c.Symbol] && i%7 != 0 && testing.Short() {
-					continue // fails in the run of all, and for its function here
+					continue // a full run fails this call too, and its function fails elsewhere in this run
 				}
 				seen[c.Symbol] = true
 				failOnce(k, lib, books, f, b, i+1)
@@ -216,7 +215,7 @@ func failOnce(k *kit, lib *faulty.Library, books *graphtest.Ledger, f flow, b *d
 		}
 	}
 	switch {
-	case failed == "": // a wait that was over sooner made fewer calls
+	case failed == "": // a wait that ended sooner made fewer calls
 		k.OK(err)
 	case err == nil:
 		k.Errorf("call %d (%s) failed and nobody said so: %+v", nth, failed, log)
@@ -227,7 +226,7 @@ func failOnce(k *kit, lib *faulty.Library, books *graphtest.Ledger, f flow, b *d
 		k.Errorf("call %d (%s) failed and left %s, the error was: %v", nth, failed, more, err)
 	}
 	k.Usable(k.S)
-	books.Again() // that made memory
+	books.Again() // Usable may have allocated memory
 }
 
 func TestInstantiateFailureLeavesTheGraph(t *testing.T) {
@@ -247,8 +246,7 @@ func TestInstantiateFailureLeavesTheGraph(t *testing.T) {
 	k.Expect(b, 2)
 }
 
-// No driver is known to end a capture well without a graph; the null driver
-// does.
+// No driver is known to end a capture successfully without a graph. The null driver does.
 func TestNullGraphIsAnErrorThatSaysSo(t *testing.T) {
 	k := newKit(t, gputest.Context(t, graphtest.NullDriver(t)))
 	_, err := graph.Capture(k.S, graph.ModeRelaxed, func(*graph.Scope) error { return nil })
@@ -370,28 +368,26 @@ func startTwice(c *affineCallable, in affine) error {
 	return err
 }
 
-// saysWhich reports whether an error says which function failed. The one that a call
-// makes ahead of itself, to see that its context is current, counts as a part of
-// the call.
+// saysWhich reports whether an error names the function that failed. Calls that only check or set
+// the current context count as part of the call after them.
 func saysWhich(err error, symbol string) bool {
 	name, _, _ := strings.Cut(symbol, "_v")
 	return binds(name) || strings.Contains(err.Error(), name)
 }
 
-// binds reports whether a call belongs to the crossing of others: it makes their
-// context current, on a thread where that is another one.
+// binds reports whether a call is part of other calls: it makes their context current.
 func binds(symbol string) bool { return symbol == "cuCtxGetCurrent" || symbol == "cuCtxSetCurrent" }
 
-// notMade reports whether the call that gives the one thing back that is still
-// open (and the user object that it holds) could not be made, because the driver
-// did not even make the context current: there is no other way to give it back.
+// notMade reports whether the call that releases the one open object (and the user object it
+// holds) could not be made, because the driver could not make the context current. There is no
+// other way to release it.
 func notMade(err error, symbol, more string) bool {
 	more = strings.Trim(strings.Replace(more, "1 more user object", "", 1), ", ")
 	one := more == "" || strings.HasPrefix(more, "1 more ") && !strings.Contains(more, ",")
 	return binds(symbol) && one && faulty.GivesBack(err.Error())
 }
 
-// A ledger finds a handle that no object of the library stands for.
+// A ledger finds a handle that belongs to no object of the library.
 func TestLedgerFindsLostHandles(t *testing.T) {
 	e := emulator.New(emulator.Config{})
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, e)))

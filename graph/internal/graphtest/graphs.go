@@ -114,7 +114,7 @@ var Modes = []graph.Mode{graph.ModeGlobal, graph.ModeThreadLocal, graph.ModeRela
 
 var ErrRecord = errors.New("the recording function's own error")
 
-// BodyModes are those that captures with bodies are made in.
+// BodyModes are the modes of captures with bodies.
 var BodyModes = map[string]graph.Mode{
 	"global": graph.ModeGlobal, "thread local": graph.ModeThreadLocal, "relaxed": graph.ModeRelaxed,
 }
@@ -157,7 +157,7 @@ func (k *Kit) Types(g *graph.Graph, want []graph.Type) {
 
 func Second[T any](_ T, err error) error { return err }
 
-// Nodes are those that a graph has now.
+// Nodes returns the current nodes of a graph.
 func (k *Kit) Nodes(g *graph.Graph) (all []graph.Node) {
 	k.Helper()
 	for n, err := range g.Nodes() {
@@ -192,7 +192,7 @@ func (k *Kit) Check(g *graph.Graph) graph.Checked {
 	return c
 }
 
-// Clean shows that a graph has no conflict, and nothing that is not known.
+// Clean checks that a graph has no conflicts and no unknown memory.
 func (k *Kit) Clean(g *graph.Graph) {
 	k.Helper()
 	if c := k.Check(g); !c.OK() || c.Err() != nil || len(c.Unknown) > 0 {
@@ -207,7 +207,7 @@ func (k *Kit) Snapshot(g *graph.Graph) *graph.Snapshot {
 	return s
 }
 
-// Pairs are the nodes in conflict, by their place among those given.
+// Pairs returns the nodes in conflict, by their positions among those given.
 func Pairs(c graph.Checked, nodes []graph.Node) []string {
 	var list []string
 	for _, x := range c.Conflicts {

@@ -36,7 +36,7 @@ func (k *Kit) CopyNode(g *graph.Graph, dst, src driver.MemoryOf[uint32], deps ..
 	return k.Add(g, op, deps...)
 }
 
-// ExpectReason wants the driver's code and words that explain it.
+// ExpectReason expects an error with the driver's code and words that explain it.
 func (k *Kit) ExpectReason(what string, err error, code driver.CUresult, words ...string) {
 	k.Helper()
 	if !errors.Is(err, code) {
@@ -59,7 +59,7 @@ func (k *Kit) Leaving(v uint32) (*graph.Graph, *driver.Buffer[uint32]) {
 	return g, b
 }
 
-// Words returns device memory.
+// Words returns device memory that holds v.
 func (k *Kit) Words(v ...uint32) *driver.Buffer[uint32] {
 	k.Helper()
 	b, err := driver.AllocFrom(k.C, v)
@@ -104,7 +104,7 @@ func (k *Kit) AddWhile(g *graph.Graph, c graph.Cond, deps ...graph.Node) (graph.
 	return n, body
 }
 
-// Bound returns an exec of plus behind times on memory, and what the graph has.
+// Bound returns an exec of plus and then times on memory, with the graph's nodes and launches.
 func (k *Kit) Bound(b *driver.Buffer[uint32]) (x *graph.Exec, plus, times graph.Node, ops [2]*driver.Launch) {
 	k.Helper()
 	g := k.Graph()
@@ -137,7 +137,8 @@ func FillParams(b *driver.Buffer[uint32], v uint32) *cu.CUgraphNodeParams {
 	return p
 }
 
-// Used returns what graphs have allocated, after what they do not use went back.
+// Used returns how much memory graphs have allocated, after unused memory was returned to the
+// driver.
 func (k *Kit) Used() uint64 {
 	k.Helper()
 	k.OK(k.C.Synchronize(context.Background()))

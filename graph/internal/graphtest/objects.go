@@ -30,7 +30,7 @@ type Destructor struct{ N atomic.Int32 }
 
 func (d *Destructor) Destroy() { d.N.Add(1) }
 
-// Expect waits for the number of destructions, and a little for one too many.
+// Expect waits for the number of destructions, and a little longer for one too many.
 func (d *Destructor) Expect(k *Kit, want int32) {
 	k.Helper()
 	for end := time.Now().Add(10 * time.Second); d.N.Load() < want && time.Now().Before(end); {
@@ -50,7 +50,7 @@ func (k *Kit) User(destroy func()) *driver.UserObject {
 	return u
 }
 
-// Most shows that f allocates n objects at most.
+// Most checks that f allocates at most n objects.
 func (k *Kit) Most(n float64, what string, f func()) {
 	k.Helper()
 	if allocs := testing.AllocsPerRun(200, f); allocs > n+AllocsAllowed && !RaceDetector {

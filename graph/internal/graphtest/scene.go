@@ -13,14 +13,13 @@ func (k *Kit) Add(g *graph.Graph, op driver.Op, deps ...graph.Node) graph.Node {
 	return n
 }
 
-// Scene is a graph with most kinds of nodes: a fork and a join, names, and a
-// graph in a node in a graph in a node.
+// Scene is a graph with most kinds of nodes: a fork and a join, names, and a child graph in a
+// child graph.
 type Scene struct {
 	G                                  *graph.Graph
 	Fill, Left, Right, Join, Nest, End graph.Node
 }
 
-// NewScene makes a Scene.
 func NewScene(k *Kit) *Scene {
 	k.Helper()
 	a, b := k.Memory(), k.Memory()

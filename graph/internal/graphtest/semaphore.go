@@ -23,15 +23,15 @@ type Other struct {
 	Emu *emulator.Emulator
 }
 
-// WithOther runs a test of external semaphores on the emulator, which stands for
-// any other API; tests with Vulkan have those of a GPU.
+// WithOther runs a test of external semaphores on the emulator, which stands for any other API.
+// Tests with Vulkan use a GPU.
 func WithOther(t *testing.T, cfg emulator.Config) Other {
 	t.Helper()
 	emu := emulator.New(cfg)
 	return Other{NewKit(t, gputest.Context(t, gputest.Driver(t, emu))), emu}
 }
 
-// Semaphore makes one on the other side and imports it.
+// Semaphore makes a semaphore on the other side and imports it.
 func (o Other) Semaphore(kind cu.CUexternalSemaphoreHandleType) (*emulator.Semaphore, *driver.ExternalSemaphore) {
 	o.Helper()
 	theirs, err := o.Emu.NewSemaphore(kind)
@@ -56,8 +56,8 @@ func (o Other) Await(s *driver.ExternalSemaphore, v uint64) *driver.SemaphoreOp 
 	return op
 }
 
-// Waits launches, sees that the graph waits for the other side, lets it go on and
-// sees what it tells the other side.
+// Waits launches a graph, checks that it waits for the other side, signals it from there and
+// checks what it signals back.
 func (o Other) Waits(x *graph.Exec, theirs *emulator.Semaphore, value, answer uint64) {
 	o.Helper()
 	o.OK(x.Launch(o.S))

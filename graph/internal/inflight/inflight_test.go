@@ -20,9 +20,9 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// An exec that is closed while it runs is given back when it has ended. To find
-// that out must not touch the stream of its launch: that may be captured by
-// now, and a wait or query would end the capture.
+// An exec closed while it runs is destroyed once its launch has ended. Finding that out must not
+// touch the launch's stream: it may be captured by now, and a wait or query would invalidate the
+// capture.
 func TestCloseDuringCaptureOfTheSameStream(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -41,7 +41,7 @@ func TestCloseDuringCaptureOfTheSameStream(t *testing.T) {
 	})
 }
 
-// The same of what an update has taken out of use.
+// The same for what an update replaced.
 func TestRetireDuringCaptureOfTheSameStream(t *testing.T) {
 	each(t, func(k *kit) {
 		g := k.Graph()
@@ -66,8 +66,8 @@ func TestRetireDuringCaptureOfTheSameStream(t *testing.T) {
 	})
 }
 
-// A program that waits by events of its own says so, and what its launches used is
-// released. A number of launches that were not made yet counts as those that were.
+// A program that waits with its own events reports it, and what its launches used is released. A
+// count above the number of launches made counts as all of them.
 func TestNoteEndedReleasesWhatLaunchesUsed(t *testing.T) {
 	each(t, func(k *kit) {
 		g := k.Graph()
@@ -77,7 +77,7 @@ func TestNoteEndedReleasesWhatLaunchesUsed(t *testing.T) {
 		replace := func(m, by *driver.Buffer[uint32]) {
 			k.Helper()
 			k.OK(x.Launch(k.S))
-			k.Wait(k.S) // which the Exec does not know
+			k.Wait(k.S) // the Exec does not know of this wait
 			l := k.Launch(k.Plus, by, 1)
 			k.OK(errors.Join(x.Set(n, l), n.Set(l), m.Close()))
 			x.NoteEnded(x.Replays() - 1)
@@ -95,8 +95,8 @@ func TestNoteEndedReleasesWhatLaunchesUsed(t *testing.T) {
 	})
 }
 
-// The stream of a launch that is under way may be captured when, or after, the
-// exec is closed. What waits for the launch must leave the capture alone.
+// The stream of a launch in flight may be captured before or after the exec is closed. Waiting
+// for the launch must not disturb the capture.
 func TestClosingAnExecThatRunsLeavesCapturesOfItsStreamAlone(t *testing.T) {
 	each(t, func(k *kit) {
 		for _, before := range []bool{true, false} {
@@ -134,9 +134,9 @@ func TestClosingAnExecThatRunsLeavesCapturesOfItsStreamAlone(t *testing.T) {
 	})
 }
 
-// The stream of a launch that is under way may be closed, before the exec or after.
-// What waits for the launch waits for it alone: asking the context would break
-// captures of other streams. What the launch uses is kept meanwhile.
+// The stream of a launch in flight may be closed, before the exec or after. The wait is for the
+// launch alone: querying the context would invalidate captures of other streams. What the launch
+// uses is retained until it ends.
 func TestClosingAnExecAndItsStreamLeavesOtherCapturesAlone(t *testing.T) {
 	each(t, func(k *kit) {
 		for _, mode := range []graph.Mode{graph.ModeGlobal, graph.ModeThreadLocal, graph.ModeRelaxed} {
@@ -193,8 +193,8 @@ func (k *kit) closesWhileCapturing(mode graph.Mode, streamFirst bool) {
 	k.OK(errors.Join(captured.Close(), result.Close()))
 }
 
-// An exec that is staged for or launched from a stream that is closed then goes on
-// from another, in order, and no capture is in the way.
+// If the stream of a launch or of staged work is closed, the exec continues on another stream, in
+// order. A capture does not prevent that.
 func TestAnExecOutlivesItsStreams(t *testing.T) {
 	each(t, func(k *kit) {
 		x, out, in := stageKit(k)
@@ -203,7 +203,7 @@ func TestAnExecOutlivesItsStreams(t *testing.T) {
 		defer release()
 		k.OK(x.Launch(first)) // adds 0 twice
 		k.OK(first.Close())
-		k.OK(x.Stage(second, in[3])) // behind that
+		k.OK(x.Stage(second, in[3])) // after that launch
 		k.OK(second.Close())
 		captured := k.Capture(func(sc *graph.Scope) error {
 			return errors.Join(sc.Do(k.Launch(k.Plus, out, 1)), onOtherThread(func() error { return x.Launch(third) }))
@@ -218,16 +218,17 @@ func TestAnExecOutlivesItsStreams(t *testing.T) {
 	})
 }
 
-// What has to run behind work of a stream that is being captured meanwhile is refused:
-// an event of it would draw the other stream into the capture. The work stays ahead.
-func TestOrderBehindAStreamThatIsBeingCaptured(t *testing.T) {
+// Work that must run after work on a stream that is now being captured is refused: an event of
+// that stream would draw the other stream into the capture. The earlier work is still ordered
+// before the next launch.
+func TestOrderAfterAStreamThatIsBeingCaptured(t *testing.T) {
 	each(t, func(k *kit) {
 		x, out, in := stageKit(k)
 		other := k.Stream()
 		k.OK(x.Stage(k.S, in[3]))
 		captured := k.Capture(func(sc *graph.Scope) error {
-			k.refusedBehindCapture(x.Launch(other))
-			k.refusedBehindCapture(x.Stage(other, in[4]))
+			k.refusedAfterCapture(x.Launch(other))
+			k.refusedAfterCapture(x.Stage(other, in[4]))
 			return sc.Do(k.Launch(k.Plus, out, 1))
 		})
 		k.OK(x.Launch(other))
@@ -235,7 +236,7 @@ func TestOrderBehindAStreamThatIsBeingCaptured(t *testing.T) {
 		k.Expect(out, 7)
 		k.OK(x.Launch(k.S)) // of the same input
 		k.Capture(func(sc *graph.Scope) error {
-			k.refusedBehindCapture(x.Stage(other, in[4]))
+			k.refusedAfterCapture(x.Stage(other, in[4]))
 			return sc.Do(k.Launch(k.Plus, out, 1))
 		})
 		k.Wait(k.S)
@@ -244,14 +245,14 @@ func TestOrderBehindAStreamThatIsBeingCaptured(t *testing.T) {
 	})
 }
 
-func (k *kit) refusedBehindCapture(err error) {
+func (k *kit) refusedAfterCapture(err error) {
 	k.Helper()
 	if !errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) || !strings.Contains(err.Error(), "end that capture first") {
 		k.Errorf("got %v", err)
 	}
 }
 
-// What is staged stays ahead of the next launch when something else fails.
+// Staged work stays ordered before the next launch when another call fails.
 func TestStagedStaysStagedThroughFailures(t *testing.T) {
 	each(t, func(k *kit) {
 		x, out, in := stageKit(k)
@@ -277,8 +278,8 @@ func TestStagedStaysStagedThroughFailures(t *testing.T) {
 	})
 }
 
-// CUDA sees two graphs where Apply had to instantiate anew. Launches of one Exec run
-// one behind the other all the same.
+// If Apply had to instantiate anew, CUDA sees two graphs. Launches of one Exec still run one
+// after the other.
 func TestLaunchesBeforeAndAfterApplyDoNotOverlap(t *testing.T) {
 	each(t, func(k *kit) {
 		out, other := k.Memory(), k.Stream()
@@ -307,7 +308,7 @@ func TestLaunchesBeforeAndAfterApplyDoNotOverlap(t *testing.T) {
 	})
 }
 
-// A launch can be waited for when its stream is closed.
+// A launch can be waited for after its stream was closed.
 func TestWaitForALaunchWhoseStreamIsClosed(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -334,8 +335,8 @@ func TestWaitForALaunchWhoseStreamIsClosed(t *testing.T) {
 	})
 }
 
-// The per-thread stream is another one on another thread, where the launch cannot be
-// asked about.
+// On another thread the per-thread stream is another stream, so the launch cannot be queried
+// there.
 func TestClosingAnExecOfThePerThreadStream(t *testing.T) {
 	each(t, func(k *kit) {
 		b, result := k.MemoryOf(1), k.Memory()
@@ -371,12 +372,11 @@ func TestClosingAnExecOfThePerThreadStream(t *testing.T) {
 	})
 }
 
-// Nobody waits for the end of a launch whose exec is closed: what goes wrong then,
-// the context says.
-func TestWhatFailsBehindAClosedExecIsWithTheContext(t *testing.T) {
+// Nobody waits for the end of a launch whose exec is closed. The context reports what fails then.
+func TestContextReportsWhatFailsAfterAnExecIsClosed(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
-	other, err := k.C.Device().PrimaryContext() // the errors of the kit's own fail the test
+	other, err := k.C.Device().PrimaryContext() // errors of the kit's own context would fail the test
 	k.OK(err)
 	s, err := other.NewStream()
 	k.OK(err)
@@ -400,7 +400,7 @@ func TestWhatFailsBehindAClosedExecIsWithTheContext(t *testing.T) {
 	k.OK(errors.Join(s.Close(), other.Close(), b.Close()))
 }
 
-// A launch that fails leaves the one before as it was: also where it is one in another
+// A launch that fails leaves the previous launch tracked, even if the failed one is on another
 // context's per-thread stream, which needs another event.
 func TestAFailedLaunchElsewhereLeavesTheOneBefore(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
@@ -437,7 +437,7 @@ func TestAFailedLaunchElsewhereLeavesTheOneBefore(t *testing.T) {
 	k.Expect(b, 5)
 }
 
-// allocated reports whether there is memory at an address.
+// allocated reports whether an address is allocated.
 func (k *kit) allocated(p driver.CUdeviceptr) bool {
 	var base driver.CUdeviceptr
 	var size uintptr
@@ -451,11 +451,11 @@ func (k *kit) newStream() *driver.Stream {
 	return s
 }
 
-// onOtherThread runs f on a thread that nothing else has, and that ends with it.
+// onOtherThread runs f on a thread of its own, which ends with it.
 func onOtherThread(f func() error) error {
 	done := make(chan error)
 	go func() {
-		runtime.LockOSThread() // and never unlocked
+		runtime.LockOSThread() // never unlocked, so the thread ends with the goroutine
 		done <- f()
 	}()
 	return <-done

@@ -163,7 +163,7 @@ func (t *LastWork) Precede(s *driver.Stream) error {
 	}
 	if !recorded {
 		return refusal.New(driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
-			"this has to run behind what was sent to %v, which is being captured meanwhile: end that capture first, or wait before it begins", t.Stream)
+			"this must run after earlier work on %v, which is now being captured: end that capture first, or wait before it begins", t.Stream)
 	}
 	return s.Driver().CuStreamWaitEvent(s.Raw(), t.event.event, 0)
 }

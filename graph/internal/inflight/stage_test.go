@@ -11,8 +11,8 @@ import (
 	"github.com/purecuda/cuda/graph/internal/graphtest"
 )
 
-// stageKit is an exec that adds its input to its output, and operations that fill the
-// input with 1 to 9.
+// stageKit returns an exec that adds its input to its output at both ends of the graph, its
+// output, and operations that fill the input with 0 to 9.
 func stageKit(k *kit) (x *graph.Exec, out *driver.Buffer[uint32], in [10]driver.Op) {
 	k.Helper()
 	out = k.Memory()
@@ -45,8 +45,8 @@ func TestStagedInputsAreThoseOfTheNextLaunch(t *testing.T) {
 	})
 }
 
-// Whatever streams are used, staging does not overtake the launch before nor the
-// launch after what was staged for it.
+// Whatever the streams, staging overtakes neither the previous launch nor the launch it was
+// staged for.
 func TestStagingIsOrderedAcrossStreams(t *testing.T) {
 	each(t, func(k *kit) {
 		x, out, in := stageKit(k)
@@ -55,7 +55,7 @@ func TestStagingIsOrderedAcrossStreams(t *testing.T) {
 		for i := range 60 {
 			v := i % len(in)
 			k.OK(x.Stage(streams[i%3], in[0]))
-			k.OK(x.Stage(streams[i%2], in[v])) // of two, the later one counts
+			k.OK(x.Stage(streams[i%2], in[v])) // the later of the two counts
 			k.OK(x.Launch(streams[(i+i/3)%3]))
 			want += 2 * uint32(v)
 		}
@@ -118,8 +118,8 @@ func TestStagingSaysWhichOperationIsRefused(t *testing.T) {
 	})
 }
 
-// A child graph is a copy of the graph, so the launch of an Exec that is not like
-// its graph any more cannot become one, whatever changed it.
+// A child graph is a copy of the graph. If an Exec no longer matches its graph, its launch cannot
+// become a child graph, whatever changed the Exec.
 func TestTheLaunchOfAChangedExecIsNoChildGraph(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -147,7 +147,7 @@ func TestTheLaunchOfAChangedExecIsNoChildGraph(t *testing.T) {
 			}
 			k.OK(change(x, n))
 			_, err := k.Graph().Add(x.Op())
-			if !errors.Is(err, driver.ErrNotSupported) || !strings.Contains(err.Error(), "was changed") {
+			if !errors.Is(err, driver.ErrNotSupported) || !strings.Contains(err.Error(), "has changed") {
 				t.Errorf("after %s: %v", what, err)
 			}
 			other := k.Graph()

@@ -14,8 +14,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// Each code that CUDA has for captures is met as itself, with a sentence on
-// what usually causes it, and the streams work afterwards.
+// The tests provoke each error code that CUDA has for captures. The error has that code and a
+// sentence on its usual cause, and the streams work afterwards.
 func TestCaptureErrorsHaveNamesAndHints(t *testing.T) {
 	each(t, func(k *kit) {
 		d := k.C.Driver()
@@ -66,15 +66,13 @@ func TestCaptureErrorsHaveNamesAndHints(t *testing.T) {
 	})
 }
 
-// explained reports whether an error has a code by name, and what usually causes
-// it.
+// explained reports whether an error has the name of a code and its usual cause.
 func explained(err error, code driver.CUresult) bool {
 	name, hint, ok := strings.Cut(code.Error(), ": ")
 	return ok && strings.Contains(err.Error(), name) && strings.Contains(err.Error(), hint)
 }
 
-// Work for the legacy stream, which would wait for a blocking stream that
-// captures.
+// The legacy stream would wait for a blocking stream that captures.
 func TestCaptureErrorOfTheLegacyStreamHasNameAndHint(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -91,7 +89,7 @@ func TestCaptureErrorOfTheLegacyStreamHasNameAndHint(t *testing.T) {
 	})
 }
 
-// A host function may not call CUDA, and by the way of a capture neither.
+// A host function must not call CUDA, not even through a capture.
 func TestCaptureCallsFromAHostFunctionAreRefused(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -123,7 +121,7 @@ func TestCaptureCallsFromAHostFunctionAreRefused(t *testing.T) {
 			}
 		}
 		k.OK(sc.Join(f))
-		k.OK(sc.Do(op)) // and the capture goes on
+		k.OK(sc.Do(op)) // the capture continues
 		g, err := r.End()
 		k.OK(err)
 		k.CloseLater(g)
@@ -146,7 +144,7 @@ func TestCaptureOfAStreamThatOthersCapture(t *testing.T) {
 			if _, err := sc.Fork(other); !errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_MERGE) {
 				k.Errorf("Fork: %v", err)
 			}
-			return sc.Do(k.Launch(k.Plus, b, 1)) // which did no harm
+			return sc.Do(k.Launch(k.Plus, b, 1)) // the refused Fork did no harm
 		})
 		var theirs driver.CUgraph
 		k.OK(d.CuStreamEndCapture(other.Raw(), &theirs))
@@ -156,7 +154,7 @@ func TestCaptureOfAStreamThatOthersCapture(t *testing.T) {
 	})
 }
 
-// A second capture on a stream is refused by a message that names both places.
+// A second capture on a stream is refused with a message that names both places.
 func TestNestedCaptureOfAForkIsRefusedWithThePlace(t *testing.T) {
 	each(t, func(k *kit) {
 		other := k.Stream()
@@ -205,7 +203,7 @@ func TestForkRefusesWhatIsNoOtherStream(t *testing.T) {
 	})
 }
 
-// Two goroutines may record in one capture, and add nodes to its graph by hand.
+// Two goroutines may record in one capture, and add nodes to its graph directly.
 func TestCaptureByManyGoroutines(t *testing.T) {
 	each(t, func(k *kit) {
 		const each = 50
@@ -291,7 +289,7 @@ func sideBySide(s *driver.Stream, op driver.Op, mode graph.Mode, base *graph.Gra
 	return errors.Join(err, g.Close())
 }
 
-// Only the captured streams are captured: work for others runs at once.
+// Only the captured streams are captured. Work on other streams runs at once.
 func TestWorkForOtherStreamsRunsAtOnceDuringACapture(t *testing.T) {
 	each(t, func(k *kit) {
 		a, b, other := k.Memory(), k.Memory(), k.Stream()
@@ -324,8 +322,8 @@ func TestWaitingForACapturingStreamFails(t *testing.T) {
 	})
 }
 
-// What recorded work refers to past the scope is kept by Keep, also when the
-// graph was asked for.
+// Keep retains what work recorded outside the Scope refers to, also if the program asked for the
+// graph.
 func TestKeepDuringACapture(t *testing.T) {
 	each(t, func(k *kit) {
 		for _, early := range []bool{false, true} {
@@ -355,9 +353,9 @@ const (
 	kindsOfDropped = 5
 )
 
-// While a GLOBAL capture is open, CUDA refuses cuMemFree and its like on every
-// thread of the process, and the attempt destroys the capture. What the
-// collector finds then must be given back without that.
+// While a GLOBAL capture is open, CUDA refuses cuMemFree and similar calls on every thread of the
+// process, and the attempt invalidates the capture. What the collector finds in that time must be
+// freed without that.
 func TestGlobalCaptureSurvivesReclamationOnOtherThreads(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -386,7 +384,7 @@ func TestGlobalCaptureSurvivesReclamationOnOtherThreads(t *testing.T) {
 	})
 }
 
-// disposable makes some of everything whose destruction could disturb a capture.
+// disposable makes several of everything whose destruction could disturb a capture.
 func disposable(k *kit) (all []any) {
 	k.Helper()
 	for range droppedByEach {
@@ -401,7 +399,7 @@ func disposable(k *kit) (all []any) {
 	return all
 }
 
-// dropAll forgets everything on goroutines of their own, which collect, too.
+// dropAll drops everything on separate goroutines, which also run the collector.
 func dropAll(held [][]any) {
 	var wg sync.WaitGroup
 	for i := range held {

@@ -14,7 +14,7 @@ var config = graphtest.Config
 
 var background = context.Background()
 
-// kit is the kit of all tests of graphs, with methods of the tests here.
+// kit is graphtest's kit, with methods for these tests.
 type kit struct{ *graphtest.Kit }
 
 func newKit(t testing.TB, c *driver.Context) *kit { return &kit{graphtest.NewKit(t, c)} }

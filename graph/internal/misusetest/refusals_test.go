@@ -20,8 +20,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// What is closed, or is not what it should be, is refused before anything is
-// recorded or changed.
+// Closed or wrong arguments are refused before anything is recorded or changed.
 func TestWhatCannotTakePartIsRefused(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -76,8 +75,8 @@ func TestWhatCannotTakePartIsRefused(t *testing.T) {
 	})
 }
 
-// A capture of a stream into a graph inside another, whose stream is closed, is
-// refused as one into the outer graph is.
+// A capture of a closed stream into a graph inside another is refused like one into the outer
+// graph.
 func TestAClosedStreamRecordsNothingIntoAChild(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -107,7 +106,7 @@ func TestGraphsWithConditionalsAreNotHandedOver(t *testing.T) {
 		if n, err := g.Len(); err != nil || n != 0 {
 			t.Errorf("%d nodes, %v", n, err)
 		}
-		k.Add(child, k.Launch(k.Plus, k.Memory(), 1)) // it is still whole
+		k.Add(child, k.Launch(k.Plus, k.Memory(), 1)) // it is unchanged
 	})
 }
 
@@ -119,7 +118,7 @@ func TestScopesFreeOnlyMemoryOfGraphs(t *testing.T) {
 		k.Wait(k.S)
 		op, err := driver.NewFree(b)
 		if err != nil {
-			return // it cannot be made
+			return // the free cannot even be made
 		}
 		_, err = graph.Capture(k.S, graph.ModeRelaxed, func(sc *graph.Scope) error {
 			if err := sc.Free(nil); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
@@ -133,8 +132,8 @@ func TestScopesFreeOnlyMemoryOfGraphs(t *testing.T) {
 	})
 }
 
-// A node inside a child graph takes the operations that a node of the graph
-// itself takes, and no others.
+// A node inside a child graph takes the same operations as a node of the outer graph, and no
+// others.
 func TestNodesInsideAChildRefuseOtherOperations(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -174,8 +173,8 @@ func TestNodesInsideAChildRefuseOtherOperations(t *testing.T) {
 	})
 }
 
-// A launch with bound parameters on a stream of another context changes them
-// first; where that fails nothing is launched.
+// On a stream of another context, a launch with bound parameters first changes them. If that
+// fails, nothing is launched.
 func TestBindingsOnAStreamOfAnotherContextReportWhatFails(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
@@ -202,9 +201,9 @@ func TestBindingsOnAStreamOfAnotherContextReportWhatFails(t *testing.T) {
 	k.Expect(b, 5)
 }
 
-// A kernel of a graph that faults takes the context with it: whoever waits or
-// goes on learns the code, nothing hangs, and everything can be closed. On a GPU
-// that is the end of the process, so the emulator alone shows it.
+// If a kernel of a graph faults, the context is lost. Every wait and every later call returns the
+// code, nothing hangs, and everything can be closed. On a GPU the fault ends the process, so only
+// the emulator can show this.
 func TestKernelFaultInAGraph(t *testing.T) {
 	d := gputest.Emulator(t, emulator.Config{})
 	dev, err := d.Device(0)
@@ -232,7 +231,7 @@ func TestKernelFaultInAGraph(t *testing.T) {
 	}
 }
 
-// faulted is a program whose kernel faults, with one of each thing that there is.
+// faulted is a program whose kernel faults, with one open object of each kind.
 type faulted struct {
 	*kit
 	open     []named // in the order in which they were made
@@ -338,8 +337,8 @@ func (f *faulted) makeLoop() {
 	f.keep("exec with a loop", f.loop)
 }
 
-// fault launches the graph that faults while others wait behind it, and a capture
-// is open.
+// fault launches the graph that faults while a capture is open, and checks the errors of the
+// waits.
 func (f *faulted) fault() {
 	var err error
 	f.rec, err = graph.Begin(f.other, graph.ModeRelaxed)
@@ -350,7 +349,7 @@ func (f *faulted) fault() {
 	f.said("wait for the exec", f.fatal.Wait(context.Background()))
 }
 
-// said wants the code by name, and what to do.
+// said expects the code by name, also as the first error.
 func (f *faulted) said(what string, err error) {
 	f.Helper()
 	if !errors.Is(err, driver.CUDA_ERROR_ILLEGAL_ADDRESS) || graphtest.Cause(err) != driver.CUDA_ERROR_ILLEGAL_ADDRESS ||
@@ -387,7 +386,7 @@ func (f *faulted) close() {
 	inflight.Waiting.Wait()
 }
 
-// closed: the driver may say what happened for each thing that is closed.
+// closed allows each Close to return the error of the fault.
 func (f *faulted) closed(what string, err error) {
 	f.Helper()
 	if err != nil && graphtest.Cause(err) != driver.CUDA_ERROR_ILLEGAL_ADDRESS {

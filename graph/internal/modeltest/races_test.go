@@ -17,8 +17,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// Who waits for the last launch and what is left of a closed Exec both learn
-// that it has ended; only one of them lets go of what it used.
+// Callers that wait for the last launch and the cleanup of the closed Exec both learn that it has
+// ended. Only one of them releases what it used.
 func TestExecIsClosedWhileOthersWaitForIt(t *testing.T) {
 	each(t, func(k *kit) {
 		for range 20 {
@@ -30,12 +30,12 @@ func TestExecIsClosedWhileOthersWaitForIt(t *testing.T) {
 			k.OK(err)
 			release := k.Blocked()
 			k.OK(x.Launch(k.S))
-			k.OK(x.Set(n, k.Launch(k.Plus, b, 1))) // a is to be let go of
+			k.OK(x.Set(n, k.Launch(k.Plus, b, 1))) // a must be released
 			waits := make(chan error)
 			for range 3 {
 				go func() { waits <- x.Wait(context.Background()) }()
 			}
-			time.Sleep(time.Millisecond) // for them to be waiting
+			time.Sleep(time.Millisecond) // lets them begin to wait
 			k.OK(x.Close())
 			release()
 			for range 3 {
@@ -50,8 +50,8 @@ func TestExecIsClosedWhileOthersWaitForIt(t *testing.T) {
 	})
 }
 
-// What is known of a captured graph's kernels stays with the copies of it when
-// the graph changes and goes, and its lists are used again by others.
+// Copies of a captured graph keep what is known of its kernels, even if the graph is changed and
+// closed and later captures reuse its tables.
 func TestCopiesKnowTheirKernelsAfterTheOriginalIsGone(t *testing.T) {
 	each(t, func(k *kit) {
 		a, b := k.Memory(), k.Memory()
@@ -69,7 +69,7 @@ func TestCopiesKnowTheirKernelsAfterTheOriginalIsGone(t *testing.T) {
 				k.OK(n.Set(k.Launch(k.Plus, b, 1)))
 			}
 			k.OK(g.Close())
-			k.Capture(func(sc *graph.Scope) error { // takes the lists, if they are to be had
+			k.Capture(func(sc *graph.Scope) error { // reuses the tables if they are free
 				return sc.Do(k.SumOf(b, a, a), k.SumOf(b, a, b))
 			})
 			k.Clean(outer)
@@ -77,7 +77,7 @@ func TestCopiesKnowTheirKernelsAfterTheOriginalIsGone(t *testing.T) {
 	})
 }
 
-// A body's graph is the program's to close until it is in its node.
+// The program may close a body's graph until it is in its node.
 func TestBodyThatWasClosedBeforeItIsInItsNode(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -99,7 +99,7 @@ func TestBodyThatWasClosedBeforeItIsInItsNode(t *testing.T) {
 	})
 }
 
-// Bodies are in the order that the program knows them by.
+// A snapshot has the bodies in the order of the program's own list.
 func TestSnapshotHasBodiesInOrder(t *testing.T) {
 	each(t, func(k *kit) {
 		g := k.Graph()
@@ -133,8 +133,8 @@ func TestChildOfAnotherDriverIsNotSet(t *testing.T) {
 	k.ExpectReason("another driver", k.Exec(g).SetChild(n, other.Graph()), driver.CUDA_ERROR_INVALID_VALUE, "another driver")
 }
 
-// The per-thread stream of another thread is another one, but what has been launched
-// there is waited for, and what it needs is kept meanwhile.
+// Another thread has another per-thread stream. A launch there can still be waited for, and what
+// it needs is retained until it ends.
 func TestWaitOfAnotherThreadIsForTheLaunch(t *testing.T) {
 	each(t, func(k *kit) {
 		runtime.LockOSThread()
@@ -150,7 +150,7 @@ func TestWaitOfAnotherThreadIsForTheLaunch(t *testing.T) {
 		n := k.Add(g, k.SumOf(into, a, a), k.Add(g, h))
 		x := k.Exec(g)
 		k.OK(x.Launch(s))
-		k.OK(x.Set(n, k.SumOf(into, b, b))) // only the launch needs a now
+		k.OK(x.Set(n, k.SumOf(into, b, b))) // now only the launch needs a
 		k.OK(n.Set(k.SumOf(into, b, b)))
 		k.OK(a.Close())
 		waited := make(chan error, 1)
@@ -168,8 +168,8 @@ func TestWaitOfAnotherThreadIsForTheLaunch(t *testing.T) {
 	})
 }
 
-// Many goroutines do different things to one graph and one exec: calls take turns,
-// and what is refused is refused for a reason that one of them made.
+// Many goroutines do different things to one graph and one exec. The calls take turns, and each
+// refusal has a cause in what one of them did.
 func TestGoroutinesOnOneGraphAndOneExec(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -216,8 +216,8 @@ func TestGoroutinesOnOneGraphAndOneExec(t *testing.T) {
 	})
 }
 
-// A relaxed scope takes operations of several goroutines, while another ends the
-// capture: each operation is in the graph, or was refused because it came late.
+// A relaxed scope takes operations of several goroutines while another ends the capture. Each
+// operation is either in the graph or was refused because it came too late.
 func TestGoroutinesOnOneScope(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()

@@ -35,7 +35,7 @@ func (p *player) anyExec() *modelExec {
 	return pick(p, p.execs)
 }
 
-// common is a node that an exec has and its graph still has, too.
+// common returns a node that both an exec and its graph have.
 func (p *player) common(x *modelExec) (n, inExec *modelNode) {
 	n = p.settable(x.from)
 	if n == nil {
@@ -73,7 +73,7 @@ func (p *player) setExec() {
 	}
 	o, op := p.realLike(n.op)
 	err := x.x.Set(n.n, op)
-	if there == nil { // it came to the graph later
+	if there == nil { // it was added to the graph later
 		if err == nil {
 			p.fatal("step %d: a node that the exec does not have was set", p.step)
 		}
@@ -105,7 +105,7 @@ func (p *player) setExecBatch() {
 	}
 }
 
-// follow is what an update leaves.
+// follow checks the result of an update and applies it to the model.
 func (p *player) follow(x *modelExec, g *modelGraph, r graph.UpdateResult) {
 	same := x.copy.sameShape(g)
 	if r.Updated() != same {
@@ -204,7 +204,7 @@ func (p *player) closeExec() {
 	p.execs = append(p.execs[:i:i], p.execs[i+1:]...)
 }
 
-// closeGraph closes a graph; execs of it that stay cannot be set any more.
+// closeGraph closes a graph. Execs of it stay open but can no longer be set.
 func (p *player) closeGraph() {
 	if len(p.graphs) < 2 || p.r.IntN(2) == 0 {
 		return
@@ -232,7 +232,7 @@ func (p *player) replaceBuffer() {
 	p.newBuffer()
 }
 
-// mistakes are refused and change nothing.
+// mistakes makes calls that must be refused and change nothing.
 func (p *player) mistakes() {
 	g, whole := p.anyGraph()
 	o := p.randomOp()

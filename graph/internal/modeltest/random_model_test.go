@@ -6,9 +6,8 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// The reference model of the random test: what each buffer holds is one number,
-// each node does one thing to it, and the nodes of a graph run in the order of
-// its list.
+// The reference model of the random test: each buffer holds one number, each node does one thing
+// to it, and the nodes of a graph run in the order of its list.
 
 type modelBuffer struct {
 	b     *driver.Buffer[uint32]
@@ -31,13 +30,13 @@ const (
 	doCopy
 	doNothing
 	doSetCond // gives a condition a value
-	doControl // a kernel of a bounded loop, which stays as it is
+	doControl // a kernel of a bounded loop, which is never changed
 	doChild
 	doIf
 	doWhile
 )
 
-// modelOp is what a node does: to d, with a, b and v.
+// modelOp is what a node does to d, using a, b and v.
 type modelOp struct {
 	kind    modelKind
 	d, a, b *modelBuffer
@@ -56,7 +55,7 @@ type modelNode struct {
 type modelGraph struct {
 	g     *graph.Graph
 	nodes []*modelNode
-	extra map[[2]int]bool // edges by ids, beside those from each node to the next
+	extra map[[2]int]bool // edges by ids, in addition to those from each node to the next
 	conds []*modelCond
 }
 
@@ -66,7 +65,7 @@ type modelExec struct {
 	copy *modelGraph // what it runs
 }
 
-// conditional reports whether there is a conditional node anywhere.
+// conditional reports whether there is a conditional node at any depth.
 func (g *modelGraph) conditional() bool {
 	if len(g.conds) > 0 {
 		return true
@@ -89,7 +88,7 @@ func (g *modelGraph) depth() int {
 	return deepest + 1
 }
 
-// size is the number of nodes, with those inside.
+// size is the number of nodes at any depth.
 func (g *modelGraph) size() int {
 	total := len(g.nodes)
 	for _, n := range g.nodes {
@@ -142,8 +141,8 @@ func (g *modelGraph) all() (nodes []*modelNode) {
 	return nodes
 }
 
-// sameShape reports whether an update from other can succeed: the same types in
-// the same order with the same edges.
+// sameShape reports whether an update from other can succeed: the same types in the same order
+// with the same edges.
 func (g *modelGraph) sameShape(other *modelGraph) bool {
 	if len(g.nodes) != len(other.nodes) || len(g.extra) != len(other.extra) {
 		return false
@@ -168,7 +167,7 @@ func (g *modelGraph) sameShape(other *modelGraph) bool {
 	return true
 }
 
-// node is the type of the node that does it.
+// node returns the type of the node for a kind.
 func (k modelKind) node() graph.Type {
 	switch k {
 	case doFill:
@@ -195,7 +194,7 @@ func (g *modelGraph) adopt(other *modelGraph) {
 	}
 }
 
-// launch is what a launch does.
+// launch does in the model what a launch does.
 func (x *modelExec) launch() {
 	for _, c := range x.from.conds {
 		c.value = c.first

@@ -19,15 +19,15 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// RandomTime is the environment variable that says how long the random test goes
-// on with ever new seeds, and RandomSeed where it begins.
+// RandomTime is the environment variable for how long the random test tries further seeds.
+// RandomSeed is the one for the first seed.
 const (
 	RandomTime = "PURECUDA_GRAPH_RANDOM_TIME"
 	RandomSeed = "PURECUDA_GRAPH_RANDOM_SEED"
 )
 
-// Calls in any order, on few objects, leave in memory what the model says, refuse
-// what it says cannot be, and leave nothing behind.
+// Random calls on few objects leave in memory what the model predicts, refuse what it predicts,
+// and leave nothing open.
 func TestRandomCallsDoWhatTheModelSays(t *testing.T) {
 	seeds, seed := 6, uint64(1)
 	if s, err := strconv.ParseUint(os.Getenv(RandomSeed), 10, 64); err == nil {
@@ -68,8 +68,8 @@ func randomCalls(t *testing.T, seed uint64, steps int) {
 	}
 }
 
-// warm has made what is made once and kept: kernels, those that set conditions,
-// and the event of a wait that polls, which one does while others block.
+// warm creates what is created once and kept: kernels, those that set conditions, and the event
+// of a polling wait, which a wait uses while the stream is blocked.
 func warm(k *kit) {
 	release := k.Blocked()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
@@ -123,7 +123,7 @@ func (p *player) must(err error) {
 	}
 }
 
-// mustFail wants one of the answers.
+// mustFail expects one of the given errors.
 func (p *player) mustFail(err error, want ...error) {
 	p.Helper()
 	for _, w := range want {
@@ -157,7 +157,7 @@ func (p *player) randomOp() modelOp {
 		d: pick(p, p.buffers), a: pick(p, p.buffers), b: pick(p, p.buffers), v: p.r.Uint32N(50)}
 }
 
-// like is another operation of the same sort of node.
+// like returns another operation for the same kind of node.
 func (p *player) like(o modelOp) modelOp {
 	if o.kind == doSetCond {
 		o.v = p.r.Uint32N(2)
@@ -184,7 +184,7 @@ func (p *player) real(o *modelOp) driver.Op {
 	case doFill:
 		op, err = driver.Fill[uint32](o.d.b, o.v)
 	case doCopy:
-		if o.a == o.d { // CUDA does not say what a copy onto itself does
+		if o.a == o.d { // CUDA does not define a copy onto itself
 			o.kind = doFill
 			return p.real(o)
 		}
@@ -196,7 +196,7 @@ func (p *player) real(o *modelOp) driver.Op {
 	return op
 }
 
-// realLike keeps the sort of node.
+// realLike returns another operation that keeps the node's type.
 func (p *player) realLike(old modelOp) (modelOp, driver.Op) {
 	for {
 		o := p.like(old)
@@ -207,7 +207,7 @@ func (p *player) realLike(old modelOp) (modelOp, driver.Op) {
 	}
 }
 
-// anyGraph is a graph, or with some luck one in a node, and the outermost of it.
+// anyGraph returns a graph or, sometimes, one in a node, and the outermost graph of it.
 func (p *player) anyGraph() (g, whole *modelGraph) {
 	if len(p.graphs) == 0 {
 		p.newGraph()
@@ -239,7 +239,7 @@ func (p *player) newGraph() {
 	p.did("%v is new", g)
 }
 
-// last is what the next node depends on.
+// last returns the node that the next node depends on.
 func (g *modelGraph) last() []graph.Node {
 	if len(g.nodes) == 0 {
 		return nil
@@ -328,7 +328,7 @@ func (p *player) removeEdge() {
 	}
 }
 
-// destroy removes a node and has the one behind it follow the one before.
+// destroy removes a node and makes its successor run after its predecessor.
 func (p *player) destroy() {
 	g, _ := p.anyGraph()
 	if len(g.nodes) == 0 {
@@ -383,7 +383,7 @@ func (p *player) set() {
 	n.op = o
 }
 
-// mirror gives a copy of a graph the nodes that it has there.
+// mirror returns the model of a graph's copy. node returns the nodes of the copy.
 func (p *player) mirror(g *graph.Graph, of *modelGraph, node func(i int, n *modelNode) graph.Node) *modelGraph {
 	c := &modelGraph{g: g, extra: map[[2]int]bool{}}
 	ids := map[int]int{}
@@ -404,7 +404,7 @@ func (p *player) mirror(g *graph.Graph, of *modelGraph, node func(i int, n *mode
 	return c
 }
 
-// listed gives the nodes of a graph in the driver's order.
+// listed returns a function that returns the nodes of a graph, numbered in the driver's order.
 func listed(p *player, g *graph.Graph) func(int, *modelNode) graph.Node {
 	var nodes []graph.Node
 	for n, err := range g.Nodes() {
@@ -458,8 +458,7 @@ func (p *player) clone() {
 	}))
 }
 
-// inChild reports whether g lies in a child graph node, where no conditional may
-// be.
+// inChild reports whether g lies in a child graph node, where no conditional node is allowed.
 func inChild(whole, g *modelGraph) bool {
 	for _, n := range whole.nodes {
 		if n.sub == nil {
@@ -536,6 +535,6 @@ func (p *player) addWhile() {
 	p.entered(g, n, modelOp{kind: doWhile, v: rounds}, sub)
 	n, err = body.Add(next)
 	p.must(err)
-	p.must(counter.Close()) // the nodes keep it
+	p.must(counter.Close()) // the nodes retain it
 	p.entered(sub, n, modelOp{kind: doControl}, nil)
 }

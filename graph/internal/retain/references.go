@@ -445,7 +445,7 @@ func (o *References) RetainGiven(refs []life.Ref) error {
 		}
 	}
 	if err := o.Retain(refs); err != nil {
-		return fmt.Errorf("cannot keep what is closed: %w", err)
+		return fmt.Errorf("cannot keep a closed object: %w", err)
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// model is what owners should hold, kept the simple way.
+// model is a simple version of what References should hold.
 type model struct {
 	nodes []([]life.Ref)
 	loose []life.Ref
@@ -38,9 +38,8 @@ func (o *References) holds() map[*life.Lifetime]bool {
 	return all
 }
 
-// Whatever is done to them in whatever order, owners hold what their nodes
-// refer to and nothing else.
-func TestOwnersHoldWhatNodesReferTo(t *testing.T) {
+// Whatever calls are made in whatever order, References hold exactly what their nodes refer to.
+func TestReferencesHoldWhatNodesReferTo(t *testing.T) {
 	c := gputest.Context(t, gputest.Emulator(t, emulator.Config{}))
 	things := make([]life.Ref, 12)
 	for i := range things {
@@ -81,7 +80,7 @@ func checkOwners(t *testing.T, rnd *rand.Rand, things []life.Ref) {
 	o.Release()
 }
 
-// change does one thing to owners and model.
+// change makes one change to the References and to the model.
 func change(t *testing.T, rnd *rand.Rand, o **References, m *model, things []life.Ref) string {
 	t.Helper()
 	refs := make([]life.Ref, rnd.IntN(5))
@@ -149,8 +148,8 @@ func change(t *testing.T, rnd *rand.Rand, o **References, m *model, things []lif
 	return "loosen"
 }
 
-// Nodes that refer to nothing take no room beside their number.
-func TestOwnersOfNothingAreNoSet(t *testing.T) {
+// Nodes that refer to nothing take no space except their number.
+func TestReferencesToNothingTakeNoSet(t *testing.T) {
 	o := New()
 	for range 3 {
 		o.CommitNew()

@@ -463,7 +463,7 @@ func TestCudaAsyncLaunchIsAnOperation(t *testing.T) {
 			break
 		}
 		_, err := g.Add(op)
-		k.want("an executable graph that was changed", err, driver.ErrNotSupported, "was changed", "AddChild")
+		k.want("an executable graph that was changed", err, driver.ErrNotSupported, "has changed", "AddChild")
 		_, err = g.AddBatch(nil, []graph.Item{{Op: other.Op()}})
 		k.want("in a batch", err, driver.ErrNotSupported, "Graph.Add")
 		k.want("for itself", other.Stage(k.s, other.Op()), driver.CUDA_ERROR_INVALID_VALUE, "staged for")

@@ -221,7 +221,7 @@ func TestFerrotorchSealedPool(t *testing.T) {
 			return s.Do(k.launch(k.plus, b, 1))
 		}
 		_, err := graph.Capture(k.s, graph.ModeThreadLocal, record)
-		k.want("a capture with a sealed pool", err, graph.ErrSealed, "takes no further graph")
+		k.want("a capture with a sealed pool", err, graph.ErrSealed, "accepts no further graph")
 		k.usable(k.s)
 		g := k.graph()
 		k.want("a graph with a sealed pool", g.Keep(p), graph.ErrSealed)

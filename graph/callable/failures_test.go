@@ -1,0 +1,264 @@
+package callable_test
+
+import (
+	"errors"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/callable"
+)
+
+func TestFailedRecordingAgainLeavesTheVariant(t *testing.T) {
+	each(t, func(k *kit) {
+		sentinel := errors.New("refused")
+		closed := 0
+		f := func(t *callable.Trace[affine]) (*driver.HostBuffer[uint32], error) {
+			t.Own(closerFunc(func() error { closed++; return nil }))
+			out, err := k.affine(t)
+			if callable.Constant(t, func(in affine) bool { return in.times == 13 }) {
+				err = sentinel
+			}
+			return out, err
+		}
+		c, err := callable.New(k.S, f, nil)
+		k.OK(err)
+		in := affine{ramp(6, 1), 2, 2}
+		k.answers(c, in)
+		if _, err := c.Call(background, affine{in.x, 13, 2}); !errors.Is(err, sentinel) {
+			t.Errorf("got %v", err)
+		}
+		k.answers(c, in)
+		k.stats(c.Stats(), callable.Stats{Calls: 2, Recorded: 2, Instantiated: 1, Variants: 1})
+		k.answers(c, affine{in.x, 3, 2})
+		if closed != 2 {
+			t.Errorf("%d of what two runs of the function owned was closed", closed)
+		}
+		k.OK(c.Close())
+		if closed != 3 {
+			t.Errorf("%d of three closed in the end", closed)
+		}
+	})
+}
+
+type closerFunc func() error
+
+func (f closerFunc) Close() error { return f() }
+
+var _ io.Closer = closerFunc(nil)
+
+// These are the things that a function must not do when it runs again, with the reason in each
+// error.
+func TestFunctionThatAsksForOtherMemoryIsRefused(t *testing.T) {
+	each(t, func(k *kit) {
+		for name, c := range map[string]struct {
+			ask  func(t *callable.Trace[int], n int)
+			want string
+		}{
+			"less":          {func(t *callable.Trace[int], n int) { graphScratch(t, 2-n) }, "less memory"},
+			"more":          {func(t *callable.Trace[int], n int) { graphScratch(t, 1+n) }, "more memory"},
+			"another size":  {func(t *callable.Trace[int], n int) { callable.Scratch[uint32](t, 1+n) }, "other memory"},
+			"another place": {placeBy, "other memory"},
+			"another type":  {typeBy, "other memory"},
+		} {
+			f := func(t *callable.Trace[int]) (int, error) {
+				c.ask(t, callable.Constant(t, func(n int) int { return n }))
+				return 0, nil
+			}
+			c2 := made(k, f, []int{0})
+			_, err := c2.Call(background, 1)
+			if !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "Shape") {
+				t.Errorf("%s: %v", name, err)
+			}
+			if _, err := c2.Call(background, 0); err != nil {
+				t.Errorf("%s: afterwards: %v", name, err)
+			}
+		}
+	})
+}
+
+func graphScratch(t *callable.Trace[int], n int) {
+	for range n {
+		callable.Scratch[uint32](t, 4)
+	}
+}
+
+func placeBy(t *callable.Trace[int], n int) {
+	if n == 0 {
+		callable.Scratch[int](t, 1)
+	} else {
+		callable.StageScalar(t, func(n int) int { return n })
+	}
+}
+
+func typeBy(t *callable.Trace[int], n int) {
+	if n == 0 {
+		callable.Scratch[uint32](t, 1)
+	} else {
+		callable.Scratch[float32](t, 1)
+	}
+}
+
+func TestFirstErrorOfATraceIsReturned(t *testing.T) {
+	each(t, func(k *kit) {
+		sentinel := errors.New("of the function")
+		var seen error
+		f := func(t *callable.Trace[affine]) (*driver.HostBuffer[uint32], error) {
+			x := callable.StageSlice(t, func(in affine) []uint32 { return in.x })
+			t.Launch(k.Plus, config, x) // too few arguments
+			seen = t.Err()
+			if callable.Scratch[uint32](t, 1) != nil || callable.Result(t, x) != nil {
+				return nil, errors.New("memory after a failure")
+			}
+			t.Launch(nil, config)
+			callable.Result[uint32](t, nil)
+			t.Do(nil)
+			return nil, sentinel
+		}
+		_, err := callable.New(k.S, f, []affine{{x: ramp(3, 0)}})
+		if seen == nil || !errors.Is(err, seen) || !errors.Is(err, sentinel) || !strings.Contains(err.Error(), "takes 3 arguments") {
+			t.Errorf("got %v, the first was %v", err, seen)
+		}
+		k.Usable(k.S)
+	})
+}
+
+func TestResultOfNoMemoryIsRefused(t *testing.T) {
+	each(t, func(k *kit) {
+		var none *driver.Buffer[uint32]
+		for _, src := range []driver.MemoryOf[uint32]{nil, none} {
+			_, err := callable.New(k.S, func(t *callable.Trace[int]) (*driver.HostBuffer[uint32], error) {
+				return callable.Result(t, src), nil
+			}, []int{1})
+			if !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
+				t.Errorf("a result of %T: %v", src, err)
+			}
+		}
+	})
+}
+
+func TestTraceEndsWithItsFunction(t *testing.T) {
+	each(t, func(k *kit) {
+		var escaped *callable.Trace[int]
+		made(k, func(t *callable.Trace[int]) (int, error) { escaped = t; return 0, nil }, []int{1})
+		if callable.Scratch[uint32](escaped, 3) != nil || !errors.Is(escaped.Err(), graph.ErrEnded) {
+			t.Errorf("a trace gave memory after its function, error %v", escaped.Err())
+		}
+	})
+}
+
+func TestPanicOfTheFunctionLeavesNothing(t *testing.T) {
+	each(t, func(k *kit) {
+		for _, again := range []bool{false, true} {
+			var c *affineCallable
+			owned := 0
+			f := func(t *callable.Trace[affine]) (*driver.HostBuffer[uint32], error) {
+				owned++
+				t.Own(closerFunc(func() error { owned--; return nil }))
+				out, err := k.affine(t)
+				if callable.Constant(t, func(in affine) uint32 { return in.add }) == 99 {
+					panic("of the function")
+				}
+				return out, err
+			}
+			in := affine{ramp(3, 0), 1, 1}
+			var err error
+			if again {
+				c, err = callable.New(k.S, f, []affine{in})
+				k.OK(err)
+				k.panics(func() { _, _ = c.Call(background, affine{in.x, 1, 99}) })
+				k.answers(c, in)
+			} else {
+				k.panics(func() { _, _ = callable.New(k.S, f, []affine{{in.x, 1, 99}}) })
+			}
+			k.OK(c.Close())
+			if owned != 0 {
+				t.Errorf("again %v: %d things are left", again, owned)
+			}
+			k.Usable(k.S)
+		}
+	})
+}
+
+func (k *kit) panics(f func()) {
+	k.Helper()
+	defer func() {
+		if r := recover(); r != "of the function" {
+			k.Errorf("recovered %v", r)
+		}
+	}()
+	f()
+}
+
+func TestGoexitOfTheFunctionLeavesNothing(t *testing.T) {
+	each(t, func(k *kit) {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_, _ = callable.New(k.S, func(t *callable.Trace[affine]) (int, error) {
+				callable.StageSlice(t, func(in affine) []uint32 { return in.x })
+				runtime.Goexit()
+				return 0, nil
+			}, []affine{{x: ramp(2, 0)}})
+		}()
+		<-done
+		k.Usable(k.S)
+	})
+}
+
+func TestCallableRefusesWhatCannotWork(t *testing.T) {
+	each(t, func(k *kit) {
+		in := affine{ramp(2, 0), 1, 1}
+		c, err := callable.New(k.S, k.affine, []affine{in})
+		k.OK(err)
+		captured, err := graph.Capture(k.S, graph.ModeRelaxed, func(*graph.Scope) error {
+			_, err := c.Call(background, in)
+			if !errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED) {
+				t.Errorf("a call inside a capture: %v", err)
+			}
+			return nil
+		})
+		k.OK(err)
+		k.CloseLater(captured)
+		k.answers(c, in)
+		k.OK(c.Close())
+		var none *affineCallable
+		k.OK(none.Close())
+		if none.Stream() != nil || none.Stats() != (callable.Stats{}) {
+			t.Error("a nil callable has something")
+		}
+		make := func(s *driver.Stream, f callable.Func[affine, *driver.HostBuffer[uint32]], examples []affine, opts ...callable.Option) error {
+			_, err := callable.New(s, f, examples, opts...)
+			return err
+		}
+		call := func(c *affineCallable) error { _, err := c.Forward(background, in); return err }
+		start := func(c *affineCallable) error { _, err := c.Start(background, in); return err }
+		with := func(c *affineCallable) error { return c.CallWith(background, in, nil) }
+		for _, c := range []struct {
+			what string
+			want error
+			got  error
+		}{
+			{"no stream", driver.CUDA_ERROR_INVALID_VALUE, make(nil, k.affine, nil)},
+			{"the legacy stream", driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, make(k.C.LegacyStream(), k.affine, nil)},
+			{"no function", driver.CUDA_ERROR_INVALID_VALUE, make(k.S, nil, nil)},
+			{"no variants", driver.CUDA_ERROR_INVALID_VALUE, make(k.S, k.affine, nil, callable.WithVariants(0))},
+			{"more examples than variants", driver.CUDA_ERROR_INVALID_VALUE, make(k.S, k.affine, []affine{in, in}, callable.WithVariants(1))},
+			{"a closed one, Call", driver.ErrClosed, call(c)},
+			{"a closed one, Start", driver.ErrClosed, start(c)},
+			{"a closed one, CallWith", driver.ErrClosed, with(c)},
+			{"a closed one, Prepare", driver.ErrClosed, c.Prepare(in)},
+			{"a nil one, Call", driver.CUDA_ERROR_INVALID_VALUE, call(none)},
+			{"a nil one, Start", driver.CUDA_ERROR_INVALID_VALUE, start(none)},
+			{"a nil one, CallWith", driver.CUDA_ERROR_INVALID_VALUE, with(none)},
+			{"a nil one, Prepare", driver.CUDA_ERROR_INVALID_VALUE, none.Prepare(in)},
+		} {
+			if !errors.Is(c.got, c.want) {
+				t.Errorf("%s: %v", c.what, c.got)
+			}
+		}
+	})
+}
