@@ -100,7 +100,7 @@ func (cap *capture) invalidate(r result) result {
 	return r
 }
 
-// leaveOrder removes a stream that is being destroyed from the capture.
+// leave removes a stream that is being destroyed from the capture.
 func (cap *capture) leave(s *stream) {
 	if s == cap.origin {
 		cap.drop()

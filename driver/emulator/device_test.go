@@ -244,7 +244,7 @@ func TestOldQueriesOfADeviceAgreeWithItsAttributes(t *testing.T) {
 	}
 }
 
-// The device of a context can be queried whichever context is current.
+// The device of any context can be queried, not only that of the current one.
 func TestADeviceOfAContextIsTold(t *testing.T) {
 	r := newRigWith(t, emulator.Config{Devices: 2})
 	if r.emu == nil {

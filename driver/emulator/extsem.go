@@ -112,7 +112,7 @@ func (s *Semaphore) Wait(ctx context.Context, value uint64) error {
 	return nil
 }
 
-// reserve reports whether a wait is over. If so, it resets a binary semaphore.
+// tryWait reports whether a wait is over. If so, it resets a binary semaphore.
 func (s *Semaphore) tryWait(value uint64) bool {
 	timeline, _ := semaphoreKind(s.kind)
 	s.mu.Lock()

@@ -108,7 +108,7 @@ func (e *Emulator) writes(last dependency, op operation) {
 	}
 }
 
-// overwritten stops checking memory that the device is told to write.
+// overwritten stops checking memory that other work of the device will write.
 func (e *Emulator) overwritten(last dependency, addr, n uint64) {
 	if !e.isHostMemory(addr) {
 		return
@@ -135,7 +135,7 @@ func (e *Emulator) unfinished(f *flight) bool {
 	})
 }
 
-// keepAlive stores what the memory must contain from now on.
+// keep stores what the memory must contain from now on.
 func (f *flight) keep() { f.expected, f.valid = append(f.expected[:0], f.live...), true }
 
 // changed returns the index of the first byte that changed, or -1.

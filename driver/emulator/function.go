@@ -41,7 +41,7 @@ func newKernelFunc(m *module, k *vm.Kernel) *kernelFunc {
 }
 
 // ready reads the kernel's attributes when the function is first used, because its program may not
-// have been compiled before. Reading takes time, so the lock is released meanwhile.
+// have been compiled before. Reading takes time, so it releases the lock until it is done.
 func (f *kernelFunc) ready() *kernelFunc {
 	if f == nil || f.known {
 		return f

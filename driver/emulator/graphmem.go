@@ -65,7 +65,7 @@ func (n *allocNode) unmapped(d *device) {
 	n.collect(d.e)
 }
 
-// collect gives the address back when nothing can use it any more.
+// collect releases the address when nothing can use it any longer.
 func (n *allocNode) collect(e *Emulator) {
 	if !n.orphan || n.execs > 0 || n.mapped || n.live || n.pending > 0 {
 		return
@@ -262,7 +262,7 @@ func (p *plan) allocates(a *allocNode) bool {
 	return found
 }
 
-// valid reports whether a range is memory, or will be when a graph runs.
+// known reports whether a range is memory, or will be when a graph runs.
 func (e *Emulator) known(addr, size uint64) bool {
 	if e.mem.Spans(addr, size, func([]byte) {}) == nil {
 		return true

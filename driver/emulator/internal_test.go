@@ -97,7 +97,7 @@ func opened(t *testing.T, checks Check) (*Emulator, *driver.Driver, *cudaContext
 	return e, d, find[cudaContext](e, uintptr(ctx))
 }
 
-// leaveOrder destroys a stream whose work waits for the word, and lets the work end afterwards.
+// leave destroys a stream whose work waits for the word, and lets the work end afterwards.
 func leave(d *driver.Driver, word cu.CUdeviceptr) error {
 	var s cu.CUstream
 	var ev cu.CUevent

@@ -92,7 +92,7 @@ func TestCopiesBetweenHostAndDevice(t *testing.T) {
 }
 
 // The source of an asynchronous copy from pageable memory may be changed as soon as the call has
-// returned, even if the stream is far behind.
+// returned, even if the stream has not reached the copy.
 func TestPageableSourceIsReadAtTheCall(t *testing.T) {
 	r := newRig(t)
 	p, s := r.alloc(8), r.stream()

@@ -224,8 +224,8 @@ func (e *Emulator) readImage(image jit.Image, o *jit.Options) ([]jit.Source, res
 	return nil, cu.CUDA_ERROR_NO_BINARY_FOR_GPU
 }
 
-// compile compiles sources for the context. Compiling takes time, so the lock is released
-// meanwhile.
+// compile compiles sources for the context. Compiling takes time, so it releases the lock until it
+// is done.
 func (ctx *cudaContext) compile(sources []jit.Source, o *jit.Options) (code *vm.Module, r result) {
 	e := ctx.e
 	var err error

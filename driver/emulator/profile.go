@@ -332,7 +332,7 @@ func (d dependency) end() time.Duration {
 // for.
 func (d dependency) settled() bool { return d.met() && d.end() <= d.s.ctx.e.hostTime }
 
-// beginCopy sets the stream's clock to the time when a task begins.
+// begin sets the stream's clock to the time when a task begins.
 func (x *execution) begin(t *task) {
 	x.now = max(x.now, t.submitted)
 	for _, d := range t.deps {
@@ -378,7 +378,7 @@ func (x *execution) timeline(p *plan) *timeline {
 	return &timeline{x, x.now, make([]time.Duration, len(p.steps))}
 }
 
-// beginCopy sets the clock to the time when a step can begin.
+// begin sets the clock to the time when a step can begin.
 func (t *timeline) begin(s *step) {
 	if t == nil {
 		return

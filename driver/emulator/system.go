@@ -260,7 +260,7 @@ func cuLogsRegisterCallback(c call) result {
 	return put(c, 2, l.handle)
 }
 
-// cuLogsUnregisterCallback returns when the callback is not running any more, unless the callback
+// cuLogsUnregisterCallback returns when the callback is no longer running, unless the callback
 // itself calls it.
 func cuLogsUnregisterCallback(c call) result {
 	l := handleAt[listener](c, 0)

@@ -81,7 +81,7 @@ func (t *Thread) loop() {
 }
 
 // Stop ends the thread after it has run what is queued. The lock is held, and no stream has a
-// goroutine any more.
+// goroutine.
 func (t *Thread) Stop() {
 	t.stopping = true
 	t.arrived.Signal()

@@ -28,7 +28,7 @@ type Linker struct {
 type LinkTarget struct {
 	Target
 	Slowly  func(func())               // runs what takes time, without the caller's lock
-	Refused func(input, reason string) // is told of inputs that need a GPU
+	Refused func(input, reason string) // called for inputs that need a GPU
 }
 
 // NewLinker returns a linker that writes its messages into the buffers of opts.

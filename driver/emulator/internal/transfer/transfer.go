@@ -278,7 +278,7 @@ func (a *Array) Element() uint64 { return formatSize(a.Desc.Format) * uint64(a.D
 // Pitch returns the size of a row in bytes.
 func (a *Array) Pitch() uint64 { return uint64(a.Desc.Width) * a.Element() }
 
-// Side fills in p with the array as one side of a copy. It keeps the origin that p already has.
+// place makes p one side of a copy in the array. It keeps the origin that p already has.
 func (a *Array) place(p *Side) {
 	p.Addr, p.Pitch, p.Height = a.Addr, a.Pitch(), max(uint64(a.Desc.Height), 1)
 }

@@ -234,7 +234,7 @@ func TestKernelParametersByAddress(t *testing.T) {
 	}
 }
 
-// faults are the invalid accesses of kernels that must be found.
+// Every invalid access must be found, and its report must name these facts.
 func TestFaultsNameKernelLineThreadAndAllocation(t *testing.T) {
 	m := load(t, header+`.visible .entry k(.param .u64 p, .param .u32 step)
 {

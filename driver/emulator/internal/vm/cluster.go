@@ -116,7 +116,7 @@ func (k *cluster) deadlock() *Fault {
 	panic("vm: no block of the cluster is left")
 }
 
-// end records that a block has ended: the others must not access its shared memory any more.
+// end records that a block has ended: the others may no longer access its shared memory.
 func (k *cluster) end(i int) {
 	k.ended[i] = true
 	for _, o := range k.ctas {

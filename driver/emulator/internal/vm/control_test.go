@@ -322,7 +322,7 @@ func TestBarrierReductions(t *testing.T) {
 }
 
 func TestNamedBarriersWithCounts(t *testing.T) {
-	// Warps 0 and 1 arrive, warps 2 and 3 wait for them; then the others.
+	// Warps 0 and 1 arrive without waiting. Warps 2 and 3 wait for them, then for each other.
 	got := runThreads(t, 128, `
 	.shared .u32 v;
 	setp.lt.u32 %p0, %r0, 64;

@@ -172,7 +172,7 @@ func (p *randomProgram) loop() fuzzStmt {
 	}
 }
 
-// crossing emits code that jumps forward over labels of other jumps.
+// crossing emits forward jumps that pass over the labels of other jumps.
 func (p *randomProgram) crossing() fuzzStmt {
 	c, fc := p.condition()
 	d, fd := p.condition()

@@ -323,7 +323,7 @@ func lowerAbsNeg(l *lowerer, i *ptx.Instr, f *form) {
 		l.floatAbsNeg(i, f)
 		return
 	}
-	// abs.f32 parses its own name nowhere else; .abs is never a flag here.
+	// Floats, the only types with modifiers, were handled above.
 	var exec execFunc
 	neg := f.op.Name == "neg"
 	switch {

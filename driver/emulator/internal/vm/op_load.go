@@ -119,7 +119,7 @@ func loadOne(p unsafe.Pointer, lg uint, signed, sync bool) uint64 {
 	return *(*uint64)(p)
 }
 
-// vector describes a vector or synchronising access, in extra.
+// vectorAccess describes a vector or synchronising access, in extra.
 type vectorAccess struct {
 	lg     uint // log2 of an element's size
 	n      int
@@ -202,8 +202,8 @@ func execLoadVec64(w *warp, in *inst, m uint32) {
 	}
 }
 
-// loads is the table of plain loads: by element type, bank of the
-// destination, bank of the address.
+// loadExec returns the plain load for an element type, the bank of the destination (d64) and the
+// bank of the address (a64).
 func loadExec(t ptx.Type, d64, a64 bool) execFunc {
 	type key struct {
 		t        ptx.Type

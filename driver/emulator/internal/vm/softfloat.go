@@ -427,7 +427,7 @@ func roundIntegral(x float64, r rounding) float64 {
 	return math.RoundToEven(x)
 }
 
-// intToFloat rounds an integer of any size to 24 or 53 bits.
+// intToF32 rounds an integer of any size to 24 bits.
 func intToF32(mag uint64, neg bool, r rounding) float32 {
 	if mag == 0 {
 		return 0

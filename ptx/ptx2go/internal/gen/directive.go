@@ -49,7 +49,7 @@ type spec struct {
 	ptr  bool   // written as *T
 }
 
-// parseSpecs reads "in x float32, inout y float32, a float32, n uint32".
+// specs reads "in x float32, inout y float32, a float32, n uint32".
 func (d directive) specs() ([]spec, error) {
 	var out []spec
 	for _, part := range splitList(d.rest) {
@@ -114,7 +114,7 @@ func splitList(s string) []string {
 	return append(out, s[start:])
 }
 
-// parseBlock reads "256" or "16x16".
+// block reads "256" or "16x16".
 func (d directive) block() (b [3]int, err error) { return parseBlock(d.rest, d.at) }
 
 func parseBlock(s string, at place) (b [3]int, err error) {
