@@ -196,7 +196,7 @@ func (s *Stream) recording() (bool, error) {
 	return status != cu.CU_STREAM_CAPTURE_STATUS_NONE, err
 }
 
-var errNotOrdered = errors.New("it was not allocated in the order of a stream; use Close")
+var errNotOrdered = errors.New("it is not stream-ordered memory; use Close")
 
 // FreeAsync closes the buffer and frees its memory after all work already in s. The buffer must
 // come from [AllocAsync] or [AllocFromPool]. In a capturing stream, it must come from the same
@@ -415,7 +415,7 @@ func (o *AllocOp[T]) Buffer() (*Buffer[T], error) {
 	b := o.buf
 	o.buf = nil
 	if b == nil {
-		return nil, invalidf("%v did not run since its buffer was taken", o)
+		return nil, invalidf("%v has not run since its buffer was taken", o)
 	}
 	return b, nil
 }

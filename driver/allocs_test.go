@@ -185,7 +185,7 @@ func TestKeptStreamOrderedMemoryAllocatesNothing(t *testing.T) {
 	f.memory = 0x1000
 	noError(t, driver.AllocAsyncInto(s, &b, 1000))
 	if err := was.Err(); !errors.Is(err, driver.ErrClosed) || b.Ptr() != 0x8000 {
-		t.Errorf("a view of memory that the buffer has no more: %v; it is at %#x", err, b.Ptr())
+		t.Errorf("a view of memory that the buffer no longer has: %v; it is at %#x", err, b.Ptr())
 	}
 	noError(t, b.Close())
 	noError(t, driver.AllocAsyncInto(s, &b, 10)) // of another size
@@ -274,7 +274,7 @@ func TestLoadingManyKernelsAllocatesLittle(t *testing.T) {
 			t.Fatalf("%s has %+v", kernel.Name(), sig)
 		}
 		if again := must(m.Kernel(name))(t); again != kernel {
-			t.Fatalf("%s is another kernel when asked again", name)
+			t.Fatalf("%s is another kernel at the second lookup", name)
 		}
 	}
 	noError(t, m.Close())

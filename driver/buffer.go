@@ -284,7 +284,7 @@ func (v View[T]) syncCopy(what string, n int) (*Driver, error) {
 	}
 	if n != v.Len() {
 		size := sizeOf[T]()
-		return nil, invalidf("%s %v: the slice has %d elements (%d bytes), the device memory %d (%d bytes); take a View of the part that is meant",
+		return nil, invalidf("%s %v: the slice has %d elements (%d bytes), the device memory %d (%d bytes); use a View of the part to copy",
 			what, v, n, uintptr(n)*size, v.Len(), v.mem.bytes)
 	}
 	if n == 0 {

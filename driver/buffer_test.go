@@ -311,7 +311,7 @@ func TestAllocatingOperationsHandOverTheirBuffer(t *testing.T) {
 	s := must(c.NewStream())(t)
 	op := must(driver.NewAlloc[float32](c, nil, 10))(t)
 	_, err := op.Buffer()
-	wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "did not run")
+	wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "has not run")
 	noError(t, s.Allocate(op))
 	b := must(op.Buffer())(t)
 	if b.Len() != 10 {

@@ -38,7 +38,7 @@ func NewCalls(k *Kernel, modes ...AccessMode) (*Calls, error) {
 		return nil, err
 	}
 	if !k.known {
-		return nil, fmt.Errorf("calls of %v: this driver does not tell its parameters (since CUDA 12.4): %w", k, ErrNotSupported)
+		return nil, fmt.Errorf("calls of %v: this driver does not report its parameters (CUDA 12.4 does): %w", k, ErrNotSupported)
 	}
 	if len(k.params) != len(modes) {
 		return nil, invalidf("calls of %v: it takes %d arguments (%s), not %d", k, len(k.params), signature(k.params), len(modes))

@@ -123,7 +123,7 @@ func sameSize[T any](what string, a, b uintptr) error {
 	if a == b {
 		return nil
 	}
-	return invalidf("%s: one side has %d elements (%d bytes), the other %d (%d bytes); take a View of the part that is meant",
+	return invalidf("%s: one side has %d elements (%d bytes), the other %d (%d bytes); use a View of the part to copy",
 		what, count[T](a), a, count[T](b), b)
 }
 

@@ -94,7 +94,7 @@ func TestRegionsReachTheDriver(t *testing.T) {
 		DstXInBytes: 4, DstY: 1, DstZ: 2, WidthInBytes: 8, Height: 2, Depth: 2,
 	}
 	if a.region != want {
-		t.Errorf("the driver was asked for %+v, not %+v", a.region, want)
+		t.Errorf("the driver received %+v, want %+v", a.region, want)
 	}
 	if op.Bytes() != 32 {
 		t.Errorf("%d bytes", op.Bytes())

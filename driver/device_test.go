@@ -168,7 +168,7 @@ func (r *refusing) Lookup(symbol string) (loader.Proc, error) {
 func TestAvailableSaysWhyNot(t *testing.T) {
 	err := driver.Available()
 	if again := driver.Available(); again != err {
-		t.Errorf("two answers: %v, then %v", err, again)
+		t.Errorf("two results: %v, then %v", err, again)
 	}
 	d, openErr := driver.Open()
 	if openErr != nil {

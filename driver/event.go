@@ -179,7 +179,7 @@ func (e *Event) Elapsed(start *Event) (time.Duration, error) {
 			return 0, err
 		}
 		if !x.timing {
-			return 0, fmt.Errorf("%v has no timing, make it with WithTiming: %w", x, CUDA_ERROR_INVALID_HANDLE)
+			return 0, fmt.Errorf("%v records no time; create it with WithTiming: %w", x, CUDA_ERROR_INVALID_HANDLE)
 		}
 	}
 	if err := e.ctx.sameDriver(start.ctx, start); err != nil {

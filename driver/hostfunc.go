@@ -389,7 +389,7 @@ func (u *UserObject) Release(n int) error {
 	u.own.mu.Lock()
 	defer u.own.mu.Unlock()
 	if n > u.own.given {
-		return invalidf("%v: release of %d references, Retain gave %d away", u.life, n, u.own.given)
+		return invalidf("%v: release of %d references, but Retain added only %d", u.life, n, u.own.given)
 	}
 	if err := u.ctx.core.guarded.CuUserObjectRelease(u.raw, uint32(n)); err != nil {
 		return fmt.Errorf("%v: %w", u.life, err)

@@ -20,7 +20,7 @@ type ImageSet struct{ images []*image.Image }
 func NewImageSet(images ...*image.Image) (*ImageSet, error) {
 	missing := func(i *image.Image) bool { return i.Kind() == 0 }
 	if len(images) == 0 || slices.ContainsFunc(images, missing) {
-		return nil, invalidf("a set of images needs images, and none of them nil or zero")
+		return nil, invalidf("an image set needs at least one image, and none may be nil or zero")
 	}
 	return &ImageSet{slices.Clone(images)}, nil
 }

@@ -57,7 +57,7 @@ func TestImagesAreReadFromFiles(t *testing.T) {
 func TestSetsOfImagesHaveImages(t *testing.T) {
 	for _, images := range [][]*image.Image{nil, {nil}, {new(image.Image)}} {
 		_, err := driver.NewImageSet(images...)
-		wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "a set of images")
+		wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "an image set")
 	}
 }
 
@@ -345,7 +345,7 @@ func TestEmbeddedModuleIsLoadedOnceForAContext(t *testing.T) {
 			t.Errorf("another text of that name is %v, %v", other, err)
 		}
 		if _, err := c.Embedded("broken", []byte("nothing")); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
-			t.Errorf("what is no PTX: %v", err)
+			t.Errorf("text that is not PTX: %v", err)
 		}
 		if _, err := c.Embedded("empty", nil); err == nil {
 			t.Error("no code was loaded")

@@ -115,7 +115,7 @@ func TestTargetsAreNumbersOfTheDriver(t *testing.T) {
 		t.Errorf("the context's target is %#x", got)
 	}
 	if _, set := f.options[cu.CU_JIT_TARGET_FROM_CUCONTEXT]; !set {
-		t.Error("the context's target is not asked for")
+		t.Error("the context's target was not requested")
 	}
 }
 
@@ -132,7 +132,7 @@ func notTaken(t *testing.T, c *driver.Context, text []byte, code driver.CUresult
 	wantError(t, err, code, words...)
 	var unmet *ptx.UnmetError
 	if !errors.As(err, &unmet) {
-		t.Errorf("%v is no UnmetError", err)
+		t.Errorf("%v is not an UnmetError", err)
 	}
 	_, err = c.LoadModule(text)
 	wantError(t, err, code, words...)

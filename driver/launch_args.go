@@ -212,7 +212,7 @@ func (c *Context) canReach(m span) error {
 	case err == nil || errors.Is(err, ErrNotSupported):
 		return nil
 	case !errors.Is(err, CUDA_ERROR_INVALID_VALUE): // returned for memory that cannot be reached
-		return fmt.Errorf("%v of %v: cannot find out whether %v reaches it: %w", m, m.a.ctx, c, err)
+		return fmt.Errorf("%v of %v: cannot determine whether %v can access it: %w", m, m.a.ctx, c, err)
 	}
 	return &invalidError{fmt.Sprintf("%v belongs to %v and cannot be reached from %v; call EnablePeerAccess, or SetAccess of its pool (%v)",
 		m, m.a.ctx, c, err)}
@@ -336,7 +336,7 @@ func (l *Launch) checkArg(i int, t reflect.Type) error {
 		return invalidf("launch of %v: there is no argument %d, it takes %d (%s)", l.k, i, len(l.b.Slots), signature(l.k.params))
 	}
 	if t.Kind() == reflect.Interface {
-		return l.argError(i, fmt.Errorf("%v says nothing about the argument, name its type", t))
+		return l.argError(i, fmt.Errorf("%v does not give the type of the argument; name a concrete type", t))
 	}
 	if err := l.accepts(i, argTypeOf(t)); err != nil {
 		return l.argError(i, err)

@@ -113,7 +113,7 @@ func TestArgumentsAreFoundByNameAndCheckedByType(t *testing.T) {
 		t.Error("alpha is not where it is said to be")
 	}
 	if launch.Plain[uint16](l.Block(), 6) != nil || launch.Plain[shape](l.Block(), 4) != nil || launch.Plain[*driver.Buffer[float32]](l.Block(), 0) != nil || launch.Plain[uint32](l.Block(), 2) != nil {
-		t.Error("what is more than a number of its type has no short way")
+		t.Error("an argument that is more than a number of its type has a fast path")
 	}
 }
 

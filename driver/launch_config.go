@@ -227,7 +227,7 @@ func (k *Kernel) checkRequired(block Dim3) error {
 	}
 	want := D3(k.sig.ReqThreads[0], k.sig.ReqThreads[1], k.sig.ReqThreads[2])
 	if block != want {
-		return invalidf("a block of %v was asked for, but the kernel is compiled for %v (.reqntid)", block, want)
+		return invalidf("a block of %v was requested, but the kernel is compiled for %v (.reqntid)", block, want)
 	}
 	return nil
 }
@@ -261,7 +261,7 @@ func (k *Kernel) checkCluster(cfg *LaunchConfig, l *deviceLimits) error {
 		return fmt.Errorf("clusters need compute capability 9.0 and CUDA 11.8: %w", ErrNotSupported)
 	}
 	if want := k.info.RequiredCluster; !want.IsZero() && want != cfg.Cluster {
-		return invalidf("a cluster of %v was asked for, but the kernel is compiled for %v", cfg.Cluster, want)
+		return invalidf("a cluster of %v was requested, but the kernel is compiled for %v", cfg.Cluster, want)
 	}
 	grid := cfg.Grid.axes()
 	for i, n := range cfg.Cluster.axes() {
@@ -282,7 +282,7 @@ func (k *Kernel) checkCooperative(cfg *LaunchConfig, l *deviceLimits) error {
 		return nil
 	}
 	if !l.cooperative {
-		return fmt.Errorf("%v has no cooperative launches: %w", k.code.ctx.Device(), ErrNotSupported)
+		return fmt.Errorf("%v does not support cooperative launches: %w", k.code.ctx.Device(), ErrNotSupported)
 	}
 	perSM, err := k.activeBlocks(k.code.ctx.Guarded(), int(cfg.Block.Count()), uintptr(cfg.SharedMem))
 	if err != nil {

@@ -338,7 +338,7 @@ func TestBufferOfAnotherContextWhenTheContextIsLost(t *testing.T) {
 	args[0] = far
 	_, prepared := a.k.Prepare(a.config(), args...)
 	for _, err := range []error{driver.SetArg(l, 1, far), prepared} {
-		wantError(t, err, driver.ErrContextLost, "argument", "cannot find out")
+		wantError(t, err, driver.ErrContextLost, "argument", "cannot determine")
 		wantError(t, err, driver.CUDA_ERROR_ILLEGAL_ADDRESS)
 		if errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 			t.Errorf("%v is called an invalid value", err)

@@ -113,7 +113,7 @@ func TestNilAndZeroObjectsAnswerErrors(t *testing.T) {
 	for name, call := range calls {
 		err := call()
 		if errors.Is(err, driver.ErrClosed) {
-			t.Errorf("%s: nobody closed it: %v", name, err)
+			t.Errorf("%s: it was not closed: %v", name, err)
 		}
 		wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, ": make one with ")
 	}
@@ -481,7 +481,7 @@ func TestLostWhileTheContextIsClosed(t *testing.T) {
 	defer lib.Before(nil)
 	noError(t, c.Lost())
 	if !asked {
-		t.Error("the driver was not asked")
+		t.Error("the driver was not called")
 	}
 	wantError(t, c.Lost(), driver.ErrClosed)
 }

@@ -46,7 +46,7 @@ func checkLinkOptions(opts []JITOption) error {
 		return err
 	}
 	if j.has(cu.CU_JIT_FALLBACK_STRATEGY) {
-		return invalidf("CU_JIT_FALLBACK_STRATEGY is no option of a linker, which takes code for exactly its target")
+		return invalidf("a linker does not take CU_JIT_FALLBACK_STRATEGY: it needs code for exactly its target")
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ func (l *Linker) Load(opts ...JITOption) (*Module, error) {
 	}
 	img, err := newLoadable(data)
 	if err != nil {
-		return nil, fmt.Errorf("what was linked is no image: %w", err)
+		return nil, fmt.Errorf("the linked output is not an image: %w", err)
 	}
 	m, err := l.ctx.loadModule(l.ctx.Driver(), img, opts)
 	if err != nil {

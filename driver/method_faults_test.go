@@ -494,7 +494,7 @@ func failAt(t *testing.T, lib *faulty.Library, nth int, run func() error) {
 	case failed == "":
 		t.Errorf("call %d was not made again", nth)
 	case err == nil && !strings.HasPrefix(failed, "cuThreadExchange"): // the call succeeded, only restoring the capture mode failed
-		t.Errorf("call %d (%s) failed and nobody said so", nth, failed)
+		t.Errorf("call %d (%s) failed without an error", nth, failed)
 	case err != nil && !errors.Is(err, ecc):
 		t.Errorf("call %d (%s): the cause is lost: %v", nth, failed, err)
 	}

@@ -300,7 +300,7 @@ func TestContextThatCannotBePoppedIsDestroyed(t *testing.T) {
 		destroyed = destroyed || strings.HasPrefix(call.Symbol, "cuCtxDestroy")
 	}
 	if !destroyed {
-		t.Error("the context was left behind")
+		t.Error("the context was not destroyed")
 	}
 }
 
@@ -429,7 +429,7 @@ func TestUnknownParametersAreForgotten(t *testing.T) {
 	sent := f.callCount()
 	noError(t, s.Do(l))
 	if f.countSince(sent, cu.FnCuLaunchKernel) != 1 {
-		t.Error("a buffer that is no argument any more stopped the launch")
+		t.Error("a buffer that is no longer an argument stopped the launch")
 	}
 	noError(t, k.Launch(s, cfg, uint32(1)))
 	noError(t, k.Launch(s, cfg, uint64(1)))

@@ -29,7 +29,7 @@ func TestPTXIsTerminated(t *testing.T) {
 		t.Errorf("the driver got %q", f.image)
 	}
 	if text[:cap(text)][len(text)] != 'x' {
-		t.Error("memory behind the text was changed")
+		t.Error("memory after the text was changed")
 	}
 	noError(t, must(c.LoadModule([]byte(axpyPTX+"\x00ignored")))(t).Close())
 	if string(f.image) != axpyPTX {
@@ -60,7 +60,7 @@ func TestImagesThatAreNoneAreRefused(t *testing.T) {
 		})
 	}
 	if f.called(cu.FnCuModuleLoadDataEx) {
-		t.Error("the driver was asked")
+		t.Error("the driver was called")
 	}
 }
 
@@ -77,7 +77,7 @@ func TestJITOptionsReachTheDriver(t *testing.T) {
 		}
 	}
 	if f.options[cu.CU_JIT_ERROR_LOG_BUFFER] == 0 || f.options[cu.CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES] == 0 {
-		t.Error("no log was asked for")
+		t.Error("no log was requested")
 	}
 }
 

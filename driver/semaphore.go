@@ -33,7 +33,7 @@ func (c *Context) ImportSemaphoreFD(kind cu.CUexternalSemaphoreHandleType, fd in
 		return nil, invalidf("external semaphores of type %v are not imported by a file descriptor", kind)
 	}
 	if fd < 0 || int(int32(fd)) != fd {
-		return nil, invalidf("cannot import an external semaphore: %d is no file descriptor", fd)
+		return nil, invalidf("cannot import an external semaphore: %d is not a file descriptor", fd)
 	}
 	d := cu.CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC{Type: kind}
 	*d.Handle.Fd() = int32(fd)
@@ -242,7 +242,7 @@ func (o *SemaphoreOp) collect(what string, points []SemaphorePoint) error {
 		if o.ctx == nil {
 			o.ctx = s.ctx
 		} else if !o.ctx.sameAs(s.ctx) {
-			return invalidf("%s, point %d: %v is of %v, those before of %v", what, i, s, s.ctx, o.ctx)
+			return invalidf("%s, point %d: %v is of %v, the earlier ones are of %v", what, i, s, s.ctx, o.ctx)
 		}
 		o.raw, o.lives, o.refs = append(o.raw, s.raw), append(o.lives, s.life), append(o.refs, s)
 	}

@@ -450,11 +450,11 @@ func (s *Stream) After(other *Stream) error {
 		return err
 	}
 	if err := other.ready(); err != nil {
-		return fmt.Errorf("%v cannot run behind another stream: %w", s, err)
+		return fmt.Errorf("%v cannot run after another stream: %w", s, err)
 	}
 	e, err := other.Context().NewEvent()
 	if err != nil {
-		return fmt.Errorf("%v cannot run behind %v: %w", s, other, err)
+		return fmt.Errorf("%v cannot run after %v: %w", s, other, err)
 	}
 	err = other.Record(e)
 	if err == nil {

@@ -57,7 +57,7 @@ func TestWaitIsForEarlierWorkOnly(t *testing.T) {
 		// wait for.
 		for head := 5 * time.Millisecond; !waitsForEarlierWorkOnly(t, s, head); head *= 10 {
 			if head > 5*time.Second {
-				t.Fatal("Wait waits for work that was sent after it")
+				t.Fatal("Wait waits for work that was enqueued after it")
 			}
 		}
 	})
@@ -297,7 +297,7 @@ func TestQueriesOfCapturesDisturbNone(t *testing.T) {
 		go func() {
 			capturing, err := other.Recording()
 			if capturing {
-				err = errors.Join(err, errors.New("a stream that is not capturing says it is"))
+				err = errors.Join(err, errors.New("a stream that is not capturing reports that it is"))
 			}
 			graph, _, captured := other.CaptureGraph()
 			if graph != 0 {

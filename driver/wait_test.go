@@ -295,7 +295,7 @@ func TestSleepyContextIsAskedOnce(t *testing.T) {
 		cancel()
 	}
 	if n := f.countSince(0, cu.FnCuCtxGetFlags); n != 1 {
-		t.Errorf("the context was asked %d times", n)
+		t.Errorf("the context was queried %d times", n)
 	}
 	closeAll(t, s, c)
 }

@@ -31,7 +31,7 @@ func TestEveryCodeHasANameAndAnExplanationWithoutADriver(t *testing.T) {
 			t.Errorf("%d: %q", uint32(r), r.Error())
 		}
 		if strings.HasSuffix(text, ".") || strings.ContainsAny(text, "\n\t") {
-			t.Errorf("%v: %q is no phrase", r, text)
+			t.Errorf("%v: %q is not a phrase", r, text)
 		}
 	}
 	if s := cu.CUresult(12345).Error(); s != "CUresult(12345)" {

@@ -31,19 +31,19 @@ func TestTheSystemLibraryAsksByNameAndVersion(t *testing.T) {
 		t.Run(form, func(t *testing.T) {
 			d := systemDriver(t, compile(t, "testdata/getproc.c", flags...))
 			if got := rawCode(d.CuMemAlloc(nil, 0)); got != 10 {
-				t.Errorf("cuMemAlloc answers %d: not what cuGetProcAddress gave", got)
+				t.Errorf("cuMemAlloc returned %d, not the result of the function from cuGetProcAddress", got)
 			}
 			if got := rawCode(d.CuMemFree(0)); got != 21 {
-				t.Errorf("cuMemFree answers %d: success with a null pointer was not taken for missing", got)
+				t.Errorf("cuMemFree returned %d: success with a null pointer did not count as missing", got)
 			}
 			if got := rawCode(d.CuEventQuery(0)); got != 22 {
-				t.Errorf("cuEventQuery answers %d: an error was not taken for missing", got)
+				t.Errorf("cuEventQuery returned %d: an error did not count as missing", got)
 			}
 			if got := rawCode(d.CuGraphExecUpdate_v10020(0, 0, nil, nil)); got != 11 {
-				t.Errorf("cuGraphExecUpdate_v10020 answers %d", got)
+				t.Errorf("cuGraphExecUpdate_v10020 returned %d", got)
 			}
 			if got := rawCode(d.CuCtxSynchronize()); got == 0 || got > d.Version() {
-				t.Errorf("a driver of %d was asked for functions of %d", d.Version(), got)
+				t.Errorf("a driver of version %d was queried for functions of version %d", d.Version(), got)
 			}
 			if d.Has(cu.FnCuGraphAddNode) || !errors.Is(d.CuGraphAddNode(nil, 0, nil, nil, 0, nil), cu.ErrNotSupported) {
 				t.Error("cuGraphAddNode of CUDA 12.3 is in a driver of 12.2")

@@ -313,7 +313,7 @@ func TestTheEmulatorOfADriverIsFound(t *testing.T) {
 		t.Error("it is another one, or none")
 	}
 	if got := cudatest.Emulator(must(driver.New(trace.Wrap(e)))(t)); got != nil {
-		t.Errorf("behind a trace there is %v", got)
+		t.Errorf("inside a trace wrapper: %v", got)
 	}
 	ok(t, d.Close())
 }

@@ -238,7 +238,7 @@ func TestSettingWhatIsNoConditionalHandleIsAFault(t *testing.T) {
 	if code(r.CuStreamSynchronize(s)) == 0 {
 		t.Error("the launch succeeded")
 	}
-	if report := r.emu.LastFault(); !strings.Contains(report, fmt.Sprintf("%#x is no conditional handle", uint64(h+0x1000))) {
+	if report := r.emu.LastFault(); !strings.Contains(report, fmt.Sprintf("%#x is not a conditional handle", uint64(h+0x1000))) {
 		t.Errorf("the report is %q", report)
 	}
 	r.forgive = true

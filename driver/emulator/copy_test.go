@@ -53,7 +53,7 @@ func TestMappedMemory(t *testing.T) {
 	r.wantWords("over the edge of two mappings", edge, 5, 5)
 	r.ok(r.launch(r.kernel("add"), 0, edge, 1, 2))
 	r.wantWords("kernel", edge, 5, 7)
-	r.want("size that is no multiple", r.CuMemCreate(&a, 100, &prop, 0), cu.CUDA_ERROR_INVALID_VALUE)
+	r.want("size that is not a multiple", r.CuMemCreate(&a, 100, &prop, 0), cu.CUDA_ERROR_INVALID_VALUE)
 	r.want("free", r.CuMemFree(p), cu.CUDA_ERROR_INVALID_VALUE)
 	r.ok(r.CuMemUnmap(p, 2*unit))
 	r.want("use after the unmapping", r.CuMemsetD32(edge, 5, 2), cu.CUDA_ERROR_INVALID_VALUE)

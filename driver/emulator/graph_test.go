@@ -243,7 +243,7 @@ func TestChildGraphs(t *testing.T) {
 	var inner cu.CUgraph
 	r.ok(r.CuGraphChildGraphNodeGetGraph(c, &inner))
 	if inner == child || len(r.nodes(inner)) != 1 {
-		t.Error("the child is no copy")
+		t.Error("the child is not a copy")
 	}
 	r.want("destroy of a child", r.CuGraphDestroy(inner), invalidValue)
 	if !onGPU { // a driver does not survive it
@@ -279,7 +279,7 @@ func TestClone(t *testing.T) {
 	if r.edgeCount(clone) != 1 || tb == b || tb != r.nodes(clone)[1] {
 		t.Error("the clone differs")
 	}
-	r.want("find in what is no clone", r.CuGraphNodeFindInClone(&tb, tb, g), invalidValue)
+	r.want("find in a graph that is not a clone", r.CuGraphNodeFindInClone(&tb, tb, g), invalidValue)
 	r.ok(r.CuGraphLaunch(r.instantiate(clone), s))
 	r.ok(r.CuStreamSynchronize(s))
 	r.wantWords("clone", p, 4)

@@ -235,7 +235,7 @@ func TestOwnPool(t *testing.T) {
 	var reserved uint64
 	r.ok(r.CuMemPoolGetAttribute(pool, cu.CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, unsafe.Pointer(&reserved)))
 	if reserved < 1<<20 {
-		t.Errorf("below the threshold nothing is given back, but reserved is %d", reserved)
+		t.Errorf("nothing is released below the threshold, but reserved is %d", reserved)
 	}
 	r.ok(r.CuMemPoolTrimTo(pool, 0))
 	r.ok(r.CuMemPoolGetAttribute(pool, cu.CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT, unsafe.Pointer(&reserved)))

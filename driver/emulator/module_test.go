@@ -186,7 +186,7 @@ func TestLinkerInputsThatAreNone(t *testing.T) {
 	r.want("a log of its own", add(data, size, cu.CU_JIT_INFO_LOG_BUFFER), invalid)
 	r.want("an unknown kind", l.add(9, linkPTX), invalid)
 	r.want("a missing file", r.CuLinkAddFile(l.state, cu.CU_JIT_INPUT_PTX, cstr("/none.ptx"), 0, nil, nil), cu.CUDA_ERROR_FILE_NOT_FOUND)
-	r.want("text that is no PTX", l.add(cu.CU_JIT_INPUT_PTX, "hello"), cu.CUDA_ERROR_INVALID_IMAGE)
+	r.want("text that is not PTX", l.add(cu.CU_JIT_INPUT_PTX, "hello"), cu.CUDA_ERROR_INVALID_IMAGE)
 	r.want("a newer target", l.add(cu.CU_JIT_INPUT_PTX, strings.Replace(linkPTX, "sm_70", "sm_120", 1)), cu.CUDA_ERROR_INVALID_PTX)
 	r.ok(l.add(cu.CU_JIT_INPUT_PTX, linkPTX)) // an input that was rejected on its own is left out
 	r.ok(l.complete())

@@ -432,7 +432,7 @@ func (run *graphRun) conditional(x *execution, n *conditionalNode, bodies []*pla
 func setConditional(call *vm.ExternCall) {
 	run, ok := call.Options.User.(*graphRun)
 	if !ok || len(call.Args) < 12 {
-		call.Fault = "cudaGraphSetConditional in a kernel that is no node of a graph"
+		call.Fault = "cudaGraphSetConditional in a kernel that is not a node of a graph"
 		return
 	}
 	h := binary.LittleEndian.Uint64(call.Args)
@@ -441,7 +441,7 @@ func setConditional(call *vm.ExternCall) {
 		c.value.Store(v)
 		return
 	}
-	call.Fault = fmt.Sprintf("cudaGraphSetConditional: %#x is no conditional handle", h)
+	call.Fault = fmt.Sprintf("cudaGraphSetConditional: %#x is not a conditional handle", h)
 }
 
 // condition resolves a handle for the executable graph, or otherwise for a graph.

@@ -284,7 +284,7 @@ func (r *rig) elsewhere(f func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		runtime.LockOSThread() // and let the thread go with the goroutine
+		runtime.LockOSThread() // so that the thread ends with the goroutine
 		if err := r.CuCtxSetCurrent(r.ctx); err != nil {
 			r.t.Error(err)
 			return

@@ -131,7 +131,7 @@ var plants = []plant{
 	{"deadlock at barriers", "A warp waits at a barrier that the other warp does not reach.", 0, "deadlock", cu.CUDA_ERROR_LAUNCH_FAILED,
 		[]string{"(bugs.cu:13", "every thread of the block waits"}, inKernel("two_numbers", 1, 64, 0)},
 	{"endless wait", "64 threads wait for an mbarrier object that counts to 65.", 0, "deadlock", cu.CUDA_ERROR_LAUNCH_FAILED,
-		[]string{"(bugs.cu:147)", "mbarrier.test_wait", "an mbarrier object whose phase nobody completes"}, inKernel("no_arrival", 1, 64, 0)},
+		[]string{"(bugs.cu:147)", "mbarrier.test_wait", "an mbarrier object whose phase no thread completes"}, inKernel("no_arrival", 1, 64, 0)},
 	{"trap", "A kernel executes `trap`.", 0, "trap", cu.CUDA_ERROR_LAUNCH_FAILED,
 		[]string{"(bugs.cu:152)", "thread (5,0,0)"},
 		func(r *rig, right bool) { r.start("traps", 0, 1, 64, r.alloc(256), 5+60*bit(right), right) }},
@@ -159,7 +159,7 @@ var plants = []plant{
 	{"unwritten local memory", "A kernel reads an element of a local array that it did not write.", emulator.CheckUninitialized, "uninitialized read", 0,
 		[]string{"(local)", "(bugs.cu:123)"}, inKernel("local_unwritten", 1, 1, 0)},
 	{"unwritten global memory", "A kernel reads device memory that was allocated and never written.", emulator.CheckUninitialized, "uninitialized read", 0,
-		[]string{"(global)", "(bugs.cu:102)", "nobody has written", "allocated at emulator_test."},
+		[]string{"(global)", "(bugs.cu:102)", "was never written", "allocated at emulator_test."},
 		func(r *rig, right bool) {
 			p := r.unwritten(256)
 			if right {

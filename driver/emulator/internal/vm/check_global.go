@@ -408,7 +408,7 @@ func (s *byteSet) access(off uint64, in *inst) (unwritten bool) {
 
 // uninitialized reports lane i's read of global memory.
 func (w *warp) uninitialized(in *inst, p uint64, i int) {
-	detail := "global memory that nobody has written; " + w.cta.run.mem.Nearest(p)
+	detail := "global memory that was never written; " + w.cta.run.mem.Nearest(p)
 	w.find(w.accessFault(FaultUninitialized, in, p, i, detail), w.prog.pcOf(in, w.pc), -1)
 }
 

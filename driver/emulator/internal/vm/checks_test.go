@@ -127,7 +127,7 @@ func TestRacesInGlobalMemoryAreFound(t *testing.T) {
 			pairs := map[string]bool{}
 			for _, f := range found {
 				if f.Kind != vm.FaultRace || f.Space != "global" || !strings.Contains(f.Detail, "unordered with the ") || !strings.Contains(f.Detail, "test buffer") {
-					t.Errorf("a finding that is no race in global memory: %v", f)
+					t.Errorf("a finding that is not a race in global memory: %v", f)
 				}
 				pairs[fmt.Sprint(f.Line, f.Instr)] = true
 			}
@@ -171,7 +171,7 @@ func TestRacesBetweenLaunchesFollowTheirOrder(t *testing.T) {
 func TestReadsOfUnwrittenGlobalMemoryAreFound(t *testing.T) {
 	c := newChecker(t, vm.CheckUninitialized, `ld.global.u32 %r1, [%rd1]; st.global.u32 [%q0], %r1; ld.global.u32 %r2, [%q0];`)
 	f := c.run(1, 8, nil)
-	if len(f) != 1 || f[0].Kind != vm.FaultUninitialized || f[0].Addr != c.p || !strings.Contains(f[0].Detail, "nobody has written") {
+	if len(f) != 1 || f[0].Kind != vm.FaultUninitialized || f[0].Addr != c.p || !strings.Contains(f[0].Detail, "was never written") {
 		t.Fatalf("nothing written: %v", f)
 	}
 	c.mem.Written(c.p, 28)
@@ -184,7 +184,7 @@ func TestReadsOfUnwrittenGlobalMemoryAreFound(t *testing.T) {
 	}
 	c.mem.WrittenFrom(c.p+4, c.q+64, 4)
 	if f := c.run(1, 8, nil); len(f) != 1 || f[0].Thread.X != 1 {
-		t.Errorf("one copied from what nobody wrote: %v", f)
+		t.Errorf("one copied from unwritten memory: %v", f)
 	}
 }
 

@@ -145,7 +145,7 @@ func (c *cta) deadlock() *Fault {
 			}
 			w.pc = s.pc
 			lane := bits.TrailingZeros32(s.mask)
-			kind, detail := FaultDeadlock, "every thread of the block waits; this one for lanes of its warp that do not come"
+			kind, detail := FaultDeadlock, "every thread of the block waits; this one for lanes of its warp that never arrive"
 			if s.wait == waitBarrier {
 				w.pc--
 				detail = "every thread of the block waits; this one at a barrier that others do not reach"

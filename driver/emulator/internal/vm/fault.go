@@ -423,7 +423,7 @@ func (w *warp) stuckFault() *Fault {
 		}
 	}
 	w.pc = w.lookIn()
-	return w.laneFault(FaultDeadlock, &w.prog.code[w.pc], first(mask), "every thread of the block waits; this one for an mbarrier object whose phase nobody completes")
+	return w.laneFault(FaultDeadlock, &w.prog.code[w.pc], first(mask), "every thread of the block waits; this one for an mbarrier object whose phase no thread completes")
 }
 
 // lookStuck ends a cluster in which all blocks have waited so long that each has checked itself

@@ -303,7 +303,7 @@ func TestBadModules(t *testing.T) {
 		`.visible .entry k() { .reg .b32 %r; @%r ret; }`:                                                         "guard %r is not a predicate",
 		`.visible .entry k() { .reg .b32 %r; ld.global.u32 %r, [missing]; }`:                                     "missing is not defined",
 		`.visible .entry k() { .reg .b32 %r; call nothing, (%r); }`:                                              "nothing is not defined",
-		`.visible .entry k(.param .u32 p) { st.param.u32 [p], 1; }`:                                              "kernel parameters can not be written",
+		`.visible .entry k(.param .u32 p) { st.param.u32 [p], 1; }`:                                              "kernel parameters cannot be written",
 		`.visible .entry k() { .reg .f32 %f; add.rni.f32 %f, %f, %f; }`:                                          "form is not supported",
 		`.visible .entry k() { .reg .b32 %r; wgmma.fence.sync.aligned; }`:                                        "instruction is not supported by the emulator",
 		`.shared .u32 s; .visible .entry k() { .reg .b32 %r; ld.global.u32 %r, [s]; }`:                           "variable s is not in space .global",

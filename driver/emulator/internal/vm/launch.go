@@ -182,7 +182,7 @@ func (k *Kernel) check(o *LaunchOptions) error {
 	case b.X > maxThreads || b.Y > maxThreads || b.Z > maxBlockZ || b.Count() > maxThreads:
 		return bad(resultInvalid, "block %v is larger than a device accepts", b)
 	case k.attrs.ReqBlock != (Dim3{}) && b != k.attrs.ReqBlock:
-		return bad(resultInvalid, "block %v is not the %v that .reqntid demands", b, k.attrs.ReqBlock)
+		return bad(resultInvalid, "block %v is not the %v that .reqntid requires", b, k.attrs.ReqBlock)
 	case b.Count() > uint64(k.attrs.MaxThreads):
 		return bad(resultResources, "block %v has more than the %d threads of .maxntid", b, k.attrs.MaxThreads)
 	case o.Checks.unimplemented() != "":

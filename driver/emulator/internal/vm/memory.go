@@ -48,7 +48,7 @@ const HostDevice = -1
 
 // Errors of the address space. The driver maps them to its result codes.
 var (
-	ErrNotMapped    = errors.New("address is in no allocation")
+	ErrNotMapped    = errors.New("address is not in any allocation")
 	ErrOverlap      = errors.New("address range is in use")
 	ErrOutOfAddress = errors.New("no address range of this size is left")
 	ErrTooLarge     = errors.New("allocation is too large for this machine")
@@ -224,7 +224,7 @@ func newRegion(addr uint64, b []byte, o AllocOptions) *Region {
 // memory in a reserved range. The region keeps b alive.
 func (m *Memory) Map(addr uint64, b []byte, o AllocOptions) error {
 	if len(b) == 0 {
-		return fmt.Errorf("map of no bytes at %#x", addr)
+		return fmt.Errorf("map of 0 bytes at %#x", addr)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -238,7 +238,7 @@ func (m *Memory) Map(addr uint64, b []byte, o AllocOptions) error {
 // MapHost makes host memory accessible to kernels at its own address.
 func (m *Memory) MapHost(b []byte, o AllocOptions) (uint64, error) {
 	if len(b) == 0 {
-		return 0, errors.New("map of no bytes of host memory")
+		return 0, errors.New("map of 0 bytes of host memory")
 	}
 	o.Device = HostDevice
 	addr := uint64(uintptr(unsafe.Pointer(&b[0])))

@@ -42,7 +42,7 @@ func TestAllocationsAreAlignedApartAndZero(t *testing.T) {
 		t.Errorf("found %+v", r)
 	}
 	if _, ok := m.Find(other + 16); ok {
-		t.Error("found something behind the end")
+		t.Error("found something past the end")
 	}
 }
 

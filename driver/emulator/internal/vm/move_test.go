@@ -312,7 +312,7 @@ JOIN:	selp.u32 %r4, 100, 0, %p1; add.u32 %d, %r3, %r4;`) {
 	for i, v := range got {
 		switch {
 		case i%2 == 0 && v != 99:
-			t.Errorf("thread %d was not asked and has %d", i, v)
+			t.Errorf("thread %d did not take part and has %d", i, v)
 		case i%2 == 1:
 			leader, elected := v%100, v >= 100
 			if leader%2 != 1 || leader > 31 || elected != (int(leader) == i%32) {

@@ -68,7 +68,7 @@ func lowerAtom(l *lowerer, i *ptx.Instr, f *form) {
 	}
 	p := l.memoryPlace(args[0], f.space)
 	if p.base == noReg || p.space == ptx.LocalSpace || p.space == ptx.ConstSpace {
-		l.bad("an atomic operation can not be in space .%s", p.space)
+		l.bad("an atomic operation cannot be in space .%s", p.space)
 		return
 	}
 	if t == ptx.B128 {

@@ -210,7 +210,7 @@ func (l *lowerer) passArg(o ptx.Operand, v *ptx.Variable, at slotLayout, back bo
 			return
 		}
 	}
-	l.bad("operand can not be passed to or from a function")
+	l.bad("operand cannot be passed to or from a function")
 }
 
 func shape(t ptx.Type, vector int) string {

@@ -259,7 +259,7 @@ func (l *lowerer) loadReg(o ptx.Operand, t ptx.Type) (r reg, rt ptx.Type) {
 		if !o.Special {
 			r, rt := l.readReg(o)
 			if r.class == classPred || rt.Size() < t.Size() {
-				l.bad("register %s of type .%s can not take a .%s", o.Name, rt, t)
+				l.bad("register %s of type .%s cannot take a .%s", o.Name, rt, t)
 			}
 			return r, rt
 		}
@@ -274,7 +274,7 @@ func lowerLd(l *lowerer, i *ptx.Instr, f *form) {
 		return
 	}
 	if mf.n > 1 && f.op.Has("mmio") {
-		l.bad(".mmio does not go with vectors")
+		l.bad(".mmio is not allowed with vectors")
 		return
 	}
 	t := mf.typ

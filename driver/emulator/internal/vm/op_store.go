@@ -183,13 +183,13 @@ func lowerSt(l *lowerer, i *ptx.Instr, f *form) {
 		return
 	}
 	if mf.n > 1 && f.op.Has("mmio") {
-		l.bad(".mmio does not go with vectors")
+		l.bad(".mmio is not allowed with vectors")
 		return
 	}
 	t := mf.typ
 	p := l.memoryPlace(i.Args[0], mf.space)
 	if p.base == noReg {
-		l.bad("kernel parameters can not be written")
+		l.bad("kernel parameters cannot be written")
 		return
 	}
 	if t.Size()*mf.n > accMaxSize {

@@ -227,7 +227,7 @@ func (l *lowerer) src(o ptx.Operand, t ptx.Type) reg {
 func (l *lowerer) regSum(o *ptx.RegSum, want class) reg {
 	r, t := l.readReg(o.Reg)
 	if r.class == classPred || t.Kind() == ptx.KindFloat {
-		l.bad("a constant can not be added to %s of type .%s", o.Reg.Name, t)
+		l.bad("a constant cannot be added to %s of type .%s", o.Reg.Name, t)
 		return l.newReg(want)
 	}
 	sum := l.newReg(r.class)
@@ -317,7 +317,7 @@ func (l *lowerer) dst(o ptx.Operand, t ptx.Type) reg {
 		return l.newReg(want)
 	case *ptx.Reg:
 		if o.Special {
-			l.bad("special register %s can not be written", o.Name)
+			l.bad("special register %s cannot be written", o.Name)
 			return l.newReg(want)
 		}
 		r, rt := l.readReg(o)
@@ -325,7 +325,7 @@ func (l *lowerer) dst(o ptx.Operand, t ptx.Type) reg {
 			return r
 		}
 		if !l.looseWidth || want == classPred || r.class == classPred || want == class64 {
-			l.bad("register %s of type .%s can not take a .%s", o.Name, rt, t)
+			l.bad("register %s of type .%s cannot take a .%s", o.Name, rt, t)
 			return l.newReg(want)
 		}
 		tmp := l.newReg(want)
