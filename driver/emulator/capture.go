@@ -346,8 +346,8 @@ func (s *stream) status() cu.CUstreamCaptureStatus {
 	return cu.CU_STREAM_CAPTURE_STATUS_ACTIVE
 }
 
-// queriedStream returns the stream of argument 0. It fails for the legacy stream while a stream that is
-// ordered with it captures. Querying does not break that capture.
+// queriedStream returns the stream of argument 0. It fails for the legacy stream while a stream
+// that is ordered with it captures. Querying does not break that capture.
 func queriedStream(c call) (*stream, result) {
 	s, r := streamAt(c, 0)
 	if r != success || !s.isLegacy() {

@@ -411,8 +411,8 @@ func (e *Emulator) deviceMask(p nodeParams) (mask uint64) {
 	return mask
 }
 
-// nodeElsewhere returns the first node that works with devices other than home. It also looks in nested
-// graphs.
+// nodeElsewhere returns the first node that works with devices other than home. It also looks in
+// nested graphs.
 func (e *Emulator) nodeElsewhere(g *graph, home *device) *node {
 	for _, n := range g.nodes {
 		if e.deviceMask(n.params)&^(1<<home.ordinal) != 0 {

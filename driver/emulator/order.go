@@ -128,8 +128,8 @@ func (e *Emulator) retire(s *stream) {
 	e.hostKnows.Retire(s.lane, e.retirements)
 }
 
-// leaveOrder is for a stream that is being destroyed. Its work is kept until the host knows that it has
-// ended.
+// leaveOrder is for a stream that is being destroyed. Its work is kept until the host knows that it
+// has ended.
 func (s *stream) leaveOrder() {
 	e := s.ctx.e
 	s.ctx.forgetEnded()
@@ -142,8 +142,8 @@ func (s *stream) leaveOrder() {
 	e.hostAdvanced()
 }
 
-// knownToHost reports whether the host knows that the work has ended. Without checks of order, it always
-// returns true.
+// knownToHost reports whether the host knows that the work has ended. Without checks of order, it
+// always returns true.
 func (d dependency) knownToHost() bool {
 	e := d.s.ctx.e
 	return !e.checks(ordering) || e.hostKnows.Has(d.s.lane, d.seq)
@@ -183,8 +183,8 @@ func (e *Emulator) dropSignals(addr, size uint64) {
 	})
 }
 
-// signalVisible ends the flights of copies before a signal that the host could poll itself. Nothing else
-// follows from the signal, because it is not known whether the host polled it.
+// signalVisible ends the flights of copies before a signal that the host could poll itself. Nothing
+// else follows from the signal, because it is not known whether the host polled it.
 func (e *Emulator) signalVisible(at any, p order.Progress) {
 	if addr, ok := at.(uint64); !ok || e.isHostMemory(addr) {
 		e.endFlights(p)

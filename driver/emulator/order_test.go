@@ -217,10 +217,10 @@ func TestAWaitEndsWithWhatWasSubmittedBeforeIt(t *testing.T) {
 					}
 				})
 			}()
-			for r.emu.Stats().Calls < calls+2 { // to make the context current, and to wait
+			for r.emu.Stats().Calls < calls+2 { // one to make the context current, and one to wait
 				time.Sleep(time.Millisecond)
 			}
-			time.Sleep(20 * time.Millisecond) // the call is counted before it checks
+			time.Sleep(20 * time.Millisecond) // time for the wait to begin: the call is counted before that
 			submit(a)
 			hold.open()
 			select {

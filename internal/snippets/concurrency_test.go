@@ -94,7 +94,7 @@ func Example_concurrencyCapture() {
 			b, err := driver.Alloc[float32](ctx, 1000)
 			done <- errors.Join(err, b.Close())
 		}()
-		late := func() (err error) { // this one may not allocate, except so
+		late := func() (err error) { // this one may allocate only inside Relaxed
 			b, err := driver.Alloc[float32](ctx, 10)
 			return errors.Join(err, b.Close())
 		}

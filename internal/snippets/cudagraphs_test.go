@@ -163,7 +163,7 @@ func Example_cudaGraphsForbidden() {
 		if err := s.Do(double); err != nil {
 			return err
 		}
-		return stream.Wait(context.Background()) // nothing has run that could be waited for
+		return stream.Wait(context.Background()) // refused: nothing runs yet
 	})
 	fmt.Println(errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED))
 	// [end]

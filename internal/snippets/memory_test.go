@@ -36,7 +36,7 @@ func Example_memoryHost() {
 	up := must(driver.Upload(x, host))
 	double := must(kernels.MulScalar(x, x, float32(2)))
 	down := must(driver.Download(host, x))
-	check(stream.Do(up), stream.Do(double), stream.Do(down)) // none of them waits
+	check(stream.Do(up), stream.Do(double), stream.Do(down)) // none of these calls waits
 	check(stream.Wait(context.Background()))                 // from here on the slice is the program's
 	fmt.Println(host.Slice())
 	// [end]

@@ -55,8 +55,9 @@ func TestFormsGiveTheResultsOfAnH200(t *testing.T) {
 	}
 }
 
-// step selects every step-th form. With -short, for machines where all have run in
-// another way already, it is every seventh, because forms come in eights and fours.
+// step returns the distance between the forms to run. It is at least 7 with -short, for
+// machines where all forms have already run in another way. Not 8, because forms come in
+// groups of four and eight.
 func step() int {
 	if testing.Short() {
 		return max(stride, 7)

@@ -447,7 +447,8 @@ func TestCudaAsyncLaunchIsAnOperation(t *testing.T) {
 		k.run(k.exec(k.capture(op, k.launch(k.plus, x, 1)))) // 64, 65
 		k.expect(x, 65)
 
-		// The node of an executable graph takes another one of the same structure.
+		// The node of an executable graph accepts another executable graph of the same
+		// structure.
 		other := k.exec(k.capture(k.launch(k.plus, x, 0), k.launch(k.times, x, 1)))
 		k.ok(outer.Set(n, other.Op()))
 		k.run(outer) // 66, 66, 67

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// wmmaShape is a shape with the types that have it.
+// wmmaShape is a shape and the element types that exist for it.
 type wmmaShape struct {
 	m, n, k int
 	typ     string
