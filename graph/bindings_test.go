@@ -303,7 +303,7 @@ func TestBindingsLaunchOnTheStreamTheyAreGiven(t *testing.T) {
 	})
 }
 
-// askedFor is a kernel argument that calls do when it is read.
+// askedFor is a kernel argument that runs do when it is read.
 type askedFor struct{ do func() }
 
 func (a askedFor) ArgWord() uint64 { a.do(); return 0 }

@@ -530,7 +530,7 @@ func TestScopeOfIsTheCaptureThatHasTheStream(t *testing.T) {
 		x := k.Exec(g)
 		k.OK(b.Close())
 		if b.Ref().Lifetime().Ended() {
-			t.Error("the graph does not keep what it was told to")
+			t.Error("the graph does not retain what it was given")
 		}
 		k.Run(x)
 	})

@@ -226,7 +226,7 @@ func TestCheckLooksIntoChildren(t *testing.T) {
 		k.OK(g.RemoveEdges(graphtest.EdgesOf([]graph.Node{child}, []graph.Node{after})...))
 		c := k.Check(g)
 		if len(c.Conflicts) != 1 || len(c.Unknown) > 0 || c.Conflicts[0].A.Graph() == c.Conflicts[0].B.Graph() {
-			t.Errorf("the node behind the child is in conflict with one inside, got %v", c)
+			t.Errorf("the node after the child is in conflict with one inside, got %v", c)
 		}
 		k.OK(g.AddEdges(graphtest.EdgesOf([]graph.Node{before}, []graph.Node{after})...))
 		in, err := child.ChildGraph()

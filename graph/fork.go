@@ -166,7 +166,7 @@ func (sc *Scope) Parallel(branches ...func(*Scope) error) error {
 	ends := make([]Edge, 0, len(branches))
 	for i, record := range branches {
 		if record == nil {
-			return invalid("capture of %v: branch %d is no function", sc.s, i)
+			return invalid("capture of %v: branch %d is nil", sc.s, i)
 		}
 		end, err := sc.branch(start, record)
 		if err != nil {

@@ -193,7 +193,7 @@ func TestPlanKeepsWhatItsOperationsReferTo(t *testing.T) {
 		k.OK(x.Close())
 		inflight.Waiting.Wait()
 		if names(driver.OpenObjects(), life) {
-			k.Error("memory is held although nothing refers to it")
+			k.Error("memory is retained although nothing refers to it")
 		}
 
 		// A node that is set retains what it was set to. The plan still retains its own

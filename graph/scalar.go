@@ -103,7 +103,7 @@ func (s *Scalar[T]) String() string {
 	return fmt.Sprintf("scalar %T at %#x", v, uint64(s.Ptr()))
 }
 
-// Close frees the scalar when no graph refers to it any more and the values already set have been
+// Close frees the scalar once no graph refers to it and the values already set have been
 // written. It may be called more than once.
 func (s *Scalar[T]) Close() error {
 	if s == nil {

@@ -7,5 +7,5 @@ import (
 )
 
 func TestExample(t *testing.T) {
-	demotest.Run(t, run, "the copy of the first result is here", "2 branches behind the first kernel", "up to 800")
+	demotest.Run(t, run, "the copy of the first result is here", "2 branches after the first kernel", "up to 800")
 }

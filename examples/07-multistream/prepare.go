@@ -67,7 +67,7 @@ func (e *example) branches(g *graph.Graph) error {
 		}
 		n++
 	}
-	e.Printf("the captured graph has %d branches behind the first kernel", n)
+	e.Printf("the captured graph has %d branches after the first kernel", n)
 	if n != 2 {
 		return errors.New("it should have two")
 	}

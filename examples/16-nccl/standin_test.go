@@ -23,7 +23,7 @@ type standIn struct {
 	comms int // open communicators
 	fails string
 
-	failed error // why the work of a group was not enqueued, which no status tells
+	failed error // why the work of a group was not enqueued; no status code shows it
 }
 
 // rank is one device of the stand-in.

@@ -17,7 +17,7 @@ type standIn struct {
 	stream         driver.CUstream
 	workspace      uintptr
 	handles        int
-	failed         error // why a launch failed, which no status tells
+	failed         error // why a launch failed; no status code shows it
 }
 
 func newStandIn(d *demo.Demo) (*standIn, error) {

@@ -30,7 +30,7 @@ var (
 	workers   = flag.Int("workers", 2, "batches that are computed side by side")
 	depth     = flag.Int("queue", 256, "requests that may wait before others are turned away")
 	timeout   = flag.Duration("timeout", 5*time.Second, "time for a request")
-	drain     = flag.Duration("drain", 10*time.Second, "time for requests that are under way at the end")
+	drain     = flag.Duration("drain", 10*time.Second, "time for requests in flight at the end")
 	loseAfter = flag.Duration("lose-after", 0, "after this time a kernel writes where there is no memory: what happens when a GPU is lost")
 )
 

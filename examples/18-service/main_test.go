@@ -74,7 +74,7 @@ func (p *process) end() (code int, log string) {
 	for p.log.Scan() {
 		p.seen = append(p.seen, p.log.Text())
 	}
-	_ = p.Wait() // the exit status tells it
+	_ = p.Wait() // the exit status shows it
 	return p.ProcessState.ExitCode(), strings.Join(p.seen, "\n")
 }
 

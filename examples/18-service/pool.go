@@ -185,7 +185,7 @@ func (p *pool) health() error {
 			return err
 		}
 		if w.stuck(stuckAfter) {
-			return fmt.Errorf("a batch has been under way for more than %v", stuckAfter)
+			return fmt.Errorf("a batch has been in flight for more than %v", stuckAfter)
 		}
 		if _, err := w.stream.Query(); err != nil {
 			p.lose(err)

@@ -310,7 +310,7 @@ func stall(address, begin string) (code int, err error) {
 	return r.StatusCode, err
 }
 
-// A closed graph cannot be launched, which tells nothing about the GPU.
+// A closed graph cannot be launched, but that does not mean that the GPU is lost.
 func TestAnErrorThatTheGPUSurvivesIsOneBatchs(t *testing.T) {
 	each(t, func(t *testing.T, s *server, m *model) {
 		for _, w := range s.pool.workers {
@@ -402,7 +402,7 @@ func TestStuckBatchIsBadHealth(t *testing.T) {
 	w := new(worker)
 	w.began.Store(time.Now().Add(-2 * stuckAfter).UnixNano())
 	p.workers = []*worker{w}
-	check(t, expect(p.health(), "under way"))
+	check(t, expect(p.health(), "in flight"))
 }
 
 func TestEveryStatusIsMeant(t *testing.T) {

@@ -115,7 +115,7 @@ func TestCallableUsesMemoryOfTheCallerInPlace(t *testing.T) {
 			out, err := c.Call(background, m)
 			k.OK(err)
 			if want := []uint32{5, 9, 5, 13}[i]; out.Slice()[0] != want {
-				t.Fatalf("call %d answers %d, want %d", i, out.Slice()[0], want)
+				t.Fatalf("call %d returns %d, want %d", i, out.Slice()[0], want)
 			}
 		}
 		k.stats(c.Stats(), callable.Stats{Calls: 4, Recorded: 3, Updated: 2, Instantiated: 1, Variants: 1})

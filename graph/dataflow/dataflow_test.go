@@ -313,7 +313,7 @@ func TestFlowRefusesWhatItCannotOrder(t *testing.T) {
 		second, err := f.Add(l)
 		k.OK(err)
 		graphtest.Refused(t, "an order among earlier steps", first.After(second), "last")
-		graphtest.Refused(t, "a step behind itself", second.After(second), "other step")
+		graphtest.Refused(t, "a step after itself", second.After(second), "other step")
 		graphtest.Refused(t, "a step of another flow", second.After(dataflow.Step{}), "other step")
 		var none *dataflow.Flow
 		_, err = none.Build()

@@ -451,12 +451,12 @@ func TestConditionalThatCannotBeCompletedFailsTheCapture(t *testing.T) {
 			err = sc.If(c, graphtest.Does(k.Launch(k.Plus, b, 1)))
 			lib.Stop()
 			if !errors.Is(err, graphtest.Injected) {
-				t.Errorf("%s: If answers %v", call, err)
+				t.Errorf("%s: If returns %v", call, err)
 			}
 			return nil // the error is ignored here
 		})
 		if !errors.Is(err, graphtest.Injected) {
-			t.Errorf("%s: Capture answers %v", call, err)
+			t.Errorf("%s: Capture returns %v", call, err)
 		}
 		k.Usable(k.S)
 	}

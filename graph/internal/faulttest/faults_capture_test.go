@@ -223,7 +223,7 @@ func TestACacheFreesIntoACaptureOfOthers(t *testing.T) {
 	var raw driver.CUgraph
 	ended := d.CuStreamEndCapture(k.S.Raw(), &raw)
 	if err == nil && ended != nil {
-		t.Errorf("the capture is broken (%v), and nobody said so", ended)
+		t.Errorf("the capture is broken (%v), without an error", ended)
 	}
 	if raw != 0 {
 		k.OK(d.CuGraphDestroy(raw))

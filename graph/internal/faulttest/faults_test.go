@@ -218,9 +218,9 @@ func failOnce(k *kit, lib *faulty.Library, books *graphtest.Ledger, f flow, b *d
 	case failed == "": // a wait that ended sooner made fewer calls
 		k.OK(err)
 	case err == nil:
-		k.Errorf("call %d (%s) failed and nobody said so: %+v", nth, failed, log)
+		k.Errorf("call %d (%s) failed without an error: %+v", nth, failed, log)
 	case graphtest.Cause(err) != graphtest.Injected || !saysWhich(err, failed):
-		k.Errorf("call %d (%s): the first cause is lost: %v", nth, failed, err)
+		k.Errorf("call %d (%s): the first error is lost: %v", nth, failed, err)
 	}
 	if more := books.More(func(diff string) bool { return notMade(err, failed, diff) }); more != "" {
 		k.Errorf("call %d (%s) failed and left %s, the error was: %v", nth, failed, more, err)

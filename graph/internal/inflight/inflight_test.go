@@ -42,7 +42,7 @@ func TestCloseDuringCaptureOfTheSameStream(t *testing.T) {
 }
 
 // The same for what an update replaced.
-func TestRetireDuringCaptureOfTheSameStream(t *testing.T) {
+func TestReplacingDuringCaptureOfTheSameStream(t *testing.T) {
 	each(t, func(k *kit) {
 		g := k.Graph()
 		a := k.Memory()
@@ -181,12 +181,12 @@ func (k *kit) closesWhileCapturing(mode graph.Mode, streamFirst bool) {
 	})
 	k.OK(err)
 	if !k.allocated(ptr) || s.Lifetime().Holders() == 0 {
-		k.Error("memory or stream of a launch under way is not held")
+		k.Error("memory or stream of a launch in flight is not retained")
 	}
 	release()
 	inflight.Waiting.Wait()
 	if k.allocated(ptr) || s.Lifetime().Holders() != 0 {
-		k.Error("memory or stream is held after the launch")
+		k.Error("memory or stream is retained after the launch")
 	}
 	k.Run(k.Exec(captured))
 	k.Expect(result, 3)
@@ -211,7 +211,7 @@ func TestAnExecOutlivesItsStreams(t *testing.T) {
 		release()
 		k.OK(x.Wait(background))
 		if first.Lifetime().Holders() != 0 || second.Lifetime().Holders() != 0 {
-			t.Error("streams are held that nothing needs any more")
+			t.Error("streams are retained that nothing needs")
 		}
 		k.Run(k.Exec(captured))
 		k.Expect(out, 8)
@@ -323,13 +323,13 @@ func TestWaitForALaunchWhoseStreamIsClosed(t *testing.T) {
 		ctx, cancel := context.WithTimeout(background, 20*time.Millisecond)
 		defer cancel()
 		if err := x.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("the launch is under way: %v", err)
+			t.Errorf("the launch is in flight: %v", err)
 		}
 		release()
 		k.OK(x.Wait(background))
 		k.OK(x.Wait(background))
 		if s.Lifetime().Holders() != 0 {
-			t.Error("the stream is held after the wait")
+			t.Error("the stream is retained after the wait")
 		}
 		k.Expect(b, 3)
 	})
@@ -360,12 +360,12 @@ func TestClosingAnExecOfThePerThreadStream(t *testing.T) {
 			return errors.Join(err, sc.Do(k.Launch(k.Plus, result, 2)))
 		})
 		if !k.allocated(ptr) {
-			t.Error("memory of a launch under way is not held")
+			t.Error("memory of a launch in flight is not retained")
 		}
 		release()
 		inflight.Waiting.Wait()
 		if k.allocated(ptr) {
-			t.Error("memory is held after the launch")
+			t.Error("memory is retained after the launch")
 		}
 		k.Run(k.Exec(captured))
 		k.Expect(result, 3)
@@ -427,7 +427,7 @@ func TestAFailedLaunchElsewhereLeavesTheOneBefore(t *testing.T) {
 	ctx, cancel := context.WithTimeout(background, 20*time.Millisecond)
 	defer cancel()
 	if err := x.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("the first launch is under way: %v", err)
+		t.Errorf("the first launch is in flight: %v", err)
 	}
 	release()
 	k.OK(x.Wait(background))

@@ -109,7 +109,7 @@ func (p *player) setExecBatch() {
 func (p *player) follow(x *modelExec, g *modelGraph, r graph.UpdateResult) {
 	same := x.copy.sameShape(g)
 	if r.Updated() != same {
-		p.fatal("step %d: update of %v from %v answers %v, same shape is %v", p.step, x.x, g.g, r, same)
+		p.fatal("step %d: update of %v from %v returns %v, same shape is %v", p.step, x.x, g.g, r, same)
 	}
 	if same {
 		x.copy.adopt(g)

@@ -75,7 +75,7 @@ func warm(k *kit) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 	defer cancel()
 	if err := k.S.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		k.Fatalf("a wait for work that is held back: %v", err)
+		k.Fatalf("a wait for blocked work: %v", err)
 	}
 	release()
 	k.Wait(k.S)
