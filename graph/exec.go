@@ -545,8 +545,8 @@ func (k *execKeep) afterStaged(s *driver.Stream) error {
 	return k.Staged.Precede(s)
 }
 
-// isOrdered reports whether work in after runs after earlier work in before, because they are one
-// stream. The per-thread stream may be another one now.
+// isOrdered reports whether work in after runs after earlier work in before, because both are
+// the same stream. On another thread, the per-thread stream is another stream.
 func isOrdered(before, after *driver.Stream) bool {
 	return before == after && after.Raw() != cu.CU_STREAM_PER_THREAD
 }

@@ -350,8 +350,8 @@ func (s Nodes) at(i uint32) Node {
 	return Node{s.g, i}
 }
 
-// current brings the plan up to date with its operations. Since the last time they may refer to
-// other things, or to things that were closed.
+// current brings the plan up to date with its operations. By now they may
+// refer to other objects, or to closed ones.
 func (p *Plan) current() error {
 	for i := range p.kinds {
 		k := &p.kinds[i]

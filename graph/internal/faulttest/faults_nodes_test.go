@@ -113,7 +113,7 @@ func moveFlow(k *kit, b *driver.Buffer[uint32]) error {
 	if err != nil {
 		return errors.Join(err, child.Close())
 	}
-	// In this order: closing the child does nothing once it was handed over.
+	// Close the child first: its Close does nothing once it was handed over.
 	return errors.Join(move(k, g, child, l), child.Close(), g.Close())
 }
 
