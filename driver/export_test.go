@@ -2,7 +2,7 @@ package driver
 
 import "github.com/purecuda/cuda/internal/hostcall"
 
-// Usable returns why Available would not count this driver, or nil.
+// Usable returns the error that Available would return for this driver, or nil.
 func Usable(d *Driver) error { return usable(d) }
 
 // SetBlockingSlots changes how many waits may block a thread, for tests of the

@@ -320,8 +320,8 @@ func (x *Exec) Upload(s *driver.Stream) error {
 	return nil
 }
 
-// Uploaded reports whether Upload, or Instantiate with WithUpload, succeeded since the Exec was
-// changed last.
+// Uploaded reports whether Upload, or Instantiate with WithUpload, has succeeded since the Exec was
+// last changed.
 func (x *Exec) Uploaded() bool {
 	if !x.exists() {
 		return false

@@ -8,8 +8,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// FuzzEnvironment searches for libraries with arbitrary environment variables. A relative folder
-// is ignored, and a pattern in a folder's name matches nothing else.
+// FuzzEnvironment searches for libraries with arbitrary values of CUDA_PATH and CUDA_HOME. A
+// relative folder must be ignored, and wildcards in a folder's name must not stop the search.
 func FuzzEnvironment(f *testing.F) {
 	f.Add("/usr/local/cuda", "")
 	f.Add("relative", "/opt/[cuda")

@@ -89,8 +89,8 @@ func (s *Scope) leave(mode uintptr) {
 	}
 }
 
-// invokeSlow runs a call that needs more than one native call: its function or a function of its
-// scope is written in Go, or the platform has no trampoline.
+// invokeSlow makes the calls that the trampoline cannot make: those whose function, or whose
+// scope's functions, are written in Go, and every call on a platform without a trampoline.
 func invokeSlow(c *Call) uintptr {
 	if c.Scope == nil {
 		c.Ret = invokeBare(c)

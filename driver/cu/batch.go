@@ -131,8 +131,7 @@ func (b *Batch) node(f Function, node *CUgraphNode, graph CUgraph, deps *CUgraph
 	return c
 }
 
-// These are the indices of arguments that a caller may change between runs, in the calls that
-// add a node.
+// Indices of the arguments of a call that adds a node which the caller may change between runs.
 const (
 	BatchGraphWord = 1 // the graph
 	BatchDepsWord  = 2 // the address of the dependencies

@@ -56,7 +56,8 @@ func (e *Error) Unwrap() error {
 	return e.Result
 }
 
-// Is matches ErrNotSupported, and ErrClosed after the driver was closed.
+// Is makes errors.Is match ErrNotSupported if the driver lacks the function or returned
+// CUDA_ERROR_NOT_SUPPORTED, and ErrClosed if the driver was closed.
 func (e *Error) Is(target error) bool {
 	if e == nil {
 		return false

@@ -16,7 +16,7 @@ func (p *plan) Reaches(from, to int) bool {
 	if from >= to {
 		return from == to
 	}
-	earlier := make([]bool, to-from+1) // of the steps from the first one on
+	earlier := make([]bool, to-from+1) // [i]: step from+i is to, or comes before it
 	earlier[to-from] = true
 	for i := to; i > from; i-- {
 		if !earlier[i-from] {

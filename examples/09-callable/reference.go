@@ -7,7 +7,7 @@ import (
 
 const (
 	width     = 32   // of vectors, and words in the vocabulary
-	tolerance = 2e-4 // of a logit; they are of the order of 100
+	tolerance = 2e-4 // absolute error allowed in a logit; logits are around 100
 )
 
 // sharpness is the factor before the scores: attention's usual one over the root

@@ -1,5 +1,5 @@
-// Package launch has what a kernel launch passes to the driver, in the layout in which C and package
-// graph read it. Package driver fills it in.
+// Package launch holds the arguments of a kernel launch, laid out as C and package graph read them.
+// Package driver fills them in.
 package launch
 
 import (

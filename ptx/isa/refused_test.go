@@ -211,8 +211,8 @@ func TestDeclarationsAreChecked(t *testing.T) {
 	}
 }
 
-// A move between vectors takes one value for all components, of at most 16 bytes. A
-// special register with components is a vector.
+// A mov to a vector also accepts a scalar, which is copied to every component. The vector has at
+// most 16 bytes. A special register such as %tid, without a selector, is a vector.
 func TestMovesOfVectors(t *testing.T) {
 	for _, version := range []string{"7.8 sm_90", "8.4 sm_90a"} {
 		v, target, _ := strings.Cut(version, " ")

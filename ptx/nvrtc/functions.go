@@ -127,7 +127,7 @@ func (f *functions) bytes(h uintptr, size, copy *loader.Proc) ([]byte, Code) {
 	return b, callHP(copy, h, unsafe.Pointer(&b[0]))
 }
 
-// text is bytes without the final NUL.
+// text calls bytes and strips trailing NULs.
 func (f *functions) text(h uintptr, size, copy *loader.Proc) ([]byte, Code) {
 	b, c := f.bytes(h, size, copy)
 	for len(b) > 0 && b[len(b)-1] == 0 {

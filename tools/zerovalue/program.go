@@ -18,8 +18,8 @@ func (n names) of(p *types.Package) string {
 	return name
 }
 
-// program returns the source of a program that passes every exported type with methods
-// and every exported function of the packages to package calls.
+// program returns the source of a program that lists every exported function, and every
+// exported type with methods, of the packages. It hands the list to zerovalue/calls.
 func program(packages []*types.Package) (string, error) {
 	imported := make(names)
 	var list strings.Builder

@@ -95,7 +95,7 @@ func (b *bench) waitRows(rows map[string]child.Row) {
 	wait := func(n int) error { return w.launchAndWait(w.stream, n) }
 	crowd := func(n int) error {
 		return w.crowd.Run(n, func(member, n int) error {
-			runtime.LockOSThread() // where the context is current
+			runtime.LockOSThread() // setCurrent applies only to this thread
 			defer runtime.UnlockOSThread()
 			if err := check(C.setCurrent(w.context)); err != nil {
 				return err

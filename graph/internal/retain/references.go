@@ -1,6 +1,6 @@
-// Package retain has the references of a graph: the things that the parameters of its nodes refer
-// to, each retained once, and which node refers to which. It also keeps account of the memory that
-// graphs allocate and free.
+// Package retain tracks a graph's references: the objects that its nodes' parameters use, each
+// retained once, and which nodes use each object. It also keeps account of the memory that graphs
+// allocate and free.
 package retain
 
 import (
@@ -391,8 +391,8 @@ func (o *References) Cut(m Mark) {
 	o.Flush()
 }
 
-// Loosen assigns the references of all nodes to no node, because the numbers of the nodes became
-// invalid.
+// Loosen detaches all references from their nodes but keeps them retained. It is called when the
+// numbers of the nodes are no longer valid.
 func (o *References) Loosen() {
 	o.forgetSeen()
 	for i := range o.sets {

@@ -102,7 +102,8 @@ func run(emulated bool) error {
 
 const words = 5000
 
-// share makes both work on the same memory.
+// share lets C allocate and fill memory, changes it with a graph of this module, and checks the
+// result through C.
 func share(d *work.Device) error {
 	runtime.LockOSThread() // C's calls must come from one thread
 	defer runtime.UnlockOSThread()
@@ -118,7 +119,7 @@ func share(d *work.Device) error {
 	return errors.Join(err, work.Check(got, 42))
 }
 
-// many does so in many goroutines.
+// many runs share in many goroutines at once.
 func many(d *work.Device) error {
 	errs := make(chan error, 16)
 	for range cap(errs) {

@@ -178,7 +178,7 @@ func (g *generator) module(u *unit) string {
 	return u.ident + "Module"
 }
 
-// set writes the type of all kernels.
+// set writes the struct that holds all kernels of the package, with its Load function and Close.
 func (g *generator) set(p *printer) {
 	name := g.opts.Set
 	p.f("import (\n\t\"errors\"\n\n\t%q\n)\n\n", driverPath)
