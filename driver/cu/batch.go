@@ -131,7 +131,7 @@ func (b *Batch) node(f Function, node *CUgraphNode, graph CUgraph, deps *CUgraph
 	return c
 }
 
-// Indices of the arguments of a call that adds a node which the caller may change between runs.
+// In a call that adds a node, the caller may change these arguments between runs.
 const (
 	BatchGraphWord = 1 // the graph
 	BatchDepsWord  = 2 // the address of the dependencies

@@ -1,5 +1,6 @@
-// Package uses has what operations say of themselves to graphs: what they refer to and which memory
-// they read and write. Package driver fills it in, package graph derives references and edges from it.
+// Package uses describes what an operation uses: the objects it refers to, the memory it reads and
+// writes, and the parameters of its graph node. Package driver fills it in. Package graph retains the
+// objects and derives edges.
 package uses
 
 import "github.com/purecuda/cuda/internal/life"

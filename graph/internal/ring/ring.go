@@ -1,4 +1,4 @@
-// Package ring has page-locked memory for values that are being copied to the device.
+// Package ring keeps values in page-locked memory until their copies to the device have ended.
 package ring
 
 import (
