@@ -1,7 +1,8 @@
 #!/bin/sh
 # Builds the programs of the comparison into a folder: bench/build.sh FOLDER
 # C and cgo need a compiler for the target: gcc on a machine like it, or one that
-# CC names. Where there is none they are left out, and said so.
+# CC names. Where there is none they are left out, and said so. LAYOUTS=6 also builds
+# gobench.1 to gobench.6, the same program with its functions in six other orders.
 set -eu
 bench=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1"
@@ -12,6 +13,10 @@ trap 'rm -rf "$work"' EXIT
 cd "$bench"
 for p in compare gobench launchbench puregobench; do
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o "$to/$p" "./cmd/$p"
+done
+i=0
+while [ $((i += 1)) -le "${LAYOUTS:-0}" ]; do
+	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -randlayout=$i" -o "$to/gobench.$i" ./cmd/gobench
 done
 
 target=$(go env GOOS)/$(go env GOARCH)

@@ -104,21 +104,15 @@ var builders = sync.Pool{New: func() any { return new(builder) }}
 func newBuilder(g *Graph, items []Item) *builder {
 	b := builders.Get().(*builder)
 	b.items, b.described = items, false
-	room := 0
-	for i := range items {
-		it := &items[i]
-		room += len(it.After) + len(it.Deps)
-		b.described = b.described || it.Name != "" || len(it.Uses) > 0
-	}
-	b.prepare(g, len(items), room)
+	b.prepare(g, len(items))
 	return b
 }
 
-// prepare makes room for n handles, and for the lists of dependencies.
-func (b *builder) prepare(g *Graph, n, room int) {
+// prepare makes room for n handles.
+func (b *builder) prepare(g *Graph, n int) {
 	b.g, b.last, b.count, b.first = g, nil, 0, 0
 	b.made = slices.Grow(b.made[:0], n)[:n]
-	b.from = slices.Grow(b.from[:0], room)
+	b.from = b.from[:0]
 	b.batch = batches.get(g.d)
 	o := g.changeRefs()
 	b.before, b.beforeAccesses = o.Mark(), g.accesses.Mark()
@@ -156,11 +150,6 @@ func (b *builder) nodes(dst []Node) []Node {
 }
 
 func (b *builder) build() error {
-	if b.described {
-		if i, err := b.readUses(); err != nil {
-			return b.undo(i, err)
-		}
-	}
 	for i := 0; i < len(b.made); i++ {
 		if err := b.add(i); err != nil {
 			return b.undo(i, err)
@@ -185,6 +174,9 @@ func (b *builder) build() error {
 // enough for their blocks to be in the cache when the calls are made.
 const callsAtOnce = 1 << 10
 
+// handlesAtOnce is the room for handles that are copied for the calls of a batch.
+const handlesAtOnce = 1 << 10
+
 // failedAt is an error of an earlier call's item, detected by a flush.
 type failedAt struct {
 	item int
@@ -195,7 +187,13 @@ func (e *failedAt) Error() string { return e.err.Error() }
 
 // add adds one node to the batch.
 func (b *builder) add(i int) error {
-	op := b.items[i].Op
+	it := &b.items[i]
+	if it.Name != "" || len(it.Uses) > 0 {
+		if err := b.readUses(i, it); err != nil {
+			return err
+		}
+	}
+	op := it.Op
 	l, _ := op.(*driver.Launch)
 	if l != nil && l == b.last && !b.g.part {
 		return b.addAgain(i, l)
@@ -238,10 +236,11 @@ func (b *builder) repeat(i int) int {
 	return i
 }
 
-// repeats reports whether the item launches l again, right after item i.
+// repeats reports whether the item launches l again, right after item i, and is not described.
 func (it *Item) repeats(l *driver.Launch, i int) bool {
 	next, ok := it.Op.(*driver.Launch)
-	return ok && next == l && len(it.After) == 1 && it.After[0] == i && len(it.Deps) == 0
+	return ok && next == l && len(it.After) == 1 && it.After[0] == i && len(it.Deps) == 0 &&
+		it.Name == "" && len(it.Uses) == 0
 }
 
 // addAgain adds a node like the previous item, which was already checked.
@@ -295,6 +294,7 @@ func (b *builder) flush() (int, error) {
 	n := b.batch.Len()
 	done, err := b.batch.Run()
 	b.batch.Reset(&b.g.d.Driver)
+	b.from = b.from[:0]
 	b.count = b.first + done
 	if err != nil {
 		return b.count, err
@@ -361,6 +361,12 @@ func (b *builder) gather(it *Item) (*cu.CUgraphNode, uintptr, error) {
 			return nil, 0, err
 		}
 	}
+	if need := len(it.After) + len(it.Deps); need > cap(b.from)-len(b.from) {
+		if err := b.flushBefore(); err != nil { // the batch has addresses in from
+			return nil, 0, err
+		}
+		b.from = slices.Grow(b.from, max(need, handlesAtOnce))
+	}
 	start := len(b.from)
 	for _, a := range it.After {
 		b.from = append(b.from, b.made[a])
@@ -377,21 +383,19 @@ func (b *builder) gather(it *Item) (*cu.CUgraphNode, uintptr, error) {
 	return &b.from[start], uintptr(len(b.from) - start), nil
 }
 
-// readUses reads the declared uses of items, before any node is added.
-func (b *builder) readUses() (item int, err error) {
-	b.uses = b.uses[:0]
-	for i := range b.items {
-		if len(b.items[i].Uses) == 0 {
-			continue
-		}
-		d, err := declaredOf(b.items[i].Uses)
-		if err != nil {
-			return i, err
-		}
-		d.item = i
-		b.uses = append(b.uses, d)
+// readUses reads the declared uses of an item, before its node is added.
+func (b *builder) readUses(i int, it *Item) error {
+	b.described = true
+	if len(it.Uses) == 0 {
+		return nil
 	}
-	return 0, nil
+	d, err := declaredOf(it.Uses)
+	if err != nil {
+		return err
+	}
+	d.item = i
+	b.uses = append(b.uses, d)
+	return nil
 }
 
 // keepUses makes the graph retain the memory of the declared uses.

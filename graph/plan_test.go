@@ -2,6 +2,7 @@ package graph_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -424,6 +425,32 @@ func TestChainOfAThousand(t *testing.T) {
 		}
 		k.Run(k.Exec(g))
 		k.Expect(b, 1001)
+	})
+}
+
+// More handles are copied than a batch has room for.
+func TestBatchOfNodesWithManyDependencies(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.Memory()
+		l := k.Launch(k.Plus, b, 1)
+		g := k.Graph()
+		var first []graph.Node
+		for range 7 {
+			first = append(first, k.Add(g, l))
+		}
+		items := make([]graph.Item, 1500)
+		for i := range items {
+			items[i] = graph.Item{Op: l, Deps: []graph.Node{first[i%7], first[(i+3)%7]}}
+		}
+		nodes, err := g.AddBatch(nil, items)
+		k.OK(err)
+		for i, n := range nodes {
+			deps, err := n.Dependencies()
+			k.OK(err)
+			if want := items[i].Deps; len(deps) != 2 || !slices.Contains(deps, want[0]) || !slices.Contains(deps, want[1]) {
+				k.Fatalf("node %d depends on %v, want %v", i, deps, want)
+			}
+		}
 	})
 }
 

@@ -340,7 +340,7 @@ func (b *setter) set(i int) error {
 		return b.error(i, err)
 	}
 	if l, ok := c.Op.(*driver.Launch); ok && (l == b.last && x.keep.refs.SetOf(c.Node.i) == b.lastSet || b.keeps(c.Node, l)) {
-		b.batch.GraphExecKernelNodeSetParams(x.keep.raw, c.Node.handle(), &l.Block().Node)
+		b.batch.GraphExecKernelNodeSetParams(x.keep.raw, x.g.raws[c.Node.i], &l.Block().Node)
 		return nil
 	}
 	if err := b.flush(i); err != nil {

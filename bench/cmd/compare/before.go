@@ -14,8 +14,11 @@ const (
 
 // runBefore compares two builds of the library: that in dir and an earlier gobench.
 func runBefore(earlier, dir, note string, p plan) (ok bool, err error) {
-	known = func(string) []*caller {
-		return []*caller{{name: before, path: earlier}, {name: inGo, path: filepath.Join(dir, "gobench")}}
+	if p.layouts > p.processes {
+		return false, fmt.Errorf("%d layouts need as many -processes", p.layouts)
+	}
+	known = func(dir string, i int) []*caller {
+		return []*caller{{name: before, path: p.layout(earlier, i)}, {name: inGo, path: p.layout(filepath.Join(dir, "gobench"), i)}}
 	}
 	p.starts = 0
 	results, callers, p, err := p.measure(dir)
@@ -24,6 +27,15 @@ func runBefore(earlier, dir, note string, p plan) (ok bool, err error) {
 	}
 	head(os.Stdout, "Two builds of the library", note, p, callers)
 	return beforeReport(os.Stdout, results), nil
+}
+
+// layout returns the program that the i-th process runs: of several that differ only in the order
+// of their functions, if there are several.
+func (p plan) layout(program string, i int) string {
+	if p.layouts == 0 {
+		return program
+	}
+	return fmt.Sprintf("%s.%d", program, i%p.layouts+1)
 }
 
 // beforeReport prints a row for each call that both builds have. It returns false if a

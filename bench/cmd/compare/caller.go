@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -18,6 +19,7 @@ type caller struct {
 	name string // its name in the tables' heads
 	path string
 	args []string
+	nth  int // how often the callers were started before
 
 	description string // the caller's description of itself and the device
 	process     *exec.Cmd
@@ -32,7 +34,7 @@ const (
 )
 
 // known returns the possible callers, whose programs are in a folder.
-var known = func(dir string) []*caller {
+var known = func(dir string, _ int) []*caller {
 	return []*caller{
 		{name: inC, path: filepath.Join(dir, "bench-c")},
 		{name: inGo, path: filepath.Join(dir, "gobench")},
@@ -42,9 +44,10 @@ var known = func(dir string) []*caller {
 	}
 }
 
-// startAll starts the callers that exist. Those that are required must.
-func startAll(dir string) (started []*caller, err error) {
-	for _, c := range known(dir) {
+// startAll starts the callers that exist, for the i-th time. Those that are required must.
+func startAll(dir string, i int) (started []*caller, err error) {
+	for _, c := range known(dir, i) {
+		c.nth = i
 		_, err := os.Stat(c.path)
 		if errors.Is(err, fs.ErrNotExist) && !c.required() {
 			fmt.Fprintf(os.Stderr, "compare: %s is left out: there is no %s\n", c.name, c.path)
@@ -77,6 +80,7 @@ func stopAll(callers []*caller) error {
 func (c *caller) command(extra ...string) *exec.Cmd {
 	cmd := exec.Command(c.path, append(extra, c.args...)...)
 	cmd.Stderr = os.Stderr
+	cmd.Env = append(os.Environ(), "PURECUDA_BENCH_SHIFT="+strconv.Itoa(c.nth))
 	return cmd
 }
 

@@ -35,7 +35,7 @@ func runKernels(dir, pattern, note string, p plan) (ok bool, err error) {
 	if err := choose(pattern); err != nil {
 		return false, err
 	}
-	known = func(string) []*caller {
+	known = func(string, int) []*caller {
 		return []*caller{{name: inC, path: program + "-c", args: []string{list}}, {name: inGo, path: program}}
 	}
 	p.starts = 0

@@ -32,6 +32,7 @@ func main() {
 	only := flag.String("rows", "", "regular expression: measure only rows whose name matches")
 	kernels := flag.Bool("kernels", false, "measure the launch of every kernel of package launchers instead")
 	earlier := flag.String("before", "", "gobench of an earlier commit: compare with that instead of C")
+	layouts := flag.Int("layouts", 0, "with -before: how many gobench.1, gobench.2, ... there are beside both, used in turn by the processes")
 	note := flag.String("note", "", "line for the report's head: commit, machine")
 	flag.Parse()
 	if err := choose(*only); err != nil && !*kernels {
@@ -45,7 +46,7 @@ func main() {
 	if *cpus != "" {
 		*note = strings.TrimPrefix(*note+"; all callers on processors "+*cpus, "; ")
 	}
-	p := plan{*rounds, *turns, *starts, *processes, *limit}
+	p := plan{*rounds, *turns, *starts, *processes, *layouts, *limit}
 	ok, err := false, error(nil)
 	if *earlier != "" {
 		ok, err = runBefore(*earlier, *dir, *note, p)
@@ -86,8 +87,8 @@ func beside() string {
 
 // plan is how often things are measured.
 type plan struct {
-	rounds, turns, starts, processes int
-	limit                            time.Duration // time limit of all rounds
+	rounds, turns, starts, processes, layouts int
+	limit                                     time.Duration // time limit of all rounds
 }
 
 func run(dir, note string, p plan) (ok bool, err error) {
@@ -110,10 +111,10 @@ func (p plan) measure(dir string) (*results, []*caller, plan, error) {
 	results := newResults()
 	var callers []*caller
 	done := 0
-	for range p.processes {
+	for i := range p.processes {
 		var rounds int
 		var err error
-		if callers, rounds, err = p.process(dir, results); err != nil {
+		if callers, rounds, err = p.process(dir, i, results); err != nil {
 			return nil, nil, p, err
 		}
 		done += rounds
@@ -129,9 +130,9 @@ func (p plan) measure(dir string) (*results, []*caller, plan, error) {
 	return results, callers, p, nil
 }
 
-// process starts the callers, measures, and stops them.
-func (p plan) process(dir string, results *results) (callers []*caller, rounds int, err error) {
-	callers, err = startAll(dir)
+// process starts the callers for the i-th time, measures, and stops them.
+func (p plan) process(dir string, i int, results *results) (callers []*caller, rounds int, err error) {
+	callers, err = startAll(dir, i)
 	defer func() { err = errors.Join(err, stopAll(callers)) }()
 	if err != nil {
 		return callers, 0, err
