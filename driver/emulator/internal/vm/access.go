@@ -8,12 +8,12 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// How memory instructions reach memory: the check of each address, the cache of the region that was
-// accessed last, and the faults. In a launch with checks nothing is cached, so every access goes
-// through the slow path in this file.
+// How memory instructions access memory: the check of each address, the cache of the region
+// accessed last, and the faults. In a launch with checks nothing is cached, so every access takes
+// the slow path in this file.
 
-// access caches the region that a memory instruction accessed last: an access at address a is
-// inside if a-addr < n.
+// access caches the region that a memory instruction accessed last. An address a is inside the
+// region if a-addr < n.
 type access struct {
 	addr   uint64
 	n      uint64
@@ -21,14 +21,14 @@ type access struct {
 	region *Region
 }
 
-// deadRegion is the region of accesses that cache nothing.
+// deadRegion is the region of an empty cache entry.
 var deadRegion = func() *Region {
 	r := new(Region)
 	r.dead.Store(true)
 	return r
 }()
 
-// The space of an access, in inst.aux.
+// The space of an access and its flags, as stored in inst.aux.
 const (
 	spaceGeneric = iota
 	spaceGlobal
@@ -41,17 +41,17 @@ const (
 	accAtomic  = 16
 	accWide    = 32  // the address is in the 64-bit bank
 	accSync    = 64  // volatile, relaxed, acquire, release
-	accMemory  = 128 // an instruction with an address in a
-	accLog     = 8   // shift of log2 of the access's size
+	accMemory  = 128 // field a holds an address
+	accLog     = 8   // shift for log2 of the access size
 	accMaxSize = 32
 )
 
 var spaceText = [...]string{"generic", "global", "shared", "local", "const", "param", "?", "?"}
 
-// size returns the number of bytes of an instruction's access.
+// size returns the number of bytes that an instruction accesses.
 func (in *inst) size() uint64 { return 1 << (in.aux >> accLog) }
 
-// pointer returns the memory at p for lane i, checked.
+// pointer returns the memory at p after checking lane i's access.
 //
 //go:norace
 //go:nocheckptr
@@ -62,7 +62,8 @@ func (w *warp) pointer(in *inst, e *access, p uint64, i int) unsafe.Pointer {
 	return w.reach(in, e, p, i)
 }
 
-// site returns the cache entry of a memory instruction.
+// site returns the cache entry of a memory instruction. It empties the entry if the region was
+// freed.
 func (w *warp) site(in *inst) *access {
 	e := &w.cache[in.slot]
 	if e.region.dead.Load() {
@@ -71,7 +72,7 @@ func (w *warp) site(in *inst) *access {
 	return e
 }
 
-// addresses computes the addresses of an instruction's access into w.addr.
+// addresses stores the addresses that an instruction accesses in w.addr.
 //
 //go:norace
 func (w *warp) addresses(in *inst, wide bool, m uint32) *col64 {
@@ -89,7 +90,8 @@ func (w *warp) addresses(in *inst, wide bool, m uint32) *col64 {
 	return &w.addr
 }
 
-// reach finds the memory at address p for an access of lane i outside the cached region, or faults.
+// reach returns the memory at address p, which lies outside the cached region. It panics with a
+// fault if lane i may not access it.
 func (w *warp) reach(in *inst, e *access, p uint64, i int) unsafe.Pointer {
 	size := in.size()
 	if p&(size-1) != 0 {
@@ -132,7 +134,7 @@ func (w *warp) reach(in *inst, e *access, p uint64, i int) unsafe.Pointer {
 	return w.reachGlobal(in, e, p, i)
 }
 
-// reachIn is reach for a known region.
+// reachIn returns the memory at p in region r. It panics with a fault if lane i may not access it.
 func (w *warp) reachIn(in *inst, e *access, r *Region, p uint64, i int) unsafe.Pointer {
 	size := in.size()
 	off := p - r.Addr
@@ -149,7 +151,7 @@ func (w *warp) reachIn(in *inst, e *access, r *Region, p uint64, i int) unsafe.P
 	return unsafe.Add(r.base, off)
 }
 
-// reachLocal is reach for lane i's local memory.
+// reachLocal returns lane i's local memory at off, or panics with a fault.
 func (w *warp) reachLocal(in *inst, off uint64, i int) unsafe.Pointer {
 	size := in.size()
 	if at := off - allocaBase; at < w.dyn.top[i] && w.dyn.top[i]-at >= size {
@@ -164,7 +166,7 @@ func (w *warp) reachLocal(in *inst, off uint64, i int) unsafe.Pointer {
 	return unsafe.Pointer(&w.local[uint64(i)*uint64(w.localN)+off])
 }
 
-// reachGlobal is reach for device and host memory.
+// reachGlobal returns the device or host memory at p, or panics with a fault.
 func (w *warp) reachGlobal(in *inst, e *access, p uint64, i int) unsafe.Pointer {
 	size := in.size()
 	r := w.cta.lookup(p)
@@ -198,7 +200,7 @@ func (r *launchRun) mayAccess(g *Region) bool {
 	return g.Reach != nil || g.Device == HostDevice || g.Device == r.opts.Device.Ordinal || r.opts.Peers>>uint(g.Device)&1 != 0
 }
 
-// lookup finds the live region at p. It first searches the regions found most recently.
+// lookup finds the live region at p. It searches recently found regions first.
 func (c *cta) lookup(p uint64) *Region {
 	for _, r := range c.recent {
 		if r != nil && p-r.Addr < r.Size && !r.dead.Load() {
@@ -225,9 +227,9 @@ func (w *warp) localPointer(in *inst, off uint64, i int) unsafe.Pointer {
 	return w.reachLocal(in, off, i)
 }
 
-// The operands of memory instructions: forms, spaces, places, vectors.
+// Operands of memory instructions: forms, spaces, places and vectors.
 
-// cacheMod reports whether a modifier of loads and stores is only a hint.
+// cacheMod reports whether a modifier of a load or store is only a cache hint.
 func cacheMod(m string) bool {
 	switch m {
 	case "ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "weak":
@@ -241,10 +243,9 @@ func cacheMod(m string) bool {
 	return false
 }
 
-// memForm is a memory instruction's form.
 type memForm struct {
 	typ   ptx.Type
-	n     int // elements
+	n     int // number of elements
 	space ptx.Space
 	sync  bool
 }
@@ -266,7 +267,7 @@ func (l *lowerer) memory(f *form) (mf memForm, ok bool) {
 	return mf, true
 }
 
-// place is the target of a memory operand: a column and an offset.
+// place is the memory that an operand designates: a base column and an offset.
 type place struct {
 	space ptx.Space
 	base  reg // noReg for a kernel parameter
@@ -291,7 +292,7 @@ func (l *lowerer) memoryPlace(o ptx.Operand, space ptx.Space) place {
 			return l.symPlace(b.Name, b.Offset+o.Offset, space)
 		case *ptx.Reg:
 			if space == ptx.ParamSpace && !l.fn.Entry {
-				space = ptx.LocalSpace // where functions have their parameters
+				space = ptx.LocalSpace // function parameters are in local memory
 			}
 			l.looseWidth = true
 			r, _ := l.readReg(b)
@@ -314,7 +315,7 @@ func (l *lowerer) memoryPlace(o ptx.Operand, space ptx.Space) place {
 	return place{space, l.constant(class64, 0), 0}
 }
 
-// elemPlace returns the place of an array element.
+// elemPlace resolves an array element.
 func (l *lowerer) elemPlace(o *ptx.Elem, space ptx.Space) place {
 	v := l.lookupVar(o.Name)
 	if v == nil {
@@ -339,11 +340,11 @@ func (l *lowerer) elemPlace(o *ptx.Elem, space ptx.Space) place {
 	return p
 }
 
-// symPlace returns the place of a variable.
+// symPlace resolves a variable.
 func (l *lowerer) symPlace(name string, offset int64, space ptx.Space) place {
 	v := l.lookupVar(name)
 	if v == nil {
-		r := l.symbol(name, offset) // reports what is wrong
+		r := l.symbol(name, offset) // reports the error
 		return place{space, r, 0}
 	}
 	if v.kernel {
@@ -354,7 +355,7 @@ func (l *lowerer) symPlace(name string, offset int64, space ptx.Space) place {
 		s = ptx.LocalSpace
 	}
 	if space == ptx.GenericSpace && s != ptx.GlobalSpace && s != ptx.ConstSpace {
-		space = s // [var] without a space is an access in var's own
+		space = s // [var] without a space uses the variable's own space
 	}
 	if space == ptx.ParamSpace {
 		space = ptx.LocalSpace
@@ -365,7 +366,7 @@ func (l *lowerer) symPlace(name string, offset int64, space ptx.Space) place {
 	return place{space, l.symbol(name, offset), 0}
 }
 
-// spaceCode returns the number of a space in inst.aux.
+// spaceCode returns the code of a space in inst.aux.
 func spaceCode(s ptx.Space) uint16 {
 	switch s {
 	case ptx.GlobalSpace:
@@ -382,7 +383,7 @@ func spaceCode(s ptx.Space) uint16 {
 
 func log2(n int) uint16 { return uint16(bits.TrailingZeros(uint(n))) }
 
-// memType returns the integer type with a type's size and sign.
+// memType returns the integer type with the size and signedness of t.
 func memType(t ptx.Type) ptx.Type {
 	signed := t.Kind() == ptx.KindSigned
 	switch t.Size() {
@@ -405,7 +406,7 @@ func memType(t ptx.Type) ptx.Type {
 	return ptx.U64
 }
 
-// elems returns the operands of a vector access, or the single operand.
+// elems returns the operands of a vector access, or a scalar access's only operand.
 func (l *lowerer) elems(o ptx.Operand, n int) []ptx.Operand {
 	if v, ok := o.(*ptx.Vec); ok {
 		if len(v.Elems) != n {

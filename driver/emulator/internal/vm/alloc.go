@@ -7,21 +7,21 @@ import (
 )
 
 // Register allocation. PTX may use any number of registers, and each is written in few places. To
-// keep a warp's columns in the cache, registers that are never alive at the same time share a
-// column. Liveness comes from data flow over the function's basic blocks, followed by a linear scan
-// over the intervals.
+// keep a warp's columns in the CPU cache, registers that are never live at the same time share a
+// column. Data flow over the function's basic blocks computes liveness. A linear scan over the
+// resulting intervals then assigns columns.
 //
-// Liveness is that of a single thread. That is enough even for a warp whose lanes have diverged:
-// only that lane accesses a lane's element of a column, and each lane runs through the code as a
-// thread does.
+// Liveness is computed for a single thread. That is sufficient even for a warp whose lanes have
+// diverged. Only the lane itself accesses its element of a column, and each lane follows a path
+// that a thread could take.
 //
 // The data flow is quadratic in the number of blocks and registers, so its work is limited in
-// proportion to the length of the code. A function that needs more gets a coarser liveness without
-// blocks: see hulls.
+// proportion to the length of the code. A function that exceeds the limit gets a coarser liveness
+// without blocks: see hulls.
 
-// exactWork is how many words of sets the data flow may visit for each instruction of a function.
-// exactRoom is how many words it may keep. exactLeast is what a short function may always use. Code
-// made by compilers stays below these limits up to tens of thousands of instructions.
+// The data flow may visit exactWork set words for each instruction of a function, and store
+// exactRoom. exactLeast is added to both limits, for short functions. Compiler-generated code stays
+// below these limits up to tens of thousands of instructions.
 const (
 	exactWork  = 256
 	exactRoom  = 128
@@ -31,27 +31,26 @@ const (
 // allocator allocates the registers of one function.
 type allocator struct {
 	l      *lowerer
-	base   [numClasses]uint32 // where a class begins in the numbering below
+	base   [numClasses]uint32 // first index of a class in the numbering of all classes
 	total  uint32
 	blocks []*basicBlock
-	dense  []uint32 // number in the sets, by register; pinned ones have none
-	sparse []uint32 // register, by number in the sets
-	work   int      // words that the data flow may still visit
+	dense  []uint32 // number in the sets, by register; pinned registers have none
+	sparse []uint32 // register, by its number in the sets
+	work   int      // set words that the data flow may still visit
 	ivals  []interval
 	column []uint32 // result
 	pinned []bool
 }
 
-// basicBlock is code[from:to) with its liveness.
+// basicBlock is code[from:to) and its liveness.
 type basicBlock struct {
 	from, to int
 	next     []int
-	use, def bitset // read before written here; certainly written
+	use, def bitset // read before any write in this block; always written in it
 	in, out  bitset
 }
 
-// interval is the range of code in which a register is alive, from the first to the last such
-// place.
+// interval is the range of code from the first to the last position at which a register is live.
 type interval struct {
 	id         uint32
 	start, end int
@@ -62,7 +61,7 @@ type bitset []uint64
 func (s bitset) set(i uint32)      { s[i/64] |= 1 << (i % 64) }
 func (s bitset) has(i uint32) bool { return s[i/64]>>(i%64)&1 != 0 }
 
-// allocate turns virtual registers into columns.
+// allocate assigns columns to virtual registers.
 func (l *lowerer) allocate() {
 	a := &allocator{l: l}
 	for c := range l.vregs {
@@ -88,10 +87,10 @@ func (l *lowerer) allocate() {
 	a.apply()
 }
 
-// index returns a register's number among those of all classes.
+// index returns a register's index in the numbering of all classes.
 func (a *allocator) index(r reg) uint32 { return a.base[r.class] + r.id }
 
-// number numbers the registers that are not pinned.
+// number assigns set numbers to the registers that are not pinned.
 func (a *allocator) number() {
 	a.dense = make([]uint32, a.total)
 	for i, pinned := range a.pinned {
@@ -103,27 +102,27 @@ func (a *allocator) number() {
 	}
 }
 
-// words returns the length of a set.
+// words returns the length of a set in words.
 func (a *allocator) words() int { return (len(a.sparse) + 63) / 64 }
 
-// spend takes n words from the remaining work of the data flow, and reports whether that many were
+// spend deducts n words from the remaining work of the data flow. It returns false if fewer were
 // left.
 func (a *allocator) spend(n int) bool {
 	a.work -= n
 	return a.work >= 0
 }
 
-// exact computes liveness by data flow, if that is within the work limit.
+// exact computes liveness by data flow. It returns false if that exceeds the work limit.
 func (a *allocator) exact() bool {
 	n := len(a.l.code)
 	a.work = exactWork*n + exactLeast
 	return a.findBlocks() && 4*len(a.blocks)*a.words() <= exactRoom*n+exactLeast && a.liveness()
 }
 
-// hulls extends each register that is mentioned in a loop, or alive there, to the whole loop. A
-// thread that leaves the range of code between a register's mentions can only return to it by a
-// backward jump whose range overlaps the first one. A register is therefore alive at most in its
-// own range and in those of the backward jumps that overlap it.
+// hulls extends each register that a loop mentions, or that is live in it, to the whole loop. A
+// thread that leaves the range between a register's mentions can return to it only by a backward
+// jump that overlaps the range. A register is therefore live at most in its own range and in the
+// backward jumps that overlap it.
 func (a *allocator) hulls() {
 	loops := a.loops()
 	for i := range a.ivals {
@@ -139,7 +138,7 @@ func (a *allocator) hulls() {
 	}
 }
 
-// loops returns the ranges of backward jumps in order. Overlapping ranges are merged.
+// loops returns the ranges of backward jumps in order, with overlapping ranges merged.
 func (a *allocator) loops() []interval {
 	lowest := map[*branchTable]int{}
 	for _, t := range a.l.tables {
@@ -175,7 +174,7 @@ func (a *allocator) loops() []interval {
 }
 
 // findBlocks divides the code into basic blocks. It returns false if there are too many jumps
-// between them.
+// between the blocks.
 func (a *allocator) findBlocks() bool {
 	code := a.l.code
 	leader := make([]bool, len(code)+1)
@@ -214,7 +213,7 @@ func (a *allocator) findBlocks() bool {
 	return true
 }
 
-// endsBlock reports whether control may continue anywhere other than the next instruction.
+// endsBlock reports whether execution may continue anywhere other than at the next instruction.
 func (n *lowered) endsBlock() bool {
 	switch n.in.ctl {
 	case ctlBranch, ctlTable, ctlExit, ctlReturn:
@@ -223,7 +222,8 @@ func (n *lowered) endsBlock() bool {
 	return false
 }
 
-// successors returns the blocks that may follow instruction n, whose successor in the text is next.
+// successors returns the blocks that may follow n, where next is the index of the instruction after
+// it.
 func (a *allocator) successors(n *lowered, next int, at []int) []int {
 	var out []int
 	add := func(i int) {
@@ -245,8 +245,8 @@ func (a *allocator) successors(n *lowered, next int, at []int) []int {
 	return out
 }
 
-// liveness computes what is alive at both ends of each block. It returns false if that is too much
-// work.
+// liveness computes the registers that are live at the start and end of each block. It returns
+// false if that exceeds the work limit.
 func (a *allocator) liveness() bool {
 	words := a.words()
 	for _, b := range a.blocks {
@@ -294,8 +294,8 @@ func (b *basicBlock) update(all []*basicBlock) bool {
 	return changed
 }
 
-// mentions begins each register's interval with the places that name it. Instruction i reads at
-// position 2i and writes at 2i+1.
+// mentions starts each register's interval with the instructions that name the register.
+// Instruction i reads at position 2i and writes at 2i+1.
 func (a *allocator) mentions() {
 	a.ivals = make([]interval, a.total)
 	for i := range a.ivals {
@@ -307,7 +307,7 @@ func (a *allocator) mentions() {
 			switch {
 			case !r.def && n.in.x == nil:
 				a.extend(a.index(r.reg), p, p)
-			case !r.def: // may be read after something was written
+			case !r.def: // this instruction may read after it has written something
 				a.extend(a.index(r.reg), p, p+1)
 			default:
 				a.extend(a.index(r.reg), p+1, p+1)
@@ -316,7 +316,7 @@ func (a *allocator) mentions() {
 	}
 }
 
-// pin keeps registers that are set before the code runs alive throughout it.
+// pin keeps registers live throughout the code if they are set before it runs.
 func (a *allocator) pin() {
 	for i, pinned := range a.pinned {
 		if pinned {
@@ -325,9 +325,9 @@ func (a *allocator) pin() {
 	}
 }
 
-// span extends each interval to the first and the last end of a block at which its register is
-// alive. What is between them is skipped, because registers that are alive everywhere would make
-// this quadratic.
+// span extends each interval to the first and the last block boundary at which its register is
+// live. It skips the boundaries between, because registers that are live everywhere would make the
+// work quadratic.
 func (a *allocator) span() {
 	seen := make(bitset, a.words())
 	for _, b := range a.blocks {
@@ -351,8 +351,8 @@ func (a *allocator) span() {
 	}
 }
 
-// unseen calls f for each register that is alive at an end of the block and not yet in seen, and
-// adds it to seen.
+// unseen calls f for each register that is not yet in seen and is live at a boundary of the block.
+// It then adds the register to seen.
 func (b *basicBlock) unseen(seen bitset, f func(i uint32)) {
 	for k := range seen {
 		for x := (b.in[k] | b.out[k]) &^ seen[k]; x != 0; x &= x - 1 {
@@ -371,7 +371,7 @@ func (a *allocator) extend(i uint32, from, to int) {
 	v.start, v.end = min(v.start, from), max(v.end, to)
 }
 
-// scan gives each interval a column of its class that is free throughout it.
+// scan assigns each interval a column of its class that is free throughout the interval.
 func (a *allocator) scan() {
 	a.column = make([]uint32, a.total)
 	for c := range a.l.vregs {
@@ -381,8 +381,8 @@ func (a *allocator) scan() {
 	}
 }
 
-// scanClass allocates the intervals of a class, by start, and returns the
-// number of columns.
+// scanClass assigns columns to the intervals of one class, which are sorted by start. It returns
+// the number of columns.
 func (a *allocator) scanClass(list []interval) uint32 {
 	var active expiry
 	var free []uint32
@@ -407,7 +407,7 @@ func (a *allocator) scanClass(list []interval) uint32 {
 	return n
 }
 
-// expiry is a heap of columns in use, by the end of their interval.
+// expiry is a heap of the columns in use, ordered by the end of their intervals.
 type expiry []struct {
 	end    int
 	column uint32

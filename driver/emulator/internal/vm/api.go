@@ -1,16 +1,16 @@
 // Package vm executes PTX on the CPU. It is the engine of the emulated driver: an address space
 // (Memory), modules compiled from a ptx syntax tree (Compile), and launches (Kernel.Launch). It
-// knows nothing about driver handles, streams or graphs.
+// does not depend on driver handles, streams or graphs.
 //
 // # How a kernel runs
 //
 // Compile turns each kernel and the functions it can reach into one array of type-specialised
 // instructions. Registers are columns of 32 values, one for each lane of a warp, in two banks (32
-// and 64 bits). Predicates are 32-bit masks. A warp is a set of splits, each of which is a program
-// counter with the mask of the lanes that are there. The split with the lowest program counter
-// runs, and splits that meet merge. A split that keeps branching backwards yields, so that a lane
-// that spins on a lock held by its neighbour makes progress. The warps of a block run on one
-// goroutine, one at a time, and so do the blocks of a cluster. Other blocks run on several
+// and 64 bits). Predicates are 32-bit masks. A warp is a set of splits. Each split is a program
+// counter and the mask of the lanes at that counter. The split with the lowest program counter runs
+// first. Splits that reach the same counter merge. A split that keeps branching backwards yields,
+// so a lane that spins on a lock cannot block the neighbour that holds it. The warps of a block run
+// in turn on one goroutine, and so do the blocks of a cluster. Other blocks run on several
 // goroutines.
 //
 // # What it may import
@@ -19,10 +19,10 @@
 //
 // # The race detector
 //
-// The functions that access a kernel's registers and memory are marked norace. Data races of the
-// emulated kernel are not races of the Go program, and the emulator has its own check for them
-// (CheckGlobalRaces). The driver's channels and locks order a launch with copies and with other
-// launches, and the detector sees those.
+// The functions that access a kernel's registers and memory are marked norace. Data races in an
+// emulated kernel are not races in the Go program. CheckGlobalRaces finds the kernel's own races.
+// The driver's channels and locks order a launch relative to copies and other launches, and the
+// race detector sees that order.
 package vm
 
 import (
@@ -36,38 +36,38 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// This file is the complete interface between the engine and the emulated driver. The rest of the
-// package implements it. The memory part (Memory, Region, AllocOptions) is in memory.go.
+// This file is the complete interface between the engine and the emulated driver, except for the
+// memory part (Memory, Region, AllocOptions) in memory.go.
 
 // CompileOptions describes the target of a module and what the module may access.
 type CompileOptions struct {
-	// Memory is where the module's globals and constants are placed.
+	// Memory holds the module's globals and constants.
 	Memory *Memory
-	// Device is the ordinal of the device that owns those variables.
+	// Device is the ordinal of the device that owns the module's variables.
 	Device int
-	// ComputeCapability is major*10+minor of the device (90 for an H200). A module with a higher
-	// .target is rejected.
+	// ComputeCapability is the device's major*10+minor (90 for an H200). Compile rejects a module
+	// with a higher .target.
 	ComputeCapability int
-	// Externs are functions that PTX may declare .extern and call, by name. vprintf, malloc, free
-	// and __assertfail are built in and need no entry.
+	// Externs maps names to the functions that PTX may declare .extern and call. vprintf, malloc,
+	// free and __assertfail are built in and need no entry.
 	Externs map[string]Extern
-	// Tag is stored in the regions of the module's variables for reports.
+	// Tag identifies the module in reports about its variables.
 	Tag string
-	// MemoryLimit bounds the bytes of all variables. 0 means no limit.
+	// MemoryLimit is the maximum total size of all variables in bytes. 0 means no limit.
 	MemoryLimit uint64
-	// VariableLimit bounds the number of variables that declarations like x<100> stand for. 0 means
-	// DefaultVariables.
+	// VariableLimit is the maximum number of variables that declarations such as x<100> may create.
+	// 0 means DefaultVariables.
 	VariableLimit int
 }
 
-// Extern is a Go function that is called from PTX. It is called once per active lane and must not
-// block on work of the same device.
+// Extern is a Go function that PTX can call. It runs once per active lane and must not wait for
+// other work on the same device.
 type Extern func(c *ExternCall)
 
-// ExternCall is one call of an Extern by one lane.
+// ExternCall describes one lane's call of an Extern.
 type ExternCall struct {
-	// Args holds the arguments one after the other at their own alignment,
-	// little endian, as the PTX call laid them out.
+	// Args holds the little-endian arguments, each at its own alignment, as the PTX call laid them
+	// out.
 	Args []byte
 	// Result receives the return value, if the function has one.
 	Result []byte
@@ -77,23 +77,23 @@ type ExternCall struct {
 	Options *LaunchOptions
 	// Block and Thread identify the caller.
 	Block, Thread Dim3
-	// Fault, if the function sets it, ends the launch like an access to an illegal address. It is
-	// the reason for the report.
+	// Fault, if set by the function, ends the launch with an illegal-address fault. The report
+	// contains its text.
 	Fault string
 }
 
-// Compile decodes PTX into an executable module, places its variables in opts.Memory and runs their
-// initialisers. Several sources are linked: a .visible symbol of one resolves a .extern symbol of
-// another. The error is a CompileErrors that names each instruction or symbol that cannot be
-// compiled, with its line.
+// Compile turns PTX into an executable module. It places the module's variables in opts.Memory and
+// initialises them. It links several sources: a .visible symbol in one source resolves a .extern
+// symbol in another. If anything cannot be compiled, Compile returns CompileErrors, which name each
+// instruction or symbol and its line.
 func Compile(opts CompileOptions, sources ...*ptx.Module) (*Module, error) {
 	return compile(opts, sources)
 }
 
 // CompileError is one reason why a module cannot be executed.
 type CompileError struct {
-	File string // name that was given to ptx.Parse
-	Line int    // line in the PTX text, from 1; 0 when there is none
+	File string // name given to ptx.Parse
+	Line int    // 1-based line in the PTX text, or 0 if there is none
 	Msg  string
 	// Kind determines the result code that the driver should return.
 	Kind CompileErrorKind
@@ -104,18 +104,18 @@ type CompileErrorKind uint8
 
 // The kinds of compile error.
 const (
-	// CompileInvalid is PTX that no driver accepts (CUDA_ERROR_INVALID_PTX).
+	// CompileInvalid reports PTX that no driver accepts (CUDA_ERROR_INVALID_PTX).
 	CompileInvalid CompileErrorKind = iota
-	// CompileUnsupported is PTX that this engine does not execute. (CUDA_ERROR_NOT_SUPPORTED would
-	// be accurate, but a JIT returns INVALID_PTX.)
+	// CompileUnsupported reports PTX that this engine does not execute. (CUDA_ERROR_NOT_SUPPORTED
+	// would be accurate, but a JIT returns INVALID_PTX.)
 	CompileUnsupported
-	// CompileUnresolved is a symbol that nothing defines
-	// (CUDA_ERROR_JIT_... / SHARED_OBJECT_SYMBOL_NOT_FOUND in a driver).
+	// CompileUnresolved reports an undefined symbol (CUDA_ERROR_JIT_... /
+	// SHARED_OBJECT_SYMBOL_NOT_FOUND in a driver).
 	CompileUnresolved
-	// CompileTarget is a .target above the device's capability
+	// CompileTarget reports a .target above the device's compute capability
 	// (CUDA_ERROR_NO_BINARY_FOR_GPU).
 	CompileTarget
-	// CompileMemory is a variable for which there is not enough memory (CUDA_ERROR_OUT_OF_MEMORY).
+	// CompileMemory reports a variable that does not fit into memory (CUDA_ERROR_OUT_OF_MEMORY).
 	CompileMemory
 )
 
@@ -126,11 +126,10 @@ func (e *CompileError) Error() string {
 	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Msg)
 }
 
-// CompileErrors lists all errors in source order. It is never empty when it is returned as an
-// error.
+// CompileErrors lists all errors in source order. As a returned error, it is never empty.
 type CompileErrors []*CompileError
 
-// Error puts each error on a separate line, as a JIT log does.
+// Error prints each error on a separate line, as a JIT log does.
 func (es CompileErrors) Error() string {
 	var b strings.Builder
 	for i, e := range es {
@@ -142,7 +141,7 @@ func (es CompileErrors) Error() string {
 	return b.String()
 }
 
-// Unwrap returns the individual errors for errors.As.
+// Unwrap returns the individual errors, for use by errors.As.
 func (es CompileErrors) Unwrap() []error {
 	out := make([]error, len(es))
 	for i, e := range es {
@@ -151,10 +150,10 @@ func (es CompileErrors) Unwrap() []error {
 	return out
 }
 
-// Variable is a module-level variable as a driver sees it.
+// Variable describes a module-level variable.
 type Variable struct {
 	Name  string
-	Addr  uint64 // device address; also for .const, which is readable by generic loads
+	Addr  uint64 // device address, also for .const, which generic loads can read
 	Size  uint64
 	Const bool
 }
@@ -166,17 +165,17 @@ type Param struct {
 	Offset int
 	Size   int
 	Align  int
-	// Pointer is true if the PTX says .ptr.
+	// Pointer reports whether the PTX declares the parameter with .ptr.
 	Pointer bool
 }
 
-// Attributes are what cuFuncGetAttribute returns for a kernel. Registers is an estimate, because
-// hardware registers are not allocated here.
+// Attributes holds the values that cuFuncGetAttribute returns for a kernel. Registers is an
+// estimate, because the emulator does not allocate hardware registers.
 type Attributes struct {
-	MaxThreads  int // largest block that the kernel accepts, considering .maxntid and .reqntid
-	SharedBytes int // static shared memory
-	ConstBytes  int // user constants
-	LocalBytes  int // local memory and stack of one thread
+	MaxThreads  int // largest block that .maxntid and .reqntid permit
+	SharedBytes int // bytes of static shared memory
+	ConstBytes  int // bytes of user constants
+	LocalBytes  int // bytes of local memory and stack of one thread
 	NumRegs     int
 	PTXVersion  int  // 10*major+minor of the .target (90), as CU_FUNC_ATTRIBUTE_PTX_VERSION
 	ReqBlock    Dim3 // .reqntid, zero if none
@@ -196,7 +195,7 @@ func (d Dim3) String() string { return fmt.Sprintf("(%d,%d,%d)", d.X, d.Y, d.Z) 
 // Count returns the number of elements, X*Y*Z.
 func (d Dim3) Count() uint64 { return uint64(d.X) * uint64(d.Y) * uint64(d.Z) }
 
-// DeviceInfo is what special registers return about the emulated device.
+// DeviceInfo holds the values that special registers return about the emulated device.
 type DeviceInfo struct {
 	Ordinal           int
 	ComputeCapability int    // 90
@@ -210,23 +209,23 @@ type DeviceInfo struct {
 // Checks enables the sanitizer's optional checks for one launch.
 type Checks uint32
 
-// The optional checks. Out-of-bounds, use-after-free and misaligned accesses
-// need no flag: they are always found.
+// The optional checks. Out-of-bounds, use-after-free and misaligned accesses are always reported
+// and need no flag.
 const (
-	// CheckBarriers reports barriers that exited threads do not reach, and barriers that the
-	// threads of one warp reach at different places.
+	// CheckBarriers reports a barrier at which a block waits after some of its threads have exited.
+	// It also reports a barrier that threads of one warp reach at different instructions.
 	CheckBarriers Checks = 1 << iota
 	// CheckSharedRaces reports unordered accesses to shared memory.
 	CheckSharedRaces
 	// CheckUninitialized reports reads of shared, local and global memory that was never written.
-	// In global memory, it covers what is allocated after Memory.Track.
+	// For global memory, it covers only allocations made after Memory.Track.
 	CheckUninitialized
 	// CheckGlobalRaces reports unordered accesses to global memory, within the launch and across
 	// launches (see LaunchOptions.Order).
 	CheckGlobalRaces
 )
 
-// LaunchOptions describe one kernel launch.
+// LaunchOptions describes one kernel launch.
 type LaunchOptions struct {
 	Grid, Block   Dim3
 	Cluster       Dim3   // zero or 1,1,1: no cluster
@@ -236,70 +235,72 @@ type LaunchOptions struct {
 	Params []byte
 	// Device describes the device that runs the kernel.
 	Device DeviceInfo
-	// Peers has a bit per device ordinal whose memory the kernel may access in addition to the
-	// memory of its own device and of the host.
+	// Peers is a bit mask of device ordinals. The kernel may access the memory of these devices, of
+	// its own device and of the host.
 	Peers uint64
-	// Workers is the number of CTAs executed concurrently. 0 means GOMAXPROCS, and 1 makes an
-	// execution deterministic.
+	// Workers is the number of CTAs executed concurrently. 0 means GOMAXPROCS. 1 makes execution
+	// deterministic.
 	Workers int
 	// Cooperative makes all CTAs co-resident, so that grid-wide barriers can complete.
 	Cooperative bool
-	// Seed other than 0 permutes the order of CTAs and warps, and delays asynchronous copies until
-	// they are waited for.
+	// Seed, if not 0, permutes the order of CTAs and warps. It also delays asynchronous copies
+	// until the kernel waits for them.
 	Seed uint64
-	// Checks are the optional sanitizer checks.
+	// Checks selects the optional sanitizer checks.
 	Checks Checks
-	// Order is the launch's place among others, for CheckGlobalRaces. If nil, the launch comes
-	// after everything that began before it.
+	// Order is the launch's position relative to other work, for CheckGlobalRaces. If nil, the
+	// launch is ordered after all work that began before it.
 	Order Order
-	// Report receives the findings of Checks, which do not end the kernel. Several goroutines may
-	// call it concurrently.
+	// Report receives the findings of Checks. A finding does not end the kernel. Several goroutines
+	// may call Report concurrently.
 	Report func(*Fault)
-	// Stdout receives what vprintf prints, in whole calls. If nil, the output is dropped.
+	// Stdout receives the output of vprintf. Output of concurrent calls is not interleaved. If nil,
+	// the output is discarded.
 	Stdout io.Writer
-	// StackLimit is the maximum local memory of one thread (CU_LIMIT_STACK_SIZE only enlarges it).
-	// 0 means 512 KiB, the hardware's limit.
+	// StackLimit is the maximum local memory of one thread in bytes (CU_LIMIT_STACK_SIZE only
+	// enlarges it). 0 means 512 KiB, the hardware's limit.
 	StackLimit uint64
-	// Heap is where malloc in a kernel allocates. If nil, the launch gets its own heap, which ends
-	// with it.
+	// Heap serves the kernel's malloc calls. If nil, the launch creates its own heap and releases
+	// it at the end.
 	Heap *Heap
-	// HeapLimit bounds that heap. 0 means 8 MiB (CU_LIMIT_MALLOC_HEAP_SIZE).
+	// HeapLimit is the maximum size, in bytes, of a heap that the launch creates. 0 means 8 MiB
+	// (CU_LIMIT_MALLOC_HEAP_SIZE).
 	HeapLimit uint64
-	// Timeout ends a kernel that runs longer, with a fault that says where it was. 0 means no
-	// limit.
+	// Timeout ends a kernel that runs longer. The fault names the instruction that was running. 0
+	// means no limit.
 	Timeout time.Duration
-	// BlockMemory bounds the local and shared memory of all blocks that run concurrently. Further
-	// blocks wait for others to end. If a single block needs more, the launch is rejected as out of
-	// memory. 0 means no limit.
+	// BlockMemory is the maximum local and shared memory, in bytes, of all blocks that run
+	// concurrently. Further blocks wait until others end. If a single block needs more, Launch
+	// rejects the kernel as out of memory. 0 means no limit.
 	BlockMemory uint64
 	// Stats, if not nil, is updated when the launch ends.
 	Stats *Stats
 	// Count enables Stats.Counts. The kernel then runs several times slower.
 	Count bool
-	// User is for the driver. Externs find it in ExternCall.Options.
+	// User holds the driver's own data. Externs can read it from ExternCall.Options.
 	User any
 }
 
-// Stats counts what launches did.
+// Stats holds counts that launches add to.
 type Stats struct {
 	WarpInstructions uint64 // instructions issued, per warp
 	LaneInstructions uint64 // instructions executed, per lane
-	// Counts is updated by launches with LaunchOptions.Count. No two concurrent launches with Count
-	// may share a Stats.
+	// Counts is updated only by launches with LaunchOptions.Count. Concurrent launches with Count
+	// must not share a Stats.
 	Counts Counts
 }
 
 // Launch executes the kernel and returns when all its CTAs have ended. It blocks the calling
 // goroutine. The error is nil, a *Fault, or a *LaunchError for options that a driver rejects before
 // the launch. When ctx is cancelled, the kernel ends as soon as its warps reach a branch or a
-// barrier, and the error is a *Fault of kind FaultAborted.
+// barrier. The error is then a *Fault of kind FaultAborted.
 //
 // Any number of launches may run concurrently on one Memory.
 func (k *Kernel) Launch(ctx context.Context, opts *LaunchOptions) error {
 	return k.launch(ctx, opts)
 }
 
-// LaunchError is a launch that was rejected before anything ran.
+// LaunchError reports a launch that was rejected before the kernel ran.
 type LaunchError struct {
 	Result uint32 // CUDA result code: 1 invalid value, 701 launch out of resources ...
 	Msg    string
@@ -308,7 +309,7 @@ type LaunchError struct {
 func (e *LaunchError) Error() string { return e.Msg }
 
 // Module is PTX compiled for execution, with its variables in memory. It is read-only after
-// Compile, and any number of launches may use it.
+// Compile, and any number of launches may use it concurrently.
 type Module struct {
 	mem     *Memory
 	opts    CompileOptions
@@ -316,11 +317,11 @@ type Module struct {
 	names   []string
 	vars    map[string]*Variable
 	varList []*Variable
-	regions []uint64 // of the variables, freed by Close
-	bytes   uint64   // of the variables
+	regions []uint64 // addresses of the variables, freed by Close
+	bytes   uint64   // total size of the variables
 }
 
-// Kernel returns the kernel of that name.
+// Kernel returns the kernel with the given name.
 func (m *Module) Kernel(name string) (*Kernel, bool) {
 	k, ok := m.kernels[name]
 	return k, ok
@@ -329,7 +330,7 @@ func (m *Module) Kernel(name string) (*Kernel, bool) {
 // Kernels returns the names of all kernels in source order.
 func (m *Module) Kernels() []string { return append([]string(nil), m.names...) }
 
-// Variable returns the .global or .const variable of that name.
+// Variable returns the .global or .const variable with the given name.
 func (m *Module) Variable(name string) (Variable, bool) {
 	v, ok := m.vars[name]
 	if !ok {
@@ -338,7 +339,7 @@ func (m *Module) Variable(name string) (Variable, bool) {
 	return *v, true
 }
 
-// Bytes returns the size of the variables in device memory.
+// Bytes returns the total size of the module's variables in device memory.
 func (m *Module) Bytes() uint64 { return m.bytes }
 
 // Variables returns all variables in source order.
@@ -350,10 +351,9 @@ func (m *Module) Variables() []Variable {
 	return out
 }
 
-// Close frees the memory of the module's variables. Launches of its kernels
-// must have ended.
+// Close frees the memory of the module's variables. All launches of its kernels must have ended.
 func (m *Module) Close() error {
-	// The last first, because then fewer entries have to move.
+	// Freeing in reverse order moves fewer entries.
 	for _, a := range slices.Backward(m.regions) {
 		if _, err := m.mem.Free(a, "unloading of its module"); err != nil {
 			return fmt.Errorf("free of a module's variables: %w", err)
@@ -369,8 +369,8 @@ func (k *Kernel) Name() string { return k.name }
 // Params returns the kernel's parameters in order.
 func (k *Kernel) Params() []Param { return k.params }
 
-// Attributes returns the kernel's attributes. They depend on the kernel's program, which is made
-// now if loading did not make it.
+// Attributes returns the kernel's attributes. If loading did not compile the kernel's program,
+// Attributes compiles it first.
 func (k *Kernel) Attributes() Attributes {
 	k.ready()
 	return k.attrs
@@ -379,12 +379,12 @@ func (k *Kernel) Attributes() Attributes {
 // Module returns the module that contains the kernel.
 func (k *Kernel) Module() *Module { return k.module }
 
-// DefaultVariables is how many variables parameterised declarations may stand for.
+// DefaultVariables is the default of CompileOptions.VariableLimit.
 const DefaultVariables = 1 << 20
 
-// CheckNumbers rejects modules whose declarations like x<100> stand for more variables than
-// opts.VariableLimit. Such declarations are short, but each variable needs memory. Compile calls
-// it, and so must anyone who looks at the declarations before that.
+// CheckNumbers rejects modules in which declarations such as x<100> create more than
+// opts.VariableLimit variables. Such declarations are short, but each variable needs memory.
+// Compile calls CheckNumbers. Code that expands declarations before Compile must call it first.
 func CheckNumbers(opts CompileOptions, mods ...*ptx.Module) error {
 	n := numbers{limit: opts.VariableLimit}
 	if n.limit == 0 {
@@ -407,7 +407,6 @@ func CheckNumbers(opts CompileOptions, mods ...*ptx.Module) error {
 	return nil
 }
 
-// numbers counts the variables of a module.
 type numbers struct {
 	limit, left int
 	file        string

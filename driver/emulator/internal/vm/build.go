@@ -6,19 +6,18 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// A kernel's program contains the kernel and all functions that it may reach, because shared memory
-// is laid out differently in each kernel. If many kernels share many functions, making all programs
-// would take quadratic time. Loading therefore makes programs only while the work stays in
-// proportion to the text. Programs of further kernels are made when they are first needed. For
-// those, loading only checks the parts that no other kernel has shown to be valid.
+// A kernel's program contains the kernel and all functions that it may reach, because each kernel
+// lays out shared memory differently. If many kernels share many functions, compiling all programs
+// would take quadratic time. Loading therefore compiles programs only while the work is
+// proportional to the length of the text. Each remaining program is compiled when it is first
+// needed. Loading only checks the parts of it that no other kernel has shown to be valid.
 
-// A load may lower eagerLeast statements, plus eagerTimes the number of statements in the text.
+// Loading may lower eagerLeast statements plus eagerTimes the number of statements in the text.
 const (
 	eagerTimes = 4
 	eagerLeast = 1 << 14
 )
 
-// measure counts the statements of all functions.
 func (c *compiler) measure() {
 	for _, s := range c.sources {
 		for _, d := range s.mod.Decls {
@@ -66,7 +65,7 @@ func statements(b *ptx.Block) int {
 	return n
 }
 
-// kernel compiles one entry, or only checks it for now.
+// kernel compiles one entry, or only checks it and leaves compilation for later.
 func (c *compiler) kernel(s *source, f *ptx.Function) {
 	k := &Kernel{name: f.Name, module: c.mod}
 	k.describe(s, f)
@@ -88,8 +87,8 @@ func (c *compiler) kernel(s *source, f *ptx.Function) {
 	c.mod.names = append(c.mod.names, f.Name)
 }
 
-// build makes the program of k. To only check, it looks for errors in what has not been compiled
-// before, and k is nil.
+// build compiles the program of k. If check is set, k is nil and build only looks for errors in
+// functions that have not been checked.
 func (c *compiler) build(k *Kernel, s *source, f *ptx.Function, check bool) {
 	b := &builder{c: c, funcs: map[*symbol]*function{}, shared: map[*symbol]uint32{}, locs: map[string]int32{}, taken: map[*symbol]bool{}, dynAlign: 16, check: check}
 	b.prog = &program{byID: map[int]*function{}}
@@ -115,7 +114,7 @@ func (c *compiler) build(k *Kernel, s *source, f *ptx.Function, check bool) {
 	k.measure(b)
 }
 
-// ready makes the kernel's program if loading did not.
+// ready compiles the kernel's program if loading did not.
 func (k *Kernel) ready() {
 	if k.build != nil {
 		k.buildOnce.Do(k.build)
@@ -168,7 +167,7 @@ func (k *Kernel) describe(s *source, f *ptx.Function) {
 	}
 }
 
-// measure fills in the resources that the kernel's program needs.
+// measure records the resources that the kernel's program needs.
 func (k *Kernel) measure(b *builder) {
 	a := &k.attrs
 	a.SharedBytes = int(b.sharedEnd)
@@ -184,7 +183,7 @@ func (k *Kernel) measure(b *builder) {
 	}
 }
 
-// initialise runs the initialisers of all variables.
+// initialise writes the initial values of all variables.
 func (c *compiler) initialise() {
 	for _, s := range c.sources {
 		for _, sym := range s.syms {
@@ -216,7 +215,7 @@ func (c *compiler) initVariable(s *source, v *ptx.Variable, b []byte) {
 	c.initPart(s, v, v.Init, dims, elem, b)
 }
 
-// initPart fills b, an array of the given dimensions, from one initialiser.
+// initPart fills b from one initialiser. b is an array with dimensions dims.
 func (c *compiler) initPart(s *source, v *ptx.Variable, in *ptx.Init, dims []int, elem int, b []byte) {
 	if !in.List {
 		if len(b) < elem {

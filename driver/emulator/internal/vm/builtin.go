@@ -9,11 +9,10 @@ import (
 	"sync"
 )
 
-// The functions that PTX may call and the driver provides: vprintf, malloc,
-// free and __assertfail.
+// The functions that PTX may call without defining them: vprintf, malloc, free and __assertfail.
 
-// builtin is a function of the engine. args is the bytes of the arguments, and ret receives the
-// result.
+// builtin is a function that the engine provides. args holds the bytes of the arguments, and ret
+// receives the result.
 type builtin func(w *warp, in *inst, lane int, args, ret []byte)
 
 var builtins = map[string]builtin{
@@ -31,26 +30,26 @@ func (c *compiler) extern(name string) (Extern, builtin) {
 	return nil, builtins[name]
 }
 
-// Provided reports whether the engine implements an undefined function of that name.
+// Provided reports whether the engine implements the named function.
 func Provided(name string) bool { return builtins[name] != nil }
 
-// Heap is the device-side heap of malloc and free. A driver keeps one for each context. Allocations
-// live until they are freed or the heap is released.
+// Heap is the device-side heap of malloc and free. A driver keeps one for each context. An
+// allocation lives until it is freed or the heap is released.
 type Heap struct {
 	mu    sync.Mutex
 	mem   *Memory
 	dev   int
 	limit uint64
 	used  uint64
-	live  map[uint64]uint64 // size by address
+	live  map[uint64]uint64 // sizes by address
 }
 
-// NewHeap makes a heap of at most limit bytes on a device.
+// NewHeap creates a heap of at most limit bytes on a device.
 func NewHeap(mem *Memory, device int, limit uint64) *Heap {
 	return &Heap{mem: mem, dev: device, limit: limit, live: map[uint64]uint64{}}
 }
 
-// Malloc allocates size bytes. It returns 0 if the heap is exhausted.
+// Malloc allocates size bytes. It returns 0 if the heap has too little space left.
 func (h *Heap) Malloc(size uint64) uint64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -67,7 +66,7 @@ func (h *Heap) Malloc(size uint64) uint64 {
 	return addr
 }
 
-// Free frees an allocation of Malloc. It reports whether addr was one.
+// Free frees memory that Malloc allocated. It returns false if addr is not such an allocation.
 func (h *Heap) Free(addr uint64) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -81,7 +80,7 @@ func (h *Heap) Free(addr uint64) bool {
 	return err == nil
 }
 
-// Release frees everything.
+// Release frees all allocations of the heap.
 func (h *Heap) Release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -92,7 +91,7 @@ func (h *Heap) Release() {
 	h.used = 0
 }
 
-// heapOf returns the heap of a launch: its context's, or its own.
+// heapOf returns the heap of the launch's context, or else the launch's own heap.
 func (r *launchRun) heapOf() *Heap {
 	if r.opts.Heap != nil {
 		return r.opts.Heap
@@ -135,7 +134,7 @@ func builtinAssert(w *warp, in *inst, lane int, args, ret []byte) {
 	panic(w.laneFault(FaultAssert, in, lane, msg))
 }
 
-// print writes to the launch's output, whole calls at a time.
+// print writes the output of one call.
 func (r *launchRun) print(b []byte) {
 	if r.opts.Stdout == nil {
 		return
@@ -145,7 +144,7 @@ func (r *launchRun) print(b []byte) {
 	r.opts.Stdout.Write(b)
 }
 
-// bytesAt returns n bytes of generic memory for a lane, or as many as there are.
+// bytesAt returns the n bytes at a generic address for a lane, or fewer if the memory ends before.
 func (w *warp) bytesAt(in *inst, addr uint64, n int, lane int) []byte {
 	probe := inst{aux: spaceGeneric}
 	var out []byte
@@ -157,7 +156,7 @@ func (w *warp) bytesAt(in *inst, addr uint64, n int, lane int) []byte {
 	return out
 }
 
-// cString returns the zero-terminated text at a generic address.
+// cString returns the NUL-terminated string at a generic address.
 func (w *warp) cString(in *inst, addr uint64, lane int) string {
 	var out []byte
 	for addr != 0 && len(out) < 1<<16 {
@@ -171,8 +170,8 @@ func (w *warp) cString(in *inst, addr uint64, lane int) string {
 	return string(out)
 }
 
-// builtinPrintf is vprintf(format, arguments). The arguments lie one after the other, each at its
-// own alignment. It returns their number.
+// builtinPrintf is vprintf(format, arguments). The argument buffer holds the arguments in order,
+// each at its own alignment. vprintf returns the number of arguments.
 func builtinPrintf(w *warp, in *inst, lane int, args, ret []byte) {
 	format := binary.LittleEndian.Uint64(args)
 	buf := binary.LittleEndian.Uint64(args[8:])
@@ -191,8 +190,8 @@ func builtinPrintf(w *warp, in *inst, lane int, args, ret []byte) {
 	}
 }
 
-// printer formats the arguments of one call by one lane. Output is written in one piece if it is
-// not longer than printPiece, otherwise in several. A field may be 2 GiB wide.
+// printer formats the arguments of one call by one lane. It writes output in pieces of at most
+// printPiece bytes, because a single field may be 2 GiB wide.
 type printer struct {
 	w    *warp
 	in   *inst
@@ -201,12 +200,13 @@ type printer struct {
 	off  uint64
 	n    int
 	out  []byte
-	full bool // the output accepts no more
+	full bool // the writer has failed or is missing
 }
 
 const (
 	printPiece = 64 << 10
-	// mostWidth is the largest width and precision. A conversion with a larger one prints nothing.
+	// mostWidth is the maximum width and precision. A conversion with a larger width or precision
+	// prints nothing.
 	mostWidth = 1 << 31
 )
 
@@ -221,7 +221,7 @@ func (p *printer) print(text string) {
 	}
 }
 
-// repeat prints the same character n times.
+// repeat prints the character c n times.
 func (p *printer) repeat(c byte, n int) {
 	var piece string
 	for n > 0 && !p.full {
@@ -233,7 +233,7 @@ func (p *printer) repeat(c byte, n int) {
 	}
 }
 
-// flush writes what was printed. A kernel that must end also ends here.
+// flush writes the buffered output. If the launch must end, flush ends the kernel.
 func (p *printer) flush() {
 	run := p.w.cta.run
 	if len(p.out) > 0 && run.opts.Stdout != nil {
@@ -249,7 +249,7 @@ func (p *printer) flush() {
 	}
 }
 
-// arg reads the next argument, of 4 or 8 bytes.
+// arg reads the next argument, which has 4 or 8 bytes.
 func (p *printer) arg(size int) uint64 {
 	p.off = (p.off + uint64(size) - 1) &^ (uint64(size) - 1)
 	b := p.w.bytesAt(p.in, p.buf+p.off, size, p.lane)
@@ -261,7 +261,7 @@ func (p *printer) arg(size int) uint64 {
 	return binary.LittleEndian.Uint64(b)
 }
 
-// format implements C's printf.
+// format prints f with C's printf rules.
 func (p *printer) format(f string) {
 	for i := 0; i < len(f); i++ {
 		plain := strings.IndexByte(f[i:], '%')
@@ -284,14 +284,14 @@ func (p *printer) format(f string) {
 	}
 }
 
-// spec is a conversion's flags, width and precision.
+// spec holds a conversion's flags, width and precision.
 type spec struct {
 	minus, plus, space, sharp, zero bool
 	width, prec                     int
 	hasPrec                         bool
-	long                            bool // 64 bits
-	short                           int  // h: 1, hh: 2
-	nothing                         bool // too wide for C
+	long                            bool // the argument has 64 bits
+	short                           int  // 1 for h, 2 for hh
+	nothing                         bool // too wide to print
 }
 
 // parse reads a conversion from f[i:] up to its letter.
@@ -314,12 +314,12 @@ func (p *printer) parse(f string, i int, s *spec) int {
 	}
 width:
 	i, s.width = p.number(f, i)
-	if s.width < 0 { // as with the flag and a positive width
+	if s.width < 0 { // a negative width sets the flag
 		s.minus, s.width = true, -s.width
 	}
 	if i < len(f) && f[i] == '.' {
 		i, s.prec = p.number(f, i+1)
-		s.hasPrec = s.prec >= 0 // a negative one counts as none
+		s.hasPrec = s.prec >= 0 // C ignores a negative precision
 	}
 	for ; i < len(f); i++ {
 		switch f[i] {
@@ -334,7 +334,7 @@ width:
 	return i
 }
 
-// number reads a width or precision, which may be an argument.
+// number reads a width or precision. Either may be an argument, written as *.
 func (p *printer) number(f string, i int) (int, int) {
 	if i < len(f) && f[i] == '*' {
 		return i + 1, int(int32(p.arg(4)))
@@ -396,7 +396,7 @@ func (p *printer) convert(c byte, s spec) bool {
 	return true
 }
 
-// integer reads a 32-bit argument unless s is long, when last reads 64.
+// integer reads a 64-bit argument if s.long is set, otherwise a 32-bit one.
 func (p *printer) integer(s *spec) uint64 {
 	if s.long {
 		return 0
@@ -425,17 +425,17 @@ func (s *spec) sign(neg bool) string {
 	return ""
 }
 
-// printed is the output of a conversion. The zeros are counted, not stored, because there may be
-// many.
+// printed is the output of one conversion. The zeros are counted rather than stored, because there
+// may be many.
 type printed struct {
 	prefix string
 	zeros  int
 	text   string
 	tail   int    // zeros after the text
-	end    string // after those
+	end    string // text after the tail zeros
 }
 
-// put prints the output, padded to the width.
+// put prints f, padded to the width.
 func (s *spec) put(p *printer, f printed) {
 	if s.nothing {
 		return
@@ -496,7 +496,7 @@ func (s *spec) unsigned(p *printer, c byte, x uint64) {
 	s.digits(p, prefix, digits)
 }
 
-// exactDigits is a precision at which every float64 is exact. Digits beyond it are zeros.
+// exactDigits is a precision that represents every float64 exactly. All digits beyond it are zeros.
 const exactDigits = 1100
 
 func (s *spec) float(p *printer, c byte, x float64) {
@@ -530,7 +530,7 @@ func (s *spec) float(p *printer, c byte, x float64) {
 		if c == 'g' {
 			prec = max(prec, 1)
 			if !s.sharp {
-				f.tail = 0 // it drops zeros at the end
+				f.tail = 0 // this conversion drops zeros at the end
 			}
 		}
 		f.text = fmt.Sprintf(verb+"."+strconv.Itoa(prec)+string(c), x)
@@ -546,7 +546,7 @@ func (s *spec) float(p *printer, c byte, x float64) {
 
 func hexFloat(x float64, prec int) string {
 	t := strconv.FormatFloat(x, 'x', prec, 64)
-	// Go writes at least two digits of the exponent, C at least one.
+	// Go writes at least two exponent digits, C at least one.
 	if i := strings.IndexByte(t, 'p'); i >= 0 && len(t) == i+4 && t[i+2] == '0' {
 		t = t[:i+2] + t[i+3:]
 	}

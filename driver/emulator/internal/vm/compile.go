@@ -24,21 +24,21 @@ type compiler struct {
 	opts    CompileOptions
 	mod     *Module
 	sources []*source
-	exports map[string]*symbol // what other sources may refer to
-	funcs   []*symbol          // functions by id
+	exports map[string]*symbol // symbols that other sources may refer to
+	funcs   []*symbol          // by id
 	errs    CompileErrors
 	room    uint32 // see variadicRoom
 
-	statics    map[static]*symbol // variables declared in functions but placed like the module's
+	statics    map[static]*symbol // variables declared in functions but placed like module-level ones
 	constBytes int
-	placed     uint64 // bytes of variables
+	placed     uint64 // total size of variables in bytes
 
-	// Programs of kernels, see build.go.
+	// Programs of kernels (see build.go).
 	mu       sync.Mutex
 	size     int // statements of all functions
-	lowered  int // statements that have been lowered so far
+	lowered  int // statements lowered so far
 	checked  map[*symbol]bool
-	checkAll bool // every function was checked
+	checkAll bool // every function has been checked
 }
 
 // static is a .global or .const variable declared in a function.
@@ -47,25 +47,25 @@ type static struct {
 	name string
 }
 
-// source is one PTX file with its own names.
+// source is one PTX file with its private names.
 type source struct {
 	index int
 	mod   *ptx.Module
 	syms  map[string]*symbol
-	files map[int]string // .file
+	files map[int]string // file names from .file
 }
 
 // symbol is a module-level name.
 type symbol struct {
 	name   string
 	src    *source
-	fn     *ptx.Function // of a function
-	v      *ptx.Variable // of a variable
-	id     int           // of a function
-	addr   uint64        // of a global or constant
-	target string        // of an alias
+	fn     *ptx.Function // for a function
+	v      *ptx.Variable // for a variable
+	id     int           // for a function
+	addr   uint64        // for a global or constant
+	target string        // for an alias
 
-	reserved bool // its memory is counted
+	reserved bool // its memory has been counted
 }
 
 func compile(opts CompileOptions, mods []*ptx.Module) (*Module, error) {
@@ -98,12 +98,11 @@ func compile(opts CompileOptions, mods []*ptx.Module) (*Module, error) {
 	return c.mod, nil
 }
 
-// fail records why the module cannot be compiled.
+// fail records a reason why the module cannot be compiled.
 func (c *compiler) fail(s *source, pos ptx.Pos, kind CompileErrorKind, format string, args ...any) {
 	c.errs = append(c.errs, &CompileError{File: s.mod.Name, Line: int(pos.Line), Kind: kind, Msg: fmt.Sprintf(format, args...)})
 }
 
-// addSource collects a file's names.
 func (c *compiler) addSource(i int, m *ptx.Module) {
 	s := &source{index: i, mod: m, syms: map[string]*symbol{}, files: map[int]string{}}
 	c.sources = append(c.sources, s)
@@ -124,7 +123,7 @@ func (c *compiler) addSource(i int, m *ptx.Module) {
 	}
 }
 
-// checkTarget rejects a module made for newer devices.
+// checkTarget rejects a module whose .target is newer than the device.
 func (c *compiler) checkTarget(s *source) {
 	for _, t := range s.mod.Targets {
 		digits := strings.TrimRight(strings.TrimPrefix(t, "sm_"), "abcdefghijklmnopqrstuvwxyz")
@@ -135,7 +134,7 @@ func (c *compiler) checkTarget(s *source) {
 	}
 }
 
-// expand returns the variables that a parameterised declaration a<3> stands for.
+// expand returns the variables that a parameterised declaration such as a<3> creates.
 func (c *compiler) expand(v *ptx.Variable) []*ptx.Variable {
 	if v.Count == 0 {
 		return []*ptx.Variable{v}
@@ -192,10 +191,10 @@ func (c *compiler) addVariable(s *source, v *ptx.Variable) {
 	}
 }
 
-// lookup finds a module-level name as source s sees it, following .alias and .extern. It returns
-// nil if there is none.
+// lookup finds a module-level name visible in source s, following .alias and .extern. It returns
+// nil if the name is undefined.
 func (c *compiler) lookup(s *source, name string) *symbol {
-	for range 16 { // no chain of aliases is longer
+	for range 16 { // longest permitted chain of aliases
 		sym := s.syms[name]
 		if sym == nil || sym.target == "" {
 			return c.definition(sym)
@@ -205,7 +204,7 @@ func (c *compiler) lookup(s *source, name string) *symbol {
 	return nil
 }
 
-// definition returns what an extern symbol refers to, or the symbol itself.
+// definition returns the symbol that an extern symbol refers to, or sym itself.
 func (c *compiler) definition(sym *symbol) *symbol {
 	if sym == nil {
 		return nil
@@ -220,8 +219,8 @@ func (c *compiler) definition(sym *symbol) *symbol {
 	return sym
 }
 
-// sizeOf returns a variable's size in bytes, or the maximum number on overflow. An unsized array
-// counts as 0.
+// sizeOf returns a variable's size in bytes, or the largest uint64 on overflow. An unsized array
+// has size 0.
 func sizeOf(v *ptx.Variable) uint64 {
 	n := uint64(v.Type.Size()) * uint64(max(v.Vector, 1))
 	for _, d := range v.Dims {
@@ -237,7 +236,7 @@ func sizeOf(v *ptx.Variable) uint64 {
 	return n
 }
 
-// unsizedLen returns the length that an initialiser gives to an open dimension.
+// unsizedLen returns the length of an open dimension as the initialiser implies it.
 func unsizedLen(v *ptx.Variable) int {
 	if v.Init == nil || !v.Init.List {
 		return 0
@@ -245,12 +244,12 @@ func unsizedLen(v *ptx.Variable) int {
 	return len(v.Init.Elems)
 }
 
-// alignOf is a variable's alignment in bytes.
+// alignOf returns a variable's alignment in bytes.
 func alignOf(v *ptx.Variable) uint64 {
 	return uint64(max(v.Align, v.Type.Size()*max(v.Vector, 1), 1))
 }
 
-// placeVariables gives every global and constant an address, if there is memory for all of them.
+// placeVariables assigns an address to every global and constant if all of them fit into memory.
 func (c *compiler) placeVariables() {
 	ok := true
 	c.eachVariable(func(sym *symbol) {
@@ -323,7 +322,7 @@ func (c *compiler) placeVariable(sym *symbol) {
 // variableUnit is the minimum memory charged for a variable.
 const variableUnit = 512
 
-// reserve counts the memory of a variable and reports whether that much is left.
+// reserve charges a variable's memory and reports whether it fits.
 func (c *compiler) reserve(sym *symbol) bool {
 	size := sizeOf(sym.v)
 	if limit := c.opts.MemoryLimit; limit != 0 && (limit < c.placed || limit-c.placed < size) {
@@ -336,11 +335,11 @@ func (c *compiler) reserve(sym *symbol) bool {
 	return true
 }
 
-// functionAddr is the value of a pointer to the function.
+// functionAddr returns the value of a pointer to the function.
 func functionAddr(id int) uint64 { return functionWindow + uint64(id)*functionStep }
 
-// entry compiles a kernel. A kernel that is only declared must be defined somewhere, unless it is
-// .extern.
+// entry compiles a kernel. A kernel that is only declared must have a definition elsewhere unless
+// it is .extern.
 func (c *compiler) entry(s *source, f *ptx.Function) {
 	if f.Body != nil {
 		c.kernel(s, f)
@@ -351,10 +350,10 @@ func (c *compiler) entry(s *source, f *ptx.Function) {
 	}
 }
 
-// Parts of the ISA that this engine lacks. A module with such an instruction is not invalid, so the
-// error says what is missing.
+// ISA features that this engine lacks. A module that uses one is valid PTX, so the error names the
+// missing feature.
 
-// missing maps the names of missing instructions to the feature they belong to.
+// missing maps instruction names to the unsupported feature they belong to.
 var missing = map[string]string{}
 
 func init() {
@@ -373,18 +372,18 @@ func init() {
 	}
 }
 
-// missing records an instruction of a feature that is not emulated.
+// missing records an instruction whose feature is not emulated.
 func (l *lowerer) missing(what string) {
 	l.fail(CompileUnsupported, "instruction is not supported by the emulator, which has no %s", what)
 }
 
-// unsupported records a form that is not implemented. Package isa has already checked that the form
-// exists.
+// unsupported records an instruction form that is not implemented. Package isa has already verified
+// that the form exists.
 func (l *lowerer) unsupported() {
 	l.fail(CompileUnsupported, "form is not supported by the emulator")
 }
 
-// unknown records an instruction whose name is unknown here.
+// unknown records an instruction with an unknown name.
 func (l *lowerer) unknown(name string) {
 	if what := missing[name]; what != "" {
 		l.missing(what)

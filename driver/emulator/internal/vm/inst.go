@@ -9,7 +9,7 @@ import (
 // lanes is the number of threads in a warp.
 const lanes = 32
 
-// full is the mask of a warp with all lanes active.
+// full is the mask with all lanes of a warp active.
 const full = ^uint32(0)
 
 type (
@@ -21,7 +21,7 @@ type (
 type execFunc func(w *warp, in *inst, m uint32)
 
 // inst is one decoded instruction. The meaning of a, b, c and d depends on exec. They are usually
-// indices of columns in the frame's bank of that width.
+// column indices in the frame's bank of the operand's width.
 type inst struct {
 	exec   execFunc
 	d      uint32 // destination
@@ -29,25 +29,25 @@ type inst struct {
 	b      uint32
 	c      uint32
 	imm    uint64
-	guard  uint32 // predicate, if guardKind says so
+	guard  uint32 // predicate, if guardKind is not guardNone
 	kind   guardKind
-	ctl    ctlKind // other than ctlNone: the scheduler executes it
+	ctl    ctlKind // if not ctlNone, the scheduler executes the instruction
 	aux    uint16
-	target int32 // branch target, callee
-	slot   int32 // of the CTA's region cache, for memory instructions
+	target int32 // branch target or callee
+	slot   int32 // index into the CTA's region cache, for memory instructions
 	x      *extra
 }
 
 // extra holds fields that few instructions need.
 type extra struct {
-	regs  []uint32 // more columns: vector elements, further operands
+	regs  []uint32 // further columns: vector elements and operands
 	wide  []bool   // regs[i] is in the 64-bit bank
 	n     int
 	table []int32 // brx.idx targets
 	fn    *function
-	// caller is the function that contains a call.
+	// caller is the function that contains this call.
 	caller *function
-	from   *inst // the source of a copy
+	from   *inst // the instruction that reads the source of a copy
 	sync   *syncOp
 }
 
@@ -59,7 +59,7 @@ const (
 	guardNot
 )
 
-// ctlKind marks the instructions that change which lanes run where.
+// ctlKind identifies instructions that change which lanes run, or where.
 type ctlKind uint8
 
 const (
@@ -73,18 +73,17 @@ const (
 	ctlBarrier     // bar.sync, bar.red, bar.arrive
 	ctlWarpBarrier // bar.warp.sync
 	ctlSync        // shfl.sync, vote.sync, match.sync, redux.sync
-	ctlYield       // nanosleep: let others run
-	ctlCounted     // any of them, in a program that counts
+	ctlYield       // nanosleep, which lets other warps run
+	ctlCounted     // any of the above, in a program that counts
 )
 
-// lineInfo says where an instruction comes from. It is separate from inst because only reports read
-// it.
+// lineInfo is the origin of an instruction. It is separate from inst because only reports read it.
 type lineInfo struct {
 	line int32 // in the PTX text
 	file int32 // index of the source module
 	loc  int32 // index+1 into the program's source places
-	op   int32 // index+1 into the opcodes, where a PTX instruction begins
-	// order is how the instruction orders memory between blocks.
+	op   int32 // index+1 into the opcodes, if a PTX instruction begins here
+	// order specifies how the instruction orders memory accesses between blocks.
 	order memoryOrder
 }
 
@@ -98,22 +97,22 @@ const (
 	numClasses
 )
 
-// reg is a virtual register while a function is being lowered, and the index
-// of a column or predicate afterwards.
+// reg is a virtual register while a function is being lowered. After allocation, it is the index of
+// a column or predicate.
 type reg struct {
 	class class
 	id    uint32
 }
 
-// ref is one mention of a virtual register by an instruction. field is the place in the instruction
-// for the column's index.
+// ref is one use of a virtual register by an instruction. field is the instruction field that
+// receives the column's index.
 type ref struct {
 	field field
 	reg   reg
 	def   bool
 }
 
-// field names a place in an inst where a register index is kept.
+// field identifies a field of inst that holds a register index.
 type field int16
 
 const (
@@ -122,7 +121,7 @@ const (
 	fieldB
 	fieldC
 	fieldGuard
-	fieldX // fieldX+i is x.regs[i]
+	fieldX // fieldX+i stands for x.regs[i]
 )
 
 // set stores the column index i in field f.
@@ -160,35 +159,35 @@ func (in *inst) get(f field) uint32 {
 	return in.x.regs[f-fieldX]
 }
 
-// function is a function of a program: the place of its code and the resources of its frame.
+// function is a function within a program: its position in the code and the resources of its frame.
 type function struct {
 	name   string
-	id     int // for function pointers, module-wide
+	id     int // module-wide number, used by function pointers
 	entry  int32
 	banks  [numClasses]uint32 // columns of each class
 	local  uint32             // bytes of local memory, parameters included
 	consts []constant         // columns that hold constants
 	rets   []slotLayout
 	params []slotLayout
-	retPC  uint32 // 32-bit column with the return address
+	retPC  uint32 // 32-bit column that holds the return address
 	ext    Extern
-	// builtin is set for functions of the engine, such as vprintf.
+	// builtin is set for functions that the engine provides, such as vprintf.
 	builtin builtin
 }
 
 // slotLayout is a parameter's place in a frame's local memory.
 type slotLayout struct{ offset, size, align uint32 }
 
-// constant is a column that holds the same value in all lanes.
+// constant is a column with the same value in all lanes.
 type constant struct {
 	reg   reg
 	value uint64
-	// dynamic means that value is an offset into dynamic shared memory. Its start is known when all
-	// static variables have been placed.
+	// dynamic means that value is an offset into dynamic shared memory. The start of dynamic shared
+	// memory is known only after all static variables have been placed.
 	dynamic bool
 }
 
-// program is a kernel with all functions that it can reach.
+// program is the code of a kernel and of all functions that it can reach.
 type program struct {
 	code    []inst
 	lines   []lineInfo
@@ -199,12 +198,12 @@ type program struct {
 	funcs   []*function
 	byID    map[int]*function
 	slots   int32
-	cluster map[int32]bool // slots of the instructions with .shared::cluster
-	looks   map[int32]bool // slots of the instructions that wait for mbarrier objects
+	cluster map[int32]bool // slots of instructions with .shared::cluster
+	looks   map[int32]bool // slots of instructions that wait for mbarrier objects
 	reserve bool           // some instruction reads a register about reserved shared memory
 }
 
-// form is an opcode's modifiers, by category.
+// form holds an opcode's modifiers by category.
 type form struct {
 	op     *ptx.Opcode
 	types  []ptx.Type
@@ -220,7 +219,7 @@ type form struct {
 	rest   []string
 }
 
-// flag is a modifier that is either present or absent.
+// flag is a set of modifiers that have no value.
 type flag uint32
 
 const (
@@ -255,7 +254,7 @@ const (
 	roundRP
 	roundRNA
 	roundRS
-	roundInt // added to the above: .rni, .rzi, .rmi, .rpi
+	roundInt // added to a direction above for .rni, .rzi, .rmi and .rpi
 )
 
 var flagNames = map[string]flag{
@@ -280,7 +279,7 @@ var semantics = map[string]bool{
 
 var scopes = map[string]bool{"cta": true, "cluster": true, "gpu": true, "sys": true, "gl": true}
 
-// parseForm sorts an opcode's modifiers into a form. Modifiers that it does not know are in rest.
+// parseForm sorts an opcode's modifiers into a form. Unknown modifiers go into rest.
 func parseForm(op *ptx.Opcode) *form {
 	f := &form{op: op}
 	for _, m := range op.Mods {
@@ -342,7 +341,8 @@ func (f *form) add(m string) {
 	f.rest = append(f.rest, m)
 }
 
-// appendQualified keeps only spaces that say more than their name.
+// appendQualified appends m to rest if it qualifies a space beyond its name, as .shared::cluster
+// does.
 func appendQualified(rest []string, m string) []string {
 	switch m {
 	case "shared::cluster":
@@ -351,7 +351,7 @@ func appendQualified(rest []string, m string) []string {
 	return rest
 }
 
-// typ returns the last type, which is the instruction's own.
+// typ returns the last type, which is the type of the instruction itself.
 func (f *form) typ() ptx.Type {
 	if len(f.types) == 0 {
 		return ptx.NoType
@@ -361,5 +361,5 @@ func (f *form) typ() ptx.Type {
 
 func (f *form) has(b flag) bool { return f.flags&b != 0 }
 
-// only reports whether there are no flags other than the given ones, and no unknown modifiers.
+// only reports whether the form has no flags outside b and no unknown modifiers.
 func (f *form) only(b flag) bool { return f.flags&^b == 0 && len(f.rest) == 0 }

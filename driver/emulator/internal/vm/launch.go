@@ -10,7 +10,7 @@ import (
 	"unsafe"
 )
 
-// Kernel is an entry of a module, ready to be launched.
+// Kernel is a module entry that can be launched.
 type Kernel struct {
 	name   string
 	module *Module
@@ -18,9 +18,9 @@ type Kernel struct {
 	attrs  Attributes
 	prog   *program
 	main   *function
-	// dynamicStart is where dynamic shared memory begins.
+	// dynamicStart is the shared-memory offset at which dynamic shared memory begins.
 	dynamicStart int
-	build        func() // makes the program; nil if loading made it
+	build        func() // compiles the program; nil if loading did
 	buildOnce    sync.Once
 	maxRegs      int       // .maxnreg, 0 if there is none
 	blocks       uint64    // .minnctapersm
@@ -28,17 +28,17 @@ type Kernel struct {
 	runs         sync.Pool // of *launchRun
 
 	checkOnce sync.Once
-	checkProg *program // with the checks of memory accesses
+	checkProg *program // the program with access checks
 	count     [2]countedProgram
 }
 
-// Limits of a launch that every device since compute capability 3.0 has.
+// Launch limits common to every device since compute capability 3.0.
 const (
 	maxThreads      = 1024
 	maxBlockZ       = 64
 	maxGridX        = 1<<31 - 1
 	maxGridYZ       = 65535
-	maxResident     = 256 // CTAs that one worker keeps alive at a time
+	maxResident     = 256 // maximum number of live CTAs per worker
 	defaultStack    = 512 << 10
 	defaultHeap     = 8 << 20
 	resultInvalid   = 1
@@ -49,28 +49,28 @@ const (
 // launchRun is the state that the workers of one launch share.
 type launchRun struct {
 	kernel  *Kernel
-	id      uint64 // of the launch
+	id      uint64 // the launch's number
 	ctx     context.Context
 	opts    *LaunchOptions
 	mem     *Memory
 	params  []byte
 	threads uint32
 	ctas    uint64
-	units   uint64 // what is started at a time: clusters, or CTAs if there are none
+	units   uint64 // number of clusters, or of CTAs if there are no clusters
 	shares  []*share
-	joined  atomic.Int32 // workers
+	joined  atomic.Int32 // workers started
 	aborted atomic.Bool
 	fault   atomic.Pointer[Fault]
 
 	warpInsts, laneInsts atomic.Uint64
 
-	begun      time.Time     // if there is a timeout
-	blockBytes atomic.Uint64 // local and shared memory of the blocks that run
+	begun      time.Time     // set if there is a timeout
+	blockBytes atomic.Uint64 // local and shared memory of the running blocks
 
 	fence       atomic.Uint64
 	outMu       sync.Mutex
-	tally       *tally     // of the CTAs that have ended, if the launch counts
-	found       [][2]int32 // findings that were reported, by their instructions
+	tally       *tally     // sum for all ended CTAs, if the launch counts
+	found       [][2]int32 // reported findings, by the instructions involved
 	paramRegion Region
 	heapOnce    sync.Once
 	ownHeap     *Heap
@@ -103,7 +103,7 @@ func (k *Kernel) launch(ctx context.Context, opts *LaunchOptions) error {
 // nextLaunch numbers launches and copies.
 var nextLaunch atomic.Uint64
 
-// newRun takes the state of a launch from the pool, or makes a new one.
+// newRun reuses a launch state from the pool or creates one.
 func (k *Kernel) newRun(ctx context.Context, opts *LaunchOptions) *launchRun {
 	r, _ := k.runs.Get().(*launchRun)
 	if r == nil {
@@ -126,7 +126,7 @@ func (k *Kernel) newRun(ctx context.Context, opts *LaunchOptions) *launchRun {
 	return r
 }
 
-// release returns the state to the pool. A launch that failed keeps its state.
+// release returns the state to the pool. The state of a failed launch is not reused.
 func (r *launchRun) release() {
 	r.ctx, r.opts, r.params, r.paramRegion.data, r.paramRegion.base = nil, nil, nil, nil, nil
 	r.joined.Store(0)
@@ -139,7 +139,7 @@ func (r *launchRun) release() {
 	r.kernel.runs.Put(r)
 }
 
-// work runs the CTAs on this goroutine and on as many others as are useful.
+// work runs the CTAs on this goroutine and on as many others as help.
 func (r *launchRun) work() {
 	n := r.opts.Workers
 	if r.opts.Checks&accessChecks != 0 {
@@ -166,7 +166,7 @@ func (r *launchRun) work() {
 	wg.Wait()
 }
 
-// check rejects what a driver rejects before a launch.
+// check rejects options that a driver rejects before a launch.
 func (k *Kernel) check(o *LaunchOptions) error {
 	bad := func(code uint32, format string, args ...any) error {
 		return &LaunchError{Result: code, Msg: fmt.Sprintf("launch of "+k.name+": "+format, args...)}
@@ -199,15 +199,15 @@ func (k *Kernel) check(o *LaunchOptions) error {
 	return nil
 }
 
-// oneThread is set where goroutines are not preempted. There, a CTA that waits for the host or for
-// another launch would wait forever if it did not yield.
+// oneThread is set on platforms that do not preempt goroutines. There, a CTA that waits for the
+// host or another launch must yield, or it would wait forever.
 const oneThread = runtime.GOARCH == "wasm"
 
-// worker runs CTAs until none is left. It puts aside CTAs that only wait for others, so that a CTA
-// may wait for one that has not started yet.
+// worker runs CTAs until none is left. It sets a waiting CTA aside and starts others, because the
+// CTA may wait for one that has not started.
 func (r *launchRun) worker() {
 	var resident []*cta
-	me, none := int(r.joined.Add(1))-1, false // none is left to start
+	me, none := int(r.joined.Add(1))-1, false // none: no CTA is left to start
 	limit := maxResident
 	if r.opts.Cooperative {
 		limit = int(min(r.ctas, 1<<30))
@@ -242,7 +242,7 @@ func (r *launchRun) worker() {
 	}
 }
 
-// startCTA prepares the next CTA of the grid. It returns nil if all have been started.
+// startCTA prepares the next CTA of the grid. It returns nil if none is left to start.
 func (r *launchRun) startCTA(worker int) *cta {
 	if r.aborted.Load() {
 		return nil
@@ -261,7 +261,7 @@ func (r *launchRun) startCTA(worker int) *cta {
 	return c
 }
 
-// step runs c for a while and reports whether it has ended.
+// step runs c for one turn and reports whether c has ended.
 func (r *launchRun) step(c *cta) (ended bool) {
 	defer func() {
 		if x := recover(); x != nil {
@@ -276,7 +276,7 @@ func (r *launchRun) step(c *cta) (ended bool) {
 	return c.step() == stepDone
 }
 
-// ended returns why the launch must end, or FaultNone if it must not.
+// ended returns the reason why the launch must end, or FaultNone.
 func (r *launchRun) ended() FaultKind {
 	switch {
 	case r.aborted.Load() || r.ctx.Err() != nil:
@@ -287,7 +287,7 @@ func (r *launchRun) ended() FaultKind {
 	return FaultNone
 }
 
-// failed stores the first fault and stops all workers.
+// failed records the first fault and stops all workers.
 func (r *launchRun) failed(c *cta, x any) {
 	f, ok := x.(*Fault)
 	if !ok {
@@ -304,14 +304,14 @@ func (r *launchRun) failed(c *cta, x any) {
 	r.aborted.Store(true)
 }
 
-// report hands a finding to the launch's Report function.
+// report passes a finding to the launch's Report function.
 func (r *launchRun) report(f *Fault) {
 	if r.opts.Report != nil {
 		r.opts.Report(f)
 	}
 }
 
-// retire returns a CTA, or those of a cluster, to the kernel's pool.
+// retire returns a CTA, or all CTAs of its cluster, to the kernel's pool.
 func (r *launchRun) retire(c *cta) {
 	if k := c.cluster; k != nil {
 		for _, o := range k.ctas {
@@ -333,7 +333,7 @@ func (r *launchRun) retire(c *cta) {
 	}
 }
 
-// newCTA takes a CTA from the pool, or makes one, and adapts it to the launch.
+// newCTA reuses a CTA from the pool or creates one, and prepares it for the launch.
 func (r *launchRun) newCTA() *cta {
 	prog := r.kernel.prog
 	var c *cta
@@ -387,11 +387,11 @@ func (r *launchRun) newCTA() *cta {
 	return c
 }
 
-// bytes returns the memory of the warp's threads.
+// bytes returns the size of the memory of the warp's threads.
 func (w *warp) bytes() uint64 { return uint64(len(w.local)) + w.dyn.bytes }
 
-// grew counts memory that a block uses in addition to what the kernel declares. It ends the kernel
-// if that is too much for all running blocks.
+// grew charges memory that a block uses beyond what the kernel declares. It ends the kernel if all
+// running blocks together then exceed the limit.
 func (c *cta) grew(w *warp, in *inst, n uint64) {
 	c.bytes += n
 	if most := c.run.opts.BlockMemory; c.run.blockBytes.Add(n) > most && most != 0 {
@@ -399,7 +399,7 @@ func (c *cta) grew(w *warp, in *inst, n uint64) {
 	}
 }
 
-// BlockBytes returns the local and shared memory that a block uses from the start.
+// BlockBytes returns the size of the local and shared memory that a block uses from the start.
 func (k *Kernel) BlockBytes(block Dim3, dynamicShared uint32) uint64 {
 	k.ready()
 	warps := (block.Count() + lanes - 1) / lanes
@@ -408,13 +408,13 @@ func (k *Kernel) BlockBytes(block Dim3, dynamicShared uint32) uint64 {
 
 func (k *Kernel) blockBytes(o *LaunchOptions) uint64 { return k.BlockBytes(o.Block, o.DynamicShared) }
 
-// roomForBlock reports whether another block may begin while others wait.
+// roomForBlock reports whether another block may start while earlier blocks wait.
 func (r *launchRun) roomForBlock() bool {
 	most := r.opts.BlockMemory
 	return most == 0 || r.blockBytes.Load()+r.kernel.blockBytes(r.opts) <= most
 }
 
-// sharedBytes returns the shared memory of each CTA.
+// sharedBytes returns the size of each CTA's shared memory.
 func (r *launchRun) sharedBytes() int {
 	if r.opts.DynamicShared != 0 {
 		return r.kernel.dynamicStart + int(r.opts.DynamicShared)
@@ -422,7 +422,7 @@ func (r *launchRun) sharedBytes() int {
 	return r.kernel.attrs.SharedBytes
 }
 
-// newWarp makes warp id of the CTA with the registers that the kernel needs.
+// newWarp creates warp id of the CTA with the registers that the kernel needs.
 func newWarp(c *cta, id int) *warp {
 	k := c.run.kernel
 	w := &warp{cta: c, prog: c.prog, id: id, cache: c.cache}
@@ -433,8 +433,8 @@ func newWarp(c *cta, id int) *warp {
 	return w
 }
 
-// grow enlarges the register slabs to at least the given numbers of columns. A bank has one spare
-// column, so that slices at its end are never empty.
+// grow enlarges the register slabs to at least the given numbers of columns. Each bank has a spare
+// column, so slices at its end are never empty.
 func (w *warp) grow(banks [numClasses]uint32) {
 	w.slab32 = growTo(w.slab32, banks[class32]+1)
 	w.slab64 = growTo(w.slab64, banks[class64]+1)
@@ -511,17 +511,17 @@ func (w *warp) setBlock(b Dim3) {
 	}
 }
 
-// share is a range of neighbouring units of a grid. A worker first starts the units of its own
-// share, then those left in other shares. Workers therefore run in different parts of the grid, and
-// neighbouring units mostly use neighbouring memory. When a kernel is launched again, each
-// processor's caches contain the data that it needs.
+// share is a range of adjacent units of a grid. A worker starts the units of its own share before
+// the remaining units of other shares. Workers therefore run in different parts of the grid, and
+// adjacent units mostly use adjacent memory. When a kernel is launched again, each processor's
+// caches contain the data that it needs.
 type share struct {
 	next atomic.Uint64
 	end  uint64
-	_    [112]byte // keeps other shares out of the same cache lines
+	_    [112]byte // keeps shares in separate cache lines
 }
 
-// divide makes shares of r's units for n workers.
+// divide divides r's units into shares for n workers.
 func (r *launchRun) divide(n int) {
 	for len(r.shares) < n {
 		r.shares = append(r.shares, new(share))
@@ -537,7 +537,8 @@ func (r *launchRun) divide(n int) {
 	}
 }
 
-// take returns the number of the next unit for a worker to start, if one is left.
+// take returns the number of the next unit that a worker should start. It returns false if none is
+// left.
 func (r *launchRun) take(worker int) (uint64, bool) {
 	for i := range r.shares {
 		s := r.shares[(worker+i)%len(r.shares)]

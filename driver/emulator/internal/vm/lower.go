@@ -18,7 +18,7 @@ type builder struct {
 	dynAlign  uint32
 	locs      map[string]int32
 	indirect  bool
-	check     bool // only checks for errors
+	check     bool // only look for errors
 	taken     map[*symbol]bool
 	opcodes   map[string]int32
 }
@@ -47,13 +47,13 @@ func (b *builder) function(s *source, sym *symbol) *function {
 	return f
 }
 
-// addressTaken records that a pointer to the function exists.
+// addressTaken records that the function's address is taken.
 func (b *builder) addressTaken(sym *symbol) {
 	b.taken[sym] = true
 }
 
-// queueTaken queues everything that an indirect call may reach: each function of the module whose
-// address may have been taken.
+// queueTaken queues the functions that an indirect call may reach: every function of the module
+// whose address may have been taken.
 func (b *builder) queueTaken() {
 	if b.check && b.c.checkAll {
 		return
@@ -69,7 +69,7 @@ func (b *builder) queueTaken() {
 	}
 }
 
-// placeShared assigns an offset to a shared variable. Dynamic variables (extern and unsized) all
+// placeShared assigns an offset to a shared variable. All dynamic variables (extern and unsized)
 // begin where the static ones end.
 func (b *builder) placeShared(sym *symbol) (offset uint32, dynamic bool) {
 	v := sym.v
@@ -96,7 +96,7 @@ const mostShared = 227 << 10
 
 func alignUp(n, a uint32) uint32 { return (n + a - 1) &^ (a - 1) }
 
-// finish resolves what is only known when all functions are lowered.
+// finish resolves addresses that are known only after all functions have been lowered.
 func (b *builder) finish(k *Kernel) {
 	base := uint64(alignUp(b.sharedEnd, b.dynAlign))
 	for _, f := range b.prog.funcs {
@@ -114,10 +114,10 @@ func (b *builder) finish(k *Kernel) {
 	}
 }
 
-// registersFor returns how many registers a thread can have if that many blocks of that many
+// registersFor returns how many registers a thread can have if the given number of blocks of
 // threads must fit on a multiprocessor. A compiler observes this limit.
 func registersFor(threads, blocks uint64) int {
-	const perMultiprocessor, unit = 1 << 16, 8 // warps get them in multiples of 256
+	const perMultiprocessor, unit = 1 << 16, 8 // a warp allocates them in multiples of 256
 	warps := (min(threads, maxThreads) + 31) / 32 * min(blocks, maxThreads)
 	return int(max(perMultiprocessor/32/warps/unit*unit, 16))
 }
@@ -142,14 +142,14 @@ func targetVersion(m *ptx.Module) int {
 	return 0
 }
 
-// registers estimates how many 32-bit registers a thread would use.
+// registers estimates how many 32-bit registers a thread would need.
 func (k *Kernel) registers() int {
 	n := k.main.banks[class32] + 2*k.main.banks[class64]
 	n -= uint32(min(len(k.main.consts), int(n)))
 	return int(min(max(n+8, 16), 255))
 }
 
-// stack returns the known part of the local memory of one thread.
+// stack returns the statically known local memory of one thread in bytes.
 func (k *Kernel) stack() int {
 	n := uint32(0)
 	for _, f := range k.prog.funcs {
@@ -170,7 +170,7 @@ type lowered struct {
 	table *branchTable
 	mem   bool // accesses memory at the address in field a
 	order memoryOrder
-	op    string // the PTX instruction that begins here
+	op    string // the PTX instruction that begins with this one
 }
 
 // lowerer lowers one function.
@@ -184,13 +184,13 @@ type lowerer struct {
 	vregs  [numClasses]uint32
 	consts map[constant]reg
 	carry  reg // condition code, noReg if not used
-	retPC  reg // column with the return address
-	// savedSP is alloca's stack pointer at the start of the function.
+	retPC  reg // column that holds the return address
+	// savedSP holds the value of alloca's stack pointer at function entry.
 	savedSP  reg
-	tables   map[*ptx.BranchTargets]*branchTable // those of brx.idx
-	lists    map[*ptx.CallTargets]*symbol        // those of indirect calls, with the last function
-	prologue []*lowered                          // goes before the code when it is complete
-	local    uint32                              // local memory used so far
+	tables   map[*ptx.BranchTargets]*branchTable // targets of brx.idx
+	lists    map[*ptx.CallTargets]*symbol        // targets of indirect calls, with the last function
+	prologue []*lowered                          // prepended to the completed code
+	local    uint32                              // bytes of local memory used so far
 
 	// State of the instruction that is being lowered.
 	cur        *ptx.Instr
@@ -246,7 +246,7 @@ func newScope(outer *scope) *scope {
 		tables: map[string]*ptx.BranchTargets{}, protos: map[string]*ptx.CallPrototype{}, calls: map[string]*ptx.CallTargets{}}
 }
 
-// checkParams checks the size of a kernel's parameters against the limit of the target and the
+// checkParams checks the size of a kernel's parameters against the limit for the target and PTX
 // version.
 func (l *lowerer) checkParams() {
 	size, limit := uint64(0), uint64(4352)
@@ -274,7 +274,7 @@ func (l *lowerer) kernelParams() {
 	}
 }
 
-// block lowers the statements of a block in their own scope.
+// block lowers the statements of a block in a new scope.
 func (l *lowerer) block(b *ptx.Block) {
 	l.scope = newScope(l.scope)
 	for _, s := range b.Stmts {
@@ -323,7 +323,7 @@ func (l *lowerer) statement(s ptx.Stmt) {
 	}
 }
 
-// location stores the source location of the following instructions.
+// location sets the source location of the following instructions.
 func (l *lowerer) location(s *ptx.Loc) {
 	text := fmt.Sprintf("%s:%d", l.file.files[s.File], s.Line)
 	i, ok := l.b.locs[text]
@@ -335,13 +335,13 @@ func (l *lowerer) location(s *ptx.Loc) {
 	l.loc = i
 }
 
-// mostLocal bounds what functions may declare. Kernels that declare less than this, but more than a
-// thread has, load but cannot be launched.
+// mostLocal is the maximum local memory that a function may declare. A kernel that declares less,
+// but more than a thread can have, loads but cannot be launched.
 const mostLocal = 1 << 31
 
 func roundUp(n, a uint64) uint64 { return (n + a - 1) / a * a }
 
-// variable declares a variable inside a function. v is one of the variables of decl.
+// variable declares v inside a function. v is one of the variables that decl expands to.
 func (l *lowerer) variable(decl, v *ptx.Variable) {
 	lv := &local{space: v.Space, size: sizeOf(v), v: v}
 	switch v.Space {
@@ -362,7 +362,7 @@ func (l *lowerer) variable(decl, v *ptx.Variable) {
 	case ptx.GlobalSpace, ptx.ConstSpace:
 		lv.sym = l.b.c.statics[static{decl, v.Name}]
 		if lv.sym != nil {
-			break // placed when the function was compiled for another kernel
+			break // already placed when another kernel's program was compiled
 		}
 		lv.sym = &symbol{name: v.Name, src: l.file, v: v}
 		l.b.c.statics[static{decl, v.Name}] = lv.sym
@@ -426,11 +426,11 @@ func (w widen) exec() execFunc {
 	return execSign64
 }
 
-// lowerFunc lowers the instructions of one name.
+// lowerFunc lowers all instructions with one name.
 type lowerFunc func(l *lowerer, i *ptx.Instr, f *form)
 
-// lowering maps each instruction name to its lowerFunc. The instruction families register theirs in
-// init functions.
+// lowering maps each instruction name to its lowerFunc. Each instruction family registers its
+// functions in init.
 var lowering = map[string]lowerFunc{}
 
 func register(fn lowerFunc, names ...string) {
@@ -439,7 +439,7 @@ func register(fn lowerFunc, names ...string) {
 	}
 }
 
-// fail records an error at the current instruction, at most one for each instruction.
+// fail records an error at the current instruction. It records at most one error per instruction.
 func (l *lowerer) fail(kind CompileErrorKind, format string, args ...any) {
 	if l.failed {
 		return
@@ -464,8 +464,8 @@ func (l *lowerer) args(i *ptx.Instr, least, most int) bool {
 	return true
 }
 
-// emit appends an instruction that writes dst and reads srcs. The first three are a, b and c, and
-// further ones are in x.regs. Either may be noReg.
+// emit appends an instruction that writes dst and reads srcs. The first three sources become a, b
+// and c, and the others go into x.regs. Any of them may be noReg.
 func (l *lowerer) emit(exec execFunc, dst reg, srcs ...reg) *lowered {
 	n := &lowered{in: inst{exec: exec, target: -1}, pos: l.pos, loc: l.loc, order: orderOf(l.cur)}
 	n.ref(fieldD, dst, true)
@@ -505,7 +505,8 @@ func (n *lowered) extra() *extra {
 	return n.in.x
 }
 
-// slot numbers a memory instruction for the cache of the region that it accesses.
+// slot assigns a number to a memory instruction. The number selects its entry in the cache of
+// regions.
 func (l *lowerer) slot(n *lowered) *lowered {
 	n.mem = true
 	n.in.slot = l.b.prog.slots
@@ -529,7 +530,7 @@ func (n *lowered) markAccess() {
 	}
 }
 
-// prepend puts the prologue before the code.
+// prepend inserts the prologue before the code.
 func (l *lowerer) prepend() {
 	n := len(l.prologue)
 	if n == 0 {

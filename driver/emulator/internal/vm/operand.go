@@ -22,7 +22,7 @@ func classOf(t ptx.Type) class {
 	return class32
 }
 
-// immBits returns the pattern of an immediate where type t is expected.
+// immBits returns the bit pattern of an immediate for an operand of type t.
 func immBits(i *ptx.Imm, t ptx.Type) uint64 {
 	var x uint64
 	switch {
@@ -69,7 +69,7 @@ func b2u(b bool) uint32 {
 	return 0
 }
 
-// scope holds the names of one block of a function's body.
+// scope holds the names declared in one block of a function's body.
 type scope struct {
 	outer  *scope
 	regs   map[string]regDef
@@ -87,37 +87,36 @@ type regDef struct {
 	vector int
 }
 
-// rangeDef is a declaration like %r<10>: registers are made when they are
-// first mentioned.
+// rangeDef is a declaration such as %r<10>. Its registers are created when they are first
+// mentioned.
 type rangeDef struct {
 	typ    ptx.Type
 	count  int
 	vector int
 }
 
-// local is a variable of a function: in local memory (parameters of
-// functions included), in shared memory, or a kernel parameter.
+// local is a variable that is visible in a function. It is in local memory (as the parameters of
+// functions are), in shared or global memory, or it is a kernel parameter.
 type local struct {
 	space  ptx.Space
 	offset uint32
 	size   uint64
 	v      *ptx.Variable
 	kernel bool    // a kernel's parameter
-	sym    *symbol // of shared or global memory
+	sym    *symbol // for shared or global memory
 }
 
 type label struct {
 	name string
-	at   int // index of the instruction that follows; -1: not seen yet
+	at   int // index of the next instruction, or -1 before the label is seen
 }
 
-// newReg makes a virtual register.
 func (l *lowerer) newReg(c class) reg {
 	l.vregs[c]++
 	return reg{c, l.vregs[c] - 1}
 }
 
-// mostDigits is the maximum number of digits in the number of a range's register.
+// mostDigits is the maximum number of digits in a register number of a range such as %r<10>.
 const mostDigits = 10
 
 // lookupReg finds a declared register.
@@ -128,8 +127,8 @@ func (l *lowerer) lookupReg(name string) (regDef, bool) {
 		}
 		prefix := strings.TrimRight(name, "0123456789")
 		digits := name[len(prefix):]
-		// The prefix itself may end in digits: %r1<3> has %r10, %r11, %r12. The number of a
-		// register in a range has at most mostDigits digits.
+		// The prefix may end in digits: %r1<3> declares %r10, %r11 and %r12. The register's number
+		// within its range has at most mostDigits digits.
 		for i := max(0, len(digits)-mostDigits); i < len(digits); i++ {
 			d, ok := s.ranges[name[:len(prefix)+i]]
 			if !ok || (digits[i] == '0' && i+1 < len(digits)) {
@@ -149,8 +148,8 @@ func (l *lowerer) lookupReg(name string) (regDef, bool) {
 	return regDef{}, false
 }
 
-// makeReg makes the virtual registers of one declared register: one, several
-// for a vector, two for 128 bits.
+// makeReg creates the virtual registers for one declared register: several for a vector, two for
+// 128 bits, otherwise one.
 func (l *lowerer) makeReg(t ptx.Type, vector int) regDef {
 	d := regDef{l.newReg(classOf(t)), t, vector}
 	n := max(vector, 1)
@@ -200,7 +199,7 @@ func (l *lowerer) constantOf(key constant) reg {
 	return r
 }
 
-// src returns the column of an operand that is read as type t.
+// src returns a column with the operand's value as type t.
 func (l *lowerer) src(o ptx.Operand, t ptx.Type) reg {
 	want := classOf(t)
 	switch o := o.(type) {
@@ -223,7 +222,7 @@ func (l *lowerer) src(o ptx.Operand, t ptx.Type) reg {
 	return l.constant(want, 0)
 }
 
-// regSum returns a register with a constant added. The sum wraps at the register's own width.
+// regSum returns the sum of a register and a constant. The sum wraps at the register's width.
 func (l *lowerer) regSum(o *ptx.RegSum, want class) reg {
 	r, t := l.readReg(o.Reg)
 	if r.class == classPred || t.Kind() == ptx.KindFloat {
@@ -245,7 +244,7 @@ func (l *lowerer) regSum(o *ptx.RegSum, want class) reg {
 	return l.convertClass(o.Reg, sum, t, want)
 }
 
-// readReg resolves a register operand with its component, negation and so on.
+// readReg resolves a register operand, including its component and negation.
 func (l *lowerer) readReg(o *ptx.Reg) (reg, ptx.Type) {
 	if o.Special {
 		return l.special(o)
@@ -281,8 +280,8 @@ func (l *lowerer) readReg(o *ptx.Reg) (reg, ptx.Type) {
 	return r, d.typ
 }
 
-// convertClass reads a register whose width differs from the instruction's type, as memory and
-// conversion instructions allow.
+// convertClass reads a register whose width differs from the width of the instruction's type.
+// Memory and conversion instructions allow this.
 func (l *lowerer) convertClass(o *ptx.Reg, r reg, rt ptx.Type, want class) reg {
 	if r.class == classPred || want == classPred {
 		l.bad("register %s has type .%s", o.Name, rt)
@@ -308,8 +307,8 @@ func (l *lowerer) convert(r reg, want class) reg {
 	return t
 }
 
-// dst returns the column to write a result of type t to. If the operand is a
-// wider register, signed results are extended to it after the instruction.
+// dst returns the column that receives a result of type t. If the operand is a wider register, a
+// signed result is sign-extended after the instruction.
 func (l *lowerer) dst(o ptx.Operand, t ptx.Type) reg {
 	want := classOf(t)
 	switch o := o.(type) {
@@ -336,14 +335,14 @@ func (l *lowerer) dst(o ptx.Operand, t ptx.Type) reg {
 	return l.newReg(want)
 }
 
-// widen is an extension of a 32-bit result to a 64-bit register.
+// widen is an extension of a 32-bit result into a wider register.
 type widen struct {
 	dst, src reg
 	typ      ptx.Type
-	wide     int // size of a 32-bit bank's register that is wider than typ
+	wide     int // size of the register if it is wider than typ and in the 32-bit bank
 }
 
-// pred reads a predicate operand; not says whether it is negated.
+// pred reads a predicate operand. not reports whether the operand is negated.
 func (l *lowerer) pred(o ptx.Operand) (r reg, not bool) {
 	switch o := o.(type) {
 	case *ptx.Reg:
@@ -356,8 +355,8 @@ func (l *lowerer) pred(o ptx.Operand) (r reg, not bool) {
 	return l.constant(classPred, 0), false
 }
 
-// address returns a column with the address of a variable, function or
-// element, in the variable's own space.
+// address returns a column with the address of a variable, function or array element. The address
+// is relative to the variable's own space.
 func (l *lowerer) address(o ptx.Operand) reg {
 	switch o := o.(type) {
 	case *ptx.Sym:
@@ -413,10 +412,10 @@ func (l *lowerer) symbol(name string, offset int64) reg {
 	return l.constant(class64, 0)
 }
 
-// word32 are the types as which a column of the 32-bit bank can be seen.
+// word32 lists the element types of a column in the 32-bit bank.
 type word32 interface{ uint32 | int32 | float32 }
 
-// word64 are the types as which a column of the 64-bit bank can be seen.
+// word64 lists the element types of a column in the 64-bit bank.
 type word64 interface{ uint64 | int64 | float64 }
 
 type word interface{ word32 | word64 }
@@ -439,8 +438,8 @@ func col[T word](w *warp, i uint32) *[lanes]T {
 // first returns the lowest lane of a non-empty mask.
 func first(m uint32) int { return bits.TrailingZeros32(m) & (lanes - 1) }
 
-// The wrappers below turn a function of one lane's values into an instruction. They are for
-// instructions that are too rare for a dedicated loop.
+// The functions below turn a function of one lane's values into an instruction. They are for
+// instructions that are too rare to deserve a dedicated loop.
 
 func lane1[D, A word](f func(A) D) execFunc {
 	return func(w *warp, in *inst, m uint32) {
@@ -490,7 +489,7 @@ func lane3[D, A, B, C word](f func(A, B, C) D) execFunc {
 	}
 }
 
-// pred1 makes an instruction that writes a predicate.
+// pred1 returns an instruction that writes a predicate.
 func pred1[A word](f func(A) bool) execFunc {
 	return func(w *warp, in *inst, m uint32) {
 		a := col[A](w, in.a)
