@@ -11,14 +11,14 @@ import (
 	"github.com/purecuda/cuda/internal/hostcall"
 )
 
-// Add adds a node that does op after deps, which must be nodes of the same graph. Without deps it
-// runs when the graph begins. The graph keeps alive what op refers to. op itself may be changed and
-// reused at once, because the driver has copied its parameters. For nodes of other graphs and
-// operations of other drivers, the error is CUDA_ERROR_INVALID_VALUE. A copy of no bytes becomes an
+// Add adds a node that runs op after deps, which must be nodes of the same graph. Without deps, the
+// node runs when the graph begins. The graph keeps alive what op refers to. The driver copies the
+// parameters of op, so the caller may change and reuse op after Add returns. Nodes of other graphs
+// and operations of other drivers return CUDA_ERROR_INVALID_VALUE. A copy of no bytes becomes an
 // empty node.
 //
-// op may be of another context or device than the graph, and runs there. Copies may use memory of
-// several devices, as may kernels that have access to it.
+// op may belong to another context or device than the graph. It runs in its own context. Copies,
+// and kernels with peer access, may use memory of several devices.
 //
 // The launch of an Exec ([Exec.Op]) becomes a child graph.
 func (g *Graph) Add(op driver.Op, deps ...Node) (Node, error) {
@@ -64,8 +64,7 @@ func (g *Graph) add(op driver.Op, deps []Node) (Node, error) {
 	return g.added(raw), nil
 }
 
-// addLaunch is a fast path of Add for the most frequent operation. It makes adding kernels nearly
-// as fast as in C.
+// addLaunch is the fast path of Add for kernel launches, the most frequent operation.
 func (g *Graph) addLaunch(l *driver.Launch, deps []Node) (Node, error) {
 	from, err := g.dependencies(deps)
 	if err != nil {
@@ -100,8 +99,8 @@ func (g *Graph) addError(op driver.Op, err error) error {
 	return fmt.Errorf("cannot add %v to %v: %w", op, g, err)
 }
 
-// accepts rejects operations of other drivers, and in a body those that CUDA does not support
-// there. It records operations of other contexts and devices: see setRaw.
+// accepts rejects operations of other drivers and, in a body, operations that CUDA does not support
+// there. Operations of other contexts and devices are recorded: see setRaw.
 func (g *Graph) accepts(op driver.Op) error {
 	if g.part && g.inBody() {
 		if err := bodyTakes(op); err != nil {
@@ -117,7 +116,6 @@ func (g *Graph) accepts(op driver.Op) error {
 	return nil
 }
 
-// elsewhere reports whether op creates a node that names a context other than ctx.
 func elsewhere(ctx *driver.Context, op driver.Op) bool {
 	switch op.(type) {
 	case *driver.CopyOp, *driver.FillOp:
@@ -127,7 +125,7 @@ func elsewhere(ctx *driver.Context, op driver.Op) bool {
 	return false
 }
 
-// dependencies returns a C list of the nodes' handles. A single handle is used in place. Several
+// dependencies returns a C list of the nodes' handles. A single handle is used in place, several
 // are copied to a buffer.
 func (g *Graph) dependencies(deps []Node) (*cu.CUgraphNode, error) {
 	if len(deps) == 0 {
@@ -166,8 +164,8 @@ func (g *Graph) AddEmpty(deps ...Node) (Node, error) {
 	return g.added(raw), nil
 }
 
-// addGeneric adds a node of any type by its tagged parameters (CUDA 12.2). Edges have data since
-// CUDA 12.3. Older drivers have an earlier ABI, which takes none.
+// addGeneric adds a node of any type from its tagged parameters (CUDA 12.2). Drivers before CUDA
+// 12.3 have an earlier ABI without edge data.
 func (g *Graph) addGeneric(node, from *cu.CUgraphNode, data *cu.CUgraphEdgeData, n uintptr, p *cu.CUgraphNodeParams) error {
 	if data == nil && !g.d.Has(cu.FnCuGraphAddNode) {
 		return g.d.CuGraphAddNode_v12020(node, g.raw, from, n, p)
@@ -176,7 +174,7 @@ func (g *Graph) addGeneric(node, from *cu.CUgraphNode, data *cu.CUgraphEdgeData,
 }
 
 // addRaw adds the node of one operation. The driver copies the parameters. It rejects copies and
-// fills of no bytes, so these become empty nodes.
+// fills of no bytes, so addRaw adds an empty node for these.
 func (g *Graph) addRaw(n *cu.CUgraphNode, from *cu.CUgraphNode, count uintptr, op driver.Op) error {
 	switch op := op.(type) {
 	case *driver.Launch:
@@ -212,7 +210,8 @@ func unknown(op driver.Op) error {
 }
 
 // addKernel adds a kernel and then sets its attributes, which are not part of the parameters. The
-// call needs a current context although the kernel has one: without it, driver 580 reads address 0.
+// call needs a current context, although the kernel names one. Without it, driver 580 reads address
+// 0.
 func (g *Graph) addKernel(n *cu.CUgraphNode, from *cu.CUgraphNode, count uintptr, l *driver.Launch) error {
 	if !g.v2 {
 		return g.addKernelV1(n, from, count, l)
@@ -234,13 +233,13 @@ func (g *Graph) addKernelV1(n *cu.CUgraphNode, from *cu.CUgraphNode, count uintp
 	return g.setAttributes(*n, l.Block().Attributes())
 }
 
-// v1 returns the parameters as drivers before CUDA 12.0 take them: the same fields, without the
+// v1 returns the parameters in the form for drivers before CUDA 12.0: the same fields without the
 // last two.
 func v1(p *cu.CUDA_KERNEL_NODE_PARAMS) *cu.CUDA_KERNEL_NODE_PARAMS_v1 {
 	return (*cu.CUDA_KERNEL_NODE_PARAMS_v1)(unsafe.Pointer(p))
 }
 
-// setAttributes completes a new node, or removes it.
+// setAttributes sets the attributes of a new node. If that fails, it removes the node.
 func (g *Graph) setAttributes(n cu.CUgraphNode, attrs []cu.CUlaunchAttribute) error {
 	for i := range attrs {
 		a := &attrs[i]
@@ -254,8 +253,8 @@ func (g *Graph) setAttributes(n cu.CUgraphNode, attrs []cu.CUlaunchAttribute) er
 	return nil
 }
 
-// addRare adds nodes of the types that few graphs have: batches of memory operations (CUDA 11.7)
-// and external semaphores (CUDA 11.2).
+// addRare adds nodes of rare types: batches of memory operations (CUDA 11.7) and external
+// semaphores (CUDA 11.2).
 func (g *Graph) addRare(n, from *cu.CUgraphNode, count uintptr, op driver.Op) error {
 	switch op := op.(type) {
 	case *driver.MemOp:
@@ -271,7 +270,7 @@ func (g *Graph) addRare(n, from *cu.CUgraphNode, count uintptr, op driver.Op) er
 	return unknown(op)
 }
 
-// boundTo returns the driver bound to op's context. It is for operations whose parameters do not
+// boundTo returns the driver bound to the context of op, for operations whose parameters do not
 // name a context.
 func (g *Graph) boundTo(op driver.Op) *driver.Driver {
 	if c := op.Context(); c != g.ctx {
@@ -312,8 +311,8 @@ func (x *Exec) setRare(n cu.CUgraphNode, op driver.Op) error {
 }
 
 // setElsewhere sets copies and fills in a graph whose nodes have several contexts. The
-// type-specific calls keep the context that the node has, so it uses the call for all types,
-// which sets the context (CUDA 12.2). For other operations it does nothing and returns false.
+// type-specific calls keep the node's context, so setElsewhere uses the generic call, which sets
+// the context (CUDA 12.2). For other operations it does nothing and returns false.
 func (g *Graph) setElsewhere(n cu.CUgraphNode, op driver.Op) (done bool, err error) {
 	switch op.(type) {
 	case *driver.CopyOp, *driver.FillOp:

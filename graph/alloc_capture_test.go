@@ -12,7 +12,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// A scope has its own functions to record allocations.
+// A scope records allocations and frees with its own methods.
 func TestScopeAllocatesAndFrees(t *testing.T) {
 	each(t, func(k *kit) {
 		before := k.Used()
@@ -73,7 +73,7 @@ func (k *kit) useBoth(sc *graph.Scope, tmp, left, out *driver.Buffer[uint32]) er
 	return nil
 }
 
-// In a capture, FreeAsync records the free although the capture retains the buffer.
+// In a capture, FreeAsync records the free even though the capture retains the buffer.
 func TestFreeAsyncInACaptureIsRecordedThere(t *testing.T) {
 	each(t, func(k *kit) {
 		before := k.Used()
@@ -193,7 +193,8 @@ func TestGraphMemoryStatistics(t *testing.T) {
 	})
 }
 
-// Allocating and freeing no elements makes ordinary nodes. Only the driver has nothing to do.
+// Allocations and frees of zero elements become ordinary nodes, although the driver has nothing to
+// do for them.
 func TestMemoryOfNoElementsIsAllocatedAndFreed(t *testing.T) {
 	each(t, func(k *kit) {
 		op, err := driver.NewAlloc[uint32](k.C, nil, 0)

@@ -55,15 +55,15 @@ func TestGraphAllocatesUsesAndFrees(t *testing.T) {
 		if _, err := graph.ParamsOf[cu.CUDA_MEM_ALLOC_NODE_PARAMS](f); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 			t.Errorf("allocation parameters of a free node: %v", err)
 		}
-		// The launches leave no memory behind, although the exec can still be launched.
+		// The launches must not leave memory allocated, although the exec can still be launched.
 		if after := k.Used(); after != before {
 			t.Errorf("%d bytes are used after the launches, %d before", after, before)
 		}
 	})
 }
 
-// The program owns what a launch leaves allocated until it frees it. The next launch then
-// allocates at the same address.
+// Memory that a launch leaves allocated belongs to the program until the program frees it. The next
+// launch then allocates at the same address.
 func TestGraphOutputIsGivenBackBeforeTheNextLaunch(t *testing.T) {
 	each(t, func(k *kit) {
 		before := k.Used()
@@ -122,7 +122,7 @@ func TestAutoFreeKeepsAnOutputUntilTheNextLaunch(t *testing.T) {
 		}
 		k.OK(x.Close())
 		k.OK(g.Close())
-		if got := fetch(k, b)[0]; got != 24 { // the program still owns it
+		if got := fetch(k, b)[0]; got != 24 { // the program must still own the output
 			t.Errorf("after the exec was closed the output is %d", got)
 		}
 		k.OK(b.Close())
@@ -132,7 +132,7 @@ func TestAutoFreeKeepsAnOutputUntilTheNextLaunch(t *testing.T) {
 	})
 }
 
-// The buffer may be closed first. The memory is freed when its last user is closed.
+// If the buffer is closed first, its memory is freed when its last user is closed.
 func TestGraphMemoryIsFreedWithTheLastReference(t *testing.T) {
 	each(t, func(k *kit) {
 		before := k.Used()
@@ -171,7 +171,7 @@ func TestBufferFreeAsyncClosesAndFreesAGraphsMemory(t *testing.T) {
 		if after := k.Used(); after != before {
 			t.Errorf("%d bytes are used, %d before", after, before)
 		}
-		k.Run(x) // still allocates, for its own nodes
+		k.Run(x) // the exec still allocates for its own nodes
 	})
 }
 
@@ -210,7 +210,7 @@ func TestLimitsOfGraphsWithMemoryNodesAreExplained(t *testing.T) {
 	})
 }
 
-// The same for a graph whose nodes the library did not create.
+// The limits of a captured graph are explained too, although the driver created its nodes.
 func TestLimitsOfCapturedGraphsWithMemoryAreExplained(t *testing.T) {
 	each(t, func(k *kit) {
 		g := k.Capture(func(sc *graph.Scope) error {
@@ -252,7 +252,7 @@ func (k *kit) expectLimits(g *graph.Graph, from, to graph.Node) {
 		k.Run(x)
 	}
 	k.OK(x.Close())
-	k.Run(k.Exec(g)) // one after the other is allowed
+	k.Run(k.Exec(g)) // execs may run one after the other
 }
 
 func TestMemoryNodesRefuseWhatCannotBe(t *testing.T) {

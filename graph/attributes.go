@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Attribute returns a launch attribute of a kernel node, such as CU_LAUNCH_ATTRIBUTE_PRIORITY. An
-// attribute that was never set has the driver's default.
+// Attribute returns a launch attribute of a kernel node, such as CU_LAUNCH_ATTRIBUTE_PRIORITY. For
+// an attribute that was never set, it returns the driver's default.
 func (n Node) Attribute(id cu.CUlaunchAttributeID) (v cu.CUlaunchAttributeValue, err error) {
 	err = n.get(cu.CU_GRAPH_NODE_TYPE_KERNEL, func(d *driver.Driver) error {
 		return d.CuGraphKernelNodeGetAttribute(n.handle(), id, &v)
@@ -17,8 +17,8 @@ func (n Node) Attribute(id cu.CUlaunchAttributeID) (v cu.CUlaunchAttributeValue,
 }
 
 // SetAttribute sets a launch attribute of a kernel node for Execs instantiated later. An update of
-// an Exec cannot change most attributes. Adding or setting a Launch already sets those of its
-// LaunchConfig.
+// an Exec cannot change most attributes. Adding or setting a Launch already sets the attributes of
+// its LaunchConfig.
 func (n Node) SetAttribute(id cu.CUlaunchAttributeID, v cu.CUlaunchAttributeValue) error {
 	err := n.get(cu.CU_GRAPH_NODE_TYPE_KERNEL, func(d *driver.Driver) error {
 		n.g.noteAttributes(n.handle(), attributeBit(id))
@@ -35,7 +35,7 @@ func named(id cu.CUlaunchAttributeID, err error) error {
 }
 
 // CopyAttributes copies the launch attributes from another kernel node to n. The nodes may be in
-// different graphs, but their kernels must be of one context.
+// different graphs, but their kernels must belong to one context.
 func (n Node) CopyAttributes(from Node) error {
 	if n.g == nil || from.g == nil {
 		return errNoNode
@@ -71,7 +71,7 @@ func (n Node) copyAttributesLocked(from Node) error {
 	}
 	err := n.g.d.CuGraphKernelNodeCopyAttributes(n.handle(), from.handle())
 	if err == nil {
-		n.g.noteAttributes(n.handle(), anyAttribute) // the driver does not list those of from
+		n.g.noteAttributes(n.handle(), anyAttribute) // the driver cannot list the attributes of from
 	}
 	n.g.alive()
 	from.g.alive()
@@ -83,12 +83,11 @@ func (n Node) copyAttributesLocked(from Node) error {
 	return nil
 }
 
-// A launch attribute stays with a kernel node until another value is set, and no call removes
-// one. A node that is set to a Launch must have that Launch's attributes and no others. So the
-// graph tracks which nodes have attributes, and resets them by copying those of a new kernel
+// A launch attribute stays with a kernel node until another value is set. CUDA cannot remove one. A
+// node that is set to a Launch must have that Launch's attributes and no others. So the graph
+// tracks which nodes have attributes, and resets them by copying the attributes of a new kernel
 // node.
 
-// noteAttributes records that a node was given attributes.
 func (g *Graph) noteAttributes(n cu.CUgraphNode, ids attributeSet) {
 	if ids == 0 {
 		return
@@ -99,7 +98,6 @@ func (g *Graph) noteAttributes(n cu.CUgraphNode, ids attributeSet) {
 	g.attributes[n] |= ids
 }
 
-// attributeSet has a bit for each attribute.
 type attributeSet uint64
 
 const anyAttribute = ^attributeSet(0)
@@ -115,7 +113,7 @@ func attributesOf(l *driver.Launch) (set attributeSet) {
 
 // resetAttributes clears the attributes of a node if it has any that l lacks. It always clears a
 // cluster dimension, which need not fit the grid of l. It must run before l's parameters are set.
-// If setting those fails, the node is left without the attributes.
+// If setting the parameters then fails, the node has no attributes.
 func (g *Graph) resetAttributes(n cu.CUgraphNode, l *driver.Launch) error {
 	keep := attributesOf(l) &^ attributeBit(cu.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
 	if g.attributes[n]&^keep == 0 {
@@ -128,7 +126,7 @@ func (g *Graph) resetAttributes(n cu.CUgraphNode, l *driver.Launch) error {
 	return nil
 }
 
-// clearAttributes copies the attributes of a new kernel node, in a temporary graph, to n.
+// clearAttributes copies to n the attributes of a new kernel node in a temporary graph.
 func (g *Graph) clearAttributes(n cu.CUgraphNode, l *driver.Launch) error {
 	var raw driver.CUgraph
 	if err := g.d.CuGraphCreate(&raw, 0); err != nil {
@@ -151,9 +149,8 @@ func (g *Graph) addBareKernel(n *cu.CUgraphNode, l *driver.Launch) error {
 	return g.d.CuGraphAddKernelNode_v10000(n, g.raw, nil, 0, v1(&l.Block().Node))
 }
 
-// checkAttributes rejects a launch with a cooperative or cluster attribute that the node of an
-// Exec does not have. Setting the node's parameters cannot change those, and would silently leave
-// them out.
+// checkAttributes rejects a launch with a cooperative or cluster attribute that the node of an Exec
+// does not have. Setting the node's parameters would silently ignore these attributes.
 func (g *Graph) checkAttributes(n Node, l *driver.Launch) error {
 	for i := range l.Block().Attributes() {
 		a := &l.Block().Attributes()[i]

@@ -15,14 +15,14 @@ import (
 // Item describes one node of a batch or a plan.
 type Item struct {
 	Op    driver.Op
-	After []int             // items of the same list, by index, that come before this one
-	Deps  []Node            // nodes that the graph has already; not for a plan
-	Name  string            // of the node, see Node.SetName
+	After []int             // indices of earlier items in the same list
+	Deps  []Node            // nodes already in the graph; not for a plan
+	Name  string            // name of the node, see Node.SetName
 	Uses  []driver.Declared // further memory accesses of the node, see Node.Declare
 }
 
-// Chain returns items for operations that each run after the previous one, the first after deps. It
-// is for AddBatch, and without deps for NewPlan.
+// Chain returns items for operations that each run after the previous one. The first operation runs
+// after deps. Use the items in AddBatch or, without deps, in NewPlan.
 func Chain(ops []driver.Op, deps ...Node) []Item {
 	items, before := make([]Item, len(ops)), make([]int, len(ops))
 	for i, op := range ops {
@@ -37,11 +37,11 @@ func Chain(ops []driver.Op, deps ...Node) []Item {
 	return items
 }
 
-// AddBatch adds a node for each item and appends the nodes to dst, in order. It makes many calls
-// with one native call, so it costs about as much as in C. On failure, the error names the item and
-// the graph is unchanged.
+// AddBatch adds a node for each item and appends the nodes to dst, in order. It batches many driver
+// calls into one native call, so it costs about as much as in C. On failure, the error names the
+// item and the graph is unchanged.
 //
-// Operations are read before AddBatch returns, so items may share one.
+// AddBatch reads all operations before it returns. Several items may share one operation.
 func (g *Graph) AddBatch(dst []Node, items []Item) ([]Node, error) {
 	if err := g.lock(); err != nil {
 		return dst, err
@@ -50,14 +50,13 @@ func (g *Graph) AddBatch(dst []Node, items []Item) ([]Node, error) {
 	b := newBuilder(g, items)
 	defer b.done()
 	err := b.build()
-	runtime.KeepAlive(items) // the batch has addresses in the operations
+	runtime.KeepAlive(items) // the batch holds addresses within the operations
 	if err != nil {
 		return dst, err
 	}
 	return b.nodes(dst), nil
 }
 
-// batches are reusable driver batches.
 var batches batchPool
 
 type batchPool struct{ pool sync.Pool }
@@ -78,8 +77,8 @@ func (p *batchPool) put(b *cu.Batch) {
 }
 
 // builder adds a batch of nodes to a graph. The driver writes the new handles to made, in order,
-// and later calls of the same batch read their dependencies there. Dependency lists that are not
-// contiguous in made are copied to from. Neither slice may move while the batch has addresses in
+// and later calls of the batch read their dependencies from made. Dependency lists that are not
+// contiguous in made are copied to from. Neither slice may move while the batch holds addresses in
 // it.
 type builder struct {
 	g     *Graph
@@ -89,14 +88,14 @@ type builder struct {
 	made  []cu.CUgraphNode
 	from  []cu.CUgraphNode
 
-	last           *driver.Launch // of the previous item, if that is a launch
+	last           *driver.Launch // launch of the previous item, or nil
 	count          int            // nodes that the driver has created
-	first          int            // the item of the first call in the batch
-	before         retain.Mark    // of the references, before the batch
+	first          int            // index of the item of the first call in the batch
+	before         retain.Mark    // of the references, before the batch began
 	beforeAccesses access.Mark
 
 	described bool       // an item has a name or uses
-	uses      []declared // for the items that have any
+	uses      []declared // of the items that declare uses
 }
 
 var builders = sync.Pool{New: func() any { return new(builder) }}
@@ -129,7 +128,6 @@ func (b *builder) done() {
 	builders.Put(b)
 }
 
-// nodes adds the new nodes to the graph's tables and appends them to dst.
 func (b *builder) nodes(dst []Node) []Node {
 	g, n := b.g, len(dst)
 	first := uint32(len(g.raws))
@@ -170,14 +168,14 @@ func (b *builder) build() error {
 	return nil
 }
 
-// callsAtOnce is the largest number of calls in a batch: enough to hide the call overhead, and few
-// enough for their blocks to be in the cache when the calls are made.
+// callsAtOnce is the largest number of calls in a batch. It is enough to hide the call overhead,
+// and few enough that the argument blocks are still in the cache when the calls are made.
 const callsAtOnce = 1 << 10
 
-// handlesAtOnce is the room for handles that are copied for the calls of a batch.
+// handlesAtOnce is the capacity for handles that are copied for the calls of a batch.
 const handlesAtOnce = 1 << 10
 
-// failedAt is an error of an earlier call's item, detected by a flush.
+// failedAt is an error of an earlier item, which a flush detected.
 type failedAt struct {
 	item int
 	err  error
@@ -185,7 +183,6 @@ type failedAt struct {
 
 func (e *failedAt) Error() string { return e.err.Error() }
 
-// add adds one node to the batch.
 func (b *builder) add(i int) error {
 	it := &b.items[i]
 	if it.Name != "" || len(it.Uses) > 0 {
@@ -217,8 +214,9 @@ func (b *builder) add(i int) error {
 	return b.call(i, op, from, n)
 }
 
-// repeat adds the items after item i as long as each does the same and runs after the previous one
-// alone. It returns the last of them. Most long chains consist of few different operations.
+// repeat adds the items after item i for as long as each item repeats the launch and runs only
+// after the previous item. It returns the index of the last item added. It is fast because most
+// long chains consist of few different operations.
 func (b *builder) repeat(i int) int {
 	l := b.last
 	if l == nil || b.g.part || len(l.Block().Attributes()) > 0 {
@@ -236,14 +234,15 @@ func (b *builder) repeat(i int) int {
 	return i
 }
 
-// repeats reports whether the item launches l again, right after item i, and is not described.
+// repeats reports whether the item launches l again, depends only on item i, and has no name or
+// declared uses.
 func (it *Item) repeats(l *driver.Launch, i int) bool {
 	next, ok := it.Op.(*driver.Launch)
 	return ok && next == l && len(it.After) == 1 && it.After[0] == i && len(it.Deps) == 0 &&
 		it.Name == "" && len(it.Uses) == 0
 }
 
-// addAgain adds a node like the previous item, which was already checked.
+// addAgain adds a node with the same launch as the previous item, which was already checked.
 func (b *builder) addAgain(i int, l *driver.Launch) error {
 	from, n, err := b.dependencies(i)
 	if err != nil {
@@ -289,7 +288,7 @@ func (b *builder) call(i int, op driver.Op, from *cu.CUgraphNode, n uintptr) err
 	return nil
 }
 
-// flush makes the calls of the batch. On failure it returns the index of the item that failed.
+// flush makes the calls of the batch. On failure, it returns the index of the item that failed.
 func (b *builder) flush() (int, error) {
 	n := b.batch.Len()
 	done, err := b.batch.Run()
@@ -325,8 +324,8 @@ func (b *builder) undo(i int, err error) error {
 	return join(errs)
 }
 
-// dependencies returns the list of handles that item i runs after. The driver writes handles of
-// this batch before it reads the list.
+// dependencies returns the handles of the nodes that item i runs after. Handles of this batch may
+// still be unwritten. The driver writes them before it reads the list.
 func (b *builder) dependencies(i int) (*cu.CUgraphNode, uintptr, error) {
 	it := &b.items[i]
 	for _, a := range it.After {
@@ -353,8 +352,8 @@ func consecutive(after []int) bool {
 	return true
 }
 
-// gather copies handles to a separate list. It flushes the batch first if handles of its items
-// are among them, because those must exist to be copied.
+// gather copies handles to a separate list. It first flushes the batch if the list contains handles
+// of this batch, which must be written before they are copied.
 func (b *builder) gather(it *Item) (*cu.CUgraphNode, uintptr, error) {
 	if len(it.After) > 0 {
 		if err := b.flushBefore(); err != nil {
@@ -362,7 +361,7 @@ func (b *builder) gather(it *Item) (*cu.CUgraphNode, uintptr, error) {
 		}
 	}
 	if need := len(it.After) + len(it.Deps); need > cap(b.from)-len(b.from) {
-		if err := b.flushBefore(); err != nil { // the batch has addresses in from
+		if err := b.flushBefore(); err != nil { // the batch holds addresses in from
 			return nil, 0, err
 		}
 		b.from = slices.Grow(b.from, max(need, handlesAtOnce))
@@ -383,7 +382,7 @@ func (b *builder) gather(it *Item) (*cu.CUgraphNode, uintptr, error) {
 	return &b.from[start], uintptr(len(b.from) - start), nil
 }
 
-// readUses reads the declared uses of an item, before its node is added.
+// readUses reads the declared uses of item i before its node is added.
 func (b *builder) readUses(i int, it *Item) error {
 	b.described = true
 	if len(it.Uses) == 0 {
@@ -398,7 +397,8 @@ func (b *builder) readUses(i int, it *Item) error {
 	return nil
 }
 
-// keepUses makes the graph retain the memory of the declared uses.
+// keepUses makes the graph retain the memory of the declared uses. On failure, it returns the index
+// of the item.
 func (b *builder) keepUses() (item int, err error) {
 	for i := range b.uses {
 		if err := b.g.changeRefs().RetainLoose(b.uses[i].refs); err != nil {
@@ -408,7 +408,6 @@ func (b *builder) keepUses() (item int, err error) {
 	return 0, nil
 }
 
-// describe names the new nodes and records their declared accesses.
 func (b *builder) describe(nodes []Node) {
 	for i := range b.items {
 		if name := b.items[i].Name; name != "" {

@@ -25,16 +25,16 @@ import (
 //		bs.Launch(s)
 //	}
 //
-// A bound node has the arguments of the launch it was bound with, and what was set since. Changes
-// by Exec.Set last until the next change of a binding. After an update of the Exec the bindings are
-// sent again.
+// A bound node has the arguments of the launch it was bound with, plus the values set since.
+// Changes by Exec.Set last only until a binding of the node changes. After an update of the Exec,
+// the bindings are sent again.
 //
 // [BindConfig] binds the grid and block of a node. [Bindings.Unbind] removes a node's bindings.
-// Nodes of nested graphs, such as the body of a loop, are bound in the same way.
+// Nodes of nested graphs, such as the body of a loop, can be bound too.
 //
-// Only one goroutine at a time may change and send the bindings of an Exec. Launch and Send take
-// turns with other uses of the Exec. Setting a parameter while another goroutine binds or launches
-// returns CUDA_ERROR_INVALID_VALUE.
+// Only one goroutine at a time may change and send the bindings of an Exec. Launch and Send wait
+// for other uses of the Exec to finish. Setting a parameter while another goroutine binds or
+// launches returns CUDA_ERROR_INVALID_VALUE.
 type Bindings struct {
 	use      use
 	x        *Exec
@@ -48,21 +48,21 @@ type Bindings struct {
 	byNode   map[Node]*bound
 	slotAt   map[*uint64]int // index in slots, by the address that the driver reads
 	updates  uint64          // Exec.updates at the last refresh
-	g        *Graph          // the graph in which all bound nodes were found last,
-	removed  uint32          // and its removals then
+	g        *Graph          // the graph in which all bound nodes were last found
+	removed  uint32          // number of removals in g at that time
 	batch    *cu.Batch
 	prepared prepared // the calls in batch
-	settled  settled  // when batch last needed nothing to be retained
-	fresh    []uint32 // slots retained for the nodes in changed
+	settled  settled  // state at the last send for which nothing had to be retained
+	fresh    []uint32 // reference slots retained for the nodes in changed
 }
 
-// slot is a numeric argument. The slots lie together, apart from the memory that the driver
-// reads, because a launch evicts most of both from the processor's caches. Set loads only the
-// slot. It stores to the driver's memory, but loads nothing from there.
+// slot is a numeric argument. The slots are stored together, apart from the memory that the driver
+// reads, because a launch evicts most of both from the processor's caches. Set reads only the slot.
+// It writes the driver's memory without reading it.
 type slot struct {
 	word  uint64  // its value
-	at    *uint64 // where the driver reads it
-	b     *bound  // its node; compared, never dereferenced
+	at    *uint64 // the address that the driver reads
+	b     *bound  // its node; only compared, never dereferenced
 	bound int     // index of b in Bindings.bound
 }
 
@@ -72,16 +72,16 @@ type bound struct {
 	from   *driver.Launch // the launch that was passed to Bind
 	launch *driver.Launch // a copy of from, with the values set since
 	params *cu.CUDA_KERNEL_NODE_PARAMS
-	i      int   // in Bindings.bound; -1: no longer bound
-	slots  []int // indices in Bindings.slots of its arguments
+	i      int   // index in Bindings.bound; -1 if no longer bound
+	slots  []int // indices in Bindings.slots of the node's arguments
 
-	fresh int                // end of its part of Bindings.fresh
-	known *retain.References // retains what launch refers to, if epoch and refs still match
-	epoch uint32             // known.Epoch when that was found
-	refs  uint32             // launch.Block().Version when that was found
+	fresh int                // end of the node's part of Bindings.fresh
+	known *retain.References // retains the references of launch, while epoch and refs still match
+	epoch uint32             // known.Epoch when known was set
+	refs  uint32             // launch.Block().Version when known was set
 }
 
-// Bindings returns the bindings of the Exec. Every call returns the same ones.
+// Bindings returns the bindings of the Exec. Every call returns the same Bindings.
 func (x *Exec) Bindings() *Bindings {
 	if !x.exists() {
 		return nil
@@ -94,7 +94,7 @@ func (x *Exec) Bindings() *Bindings {
 	return x.bindings
 }
 
-// exists reports whether these are the bindings of an Exec.
+// exists reports whether bs belongs to an Exec.
 func (bs *Bindings) exists() bool { return bs != nil && bs.x != nil }
 
 // Exec returns the Exec that the bindings belong to.
@@ -124,12 +124,12 @@ type Param[T any] struct {
 	bs   *Bindings
 	b    *bound
 	i    int32
-	slot int32 // of a number, counted from 1; else 0
+	slot int32 // index of a numeric argument plus 1, otherwise 0
 }
 
 // Bind binds argument i, counted from 0, of a kernel node. The node has the arguments of l from the
-// next Launch on. They are copied, so l may be changed and used elsewhere. For other arguments of
-// the same node, pass the same l.
+// next Launch on. Bind copies the arguments, so the caller may change and reuse l. To bind other
+// arguments of the same node, pass the same l.
 func Bind[T any](bs *Bindings, n Node, l *driver.Launch, i int) (Param[T], error) {
 	if _, err := driver.ArgOf[T](l, i); err != nil {
 		return Param[T]{}, fmt.Errorf("cannot bind an argument of %v: %w", n, err)
@@ -141,8 +141,8 @@ func Bind[T any](bs *Bindings, n Node, l *driver.Launch, i int) (Param[T], error
 	return Param[T]{bs, b, int32(i), bs.slotOf(b, launch.Plain[T](b.launch.Block(), i))}, nil
 }
 
-// slotOf returns the slot, counted from 1, of the number that the driver reads at an address. For
-// nil it returns 0.
+// slotOf returns the index plus 1 of the slot for the number at an address that the driver reads.
+// For nil it returns 0.
 func (bs *Bindings) slotOf(b *bound, at *uint64) int32 {
 	if at == nil {
 		return 0
@@ -171,7 +171,7 @@ func take(list *[]int, or int) int {
 	return last
 }
 
-// BindName is Bind for the parameter of that name in the kernel's PTX.
+// BindName is like Bind, but names the parameter as in the kernel's PTX.
 func BindName[T any](bs *Bindings, n Node, l *driver.Launch, name string) (Param[T], error) {
 	i, err := l.ArgIndex(name)
 	if err != nil {
@@ -180,8 +180,8 @@ func BindName[T any](bs *Bindings, n Node, l *driver.Launch, name string) (Param
 	return Bind[T](bs, n, l, i)
 }
 
-// Set sets the parameter's value, which is sent with the next Launch of the bindings. Setting the
-// current value sends nothing. A Memory is kept alive. The previous one is released when the
+// Set sets the parameter's value, which the next Launch of the bindings sends. Setting the current
+// value sends nothing. A Memory value is retained. The previous Memory is released when the
 // launches that use it have ended.
 func (p Param[T]) Set(v T) error {
 	if p.slot == 0 {
@@ -205,7 +205,7 @@ func (p Param[T]) Set(v T) error {
 	return nil
 }
 
-// setAny is Set for values that are not plain numbers.
+// setAny sets values that are not plain numbers.
 func (p Param[T]) setAny(v T) error {
 	if p.bs == nil {
 		return errNoParam
@@ -230,7 +230,7 @@ func (p Param[T]) setAny(v T) error {
 	return err
 }
 
-// setElsewhere records that an argument was not set through its slot, and reloads the slots of b.
+// setElsewhere records that an argument of b was set without its slot, and reloads the slots of b.
 func (bs *Bindings) setElsewhere(b *bound) {
 	for _, k := range b.slots {
 		s := &bs.slots[k]
@@ -248,7 +248,7 @@ func (bs *Bindings) mark(i int) {
 	bs.changed = append(bs.changed, bs.bound[i])
 }
 
-// bind returns the entry of a node. The first call for a node makes one with a copy of l.
+// bind returns the entry of a node. The first call for a node creates the entry with a copy of l.
 func (bs *Bindings) bind(n Node, l *driver.Launch) (*bound, error) {
 	if !bs.exists() {
 		return nil, aBinding.Error(bs == nil)
@@ -301,7 +301,8 @@ func (n Node) bindable(l *driver.Launch) error {
 	return nil
 }
 
-// refresh marks all bound nodes as changed if an update has overwritten their parameters.
+// refresh marks all bound nodes as changed if an update of the exec has overwritten their
+// parameters.
 func (bs *Bindings) refresh() {
 	if bs.updates == bs.x.updates {
 		return
@@ -314,8 +315,8 @@ func (bs *Bindings) refresh() {
 	}
 }
 
-// Launch is Exec.Launch with the parameters that were set since the last one, in one native call.
-// If it fails, the parameters that the driver did not accept are kept for the next Launch.
+// Launch launches the Exec with the parameters set since the last launch, in one native call. If it
+// fails, the next Launch sends again the parameters that the driver did not accept.
 func (bs *Bindings) Launch(s *driver.Stream) error {
 	if !bs.exists() {
 		return aBinding.Error(bs == nil)
@@ -344,7 +345,7 @@ func (bs *Bindings) launch(s *driver.Stream) error {
 	if err := k.ready(s); err != nil {
 		return err
 	}
-	if s.Context() != k.ctx { // each call must be made in its own context
+	if s.Context() != k.ctx { // each call must run in its own context
 		if err := bs.send(nil); err != nil {
 			return err
 		}
@@ -362,7 +363,7 @@ func (bs *Bindings) launch(s *driver.Stream) error {
 	return nil
 }
 
-// Send sends the parameters without a launch. Use it before launching in another way.
+// Send sends the parameters without launching. Use it before launching the Exec by other means.
 func (bs *Bindings) Send() error {
 	if !bs.exists() {
 		return aBinding.Error(bs == nil)
@@ -379,11 +380,12 @@ func (bs *Bindings) Send() error {
 	return bs.send(nil)
 }
 
-// use is set while a goroutine sets, sends or changes the bindings. It detects concurrent use,
-// which would silently leave values unsent. It is not a lock: a second user gets an error.
+// use marks that a goroutine is setting, sending or changing the bindings. It detects concurrent
+// use, which would silently leave values unsent. It is not a lock: the second goroutine gets an
+// error.
 //
-// Setting a number only checks use, because setting use costs more than storing the number.
-// Longer calls set it.
+// Setting a number only checks use, because marking it costs more than storing the number. Longer
+// calls mark it.
 type use struct{ by atomic.Uint32 }
 
 func (u *use) begin() error {
@@ -395,7 +397,6 @@ func (u *use) begin() error {
 
 func (u *use) end() { u.by.Store(0) }
 
-// others reports whether a call is in progress.
 func (u *use) others() bool { return u.by.Load() != 0 }
 
 var errShared = invalid("two goroutines use these Bindings at the same time; " +

@@ -19,7 +19,7 @@ func (k *kit) noted(sc *graph.Scope, op driver.Op) graph.Node {
 	return n
 }
 
-// Code that records a launch can get its node, and change an argument of it between replays.
+// The recorded node of a launch can be bound, so its arguments can change between replays.
 func TestRecordedLaunchIsBound(t *testing.T) {
 	record := func(k *kit, mode graph.Mode) {
 		b := k.Memory()
@@ -99,7 +99,7 @@ func TestNodesOfWhatIsRecorded(t *testing.T) {
 	})
 }
 
-// A refused launch ends the capture, as with Do, and the error names the launch.
+// As with Do, a rejected launch ends the capture, and the error names the launch.
 func TestRecordedNodeThatFails(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.MemoryOf(1)
@@ -116,8 +116,8 @@ func TestRecordedNodeThatFails(t *testing.T) {
 	})
 }
 
-// loop is a graph of two launches. The first runs on a. The second runs on b, three times in a
-// loop.
+// loop returns a graph of two launches. The first uses a, the second uses b and runs three times in
+// a loop.
 func (k *kit) loop(a, b *driver.Buffer[uint32]) (x *graph.Exec, outside, inside graph.Node, ops [2]*driver.Launch) {
 	k.Helper()
 	rounds := k.Words(0)
@@ -158,8 +158,8 @@ func TestLaunchInABodyIsBound(t *testing.T) {
 	})
 }
 
-// Nodes in bodies are numbered separately from those of the graph. When a node of a body gets
-// other memory, what a node of the graph refers to is still retained.
+// Body nodes have their own numbering. Giving a body node other memory must not release the memory
+// of the graph node with the same number.
 func TestBoundLaunchInABodyKeepsOtherNodesMemory(t *testing.T) {
 	each(t, func(k *kit) {
 		a, b, c := k.MemoryOf(1), k.Memory(), k.Memory()
@@ -173,7 +173,7 @@ func TestBoundLaunchInABodyKeepsOtherNodesMemory(t *testing.T) {
 			k.OK(x.Wait(background))
 		}
 		k.OK(a.Close())
-		k.OK(bs.Launch(k.S)) // reads and writes a
+		k.OK(bs.Launch(k.S)) // the launch reads and writes a
 		k.OK(x.Wait(background))
 		if held := lifetime.Holders(); held < 2 {
 			k.Errorf("%d of graph and exec keep the memory of the first node", held)
@@ -199,7 +199,7 @@ func TestBoundNodeOfABodyThatIsGone(t *testing.T) {
 	})
 }
 
-// Blocks and threads can change with each launch, like arguments.
+// A bound configuration can change grid and block with each launch, as a bound argument can.
 func TestBoundConfiguration(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -217,7 +217,7 @@ func TestBoundConfiguration(t *testing.T) {
 		if bs.Changed() != 1 {
 			k.Errorf("%d nodes changed", bs.Changed())
 		}
-		k.OK(bs.Launch(k.S)) // the three blocks add one after another or at once, so the sum is not checked
+		k.OK(bs.Launch(k.S)) // the three blocks may add concurrently, so the sum is not checked
 		k.OK(bs.Send())
 		p, err := graph.ParamsOf[cu.CUDA_KERNEL_NODE_PARAMS](plus)
 		k.OK(err)
@@ -275,7 +275,7 @@ func TestMistakenConfigurationsAreRefused(t *testing.T) {
 	})
 }
 
-// Once a node is no longer bound, it takes what Exec.Set and updates give it.
+// After Unbind, Exec.Set and updates determine the parameters of the node.
 func TestBindingsAreUndone(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()

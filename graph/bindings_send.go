@@ -10,12 +10,12 @@ import (
 	"github.com/purecuda/cuda/graph/internal/retain"
 )
 
-// configIndex is the argument index that stands for the configuration of a launch.
+// configIndex is the argument index that denotes the configuration of a launch.
 const configIndex = -1
 
-// BindConfig binds the configuration of a kernel node, as [Bind] does an argument. Each launch can
-// then have another grid, block and size of dynamic shared memory. Executable graphs cannot change
-// launch attributes, such as clusters: setting another one returns
+// BindConfig binds the configuration of a kernel node, as [Bind] binds an argument. Each launch can
+// then have another grid, block and dynamic shared memory size. Launch attributes of executable
+// graphs, such as cluster dimensions, cannot change: setting another one returns
 // CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE.
 func BindConfig(bs *Bindings, n Node, l *driver.Launch) (Param[driver.LaunchConfig], error) {
 	b, err := bs.bind(n, l)
@@ -25,7 +25,6 @@ func BindConfig(bs *Bindings, n Node, l *driver.Launch) (Param[driver.LaunchConf
 	return Param[driver.LaunchConfig]{bs: bs, b: b, i: configIndex}, nil
 }
 
-// configure changes the configuration of a bound node.
 func (bs *Bindings) configure(b *bound, cfg *driver.LaunchConfig) error {
 	l := b.launch
 	was := l.Config()
@@ -49,16 +48,14 @@ func (bs *Bindings) configure(b *bound, cfg *driver.LaunchConfig) error {
 	return nil
 }
 
-// sameAttributes reports whether two configurations have the same launch attributes.
 func sameAttributes(a, b *driver.LaunchConfig) bool {
 	return a.Cooperative == b.Cooperative && a.Cluster == b.Cluster && a.Priority == b.Priority &&
 		a.Programmatic == b.Programmatic && slices.Equal(a.Attributes, b.Attributes)
 }
 
-// Unbind removes the bindings of a node. The node keeps the values that were sent last, until
-// Exec.Set or an update changes them. Values that were only set are not sent. Setting one of the
-// node's parameters then returns CUDA_ERROR_INVALID_VALUE. The node can be bound again, also to
-// another launch.
+// Unbind removes the bindings of a node. The node keeps the values that were last sent, until
+// Exec.Set or an update changes them. Values not yet sent are discarded. Setting a removed binding
+// returns CUDA_ERROR_INVALID_VALUE. The node can be bound again, also to another launch.
 func (bs *Bindings) Unbind(n Node) error {
 	if !bs.exists() {
 		return aBinding.Error(bs == nil)
@@ -91,11 +88,11 @@ func (bs *Bindings) Unbind(n Node) error {
 
 var errUnbound = invalid("the node of this Param is no longer bound (Bindings.Unbind); bind it again")
 
-// send passes the changes to the driver and, if s is not nil, a launch. The exec is locked.
+// send sends the changes to the driver and, if s is not nil, a launch. The caller has locked the
+// exec.
 //
-// What a node will refer to is retained before the calls are made. It replaces the node's
-// references once its call is known to have succeeded. If a call fails, the node and its
-// references stay as they were.
+// The new references of each node are retained before the calls. They replace the node's old
+// references once its call succeeded. If a call fails, the node and its references are unchanged.
 func (bs *Bindings) send(s *driver.Stream) error {
 	g := bs.x.g
 	if err := g.lock(); err != nil {
@@ -116,7 +113,7 @@ func (bs *Bindings) send(s *driver.Stream) error {
 		bs.prepare(s)
 	}
 	done, err := bs.batch.Run()
-	runtime.KeepAlive(bs) // the batch has addresses in the launches
+	runtime.KeepAlive(bs) // the batch holds addresses within the launches
 	if err != nil || o.Waiting() > 0 {
 		return bs.sent(o, done, err)
 	}
@@ -125,8 +122,8 @@ func (bs *Bindings) send(s *driver.Stream) error {
 	return nil
 }
 
-// settled describes the last send for which nothing had to be retained: the references existed
-// already, and so did the nodes.
+// settled is the state at the last send for which nothing had to be retained, because the exec
+// already retained every reference.
 type settled struct {
 	o       *retain.References
 	g       *Graph
@@ -134,18 +131,18 @@ type settled struct {
 	removed uint32
 }
 
-// isCurrent reports whether nothing has changed since then.
+// isCurrent reports whether the references and the graph are unchanged since that send.
 func (s *settled) isCurrent(o *retain.References, g *Graph) bool {
 	return s.o == o && s.g == g && s.epoch == o.Epoch && s.removed == g.removals
 }
 
-// sentAll records that all calls succeeded and that nothing was retained for them.
+// sentAll records that all calls succeeded and that nothing had to be retained.
 func (bs *Bindings) sentAll() {
 	bs.round++
 	bs.changed = bs.changed[:0]
 }
 
-// retainChanged retains what the changed nodes will refer to.
+// retainChanged retains the references of the changed nodes.
 func (bs *Bindings) retainChanged(o *retain.References) error {
 	if err := bs.check(bs.x.g); err != nil {
 		return err
@@ -161,7 +158,6 @@ func (bs *Bindings) retainChanged(o *retain.References) error {
 	return nil
 }
 
-// prepared describes the calls in a batch.
 type prepared struct {
 	nodes  []*bound
 	exec   cu.CUgraphExec
@@ -169,15 +165,15 @@ type prepared struct {
 	launch bool
 }
 
-// isPrepared reports whether the batch has the calls for the changed nodes, and a launch on s
-// unless s is nil. Most programs change the same nodes each time. The calls read the arguments in
-// place, so the batch can then be used again.
+// isPrepared reports whether the batch already contains the calls for the changed nodes and, if s
+// is not nil, a launch on s. Most programs change the same nodes each time. The calls read the
+// arguments in place, so the batch can be reused.
 func (bs *Bindings) isPrepared(s *driver.Stream) bool {
 	l := &bs.prepared
 	return l.exec == bs.x.keep.raw && l.stream == s.Raw() && l.launch == (s != nil) && slices.Equal(l.nodes, bs.changed)
 }
 
-// prepare puts these calls into the batch.
+// prepare fills the batch with these calls.
 func (bs *Bindings) prepare(s *driver.Stream) {
 	raw, l := bs.x.keep.raw, &bs.prepared
 	bs.settled = settled{}
@@ -194,8 +190,8 @@ func (bs *Bindings) prepare(s *driver.Stream) {
 	*l = prepared{append(l.nodes[:0], bs.changed...), raw, s.Raw(), s != nil}
 }
 
-// check returns an error if a changed node no longer exists. It looks again only if the graph is
-// another one, or lost nodes, including nodes of nested graphs.
+// check returns an error if a changed node no longer exists. It only searches for the nodes again
+// if the exec has another graph, or if the graph or a nested graph lost nodes.
 func (bs *Bindings) check(g *Graph) error {
 	if bs.removed == g.removals && bs.g == g {
 		return nil
@@ -207,15 +203,15 @@ func (bs *Bindings) check(g *Graph) error {
 	}
 	for _, b := range bs.bound {
 		if b != nil && b.check() != nil {
-			return nil // look again the next time
+			return nil // search again next time
 		}
 	}
 	bs.removed, bs.g = g.removals, g
 	return nil
 }
 
-// check returns an error if the node no longer exists, in the exec's graph or in a graph nested
-// in that.
+// check returns an error if the node no longer exists in the exec's graph or in a graph nested
+// there.
 func (b *bound) check() error {
 	g := b.node.g
 	if g.shut {
@@ -224,14 +220,14 @@ func (b *bound) check() error {
 	return g.check(b.node)
 }
 
-// isRetainedBy reports whether o retains everything that the launch refers to, for this node. The
-// result is cached until something changes.
+// isRetainedBy reports whether o retains, for this node, everything that the launch refers to. The
+// result is cached until the launch or o changes.
 func (b *bound) isRetainedBy(o *retain.References) bool {
 	l := b.launch
 	if b.known == o && (b.epoch == o.Epoch || b.node.g.part) && b.refs == l.Block().Version {
 		return true
 	}
-	if b.node.g.part { // node numbers of nested graphs mean nothing to the exec
+	if b.node.g.part { // the exec has no numbers for nodes of nested graphs
 		return false
 	}
 	if !o.HoldsFor(b.node.i, l.Uses().Refs) {
@@ -241,7 +237,7 @@ func (b *bound) isRetainedBy(o *retain.References) bool {
 	return true
 }
 
-// found records that o retains what the launch refers to.
+// found caches that o retains the references of the launch.
 func (b *bound) found(o *retain.References) {
 	b.known, b.epoch, b.refs = o, o.Epoch, b.launch.Block().Version
 }
@@ -264,8 +260,8 @@ func (bs *Bindings) sent(o *retain.References, done int, err error) error {
 	return err
 }
 
-// commit assigns what was retained to the first n changed nodes, and releases what was retained
-// for the others.
+// commit assigns the retained references to the first n changed nodes and releases those of the
+// others.
 func (bs *Bindings) commit(o *retain.References, n int) {
 	if o.Waiting() == 0 {
 		return
@@ -282,7 +278,7 @@ func (bs *Bindings) commit(o *retain.References, n int) {
 		switch {
 		case i >= n:
 			o.Abandon()
-		case c.node.g.part: // retained until the exec is updated as a whole, as for Set
+		case c.node.g.part: // retained until a whole update of the exec, as for Set
 			o.CommitLoose()
 			c.found(o)
 		default:

@@ -67,13 +67,13 @@ func TestOnlyWhatChangedIsSent(t *testing.T) {
 				k.Errorf("%d nodes changed, want %d", n, want)
 			}
 		}
-		changed(2) // newly bound arguments are pending
+		changed(2) // newly bound arguments must be sent
 		k.OK(bs.Launch(k.S))
 		changed(0)
 		k.OK(add.Set(7))
 		k.OK(add.Set(8))
 		changed(1)
-		k.OK(factor.Set(1)) // the current value
+		k.OK(factor.Set(1)) // the value is unchanged
 		changed(1)
 		k.OK(bs.Send())
 		changed(0)
@@ -92,7 +92,7 @@ func TestBoundTwiceIsOneParameter(t *testing.T) {
 		want := uint32(1)
 		for i := range uint32(3) {
 			for _, set := range []func(uint32) error{byName.Set, again.Set, func(v uint32) error { return byOther.Set(int32(v)) }, byName.Set} {
-				k.OK(set(10)) // the other Params of this argument must compare with this value
+				k.OK(set(10)) // the other Params of this argument must compare with 10
 				k.OK(set(i))
 				k.OK(bs.Launch(k.S))
 				want += i
@@ -116,7 +116,7 @@ func TestBoundLaunchIsACopy(t *testing.T) {
 		k.OK(add.Set(4))
 		k.OK(bs.Launch(k.S))
 		k.Expect(b, 5)
-		k.OK(k.S.Do(ops[0])) // values that were set do not change the original launch
+		k.OK(k.S.Do(ops[0])) // setting values must not change the original launch
 		k.Expect(b, 1005)
 	})
 }
@@ -141,7 +141,7 @@ func TestBoundMemoryIsRetainedAndReleased(t *testing.T) {
 		k.OK(target.Set(b))
 		k.OK(bs.Launch(k.S))
 		k.Expect(b, 7)
-		k.OK(x.Wait(background)) // now nothing retains it
+		k.OK(x.Wait(background)) // nothing retains it any more
 		if err := target.Set(other); err == nil {
 			err = bs.Launch(k.S)
 			if !errors.Is(err, driver.ErrClosed) {
@@ -171,7 +171,7 @@ func TestBindingsAreSentAgainAfterAnUpdate(t *testing.T) {
 			k.Fatalf("%v", r)
 		}
 		k.OK(bs.Launch(k.S))
-		k.Expect(b, 10) // "times 2" is from the update, "plus 2" from the binding
+		k.Expect(b, 10) // "times 2" comes from the update, "plus 2" from the binding
 	})
 }
 
@@ -192,7 +192,7 @@ func TestBindingsOfAnExecThatWasMadeAnewSaySo(t *testing.T) {
 		if err := bs.Launch(k.S); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 			k.Errorf("got %v", err)
 		}
-		k.Run(x) // without the bindings the exec works
+		k.Run(x) // the exec must work without the bindings
 	})
 }
 
@@ -273,7 +273,7 @@ func TestClosedExecRefusesItsBindings(t *testing.T) {
 	})
 }
 
-// The prepared calls of the previous launch are reused, but not its stream.
+// A launch reuses the prepared calls of the previous launch, but on its own stream.
 func TestBindingsLaunchOnTheStreamTheyAreGiven(t *testing.T) {
 	each(t, func(k *kit) {
 		b, other := k.Memory(), k.Stream()
@@ -283,13 +283,13 @@ func TestBindingsLaunchOnTheStreamTheyAreGiven(t *testing.T) {
 		k.OK(add.Set(1))
 		k.OK(bs.Launch(k.S))
 		k.Wait(k.S)
-		h, err := driver.AllocHost[uint32](k.C, elems) // may wait for the device, so before the gate
+		h, err := driver.AllocHost[uint32](k.C, elems) // may wait for the device, so it comes before the gate
 		k.OK(err)
 		k.CloseLater(h)
 		back, err := driver.Download[uint32](h, b)
 		k.OK(err)
 		gate := make(chan struct{})
-		k.OK(k.S.HostFunc(func() { <-gate })) // a launch on this stream would not run
+		k.OK(k.S.HostFunc(func() { <-gate })) // blocks every later launch on this stream
 		k.OK(add.Set(2))
 		k.OK(bs.Launch(other))
 		k.Wait(other)
@@ -303,13 +303,13 @@ func TestBindingsLaunchOnTheStreamTheyAreGiven(t *testing.T) {
 	})
 }
 
-// askedFor is a kernel argument that runs do when it is read.
+// askedFor is a kernel argument that calls do when it is read.
 type askedFor struct{ do func() }
 
 func (a askedFor) ArgWord() uint64 { a.do(); return 0 }
 
-// While one goroutine is in a call on Bindings, calls by another on the same Bindings are refused
-// and change nothing.
+// While one goroutine is inside a call on Bindings, calls by another goroutine on the same Bindings
+// are rejected and change nothing.
 func TestBindingsOfTwoGoroutinesAtATimeAreRefused(t *testing.T) {
 	var during func()
 	lib := trace.Wrap(emulator.New(emulator.Config{}), func(c *trace.Call) {

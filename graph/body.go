@@ -9,21 +9,21 @@ import (
 	"github.com/purecuda/cuda/graph/internal/captures"
 )
 
-// The body of a conditional node is captured into a separate graph, whose nodes are then
-// recreated in the body. CUDA can capture into the body itself. But when such a capture is
-// invalidated, the driver frees the graph that the node still owns, and the next use of the node
-// crashes the process (seen on driver 580; also github.com/NVIDIA/cuda-python, issue 2918). With
-// a separate graph, a failed capture leaves everything as it was.
+// The body of a conditional node is captured into a separate graph, whose nodes are then recreated
+// in the body. CUDA can capture directly into the body. But if such a capture is invalidated, the
+// driver frees the graph that the node still owns, and the next use of the node crashes the process
+// (seen on driver 580; also github.com/NVIDIA/cuda-python, issue 2918). With a separate graph, a
+// failed capture changes nothing.
 
 // body is the result of capturing a body.
 type body struct {
 	g      *Graph
-	last   []Node // the nodes that the next operation would have run after
+	last   []Node // nodes that the next operation would have run after
 	nested []planned
 }
 
-// planned is a conditional node that will replace an empty one. It cannot be added during the
-// capture, because its condition belongs to the graph that the body will be in.
+// planned is a conditional node that will replace an empty node. It cannot be added during the
+// capture, because its condition handle must belong to the graph that will contain the body.
 type planned struct {
 	at     cu.CUgraphNode
 	form   form
@@ -42,7 +42,7 @@ func captureBody(home *Graph, s *driver.Stream, mode Mode, record func(*Scope) e
 	}
 	r.home = home
 	defer r.abandon()                             // record panicked or called runtime.Goexit
-	defer func() { _ = closeNested(r.planned) }() // of a body that failed
+	defer func() { _ = closeNested(r.planned) }() // conditional nodes of a body that failed
 	if err = record(&r.scope); err == nil {
 		g, last, ended := r.endNodes(nil)
 		if ended != nil {
@@ -93,7 +93,7 @@ func (g *Graph) captureIntoBody(s *driver.Stream, mode Mode, deps []Node, record
 	return last, nil
 }
 
-// takeBody recreates the nodes of a body in g, after deps.
+// takeBody recreates the nodes of a captured body in g, after deps.
 func (g *Graph) takeBody(b *body, deps []Node) (last []Node, err error) {
 	unlock, err := lockBoth(g, b.g)
 	if err != nil {
@@ -114,10 +114,10 @@ func (g *Graph) takeBody(b *body, deps []Node) (last []Node, err error) {
 	return last, nil
 }
 
-// adopt recreates the captured nodes in body i of a new node, whose graph is locked. The captured
-// Graph becomes the body's Graph. So nodes that the program took while recording are nodes of the
-// body, and keep their names. The captured graph is younger than k's graph, so it is locked after
-// that.
+// adopt recreates the captured nodes in body i of a new node, whose graph the caller has locked.
+// The captured Graph object then represents the body. So nodes that the program obtained while
+// recording are nodes of the body, and keep their names. Graphs are locked in the order of their
+// creation, so the captured graph is locked second.
 func (k *conditional) adopt(i int, b *body) error {
 	g := b.g
 	if err := g.lock(); err != nil {
@@ -135,7 +135,7 @@ func (k *conditional) adopt(i int, b *body) error {
 	m := g.become(k.bodies[i])
 	k.bodies[i] = g
 	_, err := m.nodes(b.nested)
-	return join([]error{err, life.Close()}) // on failure the new node is lost, too
+	return join([]error{err, life.Close()}) // on failure, the new node is destroyed too
 }
 
 // retainUsers makes the graph retain the user objects of a graph that is about to be destroyed.
@@ -155,9 +155,9 @@ func (g *Graph) retainUsers(users map[cu.CUuserObject]int) error {
 	return nil
 }
 
-// become makes a captured graph the Graph of a body, which is empty. The returned mover recreates
-// the nodes under their numbers. Only the Lifetime of the captured graph remains. Closing it
-// destroys the driver's graph.
+// become replaces the Graph object of an empty body by that of a captured graph. The returned mover
+// recreates the nodes under their numbers. Only the Lifetime of the captured graph remains. Closing
+// it destroys the driver's graph.
 func (g *Graph) become(to *Graph) *mover {
 	from := g.like(g.raw)
 	from.attributes = g.attributes
@@ -179,29 +179,29 @@ func (g *Graph) become(to *Graph) *mover {
 	return m
 }
 
-// end ends a nested graph, because the driver's graph is about to be destroyed.
+// end marks a nested graph as ended when the driver's graph is about to be destroyed.
 func (g *Graph) end(why error) { g.shut, g.lost = true, why }
 
-// endAs sets the error for later uses of a graph that is about to be closed.
+// endAs sets the error that later uses of a closed graph return. The caller is about to close it.
 func (g *Graph) endAs(why error) {
 	g.lockLatch()
 	defer g.mu.Unlock()
 	g.lost = why
 }
 
-// mover recreates the nodes of one graph in another. Both are locked.
+// mover recreates the nodes of one graph in another. The caller has locked both graphs.
 type mover struct {
 	from, to *Graph
 	clones   map[cu.CUgraphNode]cu.CUgraphNode
 	made     []cu.CUgraphNode
-	numbers  map[cu.CUgraphNode]uint32 // the numbers that nodes keep in to
+	numbers  map[cu.CUgraphNode]uint32 // numbers that the nodes must have in to
 }
 
 func newMover(from, to *Graph) *mover {
 	return &mover{from: from, to: to, clones: make(map[cu.CUgraphNode]cu.CUgraphNode)}
 }
 
-// move recreates the nodes of a body after deps. The graph retains what they refer to.
+// move recreates the nodes of a body after deps. The target graph retains everything they refer to.
 func (m *mover) move(b *body, deps *cu.CUgraphNode, n int) error {
 	o := m.to.changeRefs()
 	o.RetainOf(m.from.keep.refs)
@@ -214,8 +214,8 @@ func (m *mover) move(b *body, deps *cu.CUgraphNode, n int) error {
 	return m.orderAfter(raws, unsafe.Slice(deps, n))
 }
 
-// nodes recreates the nodes and the edges between them. Planned conditional nodes replace the
-// empty nodes in their place.
+// nodes recreates the nodes and the edges between them. Planned conditional nodes replace their
+// empty nodes.
 func (m *mover) nodes(nested []planned) ([]cu.CUgraphNode, error) {
 	later := make(map[cu.CUgraphNode]*planned, len(nested))
 	for i := range nested {
@@ -250,7 +250,7 @@ func (m *mover) node(raw cu.CUgraphNode, p *planned) error {
 	return nil
 }
 
-// enter adds a new node to the tables of its graph.
+// enter adds the clone of raw to the tables of its graph.
 func (m *mover) enter(raw, clone cu.CUgraphNode) Node {
 	m.clones[raw] = clone
 	m.made = append(m.made, clone)
@@ -277,7 +277,7 @@ func (m *mover) conditional(raw cu.CUgraphNode, p *planned) error {
 	return m.enter(raw, clone).enterBodies(p.form, p.cond, bodies).fill(p.bodies)
 }
 
-// fill recreates in the bodies of a new node what was captured for them.
+// fill recreates the captured nodes in the bodies of a new conditional node.
 func (k *conditional) fill(bodies []*body) error {
 	for i, b := range bodies {
 		if err := k.adopt(i, b); err != nil {
@@ -287,7 +287,6 @@ func (k *conditional) fill(bodies []*body) error {
 	return nil
 }
 
-// edges recreates the edges between the nodes.
 func (m *mover) edges() error {
 	from, to, data, err := m.from.rawEdgeLists()
 	if err != nil || len(from) == 0 {
@@ -304,7 +303,7 @@ func (m *mover) edges() error {
 	return m.to.d.CuGraphAddDependencies_v10000(m.to.raw, &from[0], &to[0], uintptr(len(from)))
 }
 
-// orderAfter makes the roots run after deps.
+// orderAfter makes the root nodes run after deps.
 func (m *mover) orderAfter(raws, deps []cu.CUgraphNode) error {
 	if len(raws) == 0 || len(deps) == 0 {
 		return nil
@@ -332,7 +331,7 @@ func (m *mover) undo() error {
 	return join(errs)
 }
 
-// cloneNode adds a node with the parameters of a node of the other graph.
+// cloneNode adds a node with the parameters of raw, a node in the other graph.
 func (m *mover) cloneNode(raw cu.CUgraphNode, t Type) (n cu.CUgraphNode, err error) {
 	d, to, ctx := m.to.d, m.to.raw, m.to.ctx.Raw()
 	switch t {
@@ -379,8 +378,8 @@ func (m *mover) kernel(raw cu.CUgraphNode) (n cu.CUgraphNode, err error) {
 	return n, nil
 }
 
-// child recreates a child graph node. Driver 580 rejects a graph that is nested in a node as the
-// child of another, so it gets a copy.
+// child recreates a child graph node. Driver 580 rejects a graph nested in a node as the child of
+// another node, so child passes it a copy.
 func (m *mover) child(raw cu.CUgraphNode) (n cu.CUgraphNode, err error) {
 	from, to := m.from.like(0), m.to.like(0)
 	if err := m.from.d.CuGraphChildGraphNodeGetGraph(raw, &from.raw); err != nil {
@@ -409,7 +408,8 @@ var bodyTypes = map[Type]bool{
 }
 
 // notInBody returns the error for a node that CUDA does not support in a body, or that cannot be
-// recreated. The bodies of a conditional node that no Scope recorded are unknown.
+// recreated. A conditional node cannot be recreated if no Scope recorded it, because its bodies are
+// unknown.
 func notInBody(t Type) error {
 	if t == cu.CU_GRAPH_NODE_TYPE_CONDITIONAL {
 		return refuse(driver.CUDA_ERROR_NOT_SUPPORTED,
@@ -418,7 +418,8 @@ func notInBody(t Type) error {
 	return refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "%v: CUDA does not allow it in the body of a conditional node, only kernels, copies, fills, empty nodes, child graphs and conditional nodes", t)
 }
 
-// fitsBody rejects other node types in a graph or its child graphs, before anything is recreated.
+// fitsBody rejects unsupported node types in a graph and its child graphs before anything is
+// recreated.
 func (g *Graph) fitsBody() error {
 	g.lockLatch()
 	defer g.mu.Unlock()
@@ -456,8 +457,8 @@ func (g *Graph) nodeFits(raw cu.CUgraphNode) error {
 	return child.allFit()
 }
 
-// bodyTakes rejects operations that CUDA does not support in a body. The driver would only reject
-// them when the graph is instantiated.
+// bodyTakes rejects operations that CUDA does not support in a body. The driver would reject them
+// only at instantiation.
 func bodyTakes(op driver.Op) error {
 	switch op.(type) {
 	case nil, *driver.Launch, *driver.CopyOp, *driver.FillOp:
@@ -467,7 +468,6 @@ func bodyTakes(op driver.Op) error {
 		"the body of a conditional node takes kernels, copies, fills, empty nodes, child graphs and conditional nodes, not a %T", op)
 }
 
-// allowedIn is bodyTakes for the operations of a plan.
 func (p *Plan) allowedIn(g *Graph) error {
 	if !g.part || !g.inBody() {
 		return nil

@@ -9,29 +9,29 @@ import (
 	"github.com/purecuda/cuda/internal/launch"
 )
 
-// Burst records many operations at nearly the cost of the same calls in C, for programs that
-// capture their step anew each time. It collects kernels and records each batch with one native
-// call. See Scope.Burst.
+// Burst records many operations at nearly the cost of the same calls in C. It is for programs that
+// capture their step anew each time. It batches kernel launches and records each batch with one
+// native call. See Scope.Burst.
 type Burst struct {
 	sc       *Scope
-	ctx      *driver.Context // of the scope's stream
+	ctx      *driver.Context // context of the scope's stream
 	launches *launch.Batch
 
-	last    *driver.Launch // the latest whose references are retained and accesses recorded
-	version uint64         // its AccessesVersion; launches with the same one need neither
+	last    *driver.Launch // last launch whose references are retained and accesses recorded
+	version uint64         // its AccessesVersion; launches with the same version need neither
 
 	ended bool
-	err   error // the first of an operation; nothing is recorded after it
+	err   error // first error of an operation; nothing is recorded after it
 	first int   // number of operations recorded so far
 	*group
-	accesses *access.Sets // of the launches
+	accesses *access.Sets // accesses of the launches
 }
 
-// group describes the launches that wait in Burst.launches.
+// group describes the launches that are collected in Burst.launches.
 type group struct {
-	kinds  [launch.Max + 1]kind // their kernels, for errors
+	kinds  [launch.Max + 1]kind // kernels of the launches, for errors
 	n      int                  // number of kinds
-	noted  int                  // the accesses of this many are recorded
+	noted  int                  // number of launches whose accesses are recorded
 	places *launch.Batch
 }
 
@@ -41,14 +41,14 @@ type kind struct {
 	kernel *driver.Kernel
 }
 
-// other is a launch that no program has. unnoted is a version that no launch has.
+// other is a launch that no program can have, and unnoted is a version that no launch has.
 var other = new(driver.Launch)
 
 const unnoted = ^uint64(0)
 
 // Burst calls record with a Burst of the scope. Operations passed to Burst.Do are recorded in
-// order, like those of Scope.Do, but possibly only when record returns. So record must not use the
-// stream in other ways. It is for one launch recorded many times with other arguments, which
+// order, as by Scope.Do, but possibly only when record returns. So record must not use the stream
+// in other ways. Use a Burst to record one launch many times with other arguments, which
 // [driver.Arg] changes cheaply. For a list of operations, use Scope.Do. Burst returns the first
 // error of an operation, even if record does not, before the error of record.
 func (sc *Scope) Burst(record func(*Burst) error) error {
@@ -56,7 +56,7 @@ func (sc *Scope) Burst(record func(*Burst) error) error {
 	if err != nil {
 		return err
 	}
-	defer b.end() // also when record panics or calls runtime.Goexit
+	defer b.end() // runs even if record panics or calls runtime.Goexit
 	if record == nil {
 		return invalid("burst in the capture of %v: no function to record", sc.s)
 	}
@@ -84,8 +84,8 @@ func (sc *Scope) newBurst() (*Burst, error) {
 	return &Burst{sc: sc, ctx: c, group: p, launches: p.places, last: other, version: unnoted, accesses: access.New()}, nil
 }
 
-// end discards what is not recorded. The Burst is not reused, because the program may have kept
-// it.
+// end discards launches not yet recorded. The Burst object is not reused, because the program may
+// have kept it.
 func (b *Burst) end() {
 	b.ended, b.last, b.version = true, other, unnoted
 	r := b.sc.r
@@ -99,13 +99,13 @@ func (b *Burst) end() {
 	b.group, b.launches, b.accesses = nil, nil, nil
 }
 
-// groups are the groups of ended bursts, for reuse. The blocks of their launches stay filled, so
-// a program that captures the same step again finds them ready.
+// groups are the groups of ended bursts, for reuse. The argument blocks of their launches stay
+// filled, so a program that captures the same step again need not fill them.
 var groups = sync.Pool{New: func() any { return &group{places: launch.NewBatch()} }}
 
-// Do records operations in order. It reads them before it returns, so you may change and reuse
-// them. The error may be that of an earlier operation, which it names. After an error nothing is
-// recorded. Only one goroutine at a time may use a Burst.
+// Do records operations in order. It reads the operations before it returns, so you may change and
+// reuse them. The error may come from an earlier operation, which it names. After an error nothing
+// is recorded. Only one goroutine at a time may use a Burst.
 func (b *Burst) Do(ops ...driver.Op) error {
 	if b == nil || b.launches == nil && !b.ended {
 		return aBurst.Error(b == nil)
@@ -128,8 +128,8 @@ func (b *Burst) Do(ops ...driver.Op) error {
 	return nil
 }
 
-// takes reports whether a launch can be batched. If so, its references are retained and its
-// accesses are recorded.
+// takes reports whether a launch can be batched. If it can, takes has retained its references and
+// recorded its accesses.
 func (b *Burst) takes(l *driver.Launch) bool {
 	if b.ended || b.err != nil || l.Context() != b.ctx || len(l.Block().Attributes()) > 0 {
 		return false
@@ -148,21 +148,21 @@ func (b *Burst) takes(l *driver.Launch) bool {
 	return true
 }
 
-// note records the latest accesses for the launches of the group before n that have none yet.
+// note records the latest accesses for the launches of the group that come before n and have none
+// yet.
 func (b *Burst) note(n int) {
 	b.accesses.Again(n - b.noted)
 	b.noted = n
 }
 
-// retain makes the graph retain what the launch refers to.
 func (b *Burst) retain(l *driver.Launch) bool {
 	r := b.sc.r
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return !r.ended && r.keep(l.Uses().Refs) == nil // on failure doSlowly returns the reason
+	return !r.ended && r.keep(l.Uses().Refs) == nil // on failure, doSlowly returns the reason
 }
 
-// doSlowly records an operation separately, after those before it.
+// doSlowly records an operation separately, after the operations before it.
 func (b *Burst) doSlowly(op driver.Op) error {
 	switch {
 	case b.ended:
@@ -205,8 +205,8 @@ func (b *Burst) flush() {
 	b.again()
 }
 
-// again begins the next group. Its launches count as launches of the latest kernel until another
-// follows.
+// again begins the next group. Its first launches count as launches of the latest kernel, until
+// another kernel follows.
 func (b *Burst) again() {
 	b.launches.Empty()
 	b.noted = 0
@@ -215,7 +215,7 @@ func (b *Burst) again() {
 	}
 }
 
-// run makes the calls. It locks the graph, if the program may have it.
+// run makes the calls. It locks the Graph if there is one, because the program may use it.
 func (b *Burst) run() (int, error) {
 	if g := b.sc.r.g; g != nil {
 		g.lockLatch()
@@ -224,7 +224,6 @@ func (b *Burst) run() (int, error) {
 	return b.launches.Run()
 }
 
-// kernel returns the kernel of launch i of the group.
 func (b *Burst) kernel(i int) *driver.Kernel {
 	k := b.kinds[0].kernel
 	for _, kind := range b.kinds[1:b.n] {
@@ -235,7 +234,7 @@ func (b *Burst) kernel(i int) *driver.Kernel {
 	return k
 }
 
-// fail ends the burst, because operation i after the recorded ones failed.
+// fail ends the burst because operation i, counted from the first operation of the group, failed.
 func (b *Burst) fail(i int, err error) {
 	b.err, b.last, b.version = fmt.Errorf("operation %d: %w", b.first+i, err), other, unnoted
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// One launch may be changed and recorded repeatedly. Each node has the arguments at the time it
-// was recorded, also across several groups.
+// A program may change and record one launch repeatedly. Each node must have the arguments the
+// launch had when it was recorded, also across several groups.
 func TestBurstRecordsWhatOperationsAreAtTheMoment(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -38,7 +38,7 @@ func TestBurstRecordsWhatOperationsAreAtTheMoment(t *testing.T) {
 		if n != 200 {
 			k.Fatalf("%d nodes", n)
 		}
-		k.Expect(b, 1) // nothing has run
+		k.Expect(b, 1) // nothing may have run
 		k.Run(k.Exec(g))
 		k.Expect(b, want)
 	})
@@ -60,7 +60,7 @@ func TestBurstKeepsTheOrderOfAllSortsOfOperations(t *testing.T) {
 	})
 }
 
-// Alternating kernels fill each group with as many kinds of nodes as possible.
+// Alternating kernels fill each group with the largest number of kinds.
 func TestBurstOfAlternatingKernels(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -134,7 +134,7 @@ func TestBurstNamesTheOperationThatIsRefused(t *testing.T) {
 				if err := u.Do(l); err == nil {
 					k.Error("went on after an error")
 				}
-				return nil // the burst remembers the error
+				return nil // the burst must return the error
 			})
 		})
 		if !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) || !strings.Contains(err.Error(), "operation 0") {
@@ -186,7 +186,7 @@ func TestBurstThatPanicsLeavesTheStreamUsable(t *testing.T) {
 	})
 }
 
-// When the driver refuses a launch within a group, the error names that launch.
+// If the driver rejects a launch within a group, the error must name that launch.
 func TestBurstNamesTheLaunchThatFailed(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
@@ -210,7 +210,7 @@ func TestBurstNamesTheLaunchThatFailed(t *testing.T) {
 	k.Usable(k.S)
 }
 
-// A burst reuses the buffers of earlier bursts, however many launches it records.
+// Every burst must reuse the buffers of earlier bursts, however many launches it records.
 func TestBurstsReuseTheirBuffers(t *testing.T) {
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, new(graphtest.NullCapture))))
 	hook := driver.SetLeakHook(nil)
@@ -244,7 +244,7 @@ func (d *countedLaunches) Lookup(symbol string) (loader.Proc, error) {
 	return d.NullCapture.Lookup(symbol)
 }
 
-// A burst enqueues its launches as a batch, not one by one.
+// A burst must record its launches as a batch, not one by one.
 func TestBurstsSendLaunchesTogether(t *testing.T) {
 	d := new(countedLaunches)
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, d)))
@@ -268,7 +268,7 @@ func TestBurstsSendLaunchesTogether(t *testing.T) {
 	k.OK(g.Close())
 }
 
-// A new graph reuses the tables of a closed one.
+// A new graph must reuse the tables of a closed graph.
 func TestGraphsReuseTheirTables(t *testing.T) {
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, new(graphtest.NullCapture))))
 	hook := driver.SetLeakHook(nil)
@@ -301,8 +301,8 @@ var ways = map[string]func(sc *graph.Scope, ops ...driver.Op) error{
 	},
 }
 
-// If a launch uses the same memory as the previous one, its memory is not collected again. If it
-// uses other memory, it is. The graph retains all of it.
+// A launch with the same memory as the previous launch must not collect its memory again. A launch
+// with other memory must. The graph must retain all of the memory.
 func TestRecordedLaunchesKeepTheirMemory(t *testing.T) {
 	for name, record := range ways {
 		t.Run(name, func(t *testing.T) {
@@ -333,7 +333,7 @@ func TestRecordedLaunchesKeepTheirMemory(t *testing.T) {
 	}
 }
 
-// Check uses the memory of each recorded launch.
+// Check must use the memory of each recorded launch.
 func TestRecordedLaunchesAreCheckedByTheirMemory(t *testing.T) {
 	for name, record := range ways {
 		t.Run(name, func(t *testing.T) {

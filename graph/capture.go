@@ -18,19 +18,19 @@ import (
 )
 
 // Capture records what record enqueues in the stream s, through its Scope or in any other way, and
-// returns it as a graph. Nothing of it runs.
+// returns it as a graph. The recorded work does not run.
 //
-// The capture always ends with record. If record returns an error, panics or ends its goroutine,
-// the recorded work is destroyed and s can be used again. The error of record comes first in
-// Capture's error. A panic continues after the cleanup.
+// The capture always ends when record ends. If record returns an error, panics or ends its
+// goroutine, the recorded work is destroyed and s can be used again. The error of record comes
+// first in Capture's error. A panic continues after the cleanup.
 //
 // In modes other than ModeRelaxed the goroutine stays on one OS thread during the capture.
 //
 // If record records nothing, the graph has no nodes (Graph.Len), and launching it does nothing.
-// That is not an error. Calls that act at once are not recorded: Buffer.CopyTo, CopyFrom and Fill,
-// and work in streams that are not part of the capture.
+// That is not an error. Synchronous calls (Buffer.CopyTo, CopyFrom and Fill) and work in streams
+// outside the capture are not recorded.
 //
-// WithTarget captures into an existing graph. To also return a value of record, see package
+// WithTarget captures into an existing graph. To also return a value from record, see package
 // graph/callable.
 func Capture(s *driver.Stream, mode Mode, record func(*Scope) error, opts ...CaptureOption) (*Graph, error) {
 	if record == nil {
@@ -58,48 +58,48 @@ func Capture(s *driver.Stream, mode Mode, record func(*Scope) error, opts ...Cap
 }
 
 // Recording is an open capture, for code that cannot be put into a function as Capture requires.
-// End it on every path. One that becomes unreachable is ended after a garbage collection: its
-// recorded work is destroyed and it is reported as a leak. If its goroutine was locked to a thread,
-// it stays locked.
+// End it on every path. A Recording that becomes unreachable is ended after a garbage collection.
+// Its recorded work is destroyed and it is reported as a leak. If its goroutine was locked to a
+// thread, it stays locked.
 type Recording struct {
 	*recording
 	scope Scope
 }
 
 // recording is the part of a capture that must survive when the caller drops its Recording. It does
-// not refer to the Recording, so that this can become unreachable.
+// not refer to the Recording, which can thus become unreachable.
 type recording struct {
 	s       *driver.Stream
 	mode    Mode
-	made    *keep          // of the graph that the capture will return
-	drop    *life.Lifetime // of the Recording; nil if the program cannot drop it
-	open    bool           // it need not end in the function that began it
+	made    *keep          // keeps the references of the graph that the capture will return
+	drop    *life.Lifetime // lifetime of the Recording; nil if the program cannot drop it
+	open    bool           // the function that began the capture need not end it
 	locked  bool           // the goroutine is locked to its thread
-	thread  uint64         // its ID, if the end has to compare it
-	faults  uint64         // cu.CaptureFaults when it began
+	thread  uint64         // ID of that thread, if the end must compare it
+	faults  uint64         // cu.CaptureFaults when the capture began
 	unwatch func()         // stops watching for failed calls
 	where   captures.Place
 	into    target
-	home    *Graph // for a body: the outermost graph that it will be in
+	home    *Graph // for a body: the outermost graph that will contain it
 
 	mu       sync.Mutex
 	ended    bool
-	refs     *retain.References     // of the graph that the capture will return, while g is nil
-	g        *Graph                 // the graph being recorded, once it has a Graph
+	refs     *retain.References     // references of the graph that the capture will return, while g is nil
+	g        *Graph                 // graph being recorded, once it has a Graph object
 	doomed   error                  // why the capture must fail although the driver reports no error
-	planned  []planned              // conditional nodes to be added, in a body
+	planned  []planned              // in a body: conditional nodes to be added
 	branches []*branch              // the captured streams; the first is &origin
 	origin   branch                 // the stream on which the capture began
-	room     [1]*branch             // backs branches until there is a fork
-	first    atomic.Pointer[string] // the first operation of a scope that failed
+	room     [1]*branch             // storage of branches until there is a fork
+	first    atomic.Pointer[string] // first failed operation of a scope
 	accesses access.Recorded
 }
 
 // branch is one stream of a capture.
 type branch struct {
 	s     *driver.Stream
-	event *driver.Event // for forks and joins; made when needed
-	open  bool          // used since it was last joined
+	event *driver.Event // for forks and joins; created when needed
+	open  bool          // used since its last join
 }
 
 // Begin starts capturing s. The same goroutine must call End or Abort, unless the mode is
@@ -132,8 +132,8 @@ func begin(into target, s *driver.Stream, mode Mode) (*Recording, error) {
 	return r.begin(into, s, mode)
 }
 
-// beginAt starts a capture that the calling function ends. In messages it began at pc, the entry of
-// the function that the program passed in.
+// beginAt starts a capture that the calling function ends. Messages give pc as its origin: the
+// entry of the function that the program passed in.
 func beginAt(into target, s *driver.Stream, mode Mode, pc uintptr) (*Recording, error) {
 	r := &struct {
 		Recording
@@ -169,7 +169,7 @@ func (r *recording) begin() error {
 	return nil
 }
 
-// begun begins the capture and retains what it needs until it ends.
+// begun begins the capture and retains everything it needs until it ends.
 func (r *recording) begun() (err error) {
 	if err := r.s.Lifetime().Retain(); err != nil {
 		return err
@@ -212,13 +212,14 @@ func (r *recording) beginDriver() error {
 	return err
 }
 
-// lockThread locks the thread for captures that must end on the thread where they began: those that
-// are not relaxed, and those of the per-thread stream, which is another stream on another thread.
+// lockThread locks the thread for captures that must end on the thread where they began. These are
+// captures that are not relaxed, and captures of the per-thread stream, which differs from thread
+// to thread.
 func (r *recording) lockThread() {
 	if r.mode != ModeRelaxed || r.s.Raw() == cu.CU_STREAM_PER_THREAD {
 		r.locked = true
 		runtime.LockOSThread()
-		if r.open || r.s.Raw() == cu.CU_STREAM_PER_THREAD { // the query costs as much as a driver call
+		if r.open || r.s.Raw() == cu.CU_STREAM_PER_THREAD { // the thread ID costs a driver call
 			r.thread = hostthread.ThreadID()
 		}
 	}
@@ -230,7 +231,7 @@ func (r *recording) unlockThread() {
 	}
 }
 
-// Scope returns the scope to record work in.
+// Scope returns the scope in which to record work.
 func (r *Recording) Scope() *Scope {
 	if !r.exists() {
 		return nil
@@ -238,10 +239,8 @@ func (r *Recording) Scope() *Scope {
 	return &r.scope
 }
 
-// exists reports whether r is a capture that was begun.
 func (r *Recording) exists() bool { return r != nil && r.recording != nil }
 
-// closeEvents closes the events of forks and joins.
 func (r *recording) closeEvents() (errs []error) {
 	for _, b := range r.branches {
 		if err := b.event.Close(); err != nil {
@@ -251,7 +250,7 @@ func (r *recording) closeEvents() (errs []error) {
 	return errs
 }
 
-// End ends the capture and returns the graph. On error there is none.
+// End ends the capture and returns the graph, or nil and an error.
 func (r *Recording) End() (*Graph, error) {
 	if !r.exists() {
 		return nil, aCapture.Error(r == nil)
@@ -277,7 +276,7 @@ func (r *Recording) Abort() error {
 	switch errs, several := err.(interface{ Unwrap() []error }); {
 	case err == errAborted:
 		return nil
-	case several: // errAborted is the first
+	case several: // errAborted is the first error
 		return join(errs.Unwrap()[1:])
 	}
 	return err
@@ -285,7 +284,7 @@ func (r *Recording) Abort() error {
 
 var errAborted = errors.New("aborted")
 
-// abandon ends a capture that was not ended.
+// abandon ends a capture that is still open.
 func (r *Recording) abandon() {
 	// After a panic or Goexit no caller receives an error.
 	_ = r.Abort()
@@ -310,7 +309,7 @@ func (r *recording) end(cause error) (*Graph, error) {
 	return r.finish(cause)
 }
 
-// mayEnd rejects an end for which the driver would return an error and yet end the capture.
+// mayEnd rejects an end for which the driver would return an error although it ends the capture.
 func (r *recording) mayEnd() error {
 	if r.ended {
 		return fmt.Errorf("capture of %v: %w", r.s, ErrEnded)
@@ -344,8 +343,8 @@ func (r *recording) finish(cause error) (*Graph, error) {
 	return nil, r.discard(raw, cause, r.explain(err))
 }
 
-// endCapture makes sure that the stream does not capture afterwards. If the call failed and the
-// stream still captures, it is made once more, by a driver that is not bound to the context.
+// endCapture makes sure that the stream no longer captures. If the call failed and the stream still
+// captures, endCapture repeats it without binding the context.
 func (r *recording) endCapture() (raw driver.CUgraph, err error) {
 	if r.g != nil {
 		r.g.lockLatch()
@@ -364,7 +363,7 @@ func (r *recording) endCapture() (raw driver.CUgraph, err error) {
 	return raw, join([]error{err, again})
 }
 
-// over undoes what begin did, once the driver no longer captures.
+// over undoes the effects of begin once the driver no longer captures.
 func (r *recording) over() {
 	r.ended = true
 	r.unwatch()
@@ -395,7 +394,7 @@ func (r *recording) deliver(raw driver.CUgraph) (*Graph, error) {
 	return g, nil
 }
 
-// takeBack destroys what was recorded. If anything fails, the capture returns only an error.
+// takeBack destroys the recorded work. If anything fails, the capture returns only an error.
 func (r *recording) takeBack(g *Graph) error {
 	if r.into.g != nil {
 		return r.undo()
@@ -403,8 +402,8 @@ func (r *recording) takeBack(g *Graph) error {
 	return g.Close()
 }
 
-// discard destroys what was recorded, if the capture ended well. The errors are in the order in
-// which they happened.
+// discard destroys the recorded work if the driver returned a graph. Its errors are in order of
+// occurrence.
 func (r *recording) discard(raw driver.CUgraph, errs ...error) error {
 	errs = append(errs, r.destroy(raw))
 	errs = append(errs, r.closeEvents()...)
@@ -429,7 +428,7 @@ func (r *recording) destroy(raw driver.CUgraph) error {
 	return nil
 }
 
-// watched makes the capture end when the program drops the Recording.
+// watched arranges that the capture ends if the program drops the Recording.
 func (r *Recording) watched() (*Recording, error) {
 	l, err := life.New(r.s.Context().Lifetime(), "capture")
 	if err != nil {
@@ -440,19 +439,20 @@ func (r *Recording) watched() (*Recording, error) {
 	return r, nil
 }
 
-// dropped ends a capture whose Recording and scopes are unreachable. It runs on another thread.
-// There the driver also ends a capture that is not relaxed, and reports the wrong thread.
+// dropped ends a capture whose Recording and scopes are unreachable. It runs on another thread. On
+// that thread the driver ends even a capture that is not relaxed, but returns the error for a wrong
+// thread.
 func (r *recording) dropped(*cu.Driver) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended {
 		return nil
 	}
-	r.locked = false // the locked goroutine is another one
+	r.locked = false // another goroutine is locked
 	raw, err := r.endCapture()
 	switch {
 	case ofCapture(err):
-		err = nil // it ended, and nobody can use the recorded work any more
+		err = nil // the capture has ended, and nobody can use the recorded work
 	case err != nil:
 		err = fmt.Errorf("capture of %v: %w", r.s, err)
 	}
@@ -460,7 +460,6 @@ func (r *recording) dropped(*cu.Driver) error {
 	return r.discard(raw, err)
 }
 
-// ofCapture reports whether an error says that the recorded work is invalid.
 func ofCapture(err error) bool {
 	c := resultOf(err)
 	return c >= driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED && c <= driver.CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD

@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// captureInfo is what the driver returns about a capturing stream.
+// captureInfo is the driver's information about a capturing stream.
 type captureInfo struct {
 	status cu.CUstreamCaptureStatus
 	id     uint64
@@ -20,8 +20,8 @@ type captureInfo struct {
 	n      uintptr
 }
 
-// info queries the driver by the ABI that it has. Dependencies have data since CUDA 12.3. The
-// data is always queried, because the driver fails if data that is not zero is left out.
+// info queries the driver. Since CUDA 12.3, dependencies have edge data. It is always queried,
+// because the driver fails if the caller leaves out data that is not zero.
 func (r *recording) info(s *driver.Stream) (i captureInfo, err error) {
 	d := s.Context().Guarded()
 	if d.Has(cu.FnCuStreamGetCaptureInfo) {
@@ -32,7 +32,7 @@ func (r *recording) info(s *driver.Stream) (i captureInfo, err error) {
 	return i, err
 }
 
-// active returns nil while the capture is active, else the reason why it is not.
+// active returns nil while the capture is active, otherwise the reason why it is not.
 func (i *captureInfo) active(r *recording) error {
 	switch i.status {
 	case cu.CU_STREAM_CAPTURE_STATUS_ACTIVE:
@@ -44,7 +44,7 @@ func (i *captureInfo) active(r *recording) error {
 }
 
 // edges copies the dependencies, because the driver's lists are valid only until the next call on
-// the stream. Their To is the zero Node, because that node is not recorded yet.
+// the stream. To is the zero Node, because the next node is not recorded yet.
 func (i *captureInfo) edges(g *Graph) []Edge {
 	edges := make([]Edge, i.n)
 	for k, raw := range unsafe.Slice(i.nodes, i.n) {
@@ -67,7 +67,7 @@ func froms(edges []Edge) []Node {
 }
 
 // Dependencies returns the edges to the next operation that the scope will record, with their data
-// (CUDA 12.3). Their From is the node that it runs after, their To the zero Node.
+// (CUDA 12.3). From is a node that the operation will run after. To is the zero Node.
 func (sc *Scope) Dependencies() ([]Edge, error) {
 	r, err := sc.lockUsable()
 	if err != nil {
@@ -94,9 +94,9 @@ func (r *recording) pending(s *driver.Stream) ([]Edge, error) {
 	return i.edges(g), nil
 }
 
-// SetDependencies makes the next operation of the scope run after the From nodes of these edges
-// only, which must be of the recorded graph, instead of the current dependencies. What was recorded
-// in the scope then needs no join. It ignores To. Data needs CUDA 12.3.
+// SetDependencies replaces the dependencies of the scope. Its next operation runs only after the
+// From nodes of these edges, which must be nodes of the recorded graph. Work recorded in the scope
+// before then needs no join. To is ignored. Edge data needs CUDA 12.3.
 //
 // To let the next operation also run after n, pass the result of Dependencies and Edge{From: n}.
 func (sc *Scope) SetDependencies(edges ...Edge) error {
@@ -132,8 +132,8 @@ func (sc *Scope) update(g *Graph, edges []Edge) error {
 	return d.CuStreamUpdateCaptureDependencies_v11030(sc.s.Raw(), unsafe.SliceData(nodes), n, how)
 }
 
-// rawEdges returns dependencies as C lists, each node once, because the driver rejects
-// duplicates. data is nil if all of it is zero.
+// rawEdges returns dependencies as C lists, without duplicates, which the driver rejects. data is
+// nil if all edge data is zero.
 func (g *Graph) rawEdges(edges []Edge) (nodes []cu.CUgraphNode, data []cu.CUgraphEdgeData, err error) {
 	special := false
 	for _, e := range edges {
@@ -152,7 +152,7 @@ func (g *Graph) rawEdges(edges []Edge) (nodes []cu.CUgraphNode, data []cu.CUgrap
 	return nodes, data, nil
 }
 
-// explain adds the reason why ending the capture failed, which the driver does not give.
+// explain adds the reason why ending the capture failed, which the driver does not report.
 func (r *recording) explain(err error) error {
 	if err == nil {
 		return nil
@@ -170,8 +170,8 @@ func (r *recording) explain(err error) error {
 	return fmt.Errorf("capture of %v: %s: %w", r.s, reason, err)
 }
 
-// invalidatedBy names the call that invalidated the capture: the first failed operation of its
-// scopes, else the likeliest call of this process that failed since the capture began.
+// invalidatedBy names the call that invalidated the capture. It is the first failed operation of
+// its scopes, or else the likeliest failed call of this process since the capture began.
 func (r *recording) invalidatedBy() string {
 	if first := r.first.Load(); first != nil {
 		return "invalidated when " + *first
@@ -182,8 +182,8 @@ func (r *recording) invalidatedBy() string {
 	return "invalidated by a call that it does not allow, made without this library or after the capture had failed"
 }
 
-// likeliest returns the first failure with a code about captures, else the first of all. It
-// ignores the failure that found the capture invalidated, and later ones.
+// likeliest returns the first failure with an error code about captures, or else the first failure.
+// It ignores failures that only report the invalidated capture, and all later ones.
 func likeliest(errs []*driver.Error) *driver.Error {
 	var first *driver.Error
 	for _, e := range errs {

@@ -9,10 +9,11 @@ import (
 	"github.com/purecuda/cuda/internal/hostthread"
 )
 
-// target is where a capture records to, as the options say: a new graph, or one that exists.
+// target is the graph that a capture records into, according to its options: a new or an existing
+// graph.
 type target struct {
 	g      *Graph
-	chosen bool // WithTarget was given, if only with a nil graph
+	chosen bool // WithTarget was given, even if with a nil graph
 	deps   []Node
 	last   *[]Node                 // see WithLast
 	before map[cu.CUgraphNode]bool // the nodes of g
@@ -22,47 +23,46 @@ type target struct {
 type CaptureOption func(*target)
 
 // WithTarget captures into an existing graph, which may be nested in a node of another (CUDA 12.3).
-// The recorded work runs after deps, and the capture returns g. WithLast returns the last nodes.
+// The recorded work runs after deps, and the capture returns g. WithLast stores the last nodes.
 //
-// If the capture fails, or leaves a fork that was not joined, the graph is unchanged. An exception
-// is a graph with memory nodes: CUDA cannot remove nodes from it, so the recorded work stays and the
-// error says so. If the capture is invalidated, CUDA destroys the graph with everything in it. To
-// risk nothing, capture a new graph and use AddChild. A capture into a graph in a child graph node
-// does so itself, because there CUDA would destroy what the node still refers to.
+// If the capture fails, or leaves a fork that was not joined, the graph is unchanged. The exception
+// is a graph with memory nodes. CUDA cannot remove nodes from it, so the recorded work stays, as
+// the error reports. If the capture is invalidated, CUDA destroys the graph with everything in it.
+// To avoid that risk, capture a new graph and use AddChild. A capture into a graph nested in a
+// child graph node does this itself, because CUDA would destroy a graph that the node still refers
+// to.
 //
-// A capture into the body of a conditional node creates the nodes in the body once it has ended
-// well. It supports kernels, copies, fills, empty nodes, child graphs, and conditional nodes by
-// Scope.If, IfElse, While and Switch. Nodes taken from its scope become invalid when it ends: use
-// those of WithLast.
+// A capture into the body of a conditional node creates the nodes in the body when it ends without
+// an error. It supports kernels, copies, fills, empty nodes, child graphs, and conditional nodes by
+// Scope.If, IfElse, While and Switch. Nodes obtained from its scope become invalid when the capture
+// ends. Use the nodes of WithLast instead.
 //
-// Until the capture ends the graph cannot be closed or captured into again, and its nodes cannot be
-// destroyed.
+// Until the capture ends, the graph cannot be closed or captured into again, and its nodes cannot
+// be destroyed.
 func WithTarget(g *Graph, deps ...Node) CaptureOption {
 	return func(t *target) { t.g, t.chosen, t.deps = g, true, deps }
 }
 
-// WithLast stores the last nodes when the capture ends without an error: depend on them to run
-// after all recorded work.
+// WithLast stores the last nodes when the capture ends without an error. A node that depends on
+// them runs after all recorded work.
 func WithLast(nodes *[]Node) CaptureOption {
 	return func(t *target) { t.last = nodes }
 }
 
-// targetOf applies options. Applying moves the target to the heap, so Capture calls this only if
-// there are options.
+// targetOf applies options. Applying options moves the target to the heap, so Capture calls
+// targetOf only if there are any.
 func targetOf(opts []CaptureOption) target {
 	var t target
 	absent.Apply(opts, &t)
 	return t
 }
 
-// ended stores the last nodes of a capture that ended well.
 func (t *target) ended(last []Node) {
 	if t.last != nil {
 		*t.last = last
 	}
 }
 
-// inNode reports whether the graph is nested in a node.
 func (g *Graph) inNode() (bool, error) {
 	if err := g.lock(); err != nil {
 		return false, err
@@ -71,7 +71,8 @@ func (g *Graph) inNode() (bool, error) {
 	return g.part, nil
 }
 
-// endNodes is end that also returns the nodes to depend on to run after the recorded work.
+// endNodes is like end. It also returns the last nodes: work that depends on them runs after all
+// recorded work.
 func (r *recording) endNodes(cause error) (*Graph, []Node, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,8 +90,8 @@ func (r *recording) endNodes(cause error) (*Graph, []Node, error) {
 	return g, froms(last), nil
 }
 
-// last returns the edges to the next operation. An invalidated capture has none. The error of its
-// end gives the reason.
+// last returns the edges to the next operation. An invalidated capture has none, and ending it
+// returns the reason.
 func (r *recording) last() ([]Edge, error) {
 	i, err := r.info(r.s)
 	if err != nil || i.status != cu.CU_STREAM_CAPTURE_STATUS_ACTIVE {
@@ -131,7 +132,7 @@ func (r *recording) enters(g *Graph) error {
 	return r.s.Context().Driver().CuStreamBeginCaptureToGraph(r.s.Raw(), g.raw, from, nil, uintptr(len(r.into.deps)), r.mode)
 }
 
-// remember records which nodes the graph has.
+// remember stores the nodes that the graph already has.
 func (r *recording) remember(g *Graph) error {
 	raws, err := g.handles()
 	if err != nil {
@@ -172,10 +173,10 @@ func (g *Graph) remove(raw cu.CUgraphNode) error {
 	return nil
 }
 
-// captureIntoPart captures into a graph that is nested in a node. If CUDA captured into it and
-// failed, it would destroy a graph that the node refers to, and the next use of the node would
-// crash the process (seen on driver 580). So what is recorded becomes a child graph in the nested
-// graph.
+// captureIntoPart captures into a graph that is nested in a node. If CUDA captured into that graph
+// directly and failed, it would destroy a graph that the node refers to. The next use of the node
+// would crash the process (seen on driver 580). So the recorded work becomes a child graph in the
+// nested graph.
 func (t *target) captureIntoPart(s *driver.Stream, mode Mode, record func(*Scope) error) (*Graph, error) {
 	g := t.g
 	if err := g.takes(s, t.deps); err != nil {
@@ -201,7 +202,7 @@ func (t *target) captureIntoPart(s *driver.Stream, mode Mode, record func(*Scope
 	return g, nil
 }
 
-// takes checks that the capture can go into the graph, before anything is recorded.
+// takes rejects, before anything is recorded, captures that cannot record into the graph.
 func (g *Graph) takes(s *driver.Stream, deps []Node) error {
 	if err := s.Ready(); err != nil {
 		return err
@@ -214,16 +215,16 @@ func (g *Graph) takes(s *driver.Stream, deps []Node) error {
 	return join([]error{err, sameDriver(g.ctx, s, s.Context())})
 }
 
-// joinAll joins forks that the program did not join, in a capture into an existing graph, and
-// returns an error for them. Without the join, the driver would destroy the graph. In an
-// invalidated capture the join fails, and the driver destroys the graph anyway.
+// joinAll joins the forks that the program did not join in a capture into an existing graph, and
+// returns an error for them. Without the join, the driver would destroy the graph. If the capture
+// is invalidated, the join fails and the driver destroys the graph anyway.
 func (r *recording) joinAll() (err error) {
 	if r.into.g == nil {
 		return nil
 	}
 	for _, b := range r.branches[1:] {
 		if b.open {
-			_ = b.order(r.s) // if it fails, so does the end of the capture
+			_ = b.order(r.s) // a failure makes the end of the capture fail too
 			err = driver.CUDA_ERROR_STREAM_CAPTURE_UNJOINED
 		}
 	}
@@ -231,11 +232,11 @@ func (r *recording) joinAll() (err error) {
 }
 
 // Graph returns the graph that is being recorded, to inspect it and to add nodes to it. The capture
-// returns the same graph when it ends. Added nodes run where their dependencies say. To make later
+// returns the same graph when it ends. Added nodes run after their own dependencies. To make later
 // recorded work run after them, use SetDependencies.
 //
-// Until the capture ends the graph cannot be closed, and nodes cannot be destroyed. If the capture
-// fails, it is closed.
+// Until the capture ends, the graph cannot be closed and nodes cannot be destroyed. If the capture
+// fails, the graph is closed.
 func (sc *Scope) Graph() (*Graph, error) {
 	r, err := sc.lockUsable()
 	if err != nil {
@@ -245,8 +246,8 @@ func (sc *Scope) Graph() (*Graph, error) {
 	return r.graph()
 }
 
-// graph returns the Graph that is being recorded. It is made when first needed. From then on,
-// operations are recorded under its lock.
+// graph returns the Graph that is being recorded, which it creates on first use. From then on,
+// operations are recorded under the graph's lock.
 func (r *recording) graph() (*Graph, error) {
 	if r.g != nil {
 		return r.g, nil
@@ -272,14 +273,14 @@ func (r *recording) release() {
 	r.g.rec = nil
 }
 
-// refuses returns the error for a change of the graph that the capture records into.
+// refuses returns the error for changing a graph that a capture records into.
 func (r *recording) refuses(what string) error {
 	return refuse(driver.CUDA_ERROR_ILLEGAL_STATE,
 		"%v cannot be %s: a capture of %v that began at %v records into it; end it first", r.g, what, r.s, &r.where)
 }
 
-// captured rejects the destruction of a node while a capture records into its graph. CUDA does
-// not support that.
+// captured rejects the destruction of a node while a capture records into its graph, because CUDA
+// does not support it.
 func (n Node) captured() error {
 	if n.g.rec == nil {
 		return nil
@@ -287,7 +288,7 @@ func (n Node) captured() error {
 	return fmt.Errorf("node %d cannot be destroyed: %w", n.i, n.g.rec.refuses("changed this way"))
 }
 
-// lose ends a graph that the driver destroyed because the capture into it failed. The driver
+// lose marks a graph as destroyed by the driver because the capture into it failed. The driver
 // destroys even a graph that the program passed to the capture (seen on driver 580).
 func (g *Graph) lose(r *recording) {
 	g.lockLatch()
@@ -301,8 +302,8 @@ func (g *Graph) lose(r *recording) {
 	}
 }
 
-// broken returns an error if the graph must not be used: the driver may already have destroyed
-// it, because the capture was invalidated.
+// broken returns an error if the capture was invalidated. The graph must not be used then, because
+// the driver may already have destroyed it.
 func (r *recording) broken() error {
 	if r.s.Raw() == cu.CU_STREAM_PER_THREAD && hostthread.ThreadID() != r.thread {
 		return refuse(driver.CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,

@@ -49,7 +49,7 @@ func TestCaptureIntoAGraphWithoutWorkGoesOnFromTheDependencies(t *testing.T) {
 	})
 }
 
-// If the recording function fails, the graph stays as it was.
+// If the recording function fails, the graph must be unchanged.
 func TestCaptureIntoAGraphIsUndoneWhenTheFunctionFails(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -78,7 +78,7 @@ func TestCaptureIntoAGraphIsUndoneWhenTheFunctionFails(t *testing.T) {
 	})
 }
 
-// CUDA destroys a graph when a capture into it is invalidated.
+// CUDA destroys a graph if a capture into it is invalidated.
 func TestCaptureIntoAGraphThatIsInvalidatedDestroysIt(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -102,12 +102,12 @@ func TestCaptureIntoAGraphThatIsInvalidatedDestroysIt(t *testing.T) {
 		}
 		k.OK(g.Close())
 		k.Usable(k.S)
-		k.Run(x) // created earlier
+		k.Run(x) // instantiated before the graph was destroyed
 		k.Expect(b, 3)
 	})
 }
 
-// A forgotten join does not cost the program its graph.
+// If a program forgets a join, its graph must survive.
 func TestCaptureIntoAGraphIsUndoneWhenAStreamIsNotJoined(t *testing.T) {
 	each(t, func(k *kit) {
 		b, other := k.Memory(), k.Stream()
@@ -181,7 +181,8 @@ func TestCaptureIntoAGraphInANode(t *testing.T) {
 	})
 }
 
-// inNode returns a child graph node of g, the graph inside it, and the node of that graph.
+// inNode adds a child graph node to g. It returns the node, the nested graph and a node in the
+// nested graph.
 func (k *kit) inNode(g *graph.Graph, op driver.Op) (graph.Node, *graph.Graph, []graph.Node) {
 	k.Helper()
 	child := k.Graph()
@@ -198,7 +199,7 @@ func (k *kit) inNode(g *graph.Graph, op driver.Op) (graph.Node, *graph.Graph, []
 	return n, inner, nodes
 }
 
-// CUDA does not remove nodes from a graph with memory nodes.
+// CUDA cannot remove nodes from a graph with memory nodes.
 func TestCaptureIntoAGraphSaysWhatItCannotUndo(t *testing.T) {
 	each(t, func(k *kit) {
 		g := k.Graph()
@@ -217,7 +218,8 @@ func TestCaptureIntoAGraphSaysWhatItCannotUndo(t *testing.T) {
 	})
 }
 
-// What destroys other graphs leaves both the graph in a node and the graph around it intact.
+// A failure that destroys other graphs must leave a graph nested in a node, and the graph that
+// contains it, intact.
 func TestCaptureIntoAGraphInANodeThatFails(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -303,7 +305,7 @@ func TestCaptureIntoABodyNamesIt(t *testing.T) {
 	})
 }
 
-// Nodes may be added directly while a capture is open, and later recorded work may run after
+// A program may add nodes directly while a capture is open, and order later recorded work after
 // them.
 func TestNodesAddedByHandDuringACapture(t *testing.T) {
 	each(t, byHandInside)
@@ -376,8 +378,8 @@ func TestAddDependenciesJoinsWhatWasAddedByHand(t *testing.T) {
 	})
 }
 
-// The graph retains what the program adds directly, and also what was recorded before the program
-// asked for the graph.
+// The graph must retain the memory of nodes that the program adds directly, and of work recorded
+// before the program obtained the graph.
 func TestGraphDuringACaptureKeepsThingsAlive(t *testing.T) {
 	each(t, func(k *kit) {
 		out := k.Memory()
@@ -432,8 +434,8 @@ func TestGraphOfAFailedCaptureIsClosed(t *testing.T) {
 	})
 }
 
-// The driver may destroy the graph of an invalidated capture before its end, so it is not used
-// after that.
+// The driver may destroy the graph of an invalidated capture before the capture ends. So every
+// later use of the graph must be rejected.
 func TestGraphOfAnInvalidatedCaptureIsRefusedAtOnce(t *testing.T) {
 	each(t, func(k *kit) {
 		_, err := graph.Capture(k.S, graph.ModeGlobal, func(sc *graph.Scope) error {
@@ -495,7 +497,7 @@ func TestGraphAndDependenciesAreRefusedAfterTheCapture(t *testing.T) {
 	})
 }
 
-// Code that has only a stream can find its capture, to record into it and to keep things alive.
+// Code that has only a stream can find its capture, record into it and retain objects.
 func TestScopeOfIsTheCaptureThatHasTheStream(t *testing.T) {
 	each(t, func(k *kit) {
 		other, apart := k.Stream(), k.Stream()
@@ -518,7 +520,7 @@ func TestScopeOfIsTheCaptureThatHasTheStream(t *testing.T) {
 				k.OK(found.Keep(b.Ref()))
 				late = found
 			}
-			k.OK(late.Do(k.Launch(k.Plus, b, 4))) // on the fork, so it must be joined
+			k.OK(late.Do(k.Launch(k.Plus, b, 4))) // on the forked stream, so it must be joined
 			none(apart)
 			none(nil)
 			return sc.Join(f)

@@ -45,7 +45,7 @@ func TestRelaxedSectionAllowsWhatTheCaptureForbids(t *testing.T) {
 	})
 }
 
-// The exemption ends with the section, however the section ends.
+// However a relaxed section ends, its exemption must end with it.
 func TestRelaxedSectionEnds(t *testing.T) {
 	each(t, func(k *kit) {
 		for name, section := range map[string]func(sc *graph.Scope) error{
@@ -74,8 +74,8 @@ func TestRelaxedSectionEnds(t *testing.T) {
 	})
 }
 
-// Captures of other threads stay valid too. The section may run on another goroutine than the
-// capture.
+// A relaxed section must also keep captures of other threads valid. The section may run on another
+// goroutine than the capture.
 func TestRelaxedSectionSparesCapturesOfOtherThreads(t *testing.T) {
 	each(t, func(k *kit) {
 		b, other := k.Memory(), k.Stream()
@@ -125,7 +125,7 @@ func TestRelaxedSectionIsRefused(t *testing.T) {
 	})
 }
 
-// All streams of a capture return the same ID, and no other capture has it.
+// All streams of a capture have the same capture ID, which no other capture has.
 func TestCaptureIDAndStatus(t *testing.T) {
 	each(t, func(k *kit) {
 		other := k.Stream()
@@ -192,13 +192,13 @@ func TestCaptureOutputIsHandedOutOnce(t *testing.T) {
 	})
 }
 
-// A captured function is ready to run: it is uploaded, and nothing is in flight.
+// callable.CaptureReady returns an uploaded function with no work in flight.
 func TestCaptureReadyMayBeReadAndLaunchedAtOnce(t *testing.T) {
 	each(t, func(k *kit) {
 		for _, opts := range [][]graph.Option{nil, {graph.WithUpload(k.Stream())}} {
 			b := k.Memory()
 			warm := k.Launch(k.Plus, b, 10)
-			k.OK(k.S.Do(warm)) // this earlier work has finished too
+			k.OK(k.S.Do(warm)) // this earlier work must have finished too
 			c, err := callable.CaptureReady(background, k.S, graph.ModeThreadLocal, func(sc *graph.Scope) (*driver.Buffer[uint32], error) {
 				return b, sc.Do(k.Launch(k.Plus, b, 1))
 			}, opts...)
@@ -240,7 +240,7 @@ func TestForkAgainToTheSameStream(t *testing.T) {
 	})
 }
 
-// The width of a graph is the number of nodes that can run at once.
+// The width of a graph is the largest number of nodes that can run at once.
 func TestForkJoinRunsSideBySide(t *testing.T) {
 	each(t, func(k *kit) {
 		streams := []*driver.Stream{k.Stream(), k.Stream(), k.Stream()}
@@ -285,7 +285,7 @@ func TestForkJoinJoinsWhenTheFunctionFails(t *testing.T) {
 			if !errors.Is(err, graphtest.ErrRecord) {
 				k.Errorf("got %v", err)
 			}
-			return nil // the capture is still valid
+			return nil // the capture must still be valid
 		})
 		if n, err := g.Len(); n != 1 || err != nil {
 			k.Errorf("%d nodes, %v", n, err)
@@ -293,7 +293,7 @@ func TestForkJoinJoinsWhenTheFunctionFails(t *testing.T) {
 	})
 }
 
-// Branches need no streams.
+// Parallel branches need no further streams.
 func TestParallelBranchesOfOneStream(t *testing.T) {
 	each(t, func(k *kit) { parallel(k) })
 }
@@ -319,7 +319,7 @@ func parallel(k *kit) {
 		))
 		return sc.Do(sum)
 	})
-	shape(k, g, 1, 6) // to both branches, inside one, from the end of each, and around them
+	shape(k, g, 1, 6) // edges to both branches, inside one, from the end of each, and around them
 	k.Run(k.Exec(g))
 	k.Expect(d, 11)
 }
@@ -343,7 +343,7 @@ func TestParallelReturnsTheErrorOfABranch(t *testing.T) {
 	})
 }
 
-// If a stream cannot be captured, adding the same operations directly makes the same graph.
+// If a stream cannot be captured, adding the same operations directly must create the same graph.
 func TestRecordByHandWhileTheStreamIsCaptured(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -378,7 +378,7 @@ func TestRecordReturnsTheErrorOfAnOperation(t *testing.T) {
 	})
 }
 
-// A capture of the per-thread stream belongs to this thread in every mode.
+// In every mode, a capture of the per-thread stream belongs to its thread.
 func TestPerThreadStreamIsCapturedWhateverTheMode(t *testing.T) {
 	each(t, func(k *kit) {
 		runtime.LockOSThread()
@@ -408,7 +408,7 @@ func TestPerThreadStreamIsCapturedWhateverTheMode(t *testing.T) {
 	})
 }
 
-// Recording an operation allocates nothing, whether or not the program asked for the graph.
+// Recording an operation must not allocate, whether or not the program obtained the graph.
 func TestRecordingAllocatesNothing(t *testing.T) {
 	t.Run("null", func(t *testing.T) { recordingAllocs(newKit(t, gputest.Context(t, graphtest.NullDriver(t)))) })
 	t.Run("gpu", func(t *testing.T) { recordingAllocs(newKit(t, gputest.Context(t, gputest.GPU(t)))) })
@@ -465,8 +465,8 @@ func TestNilRecording(t *testing.T) {
 	}
 }
 
-// A list of every kind of operation that can be captured makes the same nodes in the same order,
-// with the same results, whether it is captured or added directly.
+// A list with every kind of recordable operation must create the same nodes in the same order, with
+// the same results, whether it is captured or added directly.
 func TestRecordGivesTheSameEitherWay(t *testing.T) {
 	each(t, func(k *kit) {
 		var shown []string
@@ -482,8 +482,8 @@ func TestRecordGivesTheSameEitherWay(t *testing.T) {
 	})
 }
 
-// A capture turns events into dependencies between its streams. If the list is added directly,
-// each replay records the events.
+// A capture turns events into dependencies between its streams. If the operations are added
+// directly, each replay records the events.
 func TestRecordedEventsHappenInReplays(t *testing.T) {
 	each(t, func(k *kit) {
 		l := k.everyKind()
@@ -495,7 +495,7 @@ func TestRecordedEventsHappenInReplays(t *testing.T) {
 	})
 }
 
-// madeOf runs the graph of a list twice and describes its nodes and their results.
+// madeOf builds the graph of a list, runs it twice and describes its nodes and their results.
 func (k *kit) madeOf(make func(...driver.Op) (*graph.Graph, error), l *everyKind) string {
 	k.Helper()
 	g, err := make(l.ops...)
@@ -507,7 +507,7 @@ func (k *kit) madeOf(make func(...driver.Op) (*graph.Graph, error), l *everyKind
 	return k.sorts(g) + l.result()
 }
 
-// everyKind is a list of operations and the memory they change.
+// everyKind is a list of operations together with the memory they change.
 type everyKind struct {
 	*kit
 	ops     []driver.Op

@@ -144,8 +144,8 @@ func TestCaptureGoexitCleansUp(t *testing.T) {
 	})
 }
 
-// A call that a capture forbids fails and invalidates the capture. The error of its end names the
-// call, even if the recording function dropped the call's error.
+// A call that captures forbid fails and invalidates the capture. Ending the capture must return an
+// error that names the call, even if the recording function ignored it.
 func TestCaptureInvalidatedNamesTheCall(t *testing.T) {
 	each(t, func(k *kit) {
 		g, err := graph.Capture(k.S, graph.ModeGlobal, func(sc *graph.Scope) error {
@@ -300,8 +300,8 @@ func TestRecordingAbort(t *testing.T) {
 	})
 }
 
-// A capture that is not relaxed must end on its thread. Ending it elsewhere is refused, and its
-// own goroutine can still end it.
+// A capture that is not relaxed must end on its own thread. Ending it elsewhere must be rejected,
+// and its own goroutine must still be able to end it.
 func TestRecordingEndedByAnotherGoroutineGoesOn(t *testing.T) {
 	each(t, func(k *kit) {
 		r, err := graph.Begin(k.S, graph.ModeThreadLocal)
@@ -364,20 +364,20 @@ func TestCaptureKeepsWhatItRecordedAlive(t *testing.T) {
 		sum, err := k.Sum.Prepare(config, out, out, add, uint32(elems))
 		k.OK(err)
 		g := k.Capture(func(sc *graph.Scope) error { return sc.Do(sum) })
-		k.OK(add.Close()) // the graph still retains it
+		k.OK(add.Close()) // the graph must still retain it
 		scribble := k.MemoryOf(1000)
 		k.CloseLater(scribble)
 		x := k.Exec(g)
 		k.Run(x)
 		k.Expect(out, 10)
-		k.OK(g.Close()) // and so does the exec
+		k.OK(g.Close()) // the exec must still retain it
 		k.Run(x)
 		k.Expect(out, 19)
 	})
 }
 
-// When a program drops a Recording, its cleanup ends and reports the capture, and its streams
-// execute work again.
+// If a program drops a Recording, its cleanup must end and report the capture. Its streams must
+// then execute work again.
 func TestDroppedRecordingIsEndedAndReported(t *testing.T) {
 	each(t, func(k *kit) {
 		for _, mode := range graphtest.Modes {
@@ -396,7 +396,6 @@ func TestDroppedRecordingIsEndedAndReported(t *testing.T) {
 	})
 }
 
-// onAGoroutine runs f on its own goroutine.
 func onAGoroutine(f func()) {
 	done := make(chan struct{})
 	go func() {
@@ -425,7 +424,7 @@ func dropRecording(k *kit, mode graph.Mode, b *driver.Buffer[uint32], other *dri
 	}
 }
 
-// The thread that began the capture may still be alive.
+// Cleanup must also work while the thread that began the capture is alive.
 func TestDroppedRecordingOfALivingGoroutine(t *testing.T) {
 	each(t, func(k *kit) {
 		b, other := k.Memory(), k.Stream()
@@ -444,7 +443,7 @@ func TestDroppedRecordingOfALivingGoroutine(t *testing.T) {
 	})
 }
 
-// A graph that the program asked for is closed together with its dropped capture.
+// If the program obtained the graph of a capture and drops the capture, the graph must be closed.
 func TestDroppedRecordingClosesItsGraph(t *testing.T) {
 	each(t, func(k *kit) {
 		for _, mode := range graphtest.Modes {
@@ -467,7 +466,7 @@ func TestDroppedRecordingClosesItsGraph(t *testing.T) {
 	})
 }
 
-// A reachable scope, including a forked one, keeps its capture open.
+// A reachable scope, even a forked one, must keep its capture open.
 func TestRecordingIsOpenWhileAScopeIsReachable(t *testing.T) {
 	each(t, func(k *kit) {
 		b, other := k.Memory(), k.Stream()

@@ -13,16 +13,16 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// Checked is the result of Check.
+// Checked is the result of [Graph.Check].
 type Checked struct {
-	// Conflicts are pairs of nodes that may run at the same time although one writes what the other
-	// accesses. They are in node order.
+	// Conflicts are pairs of nodes that may run at the same time although one writes memory that
+	// the other accesses. They are in node order.
 	Conflicts []Conflict
-	// Truncated is set when the graph is too large to list all conflicts. Some then only appear
-	// once the listed ones are resolved.
+	// Truncated reports that the graph is too large to list all conflicts. Further conflicts may
+	// appear once the listed ones are resolved.
 	Truncated bool
-	// Unknown are the nodes that may access memory that the graph does not know about. Check does
-	// not find their conflicts. Use Node.Declare to make their accesses known.
+	// Unknown are the nodes that may access memory that the graph does not know about. Check cannot
+	// find their conflicts. Use Node.Declare to declare their accesses.
 	Unknown []Unknown
 }
 
@@ -32,13 +32,14 @@ type Unknown struct {
 	Reason string
 }
 
-// Conflict is memory that two unordered nodes access, at least one of them to write it.
+// Conflict is memory that two unordered nodes access and at least one of them writes.
 type Conflict struct {
-	A, B     Node          // A is the one that comes first in the graph's order
+	A, B     Node          // A comes first in the graph's order
 	OfA, OfB driver.Access // the access of each node
-	// From and To are the addresses of the first range of bytes that both access, without To.
+	// From and To are the first range of addresses that both nodes access. It does not include To.
 	From, To uint64
-	// Buffer and Size are the allocation that contains the range, 0 if the driver does not know it.
+	// Buffer and Size are the address and size of the allocation that contains the range. They are
+	// 0 if the driver does not know it.
 	Buffer uint64
 	Size   uint64
 }
@@ -46,7 +47,7 @@ type Conflict struct {
 // OK reports whether no conflict was found.
 func (c Checked) OK() bool { return len(c.Conflicts) == 0 }
 
-// Err returns nil if no conflict was found, else an error that describes them.
+// Err returns nil if no conflict was found, otherwise an error that describes the conflicts.
 func (c Checked) Err() error {
 	if c.OK() {
 		return nil
@@ -70,7 +71,7 @@ func (c Checked) String() string {
 	return b.String()
 }
 
-// String names both nodes, their access to which operand, and the bytes.
+// String names the nodes, their kinds of access, the operands and the bytes.
 func (c Conflict) String() string {
 	s := fmt.Sprintf("no order between %s, which %s, and %s, which %s: bytes ", c.A.describe(), does(c.OfA), c.B.describe(), does(c.OfB))
 	if c.Size == 0 {
@@ -79,7 +80,6 @@ func (c Conflict) String() string {
 	return s + fmt.Sprintf("%d to %d of the %d at %#x", c.From-c.Buffer, c.To-c.Buffer, c.Size, c.Buffer)
 }
 
-// describe is String with the label.
 func (n Node) describe() string {
 	if n.Name() != "" {
 		return n.String()
@@ -98,24 +98,24 @@ func does(a driver.Access) string {
 	return verb + " " + a.What
 }
 
-// String returns one line.
+// String describes the node and its unknown access in one line.
 func (u Unknown) String() string {
 	return fmt.Sprintf("memory of %s is not known: %s", u.Node.describe(), u.Reason)
 }
 
-// Check looks for conflicts between nodes: they access the same bytes, at least one writes them,
-// and no path of dependencies orders them. It finds all conflicts among the nodes whose accesses
-// are known.
+// Check finds conflicts between nodes. Two nodes conflict if they access the same bytes, at least
+// one writes them, and no path of dependencies orders them. Check finds all conflicts among the
+// nodes whose accesses are known.
 //
 // Check queries the driver for the exact accesses of copies, fills, memory operations, allocations
-// and frees. For kernels, the graph remembers the memory among the arguments of their launches,
-// whether added, planned or captured. If the arguments of a kernel node in the driver differ, the
-// node is Unknown. So are host functions, and kernels that were added without a launch or take
-// addresses as numbers. Kernels are assumed to read and write their memory unless driver.In
-// or driver.Out say otherwise.
+// and frees. For kernels, the graph remembers the memory among the launch arguments, whether the
+// launch was added, planned or captured. If the arguments of a kernel node in the driver differ,
+// the node is Unknown. Host functions are also Unknown, as are kernels that were added without a
+// launch or have addresses passed as numbers. Kernels are assumed to read and write their memory
+// unless driver.In or driver.Out narrows that.
 //
-// Check includes nested graphs and the bodies of conditional nodes. Of several bodies of a node
-// only one runs at a time. A programmatic dependency counts as a dependency.
+// Check includes nested graphs and the bodies of conditional nodes. Only one body of a conditional
+// node runs at a time. A programmatic dependency counts as a dependency.
 func (g *Graph) Check() (Checked, error) {
 	if err := g.lock(); err != nil {
 		return Checked{}, err
@@ -131,7 +131,7 @@ func (g *Graph) Check() (Checked, error) {
 	return found, nil
 }
 
-// Declare declares further memory accesses of a node, for Check. The graph keeps the memory alive.
+// Declare declares further memory accesses of a node, for Check. The graph retains the memory.
 func (n Node) Declare(uses ...driver.Declared) error {
 	if err := n.lock(); err != nil {
 		return fmt.Errorf("cannot declare memory of %v: %w", n, err)
@@ -148,9 +148,9 @@ func (n Node) Declare(uses ...driver.Declared) error {
 	return nil
 }
 
-// declared are declared accesses, and the memory that they refer to.
+// declared holds declared accesses and references to their memory.
 type declared struct {
-	item int // of a batch
+	item int // index in a batch
 	list []driver.Access
 	refs []life.Ref
 }
@@ -166,15 +166,15 @@ func declaredOf(uses []driver.Declared) (d declared, err error) {
 	return d, nil
 }
 
-// checker flattens a graph and the graphs nested in it. A node is one vertex. A node with nested
-// graphs is several, with the nested vertices between them.
+// checker flattens a graph and its nested graphs. Each node is one vertex. A node with nested
+// graphs has a first and a last vertex, with the nested vertices between them.
 type checker struct {
 	nodes    []Node  // by vertex
-	after    [][]int // by vertex: the vertices that it runs after
+	after    [][]int // for each vertex, the vertices that it runs after
 	graphs   []*Graph
 	uses     []access.StepAccess
 	unknowns []Unknown
-	allocs   map[uint64]uint64 // the graph's allocations: size by address
+	allocs   map[uint64]uint64 // size by address of the graph's allocations
 	d        *driver.Driver
 }
 
@@ -192,7 +192,7 @@ func (c *checker) unknown(n Node, reason string) {
 // ends are the first and the last vertex of a node.
 type ends struct{ first, last int }
 
-// graph adds a graph, which is locked, and returns the vertices of its nodes.
+// graph adds a graph, which the caller has locked, and returns the vertices of its nodes.
 func (c *checker) graph(g *Graph) ([]ends, error) {
 	c.d, c.graphs = g.d, append(c.graphs, g)
 	nodes, err := g.listed()
@@ -221,7 +221,6 @@ func (c *checker) graph(g *Graph) ([]ends, error) {
 	return all, nil
 }
 
-// node adds a node and the graphs nested in it.
 func (c *checker) node(n Node, k *kernelNodes) (ends, error) {
 	var t Type
 	if err := n.g.d.CuGraphNodeGetType(n.handle(), &t); err != nil {
@@ -240,8 +239,8 @@ func (c *checker) node(n Node, k *kernelNodes) (ends, error) {
 	return ends{v, v}, c.leaf(n, t, v, k)
 }
 
-// bodies adds the graphs nested in a node, one after the other. The bodies of a conditional node
-// never run at the same time.
+// bodies adds the graphs nested in a node in sequence, because the bodies of a conditional node
+// never run concurrently.
 func (c *checker) bodies(n Node, first int, bodies []*Graph) (ends, error) {
 	at := first
 	for _, b := range bodies {
@@ -311,7 +310,7 @@ func (c *checker) kernel(n Node, v int, k *kernelNodes, declared bool) error {
 	return err
 }
 
-// address finds an argument that is a device address but was passed as a number.
+// address finds an argument that is a device address passed as a number.
 func (c *checker) address(f access.Found, params *cu.CUDA_KERNEL_NODE_PARAMS) (arg int, found bool, err error) {
 	list, _ := f.Kernel.Params()
 	for i, p := range list {
@@ -365,7 +364,7 @@ func (c *checker) copy(n Node, v int) error {
 	return nil
 }
 
-// copyEnd is the address of one end of a copy, 0 for an array.
+// copyEnd returns the address of one end of a copy, or 0 for an array.
 func copyEnd(t cu.CUmemorytype, dev driver.CUdeviceptr, host unsafe.Pointer) uint64 {
 	switch t {
 	case cu.CU_MEMORYTYPE_DEVICE, cu.CU_MEMORYTYPE_UNIFIED:
@@ -388,7 +387,7 @@ func (c *checker) fill(n Node, v int) error {
 }
 
 // memOp adds the words that are written. A wait for a word does not conflict with the write: it
-// is part of an order that dependencies do not show.
+// creates an order that dependencies do not show.
 func (c *checker) memOp(n Node, v int) error {
 	var p cu.CUDA_BATCH_MEM_OP_NODE_PARAMS
 	if err := n.g.d.CuGraphBatchMemOpNodeGetParams(n.handle(), &p); err != nil {
@@ -410,7 +409,7 @@ func (c *checker) memOp(n Node, v int) error {
 	return nil
 }
 
-// alloc adds an allocation as a write, because nothing may use the memory before it.
+// alloc adds an allocation as a write, because nothing may use the memory before the allocation.
 func (c *checker) alloc(n Node, v int) error {
 	var p cu.CUDA_MEM_ALLOC_NODE_PARAMS
 	if err := n.g.d.CuGraphMemAllocNodeGetParams(n.handle(), &p); err != nil {
@@ -424,7 +423,7 @@ func (c *checker) alloc(n Node, v int) error {
 	return nil
 }
 
-// free adds a free as a write, because nothing may use the memory after it.
+// free adds a free as a write, because nothing may use the memory after the free.
 func (c *checker) free(n Node, v int) error {
 	var ptr driver.CUdeviceptr
 	if err := n.g.d.CuGraphMemFreeNodeGetParams(n.handle(), &ptr); err != nil {
@@ -434,10 +433,9 @@ func (c *checker) free(n Node, v int) error {
 	return nil
 }
 
-// mostPairs is the largest number of pairs that Check compares to find all conflicts.
+// mostPairs is the largest number of pairs that Check compares in order to find all conflicts.
 const mostPairs = 1 << 22
 
-// result finds the conflicts.
 func (c *checker) result(err error) (Checked, error) {
 	if err != nil {
 		return Checked{}, err
@@ -471,8 +469,8 @@ func (c *checker) result(err error) (Checked, error) {
 // pair is two accesses, by index.
 type pair struct{ a, b int }
 
-// neighbours returns the conflicting pairs of accesses that are closest in order. If all of these
-// are ordered, so are all others.
+// neighbours returns the conflicting pairs of accesses that are closest in order. If dependencies
+// order all of these pairs, they order all other pairs too.
 func (c *checker) neighbours(o *access.Order) []pair {
 	byPlace := make([]int, len(c.uses))
 	for i := range byPlace {
@@ -524,8 +522,8 @@ func (c *checker) conflict(p pair) (f Conflict, err error) {
 	return f, err
 }
 
-// cycle returns the error for a graph with a cycle. No edge leaves its graph, so the cycle is
-// within one of them.
+// cycle returns the error for a graph with a cycle. Edges do not cross graphs, so the cycle is
+// within one graph.
 func (c *checker) cycle() error {
 	for _, g := range c.graphs {
 		if nodes := g.cycle(); nodes != nil {
@@ -535,8 +533,8 @@ func (c *checker) cycle() error {
 	return invalid("its nodes form a cycle")
 }
 
-// unordered returns the pairs without a path between their vertices. It sorts them, and puts the
-// earlier access of each pair first.
+// unordered returns the pairs with no path between their vertices, sorted, with the earlier access
+// of each pair first.
 func (c *checker) unordered(o *access.Order, pairs []pair) []pair {
 	for i, p := range pairs {
 		if o.Place[c.uses[p.a].Step] > o.Place[c.uses[p.b].Step] {

@@ -41,7 +41,8 @@ func TestCheckSaysWhoAndWhere(t *testing.T) {
 	})
 }
 
-// captured is a fork and a join, with or without a conflict between the branches.
+// captured returns a captured graph with a fork and a join, with or without a conflict between the
+// branches.
 func (k *kit) captured(left, right []driver.Op) *graph.Graph {
 	k.Helper()
 	other := k.Stream()
@@ -72,7 +73,8 @@ func TestCheckKnowsCapturedKernels(t *testing.T) {
 	})
 }
 
-// Two kernels with the same address and different lengths are distinguished by their order.
+// Two captured launches of one kernel have the same address and different lengths. Check must use
+// the length of each.
 func TestCheckKnowsHowFarCapturedKernelsReach(t *testing.T) {
 	each(t, func(k *kit) {
 		a := k.Memory()
@@ -89,8 +91,8 @@ func TestCheckKnowsHowFarCapturedKernelsReach(t *testing.T) {
 	})
 }
 
-// If one launch is changed between its uses, each node has the access set the launch had when it
-// was added.
+// One launch is changed between its uses. Each node must have the access set that the launch had
+// when it was added.
 func TestAccessSetsAreThoseOfTheTime(t *testing.T) {
 	each(t, func(k *kit) {
 		a, b := k.Memory(), k.Memory()
@@ -167,7 +169,7 @@ func TestCheckFollowsNodesThatChange(t *testing.T) {
 				k.OK(nodes[0].Set(onA))
 				want(1)
 				k.OK(nodes[0].Set(twoA))
-				want(2) // it writes b and reads a twice
+				want(2) // the node writes b and reads a twice
 				k.OK(nodes[0].Set(onB))
 			}
 			k.Clean(copied)
@@ -273,7 +275,7 @@ func TestCheckSaysWhatItDoesNotKnow(t *testing.T) {
 	})
 }
 
-// If one branch writes a word and the other waits for it, that orders them.
+// One branch writes a word and another waits for it. The wait orders the branches.
 func TestWaitingForAWordIsNoConflict(t *testing.T) {
 	each(t, func(k *kit) {
 		a, b := k.Memory(), k.Memory()
@@ -361,7 +363,7 @@ func TestCheckOfGraphsThatCannotBe(t *testing.T) {
 	})
 }
 
-// The many neighbours in a large graph are ordered. One node that is not is found.
+// In a large graph many neighbours are ordered. Check must find the one node that is not.
 func TestCheckOfLargeGraphs(t *testing.T) {
 	each(t, func(k *kit) {
 		a := k.Memory()
@@ -382,7 +384,7 @@ func TestCheckOfLargeGraphs(t *testing.T) {
 }
 
 // The memory of an allocation node exists from that node on. A node that is not ordered after it
-// uses memory that may not exist yet.
+// may use memory that does not exist yet.
 func TestCheckFindsUseBeforeAllocationAndAfterFree(t *testing.T) {
 	each(t, func(k *kit) {
 		g := k.Graph()
@@ -402,8 +404,8 @@ func TestCheckFindsUseBeforeAllocationAndAfterFree(t *testing.T) {
 	})
 }
 
-// If the driver does not return a node's parameters, the check fails. A graph that is not fully
-// known must not be reported as free of conflicts.
+// If the driver does not return a node's parameters, Check must fail. It must not report a partly
+// known graph as free of conflicts.
 func TestCheckReportsWhatTheDriverDoesNotTell(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
@@ -430,8 +432,8 @@ func TestCheckReportsWhatTheDriverDoesNotTell(t *testing.T) {
 	}
 }
 
-// The bodies of one node never run concurrently. Nodes not ordered with that node do run
-// concurrently with its bodies.
+// The bodies of one conditional node never run concurrently. Nodes that are not ordered with the
+// conditional node may run concurrently with its bodies.
 func TestCheckLooksIntoBodies(t *testing.T) {
 	each(t, func(k *kit) {
 		a, b := k.Memory(), k.Memory()
@@ -484,8 +486,8 @@ func TestCheckLooksIntoCapturedBodies(t *testing.T) {
 	})
 }
 
-// The copies of a captured graph keep its access sets, even after the graph is changed and
-// closed and later captures reuse its tables.
+// The copies of a captured graph must keep its access sets, even if the graph is changed and closed
+// and later captures reuse its tables.
 func TestAccessSetsOfACopyOutliveTheCapturedGraph(t *testing.T) {
 	each(t, func(k *kit) {
 		a, b := k.Memory(), k.Memory()
@@ -494,13 +496,13 @@ func TestAccessSetsOfACopyOutliveTheCapturedGraph(t *testing.T) {
 		h := k.Graph()
 		_, err = h.AddChild(g)
 		k.OK(err)
-		k.Add(h, k.Launch(k.Times, a, 2)) // concurrent with the child
+		k.Add(h, k.Launch(k.Times, a, 2)) // runs concurrently with the child graph
 		for n, err := range g.Nodes() {
 			k.OK(err)
 			k.OK(n.Set(k.Launch(k.Plus, b, 1)))
 		}
 		k.OK(g.Close())
-		for range 8 { // others reuse its tables
+		for range 8 { // other captures reuse its tables
 			later := k.Capture(func(sc *graph.Scope) error { return sc.Do(k.Launch(k.Times, b, 3)) })
 			_, err := later.AddChild(k.Graph())
 			k.OK(err)
