@@ -12,19 +12,19 @@ import (
 	"github.com/purecuda/cuda/internal/uses"
 )
 
-// ordered holds the lifetime of a stream-ordered allocation and what freeing it needs. It is
-// separate from the allocation because the destructor must not refer to that.
+// ordered is the part of a stream-ordered allocation that its destructor needs, with the lifetime.
+// It is a separate object because a destructor must not refer to the allocation it cleans up.
 type ordered struct {
 	life   life.Lifetime
 	mu     sync.Mutex
 	ptr    CUdeviceptr
-	d      *Driver // for a free in the order of stream; nil: the context's driver
+	d      *Driver // frees in stream order; nil: the context's driver
 	stream CUstream
-	hold   *life.Lifetime // of the stream, if that is not the one it was allocated in
-	graph  bool           // recorded in a graph, which owns the memory
+	hold   *life.Lifetime // lifetime of stream, if FreeAsync named another one
+	graph  bool           // a graph node allocated the memory, and the graph owns it
 
-	live      bool // of a graph's memory: a launch left it allocated
-	elsewhere bool // of a graph's memory: a capture that is not tracked frees it
+	live      bool // graph memory that a launch allocated and left
+	elsewhere bool // graph memory that an untracked capture frees
 }
 
 // Destroy frees the memory in stream order.
@@ -46,15 +46,14 @@ func (o *ordered) Destroy(d *cu.Driver) error {
 	return d.CuMemFreeAsync(o.ptr, o.stream)
 }
 
-// freeOn makes s, instead of the stream of the allocation, the stream in whose order the memory is
-// freed.
+// freeOn selects s as the stream in whose order Destroy frees the memory.
 func (o *ordered) freeOn(s *Stream) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.d, o.stream, o.hold = s.guardedSelf(), s.raw, s.life
 }
 
-// freeNow frees memory without other references in the order of s.
+// freeNow frees the memory in the order of s. The caller holds the only reference.
 func (o *ordered) freeNow(s *Stream) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -63,14 +62,14 @@ func (o *ordered) freeNow(s *Stream) error {
 	}
 	err := s.guardedSelf().CuMemFreeAsync(o.ptr, s.raw)
 	if err == nil {
-		o.ptr = 0 // Destroy has nothing to do
+		o.ptr = 0 // leaves nothing for Destroy to do
 	}
 	return err
 }
 
 // freeOn closes stream-ordered memory and frees it in the order of s. While other references exist,
-// the memory retains s and is freed with the last of them. If the driver refuses, the buffer is
-// open again: the memory is still allocated and another call can free it.
+// the memory retains s and is freed when the last reference is released. If the driver rejects the
+// free, the buffer is reopened: its memory is still allocated, and the caller can try again.
 func (a *allocation) freeOn(s *Stream) error {
 	if err := s.ctx.sameDriver(a.ctx, a.life); err != nil {
 		return s.named(err)
@@ -98,21 +97,21 @@ func (a *allocation) freeOn(s *Stream) error {
 	return a.life.Finish()
 }
 
-// AllocAsync allocates device memory for n elements in the order of s. Work enqueued in s
-// afterwards may use it. Work in other streams must be ordered after the allocation. The memory
-// comes from the device's current pool (see [MemPool.SetReleaseThreshold]). On a device without
-// pools (Properties.MemoryPools) the error is CUDA_ERROR_NOT_SUPPORTED. Close and FreeAsync free
-// the memory in stream order. So does the library if the buffer becomes unreachable: order uses in
-// other streams before that as well.
+// AllocAsync allocates device memory for n elements in the order of s. Later work in s may use the
+// memory. Work in other streams must be ordered after the allocation. The memory comes from the
+// device's current pool (see [MemPool.SetReleaseThreshold]). On a device without pools
+// (Properties.MemoryPools) AllocAsync returns CUDA_ERROR_NOT_SUPPORTED. Close and FreeAsync free
+// the memory in stream order, and so does the library when the buffer becomes unreachable. In every
+// case, uses in other streams must be ordered before the free.
 //
-// In a capturing stream, the allocation becomes a node of the graph, which owns the memory: Close
-// does not free it. FreeAsync during the capture records a free node. After the capture it frees
-// what a launch left allocated.
+// In a capturing stream, the allocation becomes a graph node and the graph owns the memory, so
+// Close does not free it. FreeAsync records a free node during the capture. After the capture, it
+// frees memory that a launch left allocated.
 func AllocAsync[T any](s *Stream, n int) (*Buffer[T], error) {
 	return AllocFromPool[T](s, nil, n)
 }
 
-// AllocFromPool is [AllocAsync] from a pool, nil for the device's current one.
+// AllocFromPool is [AllocAsync] with an explicit pool. A nil pool means the device's current one.
 func AllocFromPool[T any](s *Stream, pool *MemPool, n int) (*Buffer[T], error) {
 	bytes, err := bufferBytes[T](n)
 	if err != nil {
@@ -125,7 +124,7 @@ func AllocFromPool[T any](s *Stream, pool *MemPool, n int) (*Buffer[T], error) {
 	return b.set(), nil
 }
 
-// Close is Buffer.Close for package graph, which only has the Ref of a buffer.
+// Close closes the buffer. It is for package graph, which only has the buffer's Ref.
 func (a *allocation) Close() error { return a.watch.Close(a.life) }
 
 func (a *allocation) allocateAsync(s *Stream, pool *MemPool, elem reflect.Type, bytes uintptr) error {
@@ -164,7 +163,7 @@ func cannotMake(elem reflect.Type, err error) error {
 	return fmt.Errorf("cannot make a buffer of %v: %w", elem, err)
 }
 
-// begin makes a the allocation of o's memory, whose lifetime has begun.
+// begin initialises a for the memory of o, whose lifetime has begun.
 func (a *allocation) begin(s *Stream, o *ordered, bytes uintptr) {
 	o.d, o.stream = s.guardedSelf(), s.raw
 	a.life, a.ctx, a.ptr, a.bytes, a.order = &o.life, s.ctx, o.ptr, bytes, o
@@ -172,7 +171,7 @@ func (a *allocation) begin(s *Stream, o *ordered, bytes uintptr) {
 	runtime.KeepAlive(s)
 }
 
-// alloc makes the driver call. A nil pool is the device's current one.
+// alloc allocates from the pool, or from the device's current pool if p is nil.
 func (p *MemPool) alloc(s *Stream, ptr *CUdeviceptr, bytes uintptr) error {
 	if p == nil {
 		return s.self.CuMemAllocAsync(ptr, bytes, s.raw)
@@ -199,8 +198,8 @@ func (s *Stream) recording() (bool, error) {
 var errNotOrdered = errors.New("it is not stream-ordered memory; use Close")
 
 // FreeAsync closes the buffer and frees its memory after all work already in s. The buffer must
-// come from [AllocAsync] or [AllocFromPool]. In a capturing stream, it must come from the same
-// capture or from another graph. On error the buffer stays open and keeps its memory.
+// have been allocated by [AllocAsync] or [AllocFromPool], and in a capturing stream by the same
+// capture or by another graph. On error the buffer stays open and keeps its memory.
 func (b *Buffer[T]) FreeAsync(s *Stream) error {
 	if err := s.ready(); err != nil {
 		return err
@@ -217,12 +216,12 @@ func (b *Buffer[T]) FreeAsync(s *Stream) error {
 	return err
 }
 
-// AllocAsyncInto is AllocAsync into a buffer that the caller reuses: the zero Buffer at first,
-// later one that was closed. An open buffer is an error. If the pool keeps memory
+// AllocAsyncInto is AllocAsync into a buffer that the caller reuses: a zero Buffer at first, and
+// later a closed one. It rejects an open buffer. If the pool keeps freed memory
 // ([MemPool.SetReleaseThreshold]) and the program allocates and frees the same size in one stream,
-// the address stays the same and nothing is allocated on Go's heap. Views and prepared launches of
-// the previous allocation work again if address and size are the same. Otherwise they report that
-// it is closed. Only one goroutine at a time may use b.
+// the address stays the same and nothing is allocated on Go's heap. If address and size are
+// unchanged, views and prepared launches of the previous allocation work again. Otherwise they
+// report that the buffer is closed. Only one goroutine at a time may use b.
 func AllocAsyncInto[T any](s *Stream, b *Buffer[T], n int) error {
 	if b == nil {
 		return invalidf("the buffer to allocate into is nil; it can be a zero Buffer")
@@ -271,14 +270,14 @@ func allocAnew[T any](s *Stream, b *Buffer[T], n int) error {
 	return err
 }
 
-// fits reports whether the allocation has ended and could be reused for bytes in the order of s.
+// fits reports whether a is a closed allocation of s that can be reused for this many bytes.
 func (a *allocation) fits(s *Stream, bytes uintptr) bool {
 	o := a.order
 	return o != nil && !o.graph && a.owner == nil && bytes > 0 && a.bytes == bytes &&
 		s.open() && a.ctx == s.ctx && o.life.Parent() == s.life && a.life.Ended()
 }
 
-// reopen opens an ended allocation again, for memory at the same address.
+// reopen reopens a closed allocation for new memory at the same address.
 func (a *allocation) reopen(s *Stream) error {
 	o := a.order
 	if err := a.life.BeginIn(s.life); err != nil {
@@ -293,7 +292,7 @@ func (a *allocation) reopen(s *Stream) error {
 	return nil
 }
 
-// adopt makes a the allocation of memory that was just allocated in the order of s.
+// adopt initialises a for memory that was just allocated in the order of s.
 func (a *allocation) adopt(s *Stream, elem reflect.Type, ptr CUdeviceptr, bytes uintptr) error {
 	o := newOrdered(elem)
 	if err := o.life.BeginIn(s.life); err != nil {
@@ -304,12 +303,13 @@ func (a *allocation) adopt(s *Stream, elem reflect.Type, ptr CUdeviceptr, bytes 
 	return nil
 }
 
-// BytesOf returns the bytes of n elements, or why they cannot be on a device.
+// BytesOf returns the size of n elements in bytes, or an error if T cannot be in device memory.
 func BytesOf[T any](n int) (uintptr, error) { return bufferBytes[T](n) }
 
-// BufferAt creates a Buffer of n elements at ptr in memory of an allocator. When the buffer is
-// closed or unreachable and has no references left, end is called instead of freeing it. The buffer
-// takes over life, which must be its own. end must not refer to the buffer, but may contain life.
+// BufferAt creates a Buffer of n elements at ptr, in memory that an allocator owns. When the buffer
+// is closed or unreachable and its last reference is released, end runs instead of a free. The
+// buffer takes ownership of l, which no other object may use. end must not refer to the buffer, but
+// may contain l.
 func BufferAt[T any](c *Context, l *life.Lifetime, ptr CUdeviceptr, n int, end life.Destroyer) (*Buffer[T], error) {
 	if l == nil {
 		return nil, fmt.Errorf("cannot make a buffer at %#x: %w", uint64(ptr), absentError(true, "lifetime"))
@@ -330,8 +330,8 @@ func BufferAt[T any](c *Context, l *life.Lifetime, ptr CUdeviceptr, n int, end l
 	return b.set(), nil
 }
 
-// Reopen implements life.Reopener. Views and launches that still refer to the buffer work again,
-// because the memory is the same.
+// Reopen implements life.Reopener. Existing views and launches work again because the memory is the
+// same.
 func (a *allocation) Reopen(parent *life.Lifetime) error {
 	if err := a.life.BeginIn(parent); err != nil {
 		return err
@@ -352,7 +352,7 @@ func (s *Stream) Allocate(op AllocatingOp) error {
 	return op.allocate(s)
 }
 
-// AllocOp is AllocAsync as an operation. Each run creates a buffer.
+// AllocOp is an operation that allocates as AllocAsync does. Each run creates a buffer.
 type AllocOp[T any] struct {
 	ctx    *Context
 	pool   *MemPool
@@ -364,7 +364,7 @@ type AllocOp[T any] struct {
 	buf *Buffer[T]
 }
 
-// NewAlloc describes the allocation of n elements: see [AllocFromPool].
+// NewAlloc returns an operation that allocates n elements: see [AllocFromPool].
 func NewAlloc[T any](c *Context, pool *MemPool, n int) (*AllocOp[T], error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -397,7 +397,8 @@ func (o *AllocOp[T]) allocate(s *Stream) error {
 	return nil
 }
 
-// AllocIn runs the operation in s and returns the buffer, which Buffer will not.
+// AllocIn runs the operation in s and returns the new buffer. The Buffer method does not return
+// this buffer.
 func (o *AllocOp[T]) AllocIn(s *Stream) (*Buffer[T], error) {
 	if o == nil || o.ctx == nil {
 		return nil, absentError(o == nil, "allocation")
@@ -405,7 +406,8 @@ func (o *AllocOp[T]) AllocIn(s *Stream) (*Buffer[T], error) {
 	return AllocFromPool[T](s, o.pool, o.n)
 }
 
-// Buffer returns the latest run's buffer, once. The caller must close it.
+// Buffer returns the buffer of the latest run. A second call fails until the next run. The caller
+// must close the buffer.
 func (o *AllocOp[T]) Buffer() (*Buffer[T], error) {
 	if o == nil || o.ctx == nil {
 		return nil, absentError(o == nil, "allocation")
@@ -428,7 +430,7 @@ func (o *AllocOp[T]) Context() *Context {
 	return o.ctx
 }
 
-// Uses returns the pool. The driver writes a node's address into the parameters.
+// Uses returns the pool and the node parameters, where the driver stores a node's address.
 func (o *AllocOp[T]) Uses() uses.Set {
 	if o == nil {
 		return uses.Set{}
@@ -444,13 +446,14 @@ func (o *AllocOp[T]) String() string {
 	return fmt.Sprintf("allocation of %d × %s", o.n, elemName[T]())
 }
 
-// FreeOp is FreeAsync as an operation.
+// FreeOp is an operation that frees as FreeAsync does.
 type FreeOp struct {
 	mem  span
 	refs [1]life.Ref
 }
 
-// NewFree describes freeing a buffer, or that of a view. Running it closes it.
+// NewFree returns an operation that frees a buffer, or the buffer of a view. Running the operation
+// closes the buffer.
 func NewFree(b Memory) (*FreeOp, error) {
 	m, err := spanOf(b)
 	if err != nil {

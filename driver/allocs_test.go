@@ -15,8 +15,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// The GPU run measures the whole path. The fake run measures only this package:
-// the fake's records are off, so they do not count.
+// On a GPU this measures the whole call path. On the fake it measures only this package, because
+// the fake's own records are turned off.
 func TestStreamsAndEventsDoNotAllocate(t *testing.T) {
 	t.Run("fake", func(t *testing.T) {
 		f := newFake()
@@ -34,7 +34,7 @@ func steadyState(t *testing.T, c *driver.Context) {
 	record, wait := driver.RecordOp(e), driver.WaitOp(e)
 	cancellable, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	noError(t, s.Wait(cancellable)) // makes what is made only once
+	noError(t, s.Wait(cancellable)) // the first wait creates the shared wait state
 	for name, call := range map[string]func() error{
 		"Record":         func() error { return s.Record(e) },
 		"WaitEvent":      func() error { return s.WaitEvent(e) },
@@ -59,8 +59,8 @@ func steadyState(t *testing.T, c *driver.Context) {
 	}
 }
 
-// A wait for busy work may allocate when it moves to another goroutine, but not
-// while it polls or blocks.
+// A wait for busy work may allocate when it moves to another goroutine. It must not allocate while
+// it polls or blocks.
 func TestWaitingDoesNotAllocate(t *testing.T) {
 	for _, slots := range []int{0, 1} {
 		restore := driver.SetBlockingSlots(slots)
@@ -133,10 +133,10 @@ func TestRealDriverSteadyStateDoesNotAllocate(t *testing.T) {
 	})
 }
 
-// A stream-ordered allocation makes two objects, the buffer and its lifetime, and
-// neither has a cleanup.
+// A stream-ordered allocation allocates two objects on Go's heap, the buffer and its lifetime.
+// Neither has a cleanup.
 func TestStreamOrderedMemoryAllocatesTwoObjects(t *testing.T) {
-	defer driver.SetLeakHook(driver.SetLeakHook(nil)) // the hook keeps stacks
+	defer driver.SetLeakHook(driver.SetLeakHook(nil)) // a leak hook records stacks, which allocates
 	f := newFake()
 	f.silence()
 	c := f.open(t)
@@ -160,10 +160,10 @@ func TestStreamOrderedMemoryAllocatesTwoObjects(t *testing.T) {
 	closeAll(t, s, c)
 }
 
-// A reused buffer allocates nothing while the pool returns the same address. With
-// another address it is a new buffer.
+// Reusing a buffer allocates nothing while the pool returns the same address. At another address,
+// AllocAsyncInto allocates a new buffer.
 func TestKeptStreamOrderedMemoryAllocatesNothing(t *testing.T) {
-	defer driver.SetLeakHook(driver.SetLeakHook(nil)) // the hook keeps stacks
+	defer driver.SetLeakHook(driver.SetLeakHook(nil)) // a leak hook records stacks, which allocates
 	f := newFake()
 	c := f.open(t)
 	s := must(c.NewStream())(t)
@@ -230,10 +230,10 @@ func TestKeptStreamOrderedMemoryAllocatesNothing(t *testing.T) {
 	closeAll(t, s, c)
 }
 
-// Looking up a kernel allocates only the kernel: neither its name nor its
-// parameters are objects of their own.
+// Looking up a kernel allocates only the Kernel. Its name and its parameters are not separate
+// objects.
 func TestLoadingManyKernelsAllocatesLittle(t *testing.T) {
-	defer driver.SetLeakHook(driver.SetLeakHook(nil)) // the hook keeps stacks
+	defer driver.SetLeakHook(driver.SetLeakHook(nil)) // a leak hook records stacks, which allocates
 	const n = 100
 	var text strings.Builder
 	text.WriteString(".version 7.0\n.target sm_50\n.address_size 64\n")

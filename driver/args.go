@@ -19,7 +19,7 @@ const (
 	formBuffer                                   // *Buffer[T]: the address in it
 	formView                                     // View[T]: the address in it
 	formMemory                                   // another Memory: the address it returns
-	formMarked                                   // Declared: a Memory and its access
+	formMarked                                   // Declared: a Memory and its access mode
 	formWord                                     // an ArgWord: the word it returns
 )
 
@@ -30,16 +30,16 @@ const (
 	kindInt argKind = iota
 	kindFloat
 	kindAddress // Memory
-	kindBytes   // arrays, structs, complex numbers: passed by value as they are
+	kindBytes   // passed by value: arrays, structs, complex numbers
 )
 
-// argType caches what depends only on the Go type of an argument.
+// argType caches the properties of an argument that depend only on its Go type.
 type argType struct {
 	typ  reflect.Type
 	form argForm
 	kind argKind
 	size uintptr
-	err  error // why no parameter takes the type
+	err  error // why no parameter accepts the type
 }
 
 var argTypes sync.Map // reflect.Type to *argType
@@ -78,8 +78,8 @@ func newArgType(t reflect.Type) *argType {
 
 const addressSize = 8
 
-// memoryForm separates Buffer and View, whose address can be read without a call, from types that
-// embed one of them.
+// memoryForm distinguishes Buffer and View, whose address can be read without a call, from types
+// that embed them.
 func memoryForm(t reflect.Type) argForm {
 	if t == declaredType {
 		return formMarked
@@ -117,7 +117,7 @@ func plainKind(t reflect.Type) (argKind, error) {
 	return kindBytes, fmt.Errorf("%s cannot be passed to a kernel", life.AKind(t.String()))
 }
 
-// accepts reports whether the parameter takes arguments of type a. The error's text is written to
+// accepts returns nil if the parameter accepts arguments of type a. The error's text is written to
 // follow "parameter 2 (n): ".
 func (p *Param) accepts(a *argType) error {
 	if a.err != nil {
@@ -132,13 +132,13 @@ func (p *Param) accepts(a *argType) error {
 	return fmt.Errorf("it is %v, but the argument is %s%s", p.typeName(), life.AKind(a.typ.String()), p.advice())
 }
 
-// takes reports whether k fits the parameter's type, given that the size is right.
+// takes reports whether k fits the parameter's type. The caller has compared the sizes.
 func (p *Param) takes(k argKind) bool {
 	switch p.class {
 	case classInt:
 		return k == kindInt || k == kindAddress && p.Size == addressSize
 	case classFloat:
-		// Go has no 16-bit floats, so integers carry their bits.
+		// Go has no 16-bit floats: an integer argument holds the bits.
 		return k == kindFloat || k == kindInt && p.Size < 4
 	case classBits:
 		return k != kindAddress || p.Size == addressSize
@@ -148,7 +148,7 @@ func (p *Param) takes(k argKind) bool {
 	return true
 }
 
-// advice suggests the right type where there is an obvious one.
+// advice suggests the Go type to pass, if there is an obvious one.
 func (p *Param) advice() string {
 	switch {
 	case p.class == classFloat && p.Size == 4:
@@ -167,7 +167,7 @@ func (p *Param) advice() string {
 	return ""
 }
 
-// signature lists parameters for messages: "x .u64, n .u32".
+// signature formats parameters for error messages: "x .u64, n .u32".
 func signature(params []Param) string {
 	if len(params) == 0 {
 		return "none"
@@ -193,12 +193,12 @@ const wordSize = 8
 
 // Param is one parameter of a kernel.
 type Param struct {
-	Name    string  // as the PTX names it, "" for a kernel loaded as binary
+	Name    string  // the PTX name; "" for a kernel loaded as binary
 	Type    string  // ".u64", ".b8[12]"; "" where only the size is known
 	Size    uintptr // in bytes
-	Offset  uintptr // in the kernel's parameter space
+	Offset  uintptr // in bytes, in the kernel's parameter space
 	Align   uintptr
-	Pointer bool // the PTX says .ptr
+	Pointer bool // declared .ptr in the PTX
 
 	class paramClass
 }
@@ -207,14 +207,14 @@ type Param struct {
 type paramClass uint8
 
 const (
-	classAny   paramClass = iota // nothing: loaded as binary
+	classAny   paramClass = iota // unknown: the kernel was loaded as binary
 	classInt                     // .u and .s types
 	classFloat                   // .f types
 	classBits                    // .b types
 	classBytes                   // arrays: structs passed by value
 )
 
-// String returns the parameter as error messages show it.
+// String returns the parameter in the form that error messages use.
 func (p Param) String() string {
 	if p.Name == "" {
 		return p.typeName()
@@ -269,7 +269,7 @@ func (c *program) paramType(p ptx.Param) string {
 	return name
 }
 
-// dotted holds the names of types as PTX writes them.
+// dotted holds the PTX names of types.
 var dotted = sync.OnceValue(func() *[256]string {
 	names := new([256]string)
 	for i := range names {
@@ -279,7 +279,7 @@ var dotted = sync.OnceValue(func() *[256]string {
 })
 
 func classOf(p ptx.Param) paramClass {
-	if p.Kind == ptx.ParamAggregate || p.Size > p.Type.Size() { // a short vector is one too
+	if p.Kind == ptx.ParamAggregate || p.Size > p.Type.Size() { // a short vector is also an array
 		return classBytes
 	}
 	switch p.Type.Kind() {

@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// Array is a CUDA array: device memory in an opaque layout, without addresses, for textures and
-// surfaces. Copy to and from it to access it (see [Region]).
+// Array is a CUDA array: device memory in an opaque layout, for textures and surfaces. Its elements
+// have no addresses, so only copies can read and write them (see [Region]).
 type Array struct {
 	life *life.Lifetime
 	ctx  *Context
@@ -18,8 +18,8 @@ type Array struct {
 	desc cu.CUDA_ARRAY3D_DESCRIPTOR
 }
 
-// NewArray allocates an array. Width, Height (0 in 1D) and Depth (0 in 2D) count elements, each of
-// NumChannels (1, 2 or 4) channels of Format.
+// NewArray allocates an array. Width, Height (0 in 1D) and Depth (0 in 2D) are in elements, each of
+// NumChannels (1, 2 or 4) channels of type Format.
 func (c *Context) NewArray(desc cu.CUDA_ARRAY3D_DESCRIPTOR) (*Array, error) {
 	if err := hostthread.Refuse(); err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (c *Context) NewArray(desc cu.CUDA_ARRAY3D_DESCRIPTOR) (*Array, error) {
 	return a, nil
 }
 
-// channelBytes returns the size of one channel, or 0 if that is not a whole number of bytes.
+// channelBytes returns the size of one channel, or 0 if the size is not a whole number of bytes.
 func channelBytes(f cu.CUarray_format) uintptr {
 	switch f {
 	case cu.CU_AD_FORMAT_UNSIGNED_INT8, cu.CU_AD_FORMAT_SIGNED_INT8:
@@ -127,7 +127,7 @@ func (a *Array) Close() error {
 	return err
 }
 
-// open checks that a box lies within the array.
+// open checks that the box lies within the array.
 func (a *Array) open(r *Region, width, height, depth uintptr, mode AccessMode) (place, error) {
 	if a == nil || a.life == nil {
 		return place{}, absentError(a == nil, "array")
@@ -143,8 +143,8 @@ func (a *Array) open(r *Region, width, height, depth uintptr, mode AccessMode) (
 	return place{kind: cu.CU_MEMORYTYPE_ARRAY, ctx: a.ctx, array: a.raw, end: a.end(mode)}, nil
 }
 
-// end describes the whole array by the address of its handle, which no other memory has. The driver
-// does not say where the elements are.
+// end represents the whole array by the address of its handle, which no other memory has. The
+// driver does not report where the elements are.
 func (a *Array) end(mode AccessMode) end {
 	return end{a, a.life, Access{Addr: uint64(a.raw), Bytes: 1, Mode: mode}}
 }

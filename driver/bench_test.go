@@ -10,9 +10,9 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// The benchmarks run on a GPU if there is one, else on the emulator. Emulator
-// figures measure the cost of the library and say nothing about a GPU. The
-// programs in bench/ measure the same calls against C.
+// The benchmarks run on a GPU if there is one, and otherwise on the emulator. Emulator figures
+// measure the library's own cost, not a GPU's. The programs in bench/ compare the same calls with
+// C.
 
 const benchKernel = `.version 7.0
 .target sm_50
@@ -31,8 +31,8 @@ const benchKernel = `.version 7.0
 }
 `
 
-// queued is how many operations are enqueued before a wait. The driver's queue
-// holds about a thousand; when it is full, a call waits for the device.
+// queued is the number of operations enqueued between waits. The driver's queue holds about a
+// thousand. Once it is full, a call waits for the device.
 const queued = 500
 
 func benchContext(b *testing.B) *driver.Context {
@@ -83,8 +83,8 @@ func closeBench(b *testing.B, c interface{ Close() error }) {
 	}
 }
 
-// asynchronous measures an operation that is enqueued in s. It reports the
-// host's cost separately from ns/op, which includes the waits.
+// asynchronous benchmarks an operation that send enqueues in s. It reports host-ns/op in addition
+// to ns/op, which includes the waits.
 func asynchronous(b *testing.B, s *driver.Stream, send func() error) {
 	b.Helper()
 	b.ReportAllocs()
@@ -195,7 +195,7 @@ func BenchmarkStreamQuery(b *testing.B) {
 	}
 }
 
-// Resolves all functions again from the open library.
+// Each iteration resolves all functions of the open library again.
 func BenchmarkResolve(b *testing.B) {
 	lib := benchContext(b).Device().Driver().Library()
 	b.ReportAllocs()

@@ -11,14 +11,14 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// Buffer is device memory for Len elements of type T, without Go pointers. Views share its memory
-// and keep it reachable. Closing it closes its views.
+// Buffer is device memory for Len elements of type T, which must not contain Go pointers. Views
+// share its memory and keep it reachable. Closing the buffer closes its views.
 type Buffer[T any] struct {
 	mem span // first: see Launch.setFast
 }
 
-// Alloc allocates uninitialised device memory for n elements, at address 0 if n is 0. If memory is
-// short, the error matches CUDA_ERROR_OUT_OF_MEMORY and says how many bytes were requested.
+// Alloc allocates uninitialised device memory for n elements. If n is 0, the address is 0. If there
+// is too little memory, the error matches CUDA_ERROR_OUT_OF_MEMORY and reports the requested size.
 // cuMemAlloc may wait for the device and fails during a stream capture. For repeated allocations,
 // use [AllocAsync].
 func Alloc[T any](c *Context, n int) (*Buffer[T], error) {
@@ -45,13 +45,13 @@ func AllocFrom[T any](c *Context, src []T) (*Buffer[T], error) {
 	return b, nil
 }
 
-// newBuffer is bufferBytes, and also returns the kind of object.
+// newBuffer is bufferBytes with the kind of object, as a lifetime names it.
 func newBuffer[T any](n int) (kind string, bytes uintptr, err error) {
 	bytes, err = bufferBytes[T](n)
 	return "buffer of " + elemName[T](), bytes, err
 }
 
-// bufferBytes checks the arguments that all buffer constructors take.
+// bufferBytes checks the arguments of every buffer constructor and returns the size in bytes.
 func bufferBytes[T any](n int) (bytes uintptr, err error) {
 	if err = checkElem[T](); err == nil {
 		bytes, err = byteSize(n, sizeOf[T]())
@@ -93,7 +93,7 @@ func (b *Buffer[T]) Len() int { return b.All().Len() }
 // Bytes returns the size in bytes.
 func (b *Buffer[T]) Bytes() uintptr { return b.span().bytes }
 
-// Ptr returns the device address. Keep the buffer reachable while you use it.
+// Ptr returns the device address. Keep the buffer reachable while you use the address.
 func (b *Buffer[T]) Ptr() CUdeviceptr { return b.span().ptr }
 
 // Context returns the buffer's context.
@@ -108,14 +108,14 @@ func (b *Buffer[T]) All() View[T] { return View[T]{b.span()} }
 // View returns elements lo to hi-1, as [View.View] does.
 func (b *Buffer[T]) View(lo, hi int) View[T] { return b.All().View(lo, hi) }
 
-// CopyFrom copies src, of the same length, to the device: see [View.CopyFrom].
+// CopyFrom copies src, which must have the buffer's length, to the device: see [View.CopyFrom].
 func (b *Buffer[T]) CopyFrom(src []T) error {
 	err := b.All().CopyFrom(src)
 	runtime.KeepAlive(b)
 	return err
 }
 
-// CopyTo copies the buffer to dst, of the same length: see [View.CopyTo].
+// CopyTo copies the buffer to dst, which must have the same length: see [View.CopyTo].
 func (b *Buffer[T]) CopyTo(dst []T) error {
 	err := b.All().CopyTo(dst)
 	runtime.KeepAlive(b)
@@ -129,9 +129,9 @@ func (b *Buffer[T]) Fill(v T) error {
 	return err
 }
 
-// Close frees the memory: from [Alloc] once the device has finished, from [AllocAsync] in the order
-// of its stream. Before, wait for work in other streams that uses it, or order that work before the
-// free.
+// Close frees the memory. For a buffer from [Alloc], the free waits for the device. For one from
+// [AllocAsync], it runs in the order of its stream. First wait for work in other streams that uses
+// the memory, or order that work before the free.
 func (b *Buffer[T]) Close() error {
 	if b == nil || b.mem.a == nil {
 		return nil
@@ -156,14 +156,14 @@ func (b *Buffer[T]) span() span {
 	return b.mem
 }
 
-// View is a part of a device buffer: elements of type T at fixed addresses. It is a small value,
-// shares the buffer's memory and keeps it reachable.
+// View is a part of a device buffer: elements of type T at fixed addresses. A View is a small value
+// that shares the buffer's memory and keeps it reachable.
 type View[T any] struct {
-	mem span // only field: see Launch.setFast
+	mem span // must stay the only field: see Launch.setFast
 }
 
-// ViewAs returns memory as elements of another type, of which it must hold a whole number, such as
-// bytes or the words of a struct.
+// ViewAs reinterprets memory as elements of another type, such as bytes or the words of a struct.
+// The memory's size must be a multiple of the element size.
 func ViewAs[T any](m Memory) (View[T], error) {
 	if err := checkElem[T](); err != nil {
 		return View[T]{}, err
@@ -178,7 +178,7 @@ func ViewAs[T any](m Memory) (View[T], error) {
 	return View[T]{s}, nil
 }
 
-// spanOf returns the memory's range, or an error.
+// spanOf returns the range of the memory, or an error if it cannot be used.
 func spanOf(m Memory) (span, error) {
 	if m == nil {
 		return span{}, nilError("buffer")
@@ -188,8 +188,8 @@ func spanOf(m Memory) (span, error) {
 }
 
 // hiddenSpan calls span while hiding m from escape analysis, so that a View passed as Memory stays
-// on the caller's stack. The call only keeps the allocation, which is always on the heap. Only this
-// package has span methods.
+// on the caller's stack. The call retains only the allocation, which is always on the heap. Only
+// this package has span methods.
 //
 //go:nosplit
 func hiddenSpan(m *Memory) span {
@@ -203,7 +203,7 @@ func (v View[T]) Len() int { return count[T](v.mem.bytes) }
 // Bytes returns the size in bytes.
 func (v View[T]) Bytes() uintptr { return v.mem.bytes }
 
-// Ptr returns the device address. Keep the view or buffer reachable meanwhile.
+// Ptr returns the device address. Keep the view or its buffer reachable while you use the address.
 func (v View[T]) Ptr() CUdeviceptr { return v.mem.ptr }
 
 // Context returns the memory's context.
@@ -215,11 +215,11 @@ func (v View[T]) Ref() life.Ref { return v.mem.ref() }
 // All returns v itself and makes View a MemoryOf.
 func (v View[T]) All() View[T] { return v }
 
-// Err returns nil, or why not: the view is closed, zero, or out of range.
+// Err returns nil, or an error if the view is closed, zero or out of range.
 func (v View[T]) Err() error { return v.mem.check() }
 
-// View returns elements lo to hi-1. If they are not all within the view, the result is empty and
-// every use of it returns the error, as does Err.
+// View returns elements lo to hi-1. If the range is not within the view, the result is empty, and
+// Err and every use of the result return the error.
 func (v View[T]) View(lo, hi int) View[T] {
 	if v.mem.a == nil || v.mem.a.bad != nil {
 		return v
@@ -231,16 +231,16 @@ func (v View[T]) View(lo, hi int) View[T] {
 	return View[T]{v.mem.sub(uintptr(lo)*size, uintptr(hi-lo)*size)}
 }
 
-// badAllocation stands for a view that could not be created. It is not inlined because every
-// allocation must be on the heap: see hiddenSpan.
+// badAllocation returns an allocation that represents a view that could not be created. It is not
+// inlined because every allocation must be on the heap: see hiddenSpan.
 //
 //go:noinline
 func badAllocation(err error) *allocation { return &allocation{bad: err} }
 
 // CopyFrom copies src, which must have the view's length, to the device and returns when the data
-// is there. The copy runs on the legacy default stream, unordered with work in the non-blocking
-// streams of NewStream: first wait for work that accesses the memory. Work enqueued afterwards sees
-// the data. To copy in stream order, use [Upload].
+// has arrived. The copy runs on the legacy default stream and is not ordered with the non-blocking
+// streams of NewStream: first wait for work there that accesses the memory. Work enqueued
+// afterwards sees the new data. To copy in stream order, use [Upload].
 func (v View[T]) CopyFrom(src []T) error {
 	d, err := v.syncCopy("copy into", len(src))
 	if d == nil || err != nil {
@@ -249,17 +249,17 @@ func (v View[T]) CopyFrom(src []T) error {
 	if err := d.CuMemcpyHtoD(v.mem.ptr, unsafe.Pointer(unsafe.SliceData(src)), v.mem.bytes); err != nil {
 		return fmt.Errorf("copy of %d bytes to %v: %w", v.mem.bytes, v, err)
 	}
-	// From pageable memory the driver may return once the data is staged. A kernel in a
+	// For pageable memory, the driver may return once the data is staged. A kernel in a
 	// non-blocking stream could then overtake the rest of the copy.
 	err = d.CuStreamSynchronize(0)
 	runtime.KeepAlive(v.mem.a)
 	return err
 }
 
-// CopyTo copies the view to dst, which must have the same length, and returns when the data is
-// there. Like CopyFrom, it runs on the legacy default stream: first wait for the work that produces
-// the data. A capture never records it: it copies the current contents, before recorded work. To
-// record it, use [Download].
+// CopyTo copies the view to dst, which must have the same length, and returns when the data has
+// arrived. Like CopyFrom, it runs on the legacy default stream: first wait for the work that
+// produces the data. It is never recorded in a capture: it copies what the memory contains now,
+// before any recorded work runs. To record a copy, use [Download].
 func (v View[T]) CopyTo(dst []T) error {
 	d, err := v.syncCopy("copy from", len(dst))
 	if d == nil || err != nil {
@@ -273,8 +273,8 @@ func (v View[T]) CopyTo(dst []T) error {
 	return nil
 }
 
-// syncCopy checks a copy with n elements on the host. It returns a nil driver if there is nothing
-// to do.
+// syncCopy checks a copy of n elements to or from the host. It returns a nil driver if there is
+// nothing to copy.
 func (v View[T]) syncCopy(what string, n int) (*Driver, error) {
 	if err := hostthread.Refuse(); err != nil {
 		return nil, err
@@ -293,8 +293,8 @@ func (v View[T]) syncCopy(what string, n int) (*Driver, error) {
 	return v.mem.a.ctx.Driver(), nil
 }
 
-// Fill sets every element to val and waits, like CopyFrom. Elements may have any size. Those whose
-// bytes do not repeat take several passes.
+// Fill sets every element to val and waits, as CopyFrom does. Elements may have any size. If the
+// bytes of val do not repeat, Fill makes several passes.
 func (v View[T]) Fill(val T) error {
 	if err := hostthread.Refuse(); err != nil {
 		return err

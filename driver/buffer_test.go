@@ -411,7 +411,7 @@ func TestArraysAreEndsOfCopies(t *testing.T) {
 		}
 		in, err := driver.Copy3D(driver.Region{Memory: a}, driver.Region{Memory: up, Pitch: 16, Rows: 2}, 16, 2, 3)
 		noError(t, err)
-		// The right half of the second row of each layer.
+		// The box is the right half of the second row of each layer.
 		out, err := driver.Copy3D(driver.Region{Memory: down, Pitch: 8, Rows: 1}, driver.Region{Memory: a, X: 8, Y: 1}, 8, 1, 3)
 		noError(t, err)
 		noError(t, s.Do(in))
@@ -482,7 +482,7 @@ func TestPoolOptionsReachTheDriver(t *testing.T) {
 	if props.MaxSize != 1<<20 {
 		t.Errorf("size %d", props.MaxSize)
 	}
-	// The emulator has no other process to share with.
+	// The emulator has no second process to share memory with.
 	_, err := c.NewMemPool(driver.WithShareable(cu.CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))
 	wantError(t, err, driver.CUDA_ERROR_NOT_SUPPORTED, "memory pool")
 	if props.HandleTypes != cu.CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR {

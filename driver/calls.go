@@ -14,25 +14,25 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Doer runs or records operations: a *Stream, or a scope of package graph.
+// Doer runs or records operations. It is a *Stream or a scope of package graph.
 type Doer interface{ Do(ops ...Op) error }
 
-// Calls launches one kernel again and again with new arguments, without allocating, as ptx2go's
-// launchers do. It keeps the code reachable, and the memory of recent calls until two runs of the
-// garbage collector without a call.
+// Calls launches one kernel repeatedly with new arguments and without allocating. The launchers
+// that ptx2go generates use it. Calls keeps the code reachable. It also keeps the memory of recent
+// calls reachable, until the garbage collector has run twice without a call.
 type Calls struct {
-	latch loader.Latch // held by who uses first
-	used  bool         // since the collector ran
+	latch loader.Latch // guards first
+	used  bool         // there was a call since the last garbage collection
 	first call
-	spare sync.Pool // of *call, for goroutines that find the latch held
+	spare sync.Pool // of *call, used while the latch is held
 	k     *Kernel
 	modes []AccessMode
-	idle  *idle // nil while waiting for the collector
+	idle  *idle // nil while a finalizer is set
 }
 
-// NewCalls creates the Calls of a kernel. modes says what the kernel does to the memory of each
-// argument, one per parameter: 0 if it is not memory or has no declaration. It returns an error if
-// the parameters are unknown: see [Kernel.Params].
+// NewCalls creates the Calls of a kernel. modes has one entry per parameter: what the kernel does
+// to the memory of that argument, or 0 if the argument is not memory or declares its own mode. If
+// the kernel's parameters are unknown, NewCalls returns an error: see [Kernel.Params].
 func NewCalls(k *Kernel, modes ...AccessMode) (*Calls, error) {
 	if err := k.check(); err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func NewCalls(k *Kernel, modes ...AccessMode) (*Calls, error) {
 	return c, nil
 }
 
-// Kernel returns the kernel, nil for nil Calls.
+// Kernel returns the kernel, or nil for nil Calls.
 func (c *Calls) Kernel() *Kernel {
 	if c == nil {
 		return nil
@@ -57,11 +57,12 @@ func (c *Calls) Kernel() *Kernel {
 }
 
 // Do launches the kernel with the given configuration. args points to a struct with one field for
-// each argument, in order: a Memory, or of a type that Prepare accepts. Do checks the values at
-// each call, and the types when the struct type differs from the previous call's.
+// each argument, in order. Each field is a Memory, or of a type that Prepare accepts. Do checks the
+// values at each call. It checks the types only when the struct type differs from the previous
+// call's.
 func (c *Calls) Do(on Doer, cfg *LaunchConfig, args any) error {
 	if c == nil || c.k == nil {
-		return nilError("kernel") // a generated launcher that was not loaded has no Calls
+		return nilError("kernel") // no Calls: the generated launcher was not loaded
 	}
 	s, ok := on.(*Stream)
 	if !ok || !c.latch.TryLock() {
@@ -77,7 +78,7 @@ func (c *Calls) Do(on Doer, cfg *LaunchConfig, args any) error {
 }
 
 // doSpare is Do for goroutines that find the first call in use, and for a Doer that is not a
-// stream. Such a Doer may keep the launch, so it gets one that nothing else uses.
+// stream. Such a Doer may keep the launch, so doSpare passes it one that nothing else uses.
 func (c *Calls) doSpare(on Doer, cfg *LaunchConfig, args any) error {
 	spare, _ := c.spare.Get().(*call)
 	if spare == nil {
@@ -91,12 +92,12 @@ func (c *Calls) doSpare(on Doer, cfg *LaunchConfig, args any) error {
 	return err
 }
 
-// idle detects runs of the garbage collector by being collected. After two runs without a call in
-// between, the first call forgets its memory. Spare calls do not need this, because the pool drops
-// them.
+// idle detects garbage collections through its own finalizer. After two collections without a call
+// in between, the first call drops its references to memory. Spare calls do not need this, because
+// the pool drops them.
 type idle struct{ of weak.Pointer[Calls] }
 
-// watch starts waiting for the collector, unless that is already happening.
+// watch sets the finalizer of idle, unless it is already set.
 func (c *Calls) watch() {
 	if i := c.idle; i != nil {
 		c.idle = nil
@@ -126,31 +127,31 @@ func (i *idle) collected() {
 // String describes the calls.
 func (c *Calls) String() string { return fmt.Sprintf("calls of %v", c.Kernel()) }
 
-// call is a launch that one goroutine at a time describes and launches.
+// call is a launch that is reused for one kernel. One goroutine at a time may use it.
 //
-// Between two launches the driver evicts most other data from the nearest caches. What counts is
-// therefore how many cache lines of memory and code a launch touches. For that reason the words of
-// the driver call stay in place from one launch to the next, arguments are compared with the copies
-// here instead of those in Launch, and the path to a stream is not that of other operations.
+// Between two launches the driver evicts most other data from the nearest caches. The cost
+// therefore depends on how many cache lines of memory and code a launch touches. For that reason,
+// the words of the driver call stay in place between launches, and arguments are compared with the
+// copies here instead of those in Launch. Launches in a stream have a code path of their own.
 type call struct {
-	typ    launch.Type // of the pointer to the arguments; nil: everything must be set anew
+	typ    launch.Type // of the pointer to the struct; nil: set everything anew
 	fields []field
 	store  unsafe.Pointer // the launch's
-	kept   []keptMemory   // of the memory fields, in order
+	kept   []keptMemory   // one for each fieldSpan, in order
 	block  launchBlock
 	ctx    *Context
 	life   *life.Lifetime // of the code
 	direct bool           // the launch has no attributes
-	d      *Driver        // that the block is for
+	d      *Driver        // the driver that block.c is prepared for
 	args   reflect.Type   // the struct's
 	l      *Launch
-	one    [1]Op // l, as a list that another Doer takes without an allocation
+	one    [1]Op // l as a list: another Doer takes it without allocating
 }
 
-// field says how to get one argument from the struct of arguments.
+// field describes where an argument is in the caller's struct and where its copy goes.
 type field struct {
-	from uint32 // bytes from the struct's beginning
-	to   uint16 // words from the beginning of store
+	from uint32 // offset in the caller's struct, in bytes
+	to   uint16 // offset in store, in words
 	kind fieldKind
 }
 
@@ -158,21 +159,21 @@ type fieldKind uint8
 
 const (
 	fieldAny    fieldKind = iota // an interface
-	fieldMemory                  // Memory, which is one, too
+	fieldMemory                  // a Memory interface
 	fieldOther                   // set as SetArg does
 	fieldSpan                    // a View
 	fieldWord                    // a number of 8 bytes
 	fieldHalf                    // a number of 4 bytes
 )
 
-// keptMemory is memory of the launch's own context that was an argument. The only thing left to
-// check is that it is open.
+// keptMemory is a memory argument of the launch's own context. If the next call passes the same
+// memory, only its being open must be checked.
 type keptMemory struct {
 	a     *allocation
 	bytes uintptr
 }
 
-// launchBlock is a call of cuLaunchKernel.
+// launchBlock holds the arguments of a cuLaunchKernel call.
 type launchBlock struct {
 	c              loader.Call
 	f              uintptr
@@ -184,8 +185,7 @@ type launchBlock struct {
 	extra          *unsafe.Pointer //lint:ignore U1000 C reads it: always nil
 }
 
-// set sets the configuration and the arguments. After an error, nothing that was set before is
-// valid.
+// set sets the configuration and the arguments. After an error, no earlier setting is valid.
 func (x *call) set(c *Calls, cfg *LaunchConfig, args any) error {
 	typ, at := wordsOf(&args)
 	var err error
@@ -200,8 +200,8 @@ func (x *call) set(c *Calls, cfg *LaunchConfig, args any) error {
 	return err
 }
 
-// wordsOf returns the two words of an interface value: its type and, for a pointer, the address. It
-// hides the pointer from escape analysis, which is safe because only copies of arguments are kept.
+// wordsOf returns the two words of an interface value: its type and its data pointer. It hides the
+// pointer from escape analysis, which is safe because only copies of the arguments are kept.
 //
 //go:nosplit
 func wordsOf(v *any) (launch.Type, unsafe.Pointer) {
@@ -210,7 +210,7 @@ func wordsOf(v *any) (launch.Type, unsafe.Pointer) {
 	return *(*launch.Type)(unsafe.Pointer(&typ)), *(*unsafe.Pointer)(unsafe.Pointer(&at))
 }
 
-// setAgain sets arguments of the same type as before.
+// setAgain sets arguments of the same types as in the previous call.
 func (x *call) setAgain(cfg *LaunchConfig, args unsafe.Pointer) error {
 	if !x.configured(cfg) {
 		if err := x.configure(cfg); err != nil {
@@ -242,13 +242,13 @@ func (x *call) setAgain(cfg *LaunchConfig, args unsafe.Pointer) error {
 	return nil
 }
 
-// is reports whether m is the remembered memory at the same address, and open.
+// is reports whether m is the remembered memory, at the same address and open.
 func (k *keptMemory) is(m *span, ptr CUdeviceptr) bool {
 	return k.a != nil && m.a == k.a && m.bytes == k.bytes && m.ptr == ptr && !k.a.life.Closed()
 }
 
-// setSpan sets an argument to different memory than before, or returns why it cannot. Memory of
-// another context is checked each time.
+// setSpan sets a memory argument that differs from the previous one. Memory of another context is
+// checked at each call.
 func (x *call) setSpan(i int, m *span, k *keptMemory) error {
 	if x.l.setSpan(&x.l.b.Slots[i], m) {
 		*k = keptMemory{m.a, m.bytes}
@@ -276,12 +276,12 @@ func (x *call) setOther(i int, kind fieldKind, from unsafe.Pointer) error {
 	return x.setAny(i, from)
 }
 
-// setAny sets an argument from its field, of any type.
+// setAny sets an argument of any type from its field.
 func (x *call) setAny(i int, from unsafe.Pointer) error {
 	return x.l.setAny(i, reflect.NewAt(x.args.Field(i).Type, from).Elem().Interface())
 }
 
-// setAnew sets everything and records what setAgain needs.
+// setAnew sets everything and stores what setAgain needs.
 func (x *call) setAnew(c *Calls, cfg *LaunchConfig, typ launch.Type, args unsafe.Pointer) error {
 	if x.l == nil {
 		x.prepare(c)
@@ -320,7 +320,7 @@ func (x *call) prepare(c *Calls) {
 	x.l, x.ctx, x.life = l, l.ctx, l.b.Life
 }
 
-// argsType returns the type of the struct that holds the arguments.
+// argsType returns the type of the struct that contains the arguments.
 func (l *Launch) argsType(typ launch.Type, args unsafe.Pointer) (reflect.Type, error) {
 	if args == nil {
 		return nil, invalidf("launch of %v: the arguments are nil", l.k)
@@ -337,7 +337,7 @@ func (l *Launch) argsType(typ launch.Type, args unsafe.Pointer) (reflect.Type, e
 	return t.Elem(), nil
 }
 
-// note records what setAgain needs to know about argument i, which has been set.
+// note stores what setAgain needs to know about argument i, which has been set.
 func (x *call) note(i int, t reflect.StructField, from unsafe.Pointer) {
 	s := &x.l.b.Slots[i]
 	f := field{from: uint32(t.Offset), to: uint16((uintptr(s.At) - uintptr(unsafe.Pointer(unsafe.SliceData(x.l.b.Store)))) / wordSize)}
@@ -362,8 +362,8 @@ func (x *call) note(i int, t reflect.StructField, from unsafe.Pointer) {
 	x.fields = append(x.fields, f)
 }
 
-// configured reports whether the launch has that configuration. A configuration with attributes is
-// compared by configure.
+// configured reports whether the launch already has this configuration. It returns false if there
+// are attributes, because only configure compares those.
 func (x *call) configured(cfg *LaunchConfig) bool {
 	b := &x.block
 	return uintptr(cfg.Grid.X) == b.grid[0] && uintptr(cfg.Grid.Y) == b.grid[1] && uintptr(cfg.Grid.Z) == b.grid[2] &&
@@ -384,7 +384,7 @@ func (x *call) configure(cfg *LaunchConfig) error {
 	return nil
 }
 
-// point records where the launch stores its arguments.
+// point stores the addresses of the launch's arguments.
 func (x *call) point() {
 	x.store = unsafe.Pointer(unsafe.SliceData(x.l.b.Store))
 	x.block.kernelParams = x.l.b.Node.KernelParams
@@ -398,7 +398,6 @@ func (x *call) send(s *Stream) error {
 	return s.Do(x.l)
 }
 
-// launch makes the driver call.
 func (x *call) launch(s *Stream) error {
 	b := &x.block
 	if x.d != s.d {
@@ -408,14 +407,13 @@ func (x *call) launch(s *Stream) error {
 	b.stream = uintptr(s.raw)
 	code := loader.Invoke(&b.c)
 	runtime.KeepAlive(s)
-	if uint32(code) == 0 { // tested here because Result is not inlined
+	if uint32(code) == 0 { // compared here because Result is not inlined
 		return nil
 	}
 	return x.l.failed(s.d.Result(cu.FnCuLaunchKernel, code))
 }
 
-// give launches through another Doer, or returns why the stream refuses. That Doer may change the
-// launch.
+// give passes the launch to a Doer, which may change it.
 func (x *call) give(on Doer) error {
 	if on == nil {
 		return nilError("stream")
@@ -430,7 +428,7 @@ func (x *call) give(on Doer) error {
 	return err
 }
 
-// forget drops the references to memory among the arguments.
+// forget drops the references to the memory arguments.
 func (x *call) forget() {
 	x.typ = nil
 	clear(x.kept)

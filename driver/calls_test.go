@@ -12,7 +12,7 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// The arguments of the kernel axpy.
+// Structs with the arguments of kernel axpy.
 type (
 	axpyArgs struct {
 		x, y  driver.View[float32]
@@ -54,7 +54,7 @@ func TestCallsThatAreNotWholeAreRefused(t *testing.T) {
 		cfg := driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)}
 
 		args := axpyArgs{x.All(), x.All(), 1, 0}
-		for range 2 { // a refusal is not cached, and does not spoil a later correct call
+		for range 2 { // a rejected call is not cached, and a correct call succeeds after it
 			wantError(t, calls.Do(w.s, &cfg, &struct{ x driver.View[float32] }{x.All()}), driver.CUDA_ERROR_INVALID_VALUE, "axpy", "takes 4", "got 1")
 			wantError(t, calls.Do(w.s, &cfg, args), driver.CUDA_ERROR_INVALID_VALUE, "axpy", "not a pointer to a struct")
 			wantError(t, calls.Do(w.s, &cfg, (*axpyArgs)(nil)), driver.CUDA_ERROR_INVALID_VALUE, "axpy", "arguments are nil")
@@ -83,7 +83,8 @@ func TestCallsLetTheCollectorHaveTheirArguments(t *testing.T) {
 		b := must(driver.Alloc[float32](c, 1))(t)
 		args := struct{ out driver.View[float32] }{b.All()}
 		noError(t, calls.Do(w.s, &cfg, &args))
-		noError(t, calls.Do(within{calls, w.s, cfg, &args}, &cfg, &args)) // the spare call refers to the buffer too
+		// The spare call also refers to the buffer.
+		noError(t, calls.Do(within{calls, w.s, cfg, &args}, &cfg, &args))
 		noError(t, b.Close())
 		runtime.AddCleanup(b.Ref().Lifetime(), func(gone chan bool) { gone <- true }, gone)
 	}()
@@ -112,7 +113,7 @@ func TestCallsOfAClosedModuleAreRefused(t *testing.T) {
 	})
 }
 
-// Arguments of the same types and memory are not checked again. Others are.
+// Arguments of the same types and memory are not checked again. Different ones are.
 func TestCallsAreMadeAgainWithOtherArguments(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		w := newWork(t, c)
@@ -171,8 +172,7 @@ func TestCallsCheckWhatIsPassedInThePlaceOfOtherThings(t *testing.T) {
 	})
 }
 
-// Each closed object is found although everything else is the same as in the
-// previous call.
+// A closed object is detected even if everything else is as in the previous call.
 func TestCallsFindWhatWasClosedSince(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		w := newWork(t, c)
@@ -220,7 +220,7 @@ func TestCallsRefuseStreamsOfOtherContexts(t *testing.T) {
 	})
 }
 
-// within handles a launch by first making another launch of the same kernel.
+// within is a Doer that launches the same kernel once more before it handles a launch.
 type within struct {
 	calls *driver.Calls
 	s     *driver.Stream
@@ -251,8 +251,8 @@ func TestCallsAreMadeWithinCalls(t *testing.T) {
 	})
 }
 
-// Each goroutine's launches have that goroutine's arguments, whatever the collector
-// frees.
+// Each launch has the arguments of its own goroutine, whatever the garbage collector frees
+// meanwhile.
 func TestCallsOfManyGoroutines(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		const goroutines, rounds = 4, 50
@@ -287,7 +287,7 @@ func TestCallsOfManyGoroutines(t *testing.T) {
 	})
 }
 
-// takes runs a launch and then passes it to look.
+// takes is a Doer that runs a launch and then passes it to look.
 type takes struct {
 	s    *driver.Stream
 	look func(l *driver.Launch) error
@@ -328,7 +328,7 @@ func TestCallsTellWhichMemoryTheyUse(t *testing.T) {
 	})
 }
 
-// Buffers of allocators may lie at an address where other buffers lie, or lay.
+// An allocator's buffer may have the address of another buffer, open or closed.
 func TestCallsTellMemoryAtOneAddressApart(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		w := newWork(t, c)
@@ -363,7 +363,7 @@ func TestCallsForgetWhatWasHalfSet(t *testing.T) {
 	})
 }
 
-// The receiver of a launch may change its arguments or where they are stored.
+// A Doer may change the launch's arguments or move them.
 func TestCallsSetAnewWhatWasChanged(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		w := newWork(t, c)
@@ -393,7 +393,7 @@ func TestCallsSetAnewWhatWasChanged(t *testing.T) {
 	})
 }
 
-// Access to the memory of another device can be revoked.
+// Access to another device's memory can be revoked between two calls.
 func TestCallsAskForPeersEachTime(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *driver.Context) {
 		w := newWork(t, a)

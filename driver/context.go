@@ -13,8 +13,8 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// Context is a CUDA context: the address space and the objects of one device. It creates almost
-// every other object. Calls make it current themselves.
+// Context is a CUDA context: the address space and the objects of one device. Its methods create
+// almost all other objects. No goroutine has to make a context current: each call does that itself.
 type Context struct {
 	core      *contextCore
 	legacy    Stream
@@ -22,15 +22,16 @@ type Context struct {
 	embedded  embedded
 }
 
-// contextCore is the part of a context that its objects keep alive. It does not refer to the
-// Context, so that an unused Context becomes unreachable.
+// contextCore is the part of a context that the context's objects keep alive. It does not refer to
+// the Context, because an unused Context must be able to become unreachable.
 type contextCore struct {
 	life    life.Lifetime
 	dev     Device
 	raw     CUcontext
 	bound   *Driver
 	guarded *Driver
-	loose   *Driver                  // guarded, for calls whose stream or event determines the context
+	// loose is guarded, for calls whose stream or event determines the context.
+	loose   *Driver
 	release func(d *cu.Driver) error // gives raw back
 	marks   markPool
 	sched   atomic.Uint32 // see sleeps
@@ -43,8 +44,8 @@ type contextCore struct {
 }
 
 // PrimaryContext retains the device's primary context, which the CUDA runtime and most libraries
-// use. Prefer it. Each call returns a new Context for it. Closing the last one in the process
-// releases it.
+// use. Prefer it to NewContext. Each call returns a new Context for the same driver context.
+// Closing the last one in the process releases it.
 func (dev Device) PrimaryContext() (*Context, error) {
 	if err := dev.check(); err != nil {
 		return nil, err
@@ -59,8 +60,9 @@ func (dev Device) PrimaryContext() (*Context, error) {
 	}), nil
 }
 
-// NewContext creates a context besides the primary one, for isolation or other flags. It costs
-// hundreds of milliseconds and device memory, and never runs concurrently with others.
+// NewContext creates a context in addition to the primary one, for isolation or for other flags.
+// Creating it takes hundreds of milliseconds and device memory. Its work never runs concurrently
+// with that of other contexts.
 func (dev Device) NewContext(flags cu.CUctx_flags) (*Context, error) {
 	if err := dev.check(); err != nil {
 		return nil, err
@@ -72,8 +74,8 @@ func (dev Device) NewContext(flags cu.CUctx_flags) (*Context, error) {
 	return newContext(dev, raw, func(d *cu.Driver) error { return d.CuCtxDestroy(raw) }), nil
 }
 
-// createContext restores the thread's state. The driver pushes a new context on the stack of the
-// creating thread, where a later goroutine would find it.
+// createContext creates a context and pops it from the thread's stack. The driver pushes each new
+// context there, where an unrelated goroutine would later find it current.
 func (dev Device) createContext(flags cu.CUctx_flags) (CUcontext, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -94,8 +96,9 @@ func (dev Device) createContext(flags cu.CUctx_flags) (CUcontext, error) {
 	return raw, nil
 }
 
-// BorrowContext returns a Context for a handle that other code owns. It must be valid until the
-// Context and everything created from it are closed. Closing does not destroy the driver's context.
+// BorrowContext returns a Context for a handle that other code owns. The handle must stay valid
+// until the Context and everything created from it are closed. Closing the Context does not destroy
+// the driver's context.
 func (dev Device) BorrowContext(raw CUcontext) (*Context, error) {
 	if err := dev.check(); err != nil {
 		return nil, err
@@ -131,11 +134,11 @@ func newContext(dev Device, raw CUcontext, release func(*cu.Driver) error) *Cont
 	return c
 }
 
-// destroy runs when the last object of the context is gone. The call that releases the context is
-// not bound to it.
+// destroy runs when the context's last object is destroyed. The call that releases the context must
+// not be bound to it.
 func (core *contextCore) destroy(d *cu.Driver) error {
 	if err := core.marks.destroy(d); err != nil {
-		core.home.Note(err) // they are not the program's
+		core.home.Note(err) // the program did not create the events of markPool
 	}
 	return errors.Join(core.unload(d), core.release(&core.dev.driver.Guarded().Driver))
 }
@@ -155,7 +158,7 @@ func (c *Context) Raw() CUcontext {
 	return c.core.raw
 }
 
-// Device returns the device the context is on.
+// Device returns the device of the context.
 func (c *Context) Device() Device {
 	if c == nil || c.core == nil {
 		return Device{}
@@ -163,8 +166,9 @@ func (c *Context) Device() Device {
 	return c.core.dev
 }
 
-// Driver returns a view of the driver in which calls run with this context current. It works after
-// Close while the context has open objects. For a nil context it is a view of a closed driver.
+// Driver returns a view of the driver whose calls run with this context current. The view also
+// works after Close, as long as the context has open objects. For a nil context, Driver returns a
+// view of a closed driver.
 func (c *Context) Driver() *Driver {
 	if c == nil || c.core == nil {
 		return noDriver()
@@ -172,8 +176,8 @@ func (c *Context) Driver() *Driver {
 	return c.core.bound
 }
 
-// Guarded returns a view like Driver's that is also [Driver.Guarded]. It is for calls that the
-// program did not request now: freeing, growing, waiting.
+// Guarded is like Driver, but the calls of its view are also [Driver.Guarded]. Use it for calls
+// that the program did not request at this point: freeing, growing, waiting.
 func (c *Context) Guarded() *Driver {
 	if c == nil || c.core == nil {
 		return noDriver()
@@ -197,12 +201,12 @@ func (c *Context) String() string {
 	return fmt.Sprintf("context %#x of %v", uintptr(c.core.raw), c.core.dev)
 }
 
-// sameAs reports whether both are the same driver context, as two retained primary contexts are.
+// sameAs reports whether c and o have the same driver context. Two retained primary contexts do.
 func (c *Context) sameAs(o *Context) bool {
 	return c == o || c.Raw() != 0 && c.Raw() == o.Raw() && c.core.dev.driver.core == o.core.dev.driver.core
 }
 
-// sameDriver refuses objects of another driver, whose handles would crash this one.
+// sameDriver rejects objects of another driver, because their handles would crash this one.
 func (c *Context) sameDriver(o *Context, what fmt.Stringer) error {
 	if c == o || c.core.dev.driver.core == o.core.dev.driver.core {
 		return nil
@@ -210,8 +214,8 @@ func (c *Context) sameDriver(o *Context, what fmt.Stringer) error {
 	return invalidf("%v belongs to another driver (%s)", what, o.core.dev.driver.LibraryName())
 }
 
-// Close refuses new objects at once. Existing ones keep working: closing the last of them releases
-// the driver's context.
+// Close makes the context reject new objects. Existing objects keep working. Closing the last of
+// them releases the driver's context.
 func (c *Context) Close() error {
 	if c == nil || c.core == nil {
 		return nil
@@ -221,7 +225,7 @@ func (c *Context) Close() error {
 	return err
 }
 
-// MemInfo returns the free and the total device memory in bytes.
+// MemInfo returns the free and the total device memory, in bytes.
 func (c *Context) MemInfo() (free, total uint64, err error) {
 	if err := c.check(); err != nil {
 		return 0, 0, err
@@ -232,8 +236,8 @@ func (c *Context) MemInfo() (free, total uint64, err error) {
 	return uint64(f), uint64(t), err
 }
 
-// Limit returns one of the context's limits, sizes in bytes. For a limit that the device lacks, the
-// error is CUDA_ERROR_UNSUPPORTED_LIMIT.
+// Limit returns one of the context's limits. Sizes are in bytes. If the device does not have the
+// limit, the error is CUDA_ERROR_UNSUPPORTED_LIMIT.
 func (c *Context) Limit(l cu.CUlimit) (uint64, error) {
 	if err := c.check(); err != nil {
 		return 0, err
@@ -244,7 +248,7 @@ func (c *Context) Limit(l cu.CUlimit) (uint64, error) {
 	return uint64(v), err
 }
 
-// SetLimit changes a limit, such as a thread's stack or the printf buffer.
+// SetLimit changes a limit, such as the stack size of a thread or the size of the printf buffer.
 func (c *Context) SetLimit(l cu.CUlimit, v uint64) error {
 	if err := c.check(); err != nil {
 		return err
@@ -254,8 +258,8 @@ func (c *Context) SetLimit(l cu.CUlimit, v uint64) error {
 	return err
 }
 
-// StreamPriorityRange returns the range of priorities, 0 and 0 if there are none. Greater
-// priorities are lower numbers.
+// StreamPriorityRange returns the lowest and the highest stream priority, where a lower number is a
+// higher priority. If the device has no priorities, both are 0.
 func (c *Context) StreamPriorityRange() (least, greatest int, err error) {
 	if err := c.check(); err != nil {
 		return 0, 0, err
@@ -266,9 +270,9 @@ func (c *Context) StreamPriorityRange() (least, greatest int, err error) {
 	return int(l), int(g), err
 }
 
-// Synchronize waits until all work in the context is done. If ctx can be cancelled, a goroutine
-// makes the blocking call, and stays after a cancellation until the device is done. To wait for one
-// stream, prefer Stream.Wait.
+// Synchronize waits until all work in the context is done. If ctx can be cancelled, a separate
+// goroutine makes the blocking call. After a cancellation, that goroutine stays until the device is
+// done. To wait for a single stream, use Stream.Wait.
 func (c *Context) Synchronize(ctx context.Context) error {
 	if c == nil || c.core == nil {
 		return absentError(c == nil, "context")
@@ -276,14 +280,14 @@ func (c *Context) Synchronize(ctx context.Context) error {
 	if err := hostthread.Refuse(); err != nil {
 		return err
 	}
-	if err := c.core.life.Retain(); err != nil { // a closed context, too
+	if err := c.core.life.Retain(); err != nil { // also fails if the context is closed
 		return err
 	}
 	return blockUnder(ctx, &c.core.life, c.core.guarded.CuCtxSynchronize)
 }
 
-// CleanupErrors returns the latest errors that no call could return, from destroying unreachable
-// objects or those whose last user was a wait.
+// CleanupErrors returns the latest errors that no call could return. They are from destroying
+// objects that were unreachable, or whose last reference a wait released.
 func (c *Context) CleanupErrors() []error {
 	if c == nil || c.core == nil {
 		return nil
@@ -291,8 +295,8 @@ func (c *Context) CleanupErrors() []error {
 	return c.core.home.Errors()
 }
 
-// newLifetime begins the lifetime of an object of c and keeps c alive. It returns an error if c is
-// closed.
+// newLifetime begins the lifetime of an object of c, which keeps c alive. It returns an error if c
+// is closed.
 func newLifetime(c *Context, kind string) (*life.Lifetime, error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("cannot make %s: %w", life.AKind(kind), err)
@@ -316,7 +320,7 @@ func (dev Device) CanAccessPeer(peer Device) (bool, error) {
 	return can != 0, dev.named(err)
 }
 
-// PeerAttribute returns an attribute of the link from the device to peer.
+// PeerAttribute returns an attribute of the link between the device and peer.
 func (dev Device) PeerAttribute(a cu.CUdevice_P2PAttribute, peer Device) (int, error) {
 	if err := dev.check(); err != nil {
 		return 0, err
@@ -332,22 +336,22 @@ func (dev Device) PeerAttribute(a cu.CUdevice_P2PAttribute, peer Device) (int, e
 	return int(v), dev.named(err)
 }
 
-// EnablePeerAccess lets the context access peer's memory, not the other way round. It may be
-// enabled twice.
+// EnablePeerAccess gives kernels of the context access to peer's memory, but not the reverse.
+// Enabling it again is not an error.
 func (c *Context) EnablePeerAccess(peer *Context) error {
 	return c.peer(peer, "enable", cu.CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, func(d *cu.Driver) error {
 		return d.CuCtxEnablePeerAccess(peer.core.raw, 0)
 	})
 }
 
-// DisablePeerAccess undoes EnablePeerAccess, if access was enabled.
+// DisablePeerAccess reverts EnablePeerAccess. If access is not enabled, it does nothing.
 func (c *Context) DisablePeerAccess(peer *Context) error {
 	return c.peer(peer, "disable", cu.CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, func(d *cu.Driver) error {
 		return d.CuCtxDisablePeerAccess(peer.core.raw)
 	})
 }
 
-// peer makes a call and treats the result already as success.
+// peer makes a call and treats the result code already as success.
 func (c *Context) peer(peer *Context, verb string, already CUresult, call func(*cu.Driver) error) error {
 	if err := c.check(); err != nil {
 		return err

@@ -11,15 +11,15 @@ import (
 	"github.com/purecuda/cuda/internal/uses"
 )
 
-// CopyOp is a copy between device and page-locked memory as an operation: of linear memory of the
-// same length, or of a 2D or 3D region of pitched memory.
+// CopyOp is a copy as an operation, between any of device and page-locked memory. It copies linear
+// memory, or a 2D or 3D region of pitched memory.
 type CopyOp struct {
 	kind   copyKind
 	ctx    *Context // where it runs
-	other  *Context // of the source, if different
+	other  *Context // the source's context, if different
 	dst    CUdeviceptr
 	src    CUdeviceptr
-	host   unsafe.Pointer // page-locked: never Go's heap, or pinned
+	host   unsafe.Pointer // page-locked or pinned, and never memory that Go's collector may free
 	bytes  uintptr
 	params cu.CUDA_MEMCPY3D
 	lives  [2]*life.Lifetime
@@ -39,7 +39,8 @@ const (
 
 var copyNames = [...]string{"upload", "download", "device copy", "peer copy", "copy"}
 
-// Upload copies src to dst. It reads src when it runs: do not change it.
+// Upload returns an operation that copies src to dst, which must have the same length. The copy
+// reads src when it runs: do not change src before that.
 func Upload[T any](dst MemoryOf[T], src HostMemoryOf[T]) (*CopyOp, error) {
 	d, h, err := bothSpans(dst, src, "upload")
 	if err != nil {
@@ -50,7 +51,8 @@ func Upload[T any](dst MemoryOf[T], src HostMemoryOf[T]) (*CopyOp, error) {
 	return o, nil
 }
 
-// Download copies src to dst, which has the data after a wait for the stream.
+// Download returns an operation that copies src to dst, which must have the same length. dst has
+// the data once a wait for the stream returns.
 func Download[T any](dst HostMemoryOf[T], src MemoryOf[T]) (*CopyOp, error) {
 	d, h, err := bothSpans(src, dst, "download")
 	if err != nil {
@@ -61,8 +63,9 @@ func Download[T any](dst HostMemoryOf[T], src MemoryOf[T]) (*CopyOp, error) {
 	return o, nil
 }
 
-// CopyDevice copies src to dst, maybe of another context or device: the stream must be of dst's
-// context. Parts of one buffer must not overlap.
+// CopyDevice returns an operation that copies src to dst, which must have the same length. src may
+// belong to another context or device. Enqueue the copy in a stream of dst's context. If src and
+// dst are parts of one buffer, they must not overlap.
 func CopyDevice[T any](dst, src MemoryOf[T]) (*CopyOp, error) {
 	d, err := spanOfAll(dst)
 	if err != nil {
@@ -100,7 +103,7 @@ func spanOfAll[T any](m MemoryOf[T]) (span, error) {
 	return spanOf(m)
 }
 
-// bothSpans checks a copy between the device and the host.
+// bothSpans checks the operands of a copy between the device and the host.
 func bothSpans[T any](dev MemoryOf[T], host HostMemoryOf[T], what string) (span, hostSpan, error) {
 	d, err := spanOfAll(dev)
 	if err != nil {
@@ -152,7 +155,7 @@ func (o *CopyOp) bind(dst, src end) {
 	}
 }
 
-// linear describes the copy as a region of one row, as graph nodes take it.
+// linear describes the copy as a region of one row, the form that graph nodes require.
 func (o *CopyOp) linear() {
 	p := &o.params
 	p.WidthInBytes, p.Height, p.Depth = o.bytes, 1, 1
@@ -165,12 +168,12 @@ func (o *CopyOp) linear() {
 	case copyDownload:
 		p.DstMemoryType, p.DstHost = cu.CU_MEMORYTYPE_HOST, o.host
 	case copyPeer:
-		// Unified addressing determines whose memory it is.
+		// Unified addressing determines each address's device.
 		p.SrcMemoryType, p.DstMemoryType = cu.CU_MEMORYTYPE_UNIFIED, cu.CU_MEMORYTYPE_UNIFIED
 	}
 }
 
-// Enqueue implements [Op], without a driver call for no bytes.
+// Enqueue implements [Op]. A copy of no bytes makes no driver call.
 func (o *CopyOp) Enqueue(s *Stream) error {
 	if o == nil || s == nil || s.ctx != o.ctx || s.life.Closed() {
 		if err := o.refuse(s); err != nil {
@@ -244,8 +247,8 @@ func runNow(op Op) error {
 	return nil
 }
 
-// Bytes returns the size of the copy. The driver rejects a node of no bytes: leave it out or add an
-// empty node.
+// Bytes returns the size of the copy. The driver rejects a graph node that copies no bytes: omit
+// the node or add an empty one.
 func (o *CopyOp) Bytes() uintptr {
 	if o == nil {
 		return 0
@@ -277,9 +280,9 @@ func (o *CopyOp) String() string {
 	return fmt.Sprintf("%s of %d bytes", copyNames[o.kind], o.bytes)
 }
 
-// sendPeer copies between contexts. The driver's function for that fails in captures (error 900,
-// seen on driver 580), so a captured copy names no contexts. Unified addressing finds them by the
-// addresses.
+// sendPeer copies between contexts. In a capture, cuMemcpyPeerAsync fails (error 900, seen on
+// driver 580). A captured copy therefore names no contexts, and unified addressing determines them
+// from the addresses.
 func (o *CopyOp) sendPeer(s *Stream) error {
 	capturing, err := s.recording()
 	if err != nil {
@@ -291,8 +294,8 @@ func (o *CopyOp) sendPeer(s *Stream) error {
 	return s.d.CuMemcpyPeerAsync(o.dst, o.ctx.Raw(), o.src, o.other.Raw(), o.bytes, s.raw)
 }
 
-// Region is a box in memory of layers of rows: one end of a 2D or 3D copy. Only Memory and Pitch
-// are required. An [Array] ignores Pitch and Rows.
+// Region is one end of a 2D or 3D copy: a box in memory that consists of layers of rows. Only
+// Memory and Pitch are required. Pitch and Rows are ignored for an [Array].
 type Region struct {
 	Memory Memory
 	Pitch  uintptr // bytes from one row to the next
@@ -302,12 +305,12 @@ type Region struct {
 	Y, Layer uintptr // rows, layers
 }
 
-// Copy2D copies height rows of width bytes.
+// Copy2D returns an operation that copies height rows of width bytes.
 func Copy2D(dst, src Region, width, height uintptr) (*CopyOp, error) {
 	return newRegionCopy("2D copy", dst, src, width, height, 1)
 }
 
-// Copy3D copies depth layers of height rows of width bytes.
+// Copy3D returns an operation that copies depth layers of height rows of width bytes.
 func Copy3D(dst, src Region, width, height, depth uintptr) (*CopyOp, error) {
 	return newRegionCopy("3D copy", dst, src, width, height, depth)
 }
@@ -330,7 +333,7 @@ func newRegionCopy(what string, dst, src Region, width, height, depth uintptr) (
 	}
 	o.ctx = d.ctx
 	if d.kind == cu.CU_MEMORYTYPE_HOST && s.kind != cu.CU_MEMORYTYPE_HOST {
-		o.ctx = s.ctx // a copy to the host runs where the data is
+		o.ctx = s.ctx // a device-to-host copy runs in the device memory's context
 	}
 	p := &o.params
 	p.WidthInBytes, p.Height, p.Depth = width, height, depth
@@ -362,11 +365,11 @@ func (p place) String() string {
 	return fmt.Sprintf("memory %#x (%d bytes)", p.access.Addr, p.access.Bytes)
 }
 
-// open finds the region's memory and checks that the box lies within it.
+// open locates the region's memory and checks that the box lies within it.
 func (r *Region) open(width, height, depth uintptr, mode AccessMode) (place, error) {
 	p := place{pitch: r.Pitch, rows: r.Rows}
 	for _, n := range []uintptr{r.Pitch, r.Rows, r.X, r.Y, r.Layer, width, height, depth} {
-		if n > maxBytes/2 { // so that sums of two are exact
+		if n > maxBytes/2 { // the sum of any two must not overflow
 			return p, invalidf("%d bytes, rows or layers do not fit the address space", n)
 		}
 	}
@@ -411,7 +414,7 @@ func (p *place) locate(m Memory, mode AccessMode) (size uintptr, err error) {
 	return s.bytes, nil
 }
 
-// fits compares the box's last byte with the size of the memory.
+// fits checks that the box ends within the memory.
 func (r *Region) fits(size, rows, width, height, depth uintptr) error {
 	if width == 0 || height == 0 || depth == 0 {
 		return nil
@@ -426,7 +429,7 @@ func (r *Region) fits(size, rows, width, height, depth uintptr) error {
 	if err != nil {
 		return err
 	}
-	lastRow += r.Y + height - 1 // at most twice maxBytes: exact
+	lastRow += r.Y + height - 1 // at most 2 × maxBytes: no overflow
 	before, err := product(lastRow, r.Pitch, 1)
 	if err != nil {
 		return err

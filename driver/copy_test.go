@@ -129,7 +129,7 @@ func TestRegionsOutsideTheirMemoryAreRefused(t *testing.T) {
 	wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "destination", "nil memory")
 }
 
-// stranger has only the exported methods of memory.
+// stranger is a Memory that is implemented outside package driver.
 type stranger struct{ driver.Memory }
 
 func TestFillsUseTheLargestUnit(t *testing.T) {
@@ -188,8 +188,7 @@ func TestMemoryOperationsReachTheDriver(t *testing.T) {
 	wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "without a step")
 }
 
-// Whether two boxes overlap is exact to the byte: the test compares the result
-// with their bytes.
+// Overlaps is exact to the byte. The test compares its result with the sets of bytes.
 func TestAccessesOverlapByTheByte(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	yes := 0
@@ -252,8 +251,8 @@ func firstCommon(a, b map[uint64]bool) (uint64, bool) {
 	return first, found
 }
 
-// An access box is as narrow as the operation on it. Rows without gaps need no
-// box.
+// The recorded access is as narrow as the operation. Rows without gaps are recorded as a plain
+// range.
 func TestCopiesAndFillsSayWhichBytesTheyUse(t *testing.T) {
 	a := newAxpy(t)
 	b := must(driver.Alloc[byte](a.c, 256))(t)
@@ -303,7 +302,7 @@ func TestArgumentsSayWhatTheKernelDoesToThem(t *testing.T) {
 	modes(driver.Reads, driver.ReadsWrites)
 	noError(t, driver.SetArg(l, 1, driver.Out(a.y)))
 	modes(driver.Reads, driver.Writes)
-	noError(t, driver.SetArg(l, 1, a.y.View(0, 8))) // a declared access belongs to the parameter, not to the memory
+	noError(t, driver.SetArg(l, 1, a.y.View(0, 8)))
 	modes(driver.Reads, driver.Writes)
 	noError(t, driver.SetArg(l, 0, driver.InOut(a.x)))
 	modes(driver.ReadsWrites, driver.Writes)

@@ -5,33 +5,35 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// The parts of package cu that package driver uses. Package cu has the rest of cuda.h.
+// Package driver uses these parts of package cu. Package cu has the rest of cuda.h.
 
-// MinVersion is the CUDA version of the oldest supported driver: 11.4, NVIDIA's driver 470.
+// MinVersion is the CUDA version of the oldest supported driver: 11.4, for NVIDIA driver 470.
 const MinVersion = cu.MinVersion
 
-// SystemLibrary opens the system's CUDA driver: the file at path, or, if path is empty, the one
-// that loader.OpenCUDA finds.
+// SystemLibrary opens the system's CUDA driver. An empty path means the library that
+// loader.OpenCUDA finds.
 func SystemLibrary(path string) (loader.Library, error) { return cu.SystemLibrary(path) }
 
-// Error is the failure of a driver function: its name, the code, the usual cause and the output of
-// the driver's compiler or linker. errors.Is matches the code. %v prints one line, %+v also the
-// whole log.
+// Error is the failure of a driver function. It has the function's name, the code, the usual cause,
+// and the log of the driver's compiler or linker. errors.Is matches the code. %v prints one line,
+// and %+v also prints the whole log.
 type Error = cu.Error
 
 var (
-	// ErrNotSupported matches CUDA_ERROR_NOT_SUPPORTED and functions that the driver lacks.
+	// ErrNotSupported matches CUDA_ERROR_NOT_SUPPORTED, and the error for a function that the
+	// driver lacks.
 	ErrNotSupported = cu.ErrNotSupported
-	// ErrDriverTooOld matches the error for a driver older than [MinVersion].
+	// ErrDriverTooOld matches the error for a driver that is older than [MinVersion].
 	ErrDriverTooOld = cu.ErrDriverTooOld
-	// ErrClosed matches calls on closed objects. On nil or zero objects the error names the
-	// constructor and matches CUDA_ERROR_INVALID_VALUE.
+	// ErrClosed matches the error of a call on a closed object. A call on a nil or zero object
+	// returns another error, which names the constructor and matches CUDA_ERROR_INVALID_VALUE.
 	ErrClosed = cu.ErrClosed
-	// ErrContextLost matches codes that end the device's contexts in the process: see [Context.Lost].
+	// ErrContextLost matches codes after which none of the device's contexts in the process
+	// works: see [Context.Lost].
 	ErrContextLost = cu.ErrContextLost
 )
 
-// Handles that methods and programs name most. Package cu has the others.
+// These are the handles that methods and programs name most often. Package cu has the others.
 
 type (
 	// CUcontext is the handle of a context.
@@ -46,10 +48,11 @@ type (
 	CUstream = cu.CUstream
 )
 
-// CUresult is a driver function's result code, an error that an [Error] matches.
+// CUresult is the result code of a driver function. It is an error, and errors.Is matches an
+// [Error] with its code.
 type CUresult = cu.CUresult
 
-// The values of [CUresult] that programs compare with. Package cu has all of them.
+// These are the values of [CUresult] that programs compare with. Package cu has all values.
 const (
 	CUDA_SUCCESS                              = cu.CUDA_SUCCESS
 	CUDA_ERROR_INVALID_VALUE                  = cu.CUDA_ERROR_INVALID_VALUE

@@ -17,7 +17,8 @@ type Device struct {
 	raw     cu.CUdevice
 }
 
-// DeviceCount counts the visible devices, which CUDA_VISIBLE_DEVICES limits.
+// DeviceCount returns the number of visible devices. The environment variable CUDA_VISIBLE_DEVICES
+// limits them.
 func (d *Driver) DeviceCount() (int, error) {
 	if !d.exists() {
 		return 0, absentError(d == nil, "driver")
@@ -27,8 +28,8 @@ func (d *Driver) DeviceCount() (int, error) {
 	return int(n), err
 }
 
-// Device returns the device with the given ordinal, from 0. If there is no such device, the error
-// is CUDA_ERROR_INVALID_DEVICE.
+// Device returns the device with the given ordinal, counted from 0. If there is no such device, the
+// error is CUDA_ERROR_INVALID_DEVICE.
 func (d *Driver) Device(ordinal int) (Device, error) {
 	if !d.exists() {
 		return Device{}, absentError(d == nil, "driver")
@@ -43,7 +44,8 @@ func (d *Driver) Device(ordinal int) (Device, error) {
 	return dev, nil
 }
 
-// Devices yields the devices by ordinal. An error with a zero Device ends it.
+// Devices yields the devices in the order of their ordinals. If a device cannot be queried, Devices
+// yields a zero Device with the error and stops.
 func (d *Driver) Devices() iter.Seq2[Device, error] {
 	return func(yield func(Device, error) bool) {
 		n, err := d.DeviceCount()
@@ -63,13 +65,13 @@ func (d *Driver) Devices() iter.Seq2[Device, error] {
 // Driver returns the driver that the device belongs to.
 func (dev Device) Driver() *Driver { return dev.driver }
 
-// Ordinal returns the device's number in this process.
+// Ordinal returns the device's number, which is specific to this process.
 func (dev Device) Ordinal() int { return dev.ordinal }
 
 // Raw returns the driver's handle.
 func (dev Device) Raw() cu.CUdevice { return dev.raw }
 
-// String returns the device's ordinal as text. For the product name, use Name.
+// String returns the ordinal as text. For the product name, use Name.
 func (dev Device) String() string {
 	if dev.driver == nil {
 		return "no device"
@@ -85,7 +87,7 @@ func (dev Device) check() error {
 	return nil
 }
 
-// sameDriver refuses a device of another driver, whose handles mean nothing to this one.
+// sameDriver rejects a device of another driver, because this driver cannot use its handle.
 func (dev Device) sameDriver(o Device) error {
 	if dev.driver.core == o.driver.core {
 		return nil
@@ -93,7 +95,7 @@ func (dev Device) sameDriver(o Device) error {
 	return invalidf("%v belongs to another driver (%s)", o, o.driver.LibraryName())
 }
 
-// named puts the device's name in front of an error.
+// named prefixes the error with the device.
 func (dev Device) named(err error) error {
 	if err == nil {
 		return nil
@@ -101,7 +103,7 @@ func (dev Device) named(err error) error {
 	return fmt.Errorf("%v: %w", dev, err)
 }
 
-// Name returns the product name.
+// Name returns the device's product name.
 func (dev Device) Name() (string, error) {
 	if err := dev.check(); err != nil {
 		return "", err
@@ -113,8 +115,8 @@ func (dev Device) Name() (string, error) {
 	return cString(name[:]), nil
 }
 
-// UUID returns an identifier that stays the same across processes and reorderings. On a MIG
-// partition it is the partition's.
+// UUID returns an identifier that is the same in all processes, in any order of the devices. On a
+// MIG partition it identifies the partition.
 func (dev Device) UUID() (UUID, error) {
 	if err := dev.check(); err != nil {
 		return UUID{}, err
@@ -126,7 +128,7 @@ func (dev Device) UUID() (UUID, error) {
 	return uuidOf(raw), nil
 }
 
-// TotalMem returns the device's memory in bytes. [Context.MemInfo] has the free.
+// TotalMem returns the device's memory in bytes. [Context.MemInfo] also returns how much is free.
 func (dev Device) TotalMem() (uint64, error) {
 	if err := dev.check(); err != nil {
 		return 0, err
@@ -158,7 +160,7 @@ func (dev Device) ComputeCapability() (major, minor int, err error) {
 	return major, minor, err
 }
 
-// PCIBusID returns the device's PCI address, such as "0000:4e:00.0".
+// PCIBusID returns the device's PCI address, for example "0000:4e:00.0".
 func (dev Device) PCIBusID() (string, error) {
 	if err := dev.check(); err != nil {
 		return "", err
@@ -180,7 +182,8 @@ func cString(b []byte) string {
 	return string(b)
 }
 
-// Properties are common attributes, sizes in bytes. See also Device.Attribute.
+// Properties are the most common attributes. Sizes are in bytes. Device.Attribute returns any
+// other.
 type Properties struct {
 	Name     string
 	UUID     UUID
@@ -198,22 +201,22 @@ type Properties struct {
 	RegistersPerBlock           int    // of 32 bits
 	RegistersPerMultiprocessor  int
 
-	SharedMemPerBlock          int // bytes, without opting in
+	SharedMemPerBlock          int // bytes, the default limit
 	SharedMemPerBlockOptin     int // bytes, after raising the kernel's limit
 	SharedMemPerMultiprocessor int
 	ReservedSharedMemPerBlock  int
 	ConstantMem                int
 	L2Cache                    int
-	MaxPersistingL2Cache       int // of L2Cache, for lines that are kept
+	MaxPersistingL2Cache       int // the part of L2Cache reserved for persisting lines
 
 	ClockKHz, MemoryClockKHz int
 	MemoryBusBits            int
-	AsyncEngines             int // copies that can run beside kernels, at the same time
+	AsyncEngines             int // number of copies that can run concurrently with kernels
 
 	Integrated            bool // shares memory with the host (Jetson)
 	UnifiedAddressing     bool // host and device share one address space
 	ManagedMemory         bool
-	ConcurrentManaged     bool // host and device may use managed memory at the same time
+	ConcurrentManaged     bool // host and device may access managed memory concurrently
 	ConcurrentKernels     bool
 	CooperativeLaunch     bool // LaunchConfig.Cooperative
 	ClusterLaunch         bool // LaunchConfig.Cluster
@@ -222,11 +225,11 @@ type Properties struct {
 	CanMapHostMemory      bool // HostBuffer.Device
 	ECC                   bool
 	ComputePreemption     bool
-	PageableMemoryAccess  bool // kernels reach memory that is not page-locked
+	PageableMemoryAccess  bool // kernels can access host memory that is not page-locked
 	HostRegisterSupported bool
 }
 
-// Properties reads the properties, zero if the driver does not know them yet.
+// Properties queries the properties. A property that the driver does not have is zero.
 func (dev Device) Properties() (Properties, error) {
 	var p Properties
 	if err := dev.check(); err != nil {
@@ -250,10 +253,10 @@ func (dev Device) Properties() (Properties, error) {
 	return p, nil
 }
 
-// SM returns the architecture as ptxas names it: 90 for capability 9.0.
+// SM returns the compute capability as in ptxas's sm_90: 90 for 9.0.
 func (p Properties) SM() int { return p.ComputeMajor*10 + p.ComputeMinor }
 
-// String returns one line for a log.
+// String returns a one-line description for a log.
 func (p Properties) String() string {
 	return fmt.Sprintf("%s, sm_%d, %d multiprocessors, %.1f GiB", p.Name, p.SM(),
 		p.Multiprocessors, float64(p.TotalMem)/(1<<30))
@@ -273,8 +276,8 @@ func (p *Properties) identify(dev Device) (err error) {
 	return err
 }
 
-// read reads an attribute. A driver older than the attribute returns invalid value, and *to keeps
-// its value.
+// read stores an attribute in *to. If the driver is older than the attribute and returns invalid
+// value, read leaves *to unchanged.
 func (dev Device) read(a cu.CUdevice_attribute, to *int) error {
 	v, err := dev.Attribute(a)
 	if isResult(err, CUDA_ERROR_INVALID_VALUE) {
@@ -352,13 +355,13 @@ type UUID [16]byte
 
 func uuidOf(raw cu.CUuuid) UUID { return raw.Bytes }
 
-// String returns the form of nvidia-smi and CUDA_VISIBLE_DEVICES: "GPU-" and the groups. The prefix
-// is the same for a partition.
+// String returns the UUID in the form of nvidia-smi and CUDA_VISIBLE_DEVICES, with the prefix
+// "GPU-". A MIG partition has the same prefix.
 func (u UUID) String() string {
 	return fmt.Sprintf("GPU-%x-%x-%x-%x-%x", u[0:4], u[4:6], u[6:8], u[8:10], u[10:16])
 }
 
-// ParseUUID parses the result of String, whose prefix may be missing.
+// ParseUUID parses the form that String returns. The prefix is optional.
 func ParseUUID(s string) (UUID, error) {
 	digits := strings.TrimPrefix(strings.TrimPrefix(s, "GPU-"), "MIG-")
 	b, err := hex.DecodeString(strings.ReplaceAll(digits, "-", ""))

@@ -101,7 +101,7 @@ func TestPeerAccess(t *testing.T) {
 	if !must(a.Device().CanAccessPeer(b.Device()))(t) {
 		t.Fatal("emulated devices cannot reach each other")
 	}
-	for range 2 { // the second call changes nothing
+	for range 2 { // enabling access twice is not an error
 		noError(t, a.EnablePeerAccess(b))
 	}
 	for range 2 {
@@ -112,7 +112,7 @@ func TestPeerAccess(t *testing.T) {
 	}
 }
 
-// A device that exists but refuses contexts does not count as available.
+// A device that exists but rejects every context does not count as available.
 func TestADeviceWithoutAContextIsNotAvailable(t *testing.T) {
 	for _, c := range []struct {
 		devices int
@@ -146,7 +146,7 @@ func TestADeviceWithoutAContextIsNotAvailable(t *testing.T) {
 	}
 }
 
-// refusing is a driver that gives no context on some devices.
+// refusing is a driver that refuses to create contexts on some devices.
 type refusing struct {
 	loader.Library
 	refuse func(device uintptr) bool
@@ -183,13 +183,13 @@ func TestAvailableSaysWhyNot(t *testing.T) {
 	}
 }
 
-// sum2 adds two elements of far memory to near memory.
+// sum2 launches a kernel that adds the two elements of far to near.
 func sum2(w *work, near, far driver.Memory) error {
 	return w.kernel("axpy").Launch(w.s, driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(2)}, far, near, float32(1), uint32(2))
 }
 
-// SetAccess alone decides which devices can access the memory of a pool.
-// EnablePeerAccess does not affect it.
+// Only SetAccess determines which devices can access the memory of a pool. EnablePeerAccess has no
+// effect on it.
 func TestPoolMemoryOfAnotherDeviceNeedsAccessOfThePool(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *driver.Context) {
 		w := newWork(t, a)
@@ -220,8 +220,7 @@ func TestPoolMemoryOfAnotherDeviceNeedsAccessOfThePool(t *testing.T) {
 	})
 }
 
-// An event can be recorded only in streams of its own context. Any stream can
-// wait for it.
+// An event can be recorded only in streams of its own context, but any stream can wait for it.
 func TestEventsAmongDevices(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *driver.Context) {
 		w := newWork(t, a)
@@ -239,7 +238,7 @@ func TestEventsAmongDevices(t *testing.T) {
 	})
 }
 
-// A region of pitched memory is copied between devices too.
+// A 2D region can be copied between devices.
 func TestRegionIsCopiedBetweenDevices(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *driver.Context) {
 		w := newWork(t, a)
@@ -251,7 +250,7 @@ func TestRegionIsCopiedBetweenDevices(t *testing.T) {
 	})
 }
 
-// Each device has a clock of its own.
+// Events of two devices cannot be compared, because each device has its own clock.
 func TestNoTimeBetweenEventsOfTwoDevices(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *driver.Context) {
 		w := newWork(t, a)
@@ -267,7 +266,7 @@ func TestNoTimeBetweenEventsOfTwoDevices(t *testing.T) {
 	})
 }
 
-// A pool cannot give a device read-only access.
+// A pool cannot give another device read-only access.
 func TestPoolGivesAnotherDeviceAllOrNothing(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *driver.Context) {
 		pool := closing[*driver.MemPool](newWork(t, a))(b.NewMemPool())
@@ -278,8 +277,8 @@ func TestPoolGivesAnotherDeviceAllOrNothing(t *testing.T) {
 	})
 }
 
-// eachPair runs a test with contexts of two devices, on an emulator with two
-// devices and on a machine with two GPUs.
+// eachPair runs a test with contexts of two devices: on an emulator with two devices, and on a
+// machine with two GPUs.
 func eachPair(t *testing.T, test func(t *testing.T, a, b *driver.Context)) {
 	t.Run("emulator", func(t *testing.T) {
 		pair(t, gputest.Emulator(t, emulator.Config{Devices: 2}), test)
@@ -398,8 +397,8 @@ func TestMemInfoAndLimits(t *testing.T) {
 	})
 }
 
-// A context that was current on threads when it was destroyed must not be
-// mistaken for the next one, which may get the same address.
+// A destroyed context may still be cached as current on some threads. It must not be mistaken for
+// the next context, which may get the same address.
 func TestContextsCanBeMadeAgain(t *testing.T) {
 	gputest.EachDriver(t, func(t *testing.T, d *driver.Driver) {
 		dev := must(d.Device(0))(t)
@@ -440,7 +439,7 @@ func useFromManyThreads(c *driver.Context) error {
 	return all
 }
 
-// A borrowed context belongs to the device that it was created on.
+// A context can be borrowed only through the device that it was created on.
 func TestABorrowedContextIsOfItsDevice(t *testing.T) {
 	d := gputest.Emulator(t, emulator.Config{Devices: 2})
 	c := must(must(d.Device(1))(t).PrimaryContext())(t)
@@ -451,13 +450,13 @@ func TestABorrowedContextIsOfItsDevice(t *testing.T) {
 	b := must(must(d.Device(1))(t).BorrowContext(c.Raw()))(t)
 	x := must(driver.Alloc[byte](b, 8))(t)
 	noError(t, b.Close())
-	noError(t, x.Fill(1)) // the context stays for objects made from it
+	noError(t, x.Fill(1)) // objects of the borrowed context keep it open
 	noError(t, x.Close())
-	noError(t, c.Lost()) // and for its owner
+	noError(t, c.Lost()) // closing the borrowed Context did not destroy the owner's
 	noError(t, c.Close())
 }
 
-// Every method refuses a nil device, which callers have after an error.
+// Every method rejects a zero Device, which callers have after an error.
 func TestADeviceThatIsNoneIsRefused(t *testing.T) {
 	var dev driver.Device
 	for name, err := range map[string]error{

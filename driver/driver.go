@@ -14,18 +14,18 @@ import (
 )
 
 // Driver is an opened CUDA driver. It embeds the driver of package cu, so every raw function is a
-// method with its C name: d.CuLaunchKernel. Those of a zero Driver return an error. On a nil
-// *Driver they panic, as promoted methods do.
+// method with its C name: d.CuLaunchKernel. On a zero Driver these methods return an error. On a
+// nil *Driver they panic, as promoted methods do.
 //
-// Bound and Guarded return views: the same driver, with calls that run in a given context or that
+// Bound and Guarded return views of the same driver. The calls of a view run in a given context, or
 // do not disturb captures.
 type Driver struct {
 	cu.Driver
 	core *driverCore
 }
 
-// closePatience limits how long Close waits for objects that are destroyed in the background,
-// because GPU work may never end.
+// closePatience limits how long Close waits for objects that are being destroyed in the background.
+// GPU work may never end.
 const closePatience = 10 * time.Second
 
 // driverCore is shared by all views of a driver.
@@ -33,10 +33,10 @@ type driverCore struct {
 	background life.Background
 }
 
-// New resolves the functions of a library and initialises it: the system's ([SystemLibrary]), an
-// emulator, or a wrapper around either. If New fails, the caller still owns the library. Functions
-// that it lacks, and those newer than the version it reports, return an error that matches
-// [ErrNotSupported].
+// New resolves the functions of a library and initialises the driver. The library can be the
+// system's ([SystemLibrary]), an emulator, or a wrapper around either. If New fails, the caller
+// still owns the library. Functions that the library lacks, or that are newer than the version it
+// reports, return an error that matches [ErrNotSupported].
 func New(lib loader.Library) (*Driver, error) {
 	raw, err := cu.New(lib)
 	if err != nil {
@@ -50,10 +50,10 @@ func New(lib loader.Library) (*Driver, error) {
 	return d, nil
 }
 
-// Open opens the system's driver and initialises it. If there is none, the error says what to do:
-// no library (a *loader.OpenError with each name that was tried), no GPU (CUDA_ERROR_NO_DEVICE), a
-// driver that is too old ([ErrDriverTooOld]), or a build or platform that cannot open one
-// (loader.ErrStatic, loader.ErrUnsupportedPlatform).
+// Open opens the system's driver and initialises it. If that fails, the error states the cause and
+// the remedy: no library (a *loader.OpenError with each name that was tried), no GPU
+// (CUDA_ERROR_NO_DEVICE), a driver that is too old ([ErrDriverTooOld]), or a build or platform that
+// cannot open a driver (loader.ErrStatic, loader.ErrUnsupportedPlatform).
 func Open() (*Driver, error) {
 	lib, err := SystemLibrary("")
 	if err != nil {
@@ -66,11 +66,11 @@ func Open() (*Driver, error) {
 	return d, nil
 }
 
-// Init calls the raw driver's Init, as New and Open already did.
+// Init initialises the driver, as New and Open have already done.
 func (d *Driver) Init() error { return d.raw().Init() }
 
-// Bound returns a view of the driver in which every call first makes ctx current on its thread, in
-// the same native call. ctx stays current.
+// Bound returns a view of the driver in which every call first makes ctx current on its thread,
+// within the same native call. ctx stays current afterwards.
 func (d *Driver) Bound(ctx CUcontext) *Driver {
 	if !d.exists() {
 		return noDriver()
@@ -78,8 +78,8 @@ func (d *Driver) Bound(ctx CUcontext) *Driver {
 	return &Driver{*d.Driver.Bound(ctx), d.core}
 }
 
-// Guarded returns a view of the driver whose calls run in the relaxed capture mode: they cannot
-// invalidate a stream capture on any thread.
+// Guarded returns a view of the driver whose calls run in the relaxed capture mode, in which they
+// cannot invalidate a stream capture on any thread.
 func (d *Driver) Guarded() *Driver {
 	if !d.exists() {
 		return noDriver()
@@ -87,10 +87,10 @@ func (d *Driver) Guarded() *Driver {
 	return &Driver{*d.Driver.Guarded(), d.core}
 }
 
-// exists reports whether d was made by New or Open.
+// exists reports whether New or Open created d.
 func (d *Driver) exists() bool { return d != nil && d.core != nil }
 
-// raw returns the driver of package cu, nil for a nil d.
+// raw returns the driver of package cu, or nil for a nil d.
 func (d *Driver) raw() *cu.Driver {
 	if d == nil {
 		return nil
@@ -98,10 +98,10 @@ func (d *Driver) raw() *cu.Driver {
 	return &d.Driver
 }
 
-// Has reports whether the driver has a function with this ABI.
+// Has reports whether the driver has this version of the function.
 func (d *Driver) Has(f cu.Function) bool { return d.raw().Has(f) }
 
-// Version returns the CUDA version that the driver supports: 12040 is 12.4.
+// Version returns the CUDA version that the driver supports. For CUDA 12.4 it returns 12040.
 func (d *Driver) Version() int { return d.raw().Version() }
 
 // LibraryName returns the name of the library.
@@ -110,15 +110,15 @@ func (d *Driver) LibraryName() string { return d.raw().LibraryName() }
 // Library returns the library that the driver was created from.
 func (d *Driver) Library() loader.Library { return d.raw().Library() }
 
-// Closed reports whether Close was called on this view or another.
+// Closed reports whether Close was called on any view of the driver.
 func (d *Driver) Closed() bool { return d.raw().Closed() }
 
-// Close releases the library. Close the objects created from the driver before. Close waits for the
-// GPU work of closed objects, for at most ten seconds.
+// Close releases the library. First close the objects created from the driver. Close waits at most
+// ten seconds for the GPU work of closed objects.
 //
-// The system's library stays in the process, so that later calls are harmless: their behaviour is
-// up to the library, and errors match [ErrClosed]. A host function cannot close the driver that
-// calls it: there, Close does nothing and returns CUDA_ERROR_NOT_PERMITTED.
+// The system's library stays loaded, so later calls are safe. Such a call returns what the library
+// returns, and its errors match [ErrClosed]. A host function cannot close the driver that calls it:
+// there, Close does nothing and returns CUDA_ERROR_NOT_PERMITTED.
 func (d *Driver) Close() error {
 	if !d.exists() {
 		return nil
@@ -129,10 +129,11 @@ func (d *Driver) Close() error {
 	return d.Driver.Close()
 }
 
-// Available returns nil if the system's CUDA driver can be used, or an error that says why not: no
-// library, no GPU, a driver that is too old, no device that gives a context because other processes
-// use it exclusively, and so on. The result is determined once, and the library stays loaded.
-// Without a primary context in the process, the first call takes as long as creating one.
+// Available returns nil if the system's CUDA driver can be used, or an error with the reason if it
+// cannot. Reasons include a missing library, no GPU, a driver that is too old, and devices that
+// create no context because other processes use them exclusively. The result is determined once,
+// and the library stays loaded. If the process has no primary context, the first call takes as long
+// as creating one.
 func Available() error { return available() }
 
 var available = sync.OnceValue(func() error {
@@ -143,7 +144,7 @@ var available = sync.OnceValue(func() error {
 	return usable(d)
 })
 
-// usable returns nil if a device of d gives a context, else why none does.
+// usable returns nil if at least one device of d can create a context.
 func usable(d *Driver) error {
 	var errs []error
 	for dev, err := range d.Devices() {
@@ -171,18 +172,18 @@ func (dev Device) givesContext() error {
 	return c.Close()
 }
 
-// Leak describes an object that became unreachable without being closed, or, from [OpenObjects],
-// one that is still open.
+// Leak describes an object that became unreachable without being closed. A Leak from [OpenObjects]
+// is an object that is still open.
 type Leak struct {
 	Kind    string    // "stream", "buffer of float32", …
 	Handle  uint64    // the driver's handle
-	Device  Device    // whose object it is
-	Context CUcontext // whose object it is
+	Device  Device    // the object's device
+	Context CUcontext // the object's context
 	Stack   string    // where it was created, innermost call first
-	Err     error     // why the driver could not destroy it, if so
+	Err     error     // why the driver could not destroy it, or nil
 }
 
-// String says what leaked, its origin, and the error of its destruction.
+// String returns the object, why it could not be destroyed, and where it was created.
 func (l Leak) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %#x of %v was not closed", l.Kind, l.Handle, l.Device)
@@ -195,11 +196,11 @@ func (l Leak) String() string {
 	return b.String()
 }
 
-// SetLeakHook reports every object that becomes unreachable without Close to hook, with the stack
-// of its creation, and returns the previous hook. It is for tests and for finding leaks: without
-// it, such objects are destroyed silently, at no cost per object. Stacks are recorded for objects
-// created after the call. A nil hook turns that off. The hook runs on a goroutine of this package,
-// after the object was destroyed.
+// SetLeakHook sets a hook for every object that becomes unreachable without Close, and returns the
+// previous hook. The hook receives the stack that created the object. Use it in tests and to find
+// leaks: without a hook, such objects are destroyed silently, at no cost per object. Stacks are
+// recorded only for objects created after the call. A nil hook turns the recording off. The hook
+// runs on a goroutine of this package, after the object was destroyed.
 func SetLeakHook(hook func(Leak)) (previous func(Leak)) {
 	hooks.Lock()
 	defer hooks.Unlock()
@@ -226,8 +227,8 @@ func leakOf(r life.Report) Leak {
 	return l
 }
 
-// OpenObjects returns the objects created since a leak hook was set that are not destroyed yet, in
-// no particular order. Without a hook it returns none.
+// OpenObjects returns the objects that were created since a leak hook was set and are not destroyed
+// yet, in no particular order. Without a hook it returns none.
 func OpenObjects() []Leak {
 	open := life.Open()
 	leaks := make([]Leak, len(open))

@@ -11,17 +11,17 @@ import (
 	"github.com/purecuda/cuda/internal/hostthread"
 )
 
-// nilError is the error of a method of a nil object.
+// nilError is the error of a call on a nil object.
 func nilError(kind string) error { return absentError(true, kind) }
 
-// absentError is the error of a call on an object that is nil, or zero because no
-// constructor made it.
+// absentError is the error of a call on an object that is nil, or zero because no constructor
+// created it.
 func absentError(isNil bool, kind string) error {
 	k := absent.Kind{Name: kind, Make: makerOf(kind), Code: CUDA_ERROR_INVALID_VALUE}
 	return k.Error(isNil)
 }
 
-// makerOf names the calls that create a kind of object.
+// makerOf returns the constructors of a kind of object.
 func makerOf(kind string) string {
 	switch kind {
 	case "allocation":
@@ -82,8 +82,8 @@ func makerOf(kind string) string {
 	return "its constructor"
 }
 
-// Named puts a name, such as a file's, before an error's text. Unlike fmt.Errorf it keeps the
-// compiler's log for %+v. A nil error stays nil.
+// Named prefixes an error's text with a name, such as a file name. Unlike fmt.Errorf, it preserves
+// the compiler's log for %+v. It returns nil for a nil error.
 func Named(name string, err error) error {
 	if err == nil {
 		return nil
@@ -99,19 +99,21 @@ type namedError struct {
 func (e *namedError) Error() string { return e.name + ": " + e.err.Error() }
 func (e *namedError) Unwrap() error { return e.err }
 
-// Format implements fmt.Formatter, so that %+v reaches the wrapped error.
+// Format implements fmt.Formatter. It passes the verb on, so that %+v prints the wrapped error in
+// full.
 func (e *namedError) Format(s fmt.State, verb rune) {
 	fmt.Fprintf(s, "%s: "+fmt.FormatString(s, verb), e.name, e.err)
 }
 
-// noDriver is the driver of a nil Context: a closed one, whose functions all fail with
+// noDriver returns the driver of a nil Context: a closed driver, whose functions all fail with
 // CUDA_ERROR_INVALID_CONTEXT.
 var noDriver = sync.OnceValue(func() *Driver { return &Driver{*cu.NoContext(), new(driverCore)} })
 
-// Lost queries whether the context still works. The error matches [ErrContextLost] and the code
-// with which the driver refuses a trivial query, or only [ErrClosed] for a closed context. Use it
-// for health checks, and to distinguish a transient CUDA_ERROR_UNKNOWN from a lost device. It does
-// not wait, so it misses a kernel that is about to fail, and does not disturb captures.
+// Lost returns nil if the context still works. Otherwise the error matches [ErrContextLost] and the
+// code with which the driver rejects a trivial query. For a closed context, it matches only
+// [ErrClosed]. Use Lost for health checks, and to distinguish a transient CUDA_ERROR_UNKNOWN from a
+// lost device. It does not wait, so it cannot detect a kernel that fails later. It does not disturb
+// captures.
 func (c *Context) Lost() error {
 	if err := c.check(); err != nil {
 		return err
@@ -119,7 +121,7 @@ func (c *Context) Lost() error {
 	if err := hostthread.Refuse(); err != nil {
 		return err
 	}
-	if err := c.core.life.Retain(); err != nil { // a Close meanwhile is no loss
+	if err := c.core.life.Retain(); err != nil { // a context closed by now is not lost
 		return err
 	}
 	defer c.core.life.Done()
@@ -131,7 +133,7 @@ func (c *Context) Lost() error {
 	return &lostError{c.String(), err}
 }
 
-// lostError is a failure that means a lost context, whatever its code.
+// lostError marks an error of any code as the loss of the context.
 type lostError struct {
 	context string
 	err     error

@@ -15,8 +15,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// A nil operation, as after an error that nobody checked, is refused wherever it
-// is passed.
+// Every call that accepts an operation rejects a nil one, which programs have after an unchecked
+// error.
 func TestNilOperationsAreRefused(t *testing.T) {
 	f := newFake()
 	c := f.open(t)
@@ -50,8 +50,8 @@ func TestNilOperationsAreRefused(t *testing.T) {
 	noError(t, errors.Join(s.Close(), c.Close()))
 }
 
-// A failed unload when the last reference to a context is closed is an error of
-// that Close.
+// Closing a context's last reference unloads its modules. If an unload fails, that Close returns
+// the error.
 func TestEmbeddedModuleThatIsNotUnloadedIsAnErrorOfClose(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	d := gputest.Driver(t, lib)
@@ -65,8 +65,8 @@ func TestEmbeddedModuleThatIsNotUnloadedIsAnErrorOfClose(t *testing.T) {
 	}
 }
 
-// lateLibrary fails to compile a library when a kernel is looked up, with a log
-// that fills the buffer. It counts modules.
+// lateLibrary fails to compile a library when a kernel is looked up, with a log that fills the
+// buffer. It counts the modules loaded and unloaded.
 type lateLibrary struct {
 	loader.Library
 	loaded, unloaded int
@@ -108,8 +108,8 @@ func (l *lateLibrary) Lookup(symbol string) (loader.Proc, error) {
 
 const firstLogBytes = 16 << 10
 
-// To get the whole log the image is compiled again. If that succeeds, the module
-// is unloaded and the first error stays.
+// To get the whole log, the image is compiled again. If that unexpectedly succeeds, the module must
+// be unloaded and the first error returned.
 func TestCompilingAgainForTheLogLeavesNoModule(t *testing.T) {
 	lib := &lateLibrary{Library: emulator.New(emulator.Config{})}
 	c := gputest.Context(t, gputest.Driver(t, lib))
@@ -163,7 +163,7 @@ func TestObjectsAreNamedByKindAndSize(t *testing.T) {
 	noError(t, b.Close())
 }
 
-// The driver receives the semaphore's handle with the type that the caller named.
+// The driver receives the semaphore's handle with the type that the caller specified.
 func TestSemaphoresAreImportedByTheirHandle(t *testing.T) {
 	var kind cu.CUexternalSemaphoreHandleType
 	var handle uintptr

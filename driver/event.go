@@ -14,7 +14,7 @@ import (
 	"github.com/purecuda/cuda/internal/uses"
 )
 
-// Event marks a point in a stream's work that host and streams can wait for.
+// Event marks a point in a stream's work. The host and other streams can wait for it.
 type Event struct {
 	life   *life.Lifetime
 	ctx    *Context
@@ -25,25 +25,25 @@ type Event struct {
 	borrowed bool // life is the context's
 }
 
-// EventOption changes how NewEvent makes an event.
+// EventOption changes how NewEvent creates an event.
 type EventOption func(*cu.CUevent_flags)
 
-// WithTiming makes the event record the time, for Elapsed, which costs more.
+// WithTiming makes the event record the time, which Elapsed requires. Recording it takes longer.
 func WithTiming() EventOption {
 	return func(f *cu.CUevent_flags) { *f &^= cu.CU_EVENT_DISABLE_TIMING }
 }
 
-// WithBlockingSync makes a thread that waits for the event sleep, not spin.
+// WithBlockingSync makes a thread that waits for the event sleep instead of spinning.
 func WithBlockingSync() EventOption {
 	return func(f *cu.CUevent_flags) { *f |= cu.CU_EVENT_BLOCKING_SYNC }
 }
 
-// WithInterprocess lets other processes share the event. It excludes timing.
+// WithInterprocess allows other processes to share the event. Such an event has no timing.
 func WithInterprocess() EventOption {
 	return func(f *cu.CUevent_flags) { *f |= cu.CU_EVENT_INTERPROCESS | cu.CU_EVENT_DISABLE_TIMING }
 }
 
-// NewEvent creates an event, without timing unless an option requests it.
+// NewEvent creates an event. It has no timing unless an option requests it.
 func (c *Context) NewEvent(opts ...EventOption) (*Event, error) {
 	if err := hostthread.Refuse(); err != nil {
 		return nil, err
@@ -63,9 +63,9 @@ func (c *Context) NewEvent(opts ...EventOption) (*Event, error) {
 	return e, nil
 }
 
-// BorrowEvent returns an Event for a handle that other code owns, which must stay valid while the
-// Event or a graph that refers to it is in use. Closing it does nothing. Without timing, Elapsed
-// returns the driver's error.
+// BorrowEvent returns an Event for a handle that other code owns. The handle must stay valid while
+// the Event, or a graph that refers to it, is in use. Closing the Event does nothing. If the event
+// was created without timing, Elapsed returns the driver's error.
 func (c *Context) BorrowEvent(raw CUevent) (*Event, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (c *Context) BorrowEvent(raw CUevent) (*Event, error) {
 	return &Event{life: &c.core.life, ctx: c, raw: raw, timing: true, borrowed: true}, nil
 }
 
-// open is inlined into Stream.Record and Stream.WaitEvent.
+// open is small enough to be inlined into Stream.Record and Stream.WaitEvent.
 func (e *Event) open() bool { return e != nil && !e.life.Closed() }
 
 func (e *Event) check() error {
@@ -117,7 +117,7 @@ func (e *Event) String() string {
 	return fmt.Sprintf("event %#x of %v", uintptr(e.raw), e.ctx.Device())
 }
 
-// Close destroys the event. Streams that already wait for it still do.
+// Close destroys the event. Streams that already wait for the event keep waiting for it.
 func (e *Event) Close() error {
 	if e == nil || e.borrowed {
 		return nil
@@ -130,7 +130,8 @@ func (e *Event) Close() error {
 // Record is s.Record(e).
 func (e *Event) Record(s *Stream) error { return s.Record(e) }
 
-// Query reports whether the latest record has completed, or there is none.
+// Query reports whether the latest record of the event has completed. It returns true if there is
+// no record.
 func (e *Event) Query() (done bool, err error) {
 	if err := e.check(); err != nil {
 		return false, err
@@ -143,8 +144,8 @@ func (e *Event) Query() (done bool, err error) {
 	return done, e.named(err)
 }
 
-// Wait waits for the event's latest record, as [Stream.Wait] does. If the event is recorded
-// repeatedly, Wait returns when a query finds it done.
+// Wait waits for the latest record of the event, as [Stream.Wait] waits for a stream. If the event
+// is recorded repeatedly, Wait returns once a query finds it done.
 func (e *Event) Wait(ctx context.Context) error {
 	if err := e.check(); err != nil {
 		return err
@@ -167,12 +168,12 @@ func (e *Event) Wait(ctx context.Context) error {
 func (e *Event) poll() (bool, error) { return finished(e.ctx.core.loose.CuEventQuery(e.raw)) }
 func (e *Event) block() error        { return e.ctx.core.guarded.CuEventSynchronize(e.raw) }
 
-// sleeps depends on the event: without the flag the driver spins, whatever the flags of the
-// context.
+// sleeps depends only on the event: without WithBlockingSync the driver spins, whatever the
+// context's flags.
 func (e *Event) sleeps() (bool, error) { return e.sleepy, nil }
 
-// Elapsed returns the time from start to e, to about 0.5 µs. Both need timing. If one has not
-// completed, the error is CUDA_ERROR_NOT_READY.
+// Elapsed returns the time from start to e, with a resolution of about 0.5 µs. Both events need
+// timing. If either has not completed, the error is CUDA_ERROR_NOT_READY.
 func (e *Event) Elapsed(start *Event) (time.Duration, error) {
 	for _, x := range []*Event{e, start} {
 		if err := x.check(); err != nil {
@@ -194,8 +195,8 @@ func (e *Event) Elapsed(start *Event) (time.Duration, error) {
 	return time.Duration(math.Round(float64(ms) * float64(time.Millisecond))), nil
 }
 
-// elapsed selects the ABI. The one since CUDA 12.8 returns a better time than a float of the
-// device's clock.
+// elapsed selects the function version. Since CUDA 12.8, the driver returns a more precise time
+// than a float of the device's clock.
 func (e *Event) elapsed(start *Event) (ms float32, err error) {
 	d := e.ctx.core.guarded
 	if d.Has(cu.FnCuEventElapsedTime) {
@@ -214,7 +215,7 @@ func (e *Event) Lifetime() *life.Lifetime {
 	return e.life
 }
 
-// done gives back the reference of a wait.
+// done releases the reference that a wait retained.
 func (e *Event) done() { e.life.Done() }
 
 // EventOp records an event in a stream, or makes the stream wait for one.
@@ -223,7 +224,7 @@ type EventOp struct {
 	wait  bool
 	refs  []life.Ref
 
-	// One of the two, for graph nodes.
+	// For graph nodes. One of the two is set.
 	recordNode cu.CUDA_EVENT_RECORD_NODE_PARAMS
 	waitNode   cu.CUDA_EVENT_WAIT_NODE_PARAMS
 }
@@ -265,7 +266,7 @@ func (o *EventOp) Enqueue(s *Stream) error {
 	return s.Record(o.event)
 }
 
-// Context returns the event's context. A wait may run in any.
+// Context returns the event's context. A wait may run in a stream of any context.
 func (o *EventOp) Context() *Context {
 	if o == nil {
 		return nil
