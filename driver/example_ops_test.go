@@ -13,7 +13,7 @@ import (
 	"github.com/purecuda/cuda/driver/image"
 )
 
-// Fill makes an operation. Memory also has a Fill method, which runs at once.
+// Function Fill creates an operation. Method Fill of memory runs at once.
 func ExampleFill() {
 	c := exampleContext()
 	s, err := c.NewStream()
@@ -30,8 +30,8 @@ func ExampleFill() {
 	// Output: fill of 4 bytes [1 1 7 7]
 }
 
-// Events can also be recorded and waited for by operations, so a list of
-// operations can use several streams.
+// Operations can also record events and wait for them. One list of operations can therefore use
+// several streams.
 func ExampleRecordOp() {
 	c := exampleContext()
 	s, err := c.NewStream()
@@ -46,7 +46,7 @@ func ExampleRecordOp() {
 	// Output: true
 }
 
-// Work enqueued after this runs once the event has completed.
+// Work enqueued after the wait runs once the event has completed.
 func ExampleWaitOp() {
 	c := exampleContext()
 	first, err := c.NewStream()
@@ -71,7 +71,7 @@ func ExampleWaitOp() {
 	// Output: [2]
 }
 
-// Streams write words and wait for their values without a kernel.
+// A stream can write words and wait for their values without a kernel.
 func ExampleMemOp() {
 	c := exampleContext()
 	first, err := c.NewStream()
@@ -109,7 +109,7 @@ func ExampleHostFunc() {
 	add, err := driver.NewHostFunc(c, func() { sum += host.Slice()[0] + host.Slice()[1] })
 	check(err)
 	for range 2 {
-		check(s.Do(down), s.Do(add)) // add runs after down
+		check(s.Do(down), s.Do(add))
 	}
 	check(s.Wait(context.Background()))
 	fmt.Println(sum)
@@ -117,7 +117,7 @@ func ExampleHostFunc() {
 	// Output: 14
 }
 
-// An argument that changes with every step is checked once.
+// Arg checks the type of an argument once. Use it for an argument that changes at every step.
 func ExampleArgOf() {
 	c := exampleContext()
 	m, err := c.LoadModule([]byte(workPTX))
@@ -149,8 +149,8 @@ func ExampleArgOf() {
 	// true
 }
 
-// Stream-ordered allocations and frees have operation types of their own, so
-// that only what may allocate accepts them.
+// Stream-ordered allocations and frees have their own operation type. Calls that must not allocate
+// do not accept it.
 func ExampleNewAlloc() {
 	c := exampleContext()
 	s, err := c.NewStream()
@@ -165,7 +165,7 @@ func ExampleNewAlloc() {
 	// Output: 100 <nil> <nil>
 }
 
-// A free is an operation too. Enqueuing it closes the buffer.
+// A free is also an operation. Enqueuing it closes the buffer.
 func ExampleNewFree() {
 	c := exampleContext()
 	s, err := c.NewStream()
@@ -174,14 +174,14 @@ func ExampleNewFree() {
 	check(err)
 	free, err := driver.NewFree(b)
 	check(err)
-	check(s.Allocate(free), s.Wait(context.Background())) // the method b.FreeAsync(s) does the same
+	check(s.Allocate(free), s.Wait(context.Background())) // like b.FreeAsync(s)
 	fmt.Println(errors.Is(b.View(0, 100).Err(), driver.ErrClosed))
 	check(s.Close(), c.Close())
 	// Output: true
 }
 
-// semaphores returns a stream and both sides of a semaphore of another API,
-// which the emulator provides here.
+// semaphores returns a stream and both ends of a semaphore of another API. The emulator plays the
+// other API.
 func semaphores() (*driver.Stream, *driver.ExternalSemaphore, *emulator.Semaphore) {
 	const kind = cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD
 	emu := emulator.New(emulator.Config{})
@@ -200,8 +200,8 @@ func semaphores() (*driver.Stream, *driver.ExternalSemaphore, *emulator.Semaphor
 	return s, ours, theirs
 }
 
-// A semaphore of another API is imported once. The device waits for its values
-// and signals them in stream order.
+// A program imports another API's semaphore once. The device waits for its values and signals them
+// in stream order.
 func ExampleExternalSemaphore() {
 	s, ours, theirs := semaphores()
 	wait, err := driver.NewSemaphoreWait(driver.SemaphorePoint{Semaphore: ours, Value: 1})
@@ -216,7 +216,7 @@ func ExampleExternalSemaphore() {
 	// Output: 2
 }
 
-// The value of a signal changes from step to step.
+// A signal's value can change from step to step.
 func ExampleNewSemaphoreSignal() {
 	s, ours, theirs := semaphores()
 	signal, err := driver.NewSemaphoreSignal(driver.SemaphorePoint{Semaphore: ours})
@@ -230,7 +230,7 @@ func ExampleNewSemaphoreSignal() {
 	// Output: 3
 }
 
-// Work enqueued after a wait runs once the semaphore has the value.
+// Work enqueued after the wait runs once the semaphore has reached the value.
 func ExampleNewSemaphoreWait() {
 	s, ours, theirs := semaphores()
 	wait, err := driver.NewSemaphoreWait(driver.SemaphorePoint{Semaphore: ours, Value: 5})
@@ -254,13 +254,13 @@ func ExampleProperties() {
 	// Output: 90 132 32 8 GiB
 }
 
-// Blocks returns the grid that has a thread for each element.
+// Blocks returns a grid with at least one thread for each element.
 func ExampleBlocks() {
 	fmt.Println(driver.Blocks(1000, 256), driver.D1(4).Count(), driver.Dim3{X: 4, Y: 2, Z: 1}.Count())
 	// Output: 4×1×1 4 8
 }
 
-// An image set can be made of images that the program already has in memory.
+// An image set can be created from images that are already in memory.
 func ExampleNewImageSet() {
 	c := exampleContext()
 	plain, err := image.Parse("axpy.ptx", []byte(workPTX))
@@ -272,7 +272,7 @@ func ExampleNewImageSet() {
 	for _, i := range set.Images() {
 		fmt.Println(i.Parts())
 	}
-	m, err := set.LoadModule(c) // the image nearest to the device
+	m, err := set.LoadModule(c)
 	check(err)
 	fmt.Println(m.Kernel("axpy"))
 	check(m.Close(), c.Close())
@@ -282,7 +282,7 @@ func ExampleNewImageSet() {
 	// kernel axpy <nil>
 }
 
-// A library is a module for all contexts (CUDA 12.0).
+// A library is like a module that is valid in all contexts (CUDA 12.0).
 func ExampleLibrary() {
 	c := exampleContext()
 	l, err := c.LoadLibrary([]byte(workPTX))
@@ -296,7 +296,7 @@ func ExampleLibrary() {
 	// Output: true 4
 }
 
-// An array has no address. Only copies can access it.
+// The elements of an array have no addresses. Only copies can access them.
 func ExampleArray() {
 	c := exampleContext()
 	s, err := c.NewStream()
@@ -316,7 +316,7 @@ func ExampleArray() {
 	// Output: [4 2 3 4] 16
 }
 
-// A view of page-locked memory can be the source or the destination of a copy.
+// A copy can use a view of page-locked memory as its source or destination.
 func ExampleHostView() {
 	c := exampleContext()
 	s, err := c.NewStream()
@@ -335,14 +335,13 @@ func ExampleHostView() {
 	// Output: [3 4 3]
 }
 
-// CUDA counts the references to a user object and destroys it with the last
-// one.
+// CUDA counts the references to a user object and destroys it when the last one is released.
 func ExampleUserObject() {
 	c := exampleContext()
 	gone := make(chan bool)
 	u, err := c.NewUserObject(func() { close(gone) })
 	check(err)
-	check(u.Retain(1)) // as a graph does; see graph.Graph.RetainUserObject
+	check(u.Retain(1)) // graphs do this: see graph.Graph.RetainUserObject
 	check(u.Release(1), u.Close())
 	<-gone
 	check(c.Close())
@@ -350,7 +349,7 @@ func ExampleUserObject() {
 	// Output: destroyed
 }
 
-// Package graph derives edges from what operations read and write.
+// Package graph derives edges from the accesses that operations declare.
 func ExampleDeclared_Access() {
 	c := exampleContext()
 	b, err := driver.Alloc[byte](c, 100)

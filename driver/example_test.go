@@ -13,8 +13,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// exampleContext returns the context that the examples run on. A program would use driver.Open,
-// which takes the system's driver.
+// exampleContext returns the context that the examples use. A program would open the system's
+// driver with driver.Open.
 func exampleContext() *driver.Context {
 	d, err := driver.New(emulator.New(emulator.Config{}))
 	check(err)
@@ -33,7 +33,7 @@ func check(errs ...error) {
 	}
 }
 
-// A kernel is launched once, with its arguments in the call.
+// A single launch: the arguments are passed in the call.
 func ExampleKernel_Launch() {
 	c := exampleContext()
 	m, err := c.LoadModule([]byte(workPTX))
@@ -58,8 +58,8 @@ func ExampleKernel_Launch() {
 	// Output: [12 24 36]
 }
 
-// A prepared launch is enqueued many times. Only what changes is set in between, and nothing is
-// allocated.
+// A prepared launch is enqueued many times. Between launches, the program sets only the arguments
+// that change. Nothing is allocated.
 func ExampleKernel_Prepare() {
 	c := exampleContext()
 	m, err := c.LoadModule([]byte(workPTX))
@@ -93,8 +93,8 @@ func ExampleKernel_Prepare() {
 	// launch of kernel axpy: argument 2 (alpha): it is .f32, but the argument is an int32; pass a float32
 }
 
-// Asynchronous copies take page-locked memory. They do not take slices, which the garbage
-// collector could free while the device copies.
+// Asynchronous copies require page-locked memory. They do not accept Go slices, which the garbage
+// collector could free while the device still copies.
 func ExampleUpload() {
 	c := exampleContext()
 	s, err := c.NewStream()
@@ -115,7 +115,7 @@ func ExampleUpload() {
 	// Output: [3 4 3 4]
 }
 
-// A view is part of a buffer. A view that does not fit is an error when it is used.
+// A view is a part of a buffer. A view outside the buffer returns an error when it is used.
 func ExampleBuffer_View() {
 	c := exampleContext()
 	b, err := driver.AllocFrom(c, []float32{1, 2, 3, 4})
@@ -131,8 +131,7 @@ func ExampleBuffer_View() {
 	// true true
 }
 
-// A program opens the system's driver with driver.Open. Another library, such
-// as the emulator, is opened with driver.New.
+// driver.Open opens the system's driver. driver.New opens any other library, such as the emulator.
 func ExampleNew() {
 	d, err := driver.New(emulator.New(emulator.Config{Name: "a GPU in Go"}))
 	if err != nil {
@@ -152,8 +151,8 @@ func ExampleNew() {
 	// Output: device 0 is a GPU in Go with compute capability 9
 }
 
-// Prefer the primary context: libraries in the same process use it too. You need not make it
-// current on any thread.
+// Prefer the primary context, because libraries in the same process use it as well. You need not
+// make it current on any thread.
 func ExampleDevice_PrimaryContext() {
 	d, err := driver.New(emulator.New(emulator.Config{}))
 	check(err)
@@ -164,14 +163,14 @@ func ExampleDevice_PrimaryContext() {
 	s, err := c.NewStream()
 	check(err)
 
-	check(c.Close()) // no new objects; existing ones keep the context alive
+	check(c.Close()) // rejects new objects; existing ones keep the context alive
 	_, err = c.NewStream()
 	fmt.Println(errors.Is(err, driver.ErrClosed), s.Wait(context.Background()))
-	check(s.Close()) // the last one releases the context
+	check(s.Close()) // closing the last object releases the context
 	// Output: true <nil>
 }
 
-// A wait also ends when its context.Context does. The work continues.
+// A wait also ends when its context.Context ends. The work continues.
 func ExampleStream_Wait() {
 	c := exampleContext()
 	s, err := c.NewStream()
@@ -190,7 +189,7 @@ func ExampleStream_Wait() {
 	// at last: <nil>
 }
 
-// Events order work in different streams. With timing, they also measure it.
+// Events order work between streams. With timing, they also measure how long it takes.
 func ExampleEvent() {
 	c := exampleContext()
 	first, err := c.NewStream()
@@ -211,7 +210,7 @@ func ExampleEvent() {
 	check(err)
 
 	check(first.Record(begin), first.Do(fill), first.Record(filled))
-	check(second.WaitEvent(filled), second.Do(down)) // not before the fill
+	check(second.WaitEvent(filled), second.Do(down)) // runs after the fill
 	check(second.Wait(context.Background()))
 	took, err := filled.Elapsed(begin)
 	check(err)
@@ -220,8 +219,8 @@ func ExampleEvent() {
 	// Output: [7 7 7] true
 }
 
-// The error for PTX that does not compile explains why: in one line, and with %+v in the
-// compiler's whole log.
+// If PTX does not compile, the error explains why in one line. %+v also prints the compiler's whole
+// log.
 func ExampleContext_LoadModule() {
 	c := exampleContext()
 	m, err := c.LoadModule([]byte(workPTX))
@@ -242,8 +241,8 @@ func ExampleContext_LoadModule() {
 	// true CUDA_ERROR_INVALID_PTX: the PTX does not compile; the log names the line true
 }
 
-// Before loading, check a module's header: does this driver accept it on this device? If not,
-// the error says why and what to do.
+// CanLoad checks a module's header before loading: does this driver accept the module on this
+// device? If not, the error states the reason and the remedy.
 func ExampleContext_CanLoad() {
 	c := exampleContext()
 	fmt.Println(c.CanLoad([]byte(workPTX)))
@@ -260,8 +259,8 @@ func ExampleContext_CanLoad() {
 	// advice: compile it for compute_90 or older (nvcc -arch=compute_90), or use a newer device
 }
 
-// The compiler also reports on correct code: the registers and memory that each kernel uses. An
-// emulator makes no machine code, so it has nothing to report.
+// The compiler can also report on correct code: the registers and memory that each kernel uses. The
+// emulator does not generate machine code, so it has nothing to report.
 func ExampleWithJIT() {
 	c := exampleContext()
 	m, err := c.LoadModule([]byte(workPTX), driver.WithJIT(cu.CU_JIT_LOG_VERBOSE, 1))
@@ -275,7 +274,7 @@ func ExampleWithJIT() {
 	// Output: nothing to report
 }
 
-// Copies from and to page-locked memory run while the program continues.
+// Copies from and to page-locked memory run asynchronously.
 func ExampleHostBuffer() {
 	c := exampleContext()
 	s, err := c.NewStream()
@@ -288,21 +287,21 @@ func ExampleHostBuffer() {
 	back, err := driver.Download(h, b)
 	check(err)
 	check(s.Do(back))
-	check(s.Wait(context.Background())) // until then the device may write to the slice
+	check(s.Wait(context.Background())) // before this, the device may still write to the slice
 	fmt.Println(h.Slice())
 	check(h.Close(), b.Close(), s.Close(), c.Close())
 	// Output: [1 2 3 4]
 }
 
-// Stream-ordered memory comes from a pool. It is allocated and freed in stream order, without
-// waiting.
+// Stream-ordered memory comes from a pool. Allocations and frees run in stream order and do not
+// wait.
 func ExampleMemPool() {
 	c := exampleContext()
 	s, err := c.NewStream()
 	check(err)
 	pool, err := c.NewMemPool()
 	check(err)
-	check(pool.SetReleaseThreshold(1 << 20)) // keep freed memory for the next step
+	check(pool.SetReleaseThreshold(1 << 20)) // keeps freed memory for the next step
 
 	for range 3 {
 		b, err := driver.AllocFromPool[float32](s, pool, 1000)
@@ -319,8 +318,8 @@ func ExampleMemPool() {
 	// Output: 0 bytes are in use
 }
 
-// Operations are values: a list of them can be run again and again. Package graph takes the
-// same list.
+// Operations are values: a program can enqueue the same list again and again. Package graph accepts
+// the same list.
 func ExampleOp() {
 	c := exampleContext()
 	s, err := c.NewStream()
@@ -350,8 +349,8 @@ func ExampleOp() {
 	// [5 5]
 }
 
-// Errors match their code and the sentinels of this package. An Error also names the function
-// that failed.
+// Errors match their code and the sentinel errors of this package. An Error also has the name of
+// the function that failed.
 func ExampleError() {
 	c := exampleContext()
 	_, err := driver.Alloc[byte](c, 1<<50)
@@ -362,7 +361,7 @@ func ExampleError() {
 
 	b, err := driver.Alloc[byte](c, 1)
 	check(err)
-	check(b.Close(), b.Close()) // closing twice is fine
+	check(b.Close(), b.Close()) // closing twice is allowed
 	fmt.Println(errors.Is(b.Fill(0), driver.ErrClosed))
 	check(c.Close())
 	// Output:

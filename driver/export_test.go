@@ -2,36 +2,36 @@ package driver
 
 import "github.com/purecuda/cuda/internal/hostcall"
 
-// Usable returns the error that Available would return for this driver, or nil.
+// Usable returns the error that Available would return if d were the system's driver.
 func Usable(d *Driver) error { return usable(d) }
 
-// SetBlockingSlots changes how many waits may block a thread, for tests of the
-// other ways to wait.
+// SetBlockingSlots sets how many waits may block a thread. Tests use it to force the other kinds of
+// waiting.
 func SetBlockingSlots(n int) (restore func()) {
 	old := blockingSlots
 	blockingSlots = newSlots(n)
 	return func() { blockingSlots = old }
 }
 
-// SetFewWaits sets the number of waits above which they form a crowd. With 0 every
-// wait does.
+// SetFewWaits sets the number of simultaneous waits up to which they do not count as a crowd. With
+// 0, every wait belongs to a crowd.
 func SetFewWaits(n int) (restore func()) {
 	old := waits.few.Swap(int32(n))
 	fewWaitsAre.Store(int32(n) + 1)
 	return func() { fewWaitsAre.Store(0); waits.few.Store(old) }
 }
 
-// Waits returns how many waits are in progress.
+// Waits returns the number of waits in progress.
 func Waits() int { return int(waits.now.Load()) }
 
-// RegisteredHostCalls returns how many host calls the driver could still make.
+// RegisteredHostCalls returns the number of registered host calls, which the driver could still
+// make.
 func RegisteredHostCalls() int { return hostcall.Registered() }
 
-// FreeBlockingSlots returns how many more waits may block a thread.
+// FreeBlockingSlots returns the number of free slots for waits that block a thread.
 func FreeBlockingSlots() int { return int(blockingSlots.free.Load()) }
 
-// FreeLate frees b as a FreeAsync does whose checks passed before a Close.
+// FreeLate frees b like a FreeAsync that checked b before another goroutine closed it.
 func FreeLate[T any](b *Buffer[T], s *Stream) error { return b.mem.a.freeOn(s) }
 
-// AnswerOrCause exports answerOrCause for tests.
 var AnswerOrCause = answerOrCause

@@ -9,15 +9,14 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// fakeDevice is a fake that also has code and memory. It decodes the argument
-// blocks of launches, copies and fills and records what they request. It does
-// not execute work, which is the emulator's part.
+// fakeDevice is a fake with code and memory. It decodes and records the arguments of launches,
+// copies and fills. It does not execute work. Tests that need results use the emulator.
 type fakeDevice struct {
 	*fake
 	version    int32
 	attributes map[cu.CUdevice_attribute]int32
 	functions  map[cu.CUfunction_attribute]int32
-	kernels    []string // names; the handle is the index + 1
+	kernels    []string // names; a kernel's handle is its index + 1
 	params     []uintptr
 	ptr        driver.CUdeviceptr // address of the next allocation
 	errorLog   string
@@ -216,7 +215,7 @@ func (f *fakeDevice) defineLaunches() {
 	})
 }
 
-// readArgs copies the arguments, with the parameter sizes that the test set.
+// readArgs copies a launch's arguments. The test has set their sizes.
 func (f *fakeDevice) readArgs(params unsafe.Pointer) {
 	if params == nil {
 		return
@@ -305,12 +304,12 @@ const axpyPTX = `//
 }
 `
 
-// axpyParams are the sizes of axpy's parameters.
+// axpyParams are the sizes of the parameters of axpy.
 var axpyParams = []uintptr{8, 8, 4, 4, 12, 8, 2, 4}
 
 type shape struct{ W, H, D int32 }
 
-// axpyFake is a fake device with axpyPTX loaded, and good arguments.
+// axpyFake is a fake device with axpyPTX loaded and valid arguments for axpy.
 type axpyFake struct {
 	*fakeDevice
 	c    *driver.Context

@@ -11,29 +11,30 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// fake is a driver that only keeps records: which handles live, how they were
-// made and destroyed, and under which context and capture mode each call ran.
-// Lifetime tests use it because each result can be set, whereas an emulator
-// does real work.
+// fake is a driver that only keeps records: which handles are live, which calls created and
+// destroyed them, and the context and capture mode of each call. Lifetime tests use it instead of
+// the emulator because they can set the result of every call.
 type fake struct {
 	mu      sync.Mutex
 	procs   map[string]loader.Proc
 	next    uintptr
 	live    map[uintptr]string // handle → kind
 	retains int
-	busy    map[uintptr]bool // streams and events that are not done
+	busy    map[uintptr]bool // streams and events with unfinished work
 	wake    *sync.Cond
 	threads map[uint64]*fakeThread
 	calls   []fakeCall
 	fail    map[cu.Function]driver.CUresult
-	bad     []string // calls with dead handles
+	bad     []string // uses of dead handles
 	objects map[uintptr][2]uintptr
 	capture bool
-	hosts   [][2]uintptr // host functions that were enqueued
-	silent  bool         // keep no records, and so do not allocate
-	busyFor int          // how many queries in a row return not ready; then one returns ready, and so on
+	hosts   [][2]uintptr // enqueued host functions
+	silent  bool         // keeps no records and allocates nothing
+	// The next busyFor queries return not ready. The query after them returns ready, and then
+	// the sequence repeats.
+	busyFor int
 	asked   int
-	memory  uintptr // offset of stream-ordered memory from its usual address
+	memory  uintptr // added to the usual address of stream-ordered memory
 }
 
 type fakeThread struct {
@@ -71,7 +72,7 @@ func (f *fake) Lookup(symbol string) (loader.Proc, error) {
 	return loader.Proc{}, fmt.Errorf("%s: %w", symbol, loader.ErrSymbolNotFound)
 }
 
-// on defines a function. The body runs with the lock held.
+// on defines a recorded function. The body runs while the lock is held.
 func (f *fake) on(fn cu.Function, body func(a loader.Args) driver.CUresult) {
 	f.procs[fn.Symbol()] = loader.FuncProc(func(a loader.Args) uintptr {
 		f.mu.Lock()
@@ -113,7 +114,7 @@ func (f *fake) make(kind string) uintptr {
 	return f.next
 }
 
-// use checks that a handle is live and of this kind.
+// use checks that a handle is live and of the given kind.
 func (f *fake) use(h uintptr, kind string) driver.CUresult {
 	if special := kind == "stream" && (h == 1 || h == 2); !special && f.live[h] != kind {
 		f.bad = append(f.bad, fmt.Sprintf("%s %#x", kind, h))
@@ -142,7 +143,7 @@ func (f *fake) query(kind string) func(loader.Args) driver.CUresult {
 	}
 }
 
-// stillBusy returns true busyFor times, then false once, and so on.
+// stillBusy returns true busyFor times, then false once, and repeats.
 func (f *fake) stillBusy() bool {
 	if f.busyFor == 0 {
 		return false
@@ -151,8 +152,8 @@ func (f *fake) stillBusy() bool {
 	return f.asked != 0
 }
 
-// silence turns the records off. Threads are then not distinguished either, so
-// only one goroutine may run.
+// silence turns the records off. Threads are then not distinguished, so only one goroutine may use
+// the fake.
 func (f *fake) silence() { f.silent = true }
 
 func (f *fake) synchronize(kind string) func(loader.Args) driver.CUresult {
@@ -196,7 +197,7 @@ func (f *fake) defineContexts() {
 	f.on(cu.FnCuDevicePrimaryCtxRelease, func(loader.Args) driver.CUresult { f.retains--; return 0 })
 	f.on(cu.FnCuCtxCreate_v3020, func(a loader.Args) driver.CUresult {
 		h := f.make("context")
-		f.thread().context = h // as the real driver does
+		f.thread().context = h // the real driver does this too
 		*(*uintptr)(a.Ptr(0)) = h
 		return 0
 	})
@@ -259,7 +260,7 @@ func (f *fake) defineHostFunctions() {
 	})
 }
 
-// fire calls the host functions that were enqueued.
+// fire calls all enqueued host functions.
 func (f *fake) fire() {
 	f.mu.Lock()
 	hosts := f.hosts
@@ -270,7 +271,8 @@ func (f *fake) fire() {
 	}
 }
 
-// dropGraph runs the destructors of what the captured graph owned.
+// dropGraph destroys the captured graph: it runs the destructors of the user objects that the graph
+// owns.
 func (f *fake) dropGraph() {
 	f.mu.Lock()
 	objects := f.objects
@@ -286,7 +288,7 @@ func (f *fake) setBusy(h uintptr, busy bool) {
 	defer f.mu.Unlock()
 	f.busy[h] = busy
 	if !busy {
-		clear(f.busy) // the completion events recorded in the stream are done too
+		clear(f.busy) // the completion events recorded in the stream are now done, too
 	}
 	f.wake.Broadcast()
 }
@@ -333,7 +335,7 @@ func (f *fake) callCount() int {
 	return len(f.calls)
 }
 
-// countSince counts the calls of fn after the first n calls.
+// countSince returns how often fn was called after the first n calls.
 func (f *fake) countSince(n int, fn cu.Function) (count int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -376,7 +378,7 @@ func (f *fake) deadUses() []string {
 	return f.bad
 }
 
-// open returns a fake driver and a context on it.
+// open opens the fake and returns a context on it.
 func (f *fake) open(t testing.TB) *driver.Context {
 	t.Helper()
 	d := must(driver.New(f))(t)
@@ -384,7 +386,7 @@ func (f *fake) open(t testing.TB) *driver.Context {
 	return must(dev.PrimaryContext())(t)
 }
 
-// must returns a value or fails the test: must(f())(t).
+// must returns the value or fails the test. Use: must(f())(t).
 func must[T any](v T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()
@@ -402,7 +404,7 @@ func noError(t testing.TB, err error) {
 	}
 }
 
-// eventually waits for something that another goroutine does.
+// eventually waits until another goroutine makes cond true.
 func eventually(t testing.TB, what string, cond func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !cond(); time.Sleep(time.Millisecond) {

@@ -12,7 +12,7 @@ import (
 	"github.com/purecuda/cuda/internal/uses"
 )
 
-// FillOp sets memory to a value of 1, 2 or 4 bytes as an operation.
+// FillOp is an operation that sets memory to a value of 1, 2 or 4 bytes.
 type FillOp struct {
 	ctx    *Context
 	params cu.CUDA_MEMSET_NODE_PARAMS
@@ -21,9 +21,9 @@ type FillOp struct {
 	uses   [1]Access
 }
 
-// Fill sets every element of dst to v. The hardware fills with units of 1, 2 or 4 bytes, so a
-// larger v must consist of equal units, as 0 does. For other values use [View.Fill], which makes
-// several passes.
+// Fill returns an operation that sets every element of dst to v. The hardware fills memory in units
+// of 1, 2 or 4 bytes, so the bytes of a larger v must repeat one unit, as those of 0 do. For other
+// values, use [View.Fill], which makes several passes.
 func Fill[T any](dst MemoryOf[T], v T) (*FillOp, error) {
 	s, unit, value, err := newFill(dst, v)
 	if err != nil {
@@ -32,7 +32,8 @@ func Fill[T any](dst MemoryOf[T], v T) (*FillOp, error) {
 	return s.fill(unit, value, s.bytes, s.bytes/uintptr(unit), 1), nil
 }
 
-// Fill2D sets the first width elements of height rows, pitch elements apart.
+// Fill2D returns an operation that sets the first width elements of each of height rows. Rows begin
+// pitch elements apart.
 func Fill2D[T any](dst MemoryOf[T], v T, pitch, width, height int) (*FillOp, error) {
 	s, unit, value, err := newFill(dst, v)
 	if err != nil {
@@ -48,7 +49,7 @@ func Fill2D[T any](dst MemoryOf[T], v T, pitch, width, height int) (*FillOp, err
 	return s.fill(unit, value, uintptr(pitch)*size, uintptr(width)*size/uintptr(unit), uintptr(height)), nil
 }
 
-// rowsFit reports whether the last of height rows ends within size.
+// rowsFit reports whether the last row ends within size.
 func rowsFit(pitch, width, height, size uintptr) bool {
 	before, err := product(height-1, pitch, 1)
 	return err == nil && before <= size && width <= size-before
@@ -67,8 +68,8 @@ func newFill[T any](dst MemoryOf[T], v T) (s span, unit, value uint32, err error
 	return s, unit, value, nil
 }
 
-// repeating returns the unit of 1, 2 or 4 bytes that v consists of. A v of such a size is returned
-// unchanged.
+// repeating returns the largest unit of 4, 2 or 1 bytes that v repeats. If v has 1, 2 or 4 bytes,
+// the unit is v.
 func repeating(v []byte) (unit, value uint32, ok bool) {
 	for _, n := range []int{4, 2, 1} {
 		if len(v)%n == 0 && bytes.Equal(v[n:], v[:len(v)-n]) {
@@ -92,7 +93,7 @@ func (s span) fill(unit, value uint32, pitch, width, height uintptr) *FillOp {
 	return o
 }
 
-// Enqueue implements [Op], without a driver call for no bytes.
+// Enqueue implements [Op]. A fill of no bytes makes no driver call.
 func (o *FillOp) Enqueue(s *Stream) error {
 	if o == nil || s == nil || s.ctx != o.ctx || s.life.Closed() {
 		if err := o.refuse(s); err != nil {
@@ -146,8 +147,8 @@ func (o *FillOp) refuse(s *Stream) error {
 	return checkStream(o, o.ctx, s)
 }
 
-// fillNow fills memory on the legacy stream with a value of any size: in one pass if the value
-// repeats, else with one 2D fill per column.
+// fillNow fills memory on the legacy stream with a value of any size. It makes one pass if the
+// value repeats, and otherwise a 2D fill per column.
 func fillNow(d *Driver, s span, v []byte) error {
 	if unit, value, ok := repeating(v); ok {
 		return s.fill(unit, value, s.bytes, s.bytes/uintptr(unit), 1).send(d, 0)
@@ -164,7 +165,7 @@ func fillNow(d *Driver, s span, v []byte) error {
 	return nil
 }
 
-// columnUnit is the largest unit that divides the size.
+// columnUnit returns the largest fill unit that divides size.
 func columnUnit(size int) int {
 	switch {
 	case size%4 == 0:
@@ -175,7 +176,7 @@ func columnUnit(size int) int {
 	return 1
 }
 
-// Bytes returns the bytes to set. The driver rejects a node of no bytes.
+// Bytes returns the number of bytes to set. The driver rejects a graph node that sets no bytes.
 func (o *FillOp) Bytes() uintptr {
 	if o == nil {
 		return 0
@@ -199,7 +200,7 @@ func (o *FillOp) Context() *Context {
 	return o.ctx
 }
 
-// Uses returns the memory, which it writes.
+// Uses returns the memory, which the fill writes.
 func (o *FillOp) Uses() uses.Set {
 	if o == nil {
 		return uses.Set{}

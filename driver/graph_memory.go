@@ -9,14 +9,14 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// GraphMemStats reports the memory of graphs' allocations, in bytes, apart from pools. Freed memory
-// stays for the next launch until [Device.TrimGraphMem].
+// GraphMemStats describes the memory of the allocation nodes of graphs, in bytes. Memory pools are
+// not included. Freed memory stays reserved for the next launch until [Device.TrimGraphMem].
 type GraphMemStats struct {
-	Used, UsedHigh         uint64 // in allocations; the most since ResetGraphMemStats
-	Reserved, ReservedHigh uint64 // taken from the device
+	Used, UsedHigh         uint64 // allocated now; the maximum since ResetGraphMemStats
+	Reserved, ReservedHigh uint64 // taken from the device; the maximum since then
 }
 
-// GraphMemStats returns the memory that graphs hold on the device.
+// GraphMemStats returns the memory that graphs use on the device.
 func (dev Device) GraphMemStats() (GraphMemStats, error) {
 	var s GraphMemStats
 	if err := dev.check(); err != nil {
@@ -52,8 +52,8 @@ func (dev Device) ResetGraphMemStats() error {
 	return nil
 }
 
-// TrimGraphMem returns memory that graphs do not use to the device. What a launch allocated and
-// left is in use. It does not disturb captures.
+// TrimGraphMem returns memory that graphs do not use to the device. Memory that a launch allocated
+// and left counts as used. TrimGraphMem does not disturb captures.
 func (dev Device) TrimGraphMem() error {
 	if err := dev.check(); err != nil {
 		return err
@@ -70,8 +70,8 @@ func (o *ordered) Ptr() CUdeviceptr { return o.ptr }
 // IsGraph implements life.GraphMemory.
 func (o *ordered) IsGraph() bool { return o.isGraph() }
 
-// Allocated implements life.GraphMemory. Unless something else frees the memory, it is freed with
-// the last reference to the buffer.
+// Allocated implements life.GraphMemory. If nothing else frees the memory, releasing the last
+// reference to the buffer frees it.
 func (o *ordered) Allocated() {
 	o.mu.Lock()
 	o.live = !o.elsewhere
@@ -106,7 +106,7 @@ func (o *ordered) isGraph() bool {
 	return o != nil && o.graph
 }
 
-// freeGraph frees a graph's memory in the order of s, or records a free node if s is capturing.
+// freeGraph frees graph memory in the order of s, or records a free node if s is capturing.
 func (o *ordered) freeGraph(s *Stream) error {
 	capturing, err := s.recording()
 	if err != nil {
@@ -122,7 +122,7 @@ func (o *ordered) freeGraph(s *Stream) error {
 	return nil
 }
 
-// freeLeft frees a graph's memory without references. cuMemFree waits for work that still uses it.
+// freeLeft frees graph memory that has no references. cuMemFree waits for work that still uses it.
 func (o *ordered) freeLeft(d *cu.Driver) error {
 	if !o.live {
 		return nil
@@ -131,9 +131,9 @@ func (o *ordered) freeLeft(d *cu.Driver) error {
 	return d.CuMemFree(o.ptr)
 }
 
-// FreeGraphMemory frees, after all work already in s, the memory that a graph launch allocated and
-// left. The buffer stays open: the next launch allocates at the same address. To close the buffer
-// as well, use [Buffer.FreeAsync].
+// FreeGraphMemory frees memory that a graph launch allocated and left. The free runs after all work
+// already in s. The buffer stays open, because the next launch allocates at the same address. To
+// close the buffer as well, use [Buffer.FreeAsync].
 func (s *Stream) FreeGraphMemory(m Memory) error {
 	if err := s.ready(); err != nil {
 		return err
@@ -159,7 +159,7 @@ func (s *Stream) FreeGraphMemory(m Memory) error {
 	return nil
 }
 
-// closeGraphMemory frees the memory in the order of s and closes the buffer. The address remains
+// closeGraphMemory frees the memory in the order of s and closes the buffer. The address stays
 // reserved for the graph.
 func (a *allocation) closeGraphMemory(s *Stream) error {
 	if err := a.life.Check(); err != nil {
@@ -173,11 +173,11 @@ func (a *allocation) closeGraphMemory(s *Stream) error {
 	return a.Close()
 }
 
-// pendingGraphBuffer is a buffer whose allocation node does not exist yet. It is a Ref, so that the
-// graph can retain the buffer before it creates the node. Allocation nodes cannot be removed.
+// pendingGraphBuffer is a buffer whose allocation node does not exist yet. It is a Ref: the graph
+// must retain the buffer before it creates the node, because an allocation node cannot be removed.
 type pendingGraphBuffer[T any] struct{ a *allocation }
 
-// PendGraphBuffer begins a buffer in a graph's memory: end with At or Abandon.
+// PendGraphBuffer begins a buffer in graph memory. The caller must end with At or Abandon.
 func (o *AllocOp[T]) PendGraphBuffer() (pendingGraphBuffer[T], error) {
 	var none pendingGraphBuffer[T]
 	if o == nil {
@@ -199,8 +199,8 @@ func (p pendingGraphBuffer[T]) Lifetime() *life.Lifetime {
 	return p.a.life
 }
 
-// Abandon ends the buffer because no node was created, and returns err with the kind of object in
-// front.
+// Abandon ends the buffer because no node was created. It returns err, prefixed with the kind of
+// object.
 func (p pendingGraphBuffer[T]) Abandon(err error) error {
 	if p.a == nil {
 		return err
@@ -208,8 +208,8 @@ func (p pendingGraphBuffer[T]) Abandon(err error) error {
 	return p.a.life.Abandon(err)
 }
 
-// At returns the buffer at the address that the driver gave the node. keep stays reachable as long
-// as the buffer.
+// At returns the buffer at the address that the driver chose for the node. keep stays reachable as
+// long as the buffer does.
 func (p pendingGraphBuffer[T]) At(ptr CUdeviceptr, keep any) *Buffer[T] {
 	if p.a == nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 )
 
 // HostBuffer is page-locked host memory for Len elements of type T. Copies between it and the
-// device are asynchronous and run at full speed, and graphs can refer to it. It is outside Go's
+// device are asynchronous and run at full speed, and graphs can use it. The memory is outside Go's
 // heap: see [HostBuffer.Slice].
 type HostBuffer[T any] struct {
 	mem hostSpan
@@ -23,8 +23,8 @@ type HostOption func(*hostOptions)
 
 type hostOptions struct{ alloc, register uint32 }
 
-// WithWriteCombined is for memory that the host only writes: faster for the device to read, very
-// slow for the host.
+// WithWriteCombined selects memory that the device reads faster and that the host reads very
+// slowly. Use it for memory that the host only writes.
 func WithWriteCombined() HostOption {
 	return func(o *hostOptions) { o.alloc |= cu.CU_MEMHOSTALLOC_WRITECOMBINED }
 }
@@ -35,7 +35,7 @@ func WithReadOnly() HostOption {
 }
 
 func hostFlags(opts []HostOption) hostOptions {
-	// Portable: page-locked for every context. Mapped: kernels can use it.
+	// Portable memory is page-locked for every context. Kernels can use mapped memory.
 	o := hostOptions{
 		alloc:    cu.CU_MEMHOSTALLOC_PORTABLE | cu.CU_MEMHOSTALLOC_DEVICEMAP,
 		register: cu.CU_MEMHOSTREGISTER_PORTABLE | cu.CU_MEMHOSTREGISTER_DEVICEMAP,
@@ -44,9 +44,9 @@ func hostFlags(opts []HostOption) hostOptions {
 	return o
 }
 
-// AllocHost allocates zeroed page-locked memory for n elements. It is much slower than Go's heap,
-// so allocate once and reuse. If the host has too little memory, the error matches
-// CUDA_ERROR_OUT_OF_MEMORY.
+// AllocHost allocates zeroed page-locked memory for n elements. It is much slower than allocating
+// on Go's heap, so allocate once and reuse the memory. If the host has too little memory, the error
+// matches CUDA_ERROR_OUT_OF_MEMORY.
 func AllocHost[T any](c *Context, n int, opts ...HostOption) (*HostBuffer[T], error) {
 	kind, bytes, err := newHostBuffer[T](n)
 	if err != nil {
@@ -70,7 +70,7 @@ func AllocHostFrom[T any](c *Context, src []T, opts ...HostOption) (*HostBuffer[
 }
 
 // RegisterHost page-locks the memory of an existing slice until Close. The slice may be on Go's
-// heap. The buffer keeps it alive.
+// heap: the buffer keeps it alive.
 func RegisterHost[T any](c *Context, s []T, opts ...HostOption) (*HostBuffer[T], error) {
 	kind, bytes, err := newHostBuffer[T](len(s))
 	if err != nil {
@@ -142,9 +142,9 @@ func registerHost(c *Context, kind string, p unsafe.Pointer, bytes uintptr, flag
 	return hostSpan{a, p, bytes}, nil
 }
 
-// Slice returns the memory as a Go slice, nil for a nil or closed buffer. It is valid while the
-// buffer is reachable and open, and does not keep it alive. Before you use it, wait for device work
-// that accesses the memory.
+// Slice returns the memory as a Go slice, or nil for a nil or closed buffer. The slice is valid
+// while the buffer is reachable and open, and does not keep the buffer alive. Before you use the
+// slice, wait for device work that accesses the memory.
 func (h *HostBuffer[T]) Slice() []T { return h.All().Slice() }
 
 // Len returns the number of elements.
@@ -153,7 +153,7 @@ func (h *HostBuffer[T]) Len() int { return h.All().Len() }
 // Bytes returns the size in bytes.
 func (h *HostBuffer[T]) Bytes() uintptr { return h.hostSpan().bytes }
 
-// HostPtr returns the address of the memory.
+// HostPtr returns the memory's address.
 func (h *HostBuffer[T]) HostPtr() unsafe.Pointer { return h.hostSpan().ptr }
 
 // Context returns the memory's context.
@@ -168,7 +168,8 @@ func (h *HostBuffer[T]) All() HostView[T] { return HostView[T]{h.hostSpan()} }
 // View returns elements lo to hi-1, as [HostView.View] does.
 func (h *HostBuffer[T]) View(lo, hi int) HostView[T] { return h.All().View(lo, hi) }
 
-// Device returns a view of the memory for kernels, over the bus. It keeps h alive.
+// Device returns a view through which kernels access the memory over the bus. The view keeps h
+// alive.
 func (h *HostBuffer[T]) Device() (View[T], error) {
 	s := h.hostSpan()
 	if err := s.check(); err != nil {
@@ -183,7 +184,7 @@ func (h *HostBuffer[T]) Device() (View[T], error) {
 	return View[T]{span{a, a.ptr, a.bytes}}, nil
 }
 
-// Close frees or unregisters the memory. Copies that use it must be done.
+// Close frees or unregisters the memory. First wait for copies that use it.
 func (h *HostBuffer[T]) Close() error {
 	if h == nil || h.mem.a == nil {
 		return nil
@@ -208,7 +209,8 @@ func (h *HostBuffer[T]) hostSpan() hostSpan {
 	return h.mem
 }
 
-// HostView is a part of a page-locked buffer. This small value keeps it alive.
+// HostView is a part of a page-locked buffer. A HostView is a small value that keeps the buffer
+// alive.
 type HostView[T any] struct {
 	mem hostSpan
 }
@@ -227,7 +229,7 @@ func (v HostView[T]) Len() int { return count[T](v.mem.bytes) }
 // Bytes returns the size in bytes.
 func (v HostView[T]) Bytes() uintptr { return v.mem.bytes }
 
-// HostPtr returns the address of the memory.
+// HostPtr returns the memory's address.
 func (v HostView[T]) HostPtr() unsafe.Pointer { return v.mem.ptr }
 
 // Context returns the memory's context.
@@ -244,11 +246,11 @@ func (v HostView[T]) Ref() life.Ref { return v.mem.ref() }
 // All returns v itself and makes HostView a HostMemoryOf.
 func (v HostView[T]) All() HostView[T] { return v }
 
-// Err returns nil, or why the view cannot be used.
+// Err returns nil, or an error if the view cannot be used.
 func (v HostView[T]) Err() error { return v.mem.check() }
 
-// View returns elements lo to hi-1. If they are not all within the view, the result is empty and
-// every use of it returns the error.
+// View returns elements lo to hi-1. If the range is not within the view, the result is empty, and
+// every use of the result returns the error.
 func (v HostView[T]) View(lo, hi int) HostView[T] {
 	if v.mem.a == nil || v.mem.a.bad != nil {
 		return v

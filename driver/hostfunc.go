@@ -17,20 +17,20 @@ import (
 	"github.com/purecuda/cuda/internal/uses"
 )
 
-// HostFunc is a Go function as an operation: it runs on the host, in stream order, and later work
-// in the stream waits for it. It may be enqueued any number of times and is not closed: a stream or
-// graph that may still call it keeps it alive.
+// HostFunc is an operation that runs a Go function on the host, in stream order. Later work in the
+// stream waits for the function. A HostFunc may be enqueued any number of times. It has no Close: a
+// stream or graph that may still call the function keeps it alive.
 //
-// The function runs on a driver thread. It must not call CUDA, or wait for anything that depends on
-// CUDA work. Calls of CUDA fail with CUDA_ERROR_NOT_PERMITTED where they are detected. If the
-// function panics, or ends its goroutine (runtime.Goexit, as t.FailNow does), the next Wait, Query
-// or Do on the stream returns a [HostPanic]. If it ran in a graph, the next such call on any stream
-// of the context does.
+// The function runs on a driver thread. It must not call CUDA, nor wait for anything that depends
+// on CUDA work. A CUDA call in it fails with CUDA_ERROR_NOT_PERMITTED if the library detects the
+// call. If the function panics or ends its goroutine (runtime.Goexit, as t.FailNow does), the next
+// Wait, Query or Do on the stream returns a [HostPanic]. If the function ran in a graph, the next
+// such call on any stream of the context returns it.
 type HostFunc struct {
 	life *life.Lifetime
 	ctx  *Context
 	fn   func()
-	node *hostcall.Call // for graphs: called any number of times
+	node *hostcall.Call // the call that graph nodes make, any number of times
 	refs []life.Ref
 }
 
@@ -43,8 +43,8 @@ func NewHostFunc(c *Context, fn func()) (*HostFunc, error) {
 		return nil, fmt.Errorf("nil host function: %w", CUDA_ERROR_INVALID_VALUE)
 	}
 	node := &hostcall.Call{Run: fn, Report: c.core}
-	// A HostFunc normally ends by becoming unreachable. It is therefore not tracked as a leak, and
-	// does not hold the context open until the collector finds it.
+	// A HostFunc normally ends by becoming unreachable, so it is not tracked as a leak. It does
+	// not hold the context open until the garbage collector finds it.
 	l := life.Loose(&c.core.home, "host function", 0, func(*cu.Driver) error { node.Unregister(); return nil })
 	node.Register()
 	h := &HostFunc{life: l, ctx: c, fn: fn, node: node}
@@ -54,7 +54,7 @@ func NewHostFunc(c *Context, fn func()) (*HostFunc, error) {
 }
 
 // HostFunc enqueues a call of fn under the rules of type [HostFunc]. In a capturing stream, fn runs
-// each time the graph does, else once.
+// at each launch of the graph. Otherwise it runs once.
 func (s *Stream) HostFunc(fn func()) error {
 	if err := s.ready(); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (h *HostFunc) Context() *Context {
 	return h.ctx
 }
 
-// Uses returns the function itself. What it accesses is unknown.
+// Uses returns the function itself. The memory that it accesses is unknown.
 func (h *HostFunc) Uses() uses.Set {
 	if h == nil {
 		return uses.Set{}
@@ -115,8 +115,8 @@ func (h *HostFunc) Enqueue(s *Stream) error {
 	return s.named(err)
 }
 
-// send registers an entry that lives until the driver calls it. If the context fails, the driver
-// never does, and its entries stay until the process ends.
+// send registers an entry that lives until the driver makes the call. If the context fails, the
+// driver makes no call, and the entry stays until the process ends.
 func (h *HostFunc) send(s *Stream) error {
 	call := hostcall.Spare.Get().(*hostcall.Call)
 	*call = hostcall.Call{Run: h.fn, Once: true, Report: s.core, Life: s.life, Stream: s.raw}
@@ -128,7 +128,7 @@ func (h *HostFunc) send(s *Stream) error {
 	return err
 }
 
-// capture records a node and makes the graph, with all its clones, own the entry.
+// capture records a node. The graph and all its clones own the entry.
 func (h *HostFunc) capture(s *Stream, graph CUgraph) error {
 	if err := h.retainIn(graph); err != nil {
 		return err
@@ -136,8 +136,8 @@ func (h *HostFunc) capture(s *Stream, graph CUgraph) error {
 	return s.d.CuLaunchHostFunc(s.raw, hostcall.Addr(), h.node.Token())
 }
 
-// Lifetime returns the function's ownership record. While it is retained, the driver can call the
-// function, even if h is unreachable.
+// Lifetime returns the function's ownership record. While the record is retained, the driver can
+// call the function even if h is unreachable.
 func (h *HostFunc) Lifetime() *life.Lifetime {
 	if h == nil {
 		return nil
@@ -145,7 +145,7 @@ func (h *HostFunc) Lifetime() *life.Lifetime {
 	return h.life
 }
 
-// retainIn keeps the function callable for as long as graph, its clones and their executable graphs
+// retainIn keeps the function callable as long as graph, its clones or their executable graphs
 // exist.
 func (h *HostFunc) retainIn(graph CUgraph) error {
 	if err := h.life.Retain(); err != nil {
@@ -159,13 +159,13 @@ func (h *HostFunc) retainIn(graph CUgraph) error {
 }
 
 // HostPanic is the error of a host function that panicked or ended its goroutine (runtime.Goexit).
-// Later work in the stream still ran.
+// Later work in the stream ran nevertheless.
 type HostPanic struct {
-	Value any    // what it panicked with
+	Value any    // the value passed to panic
 	Stack []byte // where
 }
 
-// Error returns the panic's message. Stack has the location.
+// Error returns the panic's message. Stack has its location.
 func (p *HostPanic) Error() string {
 	if p == nil {
 		return "nil panic of a host function"
@@ -176,7 +176,7 @@ func (p *HostPanic) Error() string {
 	return fmt.Sprintf("host function panicked: %v", p.Value)
 }
 
-// Unwrap returns the panic's value if that is an error, else nil.
+// Unwrap returns the panic's value if the value is an error, and otherwise nil.
 func (p *HostPanic) Unwrap() error {
 	if p == nil {
 		return nil
@@ -185,9 +185,9 @@ func (p *HostPanic) Unwrap() error {
 	return err
 }
 
-// faults are the panics of host functions that have not been reported yet. A wait, query or
-// operation on the stream of the function reports them. Those of graphs, which may run on any
-// stream, are reported by any stream.
+// faults holds the panics of host functions that are not reported yet. A panic is reported by the
+// next wait, query or operation on the function's stream. A panic in a graph is reported by any
+// stream, because graphs may run on any stream.
 type faults struct {
 	pending atomic.Int32
 
@@ -196,12 +196,12 @@ type faults struct {
 }
 
 type fault struct {
-	life   *life.Lifetime // distinguishes the stream from an earlier one with the same handle
+	life   *life.Lifetime // identifies the stream: a later stream may get the same handle
 	stream CUstream
 	err    error
 }
 
-// maxFaults limits the list, because a graph may call a panicking function forever.
+// maxFaults limits the list, because a graph may run a panicking function forever.
 const maxFaults = 64
 
 // HostCallFailed implements hostcall.Reporter.
@@ -209,7 +209,7 @@ func (core *contextCore) HostCallFailed(l *life.Lifetime, stream CUstream, value
 	core.addFault(l, stream, &HostPanic{Value: value, Stack: stack})
 }
 
-// addFault keeps a panic for the stream. If the stream no longer exists, the panic goes to
+// addFault stores a panic for its stream. If the stream is already destroyed, the panic goes to
 // CleanupErrors.
 func (core *contextCore) addFault(l *life.Lifetime, stream CUstream, err error) {
 	if !core.faults.add(fault{l, stream, err}) {
@@ -217,14 +217,14 @@ func (core *contextCore) addFault(l *life.Lifetime, stream CUstream, err error) 
 	}
 }
 
-// forgetFaults runs when a stream is destroyed.
+// forgetFaults moves a destroyed stream's faults to CleanupErrors.
 func (core *contextCore) forgetFaults(l *life.Lifetime) {
 	for _, err := range core.faults.drop(l) {
 		core.home.Note(err)
 	}
 }
 
-// add reports whether a stream remains that can report the fault.
+// add stores a fault. It returns false if the stream that would report it is destroyed.
 func (f *faults) add(x fault) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -254,7 +254,7 @@ func (f *faults) drop(l *life.Lifetime) (errs []error) {
 	return errs
 }
 
-// take removes and returns the oldest fault that concerns the stream.
+// take removes and returns the oldest fault that the stream must report.
 func (f *faults) take(l *life.Lifetime, stream CUstream) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -268,10 +268,10 @@ func (f *faults) take(l *life.Lifetime, stream CUstream) error {
 	return nil
 }
 
-// UserObject is an object that CUDA counts references to and destroys with the last one. Graphs
-// that retain it, their clones and executable graphs hold references until none of their launches
-// is in flight. With it, graphs own what is not an object of this library, such as memory of C
-// code.
+// UserObject is an object with a reference count in CUDA, which destroys the object when the last
+// reference is released. A graph that retains it, the graph's clones and their executable graphs
+// hold references until none of their launches is in flight. Use it to make graphs own resources
+// from outside this library, such as memory of C code.
 type UserObject struct {
 	life *life.Lifetime
 	ctx  *Context
@@ -279,15 +279,15 @@ type UserObject struct {
 	own  *userRefs
 }
 
-// userRefs counts the references that the program holds.
+// userRefs tracks the references that the program holds.
 type userRefs struct {
-	moved atomic.Bool // the one of the UserObject became a graph's
+	moved atomic.Bool // a graph took over the UserObject's own reference
 	mu    sync.Mutex
-	given int // by Retain, not given back by Release
+	given int // added by Retain and not yet released by Release
 }
 
-// NewUserObject creates an object that calls destroy at its end, on a goroutine of its own. destroy
-// may call CUDA. The program's reference lasts until Close.
+// NewUserObject creates an object. When its last reference is released, destroy runs on a goroutine
+// of its own and may call CUDA. The program holds one reference until Close.
 func (c *Context) NewUserObject(destroy func()) (*UserObject, error) {
 	if c == nil || c.core == nil {
 		return nil, absentError(c == nil, "context")
@@ -309,7 +309,7 @@ func (c *Context) NewUserObject(destroy func()) (*UserObject, error) {
 }
 
 // AdoptUserObject is NewUserObject for objects of C code. The driver calls the C function destroy
-// with data. It must not call CUDA.
+// with data. destroy must not call CUDA.
 func (c *Context) AdoptUserObject(data unsafe.Pointer, destroy cu.CUhostFn) (*UserObject, error) {
 	if c == nil || c.core == nil {
 		return nil, absentError(c == nil, "context")
@@ -343,7 +343,7 @@ func (c *Context) newUserObject(data unsafe.Pointer, destroy cu.CUhostFn) (*User
 	return u, nil
 }
 
-// destroyUser runs a destructor.
+// destroyUser runs a destructor and reports its panic to CleanupErrors.
 func (core *contextCore) destroyUser(destroy func()) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -366,7 +366,7 @@ func (u *UserObject) check(n int) error {
 	return nil
 }
 
-// Retain adds n references for C code that releases them, or for Release.
+// Retain adds n references. C code or Release must release them.
 func (u *UserObject) Retain(n int) error {
 	if err := u.check(n); err != nil {
 		return err
@@ -381,7 +381,7 @@ func (u *UserObject) Retain(n int) error {
 	return nil
 }
 
-// Release releases n references that Retain gave away.
+// Release releases n references that Retain added.
 func (u *UserObject) Release(n int) error {
 	if err := u.check(n); err != nil {
 		return err
@@ -399,7 +399,7 @@ func (u *UserObject) Release(n int) error {
 	return nil
 }
 
-// Moved closes the object because a graph took over its reference.
+// Moved closes the object after a graph took over its reference.
 func (u *UserObject) Moved() {
 	if u == nil || u.own == nil {
 		return
@@ -440,7 +440,7 @@ func (u *UserObject) String() string {
 	return u.life.String()
 }
 
-// Close releases the program's reference. The last one destroys the object.
+// Close releases the program's reference. If it is the last one, CUDA destroys the object.
 func (u *UserObject) Close() error {
 	if u == nil {
 		return nil

@@ -101,8 +101,8 @@ func TestOtherGoroutinesAreNotTakenForHostFunctions(t *testing.T) {
 	})
 }
 
-// settledHostCalls returns the number of registered host calls after those of
-// earlier tests have been cleaned up.
+// settledHostCalls returns the number of registered host calls once the calls of earlier tests are
+// cleaned up.
 func settledHostCalls() int {
 	n := driver.RegisteredHostCalls()
 	for same := 0; same < 5; same++ {
@@ -232,8 +232,8 @@ func TestClosingInAHostFunctionIsLeftToAGoroutine(t *testing.T) {
 	noError(t, errors.Join(s.Close(), c.Close()))
 }
 
-// A host function that ends its goroutine, as t.Fatal does, is an error of its
-// stream. Host functions after it still run, also in other streams and graphs.
+// A host function that ends its goroutine, as t.Fatal does, becomes an error of its stream. Later
+// host functions still run, also in other streams and graphs.
 func TestGoexitInAHostFunctionIsAnError(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		s, other := must(c.NewStream())(t), must(c.NewStream())(t)
@@ -252,7 +252,8 @@ func TestGoexitInAHostFunctionIsAnError(t *testing.T) {
 		if len(p.Stack) == 0 {
 			t.Error("it does not say where")
 		}
-		if err := s.Wait(context.Background()); !errors.As(err, &p) { // the error of the second one
+		// The second wait returns the error of the second function.
+		if err := s.Wait(context.Background()); !errors.As(err, &p) {
 			t.Errorf("the second wait returns %v", err)
 		}
 		noError(t, s.Wait(context.Background()))
@@ -263,8 +264,8 @@ func TestGoexitInAHostFunctionIsAnError(t *testing.T) {
 	})
 }
 
-// A host function cannot close the driver that calls it: Close would wait for
-// that function.
+// A host function cannot close the driver that calls it, because Close would wait for that
+// function.
 func TestCloseInAHostFunctionIsAnError(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		s := must(c.NewStream())(t)

@@ -13,7 +13,8 @@ import (
 	"github.com/purecuda/cuda/driver/image"
 )
 
-// ImageSet is a program for several architectures. Loading picks the best.
+// ImageSet holds one program compiled for several architectures. Loading selects the best image for
+// the device.
 type ImageSet struct{ images []*image.Image }
 
 // NewImageSet creates a set of at least one image.
@@ -25,8 +26,8 @@ func NewImageSet(images ...*image.Image) (*ImageSet, error) {
 	return &ImageSet{slices.Clone(images)}, nil
 }
 
-// ReadImages creates a set from the files of fsys, such as an embed.FS, that match the patterns
-// (see path.Match): "kernels*.ptx", "kernels*.cubin".
+// ReadImages creates a set from the files of fsys (such as an embed.FS) that match the patterns,
+// for example "kernels*.ptx" and "kernels*.cubin". See path.Match.
 func ReadImages(fsys fs.FS, patterns ...string) (*ImageSet, error) {
 	if fsys == nil {
 		return nil, invalidf("images from a nil file system")
@@ -71,15 +72,15 @@ func (s *ImageSet) Images() []*image.Image {
 	return slices.Clone(s.images)
 }
 
-// LoadModule loads the best image for the context's device. If the driver rejects an image as
-// unsuitable (PTX of a newer version, a cubin in a newer form), it tries the next best. Other
-// errors end the search.
+// LoadModule loads the best image for the context's device. If the driver rejects the image as
+// unsuitable (PTX of a newer version, a cubin in a newer form), LoadModule tries the next best. Any
+// other error ends the search.
 func (s *ImageSet) LoadModule(c *Context, opts ...JITOption) (*Module, error) {
 	return loadBest(s, c, func(i *image.Image) (*Module, error) { return c.loadModule(c.Driver(), loadableOf(i), opts) })
 }
 
-// LoadLibrary is LoadModule for a Library. A driver that reads machine code lazily accepts the
-// first image. If it does not fit, Library.Kernel fails.
+// LoadLibrary is LoadModule for a Library. A driver that loads machine code lazily accepts the
+// first image. If that image does not suit the device, Library.Kernel returns an error.
 func (s *ImageSet) LoadLibrary(c *Context, opts ...JITOption) (*Library, error) {
 	return loadBest(s, c, func(i *image.Image) (*Library, error) { return c.loadLibrary(loadableOf(i), opts) })
 }
@@ -113,7 +114,7 @@ func loadBest[T any](s *ImageSet, c *Context, load func(*image.Image) (*T, error
 	return nil, allRefused(c.Device().String(), device, why)
 }
 
-// unfit reports whether the driver rejected an image for its target instead of its contents.
+// unfit reports whether the driver rejected an image because of its target, not its contents.
 func unfit(err error) bool {
 	for _, r := range []CUresult{
 		CUDA_ERROR_NO_BINARY_FOR_GPU, cu.CUDA_ERROR_INVALID_IMAGE, CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
@@ -126,13 +127,13 @@ func unfit(err error) bool {
 	return false
 }
 
-// Arch returns the device's architecture: sm_90 for compute capability 9.0.
+// Arch returns the device's architecture, for example sm_90 for compute capability 9.0.
 func (dev Device) Arch() (image.Arch, error) {
 	major, minor, err := dev.ComputeCapability()
 	return image.Arch{Major: major, Minor: minor}, err
 }
 
-// allRefused is the error for a set of which the driver accepted no image.
+// allRefused returns the error for a set whose images the driver has all rejected.
 func allRefused(where string, device image.Arch, why []error) error {
 	var b strings.Builder
 	for _, err := range why {
@@ -142,7 +143,7 @@ func allRefused(where string, device image.Arch, why []error) error {
 	return &refusedError{text, why}
 }
 
-// refusedError matches the errors of all images, and the common code.
+// refusedError matches the error of each image, and CUDA_ERROR_NO_BINARY_FOR_GPU.
 type refusedError struct {
 	text string
 	why  []error
@@ -153,16 +154,16 @@ func (e *refusedError) Unwrap() []error {
 	return append(e.why[:len(e.why):len(e.why)], CUDA_ERROR_NO_BINARY_FOR_GPU)
 }
 
-// Lazy returns a module that loads the best image on first use. Until then it makes no call, checks
-// nothing, and Module.Raw returns 0. The first of several goroutines loads it and the others wait.
-// After an error the next use tries again. Loading does not invalidate any stream capture. Kernels
-// are on the device when Module.Kernel returns them (see [Kernel.Load]), so their first launch may
-// be captured.
+// Lazy returns a module that loads the best image on first use. Before that, it makes no driver
+// call and checks nothing, and Module.Raw returns 0. If several goroutines use it, the first one
+// loads the image and the others wait. After an error, the next use tries again. Loading does not
+// invalidate any stream capture. Module.Kernel returns kernels that are already on the device (see
+// [Kernel.Load]), so even their first launch may be captured.
 func (s *ImageSet) Lazy(c *Context, opts ...JITOption) *Module {
 	return &Module{lazy: &lazyModule{set: s, ctx: c, opts: opts}}
 }
 
-// lazyModule holds the state of a Module from Lazy.
+// lazyModule is the state of a Module from Lazy.
 type lazyModule struct {
 	set  *ImageSet
 	ctx  *Context
@@ -173,7 +174,7 @@ type lazyModule struct {
 	closed bool
 }
 
-// load returns the module and loads it if necessary.
+// load returns the module. It loads the image first if necessary.
 func (l *lazyModule) load() (*Module, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -190,14 +191,14 @@ func (l *lazyModule) load() (*Module, error) {
 	return m, err
 }
 
-// loaded returns the module if it is loaded, else nil.
+// loaded returns the module, or nil if it is not loaded.
 func (l *lazyModule) loaded() *Module {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.mod
 }
 
-// kernel returns a kernel that is on the device.
+// kernel returns a kernel that is already on the device.
 func (l *lazyModule) kernel(name string) (*Kernel, error) {
 	m, err := l.load()
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// markedPTX is a module whose kernel stores a number.
+// markedPTX returns a module whose kernel stores mark.
 func markedPTX(version, target string, mark int) []byte {
 	return fmt.Appendf(nil, `.version %s
 .target %s
@@ -61,7 +61,7 @@ func TestSetsOfImagesHaveImages(t *testing.T) {
 	}
 }
 
-// No image fits, so nothing is passed to the driver.
+// If no image fits the device, the driver is not called.
 func TestNoImageForTheDevice(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		_, err := must(driver.NewImageSet(parsed(t, "old.cubin", imagetest.CubinFor(20<<8|4))))(t).LoadModule(c)
@@ -70,7 +70,7 @@ func TestNoImageForTheDevice(t *testing.T) {
 	})
 }
 
-// launchMark runs a kernel that stores a number and returns that number.
+// launchMark runs a kernel of markedPTX and returns the number that it stored.
 func launchMark(t *testing.T, c *driver.Context, k *driver.Kernel, args ...any) uint32 {
 	t.Helper()
 	s := must(c.NewStream())(t)
@@ -83,8 +83,7 @@ func launchMark(t *testing.T, c *driver.Context, k *driver.Kernel, args ...any) 
 	return got[0]
 }
 
-// PTX of a version newer than any driver, and a cubin in an unknown form, are
-// skipped.
+// Loading skips PTX that is too new for every driver.
 func TestImagesThatTheDriverRefusesArePassedOver(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		set := must(driver.NewImageSet(
@@ -111,10 +110,11 @@ func TestImagesThatTheDriverRefusesArePassedOver(t *testing.T) {
 	})
 }
 
-// Fat binaries run on the emulator too: it reads the PTX in them.
+// Fat binaries also run on the emulator, which loads the PTX in them.
 func TestFatBinariesRun(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
-		for _, name := range []string{"variants_plain.fatbin", "variants_size.fatbin"} { // uncompressed, and compressed by default
+		// The first is uncompressed. The second has the default compression.
+		for _, name := range []string{"variants_plain.fatbin", "variants_size.fatbin"} {
 			m := must(c.LoadModule(imageFile(t, name)))(t)
 			if got := launchMark(t, c, must(m.Kernel("variant"))(t), uint32(1)); got != 900 {
 				t.Errorf("%s: code for %d runs", name, got)
@@ -162,8 +162,8 @@ func TestMachineCodeRuns(t *testing.T) {
 	})
 }
 
-// checkShape checks the parameters that the driver reports, and that launches
-// are checked against them.
+// checkShape checks the parameters that the driver reports, and that Prepare checks arguments
+// against them.
 func checkShape(t *testing.T, k *driver.Kernel) {
 	t.Helper()
 	p, ok := k.Params()
@@ -212,8 +212,7 @@ func TestLazyModuleIsLoadedOnce(t *testing.T) {
 	}
 }
 
-// captured runs record during a capture of the stream in the strictest mode,
-// and destroys the graph.
+// captured calls record while s is capturing in the strictest mode, and then destroys the graph.
 func captured(d *driver.Driver, s driver.CUstream, record func() error) error {
 	runtime.LockOSThread() // a capture must end on the thread where it began
 	defer runtime.UnlockOSThread()
@@ -232,7 +231,7 @@ func TestLazyModuleIsLoadedDuringACapture(t *testing.T) {
 		d := c.Driver()
 		done := make(chan error)
 		noError(t, captured(d, s.Raw(), func() error {
-			go func() { // another thread, which a global capture also restricts
+			go func() { // a GLOBAL capture also restricts other threads
 				_, err := l.Kernel("mark")
 				done <- err
 			}()
@@ -274,7 +273,7 @@ func TestLazyModuleTriesAgain(t *testing.T) {
 	})
 }
 
-// A lazy module costs nothing until one of its kernels is looked up.
+// A lazy module loads nothing until one of its kernels is looked up.
 func ExampleImageSet_Lazy() {
 	c := exampleContext()
 	set, err := driver.ReadImages(os.DirFS("testdata/images"), "variants.ptx")
@@ -290,8 +289,7 @@ func ExampleImageSet_Lazy() {
 	// kernel variant true
 }
 
-// The program embeds variants for several architectures. The device determines
-// which one runs.
+// The program embeds variants for several architectures. The device determines which variant runs.
 func ExampleImageSet() {
 	c := exampleContext()
 	set, err := driver.ReadImages(os.DirFS("testdata/images"), "variants.ptx", "variants_*.fatbin")
@@ -326,8 +324,7 @@ const embeddedPTX = `
 }
 `
 
-// Anything left open fails the test, so this also shows that the context
-// unloads the module.
+// The context must unload the embedded module: gputest fails the test if anything stays open.
 func TestEmbeddedModuleIsLoadedOnceForAContext(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		text := []byte(embeddedPTX)
@@ -339,7 +336,7 @@ func TestEmbeddedModuleIsLoadedOnceForAContext(t *testing.T) {
 		if err != nil || again != m {
 			t.Errorf("the second time it is %v, %v", again, err)
 		}
-		// Two packages may have files of the same name.
+		// Two packages may embed files of the same name.
 		other, err := c.Embedded("test code", []byte(embeddedPTX))
 		if err != nil || other == m {
 			t.Errorf("another text of that name is %v, %v", other, err)
@@ -414,7 +411,7 @@ func TestEmbeddedModuleEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// ticket is an argument that stands for one 8-byte word.
+// ticket is an ArgWord.
 type ticket struct {
 	name string
 	n    uint64

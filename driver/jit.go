@@ -18,21 +18,21 @@ import (
 // JITOption changes how the driver compiles and links code.
 type JITOption func(*jit)
 
-// WithJIT passes an option of the driver's compiler whose value is a number. It has no effect on
-// compiled code. An older driver rejects options that it does not know.
+// WithJIT passes a compiler option whose value is a number. It has no effect on machine code. A
+// driver rejects options that are newer than it is.
 //
-//	CU_JIT_MAX_REGISTERS              registers per thread at most, 1 to 255
-//	CU_JIT_THREADS_PER_BLOCK          leave registers for blocks of so many threads, 1 to 1024
-//	CU_JIT_OPTIMIZATION_LEVEL         0 to 4, the default
+//	CU_JIT_MAX_REGISTERS              most registers per thread, 1 to 255
+//	CU_JIT_THREADS_PER_BLOCK          reserve registers for blocks of 1 to 1024 threads
+//	CU_JIT_OPTIMIZATION_LEVEL         0 to 4; default 4
 //	CU_JIT_FALLBACK_STRATEGY          for a fat binary without an exact match: a CUjit_fallback
 //	CU_JIT_GENERATE_DEBUG_INFO        1: debug information
 //	CU_JIT_GENERATE_LINE_INFO         1: line numbers for profilers and compute-sanitizer
-//	CU_JIT_LOG_VERBOSE                1: registers and memory of each kernel in the log (Module.Log)
+//	CU_JIT_LOG_VERBOSE                1: report each kernel's registers and memory (Module.Log)
 //	CU_JIT_CACHE_MODE                 how loads are cached: a CUjit_cacheMode
 //	CU_JIT_POSITION_INDEPENDENT_CODE  1: position-independent code
-//	CU_JIT_MAX_THREADS_PER_BLOCK      blocks have at most so many threads, 1 to 1024
-//	CU_JIT_MIN_CTA_PER_SM             so many blocks per multiprocessor; needs the option before or .maxntid
-//	CU_JIT_OVERRIDE_DIRECTIVE_VALUES  1: these override directives in the PTX
+//	CU_JIT_MAX_THREADS_PER_BLOCK      largest block that launches use, 1 to 1024 threads
+//	CU_JIT_MIN_CTA_PER_SM             blocks per multiprocessor; requires the option above or .maxntid
+//	CU_JIT_OVERRIDE_DIRECTIVE_VALUES  1: these options override directives in the PTX
 //	CU_JIT_SPLIT_COMPILE              threads per image; 0: all processors; default 1 (CUDA 13.0)
 func WithJIT(option cu.CUjit_option, value int) JITOption {
 	return func(j *jit) {
@@ -44,8 +44,8 @@ func WithJIT(option cu.CUjit_option, value int) JITOption {
 	}
 }
 
-// jitRanges are the values that options accept. The compiler raises a limit of registers that is too
-// low for the architecture and says so in the log.
+// jitRanges are the values that options accept. If a register limit is too low for the
+// architecture, the compiler raises it and reports that in the log.
 var jitRanges = map[cu.CUjit_option]struct{ least, most int }{
 	cu.CU_JIT_MAX_REGISTERS:         {1, 255},
 	cu.CU_JIT_THREADS_PER_BLOCK:     {1, 1024},
@@ -55,9 +55,9 @@ var jitRanges = map[cu.CUjit_option]struct{ least, most int }{
 	cu.CU_JIT_SPLIT_COMPILE:         {0, math.MaxInt32},
 }
 
-// WithTarget compiles for an architecture, by default (the zero Arch) the context's. The result
-// does not load on other devices: use it for a [Linker] whose image is stored. It excludes
-// CU_JIT_THREADS_PER_BLOCK.
+// WithTarget compiles for an architecture. The zero Arch means the context's architecture, which is
+// also the default. Use it for a [Linker] whose image is stored, because the result does not load
+// on other devices. It excludes CU_JIT_THREADS_PER_BLOCK.
 func WithTarget(a image.Arch) JITOption {
 	if a == (image.Arch{}) {
 		return func(j *jit) {
@@ -75,19 +75,19 @@ func WithTarget(a image.Arch) JITOption {
 	return WithJIT(cu.CU_JIT_TARGET, int(target))
 }
 
-// jit is the option list of one load. The driver writes the logs while it compiles, which for a
-// Library is when a kernel is first used. The loader keeps the jit pinned until then.
+// jit is the option list of one load. The driver writes the logs when it compiles. For a Library,
+// that is when a kernel is first used. The loader keeps the jit pinned until then.
 type jit struct {
 	options   []cu.CUjit_option
-	values    []uintptr // numbers and addresses, as void* in C
+	values    []uintptr // numbers and addresses; void* in C
 	info, err []byte
-	input     string   // the linker's input that the error log is about; "" for none
+	input     string   // the linker input that the error log refers to, or ""
 	fault     error    // of an option
-	done      []func() // read what the driver wrote into values
+	done      []func() // these functions read the driver's output from values
 	pins      runtime.Pinner
 }
 
-// newJIT creates the list of a load, with buffers for the logs.
+// newJIT creates the option list of a load, including the log buffers.
 func newJIT(opts []JITOption, size logSize) (*jit, error) {
 	j := &jit{info: make([]byte, size.info), err: make([]byte, size.err)}
 	j.log(cu.CU_JIT_INFO_LOG_BUFFER, cu.CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, j.info)
@@ -113,7 +113,7 @@ func (j *jit) apply(opts []JITOption) error {
 
 func (j *jit) has(o cu.CUjit_option) bool { return slices.Contains(j.options, o) }
 
-// refuse keeps the first mistake in the options.
+// refuse stores the first invalid option's error.
 func (j *jit) refuse(err error) {
 	if j.fault == nil {
 		j.fault = err
@@ -139,18 +139,17 @@ func (j *jit) valueList() *unsafe.Pointer {
 	return (*unsafe.Pointer)(unsafe.Pointer(unsafe.SliceData(j.values)))
 }
 
-// answered passes on what the driver wrote into the values.
+// answered delivers the output that the driver wrote to values.
 func (j *jit) answered() {
 	for _, read := range j.done {
 		read()
 	}
 }
 
-// close unpins the log buffers.
 func (j *jit) close() { j.pins.Unpin() }
 
-// WithJITTime stores how long the driver's compiler and linker took, whether or not they succeed.
-// For a [Library] it covers only what the load compiled.
+// WithJITTime stores in t how long the driver's compiler and linker ran, also if they failed. For a
+// [Library], the time only covers compilation during the load.
 func WithJITTime(t *time.Duration) JITOption {
 	return func(j *jit) {
 		j.set(cu.CU_JIT_WALL_TIME, 0)
@@ -160,39 +159,39 @@ func WithJITTime(t *time.Duration) JITOption {
 	}
 }
 
-// milliseconds converts the bits of a float.
+// milliseconds converts the bits of a float, a number of milliseconds.
 func milliseconds(bits uint32) time.Duration {
 	return time.Duration(float64(math.Float32frombits(bits)) * float64(time.Millisecond))
 }
 
-// drop removes an option that was set before.
+// drop removes an option from the list.
 func (j *jit) drop(o cu.CUjit_option) {
 	for i := slices.Index(j.options, o); i >= 0; i = slices.Index(j.options, o) {
 		j.options, j.values = slices.Delete(j.options, i, i+1), slices.Delete(j.values, i, i+1)
 	}
 }
 
-// logSize is the size in bytes of the log buffers.
+// logSize has the sizes of the log buffers in bytes.
 type logSize struct{ info, err int }
 
 const (
 	logGrowth   = 16
-	largestLog  = 8 << 20 // of errors; nobody reads more
+	largestLog  = 8 << 20 // for errors; nobody reads more
 	verboseInfo = 256 << 10
 )
 
-// firstLog is enough for nearly every load.
+// firstLog is large enough for nearly every load.
 var firstLog = logSize{info: 8 << 10, err: 16 << 10}
 
-// withJIT calls an image's load with options and log buffers. The caller closes the jit.
+// withJIT calls load with options and log buffers for an image. The caller must close the jit.
 func withJIT(img loadable, opts []JITOption, call func(j *jit) error) (*jit, error) {
 	return withLogs(opts, img.ptx, call)
 }
 
-// withLogs calls the compiler or the linker. text is the PTX that an error refers to. The driver
-// cuts a log that exceeds its buffer, and only shows it in full when it compiles again. A call that
-// fails with a cut log is therefore repeated with larger buffers. One that succeeds is not: with
-// CU_JIT_LOG_VERBOSE it has a large buffer from the start.
+// withLogs calls the compiler or the linker. text returns the PTX that errors refer to. The driver
+// truncates a log that exceeds its buffer and writes the whole log only when it compiles again. A
+// failed call with a truncated log is therefore repeated with larger buffers. A successful call is
+// not repeated: CU_JIT_LOG_VERBOSE has a large buffer from the start.
 func withLogs(opts []JITOption, text func() []byte, call func(j *jit) error) (*jit, error) {
 	size := firstLog
 	if verbose(opts) {
@@ -220,16 +219,16 @@ func withLogs(opts []JITOption, text func() []byte, call func(j *jit) error) (*j
 
 func verbose(opts []JITOption) bool {
 	var j jit
-	_ = j.apply(opts) // the call will say what is wrong with them
+	_ = j.apply(opts) // call reports the same error
 	return j.has(cu.CU_JIT_LOG_VERBOSE)
 }
 
-// cut reports whether the error log fills its buffer.
+// cut reports whether the error log fills its buffer and may be truncated.
 func (j *jit) cut() bool { return len(cString(j.err)) >= len(j.err)-2 }
 
-// explainLate is explain for a library, which a driver compiles on first use. That cannot be
-// repeated with larger buffers. If they were too short, the image is compiled once more by a load
-// that fails in the same way.
+// explainLate is explain for a library, which the driver compiles on first use. That compilation
+// cannot be repeated with larger buffers. If the log was truncated, the image is therefore loaded
+// once more as a module, which fails in the same way.
 func (j *jit) explainLate(err error, c *Context, img loadable, opts []JITOption) error {
 	if err == nil || !j.cut() {
 		return j.explain(err, img.ptx())
@@ -240,11 +239,11 @@ func (j *jit) explainLate(err error, c *Context, img loadable, opts []JITOption)
 		return withLogOf(err, full)
 	}
 	again.close()
-	_ = d.CuModuleUnload(m.raw) // it loads after all: keep the log that there is
+	_ = d.CuModuleUnload(m.raw) // loaded after all: keep the truncated log
 	return j.explain(err, img.ptx())
 }
 
-// withLogOf returns err with the log of another failure of the same code.
+// withLogOf returns err with the log and the hint of full, a later failure of the same code.
 func withLogOf(err, full error) error {
 	e, ok := err.(*Error)
 	f, has := full.(*Error)
@@ -256,8 +255,8 @@ func withLogOf(err, full error) error {
 	return &explained
 }
 
-// explain adds the compiler's log to the error of a load: the first complaint to the one-line text,
-// the whole log, with the PTX lines it refers to, to %+v.
+// explain adds the compiler's log to the error of a load. The one-line text has the first
+// complaint. %+v prints the whole log and the PTX lines it refers to.
 func (j *jit) explain(err error, ptx []byte) error {
 	var e *Error
 	if !errors.As(err, &e) || e.Missing {
@@ -276,7 +275,7 @@ func (j *jit) explain(err error, ptx []byte) error {
 	return &explained
 }
 
-// withInput puts the name of the linker's input before a complaint that does not name it.
+// withInput prefixes a complaint with the linker input's name, unless the complaint contains it.
 func withInput(input, complaint string) string {
 	if input == "" || strings.Contains(complaint, "'"+input+"'") {
 		return complaint
@@ -284,7 +283,7 @@ func withInput(input, complaint string) string {
 	return input + ": " + complaint
 }
 
-// annotate inserts, below each line of the log, the PTX line that it names.
+// annotate inserts the PTX line that a log line refers to below that log line.
 func annotate(log string, ptx []string) string {
 	var b strings.Builder
 	shown := 0
@@ -298,8 +297,8 @@ func annotate(log string, ptx []string) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// firstComplaint returns, shortened, the first line of the log that names a line of PTX. If there
-// is none, it returns the first line.
+// firstComplaint returns a short form of the first log line that refers to a line of PTX. Without
+// such a log line, it returns the first line.
 func firstComplaint(log string, ptx []string) string {
 	for line := range strings.Lines(log) {
 		n := lineNumber(line)
@@ -316,7 +315,7 @@ func firstComplaint(log string, ptx []string) string {
 	return complaint(first)
 }
 
-// lineNumber returns the 12 of "line 12" in a line of the log, 0 if there is none.
+// lineNumber returns the 12 of "line 12" in a log line, or 0 if there is none.
 func lineNumber(s string) int {
 	const word = "line "
 	for i := strings.Index(s, word); i >= 0; {
@@ -345,8 +344,8 @@ func leadingNumber(s string) int {
 	return n
 }
 
-// complaint returns the text after the position and the severity: "ptxas application ptx input,
-// line 9; error   : Unknown symbol 'x'".
+// complaint strips the position and the severity from a log line such as "ptxas application ptx
+// input, line 9; error   : Unknown symbol 'x'".
 func complaint(line string) string {
 	text := line
 	if _, after, ok := strings.Cut(text, ";"); ok {

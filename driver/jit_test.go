@@ -20,7 +20,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// manyMistakes returns PTX whose log is longer than the first buffer for it.
+// manyMistakes returns PTX whose error log exceeds the first log buffer.
 func manyMistakes(n int) []byte {
 	return []byte(linkHead + ".visible .entry k()\n{\n" + strings.Repeat("\tmov.u32 %nowhere, 5;\n", n) + "\tret;\n}\n")
 }
@@ -39,8 +39,8 @@ func TestLongLogsAreWhole(t *testing.T) {
 	})
 }
 
-// A library is compiled when one of its kernels is looked up, long after the
-// driver got the log buffers.
+// A library is compiled when one of its kernels is looked up, long after the driver received the
+// log buffers.
 func TestLongLogsOfLibrariesAreWhole(t *testing.T) {
 	const mistakes = 500
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
@@ -119,13 +119,12 @@ func TestTargetsAreNumbersOfTheDriver(t *testing.T) {
 	}
 }
 
-// header is PTX with one empty kernel.
+// header returns PTX with one empty kernel.
 func header(version, target string) []byte {
 	return fmt.Appendf(nil, ".version %s\n.target %s\n.address_size 64\n.visible .entry k()\n{\n\tret;\n}\n", version, target)
 }
 
-// notTaken loads text in every way and expects the same refusal from each, and
-// from CanLoad.
+// notTaken loads text in every way. CanLoad and each load must return the same error.
 func notTaken(t *testing.T, c *driver.Context, text []byte, code driver.CUresult, words ...string) {
 	t.Helper()
 	err := c.CanLoad(text)
@@ -142,7 +141,7 @@ func notTaken(t *testing.T, c *driver.Context, text []byte, code driver.CUresult
 	_, err = c.Embedded(fmt.Sprintf("kernels of %s", t.Name()), text)
 	wantError(t, err, code, words...)
 	l, err := c.LoadLibrary(text)
-	if err == nil { // compiled at the first use
+	if err == nil { // some drivers compile on first use
 		_, err = l.Kernel("k")
 		noError(t, l.Close())
 	}
@@ -228,14 +227,15 @@ func TestWhatTheDeviceTakesIsNotRefused(t *testing.T) {
 	})
 }
 
-// PTX is not refused for a driver that is newer than the table of this package.
+// A driver newer than this package's version table may accept any PTX, so CanLoad does not reject
+// it.
 func TestNewerDriversAreNotRefused(t *testing.T) {
 	gputest.OnEmulator(t, emulator.Config{DriverVersion: 99000}, func(t *testing.T, c *driver.Context) {
 		loads(t, c, header("42.1", "sm_70"))
 	})
 }
 
-// The driver decides: what it accepts is loaded, whatever the table says.
+// A load does not consult the version table: the driver decides.
 func TestTheDriverDecides(t *testing.T) {
 	f := newFakeDevice()
 	c := f.open(t)
@@ -247,8 +247,7 @@ func TestTheDriverDecides(t *testing.T) {
 	noError(t, must(c.LoadModule(text))(t).Close())
 }
 
-// The reason that the compiler gives is not replaced by one derived from the
-// header.
+// The compiler's explanation is not replaced by one that is derived from the header.
 func TestSyntaxErrorsKeepTheirExplanation(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		text := append(header("7.0", "sm_70"), ".visible .entry bad()\n{\n\tfrobnicate.u32 1;\n}\n"...)
@@ -266,8 +265,8 @@ func TestCanLoadRefusesWhatIsNoImage(t *testing.T) {
 	})
 }
 
-// The emulator, and drivers of version 580 on such devices, return the results
-// that driver 580 returned on an H200.
+// The results are those of driver 580 on an H200. The emulator and real drivers of that version on
+// such devices must return the same.
 func TestHeadersAreTakenAsByDriver580(t *testing.T) {
 	data, err := os.ReadFile("../ptx/testdata/headers-580.txt")
 	noError(t, err)
@@ -303,8 +302,8 @@ func TestHeadersAreTakenAsByDriver580(t *testing.T) {
 	})
 }
 
-// The refusal of a long text explains the requirements as that of a short one
-// does, although another goroutine reads it.
+// A long text is read by another goroutine. Its error must explain the requirements as that of a
+// short text does.
 func TestRefusedLongTextSaysWhatItNeeds(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		const short = ".version 99.0\n.target sm_50\n.address_size 64\n.visible .entry k()\n{\n\tret;\n}\n"
@@ -322,7 +321,7 @@ func TestRefusedLongTextSaysWhatItNeeds(t *testing.T) {
 	})
 }
 
-// The limits of each option's range are accepted, and values beyond them are not.
+// The ends of each option's range are accepted, and values beyond them are rejected.
 func TestJITOptionsHaveTheirWholeRange(t *testing.T) {
 	c := gputest.Context(t, gputest.Emulator(t, emulator.Config{}))
 	for name, o := range map[string]struct {
@@ -379,6 +378,6 @@ func TestNumbersOfJITOptionsReachTheDriver(t *testing.T) {
 		}
 	}
 	if _, there := got[cu.CU_JIT_THREADS_PER_BLOCK]; !there {
-		t.Error("CU_JIT_THREADS_PER_BLOCK was not passed") // its value is also an output
+		t.Error("CU_JIT_THREADS_PER_BLOCK was not passed") // the driver also writes to this value
 	}
 }

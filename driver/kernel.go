@@ -12,13 +12,13 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Kernel is a function of a module or library. It keeps the code loaded.
+// Kernel is a function of a module or library. The Kernel keeps the code loaded.
 type Kernel struct {
 	code   *program
 	raw    cu.CUfunction
 	name   string
 	params []Param
-	known  bool           // params is what the kernel takes; else nothing is known
+	known  bool           // params is complete; otherwise the parameters are unknown
 	sig    *ptx.Signature // from the PTX; nil for binaries
 
 	mu      sync.Mutex
@@ -28,8 +28,8 @@ type Kernel struct {
 	uses    atomic.Pointer[kernelUses]
 }
 
-// newKernel creates a kernel; the caller holds p.mu. Kernels from PTX are allocated from arrays
-// that a module shares, because the module keeps all of them anyway.
+// newKernel creates a kernel. The caller holds p.mu. Kernels from PTX are allocated in shared
+// arrays, because the module keeps all of them anyway.
 func (p *program) newKernel(name string, raw cu.CUfunction) (*Kernel, error) {
 	if sig := p.sigs[name]; sig != nil {
 		if len(p.slab) == 0 {
@@ -49,9 +49,10 @@ func (p *program) newKernel(name string, raw cu.CUfunction) (*Kernel, error) {
 	return k, nil
 }
 
-// BorrowKernel returns a Kernel for a function that other code loaded into this context. It must
-// stay loaded while the Kernel or a graph that refers to it is in use. The name is known since CUDA
-// 12.3, the parameters since CUDA 12.4. Before that, launches do not check arguments.
+// BorrowKernel returns a Kernel for a function that other code loaded into this context. The
+// function must stay loaded while the Kernel, or a graph that refers to it, is in use. The driver
+// reports its name since CUDA 12.3 and its parameters since CUDA 12.4. On older drivers, launches
+// do not check arguments.
 func (c *Context) BorrowKernel(raw cu.CUfunction) (*Kernel, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -70,11 +71,11 @@ func (c *Context) BorrowKernel(raw cu.CUfunction) (*Kernel, error) {
 	return (&program{life: &c.core.life, ctx: c}).newKernel(name, raw)
 }
 
-// mostKernels is the largest number of kernels allocated at once.
+// mostKernels is the largest number of kernels that one array holds.
 const mostKernels = 32
 
-// paramsOf queries sizes and offsets, which the driver returns since CUDA 12.4. An index beyond the
-// last parameter is an invalid value.
+// paramsOf queries the sizes and offsets of parameters, which the driver reports since CUDA 12.4.
+// For an index beyond the last parameter, the driver returns invalid value.
 func paramsOf(d *Driver, f cu.CUfunction) (params []Param, known bool, err error) {
 	if !d.Has(cu.FnCuFuncGetParamInfo) {
 		return nil, false, nil
@@ -92,7 +93,7 @@ func paramsOf(d *Driver, f cu.CUfunction) (params []Param, known bool, err error
 	}
 }
 
-// Name returns the name that the kernel was requested by.
+// Name returns the name by which the kernel was requested.
 func (k *Kernel) Name() string {
 	if k == nil {
 		return ""
@@ -108,7 +109,7 @@ func (k *Kernel) Raw() cu.CUfunction {
 	return k.raw
 }
 
-// Context returns the context the kernel runs in.
+// Context returns the context in which the kernel runs.
 func (k *Kernel) Context() *Context {
 	if k == nil || k.code == nil {
 		return nil
@@ -116,8 +117,9 @@ func (k *Kernel) Context() *Context {
 	return k.code.ctx
 }
 
-// Params returns the parameters: with names and types if the kernel came from PTX, else with sizes
-// (since CUDA 12.4). If ok is false, they are unknown and launches do not check arguments.
+// Params returns the parameters. They have names and types if the kernel came from PTX, and only
+// sizes and offsets otherwise (CUDA 12.4). If ok is false, the parameters are unknown and launches
+// do not check arguments.
 func (k *Kernel) Params() (params []Param, ok bool) {
 	if k == nil {
 		return nil, false
@@ -125,8 +127,8 @@ func (k *Kernel) Params() (params []Param, ok bool) {
 	return slices.Clone(k.params), k.known
 }
 
-// Signature returns the parameters and launch bounds that the PTX declares. ok is false for a
-// kernel loaded as binary.
+// Signature returns the parameters and launch bounds that the PTX declares. For a kernel loaded as
+// binary, ok is false.
 func (k *Kernel) Signature() (sig ptx.Signature, ok bool) {
 	if k == nil || k.sig == nil {
 		return ptx.Signature{}, false
@@ -161,19 +163,19 @@ func (k *Kernel) check() error {
 }
 
 // Load loads the kernel onto the device if the driver deferred that (lazy loading, since CUDA
-// 11.7). Prepare calls it. Otherwise the first launch loads, which then takes long and may fail in
-// a stream capture.
+// 11.7). Prepare calls Load. Without it, the first launch loads the kernel, so it is slow and may
+// fail in a stream capture.
 func (k *Kernel) Load() error {
 	_, err := k.Info()
 	return err
 }
 
-// load makes Load's driver call. It is guarded because loading allocates.
+// load makes the driver call of Load. d must be guarded because loading allocates memory.
 func (k *Kernel) load(d *Driver) error {
 	if d.Has(cu.FnCuFuncLoad) {
 		return d.CuFuncLoad(k.raw)
 	}
-	var registers int32 // any query loads the function
+	var registers int32 // any attribute query loads the function
 	return d.CuFuncGetAttribute(&registers, cu.CU_FUNC_ATTRIBUTE_NUM_REGS, k.raw)
 }
 
@@ -195,29 +197,31 @@ func (k *Kernel) Launch(s *Stream, cfg LaunchConfig, args ...any) error {
 		err = l.Enqueue(s)
 	}
 	l.drop()
-	if k.known { // else l believes that all launches are like this one
+	// Without known parameters, l would check later arguments against these ones.
+	if k.known {
 		k.scratch.Put(l)
 	}
 	runtime.KeepAlive(args)
 	return err
 }
 
-// KernelInfo is what the compiler decided. [Kernel.Attribute] has the rest.
+// KernelInfo has the properties that the compiler determined. [Kernel.Attribute] returns all
+// others.
 type KernelInfo struct {
 	Registers          int // per thread
-	MaxThreadsPerBlock int // limit by registers and .maxntid
-	SharedStatic       int // shared memory that the kernel declares, in bytes
-	MaxSharedDynamic   int // bytes that a launch may add; Prepare raises it
-	Local              int // local memory per thread, in bytes
+	MaxThreadsPerBlock int // limited by registers and .maxntid
+	SharedStatic       int // static shared memory of a block, in bytes
+	MaxSharedDynamic   int // limit of dynamic shared memory, in bytes; Prepare raises it
+	Local              int // local memory of a thread, in bytes
 	Const              int // constant memory, in bytes
-	PTXVersion         int // 80 for PTX of version 8.0
-	BinaryVersion      int // 90 for code for sm_90
+	PTXVersion         int // 80 for PTX version 8.0
+	BinaryVersion      int // 90 for sm_90 machine code
 	ClusterRequired    bool
-	RequiredCluster    Dim3 // zero unless the code fixes it
+	RequiredCluster    Dim3 // zero unless the code fixes the size
 	NonPortableCluster bool // clusters of more than 8 blocks are allowed
 }
 
-// Info returns what the compiler decided. The first call loads the kernel.
+// Info returns the properties that the compiler determined. The first call loads the kernel.
 func (k *Kernel) Info() (KernelInfo, error) {
 	if err := k.check(); err != nil {
 		return KernelInfo{}, err
@@ -230,7 +234,7 @@ func (k *Kernel) Info() (KernelInfo, error) {
 	return *k.info, nil
 }
 
-// readInfo fills k.info; the caller holds k.mu.
+// readInfo sets k.info. The caller holds k.mu.
 func (k *Kernel) readInfo() error {
 	if k.info != nil {
 		return nil
@@ -247,8 +251,8 @@ func (k *Kernel) readInfo() error {
 	return nil
 }
 
-// read queries the attributes. Those from ClusterRequired on came with CUDA 11.8. An older driver
-// returns invalid value, and does not support clusters.
+// read queries the attributes. ClusterRequired and the attributes after it exist since CUDA 11.8.
+// An older driver returns invalid value and does not support clusters.
 func (i *KernelInfo) read(d *Driver, f cu.CUfunction) error {
 	var must, x, y, z, nonPortable int
 	for _, a := range []struct {
@@ -295,8 +299,8 @@ func (k *Kernel) Attribute(a cu.CUfunction_attribute) (int, error) {
 	return int(v), nil
 }
 
-// SetAttribute changes one attribute of the kernel, for all later launches. Prepare raises the
-// limit of dynamic shared memory when needed.
+// SetAttribute changes one attribute of the kernel for all later launches. Prepare raises the limit
+// of dynamic shared memory if necessary, so a program need not set it.
 func (k *Kernel) SetAttribute(a cu.CUfunction_attribute, v int) error {
 	if err := k.check(); err != nil {
 		return err
@@ -315,7 +319,7 @@ func (k *Kernel) SetAttribute(a cu.CUfunction_attribute, v int) error {
 	return nil
 }
 
-// SetCacheConfig sets whether the kernel prefers shared memory or cache.
+// SetCacheConfig sets whether the kernel prefers shared memory or L1 cache.
 func (k *Kernel) SetCacheConfig(c cu.CUfunc_cache) error {
 	if err := k.check(); err != nil {
 		return err
@@ -328,8 +332,8 @@ func (k *Kernel) SetCacheConfig(c cu.CUfunc_cache) error {
 	return nil
 }
 
-// MaxActiveBlocks returns how many blocks fit on one multiprocessor at once, each with so many
-// threads and bytes of dynamic shared memory.
+// MaxActiveBlocks returns how many blocks can be resident on one multiprocessor. Each block has the
+// given number of threads and sharedMem bytes of dynamic shared memory.
 func (k *Kernel) MaxActiveBlocks(threads int, sharedMem uintptr) (int, error) {
 	if err := k.check(); err != nil {
 		return 0, err
@@ -354,12 +358,12 @@ func (k *Kernel) activeBlocks(d *Driver, threads int, sharedMem uintptr) (int, e
 // BlockSize is the result of [Kernel.MaxPotentialBlockSize].
 type BlockSize struct {
 	Block   int // threads per block
-	MinGrid int // blocks that fill the device
+	MinGrid int // smallest grid that fills the device, in blocks
 }
 
-// MaxPotentialBlockSize returns the block size with the highest occupancy, at most limit unless
-// that is 0. sharedMem returns the bytes of dynamic shared memory of a block with that many
-// threads, and none if nil.
+// MaxPotentialBlockSize returns the block size with the highest occupancy. If limit is not 0, the
+// size is at most limit. sharedMem returns the dynamic shared memory in bytes of a block with that
+// many threads. A nil sharedMem means none.
 func (k *Kernel) MaxPotentialBlockSize(sharedMem func(threads int) uintptr, limit int) (BlockSize, error) {
 	info, err := k.Info()
 	if err != nil {
@@ -379,12 +383,12 @@ func (k *Kernel) MaxPotentialBlockSize(sharedMem func(threads int) uintptr, limi
 	return best, err
 }
 
-// warp is the granularity in which block sizes are tried.
+// warp is the step between the block sizes that are tried.
 const warp = 32
 
-// bestBlock tries block sizes from the largest down, as the driver's own function does. That
-// function is not used because it calls back into the program for sharedMem. MinGrid is left as the
-// blocks per multiprocessor.
+// bestBlock tries block sizes from the largest down, as the driver's own function does. The
+// driver's function is not used because it calls back into Go for sharedMem. In the result, MinGrid
+// is the number of blocks per multiprocessor.
 func (k *Kernel) bestBlock(most int, sharedMem func(int) uintptr) (BlockSize, error) {
 	var best BlockSize
 	d := k.code.ctx.Driver()
@@ -410,12 +414,12 @@ func (k *Kernel) MaxPotentialClusterSize(cfg LaunchConfig) (int, error) {
 	return k.clusters(&cfg, false)
 }
 
-// MaxActiveClusters counts the clusters that fit on the device (CUDA 11.8).
+// MaxActiveClusters returns how many clusters can be resident on the device at once (CUDA 11.8).
 func (k *Kernel) MaxActiveClusters(cfg LaunchConfig) (int, error) {
 	return k.clusters(&cfg, true)
 }
 
-// clusters returns the number of active clusters, or the largest cluster size if active is false.
+// clusters returns the number of resident clusters, or the largest cluster size if active is false.
 func (k *Kernel) clusters(cfg *LaunchConfig, active bool) (int, error) {
 	if err := k.check(); err != nil {
 		return 0, err
@@ -438,8 +442,8 @@ func (k *Kernel) clusters(cfg *LaunchConfig, active bool) (int, error) {
 	return int(n), nil
 }
 
-// AvailableSharedMem returns how many bytes of dynamic shared memory a block can have if so many
-// blocks of so many threads must fit on a multiprocessor.
+// AvailableSharedMem returns how many bytes of dynamic shared memory each block can have if the
+// given number of blocks must fit on one multiprocessor.
 func (k *Kernel) AvailableSharedMem(blocks, threads int) (uintptr, error) {
 	if err := k.check(); err != nil {
 		return 0, err
