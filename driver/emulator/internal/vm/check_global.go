@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// Races in global memory. For every granule of memory that a checked launch accesses, its last
-// write and the last three reads are kept, from different threads and warps if possible. Granules
-// have 4 bytes until something smaller is accessed, and then one.
+// Races in global memory. Each granule of memory that a checked launch accesses has a record of its
+// last write and of up to three reads, from different threads and warps if possible. A granule has
+// 4 bytes until an access is smaller. From then on, it has 1 byte.
 
-// tracker guards the records of the accesses to all memory.
+// tracker guards the access records of all memory.
 type tracker struct {
 	mu     sync.Mutex
 	checks Checks
-	sync   map[syncKey]clockSet // what was published at an address
+	sync   map[syncKey]clockSet // clocks published at each address
 }
 
 type syncKey struct {
@@ -22,23 +22,23 @@ type syncKey struct {
 	addr   uint64
 }
 
-// event is one execution of an instruction by a warp, or a copy.
+// event is one execution of an instruction by a warp, or one copy.
 type event struct {
-	launch      *launchRun // while it runs; nil for a copy
+	launch      *launchRun // set while the launch runs; nil for a copy
 	id          uint64     // of the launch
 	order       Order
-	what        string // the kernel, or the copy
-	place       string // of the instruction
+	what        string // the kernel or the copy
+	place       string // position of the instruction
 	pc          int32
 	block       uint64
 	warp        uint32
 	epoch, lane uint32 // epochs of the block and of the warp
-	time        uint32 // of the block
+	time        uint32 // clock of the block
 	batch       uint32
 	shape, grid Dim3
 }
 
-// mark is an event and the lane that made the access.
+// mark is an access: its event and lane.
 type mark struct {
 	*event
 	thread uint8
@@ -51,10 +51,10 @@ const (
 	pageEntries = shadowPage / granule
 )
 
-// cell is the record of a granule.
+// cell is the access record of a granule. Its fields are as in shadowByte.
 type cell struct{ write, read, mate, other mark }
 
-// globalShadow holds the pages of a region.
+// globalShadow holds the access records of a region, by page.
 type globalShadow struct{ pages map[uint64][]cell }
 
 // globalHit is a conflict in global memory.
@@ -67,7 +67,7 @@ type globalHit struct {
 	data  []byte
 }
 
-// cells calls f with each granule of a range of a region.
+// cells calls f for each granule in a range of the region.
 func (g *globalShadow) cells(off, n uint64, f func(*cell)) {
 	for end := off + n; off < end; {
 		page, stop := off/shadowPage, min(end, (off/shadowPage+1)*shadowPage)
@@ -86,7 +86,7 @@ func (g *globalShadow) cells(off, n uint64, f func(*cell)) {
 	}
 }
 
-// toBytes converts cells to cells of single bytes.
+// toBytes splits cells into cells of single bytes.
 func toBytes(cells []cell) []cell {
 	out := make([]cell, 0, shadowPage)
 	for _, c := range cells {
@@ -95,7 +95,7 @@ func toBytes(cells []cell) []cell {
 	return out
 }
 
-// globalAccess checks lane i's access to a region.
+// globalAccess checks lane i's access to region r.
 func (w *warp) globalAccess(in *inst, e *access, r *Region, p uint64, i int) {
 	w.unremember(in, e)
 	if w.trackGlobal(in, r, p, i) {
@@ -103,9 +103,9 @@ func (w *warp) globalAccess(in *inst, e *access, r *Region, p uint64, i int) {
 	}
 }
 
-// trackGlobal records an access and returns whether it reads memory that was never written. It does
-// not report that itself while holding the lock, because the receiver of a report may make any
-// call.
+// trackGlobal records an access and reports whether it reads memory that was never written. The
+// caller reports a finding after the lock is released, because the receiver of a report may call
+// anything.
 func (w *warp) trackGlobal(in *inst, r *Region, p uint64, i int) (unwritten bool) {
 	m := w.cta.run.mem
 	m.track.mu.Lock()
@@ -124,8 +124,8 @@ func (w *warp) trackGlobal(in *inst, r *Region, p uint64, i int) (unwritten bool
 	return unwritten
 }
 
-// meet handles an atomic or volatile access. The access picks up what others published at the
-// address. If it writes, it also publishes there what its block did.
+// meet handles an atomic or volatile access. The access receives the clocks that others published
+// at the address. A write also publishes its block's clocks there.
 func (t *tracker) meet(w *warp, in *inst, p uint64) {
 	b := &w.cta.shadow.global
 	key := syncKey{w.cta.run, p &^ 3}
@@ -227,8 +227,8 @@ func (c *cell) record(now mark, write bool) {
 	c.read = now
 }
 
-// unordered reports whether nothing orders an earlier access before one made now. knows is what the
-// block that makes the access now knows.
+// unordered reports whether the earlier access p is unordered with the access now. knows is the
+// clock set of the block that makes the access now.
 func (p mark) unordered(now mark, knows clockSet) bool {
 	switch {
 	case p.event == nil:
@@ -245,8 +245,8 @@ func (p mark) unordered(now mark, knows clockSet) bool {
 	return p.warp != now.warp || p.lane == now.lane
 }
 
-// afterGlobal reports the conflicts of an instruction in global memory. Two writes of the same
-// value are not a conflict.
+// afterGlobal reports an instruction's conflicts in global memory, except between writes of the
+// same value.
 func (w *warp) afterGlobal(in *inst) {
 	b := &w.cta.shadow.global
 	for _, h := range b.hits {
@@ -269,7 +269,7 @@ func (w *warp) sameGlobal(in *inst, h globalHit) bool {
 	return string(h.data) == string(w.cta.shadow.global.old[h.index:h.index+len(h.data)])
 }
 
-// describe says who made an access, for a report on launch r.
+// describe describes who made the access, for a report about launch r.
 func (p mark) describe(r *launchRun) string {
 	if p.launch == nil {
 		return p.what
@@ -289,15 +289,15 @@ func (p mark) describe(r *launchRun) string {
 	return out
 }
 
-// Track enables the check for reads of memory that was never written, in regions that are made from
-// now on. The check for races needs no preparation.
+// Track enables the check for reads of memory that was never written, for regions created
+// afterwards. The race check needs no preparation.
 func (m *Memory) Track(c Checks) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.track.checks |= c
 }
 
-// traced completes a new region with the place where it was made and the records for its checks.
+// traced adds to a new region the place where it was created and the records for its checks.
 func (m *Memory) traced(r *Region) *Region {
 	if r.Kind == RegionHeap {
 		r.Made = nil
@@ -310,7 +310,8 @@ func (m *Memory) traced(r *Region) *Region {
 	return r
 }
 
-// freedAt returns where the program frees the region, or nil for the heap of kernels.
+// freedAt returns the place where the program frees the region, or nil for a region of a kernel's
+// heap.
 func (r *Region) freedAt() *Trace {
 	if r.Kind == RegionHeap {
 		return nil
@@ -318,8 +319,8 @@ func (r *Region) freedAt() *Trace {
 	return Here()
 }
 
-// Touch records an access of a copy or a fill to a range, at its place in the order. It returns a
-// report for the first conflict with an earlier access, or the empty string.
+// Touch records an access by a copy or a fill. order is its position relative to other work. Touch
+// returns a report of the first conflict with an earlier access, or "".
 func (m *Memory) Touch(addr, size uint64, write bool, order Order, what string) string {
 	found := ""
 	for size > 0 {
@@ -359,12 +360,12 @@ func (m *Memory) touchRegion(r *Region, off, n uint64, write bool, order Order, 
 	return fmt.Sprintf("%s is unordered with the %s of %s; %s", what, verb(conflict.wrote), conflict.describe(new(launchRun)), m.Nearest(r.Addr+at))
 }
 
-// Reads of memory that was never written, in global and in local memory (for shared memory see
-// checks.go). The check covers device memory and the heap of kernels. A program may write
-// page-locked and managed memory without the driver, and variables are initialised, so those count
-// as written.
+// Reads of never-written global and local memory (checks.go covers shared memory). The check covers
+// device memory and the heap of kernels. Page-locked and managed memory counts as written, because
+// a program may write it without the driver. Module variables also count as written, because they
+// are initialised.
 
-// byteSet has a bit for each byte of a region. Memory.track guards it.
+// byteSet has one bit for each byte of a region. It is guarded by Memory.track.
 type byteSet struct{ words []uint64 }
 
 func newByteSet(n uint64) *byteSet { return &byteSet{make([]uint64, (n+63)/64)} }
@@ -394,7 +395,7 @@ func (s *byteSet) hasAll(off, n uint64) bool {
 	return true
 }
 
-// access records an instruction's access, and reports whether it reads memory that was never
+// access records an instruction's access and reports whether the access reads memory that was never
 // written.
 func (s *byteSet) access(off uint64, in *inst) (unwritten bool) {
 	n := in.size()
@@ -406,13 +407,13 @@ func (s *byteSet) access(off uint64, in *inst) (unwritten bool) {
 	return unwritten
 }
 
-// uninitialized reports lane i's read of global memory.
+// uninitialized reports lane i's read of unwritten global memory.
 func (w *warp) uninitialized(in *inst, p uint64, i int) {
 	detail := "global memory that was never written; " + w.cta.run.mem.Nearest(p)
 	w.find(w.accessFault(FaultUninitialized, in, p, i, detail), w.prog.pcOf(in, w.pc), -1)
 }
 
-// Written records that a range of memory has contents.
+// Written marks a range of memory as written.
 func (m *Memory) Written(addr, size uint64) {
 	if m.track.checks&CheckUninitialized == 0 {
 		return
@@ -424,8 +425,8 @@ func (m *Memory) Written(addr, size uint64) {
 	})
 }
 
-// WrittenFrom records that a range was copied. What was not written in the source is not written in
-// the destination either.
+// WrittenFrom records a copy. Bytes that are unwritten in the source become unwritten in the
+// destination.
 func (m *Memory) WrittenFrom(dst, src, size uint64) {
 	if m.track.checks&CheckUninitialized == 0 {
 		return
@@ -437,7 +438,7 @@ func (m *Memory) WrittenFrom(dst, src, size uint64) {
 	})
 }
 
-// copyWritten copies to [off, off+n) of a region what is known about the source.
+// copyWritten copies the written state of n bytes at src to offset off of region r.
 func (m *Memory) copyWritten(r *Region, off, n, src uint64) {
 	r.written.add(off, n)
 	for n > 0 {
@@ -455,7 +456,7 @@ func (m *Memory) copyWritten(r *Region, off, n, src uint64) {
 	}
 }
 
-// eachPart calls f with the parts of a range that lie in regions.
+// eachPart calls f with each part of a range that is in a region.
 func (m *Memory) eachPart(addr, size uint64, f func(r *Region, off, n uint64)) {
 	m.track.mu.Lock()
 	defer m.track.mu.Unlock()
@@ -471,10 +472,10 @@ func (m *Memory) eachPart(addr, size uint64, f func(r *Region, off, n uint64)) {
 	}
 }
 
-// localShadow says which bytes of a warp's local memory were written, by lane.
+// localShadow records, for each lane of a warp, which bytes of local memory were written.
 type localShadow [lanes][]bool
 
-// localOf returns lane i's shadow with at least n bytes.
+// localOf returns lane i's shadow, extended to at least n bytes.
 func (w *warp) localOf(i int, n uint64) []bool {
 	s := w.cta.shadow.local[w]
 	if s == nil {
@@ -496,8 +497,8 @@ func (w *warp) beforeLocal(in *inst, m uint32) {
 	}
 }
 
-// localAccess checks lane i's access to its local memory. It skips parameters of functions: their
-// padding is read and never written.
+// localAccess checks lane i's access to its local memory. It skips function parameters, because
+// calls read their padding, which nothing writes.
 func (w *warp) localAccess(in *inst, off uint64, i int) {
 	n := in.size()
 	if off >= uint64(w.localN) || uint64(w.localN)-off < n || w.cta.run.opts.Checks&CheckUninitialized == 0 {
@@ -522,8 +523,7 @@ func (w *warp) localAccess(in *inst, off uint64, i int) {
 	}
 }
 
-// enterLocal marks the frame of a called function as unwritten, except for its parameters and
-// results.
+// enterLocal marks the frame of a called function as unwritten, except its parameters and results.
 func (w *warp) enterLocal(fn *function, m uint32) {
 	from := uint32(0)
 	for _, p := range append(append([]slotLayout(nil), fn.params...), fn.rets...) {
@@ -536,7 +536,7 @@ func (w *warp) enterLocal(fn *function, m uint32) {
 	}
 }
 
-// localWritten records that bytes of each lane in m have contents.
+// localWritten marks bytes of local memory as written for each lane in m.
 func (w *warp) localWritten(off, n uint64, m uint32) {
 	for ; m != 0; m &= m - 1 {
 		s := w.localOf(first(m), off+n)[off : off+n]

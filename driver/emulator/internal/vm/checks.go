@@ -10,13 +10,13 @@ import (
 )
 
 // The optional checks. A checked launch runs a copy of the program in which every memory
-// instruction is wrapped. It caches no region, so each access goes through warp.reach. Other
-// launches have no overhead. The blocks of a checked launch run on one goroutine, in an order that
-// depends on the seed, so the findings do not depend on timing.
+// instruction is wrapped. It caches no region, so each access goes through warp.reach. Unchecked
+// launches have no overhead. The blocks of a checked launch run on one goroutine in an order that
+// depends only on the seed, so the findings do not depend on timing.
 //
-// Order within a block comes from barriers and from operations that synchronise lanes. An atomic or
-// volatile access counts as if it ordered the whole block. Programs that synchronise by flags are
-// therefore not reported, and races across such an access are not found.
+// Barriers and lane-synchronising operations order accesses within a block. An atomic or volatile
+// access is treated as if it ordered the whole block. Programs that synchronise through flags
+// therefore cause no false reports, but races across such an access are missed.
 
 // implementedChecks is the set of flags that have an effect.
 const implementedChecks = CheckBarriers | CheckSharedRaces | CheckUninitialized | CheckGlobalRaces
@@ -27,19 +27,19 @@ const accessChecks = CheckSharedRaces | CheckUninitialized | CheckGlobalRaces
 // resultNotSupported is CUDA_ERROR_NOT_SUPPORTED.
 const resultNotSupported = 801
 
-// shadow is a checked block's record of its accesses.
+// shadow records the accesses of a checked block.
 type shadow struct {
-	bytes  []shadowByte // of shared memory
-	epoch  uint32       // of the block; incremented where all its accesses become ordered
-	batch  uint32       // instructions so far
-	hits   []hit        // of the instruction that is executing, in shared memory
-	old    []byte       // what it overwrites
+	bytes  []shadowByte // one for each byte of shared memory
+	epoch  uint32       // incremented when all accesses of the block so far become ordered
+	batch  uint32       // number of instructions so far
+	hits   []hit        // conflicts of the current instruction in shared memory
+	old    []byte       // the bytes that the current instruction overwrites
 	global blockClock
 	local  map[*warp]*localShadow
 }
 
-// shadowByte is the last write and the last reads of a byte. There are three reads: the last one,
-// and the last one before it by another lane of the same warp and by another warp.
+// shadowByte records the last write and up to three reads of a byte: the last read, the last
+// earlier one by another lane of that warp, and the last earlier one by another warp.
 type shadowByte struct{ write, read, mate, other touch }
 
 // reads records a read.
@@ -54,7 +54,7 @@ func (b *shadowByte) reads(now touch) {
 	b.read = now
 }
 
-// race returns an earlier access that is unordered with w's access now.
+// race returns an earlier access that is unordered with w's current access.
 func (b *shadowByte) race(w *warp, now touch, write bool) (prev touch, wrote bool) {
 	if w.races(b.write, now) {
 		return b.write, true
@@ -67,12 +67,12 @@ func (b *shadowByte) race(w *warp, now touch, write bool) (prev touch, wrote boo
 	return touch{}, false
 }
 
-// touch is one access. thread 0 means none, and others count from 1.
+// touch is one access. thread is 1 plus the thread's index, or 0 for no access.
 type touch struct {
 	thread      uint32
 	pc          int32
 	epoch, warp uint32 // epochs of the block and of the thread's warp
-	batch       uint32 // the instruction's number
+	batch       uint32 // number of the instruction
 }
 
 // hit is an access that conflicts with an earlier one.
@@ -81,11 +81,11 @@ type hit struct {
 	addr  uint64
 	prev  touch
 	wrote bool // the earlier access is a write
-	waw   bool // both write
-	index int  // of the old bytes
+	waw   bool // both are writes
+	index int  // start of the bytes in old
 }
 
-// checked returns the program with its memory instructions wrapped.
+// checked returns the program with every memory instruction wrapped in checks.
 func (k *Kernel) checked() *program {
 	k.checkOnce.Do(func() {
 		p := *k.prog
@@ -104,7 +104,7 @@ func (k *Kernel) checked() *program {
 	return k.checkProg
 }
 
-// checkedAccess returns a memory instruction with the checks around it.
+// checkedAccess wraps a memory instruction in checks.
 func checkedAccess(exec execFunc, order memoryOrder) execFunc {
 	return func(w *warp, in *inst, m uint32) {
 		w.beforeAccess(in, m, order)
@@ -120,7 +120,7 @@ func checkedFence(exec execFunc) execFunc {
 	}
 }
 
-// resetShadow marks all of shared memory as unwritten.
+// resetShadow marks all shared memory as unwritten.
 func (c *cta) resetShadow() {
 	if c.run.opts.Checks&accessChecks == 0 {
 		c.shadow = nil
@@ -130,15 +130,15 @@ func (c *cta) resetShadow() {
 	c.shadow.global.reset(c)
 }
 
-// ordered records that all accesses of the block so far come before all later ones.
+// ordered records that all accesses of the block so far happen before its later ones.
 func (c *cta) ordered() {
 	if c.shadow != nil {
 		c.shadow.epoch++
 	}
 }
 
-// waited records that the block has learned of the end of a phase of an mbarrier object. Every
-// block of its cluster may have contributed to that phase.
+// waited records that the block has observed the end of an mbarrier phase. Every block of its
+// cluster may have contributed to that phase.
 func (c *cta) waited() {
 	if c.cluster != nil {
 		orderBlocks(c.cluster.ctas)
@@ -148,14 +148,13 @@ func (c *cta) waited() {
 }
 
 // writtenOutside records that n bytes of the block's shared memory were written through the
-// cluster. Races of such writes are not checked.
+// cluster. Races with such writes are not checked.
 func (s *shadow) writtenOutside(at, n uint64) {
 	for k := at; k < at+n; k++ {
 		s.bytes[k].write = touch{thread: 1, pc: -1}
 	}
 }
 
-// beforeAccess begins the checks of an instruction.
 func (w *warp) beforeAccess(in *inst, m uint32, order memoryOrder) {
 	s := w.cta.shadow
 	s.hits, s.old = s.hits[:0], s.old[:0]
@@ -172,14 +171,14 @@ func (w *warp) beforeAccess(in *inst, m uint32, order memoryOrder) {
 	}
 }
 
-// unremember makes an instruction's next access go through reach too.
+// unremember empties the cache entry, so the instruction's next access also goes through reach.
 func (w *warp) unremember(in *inst, e *access) {
 	if int(in.slot) < len(w.cache) && e == &w.cache[in.slot] {
 		e.n = 0
 	}
 }
 
-// sharedAccess checks lane i's access to shared memory at an offset.
+// sharedAccess checks lane i's access to shared memory at offset at.
 func (w *warp) sharedAccess(in *inst, e *access, at uint64, i int) {
 	w.unremember(in, e)
 	if s := w.cta.shadow; uint64(len(s.bytes)) >= at+in.size() {
@@ -187,7 +186,7 @@ func (w *warp) sharedAccess(in *inst, e *access, at uint64, i int) {
 	}
 }
 
-// touch records lane i's access at offset at, after comparing it with earlier ones.
+// touch compares lane i's access at offset at with earlier accesses and then records it.
 func (w *warp) touch(in *inst, pc int32, i int, at uint64) {
 	s := w.cta.shadow
 	now := touch{uint32(w.id*lanes+i) + 1, pc, s.epoch, w.epoch, s.batch}
@@ -217,7 +216,7 @@ func (w *warp) touch(in *inst, pc int32, i int, at uint64) {
 	}
 }
 
-// races reports whether an earlier access is unordered with one made now.
+// races reports whether the earlier access t is unordered with the access now.
 func (w *warp) races(t, now touch) bool {
 	if t.thread == 0 || t.thread == now.thread || t.epoch != now.epoch {
 		return false
@@ -226,7 +225,7 @@ func (w *warp) races(t, now touch) bool {
 	return !sameWarp || t.warp == now.warp
 }
 
-// afterAccess reports the conflicts. Two writes of the same value are not a conflict.
+// afterAccess reports conflicts, except between writes of the same value.
 func (w *warp) afterAccess(in *inst) {
 	s := w.cta.shadow
 	for _, h := range s.hits {
@@ -251,8 +250,8 @@ func verb(write bool) string {
 	return "read"
 }
 
-// sameValue reports whether the two writes of a conflict wrote the same value. They are either two
-// lanes of one instruction, or this instruction and what was there before.
+// sameValue reports whether two conflicting writes wrote the same value. Either two lanes of the
+// current instruction wrote, or the current instruction overwrote an earlier write.
 func (w *warp) sameValue(in *inst, h hit, other int) bool {
 	s, n := w.cta.shadow, in.size()
 	if h.prev.batch != s.batch {
@@ -261,7 +260,7 @@ func (w *warp) sameValue(in *inst, h hit, other int) bool {
 	return w.sameRegister(in, h.lane, other)
 }
 
-// sameRegister reports whether two lanes store the same value.
+// sameRegister reports whether lanes i and j store the same value.
 func (w *warp) sameRegister(in *inst, i, j int) bool {
 	n := in.size()
 	switch {
@@ -274,7 +273,7 @@ func (w *warp) sameRegister(in *inst, i, j int) bool {
 	return (w.r32[in.b][i]^w.r32[in.b][j])&keep == 0
 }
 
-// placeOf describes an instruction: the PTX line, and the source line if there is one.
+// placeOf returns the PTX line of an instruction, and its source line if known.
 func (p *program) placeOf(pc int32) string {
 	if pc < 0 || int(pc) >= len(p.lines) {
 		return "an unknown line"
@@ -287,7 +286,7 @@ func (p *program) placeOf(pc int32) string {
 	return s
 }
 
-// find reports a finding, once for each pair of instructions.
+// find reports a finding once for each pair of instructions.
 func (w *warp) find(f *Fault, pc, other int32) {
 	r := w.cta.run
 	r.outMu.Lock()
@@ -302,7 +301,7 @@ func (w *warp) find(f *Fault, pc, other int32) {
 	}
 }
 
-// unimplemented names the flags that have no effect.
+// unimplemented returns the names of flags that have no effect.
 func (c Checks) unimplemented() string {
 	left := c &^ implementedChecks
 	if left == 0 {
@@ -311,9 +310,10 @@ func (c Checks) unimplemented() string {
 	return fmt.Sprintf("Checks(%#x)", uint32(1)<<bits.TrailingZeros32(uint32(left)))
 }
 
-// The check of barriers: all threads of a block must reach them, and each warp as a whole.
+// The barrier check: all threads of a block must reach a barrier, and each warp must reach it as a
+// whole.
 
-// checkBarrier checks a barrier that is about to open.
+// checkBarrier checks a barrier just before it opens.
 func (c *cta) checkBarrier(id int) {
 	if c.run.opts.Checks&CheckBarriers == 0 {
 		return
@@ -333,8 +333,7 @@ func (c *cta) checkBarrier(id int) {
 	}
 }
 
-// apart finds two splits of a warp that wait for one barrier at different
-// instructions.
+// apart returns two splits of the warp that wait for the same barrier at different instructions.
 func (w *warp) apart(id int) (a, b *split) {
 	for i := range w.splits {
 		s := &w.splits[i]
@@ -373,17 +372,17 @@ func (c *cta) exited() Dim3 {
 	return Dim3{}
 }
 
-// findAt reports a finding about the barrier at which a split waits.
+// findAt reports a finding about the barrier at which split s waits.
 func (w *warp) findAt(s *split, detail string) {
 	f := w.laneFault(FaultBarrier, s.in, bits.TrailingZeros32(s.mask), detail)
 	w.find(f, s.pc-1, -1)
 }
 
-// The order of the accesses of different blocks. Each block has a clock. For each other block, it
-// knows up to which time that block's accesses come before its own. A fence of device or system
-// scope publishes what the block did. An atomic or volatile access after the fence stores that at
-// its address, and such an access by another block picks it up there. The reader does not need a
-// fence of its own, because programs without one use volatile reads.
+// How accesses of different blocks are ordered. Each block has a clock. It also records, for each
+// other block, the time up to which that block's accesses happen before its own. A fence of device
+// or system scope publishes this record. An atomic or volatile write after the fence stores the
+// published record at its address. An atomic or volatile access by another block reads it from that
+// address. The reader needs no fence, because programs without one use volatile reads.
 
 // memoryOrder is the effect of an instruction on the order between blocks.
 type memoryOrder uint8
@@ -391,7 +390,7 @@ type memoryOrder uint8
 const (
 	orderNone memoryOrder = iota
 	orderFence
-	orderRelease // an access that is preceded by a fence of its own
+	orderRelease // an access with a built-in fence
 )
 
 // orderOf returns the memory order of an instruction.
@@ -410,7 +409,7 @@ func orderOf(i *ptx.Instr) memoryOrder {
 	return orderNone
 }
 
-// clockSet says up to which time the accesses of each block are known.
+// clockSet holds, for each block, the time up to which its accesses are known.
 type clockSet map[uint64]uint32
 
 func (s clockSet) join(o clockSet) {
@@ -419,13 +418,13 @@ func (s clockSet) join(o clockSet) {
 	}
 }
 
-// blockClock is a block's place in the order.
+// blockClock holds a block's clock and the accesses ordered before the block's own.
 type blockClock struct {
-	block     uint64 // its number in the grid
+	block     uint64 // the block's number in the grid
 	time      uint32
 	knows     clockSet
-	published clockSet // at the last fence; nil: there was none
-	event     *event   // of the instruction that is executing
+	published clockSet // knows at the last fence; nil: no fence yet
+	event     *event   // event of the current instruction
 	hits      []globalHit
 	old       []byte
 }
@@ -435,15 +434,15 @@ func (b *blockClock) reset(c *cta) {
 	*b = blockClock{block: uint64(c.id.X) + uint64(g.X)*(uint64(c.id.Y)+uint64(g.Y)*uint64(c.id.Z)), time: 1, knows: clockSet{}}
 }
 
-// publish performs a fence: later accesses get a later time than earlier ones.
+// publish performs a fence: accesses after it have a later time than accesses before it.
 func (b *blockClock) publish() {
 	b.published = maps.Clone(b.knows)
 	b.published[b.block] = b.time
 	b.time++
 }
 
-// orderBlocks orders everything that the blocks have done before everything they do next, like a
-// barrier across them.
+// orderBlocks orders all accesses of the blocks so far before their later ones, as a barrier across
+// them would.
 func orderBlocks(blocks []*cta) {
 	if blocks[0].shadow == nil {
 		return
@@ -459,9 +458,9 @@ func orderBlocks(blocks []*cta) {
 	}
 }
 
-// Order is the place of a launch or a copy among others. It says whether the program made sure that
-// an earlier one had ended when this one began.
+// Order is the position of a launch or copy relative to others. After reports whether the program
+// made sure that the earlier operation had ended before this one began.
 type Order interface {
 	After(earlier Order) bool
-	Made() *Trace // where the program submitted it; nil if that is not known
+	Made() *Trace // where the program submitted the operation; nil if unknown
 }

@@ -9,25 +9,26 @@ import (
 )
 
 // Clusters: blocks that run concurrently and can access each other's shared memory. All blocks of a
-// cluster run on one goroutine, in turn, so what they share needs no locks.
+// cluster run in turn on one goroutine, so their shared state needs no locks.
 
-// mapa makes the address (r+1)<<clusterShift + b for byte b of the shared memory of the cluster's
-// block r. Lower addresses are the block's own. No block has so much shared memory that the two
-// could be confused.
+// mapa maps byte b of the shared memory of the cluster's block r to the address (r+1)<<clusterShift
+// + b. Lower addresses belong to the executing block. Shared memory is always smaller than
+// 1<<clusterShift, so the two kinds of address cannot be confused.
 const (
 	clusterShift = 24
 	clusterBytes = 1 << clusterShift
 )
 
-// cluster is what the blocks of a cluster share. Its first block represents it in the launch's
-// lists.
+// cluster is the state that the blocks of a cluster share. The first block represents the cluster
+// in the launch's lists.
 type cluster struct {
 	ctas  []*cta // by rank
 	ended []bool
-	stuck int // turns in which all blocks waited, see fault.go
+	stuck int // number of turns in which all blocks waited (see fault.go)
 }
 
-// group returns the block's cluster. A block of a launch without clusters is a cluster of its own.
+// group returns the block's cluster. In a launch without clusters, each block is a cluster of its
+// own.
 func (c *cta) group() *cluster {
 	if c.cluster == nil {
 		c.cluster = &cluster{ctas: []*cta{c}, ended: make([]bool, 1)}
@@ -56,7 +57,7 @@ func (o *LaunchOptions) clusterSize() Dim3 {
 	return o.Cluster
 }
 
-// startCluster prepares all blocks of cluster i of the grid and returns the first.
+// startCluster prepares all blocks of cluster i of the grid and returns its first block.
 func (r *launchRun) startCluster(i uint64) *cta {
 	size := r.opts.clusterSize()
 	n := over(r.opts.Grid, size)
@@ -72,7 +73,7 @@ func (r *launchRun) startCluster(i uint64) *cta {
 	return k.ctas[0]
 }
 
-// step runs the blocks of the cluster for a while, each in turn.
+// step gives each block of the cluster a turn.
 func (k *cluster) step() stepState {
 	left, waiting := 0, 0
 	for i, c := range k.ctas {
@@ -116,7 +117,7 @@ func (k *cluster) deadlock() *Fault {
 	panic("vm: no block of the cluster is left")
 }
 
-// end records that a block has ended: the others may no longer access its shared memory.
+// end records that block i has ended. The other blocks may no longer access its shared memory.
 func (k *cluster) end(i int) {
 	k.ended[i] = true
 	for _, o := range k.ctas {
@@ -128,8 +129,7 @@ func (k *cluster) end(i int) {
 	}
 }
 
-// waitsForCluster reports whether one of the block's warps waits for other
-// blocks.
+// waitsForCluster reports whether a warp of the block waits for other blocks.
 func (c *cta) waitsForCluster() bool {
 	for _, w := range c.warps {
 		for i := range w.splits {
@@ -141,7 +141,7 @@ func (c *cta) waitsForCluster() bool {
 	return false
 }
 
-// member returns the block with a rank, for an access of lane i.
+// member returns the cluster's block with the given rank, for an access by lane i.
 func (w *warp) member(in *inst, p uint64, rank uint64, i int) *cta {
 	k := w.cta.group()
 	if rank >= uint64(len(k.ctas)) {
@@ -154,8 +154,8 @@ func (w *warp) member(in *inst, p uint64, rank uint64, i int) *cta {
 	return c
 }
 
-// reachCluster is reach for the shared memory of a block of the cluster. p is the address in shared
-// memory, and window is what a generic address has in addition.
+// reachCluster returns the shared memory of a block of the cluster, or panics with a fault. p is a
+// shared address. window is the offset of the generic address from p.
 func (w *warp) reachCluster(in *inst, e *access, p, window uint64, i int) unsafe.Pointer {
 	if window == 0 && in.aux&accMemory != 0 && !w.prog.cluster[in.slot] {
 		panic(w.accessFault(FaultIllegalInstruction, in, p, i, "an address in another block, in an instruction without .shared::cluster"))
@@ -177,10 +177,10 @@ func (w *warp) reachCluster(in *inst, e *access, p, window uint64, i int) unsafe
 	return unsafe.Add(r.base, off)
 }
 
-// clusterBarrier is the number of the cluster's barrier in a split.
+// clusterBarrier stands for the cluster's barrier in split.bar.
 const clusterBarrier = numBarriers
 
-// The forms of barrier.cluster, in inst.aux, after those of bar.
+// The forms of barrier.cluster in inst.aux. They continue the numbers of bar.
 const (
 	barClusterArrive = barRedOr + 1 + iota
 	barClusterWait
@@ -222,8 +222,7 @@ func (w *warp) arriveCluster(in *inst) bool {
 	return true
 }
 
-// tryOpen opens the cluster's barrier if every thread that has not exited has
-// arrived.
+// tryOpen opens the cluster's barrier if every live thread has arrived.
 func (k *cluster) tryOpen() {
 	some := false
 	for _, c := range k.ctas {
@@ -245,8 +244,8 @@ func (k *cluster) tryOpen() {
 	orderBlocks(k.ctas)
 }
 
-// passBarrier releases the lanes that wait at the cluster's barrier. Those that have arrived but do
-// not wait yet will not have to.
+// passBarrier releases the lanes that wait at the cluster's barrier. Lanes that have arrived
+// without waiting need not wait later.
 func (w *warp) passBarrier() {
 	w.passed |= w.arrived & w.live
 	w.arrived = 0
@@ -258,7 +257,7 @@ func (w *warp) passBarrier() {
 	}
 }
 
-// reachesCluster records that a memory instruction may access other blocks.
+// reachesCluster records that a memory instruction may access other blocks of the cluster.
 func (p *program) reachesCluster(slot int32) {
 	if p.cluster == nil {
 		p.cluster = map[int32]bool{}
@@ -266,7 +265,7 @@ func (p *program) reachesCluster(slot int32) {
 	p.cluster[slot] = true
 }
 
-// The instructions of clusters: barrier.cluster, mapa, getctarank.
+// Cluster instructions: barrier.cluster, mapa, getctarank.
 
 func init() {
 	register(lowerMapa, "mapa")
@@ -296,8 +295,8 @@ func (l *lowerer) barrierInstr(aux uint16) {
 	n.in.ctl, n.in.aux = ctlBarrier, aux
 }
 
-// lowerMapa lowers mapa. It converts an address in the block's own shared memory to the address of
-// the same place in another block of the cluster.
+// lowerMapa lowers mapa, which converts an address in the block's own shared memory to the
+// corresponding address in another block of the cluster.
 func lowerMapa(l *lowerer, i *ptx.Instr, f *form) {
 	window, ok := l.clusterForm(f)
 	if !ok || !l.args(i, 3, 3) {
@@ -350,8 +349,8 @@ func execCTARank(w *warp, in *inst, m uint32) {
 	}
 }
 
-// clusterForm returns the window of the addresses of mapa and getctarank. With .shared::cluster
-// they are in shared memory, otherwise generic.
+// clusterForm returns the address window of mapa and getctarank: shared memory for
+// .shared::cluster, otherwise generic.
 func (l *lowerer) clusterForm(f *form) (window uint64, ok bool) {
 	if len(f.types) != 1 || f.flags != 0 || f.typ() != ptx.U32 && f.typ() != ptx.U64 {
 		l.unsupported()
@@ -367,15 +366,15 @@ func (l *lowerer) clusterForm(f *form) (window uint64, ok bool) {
 	return 0, true
 }
 
-// clusterAddress returns the column of an address operand: a register, or a variable in shared
-// memory.
+// clusterAddress returns the column of an address operand, which is a register or a variable in
+// shared memory.
 func (l *lowerer) clusterAddress(o ptx.Operand) reg {
 	l.looseWidth = true
 	return l.src(o, ptx.U64)
 }
 
-// execIsShared is isspacep.shared::cta: whether generic addresses are in the block's own shared
-// memory, in whichever form.
+// execIsShared is isspacep.shared::cta. It tests whether generic addresses refer to the block's own
+// shared memory, directly or through the cluster window.
 //
 //go:norace
 func execIsShared(w *warp, in *inst, m uint32) {
@@ -391,10 +390,10 @@ func execIsShared(w *warp, in *inst, m uint32) {
 	w.setPred(in, r, m)
 }
 
-// st.async and red.async: stores and reductions to the shared memory of a block of the cluster,
-// which signal an mbarrier object there.
+// st.async and red.async: stores and reductions to the shared memory of a block of the cluster.
+// They signal an mbarrier object in the same block.
 
-// remoteMods checks the modifiers that both may have.
+// remoteMods checks the modifiers of st.async and red.async.
 func remoteMods(l *lowerer, f *form) (op string, ok bool) {
 	for _, m := range f.rest {
 		switch m {
@@ -406,7 +405,7 @@ func remoteMods(l *lowerer, f *form) (op string, ok bool) {
 			op = m
 		}
 	}
-	// The forms with .global and without an mbarrier belong to later devices.
+	// The forms with .global and without an mbarrier require later devices.
 	return op, f.space == ptx.SharedSpace && slices.Contains(f.rest, "mbarrier::complete_tx::bytes") && len(f.types) == 1
 }
 
@@ -435,7 +434,7 @@ func lowerStAsync(l *lowerer, i *ptx.Instr, f *form) {
 	}
 }
 
-// refuseRemote distinguishes forms of later devices from invalid forms.
+// refuseRemote reports an unsupported form as one for later devices or as invalid PTX.
 func (l *lowerer) refuseRemote(f *form) {
 	if f.space == ptx.GlobalSpace {
 		l.unsupported()

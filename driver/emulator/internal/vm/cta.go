@@ -9,7 +9,7 @@ import (
 // numBarriers is the number of named barriers of a CTA.
 const numBarriers = 16
 
-// cta is a block of threads. All its warps run on one goroutine, in turn.
+// cta is a block of threads. Its warps run in turn on one goroutine.
 type cta struct {
 	prog   *program
 	run    *launchRun
@@ -18,12 +18,12 @@ type cta struct {
 	live   int // threads that have not exited
 	bars   [numBarriers]barrier
 	shared []byte
-	bytes  uint64 // of shared and local memory, as counted in the run
+	bytes  uint64 // shared and local memory charged to the launch
 	cache  []access
-	recent [8]*Region // regions found most recently by lookups
-	matrix *mmaWork   // made by the first matrix product
+	recent [8]*Region // most recently found regions
+	matrix *mmaWork   // allocated by the first matrix product
 
-	cluster *cluster // nil: a cluster of its own, until it needs one
+	cluster *cluster // nil until needed if the block is a cluster of its own
 
 	late []lateCopy
 
@@ -32,17 +32,16 @@ type cta struct {
 	sharedRegion *Region
 	stuck        stuckCTA
 	rng          uint64
-	order        []int // of the warps' turns; nil: as they are numbered
+	order        []int // turns of the warps; nil: numerical order
 }
 
-// barrier is the state of a named barrier.
 type barrier struct {
-	waiting int      // threads that wait
-	arrived int      // threads that have arrived, including those that wait
-	units   int      // as arrived, but a whole warp counts 32
-	masks   []uint32 // of the arrived threads, by warp
-	expect  int      // threads, if an instruction specified a number; 0: all
-	pop     int      // bar.red
+	waiting int      // number of waiting threads
+	arrived int      // number of arrived threads, including waiting ones
+	units   int      // like arrived, but a whole warp counts as 32
+	masks   []uint32 // arrived threads of each warp
+	expect  int      // number of threads that an instruction specified; 0: all
+	pop     int      // result of bar.red.popc
 	some    bool
 	none    bool
 }
@@ -52,17 +51,17 @@ type stepState uint8
 const (
 	stepDone stepState = iota
 	stepYield
-	stepWait // every warp waits, some of them for other blocks of the cluster
+	stepWait // every warp waits, at least one of them for another block of the cluster
 )
 
-// spinRounds is how often the warps may use up their turns before another CTA gets its turn. Warps
-// that wait in a loop use up their turns.
+// spinRounds is the number of rounds in which warps may use up their turns before another CTA gets
+// its turn. A warp that waits in a loop uses up its turn.
 const spinRounds = 8
 
-// cancelRounds is the number of rounds over the warps after which a CTA checks whether it must end.
+// cancelRounds is the number of rounds over the warps between two checks whether the CTA must end.
 const cancelRounds = 64
 
-// step runs the CTA until it ends or has had its turn.
+// step runs the CTA until it ends or its turn is over.
 func (c *cta) step() stepState {
 	for yields, round := 0, 1; yields < spinRounds; round++ {
 		if round%cancelRounds == 0 {
@@ -100,8 +99,8 @@ func (c *cta) step() stepState {
 	return stepYield
 }
 
-// endIfAsked ends the kernel if it was cancelled or takes too long. The fault names the place of a
-// warp that still runs.
+// endIfAsked ends the kernel if it was cancelled or has exceeded its timeout. The fault names the
+// position of a running warp.
 func (c *cta) endIfAsked() {
 	kind := c.run.ended()
 	if kind == FaultNone {
@@ -117,7 +116,7 @@ func (c *cta) endIfAsked() {
 	panic(w.endFault(kind))
 }
 
-// endFault returns the fault that ends the kernel of the warp.
+// endFault returns the fault with which the warp ends the kernel.
 func (w *warp) endFault(kind FaultKind) *Fault {
 	f := w.fault(kind, nil)
 	if kind == FaultTimeout {
@@ -135,7 +134,7 @@ func (c *cta) runnable() bool {
 	return false
 }
 
-// deadlock describes a CTA in which every warp waits.
+// deadlock returns the fault for a CTA in which every warp waits.
 func (c *cta) deadlock() *Fault {
 	for _, w := range c.warps {
 		for i := range w.splits {
@@ -156,7 +155,7 @@ func (c *cta) deadlock() *Fault {
 	return &Fault{Kind: FaultInternal, Kernel: c.run.kernel.name, Block: c.id, Detail: "no warp can run"}
 }
 
-// lanesExited releases whatever waited for threads of w that have now exited.
+// lanesExited is called after lanes of w exit. It releases the threads that waited for them.
 func (c *cta) lanesExited(w *warp) {
 	live := 0
 	for _, o := range c.warps {
@@ -174,12 +173,12 @@ func (c *cta) lanesExited(w *warp) {
 	}
 	for i := range w.splits {
 		if s := &w.splits[i]; s.wait == waitWarp {
-			s.wait = waitNone // checks again who is there
+			s.wait = waitNone // the split checks again which lanes have arrived
 		}
 	}
 }
 
-// The forms of a barrier instruction, in inst.aux.
+// The barrier instructions, as stored in inst.aux.
 const (
 	barSync = iota
 	barArrive
@@ -188,14 +187,14 @@ const (
 	barRedOr
 )
 
-// The operands that a barrier instruction has, in inst.imm.
+// The flags of a barrier instruction in inst.imm.
 const (
 	barHasCount = 1 << iota
 	barNot      // the predicate of bar.red is negated
 )
 
-// barrier executes bar.sync, bar.arrive and bar.red for the running split. a is the barrier's
-// number, b the count, c the predicate, and d the result of bar.red.
+// barrier executes bar.sync, bar.arrive and bar.red for the running split. Field a is the barrier
+// number, b the thread count, c the predicate, and d the result of bar.red.
 func (w *warp) barrier(in *inst) bool {
 	if in.aux >= barClusterArrive {
 		return w.barrierCluster(in)
@@ -234,7 +233,7 @@ func (w *warp) barrier(in *inst) bool {
 		if w.mask == w.live {
 			b.units += lanes - bits.OnesCount32(w.mask)
 		}
-		b.masks[w.id] &^= w.mask // may arrive again
+		b.masks[w.id] &^= w.mask // the lanes may arrive again
 		w.pc++
 		c.tryOpen(int(id))
 		if len(w.splits) != 0 {
@@ -250,14 +249,15 @@ func (w *warp) barrier(in *inst) bool {
 	return w.pick()
 }
 
-// count makes a warp whose live lanes have all arrived count as a whole warp.
+// count completes the units of a warp whose live lanes have all arrived, because a barrier counts
+// whole warps.
 func (b *barrier) count(c *cta, w *warp) {
 	if w.id < len(b.masks) && b.masks[w.id] == w.live && w.live != 0 {
 		b.units += lanes - bits.OnesCount32(w.live)
 	}
 }
 
-// tryOpen opens the barrier if all have arrived.
+// tryOpen opens the barrier if all expected threads have arrived.
 func (c *cta) tryOpen(id int) {
 	b := &c.bars[id]
 	if b.arrived == 0 {
@@ -285,7 +285,7 @@ func (c *cta) tryOpen(id int) {
 	c.ordered()
 }
 
-// deliver writes the result of bar.red for a split that waited.
+// deliver writes the result of bar.red for a split that waited at the barrier.
 func (b *barrier) deliver(w *warp, s *split) {
 	switch s.in.aux {
 	case barRedPopc:
@@ -327,8 +327,8 @@ func (c *cta) reset(id Dim3) {
 	c.rng = splitmix(c.run.opts.Seed ^ uint64(id.X)<<40 ^ uint64(id.Y)<<20 ^ uint64(id.Z))
 }
 
-// poison fills shared memory with a pattern that is a NaN in every format, and an address that is
-// never mapped.
+// poison fills shared memory with a pattern that is a NaN in every format. As an address, the
+// pattern is never mapped.
 func poison(b []byte) {
 	if len(b) == 0 {
 		return
@@ -358,11 +358,11 @@ func (w *warp) reset() {
 	w.setFrame(frame{})
 }
 
-// The schedules that a launch's seed selects: the order of blocks, the order of turns of a block's
-// warps, and the length of a turn. Without a seed, everything runs in numerical order.
+// A launch's seed selects the schedule: the order of blocks, the order in which the warps of a
+// block take turns, and the length of a turn. Without a seed, everything runs in numerical order.
 
-// shuffle puts the warps of a block into a random order if the launch has a seed. It starts from
-// the usual order, because the block may be a reused one.
+// shuffle randomises the order of a block's warps if the launch has a seed. It starts from
+// numerical order, because a reused block has the order of its previous launch.
 func (c *cta) shuffle() {
 	c.order = c.order[:0]
 	if c.run.opts.Seed == 0 {
@@ -375,7 +375,7 @@ func (c *cta) shuffle() {
 	}
 }
 
-// turn returns the warp that has turn i of a round.
+// turn returns the warp that runs at position i of a round.
 func (c *cta) turn(i int) int {
 	if len(c.order) == 0 {
 		return i
@@ -383,13 +383,13 @@ func (c *cta) turn(i int) int {
 	return c.order[i]
 }
 
-// random returns the next number of the block's own sequence.
+// random returns the next number of the block's random sequence.
 func (c *cta) random() uint64 {
 	c.rng = splitmix(c.rng)
 	return c.rng
 }
 
-// patience returns how many back edges a warp may take in its turn.
+// patience returns the number of back edges that a warp may take in one turn.
 func (c *cta) patience() int {
 	if c.run.opts.Seed == 0 {
 		return idleSplit
@@ -404,8 +404,8 @@ func splitmix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// permute returns the block that is started as number i. With a seed it is a permutation: a Feistel
-// network over a power of four, repeated until the result is in the grid.
+// permute returns the number of the block that starts at position i. With a seed, it is a random
+// permutation: a Feistel network over a power of four, repeated until the result is in the grid.
 func (r *launchRun) permute(i uint64) uint64 {
 	if r.opts.Seed == 0 || r.units < 2 {
 		return i

@@ -7,29 +7,29 @@ import (
 	"unsafe"
 )
 
-// FaultKind classifies what can go wrong in a running kernel.
+// FaultKind classifies the faults of a running kernel.
 type FaultKind uint8
 
-// The kinds of fault.
+// The fault kinds.
 const (
 	FaultNone         FaultKind = iota
-	FaultIllegal                // access outside every allocation
-	FaultUseAfterFree           // access to an allocation that was freed
+	FaultIllegal                // access outside all allocations
+	FaultUseAfterFree           // access to a freed allocation
 	FaultMisaligned             // address not a multiple of the access size
-	FaultSpace                  // generic address in the wrong space, write to constant memory
+	FaultSpace                  // generic address in the wrong space, or write to constant memory
 	FaultIllegalInstruction
 	FaultInvalidPC     // call or branch to an address that is not code
 	FaultTrap          // trap instruction
 	FaultAssert        // __assertfail
 	FaultStack         // stack overflow
-	FaultDeadlock      // every warp of a CTA waits
-	FaultBarrier       // barrier used wrongly
-	FaultTimeout       // instruction limit reached
+	FaultDeadlock      // every warp of a CTA waits forever
+	FaultBarrier       // incorrect use of a barrier
+	FaultTimeout       // timeout exceeded
 	FaultAborted       // the launch was cancelled
 	FaultRace          // finding: unordered accesses
 	FaultUninitialized // finding: read of memory that was never written
-	FaultInternal      // the engine itself failed; a bug
-	FaultClusterGone   // access to a block that is not in the cluster, or that has ended
+	FaultInternal      // bug in the engine
+	FaultClusterGone   // access to a block outside the cluster or one that has ended
 )
 
 var faultNames = [...]string{
@@ -49,7 +49,7 @@ func (k FaultKind) String() string {
 	return fmt.Sprintf("FaultKind(%d)", uint8(k))
 }
 
-// Result returns the CUDA result code that a driver returns for the kind.
+// Result returns the CUDA result code for the kind.
 func (k FaultKind) Result() uint32 {
 	switch k {
 	case FaultNone:
@@ -73,27 +73,27 @@ func (k FaultKind) Result() uint32 {
 	}
 }
 
-// Fault is an error that ended a kernel, or a finding of an optional check.
+// Fault is an error that ended a kernel, or a finding from an optional check.
 type Fault struct {
 	Kind   FaultKind
 	Kernel string
 	File   string // name given to ptx.Parse
 	Line   int    // line in the PTX text
 	Source string // "file.cu:12" from .loc, empty if there is none
-	Instr  string // the instruction, as in the PTX text
+	Instr  string // PTX text of the instruction
 	Block  Dim3
 	Thread Dim3
-	Addr   uint64 // the address, for faults of an access
-	Size   int    // bytes of the access
+	Addr   uint64 // the address, for an access fault
+	Size   int    // access size in bytes
 	Space  string // "global", "shared", ...
 	Write  bool
-	Detail string // nearest allocation, the assertion's text, ...
+	Detail string // nearest allocation, assertion text, ...
 }
 
 // Result returns the CUDA result code of the fault.
 func (f *Fault) Result() uint32 { return f.Kind.Result() }
 
-// Error returns a report of several facts on one line.
+// Error returns a one-line report.
 func (f *Fault) Error() string {
 	var b strings.Builder
 	b.WriteString(f.Kind.String())
@@ -117,9 +117,9 @@ func (f *Fault) Error() string {
 	return b.String()
 }
 
-// Reports of faults: the place in the code, and the thread.
+// Fault reports: the position in the code and the thread.
 
-// lineOf returns where the instruction at pc comes from.
+// lineOf returns the origin of the instruction at pc.
 func (w *warp) lineOf(pc int32) lineInfo {
 	if pc < 0 || int(pc) >= len(w.prog.lines) {
 		return lineInfo{}
@@ -127,12 +127,12 @@ func (w *warp) lineOf(pc int32) lineInfo {
 	return w.prog.lines[pc]
 }
 
-// thread returns the index of a lane's thread in the block.
+// thread returns the index in the block of a lane's thread.
 func (w *warp) thread(i int) Dim3 {
 	return Dim3{w.tid[0][i], w.tid[1][i], w.tid[2][i]}
 }
 
-// fault describes the instruction at w.pc, for the lowest active lane.
+// fault returns a fault for the instruction at w.pc and the lowest active lane.
 func (w *warp) fault(kind FaultKind, in *inst) *Fault {
 	lane := 0
 	if w.mask != 0 {
@@ -141,8 +141,8 @@ func (w *warp) fault(kind FaultKind, in *inst) *Fault {
 	return w.laneFault(kind, in, lane, "")
 }
 
-// laneFault describes an instruction for one lane. in is the instruction, nil
-// for the one at w.pc.
+// laneFault returns a fault for one lane at instruction in. If in is nil, the instruction is the
+// one at w.pc.
 func (w *warp) laneFault(kind FaultKind, in *inst, lane int, detail string) *Fault {
 	pc := w.pc
 	if in != nil {
@@ -160,7 +160,7 @@ func (w *warp) laneFault(kind FaultKind, in *inst, lane int, detail string) *Fau
 	return f
 }
 
-// accessFault describes an access by lane i to address p.
+// accessFault returns a fault for lane i's access to address p.
 func (w *warp) accessFault(kind FaultKind, in *inst, p uint64, i int, detail string) *Fault {
 	f := w.laneFault(kind, in, i, detail)
 	f.Addr, f.Size = p, int(in.size())
@@ -169,9 +169,8 @@ func (w *warp) accessFault(kind FaultKind, in *inst, p uint64, i int, detail str
 	return f
 }
 
-// pcOf returns the index of an instruction in the program. If in is the copy that records where an
-// instruction reads, pcOf returns that instruction's index. If in is not part of the program, pcOf
-// returns otherwise.
+// pcOf returns the index of an instruction in the program. For the instruction that reads a copy's
+// source, it returns the index of the copy. If in is not part of the program, it returns otherwise.
 func (p *program) pcOf(in *inst, otherwise int32) int32 {
 	if in == nil || len(p.code) == 0 {
 		return otherwise
@@ -203,14 +202,14 @@ func sourceLine(text string, n int) string {
 	return strings.TrimSpace(text)
 }
 
-// traceDepth is how many calls a Trace keeps, traceShown how many it prints.
+// traceDepth is the number of calls that a Trace keeps. traceShown is the number that it prints.
 const (
 	traceDepth = 32
 	traceShown = 3
 )
 
-// Trace is the place in a Go program where something was made, as the calls that led there. It is
-// cheap to take and resolved only when it is printed.
+// Trace is a call stack that shows where a Go program created something. It is cheap to take,
+// because it is resolved only when printed.
 type Trace struct{ calls []uintptr }
 
 // Here returns the trace of the calling goroutine.
@@ -220,8 +219,8 @@ func Here() *Trace {
 	return &Trace{append([]uintptr(nil), pcs[:n]...)}
 }
 
-// String lists the innermost calls that are not the library's own, innermost first. It is empty if
-// there are none, as on a goroutine of the emulator.
+// String lists the innermost calls outside the library, innermost first. It is empty if there are
+// none, as on a goroutine of the emulator.
 func (t *Trace) String() string {
 	if t == nil || len(t.calls) == 0 {
 		return ""
@@ -238,8 +237,8 @@ func (t *Trace) String() string {
 	return strings.Join(out, " < ")
 }
 
-// ownCode reports whether a function says nothing about the program: functions of the library, of
-// the Go runtime and of the testing package. The library's tests and examples count as programs.
+// ownCode reports whether a function is part of the library, the Go runtime or the testing package.
+// Reports omit such calls. The library's tests and examples count as user code.
 func ownCode(function string) bool {
 	pkg := packageOf(function)
 	if pkg == "runtime" || pkg == "testing" {
@@ -256,7 +255,8 @@ func ownCode(function string) bool {
 	return below == "internal/gputest" || below == "internal/faulty"
 }
 
-// packageOf returns the package of a function: everything up to the first dot after the last slash.
+// packageOf returns the package path of a function name: everything up to the first dot after the
+// last slash.
 func packageOf(function string) string {
 	slash := strings.LastIndexByte(function, '/') + 1
 	name, _, _ := strings.Cut(function[slash:], ".")
@@ -281,26 +281,26 @@ func (t *Trace) at(verb string) string {
 	return ""
 }
 
-// Waits for mbarrier objects that never end. Such a wait is a loop in the program, so it does not
-// block. However, if a warp's loop accesses no other memory, and its registers are the same on each
-// iteration, only another warp of the cluster can end it. If all warps of the cluster wait like
-// this, or at barriers, none ever will.
+// Detection of mbarrier waits that never end. Such a wait is a loop in the program, so the warp is
+// not blocked. A loop that accesses no other memory and leaves the registers unchanged can be ended
+// only by another warp of the cluster. If every warp of the cluster is in such a loop or at a
+// barrier, the cluster waits forever.
 
 const (
-	stuckSteps  = 16  // number of turns after which a block checks itself
-	stuckLoops  = 64  // iterations of its loop that a warp has made by then
-	stuckPasses = 64  // turns of a cluster with all blocks stuck
-	stuckLength = 256 // instructions of a loop that are checked
+	stuckSteps  = 16  // turns between two checks of a block
+	stuckLoops  = 64  // iterations after which a loop is examined
+	stuckPasses = 64  // turns of a cluster in which all blocks are stuck
+	stuckLength = 256 // maximum number of instructions in an examined loop
 )
 
-// waitLoop is the loop that a warp is in.
+// waitLoop is the loop that a warp is executing.
 type waitLoop struct {
-	from, target int32 // of its back edge
-	times        int32 // taken in succession, and no mbarrier object changed or passed
+	from, target int32 // ends of the back edge
+	times        int32 // consecutive iterations without a change to, or a completed wait for, an mbarrier object
 	state        uint64
 }
 
-// turn records that a back edge is taken.
+// turn records one iteration.
 func (l *waitLoop) turn(from, target int32) {
 	if l.from != from || l.target != target {
 		*l = waitLoop{from: from, target: target}
@@ -308,14 +308,14 @@ func (l *waitLoop) turn(from, target int32) {
 	l.times = min(l.times+1, stuckLoops)
 }
 
-// stuckCTA is what a block knows about its own state.
+// stuckCTA is the result of a block's last check.
 type stuckCTA struct {
 	steps int
-	found *warp // one that waits forever unless another block helps
+	found *warp // a warp that waits forever unless another block ends its wait
 }
 
-// lookStuck checks periodically whether the block waits forever. If so, and no other block can
-// help, it ends the block.
+// lookStuck checks periodically whether the block waits forever. If it does and no other block can
+// end the wait, lookStuck panics with a fault.
 func (c *cta) lookStuck() {
 	if c.stuck.steps++; c.stuck.steps%stuckSteps != 0 {
 		return
@@ -326,7 +326,7 @@ func (c *cta) lookStuck() {
 	}
 }
 
-// stuckWarp returns a warp that waits in a loop, if all warps wait.
+// stuckWarp returns a warp that waits in a loop, or nil unless all warps of the block wait.
 func (c *cta) stuckWarp() (found *warp) {
 	if len(c.late) != 0 {
 		return nil
@@ -343,8 +343,8 @@ func (c *cta) stuckWarp() (found *warp) {
 	return found
 }
 
-// isStuck reports whether the warp is in a loop that only polls mbarrier objects, in the same state
-// as at the previous call.
+// isStuck reports whether the warp's loop only polls mbarrier objects and the warp's state is the
+// same as at the previous call.
 func (w *warp) isStuck() bool {
 	l := &w.loop
 	was := l.state
@@ -356,7 +356,7 @@ func (w *warp) isStuck() bool {
 	return l.state == was
 }
 
-// inLoop reports whether all lanes that could run are in the warp's loop.
+// inLoop reports whether all runnable lanes are in the warp's loop.
 func (w *warp) inLoop() bool {
 	in := func(pc int32) bool { return pc >= w.loop.target && pc <= w.loop.from }
 	if w.mask != 0 && !in(w.pc) {
@@ -370,10 +370,10 @@ func (w *warp) inLoop() bool {
 	return true
 }
 
-// lookIn returns where the loop polls an mbarrier object. It returns -1 if the loop does not, or
-// does more than that.
+// lookIn returns the instruction at which the loop polls an mbarrier object. It returns -1 if the
+// loop contains no poll or has other effects.
 func (w *warp) lookIn() int32 {
-	prog, at := w.cta.run.kernel.prog, int32(-1) // as compiled, without checks
+	prog, at := w.cta.run.kernel.prog, int32(-1) // the compiled program, without checks
 	if w.loop.from-w.loop.target > stuckLength {
 		return -1
 	}
@@ -395,7 +395,7 @@ func (w *warp) lookIn() int32 {
 	return at
 }
 
-// registers returns a hash of everything that a loop without stores can change.
+// registers returns a hash of all state that a loop without stores can change.
 func (w *warp) registers() uint64 {
 	h := uint64(len(w.splits)) + 1
 	for i := range w.slab32 {
@@ -414,7 +414,7 @@ func (w *warp) registers() uint64 {
 	return h
 }
 
-// stuckFault describes the warp's wait.
+// stuckFault returns the fault for the warp's endless wait.
 func (w *warp) stuckFault() *Fault {
 	mask := w.mask
 	for i := range w.splits {
@@ -426,7 +426,7 @@ func (w *warp) stuckFault() *Fault {
 	return w.laneFault(FaultDeadlock, &w.prog.code[w.pc], first(mask), "every thread of the block waits; this one for an mbarrier object whose phase no thread completes")
 }
 
-// lookStuck ends a cluster in which all blocks have waited so long that each has checked itself
+// lookStuck ends a cluster whose blocks have all waited for so long that each has checked itself
 // again.
 func (k *cluster) lookStuck() {
 	var found *warp
@@ -445,8 +445,8 @@ func (k *cluster) lookStuck() {
 	}
 }
 
-// looksAt records that a memory instruction tests whether a phase of an mbarrier object is
-// complete.
+// looksAt records that the memory instruction with this slot tests for the completion of an
+// mbarrier phase.
 func (p *program) looksAt(slot int32) {
 	if p.looks == nil {
 		p.looks = map[int32]bool{}

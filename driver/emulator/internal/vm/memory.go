@@ -14,39 +14,39 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/lazymem"
 )
 
-// The device address space. Device arenas are at addresses that a 64-bit system does not use for
-// its own mappings: far above Go's heap and below the loader's libraries. Nothing is mapped there.
-// Each allocation is backed by separate Go memory.
+// The device address space. Device arenas use addresses that a 64-bit system does not use for its
+// own mappings: far above Go's heap and below the loader's libraries. Nothing is mapped at these
+// addresses. Each allocation is backed by separate Go memory.
 const (
-	arenaBase  = 0x7000_0000_0000 // first device's arena
+	arenaBase  = 0x7000_0000_0000 // the first device's arena
 	arenaShift = 40               // 1 TiB of addresses for each device
-	arenaStart = 0x0200_0000      // the first allocation's offset in an arena
+	arenaStart = 0x0200_0000      // offset of the first allocation in an arena
 	maxDevices = 15
 
-	// minGap is the minimum distance between two allocations, so that a small overrun is always
-	// outside of every allocation.
+	// minGap is the minimum distance between two allocations. A small overrun therefore never
+	// reaches another allocation.
 	minGap   = 256
 	minAlign = 256
 
 	// The windows through which generic addresses access a thread's own spaces. sharedWindow is the
-	// generic address of a thread's shared address 0, and so on.
+	// generic address of a thread's shared address 0. The other windows work the same way.
 	sharedWindow = 0x6f00_0000_0000
 	localWindow  = 0x6f10_0000_0000
 	paramWindow  = 0x6f20_0000_0000
 	windowMask   = 0xffff_ffff_0000_0000
 
-	// farAway is the distance from which an allocation no longer counts as near.
+	// farAway is the distance from which Nearest no longer mentions an allocation.
 	farAway = 1 << 32
 
-	reuseUnit = 512 // allocations up to the same multiple share reused addresses
+	reuseUnit = 512 // sizes that round up to the same multiple reuse each other's addresses
 
-	freedKept = 4096 // freed ranges remembered for reports
+	freedKept = 4096 // number of freed ranges remembered for reports
 )
 
-// HostDevice is the owner of a Region of host memory.
+// HostDevice is the Device of a Region of host memory.
 const HostDevice = -1
 
-// Errors of the address space. The driver maps them to its result codes.
+// Errors of the address space. The driver translates them into result codes.
 var (
 	ErrNotMapped    = errors.New("address is not in any allocation")
 	ErrOverlap      = errors.New("address range is in use")
@@ -55,7 +55,7 @@ var (
 	ErrOutOfBounds  = errors.New("range reaches outside the allocation")
 )
 
-// RegionKind classifies regions, for reports and for the driver's own use.
+// RegionKind classifies regions for reports and for the driver's use.
 type RegionKind uint8
 
 // The kinds of region.
@@ -69,48 +69,48 @@ const (
 	RegionMapped                    // cuMemMap
 )
 
-// AllocOptions describe a new region.
+// AllocOptions describes a new region.
 type AllocOptions struct {
-	Device   int // owner; HostDevice for host memory
+	Device   int // ordinal of the owner; HostDevice for host memory
 	Kind     RegionKind
-	Align    uint64 // 0 is 256
-	ReadOnly bool   // kernels may not write
-	Tag      string // who allocated, for reports: "cuMemAlloc_v2", "module x"
+	Align    uint64 // 0 means 256
+	ReadOnly bool   // kernels may not write to it
+	Tag      string // the allocating function or module, for reports: "cuMemAlloc_v2", "module x"
 	User     any    // the driver's own record of the allocation
-	Reach    *Reach // which devices may access it; nil: its own, and peers of it
-	Made     *Trace // where the program allocated; nil: where Alloc or Map is called
+	Reach    *Reach // devices that may access it; nil: the owner and its peers
+	Made     *Trace // where the program allocated it; nil: the caller of Alloc or Map
 }
 
-// Region is one allocation. Its fields do not change after it has been made.
+// Region is one allocation. Its fields do not change after creation.
 type Region struct {
 	Addr uint64
 	Size uint64
 	AllocOptions
 
-	base unsafe.Pointer // first byte of data; nil if Size is 0
+	base unsafe.Pointer // first byte of data; nil if the region is empty
 	data []byte
-	lazy *lazymem.Mapping // the mapping that data is part of, if it is not on Go's heap
+	lazy *lazymem.Mapping // the mapping that contains data, unless data is on Go's heap
 	dead atomic.Bool
 
-	written *byteSet      // nil unless reads of memory that was never written are checked
-	shadow  *globalShadow // nil until an access is checked for races; Memory.track guards it
+	written *byteSet      // nil unless reads of unwritten memory are checked
+	shadow  *globalShadow // nil until an access is checked for races; guarded by Memory.track
 }
 
 // Bytes returns the region's memory.
 func (r *Region) Bytes() []byte { return r.data }
 
-// Freed reports whether the region was freed. References to its memory remain valid, but the memory
-// may contain another region's data.
+// Freed reports whether the region was freed. References to its memory remain valid, but another
+// region may reuse the memory.
 func (r *Region) Freed() bool { return r.dead.Load() }
 
-// Memory is the address space that all devices and the host share. All
-// methods may be called from any goroutine.
+// Memory is the address space shared by the host and all devices. All methods may be called
+// concurrently.
 type Memory struct {
 	mu       sync.RWMutex
-	regions  []*Region // by address
-	reserved []span    // ranges of Reserve, by address
+	regions  []*Region // sorted by address
+	reserved []span    // ranges reserved by Reserve, sorted by address
 	next     [maxDevices]uint64
-	gaps     map[gapKey][]uint64 // addresses that may be reused; nil: none
+	gaps     map[gapKey][]uint64 // addresses that may be reused; nil: reuse is off
 	freed    [freedKept]freedSpan
 	freedN   uint64
 	track    tracker
@@ -124,7 +124,7 @@ type freedSpan struct {
 	made, freed *Trace
 }
 
-// NewMemory makes an empty address space.
+// NewMemory creates an empty address space.
 func NewMemory() *Memory {
 	m := new(Memory)
 	for i := range m.next {
@@ -133,11 +133,11 @@ func NewMemory() *Memory {
 	return m
 }
 
-// ReuseAddresses makes allocations reuse freed addresses of the same size, the newest first, as in
-// drivers.
+// ReuseAddresses makes each allocation reuse a freed address of the same size, most recently freed
+// first, as drivers do.
 func (m *Memory) ReuseAddresses() { m.gaps = make(map[gapKey][]uint64) }
 
-// gapKey identifies the addresses that fit allocations of a size on a device.
+// gapKey identifies freed addresses by the device and size of the allocations that fit.
 type gapKey struct {
 	device int
 	size   uint64
@@ -147,7 +147,7 @@ func gapOf(device int, size uint64) gapKey {
 	return gapKey{device, (size + reuseUnit - 1) &^ (reuseUnit - 1)}
 }
 
-// gap records that a region's address is free. m.mu is held.
+// gap records that a region's address may be reused. The caller holds m.mu.
 func (m *Memory) gap(r *Region) {
 	if m.gaps == nil || r.Device < 0 || r.Kind == RegionMapped {
 		return
@@ -156,7 +156,7 @@ func (m *Memory) gap(r *Region) {
 	m.gaps[k] = append(m.gaps[k], r.Addr)
 }
 
-// takeGap returns an address that was used before. m.mu is held.
+// takeGap returns a freed address for reuse. The caller holds m.mu.
 func (m *Memory) takeGap(device int, size, align uint64) (uint64, bool) {
 	k := gapOf(device, size)
 	l := m.gaps[k]
@@ -169,7 +169,7 @@ func (m *Memory) takeGap(device int, size, align uint64) (uint64, bool) {
 	return 0, false
 }
 
-// NewBuffer makes zeroed memory that is aligned to at least 8 bytes, as atomic operations require.
+// NewBuffer returns zeroed memory aligned to at least 8 bytes, as atomic operations require.
 func NewBuffer(size uint64) (b []byte, err error) {
 	if size > 1<<46 || uint64(uintptr(size)) != size || int64(size) < 0 {
 		return nil, ErrTooLarge
@@ -186,8 +186,7 @@ func NewBuffer(size uint64) (b []byte, err error) {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), len(words)*8)[:size:size], nil
 }
 
-// Alloc makes a region of zeroed memory in the arena of o.Device and returns
-// its address.
+// Alloc allocates a zeroed region in the arena of o.Device and returns its address.
 func (m *Memory) Alloc(size uint64, o AllocOptions) (uint64, error) {
 	buf, lazy := lazymem.New(size)
 	if lazy == nil {
@@ -206,7 +205,7 @@ func (m *Memory) Alloc(size uint64, o AllocOptions) (uint64, error) {
 	r := newRegion(addr, buf, o)
 	if lazy != nil {
 		r.lazy = lazy
-		runtime.AddCleanup(r, (*lazymem.Mapping).Release, lazy) // for an address space that is garbage-collected
+		runtime.AddCleanup(r, (*lazymem.Mapping).Release, lazy) // in case the address space is garbage-collected
 	}
 	m.insert(m.traced(r))
 	return addr, nil
@@ -220,8 +219,8 @@ func newRegion(addr uint64, b []byte, o AllocOptions) *Region {
 	return r
 }
 
-// Map makes b appear at addr: host memory at its own address, or physical
-// memory in a reserved range. The region keeps b alive.
+// Map makes b accessible at addr. b is host memory at its own address, or physical memory in a
+// reserved range. The region keeps b alive.
 func (m *Memory) Map(addr uint64, b []byte, o AllocOptions) error {
 	if len(b) == 0 {
 		return fmt.Errorf("map of 0 bytes at %#x", addr)
@@ -245,8 +244,8 @@ func (m *Memory) MapHost(b []byte, o AllocOptions) (uint64, error) {
 	return addr, m.Map(addr, b, o)
 }
 
-// Reserve reserves a range of device addresses for Map. It uses hint if that is aligned and free. 0
-// means no hint.
+// Reserve reserves a range of device addresses for Map. It uses hint if hint is not 0, aligned and
+// free.
 func (m *Memory) Reserve(device int, size, align, hint uint64) (uint64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -265,7 +264,7 @@ func (m *Memory) Reserve(device int, size, align, hint uint64) (uint64, error) {
 	return addr, nil
 }
 
-// Unreserve releases a range of Reserve. Regions in it stay.
+// Unreserve releases a range that Reserve returned. Regions in the range remain.
 func (m *Memory) Unreserve(addr uint64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -278,8 +277,8 @@ func (m *Memory) Unreserve(addr uint64) error {
 	return ErrNotMapped
 }
 
-// Free removes the region that begins at addr. why is stored for the report of a later access. A
-// kernel that accesses the region after this faults.
+// Free removes the region that begins at addr. Reports of later accesses quote why. A kernel that
+// accesses the region afterwards faults.
 func (m *Memory) Free(addr uint64, why string) (*Region, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -303,14 +302,14 @@ func (m *Memory) Find(addr uint64) (*Region, bool) {
 	return r, r != nil
 }
 
-// All returns the regions, by address.
+// All returns all regions, sorted by address.
 func (m *Memory) All() []*Region {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return append([]*Region(nil), m.regions...)
 }
 
-// find is Find without the bool.
+// find returns the region that contains addr, or nil.
 func (m *Memory) find(addr uint64) *Region {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -322,7 +321,8 @@ func (m *Memory) find(addr uint64) *Region {
 	return nil
 }
 
-// search returns the index of the last region at or below addr, or -1. m.mu is held.
+// search returns the index of the last region that starts at or below addr, or -1. The caller holds
+// m.mu.
 func (m *Memory) search(addr uint64) int {
 	lo, hi := 0, len(m.regions)
 	for lo < hi {
@@ -363,9 +363,9 @@ func (m *Memory) insert(r *Region) {
 	m.regions[i] = r
 }
 
-// place finds an address range. Unless ReuseAddresses was called, each address is used only once
-// until the arena is exhausted, so that a use after free is found however late it comes. After
-// that, gaps are searched.
+// place finds a free address range. Unless ReuseAddresses was called, no address is used twice
+// until the arena is exhausted. A use after free is therefore found however late it comes. After
+// that, place searches the gaps.
 func (m *Memory) place(device int, size, align uint64) (uint64, error) {
 	if device < 0 || device >= maxDevices {
 		return 0, fmt.Errorf("device %d has no addresses", device)
@@ -415,7 +415,7 @@ func (m *Memory) placeInGap(from, end, size, align uint64) (uint64, error) {
 	return addr, nil
 }
 
-// Bytes returns size bytes at addr, which must lie in one region.
+// Bytes returns the size bytes at addr, which must be in a single region.
 func (m *Memory) Bytes(addr, size uint64) ([]byte, error) {
 	r := m.find(addr)
 	if r == nil {
@@ -428,10 +428,10 @@ func (m *Memory) Bytes(addr, size uint64) ([]byte, error) {
 	return r.data[off : off+size : off+size], nil
 }
 
-// Spans calls f with the memory of [addr, addr+size) piece by piece. Adjacent regions (several
-// mappings in one reserved range) may make up the range.
+// Spans calls f with consecutive pieces of [addr, addr+size). The range may cover several adjacent
+// regions, such as mappings in one reserved range.
 func (m *Memory) Spans(addr, size uint64, f func(b []byte)) error {
-	for left, a := size, addr; left > 0; { // check first: all or nothing
+	for left, a := size, addr; left > 0; { // check everything before the first call of f
 		r := m.find(a)
 		if r == nil {
 			return ErrOutOfBounds
@@ -462,7 +462,7 @@ func (m *Memory) Write(addr uint64, b []byte) error {
 	return m.Spans(addr, uint64(len(b)), func(p []byte) { b = b[copy(p, b):] })
 }
 
-// Nearest describes where addr lies relative to allocations, for reports.
+// Nearest describes the position of addr relative to nearby allocations, for reports.
 func (m *Memory) Nearest(addr uint64) string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -494,7 +494,7 @@ func (m *Memory) Nearest(addr uint64) string {
 	return "nearest allocation: " + best
 }
 
-// describe names the region and where the program made it.
+// describe returns the region's address range and the place where the program created it.
 func (r *Region) describe() string {
 	return describe(r.Addr, r.Size, r.Tag) + r.Made.at(", allocated at ")
 }
@@ -506,8 +506,8 @@ func describe(addr, size uint64, tag string) string {
 	return fmt.Sprintf("%s [%#x, %#x) of %d bytes", tag, addr, addr+size, size)
 }
 
-// lastFreed returns the newest freed range that contains addr, unless a live region does. m.mu is
-// held.
+// lastFreed returns the most recently freed range that contains addr, or nil if a live region
+// contains addr. The caller holds m.mu.
 func (m *Memory) lastFreed(addr uint64) *freedSpan {
 	if i := m.search(addr); i >= 0 && addr-m.regions[i].Addr < m.regions[i].Size {
 		return nil
@@ -521,15 +521,15 @@ func (m *Memory) lastFreed(addr uint64) *freedSpan {
 	return nil
 }
 
-// wasFreed reports whether addr lies in a range that was freed.
+// wasFreed reports whether addr is in a freed range.
 func (m *Memory) wasFreed(addr uint64) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.lastFreed(addr) != nil
 }
 
-// Reach says which devices may read and write a region. It may be changed while kernels run. A
-// change takes effect from their next blocks on.
+// Reach specifies which devices may read and write a region. It may be changed while kernels run.
+// The change applies to blocks that start afterwards.
 type Reach struct{ read, write atomic.Uint64 }
 
 // Set sets the access rights of a device.
@@ -548,7 +548,7 @@ func (r *Reach) May(device int) (read, write bool) {
 	return r.read.Load()>>uint(device)&1 != 0, r.write.Load()>>uint(device)&1 != 0
 }
 
-// allowed reports whether the region's Reach allows access by the launch's device.
+// allowed reports whether the region's Reach permits access by the launch's device.
 func (r *launchRun) allowed(g *Region, write bool) bool {
 	reads, writes := g.Reach.May(r.opts.Device.Ordinal)
 	return writes || reads && !write

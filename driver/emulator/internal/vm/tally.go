@@ -7,37 +7,38 @@ import (
 	"sync"
 )
 
-// Counts of instructions by opcode, and of the cost of memory accesses on a device. A launch that
-// counts runs a copy of the program in which every instruction is wrapped. Other launches have no
-// overhead.
+// Instruction counts by opcode, and the cost that memory accesses would have on a device. A
+// counting launch runs a copy of the program in which every instruction is wrapped. Other launches
+// have no overhead.
 
-// OpCount is how often an instruction was executed. Lanes whose guard was false are not counted.
+// OpCount is the number of executions of an instruction. Lanes whose guard is false are not
+// counted.
 type OpCount struct {
-	Warps uint64 // times that a warp executed it with at least one lane
+	Warps uint64 // executions by a warp with at least one active lane
 	Lanes uint64
 }
 
-// Traffic counts the accesses of one kind.
+// Traffic counts memory accesses of one kind.
 type Traffic struct {
-	// Requests counts instructions of warps.
+	// Requests counts the warps' instructions.
 	Requests uint64
-	// Bytes counts the bytes that the lanes requested, each lane counted.
+	// Bytes counts the bytes that all lanes request.
 	Bytes uint64
-	// Transactions counts, for global memory, the sectors of 32 bytes that each request touches.
-	// For shared memory, it counts the passes that each request takes because of bank conflicts.
+	// Transactions counts, for global memory, the 32-byte sectors that each request touches. For
+	// shared memory, it counts the passes that each request needs because of bank conflicts.
 	Transactions uint64
-	// Ideal is the minimum number of transactions for the same number of distinct bytes.
+	// Ideal is the minimum number of transactions for the number of distinct bytes requested.
 	Ideal uint64
-	// Coalesced counts the requests with no more transactions than that.
+	// Coalesced counts the requests that need no more than their ideal number of transactions.
 	Coalesced uint64
 }
 
 // MemoryTraffic is the traffic of one kind of memory.
 type MemoryTraffic struct{ Loads, Stores, Atomics Traffic }
 
-// Counts are the counts of launches with LaunchOptions.Count.
+// Counts holds the counts of launches with LaunchOptions.Count.
 type Counts struct {
-	Opcodes        map[string]OpCount // by opcode with its modifiers
+	Opcodes        map[string]OpCount // key: opcode with modifiers
 	Global, Shared MemoryTraffic
 }
 
@@ -48,19 +49,19 @@ const (
 	numBanks   = 32
 )
 
-// tally holds the counts of one CTA while it runs.
+// tally holds the counts of a running CTA.
 type tally struct {
 	ops            []OpCount // by pc
 	global, shared MemoryTraffic
 }
 
-// countedProgram is a program that counts. It is made when it is first needed.
+// countedProgram is a program with counting instructions. It is compiled on first use.
 type countedProgram struct {
 	once sync.Once
 	prog *program
 }
 
-// counted returns base with every instruction wrapped.
+// counted returns a copy of base with every instruction wrapped.
 func (p *countedProgram) counted(base *program) *program {
 	p.once.Do(func() {
 		q := *base
@@ -73,10 +74,10 @@ func (p *countedProgram) counted(base *program) *program {
 	return p.prog
 }
 
-// count turns in, the copy of an instruction at pc, into one that counts.
+// count makes in count its executions. in is a copy of original, which is at pc.
 func (in *inst) count(original *inst, pc int32) {
 	switch in.ctl {
-	case ctlNone, ctlSync, ctlWarpBarrier: // the scheduler executes these by exec too
+	case ctlNone, ctlSync, ctlWarpBarrier: // the scheduler also executes these through exec
 		exec := in.exec
 		in.exec = func(w *warp, in *inst, m uint32) {
 			w.tally(in, pc, m)
@@ -92,7 +93,7 @@ func (in *inst) count(original *inst, pc int32) {
 	}
 }
 
-// countControl counts a control instruction and returns the original.
+// countControl counts a control instruction and returns the original instruction.
 func (w *warp) countControl(in *inst, m uint32) *inst {
 	w.cta.tally.op(w.pc, m)
 	return in.x.from
@@ -107,7 +108,7 @@ func (w *warp) tally(in *inst, pc int32, m uint32) {
 	}
 	a := *w.addresses(in, in.aux&accWide != 0, m)
 	t.access(in, &a, m)
-	if in.x != nil && in.x.from != nil { // a copy also reads
+	if in.x != nil && in.x.from != nil { // a copy also reads its source
 		from := in.x.from
 		for i := range a {
 			a[i] = w.r64[in.b][i] + from.imm
@@ -140,7 +141,7 @@ func (t *tally) access(in *inst, a *col64, m uint32) {
 	}
 }
 
-// of returns the traffic counter for an instruction.
+// of returns the counter for an instruction's accesses.
 func (m *MemoryTraffic) of(in *inst) *Traffic {
 	switch {
 	case in.aux&accAtomic != 0:
@@ -160,7 +161,7 @@ func (t *Traffic) add(n Traffic) {
 	t.Coalesced += n.Coalesced
 }
 
-// request returns the traffic of one request.
+// request returns the counts of one request.
 func request(transactions, ideal, bytes uint64) Traffic {
 	r := Traffic{Requests: 1, Bytes: bytes, Transactions: transactions, Ideal: ideal}
 	if transactions <= ideal {
@@ -169,7 +170,7 @@ func request(transactions, ideal, bytes uint64) Traffic {
 	return r
 }
 
-// distinct counts the different values of f over the lanes in m.
+// distinct returns the number of distinct values of f over the lanes in m.
 func distinct(m uint32, f func(lane int) uint64) uint64 {
 	var seen col64
 	n := 0
@@ -183,17 +184,17 @@ func distinct(m uint32, f func(lane int) uint64) uint64 {
 	return uint64(n)
 }
 
-// sectors returns the traffic of an access to global memory. Accesses are aligned, so each lane's
-// access lies in one sector.
+// sectors returns the traffic of an access to global memory. Accesses are aligned, so each lane
+// accesses exactly one sector.
 func sectors(a *col64, size uint64, m uint32) Traffic {
 	n := distinct(m, func(i int) uint64 { return a[i] / sectorSize })
 	places := distinct(m, func(i int) uint64 { return a[i] })
 	return request(n, (places*size+sectorSize-1)/sectorSize, size*uint64(bits.OnesCount32(m)))
 }
 
-// banks returns the traffic of an access to shared memory. Lanes with 8 bytes are served by half a
-// warp at a time, and those with 16 by a quarter. Lanes that access the same word of a bank are
-// served together.
+// banks returns the traffic of an access to shared memory. Each pass serves half a warp for 8-byte
+// lanes and a quarter for 16-byte lanes. Lanes that access the same word of a bank are served
+// together.
 func banks(a *col64, size uint64, m uint32) Traffic {
 	group := lanes
 	if size > bankSize {
@@ -211,7 +212,7 @@ func banks(a *col64, size uint64, m uint32) Traffic {
 	return request(passes, ideal, size*uint64(bits.OnesCount32(m)))
 }
 
-// conflicts returns the largest number of different words that lanes access in one bank.
+// conflicts returns the largest number of distinct words accessed in one bank.
 func conflicts(a *col64, size uint64, m uint32) (most uint64) {
 	var words [numBanks][]uint64
 	for ; m != 0; m &= m - 1 {
@@ -227,7 +228,7 @@ func conflicts(a *col64, size uint64, m uint32) (most uint64) {
 	return most
 }
 
-// counts returns the tally by opcode.
+// counts returns the counts by opcode.
 func (t *tally) counts(p *program) *Counts {
 	c := &Counts{Opcodes: make(map[string]OpCount), Global: t.global, Shared: t.shared}
 	for pc, n := range t.ops {
@@ -270,7 +271,7 @@ func (m *MemoryTraffic) add(o *MemoryTraffic) {
 	m.Atomics.add(o.Atomics)
 }
 
-// sum adds the tally of a CTA that has ended to the launch's tally.
+// sum adds the counts of an ended CTA to the launch's counts.
 func (r *launchRun) sum(c *cta) {
 	if c.tally == nil {
 		return
@@ -291,8 +292,8 @@ func (r *launchRun) sum(c *cta) {
 	c.tally.global, c.tally.shared = MemoryTraffic{}, MemoryTraffic{}
 }
 
-// counting returns prog with every instruction wrapped. prog is the kernel's own program or the one
-// with the checks.
+// counting returns prog with every instruction wrapped. prog is either the kernel's own program or
+// the one with checks.
 func (k *Kernel) counting(prog *program) *program {
 	if prog == k.prog {
 		return k.count[0].counted(prog)
@@ -300,7 +301,7 @@ func (k *Kernel) counting(prog *program) *program {
 	return k.count[1].counted(prog)
 }
 
-// opcode returns the index of an opcode in the program, counted from 1. It returns 0 for no opcode.
+// opcode returns the 1-based index of an opcode in the program, or 0 for an empty name.
 func (b *builder) opcode(name string) int32 {
 	if name == "" {
 		return 0

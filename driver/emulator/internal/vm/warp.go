@@ -5,36 +5,36 @@ import (
 	"math/bits"
 )
 
-// frame says where the columns and the local memory of a function's activation begin. Lanes can
-// only run together in equal frames.
+// frame holds the start of the columns and of the local memory of one function activation. Lanes
+// can run together only if their frames are equal.
 type frame struct {
 	bank  [numClasses]uint32
 	local uint32
 	depth int32
 }
 
-// split is a set of lanes of a warp that are at the same place.
+// split is a set of lanes of a warp with the same program counter.
 type split struct {
 	pc    int32
 	mask  uint32
 	frame frame
-	turn  uint32 // splits with the lowest turn run first
+	turn  uint32 // the lowest turn runs first
 	wait  waitKind
-	in    *inst // what it waits at
-	bar   int32 // barrier it waits for
+	in    *inst // the instruction at which it waits
+	bar   int32 // number of the barrier for which it waits
 }
 
 type waitKind uint8
 
 const (
 	waitNone    waitKind = iota
-	waitBarrier          // a barrier of the CTA
-	waitWarp             // lanes of its own warp
+	waitBarrier          // for a barrier of the CTA
+	waitWarp             // for lanes of its own warp
 )
 
-// The number of back edges after which a split lets the others of its warp run, and a warp the
-// others of its CTA. Loops that access memory that others may change (atomic, volatile and shared
-// accesses) are likely to wait for others.
+// The number of back edges after which a split yields to other splits of its warp, and a warp to
+// other warps of its CTA. spinCost is the cost of a back edge after an atomic, volatile or shared
+// access, because such a loop probably waits for another thread.
 const (
 	spinSplit = 32
 	idleSplit = 1 << 14
@@ -43,7 +43,7 @@ const (
 
 // warp is the state of 32 threads.
 type warp struct {
-	r32  [][lanes]uint32 // columns of the running frame
+	r32  [][lanes]uint32 // columns of the current frame
 	r64  [][lanes]uint64
 	pr   []uint32
 	mask uint32 // lanes of the running split
@@ -52,37 +52,37 @@ type warp struct {
 	pc     int32
 	turn   uint32
 	frame  frame
-	splits []split // all others
+	splits []split // all other splits
 
 	cta  *cta
 	prog *program
-	id   int // in the CTA
+	id   int // number in the CTA
 
-	block  Dim3 // for which tid was computed
+	block  Dim3 // block shape for which tid was computed
 	shared []byte
-	local  []byte // localCap bytes for each lane
+	local  []byte // localN bytes for each lane
 	localN uint32
 	cache  []access
 	tid    [3]col32
 	slab32 [][lanes]uint32
 	slab64 [][lanes]uint64
 	slabP  []uint32
-	synced bool // accessed memory that others may change since the last back edge
+	synced bool // has accessed memory that others may change since the last back edge
 
 	lastClock uint64
-	count     uint64 // warp instructions
+	count     uint64 // instructions issued
 	laneCount uint64
 	scratch   syncScratch
-	arrived   uint32 // lanes that have arrived at the cluster's barrier
-	passed    uint32 // lanes that arrived and no longer have to wait
-	epoch     uint32 // incremented where its lanes synchronise
+	arrived   uint32 // lanes that have arrived at the cluster barrier
+	passed    uint32 // lanes that have arrived and need not wait any longer
+	epoch     uint32 // incremented when the lanes synchronise
 	loop      waitLoop
 	dyn       dynamicStack
-	commits   [lateGroups]col32 // groups of copies that each lane has committed
-	addr      col64             // for instructions that compute addresses first
+	commits   [lateGroups]col32 // number of copy groups that each lane has committed
+	addr      col64             // for instructions that compute all addresses first
 }
 
-// setFrame makes f the running frame.
+// setFrame makes f the current frame.
 func (w *warp) setFrame(f frame) {
 	w.frame = f
 	w.r32 = w.slab32[f.bank[class32]:]
@@ -90,7 +90,7 @@ func (w *warp) setFrame(f frame) {
 	w.pr = w.slabP[f.bank[classPred]:]
 }
 
-// runState is why warp.run returned.
+// runState is the reason why warp.run returned.
 type runState uint8
 
 const (
@@ -99,7 +99,7 @@ const (
 	ranYielded                 // its turn is over
 )
 
-// run executes the warp until it ends, blocks, or has had its turn.
+// run executes the warp until it ends, blocks or its turn is over.
 //
 //go:norace
 func (w *warp) run() runState {
@@ -130,7 +130,7 @@ func (w *warp) run() runState {
 				continue
 			}
 		} else if in.ctl == ctlBranch && m == w.mask && in.target > pc && in.target < stop {
-			pc = in.target // forward, all together
+			pc = in.target // all lanes branch forward
 			continue
 		} else {
 			w.pc = pc
@@ -148,7 +148,7 @@ func (w *warp) run() runState {
 				continue
 			}
 		}
-		// Lanes that wait at pc join, or others get their turn.
+		// Merge lanes that wait at pc, or switch to another split.
 		w.pc = pc
 		w.laneCount += (n - start) * uint64(bits.OnesCount32(w.mask))
 		start = n
@@ -158,7 +158,7 @@ func (w *warp) run() runState {
 	}
 }
 
-// idle returns the state of a warp that does not run at present.
+// idle returns the state of a warp without a running split.
 func (w *warp) idle() runState {
 	switch {
 	case w.live == 0:
@@ -169,7 +169,7 @@ func (w *warp) idle() runState {
 	return ranBlocked
 }
 
-// runnable reports whether some split could run.
+// runnable reports whether any split can run.
 func (w *warp) runnable() bool {
 	if w.mask != 0 {
 		return true
@@ -182,8 +182,8 @@ func (w *warp) runnable() bool {
 	return false
 }
 
-// nextStop returns the lowest program counter from pc on where there is a split that the running
-// one could merge with.
+// nextStop returns the lowest program counter, from pc on, at which the running split could merge
+// with another.
 func (w *warp) nextStop(pc int32) int32 {
 	stop := int32(math.MaxInt32)
 	for i := range w.splits {
@@ -195,7 +195,7 @@ func (w *warp) nextStop(pc int32) int32 {
 	return stop
 }
 
-// merge merges every split that is at the running split's place.
+// merge merges the running split with all splits at the same program counter.
 func (w *warp) merge() {
 	for i := 0; i < len(w.splits); {
 		s := &w.splits[i]
@@ -215,7 +215,7 @@ func (w *warp) drop(i int) {
 	w.splits = w.splits[:last]
 }
 
-// park puts the running split aside and leaves none running.
+// park adds s to the other splits and leaves no split running.
 func (w *warp) park(s split) {
 	s.mask, s.frame = w.mask, w.frame
 	if s.turn == 0 {
@@ -236,8 +236,8 @@ func (w *warp) park(s split) {
 	w.mask = 0
 }
 
-// pick makes the split whose turn it is the running one: the lowest turn, then the deepest call,
-// then the lowest program counter. It reports whether there is one.
+// pick selects the split to run: the lowest turn first, then the deepest call, then the lowest
+// program counter. It returns false if no split can run.
 func (w *warp) pick() bool {
 	best := -1
 	for i := range w.splits {
@@ -270,7 +270,7 @@ func (s *split) before(o *split) bool {
 	return s.pc < o.pc
 }
 
-// reschedule parks the running split at pc and picks the one whose turn it is.
+// reschedule parks the running split at pc and picks the next split to run.
 func (w *warp) reschedule(pc int32) bool {
 	if len(w.splits) == 0 {
 		w.pc = pc
@@ -280,9 +280,8 @@ func (w *warp) reschedule(pc int32) bool {
 	return w.pick()
 }
 
-// control executes a control instruction for the lanes in m. It leaves w.pc
-// at the next instruction of the running split and reports whether there is
-// one and the turn is not over.
+// control executes a control instruction for the lanes in m. It leaves w.pc at the next instruction
+// of the running split. It returns false if no split can run or the turn is over.
 func (w *warp) control(in *inst, m uint32, budget *int) bool {
 	if m == 0 {
 		w.pc++
@@ -297,7 +296,7 @@ func (w *warp) control(in *inst, m uint32, budget *int) bool {
 	case ctlExit:
 		return w.exit(m)
 	}
-	if m != w.mask { // the other lanes continue; these come back to in
+	if m != w.mask { // the other lanes continue; the lanes in m rejoin them in
 		rest := w.mask &^ m
 		w.mask = m
 		w.splits = append(w.splits, split{pc: w.pc + 1, mask: rest, frame: w.frame, turn: w.turn})
@@ -343,7 +342,7 @@ func (w *warp) branch(target int32, m uint32, budget *int) bool {
 	return true
 }
 
-// backEdge goes to target, unless the running split has looped long enough.
+// backEdge branches to target. It yields if the running split has looped long enough.
 func (w *warp) backEdge(from, target int32, budget *int) bool {
 	w.loop.turn(from, target)
 	w.pc = target
@@ -369,7 +368,7 @@ func (w *warp) backEdge(from, target int32, budget *int) bool {
 	return false
 }
 
-// lastTurn returns the highest turn of any split.
+// lastTurn returns the highest turn of all splits.
 func (w *warp) lastTurn() uint32 {
 	t := w.turn
 	for i := range w.splits {
@@ -378,7 +377,7 @@ func (w *warp) lastTurn() uint32 {
 	return t
 }
 
-// branchTable executes brx.idx: each lane goes to the label that its index selects.
+// branchTable executes brx.idx, which sends each lane to the label that its index selects.
 func (w *warp) branchTable(in *inst, budget *int) bool {
 	idx := &w.r32[in.a]
 	from := w.pc
@@ -398,7 +397,7 @@ func (w *warp) branchTable(in *inst, budget *int) bool {
 		m &^= g
 		last = in.x.table[i]
 		if m == 0 {
-			break // these stay the running split
+			break // the remaining lanes stay the running split
 		}
 		w.splits = append(w.splits, split{pc: last, mask: g, frame: w.frame, turn: w.turn})
 		w.mask &^= g
@@ -409,7 +408,7 @@ func (w *warp) branchTable(in *inst, budget *int) bool {
 	return w.reschedule(last)
 }
 
-// exit ends the lanes in m.
+// exit terminates the lanes in m.
 func (w *warp) exit(m uint32) bool {
 	w.live &^= m
 	w.mask &^= m
@@ -421,7 +420,7 @@ func (w *warp) exit(m uint32) bool {
 	return w.pick()
 }
 
-// yield lets other splits and warps run.
+// yield gives other splits and warps a turn.
 func (w *warp) yield(in *inst, budget *int) bool {
 	if in.exec != nil {
 		in.exec(w, in, w.mask)
