@@ -6,7 +6,8 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// same checks that the device is found again by its UUID, which stays when ordinals change.
+// same checks that DeviceByUUID finds the device again. Ordinals can change between runs,
+// but the UUID stays the same.
 func same(dev driver.Device, p driver.Properties) error {
 	again, err := dev.Driver().DeviceByUUID(p.UUID)
 	if err != nil {

@@ -1,6 +1,5 @@
-// Command 01-devices lists the devices: what each one is, how much of its memory
-// is free, what it supports and which other devices it can access. It also prints
-// what the installed driver supports.
+// Command 01-devices lists the devices: their names, free memory and features, and which
+// other devices each one can access. It also prints what the installed driver supports.
 package main
 
 import (
@@ -38,8 +37,8 @@ func run(d *demo.Demo) error {
 	return nil
 }
 
-// describe prints the driver's version and which newer functions it has. A function
-// that it lacks returns driver.ErrNotSupported and names the version that has it.
+// describe prints the driver's version and whether it has some newer functions. Calling a
+// missing function returns driver.ErrNotSupported with the CUDA version that introduced it.
 func describe(d *demo.Demo, drv *driver.Driver) {
 	d.Printf("%s, a driver for CUDA %s", drv.LibraryName(), version(drv.Version()))
 	for _, f := range []struct {
@@ -66,7 +65,7 @@ func show(d *demo.Demo, dev driver.Device) error {
 		p.MaxThreadsPerBlock, p.SharedMemPerBlockOptin>>10, p.MaxThreadsPerMultiprocessor, p.SharedMemPerMultiprocessor>>10)
 	d.Printf("  supports %s", strings.Join(supported(p), ", "))
 
-	// Properties has what most programs need. Attribute takes any of cuda.h's names.
+	// Properties covers most programs. Attribute accepts any device attribute from cuda.h.
 	engines, err := dev.Attribute(cu.CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT)
 	if err != nil {
 		return err
@@ -75,7 +74,8 @@ func show(d *demo.Demo, dev driver.Device) error {
 	return errors.Join(same(dev, p), memory(d, dev), peers(d, dev))
 }
 
-// memory prints how much memory is free. That takes a context.
+// memory prints how much memory is free. The query needs a context, because CUDA reports the
+// free memory of the current context's device.
 func memory(d *demo.Demo, dev driver.Device) (err error) {
 	c, err := dev.PrimaryContext()
 	if err != nil {
@@ -93,7 +93,8 @@ func memory(d *demo.Demo, dev driver.Device) (err error) {
 	return nil
 }
 
-// peers prints which other devices the device can access without the host.
+// peers prints which other devices this device can access directly, without copies through
+// the host.
 func peers(d *demo.Demo, dev driver.Device) error {
 	for peer, err := range dev.Driver().Devices() {
 		if err != nil {

@@ -13,7 +13,7 @@ func TestExample(t *testing.T) {
 	demotest.Run(t, run, "a driver for CUDA ", "stream-ordered allocation        true", "device 0: ", "supports ", "GiB are free")
 }
 
-// With two devices, the example checks for each whether it can access the other.
+// With two devices, the example must report for each device whether it can access the other.
 func TestPeersAreListed(t *testing.T) {
 	var out bytes.Buffer
 	if err := demo.RunOn(2, "emulator", &out, run); err != nil {

@@ -1,5 +1,6 @@
-// Command 02-vecadd adds two vectors. It shows memory on the device, copies to and from
-// it, a kernel from embedded PTX, and the error for an argument of the wrong type.
+// Command 02-vecadd adds two vectors on the device. It allocates device memory, copies data
+// in both directions and launches a kernel from embedded PTX. It also shows the error for an
+// argument of the wrong type.
 package main
 
 import (
@@ -15,7 +16,8 @@ import (
 //go:embed kernels.ptx
 var ptx []byte
 
-// elements is not a multiple of the block size, so the kernel must check its index.
+// elements is not a multiple of the block size. The last block has threads beyond the end,
+// so the kernel must check its index.
 const elements = 100_000
 
 func main() { demo.Main("02-vecadd", run) }
@@ -38,9 +40,9 @@ func run(d *demo.Demo) error {
 	return nil
 }
 
-// add returns a + b, computed on the device.
+// add computes a + b on the device.
 func add(d *demo.Demo, a, b []float32) (c []float32, err error) {
-	// A module is code that the driver has loaded, here PTX that it compiles.
+	// A module is loaded device code. The driver compiles this PTX for the GPU.
 	module, err := d.Context.LoadModule(ptx)
 	if err != nil {
 		return nil, err
@@ -62,8 +64,8 @@ func add(d *demo.Demo, a, b []float32) (c []float32, err error) {
 	}
 	sum, x, y := onDevice[0], onDevice[1], onDevice[2]
 
-	// Arguments are checked against the kernel's parameters here, before
-	// anything reaches the driver.
+	// Prepare checks the arguments against the kernel's parameters, so a mistake never
+	// reaches the driver.
 	const threads = 256
 	shape := driver.LaunchConfig{Grid: driver.Blocks(len(a), threads), Block: driver.D1(threads)}
 	launch, err := kernel.Prepare(shape, sum, x, y, uint32(len(a)))
@@ -76,7 +78,7 @@ func add(d *demo.Demo, a, b []float32) (c []float32, err error) {
 	}
 	d.Printf("an argument of the wrong type: %v", err)
 
-	// Do enqueues the launch and returns. Wait returns when the results are there.
+	// Do enqueues the launch and returns at once. Wait returns when the kernel has finished.
 	if err := d.Stream.Do(launch); err != nil {
 		return nil, err
 	}

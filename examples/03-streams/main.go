@@ -1,6 +1,6 @@
-// Command 03-streams shows streams and events. Work in one stream runs in order.
-// Two streams may run at the same time, and events order them and measure time.
-// The host can give up waiting while the work goes on.
+// Command 03-streams shows streams and events. Work in one stream runs in order. Work in two
+// streams may overlap, and events impose an order and measure time. The host can stop
+// waiting for work without cancelling it.
 package main
 
 import (
@@ -15,8 +15,8 @@ import (
 
 func main() { demo.Main("03-streams", run) }
 
-// run shows four things. e has two streams, Stream and side, and for each a buffer
-// and a kernel launch that counts in it: a and countA, b and countB.
+// run shows four uses of streams. The kernel launch countA counts in buffer a on the stream
+// e.Stream. The launch countB counts in buffer b on the stream e.side.
 func run(d *demo.Demo) error {
 	e, err := prepare(d)
 	if err != nil {
@@ -30,8 +30,8 @@ func run(d *demo.Demo) error {
 	return nil
 }
 
-// inOrder enqueues a fill, a kernel and a Go function. Each starts when the
-// previous one has ended. The host waits only at the end.
+// inOrder enqueues a fill, a kernel and a Go function. Each starts when the previous
+// operation has finished. The host waits only at the end.
 func (e *example) inOrder() error {
 	fill, err := driver.Fill[uint32](e.a, 5)
 	if err != nil {
@@ -53,7 +53,7 @@ func (e *example) inOrder() error {
 	return demo.All(e.a, 5+e.rounds)
 }
 
-// events makes the second stream continue where the first one stopped.
+// events makes the copy in the second stream wait for the kernel in the first.
 func (e *example) events() error {
 	zero, err := driver.Fill[uint32](e.a, 0)
 	if err != nil {
@@ -63,15 +63,15 @@ func (e *example) events() error {
 	if err != nil {
 		return err
 	}
-	for _, step := range []func() error{ // the first error ends it: no copy without its event
+	for _, step := range []func() error{ // stop at the first error: without its event, the copy would run too early
 		func() error { return e.Stream.Do(zero) },
 		func() error { return e.Stream.Do(e.countA) },
 		func() error { return e.Stream.Record(e.counted) },
-		func() error { return e.side.WaitEvent(e.counted) }, // the stream waits, not the host
+		func() error { return e.side.WaitEvent(e.counted) }, // the stream waits, the host does not
 		func() error { return e.side.Do(ab) },
 		func() error { return e.side.Do(e.countB) },
 		func() error { return e.side.Record(e.copied) },
-		func() error { return e.copied.Wait(context.Background()) }, // here the host waits
+		func() error { return e.copied.Wait(context.Background()) }, // now the host waits
 	} {
 		if err := step(); err != nil {
 			return err
@@ -81,14 +81,15 @@ func (e *example) events() error {
 	return demo.All(e.b, 2*e.rounds)
 }
 
-// sideBySide measures two kernels in one stream, and then in two.
+// sideBySide times two kernels in one stream, and then in two streams.
 func (e *example) sideBySide() error {
 	one, err := e.timed(func() error { return errors.Join(e.Stream.Do(e.countA), e.Stream.Do(e.countB)) })
 	if err != nil {
 		return err
 	}
 	two, err := e.timed(func() error {
-		// After records an event in one stream and makes the other wait for it.
+		// s.After(t) makes stream s wait for all work already enqueued in t. It records an
+		// event in t.
 		return errors.Join(e.side.After(e.Stream), e.side.Do(e.countB), e.Stream.Do(e.countA), e.Stream.After(e.side))
 	})
 	if err != nil {
@@ -98,7 +99,8 @@ func (e *example) sideBySide() error {
 	return demo.All(e.a, 3*e.rounds)
 }
 
-// giveUp waits with a context that ends before the work does. The work goes on.
+// giveUp waits with a context whose deadline comes before the work ends. The work is not
+// cancelled.
 func (e *example) giveUp() (err error) {
 	gate := make(chan struct{})
 	if err := e.Stream.HostFunc(func() { <-gate }); err != nil {

@@ -15,14 +15,14 @@ var ptx []byte
 
 const elements = 1000
 
-// example has two streams, and for each a buffer that a kernel counts in.
+// example has two streams, and a buffer and a kernel launch for each.
 type example struct {
 	*demo.Demo
 	side            *driver.Stream
 	a, b            *driver.Buffer[uint32]
 	countA, countB  *driver.Launch
 	counted, copied *driver.Event
-	rounds          uint32 // how far a launch counts
+	rounds          uint32 // additions per element and launch
 }
 
 func prepare(d *demo.Demo) (*example, error) {
@@ -66,7 +66,7 @@ func (e *example) newEvent(opts ...driver.EventOption) (*driver.Event, error) {
 	return ev, nil
 }
 
-// timed returns how long the work takes on the device, from one event to another.
+// timed measures the work on the device, between two events with timing.
 func (e *example) timed(work func() error) (time.Duration, error) {
 	begin, err := e.newEvent(driver.WithTiming())
 	if err != nil {
@@ -85,7 +85,7 @@ func (e *example) timed(work func() error) (time.Duration, error) {
 	return end.Elapsed(begin)
 }
 
-// unfinished returns an error if the stream has nothing left to do.
+// unfinished returns an error if all work in the stream has finished.
 func (e *example) unfinished() error {
 	done, err := e.Stream.Query()
 	if err != nil {

@@ -1,4 +1,4 @@
-// Command 04-capture records twenty kernels from a stream and replays them. It shows
+// Command 04-capture records twenty kernel launches as a graph and replays them. It shows
 // both ways to capture: with a function, and with Begin and End.
 package main
 
@@ -38,7 +38,8 @@ func run(d *demo.Demo) error {
 		return err
 	}
 
-	// With a function. Whatever happens in it, the capture ends when it returns.
+	// Capture calls the function and always ends the capture, even after an error or a
+	// panic.
 	g, err := graph.Capture(d.Stream, graph.ModeThreadLocal, func(sc *graph.Scope) error {
 		for range kernels {
 			if err := sc.Do(plusOne); err != nil {
@@ -60,7 +61,8 @@ func run(d *demo.Demo) error {
 		return err
 	}
 
-	// An executable graph is uploaded once and launched any number of times.
+	// An executable graph can be launched any number of times. WithUpload moves it to the
+	// device now, so that the first launch need not.
 	exec, err := g.Instantiate(graph.WithUpload(d.Stream))
 	if err != nil {
 		return err
@@ -87,7 +89,7 @@ func run(d *demo.Demo) error {
 	return byHand(d, plusOne, x)
 }
 
-// byHand uses Begin and End. Abort ends the capture where End is not reached.
+// byHand captures with Begin and End. Abort ends the capture if an error prevents End.
 func byHand(d *demo.Demo, op driver.Op, x *driver.Buffer[float32]) error {
 	r, err := graph.Begin(d.Stream, graph.ModeGlobal)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command 05-manual builds a graph node by node: a fill, two kernels that may run at
-// the same time, and one that needs both.
+// Command 05-manual builds a graph node by node: a fill, two kernels that depend on it and
+// may overlap, and a kernel that depends on both.
 package main
 
 import (
@@ -50,8 +50,8 @@ func run(d *demo.Demo) error {
 	return demo.All(result, 14)
 }
 
-// operations describe the work. The same values could be enqueued in a stream or
-// captured.
+// operations are values that describe work without running it. They could also be enqueued
+// in a stream or captured.
 type operations struct{ fill, left, right, join driver.Op }
 
 func prepare(d *demo.Demo) (ops operations, result *driver.Buffer[float32], err error) {
@@ -80,7 +80,7 @@ func prepare(d *demo.Demo) (ops operations, result *driver.Buffer[float32], err 
 	return ops, result, err
 }
 
-// diamond adds each operation together with the nodes that it depends on.
+// diamond adds each operation as a node. Add's further arguments are the nodes to wait for.
 func diamond(g *graph.Graph, ops operations) error {
 	fill, err := add(g, "fill", ops.fill)
 	if err != nil {
@@ -98,7 +98,7 @@ func diamond(g *graph.Graph, ops operations) error {
 	return err
 }
 
-// add adds a node with a name. Names appear in errors and drawings.
+// add adds a named node. Errors and drawings of the graph show the name.
 func add(g *graph.Graph, name string, op driver.Op, after ...graph.Node) (graph.Node, error) {
 	n, err := g.Add(op, after...)
 	if err != nil {

@@ -21,7 +21,7 @@ type example struct {
 	x      *driver.Buffer[float32]
 }
 
-// graph captures a kernel for each step.
+// graph captures one kernel launch for each step.
 func (e *example) graph(steps ...float32) (*graph.Graph, error) {
 	g, err := graph.Capture(e.Stream, graph.ModeThreadLocal, func(sc *graph.Scope) error {
 		for _, s := range steps {
@@ -45,7 +45,7 @@ func (e *example) launch(step float32) (*driver.Launch, error) {
 	return e.kernel.Prepare(demo.PerElement(elements), e.x, uint32(elements), float32(2), step)
 }
 
-// replay sets every element to from, runs the graph and checks the result.
+// replay sets every element to the value from, runs the graph and checks the result.
 func (e *example) replay(exec *graph.Exec, what string, from, want float32) error {
 	if err := e.x.Fill(from); err != nil {
 		return err

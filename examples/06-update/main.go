@@ -1,6 +1,6 @@
-// Command 06-update changes an executable graph without instantiating it again:
-// the arguments of one node, then the whole graph. If the graph has another form,
-// the update is refused, and the graph is instantiated again.
+// Command 06-update changes an executable graph without instantiating it again. It updates
+// the arguments of one node, and then all nodes from another graph. CUDA rejects an update
+// from a graph with different nodes or edges, so the program instantiates that graph.
 package main
 
 import (
@@ -13,8 +13,8 @@ import (
 
 func main() { demo.Main("06-update", run) }
 
-// run computes x = 2*x + step on every element, once for each step of a graph. A
-// step is an argument of a kernel.
+// run computes x = 2*x + step on every element. A graph has one kernel launch per step,
+// whose argument is that step.
 func run(d *demo.Demo) error {
 	e := example{Demo: d}
 	err := d.Kernels(ptx, map[string]**driver.Kernel{"affine": &e.kernel})
@@ -45,7 +45,7 @@ func run(d *demo.Demo) error {
 	return e.anotherGraph(exec)
 }
 
-// oneNode gives the first kernel other arguments.
+// oneNode changes the arguments of the first kernel node.
 func (e *example) oneNode(g *graph.Graph, exec *graph.Exec) error {
 	var first graph.Node
 	for n, err := range g.Roots() {
@@ -64,7 +64,7 @@ func (e *example) oneNode(g *graph.Graph, exec *graph.Exec) error {
 	return e.replay(exec, "one node changed", 1, 24) // 2*(2*1+5)+10
 }
 
-// wholeGraph takes all parameters from a new graph of the same form.
+// wholeGraph updates all parameters from a new graph with the same nodes and edges.
 func (e *example) wholeGraph(exec *graph.Exec) error {
 	g, err := e.graph(3, 4)
 	if err != nil {
@@ -80,8 +80,9 @@ func (e *example) wholeGraph(exec *graph.Exec) error {
 	return e.replay(exec, "the whole graph updated", 1, 14) // 2*(2*1+3)+4
 }
 
-// anotherGraph has one kernel more. Update reports that this is not possible, in its
-// result and not as an error. With WithReinstantiate it instantiates the graph instead.
+// anotherGraph has one kernel more, so the graph cannot be updated. Update reports that in
+// its result, not as an error. With WithReinstantiate, Update instantiates the new graph
+// instead.
 func (e *example) anotherGraph(exec *graph.Exec) error {
 	g, err := e.graph(1, 1, 1)
 	if err != nil {

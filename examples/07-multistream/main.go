@@ -1,7 +1,7 @@
-// Command 07-multistream uses two streams. First without a graph: a copy waits for
-// one kernel, and the next kernel runs during the copy. Then the same work in a
-// capture that forks to the second stream and joins it, which gives a graph with
-// two branches.
+// Command 07-multistream overlaps a copy with a kernel, using two streams. It first enqueues
+// the work: the copy waits for one kernel and overlaps the next. It then captures the same
+// work. The capture forks to the second stream and joins it again, which creates a graph
+// with two branches.
 package main
 
 import (
@@ -14,8 +14,8 @@ import (
 
 func main() { demo.Main("07-multistream", run) }
 
-// run does the same work twice: the kernels countA and countB count in the buffers
-// a and b, and download copies a to host.
+// run does the same work twice. The kernels countA and countB count in the buffers a and b,
+// and download copies a to the host.
 func run(d *demo.Demo) error {
 	e, err := prepare(d)
 	if err != nil {
@@ -27,15 +27,15 @@ func run(d *demo.Demo) error {
 	return e.forkAndJoin()
 }
 
-// copyWhileComputing records an event after the first kernel. The copy in the second
-// stream waits for that event only, so the second kernel can run meanwhile.
+// copyWhileComputing records an event after the first kernel. The copy in the second stream
+// waits only for that event, so it can overlap the second kernel.
 func (e *example) copyWhileComputing() error {
 	ready, err := e.Context.NewEvent()
 	if err != nil {
 		return err
 	}
 	e.Close(ready)
-	for _, step := range []func() error{ // the first error ends it: no copy without its event
+	for _, step := range []func() error{ // stop at the first error: without its event, the copy would run too early
 		func() error { return e.Stream.Do(e.countA) },
 		func() error { return e.Stream.Record(ready) },
 		func() error { return e.Stream.Do(e.countB) },
@@ -61,7 +61,8 @@ func (e *example) copyWhileComputing() error {
 	return demo.All(e.b, rounds)
 }
 
-// forkAndJoin captures the same work. Fork and Join need no event.
+// forkAndJoin captures the same work. Fork and Join order the streams without explicit
+// events.
 func (e *example) forkAndJoin() error {
 	g, err := graph.Capture(e.Stream, graph.ModeThreadLocal, func(sc *graph.Scope) error {
 		if err := sc.Do(e.countA); err != nil {
@@ -71,7 +72,7 @@ func (e *example) forkAndJoin() error {
 		if err != nil {
 			return err
 		}
-		// From here on, what one scope records may run beside what the other records.
+		// Work recorded on side may overlap work recorded on sc until Join.
 		return errors.Join(side.Do(e.download), sc.Do(e.countB), sc.Join(side))
 	})
 	if err != nil {

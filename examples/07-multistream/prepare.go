@@ -58,7 +58,8 @@ func prepare(d *demo.Demo) (e *example, err error) {
 	return e, err
 }
 
-// branches checks that two nodes depend on the first kernel.
+// branches checks that the graph has two branches: two nodes must depend on the first
+// kernel.
 func (e *example) branches(g *graph.Graph) error {
 	n := 0
 	for _, err := range g.Edges() {
@@ -74,7 +75,7 @@ func (e *example) branches(g *graph.Graph) error {
 	return nil
 }
 
-// copied checks what the latest copy brought to the host.
+// copied checks the values of the latest copy in host memory.
 func (e *example) copied(want uint32) error {
 	for i, v := range e.host.Slice() {
 		if v != want {

@@ -10,8 +10,8 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// choice builds a SWITCH by hand: each body gives x another value. bit holds the
-// number of the body to run. A number without a body changes nothing.
+// choice builds a SWITCH node by node. The value of bit selects the body to run, and each
+// body sets x to a different value. If no body has that number, none runs.
 func (e *example) choice() error {
 	g, err := e.graph()
 	if err != nil {
@@ -55,8 +55,8 @@ func (e *example) choice() error {
 	return nil
 }
 
-// ownKernel is a loop whose kernel sets the condition, which is an ordinary argument
-// of the kernel. The default value lets the first round run before anything sets it.
+// ownKernel builds a loop whose own kernel sets the condition, passed as an ordinary
+// argument. The default value starts the first iteration.
 func (e *example) ownKernel() error {
 	const rounds = 1000
 	g, err := e.graph()

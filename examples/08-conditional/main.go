@@ -1,7 +1,7 @@
-// Command 08-conditional runs a graph that decides on the device what it does. A
-// loop with a branch in it counts how many steps a number takes to 1, where an odd x
-// becomes 3x+1 and an even x becomes x/2. A choice of three and a loop whose kernel
-// sets the condition are in built.go. It needs CUDA 12.8.
+// Command 08-conditional runs graphs that branch and loop on the device, without the host.
+// Its main graph counts the steps from a number x to 1: an odd x becomes 3x+1, an even x
+// becomes x/2. The other graphs, in built.go, choose one of three bodies and loop with a
+// kernel that sets the condition. ELSE and SWITCH need CUDA 12.8.
 package main
 
 import (
@@ -26,7 +26,7 @@ func run(d *demo.Demo) error {
 // loop captures WHILE x != 1 { IF x is odd { x = 3x+1 } ELSE { x = x/2 } }.
 func (e *example) loop() error {
 	g, err := graph.Capture(e.Stream, graph.ModeThreadLocal, func(sc *graph.Scope) error {
-		notOne, err := sc.NewCond() // what the loop depends on
+		notOne, err := sc.NewCond() // the condition of the loop
 		if err != nil {
 			return err
 		}
@@ -34,14 +34,14 @@ func (e *example) loop() error {
 		if err != nil {
 			return err
 		}
-		if err := sc.Do(test); err != nil { // before the first round
+		if err := sc.Do(test); err != nil { // before the first iteration
 			return err
 		}
 		return sc.While(notOne, func(round *graph.Scope) error {
 			if err := e.branch(round); err != nil {
 				return err
 			}
-			return round.Do(test) // before the next round
+			return round.Do(test) // before the next iteration
 		})
 	})
 	if err != nil {
@@ -70,8 +70,8 @@ func (e *example) loop() error {
 	return nil
 }
 
-// branch records the IF with its ELSE. A kernel writes to bit whether x is odd, and
-// the condition is set from bit.
+// branch records the IF with its ELSE. A kernel sets bit to 1 if x is odd and to 0
+// otherwise, and the condition is set from bit.
 func (e *example) branch(sc *graph.Scope) error {
 	isOdd, err := sc.NewCond()
 	if err != nil {
@@ -85,7 +85,8 @@ func (e *example) branch(sc *graph.Scope) error {
 	if err != nil {
 		return err
 	}
-	// The kernel step computes x = x*factor/divisor + plus and counts a step.
+	// The kernel step computes x = x*factor/divisor + plus and increments the number of
+	// steps.
 	triple, err := e.step.Prepare(one, e.x, e.steps, uint32(3), uint32(1), uint32(1))
 	if err != nil {
 		return err

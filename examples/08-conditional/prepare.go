@@ -14,7 +14,7 @@ var ptx []byte
 
 var one = driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)}
 
-// example has the kernels and the three numbers that they work on.
+// example has the kernels and three numbers in device memory.
 type example struct {
 	*demo.Demo
 	odd, step, countdown *driver.Kernel
@@ -51,7 +51,7 @@ func (e *example) exec(g *graph.Graph) (*graph.Exec, error) {
 	return x, err
 }
 
-// check compares the number of steps from start to 1 with that of a loop in Go.
+// check compares the number of steps from start to 1 with a computation in Go.
 func (e *example) check(start uint32) error {
 	want := stepsTo1(start)
 	if err := errors.Join(demo.All(e.x, 1), demo.All(e.steps, want)); err != nil {

@@ -9,13 +9,13 @@ import (
 	"github.com/purecuda/cuda/graph/callable"
 )
 
-// work describes what a callable has done.
+// work formats the statistics of a callable.
 func work(c *callable.Callable[step, choice]) string {
 	s := c.Stats()
 	return fmt.Sprintf("so far: %d calls, %d runs of the function, %d graphs, %d updates of one", s.Calls, s.Recorded, s.Instantiated, s.Updated)
 }
 
-// comparison decodes and compares each step with the reference.
+// comparison compares each decoding step with the reference.
 type comparison struct {
 	weights  *weights
 	model    callable.Module[step, choice]
@@ -23,8 +23,8 @@ type comparison struct {
 	worst    float64
 }
 
-// decode returns the tokens that follow the first one of each sequence. Each step
-// gets the token that the step before it returned.
+// decode returns the n tokens that follow each sequence's first token. The output of each
+// step is the input of the next.
 func (c *comparison) decode(first []uint32, n int, temperature float32) ([][]uint32, error) {
 	tokens := append([]uint32(nil), first...)
 	sequences := make([][]uint32, len(first))

@@ -1,9 +1,9 @@
-// Command 09-callable decodes with a model of one attention layer. The model is a
-// function that is recorded once and then called for each token. A call copies the
-// token and its position to the device, replays the graph and returns the next token.
+// Command 09-callable generates tokens with a model of one attention layer. The model is a
+// callable: a function that is recorded once and then called for each token. A call copies
+// the token and its position to the device, replays the graph and returns the next token.
 //
-// A batch of another size gets its own memory and graph. Another temperature, which
-// is an argument of a kernel, updates the graph.
+// Each batch size has its own memory and graph. The temperature is a kernel argument, so
+// changing it updates the graph.
 package main
 
 import (
@@ -20,35 +20,35 @@ var ptx []byte
 
 const rows = 64 // the number of positions that fit in the caches
 
-// step is the input of a call: one token for each sequence of a batch, all at the
-// same position.
+// step is the input of a call: one token for each sequence of the batch. All sequences are
+// at the same position.
 type step struct {
 	tokens      []uint32
 	position    uint32
 	temperature float32
 }
 
-// choice is the output, in page-locked memory that the next call overwrites.
+// choice is the output, in page-locked memory. The next call overwrites it.
 type choice struct {
 	next   *driver.HostBuffer[uint32]
 	logits *driver.HostBuffer[float32]
 }
 
-// model has the weights on the device, and the kernels.
+// model has the kernels, and the weights in device memory.
 type model struct {
 	project, attend, choose *driver.Kernel
 	embedding, q, k, v, out *driver.Buffer[float32]
 }
 
-// forward records a call. It does not get the input itself. It says which parts of
-// the input it needs, and every call copies these to the device.
+// forward records the work of a call. It receives no input values. Instead it declares which
+// parts of the input each call copies to the device.
 func (m *model) forward(t *callable.Trace[step]) (choice, error) {
 	tokens := callable.StageSlice(t, func(s step) []uint32 { return s.tokens })
 	position := callable.StageScalar(t, func(s step) uint32 { return s.position })
 	temperature := callable.Constant(t, func(s step) float32 { return s.temperature })
 
 	batch := tokens.Len()
-	var cache [3]*driver.Buffer[float32] // they keep what earlier calls wrote
+	var cache [3]*driver.Buffer[float32] // these buffers keep the values of earlier calls
 	for i, w := range []*driver.Buffer[float32]{m.q, m.k, m.v} {
 		cache[i] = callable.Scratch[float32](t, batch*rows*width)
 		t.Launch(m.project, perSequence(batch), cache[i], w, m.embedding, tokens, position, uint32(rows))
@@ -58,13 +58,13 @@ func (m *model) forward(t *callable.Trace[step]) (choice, error) {
 	next := callable.Scratch[uint32](t, batch)
 	logits := callable.Scratch[float32](t, batch*width)
 	t.Launch(m.choose, perSequence(batch), next, logits, m.out, mean)
-	if err := t.Err(); err != nil { // a Result needs memory to copy from
+	if err := t.Err(); err != nil { // stop here after an error: Result needs valid memory
 		return choice{}, err
 	}
 	return choice{callable.Result(t, next), callable.Result(t, logits)}, nil
 }
 
-// perSequence has a block for each sequence and a thread for each element.
+// perSequence has one block for each sequence and one thread for each element of its vector.
 func perSequence(batch int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.D1(batch), Block: driver.D1(width)}
 }

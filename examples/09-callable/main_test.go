@@ -12,7 +12,8 @@ func TestExample(t *testing.T) {
 		"2688 logits agree")
 }
 
-// The comparison is worthless if it accepts a wrong position.
+// The reference must depend on earlier tokens. Otherwise it could not detect an error in
+// attention.
 func TestReferenceDependsOnEarlierTokens(t *testing.T) {
 	a := &reference{weights: newWeights(), temperature: 1}
 	b := &reference{weights: a.weights, temperature: 1}

@@ -6,25 +6,24 @@ import (
 )
 
 const (
-	width     = 32   // of vectors, and words in the vocabulary
+	width     = 32   // length of each vector, and number of words in the vocabulary
 	tolerance = 2e-4 // absolute error allowed in a logit; logits are around 100
 )
 
-// sharpness is the factor before the scores: attention's usual one over the root
-// of the width, by the temperature, for powers of two.
+// sharpness is the factor for the attention scores: 1/√width, divided by the temperature.
+// The factor log₂e is for a softmax with powers of two.
 func sharpness(temperature float32) float32 {
 	return float32(math.Log2E / math.Sqrt(width) / float64(temperature))
 }
 
-// weights of the model, all of them width × width.
 type weights struct{ embedding, q, k, v, out []float32 }
 
 func newWeights() *weights {
-	r := random(842) // of many, one whose tokens vary
+	r := random(842) // with this seed the tokens vary
 	return &weights{r.matrix(), r.matrix(), r.matrix(), r.matrix(), r.matrix()}
 }
 
-// random is a generator that is the same everywhere (splitmix64).
+// random is the splitmix64 generator. Its numbers are the same on every machine.
 type random uint64
 
 func (r *random) matrix() []float32 {
@@ -39,8 +38,8 @@ func (r *random) matrix() []float32 {
 	return m
 }
 
-// reference is the model on the CPU in float64, for one sequence. It shares
-// nothing with the kernels but the weights.
+// reference computes the model for one sequence on the CPU, in float64. It shares only the
+// weights with the kernels.
 type reference struct {
 	*weights
 	temperature float64
@@ -48,7 +47,7 @@ type reference struct {
 	values      [][]float64
 }
 
-// step appends a token to the sequence and returns the logits of the next one.
+// step appends a token to the sequence and returns the logits of the next token.
 func (r *reference) step(token uint32) []float64 {
 	x := make([]float64, width)
 	for i := range x {
@@ -80,7 +79,7 @@ func (r *reference) step(token uint32) []float64 {
 	return times(r.out, mean)
 }
 
-// times is a matrix by a vector.
+// times multiplies a matrix by a vector.
 func times(m []float32, x []float64) []float64 {
 	y := make([]float64, width)
 	for j := range y {
@@ -91,15 +90,15 @@ func times(m []float32, x []float64) []float64 {
 	return y
 }
 
-// compare looks at the logits, and that the token chosen is one of the largest:
-// of two that are equal but for rounding either may be taken.
+// compare checks the logits, and that the chosen token has the largest logit. If two logits
+// differ only by rounding, it accepts either token.
 func (c *comparison) compare(got []float32, want []float64, next uint32) error {
 	if next >= width {
 		return fmt.Errorf("token %d is none of %d", next, width)
 	}
 	for i, w := range want {
 		diff := math.Abs(float64(got[i]) - w)
-		if !(diff <= tolerance) { // so that no number fails
+		if !(diff <= tolerance) { // written so that a NaN fails
 			return fmt.Errorf("logit %d is %v, the reference says %v", i, got[i], w)
 		}
 		c.worst = max(c.worst, diff)

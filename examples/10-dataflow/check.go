@@ -7,8 +7,9 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// check builds a part of the program by hand and forgets an edge: the kernel reads
-// what the fill writes. Check finds that. With the edge it finds nothing.
+// check builds part of the program by hand and omits an edge: a kernel reads what the fill
+// writes. Check must report the conflict. After the edge is added, Check must report
+// nothing.
 func (e *example) check() error {
 	ops, err := e.program()
 	if err != nil {
@@ -23,7 +24,7 @@ func (e *example) check() error {
 	if err != nil {
 		return err
 	}
-	scale, err := named(g, "scale", ops[1]) // should be: ops[1], fill
+	scale, err := named(g, "scale", ops[1]) // wrong: it must depend on fill
 	if err != nil {
 		return err
 	}

@@ -21,9 +21,9 @@ func (l *list) add(op driver.Op, err error) {
 	l.ops = append(l.ops, op)
 }
 
-// chains measures the longest chain of steps that depend on each other.
+// chains measures the longest chain of dependent steps.
 type chains struct {
-	length  []int // of the longest chain that ends with each step
+	length  []int // the longest chain that ends with each step
 	longest int
 }
 
@@ -36,7 +36,7 @@ func (c *chains) add(dependencies []int) {
 	c.longest = max(c.longest, n)
 }
 
-// run launches the graph and checks the sum, which is in the first part.
+// run launches the graph and checks the sum, which is in the first part of the output.
 func (e *example) run(exec *graph.Exec) error {
 	if err := exec.Run(context.Background(), e.Stream); err != nil {
 		return err

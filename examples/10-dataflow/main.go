@@ -1,6 +1,6 @@
-// Command 10-dataflow lists operations in the order of a plain program. A Flow finds
-// out, from the memory that they read and write, which of them may run at the same
-// time. Check finds an edge that is missing in a graph built by hand.
+// Command 10-dataflow lists operations in program order. A Flow derives from the memory that
+// they read and write which operations may overlap. Check finds a missing edge in a graph
+// built by hand.
 package main
 
 import (
@@ -17,12 +17,12 @@ var ptx []byte
 
 const (
 	parts    = 4
-	elements = 250 // of a part
+	elements = 250 // in one part
 )
 
 func main() { demo.Main("10-dataflow", run) }
 
-// example has an input and an output buffer, each divided into parts.
+// example has an input and an output buffer, both divided into parts.
 type example struct {
 	*demo.Demo
 	scale, add *driver.Kernel
@@ -42,13 +42,12 @@ func run(d *demo.Demo) (err error) {
 	return errors.Join(e.flow(), e.check())
 }
 
-// part is a view of one part of a buffer.
 func part(b *driver.Buffer[float32], i int) driver.View[float32] {
 	return b.View(i*elements, (i+1)*elements)
 }
 
-// program lists the work: fill and scale each part, then add the parts in pairs. In,
-// Out and InOut say whether a kernel reads or writes an argument.
+// program lists the work: fill and scale each part, and then add the parts in pairs. In, Out
+// and InOut declare whether the kernel reads or writes an argument.
 func (e *example) program() ([]driver.Op, error) {
 	var p list
 	cfg, n := demo.PerElement(elements), uint32(elements)
@@ -63,7 +62,7 @@ func (e *example) program() ([]driver.Op, error) {
 	return p.ops, p.err
 }
 
-// flow adds the operations in that order and prints what each one depends on.
+// flow adds the operations in program order and prints the dependencies of each.
 func (e *example) flow() error {
 	ops, err := e.program()
 	if err != nil {

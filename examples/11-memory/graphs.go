@@ -10,9 +10,9 @@ import (
 
 const replays = 3
 
-// scratch makes a graph that allocates and frees its temporary memory. The addresses
-// are fixed when the nodes are added. They are backed by memory only while the graph
-// runs between the two nodes.
+// scratch creates a graph that allocates and frees its temporary memory. The driver fixes
+// the addresses when the nodes are added. It backs them with memory only between allocation
+// and free of a launch.
 func (e *example) scratch() error {
 	g, err := graph.Capture(e.Stream, graph.ModeThreadLocal, e.record)
 	if err != nil {
@@ -43,7 +43,7 @@ func (e *example) scratch() error {
 	return nil
 }
 
-// record captures the work that pools.go enqueued in a stream.
+// record captures the work that inOrder enqueues in a stream.
 func (e *example) record(sc *graph.Scope) error {
 	var tmp [2]*driver.Buffer[float32]
 	for i := range tmp {
@@ -54,7 +54,7 @@ func (e *example) record(sc *graph.Scope) error {
 		if tmp[i], err = graph.Allocate(sc, op); err != nil {
 			return err
 		}
-		e.Close(tmp[i]) // closes the handle; the memory belongs to the graph
+		e.Close(tmp[i]) // closes only the handle; the graph owns the memory
 	}
 	ops, err := e.program(tmp[0], tmp[1])
 	if err != nil {
@@ -77,8 +77,8 @@ func (e *example) record(sc *graph.Scope) error {
 	return nil
 }
 
-// output makes a graph that allocates its result and leaves it allocated for the
-// program. With WithAutoFree each launch frees what the previous launch left.
+// output creates a graph that allocates its result and does not free it, so the program can
+// read it. With WithAutoFree, each launch frees the previous launch's allocation.
 func (e *example) output() error {
 	g, err := graph.New(e.Context)
 	if err != nil {
@@ -123,8 +123,9 @@ func (e *example) output() error {
 	return e.afterwards(result)
 }
 
-// afterwards frees the result and trims. The memory of graphs is counted apart from
-// pools, in blocks of the driver's size. It is kept for the next launch until trimmed.
+// afterwards frees the result and trims the graph memory. The driver accounts for graph
+// memory separately from pools, in large blocks. It keeps freed blocks for the next launch
+// until they are trimmed.
 func (e *example) afterwards(result *driver.Buffer[float32]) error {
 	dev := e.Context.Device()
 	left, err := dev.GraphMemStats()

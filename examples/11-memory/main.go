@@ -1,7 +1,7 @@
-// Command 11-memory shows memory that is allocated and freed in stream order. In
-// pools.go a stream allocates from a pool, which keeps freed memory until it is
-// trimmed. In graphs.go nodes of a graph allocate temporary memory and the output. The
-// program prints what each way costs and how much memory it holds.
+// Command 11-memory allocates and frees memory in stream order. In pools.go, a stream
+// allocates from a pool, which keeps freed memory until it is trimmed. In graphs.go, graph
+// nodes allocate the temporary memory and the output. The program prints the cost of each
+// way and how much memory the driver keeps.
 package main
 
 import (
@@ -19,7 +19,7 @@ const elements = 10_000
 
 func main() { demo.Main("11-memory", run) }
 
-// example computes 2*3 + 1, with temporary memory for the two terms.
+// example computes 2*3 + 1 with temporary memory for the two terms.
 type example struct {
 	*demo.Demo
 	scale, add *driver.Kernel
@@ -42,7 +42,7 @@ func run(d *demo.Demo) (err error) {
 	return nil
 }
 
-// program returns the work, which uses a and b as temporary memory.
+// program returns the work. The buffers a and b are its temporary memory.
 func (e *example) program(a, b *driver.Buffer[float32]) ([]driver.Op, error) {
 	cfg, n := demo.PerElement(elements), uint32(elements)
 	two, err := driver.Fill(a, float32(2))
@@ -61,7 +61,7 @@ func (e *example) program(a, b *driver.Buffer[float32]) ([]driver.Op, error) {
 	return []driver.Op{two, one, scale, add}, err
 }
 
-// is waits for the stream and checks the result.
+// is waits for the stream and checks that every element of the result is want.
 func (e *example) is(want float32) error {
 	if err := e.Stream.Wait(context.Background()); err != nil {
 		return err

@@ -10,22 +10,22 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// pools allocates and frees memory in stream order, from a pool of its own.
+// pools allocates and frees memory in stream order, from its own pool.
 func (e *example) pools() error {
 	pool, err := e.Context.NewMemPool()
 	if err != nil {
 		return err
 	}
 	e.Close(pool)
-	// Without a threshold a pool releases all unused memory at each wait.
+	// By default, a pool returns all unused memory to the driver at each synchronization.
 	if err := pool.SetReleaseThreshold(math.MaxUint64); err != nil {
 		return err
 	}
 	if err := e.inOrder(pool); err != nil {
 		return err
 	}
-	// Memory counts as unused once a synchronizing call has found that the stream
-	// reached the free.
+	// The pool counts memory as unused only after a synchronizing call finds that the stream
+	// has passed the free.
 	if err := e.Context.Synchronize(context.Background()); err != nil {
 		return err
 	}
@@ -48,8 +48,8 @@ func (e *example) pools() error {
 	return e.costs(pool)
 }
 
-// inOrder computes one result with two temporary buffers. The host does not wait: a
-// buffer exists in stream order, from its allocation until it is freed.
+// inOrder computes a result with two temporary buffers. Allocation and free are ordered like
+// other work in the stream, so the host need not wait.
 func (e *example) inOrder(pool *driver.MemPool) error {
 	var tmp [2]*driver.Buffer[float32]
 	for i := range tmp {
@@ -57,7 +57,7 @@ func (e *example) inOrder(pool *driver.MemPool) error {
 		if tmp[i], err = driver.AllocFromPool[float32](e.Stream, pool, elements); err != nil {
 			return err
 		}
-		e.Close(tmp[i]) // for returns before FreeAsync; after that it does nothing
+		e.Close(tmp[i]) // for early returns; after FreeAsync it does nothing
 	}
 	ops, err := e.program(tmp[0], tmp[1])
 	if err != nil {
@@ -79,9 +79,10 @@ func (e *example) inOrder(pool *driver.MemPool) error {
 	return e.is(7)
 }
 
-// costs compares an allocation from the driver with one that a pool can serve.
+// costs compares an allocation from the driver with an allocation from a pool that has free
+// memory.
 func (e *example) costs(pool *driver.MemPool) error {
-	rounds, large := 100, 16<<20 // elements of 64 MiB
+	rounds, large := 100, 16<<20 // 16<<20 float32 elements are 64 MiB
 	if e.Emulated {
 		rounds, large = 2, 1000
 	}
@@ -102,7 +103,7 @@ func (e *example) costs(pool *driver.MemPool) error {
 		if err != nil {
 			return err
 		}
-		if err := b.Close(); err != nil { // frees in the stream that allocated it
+		if err := b.Close(); err != nil { // freed in the stream that allocated it
 			return err
 		}
 	}

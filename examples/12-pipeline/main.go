@@ -1,7 +1,7 @@
-// Command 12-pipeline processes data in chunks. While a kernel works on one chunk,
-// the next one is uploaded and the result of the previous one is downloaded. Each of
-// the three stages has its own stream, and events keep the stages in order. Two
-// input and two output buffers are used in turn.
+// Command 12-pipeline processes data in chunks. While a kernel works on one chunk, the next
+// chunk is uploaded and the previous result is downloaded. Each of the three stages has its
+// own stream, and events order the stages. Two input buffers and two output buffers are used
+// in turn.
 package main
 
 import (
@@ -45,13 +45,13 @@ func run(d *demo.Demo) error {
 	return nil
 }
 
-// timed runs the work twice, the first time to warm up, and checks the results
-// of both.
+// timed runs the work twice, checks both results and returns the time of the second run. The
+// first run warms up.
 func (e *example) timed(name string, work func() error) (took time.Duration, err error) {
 	for range 2 {
 		clear(e.result.Slice())
 		begin := time.Now()
-		// Wait for all streams on every path: work in flight uses the buffers.
+		// Wait for all streams even after an error: work in flight uses the buffers.
 		if err := errors.Join(work(), e.wait()); err != nil {
 			return 0, err
 		}
@@ -64,7 +64,7 @@ func (e *example) timed(name string, work func() error) (took time.Duration, err
 	return took.Round(time.Microsecond), nil
 }
 
-// serial does the work in one stream. Each step starts when the previous one ended.
+// serial does the work in one stream, without overlap.
 func (e *example) serial() error {
 	for i := range e.chunks {
 		for _, op := range []driver.Op{e.upload[i], e.step[i%2], e.download[i]} {
@@ -76,10 +76,10 @@ func (e *example) serial() error {
 	return nil
 }
 
-// pipelined does the same work in three streams. An event is recorded after each
-// step. The kernel waits for its input and for a free output buffer, the upload for a
-// free input buffer, and the download for the result. The streams wait on the device,
-// so the host enqueues everything without waiting.
+// pipelined does the same work in three streams, with an event recorded after each step. The
+// upload waits for a free input buffer. The kernel waits for its input and for a free output
+// buffer. The download waits for the result. The streams wait on the device, so the host
+// enqueues everything at once.
 func (e *example) pipelined() error {
 	for i := range e.chunks {
 		slot := i % 2
@@ -96,8 +96,8 @@ func (e *example) pipelined() error {
 	return nil
 }
 
-// stage enqueues an operation after the events that it needs, and records one after
-// it. Waiting for an event that was never recorded does nothing.
+// stage makes the stream wait for the events in needs, enqueues op and records done. A wait
+// for an event that was never recorded does nothing.
 func (e *example) stage(s *driver.Stream, op driver.Op, done *driver.Event, needs ...*driver.Event) error {
 	for _, n := range needs {
 		if err := s.WaitEvent(n); err != nil {

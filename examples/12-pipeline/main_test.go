@@ -14,7 +14,7 @@ func TestExample(t *testing.T) {
 	demotest.Run(t, run, " chunks of ", "one after the other: all ", "pipelined: all ")
 }
 
-// A GPU copies and computes at the same time.
+// A GPU overlaps copies and kernels, so the pipeline must be faster than serial work.
 func TestThePipelineIsFaster(t *testing.T) {
 	gputest.GPU(t)
 	best := func(e *example, work func() error) (took time.Duration) {

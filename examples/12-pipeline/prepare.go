@@ -9,12 +9,12 @@ import (
 	"github.com/purecuda/cuda/examples/internal/demo"
 )
 
-// example has the data in page-locked memory, because copies of other memory do not
-// run beside anything else. It has two buffers on each side of the kernel, and a
-// stream and events for each stage.
+// example has the data in page-locked memory, because copies from other memory cannot
+// overlap. It has two input and two output buffers, and a stream and two events for each
+// stage.
 type example struct {
 	*demo.Demo
-	chunks, chunk int // the number of chunks, elements of one
+	chunks, chunk int // number of chunks, elements per chunk
 	rounds        uint32
 
 	data, result *driver.HostBuffer[uint32]
@@ -58,7 +58,7 @@ func (e *example) memory() (err error) {
 	return nil
 }
 
-// operations makes the operations once. They are enqueued any number of times.
+// operations creates the operations once, to be enqueued any number of times.
 func (e *example) operations() error {
 	var step *driver.Kernel
 	if err := e.Kernels(ptx, map[string]**driver.Kernel{"step": &step}); err != nil {
@@ -103,7 +103,6 @@ func (e *example) order() (err error) {
 	return nil
 }
 
-// wait waits for all streams.
 func (e *example) wait() error {
 	var errs []error
 	for _, s := range []*driver.Stream{e.up, e.Stream, e.down} {
@@ -112,8 +111,8 @@ func (e *example) wait() error {
 	return errors.Join(errs...)
 }
 
-// check compares the results with what the rounds make of the data. All rounds
-// compute the same step, so together they are one step with other constants.
+// check compares the results with a computation in Go. Each round applies the same linear
+// step, so together the rounds are one linear step with other constants.
 func (e *example) check() error {
 	factor, sum := uint32(1), uint32(0)
 	for range e.rounds {

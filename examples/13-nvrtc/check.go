@@ -14,7 +14,7 @@ import (
 
 const elements = 1000
 
-// check runs a kernel and compares each element with the same sum in Go.
+// check runs a kernel and compares each element with the polynomial computed in Go.
 func check[T float32 | float64](d *demo.Demo, k *driver.Kernel, tolerance float64) error {
 	in := make([]T, elements)
 	for i := range in {
@@ -50,7 +50,7 @@ func check[T float32 | float64](d *demo.Demo, k *driver.Kernel, tolerance float6
 	return nil
 }
 
-// polynomial computes what the kernels compute. For arguments between -1 and 1 the
+// polynomial computes the same function as the kernels. For arguments between -1 and 1, the
 // result is at most 6.75, the sum of the coefficients' absolute values.
 func polynomial(x float64) float64 {
 	v := 0.0
@@ -60,7 +60,7 @@ func polynomial(x float64) float64 {
 	return v
 }
 
-// mistaken prints what the compiler reports for a mistake in the source.
+// mistaken compiles a source with an error and prints the compiler's message.
 func mistaken(d *demo.Demo, c *nvrtc.Compiler, p nvrtc.Program) error {
 	p.Source = strings.Replace(p.Source, "y[i] = v", "y[j] = v", 1)
 	_, err := c.Compile(context.Background(), p)

@@ -1,6 +1,6 @@
-// Command 13-nvrtc compiles CUDA C++ at run time: a template for two types, with a
-// header that the program generates, so that numbers known only now become constants
-// in the code. It needs NVRTC, NVIDIA's run-time compiler, and says so if it is not
+// Command 13-nvrtc compiles CUDA C++ at run time. It compiles a template for two types, with
+// a generated header. The header turns numbers known only at run time into constants of the
+// code. The program needs NVRTC, NVIDIA's run-time compiler, and reports if it is not
 // installed.
 package main
 
@@ -25,7 +25,8 @@ var coefficients = []float64{1, -0.5, 0.25, 3, -2}
 func main() { demo.Main("13-nvrtc", run) }
 
 func run(d *demo.Demo) error {
-	// A driver rejects PTX of a compiler that is newer than the driver.
+	// A driver rejects PTX from a newer compiler, so select an NVRTC that this driver
+	// supports.
 	compiler, err := nvrtc.Open(nvrtc.UpTo(d.Context.Driver().Version()))
 	if errors.Is(err, nvrtc.ErrNotInstalled) {
 		d.Printf("There is nothing to compile with. %v.", err)
@@ -56,7 +57,7 @@ func run(d *demo.Demo) error {
 	return mistaken(d, compiler, program)
 }
 
-// describe returns what to compile, and for which architecture.
+// describe returns the program to compile, with its options for the device's architecture.
 func describe(d *demo.Demo, c *nvrtc.Compiler) (nvrtc.Program, error) {
 	major, minor, err := d.Context.Device().ComputeCapability()
 	if err != nil {
@@ -76,7 +77,7 @@ func describe(d *demo.Demo, c *nvrtc.Compiler) (nvrtc.Program, error) {
 	}, nil
 }
 
-// header returns the part of the source that is not known until run time.
+// header returns the part of the source that is known only at run time.
 func header() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "#define DEGREE %d\nconstexpr double coefficients[] = {", len(coefficients)-1)
@@ -86,7 +87,7 @@ func header() string {
 	return b.String() + "};\n"
 }
 
-// compile compiles twice. The second result comes from the cache.
+// compile compiles the program twice. The second result must come from the cache.
 func compile(d *demo.Demo, c *nvrtc.Compiler, p nvrtc.Program) (result *nvrtc.Result, err error) {
 	for range 2 {
 		begin := time.Now()
@@ -102,8 +103,8 @@ func compile(d *demo.Demo, c *nvrtc.Compiler, p nvrtc.Program) (result *nvrtc.Re
 	return result, nil
 }
 
-// load loads the compiled code and finds the kernels by the names that the compiler
-// gave them.
+// load loads the compiled code. It looks the kernels up by the mangled names that the
+// compiler reported.
 func load(d *demo.Demo, r *nvrtc.Result) (single, double *driver.Kernel, err error) {
 	kernels := make(map[string]**driver.Kernel)
 	for expression, k := range map[string]**driver.Kernel{"polynomial<float>": &single, "polynomial<double>": &double} {
