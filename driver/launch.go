@@ -14,30 +14,32 @@ import (
 )
 
 // Launch is a kernel launch with its configuration and arguments. It can be enqueued any number of
-// times. The driver copies the arguments when it is enqueued, so you can change them ([SetArg]) and
-// launch again.
+// times. The driver copies the arguments when the launch is enqueued, so you can then change them
+// ([SetArg]) and enqueue it again.
 type Launch struct {
-	// The fields that recording a list of launches needs come first, in the first two cache lines.
+	// These fields come first because recording a list of launches reads them. They fill two
+	// cache lines.
 	k   *Kernel
 	ctx *Context
 	b   launch.Block
 	cfg LaunchConfig
 
-	refs []life.Ref // the code, then the memory among the arguments
+	refs []life.Ref // the code, then the memory arguments
 	uses []Access   // of the memory
 }
 
-// Prepare binds the kernel to a configuration and arguments. It takes one argument per parameter,
-// of the parameter's size. If the kernel came from PTX, Prepare also checks the kind and names the
-// parameter in errors:
+// Prepare binds the kernel to a configuration and arguments. It requires one argument per
+// parameter, of the parameter's size. If the kernel came from PTX, Prepare also checks the kind and
+// names the parameter in errors:
 //
-//   - pointers take a *Buffer, a View or a CUdeviceptr,
-//   - integers take integers of their size (int and uint have none), bool a byte,
-//   - .f32 and .f64 take float32 and float64,
-//   - structs and arrays passed by value take a pointer-free struct or array of exactly their size.
+//   - pointers accept a *Buffer, a View or a CUdeviceptr,
+//   - integers accept Go integers of the same size (not int or uint), and a bool for a byte,
+//   - .f32 and .f64 accept float32 and float64,
+//   - structs and arrays passed by value accept a pointer-free struct or array of exactly the
+//     same size.
 //
-// Memory must be accessible from the kernel's context. A Launch keeps the code and the memory among
-// its arguments reachable.
+// Memory must be accessible from the kernel's context. A Launch keeps the code and its memory
+// arguments reachable.
 func (k *Kernel) Prepare(cfg LaunchConfig, args ...any) (*Launch, error) {
 	if err := k.check(); err != nil {
 		return nil, err
@@ -95,7 +97,7 @@ func (l *Launch) SetConfig(cfg LaunchConfig) error {
 	if err := l.check(); err != nil {
 		return err
 	}
-	if l.b.Node.GridDimX != 0 && l.cfg.same(&cfg) { // 0: none was accepted yet
+	if l.b.Node.GridDimX != 0 && l.cfg.same(&cfg) { // 0: no configuration was accepted yet
 		return nil
 	}
 	if err := l.k.checkConfig(&cfg); err != nil {
@@ -132,7 +134,7 @@ func (l *Launch) setArgs(args []any) error {
 	return nil
 }
 
-// guessLayout derives the layout from the arguments if the parameters are unknown.
+// guessLayout derives the layout from the arguments. It is for kernels with unknown parameters.
 func (l *Launch) guessLayout(args []any) error {
 	params := make([]Param, len(args))
 	for i, v := range args {
@@ -190,8 +192,8 @@ func (l *Launch) enqueueEx(s *Stream) error {
 	return s.d.CuLaunchKernelEx(&cfg, n.Func, n.KernelParams, nil)
 }
 
-// refuse returns why the quick comparison in Enqueue failed, or nil: two Contexts of one driver
-// context differ but are valid.
+// refuse returns why the quick comparison in Enqueue failed. It returns nil if the two Contexts
+// differ but have the same driver context.
 func (l *Launch) refuse(s *Stream) error {
 	if err := l.check(); err != nil {
 		return err
@@ -243,8 +245,8 @@ func (l *Launch) Context() *Context {
 	return l.ctx
 }
 
-// Uses returns the code, and the memory among the arguments with its accesses: read and write
-// unless [In] or [Out] declared another mode.
+// Uses returns the code and the memory arguments with their accesses. Each access is read and
+// write, unless [In] or [Out] declared another mode.
 func (l *Launch) Uses() uses.Set {
 	if l == nil {
 		return uses.Set{}
@@ -252,7 +254,8 @@ func (l *Launch) Uses() uses.Set {
 	return uses.Set{Refs: l.refs, Accesses: l.uses}
 }
 
-// Block returns what nodes and batches read of the launch, and changes with it.
+// Block returns the part of the launch that graph nodes and batches read. It changes with the
+// launch.
 func (l *Launch) Block() *launch.Block {
 	if l == nil {
 		return nil
@@ -268,7 +271,7 @@ func (l *Launch) String() string {
 	return fmt.Sprintf("%v<%v, %v>", l.k, l.cfg.Grid, l.cfg.Block)
 }
 
-// setWords stores the words that a Launches passes in addition to the arguments.
+// setWords stores the words that a batch passes in addition to the arguments.
 func (l *Launch) setWords() {
 	n := &l.b.Node
 	l.b.Words = [launch.Words]uintptr{
@@ -280,14 +283,14 @@ func (l *Launch) setWords() {
 	l.b.Shape = l.k.shapeOf(&l.b.Words)
 }
 
-// kernelShape is the layout of a kernel's first launch.
+// kernelShape is the configuration of a kernel's first launch, and its stamp.
 type kernelShape struct {
 	words [launch.Words]uintptr
 	stamp launch.Stamp
 }
 
-// shapeOf returns the number of a layout. Launches of one kernel share a number if they have the
-// configuration of the kernel's first launch and its parameters are known.
+// shapeOf returns the stamp of a configuration. Launches of one kernel share a stamp if its
+// parameters are known and they have the configuration of its first launch.
 func (k *Kernel) shapeOf(words *[launch.Words]uintptr) launch.Stamp {
 	if !k.known {
 		return launch.NewStamp()
@@ -305,18 +308,18 @@ func (k *Kernel) shapeOf(words *[launch.Words]uintptr) launch.Stamp {
 	return launch.NewStamp()
 }
 
-// kernelUses are the memory and the accesses of a kernel's most recently prepared launch. It keeps
-// no memory alive and only compares addresses of Lifetimes. An address that a caller remembered to
-// retain belongs to no other Lifetime.
+// kernelUses records the memory and the accesses of a kernel's most recently prepared launch. It
+// keeps no memory alive, because it stores Lifetimes only as addresses to compare. A caller that
+// recorded an address has retained its Lifetime, so no other Lifetime can have that address.
 type kernelUses struct {
 	mem   []uintptr
 	uses  []Access
 	stamp launch.Stamp
 }
 
-// shareAccesses gives a new launch the number of the kernel's previously prepared launch if both
-// access the same memory. In a list of launches that only differ in numbers, equal numbers show
-// that there is nothing to examine.
+// shareAccesses gives a new launch the stamp of the kernel's previously prepared launch if both
+// access the same memory. In a list of launches that differ only in numbers, equal stamps show that
+// accesses need not be compared.
 func (l *Launch) shareAccesses() {
 	if last := l.k.uses.Load(); last != nil && last.are(l) {
 		l.b.Accesses = last.stamp

@@ -11,8 +11,8 @@ import (
 	"github.com/purecuda/cuda/internal/launch"
 )
 
-// SetArg sets argument i of a prepared launch, counted from 0. It checks v as Prepare does, by its
-// dynamic type if T is any. It does not allocate if the previous value had the same type T.
+// SetArg sets argument i of a prepared launch, counted from 0. It checks v as Prepare does. If T is
+// any, it checks the dynamic type. It does not allocate if the previous value also had type T.
 func SetArg[T any](l *Launch, i int, v T) error {
 	if l == nil || uint(i) >= uint(len(l.b.Slots)) || l.b.Slots[i].Typ != launch.TypeOf(reflect.TypeFor[T]()) {
 		return l.setArg(i, v)
@@ -36,8 +36,8 @@ func (l *Launch) setArg(i int, v any) error {
 	return l.setAny(i, v)
 }
 
-// setFast stores a value whose type was checked before. It returns false if more than the type must
-// be checked.
+// setFast stores a value whose type was already checked. It returns false if the value needs
+// further checks.
 func (l *Launch) setFast(s *launch.Slot, v unsafe.Pointer) bool {
 	switch s.Form {
 	case formPlain:
@@ -54,9 +54,9 @@ func (l *Launch) setFast(s *launch.Slot, v unsafe.Pointer) bool {
 	return false
 }
 
-// copyArg copies the common sizes in one store. An argument occupies whole words, and one of four
-// bytes is stored as a word: later copies read words, and a read that is wider than a recent store
-// stalls.
+// copyArg copies the common sizes in a single store. An argument occupies whole words. Four bytes
+// are stored as a word because later copies read words, and a read that is wider than a recent
+// store stalls.
 func copyArg(to, from unsafe.Pointer, size uintptr) {
 	switch size {
 	case 4:
@@ -68,7 +68,7 @@ func copyArg(to, from unsafe.Pointer, size uintptr) {
 	}
 }
 
-// setSpan stores memory of the kernel's own context.
+// setSpan stores memory of the kernel's own context. It returns false for any other memory.
 func (l *Launch) setSpan(s *launch.Slot, m *span) bool {
 	a := m.a
 	if a == nil || a.ctx != l.ctx || a.life.Closed() {
@@ -78,7 +78,7 @@ func (l *Launch) setSpan(s *launch.Slot, m *span) bool {
 	return true
 }
 
-// hold stores the address of memory and adds a reference to it.
+// hold stores the address of the memory and a reference to it.
 func (l *Launch) hold(s *launch.Slot, m *span) {
 	if s.Mem < 0 {
 		l.holdMore(s)
@@ -96,7 +96,7 @@ func (l *Launch) hold(s *launch.Slot, m *span) {
 	}
 }
 
-// holdMore adds room for another memory argument.
+// holdMore adds an entry for another memory argument.
 func (l *Launch) holdMore(s *launch.Slot) {
 	s.Mem = len(l.b.Mem)
 	l.b.Mem = append(l.b.Mem, nil)
@@ -118,7 +118,8 @@ func (l *Launch) indexOf(s *launch.Slot) int {
 	return -1
 }
 
-// ArgName returns how messages call argument i: by its parameter, if known.
+// ArgName returns the name of argument i in messages: the parameter's name if it is known, or else
+// the argument's number.
 func (k *Kernel) ArgName(i int) string {
 	if k != nil && uint(i) < uint(len(k.params)) && k.params[i].Name != "" {
 		return k.params[i].Name
@@ -126,7 +127,7 @@ func (k *Kernel) ArgName(i int) string {
 	return fmt.Sprintf("argument %d", i)
 }
 
-// letGo drops the reference to memory of an argument that is now a number.
+// letGo drops the reference to an argument's memory. The argument is now a number.
 func (l *Launch) letGo(s *launch.Slot) {
 	if s.Mem >= 0 && l.b.Mem[s.Mem] != nil {
 		l.b.Mem[s.Mem], l.refs[s.Mem+1] = nil, l.k.code
@@ -136,7 +137,7 @@ func (l *Launch) letGo(s *launch.Slot) {
 	}
 }
 
-// drop drops the references to all memory, so that a launch kept for reuse retains nothing.
+// drop drops all references to memory, so that a launch that is kept for reuse retains nothing.
 func (l *Launch) drop() {
 	for i := range l.b.Slots {
 		l.letGo(&l.b.Slots[i])
@@ -145,7 +146,7 @@ func (l *Launch) drop() {
 
 var errNilArg = errors.New("it is nil; for a null pointer pass driver.CUdeviceptr(0)")
 
-// setAny checks an argument in full and stores it.
+// setAny checks an argument completely and stores it.
 func (l *Launch) setAny(i int, v any) error {
 	if v == nil {
 		return l.argError(i, errNilArg)
@@ -172,8 +173,8 @@ func (l *Launch) setAny(i int, v any) error {
 	return nil
 }
 
-// accepts compares the type with the parameter. If the parameters are unknown, it compares the size
-// with that of the first argument set.
+// accepts checks the type against the parameter. If the parameters are unknown, it compares the
+// size with that of the first value that was set.
 func (l *Launch) accepts(i int, t *argType) error {
 	if l.k.known {
 		return l.k.params[i].accepts(t)
@@ -197,8 +198,8 @@ func (l *Launch) setMemory(s *launch.Slot, m Memory) error {
 	return nil
 }
 
-// canReach reports whether kernels of the context can use the memory: it belongs to the context, or
-// the driver gave access to it (EnablePeerAccess or MemPool.SetAccess).
+// canReach returns nil if kernels of the context can access the memory. The memory must belong to
+// the context, or EnablePeerAccess or MemPool.SetAccess must have given access to it.
 func (c *Context) canReach(m span) error {
 	if c.sameAs(m.a.ctx) || m.bytes == 0 {
 		return nil
@@ -218,7 +219,7 @@ func (c *Context) canReach(m span) error {
 		m, m.a.ctx, c, err)}
 }
 
-// storePlain copies the bytes of a pointer-free value.
+// storePlain copies the bytes of a value without pointers.
 func storePlain(at unsafe.Pointer, v any) {
 	switch v := v.(type) {
 	case int32:
@@ -241,7 +242,7 @@ func storePlain(at unsafe.Pointer, v any) {
 	}
 }
 
-// argError names the argument by its position, its parameter and the kernel.
+// argError returns an error with the kernel, the argument's number and its parameter.
 func (l *Launch) argError(i int, err error) error {
 	name := ""
 	if i < len(l.k.params) && l.k.params[i].Name != "" {
@@ -250,8 +251,8 @@ func (l *Launch) argError(i int, err error) error {
 	return &argError{text: fmt.Sprintf("launch of %v: argument %d%s: %v", l.k, i, name, err), cause: err}
 }
 
-// argError is an argument that was rejected before the launch. It matches CUDA_ERROR_INVALID_VALUE,
-// unless a driver query about the argument failed: then it matches that error.
+// argError is an argument that was rejected before the launch. If a driver query about the argument
+// failed, the error matches that failure. Otherwise it matches CUDA_ERROR_INVALID_VALUE.
 type argError struct {
 	text  string
 	cause error
@@ -264,18 +265,18 @@ func (e *argError) Is(target error) bool {
 	return target == error(CUDA_ERROR_INVALID_VALUE) && !errors.As(e.cause, &answer)
 }
 
-// Arg is an argument of one launch for repeated changes, such as a step number. Its type is checked
-// once, when it is created, while [SetArg] checks at each call. It is a small value, and copies
-// denote the same argument.
+// Arg is one argument of a launch that changes repeatedly, such as a step number. Its type is
+// checked once, when the Arg is created, while [SetArg] checks at each call. An Arg is a small
+// value, and its copies refer to the same argument.
 type Arg[T any] struct {
 	l     *Launch
 	i     int
-	s     *launch.Slot // where to store a number; nil where there is more to do
-	shape launch.Stamp // if that is the launch's
+	s     *launch.Slot // where to store a number; nil: use SetArg
+	shape launch.Stamp // s is valid while the launch has this shape
 }
 
-// ArgOf returns argument i of a launch, counted from 0, for values of type T. It returns an error
-// if the parameter does not accept T.
+// ArgOf returns argument i of a launch, counted from 0, for values of type T. If the parameter does
+// not accept T, it returns an error.
 func ArgOf[T any](l *Launch, i int) (Arg[T], error) {
 	if err := l.checkArg(i, reflect.TypeFor[T]()); err != nil {
 		return Arg[T]{}, err
@@ -296,7 +297,7 @@ func (a Arg[T]) Set(v T) error {
 	return SetArg(a.l, a.i, v)
 }
 
-// Clone returns an independent copy of the launch, nil for a nil launch.
+// Clone returns an independent copy of the launch, or nil for a nil launch.
 func (l *Launch) Clone() *Launch {
 	if l == nil {
 		return nil
@@ -311,8 +312,8 @@ func (l *Launch) Clone() *Launch {
 	return c
 }
 
-// ArgIndex returns the index of the argument for the named parameter, or an error. Names are known
-// if the kernel came from PTX.
+// ArgIndex returns the index of the argument for the named parameter. Names are known only if the
+// kernel came from PTX.
 func (l *Launch) ArgIndex(name string) (int, error) {
 	if err := l.check(); err != nil {
 		return 0, err
@@ -327,7 +328,7 @@ func (l *Launch) ArgIndex(name string) (int, error) {
 	return 0, invalidf("launch of %v: there is no parameter %q, it takes %d (%s)", l.k, name, len(l.b.Slots), signature(l.k.params))
 }
 
-// checkArg returns an error if argument i cannot be a value of type t.
+// checkArg returns an error if argument i does not accept values of type t.
 func (l *Launch) checkArg(i int, t reflect.Type) error {
 	if err := l.check(); err != nil {
 		return err

@@ -18,8 +18,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// sent launches l and returns the bytes of its arguments as the driver received
-// them.
+// sent enqueues l and returns the bytes of the arguments that the driver received.
 func (a *axpyFake) sent(t testing.TB, l *driver.Launch) [][]byte {
 	t.Helper()
 	noError(t, a.s.Do(l))
@@ -117,8 +116,8 @@ func TestArgumentsAreFoundByNameAndCheckedByType(t *testing.T) {
 	}
 }
 
-// A Batch copies the arguments when a launch is added: later changes do not
-// affect it. The batch reuses the space of earlier launches.
+// A Batch copies the arguments when a launch is added, so later changes do not affect it. The batch
+// reuses the space of earlier launches.
 func TestLaunchesHaveTheArgumentsOfTheMoment(t *testing.T) {
 	a := newAxpy(t)
 	l := a.prepare(t)
@@ -148,8 +147,7 @@ func TestLaunchesHaveTheArgumentsOfTheMoment(t *testing.T) {
 	}
 }
 
-// The configuration, too, is copied when a launch is added, separately for each
-// launch.
+// A Batch also copies the configuration whenever a launch is added.
 func TestLaunchesHaveTheConfigurationOfTheMoment(t *testing.T) {
 	a := newAxpy(t)
 	l := a.prepare(t)
@@ -172,15 +170,15 @@ func TestLaunchesHaveTheConfigurationOfTheMoment(t *testing.T) {
 	}
 }
 
-// changeArg sets an argument and reports whether it changed.
+// changeArg sets an argument and reports whether its value changed.
 func changeArg[T any](l *driver.Launch, i int, v T) (bool, error) {
 	was := l.Block().Mark(i)
 	err := driver.SetArg(l, i, v)
 	return l.Block().Changed(was), err
 }
 
-// The same kernels as PTX and as machine code for sm_90. The binaries were made
-// from the PTX by ptxas and fatbinary of CUDA 11.8.
+// These files contain the same kernels as PTX and as machine code for sm_90. ptxas and fatbinary of
+// CUDA 11.8 created the binaries from the PTX.
 var (
 	//go:embed testdata/launches/launches.ptx
 	launchesPTX []byte
@@ -190,9 +188,9 @@ var (
 	launchesFatbin []byte
 )
 
-// launchWatch is a library that counts the launches that reach the library it
-// wraps. With disguise it loads the PTX in place of a binary, which the emulator
-// cannot load. The parameters then come from the emulator.
+// launchWatch wraps a library and counts the launches that reach it. If disguise is set, it loads
+// the PTX instead of a binary, because the emulator cannot load binaries. The parameters then come
+// from the emulator.
 type launchWatch struct {
 	loader.Library
 	launches *atomic.Int32
@@ -222,14 +220,14 @@ func (w launchWatch) Lookup(symbol string) (loader.Proc, error) {
 	return inner, nil
 }
 
-// launchRig has what it takes to make a wrong launch.
+// launchRig has the objects for making wrong launches.
 type launchRig struct {
 	*work
 	launches *atomic.Int32
 	named    bool // the parameters have names
 	far      *driver.Buffer[float32]
 	closed   *driver.Buffer[float32]
-	shared   uint32 // the limit of dynamic shared memory for a block
+	shared   uint32 // the device's limit of dynamic shared memory per block
 }
 
 func newLaunchRig(t *testing.T, lib loader.Library, image []byte) *launchRig {
@@ -248,25 +246,25 @@ func newLaunchRig(t *testing.T, lib loader.Library, image []byte) *launchRig {
 	return r
 }
 
-// box is a struct that is passed by value.
+// box is a struct parameter, passed by value.
 type box [3]float32
 
-// wrongLaunch is one way to launch a kernel wrongly. The error must contain the
-// kernel's name and these words.
+// wrongLaunch is one wrong way to launch a kernel. The error must contain the kernel's name and
+// these words.
 type wrongLaunch struct {
 	name   string
 	kernel string
 	cfg    driver.LaunchConfig
-	change func(r *launchRig, args []any) []any // changes the correct arguments of kernel mixed
+	change func(r *launchRig, args []any) []any // changes valid arguments of kernel mixed
 	words  []string
-	typed  []string // words that appear only if the PTX gives the types
+	typed  []string // further words, if PTX gives the types
 }
 
 func oneBlock(x, y, z int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.D1(2), Block: driver.D3(x, y, z)}
 }
 
-// with replaces one argument.
+// with returns a change that replaces one argument.
 func with(i int, v any) func(*launchRig, []any) []any {
 	return func(_ *launchRig, args []any) []any { args[i] = v; return args }
 }
@@ -321,8 +319,8 @@ func wrongLaunches() []wrongLaunch {
 	}
 }
 
-// onlyInText returns mistakes that only PTX reveals: the driver does not report
-// these facts for machine code.
+// onlyInText returns mistakes that are detected only if the kernel came from PTX. For machine code,
+// the driver does not report the required facts.
 func onlyInText() []wrongLaunch {
 	cfg := oneBlock(1, 1, 1)
 	return []wrongLaunch{
@@ -339,7 +337,7 @@ func (r *launchRig) right() []any {
 	return []any{driver.CUdeviceptr(0), driver.CUdeviceptr(0), uint32(1), float32(1), 1.0, true, box{}}
 }
 
-// launch makes the mistake in every way of launching.
+// launch makes the mistake in every way a kernel can be launched.
 func (m *wrongLaunch) launch(r *launchRig) map[string]error {
 	r.Helper()
 	k := must(r.m.Kernel(m.kernel))(r.TB)
@@ -357,7 +355,7 @@ func (m *wrongLaunch) launch(r *launchRig) map[string]error {
 	return errs
 }
 
-// check compares the errors with the expected ones.
+// check checks that each error has the expected words.
 func (m *wrongLaunch) check(r *launchRig) {
 	r.Helper()
 	words := append([]string{"kernel " + m.kernel}, m.words...)
@@ -426,8 +424,8 @@ const versionPTX = `
 .visible .entry other(.param .u64 p, .param .u64 q, .param .u32 v) { ret; }
 `
 
-// Launches have the same AccessesVersion only if they are of one kernel and refer
-// to the same memory in the same way.
+// Two launches have the same stamp of accesses only if they have the same kernel and access the
+// same memory in the same way.
 func TestVersionsOfAccesses(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		m := must(c.LoadModule([]byte(versionPTX)))(t)
@@ -460,7 +458,9 @@ func TestVersionsOfAccesses(t *testing.T) {
 			}
 		}
 		differ("as they were prepared")
-		for range 3 { // the two launches started with equal access sets and must diverge
+		// The first two launches began with the same stamp. After the changes, all must
+		// differ.
+		for range 3 {
 			noError(t, driver.SetArg(first, 0, b))
 			noError(t, driver.SetArg(second, 1, a))
 			noError(t, driver.SetArg(clone, 0, b.View(0, 2)))
@@ -480,8 +480,8 @@ func TestVersionsOfAccesses(t *testing.T) {
 	})
 }
 
-// A change of what a launch refers to changes its version, so that holders of the
-// old references notice.
+// A launch has a new version whenever it refers to other objects, because batches hold the old
+// references.
 func TestLaunchesHaveAnotherVersionWhenTheyReferToSomethingElse(t *testing.T) {
 	w := newWork(t, gputest.Context(t, gputest.Emulator(t, emulator.Config{})))
 	k, b := w.kernel("set"), w.floats(1, 2)

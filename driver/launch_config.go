@@ -13,18 +13,20 @@ type LaunchConfig struct {
 	Block     Dim3   // in threads
 	SharedMem uint32 // dynamic shared memory per block, in bytes
 
-	Cooperative bool // all blocks run at the same time, so that they can wait for each other
-	// Cluster is the size of a cluster in blocks (compute capability 9.0), zero for the kernel's own.
+	Cooperative bool // all blocks are resident at the same time, so they can wait for each other
+	// Cluster is the size of a cluster in blocks (compute capability 9.0). Zero means the
+	// kernel's own size.
 	Cluster  Dim3
-	Priority int // overrides the stream's unless 0; lower numbers go first
-	// Programmatic lets the kernel start before the previous kernel in the stream has ended. It must
-	// wait with griddepcontrol for the results it needs (programmatic dependent launch).
+	Priority int // 0 means the stream's priority; lower numbers go first
+	// Programmatic allows the kernel to start before the previous kernel in the stream has
+	// ended. The kernel must execute griddepcontrol.wait before it reads that kernel's results
+	// (programmatic dependent launch).
 	Programmatic bool
 	Attributes   []cu.CUlaunchAttribute // passed on unchanged
 }
 
-// same reports whether o describes the same launch. Configurations with raw attributes are never
-// the same.
+// same reports whether o describes the same launch. It returns false if either configuration has
+// raw attributes.
 func (c *LaunchConfig) same(o *LaunchConfig) bool {
 	return c.Grid == o.Grid && c.Block == o.Block && c.SharedMem == o.SharedMem &&
 		c.Cooperative == o.Cooperative && c.Cluster == o.Cluster && c.Priority == o.Priority &&
@@ -62,7 +64,8 @@ func (c *LaunchConfig) attributes(list []cu.CUlaunchAttribute) []cu.CUlaunchAttr
 	return append(list, c.Attributes...)
 }
 
-// raw returns the configuration as the driver takes it, without a stream. attrs must outlive it.
+// raw returns the configuration in the driver's form, without a stream. attrs must stay alive as
+// long as the result.
 func (c *LaunchConfig) raw(attrs []cu.CUlaunchAttribute) cu.CUlaunchConfig {
 	r := cu.CUlaunchConfig{
 		GridDimX: c.Grid.X, GridDimY: c.Grid.Y, GridDimZ: c.Grid.Z,
@@ -78,7 +81,7 @@ func (c *LaunchConfig) raw(attrs []cu.CUlaunchAttribute) cu.CUlaunchConfig {
 // Dim3 is the extent of a grid, a block or a cluster.
 type Dim3 struct{ X, Y, Z uint32 }
 
-// D1 returns n × 1 × 1. If n is out of range, checks reject the result.
+// D1 returns n × 1 × 1. Launches reject the result if n is out of range.
 func D1(n int) Dim3 { return Dim3{dim(n), 1, 1} }
 
 // D2 returns x × y × 1.
@@ -88,7 +91,7 @@ func D2(x, y int) Dim3 { return Dim3{dim(x), dim(y), 1} }
 func D3(x, y, z int) Dim3 { return Dim3{dim(x), dim(y), dim(z)} }
 
 // Blocks returns the grid that covers n elements with blocks of block threads: n / block, rounded
-// up. For n = 0 launches with it fail.
+// up. For n = 0 the grid is empty, and launches reject it.
 func Blocks(n, block int) Dim3 {
 	if n <= 0 || block <= 0 {
 		return Dim3{0, 1, 1}
@@ -114,7 +117,7 @@ func (d Dim3) String() string { return fmt.Sprintf("%d×%d×%d", d.X, d.Y, d.Z) 
 
 func (d Dim3) axes() [3]uint32 { return [3]uint32{d.X, d.Y, d.Z} }
 
-// deviceLimits holds the device attributes that launch checks need. A program reads them once.
+// deviceLimits has the device attributes that launch checks need. Each program queries them once.
 type deviceLimits struct {
 	grid, block          [3]int
 	threads              int
@@ -123,10 +126,10 @@ type deviceLimits struct {
 	cooperative, cluster bool
 }
 
-// portableCluster is the cluster size in blocks that every device with clusters supports.
+// portableCluster is the largest cluster size, in blocks, that every device with clusters supports.
 const portableCluster = 8
 
-// deviceLimits returns the limits of the program's device.
+// deviceLimits returns the limits of the program's device. The first call queries them.
 func (p *program) deviceLimits() (*deviceLimits, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -168,7 +171,7 @@ func (l *deviceLimits) read(dev Device) error {
 
 var axisNames = [3]string{"X", "Y", "Z"}
 
-// checkDim compares a size with its limits. The error names the dimension.
+// checkDim compares each dimension with its limit. The error names the dimension.
 func checkDim(what string, d Dim3, limit [3]int) error {
 	for i, n := range d.axes() {
 		if n == 0 || uint64(n) > uint64(limit[i]) {
@@ -178,8 +181,8 @@ func checkDim(what string, d Dim3, limit [3]int) error {
 	return nil
 }
 
-// checkConfig rejects launches that the driver would reject, naming the wrong dimension, and raises
-// the kernel's limit of dynamic shared memory if needed.
+// checkConfig rejects launches that the driver would reject. The error names the dimension or
+// limit. If needed, checkConfig raises the kernel's limit of dynamic shared memory.
 func (k *Kernel) checkConfig(cfg *LaunchConfig) error {
 	l, err := k.code.deviceLimits()
 	if err != nil {
@@ -220,7 +223,7 @@ func (k *Kernel) checkBlock(block Dim3, l *deviceLimits) error {
 	return k.checkRequired(block)
 }
 
-// checkRequired compares the block with the kernel's .reqntid.
+// checkRequired checks that the block has the kernel's .reqntid, if any.
 func (k *Kernel) checkRequired(block Dim3) error {
 	if k.sig == nil || k.sig.ReqThreads == [3]int{} {
 		return nil
@@ -232,7 +235,7 @@ func (k *Kernel) checkRequired(block Dim3) error {
 	return nil
 }
 
-// checkShared also raises the kernel's limit above the default if needed.
+// checkShared checks the size of shared memory. If needed, it raises the kernel's limit.
 func (k *Kernel) checkShared(bytes uint32, l *deviceLimits) error {
 	total := uint64(bytes) + uint64(k.info.SharedStatic)
 	if total > uint64(l.sharedOptin) {
@@ -276,7 +279,7 @@ func (k *Kernel) checkCluster(cfg *LaunchConfig, l *deviceLimits) error {
 	return nil
 }
 
-// checkCooperative checks that the whole grid can be resident at once.
+// checkCooperative checks that all blocks of the grid can be resident at once.
 func (k *Kernel) checkCooperative(cfg *LaunchConfig, l *deviceLimits) error {
 	if !cfg.Cooperative {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/purecuda/cuda/internal/imagetest"
 )
 
-// wantError fails unless err mentions every word, and matches the code.
+// wantError fails unless err matches code and its text contains every word.
 func wantError(t testing.TB, err error, code error, words ...string) {
 	t.Helper()
 	if err == nil {
@@ -82,7 +82,7 @@ func TestSetArgChangesTheNextLaunch(t *testing.T) {
 
 func TestKernelLaunchIsPrepareAndDo(t *testing.T) {
 	a := newAxpy(t)
-	for range 3 { // the second and third reuse the first one's Launch
+	for range 3 { // the second and third launch reuse the Launch of the first
 		noError(t, a.k.Launch(a.s, a.config(), a.args()...))
 		if binary.LittleEndian.Uint64(a.launch.args[0]) != uint64(a.x.Ptr()) {
 			t.Fatalf("x is %x", a.launch.args[0])
@@ -184,8 +184,10 @@ func TestWrongArgumentsNameTheParameter(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			l := a.prepare(t)
 			wantError(t, driver.SetArg(l, test.i, test.v), test.code, append(test.words, "kernel axpy")...)
-			wantError(t, driver.SetArg(l, test.i, test.v), invalid) // also once the type is known
-			noError(t, a.s.Do(l))                                   // the launch still has its old argument
+			// A repeated mistake is detected too, although the type was already
+			// checked. The launch keeps its old argument.
+			wantError(t, driver.SetArg(l, test.i, test.v), invalid)
+			noError(t, a.s.Do(l))
 		})
 	}
 	l := a.prepare(t)
@@ -309,7 +311,7 @@ func TestStreamOfAnotherContextIsRefused(t *testing.T) {
 	other := must(a.c.Device().NewContext(0))(t)
 	s := must(other.NewStream())(t)
 	wantError(t, s.Do(a.prepare(t)), driver.CUDA_ERROR_INVALID_VALUE, "kernel axpy", "stream", "context")
-	// Two retained primary contexts are one context.
+	// Two retained primary contexts share one driver context.
 	again := must(a.c.Device().PrimaryContext())(t)
 	noError(t, must(again.NewStream())(t).Do(a.prepare(t)))
 }
@@ -326,8 +328,8 @@ func TestBufferThatCannotBeReachedIsRefused(t *testing.T) {
 	wantError(t, driver.SetArg(l, 0, b.x), driver.CUDA_ERROR_INVALID_VALUE, "(x)", "another driver")
 }
 
-// In a lost context it is unknown whether memory is accessible. That is no
-// mistake in the argument.
+// In a lost context, the driver cannot report whether memory is accessible. The error must not
+// blame the argument.
 func TestBufferOfAnotherContextWhenTheContextIsLost(t *testing.T) {
 	a := newAxpy(t)
 	other := must(a.c.Device().NewContext(0))(t)
@@ -460,7 +462,7 @@ func TestArgIsSetLikeSetArg(t *testing.T) {
 	is(9, 7)
 	cfg := l.Config()
 	cfg.Grid.X++
-	noError(t, l.SetConfig(cfg)) // the fast path ends; the argument is the same
+	noError(t, l.SetConfig(cfg)) // ends the fast path of n without changing the argument
 	noError(t, n.Set(10))
 	is(10, 7)
 	noError(t, driver.SetArg(l, 3, int32(11)))

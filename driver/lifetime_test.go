@@ -328,8 +328,8 @@ func TestChildKeepsItsParent(t *testing.T) {
 	}
 }
 
-// defineOrderedMemory defines a pool that returns one address for every
-// allocation, shifted by f.memory.
+// defineOrderedMemory defines stream-ordered allocation. Every allocation has the same address,
+// plus f.memory.
 func (f *fake) defineOrderedMemory() {
 	f.on(cu.FnCuStreamIsCapturing, func(a loader.Args) driver.CUresult {
 		*(*uint32)(a.Ptr(1)) = uint32(cu.CU_STREAM_CAPTURE_STATUS_NONE)
@@ -342,8 +342,8 @@ func (f *fake) defineOrderedMemory() {
 	f.on(cu.FnCuMemFreeAsync, func(loader.Args) driver.CUresult { return 0 })
 }
 
-// Buffers pass a shared leak watch from one to the next. It reports the buffer
-// that was dropped, and only that one.
+// Consecutive buffers share a leak watch. It must report the buffers that were dropped, and no
+// others.
 func TestDroppedMemoryIsNoticedAfterOthersWereClosed(t *testing.T) {
 	f := newFake()
 	gputest.CheckLeaks(t, nil)
@@ -382,8 +382,8 @@ func dropMemory(t *testing.T, s *driver.Stream, n int) {
 	}
 }
 
-// A closed buffer stays closed, even if its memory, its address or its leak watch
-// has since passed to another.
+// A closed buffer stays closed, even after a new buffer has taken over its memory, its address or
+// its leak watch.
 func TestStaleBufferFreesNothing(t *testing.T) {
 	f := newFake()
 	c := f.open(t)
@@ -411,7 +411,7 @@ func TestStaleBufferFreesNothing(t *testing.T) {
 	closeAll(t, s, c)
 }
 
-// Closing a buffer through its lifetime alone also disarms its leak watch.
+// A buffer can be closed through its lifetime. That also disarms its leak watch.
 func TestClosedByItsLifetimeIsNotReported(t *testing.T) {
 	f := newFake()
 	gputest.CheckLeaks(t, nil)
@@ -425,8 +425,7 @@ func TestClosedByItsLifetimeIsNotReported(t *testing.T) {
 	closeAll(t, s, c)
 }
 
-// The codes that match ErrContextLost are exactly those whose texts say that the
-// context is lost.
+// A code matches ErrContextLost if and only if its text says that the context is lost.
 func TestCodesThatLoseTheContext(t *testing.T) {
 	lost := 0
 	for code := range driver.CUresult(1000) {
@@ -466,7 +465,7 @@ func TestLostOfAContextThatWorksOrIsClosed(t *testing.T) {
 	}
 }
 
-// A context that is closed during Lost is not lost.
+// A context that another goroutine closes during Lost does not count as lost.
 func TestLostWhileTheContextIsClosed(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	d := gputest.Driver(t, lib)
@@ -486,8 +485,7 @@ func TestLostWhileTheContextIsClosed(t *testing.T) {
 	wantError(t, c.Lost(), driver.ErrClosed)
 }
 
-// A service checks whether its device still works before it reports itself
-// healthy.
+// A service calls Lost before it reports itself healthy.
 func ExampleContext_Lost() {
 	c := exampleContext()
 	health := func() string {

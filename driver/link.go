@@ -15,21 +15,21 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Linker joins images that use each other's symbols (extern): PTX, which it compiles, relocatable
-// cubins, fat binaries, object files and archives.
+// Linker joins images that use each other's symbols (extern). It accepts relocatable cubins, fat
+// binaries, object files, archives, and PTX, which it compiles.
 type Linker struct {
 	ctx  *Context
 	opts []JITOption
 
 	mu     sync.Mutex
 	inputs []linkInput
-	image  []byte // of the inputs, once they were linked
+	image  []byte // of the inputs, after Complete
 	log    string
 	closed bool
 }
 
-// NewLinker creates a linker for the context's device, or that of [WithTarget]. The options, which
-// exclude CU_JIT_FALLBACK_STRATEGY, apply to all inputs.
+// NewLinker creates a linker for the context's device, or for the architecture of [WithTarget]. The
+// options apply to all inputs and must not include CU_JIT_FALLBACK_STRATEGY.
 func (c *Context) NewLinker(opts ...JITOption) (*Linker, error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("cannot make a linker: %w", err)
@@ -51,9 +51,9 @@ func checkLinkOptions(opts []JITOption) error {
 	return nil
 }
 
-// Add adds an input, recognises its kind and checks its headers. Complete compiles it: do not
-// change data before. Messages use name, or a number if it is "". The options apply to this input
-// besides the linker's, not to linking.
+// Add adds an input, detects its kind and checks its headers. Do not change data before Complete,
+// which compiles it. Messages refer to the input by name, or by its number if name is "". The
+// options apply to this input only, in addition to the linker's, and not to the linking step.
 func (l *Linker) Add(name string, data []byte, opts ...JITOption) error {
 	if l == nil {
 		return nilError("linker")
@@ -74,9 +74,10 @@ func (l *Linker) Add(name string, data []byte, opts ...JITOption) error {
 	return nil
 }
 
-// Complete compiles the inputs, links them and returns the image, a cubin, which must not be
-// changed. Later calls return the same one until an input is added. The [*Error] has the log: what
-// does not compile, with its lines of PTX, what is defined twice or inconsistently, or nowhere.
+// Complete compiles the inputs, links them and returns the image, a cubin that the caller must not
+// change. Until an input is added, later calls return the same image. On failure, the [*Error] has
+// the log. The log lists code that does not compile, with its lines of PTX, and symbols that are
+// undefined, or defined twice or inconsistently.
 func (l *Linker) Complete() ([]byte, error) {
 	if l == nil {
 		return nil, nilError("linker")
@@ -101,8 +102,8 @@ func (l *Linker) Complete() ([]byte, error) {
 	return l.image, err
 }
 
-// Load completes the linking and loads the result. Kernels keep the names and types of their
-// parameters if all inputs were PTX.
+// Load calls Complete and loads the image. If all inputs were PTX, the kernels keep the names and
+// types of their parameters.
 func (l *Linker) Load(opts ...JITOption) (*Module, error) {
 	data, err := l.Complete()
 	if err != nil {
@@ -120,7 +121,7 @@ func (l *Linker) Load(opts ...JITOption) (*Module, error) {
 	return m, nil
 }
 
-// signatures returns what the inputs' PTX declares about all kernels, nil if any input is not PTX.
+// signatures returns the signatures that the inputs' PTX declares, or nil if any input is not PTX.
 func (l *Linker) signatures() map[string]*ptx.Signature {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -136,7 +137,7 @@ func (l *Linker) signatures() map[string]*ptx.Signature {
 	return all
 }
 
-// Log returns what the last Complete printed without failing, as Module.Log.
+// Log returns the compiler's output of the last successful Complete: see Module.Log.
 func (l *Linker) Log() string {
 	if l == nil {
 		return ""
@@ -146,7 +147,7 @@ func (l *Linker) Log() string {
 	return l.log
 }
 
-// Close releases the inputs. Linked images stay valid.
+// Close releases the inputs. Images that Complete returned stay valid.
 func (l *Linker) Close() error {
 	if l == nil {
 		return nil
@@ -168,22 +169,22 @@ func (l *Linker) check() error {
 // thread-local state. On driver 580, after PTX that did not compile, a later link on the same
 // thread returns 999 instead of 300. After PTX that was too new, it returns success although
 // symbols are undefined. If the calls of one link are made on several threads, a later load on one
-// of them can end the process. So a link must not be made call by call on whatever threads the
-// goroutine runs on, and the state of a failure must end with its thread.
+// of them can crash the process. All calls of a link must therefore be made on one thread, and that
+// thread must end with the state of a failure.
 func (l *Linker) onThread() (linked []byte, log string, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		runtime.LockOSThread() // and never unlocked: the thread ends
+		runtime.LockOSThread() // never unlocked, so that the thread ends
 		linked, log, err = l.link()
 	}()
 	<-done
 	return linked, log, err
 }
 
-// link makes the calls. If a log was cut, it repeats them with larger buffers.
+// link makes the calls. If a log was truncated, it repeats them with larger buffers.
 func (l *Linker) link() (linked []byte, log string, err error) {
-	var failing failedInput // that the log is about
+	var failing failedInput // the input that the log refers to
 	j, err := withLogs(l.opts, func() []byte { return failing.ptx }, func(j *jit) error {
 		failing = failedInput{}
 		linked, err = l.linkOnce(j, &failing)
@@ -196,13 +197,13 @@ func (l *Linker) link() (linked []byte, log string, err error) {
 	return linked, cString(j.info), nil
 }
 
-// failedInput is the input that the driver rejected. Its PTX is nil for a binary.
+// failedInput is the input that the driver rejected. For a binary, ptx is nil.
 type failedInput struct {
 	name string
 	ptx  []byte
 }
 
-// explainNeeds explains which driver or device the rejected PTX needs.
+// explainNeeds adds to err which driver or device the rejected PTX needs.
 func (l *Linker) explainNeeds(err error, in failedInput) error {
 	if in.ptx == nil {
 		return err
@@ -239,11 +240,12 @@ func (l *Linker) linkOnce(j *jit, failing *failedInput) (linked []byte, err erro
 	if err := j.linkFault(d.CuLinkComplete(state, &at, &size)); err != nil {
 		return nil, err
 	}
-	return append([]byte{}, unsafe.Slice((*byte)(at), size)...), nil // the driver's is the state's
+	// Copied because state owns the image that the driver returned.
+	return append([]byte{}, unsafe.Slice((*byte)(at), size)...), nil
 }
 
-// linkFault derives the error of a linker call from the log: the state of earlier failures on the
-// thread can turn the error into CUDA_ERROR_UNKNOWN, or into success.
+// linkFault derives the error of a linker call from the log. After an earlier failure on the
+// thread, the driver may return CUDA_ERROR_UNKNOWN, or success, instead of the real error.
 func (j *jit) linkFault(err error) error {
 	log := cString(j.err)
 	if !strings.Contains(log, "error   : ") {
@@ -260,10 +262,10 @@ func (j *jit) linkFault(err error) error {
 	return err
 }
 
-// linkInput is code as a linker takes it.
+// linkInput is one input in the linker's form.
 type linkInput struct {
 	name   string
-	symbol *byte // name as C takes it
+	symbol *byte // name as a C string
 	kind   cu.CUjitInputType
 	code   loadable
 	opts   []JITOption
@@ -284,7 +286,7 @@ func newLinkInput(name string, data []byte, opts []JITOption) (linkInput, error)
 	return linkInput{name, symbol, inputKind(kind), terminated(new([]byte), kind, data), slices.Clone(opts)}, nil
 }
 
-// add passes the input to the driver, which does not keep a reference to it.
+// add passes the input to the driver, which keeps no reference to it.
 func (in *linkInput) add(d *Driver, state cu.CUlinkState) error {
 	var j jit
 	if err := j.apply(in.opts); err != nil {

@@ -19,7 +19,8 @@ import (
 
 const linkHead = ".version 8.0\n.target sm_70\n.address_size 64\n"
 
-// The inputs of the tests: a kernel that calls f and reads g, and several definitions of f and g.
+// These are the inputs of the tests: a kernel that calls f and reads g, and several definitions of
+// f and g.
 const (
 	linkUser = linkHead + `.extern .func (.param .b32 r) f(.param .b32 a);
 .extern .global .align 4 .u32 g;
@@ -62,7 +63,7 @@ var (
 	linkOther  = strings.Replace(linkFunc, ".param .b32 a)", ".param .b32 a, .param .b64 b)", 1)
 )
 
-// linked adds inputs, given as alternating names and texts, and loads the result.
+// linked links inputs, given as alternating names and texts, and loads the result.
 func linked(c *driver.Context, inputs []string, opts ...driver.JITOption) (*driver.Module, error) {
 	l, err := c.NewLinker(opts...)
 	if err != nil {
@@ -117,8 +118,8 @@ func TestLinkedImagesRun(t *testing.T) {
 	})
 }
 
-// The linker's log names the conflicting or missing symbol. The wording is driver 580's, which the
-// emulator uses too.
+// The linker's log must name the conflicting or missing symbol. The wording is that of driver 580,
+// which the emulator copies.
 func TestLinkingErrorsNameSymbolsAndInputs(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		source := driver.CUDA_ERROR_INVALID_SOURCE
@@ -185,7 +186,6 @@ func TestLinkerForgetsAnError(t *testing.T) {
 	})
 }
 
-// After refusing PTX on a thread, driver 580 links differently on that thread.
 func TestLinkingAfterRefusedModules(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		runtime.LockOSThread()
@@ -232,7 +232,7 @@ func TestLinkerIsCompleteUntilItIsAddedTo(t *testing.T) {
 			t.Error("what was added is not there")
 		}
 		noError(t, l.Close())
-		i := parsed(t, "linked", first) // it outlives the linker
+		i := parsed(t, "linked", first) // the image outlives the linker
 		if p := i.Parts(); len(p) != 1 || p[0].Arch.Major != must(c.Device().Arch())(t).Major || p[0].Relocatable {
 			t.Errorf("the image has %v", p)
 		}
@@ -332,7 +332,7 @@ func TestLinkingDoesNotDisturbACapture(t *testing.T) {
 	})
 }
 
-// The device links code that compilers made for its architecture.
+// The linker accepts machine code that compilers generated for the device's architecture.
 func TestCompiledInputsAreLinked(t *testing.T) {
 	gputest.OnGPU(t, func(t *testing.T, c *driver.Context) {
 		if must(c.Device().Arch())(t) != (image.Arch{Major: 9}) {
@@ -363,7 +363,7 @@ func TestCompiledInputsAreLinked(t *testing.T) {
 	})
 }
 
-// Every driver links the same sources as PTX, alone or in a fat binary.
+// Every driver links these sources as PTX, alone or in a fat binary.
 func TestCompiledPTXIsLinked(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		for _, file := range []string{"main.ptx", "main.fatbin"} {
@@ -379,7 +379,7 @@ func TestCompiledPTXIsLinked(t *testing.T) {
 	})
 }
 
-// What one image declares extern is defined in another.
+// The linker resolves a symbol that one image declares extern and another defines.
 func ExampleLinker() {
 	c := exampleContext()
 	l, err := c.NewLinker()

@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/internal/uses"
 )
 
-// MemOp is a batch of memory operations that the stream itself performs, without a kernel: writing
-// a word, waiting for one. See [NewMemOp].
+// MemOp is a batch of memory operations that the stream performs without a kernel, such as writing
+// a word or waiting for one. See [NewMemOp].
 type MemOp struct {
 	ctx    *Context
 	params []cu.CUstreamBatchMemOpParams
@@ -21,15 +21,15 @@ type MemOp struct {
 	node   cu.CUDA_BATCH_MEM_OP_NODE_PARAMS
 }
 
-// MemStep is one step of a MemOp: WriteWord, WaitWord or MemBarrier.
+// MemStep is one step of a MemOp. WriteWord, WaitWord and MemBarrier create steps.
 type MemStep func(*MemOp) error
 
-// Word constrains the elements of memory operations.
+// Word constrains the element types of memory operations.
 type Word interface {
 	~int32 | ~uint32 | ~int64 | ~uint64
 }
 
-// NewMemOp creates one operation from the steps, which run in order.
+// NewMemOp returns an operation that performs the steps in order.
 func NewMemOp(c *Context, steps ...MemStep) (*MemOp, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -47,8 +47,8 @@ func NewMemOp(c *Context, steps ...MemStep) (*MemOp, error) {
 	return o, nil
 }
 
-// WriteWord writes v to element i of dst. Unless flags say otherwise, whoever sees the value also
-// sees all earlier work of the stream.
+// WriteWord returns a step that writes v to element i of dst. By default, an observer of v also
+// sees all earlier work in the stream. flags can remove that guarantee.
 func WriteWord[T Word](dst MemoryOf[T], i int, v T, flags cu.CUstreamWriteValue_flags) MemStep {
 	return func(o *MemOp) error {
 		addr, err := word(o, dst, i, Writes)
@@ -69,8 +69,8 @@ func WriteWord[T Word](dst MemoryOf[T], i int, v T, flags cu.CUstreamWriteValue_
 	}
 }
 
-// WaitWord holds later work in the stream back until element i of src compares to v as flags say
-// (CU_STREAM_WAIT_VALUE_GEQ and so on).
+// WaitWord returns a step that delays later work in the stream until element i of src satisfies a
+// comparison with v. flags select the comparison: CU_STREAM_WAIT_VALUE_GEQ and so on.
 func WaitWord[T Word](src MemoryOf[T], i int, v T, flags cu.CUstreamWaitValue_flags) MemStep {
 	return func(o *MemOp) error {
 		addr, err := word(o, src, i, Reads)
@@ -91,7 +91,7 @@ func WaitWord[T Word](src MemoryOf[T], i int, v T, flags cu.CUstreamWaitValue_fl
 	}
 }
 
-// MemBarrier orders the steps before it with the steps after it.
+// MemBarrier returns a step that orders the steps before it with the steps after it.
 func MemBarrier(flags cu.CUstreamMemoryBarrier_flags) MemStep {
 	return func(o *MemOp) error {
 		var p cu.CUstreamBatchMemOpParams
@@ -102,7 +102,7 @@ func MemBarrier(flags cu.CUstreamMemoryBarrier_flags) MemStep {
 	}
 }
 
-// word checks the operand of a step and adds a reference to its memory to o.
+// word checks the operand of a step and adds its memory to o's references.
 func word[T any](o *MemOp, m MemoryOf[T], i int, mode AccessMode) (CUdeviceptr, error) {
 	s, err := spanOfAll(m)
 	if err != nil {
@@ -143,7 +143,7 @@ func (o *MemOp) Enqueue(s *Stream) error {
 	return nil
 }
 
-// send selects the ABI. Since CUDA 11.7 no driver option is required.
+// send selects the function version. Since CUDA 11.7 none requires a driver option.
 func (o *MemOp) send(s *Stream) error {
 	if s.d.Has(cu.FnCuStreamBatchMemOp) {
 		return s.d.CuStreamBatchMemOp(s.raw, uint32(len(o.params)), &o.params[0], o.flags)

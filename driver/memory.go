@@ -10,49 +10,49 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// Memory is any memory that operations take: a *Buffer or a View on the device, page-locked memory
+// Memory is memory that operations accept: on the device a *Buffer or a View, page-locked memory
 // (*HostBuffer, HostView), or an *Array. Calls that require device memory return an error for the
-// others.
+// other kinds.
 type Memory interface {
 	// Bytes returns the size of the memory.
 	Bytes() uintptr
-	// Context returns the memory's context, nil for a zero View.
+	// Context returns the memory's context, or nil for a zero View.
 	Context() *Context
-	// Ref keeps the memory alive, nil for a nil buffer.
+	// Ref returns a reference that keeps the memory alive, or nil for a nil buffer.
 	Ref() life.Ref
 
 	span() span
 }
 
-// MemoryOf is device memory of elements of type T: *Buffer[T] or View[T].
+// MemoryOf is device memory with elements of type T: a *Buffer[T] or a View[T].
 type MemoryOf[T any] interface {
 	Memory
-	// Ptr returns the device address, 0 for memory of no bytes.
+	// Ptr returns the device address, which is 0 for memory of no bytes.
 	Ptr() CUdeviceptr
 	// All returns the whole range as a view.
 	All() View[T]
 }
 
-// allocation is one piece of device memory. Its buffer and all views share it, so it lives as long
-// as any of them.
+// allocation is one block of device memory. A buffer and all its views share the allocation and
+// keep it alive.
 type allocation struct {
 	life  *life.Lifetime
 	ctx   *Context
 	ptr   CUdeviceptr
 	bytes uintptr
-	order *ordered     // of a stream-ordered allocation; nil: cuMemAlloc
-	owner any          // keeps what the memory is a part of (a module, host memory)
-	bad   error        // stands for a view that could not be made, and says why
-	watch life.Watched // of memory that comes and goes in the order of a stream
+	order *ordered     // nil: allocated by cuMemAlloc
+	owner any          // keeps the module or host memory reachable that contains the block
+	bad   error        // why this view could not be created
+	watch life.Watched // watch for leaks of stream-ordered memory
 }
 
-// owned is a buffer that is allocated together with its allocation.
+// owned is a buffer and its allocation in a single object.
 type owned[T any] struct {
 	buf Buffer[T]
 	a   allocation
 }
 
-// set sets the buffer's allocation, whose other fields are already set.
+// set points the buffer at its allocation, whose fields are already set.
 func (o *owned[T]) set() *Buffer[T] {
 	o.buf.mem = span{&o.a, o.a.ptr, o.a.bytes}
 	return &o.buf
@@ -60,8 +60,8 @@ func (o *owned[T]) set() *Buffer[T] {
 
 func (a *allocation) Lifetime() *life.Lifetime { return a.life }
 
-// span is a range of an allocation. Buffer and View contain only a span, at offset 0, so that
-// kernel arguments can be read from them without an interface.
+// span is a range of an allocation. Buffer and View consist of a single span, so kernel arguments
+// can read it without an interface call.
 type span struct {
 	a     *allocation
 	ptr   CUdeviceptr
@@ -103,36 +103,37 @@ func (s span) String() string {
 	return fmt.Sprintf("device memory %#x (%d bytes)", uint64(s.ptr), s.bytes)
 }
 
-// HostMemoryOf is page-locked host memory for elements of type T: a *HostBuffer[T] or a
+// HostMemoryOf is page-locked host memory with elements of type T: a *HostBuffer[T] or a
 // HostView[T]. Asynchronous copies require it, because the driver accesses the memory after the
 // call has returned.
 type HostMemoryOf[T any] interface {
 	hostMemory
-	// HostPtr returns the address, nil for memory of no bytes.
+	// HostPtr returns the address, which is nil for memory of no bytes.
 	HostPtr() unsafe.Pointer
 	// All returns the whole range as a view.
 	All() HostView[T]
 }
 
-// hostMemory is page-locked memory of any type.
+// hostMemory is page-locked memory with elements of any type.
 type hostMemory interface {
 	Memory
 	hostSpan() hostSpan
 }
 
-// notDevice returns the span of memory that device addresses cannot reach: its use is an error.
+// notDevice returns a span for memory without device addresses. Every use of the span returns an
+// error.
 func notDevice(what, advice string) span {
 	return span{a: &allocation{bad: invalidf("%s is not device memory; %s", what, advice)}}
 }
 
-// hostIsNotDevice is the span of page-locked memory.
+// hostIsNotDevice is the device span of page-locked memory.
 var hostIsNotDevice = notDevice("page-locked host memory", "pass what its Device method returns")
 
-// hostAllocation is one piece of page-locked memory.
+// hostAllocation is one block of page-locked memory.
 type hostAllocation struct {
 	life *life.Lifetime
 	ctx  *Context
-	keep any // Go memory that was registered instead of allocated
+	keep any // Go memory that RegisterHost page-locked
 	bad  error
 }
 
@@ -158,30 +159,30 @@ func (s hostSpan) String() string {
 	return fmt.Sprintf("page-locked memory %#x (%d bytes)", uintptr(s.ptr), s.bytes)
 }
 
-// sub returns length bytes from offset on. The caller has checked both.
+// sub returns length bytes from offset on. The caller has checked the range.
 func (s span) sub(offset, length uintptr) span {
 	return span{s.a, s.ptr + CUdeviceptr(offset), length}
 }
 
 func (s hostSpan) sub(offset, length uintptr) hostSpan {
-	if length == 0 { // at the end, unsafe.Add would point behind the memory
+	if length == 0 { // at the end, unsafe.Add would point past the memory
 		return hostSpan{s.a, s.ptr, 0}
 	}
 	return hostSpan{s.a, unsafe.Add(s.ptr, offset), length}
 }
 
-// rangeError is the error of a view outside of the memory that it was taken from.
+// rangeError is the error of a view outside the memory that it is a view of.
 func rangeError(of fmt.Stringer, lo, hi, length int) error {
 	return invalidf("view [%d:%d] is outside %v, which has %d elements", lo, hi, of, length)
 }
 
-// sizeOf returns the size of a T in bytes.
+// sizeOf returns the size of T in bytes.
 func sizeOf[T any]() uintptr {
 	var v T
 	return unsafe.Sizeof(v)
 }
 
-// count returns how many T fit in n bytes.
+// count returns how many elements of type T fit in n bytes.
 func count[T any](n uintptr) int {
 	size := sizeOf[T]()
 	if size == 0 {
@@ -190,18 +191,17 @@ func count[T any](n uintptr) int {
 	return int(n / size)
 }
 
-// elemErrors caches, by type, why its values cannot be in device memory (reflect.Type to error, nil
-// if they can).
+// elemErrors caches, for each type, the error of checkElemType or nil (reflect.Type to error).
 var elemErrors sync.Map
 
-// checkElem returns nil if values of T may be in device or page-locked memory. T must have a size
-// and contain no Go pointers, because the garbage collector does not look there and the GPU cannot
-// follow them.
+// checkElem returns nil if values of T may be in device or page-locked memory. T must have a size.
+// It must not contain Go pointers: the garbage collector does not scan that memory, and the GPU
+// cannot follow the pointers.
 func checkElem[T any]() error { return checkElemType(reflect.TypeFor[T]()) }
 
 func checkElemType(t reflect.Type) error {
 	if k := t.Kind(); k >= reflect.Bool && k <= reflect.Complex128 && k != reflect.Uintptr {
-		return nil // without a look at the table
+		return nil // fast path without elemErrors
 	}
 	if v, ok := elemErrors.Load(t); ok {
 		err, _ := v.(error)
@@ -225,7 +225,7 @@ func elemError(t reflect.Type) error {
 	return nil
 }
 
-// goKind describes kinds of Go values that refer to Go memory.
+// goKind describes a kind of Go value that refers to Go memory.
 func goKind(k reflect.Kind) string {
 	switch k {
 	case reflect.Pointer, reflect.UnsafePointer, reflect.Uintptr:
@@ -238,8 +238,8 @@ func goKind(k reflect.Kind) string {
 	return "a Go " + k.String()
 }
 
-// goPointer returns the path and the type of the first Go pointer in values of t, and a nil type if
-// there is none.
+// goPointer returns the path and the type of the first Go pointer in values of t. If there is none,
+// the type is nil.
 func goPointer(t reflect.Type, path string) (string, reflect.Type) {
 	switch t.Kind() {
 	case reflect.Array:
@@ -262,7 +262,7 @@ func goPointer(t reflect.Type, path string) (string, reflect.Type) {
 	return "", nil
 }
 
-// elemName returns T's name for error messages and leak reports.
+// elemName returns the name of T for error messages and leak reports.
 func elemName[T any]() string { return reflect.TypeFor[T]().String() }
 
 // byteSize returns the size of n elements of size bytes, or an error if n is negative or too large.
@@ -278,8 +278,8 @@ func byteSize(n int, size uintptr) (uintptr, error) {
 
 const maxBytes = ^uintptr(0) >> 1
 
-// invalidError is a mistake in the caller's arguments that is detected before the driver sees them.
-// It matches CUDA_ERROR_INVALID_VALUE, which the driver would return at best.
+// invalidError is an invalid argument that is detected before the driver is called. It matches
+// CUDA_ERROR_INVALID_VALUE, the error that the driver would return for most of them.
 type invalidError struct{ text string }
 
 func (e *invalidError) Error() string        { return e.text }
@@ -289,7 +289,7 @@ func invalidf(format string, args ...any) error {
 	return &invalidError{fmt.Sprintf(format, args...)}
 }
 
-// joinClose closes what was created before a failure and returns both errors.
+// joinClose closes an object that was created before a failure, and returns both errors.
 func joinClose(err error, made interface{ Close() error }) error {
 	return errors.Join(err, made.Close())
 }

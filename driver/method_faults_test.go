@@ -16,8 +16,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// everything has one object of each kind, and the values that their methods
-// take.
+// everything has one object of each kind, and arguments for their methods.
 type everything struct {
 	c      *driver.Context
 	s      *driver.Stream
@@ -80,8 +79,7 @@ func (o *everything) close(t *testing.T) {
 	}
 }
 
-// methods are calls of all methods that report errors. They close what they
-// make.
+// methods call every method that reports errors. They close the objects that they create.
 var methods = []struct {
 	name string
 	run  func(o *everything) error
@@ -100,7 +98,7 @@ var methods = []struct {
 	{"Stream.HostFunc", func(o *everything) error { return o.s.HostFunc(func() {}) }},
 	{"Stream.FreeGraphMemory", func(o *everything) error {
 		if err := o.s.FreeGraphMemory(o.memory); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
-			return err // refused: the memory is not a graph's
+			return err // rejected: the memory is not graph memory
 		}
 		return nil
 	}},
@@ -180,7 +178,7 @@ var methods = []struct {
 	}},
 }
 
-// ofContext are methods whose object stays open.
+// ofContext are calls of methods whose object stays open.
 var ofContext = []struct {
 	name string
 	run  func(o *everything) error
@@ -255,12 +253,12 @@ var ofContext = []struct {
 	}},
 }
 
-// onlyAsked lists, per method, driver calls whose failure the method handles
-// itself.
+// onlyAsked lists, for each method, the driver calls whose failure the method handles without
+// returning an error.
 var onlyAsked = map[string][]string{}
 
-// A method whose driver call fails returns that error. It neither continues with
-// zero values nor reports success.
+// A method returns the error of a failed driver call. It must neither continue with zero values nor
+// report success.
 func TestMethodsReturnTheErrorsOfTheirCalls(t *testing.T) {
 	runtime.LockOSThread() // on another thread, calls would have to set the context
 	defer runtime.UnlockOSThread()
@@ -269,8 +267,8 @@ func TestMethodsReturnTheErrorsOfTheirCalls(t *testing.T) {
 	c := gputest.Context(t, gputest.Driver(t, lib))
 	lib.Ignore("cuThreadExchangeStreamCaptureMode")
 	o := newEverything(t, c)
-	// The methods use the same memory on several streams, so the work of one
-	// must finish before the next runs.
+	// The methods use the same memory on several streams, so the work of one must finish before
+	// the next one runs.
 	run := func(f func(*everything) error) ([]faulty.Call, error) {
 		err := f(o)
 		calls := lib.Stop()
@@ -278,7 +276,8 @@ func TestMethodsReturnTheErrorsOfTheirCalls(t *testing.T) {
 		return calls, err
 	}
 	for _, m := range slices.Concat(methods, ofContext) {
-		_, err := run(m.run) // the first run may need more calls
+		// The first run may make more calls, because it creates shared state.
+		_, err := run(m.run)
 		noError(t, err)
 		lib.Count()
 		calls, err := run(m.run)
@@ -287,7 +286,7 @@ func TestMethodsReturnTheErrorsOfTheirCalls(t *testing.T) {
 			lib.FailNth(i+1, uint32(injected))
 			made, err := run(m.run)
 			if !slices.ContainsFunc(made, func(c faulty.Call) bool { return c.Failed }) {
-				continue // a wait that ended sooner
+				continue // this time the wait ended before the call
 			}
 			if !errors.Is(err, injected) && !slices.Contains(onlyAsked[m.name], call.Symbol) {
 				t.Errorf("%s: %s failed (call %d of %d), got %v", m.name, call.Symbol, i+1, len(calls), err)
@@ -326,9 +325,8 @@ func TestMethodsOfClosedObjectsSaySo(t *testing.T) {
 	})
 }
 
-// workFlows are typical programs. Each releases what it makes, even if a step
-// fails. They wait for the context, not for the stream, because that makes the
-// same calls each time.
+// workFlows are typical programs. Each closes the objects that it creates, even if a step fails.
+// They wait for the context, not the stream, so that every run makes the same calls.
 var workFlows = []struct {
 	name string
 	run  func(c *driver.Context, s *driver.Stream) error
@@ -454,8 +452,8 @@ func useLibrary(c *driver.Context, _ *driver.Stream) (err error) {
 	return v.CopyFrom([]byte{0, 0, 0x40, 0x40})
 }
 
-// Each driver call of each flow fails once. Afterwards nothing is left open
-// (gputest checks), the stream works, and the error is that of the call.
+// Each driver call of each flow fails once. The flow must return the error of that call, leave
+// nothing open (gputest checks this), and leave the stream usable.
 func TestEveryDriverCallMayFail(t *testing.T) {
 	for _, f := range workFlows {
 		t.Run(f.name, func(t *testing.T) {
@@ -465,7 +463,7 @@ func TestEveryDriverCallMayFail(t *testing.T) {
 			c := gputest.Context(t, gputest.Driver(t, lib))
 			s := must(c.NewStream())(t)
 			t.Cleanup(func() { noError(t, s.Close()) })
-			noError(t, f.run(c, s)) // makes what is made only once
+			noError(t, f.run(c, s)) // the first run creates shared state
 			lib.Count()
 			noError(t, f.run(c, s))
 			calls := lib.Stop()
@@ -477,7 +475,7 @@ func TestEveryDriverCallMayFail(t *testing.T) {
 	}
 }
 
-// ecc is a code that none of these flows causes on its own.
+// ecc is a result code that none of the flows causes otherwise.
 const ecc = driver.CUDA_ERROR_ECC_UNCORRECTABLE
 
 func failAt(t *testing.T, lib *faulty.Library, nth int, run func() error) {
@@ -493,7 +491,8 @@ func failAt(t *testing.T, lib *faulty.Library, nth int, run func() error) {
 	switch {
 	case failed == "":
 		t.Errorf("call %d was not made again", nth)
-	case err == nil && !strings.HasPrefix(failed, "cuThreadExchange"): // the call succeeded, only restoring the capture mode failed
+	// The call succeeded. Only restoring the capture mode failed.
+	case err == nil && !strings.HasPrefix(failed, "cuThreadExchange"):
 		t.Errorf("call %d (%s) failed without an error", nth, failed)
 	case err != nil && !errors.Is(err, ecc):
 		t.Errorf("call %d (%s): the cause is lost: %v", nth, failed, err)

@@ -20,8 +20,8 @@ import (
 	"github.com/purecuda/cuda/internal/uses"
 )
 
-// mistake is one wrong use of the library. Its error must contain these words,
-// which name the object, and match the code.
+// mistake is an incorrect use of the library. The error must match code and contain these words,
+// which name the object.
 type mistake struct {
 	name  string
 	code  error
@@ -29,8 +29,8 @@ type mistake struct {
 	err   func() error
 }
 
-// refused makes each mistake and checks that the context still computes
-// afterwards. gputest reports anything left open when the test ends.
+// refused makes each mistake and checks that the context still works afterwards. gputest reports
+// objects that are still open at the end of the test.
 func refused(w *work, mistakes []mistake) {
 	w.Helper()
 	for _, m := range mistakes {
@@ -144,7 +144,7 @@ func TestMistakenCopiesAndFillsAreRefused(t *testing.T) {
 	})
 }
 
-// errAny is for errors that have no code.
+// errAny stands for errors without a code.
 var errAny = errors.New("any")
 
 func TestMistakenCodeIsRefused(t *testing.T) {
@@ -178,8 +178,8 @@ func TestMistakenCodeIsRefused(t *testing.T) {
 	})
 }
 
-// libraryKernel loads a library and looks up its kernel, which is where a driver
-// may first notice that the code does not compile.
+// libraryKernel loads a library and looks up its kernel. For some drivers, the lookup is the first
+// call that detects code that does not compile.
 func libraryKernel(c *driver.Context, ptx string) error {
 	l, err := c.LoadLibrary([]byte(ptx))
 	if err != nil {
@@ -188,10 +188,10 @@ func libraryKernel(c *driver.Context, ptx string) error {
 	return errors.Join(second(l.Kernel("k")), l.Close())
 }
 
-// cutELF is the head of a cubin whose sections lie past its end.
+// cutELF is the beginning of a cubin whose section headers lie beyond its end.
 func cutELF() string {
 	b := imagetest.Cubin(64)
-	b[0x29] = 0x10 // the section headers are at byte 4096
+	b[0x29] = 0x10 // offset 4096 of the section headers
 	b[0x3a], b[0x3c] = 64, 3
 	return string(b)
 }
@@ -208,8 +208,7 @@ func TestMistakenSmallThingsAreRefused(t *testing.T) {
 			{"a device that is not there", driver.CUDA_ERROR_INVALID_DEVICE, []string{"device 99"}, func() error { return second(c.Device().Driver().Device(99)) }},
 			{"a device before the first", driver.CUDA_ERROR_INVALID_DEVICE, []string{"device -1"}, func() error { return second(c.Device().Driver().Device(-1)) }},
 		})
-		// Priorities out of range are clamped, even those that do not fit in 32
-		// bits.
+		// Priorities out of range are clamped, even if they do not fit in 32 bits.
 		least, greatest, err := c.StreamPriorityRange()
 		noError(t, err)
 		for asked, want := range map[int]int{math.MaxInt: least, math.MinInt: greatest} {
@@ -221,8 +220,8 @@ func TestMistakenSmallThingsAreRefused(t *testing.T) {
 	})
 }
 
-// The handles of one driver mean nothing to another: passing them on would crash
-// it.
+// A handle of one driver is invalid in another. Using it there could crash the process, so the
+// library must reject it.
 func TestObjectsOfAnotherDriverAreRefused(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		w := newWork(t, c)
@@ -273,8 +272,8 @@ func TestMemoryOperationOnAnotherDeviceNeedsPeerAccess(t *testing.T) {
 	})
 }
 
-// An empty view at the end of registered memory is valid, although that address
-// is not registered.
+// An empty view at the end of registered memory is valid, although the address after the end is not
+// registered.
 func TestEmptyViewAtTheEndOfRegisteredMemory(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		s := make([]byte, 4096)
@@ -287,7 +286,7 @@ func TestEmptyViewAtTheEndOfRegisteredMemory(t *testing.T) {
 	})
 }
 
-// A context that was created but cannot be used is destroyed.
+// If a new context cannot be popped from the thread's stack, it is destroyed.
 func TestContextThatCannotBePoppedIsDestroyed(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	d := gputest.Driver(t, lib)
@@ -304,15 +303,14 @@ func TestContextThatCannotBePoppedIsDestroyed(t *testing.T) {
 	}
 }
 
-// use is prepared work and the object that it uses last.
+// use is prepared work, and the last object that it uses.
 type use struct {
 	object interface{ Close() error }
 	send   func() error
 }
 
-// Closing memory or code that enqueued work still uses does not take it away
-// from the device. Where the library leaves that to the driver, the driver
-// finishes the work first.
+// Closing memory or code while enqueued work still uses it must not affect the work. Where the
+// library leaves that to the driver, the driver finishes the work first.
 func TestMemoryAndCodeInUseOutliveClose(t *testing.T) {
 	const n = 1 << 10
 	copied := func(w *work, object interface{ Close() error }, op driver.Op, err error) use {
@@ -363,7 +361,7 @@ func closeInUse(w *work, n int, prepare func(*work, *driver.Buffer[float32]) use
 	noError(w, x.send())
 	closed := make(chan error, 1)
 	go func() { closed <- x.object.Close() }()
-	time.Sleep(5 * time.Millisecond) // time for Close to do it wrong
+	time.Sleep(5 * time.Millisecond) // enough time for an incorrect Close to free the object
 	close(hold)
 	noError(w, <-closed)
 	expect(w, "what the device saw", contents(w, b), ones(n))
@@ -389,13 +387,13 @@ func TestCancelledWaitPrefersTheAnswer(t *testing.T) {
 	}
 }
 
-// An image without bytes for a NOBITS section is whole: such a section, like
-// shared memory, may have any offset.
+// A NOBITS section, such as shared memory, has no bytes in the file and may have any offset. An
+// image with such a section is complete.
 func TestWholeImagesAreTaken(t *testing.T) {
 	elf := imagetest.Cubin(2 * 64)
-	elf[0x28], elf[0x3a], elf[0x3c] = 64, 64, 2 // two section headers after the header
+	elf[0x28], elf[0x3a], elf[0x3c] = 64, 64, 2 // two section headers after the ELF header
 	elf[64+4], elf[64+0x18], elf[64+0x20] = 1, 64, 128
-	elf[128+4], elf[128+0x1f] = 8, 0x7f // NOBITS, with a distant offset
+	elf[128+4], elf[128+0x1f] = 8, 0x7f // NOBITS with an offset beyond the end
 	fat := imagetest.Fatbin(imagetest.Entry(1, 80, 0, []byte(axpyPTX)))
 	for name, image := range map[string][]byte{"cubin": elf, "fat binary": fat} {
 		c := newFakeDevice().open(t)
@@ -407,8 +405,8 @@ func TestWholeImagesAreTaken(t *testing.T) {
 	}
 }
 
-// A launch of a kernel whose parameters are unknown trusts its arguments. New
-// arguments replace the old ones, and later launches learn nothing from them.
+// If a kernel's parameters are unknown, a launch accepts arguments without checks. New arguments
+// replace the old ones, and later launches do not inherit their sizes.
 func TestUnknownParametersAreForgotten(t *testing.T) {
 	f := newFakeDevice()
 	delete(f.procs, cu.FnCuFuncGetParamInfo.Symbol())
@@ -436,8 +434,8 @@ func TestUnknownParametersAreForgotten(t *testing.T) {
 	closeAll(t, s, m, c)
 }
 
-// Memory is freed once, by whoever is first. The others retain nothing: gputest
-// reports the stream if they do.
+// Concurrent frees release the memory once. The losing calls retain nothing: gputest would report
+// the stream.
 func TestConcurrentFreesOfOrderedMemory(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		for range 100 {
@@ -460,7 +458,7 @@ func TestConcurrentFreesOfOrderedMemory(t *testing.T) {
 				})
 			}
 			all.Wait()
-			if n := freed.Load(); n < 1 || n > 2 { // a late Close returns no error
+			if n := freed.Load(); n < 1 || n > 2 { // a Close that comes too late returns nil
 				t.Errorf("%d frees", n)
 			}
 			closeAll(t, a, b)
@@ -468,7 +466,7 @@ func TestConcurrentFreesOfOrderedMemory(t *testing.T) {
 	})
 }
 
-// gputest reports the stream if the late free retains it.
+// A free after Close retains nothing: gputest would report the stream.
 func TestFreeThatComesTooLateKeepsNothing(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		a, b := must(c.NewStream())(t), must(c.NewStream())(t)
@@ -479,8 +477,7 @@ func TestFreeThatComesTooLateKeepsNothing(t *testing.T) {
 	})
 }
 
-// Once a wait has begun, Close cannot disturb it, even before the wait knows
-// whether it has to block.
+// Close cannot affect a wait that has begun, even if it runs during the wait's first query.
 func TestCloseDuringTheFirstQueryOfAWait(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	c := gputest.Context(t, gputest.Driver(t, lib))
@@ -506,8 +503,8 @@ func TestCloseDuringTheFirstQueryOfAWait(t *testing.T) {
 	}
 }
 
-// A stream whose handle belonged to an earlier stream does not report that one's
-// panics. They are in Context.CleanupErrors.
+// A new stream with the handle of a destroyed one does not report the old stream's panics. They go
+// to Context.CleanupErrors.
 func TestPanicsOfAClosedStreamAreKept(t *testing.T) {
 	f := newFake()
 	c := f.open(t)
@@ -534,7 +531,7 @@ func TestPanicsOfAClosedStreamAreKept(t *testing.T) {
 	closeAll(t, third, c)
 }
 
-// The accessors of a nil operation return zero values, as its Context does.
+// The accessors of a nil operation return zero values, as Context does.
 func TestNilOperationsHaveNoParameters(t *testing.T) {
 	var c *driver.CopyOp
 	var f *driver.FillOp

@@ -12,18 +12,18 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// Module is code loaded into a context: PTX, which the driver compiles, a cubin or a fat binary.
-// [Context.LoadModule] and [ImageSet.LoadModule] load it at once, [ImageSet.Lazy] on first use, and
-// [Linker.Load] after linking.
+// Module is code loaded into a context: a cubin, a fat binary, or PTX, which the driver compiles.
+// [Context.LoadModule] and [ImageSet.LoadModule] load immediately, [ImageSet.Lazy] on first use,
+// and [Linker.Load] after linking.
 type Module struct {
 	code *program
 	raw  cu.CUmodule
 	lazy *lazyModule // instead of both
 }
 
-// LoadModule loads PTX text, a cubin or a fat binary, and detects which it is. If PTX does not
-// compile, the [*Error] prints one line, or with %+v the compiler's log and the lines of PTX it
-// refers to.
+// LoadModule loads PTX text, a cubin or a fat binary, and detects the format. If PTX does not
+// compile, the [*Error] explains why in one line. %+v also prints the compiler's log and the lines
+// of PTX it refers to.
 func (c *Context) LoadModule(data []byte, opts ...JITOption) (*Module, error) {
 	if c == nil || c.core == nil {
 		return nil, absentError(c == nil, "context")
@@ -37,11 +37,11 @@ func (c *Context) LoadModule(data []byte, opts ...JITOption) (*Module, error) {
 	return c.loadModule(c.Driver(), img, opts)
 }
 
-// texts are NUL-terminated copies of PTX for the driver to load. After the load, nothing refers to
-// them.
+// texts is a pool of buffers for NUL-terminated copies of PTX. The driver does not refer to a copy
+// after the load.
 var texts = sync.Pool{New: func() any { return new([]byte) }}
 
-// loadModule loads an image by calls of d.
+// loadModule loads an image through d.
 func (c *Context) loadModule(d *Driver, img loadable, opts []JITOption) (*Module, error) {
 	p, err := newProgram(c, "module", img)
 	if err != nil {
@@ -76,8 +76,8 @@ func (m *Module) init(j *jit) {
 	life.Own(p, p.life, uint64(raw), func(d *cu.Driver) error { return d.CuModuleUnload(raw) })
 }
 
-// moduleKernels queries the names, which the driver returns since CUDA 12.4. They are only for
-// messages, so failures are ignored.
+// moduleKernels queries the kernel names, which the driver reports since CUDA 12.4. The names are
+// only used in messages, so failures are ignored.
 func moduleKernels(d *Driver, m cu.CUmodule) []string {
 	var n uint32
 	if d.CuModuleGetFunctionCount(&n, m) != nil || n == 0 {
@@ -97,7 +97,8 @@ func moduleKernels(d *Driver, m cu.CUmodule) []string {
 	return names
 }
 
-// Kernel returns the kernel with that name. An error lists those that exist.
+// Kernel returns the kernel with the given name. If there is none, the error lists the module's
+// kernels.
 func (m *Module) Kernel(name string) (*Kernel, error) {
 	if m != nil && m.lazy != nil {
 		return m.lazy.kernel(name)
@@ -110,7 +111,8 @@ func (m *Module) Kernel(name string) (*Kernel, error) {
 	return k, err
 }
 
-// Kernels returns the known names: of PTX all, of binaries since CUDA 12.4.
+// Kernels returns the known kernel names. For PTX these are all names. For binaries, the driver
+// reports the names since CUDA 12.4.
 func (m *Module) Kernels() ([]string, error) {
 	if m != nil && m.lazy != nil {
 		loaded, err := m.lazy.load()
@@ -127,7 +129,7 @@ func (m *Module) Kernels() ([]string, error) {
 	return names, nil
 }
 
-// Global returns a variable as bytes (see [ViewAs]). It keeps the module loaded.
+// Global returns a variable as a view of bytes (see [ViewAs]). The view keeps the module loaded.
 func (m *Module) Global(name string) (View[byte], error) {
 	if m != nil && m.lazy != nil {
 		loaded, err := m.lazy.load()
@@ -144,7 +146,7 @@ func (m *Module) Global(name string) (View[byte], error) {
 	return v, err
 }
 
-// Log returns what the compiler printed without failing: warnings, and with CU_JIT_LOG_VERBOSE the
+// Log returns the compiler's output of a successful load: warnings, and with CU_JIT_LOG_VERBOSE the
 // registers and memory of each kernel.
 func (m *Module) Log() string {
 	if m = m.loaded(); m == nil || m.code == nil {
@@ -153,7 +155,7 @@ func (m *Module) Log() string {
 	return m.code.log
 }
 
-// Raw returns the driver's handle, 0 if it is not loaded yet.
+// Raw returns the driver's handle, or 0 if the module is not loaded yet.
 func (m *Module) Raw() cu.CUmodule {
 	if m = m.loaded(); m == nil {
 		return 0
@@ -161,7 +163,7 @@ func (m *Module) Raw() cu.CUmodule {
 	return m.raw
 }
 
-// Context returns the context the module is loaded in.
+// Context returns the context that the module belongs to.
 func (m *Module) Context() *Context {
 	switch {
 	case m != nil && m.lazy != nil:
@@ -198,7 +200,8 @@ func (m *Module) String() string {
 	return m.code.life.String()
 }
 
-// loaded returns the module itself, or what a lazy one has loaded, nil if it has loaded nothing.
+// loaded returns the module itself, or for a lazy module the one it has loaded, or nil if it has
+// not loaded yet.
 func (m *Module) loaded() *Module {
 	if m != nil && m.lazy != nil {
 		return m.lazy.loaded()
@@ -213,23 +216,23 @@ func (m *Module) check() error {
 	return m.code.check("module")
 }
 
-// embedded holds the modules that belong to the library instead of the program.
+// embedded holds the modules that the library loaded, not the program.
 type embedded struct {
 	mu   sync.Mutex
 	mods map[embeddedText]*Module
 }
 
-// embeddedText distinguishes texts of the same name, which two packages may have.
+// embeddedText also identifies a text by its address, because two packages may use the same name.
 type embeddedText struct {
 	name string
 	at   *byte
 	size int
 }
 
-// Embedded is for packages built on this one. It returns the module of a package's own PTX: always
-// the same memory, such as an embedded variable. The first call with this name and text loads it,
-// even during a capture. The context unloads it, nobody closes it. It does not keep the context
-// alive.
+// Embedded is for packages built on this one. It returns the module of PTX that is embedded in such
+// a package. The PTX must always be the same memory, such as an embedded variable. The first call
+// with a name and text loads the module, even during a capture. Nobody closes the module: the
+// context unloads it. The module does not keep the context alive.
 func (c *Context) Embedded(name string, ptx []byte) (*Module, error) {
 	if err := c.check(); err != nil {
 		return nil, fmt.Errorf("cannot load the %s: %w", name, err)
@@ -273,8 +276,8 @@ func (c *Context) loadEmbedded(name string, ptx []byte) (*Module, error) {
 	return m, nil
 }
 
-// embed creates the program of an embedded module. Its lifetime has no parent and is not tracked:
-// the context ends it.
+// embed creates the program of an embedded module. Its lifetime has no parent and is not tracked,
+// because the context unloads the module.
 func (core *contextCore) embed(c *Context, name string, raw cu.CUmodule, img loadable) *program {
 	l := life.Loose(&core.home, name, uint64(raw), nil)
 	core.mu.Lock()
@@ -292,7 +295,7 @@ func (core *contextCore) embed(c *Context, name string, raw cu.CUmodule, img loa
 	return p
 }
 
-// unload ends the embedded modules of a context that is about to be released.
+// unload unloads the embedded modules of a context that is about to be released.
 func (core *contextCore) unload(d *cu.Driver) error {
 	core.mu.Lock()
 	code := core.code
@@ -306,16 +309,16 @@ func (core *contextCore) unload(d *cu.Driver) error {
 	return errors.Join(errs...)
 }
 
-// Library is code loaded by cuLibraryLoadData (since CUDA 12.0), which the driver loads into each
-// context that uses it. Its kernels run in the context it was loaded from. For code used in one
-// context, use a [Module].
+// Library is code loaded by cuLibraryLoadData (CUDA 12.0). The driver loads it into each context
+// that uses it. Kernels from this Library run in the context that loaded it. For code used in only
+// one context, use a [Module].
 type Library struct {
 	code *program
 	raw  cu.CUlibrary
 }
 
-// LoadLibrary is LoadModule for a [Library]. Drivers defer compiling: the first Kernel or Global
-// may return the error for PTX that does not compile.
+// LoadLibrary is LoadModule for a [Library]. Drivers may compile later. In that case, the first
+// call of Kernel or Global returns the error for PTX that does not compile.
 func (c *Context) LoadLibrary(data []byte, opts ...JITOption) (*Library, error) {
 	if c == nil || c.core == nil {
 		return nil, absentError(c == nil, "context")
@@ -346,8 +349,8 @@ func (l *Library) load(d *Driver, img loadable, j *jit) error {
 	return d.CuLibraryLoadData(&l.raw, img.ptr(), j.optionList(), j.valueList(), j.count(), nil, nil, 0)
 }
 
-// init keeps the log buffers until the library is unloaded, because the driver may write them when
-// it compiles for a context.
+// init sets up a loaded library. It keeps the log buffers until the library is unloaded, because
+// the driver may write to them when it compiles for a context.
 func (l *Library) init(j *jit, img loadable, opts []JITOption) {
 	raw, p := l.raw, l.code
 	p.log = cString(j.info)
@@ -366,7 +369,7 @@ func (l *Library) init(j *jit, img loadable, opts []JITOption) {
 }
 
 // libraryFunction returns the kernel's handle in the current context. Only such a handle is valid
-// for every call that takes a CUfunction.
+// in every call that accepts a CUfunction.
 func libraryFunction(d *Driver, l cu.CUlibrary, name *byte) (f cu.CUfunction, err error) {
 	var k cu.CUkernel
 	if err := d.CuLibraryGetKernel(&k, l, name); err != nil {
@@ -376,7 +379,7 @@ func libraryFunction(d *Driver, l cu.CUlibrary, name *byte) (f cu.CUfunction, er
 	return f, err
 }
 
-// libraryKernels queries the names, which the driver returns since CUDA 12.4.
+// libraryKernels queries the kernel names, which the driver reports since CUDA 12.4.
 func libraryKernels(d *Driver, l cu.CUlibrary) []string {
 	var n uint32
 	if d.CuLibraryGetKernelCount(&n, l) != nil || n == 0 {
@@ -396,7 +399,7 @@ func libraryKernels(d *Driver, l cu.CUlibrary) []string {
 	return names
 }
 
-// Kernel returns the kernel with that name, as Module.Kernel does.
+// Kernel returns the kernel with the given name: see Module.Kernel.
 func (l *Library) Kernel(name string) (*Kernel, error) {
 	if err := l.check(); err != nil {
 		return nil, err
@@ -406,7 +409,7 @@ func (l *Library) Kernel(name string) (*Kernel, error) {
 	return k, err
 }
 
-// Kernels returns the names of the kernels, as far as they are known.
+// Kernels returns the known kernel names: see Module.Kernels.
 func (l *Library) Kernels() ([]string, error) {
 	if err := l.check(); err != nil {
 		return nil, err
@@ -416,7 +419,7 @@ func (l *Library) Kernels() ([]string, error) {
 	return names, nil
 }
 
-// Global returns a variable of the library in its context, as bytes.
+// Global returns a variable of the library, as it is in the Library's context, as a view of bytes.
 func (l *Library) Global(name string) (View[byte], error) {
 	if err := l.check(); err != nil {
 		return View[byte]{}, err
@@ -426,7 +429,7 @@ func (l *Library) Global(name string) (View[byte], error) {
 	return v, err
 }
 
-// Managed returns a __managed__ variable of the library as bytes.
+// Managed returns a __managed__ variable of the library as a view of bytes.
 func (l *Library) Managed(name string) (View[byte], error) {
 	if err := l.check(); err != nil {
 		return View[byte]{}, err
@@ -443,7 +446,7 @@ func (l *Library) Managed(name string) (View[byte], error) {
 	return View[byte]{span{a, a.ptr, a.bytes}}, nil
 }
 
-// Log returns what the compiler printed without failing.
+// Log returns the compiler's output of a successful load.
 func (l *Library) Log() string {
 	if l == nil || l.code == nil {
 		return ""
@@ -459,7 +462,7 @@ func (l *Library) Raw() cu.CUlibrary {
 	return l.raw
 }
 
-// Context returns the context the library was loaded from.
+// Context returns the context that the library was loaded in.
 func (l *Library) Context() *Context {
 	if l == nil || l.code == nil {
 		return nil

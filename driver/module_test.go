@@ -21,7 +21,8 @@ import (
 func TestPTXIsTerminated(t *testing.T) {
 	f := newFakeDevice()
 	c := f.open(t)
-	text := make([]byte, len(axpyPTX), len(axpyPTX)+1) // spare capacity, which must not be overwritten
+	// The load must not write to the spare capacity.
+	text := make([]byte, len(axpyPTX), len(axpyPTX)+1)
 	copy(text, axpyPTX)
 	text[:cap(text)][len(text)] = 'x'
 	noError(t, must(c.LoadModule(text))(t).Close())
@@ -193,8 +194,7 @@ func TestOccupancyPicksTheBestBlock(t *testing.T) {
 	wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "0 threads")
 }
 
-// imageFile reads a file that a compiler made from the sources in
-// testdata/images.
+// imageFile reads a compiled file. Its sources are in testdata/images.
 func imageFile(t testing.TB, name string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", "images", name))
@@ -230,8 +230,8 @@ func optimised(t *testing.T) ([]byte, *ptx.Inspection) {
 	return text, report
 }
 
-// A kernel's static shared memory is what the PTX declares, plus up to 16 bytes
-// for alignment.
+// A kernel's static shared memory has the size that the PTX declares, plus up to 16 bytes for
+// alignment.
 func TestSharedMemoryInTheTextIsWhatTheDriverSays(t *testing.T) {
 	text, report := optimised(t)
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
@@ -246,9 +246,9 @@ func TestSharedMemoryInTheTextIsWhatTheDriverSays(t *testing.T) {
 	})
 }
 
-// A kernel's local memory is at most what the PTX declares plus 16 bytes: the
-// compiler may use registers instead. Only GPUs are tested because the emulator
-// also keeps call arguments there.
+// A kernel's local memory is at most 16 bytes larger than the PTX declares. It can be smaller,
+// because the compiler may use registers instead. Only GPUs are tested, because the emulator also
+// stores call arguments in local memory.
 func TestLocalMemoryInTheTextIsEnoughForTheDriver(t *testing.T) {
 	text, report := optimised(t)
 	gputest.OnGPU(t, func(t *testing.T, c *driver.Context) {
@@ -263,13 +263,13 @@ func TestLocalMemoryInTheTextIsEnoughForTheDriver(t *testing.T) {
 	})
 }
 
-// Looking up a kernel after the driver was closed is an error.
+// Looking up a kernel returns an error once the driver is closed.
 func TestKernelsOfAClosedDriverAreNotFound(t *testing.T) {
 	d := must(driver.New(emulator.New(emulator.Config{})))(t)
 	c := must(must(d.Device(0))(t).PrimaryContext())(t)
 	m := must(c.LoadModule([]byte(workPTX)))(t)
 	l := must(c.LoadLibrary([]byte(workPTX)))(t)
-	_ = d.Close() // Close may fail because objects are open
+	_ = d.Close() // Close may fail because objects are still open
 	if k, err := m.Kernel("set"); err == nil {
 		t.Errorf("a module has %v", k)
 	}

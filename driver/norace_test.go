@@ -9,11 +9,11 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
-// lostPooled is how many allocations a call may make beyond its limit. Under the
-// race detector, a sync.Pool deliberately drops some of its objects.
+// lostPooled is how many allocations a call may make beyond its limit. Without the race detector, a
+// sync.Pool loses no objects.
 const lostPooled = 0
 
-// A view is one object, and the scope of its calls another.
+// A new view allocates two objects: the view, and the scope of its calls.
 func TestAViewIsTwoAllocations(t *testing.T) {
 	d := must(driver.New(emulator.New(emulator.Config{})))(t)
 	defer d.Close()

@@ -10,47 +10,48 @@ import (
 )
 
 // Op describes one piece of device work. [Stream.Do] runs it, or records it if the stream is
-// capturing. Package graph makes nodes of it and updates them.
+// capturing. Package graph creates nodes from it and updates them.
 //
-// The operations are *Launch, *CopyOp, *FillOp, *HostFunc, *EventOp, *MemOp and *SemaphoreOp, and
-// the launch of an executable graph. There are no others. What allocates or frees is an
-// [AllocatingOp], because a replay of an allocation would change its address. Several goroutines
-// may enqueue an operation concurrently, but not while another changes it ([SetArg]). Except for
-// HostFunc and EventOp, Enqueue makes one driver call and does not allocate. The slices and
-// parameters of graph nodes that methods return belong to the operation and change with it.
+// The only operations are *Launch, *CopyOp, *FillOp, *HostFunc, *EventOp, *MemOp, *SemaphoreOp, and
+// the launch of an executable graph. Allocations and frees have the separate type [AllocatingOp],
+// because each replay of an allocation would change its address. Several goroutines may enqueue an
+// operation concurrently, but not while one of them changes it ([SetArg]). Except for HostFunc and
+// EventOp, Enqueue makes one driver call and does not allocate. Slices and node parameters that
+// methods return belong to the operation and change with it.
 type Op interface {
-	// Enqueue enqueues the operation in s, as Stream.Do does after its own checks.
+	// Enqueue enqueues the operation in s. Stream.Do calls it after its own checks.
 	Enqueue(s *Stream) error
-	Context() *Context // in which the operation runs
-	// Uses returns what the operation refers to, which must outlive its use, and its memory accesses,
-	// as far as they are known. The slices belong to the operation and change with it: read them, or
-	// copy them.
+	Context() *Context // the context in which the operation runs
+	// Uses returns the objects that the operation refers to, and its memory accesses as far as
+	// they are known. The objects must outlive the operation's use. The slices belong to the
+	// operation and change with it, so do not modify them, and copy them if you keep them.
 	Uses() uses.Set
-	String() string // for messages and drawings
+	String() string // a description for messages and drawings
 }
 
-// AllocatingOp is an operation of [Stream.Allocate]: it allocates or frees.
+// AllocatingOp is an operation that allocates or frees. [Stream.Allocate] runs it.
 type AllocatingOp interface {
-	Context() *Context // in which the operation runs
-	// Uses returns what the operation refers to, which must outlive its use.
+	Context() *Context // the context in which the operation runs
+	// Uses returns the objects that the operation refers to. They must outlive the operation's
+	// use.
 	Uses() uses.Set
-	String() string // for messages and drawings
+	String() string // a description for messages and drawings
 
 	allocate(s *Stream) error
 }
 
-// AccessMode says what an operation does to a range of memory.
+// AccessMode is what an operation does to a range of memory: it reads, writes or both.
 type AccessMode = uses.Mode
 
-// The modes of access.
+// The modes of memory access.
 const (
 	Reads       AccessMode = uses.Reads
 	Writes      AccessMode = uses.Writes
 	ReadsWrites AccessMode = uses.ReadsWrites
 )
 
-// checkStream explains why an Enqueue's quick comparison of contexts failed. It returns nil if s is
-// a stream of the operation's driver context.
+// checkStream returns why the quick comparison of contexts in an Enqueue failed. It returns nil if
+// s is a stream of the operation's driver context.
 func checkStream(op fmt.Stringer, c *Context, s *Stream) error {
 	if err := s.check(); err != nil {
 		return fmt.Errorf("%v: %w", op, err)
@@ -62,26 +63,28 @@ func checkStream(op fmt.Stringer, c *Context, s *Stream) error {
 }
 
 // Access is memory that an operation reads or writes: a range, or the rows of a box in pitched
-// memory. Host and device addresses share one address space. It has methods Overlaps and Common.
+// memory. Host and device addresses share one address space. Its methods Overlaps and Common
+// compare two accesses.
 type Access = uses.Access
 
-// Declared is memory with what an operation does to it: [In], [Out] or [InOut] of a buffer or view.
-// It declares the kernel's parameter: it stays when an argument without one replaces it.
+// Declared is memory with a declared access mode: [In], [Out] or [InOut] of a buffer or view. The
+// mode belongs to the kernel's parameter. It stays in effect when the argument is replaced by
+// memory without a declared mode.
 type Declared struct {
 	mem  Memory
 	mode AccessMode
 }
 
-// In declares memory that is only read.
+// In declares that a kernel only reads the memory.
 func In(m Memory) Declared { return Declared{m, Reads} }
 
-// Out declares memory that is only written.
+// Out declares that a kernel only writes the memory.
 func Out(m Memory) Declared { return Declared{m, Writes} }
 
-// InOut declares memory that is read and written, the default for arguments.
+// InOut declares that a kernel reads and writes the memory, which is also the default.
 func InOut(m Memory) Declared { return Declared{m, ReadsWrites} }
 
-// Access returns the access to the whole memory, or why it cannot be used.
+// Access returns the access to the whole memory, or an error if the memory cannot be used.
 func (d Declared) Access() (Access, error) {
 	var p place
 	_, err := p.locate(d.mem, d.mode)
@@ -129,7 +132,7 @@ func (d Declared) span() span {
 
 var declaredType = reflect.TypeFor[Declared]()
 
-// setDeclared is setFast for declared memory.
+// setDeclared is setFast for memory with a declared mode.
 func (l *Launch) setDeclared(s *launch.Slot, d *Declared) bool {
 	m := d.span()
 	if !l.setSpan(s, &m) {
@@ -139,7 +142,7 @@ func (l *Launch) setDeclared(s *launch.Slot, d *Declared) bool {
 	return true
 }
 
-// declare records what the kernel does to the memory of an argument.
+// declare records the access mode of a memory argument.
 func (l *Launch) declare(s *launch.Slot, mode AccessMode) {
 	s.Mode = uint8(mode)
 	if s.Mem >= 0 && l.uses[s.Mem].Mode != mode {

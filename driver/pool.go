@@ -16,18 +16,18 @@ type MemPool struct {
 	ctx  *Context
 	dev  Device
 	raw  cu.CUmemoryPool
-	own  bool // made here, not the device's
+	own  bool // created by NewMemPool; false for the device's own pools
 }
 
-// PoolOption changes how NewMemPool makes a pool.
+// PoolOption changes how NewMemPool creates a pool.
 type PoolOption func(*cu.CUmemPoolProps)
 
-// WithMaxSize limits the pool's size in bytes (since CUDA 12.2).
+// WithMaxSize limits the pool's size in bytes (CUDA 12.2).
 func WithMaxSize(bytes uint64) PoolOption {
 	return func(p *cu.CUmemPoolProps) { p.MaxSize = uintptr(bytes) }
 }
 
-// WithShareable lets other processes import the pool by this kind of handle.
+// WithShareable allows other processes to import the pool through handles of this type.
 func WithShareable(t cu.CUmemAllocationHandleType) PoolOption {
 	return func(p *cu.CUmemPoolProps) { p.HandleTypes = t }
 }
@@ -58,7 +58,8 @@ func (c *Context) DefaultPool() (*MemPool, error) {
 	return c.devicePool("default", (*Driver).CuDeviceGetDefaultMemPool)
 }
 
-// CurrentPool returns the pool of AllocAsync: the default, or that of SetPool.
+// CurrentPool returns the pool from which AllocAsync allocates: the default pool, or the one set by
+// SetPool.
 func (c *Context) CurrentPool() (*MemPool, error) {
 	return c.devicePool("current", (*Driver).CuDeviceGetMemPool)
 }
@@ -75,7 +76,7 @@ func (c *Context) devicePool(which string, get func(*Driver, *cu.CUmemoryPool, c
 	return p, nil
 }
 
-// SetPool makes p the pool of AllocAsync on its device in the whole process.
+// SetPool makes AllocAsync allocate from p on p's device, in the whole process.
 func (c *Context) SetPool(p *MemPool) error {
 	if err := c.check(); err != nil {
 		return err
@@ -101,7 +102,7 @@ func (p *MemPool) check() error {
 	return p.life.Check()
 }
 
-// Lifetime returns the ownership record, for the device's pools the context's.
+// Lifetime returns the ownership record. For the device's own pools it is the context's.
 func (p *MemPool) Lifetime() *life.Lifetime {
 	if p == nil {
 		return nil
@@ -138,7 +139,7 @@ func (p *MemPool) Attribute(a cu.CUmemPool_attribute) (uint64, error) {
 	if err := p.check(); err != nil {
 		return 0, err
 	}
-	var v uint64 // the attributes that are an int leave the upper half zero
+	var v uint64 // for int attributes, the driver does not write the upper half
 	err := p.ctx.Driver().CuMemPoolGetAttribute(p.raw, a, unsafe.Pointer(&v))
 	runtime.KeepAlive(p)
 	if err != nil {
@@ -160,19 +161,20 @@ func (p *MemPool) SetAttribute(a cu.CUmemPool_attribute, v uint64) error {
 	return nil
 }
 
-// SetReleaseThreshold sets how many unused bytes the pool keeps at a wait. The default 0 makes
-// every wait expensive: set it if you allocate in a loop.
+// SetReleaseThreshold sets how many unused bytes the pool keeps when a wait releases memory. With
+// the default 0, every wait returns all unused memory to the device, which is slow. Set it if you
+// allocate in a loop.
 func (p *MemPool) SetReleaseThreshold(bytes uint64) error {
 	return p.SetAttribute(cu.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, bytes)
 }
 
-// PoolStats is the memory that a pool holds, in bytes.
+// PoolStats describes the memory of a pool, in bytes.
 type PoolStats struct {
-	Reserved, ReservedHigh uint64 // taken from the device; the most since ResetStats
-	Used, UsedHigh         uint64 // in allocations
+	Reserved, ReservedHigh uint64 // taken from the device; the maximum since ResetStats
+	Used, UsedHigh         uint64 // allocated; the maximum since ResetStats
 }
 
-// Stats returns the memory that the pool holds.
+// Stats returns the size of the pool's memory.
 func (p *MemPool) Stats() (PoolStats, error) {
 	var s PoolStats
 	for _, a := range []struct {
@@ -200,9 +202,9 @@ func (p *MemPool) ResetStats() error {
 	return p.SetAttribute(cu.CU_MEMPOOL_ATTR_USED_MEM_HIGH, 0)
 }
 
-// Trim releases unused memory to the device until keep bytes are left. Memory freed in stream order
-// counts as unused only once a synchronising call has seen the free complete. Waiting for a stream
-// that is already done does not count: call [Context.Synchronize] before.
+// Trim returns unused memory to the device until keep bytes are left. Memory freed in stream order
+// counts as unused only after a synchronising call that has seen the free complete. Waiting for a
+// stream that is already done does not count, so call [Context.Synchronize] first.
 func (p *MemPool) Trim(keep uintptr) error {
 	if err := p.check(); err != nil {
 		return err
@@ -215,8 +217,8 @@ func (p *MemPool) Trim(keep uintptr) error {
 	return nil
 }
 
-// SetAccess sets whether another device may access the pool's memory. [Context.EnablePeerAccess]
-// does not apply to it.
+// SetAccess sets whether another device can access the pool's memory. [Context.EnablePeerAccess]
+// has no effect on this memory.
 func (p *MemPool) SetAccess(dev Device, access cu.CUmemAccess_flags) error {
 	if err := p.check(); err != nil {
 		return err
@@ -236,7 +238,7 @@ func (p *MemPool) SetAccess(dev Device, access cu.CUmemAccess_flags) error {
 	return nil
 }
 
-// Access returns how a device may access the pool's memory.
+// Access returns the access that a device has to the pool's memory.
 func (p *MemPool) Access(dev Device) (cu.CUmemAccess_flags, error) {
 	if err := p.check(); err != nil {
 		return 0, err
@@ -257,7 +259,8 @@ func (p *MemPool) Access(dev Device) (cu.CUmemAccess_flags, error) {
 	return flags, nil
 }
 
-// Close destroys the pool, unless the device's. Its memory lives until freed.
+// Close destroys the pool. It does nothing for the device's own pools. Memory from the pool stays
+// valid until it is freed.
 func (p *MemPool) Close() error {
 	if p == nil || !p.own {
 		return nil

@@ -16,34 +16,34 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// program is code loaded into a context: the common part of modules and libraries. The Module or
-// Library and all its kernels share it, so the code stays loaded as long as any of them is
+// program is code loaded into a context, as modules and libraries share it. The Module or Library
+// and its kernels refer to the same program, so the code stays loaded as long as any of them is
 // reachable.
 type program struct {
 	life *life.Lifetime
 	ctx  *Context
 	sigs map[string]*ptx.Signature // of the kernels, from the PTX
-	log  string                    // what the compiler had to say
+	log  string                    // the compiler's output
 
-	needs ptx.Needs // of PTX, for the explanation of a failure
+	needs ptx.Needs // the requirements of the PTX, for error messages
 
 	find   func(d *Driver, name *byte) (cu.CUfunction, error)
 	global func(d *Driver, ptr *CUdeviceptr, size *uintptr, name *byte) error
-	list   func(d *Driver) []string // kernels, where the driver can list them
+	list   func(d *Driver) []string // kernel names, if the driver can list them
 
-	text sync.WaitGroup // while the PTX is read; see readMeanwhile
+	text sync.WaitGroup // readMeanwhile is done
 
 	mu      sync.Mutex
 	kernels map[string]*Kernel
 	limits  *deviceLimits
 
-	// Kernels and their details are allocated from these, several at a time. The last one is a
-	// buffer for the latest name as a C string.
+	// Kernels, their parameters and names are allocated from these, several at a time. name
+	// holds the most recently requested name as a C string.
 	slab   []Kernel
 	params []Param
 	name   []byte
 
-	aggregates map[aggregate]string // names of types that kernels share
+	aggregates map[aggregate]string // type names that kernels share
 }
 
 func (p *program) Lifetime() *life.Lifetime { return p.life }
@@ -61,12 +61,13 @@ func newProgram(c *Context, kind string, img loadable) (*program, error) {
 	return p, nil
 }
 
-// longText is the length from which another goroutine reads a text while the driver loads it. The
-// driver takes longer than that, even if it has the code in its cache.
+// longText is the length in bytes from which another goroutine reads a text during the load. For
+// such a text, the load takes longer than the reading, even if the driver has the code in its
+// cache.
 const longText = 8 << 10
 
-// readMeanwhile starts reading the PTX in the background. The loader must wait for text before it
-// drops the image and before it uses sigs and needs.
+// readMeanwhile starts reading the PTX in the background. The loader must wait for p.text before it
+// drops the image and before it uses sigs or needs.
 func (p *program) readMeanwhile(img loadable) {
 	if len(img.ptx()) < longText {
 		p.sigs, p.needs = readPTX(img)
@@ -75,14 +76,14 @@ func (p *program) readMeanwhile(img loadable) {
 	p.text.Go(func() { p.sigs, p.needs = readPTX(img) })
 }
 
-// readSignatures reads the signatures of the kernels. It does not validate the text and omits what
-// it cannot read.
+// readSignatures reads the kernels' signatures. It does not validate the text, and it omits kernels
+// that it cannot parse.
 func readSignatures(img loadable) map[string]*ptx.Signature {
 	sigs, _ := readPTX(img)
 	return sigs
 }
 
-// readPTX is readSignatures, and also returns the text's requirements.
+// readPTX is readSignatures, and also returns the requirements of the text.
 func readPTX(img loadable) (map[string]*ptx.Signature, ptx.Needs) {
 	text := img.ptx()
 	if text == nil {
@@ -96,8 +97,8 @@ func readPTX(img loadable) (map[string]*ptx.Signature, ptx.Needs) {
 	return sigs, info.Needs()
 }
 
-// abandon ends a program that could not be loaded. It returns err with an explanation: an *Error,
-// whose log %+v prints, unlike that of a wrapped error.
+// abandon ends a program that could not be loaded. It returns err with an explanation, and as an
+// *Error: %+v prints the log of an *Error, but not of a wrapped error.
 func (p *program) abandon(err error) error {
 	p.text.Wait()
 	err = p.ctx.explainNeeds(err, p.needs)
@@ -105,7 +106,7 @@ func (p *program) abandon(err error) error {
 	return err
 }
 
-// check refuses calls on nil and closed programs.
+// check rejects calls on nil and closed programs.
 func (p *program) check(kind string) error {
 	if p == nil {
 		return nilError(kind)
@@ -113,7 +114,7 @@ func (p *program) check(kind string) error {
 	return p.life.Check()
 }
 
-// kernel returns the kernel with that name, the same one for each call.
+// kernel returns the kernel with the given name. Every call with that name returns the same Kernel.
 func (p *program) kernel(name string) (*Kernel, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -139,7 +140,7 @@ func (p *program) kernel(name string) (*Kernel, error) {
 	return k, nil
 }
 
-// symbol is cName for a kernel, in reused memory.
+// symbol is cName for a kernel. It reuses the memory of the previous name.
 func (p *program) symbol(name string) (*byte, error) {
 	if name == "" || strings.IndexByte(name, 0) >= 0 {
 		return cName("kernel", name)
@@ -148,7 +149,7 @@ func (p *program) symbol(name string) (*byte, error) {
 	return &p.name[0], nil
 }
 
-// missing explains that a kernel does not exist by listing those that do.
+// missing returns the error for a kernel that does not exist. It lists the existing kernels.
 func (p *program) missing(name string, err error) error {
 	if !isResult(err, CUDA_ERROR_NOT_FOUND) {
 		return p.late(name, p.ctx.explainNeeds(err, p.needs))
@@ -163,8 +164,8 @@ func (p *program) missing(name string, err error) error {
 	return fmt.Errorf("%v has no kernel %q, it has %s: %w", p.life, name, listed(names), err)
 }
 
-// late is the error of a library that fails to compile when a kernel is requested. It is an *Error,
-// to keep the log.
+// late returns the error of a library that fails to compile when a kernel is requested. The error
+// is an *Error, which keeps the log.
 func (p *program) late(name string, err error) error {
 	e, ok := err.(*Error)
 	if !ok {
@@ -175,7 +176,7 @@ func (p *program) late(name string, err error) error {
 	return &late
 }
 
-// names returns the names of the kernels, sorted: from the PTX, else from the driver.
+// names returns the sorted kernel names, from the PTX if possible and otherwise from the driver.
 func (p *program) names() []string {
 	names := make([]string, 0, len(p.sigs))
 	for n := range p.sigs {
@@ -188,7 +189,7 @@ func (p *program) names() []string {
 	return names
 }
 
-// listed shortens a list for a message.
+// listed formats a list of names, shortened for a message.
 func listed(names []string) string {
 	const most = 12
 	if len(names) <= most {
@@ -197,8 +198,8 @@ func listed(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
-// similar returns a kernel whose mangled name contains the requested one, or that only differs in
-// case.
+// similar returns a kernel name that is a mangled form of the requested name, or that differs only
+// in case.
 func similar(name string, names []string) string {
 	for _, n := range names {
 		if strings.EqualFold(n, name) || strings.Contains(n, name) && strings.HasPrefix(n, "_Z") {
@@ -208,7 +209,7 @@ func similar(name string, names []string) string {
 	return ""
 }
 
-// variable finds a __device__ or __constant__ variable.
+// variable returns a __device__ or __constant__ variable.
 func (p *program) variable(name string) (View[byte], error) {
 	symbol, err := cName("variable", name)
 	if err != nil {
@@ -221,17 +222,17 @@ func (p *program) variable(name string) (View[byte], error) {
 	return View[byte]{span{a, a.ptr, a.bytes}}, nil
 }
 
-// loadable is code whose headers were checked, in the form that the driver takes.
+// loadable is code in the form that the driver loads. Its headers were checked.
 type loadable struct {
 	kind image.Kind
-	data []byte // PTX ends in NUL
+	data []byte // PTX ends with a NUL
 }
 
-// newLoadable checks data. The driver does not know its length: it reads PTX up to a NUL, and
-// binaries by their headers.
+// newLoadable checks data. The check is necessary because the driver does not receive a length: it
+// reads PTX up to a NUL, and binaries according to their headers.
 func newLoadable(data []byte) (loadable, error) { return newLoadableIn(new([]byte), data) }
 
-// newLoadableIn is newLoadable with room as optional storage for the text.
+// newLoadableIn is newLoadable, with room as reusable memory for the text.
 func newLoadableIn(room *[]byte, data []byte) (loadable, error) {
 	kind, err := image.Check(data)
 	if err != nil {
@@ -240,7 +241,7 @@ func newLoadableIn(room *[]byte, data []byte) (loadable, error) {
 	return terminated(room, kind, data), nil
 }
 
-// terminated prepares code of a known kind. PTX is cut at its first NUL, or gets one.
+// terminated prepares code of a known kind. It truncates PTX after the first NUL, or appends one.
 func terminated(room *[]byte, kind image.Kind, data []byte) loadable {
 	if kind != image.PTX {
 		return loadable{kind, data}
@@ -258,7 +259,7 @@ func loadableOf(i *image.Image) loadable {
 
 func (l loadable) ptr() unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(l.data)) }
 
-// ptx returns the text without its NUL, nil for binaries.
+// ptx returns the text without its NUL, or nil for binaries.
 func (l loadable) ptx() []byte {
 	if l.kind != image.PTX {
 		return nil
@@ -266,7 +267,7 @@ func (l loadable) ptx() []byte {
 	return l.data[:len(l.data)-1]
 }
 
-// imageError is an error of package image that also matches the driver's code.
+// imageError is an error of package image that also matches a driver code.
 type imageError struct {
 	error
 	code CUresult
@@ -274,7 +275,7 @@ type imageError struct {
 
 func (e *imageError) Unwrap() []error { return []error{e.error, e.code} }
 
-// invalidImage adds the code to errors of package image.
+// invalidImage adds CUDA_ERROR_INVALID_VALUE to errors of package image.
 func invalidImage(err error) error {
 	if errors.Is(err, image.ErrInvalid) {
 		return &imageError{err, CUDA_ERROR_INVALID_VALUE}
@@ -282,7 +283,7 @@ func invalidImage(err error) error {
 	return err
 }
 
-// cName returns a name as a C string.
+// cName returns the name as a C string.
 func cName(what, name string) (*byte, error) {
 	if name == "" {
 		return nil, invalidf("empty name of a %s", what)
@@ -295,7 +296,7 @@ func cName(what, name string) (*byte, error) {
 	return &b[0], nil
 }
 
-// textAt returns the driver's C string as a Go string.
+// textAt converts a C string of the driver to a Go string.
 func textAt(p *byte) string {
 	if p == nil {
 		return ""
@@ -307,12 +308,12 @@ func textAt(p *byte) string {
 	return string(unsafe.Slice(p, n))
 }
 
-// CanLoad returns nil if the installed driver accepts PTX text for the context's device, judging by
-// the version and target in its header, without loading it. Else the error, a [*ptx.UnmetError],
-// says what is missing and what to do, and matches the code that the driver would return. Of a
-// cubin or fat binary it checks what loading checks before it calls the driver. Loading itself
-// ignores CanLoad, because newer drivers may accept more. When the driver rejects PTX, its error
-// has the same explanation.
+// CanLoad checks whether the installed driver accepts PTX text for the context's device. It
+// compares the version and target in the PTX header and does not load the text. If the driver would
+// reject the text, the error is a [*ptx.UnmetError] with the reason and the remedy. It matches the
+// code that the driver would return. For a cubin or fat binary, CanLoad only makes the checks that
+// a load makes before it calls the driver. Loads do not call CanLoad, because a newer driver may
+// accept more. The error of a load that the driver rejects has the same explanation.
 func (c *Context) CanLoad(data []byte) error {
 	if err := c.check(); err != nil {
 		return fmt.Errorf("cannot tell whether the image loads: %w", err)
@@ -334,13 +335,13 @@ func (c *Context) CanLoad(data []byte) error {
 	return nil
 }
 
-// imageNeeds reads the header. It does not validate the text.
+// imageNeeds reads the requirements in the header. It does not validate the text.
 func imageNeeds(img loadable) ptx.Needs {
 	info, _ := ptx.Signatures(img.ptx())
 	return info.Needs()
 }
 
-// unmet returns what the driver or the device lacks, nil if nothing.
+// unmet returns the requirement that the driver or the device does not meet, or nil.
 func (c *Context) unmet(n ptx.Needs) (*ptx.UnmetError, error) {
 	major, minor, err := c.Device().ComputeCapability()
 	if err != nil {
@@ -351,7 +352,7 @@ func (c *Context) unmet(n ptx.Needs) (*ptx.UnmetError, error) {
 	return unmet, nil
 }
 
-// refusal returns the code with which drivers reject such text.
+// refusal returns the code with which drivers reject PTX that has this unmet requirement.
 func refusal(e *ptx.UnmetError) CUresult {
 	if e.Kind == ptx.UnmetVersion {
 		return CUDA_ERROR_UNSUPPORTED_PTX_VERSION
@@ -359,11 +360,11 @@ func refusal(e *ptx.UnmetError) CUresult {
 	return CUDA_ERROR_INVALID_PTX
 }
 
-// explainNeeds replaces the hint of a rejected load by what is missing, if the driver gave that
-// reason. It keeps the driver's log.
+// explainNeeds replaces the hint of a rejected load by the unmet requirement, if the driver's code
+// has that reason. It keeps the driver's log.
 func (c *Context) explainNeeds(err error, n ptx.Needs) error {
 	var e *Error
-	if !errors.As(err, &e) || e.Missing || n == (ptx.Needs{}) { // a binary has none
+	if !errors.As(err, &e) || e.Missing || n == (ptx.Needs{}) { // binaries have no requirements
 		return err
 	}
 	switch e.Result {

@@ -12,7 +12,7 @@ import (
 )
 
 // ExternalSemaphore is a semaphore, fence or keyed mutex that another API (Vulkan, Direct3D, NvSci)
-// exported. CUDA cannot create one.
+// exported. CUDA itself cannot create one.
 type ExternalSemaphore struct {
 	life *life.Lifetime
 	ctx  *Context
@@ -41,7 +41,7 @@ func (c *Context) ImportSemaphoreFD(kind cu.CUexternalSemaphoreHandleType, fd in
 }
 
 // ImportSemaphoreHandle imports a semaphore from an NT or global (KMT) handle of a Win32 or
-// Direct3D type (Windows). The program still owns the handle, and may close an NT handle after the
+// Direct3D type (Windows). The program still owns the handle. It may close an NT handle after the
 // import.
 func (c *Context) ImportSemaphoreHandle(kind cu.CUexternalSemaphoreHandleType, handle uintptr) (*ExternalSemaphore, error) {
 	if c == nil || c.core == nil {
@@ -59,7 +59,7 @@ func (c *Context) ImportSemaphoreHandle(kind cu.CUexternalSemaphoreHandleType, h
 }
 
 // ImportSemaphoreName imports a Win32 or Direct3D semaphore (Windows) by the name that it was
-// created with. Its type must have NT handles.
+// created with. The semaphore's type must use NT handles.
 func (c *Context) ImportSemaphoreName(kind cu.CUexternalSemaphoreHandleType, name string) (*ExternalSemaphore, error) {
 	if c == nil || c.core == nil {
 		return nil, absentError(c == nil, "context")
@@ -71,7 +71,7 @@ func (c *Context) ImportSemaphoreName(kind cu.CUexternalSemaphoreHandleType, nam
 		return nil, invalidf("cannot import an external semaphore: the name is empty")
 	}
 	wide := utf16.Encode([]rune(name + "\x00"))
-	var pin runtime.Pinner // the descriptor does not show the collector what it points at
+	var pin runtime.Pinner // the garbage collector does not see pointers in the descriptor
 	defer pin.Unpin()
 	pin.Pin(&wide[0])
 	d := cu.CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC{Type: kind}
@@ -90,8 +90,8 @@ func win32Semaphore(kind cu.CUexternalSemaphoreHandleType) error {
 	return invalidf("external semaphores of type %v are not imported by a Windows handle", kind)
 }
 
-// ImportSemaphoreNvSci imports an NvSciSyncObj, which must outlive the semaphore (Tegra and DRIVE
-// systems).
+// ImportSemaphoreNvSci imports an NvSciSyncObj (Tegra and DRIVE systems). The object must outlive
+// the semaphore.
 func (c *Context) ImportSemaphoreNvSci(object unsafe.Pointer) (*ExternalSemaphore, error) {
 	if c == nil || c.core == nil {
 		return nil, absentError(c == nil, "context")
@@ -126,7 +126,7 @@ func (s *ExternalSemaphore) Raw() cu.CUexternalSemaphore {
 	return s.raw
 }
 
-// Kind returns the handle type that it was imported from.
+// Kind returns the type of the handle that the semaphore was imported from.
 func (s *ExternalSemaphore) Kind() cu.CUexternalSemaphoreHandleType {
 	if s == nil {
 		return 0
@@ -134,7 +134,7 @@ func (s *ExternalSemaphore) Kind() cu.CUexternalSemaphoreHandleType {
 	return s.kind
 }
 
-// Context returns the context that it was imported into.
+// Context returns the context that the semaphore was imported into.
 func (s *ExternalSemaphore) Context() *Context {
 	if s == nil {
 		return nil
@@ -158,7 +158,7 @@ func (s *ExternalSemaphore) String() string {
 	return fmt.Sprintf("%v (%v)", s.life, s.kind)
 }
 
-// Close releases the import, not the original. Work that uses it must be done.
+// Close releases the import, but not the original semaphore. First wait for work that uses it.
 func (s *ExternalSemaphore) Close() error {
 	if s == nil {
 		return nil
@@ -168,35 +168,38 @@ func (s *ExternalSemaphore) Close() error {
 	return err
 }
 
-// SemaphorePoint is an action on a semaphore. Only fields of its kind apply.
+// SemaphorePoint is a signal of a semaphore or a wait for one. Each kind of semaphore uses only
+// some of the fields.
 type SemaphorePoint struct {
 	Semaphore *ExternalSemaphore
-	// Value is what a signal sets a timeline semaphore or fence to, or what a wait waits for: the
-	// semaphore has this value or a larger one. Binary semaphores have no value.
+	// Value applies to timeline semaphores and fences, but not to binary semaphores. A signal
+	// sets the semaphore to Value. A wait ends when the semaphore has reached Value or exceeded
+	// it.
 	Value     uint64
-	Key       uint64         // of a keyed mutex: a wait acquires it, a signal releases it
-	TimeoutMs uint32         // limits a wait for a keyed mutex, in milliseconds
-	Fence     unsafe.Pointer // an NvSciSyncFence in C memory: a signal fills it in, a wait waits for it
+	Key       uint64         // for a keyed mutex: a wait acquires this key, a signal releases it
+	TimeoutMs uint32         // limit of a wait for a keyed mutex, in milliseconds
+	Fence     unsafe.Pointer // an NvSciSyncFence in C memory: a signal sets it, a wait waits for it
 	Flags     uint32         // CUDA_EXTERNAL_SEMAPHORE_SIGNAL_ or _WAIT_SKIP_NVSCIBUF_MEMSYNC
 }
 
-// SemaphoreOp signals external semaphores or makes the stream wait for them.
+// SemaphoreOp is an operation that signals external semaphores or makes the stream wait for them.
 type SemaphoreOp struct {
 	ctx   *Context
 	raw   []cu.CUexternalSemaphore
 	lives []*life.Lifetime
 	refs  []life.Ref
 
-	// One of the two, with a value for each semaphore.
+	// One of the two is set, with an element for each semaphore.
 	signals []cu.CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
 	waits   []cu.CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS
 
-	// The same for graph nodes.
+	// The same operation in the form of graph nodes.
 	signal cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
 	wait   cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS
 }
 
-// NewSemaphoreSignal signals all points, which must be of one context.
+// NewSemaphoreSignal returns an operation that signals all points. Their semaphores must belong to
+// one context.
 func NewSemaphoreSignal(points ...SemaphorePoint) (*SemaphoreOp, error) {
 	o := &SemaphoreOp{signals: make([]cu.CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, len(points))}
 	if err := o.collect("semaphore signal", points); err != nil {
@@ -211,7 +214,8 @@ func NewSemaphoreSignal(points ...SemaphorePoint) (*SemaphoreOp, error) {
 	return o, nil
 }
 
-// NewSemaphoreWait waits for all points, which must be of one context.
+// NewSemaphoreWait returns an operation that waits for all points. Their semaphores must belong to
+// one context.
 func NewSemaphoreWait(points ...SemaphorePoint) (*SemaphoreOp, error) {
 	o := &SemaphoreOp{waits: make([]cu.CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, len(points))}
 	if err := o.collect("semaphore wait", points); err != nil {
@@ -249,7 +253,7 @@ func (o *SemaphoreOp) collect(what string, points []SemaphorePoint) error {
 	return nil
 }
 
-// ready makes the checks of every Enqueue.
+// ready makes the checks before an Enqueue.
 func (o *SemaphoreOp) ready(s *Stream) error {
 	if s == nil || s.ctx != o.ctx || s.life.Closed() {
 		if err := checkStream(o, o.ctx, s); err != nil {
@@ -266,7 +270,7 @@ func (o *SemaphoreOp) ready(s *Stream) error {
 
 func (o *SemaphoreOp) isWait() bool { return len(o.waits) > 0 }
 
-// SetValue changes the value of point i, counted from 0, without allocating.
+// SetValue changes the value of point i, counted from 0. It does not allocate.
 func (o *SemaphoreOp) SetValue(i int, v uint64) error {
 	if o == nil || o.ctx == nil {
 		return absentError(o == nil, "semaphore operation")
@@ -311,7 +315,7 @@ func (o *SemaphoreOp) Context() *Context {
 	return o.ctx
 }
 
-// Uses returns the semaphores. What the other API accesses is unknown.
+// Uses returns the semaphores. The accesses of the other API are unknown.
 func (o *SemaphoreOp) Uses() uses.Set {
 	if o == nil {
 		return uses.Set{}

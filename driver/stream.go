@@ -15,27 +15,27 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// Stream is a queue of work on a device. Work in one stream runs in order. Streams run concurrently
-// unless events order them.
+// Stream is a queue of work on a device. Work in one stream runs in order. Work in different
+// streams runs concurrently, unless events order it.
 type Stream struct {
 	life  *life.Lifetime
-	core  *contextCore // of ctx: one load less where it counts
+	core  *contextCore // of ctx; saves a load in each call
 	ctx   *Context
 	d     *Driver // bound to ctx
-	self  *Driver // for calls to which the stream says the context; see selfBound
+	self  *Driver // for calls in which the stream determines the context; see selfBound
 	raw   CUstream
 	owned bool
 
 	number uint64 // see Number
 }
 
-// selfBound is the first CUDA version whose driver was seen to make calls in the context of the
-// stream they name, whatever the thread's current context: events, queries, copies and fills,
-// stream-ordered memory, graph launches. Binding these calls would only add cost.
-// TestStreamsNameTheirContext checks the driver.
+// selfBound is the first CUDA version for which calls with a stream are made without binding its
+// context. Its driver was observed to use the stream's context, whatever the thread's current
+// context is. These calls are events, queries, copies, fills, stream-ordered memory and graph
+// launches. TestStreamsNameTheirContext checks the installed driver.
 const selfBound = 13000
 
-// guardedSelf is self for guarded calls.
+// guardedSelf is the guarded form of self.
 func (s *Stream) guardedSelf() *Driver {
 	if s.owned {
 		return s.core.loose
@@ -43,7 +43,7 @@ func (s *Stream) guardedSelf() *Driver {
 	return s.core.guarded
 }
 
-// Driver returns the view of the driver for calls that take this stream and need no other context.
+// Driver returns a view of the driver for calls that pass this stream and need no other context.
 func (s *Stream) Driver() *Driver {
 	if s == nil {
 		return noDriver()
@@ -51,7 +51,7 @@ func (s *Stream) Driver() *Driver {
 	return s.self
 }
 
-// StreamOption changes how NewStream makes a stream.
+// StreamOption changes how NewStream creates a stream.
 type StreamOption func(*streamConfig)
 
 type streamConfig struct {
@@ -59,19 +59,20 @@ type streamConfig struct {
 	priority int
 }
 
-// WithPriority sets the priority: lower numbers go first. The driver clamps it to
+// WithPriority sets the priority. Lower numbers go first. The driver clamps the priority to
 // [Context.StreamPriorityRange].
 func WithPriority(p int) StreamOption {
 	return func(c *streamConfig) { c.priority = p }
 }
 
-// WithLegacySync makes the stream and the legacy stream wait for each other, the default of CUDA
-// but not here.
+// WithLegacySync makes the stream and the legacy stream wait for each other. CUDA does that by
+// default. This package does not.
 func WithLegacySync() StreamOption {
 	return func(c *streamConfig) { c.flags = cu.CU_STREAM_DEFAULT }
 }
 
-// NewStream creates a stream, by default not synchronised with the legacy one.
+// NewStream creates a stream. Unless [WithLegacySync] is passed, it is not synchronised with the
+// legacy stream.
 func (c *Context) NewStream(opts ...StreamOption) (*Stream, error) {
 	if err := hostthread.Refuse(); err != nil {
 		return nil, err
@@ -97,11 +98,11 @@ func (c *Context) NewStream(opts ...StreamOption) (*Stream, error) {
 	return s, nil
 }
 
-// clamp32 returns the 32-bit number nearest to n.
+// clamp32 returns the nearest 32-bit number.
 func clamp32(n int) int32 { return int32(max(math.MinInt32, min(n, math.MaxInt32))) }
 
-// LegacyStream returns CUDA's default stream. It and all blocking streams of the context wait for
-// each other. Closing it does nothing.
+// LegacyStream returns CUDA's default stream. The legacy stream and all blocking streams of the
+// context wait for each other. Closing it does nothing.
 func (c *Context) LegacyStream() *Stream {
 	if c == nil || c.core == nil {
 		return nil
@@ -109,9 +110,10 @@ func (c *Context) LegacyStream() *Stream {
 	return &c.legacy
 }
 
-// PerThreadStream returns the default stream of the OS thread that makes each call: a goroutine
-// that uses it should call runtime.LockOSThread. Closing it does nothing. Close memory allocated in
-// its order: otherwise it is freed in the order of another thread's stream.
+// PerThreadStream returns the default stream of whichever OS thread makes a call. A goroutine that
+// uses it should therefore call runtime.LockOSThread. Closing the stream does nothing. Close memory
+// that was allocated in its order: otherwise the memory is freed in the order of another thread's
+// stream.
 func (c *Context) PerThreadStream() *Stream {
 	if c == nil || c.core == nil {
 		return nil
@@ -119,10 +121,10 @@ func (c *Context) PerThreadStream() *Stream {
 	return &c.perThread
 }
 
-// BorrowStream returns a Stream for a handle of this context that other code owns, which must stay
-// valid while the Stream is in use. Closing it does nothing. An executable graph uses the stream of
-// its last launch until its own Wait or Run has waited for it, or it is closed and the launch has
-// ended.
+// BorrowStream returns a Stream for a handle of this context that other code owns. The handle must
+// stay valid while the Stream is in use. Closing the Stream does nothing. An executable graph uses
+// the stream of its last launch until the graph's own Wait or Run has returned, or until the graph
+// is closed and the launch has ended.
 func (c *Context) BorrowStream(raw CUstream) (*Stream, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -131,15 +133,15 @@ func (c *Context) BorrowStream(raw CUstream) (*Stream, error) {
 	return &s, nil
 }
 
-// borrowed returns a stream that is open as long as its context.
+// borrowed returns a stream that stays open as long as its context.
 func (c *Context) borrowed(raw CUstream) Stream {
 	return Stream{life: &c.core.life, core: c.core, ctx: c, d: c.core.bound, self: c.core.bound, raw: raw, number: streamNumbers.Add(1)}
 }
 
-// open is part of every call. It is small, so that it is inlined.
+// open is small enough to be inlined into every call.
 func (s *Stream) open() bool { return s != nil && !s.life.Closed() }
 
-// check is open with an error.
+// check returns an error if the stream is not open.
 func (s *Stream) check() error {
 	if s.open() {
 		return nil
@@ -157,13 +159,13 @@ func (s *Stream) closedError() error {
 	return s.life.Check()
 }
 
-// quiet is open for calls that may have to be refused, or that report a host function's panic. It
-// costs two more atomic loads.
+// quiet reports whether the stream is open, no host function is running, and no panic of a host
+// function is waiting to be reported. Compared with open, it costs two more atomic loads.
 func (s *Stream) quiet() bool {
 	return s.open() && hostthread.Running.Load() == 0 && s.core.faults.pending.Load() == 0
 }
 
-// ready is quiet with an error.
+// ready returns why a call must be rejected, or a panic to report.
 func (s *Stream) ready() error {
 	if err := s.check(); err != nil {
 		return err
@@ -174,7 +176,7 @@ func (s *Stream) ready() error {
 	return s.fault()
 }
 
-// fault returns, once, the panic of a host function that was enqueued in this stream.
+// fault returns the panic of a host function in this stream. It returns each panic once.
 func (s *Stream) fault() error {
 	if s.core.faults.pending.Load() == 0 {
 		return nil
@@ -182,7 +184,7 @@ func (s *Stream) fault() error {
 	return s.named(s.core.faults.take(s.life, s.raw))
 }
 
-// named puts the stream in front of an error.
+// named prefixes the error with the stream.
 func (s *Stream) named(err error) error {
 	if err == nil {
 		return nil
@@ -190,7 +192,8 @@ func (s *Stream) named(err error) error {
 	return fmt.Errorf("%v: %w", s, err)
 }
 
-// Raw returns the driver's handle. 0, for nil, is CUDA's legacy stream.
+// Raw returns the driver's handle. For a nil Stream it returns 0, the handle of CUDA's legacy
+// stream.
 func (s *Stream) Raw() CUstream {
 	if s == nil {
 		return 0
@@ -198,7 +201,7 @@ func (s *Stream) Raw() CUstream {
 	return s.raw
 }
 
-// Context returns the context the stream belongs to.
+// Context returns the context that the stream belongs to.
 func (s *Stream) Context() *Context {
 	if s == nil {
 		return nil
@@ -219,8 +222,8 @@ func (s *Stream) String() string {
 	return fmt.Sprintf("stream %#x of %v", uintptr(s.raw), s.ctx.Device())
 }
 
-// Close destroys the stream. Work in it still runs. An executable graph delays it until its last
-// launch here is known to have ended.
+// Close destroys the stream. Work in it still runs. If an executable graph was last launched in the
+// stream, the stream is destroyed only after that launch is known to have ended.
 func (s *Stream) Close() error {
 	if s == nil || !s.owned {
 		return nil
@@ -230,9 +233,10 @@ func (s *Stream) Close() error {
 	return err
 }
 
-// Do enqueues operations in the stream, in order, or records them if the stream is capturing. It
-// does not wait: if an operation fails when it runs, a later call returns the error, usually Wait.
-// If one of several cannot be enqueued, the error names it, and those before it are enqueued.
+// Do enqueues operations in the stream, in order. If the stream is capturing, it records them
+// instead. Do does not wait. If an operation fails when it runs, a later call returns the error,
+// usually Wait. If one of several operations cannot be enqueued, the error names it, and the
+// operations before it are enqueued.
 func (s *Stream) Do(ops ...Op) error {
 	if !s.quiet() {
 		if err := s.ready(); err != nil {
@@ -253,7 +257,7 @@ func (s *Stream) Do(ops ...Op) error {
 	return nil
 }
 
-// ofSeveral names the operation that an error belongs to, unless there is only one.
+// ofSeveral adds an operation's index to its error, if there are several operations.
 func ofSeveral(ops []Op, i int, err error) error {
 	if len(ops) == 1 {
 		return err
@@ -261,7 +265,7 @@ func ofSeveral(ops []Op, i int, err error) error {
 	return fmt.Errorf("operation %d: %w", i, err)
 }
 
-// Record makes e complete after all work already in the stream.
+// Record records e in the stream. The event completes after all work already in the stream.
 func (s *Stream) Record(e *Event) error {
 	if !s.open() || !e.open() || e.ctx != s.ctx {
 		if err := s.refuses(e); err != nil {
@@ -277,8 +281,8 @@ func (s *Stream) Record(e *Event) error {
 	return nil
 }
 
-// WaitEvent makes later work in the stream wait for the latest record of e, if any. The event may
-// be of another context or device.
+// WaitEvent makes later work in the stream wait for the latest record of e. If e was never
+// recorded, there is nothing to wait for. The event may belong to another context or device.
 func (s *Stream) WaitEvent(e *Event) error {
 	if !s.open() || !e.open() || e.ctx != s.ctx {
 		if err := s.refuses(e); err != nil {
@@ -294,8 +298,8 @@ func (s *Stream) WaitEvent(e *Event) error {
 	return nil
 }
 
-// refuses returns what is wrong with the stream or the event, or nil. An event of another context
-// may be valid, one of another driver never is.
+// refuses returns the error of the stream or the event, or nil. The event may be of another
+// context, but not of another driver.
 func (s *Stream) refuses(e *Event) error {
 	if err := cmp.Or(s.check(), e.check()); err != nil {
 		return err
@@ -303,8 +307,8 @@ func (s *Stream) refuses(e *Event) error {
 	return s.named(s.ctx.sameDriver(e.ctx, e))
 }
 
-// Query reports whether all work in the stream is done, or the error of the work or of a host
-// function that panicked.
+// Query reports whether all work in the stream is done. It returns an error if the work failed or a
+// host function panicked.
 func (s *Stream) Query() (done bool, err error) {
 	if err := s.check(); err != nil {
 		return false, err
@@ -320,11 +324,11 @@ func (s *Stream) Query() (done bool, err error) {
 	return done, s.fault()
 }
 
-// Wait returns when the work enqueued in the stream before the call is done, or with the cause of
-// ctx's cancellation, after which the work continues. A nil ctx is never cancelled. The error may
-// be that of earlier work, because CUDA reports errors late. Up to GOMAXPROCS goroutines wait as
-// fast as the driver's blocking call. More take up to about a millisecond longer, without a thread
-// each. A capturing stream cannot be waited for.
+// Wait waits for the work that was enqueued in the stream before the call. If ctx is cancelled,
+// Wait returns the cause of the cancellation and the work continues. A nil ctx is never cancelled.
+// The error may be from earlier work, because CUDA reports errors late. Up to GOMAXPROCS goroutines
+// wait as fast as the driver's blocking call. Further ones wait up to about a millisecond longer,
+// but need no thread each. A capturing stream cannot be waited for.
 func (s *Stream) Wait(ctx context.Context) error {
 	if err := s.check(); err != nil {
 		return err
@@ -345,8 +349,8 @@ func (s *Stream) Wait(ctx context.Context) error {
 	return s.fault()
 }
 
-// queryOrMark returns a mark of the stream's work so far, or nil and the result if the wait is
-// already over. The mark releases the reference that the caller retained.
+// queryOrMark returns a mark after the stream's work so far. If the wait is already over, it
+// returns nil and the result. The mark releases the reference that the caller retained.
 func (s *Stream) queryOrMark() (*mark, error) {
 	defer leave(s.core.enter())
 	if over, err := s.Query(); over || err != nil {
@@ -356,7 +360,7 @@ func (s *Stream) queryOrMark() (*mark, error) {
 	return m, s.named(err)
 }
 
-// Priority returns the stream's priority: 0 by default, lower goes first.
+// Priority returns the stream's priority. The default is 0, and lower numbers go first.
 func (s *Stream) Priority() (int, error) {
 	if err := s.check(); err != nil {
 		return 0, err
@@ -378,8 +382,8 @@ func (s *Stream) Flags() (cu.CUstream_flags, error) {
 	return cu.CUstream_flags(f), s.named(err)
 }
 
-// Recording reports whether work enqueued in the stream now is recorded in a graph instead of
-// running. It does not disturb any capture.
+// Recording reports whether the stream is capturing, so that work enqueued now would be recorded in
+// a graph. The query does not disturb any capture.
 func (s *Stream) Recording() (bool, error) {
 	if err := s.check(); err != nil {
 		return false, err
@@ -389,13 +393,13 @@ func (s *Stream) Recording() (bool, error) {
 	return capturing, s.named(err)
 }
 
-// CaptureGraph returns the graph of the stream's capture, which owns it, and the capture's number.
-// Both are 0 for a stream that is not capturing.
+// CaptureGraph returns the graph of the stream's capture and the capture's ID. The capture owns the
+// graph. For a stream that is not capturing, CaptureGraph returns zero values.
 func (s *Stream) CaptureGraph() (graph CUgraph, id uint64, err error) {
 	if err := s.check(); err != nil {
 		return 0, 0, err
 	}
-	capturing, err := s.recording() // the cheaper question, which mostly is enough
+	capturing, err := s.recording() // a cheaper query, which is usually enough
 	if err != nil || !capturing {
 		runtime.KeepAlive(s)
 		return 0, 0, s.named(err)
@@ -419,8 +423,8 @@ type captureInfo struct {
 	graph  CUgraph
 }
 
-// captureInfo uses the ABI that the driver has. The ABI since CUDA 12.3 also returns edge data,
-// which is not requested.
+// captureInfo uses the function version that the driver has. The version since CUDA 12.3 can also
+// return edge data, which is not requested.
 func (s *Stream) captureInfo() (i captureInfo, err error) {
 	d := s.core.guarded
 	if d.Has(cu.FnCuStreamGetCaptureInfo) {
@@ -431,8 +435,8 @@ func (s *Stream) captureInfo() (i captureInfo, err error) {
 	return i, err
 }
 
-// CaptureStatus returns the status, which distinguishes a capture in progress from an invalidated
-// one, and the capture's number, unique in the process.
+// CaptureStatus returns the capture's status and its ID, which is unique in the process. The status
+// distinguishes an active capture from an invalidated one.
 func (s *Stream) CaptureStatus() (status cu.CUstreamCaptureStatus, id uint64, err error) {
 	if err := s.check(); err != nil {
 		return 0, 0, err
@@ -443,8 +447,8 @@ func (s *Stream) CaptureStatus() (status cu.CUstreamCaptureStatus, id uint64, er
 }
 
 // After makes later work in s run after all work already in other. It does not wait. If other is
-// capturing, s joins the capture. It creates and releases an event: in every step, your own event
-// and WaitEvent are cheaper.
+// capturing, s joins the capture. Each call creates and destroys an event. For repeated calls, it
+// is cheaper to use your own event and WaitEvent.
 func (s *Stream) After(other *Stream) error {
 	if err := s.ready(); err != nil {
 		return err
@@ -463,16 +467,17 @@ func (s *Stream) After(other *Stream) error {
 	return errors.Join(err, e.Close())
 }
 
-// Ready is for packages that make raw calls. It returns nil if the stream can take work from this
-// goroutine: it is open, the caller is not a host function, and no host function in it has panicked
-// since the last report.
+// Ready is for packages that make raw calls. It returns nil if this goroutine can enqueue work in
+// the stream. The stream must be open, the caller must not be a host function, and no panic of a
+// host function may be unreported.
 func (s *Stream) Ready() error { return s.ready() }
 
 var streamNumbers atomic.Uint64
 
-// Number returns a number that is unique among all Streams of the process, even closed ones, and 0
-// for nil. Two Streams from BorrowStream for one handle differ. It is for packages that store
-// something for a stream without keeping it alive: the driver reuses handles.
+// Number returns a number that identifies the Stream among all Streams of the process, including
+// closed ones. It returns 0 for nil. Two Streams from BorrowStream have different numbers, even for
+// one handle. Packages use the number to store data for a stream without keeping it alive. Handles
+// are not suitable, because the driver reuses them.
 func (s *Stream) Number() uint64 {
 	if s == nil {
 		return 0
@@ -480,7 +485,7 @@ func (s *Stream) Number() uint64 {
 	return s.number
 }
 
-// Lifetime returns the ownership record, for a borrowed stream the context's.
+// Lifetime returns the ownership record. For a borrowed stream it is the context's.
 func (s *Stream) Lifetime() *life.Lifetime {
 	if s == nil {
 		return nil

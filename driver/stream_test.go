@@ -16,7 +16,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// gate keeps a stream busy until it is opened.
+// gate keeps a stream busy until the returned function is called.
 func gate(t *testing.T, s *driver.Stream) (open func()) {
 	t.Helper()
 	c := make(chan bool)
@@ -49,12 +49,13 @@ func TestStreamIsBusyUntilItsWorkIsDone(t *testing.T) {
 }
 
 func TestWaitIsForEarlierWorkOnly(t *testing.T) {
-	defer driver.SetBlockingSlots(0)() // forces polling; the blocking wait is the driver's own
+	// Forces polling, because the driver itself implements the blocking wait.
+	defer driver.SetBlockingSlots(0)()
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		s := must(c.NewStream())(t)
 		defer s.Close()
-		// On a busy machine a wait can begin late, after the work that it must not
-		// wait for.
+		// On a busy machine, a wait can begin after the work that it must not wait for. The
+		// test then repeats with a longer head start.
 		for head := 5 * time.Millisecond; !waitsForEarlierWorkOnly(t, s, head); head *= 10 {
 			if head > 5*time.Second {
 				t.Fatal("Wait waits for work that was enqueued after it")
@@ -63,8 +64,8 @@ func TestWaitIsForEarlierWorkOnly(t *testing.T) {
 	})
 }
 
-// waitsForEarlierWorkOnly enqueues work some time after a wait has begun, and reports
-// whether the wait ends before that work.
+// waitsForEarlierWorkOnly begins a wait, enqueues more work later, and reports whether the wait
+// ends before that work.
 func waitsForEarlierWorkOnly(t *testing.T, s *driver.Stream, head time.Duration) bool {
 	first, waiting := gate(t, s), make(chan error, 1)
 	go func() { waiting <- s.Wait(context.Background()) }()
@@ -167,8 +168,8 @@ func TestWaitingDoesNotDisturbACapture(t *testing.T) {
 		open := gate(t, other)
 		noError(t, other.Record(e))
 		d := c.Driver()
-		// Relaxed, because this goroutine is not locked to its thread.
-		// TestEveryWaitIsGuarded checks the guard itself.
+		// The capture is relaxed because this goroutine is not locked to its thread.
+		// TestEveryWaitIsGuarded checks the guard.
 		noError(t, d.CuStreamBeginCapture(s.Raw(), cu.CU_STREAM_CAPTURE_MODE_RELAXED))
 		_, qerr := other.Query()
 		_, eqerr := e.Query()
@@ -204,9 +205,8 @@ func TestDoRefusesNil(t *testing.T) {
 	})
 }
 
-// Work in a stream runs in the stream's context, whichever context is current on the
-// thread. From driver.selfBound on, these calls are made without binding a context.
-// That is correct only if the driver behaves this way.
+// Work in a stream runs in the stream's context, whichever context is current on the thread. From
+// driver.selfBound on, the library relies on this and does not bind a context.
 func TestStreamsNameTheirContext(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		other := must(c.Device().NewContext(0))(t)
@@ -219,8 +219,8 @@ func TestStreamsNameTheirDevice(t *testing.T) {
 	eachPair(t, streamWorkUnder)
 }
 
-// streamWorkUnder does work of c on a thread with no current context, and then with
-// other current.
+// streamWorkUnder enqueues work of c on a thread without a current context, and then on a thread
+// where other is current.
 func streamWorkUnder(t *testing.T, c, other *driver.Context) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -264,7 +264,7 @@ func streamWorkUnder(t *testing.T, c, other *driver.Context) {
 	}
 }
 
-// memoryUnder allocates and frees stream-ordered memory and makes the queries.
+// memoryUnder allocates and frees stream-ordered memory and makes all queries.
 func memoryUnder(t *testing.T, s *driver.Stream, e *driver.Event) {
 	if devicePools := must(s.Context().Device().Properties())(t).MemoryPools; devicePools {
 		for _, free := range []func(*driver.Buffer[uint32]) error{
@@ -283,8 +283,8 @@ func memoryUnder(t *testing.T, s *driver.Stream, e *driver.Event) {
 	}
 }
 
-// A GLOBAL capture on one thread survives when other threads query streams for
-// captures, wait or allocate through this package.
+// A GLOBAL capture on one thread survives while other threads query streams for captures, wait, or
+// allocate through this package.
 func TestQueriesOfCapturesDisturbNone(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		s, other, e := must(c.NewStream())(t), must(c.NewStream())(t), must(c.NewEvent())(t)
@@ -370,7 +370,8 @@ func TestStreamWaitsForTheEventOfAnother(t *testing.T) {
 		a, b := must(c.NewStream())(t), must(c.NewStream())(t)
 		e := must(c.NewEvent())(t)
 		defer closeAll(t, a, b, e)
-		for _, record := range []bool{false, true} { // through methods, then through operations
+		// First through methods, then through operations.
+		for _, record := range []bool{false, true} {
 			open := gate(t, a)
 			if record {
 				noError(t, errors.Join(a.Do(driver.RecordOp(e)), b.Do(driver.WaitOp(e))))
@@ -424,8 +425,7 @@ func TestElapsedNeedsTiming(t *testing.T) {
 	})
 }
 
-// CaptureGraph returns the graph during a capture, and an error if the capture is
-// broken.
+// CaptureGraph returns the graph during a capture, and an error if the capture is invalidated.
 func TestTheGraphOfACaptureIsTold(t *testing.T) {
 	c := gputest.Context(t, gputest.Emulator(t, emulator.Config{}))
 	s := must(c.NewStream())(t)

@@ -12,37 +12,37 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// How waiting works.
+// This is how a goroutine waits.
 //
 // A goroutine that waits in a C call occupies an OS thread, and by default the driver spins in it.
-// That has the lowest latency, but a thousand waits would be a thousand spinning threads. So a
-// waiting goroutine polls:
+// That has the lowest latency, but a thousand waits would occupy a thousand spinning threads. A
+// waiting goroutine therefore polls:
 //
-//   - It polls for hereTime, as long as there are no more waits than Go has processors. It is as
-//     fast as the driver's blocking call, notices a cancellation at once, and lets other goroutines
-//     run in between.
-//   - After that, a wait that cannot be cancelled makes the blocking call, if one of the few slots
-//     for it is free.
-//   - All others are polled by a few goroutines that all waits share (wait_shared.go).
+//   - It polls for hereTime, as long as there are no more waits than Go has processors. Polling
+//     is as fast as the driver's blocking call, detects a cancellation at once, and yields to other
+//     goroutines.
+//   - After that, a wait that cannot be cancelled makes the blocking call, if one of the few
+//     slots for blocking calls is free.
+//   - All other waits are polled by a few goroutines that they share (see poller).
 //
 // If the program chose sleep over speed, with WithBlockingSync or CU_CTX_SCHED_BLOCKING_SYNC, the
-// blocking call sleeps. It is then made soon, in another goroutine if the wait can be cancelled.
-// After a cancellation that goroutine and its slot stay occupied until the device is done.
+// blocking call sleeps and is made after sleepyTime. If the wait can be cancelled, another
+// goroutine makes the call. After a cancellation, that goroutine and its slot stay occupied until
+// the device is done.
 //
-// Polling queries an event that was recorded when the wait began, not the stream: a stream that
-// gets new work all the time is never done. Host function callbacks are not used. They serialise
-// with the work of the stream, cost it several microseconds, and do not come when the context has
-// failed.
+// A poll queries an event that was recorded when the wait began. It does not query the stream,
+// because a stream that constantly receives new work is never done. Host function callbacks are not
+// used. They serialise with the stream's work, delay it by several microseconds, and are not called
+// after the context has failed.
 //
-// All of it runs guarded: waiting in one goroutine must not invalidate a capture in another, which
-// an unguarded query does.
+// All calls are guarded. An unguarded query in one goroutine would invalidate a capture in another.
 
 const (
-	hereTime   = 2 * time.Millisecond  // of polling in the waiting goroutine
-	sleepyTime = 40 * time.Microsecond // the same where the program asked for sleep
+	hereTime   = 2 * time.Millisecond  // polling by the waiting goroutine
+	sleepyTime = 40 * time.Microsecond // the same, if the program chose sleep
 
-	// How often a polling goroutine yields the processor: seldom if other goroutines have
-	// processors anyway, often if most are polling.
+	// A polling goroutine yields the processor at these intervals: seldom if other goroutines
+	// have processors anyway, often if most goroutines are polling.
 	yieldSeldom = 100 * time.Microsecond
 	yieldOften  = 20 * time.Microsecond
 )
@@ -70,15 +70,15 @@ func (s *slots) take() bool {
 
 func (s *slots) give() { s.free.Add(1) }
 
-// waits counts the waiting goroutines, and how many of them count as few.
+// waits counts the waiting goroutines. Up to few of them poll for themselves.
 var waits struct {
 	now atomic.Int32
-	few atomic.Int32 // GOMAXPROCS, read now and then because reading it takes a lock
+	few atomic.Int32 // GOMAXPROCS, cached because reading it takes a lock
 }
 
 func init() { countProcessors() }
 
-// fewWaitsAre overrides, in tests, how many waits count as few. It is that number plus one, or 0.
+// fewWaitsAre is a test's override of waits.few, plus one. 0 means no override.
 var fewWaitsAre atomic.Int32
 
 func countProcessors() {
@@ -90,7 +90,7 @@ func countProcessors() {
 }
 
 // entering limits how many goroutines make the first calls of a wait on a driver written in Go.
-// Such a call occupies its thread, and needs another one if it has to wait for a lock.
+// Such a call occupies its thread, and a further thread if it blocks on a lock.
 var entering = make(chan struct{}, max(4, runtime.NumCPU()))
 
 func (core *contextCore) enter() (entered bool) {
@@ -108,16 +108,16 @@ func leave(entered bool) {
 
 func crowded() bool { return waits.now.Load() > waits.few.Load() }
 
-// waitable is something that can be queried and blocked on.
+// waitable is an object whose completion can be queried or waited for.
 type waitable interface {
 	poll() (done bool, err error)
 	block() error
 	sleeps() (bool, error) // whether block sleeps instead of spinning
-	done()                 // gives back what the wait holds
+	done()                 // releases the references of the wait
 }
 
-// await returns when w is done or ctx is cancelled; done takes precedence. It calls w.Done exactly
-// once. The caller has counted the wait and found it not over.
+// await returns when w is done or ctx is cancelled. If both happen, done takes precedence. It calls
+// w.done exactly once. The caller has counted the wait in waits.now and has queried once.
 func await(ctx context.Context, w waitable) error {
 	cancelled := cancellation(ctx)
 	sleepy, err := w.sleeps()
@@ -151,8 +151,8 @@ func cancellation(ctx context.Context) <-chan struct{} {
 	return ctx.Done()
 }
 
-// pollHere polls for a limited time, and only while there are few waits. It returns the error of
-// the query, or the cause of the cancellation.
+// pollHere polls for a limited time, and only while there are few waits. It returns the query's
+// error or the cause of the cancellation.
 func pollHere(ctx context.Context, w waitable, cancelled <-chan struct{}, sleepy bool) (over bool, err error) {
 	limit := hereTime
 	if sleepy {
@@ -177,7 +177,7 @@ func pollHere(ctx context.Context, w waitable, cancelled <-chan struct{}, sleepy
 	}
 }
 
-// yieldAfter returns how long a goroutine polls before it yields.
+// yieldAfter returns the interval at which a polling goroutine yields.
 func yieldAfter() time.Duration {
 	if 2*waits.now.Load() > waits.few.Load() {
 		return yieldOften
@@ -195,7 +195,7 @@ func isClosed(c <-chan struct{}) bool {
 }
 
 // awaitElsewhere makes the blocking call in another goroutine. That goroutine owns w and the slot,
-// which it returns to taken.
+// and gives the slot back to taken.
 func awaitElsewhere(ctx context.Context, w waitable, taken *slots) error {
 	answer := make(chan error, 1)
 	go func() {
@@ -206,8 +206,8 @@ func awaitElsewhere(ctx context.Context, w waitable, taken *slots) error {
 	return answerOrCause(ctx, answer)
 }
 
-// answerOrCause waits for the result of another goroutine or a cancellation. A result that has
-// arrived takes precedence.
+// answerOrCause waits for another goroutine's result or for a cancellation. A result that is
+// available takes precedence.
 func answerOrCause(ctx context.Context, answer <-chan error) error {
 	select {
 	case err := <-answer:
@@ -222,7 +222,7 @@ func answerOrCause(ctx context.Context, answer <-chan error) error {
 	}
 }
 
-// blockUnder makes a blocking call for which there is no query to poll. It releases l.
+// blockUnder makes a blocking call that has no matching query to poll. It releases l.
 func blockUnder(ctx context.Context, l *life.Lifetime, call func() error) error {
 	if cancellation(ctx) == nil {
 		defer l.Done()
@@ -236,7 +236,7 @@ func blockUnder(ctx context.Context, l *life.Lifetime, call func() error) error 
 	return answerOrCause(ctx, answer)
 }
 
-// finished converts the result of a query to a bool: not ready is not an error.
+// finished converts the error of a query to a bool: not ready is not an error.
 func finished(err error) (bool, error) {
 	if err == nil {
 		return true, nil
@@ -247,7 +247,7 @@ func finished(err error) (bool, error) {
 	return false, err
 }
 
-// isResult reports whether err is the driver's code, usually without walking a chain.
+// isResult reports whether err has the driver's code. It usually avoids walking an error chain.
 func isResult(err error, code CUresult) bool {
 	if e, ok := err.(*Error); ok {
 		return e.Result == code
@@ -255,22 +255,22 @@ func isResult(err error, code CUresult) bool {
 	return errors.Is(err, code)
 }
 
-// Shared goroutines poll the waits that are too many or too long for their own goroutines to poll.
-// Each has a list and runs while it is not empty.
+// If there are too many waits, or they take too long, shared goroutines poll for them. Each of
+// these pollers has a list of waits and runs until the list is empty.
 const (
 	mostPollers    = 4
 	waitsPerPoller = 64
 
-	// Without news, the pause between two passes grows with the time since the last completed event
-	// and the last new wait. Pauses shorter than minPause are skipped, because the runtime's timers
-	// lengthen them.
+	// While nothing happens, the pause between two passes grows with the time since the last
+	// completed event or new wait. Pauses shorter than minPause are skipped, because the
+	// runtime's timers would lengthen them.
 	pauseShare = 128
 	minPause   = 250 * time.Microsecond
 	maxPause   = time.Millisecond
 )
 
-// sharedWait is a wait in the list of a poller. Whoever takes it out of the state pending, the
-// waiting goroutine or the poller, releases what it holds.
+// sharedWait is a wait in a poller's list. A cancelled goroutine and the poller compete to change
+// its state from pending. The loser releases the wait's references.
 type sharedWait struct {
 	w      waitable
 	state  atomic.Uint32
@@ -290,7 +290,7 @@ func (e *sharedWait) recycle() {
 	sharedWaits.Put(e)
 }
 
-// awaitShared waits with the help of a poller.
+// awaitShared waits until a poller delivers the result.
 func awaitShared(ctx context.Context, w waitable) error {
 	e := sharedWaits.Get().(*sharedWait)
 	e.w = w
@@ -304,7 +304,7 @@ func awaitShared(ctx context.Context, w waitable) error {
 		case err = <-e.answer:
 		case <-cancelled:
 			if e.state.CompareAndSwap(waitPending, waitAbandoned) {
-				return context.Cause(ctx) // the poller gives back the rest
+				return context.Cause(ctx) // the poller releases e
 			}
 			err = <-e.answer
 		}
@@ -314,10 +314,10 @@ func awaitShared(ctx context.Context, w waitable) error {
 	return err
 }
 
-// poller polls the waits of its list.
+// poller polls the waits in its list.
 type poller struct {
 	mu      sync.Mutex
-	fresh   []*sharedWait // since the latest pass
+	fresh   []*sharedWait // added since the latest pass
 	running bool
 	wake    chan struct{}
 }
@@ -332,8 +332,8 @@ func init() {
 
 var pollerTurn atomic.Uint32
 
-// nextPoller uses as many pollers as the number of waits requires, and leaves most processors to
-// others.
+// nextPoller selects a poller for a new wait. It uses only as many pollers as the number of waits
+// requires, which leaves most processors to other goroutines.
 func nextPoller() *poller {
 	n := min((waits.now.Load()+waitsPerPoller-1)/waitsPerPoller, waits.few.Load()/4, mostPollers)
 	if n <= 1 {
@@ -397,7 +397,7 @@ func (p *poller) run() {
 	}
 }
 
-// pass polls each wait and returns those that are not over.
+// pass polls each wait once and returns the waits that are not done.
 func pass(list []*sharedWait) []*sharedWait {
 	left := list[:0]
 	for _, e := range list {
@@ -411,7 +411,7 @@ func pass(list []*sharedWait) []*sharedWait {
 		case !over && err == nil:
 			left = append(left, e)
 		case e.state.CompareAndSwap(waitPending, waitAnswered):
-			e.answer <- err // from here on it is the waiting goroutine's
+			e.answer <- err // the waiting goroutine owns e from here on
 		default:
 			e.w.done()
 			e.recycle()
@@ -421,23 +421,22 @@ func pass(list []*sharedWait) []*sharedWait {
 	return left
 }
 
-// mark is an event that the library records to learn when the work enqueued in a stream so far is
-// done.
+// mark is an event that the library records in a stream to determine when the work so far is done.
 type mark struct {
 	core   *contextCore
 	raw    CUevent
-	holder *life.Lifetime // of the stream that is waited for; the wait's reference
+	holder *life.Lifetime // lifetime of the stream, retained by the wait
 }
 
-// markPool holds the unused events. A wait returns its event, so their number is the largest number
-// of simultaneous waits.
+// markPool holds unused events. Each wait returns its event, so the number of events is the largest
+// number of simultaneous waits.
 type markPool struct {
 	mu   sync.Mutex
 	free []*mark
 }
 
-// markFlags returns flags for cheap events. A thread that blocks on one spins or sleeps as the
-// context's flags say.
+// markFlags returns the flags for marks. Marks have no timing. A thread that blocks on a mark spins
+// or sleeps, depending on the context's flags.
 func (core *contextCore) markFlags() (uint32, error) {
 	sleeps, err := core.sleeps()
 	if sleeps {
@@ -446,14 +445,14 @@ func (core *contextCore) markFlags() (uint32, error) {
 	return uint32(cu.CU_EVENT_DISABLE_TIMING), err
 }
 
-// The values of contextCore.sched.
+// These are the values of contextCore.sched.
 const (
 	schedUnknown = iota
 	schedSpins
 	schedSleeps
 )
 
-// sleeps reports whether the context's flags make waiting threads sleep. It queries the driver
+// sleeps reports whether the context's flags make waiting threads sleep. It queries the driver only
 // once.
 func (core *contextCore) sleeps() (bool, error) {
 	sched := core.sched.Load()
@@ -473,8 +472,8 @@ func (core *contextCore) sleeps() (bool, error) {
 	return sched == schedSleeps, nil
 }
 
-// markStream records an event in s, which the caller retained. The mark's Done releases that
-// reference.
+// markStream records a mark in s, which the caller has retained. The mark's done method releases
+// that reference.
 func (core *contextCore) markStream(s *Stream) (*mark, error) {
 	m, err := core.newMark()
 	if err != nil {
@@ -520,7 +519,7 @@ func (p *markPool) put(m *mark) {
 	p.mu.Unlock()
 }
 
-// destroy runs when no wait can be left.
+// destroy destroys the unused events. No wait may be in progress.
 func (p *markPool) destroy(d *cu.Driver) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -535,13 +534,13 @@ func (p *markPool) destroy(d *cu.Driver) error {
 func (m *mark) poll() (bool, error) { return finished(m.core.loose.CuEventQuery(m.raw)) }
 func (m *mark) block() error        { return m.core.guarded.CuEventSynchronize(m.raw) }
 
-// sleeps depends on the context, as for cuStreamSynchronize.
+// sleeps depends on the context's flags, as in cuStreamSynchronize.
 func (m *mark) sleeps() (bool, error) { return m.core.sleeps() }
 
-// Done ends the wait that took the mark.
+// done ends the wait that the mark belongs to.
 func (m *mark) done() {
 	holder := m.holder
 	m.holder = nil
 	m.core.marks.put(m)
-	holder.Done() // may destroy the context, and with it the pool
+	holder.Done() // may destroy the context and the pool
 }

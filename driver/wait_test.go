@@ -14,15 +14,15 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// waits returns one function for each kind of wait.
+// waits returns a function for each kind of wait.
 func waits(t *testing.T, c *driver.Context) map[string]func(context.Context) error {
 	s, e, sleepy := must(c.NewStream())(t), must(c.NewEvent())(t), must(c.NewEvent(driver.WithBlockingSync()))(t)
 	t.Cleanup(func() { noError(t, errors.Join(s.Close(), e.Close(), sleepy.Close(), c.Close())) })
 	return map[string]func(context.Context) error{"stream": s.Wait, "event": e.Wait, "sleepy event": sleepy.Wait}
 }
 
-// everyWay runs a test for each kind of wait in three ways: polled alone, blocked
-// where a slot is free, and polled with others as part of a crowd.
+// everyWay runs a test for each kind of wait in three ways: polled by its own goroutine, blocked
+// because a slot is free, and polled in a crowd by a shared goroutine.
 func everyWay(t *testing.T, test func(t *testing.T, f *fake, wait func(context.Context) error)) {
 	for _, way := range []struct{ few, slots int }{{100, 0}, {100, 1}, {0, 1}} {
 		for _, what := range []string{"stream", "event", "sleepy event"} {
@@ -36,7 +36,7 @@ func everyWay(t *testing.T, test func(t *testing.T, f *fake, wait func(context.C
 	}
 }
 
-// allBusy makes all current handles busy.
+// allBusy makes all live handles busy.
 func (f *fake) allBusy() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -45,7 +45,7 @@ func (f *fake) allBusy() {
 	}
 }
 
-// done makes one handle not busy.
+// done marks one handle as done.
 func (f *fake) done(h uintptr) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -84,7 +84,7 @@ func TestWaitEndsWithTheCauseOfTheCancellation(t *testing.T) {
 			t.Errorf("a wait under a cancelled context: %v", err)
 		}
 		f.setBusy(0, false)
-		noError(t, wait(ctx)) // completion wins over cancellation
+		noError(t, wait(ctx)) // completion takes precedence over cancellation
 	})
 }
 
@@ -120,7 +120,7 @@ func TestEveryWaitIsGuarded(t *testing.T) {
 			bound := c.context == fakeContext
 			switch c.fn {
 			case cu.FnCuEventQuery, cu.FnCuStreamQuery, cu.FnCuEventRecord:
-				bound = true // the event or the stream determines the context
+				bound = true // the event or stream determines the context
 			}
 			if !c.guarded || !bound {
 				t.Fatalf("%v ran under %+v", c.fn, c)
@@ -135,7 +135,7 @@ func TestOnlyAFewWaitersHoldThreads(t *testing.T) {
 	wait := waits(t, f.open(t))["sleepy event"]
 	const n = 200
 	done := make(chan error, n)
-	for round := range 2 { // the slots become free again
+	for round := range 2 { // the second round needs the first one's slots
 		f.allBusy()
 		before := f.callCount()
 		for range n {
@@ -144,7 +144,7 @@ func TestOnlyAFewWaitersHoldThreads(t *testing.T) {
 		eventually(t, "two blocking calls", func() bool {
 			return f.countSince(before, cu.FnCuEventSynchronize) >= 2
 		})
-		time.Sleep(20 * time.Millisecond) // time for more of them, which must not come
+		time.Sleep(20 * time.Millisecond) // time for more calls, which must not happen
 		blocked := f.countSince(before, cu.FnCuEventSynchronize)
 		f.setBusy(0, false)
 		for range n {
@@ -156,11 +156,11 @@ func TestOnlyAFewWaitersHoldThreads(t *testing.T) {
 	}
 }
 
-// A crowd makes no blocking call: a few goroutines poll for all, and each wait gets
-// its own result.
+// In a crowd, no wait makes the blocking call. A few goroutines poll for all waits, and each wait
+// gets its own result.
 func TestCrowdIsPolledByAFew(t *testing.T) {
 	t.Run("one poller", func(t *testing.T) { crowd(t, 0, 2) })
-	t.Run("four pollers", func(t *testing.T) { crowd(t, 16, 0) }) // not a crowd until the others come
+	t.Run("four pollers", func(t *testing.T) { crowd(t, 16, 0) }) // the first 16 are not a crowd
 }
 
 func crowd(t *testing.T, few, slots int) {
@@ -216,8 +216,7 @@ func crowd(t *testing.T, few, slots int) {
 	eventually(t, "everything given back", func() bool { return f.count("event") == 0 && f.retained() == 0 })
 }
 
-// A cancelled wait in a crowd releases what it retains, although the device is
-// still busy.
+// A cancelled wait in a crowd releases its references, although the device is still busy.
 func TestCancelledWaitInACrowdLetsGo(t *testing.T) {
 	defer driver.SetFewWaits(0)()
 	f := newFake()
@@ -234,8 +233,8 @@ func TestCancelledWaitInACrowdLetsGo(t *testing.T) {
 	noError(t, c.Close())
 }
 
-// A long wait makes the blocking call once. It spares the processor if the program
-// chose that, and otherwise is as fast as polling.
+// A long wait makes the blocking call once. The call sleeps if the program chose that. Otherwise it
+// is as fast as polling.
 func TestLongWaitMakesTheBlockingCall(t *testing.T) {
 	for _, what := range []string{"stream", "event", "sleepy event"} {
 		t.Run(what, func(t *testing.T) {
@@ -273,8 +272,8 @@ func TestCancellableWaitSleepsOnAnotherGoroutine(t *testing.T) {
 	}
 }
 
-// If the context was created with the blocking-sync flag, waits for its streams
-// sleep. The flags are queried once.
+// In a context created with the blocking-sync flag, waits for streams sleep. The flags are queried
+// only once.
 func TestSleepyContextIsAskedOnce(t *testing.T) {
 	f := newFake()
 	f.on(cu.FnCuCtxGetFlags, func(a loader.Args) driver.CUresult {

@@ -12,8 +12,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// These tests run real work and check its results, on the emulator and on a
-// GPU. Their kernels are written for both.
+// These tests run real work and check its results on the emulator and on a GPU. The kernels must
+// run on both.
 
 const workPTX = `.version 7.0
 .target sm_70
@@ -128,8 +128,7 @@ const workPTX = `.version 7.0
 }
 `
 
-// work is the context, module and stream that these tests share, with helpers
-// that fail the test.
+// work has a context, a stream and a module for these tests. Its methods fail the test on errors.
 type work struct {
 	testing.TB
 	c *driver.Context
@@ -147,7 +146,7 @@ func newWork(t testing.TB, c *driver.Context) *work {
 	return w
 }
 
-// closing closes an object when the test ends.
+// closing returns the object, and closes it when the test ends.
 func closing[T interface{ Close() error }](w *work) func(T, error) T {
 	return func(v T, err error) T {
 		w.Helper()
@@ -545,7 +544,7 @@ func errorOnly(t testing.TB, err error) {
 	}
 }
 
-// axpyOnce allocates, copies, launches and checks the result.
+// axpyOnce allocates, copies, launches a kernel and checks the result.
 func axpyOnce(w *work, alpha float32) (err error) {
 	s, err := w.c.NewStream()
 	if err != nil {
