@@ -11,8 +11,8 @@ import (
 	"github.com/purecuda/cuda/graph/internal/access"
 )
 
-// AddChild adds a node that runs a copy of child as it is now. Later changes of child do not affect
-// the copy. To change the copy, use the node's ChildGraph.
+// AddChild adds a node that runs a copy of child in its current state. Later changes of child do
+// not affect the copy. To change the copy, use the node's ChildGraph.
 func (g *Graph) AddChild(child *Graph, deps ...Node) (Node, error) {
 	unlock, err := lockBoth(g, child)
 	if err != nil {
@@ -26,7 +26,7 @@ func (g *Graph) AddChild(child *Graph, deps ...Node) (Node, error) {
 	return g.addChild(child, from, nil, uintptr(len(deps)))
 }
 
-// addChild is AddChild for two graphs that are locked.
+// addChild does the work of AddChild. The caller has locked both graphs.
 func (g *Graph) addChild(child *Graph, from *cu.CUgraphNode, data *cu.CUgraphEdgeData, n uintptr) (Node, error) {
 	if err := sameDriver(g.ctx, child, child.ctx); err != nil {
 		return Node{}, fmt.Errorf("cannot add a child graph to %v: %w", g, err)
@@ -50,7 +50,7 @@ func (g *Graph) addChild(child *Graph, from *cu.CUgraphNode, data *cu.CUgraphEdg
 	return node, nil
 }
 
-// addChildRaw makes the call. Edge data needs the one for all types of nodes.
+// addChildRaw adds the node in the driver. Edge data requires the call for nodes of any type.
 func (g *Graph) addChildRaw(child *Graph, from *cu.CUgraphNode, data *cu.CUgraphEdgeData, n uintptr) (raw cu.CUgraphNode, err error) {
 	if data == nil {
 		err = g.d.CuGraphAddChildGraphNode(&raw, g.raw, from, n, child.raw)
@@ -62,8 +62,8 @@ func (g *Graph) addChildRaw(child *Graph, from *cu.CUgraphNode, data *cu.CUgraph
 	return raw, err
 }
 
-// ChildGraph returns the graph inside a child graph node, to inspect or change it. It lives in the
-// node.
+// ChildGraph returns the graph inside a child graph node, to inspect or change it. The graph lives
+// as long as the node.
 func (n Node) ChildGraph() (*Graph, error) {
 	if err := n.lock(); err != nil {
 		return nil, err
@@ -76,8 +76,8 @@ func (n Node) ChildGraph() (*Graph, error) {
 	return n.inside(raw), nil
 }
 
-// SetChild sets the parameters of a child graph node of an Exec to those of child, whose nodes must
-// match those of the graph in the node, as for Update.
+// SetChild sets the parameters of a child graph node of an Exec to those of child. The nodes of
+// child must match those of the graph in the node, as for Update.
 func (x *Exec) SetChild(n Node, child *Graph) error {
 	if err := x.lock(); err != nil {
 		return err
@@ -108,7 +108,7 @@ func (x *Exec) SetChild(n Node, child *Graph) error {
 	return nil
 }
 
-// AddChildMove adds a node that runs child itself, without a copy (CUDA 12.9). child becomes a part
+// AddChildMove adds a node that runs child itself, without a copy (CUDA 12.9). child becomes part
 // of g: it is destroyed with the node, its Close does nothing, and its nodes stay valid. Unlike a
 // copied child, it may contain memory nodes. It cannot be instantiated, added again or used to
 // update an Exec, and no further memory nodes can be added. On error, child is unchanged.
@@ -130,7 +130,7 @@ func (g *Graph) AddChildMove(child *Graph, deps ...Node) (Node, error) {
 	return n, nil
 }
 
-// ownedChildren is the first driver version that supports owned child graphs. Older ones ignore
+// ownedChildren is the first driver version that supports owned child graphs. Older drivers ignore
 // the field.
 const ownedChildren = 12090
 
@@ -171,7 +171,7 @@ func (g *Graph) addChildMove(child *Graph, deps []Node) (Node, error) {
 	return n, nil
 }
 
-// explainMove adds the likely reason why a driver that supports owned children rejects one.
+// explainMove adds the likely reason if a driver that supports owned children rejects one.
 func explainMove(err error) error {
 	if errors.Is(err, driver.ErrNotSupported) {
 		return fmt.Errorf("a graph with conditional nodes cannot be handed over, and this one may have some: %w", err)
@@ -179,8 +179,7 @@ func explainMove(err error) error {
 	return err
 }
 
-// onlyWhole rejects a graph that is nested in a node, for operations that CUDA supports only for
-// whole graphs.
+// onlyWhole rejects nested graphs for operations that CUDA supports only on outermost graphs.
 func (g *Graph) onlyWhole(code driver.CUresult, what string) error {
 	if !g.part {
 		return nil
@@ -188,8 +187,8 @@ func (g *Graph) onlyWhole(code driver.CUresult, what string) error {
 	return refuse(code, "%v is in %v of %v and cannot be %s on its own", g, g.in, g.in.g, what)
 }
 
-// takeOver makes child, and the graphs nested in it, parts of the graph that n is in. Both are
-// locked. n's graph already retains what child retains.
+// takeOver makes child, and the graphs nested in it, part of n's graph, which already retains
+// everything that child retains. The caller has locked both graphs.
 func (n Node) takeOver(child *Graph) {
 	outer := n.g.outermost()
 	own := child.keep.refs
@@ -216,8 +215,8 @@ func (g *Graph) enterPart(p *Graph) {
 	p.setLatch(g.mu)
 }
 
-// SetChild sets the child of a child graph node to a copy of child (CUDA 12.2). The graph that
-// ChildGraph returned before is closed.
+// SetChild sets the child of a child graph node to a copy of child (CUDA 12.2). It closes the graph
+// that ChildGraph returned for the previous child.
 func (n Node) SetChild(child *Graph) error {
 	if n.g == nil {
 		return errNoNode
@@ -259,8 +258,8 @@ func (n Node) setChild(child *Graph) error {
 	return nil
 }
 
-// Clone returns a copy of the graph as it is now. The copy keeps alive what the graph does. Graphs
-// with memory nodes or conditional nodes cannot be cloned.
+// Clone returns a copy of the graph in its current state. The copy keeps alive the same objects as
+// the graph. Graphs with memory nodes or conditional nodes cannot be cloned.
 func (g *Graph) Clone() (*Graph, error) {
 	if err := g.lock(); err != nil {
 		return nil, err
@@ -277,8 +276,8 @@ func (g *Graph) Clone() (*Graph, error) {
 	if err := g.d.CuGraphClone(&raw, g.raw); err != nil {
 		return nil, k.abandon(fmt.Errorf("clone of %v: %w", g, g.memoryLimit(err, noClone)))
 	}
-	// The clone's nodes are looked up when they are needed. What they refer to is retained as
-	// long as the clone, not for each node.
+	// The clone looks up its nodes when they are needed. It retains their references until it is
+	// closed, not per node.
 	k.refs.Release()
 	k.refs = g.keep.refs.Share().Writable()
 	k.refs.Loosen()
@@ -313,7 +312,7 @@ func (n Node) FindInClone(clone *Graph) (Node, error) {
 }
 
 // inside returns a graph nested in n: the copy in a child graph node, or a body of a conditional
-// node. It returns the same Graph each time, so names and other records of its nodes are kept.
+// node. It always returns the same Graph, so the names and other records of its nodes are kept.
 func (n Node) inside(raw driver.CUgraph) *Graph {
 	g, outer := n.g, n.g.outermost()
 	if p := outer.parts[raw]; p != nil {
@@ -329,7 +328,6 @@ func (n Node) inside(raw driver.CUgraph) *Graph {
 	return p
 }
 
-// outermost returns the graph that g is nested in, at any depth, or g itself.
 func (g *Graph) outermost() *Graph {
 	if g.part {
 		return g.outer
@@ -337,8 +335,8 @@ func (g *Graph) outermost() *Graph {
 	return g
 }
 
-// forgetParts ends the graphs nested in a node that was destroyed. The driver destroyed them, and
-// may reuse their handles.
+// forgetParts ends the graphs nested in a destroyed node. The driver has destroyed them and may
+// reuse their handles.
 func (n Node) forgetParts() {
 	outer := n.g.outermost()
 	outer.removals++
@@ -371,7 +369,6 @@ func (g *Graph) inBody() bool {
 	return false
 }
 
-// isBody reports whether g is the body of a conditional node.
 func (g *Graph) isBody() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

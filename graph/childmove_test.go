@@ -12,7 +12,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// handed makes a graph for a test to hand over. Whoever takes it over closes it.
+// handed returns a graph that the test moves into another graph. The new owner closes it.
 func (k *kit) handed(ops ...driver.Op) (*graph.Graph, []graph.Node) {
 	k.Helper()
 	c, err := graph.New(k.C)
@@ -36,7 +36,7 @@ func TestAChildThatIsHandedOverBecomesAPart(t *testing.T) {
 		if part != child || inner[0].Name() != "first" {
 			k.Errorf("the node has %v, want the graph itself", part)
 		}
-		k.OK(child.Close()) // does nothing
+		k.OK(child.Close()) // must do nothing
 		k.Run(k.Exec(g))
 		k.Expect(b, 16)
 		k.OK(inner[0].Set(k.Launch(k.Plus, b, 10)))
@@ -66,7 +66,7 @@ func TestAChildThatIsHandedOverKeepsItsMemory(t *testing.T) {
 		g := k.Graph()
 		_, err := g.AddChildMove(child)
 		k.OK(err)
-		k.Add(child, op(c), inner[0]) // added to the child, retained by the outermost graph
+		k.Add(child, op(c), inner[0]) // a node added to the moved child, retained by the outermost graph
 		k.OK(a.Close())
 		k.OK(c.Close())
 		x := k.Exec(g)
@@ -137,7 +137,7 @@ func TestChildrenThatCannotBeHandedOver(t *testing.T) {
 				k.Errorf("%s: %v", name, c.err)
 			}
 		}
-		k.Run(k.Exec(whole)) // unchanged
+		k.Run(k.Exec(whole)) // the graph must be unchanged
 		k.Run(k.Exec(g))
 		k.Expect(b, 3)
 	})
@@ -154,7 +154,7 @@ func TestHandingOverAChildNeedsItsCUDA(t *testing.T) {
 	})
 }
 
-// Goroutines that use the child during the handover get their turn either before or after it.
+// Goroutines that use the child while it is moved run either before or after the move.
 func TestAChildIsHandedOverWhileOthersUseIt(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()

@@ -9,12 +9,12 @@ import (
 	"github.com/purecuda/cuda/internal/absent"
 )
 
-// Cond is the condition of one conditional node: a 32-bit number on the device, which kernels of
-// the graph set and the node reads when it runs. It is a small value that belongs to the graph it
-// was created for.
+// Cond is the condition of one conditional node: a 32-bit number on the device. Kernels of the
+// graph set it, and the node reads it when it runs. A Cond is a small value that belongs to the
+// graph it was created for.
 //
-// Kernels can take a Cond as an argument and set it themselves. They declare the parameter as .u64
-// and call this device function:
+// Kernels can accept a Cond as an argument and set it. They declare the parameter as .u64 and call
+// this device function:
 //
 //	.extern .func cudaGraphSetConditional(.param .b64 cond, .param .b32 value);
 //
@@ -22,14 +22,14 @@ import (
 // condition's graph may call it. If you have no such kernel, use the operations of Set, SetTo,
 // SetWhen and Within.
 type Cond struct {
-	g   *Graph // the outermost
+	g   *Graph // outermost graph
 	raw cu.CUgraphConditionalHandle
 }
 
-// Handle returns the driver's handle, 0 for the zero Cond.
+// Handle returns the driver's handle, or 0 for the zero Cond.
 func (c Cond) Handle() cu.CUgraphConditionalHandle { return c.raw }
 
-// ArgWord returns the handle as a kernel takes it.
+// ArgWord returns the handle as a kernel argument.
 func (c Cond) ArgWord() uint64 { return uint64(c.raw) }
 
 // Graph returns the outermost graph that the condition belongs to.
@@ -43,7 +43,7 @@ func (c Cond) String() string {
 	return fmt.Sprintf("condition %#x", uint64(c.raw))
 }
 
-// CondOption changes how NewCond makes a condition.
+// CondOption configures NewCond.
 type CondOption func(*condOptions)
 
 type condOptions struct {
@@ -51,8 +51,8 @@ type condOptions struct {
 	assign  bool
 }
 
-// WithDefault sets the condition's value at the beginning of each launch. Without it, the value is
-// the one set last, even by an earlier launch, and undefined before the first.
+// WithDefault sets the condition's value at the beginning of each launch. Without it, the condition
+// keeps the value that was last set, even by an earlier launch. It is undefined before the first.
 func WithDefault(v uint32) CondOption {
 	return func(o *condOptions) { o.initial, o.assign = v, true }
 }
@@ -74,8 +74,8 @@ func (g *Graph) NewCond(opts ...CondOption) (Cond, error) {
 	return c, nil
 }
 
-// home returns, locked, the graph that conditions of nodes of g belong to: the outermost graph.
-// For a body that is being recorded, that is the outermost graph that the body will be in.
+// home returns, locked, the outermost graph, to which conditions of nodes of g belong. For a body
+// that is being recorded, it returns the outermost graph that will contain the body.
 func (g *Graph) home() (*Graph, error) {
 	if err := g.lock(); err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (g *Graph) home() (*Graph, error) {
 		return g.outermost(), nil
 	}
 	home := g.rec.home
-	g.mu.Unlock() // in the lock order, home comes before g
+	g.mu.Unlock() // home precedes g in the lock order
 	return home, home.lock()
 }
 
@@ -113,7 +113,7 @@ func (c Cond) usable(g *Graph) error {
 	return nil
 }
 
-// condPTX has the kernels that set conditions. Each Context loads them once and unloads them.
+// condPTX contains the kernels that set conditions. Each Context loads them once and unloads them.
 //
 //go:embed cond.ptx
 var condPTX []byte
@@ -123,8 +123,8 @@ var condConfig = driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)}
 // Cmp is a comparison of a word with a constant.
 type Cmp uint32
 
-// The comparisons. Each is a set of the bits Less, Equal, Greater and unordered. A NaN is
-// unordered and counts as not equal.
+// The comparisons, each a set of the bits Less, Equal, Greater and unordered. A NaN is unordered
+// and compares as not equal.
 const (
 	Less           Cmp = 1
 	Equal          Cmp = 2
@@ -136,7 +136,7 @@ const (
 	unordered Cmp = 8
 )
 
-// String returns the comparison as Go writes it.
+// String returns the Go operator of the comparison.
 func (c Cmp) String() string {
 	if s, ok := cmpNames[c]; ok {
 		return s
@@ -148,21 +148,21 @@ var cmpNames = map[Cmp]string{
 	Less: "<", Equal: "==", Greater: ">", LessOrEqual: "<=", GreaterOrEqual: ">=", NotEqual: "!=",
 }
 
-// CondWord constrains the words that conditions can be set from.
+// CondWord constrains the types of the words that conditions can be set from.
 type CondWord interface {
 	uint32 | int32 | float32 | uint64 | int64 | float64
 }
 
-// Set returns the operation that sets the condition to v. v is argument 1 of the Launch, which
-// SetArg and Exec.Set can change. Like all operations that set conditions, it is a kernel of one
-// thread that comes with this package. It only has an effect as a node of the condition's graph or
-// of a graph nested in that.
+// Set returns an operation that sets the condition to v. v is argument 1 of the Launch, which
+// SetArg and Exec.Set can change. The operation runs a kernel of one thread that is part of this
+// package, like all operations that set conditions. It only has an effect in the condition's graph
+// or in a graph nested there.
 func (c Cond) Set(v uint32) (*driver.Launch, error) {
 	return c.prepare("cond_set", c, v)
 }
 
-// SetTo returns the operation that sets the condition to the first element of word, such as the
-// number of the body that a SWITCH node is to run.
+// SetTo returns an operation that sets the condition to the first element of word, such as the
+// number of the body that a SWITCH node must run.
 func (c Cond) SetTo(word driver.MemoryOf[uint32]) (*driver.Launch, error) {
 	if c.g == nil {
 		return nil, aCond.Error(false)
@@ -174,17 +174,17 @@ func (c Cond) SetTo(word driver.MemoryOf[uint32]) (*driver.Launch, error) {
 	return c.prepare("cond_word", c, driver.In(w))
 }
 
-// Predicate is a comparison of a word in device memory with a constant, made on the device each
-// time that an operation with it runs. See When.
+// Predicate compares a word in device memory with a constant. The comparison runs on the device
+// each time an operation with the Predicate runs. See When.
 type Predicate struct {
-	word     any // a driver.View of one element, declared to be read
+	word     any // a driver.View of one element, declared as read
 	constant any
 	cmp      Cmp
 	err      error
 }
 
-// When returns the predicate that compares the first element of word with the constant by cmp.
-// Operations with it return its errors.
+// When returns a predicate that compares the first element of word with the constant by cmp.
+// Operations with the predicate return any error of When.
 func When[T CondWord](word driver.MemoryOf[T], cmp Cmp, constant T) Predicate {
 	w, err := wordOf(word)
 	if _, known := cmpNames[cmp]; !known {
@@ -193,12 +193,12 @@ func When[T CondWord](word driver.MemoryOf[T], cmp Cmp, constant T) Predicate {
 	return Predicate{driver.In(w), constant, cmp, err}
 }
 
-// SetWhen returns the operation that sets the condition to 1 if p holds, else to 0.
+// SetWhen returns an operation that sets the condition to 1 if p holds, otherwise to 0.
 func (c Cond) SetWhen(p Predicate) (*driver.Launch, error) {
 	return c.setWhen(p, driver.CUdeviceptr(0), 0, 0)
 }
 
-// setWhen is SetWhen, bounded if counter is memory.
+// setWhen is like SetWhen. If counter is memory, it also bounds the number of rounds.
 func (c Cond) setWhen(p Predicate, counter any, step, rounds uint32) (*driver.Launch, error) {
 	if c.g == nil {
 		return nil, aCond.Error(false)
@@ -273,20 +273,20 @@ func condKernel(ctx *driver.Context, name string) (*driver.Kernel, error) {
 // memory:
 //
 //	b, err := c.Within(counter, 100)
-//	start, err := b.Start()          // before the node: no round yet
+//	start, err := b.Start()          // before the node
 //	...
-//	next, err := b.Next()            // the last thing in the body: one round more
+//	next, err := b.Next()            // at the end of the body
 //
 // This makes a loop of exactly 100 rounds. With a Predicate for Start and Next, the loop also ends
-// when that does not hold.
+// when the Predicate does not hold.
 type Bound struct {
 	c       Cond
 	counter driver.View[uint32]
 	rounds  uint32
 }
 
-// Within limits a loop to rounds. counter holds one number, which is the number of rounds made when
-// the loop has ended. No other loop may use it at the same time.
+// Within limits a loop to rounds. counter holds one number. When the loop has ended, it is the
+// number of rounds that ran. No other loop may use counter at the same time.
 func (c Cond) Within(counter driver.MemoryOf[uint32], rounds uint32) (Bound, error) {
 	if c.g == nil {
 		return Bound{}, aCond.Error(false)
@@ -301,12 +301,13 @@ func (c Cond) Within(counter driver.MemoryOf[uint32], rounds uint32) (Bound, err
 // Cond returns the condition.
 func (b Bound) Cond() Cond { return b.c }
 
-// Start returns the operation that sets the counter to 0, and the condition to 1 unless the limit
-// is 0 or while, if given, does not hold. Place it before the WHILE node.
+// Start returns an operation that sets the counter to 0 and the condition to 1. The condition is 0
+// instead if the limit is 0 or the optional predicate does not hold. Place the operation before the
+// WHILE node.
 func (b Bound) Start(while ...Predicate) (*driver.Launch, error) { return b.count(0, while) }
 
-// Next returns the operation that counts a round, and sets the condition to 1 if there have been
-// fewer rounds than the limit and while, if given, holds, else to 0. Place it at the end of the
+// Next returns an operation that counts a round. It sets the condition to 1 if fewer rounds than
+// the limit have run and the optional predicate holds, otherwise to 0. Place it at the end of the
 // body.
 func (b Bound) Next(while ...Predicate) (*driver.Launch, error) { return b.count(1, while) }
 

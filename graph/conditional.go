@@ -9,9 +9,9 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Conditional nodes choose on the device which of the graphs nested in them run, their bodies. A
-// body is built like any graph, with Add or by a capture (WithTarget). CUDA supports only kernels
-// of the graph's context, copies, fills, empty nodes, child graphs and conditional nodes in it.
+// A conditional node chooses on the device which of its nested graphs, the bodies, run. A body is
+// built like any graph, with Add or by a capture (WithTarget). In a body, CUDA supports only
+// kernels of the graph's context, copies, fills, empty nodes, child graphs and conditional nodes.
 //
 // A graph with a conditional node cannot be cloned or be a child of another graph.
 
@@ -24,8 +24,8 @@ func (g *Graph) AddIf(c Cond, deps ...Node) (n Node, body *Graph, err error) {
 	return n, bodies[0], nil
 }
 
-// AddIfElse adds a node that runs one body if the condition is not 0, and the
-// other one if it is (CUDA 12.8).
+// AddIfElse adds a node that runs the first body if the condition is not 0, otherwise the second
+// body (CUDA 12.8).
 func (g *Graph) AddIfElse(c Cond, deps ...Node) (n Node, then, otherwise *Graph, err error) {
 	n, bodies, err := g.addConditional(formIfElse, c, deps)
 	if err != nil {
@@ -34,8 +34,8 @@ func (g *Graph) AddIfElse(c Cond, deps ...Node) (n Node, then, otherwise *Graph,
 	return n, bodies[0], bodies[1], nil
 }
 
-// AddWhile adds a node that runs its body as long as the condition is not 0, which it checks before
-// each round (CUDA 12.3). The body must change the condition, or the launch never ends.
+// AddWhile adds a node that checks the condition before each round and runs its body as long as the
+// condition is not 0 (CUDA 12.3). The body must change the condition, or the launch never ends.
 func (g *Graph) AddWhile(c Cond, deps ...Node) (n Node, body *Graph, err error) {
 	n, bodies, err := g.addConditional(form{cu.CU_GRAPH_COND_TYPE_WHILE, 1}, c, deps)
 	if err != nil {
@@ -45,7 +45,7 @@ func (g *Graph) AddWhile(c Cond, deps ...Node) (n Node, body *Graph, err error) 
 }
 
 // AddSwitch adds a node with n bodies. It runs the body whose number, counted from 0, equals the
-// condition, and none if there is no such body (CUDA 12.8).
+// condition. If there is no such body, it runs none (CUDA 12.8).
 func (g *Graph) AddSwitch(c Cond, n int, deps ...Node) (Node, []*Graph, error) {
 	if !g.exists() {
 		return Node{}, nil, aGraph.Error(g == nil)
@@ -66,7 +66,7 @@ type form struct {
 
 var formIfElse = form{cu.CU_GRAPH_COND_TYPE_IF, 2}
 
-// String returns the name that errors use.
+// String returns the name for error messages.
 func (f form) String() string {
 	switch {
 	case f.kind == cu.CU_GRAPH_COND_TYPE_WHILE:
@@ -79,9 +79,9 @@ func (f form) String() string {
 	return "IF"
 }
 
-// supported rejects forms that are newer than the driver, which would only return an invalid
-// value. If the driver has no conditional nodes at all, the error is that of the missing
-// function.
+// supported rejects forms that are newer than the driver, which would only return
+// CUDA_ERROR_INVALID_VALUE. If the driver has no conditional nodes, the error is that of the
+// missing function.
 func (f form) supported(d *driver.Driver) error {
 	if f.kind == cu.CU_GRAPH_COND_TYPE_SWITCH || f.bodies == 2 {
 		return needs(d, f.String()+" nodes", 12080)
@@ -115,7 +115,7 @@ func (f form) addError(g *Graph, err error) error {
 	return fmt.Errorf("cannot add a %v node to %v: %w", f, g, err)
 }
 
-// conditional adds the node, and adds it and its bodies to the tables.
+// conditional adds the node, and enters it and its bodies in the tables.
 func (g *Graph) conditional(f form, c Cond, from *cu.CUgraphNode, data *cu.CUgraphEdgeData, deps uintptr) (*conditional, error) {
 	raw, bodies, err := g.addConditionalRaw(f, c, from, data, deps)
 	if err != nil {
@@ -125,7 +125,7 @@ func (g *Graph) conditional(f form, c Cond, from *cu.CUgraphNode, data *cu.CUgra
 	return g.added(raw).enterBodies(f, c, bodies), nil
 }
 
-// addConditionalRaw adds the node, and returns it and its bodies.
+// addConditionalRaw adds the node in the driver.
 func (g *Graph) addConditionalRaw(f form, c Cond, from *cu.CUgraphNode, data *cu.CUgraphEdgeData, deps uintptr) (cu.CUgraphNode, *driver.CUgraph, error) {
 	p := &cu.CUgraphNodeParams{Type: cu.CU_GRAPH_NODE_TYPE_CONDITIONAL}
 	params := p.Conditional()
@@ -143,7 +143,6 @@ func (g *Graph) addConditionalRaw(f form, c Cond, from *cu.CUgraphNode, data *cu
 	return raw, params.PhGraph_out, nil
 }
 
-// enterBodies adds a conditional node and its bodies to the tables.
 func (n Node) enterBodies(f form, c Cond, bodies *driver.CUgraph) *conditional {
 	k := &conditional{node: n, cond: c, form: f}
 	for _, body := range unsafe.Slice(bodies, f.bodies) {
@@ -153,8 +152,8 @@ func (n Node) enterBodies(f form, c Cond, bodies *driver.CUgraph) *conditional {
 	return k
 }
 
-// Bodies returns the graphs in a conditional node, in the order of AddIfElse and AddSwitch. They
-// live in the node. The bodies of nodes that this library did not add are unknown.
+// Bodies returns the graphs in a conditional node, in the order of AddIfElse and AddSwitch. The
+// node owns them. For nodes that this library did not add, the bodies are unknown.
 func (n Node) Bodies() ([]*Graph, error) {
 	if err := n.lock(); err != nil {
 		return nil, err
@@ -173,8 +172,8 @@ func (n Node) Bodies() ([]*Graph, error) {
 	return nil, invalid("%v of %v has no bodies: it is not a conditional node", n, n.g)
 }
 
-// conds are the conditional nodes of an outermost graph and of the graphs nested in it. They are
-// changed under the lock of the graph. nil means none.
+// conds are the conditional nodes of an outermost graph and of the graphs nested in it, guarded by
+// the graph's lock. A nil conds is empty.
 type conds struct {
 	byNode map[Node]*conditional
 	byCond map[Cond]*conditional
@@ -188,7 +187,7 @@ type conditional struct {
 	bodies []*Graph
 }
 
-// of returns the conditional node that n is, or nil.
+// of returns the conditional node for n, or nil.
 func (s *conds) of(n Node) *conditional {
 	if s == nil {
 		return nil
@@ -196,7 +195,6 @@ func (s *conds) of(n Node) *conditional {
 	return s.byNode[n]
 }
 
-// user returns the node that uses the condition.
 func (s *conds) user(c Cond) (Node, bool) {
 	if s == nil || s.byCond[c] == nil {
 		return Node{}, false
@@ -212,8 +210,8 @@ func (g *Graph) enterConditional(k *conditional) {
 	g.conds.byCond[k.cond] = k
 }
 
-// forgetConditionals removes a node that was destroyed and the nodes nested in it. Other nodes
-// can then use their conditions.
+// forgetConditionals removes a destroyed node and the nodes nested in it. Other nodes can then use
+// their conditions.
 func (s *conds) forgetConditionals(n Node) {
 	if s == nil {
 		return
@@ -226,7 +224,7 @@ func (s *conds) forgetConditionals(n Node) {
 	}
 }
 
-// anyConditional returns a conditional node in g, at any depth, or nil.
+// anyConditional returns a conditional node in g or in its nested graphs, or nil.
 func (g *Graph) anyConditional() *conditional {
 	s := g.outermost().conds
 	if s == nil {
@@ -250,8 +248,8 @@ func (p *Graph) inGraph(g *Graph) bool {
 	return false
 }
 
-// noConditionals rejects a graph with a conditional node, for operations that CUDA does not
-// support for such graphs.
+// noConditionals rejects a graph with a conditional node, for operations that CUDA does not support
+// on such graphs.
 func (g *Graph) noConditionals(cannot string) error {
 	k := g.anyConditional()
 	if k == nil {
@@ -261,7 +259,8 @@ func (g *Graph) noConditionals(cannot string) error {
 }
 
 // Before CUDA 12.8, a launch hangs when a conditional node runs a body without nodes. Before CUDA
-// 12.4, an empty node does not help. So such bodies get a kernel that does nothing.
+// 12.4, it hangs even if the body has an empty node. So empty bodies get a kernel that does
+// nothing.
 const emptyBodies = 12080
 
 // fillBodies adds a node to each empty body, on drivers that need it.
@@ -279,7 +278,6 @@ func (g *Graph) fillBodies() error {
 	return nil
 }
 
-// fill adds a node to a body that has none.
 func (g *Graph) fill() error {
 	if n, err := g.count((*driver.Driver).CuGraphGetNodes); err != nil || n > 0 {
 		return err
@@ -296,11 +294,11 @@ func (g *Graph) fill() error {
 	return err
 }
 
-// execCount counts the executable graphs of a graph with conditional nodes. CUDA
-// allows one at a time.
+// execCount counts the executable graphs of a graph with conditional nodes, because CUDA allows
+// only one at a time.
 type execCount struct{ execs atomic.Int32 }
 
-// mayHaveOne returns an error if there is an executable graph already.
+// mayHaveOne returns an error if an executable graph already exists.
 func (l *execCount) mayHaveOne(g *Graph, k *conditional) error {
 	if l == nil || l.execs.Load() == 0 {
 		return nil
@@ -309,7 +307,7 @@ func (l *execCount) mayHaveOne(g *Graph, k *conditional) error {
 		"cannot instantiate %v: it already has an executable graph, and because %v in it is a %v node there can be only one at a time; close that one, or build the graph a second time", g, k.node, k.form)
 }
 
-// add counts a new one, and remove one that was destroyed. nil counts nothing.
+// add counts a new executable graph, and remove discounts a destroyed one. On nil they do nothing.
 func (l *execCount) add() *execCount {
 	if l != nil {
 		l.execs.Add(1)
@@ -323,7 +321,8 @@ func (l *execCount) remove() {
 	}
 }
 
-// instantiable rejects what the driver would reject without a reason, and fills empty bodies.
+// instantiable rejects graphs that the driver would reject without a reason, and fills empty
+// bodies.
 func (g *Graph) instantiable() error {
 	if g.part {
 		return refuse(driver.CUDA_ERROR_NOT_SUPPORTED,

@@ -10,7 +10,7 @@ import (
 
 // Programmatic returns the edge of a programmatic dependency between two kernel nodes (CUDA 12.3).
 // to may start before from has ended, and must wait with griddepcontrol for the results it needs.
-// port says when it may start: once all blocks of from have triggered or ended
+// port determines when it may start: once all blocks of from have triggered or ended
 // (CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC, the default), or once all have begun
 // (CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER).
 func Programmatic(from, to Node, port ...byte) Edge {
@@ -26,16 +26,16 @@ func Programmatic(from, to Node, port ...byte) Edge {
 
 var plainEdge cu.CUgraphEdgeData
 
-// AddEdges adds dependencies, each with its data, if any. Data needs CUDA 12.3. A node cannot run
-// after itself. Longer cycles are accepted, as in CUDA, but Instantiate and Check return errors that
-// name their nodes. On error, none of the edges or those before the rejected one may have been
-// added.
+// AddEdges adds dependencies with their data, if any. Data needs CUDA 12.3. A node cannot run after
+// itself. As in CUDA, AddEdges accepts longer cycles, but Instantiate and Check return errors that
+// name their nodes. On error, AddEdges may have added the edges before the rejected one.
 func (g *Graph) AddEdges(edges ...Edge) error {
 	return g.changeEdgeData("add edges to", edges, (*Graph).addEdges, (*driver.Driver).CuGraphAddDependencies, true)
 }
 
-// RemoveEdges removes dependencies. The data of each must be that of AddEdges or Edges, because two
-// nodes may have several edges with different data. Data needs CUDA 12.3.
+// RemoveEdges removes dependencies. Each edge must have the data that it was added with or that
+// Edges returns, because two nodes may have several edges with different data. Data needs CUDA
+// 12.3.
 func (g *Graph) RemoveEdges(edges ...Edge) error {
 	return g.changeEdgeData("remove edges from", edges, (*Graph).removeEdges, (*driver.Driver).CuGraphRemoveDependencies, false)
 }
@@ -70,8 +70,8 @@ func (g *Graph) changeEdgeData(what string, edges []Edge, plain func(*Graph) err
 	return nil
 }
 
-// byData makes one call for each run of edges with the same data. Driver 580 uses the data of the
-// first edge of a call for all of them.
+// byData makes one call for each run of edges with the same data. Driver 580 applies the data of
+// the first edge of a call to all its edges.
 func byData(from, to []cu.CUgraphNode, data []cu.CUgraphEdgeData, call func(from, to *cu.CUgraphNode, data *cu.CUgraphEdgeData, n uintptr) error) error {
 	for first := 0; first < len(data); {
 		n := 1
@@ -86,8 +86,8 @@ func byData(from, to []cu.CUgraphNode, data []cu.CUgraphEdgeData, call func(from
 	return nil
 }
 
-// haveEdges returns an error for an edge that does not exist with its data. Driver 580, given no
-// data, removes an edge whatever its data is.
+// haveEdges returns an error for an edge that does not exist with the same data. If a call has no
+// data, driver 580 removes an edge whatever its data.
 func (g *Graph) haveEdges(edges []Edge) error {
 	for i := range edges {
 		e := &edges[i]
@@ -136,7 +136,7 @@ func (g *Graph) checkEdge(e *Edge, data bool) error {
 	return g.checkData(e.From, e.Data, to)
 }
 
-// addEdges and removeEdges use the ABI that the driver has. Edges have data since CUDA 12.3.
+// addEdges and removeEdges call the driver's ABI with edge data, if it has one (CUDA 12.3).
 func (g *Graph) addEdges() error {
 	n := uintptr(len(g.from))
 	if g.d.Has(cu.FnCuGraphAddDependencies) {
@@ -153,10 +153,10 @@ func (g *Graph) removeEdges() error {
 	return g.d.CuGraphRemoveDependencies_v10000(g.raw, &g.from[0], &g.to[0], n)
 }
 
-// checkData rejects invalid data with a reason, which the driver does not give.
+// checkData rejects invalid edge data with a reason, which the driver does not report.
 func (g *Graph) checkData(from Node, data cu.CUgraphEdgeData, to Type) error {
 	if data.Type != byte(cu.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC) {
-		return nil // the driver checks it
+		return nil // the driver checks the data
 	}
 	if p := data.From_port; p != cu.CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC && p != cu.CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER {
 		return invalid("a programmatic dependency leaves %v by port %d; it is port %d (programmatic) or %d (launch order)",

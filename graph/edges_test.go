@@ -14,8 +14,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// dependent adds b[i] += v. It may run concurrently with the kernel before it, and waits for its
-// end with griddepcontrol.wait, as a programmatic dependency requires.
+// The kernel dependent adds b[i] += v. It may run concurrently with the kernel before it, and waits
+// for that kernel with griddepcontrol.wait, as a programmatic dependency requires.
 const dependentKernels = `
 .version 7.8
 .target sm_90
@@ -54,7 +54,7 @@ const dependentKernels = `
 }
 `
 
-// dependents prepares both kernels for the same memory.
+// dependents returns launches of both kernels for the same memory.
 func (k *kit) dependents(b *driver.Buffer[uint32]) (first, second *driver.Launch) {
 	k.Helper()
 	m, err := k.C.LoadModule([]byte(dependentKernels))
@@ -100,7 +100,7 @@ func TestEdgesWithDataAreAddedAndRemoved(t *testing.T) {
 		first, second := k.dependents(b)
 		g := k.Graph()
 		n, m := k.Add(g, first), k.Add(g, second)
-		last, err := graphtest.AddAfter(g, k.Launch(k.Plus, b, 3), graph.Edge{From: m}) // plain
+		last, err := graphtest.AddAfter(g, k.Launch(k.Plus, b, 3), graph.Edge{From: m}) // no data
 		k.OK(err)
 		e := graph.Edge{From: n, To: m, Data: graph.Programmatic(n, graph.Node{}).Data}
 		plain := graph.Edge{From: n, To: last}
@@ -226,7 +226,7 @@ func TestEdgeDataNeedsItsCUDA(t *testing.T) {
 	})
 }
 
-// Each dependency keeps its data, whatever the other dependencies of the call have.
+// Each dependency must keep its own data, whatever the data of the other dependencies in the call.
 func TestDependenciesOfOneCallKeepTheirData(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -266,7 +266,7 @@ func TestCycleIsNamedByItsNodes(t *testing.T) {
 			k.OK(n.SetName(name))
 			nodes = append(nodes, n)
 		}
-		k.OK(graphtest.DependOn(nodes[1], nodes[3])) // load runs after store
+		k.OK(graphtest.DependOn(nodes[1], nodes[3])) // load must run after store
 		_, err := g.Instantiate()
 		var e *graph.InstantiateError
 		if !errors.As(err, &e) {
@@ -286,7 +286,7 @@ func TestCycleIsNamedByItsNodes(t *testing.T) {
 	})
 }
 
-// Check names the nodes of a cycle as Instantiate does, including a cycle in a body.
+// Like Instantiate, Check must name the nodes of a cycle, even of a cycle in a body.
 func TestCheckNamesTheNodesOfACycle(t *testing.T) {
 	each(t, func(k *kit) {
 		circle := func(g *graph.Graph) {

@@ -8,8 +8,7 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// A loop on the device, added directly: it runs while a word is below a limit, for at most 100
-// rounds.
+// A loop on the device: the body runs while a word is below a limit, for at most 100 rounds.
 func ExampleGraph_AddWhile() {
 	c, s, plus, times, b := open()
 	counter, err := driver.Alloc[uint32](c, 1)
@@ -46,8 +45,7 @@ func ExampleGraph_AddWhile() {
 	// Output: 1023 after 9 rounds
 }
 
-// A decision in a capture: when the graph is replayed, the condition decides whether the recorded
-// body runs.
+// A decision in a capture: the condition determines at each replay whether the recorded body runs.
 func ExampleScope_IfElse() {
 	c, s, plus, times, b := open()
 	word, err := driver.AllocFrom(c, []uint32{3})

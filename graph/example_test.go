@@ -11,7 +11,7 @@ import (
 	"github.com/purecuda/cuda/graph/internal/graphtest"
 )
 
-// open gives the examples a context, a stream, kernels and memory of ones.
+// open returns a context, a stream, kernels and a buffer of ones for the examples.
 func open() (c *driver.Context, s *driver.Stream, plus, times *driver.Kernel, b *driver.Buffer[uint32]) {
 	return graphtest.Open()
 }
@@ -28,7 +28,7 @@ func first(b *driver.Buffer[uint32]) uint32 {
 	return v[0]
 }
 
-// Record what is enqueued on a stream, and replay it.
+// Record the work enqueued in a stream, and replay it.
 func ExampleCapture() {
 	_, s, plus, times, b := open()
 	add, err := plus.Prepare(config, b, uint32(elems), uint32(2))
@@ -78,8 +78,7 @@ func ExampleExec_Set() {
 	// Output: 1000
 }
 
-// Change an executable graph to what the next step needs: by an update if possible, otherwise by
-// instantiating anew.
+// Update an executable graph for the next step, or instantiate it anew if an update is impossible.
 func ExampleWithReinstantiate() {
 	_, s, plus, _, b := open()
 	step := func(values ...uint32) *graph.Graph {
@@ -106,7 +105,7 @@ func ExampleWithReinstantiate() {
 	// not updated: the nodes or their dependencies are others; instantiated anew 26
 }
 
-// Build the graph of every step anew from a list that was checked once.
+// Build a new graph for each step from a list of operations that is checked only once.
 func ExamplePlan() {
 	c, s, plus, times, b := open()
 	add, err := plus.Prepare(config, b, uint32(elems), uint32(0))
@@ -126,7 +125,7 @@ func ExamplePlan() {
 		must(err)
 		once, err := g.AddPlan(plan)
 		must(err)
-		_, err = g.AddPlan(plan, once.At(1)) // a second time, after the first
+		_, err = g.AddPlan(plan, once.At(1)) // add the plan a second time, after the first
 		must(err)
 		x, err := g.Instantiate()
 		must(err)
@@ -140,7 +139,7 @@ func ExamplePlan() {
 	// 2 nodes twice: 21220
 }
 
-// If you cannot put the recorded code in one function, use Begin and End. The capture ends on
+// If you cannot put the recorded code in one function, use Begin and End, and end the capture on
 // every path.
 func ExampleRecording() {
 	_, s, plus, _, b := open()
@@ -160,7 +159,7 @@ func ExampleRecording() {
 	// Output: 1 true
 }
 
-// Bind arguments that change with each launch once, then set them and launch.
+// Bind the arguments that change with each launch once. Then set them and launch.
 func ExampleBindings() {
 	c, s, plus, _, b := open()
 	add, err := plus.Prepare(config, b, uint32(elems), uint32(0))
@@ -266,7 +265,7 @@ func ExampleBound() {
 	// Output: 7
 }
 
-// Check finds nodes that touch the same memory without an order between them.
+// Check finds nodes that access the same memory although no dependency orders them.
 func ExampleGraph_Check() {
 	c, _, plus, times, b := open()
 	add, err := plus.Prepare(config, b, uint32(elems), uint32(2))
@@ -328,7 +327,7 @@ func ExampleGraph_Profile() {
 	// Output: 3 rounds; true true
 }
 
-// Whether an Exec can be updated to another graph is a result, not an error.
+// If an Exec cannot be updated, Update reports that as a result, not as an error.
 func ExampleExec_Update() {
 	_, s, plus, _, b := open()
 	record := func(n int) *graph.Graph {
@@ -373,8 +372,8 @@ func ExamplePool() {
 	// false
 }
 
-// The launch of an executable graph is an ordinary operation: you can enqueue it on a stream, or
-// make it part of another graph.
+// The launch of an executable graph is an ordinary operation. You can enqueue it in a stream or add
+// it to another graph.
 func ExampleExec_Op() {
 	_, s, plus, _, b := open() // b holds ones
 	addTwo, err := plus.Prepare(config, b, uint32(elems), uint32(2))
@@ -396,7 +395,7 @@ func ExampleExec_Op() {
 	// Output: 11 2
 }
 
-// Get the nodes that were added for a plan, in the order of its items.
+// Look up the nodes that were added for a plan, in the order of its items.
 func ExampleNodes() {
 	c, s, plus, times, b := open()
 	add, err := plus.Prepare(config, b, uint32(elems), uint32(1))
@@ -505,7 +504,7 @@ func ExampleWithTarget() {
 	// Output: 32
 }
 
-// In a capture, concurrent work does not need its own streams.
+// In a capture, concurrent branches do not need their own streams.
 func ExampleScope_Parallel() {
 	_, s, plus, times, b := open()
 	add, err := plus.Prepare(config, b, uint32(elems/2), uint32(2))

@@ -25,36 +25,36 @@ type Exec struct {
 	life  *life.Lifetime
 	watch life.Watched
 	ctx   *driver.Context
-	d     *driver.Driver // bound to ctx
+	d     *driver.Driver // bound to the context
 	keep  *execKeep
 
-	g        *Graph // Set accepts its nodes
-	foreign  bool   // keep.refs are those of another graph, since an update
+	g        *Graph // the graph whose nodes Set accepts
+	foreign  bool   // keep.refs belong to another graph, because of an update
 	opts     options
-	uploaded bool   // uploaded, and not changed since
-	changed  bool   // it differs from g as it was instantiated
-	updates  uint64 // how often an update changed all parameters at once
+	uploaded bool   // uploaded and not changed since then
+	changed  bool   // differs from the graph it was instantiated from
+	updates  uint64 // number of updates that changed all parameters at once
 	bindings *Bindings
 }
 
-// execKeep has what launching and destroying an Exec need. A launch runs through more of the
-// driver than the caches hold, so the fields that it reads are adjacent.
+// execKeep contains everything that launching and destroying an Exec need. A launch runs through
+// more of the driver than the caches hold, so the fields it reads are adjacent.
 type execKeep struct {
 	mu    loader.Latch // locked during every driver call on raw
 	shut  bool         // Close was called
 	raw   cu.CUgraphExec
 	ctx   *driver.Context
 	refs  *retain.References
-	count *execCount // for a graph that may have only one Exec
+	count *execCount // of a graph that may have only one Exec
 	inflight.Launches
 	life life.Lifetime
 	ends ending
 
-	borrowed bool // the owner of raw destroys it
+	borrowed bool // the owner of raw destroys it, not this Exec
 }
 
-// Close destroys the executable graph. A launch in flight still completes, and what it refers to is
-// kept until then.
+// Close destroys the executable graph. A launch in flight still completes, and the objects it uses
+// are retained until then.
 func (x *Exec) Close() error {
 	if !x.exists() {
 		return nil
@@ -65,14 +65,15 @@ func (x *Exec) Close() error {
 	return x.watch.Close(x.life)
 }
 
-// Destroy implements life.Destroyer, for an Exec that was closed or dropped.
+// Destroy implements life.Destroyer. It runs for an Exec that was closed or that became
+// unreachable.
 func (k *execKeep) Destroy(d *cu.Driver) error {
 	var err error
 	if !k.borrowed {
 		err = k.ends.do(d, cu.FnCuGraphExecDestroy, uintptr(k.raw))
 	}
 	k.count.remove()
-	if k.Ended == k.Replays { // also if it was never launched
+	if k.Ended == k.Replays { // true even if it was never launched
 		k.refs.Release()
 	} else {
 		k.ReleaseLater(retain.Reference{Of: k.refs})
@@ -80,7 +81,7 @@ func (k *execKeep) Destroy(d *cu.Driver) error {
 	return join([]error{err, k.Close()})
 }
 
-// Raw returns the driver's handle, 0 for nil. Update may change it.
+// Raw returns the driver's handle, or 0 for nil. Update may change it.
 func (x *Exec) Raw() cu.CUgraphExec {
 	if !x.exists() {
 		return 0
@@ -100,7 +101,7 @@ func (x *Exec) Graph() *Graph {
 	return x.g
 }
 
-// Context returns the context that the graph was made for.
+// Context returns the context that the graph was created for.
 func (x *Exec) Context() *driver.Context {
 	if !x.exists() {
 		return nil
@@ -125,8 +126,8 @@ func (x *Exec) String() string {
 }
 
 // Launch enqueues the graph in s. It runs after all work already in s and after this Exec's
-// previous launch. Launch does not wait: if the graph fails when it runs, a later call returns the
-// error, usually the wait.
+// previous launch. Launch does not wait. If the graph fails when it runs, a later call, usually the
+// wait, returns the error.
 //
 // s may be any stream of the same driver, even of another context. To make x part of a graph that
 // is being captured, use [Graph.AddChild].
@@ -160,7 +161,7 @@ func (k *execKeep) launch(s *driver.Stream) error {
 	return nil
 }
 
-// launchElsewhere is launch for a stream that must be retained first.
+// launchElsewhere launches on a stream that must be retained first.
 func (k *execKeep) launchElsewhere(s *driver.Stream) error {
 	if err := k.Move(s, func() error { return s.Driver().CuGraphLaunch(k.raw, s.Raw()) }); err != nil {
 		return err
@@ -182,7 +183,7 @@ func (k *execKeep) ready(s *driver.Stream) error {
 	return nil
 }
 
-// accepts returns the reason why there can be no launch in s, or nil.
+// accepts returns the reason why the Exec cannot be launched in s, or nil.
 func (k *execKeep) accepts(s *driver.Stream) error {
 	if k.shut {
 		return fmt.Errorf("the executable graph: %w", driver.ErrClosed)
@@ -197,8 +198,8 @@ func (x *Exec) launchError(s *driver.Stream, err error) error {
 	return fmt.Errorf("cannot launch %v on %v: %w", x, s, x.memoryError(err))
 }
 
-// Run launches the graph on s and waits for all work in s so far. If ctx ends first, Run returns
-// its cause, and the launch continues. On the per-thread stream, the goroutine stays on its thread
+// Run launches the graph on s and waits for all work now in s. If ctx ends first, Run returns its
+// cause, and the launch continues. On the per-thread stream, the goroutine stays on its thread
 // until Run returns.
 func (x *Exec) Run(ctx context.Context, s *driver.Stream) error {
 	if !x.exists() {
@@ -209,7 +210,7 @@ func (x *Exec) Run(ctx context.Context, s *driver.Stream) error {
 		defer runtime.UnlockOSThread()
 	}
 	x.keep.mu.Lock()
-	err, n := x.keep.launch(s), x.keep.Replays // read together, because others may launch concurrently
+	err, n := x.keep.launch(s), x.keep.Replays // one lock: others may launch too
 	x.keep.mu.Unlock()
 	if err != nil {
 		return x.launchError(s, err)
@@ -221,17 +222,17 @@ func (x *Exec) Run(ctx context.Context, s *driver.Stream) error {
 	return nil
 }
 
-// NoteEnded tells the Exec that its first n launches have ended, counted as [Exec.Replays] does. It
-// is for programs that wait for launches with their own events. What only those launches used is
-// then released now instead of some launches later. None of them may still be running. Run and Wait
-// call it themselves.
+// NoteEnded reports to the Exec that its first n launches, counted as in [Exec.Replays], have
+// ended. Programs call it if they wait for launches with their own events. The Exec then releases
+// objects that only those launches used now, instead of a few launches later. None of these
+// launches may still be running. Run and Wait call NoteEnded themselves.
 func (x *Exec) NoteEnded(n uint64) {
 	if x.exists() {
 		x.noteEnded(n)
 	}
 }
 
-// noteEnded notes that the first n launches have ended. It does nothing for a closed Exec, which
+// noteEnded records that the first n launches have ended. It does nothing for a closed Exec, which
 // tracks its last launches itself.
 func (x *Exec) noteEnded(n uint64) {
 	x.keep.mu.Lock()
@@ -239,13 +240,13 @@ func (x *Exec) noteEnded(n uint64) {
 	if !x.keep.shut {
 		x.keep.NoteEnded(n)
 	}
-	runtime.KeepAlive(x) // the cleanup of a dropped Exec takes no lock
+	runtime.KeepAlive(x) // the cleanup of an unreachable Exec does not lock
 }
 
-// Wait waits until the last launch and later work in its stream have ended, or returns the cause of
-// ctx's end, and the launch continues. Before the first launch it waits for the upload of
-// WithUpload, if any. If the stream of the launch was closed since, or is the per-thread stream, Wait
-// waits for the launch alone.
+// Wait waits for the last launch and for later work in its stream. If ctx ends first, Wait returns
+// its cause, and the launch continues. Before the first launch, it waits for the upload of
+// WithUpload, if any. If the launch's stream was closed or is the per-thread stream, Wait waits
+// only for the launch.
 func (x *Exec) Wait(ctx context.Context) error {
 	if !x.exists() {
 		return anExec.Error(x == nil)
@@ -274,7 +275,7 @@ func (x *Exec) Wait(ctx context.Context) error {
 	return nil
 }
 
-// waitForLaunches waits for the launches only, not for later work in their stream.
+// waitForLaunches waits for the launches, but not for later work in their streams.
 func (x *Exec) waitForLaunches(ctx context.Context) error {
 	for start := time.Now(); ; {
 		if over, err := x.allEnded(); over || err != nil {
@@ -298,7 +299,7 @@ func (x *Exec) allEnded() (bool, error) {
 	return over, err
 }
 
-// Upload uploads the graph to the device without running it, so that the first launch need not. It
+// Upload uploads the graph to the device without running it, to save the first launch that work. It
 // is ordered like a launch. It does nothing if the graph has not changed since the last upload.
 func (x *Exec) Upload(s *driver.Stream) error {
 	if err := x.lock(); err != nil {
@@ -341,8 +342,8 @@ func (x *Exec) Replays() uint64 {
 	return x.keep.Replays
 }
 
-// Flags returns the flags of the instantiation, as far as the driver returns them: driver 580
-// returns those of auto free and of device launch.
+// Flags returns the flags of the instantiation that the driver reports. Driver 580 reports the
+// flags for auto free and device launch.
 func (x *Exec) Flags() (cu.CUgraphInstantiate_flags, error) {
 	if err := x.lock(); err != nil {
 		return 0, err
@@ -353,7 +354,6 @@ func (x *Exec) Flags() (cu.CUgraphInstantiate_flags, error) {
 	return cu.CUgraphInstantiate_flags(f), err
 }
 
-// exists reports whether x is an Exec that was instantiated.
 func (x *Exec) exists() bool { return x != nil && x.keep != nil }
 
 // lock locks the Exec for a call. It returns an error if the Exec is nil, zero or closed.
@@ -369,9 +369,9 @@ func (x *Exec) lock() error {
 	return x.life.Check()
 }
 
-// changeRefs returns the references of the Exec, to be changed. If they are those of another
-// graph, they first become references of no node, because that graph's node numbers mean nothing
-// here.
+// changeRefs returns the references of the Exec for changing them. After an update they may belong
+// to another graph. They are then detached from node numbers, because the other graph's numbers are
+// meaningless here.
 func (x *Exec) changeRefs() *retain.References {
 	k := x.keep
 	if k.refs.Alone() && !x.foreign {
@@ -391,9 +391,9 @@ func (x *Exec) copyRefs() *retain.References {
 }
 
 // Borrow returns a Graph for a handle that other code owns, for example a graph that another
-// library captured. Closing it does not destroy the driver's graph. The owner must keep that graph
-// until the Graph is closed, and must not change it in other ways in the meantime. The owner must
-// also keep alive what its nodes refer to, see [Graph.Keep].
+// library captured. Closing it does not destroy the driver's graph. Until the Graph is closed, the
+// owner must neither destroy the driver's graph nor change it in other ways. The owner must also
+// keep alive everything its nodes refer to, see [Graph.Keep].
 func Borrow(c *driver.Context, raw driver.CUgraph) (*Graph, error) {
 	k, err := newKeep(c, "borrowed graph")
 	if err != nil {
@@ -406,12 +406,12 @@ func Borrow(c *driver.Context, raw driver.CUgraph) (*Graph, error) {
 	return own(c, k, raw), nil
 }
 
-// BorrowExec returns an Exec for a handle that other code owns and instantiated from g, whose nodes
-// Set takes. If that graph is not available, use an empty one: the Exec can then be launched,
+// BorrowExec returns an Exec for a handle that other code owns and instantiated from g. Set accepts
+// the nodes of g. If that graph is not available, use an empty one. The Exec can then be launched,
 // waited for, uploaded and updated as a whole. Closing it does not destroy the driver's executable
-// graph. The owner must keep that until the Exec is closed and its launches have ended, and must
-// not launch or change it in the meantime, because CUDA does not allow concurrent use. Apply fails
-// if it would have to instantiate.
+// graph. The owner must keep the executable graph until the Exec is closed and its launches have
+// ended. Until then the owner must not launch or change it, because CUDA does not allow concurrent
+// use. Apply fails if it would have to instantiate.
 func (g *Graph) BorrowExec(raw cu.CUgraphExec) (*Exec, error) {
 	if err := g.lock(); err != nil {
 		return nil, err
@@ -434,8 +434,8 @@ func (g *Graph) BorrowExec(raw cu.CUgraphExec) (*Exec, error) {
 	return x, nil
 }
 
-// Enable switches a node of an Exec on or off, from the next launch on. A node that is off does
-// nothing, but its dependencies still hold. Kernel, copy and fill nodes can be switched (CUDA
+// Enable enables or disables a node of an Exec from the next launch on. A disabled node does
+// nothing, but its dependencies still hold. Only kernel, copy and fill nodes can be disabled (CUDA
 // 11.6).
 func (x *Exec) Enable(n Node, on bool) error {
 	if err := x.lock(); err != nil {
@@ -457,7 +457,7 @@ func (x *Exec) Enable(n Node, on bool) error {
 	return nil
 }
 
-// Enabled reports whether a node of an Exec is switched on.
+// Enabled reports whether a node of an Exec is enabled.
 func (x *Exec) Enabled(n Node) (bool, error) {
 	if err := x.lock(); err != nil {
 		return false, err
@@ -478,9 +478,8 @@ func (x *Exec) Enabled(n Node) (bool, error) {
 // does not wait. They run after the previous launch, whatever its stream, so they do not change
 // inputs in use. The next launch runs after them, whatever its stream.
 //
-// On one stream that is the stream's own order and costs nothing. Different streams are ordered by
-// an event. If an operation fails, the error names it, and the next launch still runs after those
-// before it.
+// Within one stream, this order costs nothing. Different streams are ordered by an event. If an
+// operation fails, the error names it. The next launch still runs after the operations before it.
 func (x *Exec) Stage(s *driver.Stream, ops ...driver.Op) error {
 	if err := x.lock(); err != nil {
 		return err
@@ -524,7 +523,7 @@ func (k *execKeep) stage(s *driver.Stream, ops []driver.Op) error {
 				if i == 0 {
 					return failed
 				}
-				break // those before it are staged
+				break // earlier operations are staged
 			}
 		}
 		return nil
@@ -536,8 +535,8 @@ func (k *execKeep) stage(s *driver.Stream, ops []driver.Op) error {
 	return cmp.Or(send(), failed)
 }
 
-// afterStaged makes s wait for work that was staged on another stream. The work stays staged
-// until later work succeeds.
+// afterStaged makes s wait for work that was staged on another stream. That work stays marked as
+// staged until later work succeeds.
 func (k *execKeep) afterStaged(s *driver.Stream) error {
 	if k.Staged.Stream == nil || isOrdered(k.Staged.Stream, s) {
 		return nil
@@ -545,8 +544,8 @@ func (k *execKeep) afterStaged(s *driver.Stream) error {
 	return k.Staged.Precede(s)
 }
 
-// isOrdered reports whether work in after runs after earlier work in before, because both are
-// the same stream. On another thread, the per-thread stream is another stream.
+// isOrdered reports whether work in after runs after earlier work in before. It does if they are
+// the same stream. The per-thread stream is a different stream on each thread.
 func isOrdered(before, after *driver.Stream) bool {
 	return before == after && after.Raw() != cu.CU_STREAM_PER_THREAD
 }

@@ -31,7 +31,7 @@ func TestUploadAndLaunchOnAnyStream(t *testing.T) {
 		}
 		other := k.Stream()
 		for range 5 {
-			k.OK(x.Launch(k.S)) // launches of one exec run in order, whatever their streams
+			k.OK(x.Launch(k.S)) // launches of one exec run in order, even on different streams
 			k.OK(x.Launch(other))
 		}
 		k.OK(x.Wait(background))
@@ -293,8 +293,8 @@ func updateError(x *graph.Exec, g *graph.Graph) error {
 	return err
 }
 
-// When an exec is set to other memory, the old memory is released once no launch in flight uses
-// it. The new memory is retained.
+// If an exec is set to other memory, the old memory must be released once no launch in flight uses
+// it. The new memory must be retained.
 func TestSetRetainsTheNewAndReleasesTheOld(t *testing.T) {
 	each(t, func(k *kit) {
 		out := k.Memory()
@@ -325,14 +325,14 @@ func TestSetRetainsTheNewAndReleasesTheOld(t *testing.T) {
 				open++
 			}
 		}
-		if open > 3 { // out, the graph's and the exec's
+		if open > 3 { // out, and those of the graph and the exec
 			k.Errorf("%d buffers are kept", open)
 		}
 	})
 }
 
-// If an exec was launched on two streams and is closed together with everything else while it
-// runs, goroutines wait for its launches. Driver.Close waits for those goroutines, so a correct
+// An exec is launched on two streams and, while it runs, is closed together with everything else.
+// Goroutines then wait for its launches. Driver.Close must wait for those goroutines, so a correct
 // program leaks nothing.
 func TestClosingTheDriverWaitsForLaunchesOfClosedExecs(t *testing.T) {
 	for range 20 {
@@ -440,7 +440,7 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// An upload does its work once, until the exec is changed.
+// Upload must do its work only once, until the exec is changed.
 func TestUploadIsDoneOncePerChange(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))

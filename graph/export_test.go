@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// AddTagged adds an operation with the parameters that nodes of every type use.
+// AddTagged adds an operation by the generic parameters for nodes of any type.
 func AddTagged(g *Graph, op driver.Op, deps ...Node) (Node, error) {
 	if err := g.lock(); err != nil {
 		return Node{}, err
@@ -51,7 +51,7 @@ func BoundLen(bs *Bindings) int {
 	return len(bs.byNode)
 }
 
-// A capture into a graph is refused if the graph was closed after the caller's own check.
+// A capture into a graph must be rejected if the graph was closed after the caller checked it.
 func TestCaptureIntoAGraphThatWasJustClosed(t *testing.T) {
 	c := gputest.Context(t, gputest.Driver(t, emulator.New(emulator.Config{})))
 	g, err := New(c)

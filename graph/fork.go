@@ -11,9 +11,10 @@ import (
 	"github.com/purecuda/cuda/internal/hostthread"
 )
 
-// Fork adds another stream to the capture, after the work recorded in the scope so far, and returns
-// the scope that records there. Later work of both scopes runs concurrently. Join the new scope
-// before the capture ends. A stream that is already part of the capture continues after both.
+// Fork adds another stream to the capture, after the work recorded in the scope so far. It returns
+// the scope that records in that stream. Later work of both scopes runs concurrently. Join the new
+// scope before the capture ends. If the stream is already part of the capture, its later work runs
+// after the earlier work of both scopes.
 func (sc *Scope) Fork(s *driver.Stream) (*Scope, error) {
 	if !sc.exists() {
 		return nil, aScope.Error(sc == nil)
@@ -57,7 +58,6 @@ func (sc *Scope) again(b *branch) error {
 	return sc.b.order(b.s)
 }
 
-// draw adds s to the capture, which retains the stream.
 func (sc *Scope) draw(s *driver.Stream) error {
 	if err := s.Lifetime().Retain(); err != nil {
 		return err
@@ -83,8 +83,8 @@ func (sc *Scope) enter(s *driver.Stream) error {
 	return err
 }
 
-// alone rejects a stream of a capture that this package did not begin. Adding it would destroy
-// both captures.
+// alone rejects a stream of a capture that this package did not begin. Forking to it would
+// invalidate both captures.
 func (r *recording) alone(s *driver.Stream) error {
 	i, err := r.info(s)
 	if err == nil && i.status != cu.CU_STREAM_CAPTURE_STATUS_NONE {
@@ -93,8 +93,8 @@ func (r *recording) alone(s *driver.Stream) error {
 	return err
 }
 
-// Join makes later work of the scope run after the work recorded in the others, which were forked
-// from the same capture.
+// Join makes later work of the scope run after the work recorded in the other scopes, which must
+// belong to the same capture.
 func (sc *Scope) Join(others ...*Scope) error {
 	r, err := sc.lockUsable()
 	if err != nil {
@@ -113,8 +113,8 @@ func (sc *Scope) Join(others ...*Scope) error {
 	return nil
 }
 
-// order makes s wait for what was recorded on the branch. A branch needs only one event, because
-// a capture resolves an event when it is waited for.
+// order makes s wait for the work recorded on the branch. A branch needs only one event, because a
+// capture resolves the event at the wait.
 func (b *branch) order(s *driver.Stream) error {
 	if b.event == nil {
 		e, err := b.s.Context().NewEvent()
@@ -129,8 +129,8 @@ func (b *branch) order(s *driver.Stream) error {
 	return s.WaitEvent(b.event)
 }
 
-// ForkJoin forks to each of the streams, calls record for each in turn, and joins them all. What is
-// recorded on one stream runs concurrently with the others. What the scope records afterwards runs
+// ForkJoin forks to each stream, calls record for each in turn, and joins them all. The work
+// recorded on one stream runs concurrently with that on the others. Later work of the scope runs
 // after all of it. Several calls may use the same streams.
 func (sc *Scope) ForkJoin(streams []*driver.Stream, record func(i int, branch *Scope) error) error {
 	if err := sc.check(); err != nil {
@@ -155,9 +155,9 @@ func (sc *Scope) ForkJoin(streams []*driver.Stream, record func(i int, branch *S
 	return sc.Join(forks...)
 }
 
-// Parallel makes what each function records run concurrently, without other streams. Each branch
-// starts after the work recorded in the scope so far. What the scope records afterwards runs after
-// all branches. Nothing else may record in the scope until Parallel returns.
+// Parallel makes the work that the functions record run concurrently, without other streams. Each
+// branch starts after the work recorded in the scope so far. Later work of the scope runs after all
+// branches. Nothing else may record in the scope until Parallel returns.
 func (sc *Scope) Parallel(branches ...func(*Scope) error) error {
 	start, err := sc.Dependencies()
 	if err != nil || len(branches) == 0 {
@@ -180,7 +180,6 @@ func (sc *Scope) Parallel(branches ...func(*Scope) error) error {
 	return nil
 }
 
-// branch calls record and returns the dependencies at the end of its work.
 func (sc *Scope) branch(start []Edge, record func(*Scope) error) ([]Edge, error) {
 	if err := sc.SetDependencies(start...); err != nil {
 		return nil, err
@@ -191,10 +190,10 @@ func (sc *Scope) branch(start []Edge, record func(*Scope) error) ([]Edge, error)
 	return sc.Dependencies()
 }
 
-// Relaxed calls f with calls allowed that captures forbid, such as allocating memory or loading a
-// module, whatever the mode of this capture and of others. Such calls act at once. This applies to
-// the calls of this goroutine, which stays on its thread until f ends. Work that f enqueues in a
-// captured stream is recorded as usual. Waiting for a captured stream or for the whole context
+// Relaxed calls f and allows calls that captures forbid, such as allocating memory or loading a
+// module, whatever the mode of this capture and of others. Such calls take effect immediately. Only
+// calls of this goroutine are allowed. It stays on its thread until f ends. Work that f enqueues in
+// a captured stream is recorded as usual. Waiting for a captured stream or for the whole context
 // still invalidates the capture.
 //
 // Relaxed restores the thread's mode, even if f panics or ends the goroutine.
@@ -213,7 +212,7 @@ func (sc *Scope) Relaxed(f func() error) (err error) {
 		return fmt.Errorf("relaxed section in the capture of %v: %w", sc.s, err)
 	}
 	defer func() {
-		// mode now has the previous mode.
+		// The call has stored the previous mode in mode.
 		if back := d.CuThreadExchangeStreamCaptureMode(&mode); back != nil {
 			err = join([]error{err, fmt.Errorf("end of a relaxed section: %w", back)})
 		}
@@ -221,7 +220,7 @@ func (sc *Scope) Relaxed(f func() error) (err error) {
 	return f()
 }
 
-// check returns an error if calls of the scope cannot be made.
+// check returns an error if the scope cannot record.
 func (sc *Scope) check() error {
 	r, err := sc.lockUsable()
 	if err != nil {
@@ -249,8 +248,8 @@ func (sc *Scope) ID() (uint64, error) {
 	return i.id, nil
 }
 
-// Active reports whether operations can be recorded: the capture has not ended and nothing
-// invalidated it. If false, the error of the capture's end has the reason.
+// Active reports whether operations can be recorded: the capture has not ended and is still valid.
+// If Active returns false, the error of the capture's end has the reason.
 func (sc *Scope) Active() bool {
 	r, err := sc.lock()
 	if err != nil {

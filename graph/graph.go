@@ -18,63 +18,62 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Graph is work described by nodes and the dependencies between them. An [Exec] runs it. Later
-// changes of the graph do not affect existing Execs.
+// Graph is work described by nodes and the dependencies between them. To run it, instantiate an
+// [Exec]. Later changes of the graph do not affect existing Execs.
 type Graph struct {
 	mu    *loader.Latch  // locked during every driver call on raw; shared by a graph and the graphs nested in it
 	d     *driver.Driver // bound to ctx
 	raw   driver.CUgraph
 	ctx   *driver.Context
 	keep  *keep
-	latch loader.Latch              // what mu points to, unless the graph is nested
+	latch loader.Latch              // target of mu, unless the graph is nested
 	shut  bool                      // Close was called
-	part  bool                      // nested in a node of outer, which destroys it; keep and mu are outer's
-	v2    bool                      // the driver has the kernel parameters of CUDA 12.0
+	part  bool                      // nested in a node of outer, which destroys it; shares keep and mu with outer
+	v2    bool                      // the driver has the kernel node parameters of CUDA 12.0
 	index map[cu.CUgraphNode]uint32 // index in raws; nil until a lookup needs it
 	raws  []cu.CUgraphNode          // handles, by node number; 0 for a destroyed node
 
-	removals uint32 // counts nodes that were destroyed
+	removals uint32 // number of destroyed nodes
 
 	accesses *access.Sets // the memory that nodes use
 
 	life       *life.Lifetime
 	watch      life.Watched
-	seq        uint64 // the order in which two graphs are locked; outer's if nested
+	seq        uint64 // order in which two graphs are locked; that of outer if nested
 	outer      *Graph
-	in         Node                      // of a nested graph: the node it is in
+	in         Node                      // of a nested graph: the node that contains it
 	parts      map[driver.CUgraph]*Graph // of an outermost graph: the nested graphs that were requested
 	conds      *conds                    // of an outermost graph: its conditional nodes
-	rec        *recording                // of an outermost graph: the capture that records into it now
-	lost       error                     // why it was closed, if not by the program
-	table      *[]cu.CUgraphNode         // borrowed from tables for raws
+	rec        *recording                // of an outermost graph: the capture that records into it
+	lost       error                     // reason for closing it, if the program did not close it
+	table      *[]cu.CUgraphNode         // storage of raws, borrowed from tables
 	names      names
 	users      map[cu.CUuserObject]int // number of references to each user object
 	from       []cu.CUgraphNode        // buffers for lists of nodes
 	to         []cu.CUgraphNode
 	data       []cu.CUgraphEdgeData
 	attributes map[cu.CUgraphNode]attributeSet // nodes that were given launch attributes
-	moved      bool                            // AddChildMove moved it into its node
-	mixed      bool                            // of an outermost graph: nodes of other contexts were added
+	moved      bool                            // AddChildMove has moved it into its node
+	mixed      bool                            // of an outermost graph: it has nodes of other contexts
 }
 
 // tables are the node lists of closed graphs, for reuse.
 var tables = sync.Pool{New: func() any { return new([]cu.CUgraphNode) }}
 
-// graphs is the number of Graphs made so far.
 var graphs atomic.Uint64
 
-// keep has what destroying a graph needs. It must not refer to the Graph, so that the Graph can
-// become unreachable.
+// keep contains everything that destroying a graph needs. It must not refer to the Graph, which
+// could then never become unreachable.
 type keep struct {
-	life     life.Lifetime // of the outermost graph; a plan has its own
+	life     life.Lifetime // references of the outermost graph; a plan has its own
 	refs     *retain.References
 	raw      driver.CUgraph
-	borrowed bool // the owner of raw destroys it
+	borrowed bool // the owner of raw destroys it, not this Graph
 	ends     ending
 }
 
-// ending is the block of a call that destroys something. Such calls may call back, so their block
-// cannot be on the stack.
+// ending is the argument block of a call that destroys an object. Such a call may run a callback,
+// so its block must not be on the stack.
 type ending struct {
 	call   loader.Call
 	handle uintptr
@@ -90,7 +89,7 @@ func (e *ending) do(d *cu.Driver, f cu.Function, handle uintptr) error {
 func newKeep(c *driver.Context, kind string) (*keep, error) {
 	of := c.Lifetime()
 	if of == nil {
-		_, err := life.New(c.Lifetime(), kind) // returns the reason
+		_, err := life.New(c.Lifetime(), kind) // returns the error
 		return nil, err
 	}
 	k := new(keep)
@@ -102,7 +101,7 @@ func newKeep(c *driver.Context, kind string) (*keep, error) {
 	return k, nil
 }
 
-// abandon ends the lifetime of a graph that is not created.
+// abandon ends the lifetime of a graph that could not be created.
 func (k *keep) abandon(err error) error {
 	k.refs.Release()
 	return k.life.Abandon(err)
@@ -134,10 +133,10 @@ func New(c *driver.Context) (*Graph, error) {
 	return g, nil
 }
 
-// own returns a Graph for a driver's graph, which it destroys when it is closed.
+// own returns a Graph that owns a driver's graph and destroys it when closed.
 func own(c *driver.Context, k *keep, raw driver.CUgraph) *Graph {
 	d := c.Driver()
-	g := new(Graph) // filled field by field: a copy would cost as much as the rest of this function
+	g := new(Graph) // set field by field: a copy would cost as much as the rest of this function
 	g.seq, g.life, g.ctx, g.d, g.raw, g.keep = graphs.Add(1), &k.life, c, d, raw, k
 	g.accesses, g.v2 = access.New(), d.Has(cu.FnCuGraphAddKernelNode)
 	g.mu = &g.latch
@@ -165,7 +164,7 @@ func (g *Graph) Close() error {
 	return g.watch.Close(g.life)
 }
 
-// giveTable returns the borrowed lists to their pools.
+// giveTable returns the borrowed tables to their pools.
 func (g *Graph) giveTable() {
 	if g.table != nil {
 		*g.table = g.raws
@@ -178,7 +177,7 @@ func (g *Graph) giveTable() {
 	g.table, g.raws, g.index = nil, nil, nil
 }
 
-// Raw returns the driver's handle, 0 for a nil graph.
+// Raw returns the driver's handle, or 0 for a nil graph.
 func (g *Graph) Raw() driver.CUgraph {
 	if !g.exists() {
 		return 0
@@ -186,7 +185,7 @@ func (g *Graph) Raw() driver.CUgraph {
 	return g.raw
 }
 
-// Context returns the context that the graph was made for.
+// Context returns the context that the graph was created for.
 func (g *Graph) Context() *driver.Context {
 	if !g.exists() {
 		return nil
@@ -210,10 +209,10 @@ func (g *Graph) String() string {
 	return fmt.Sprintf("graph %#x", uintptr(g.raw))
 }
 
-// Keep keeps things alive until the graph, and every Exec instantiated from now on, is closed. It is
-// for nodes whose parameters the graph does not know, such as those that other libraries captured.
-// A thing is an object of this module such as a Pool, the list of an operation's Refs, a value with a
-// method Ref, such as a buffer, or any other Go value, which stays reachable.
+// Keep keeps things alive until the graph and every Exec instantiated from now on are closed. Use
+// it for nodes whose parameters the graph does not know, such as those that other libraries
+// captured. A thing can be an object of this module such as a Pool, the list of an operation's
+// Refs, or a value with a method Ref, such as a buffer. Any other Go value stays reachable.
 func (g *Graph) Keep(things ...any) error {
 	if err := g.lock(); err != nil {
 		return err
@@ -226,7 +225,7 @@ func (g *Graph) Keep(things ...any) error {
 	return g.changeRefs().RetainThings(refs, values)
 }
 
-// changeRefs returns the references of the graph, to be changed.
+// changeRefs returns the references of the graph for changing them.
 func (g *Graph) changeRefs() *retain.References {
 	if o := g.keep.refs; o.Alone() {
 		return o
@@ -235,9 +234,9 @@ func (g *Graph) changeRefs() *retain.References {
 	return g.keep.refs
 }
 
-// commitNew assigns what o retained to the node that is about to be added. For a nested graph it
-// is assigned to no node, and retained as long as the outermost graph, because that has other
-// node numbers.
+// commitNew assigns the references that o newly retained to the node that is about to be added.
+// Nested graphs number their nodes differently. Their references are assigned to no node and
+// retained as long as the outermost graph.
 func (g *Graph) commitNew(o *retain.References) {
 	if g.part {
 		o.CommitLoose()
@@ -246,7 +245,7 @@ func (g *Graph) commitNew(o *retain.References) {
 	o.CommitNew()
 }
 
-// commit assigns what o retained to a node, in place of the node's references.
+// commit replaces the references of a node by those that o newly retained.
 func (g *Graph) commit(o *retain.References, n Node) {
 	if g.part {
 		o.CommitLoose()
@@ -255,10 +254,10 @@ func (g *Graph) commit(o *retain.References, n Node) {
 	o.Commit(n.i)
 }
 
-// alive keeps g reachable until the end of a call.
+// alive keeps g reachable until this call, so that the collector cannot destroy its handle earlier.
 func (g *Graph) alive() { runtime.KeepAlive(g) }
 
-// exists reports whether this package made g.
+// exists reports whether this package created g.
 func (g *Graph) exists() bool { return g != nil && g.ctx != nil }
 
 // lock locks the graph for a call. It returns an error if the graph is nil, zero or closed.
@@ -315,8 +314,8 @@ func lockBoth(a, b *Graph) (unlock func(), err error) {
 	return func() { b.mu.Unlock(); a.mu.Unlock() }, nil
 }
 
-// latchNow and setLatch access g.mu, which changes when a graph is moved into another. Code that
-// has locked g can read the field directly.
+// latchNow and setLatch access g.mu atomically, because it changes when a graph is moved into
+// another. Code that has locked g can read the field directly.
 func (g *Graph) latchNow() *loader.Latch {
 	return (*loader.Latch)(atomic.LoadPointer((*unsafe.Pointer)(unsafe.Pointer(&g.mu))))
 }
@@ -325,7 +324,7 @@ func (g *Graph) setLatch(mu *loader.Latch) {
 	atomic.StorePointer((*unsafe.Pointer)(unsafe.Pointer(&g.mu)), unsafe.Pointer(mu))
 }
 
-// lockSeq orders the latches of graphs: a graph and its parts have the same.
+// lockSeq is the lock order of graphs. A graph and its nested graphs have the same number.
 func (g *Graph) lockSeq() uint64 { return atomic.LoadUint64(&g.seq) }
 
 // lockLatch locks g.mu, even if another goroutine changes it concurrently.
@@ -335,7 +334,7 @@ func (g *Graph) lockLatch() {
 	g.retake(mu)
 }
 
-// retake is called with mu locked. If mu is no longer that of g, it locks the current one
+// retake is called with mu locked. If mu is no longer g's lock, retake locks the current one
 // instead.
 func (g *Graph) retake(mu *loader.Latch) {
 	for now := g.latchNow(); now != mu; now = g.latchNow() {
@@ -358,7 +357,7 @@ func (s *names) get(i uint32) string {
 	return s.byID[i]
 }
 
-// set names a node. "" removes its name.
+// set names a node. An empty name removes the node's name.
 func (s *names) set(i uint32, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -380,7 +379,7 @@ func sameContext(c *driver.Context, what any, of *driver.Context) error {
 	return refusal.OtherContext(c, what, of)
 }
 
-// These describe the errors of methods on nil and zero objects.
+// Descriptions for the errors of methods on nil and zero objects.
 var (
 	aBinding = absent.Kind{Name: "Bindings", Make: "Exec.Bindings", Code: driver.CUDA_ERROR_INVALID_VALUE}
 	aBurst   = absent.Kind{Name: "Burst", Make: "Scope.Burst", Code: driver.CUDA_ERROR_INVALID_VALUE}
@@ -396,7 +395,7 @@ var (
 	aScope   = absent.Kind{Name: "Scope", Make: "graph.Capture or graph.Begin", Code: driver.CUDA_ERROR_INVALID_VALUE}
 )
 
-// absentName returns the String of such an object.
+// absentName returns the String of a nil or zero object.
 func absentName(isNil bool, k *absent.Kind) string {
 	if isNil {
 		return "nil " + k.Name
@@ -404,8 +403,7 @@ func absentName(isNil bool, k *absent.Kind) string {
 	return "zero " + k.Name
 }
 
-// tooOld is the error for a capability that is newer than the driver but needs no function that
-// the driver lacks.
+// tooOld is the error for a feature that the driver is too old for although no function is missing.
 type tooOld struct{ msg string }
 
 func (e *tooOld) Error() string { return e.msg }
@@ -429,8 +427,8 @@ func needs(d *driver.Driver, what string, since int) error {
 // ErrEnded matches the error of using a Scope or Recording after its capture ended.
 var ErrEnded = errors.New("capture has ended")
 
-// ErrEmptyCapture matches the error of a capture that ended well but for which the driver returned
-// no graph.
+// ErrEmptyCapture matches the error of a capture that ended without an error but for which the
+// driver returned no graph.
 var ErrEmptyCapture = errors.New("capture gave no graph")
 
 func refuse(code driver.CUresult, format string, args ...any) error {

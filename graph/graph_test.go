@@ -17,7 +17,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// diamond builds (b+2 | c*7) → d = b+c with the given function to add nodes.
+// A graph built by hand computes b+2 and c*7 concurrently, then d = b+c. The results must equal
+// those of a capture.
 func TestGraphByHandGivesTheResultsOfACapture(t *testing.T) {
 	each(t, func(k *kit) {
 		a, b, d := k.Memory(), k.Memory(), k.Memory()
@@ -40,7 +41,7 @@ func TestDependenciesOrderNodes(t *testing.T) {
 		b := k.Memory()
 		g := k.Graph()
 		n := []graph.Node{}
-		for i := range 20 { // ((1+1)*3+1)*3 …: any other order gives another result
+		for i := range 20 { // ((1+1)*3+1)*3 …: any other order changes the result
 			op := k.Launch(k.Plus, b, 1)
 			if i%2 == 1 {
 				op = k.Launch(k.Times, b, 3)
@@ -317,7 +318,7 @@ func TestACycleIsRefused(t *testing.T) {
 		b, err := g.AddEmpty(a)
 		k.OK(err)
 		err = graphtest.DependOn(a, b)
-		if err == nil { // the driver looks for cycles when it instantiates
+		if err == nil { // the driver detects cycles at instantiation
 			var x *graph.Exec
 			x, err = g.Instantiate()
 			k.OK(x.Close())
@@ -345,7 +346,7 @@ func TestDroppedGraphsAreReclaimed(t *testing.T) {
 	})
 }
 
-// Only the graph still refers to its buffers.
+// The graph holds the only references to its buffers.
 func TestGraphKeepsDroppedBuffers(t *testing.T) {
 	each(t, func(k *kit) {
 		out := k.Memory()
@@ -366,7 +367,7 @@ func TestGraphKeepsDroppedBuffers(t *testing.T) {
 		}
 		for range 3 {
 			runtime.GC()
-			k.CloseLater(k.MemoryOf(77777)) // reuses the memory if any was freed
+			k.CloseLater(k.MemoryOf(77777)) // would reuse freed memory
 		}
 		x := k.Exec(g)
 		k.OK(g.Close())
@@ -430,8 +431,8 @@ func TestRecordChoosesByHandWhereItCannotCapture(t *testing.T) {
 
 var background = context.Background()
 
-// The error names a refused operation. The graph, its executable graph and the context still
-// work.
+// If an operation is rejected, the error must name it, and the graph, its executable graph and the
+// context must still work.
 func TestRefusedOperationsAreNamedAndLeaveTheGraphUsable(t *testing.T) {
 	each(t, func(k *kit) {
 		b, gone := k.Memory(), k.MemoryOf(1)
@@ -501,7 +502,7 @@ func TestRefusedOperationsAreNamedAndLeaveTheGraphUsable(t *testing.T) {
 	})
 }
 
-// hiding is a driver that lacks some functions.
+// hiding is a driver that reports some functions as missing.
 type hiding struct {
 	loader.Library
 	symbols []string

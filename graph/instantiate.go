@@ -11,7 +11,7 @@ import (
 	"github.com/purecuda/cuda/internal/absent"
 )
 
-// Option changes how Instantiate creates an Exec.
+// Option configures Instantiate.
 type Option func(*options)
 
 type options struct {
@@ -23,9 +23,9 @@ func withFlags(f cu.CUgraphInstantiate_flags) Option {
 	return func(o *options) { o.flags |= f }
 }
 
-// WithAutoFree makes a launch free what the previous launch allocated and did not free (CUDA 11.4).
-// A launch's outputs in graph memory are then valid until the next launch. The outputs of the last
-// launch are freed with their buffers, see [AddAlloc].
+// WithAutoFree makes each launch free the memory that the previous launch allocated and did not
+// free (CUDA 11.4). The outputs of a launch in graph memory are then valid until the next launch.
+// The outputs of the last launch are freed with their buffers, see [AddAlloc].
 func WithAutoFree() Option {
 	return withFlags(cu.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH)
 }
@@ -47,10 +47,10 @@ func WithUpload(s *driver.Stream) Option {
 // InstantiateError reports which node could not be instantiated, and why.
 type InstantiateError struct {
 	Result cu.CUgraphInstantiateResult
-	Node   Node // zero where the driver named none of this graph
+	Node   Node // zero if the driver did not name a node of this graph
 	Err    error
 	graph  string
-	cycle  string // the nodes that form one
+	cycle  string // the nodes of a cycle, if there is one
 }
 
 // Error returns one line with the graph, the node, the reason and the driver's error.
@@ -92,9 +92,9 @@ func instantiateReason(r cu.CUgraphInstantiateResult) string {
 	return ""
 }
 
-// Instantiate creates an executable graph from the graph as it is now. It costs far more than a
-// launch, so instantiate once and change the Exec. If the driver rejects the graph, the error is an
-// *InstantiateError, which also matches the driver's code.
+// Instantiate creates an executable graph from the current state of the graph. It costs far more
+// than a launch, so instantiate once and change the Exec. If the driver rejects the graph, the
+// error is an *InstantiateError, which also matches the driver's code.
 func (g *Graph) Instantiate(opts ...Option) (*Exec, error) {
 	var o options
 	if len(opts) > 0 {
@@ -115,7 +115,7 @@ func (g *Graph) Instantiate(opts ...Option) (*Exec, error) {
 	return g.exec(o)
 }
 
-// chosen applies options. They take the result by its address, which moves it to the heap, so it
+// chosen applies options. Passing the address of the result to them moves it to the heap, so chosen
 // is called only if there are options.
 func chosen(opts []Option) options {
 	var o options
@@ -123,7 +123,7 @@ func chosen(opts []Option) options {
 	return o
 }
 
-// exec is Instantiate for a graph that is locked.
+// exec does the work of Instantiate. The caller has locked the graph.
 func (g *Graph) exec(o options) (*Exec, error) {
 	k := new(execKeep)
 	k.life.SetKind("executable graph")
@@ -142,8 +142,8 @@ func (g *Graph) exec(o options) (*Exec, error) {
 	return x, nil
 }
 
-// instantiate uses the ABI that the driver has, which names the failing node since CUDA 12.0. It
-// is guarded, because instantiating during a GLOBAL capture of other code would invalidate that
+// instantiate calls the driver's newest ABI. Since CUDA 12.0 it names the failing node. The call is
+// guarded, because instantiating during a GLOBAL capture of other code would invalidate that
 // capture.
 func (g *Graph) instantiate(o options) (raw cu.CUgraphExec, err error) {
 	if err := join([]error{g.instantiable(), g.checkFlags(o.flags)}); err != nil {
@@ -162,8 +162,8 @@ func (g *Graph) instantiate(o options) (raw cu.CUgraphExec, err error) {
 	return raw, nil
 }
 
-// member returns the Node of a handle. It returns the zero Node if the handle is not of this
-// graph, but for example of a graph nested in it.
+// member returns the Node of a handle. If the handle belongs to another graph, such as a nested
+// one, it returns the zero Node.
 func (g *Graph) member(raw cu.CUgraphNode) Node {
 	if raw == 0 {
 		return Node{}
@@ -174,15 +174,15 @@ func (g *Graph) member(raw cu.CUgraphNode) Node {
 	return g.node(raw)
 }
 
-// WithDeviceLaunch makes the Exec launchable from kernels too, once it is uploaded (CUDA 12.0).
-// Such a graph contains only kernels, copies, fills and child graphs, at least one node, in one
-// context. It cannot be combined with WithAutoFree.
+// WithDeviceLaunch lets kernels launch the Exec too, once it is uploaded (CUDA 12.0). The graph
+// must contain at least one node, all of one context, and only kernels, copies, fills and child
+// graphs. WithDeviceLaunch cannot be combined with WithAutoFree.
 func WithDeviceLaunch() Option {
 	return withFlags(cu.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)
 }
 
-// flagSince are the CUDA versions that introduced the flags. The upload flag is not listed: if
-// the driver does not support it, Instantiate uploads.
+// flagSince lists the CUDA versions that introduced the flags. It omits the upload flag: if the
+// driver does not support it, Instantiate uploads the graph itself.
 var flagSince = []struct {
 	flag    cu.CUgraphInstantiate_flags
 	version int
@@ -248,8 +248,8 @@ func (g *Graph) notInstantiated(n Node, why cu.CUgraphInstantiateResult, err err
 	return e
 }
 
-// instantiateOld is instantiate for drivers before CUDA 12.0, which do not name the failing node
-// and do not upload.
+// instantiateOld instantiates with drivers before CUDA 12.0, which do not name the failing node and
+// do not upload.
 func (g *Graph) instantiateOld(o options) (raw cu.CUgraphExec, err error) {
 	const upload = cu.CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD
 	d := g.ctx.Guarded()
@@ -265,12 +265,12 @@ func (g *Graph) instantiateOld(o options) (raw cu.CUgraphExec, err error) {
 	return raw, nil
 }
 
-// cycle returns the nodes of a cycle, with the first one again at the end, or nil. The graph is
-// locked.
+// cycle returns the nodes of a cycle, with the first node repeated at the end, or nil. The caller
+// has locked the graph.
 func (g *Graph) cycle() []Node {
 	edges, err := g.listedEdges()
 	if err != nil {
-		return nil // the caller has an error to return already
+		return nil // the caller already has an error to return
 	}
 	after := make(map[Node][]Node)
 	for _, e := range edges {
@@ -280,7 +280,7 @@ func (g *Graph) cycle() []Node {
 	state := make(map[Node]int)
 	for _, e := range edges {
 		path := []Node{e.From}
-		next := []int{0} // by node in path: how many of its edges were followed
+		next := []int{0} // for each node in path, how many of its edges were followed
 		if state[e.From] == done {
 			continue
 		}
@@ -307,7 +307,7 @@ func (g *Graph) cycle() []Node {
 	return nil
 }
 
-// circle names the nodes of a cycle, "" for none.
+// circle names the nodes of a cycle. Without nodes it returns "".
 func circle(nodes []Node) string {
 	names := make([]string, len(nodes))
 	for i, n := range nodes {

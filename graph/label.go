@@ -8,8 +8,8 @@ import (
 	"github.com/purecuda/cuda/graph/internal/access"
 )
 
-// Label returns a short description of the node: its name, else the kernel's name, or what it does
-// ("upload of 128 bytes").
+// Label returns a short description of the node: its name, or else its kernel's name or its
+// operation ("upload of 128 bytes").
 func (n Node) Label() string {
 	if n.g == nil {
 		return "no node"
@@ -24,7 +24,7 @@ func (n Node) Label() string {
 	return n.label()
 }
 
-// label is Label for a node without a name whose graph is locked.
+// label returns the Label of a node without a name. The caller has locked the graph.
 func (n Node) label() string {
 	var t Type
 	if n.g.d.CuGraphNodeGetType(n.handle(), &t) != nil {
@@ -95,7 +95,7 @@ func typeName(t Type) string {
 }
 
 // does returns the name of a node's type. For a conditional node that this package added, it
-// returns the form. The graph is locked.
+// returns the form. The caller has locked the graph.
 func (n Node) does(t Type) string {
 	if t == cu.CU_GRAPH_NODE_TYPE_CONDITIONAL {
 		if k := n.g.outermost().conds.of(n); k != nil {
@@ -105,8 +105,8 @@ func (n Node) does(t Type) string {
 	return typeName(t)
 }
 
-// detail returns the parameters of a node that are worth showing, or "". It leaves out addresses,
-// because they differ from run to run. The graph is locked.
+// detail returns the parameters of a node for drawings and summaries, or "". It omits addresses,
+// because they differ from run to run. The caller has locked the graph.
 func (n Node) detail(t Type) (string, error) {
 	switch t {
 	case cu.CU_GRAPH_NODE_TYPE_KERNEL:
@@ -184,7 +184,6 @@ func fillBytes(p *cu.CUDA_MEMSET_NODE_PARAMS) uintptr {
 
 func bytesText(n uintptr) string { return plural(int(n), "byte") }
 
-// plural formats a count.
 func plural(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -192,8 +191,8 @@ func plural(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// shownName returns the name of a node for drawings and summaries: the name it was given, else
-// that of its kernel, else "". The graph is locked.
+// shownName returns the name of a node for drawings and summaries: its own name, or else that of
+// its kernel, or else "". The caller has locked the graph.
 func (n Node) shownName(t Type) (string, error) {
 	if name := n.Name(); name != "" || t != cu.CU_GRAPH_NODE_TYPE_KERNEL {
 		return name, nil
@@ -201,7 +200,8 @@ func (n Node) shownName(t Type) (string, error) {
 	return n.kernelName()
 }
 
-// called is shownName for messages: it returns no error. The graph is locked.
+// called returns the shownName of a node for messages, without an error. The caller has locked the
+// graph.
 func (n Node) called() string {
 	if n.IsZero() {
 		return ""
@@ -217,9 +217,9 @@ func (n Node) called() string {
 	return name
 }
 
-// kernelName returns the name of a node's kernel, or "" if it is unknown. It uses the name
-// recorded when the node was added, else the driver's. For nodes that the driver created, it
-// falls back to the kernels recorded for the nodes they came from.
+// kernelName returns the name of a node's kernel, or "" if it is unknown. It uses the name recorded
+// when the node was added, or else the driver's. For nodes that the driver created, it falls back
+// to the kernels recorded for the nodes they were copied from.
 func (n Node) kernelName() (string, error) {
 	var p cu.CUDA_KERNEL_NODE_PARAMS
 	if err := n.kernelParams(n.g.d, &p); err != nil {
@@ -235,8 +235,8 @@ func (n Node) kernelName() (string, error) {
 	return n.g.notedName(p.Func), nil
 }
 
-// notedName returns the name of a kernel that was recorded for captured work, or for a graph that
-// this one was copied from.
+// notedName returns the name of a kernel that was recorded for captured work, or for the graph that
+// this graph was copied from.
 func (g *Graph) notedName(f cu.CUfunction) (name string) {
 	for _, l := range g.accesses.Loose {
 		l.Each(func(found access.Found) {
@@ -248,8 +248,8 @@ func (g *Graph) notedName(f cu.CUfunction) (name string) {
 	return name
 }
 
-// nameOfKernel queries the driver for the name of a node's kernel (CUDA 12.3). It is the symbol
-// in the code, mangled for C++.
+// nameOfKernel queries the driver for the name of a node's kernel (CUDA 12.3). The name is the
+// symbol in the module, mangled for C++.
 func (g *Graph) nameOfKernel(p *cu.CUDA_KERNEL_NODE_PARAMS) (string, error) {
 	var name *byte
 	var err error
@@ -265,7 +265,7 @@ func (g *Graph) nameOfKernel(p *cu.CUDA_KERNEL_NODE_PARAMS) (string, error) {
 	return cText(name), nil
 }
 
-// cText copies a C string, which belongs to the driver.
+// cText copies a C string that the driver owns.
 func cText(p *byte) string {
 	n := 0
 	for *(*byte)(unsafe.Add(unsafe.Pointer(p), n)) != 0 {

@@ -15,11 +15,11 @@ type launchOp struct {
 	refs [1]life.Ref
 }
 
-// Op returns the launch of x as an operation: to run in a stream, to be staged before the launch of
-// another Exec, or to add to a graph. CUDA has no node that launches an executable graph, so in a
-// graph it becomes a child graph: a copy of x's graph as it is when added. That is an error if x
-// itself was changed since (by Set, Enable, bindings or an update), because the copy would differ
-// from what x runs.
+// Op returns the launch of x as an operation. It can run in a stream, be staged before the launch
+// of another Exec, or be added to a graph. CUDA has no node that launches an executable graph. In a
+// graph, the operation becomes a child graph: a copy of x's graph at that time. Adding it is an
+// error if x itself was changed (by Set, Enable, bindings or an update), because the copy would
+// then differ from x.
 func (x *Exec) Op() driver.Op {
 	l := &launchOp{x: x}
 	if x != nil {
@@ -34,7 +34,7 @@ func (l *launchOp) Enqueue(s *driver.Stream) error { return l.x.Launch(s) }
 // Context implements driver.Op.
 func (l *launchOp) Context() *driver.Context { return l.x.Context() }
 
-// Uses implements driver.Op. The accesses of the graph's nodes are not listed.
+// Uses implements driver.Op. It does not list the accesses of the graph's nodes.
 func (l *launchOp) Uses() uses.Set {
 	if l.x == nil {
 		return uses.Set{}
@@ -45,7 +45,7 @@ func (l *launchOp) Uses() uses.Set {
 // String implements driver.Op.
 func (l *launchOp) String() string { return "launch of " + l.x.String() }
 
-// child returns the graph whose copy does what the launch would.
+// child returns the graph that a child graph node can run in place of the launch.
 func (l *launchOp) child() (*Graph, error) {
 	x := l.x
 	if err := x.lock(); err != nil {
@@ -79,8 +79,8 @@ func (l *launchOp) setIn(x *Exec, n Node) error {
 	return x.SetChild(n, child)
 }
 
-// recordIn adds the child graph after the current dependencies of the scope, because a capture
-// rejects launches of graphs.
+// recordIn adds a child graph after the current dependencies of the scope, because captures reject
+// graph launches.
 func (l *launchOp) recordIn(sc *Scope) error {
 	child, err := l.child()
 	if err == nil {
@@ -92,8 +92,8 @@ func (l *launchOp) recordIn(sc *Scope) error {
 	return nil
 }
 
-// addChild locks the child before or after the graph that is being captured, in the order of
-// lockBoth.
+// addChild adds the child graph. It locks the child and the graph that is being captured in the
+// order of lockBoth.
 func (sc *Scope) addChild(child *Graph) error {
 	g, err := sc.Graph()
 	if err != nil {

@@ -12,12 +12,12 @@ import (
 )
 
 // AddAlloc adds a node that allocates device memory (CUDA 11.4), and returns the buffer. The
-// buffer's address is fixed at once, so other nodes can refer to it. The memory exists from the
-// node's run until one of these frees it:
+// buffer's address is known immediately, so other nodes can refer to it. When the node runs, it
+// allocates the memory. One of these then frees it:
 //
 //   - a free node of the same graph ([Graph.AddFree]): then only the nodes between the two may use
 //     it,
-//   - a free node of another graph, when that is launched,
+//   - a free node of another graph, when that graph is launched,
 //   - [driver.Stream.FreeGraphMemory], which frees the output of a launch,
 //   - the next launch, if the Exec was created WithAutoFree: the output is valid until then,
 //   - the last reference to the buffer: closing it when the graph and its Execs are closed. So a
@@ -25,10 +25,10 @@ import (
 //
 // A graph whose memory has not been freed cannot be launched again. The memory comes from the
 // device's memory for graphs, which [driver.Device.GraphMemStats] reports. The operation must not
-// name a pool. For no elements the node is empty.
+// name a pool. An allocation of zero elements becomes an empty node.
 //
-// A graph with allocations cannot be cloned, and can only be moved into another graph. It can have
-// one Exec at a time, and its nodes and dependencies cannot be removed.
+// A graph with allocations cannot be cloned. It can be moved, but not copied, into another graph.
+// It can have only one Exec at a time, and its nodes and dependencies cannot be removed.
 func AddAlloc[T any](g *Graph, op *driver.AllocOp[T], deps ...Node) (*driver.Buffer[T], Node, error) {
 	if err := g.lock(); err != nil {
 		return nil, Node{}, err
@@ -93,11 +93,11 @@ func (g *Graph) addAllocRaw(from *cu.CUgraphNode, n uintptr, p *cu.CUDA_MEM_ALLO
 	return raw, err
 }
 
-// AddFree adds a node that frees the memory of an allocation node (CUDA 11.4), either of this graph
-// or of another one that is launched before. The buffer stays open, because nodes between the two
-// use its address. Nothing may use the memory after the free node.
+// AddFree adds a node that frees the memory of an allocation node (CUDA 11.4). The allocation node
+// may be in this graph or in another graph that is launched earlier. The buffer stays open, because
+// nodes between the two use its address. Nothing may use the memory after the free node.
 //
-// Memory that the graph frees cannot be freed in any other way, or by a second node.
+// Memory that the graph frees must not be freed in any other way, or by a second node.
 func (g *Graph) AddFree(op *driver.FreeOp, deps ...Node) (Node, error) {
 	if err := g.lock(); err != nil {
 		return Node{}, err
@@ -156,7 +156,7 @@ func (g *Graph) acceptsFree(op *driver.FreeOp) error {
 }
 
 func (g *Graph) addFreeRaw(from *cu.CUgraphNode, n uintptr, p driver.CUdeviceptr) (raw cu.CUgraphNode, err error) {
-	if p == 0 { // of no elements
+	if p == 0 { // a buffer of zero elements
 		err = g.d.CuGraphAddEmptyNode(&raw, g.raw, from, n)
 	} else {
 		err = g.d.CuGraphAddMemFreeNode(&raw, g.raw, from, n, p)
@@ -180,8 +180,8 @@ func freedBy(op *driver.FreeOp) (life.GraphMemory, bool) {
 	return nil, false
 }
 
-// memoryError adds the reason why a graph with memory nodes was not launched, which the driver
-// does not give.
+// memoryError adds the reason, which the driver does not report, why a graph with memory nodes was
+// not launched.
 func (x *Exec) memoryError(err error) error {
 	x.keep.mu.Lock()
 	l := x.keep.Mem
@@ -202,7 +202,7 @@ func (x *Exec) memoryError(err error) error {
 	return err
 }
 
-// What CUDA does not support for graphs with memory nodes.
+// Limits of CUDA for graphs with memory nodes.
 const (
 	noClone   = "it allocates or frees memory, and such graphs cannot be cloned: their addresses cannot be shared"
 	noCopy    = "it allocates or frees memory, and such graphs cannot be copied into a node; move it there (CUDA 12.9)"
@@ -210,8 +210,8 @@ const (
 	oneExec   = "it allocates or frees memory, and such graphs can have only one executable graph at a time: close the other first"
 )
 
-// memoryLimit adds the reason to an error if the driver does not support something because g has
-// memory nodes. g is locked.
+// memoryLimit adds the reason to err if CUDA rejected a call because g has memory nodes. The caller
+// has locked g.
 func (g *Graph) memoryLimit(err error, reason string) error {
 	if resultOf(err) != driver.CUDA_ERROR_NOT_SUPPORTED || !g.hasMemory() {
 		return err
@@ -219,8 +219,8 @@ func (g *Graph) memoryLimit(err error, reason string) error {
 	return fmt.Errorf("%s: %w", reason, err)
 }
 
-// hasMemory reports whether g has memory nodes. It queries the driver for those that the graph
-// does not know of, such as nodes that other libraries captured.
+// hasMemory reports whether g has memory nodes. It also queries the driver, because the graph does
+// not know the nodes that other libraries captured.
 func (g *Graph) hasMemory() bool {
 	if g.keep.refs.Mem != nil {
 		return true
@@ -240,15 +240,15 @@ func isMemoryNode(t Type) bool {
 }
 
 // RetainUserObject makes the graph hold n references to u. Clones, and Execs instantiated from now
-// on, hold references as well (CUDA 11.3). See [driver.UserObject] for how it is destroyed.
+// on, hold references as well (CUDA 11.3). See [driver.UserObject] for how u is destroyed.
 func (g *Graph) RetainUserObject(u *driver.UserObject, n int) error {
 	return g.changeUsers("retain", u, n, func() error {
 		return g.d.CuGraphRetainUserObject(g.raw, u.Raw(), uint32(n), 0)
 	}, n)
 }
 
-// MoveUserObject transfers the program's reference to the graph and closes u. From then on the
-// graph owns the object, with its clones and Execs.
+// MoveUserObject transfers the program's reference to the graph and closes u. From then on, the
+// graph, its clones and its Execs own the object.
 func (g *Graph) MoveUserObject(u *driver.UserObject) error {
 	return g.changeUsers("take over", u, 1, func() error {
 		err := g.d.CuGraphRetainUserObject(g.raw, u.Raw(), 1, uint32(cu.CU_GRAPH_USER_OBJECT_MOVE))
@@ -259,7 +259,8 @@ func (g *Graph) MoveUserObject(u *driver.UserObject) error {
 	}, 1)
 }
 
-// ReleaseUserObject releases n of the graph's references to u. Clones and Execs keep theirs.
+// ReleaseUserObject releases n of the graph's references to u. Clones and Execs keep their own
+// references.
 func (g *Graph) ReleaseUserObject(u *driver.UserObject, n int) error {
 	return g.changeUsers("release", u, n, func() error {
 		if held := g.users[u.Raw()]; n > held {
@@ -269,7 +270,7 @@ func (g *Graph) ReleaseUserObject(u *driver.UserObject, n int) error {
 	}, -n)
 }
 
-// changeUsers makes a call that changes how many references the graph has to a user object.
+// changeUsers makes a call that changes the number of references the graph holds to a user object.
 func (g *Graph) changeUsers(verb string, u *driver.UserObject, n int, call func() error, change int) error {
 	if err := g.lock(); err != nil {
 		return err
@@ -303,7 +304,7 @@ func (g *Graph) acceptsUser(u *driver.UserObject, n int) error {
 	return nil
 }
 
-// takeUsers takes over the user object references of a graph that becomes part of g.
+// takeUsers takes over the user object references of a graph that has become part of g.
 func (g *Graph) takeUsers(child *Graph) {
 	for u, n := range child.users {
 		if g.users == nil {

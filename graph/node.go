@@ -8,22 +8,22 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Node is one node of a graph. It is a small comparable value: two are equal if they are the same
-// node. The zero Node is no node.
+// Node is one node of a graph. It is a small comparable value: two Nodes are equal if they denote
+// the same node. The zero Node denotes none.
 type Node struct {
 	g *Graph
-	i uint32 // its place in the graph's tables, which have the driver's handle
+	i uint32 // index in the graph's tables, which contain the driver's handle
 }
 
-// Type says what a node does.
+// Type is the type of a node.
 type Type = cu.CUgraphNodeType
 
 // Graph returns the graph that contains the node.
 func (n Node) Graph() *Graph { return n.g }
 
 // Raw returns the driver's handle. It is 0 for the zero Node, for a destroyed node, and once the
-// graph is closed. The handle of a node recorded in the body of a conditional node changes when
-// that node is complete.
+// graph is closed. The handle of a node recorded in the body of a conditional node changes when the
+// conditional node is complete.
 func (n Node) Raw() cu.CUgraphNode {
 	if n.g == nil {
 		return 0
@@ -36,10 +36,10 @@ func (n Node) Raw() cu.CUgraphNode {
 	return n.handle()
 }
 
-// handle returns the driver's handle of a node that exists. The graph is locked.
+// handle returns the driver's handle of an existing node. The caller has locked the graph.
 func (n Node) handle() cu.CUgraphNode { return n.g.raws[n.i] }
 
-// has reports whether the graph has a node of that number that was not destroyed.
+// has reports whether the graph has a node with that number that was not destroyed.
 func (g *Graph) has(i uint32) bool { return uint64(i) < uint64(len(g.raws)) && g.raws[i] != 0 }
 
 // IsZero reports whether n is the zero Node.
@@ -74,7 +74,7 @@ func (n Node) SetName(name string) error {
 	return nil
 }
 
-// Type returns what the node does.
+// Type returns the node's type.
 func (n Node) Type() (Type, error) {
 	if err := n.lock(); err != nil {
 		return 0, err
@@ -119,7 +119,7 @@ func (n Node) lock() error {
 
 var errNoNode = aNode.Error(false)
 
-// added adds a new node to the tables. Its references are committed already.
+// added adds a new node to the tables. The caller has already committed its references.
 func (g *Graph) added(raw cu.CUgraphNode) Node {
 	i := uint32(len(g.raws))
 	g.raws = append(g.raws, raw)
@@ -129,8 +129,8 @@ func (g *Graph) added(raw cu.CUgraphNode) Node {
 	return Node{g, i}
 }
 
-// removed removes a destroyed node from the tables. Its number is not reused, but the driver may
-// reuse its handle.
+// removed removes a destroyed node from the tables. Node numbers are never reused, but the driver
+// may reuse the handle.
 func (g *Graph) removed(n Node) {
 	n.forgetParts()
 	raw := n.handle()
@@ -140,15 +140,15 @@ func (g *Graph) removed(n Node) {
 	g.names.set(n.i, "")
 	g.accesses.Forget(n.i)
 	if g.part {
-		return // the outermost graph retains what it referred to
+		return // the outermost graph retains its references
 	}
 	o := g.changeRefs()
 	o.Forget(n.i)
 	o.Flush()
 }
 
-// node returns the Node of a driver's node in this graph. The tables may not have it yet, because
-// captures and clones create nodes in the driver.
+// node returns the Node for a driver's node in this graph. If the tables lack it, node adds it,
+// because captures and clones create nodes in the driver.
 func (g *Graph) node(raw cu.CUgraphNode) Node {
 	if raw == 0 {
 		return Node{}
@@ -167,7 +167,7 @@ func (g *Graph) node(raw cu.CUgraphNode) Node {
 	return g.found(raw)
 }
 
-// found adds a node for which the graph retains nothing.
+// found adds to the tables a node for which the graph retains nothing.
 func (g *Graph) found(raw cu.CUgraphNode) Node {
 	n := g.added(raw)
 	if !g.part {
@@ -199,7 +199,7 @@ func (n Node) Outgoing() ([]Edge, error) {
 	return n.edges(n.dependentList, func(other Node, data cu.CUgraphEdgeData) Edge { return Edge{n, other, data} })
 }
 
-// neighbourList lists the nodes at the other ends of a node's edges, or returns their number.
+// neighbourList lists the nodes at the other ends of a node's edges, or only counts them.
 type neighbourList func(d *driver.Driver, nodes *cu.CUgraphNode, data *cu.CUgraphEdgeData, count *uintptr) error
 
 func (n Node) edges(list neighbourList, edge func(other Node, data cu.CUgraphEdgeData) Edge) ([]Edge, error) {
@@ -222,8 +222,7 @@ func (n Node) edgesLocked(list neighbourList, edge func(other Node, data cu.CUgr
 	return edges, err
 }
 
-// dependencyList and dependentList use the ABI that the driver has. Edges have data since CUDA
-// 12.3.
+// dependencyList and dependentList call the driver's ABI with edge data, if it has one (CUDA 12.3).
 func (n Node) dependencyList(d *driver.Driver, nodes *cu.CUgraphNode, data *cu.CUgraphEdgeData, count *uintptr) error {
 	if d.Has(cu.FnCuGraphNodeGetDependencies) {
 		return d.CuGraphNodeGetDependencies(n.handle(), nodes, data, count)
@@ -257,8 +256,8 @@ func (n Node) neighbours(list neighbourList) ([]Node, error) {
 	return n.g.nodes(raws), err
 }
 
-// ends lists the nodes at the other ends of a node's edges, always with the data, because the
-// driver fails if data that is not zero is left out.
+// ends lists the nodes at the other ends of a node's edges. It always queries the edge data,
+// because the driver fails if the caller leaves out data that is not zero.
 func (n Node) ends(list neighbourList) ([]cu.CUgraphNode, []cu.CUgraphEdgeData, error) {
 	var count uintptr
 	if err := list(n.g.d, nil, nil, &count); err != nil || count == 0 {
@@ -271,7 +270,7 @@ func (n Node) ends(list neighbourList) ([]cu.CUgraphNode, []cu.CUgraphEdgeData, 
 	return raws[:count], data[:count], nil
 }
 
-// Nodes yields the graph's nodes, in the driver's order, as they are when the iteration begins. An
+// Nodes yields the nodes that the graph has when the iteration begins, in the driver's order. An
 // error ends the iteration.
 func (g *Graph) Nodes() iter.Seq2[Node, error] {
 	return g.each((*driver.Driver).CuGraphGetNodes)
@@ -292,7 +291,7 @@ func (g *Graph) Len() (int, error) {
 	return int(n), err
 }
 
-// lister is a driver function that lists nodes of a graph, or returns their number.
+// lister is a driver function that lists nodes of a graph or only counts them.
 type lister func(d *driver.Driver, graph driver.CUgraph, nodes *cu.CUgraphNode, n *uintptr) error
 
 func (g *Graph) each(list lister) iter.Seq2[Node, error] {
@@ -320,7 +319,7 @@ func (g *Graph) collect(list lister) ([]Node, error) {
 	return g.nodes(raws), err
 }
 
-// listed is Nodes for a graph that is locked.
+// listed returns all nodes. The caller has locked the graph.
 func (g *Graph) listed() ([]Node, error) {
 	raws, err := g.handles()
 	return g.nodes(raws), err
@@ -362,12 +361,11 @@ func (g *Graph) nodes(raws []cu.CUgraphNode) []Node {
 // Edge is a dependency: To runs after From.
 type Edge struct {
 	From, To Node
-	// Data is nonzero for edges that are not plain, such as those of programmatic dependent
-	// launches.
+	// Data is nonzero only for special edges, such as those of programmatic dependent launches.
 	Data cu.CUgraphEdgeData
 }
 
-// Edges yields the graph's dependencies, as they are when the iteration begins.
+// Edges yields the dependencies that the graph has when the iteration begins.
 func (g *Graph) Edges() iter.Seq2[Edge, error] {
 	return func(yield func(Edge, error) bool) {
 		edges, err := g.collectEdges()
@@ -391,7 +389,7 @@ func (g *Graph) collectEdges() ([]Edge, error) {
 	return g.listedEdges()
 }
 
-// listedEdges is collectEdges for a graph that is locked.
+// listedEdges returns all edges. The caller has locked the graph.
 func (g *Graph) listedEdges() ([]Edge, error) {
 	from, to, data, err := g.rawEdgeLists()
 	if len(from) == 0 {
@@ -418,7 +416,7 @@ func (g *Graph) rawEdgeLists() (from, to []cu.CUgraphNode, data []cu.CUgraphEdge
 	return from[:n], to[:n], data[:n], nil
 }
 
-// getEdges uses the ABI that the driver has. Edges have data since CUDA 12.3.
+// getEdges calls the driver's ABI with edge data, if it has one (CUDA 12.3).
 func (g *Graph) getEdges(from, to *cu.CUgraphNode, data *cu.CUgraphEdgeData, n *uintptr) error {
 	if g.d.Has(cu.FnCuGraphGetEdges) {
 		return g.d.CuGraphGetEdges(g.raw, from, to, data, n)

@@ -14,8 +14,8 @@ import (
 	"github.com/purecuda/cuda/internal/hostcall"
 )
 
-// Nodes of each kind are added, read, set in the graph and set in the executable graph. Each time
-// the test checks their effect.
+// These tests add nodes of each kind, read them, set them in the graph and set them in the
+// executable graph. After each step they check the effect.
 
 func TestKernelNodesAreAddedReadAndSet(t *testing.T) {
 	each(t, func(k *kit) {
@@ -49,8 +49,8 @@ func TestKernelNodesAreAddedReadAndSet(t *testing.T) {
 	})
 }
 
-// A node of a library's kernel that was added with raw parameters has the name that the driver
-// returns.
+// If a node of a library's kernel was added by raw parameters, its name must be the one that the
+// driver returns.
 func TestNodesOfLibraryKernelsHaveNames(t *testing.T) {
 	each(t, func(k *kit) {
 		if !k.C.Driver().Has(cu.FnCuKernelGetName) {
@@ -112,7 +112,7 @@ func TestCopyNodesAreAddedReadAndSet(t *testing.T) {
 	})
 }
 
-// expectHalves is expect for memory whose halves differ.
+// expectHalves checks memory whose halves have different values.
 func (k *kit) expectHalves(b *driver.Buffer[uint32], low, high uint32) {
 	k.Helper()
 	k.Wait(k.S)
@@ -173,7 +173,7 @@ func TestCopiesWithTheHostAreAddedReadAndSet(t *testing.T) {
 	})
 }
 
-// rows is memory of four rows of eight elements. A copy takes the left half of the middle two.
+// The buffer has rows of rowBytes bytes. A copy transfers the left half of its middle two rows.
 const rowBytes, rows, boxBytes, boxRows = 32, 4, 16, 2
 
 func box(m driver.Memory) driver.Region {
@@ -182,7 +182,7 @@ func box(m driver.Memory) driver.Region {
 
 func inBox(i int) bool { return i/8 >= 1 && i/8 < 3 && i%8 < 4 }
 
-// expectBox checks for one value inside the box and ones outside.
+// expectBox checks for one value inside the copied box and ones outside.
 func (k *kit) expectBox(b *driver.Buffer[uint32], want uint32) {
 	k.Helper()
 	k.Wait(k.S)
@@ -221,7 +221,7 @@ func TestTwoDimensionalCopies(t *testing.T) {
 		k.OK(n.Set(copyFrom(c)))
 		k.Run(k.Exec(g))
 		k.expectBox(to, 6)
-		// In an executable graph, CUDA only sets copies of one row.
+		// In an executable graph, CUDA can only set copies of one row.
 		err = x.Set(n, copyFrom(c))
 		if !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) || !strings.Contains(err.Error(), "one row") {
 			k.Errorf("set of a 2D copy in the executable: %v", err)
@@ -234,8 +234,8 @@ func TestTwoDimensionalCopies(t *testing.T) {
 
 func TestThreeDimensionalCopies(t *testing.T) {
 	each(t, func(k *kit) {
-		// Two layers of two rows of eight elements. The rows of the second layer are copied to
-		// the first layer of the other buffer.
+		// The buffers have two layers of two rows of eight elements. The copy moves the rows of the
+		// second layer to the first layer of the other buffer.
 		a, c, to := k.MemoryOf(5), k.MemoryOf(6), k.Memory()
 		k.CloseLater(a)
 		k.CloseLater(c)
@@ -292,7 +292,7 @@ func TestCopiesWithArrays(t *testing.T) {
 		if p.SrcMemoryType != cu.CU_MEMORYTYPE_ARRAY || p.SrcArray != a.Raw() {
 			k.Errorf("parameters %+v", p)
 		}
-		k.OK(a.Close()) // the graph retains it
+		k.OK(a.Close()) // the graph must retain it
 		x := k.Exec(g)
 		k.Run(x)
 		k.expectBox(to, 5)
@@ -349,7 +349,8 @@ func TestFillNodesAreAddedReadAndSet(t *testing.T) {
 	})
 }
 
-// fillNodes fills elements of one size: the whole buffer, and a box of several rows.
+// fillNodes tests fills with elements of one size, of the whole buffer and of a box of several
+// rows.
 func fillNodes[T uint8 | uint16 | uint32](k *kit, v, w T) {
 	k.Helper()
 	const n, pitch, width, height = 24, 8, 3, 2
@@ -478,8 +479,7 @@ func TestEventNodesAreAddedReadAndSet(t *testing.T) {
 	})
 }
 
-// recorded checks whether an event with timing was recorded. An event that was not recorded has
-// no time.
+// recorded checks whether an event with timing was recorded. An unrecorded event returns no time.
 func (k *kit) recorded(e *driver.Event, want bool) {
 	k.Helper()
 	if _, err := e.Elapsed(e); (err == nil) != want {

@@ -12,7 +12,7 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// get makes a call that queries the parameters of a node of type want.
+// get makes a call that queries the parameters of a node, which must be of type want.
 func (n Node) get(want Type, call func(d *driver.Driver) error) error {
 	if err := n.lock(); err != nil {
 		return err
@@ -26,7 +26,7 @@ func (n Node) get(want Type, call func(d *driver.Driver) error) error {
 	return nil
 }
 
-// nodeParams are CUDA's structs for the parameters of the node types.
+// nodeParams are CUDA's structs for node parameters.
 type nodeParams interface {
 	cu.CUDA_KERNEL_NODE_PARAMS | cu.CUDA_MEMCPY3D | cu.CUDA_MEMSET_NODE_PARAMS | cu.CUDA_HOST_NODE_PARAMS |
 		cu.CUDA_MEM_ALLOC_NODE_PARAMS | cu.CUDA_BATCH_MEM_OP_NODE_PARAMS |
@@ -34,14 +34,14 @@ type nodeParams interface {
 		driver.CUevent | driver.CUdeviceptr
 }
 
-// ParamsOf returns the parameters of a node of the type that P belongs to:
+// ParamsOf returns the parameters of a node. P selects the type that the node must have:
 //
 //   - cu.CUDA_KERNEL_NODE_PARAMS, a kernel. Either Func or Kern is set. The arguments that
 //     KernelParams points to belong to the node and stay valid until it is changed or destroyed. To
 //     copy them, use Node.KernelArgs.
 //   - cu.CUDA_MEMCPY3D, a copy
 //   - cu.CUDA_MEMSET_NODE_PARAMS, a fill. Width counts elements of ElementSize bytes.
-//   - cu.CUDA_HOST_NODE_PARAMS, a host function: for a driver.HostFunc what its NodeParams returns
+//   - cu.CUDA_HOST_NODE_PARAMS, a host function: for a driver.HostFunc, the value of its NodeParams
 //   - driver.CUevent, the event of an event record or event wait node (CUDA 11.1)
 //   - cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS and cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS, external semaphores
 //     (CUDA 11.2). The arrays are copies.
@@ -54,7 +54,7 @@ func ParamsOf[P nodeParams](n Node) (P, error) {
 	return *p, err
 }
 
-// params reads the parameters to where p points.
+// params stores the node's parameters at p.
 func (n Node) params(p any) error {
 	switch p := p.(type) {
 	case *cu.CUDA_KERNEL_NODE_PARAMS:
@@ -111,7 +111,7 @@ func copied[T any](at *T, n uint32) *T {
 	return unsafe.SliceData(append([]T(nil), unsafe.Slice(at, n)...))
 }
 
-// kernelParams uses the ABI that the driver has.
+// kernelParams calls the newest ABI that the driver has.
 func (n Node) kernelParams(d *driver.Driver, p *cu.CUDA_KERNEL_NODE_PARAMS) error {
 	if n.g.v2 {
 		return d.CuGraphKernelNodeGetParams(n.handle(), p)
@@ -140,7 +140,7 @@ func argsOf(d *driver.Driver, p *cu.CUDA_KERNEL_NODE_PARAMS) (args [][]byte, err
 		} else {
 			err = d.CuKernelGetParamInfo(p.Kern, uintptr(i), &offset, &size)
 		}
-		if errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) { // the one after the last
+		if errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) { // past the last argument
 			return args, nil
 		}
 		if err != nil {
@@ -154,12 +154,12 @@ func argsOf(d *driver.Driver, p *cu.CUDA_KERNEL_NODE_PARAMS) (args [][]byte, err
 	}
 }
 
-// AddNode adds a node of any type by CUDA's tagged parameters (CUDA 12.2). Use it for nodes that
-// this package has no operation for. The driver writes its results to p (an allocation's address,
-// the bodies of a conditional node).
+// AddNode adds a node of any type by CUDA's tagged parameters (CUDA 12.2). Use it for nodes for
+// which this package has no operation. The driver writes its results to p, such as an allocation's
+// address or the bodies of a conditional node.
 //
-// The graph does not know what p refers to. It keeps alive what keep names. A child graph is
-// copied: to move one, use AddChildMove.
+// The graph does not know which objects p refers to. It keeps alive those passed as keep. A child
+// graph is copied. To move it instead, use AddChildMove.
 func (g *Graph) AddNode(p *cu.CUgraphNodeParams, deps []Node, keep ...life.Ref) (Node, error) {
 	if !g.exists() {
 		return Node{}, aGraph.Error(g == nil)
@@ -213,8 +213,9 @@ func (n Node) enterTagged(p *cu.CUDA_CONDITIONAL_NODE_PARAMS) {
 	}
 }
 
-// SetParams sets the node of a graph by CUDA's tagged parameters, of the node's own type (CUDA
-// 12.2). The graph keeps alive what keep names, instead of what it kept for the node before.
+// SetParams sets the parameters of a node of a graph by CUDA's tagged parameters (CUDA 12.2), which
+// must be for the node's own type. The graph keeps alive the objects passed as keep instead of
+// those it kept for the node before.
 func (n Node) SetParams(p *cu.CUgraphNodeParams, keep ...life.Ref) error {
 	if err := n.lock(); err != nil {
 		return fmt.Errorf("cannot set %v: %w", n, err)
@@ -240,7 +241,7 @@ func (g *Graph) setParams(n Node, p *cu.CUgraphNodeParams, keep []life.Ref) erro
 	if err != nil {
 		o.Abandon()
 	} else {
-		n.forgetParts() // a child graph is another one now
+		n.forgetParts() // the previous child graph no longer exists
 		g.accesses.Forget(n.i)
 		g.commit(o, n)
 	}
@@ -248,8 +249,9 @@ func (g *Graph) setParams(n Node, p *cu.CUgraphNodeParams, keep []life.Ref) erro
 	return g.explainType(n, p.Type, err)
 }
 
-// SetParams is Set with CUDA's tagged parameters, of the node's own type (CUDA 12.2). The Exec
-// keeps alive what keep names, instead of what it kept for the node before.
+// SetParams is like Set with CUDA's tagged parameters (CUDA 12.2), which must be for the node's own
+// type. The Exec keeps alive the objects passed as keep instead of those it kept for the node
+// before.
 func (x *Exec) SetParams(n Node, p *cu.CUgraphNodeParams, keep ...life.Ref) error {
 	if err := x.lock(); err != nil {
 		return err
@@ -287,7 +289,7 @@ func (x *Exec) setParams(n Node, p *cu.CUgraphNodeParams, keep []life.Ref) error
 	return n.g.explainType(n, p.Type, err)
 }
 
-// explainType adds to an error that the node is of another type, if it is.
+// explainType adds to err that the node has another type, if it has.
 func (g *Graph) explainType(n Node, want Type, err error) error {
 	if err == nil {
 		return nil
@@ -299,9 +301,9 @@ func (g *Graph) explainType(n Node, want Type, err error) error {
 	return fmt.Errorf("it is of type %v, but the parameters are of type %v: %w", t, want, err)
 }
 
-// tagged returns an operation as the functions for nodes of any type take it (CUDA 12.2). For copies
-// and fills only these can change the context. The collector does not see what the parameters point
-// to, so the caller must keep op reachable.
+// tagged returns an operation as parameters for a node of any type (CUDA 12.2). Only these
+// parameters can change the context of copies and fills. The collector does not see the objects
+// they point to, so the caller must keep op reachable.
 func tagged(op driver.Op) (p cu.CUgraphNodeParams, err error) {
 	switch op := op.(type) {
 	case *driver.Launch:
@@ -340,7 +342,8 @@ func tagged(op driver.Op) (p cu.CUgraphNodeParams, err error) {
 	return p, nil
 }
 
-// taggedCopy makes an empty node of a copy of no bytes, as addRaw does.
+// taggedCopy stores the parameters of a copy in p, or those of an empty node if the copy has no
+// bytes.
 func taggedCopy(p *cu.CUgraphNodeParams, op *driver.CopyOp) {
 	if op.Bytes() == 0 {
 		p.Type = cu.CU_GRAPH_NODE_TYPE_EMPTY
@@ -351,7 +354,8 @@ func taggedCopy(p *cu.CUgraphNodeParams, op *driver.CopyOp) {
 	m.CopyCtx, m.CopyParams = op.Context().Raw(), *op.Uses().Node.(*cu.CUDA_MEMCPY3D)
 }
 
-// taggedFill makes an empty node of a fill of no bytes, as addRaw does.
+// taggedFill stores the parameters of a fill in p, or those of an empty node if the fill has no
+// bytes.
 func taggedFill(p *cu.CUgraphNodeParams, op *driver.FillOp) {
 	if op.Bytes() == 0 {
 		p.Type = cu.CU_GRAPH_NODE_TYPE_EMPTY

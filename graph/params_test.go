@@ -33,8 +33,8 @@ func TestNodesByTaggedParameters(t *testing.T) {
 		k.OK(n.SetParams(graphtest.FillParams(b, 5), b.Ref()))
 		k.Run(x)
 		k.Expect(d, 7)
-		k.OK(c.Close()) // nothing retains it now
-		k.OK(d.Close()) // retained by the executable graph
+		k.OK(c.Close()) // nothing retains it any more
+		k.OK(d.Close()) // the executable graph retains it
 		k.Run(x)
 		k.Run(k.Exec(g))
 		k.Expect(b, 5)
@@ -97,7 +97,8 @@ func TestTaggedParametersNeedTheirCUDA(t *testing.T) {
 	})
 }
 
-// For every kind of operation, tagged parameters make the same node as the function for its type.
+// For every kind of operation, tagged parameters must create the same node as the function for its
+// type.
 func TestEveryOperationByTaggedParameters(t *testing.T) {
 	each(t, func(k *kit) {
 		b, to := k.Memory(), k.Memory()
@@ -133,7 +134,7 @@ func TestEveryOperationByTaggedParameters(t *testing.T) {
 	})
 }
 
-// with returns a launch of plus with a changed configuration.
+// with returns a launch of the plus kernel with a changed configuration.
 func (k *kit) with(b *driver.Buffer[uint32], v uint32, change func(c *driver.LaunchConfig)) *driver.Launch {
 	k.Helper()
 	c := config
@@ -176,7 +177,7 @@ func TestLaunchAttributesReachTheNode(t *testing.T) {
 		if v := k.attribute(n, clusterAttr); v.ClusterDim().X != 2 {
 			k.Errorf("cluster %+v", *v.ClusterDim())
 		}
-		// Two blocks of the last launch race on the same elements.
+		// The two blocks of the last launch race on the same elements.
 		gputest.ExpectRace(k, func(f emulator.Finding) bool {
 			at := f.Address - uint64(b.Ptr())
 			return f.Kernel == "plus" && f.Space == "global" && f.Block == [3]uint32{1, 0, 0} && at < uint64(b.Bytes())
@@ -186,7 +187,7 @@ func TestLaunchAttributesReachTheNode(t *testing.T) {
 	})
 }
 
-// expectAtLeast is expect for blocks that add to the same elements.
+// expectAtLeast checks elements to which several blocks added.
 func (k *kit) expectAtLeast(b *driver.Buffer[uint32], want uint32) {
 	k.Helper()
 	k.Wait(k.S)
@@ -199,8 +200,8 @@ func (k *kit) expectAtLeast(b *driver.Buffer[uint32], want uint32) {
 	}
 }
 
-// A node that is set to a launch has exactly that launch's attributes. None are left over from
-// the previous launch.
+// A node that is set to a launch must have exactly that launch's attributes, and none of the
+// previous launch.
 func TestAttributesFollowTheLaunch(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -264,8 +265,8 @@ func TestAttributesAreSetAndCopied(t *testing.T) {
 	})
 }
 
-// Setting a node of an executable graph does not change its attributes. A launch that needs other
-// attributes is refused, so it does not run without them.
+// Setting a node of an executable graph does not change its attributes. So a launch that needs
+// other attributes must be rejected instead of running without them.
 func TestAnExecutableRefusesLaunchesWithOtherAttributes(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -289,8 +290,8 @@ func TestAnExecutableRefusesLaunchesWithOtherAttributes(t *testing.T) {
 	})
 }
 
-// A graph in a node uses the lock of the outermost graph, whatever its own position in the lock
-// order of graphs.
+// A nested graph must use the lock of its outermost graph, and the position of that lock in the
+// lock order.
 func TestTwoGraphsAndAPartAreLockedInOneOrder(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -361,6 +362,6 @@ func TestSemaphoresInStreamsAndCaptures(t *testing.T) {
 	for theirs.Value() != 0 {
 		time.Sleep(time.Millisecond)
 	}
-	theirs.Signal(0) // the second wait's
+	theirs.Signal(0) // signals the second wait
 	k.Wait(k.S)
 }
