@@ -9,9 +9,9 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// cp.async: copies from global to shared memory that the hardware performs in the background. Here
-// they are performed immediately or, in a launch with a seed, when they are waited for. A program
-// that waits as required sees no difference.
+// cp.async: background copies from global to shared memory. The emulator copies immediately or, in
+// a launch with a seed, when the kernel waits for the copy. A program that waits as required cannot
+// see the difference.
 
 func init() {
 	register(lowerCp, "cp")
@@ -42,8 +42,8 @@ func lowerCp(l *lowerer, i *ptx.Instr, f *form) {
 	}
 }
 
-// asyncCopy lowers cp.async.ca.shared.global [dst], [src], size {, srcSize} {, policy}, or the form
-// with a predicate that ignores the source.
+// asyncCopy lowers cp.async.ca.shared.global [dst], [src], size {, srcSize} {, policy}. It also
+// lowers the form with a predicate that suppresses reading the source.
 func (l *lowerer) asyncCopy(i *ptx.Instr, f *form) {
 	if !l.args(i, 3, 5) {
 		return
@@ -84,7 +84,7 @@ func (l *lowerer) isWide(r *ptx.Reg) bool {
 	return ok && d.reg.class == class64
 }
 
-// ignoring makes the source size 0 where the predicate is true.
+// ignoring replaces the source size by 0 in lanes where the predicate is true.
 func (l *lowerer) ignoring(r *ptx.Reg, size reg, n *reg) {
 	p, not := l.pred(r)
 	t := l.newReg(class32)
@@ -92,8 +92,8 @@ func (l *lowerer) ignoring(r *ptx.Reg, size reg, n *reg) {
 	*n = t
 }
 
-// asyncCopy copies size bytes for each lane. It reads only as many bytes of the source as its
-// column says, and the rest is zero.
+// asyncCopy writes size bytes for each lane. It reads the number of bytes in the lane's source
+// size, and fills the rest with zeros.
 func (w *warp) asyncCopy(in *inst, m uint32, wideDst bool, size int) {
 	from := in.x.from
 	w.pc = w.prog.pcOf(in, w.pc) // for reports about the source
@@ -119,25 +119,24 @@ func (w *warp) asyncCopy(in *inst, m uint32, wideDst bool, size int) {
 	}
 }
 
-// cp.async.bulk and cp.reduce.async.bulk without tensor maps. As with cp.async, the copy and the
-// signal of its completion happen immediately, except in launches with a seed.
+// cp.async.bulk and cp.reduce.async.bulk without tensor maps. As with cp.async, the copy and its
+// completion signal happen immediately, except in launches with a seed.
 
-// bulkCopy is the form of a bulk copy. Its operands are the columns a (the
-// destination), b (the source), c (the size in bytes) and x.regs: the mbarrier
-// object and the mask.
+// bulkCopy is the form of a bulk copy. Its columns are a (the destination), b (the source), c (the
+// size in bytes) and x.regs (the mbarrier object and the mask).
 type bulkCopy struct {
 	dst, src       place
-	barrier        bool // complete_tx on an mbarrier object, otherwise a bulk group
-	multicast      bool // to each block of the cluster in the mask
-	bytes          bool // only the bytes of each 16 in the mask
+	barrier        bool // signals an mbarrier object; otherwise the copy is in a bulk group
+	multicast      bool // copies to each block of the cluster that the mask selects
+	bytes          bool // copies only those bytes of each 16 that the mask selects
 	reduce         atomicOp
-	size           int // of an element of a reduction
+	size           int // bytes of one element of a reduction
 	barImm         uint64
 	barCode, dCode uint16
 	sCode          uint16
 }
 
-// bulkUnit is the unit of the sizes and addresses of bulk copies.
+// bulkUnit is the unit of bulk copies: sizes and addresses are multiples of it.
 const bulkUnit = 16
 
 // bulk lowers instructions that begin with cp.async.bulk or cp.reduce.async.bulk.
@@ -163,7 +162,7 @@ func (l *lowerer) bulk(i *ptx.Instr) {
 	}
 }
 
-// bulkSpaces splits off the two spaces that a bulk copy begins with.
+// bulkSpaces splits off the two spaces at the start of a bulk copy's modifiers.
 func bulkSpaces(mods []string) (dst, src string, rest []string) {
 	if len(mods) < 2 {
 		return "", "", nil
@@ -202,7 +201,7 @@ func (l *lowerer) bulkCopy(i *ptx.Instr, mods []string, reduce bool) {
 	}
 }
 
-// modifiers reads what follows the spaces.
+// modifiers parses the modifiers after the spaces.
 func (c *bulkCopy) modifiers(mods []string) (policy bool, op string, typ ptx.Type, ok bool) {
 	done := 0
 	for _, m := range mods {
@@ -231,7 +230,7 @@ func (c *bulkCopy) modifiers(mods []string) (policy bool, op string, typ ptx.Typ
 	return policy, op, typ, done == 1 && (op == "") == (typ == ptx.NoType)
 }
 
-// bulkReduces reports whether there is a reduction of that type to a space.
+// bulkReduces reports whether a bulk reduction op on elements of type t exists for space dst.
 func bulkReduces(dst, op string, t ptx.Type) bool {
 	switch op {
 	case "and", "or", "xor":
@@ -285,7 +284,7 @@ func (l *lowerer) emitBulk(i *ptx.Instr, dst, src string, c bulkCopy) {
 	n.in.aux = c.dCode | log2(bulkUnit)<<accLog // for reports
 }
 
-// wideAddress returns the place of an operand with its base in a 64-bit column.
+// wideAddress returns an operand's place, and a 64-bit column with the base address.
 func (l *lowerer) wideAddress(o ptx.Operand, space ptx.Space) (reg, place) {
 	p := l.memoryPlace(o, space)
 	if p.base == noReg {
@@ -298,7 +297,7 @@ func (l *lowerer) wideAddress(o ptx.Operand, space ptx.Space) (reg, place) {
 //go:norace
 func (w *warp) bulkCopy(in *inst, m uint32, c *bulkCopy) {
 	w.synced = true
-	w.pc = w.prog.pcOf(in, w.pc) // for reports about its parts
+	w.pc = w.prog.pcOf(in, w.pc) // for reports about the copy's operands
 	for ; m != 0; m &= m - 1 {
 		w.beginBulk()
 		w.bulkLane(in, c, first(m))
@@ -306,8 +305,8 @@ func (w *warp) bulkCopy(in *inst, m uint32, c *bulkCopy) {
 	}
 }
 
-// beginBulk and endBulk do around a lane's copy what checkedAccess does around other instructions.
-// Only the first bytes are checked for races.
+// beginBulk and endBulk enclose a lane's copy, as checkedAccess encloses other instructions. Only
+// the first bytes of the copy are checked for races.
 func (w *warp) beginBulk() {
 	if s := w.cta.shadow; s != nil {
 		s.hits, s.old = s.hits[:0], s.old[:0]
@@ -360,7 +359,7 @@ func (w *warp) bulkTo(in *inst, c *bulkCopy, from []byte, dst, bar uint64, mask 
 	kind := lateBulk
 	if c.barrier {
 		kind = lateBarrier
-		w.completeBytes(in, c.barCode, bar, 0, i) // check that there is an object
+		w.completeBytes(in, c.barCode, bar, 0, i) // check that the object exists
 	}
 	if !w.delays() {
 		w.bulkDo(in, c, to, from, dst, bar, mask, i)
@@ -369,13 +368,13 @@ func (w *warp) bulkTo(in *inst, c *bulkCopy, from []byte, dst, bar uint64, mask 
 	pc := w.pc
 	w.later(kind, i, func() {
 		at := w.pc
-		w.pc = pc // of reports
+		w.pc = pc // the position for reports
 		w.bulkDo(in, c, to, from, dst, bar, mask, i)
 		w.pc = at
 	})
 }
 
-// bulkDo performs a copy whose operands have been checked.
+// bulkDo performs a copy after its operands have been checked.
 //
 //go:norace
 func (w *warp) bulkDo(in *inst, c *bulkCopy, to, from []byte, dst, bar uint64, mask uint32, i int) {
@@ -397,7 +396,7 @@ func (w *warp) bulkDo(in *inst, c *bulkCopy, to, from []byte, dst, bar uint64, m
 	}
 }
 
-// reduceTo applies the reduction to each element.
+// reduceTo applies the reduction to each element of to.
 //
 //go:norace
 func (c *bulkCopy) reduceTo(to, from []byte) {
@@ -414,7 +413,7 @@ func (c *bulkCopy) reduceTo(to, from []byte) {
 	}
 }
 
-// span returns n bytes of memory at p for lane i. code is the space, with accWrite for a
+// span returns n bytes of memory at p for lane i. code holds the space, plus accWrite for a
 // destination.
 func (w *warp) span(in *inst, code uint16, p uint64, n int, i int) []byte {
 	if n == 0 {
@@ -432,7 +431,7 @@ func (w *warp) span(in *inst, code uint16, p uint64, n int, i int) []byte {
 	return unsafe.Slice((*byte)(at), n)
 }
 
-// written tells the checks that a copy wrote n bytes.
+// written records for the checks that a copy wrote n bytes.
 func (w *warp) written(code uint16, p uint64, n int) {
 	s := w.cta.shadow
 	switch {
@@ -453,34 +452,33 @@ func (w *warp) written(code uint16, p uint64, n int) {
 	s.epoch++
 }
 
-// Delayed asynchronous copies. A launch with a seed permutes everything that a program must not
-// rely on. It therefore performs a copy where it is waited for, not where it is issued. Of the
-// copies that signal an mbarrier object, only some are performed each time an mbarrier object is
-// polled. A program that reads data without waiting for it then finds the old contents.
+// Delayed asynchronous copies. A launch with a seed varies everything that a program must not rely
+// on. It therefore performs a copy when the kernel waits for it, not when the kernel issues it.
+// Each poll of an mbarrier object performs a random selection of the copies that signal mbarrier
+// objects. A program that reads data without waiting therefore finds the old contents.
 
-// lateKind is the way in which a copy is waited for.
+// lateKind is the way in which the kernel waits for a copy.
 type lateKind uint8
 
 const (
-	lateAsync   lateKind = iota // cp.async, in groups of the thread
-	lateBulk                    // cp.async.bulk, in groups of the thread
+	lateAsync   lateKind = iota // cp.async, in groups of one thread
+	lateBulk                    // cp.async.bulk, in groups of one thread
 	lateBarrier                 // through an mbarrier object
 	lateGroups  = int(lateBarrier)
 )
 
-// lateCopy is a copy that a thread has issued and that has not been performed.
+// lateCopy is a copy that a thread has issued and that is still to be performed.
 type lateCopy struct {
 	w     *warp
 	lane  int
 	kind  lateKind
-	group uint32 // how many groups the thread had committed before
+	group uint32 // number of groups that the thread had committed before the copy
 	do    func()
 }
 
-// delays reports whether copies are delayed.
 func (w *warp) delays() bool { return w.cta.run.opts.Seed != 0 }
 
-// later keeps a copy of lane i until it is due.
+// later stores lane i's copy until it is due.
 func (w *warp) later(kind lateKind, i int, do func()) {
 	c := lateCopy{w: w, lane: i, kind: kind, do: do}
 	if kind != lateBarrier {
@@ -489,7 +487,7 @@ func (w *warp) later(kind lateKind, i int, do func()) {
 	w.cta.late = append(w.cta.late, c)
 }
 
-// makeLate performs the copies for which due returns true.
+// makeLate performs the stored copies for which due returns true.
 func (c *cta) makeLate(due func(k *lateCopy) bool) {
 	left := c.late[:0]
 	for _, k := range c.late {
@@ -503,8 +501,8 @@ func (c *cta) makeLate(due func(k *lateCopy) bool) {
 	c.late = left
 }
 
-// advance performs some of the copies that signal mbarrier objects, because a thread in the cluster
-// polls one.
+// advance performs a random selection of the copies that signal mbarrier objects. It is called when
+// a thread of the cluster polls such an object.
 func (c *cta) advance() {
 	for _, o := range c.group().ctas {
 		if len(o.late) != 0 {
@@ -516,7 +514,7 @@ func (c *cta) advance() {
 	}
 }
 
-// finishLate performs the block's remaining copies when it ends.
+// finishLate performs the remaining copies when the block ends.
 func (c *cta) finishLate() {
 	if len(c.late) != 0 {
 		c.makeLate(func(*lateCopy) bool { return true })
@@ -538,7 +536,7 @@ func (w *warp) commit(kind lateKind, m uint32) {
 	}
 }
 
-// waitGroup lowers cp.async.wait_group, whose operand is how many of the newest groups may be
+// waitGroup lowers cp.async.wait_group. Its operand is the number of newest groups that may remain
 // incomplete. wait_all has no operand and commits first.
 func (l *lowerer) waitGroup(i *ptx.Instr, kind lateKind, all bool) {
 	var open uint32
@@ -564,8 +562,8 @@ func (l *lowerer) waitGroup(i *ptx.Instr, kind lateKind, all bool) {
 	}, noReg)
 }
 
-// completeGroups performs the copies of the lanes in m, except those of the newest open groups and
-// of the uncommitted group.
+// completeGroups performs the copies of the lanes in m. It leaves out the newest open groups and
+// the uncommitted group.
 func (w *warp) completeGroups(kind lateKind, m, open uint32) {
 	w.cta.makeLate(func(k *lateCopy) bool {
 		return k.w == w && k.kind == kind && m>>k.lane&1 != 0 && k.group+open < w.commits[kind][k.lane]

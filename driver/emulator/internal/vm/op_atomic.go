@@ -9,22 +9,21 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Atomic operations and reductions. All are compare-and-swap loops on 32 or 64 bits with Go's
-// atomics, except the few operations that Go provides directly. Narrower types are updated within
-// the 32 bits that contain them.
+// Atomic operations and reductions. A few use Go's atomic functions directly. The others are
+// compare-and-swap loops on 32 or 64 bits. Narrower types are updated within the 32 bits that
+// contain them.
 
 func init() {
 	register(lowerAtom, "atom", "red")
 }
 
-// wide128 serialises 128-bit atomics, which Go does not have.
+// wide128 serialises 128-bit atomics, because Go has none.
 var wide128 sync.Mutex
 
-// atomicOp updates a value: given the old one and the operands it returns the
-// new one. Values are in the low bits.
+// atomicOp returns the new value for an old value and two operands. Values are in the low bits.
 type atomicOp func(old, b, c uint64) uint64
 
-// lowerAtom lowers atom (with a result) and red (without).
+// lowerAtom lowers atom, which returns the old value, and red, which does not.
 func lowerAtom(l *lowerer, i *ptx.Instr, f *form) {
 	red := f.op.Name == "red"
 	args := i.Args
@@ -102,7 +101,7 @@ func lowerAtom(l *lowerer, i *ptx.Instr, f *form) {
 	m.in.aux = spaceCode(p.space) | log2(t.Size())<<accLog | accWrite | accAtomic
 }
 
-// atomicFunc returns the operation's effect on a value of type t.
+// atomicFunc returns the function that op applies to a value of type t.
 func atomicFunc(op string, t ptx.Type) atomicOp {
 	switch op {
 	case "exch":
@@ -150,7 +149,7 @@ func atomicFunc(op string, t ptx.Type) atomicOp {
 
 func atomicAdd(t ptx.Type) atomicOp {
 	switch {
-	case t == ptx.F32: // of global memory; sumExec handles shared memory
+	case t == ptx.F32: // in global memory; sumExec handles shared memory
 		return addFlushed
 	case t == ptx.F64:
 		return addGlobal64
@@ -197,7 +196,7 @@ func atomicMinMax(isMax bool, t ptx.Type) atomicOp {
 	}
 }
 
-// atomicExec makes the instruction of an operation.
+// atomicExec returns the instruction that applies fn.
 func atomicExec(fn atomicOp, t ptx.Type, wide bool) execFunc {
 	size := t.Size()
 	is64 := size == 8
@@ -238,7 +237,7 @@ func update64(p *uint64, fn atomicOp, b, c uint64) uint64 {
 	}
 }
 
-// updatePart updates 8 or 16 bits within the aligned 32 bits that hold them.
+// updatePart updates 8 or 16 bits within the aligned 32 bits that contain them.
 func updatePart(p unsafe.Pointer, size int, fn atomicOp, b, c uint32) uint32 {
 	off := uint(uintptr(p) & 3)
 	word := (*uint32)(unsafe.Add(p, -int(off)))
@@ -254,7 +253,7 @@ func updatePart(p unsafe.Pointer, size int, fn atomicOp, b, c uint32) uint32 {
 	}
 }
 
-// addExec is integer addition, which Go provides directly.
+// addExec is integer addition, for which Go has an atomic function.
 func addExec(red, wide bool) execFunc {
 	return func(w *warp, in *inst, m uint32) {
 		w.synced = true
@@ -269,13 +268,13 @@ func addExec(red, wide bool) execFunc {
 }
 
 // addFlushed is f32 addition in global memory. It flushes subnormal operands and results to zero,
-// whatever the instruction says.
+// whatever the instruction specifies.
 func addFlushed(old, b, _ uint64) uint64 {
 	x, y := flush(math.Float32frombits(uint32(old))), flush(math.Float32frombits(uint32(b)))
 	return uint64(math.Float32bits(narrow32(float64(flush(x + y)))))
 }
 
-// addKept is f32 addition in shared memory.
+// addKept is f32 addition in shared memory, which keeps subnormal numbers.
 func addKept(old, b, _ uint64) uint64 {
 	return uint64(math.Float32bits(narrow32(float64(math.Float32frombits(uint32(old)) + math.Float32frombits(uint32(b))))))
 }
@@ -289,7 +288,7 @@ func addShared64(old, b, _ uint64) uint64 {
 	return math.Float64bits(nanOf(y, x))
 }
 
-// addGlobal64 is f64 addition in global memory, which propagates NaNs without making them quiet.
+// addGlobal64 is f64 addition in global memory. It propagates NaNs without quieting them.
 func addGlobal64(old, b, _ uint64) uint64 {
 	x, y := math.Float64frombits(old), math.Float64frombits(b)
 	switch s := x + y; {
@@ -304,8 +303,8 @@ func addGlobal64(old, b, _ uint64) uint64 {
 	}
 }
 
-// sumExec is the addition of f32 and f64. The space of a generic address determines how subnormal
-// numbers and NaNs are handled.
+// sumExec is addition of f32 or f64. The handling of subnormal numbers and NaNs depends on the
+// space. For a generic address, the address determines the space.
 func sumExec(space ptx.Space, t ptx.Type, wide bool) execFunc {
 	return func(w *warp, in *inst, m uint32) {
 		w.synced = true
@@ -377,7 +376,8 @@ func (l *lowerer) atomic128(d ptx.Operand, args []ptx.Operand, p place, op strin
 	n.more(dst[1], true)
 }
 
-// atomicVector lowers atom and red on vectors. Each element is updated separately.
+// atomicVector lowers atom and red on vectors. Each element is updated by an atomic operation of
+// its own.
 func (l *lowerer) atomicVector(d ptx.Operand, args []ptx.Operand, p place, op string, t ptx.Type, n int) {
 	fn := atomicFunc(op, t)
 	if fn == nil || classOf(t) != class32 {

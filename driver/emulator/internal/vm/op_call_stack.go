@@ -6,14 +6,14 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Parameters and results: their places in a frame, and how values get there.
+// Parameters and results: their positions in a frame and how they are passed.
 
-// layout computes where results and parameters lie in the frame.
+// layout computes the positions of results and parameters in the function's frame.
 func (f *function) layout(c *compiler, fn *ptx.Function) {
 	f.rets, f.params, f.local = c.layoutSlots(fn.Return, fn.Params)
 }
 
-// layoutSlots places results, then parameters, each at its own alignment.
+// layoutSlots places the results, followed by the parameters, each at its own alignment.
 func (c *compiler) layoutSlots(rets, params []*ptx.Variable) (r, p []slotLayout, end uint32) {
 	put := func(list []*ptx.Variable) (out []slotLayout) {
 		for _, v := range list {
@@ -36,17 +36,17 @@ func (c *compiler) layoutSlots(rets, params []*ptx.Variable) (r, p []slotLayout,
 	return r, p, alignUp(end, 16)
 }
 
-// variadic reports whether v is a parameter without a size, .param .b8 v[]. It accepts an array of
-// any size and may be omitted.
+// variadic reports whether v is a parameter without a size, such as .param .b8 v[]. A caller may
+// pass an array of any size or omit it.
 func variadic(v *ptx.Variable) bool {
 	return len(v.Dims) > 0 && v.Dims[0] == ptx.Unsized
 }
 
-// variadicRoom returns the size that a frame reserves for such a parameter. A callee's frame has
-// one layout for all its callers, so this is the size of the largest .param array of any function.
+// variadicRoom returns the size that a frame reserves for a variadic parameter. A callee has one
+// frame layout for all callers, so this is the size of the largest .param array in any function.
 func (c *compiler) variadicRoom() uint32 {
 	if c.room == 0 {
-		c.room = 16 // a callee may read it although nothing was passed
+		c.room = 16 // a callee may read the parameter although the caller passed none
 		for _, s := range c.sources {
 			for _, d := range s.mod.Decls {
 				if f, ok := d.(*ptx.Function); ok && f.Body != nil {
@@ -96,7 +96,7 @@ func (l *lowerer) functionParams() {
 	declare(l.fn.Params, l.f.params, true)
 }
 
-// storeReturn stores results that are declared as registers.
+// storeReturn writes the results that are declared as registers to the frame.
 func (l *lowerer) storeReturn() {
 	for i, v := range l.fn.Return {
 		if d, ok := l.lookupReg(v.Name); ok && v.Space == ptx.RegSpace {
@@ -105,14 +105,14 @@ func (l *lowerer) storeReturn() {
 	}
 }
 
-// piece is the part of a value in one register: an element of a vector, or one half of 128 bits.
+// piece is the part of a value that one register holds: a vector element, or half of 128 bits.
 type piece struct {
 	reg    reg
 	typ    ptx.Type
 	offset uint64
 }
 
-// pieces returns the parts of a register as they lie in memory.
+// pieces returns the parts of a register in memory order.
 func (d regDef) pieces() []piece {
 	t, n := d.typ, max(d.vector, 1)
 	if t == ptx.B128 {
@@ -128,8 +128,8 @@ func (d regDef) pieces() []piece {
 // size returns the size of the register in memory.
 func (d regDef) size() int { return d.typ.Size() * max(d.vector, 1) }
 
-// loadSlot and storeSlot move a register from and to local memory. The offset is in the running
-// frame or, if find says so, in the callee's frame. A predicate is a byte there.
+// loadSlot and storeSlot move a register from and to local memory. find selects whether the offset
+// is in the current frame or in the callee's frame. A predicate occupies one byte.
 func (l *lowerer) loadSlot(d regDef, offset uint64, find execFunc) {
 	for _, c := range d.pieces() {
 		at := l.slotAddress(offset+c.offset, find)
@@ -166,7 +166,7 @@ func (l *lowerer) slotAddress(offset uint64, find execFunc) reg {
 	return at
 }
 
-// passArg moves one argument to the callee's frame, or one result back.
+// passArg copies one argument to the callee's frame or, if back is set, one result from it.
 func (l *lowerer) passArg(o ptx.Operand, v *ptx.Variable, at slotLayout, back bool) {
 	offset := uint64(at.offset)
 	switch o := o.(type) {
@@ -198,7 +198,8 @@ func (l *lowerer) passArg(o ptx.Operand, v *ptx.Variable, at slotLayout, back bo
 			l.fail(CompileInvalid, "register %s is not declared", o.Name)
 			return
 		case len(v.Dims) == 0 && d.size() == v.Type.Size()*max(v.Vector, 1) && (d.typ == ptx.Pred) == (v.Type == ptx.Pred):
-			// They have the same size: each side has the parts of its own register.
+			// The sizes are equal, but each side divides the value as its own register type
+			// requires.
 			if back {
 				l.loadSlot(d, offset, execCalleeAddr)
 			} else {
@@ -220,7 +221,7 @@ func shape(t ptx.Type, vector int) string {
 	return fmt.Sprintf("type .%s", t)
 }
 
-// passParam copies a .param variable.
+// passParam passes a .param variable.
 func (l *lowerer) passParam(s *ptx.Sym, at slotLayout, back bool) {
 	lv := l.lookupVar(s.Name)
 	if lv == nil || lv.kernel || lv.space != ptx.ParamSpace {
@@ -235,8 +236,9 @@ func (l *lowerer) passParam(s *ptx.Sym, at slotLayout, back bool) {
 	x.fn, x.n = l.f, int(min(uint64(at.size), lv.size))
 }
 
-// alloca, stacksave and stackrestore: local memory whose size is known at run time. It is separate
-// from the frames, at local addresses from allocaBase on. Each lane has its own stack pointer.
+// alloca, stacksave and stackrestore: local memory with a size known only at run time. It is
+// separate from the frames and starts at local address allocaBase. Each lane has its own stack
+// pointer.
 
 func init() {
 	register(lowerAlloca, "alloca")
@@ -244,7 +246,7 @@ func init() {
 	register(lowerStackRestore, "stackrestore")
 }
 
-// allocaBase is the local address where such memory begins.
+// allocaBase is the first local address of alloca memory.
 const allocaBase = 0x4000_0000
 
 func lowerAlloca(l *lowerer, i *ptx.Instr, f *form) {
@@ -269,19 +271,19 @@ func lowerAlloca(l *lowerer, i *ptx.Instr, f *form) {
 	l.toStackType(i.Args[0], t, f)
 }
 
-// saveStack makes the function restore the stack pointer when it returns.
+// saveStack makes the function restore alloca's stack pointer when it returns.
 func (l *lowerer) saveStack() {
 	if l.fn.Entry || l.savedSP != noReg {
 		return
 	}
 	l.savedSP = l.newReg(class64)
-	// The pointer is read at the start of the function: put the instruction before the code.
+	// The prologue reads the stack pointer at function entry.
 	n := &lowered{in: inst{exec: execStackSave, target: -1}, pos: l.fn.Pos}
 	n.ref(fieldD, l.savedSP, true)
 	l.prologue = append(l.prologue, n)
 }
 
-// toStackType moves a 64-bit value to a destination of 32 or 64 bits.
+// toStackType moves a 64-bit value to a 32-bit or 64-bit destination.
 func (l *lowerer) toStackType(o ptx.Operand, r reg, f *form) {
 	d := l.dst(o, f.typ())
 	if d.class == class32 {
@@ -319,19 +321,19 @@ func execStackRestore(w *warp, in *inst, m uint32) {
 	a := &w.r64[in.a]
 	for ; m != 0; m &= m - 1 {
 		i := first(m)
-		if a[i] > uint64(len(w.dyn.mem[i])) { // everything below the top exists
+		if a[i] > uint64(len(w.dyn.mem[i])) { // memory below the top is already allocated
 			panic(w.laneFault(FaultStack, in, i, fmt.Sprintf("stackrestore of %#x, which no stacksave returned", a[i])))
 		}
 		w.dyn.top[i] = a[i]
 	}
 }
 
-// dynamicStack is a warp's memory for alloca.
+// dynamicStack is a warp's alloca memory.
 type dynamicStack struct {
-	top col64 // bytes in use, by lane
+	top col64 // bytes in use by each lane
 	mem [lanes][]byte
 
-	bytes uint64 // of mem
+	bytes uint64 // total size of mem
 }
 
 func execAlloca(w *warp, in *inst, m uint32) {

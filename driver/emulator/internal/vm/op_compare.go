@@ -9,10 +9,10 @@ func init() {
 	register(lowerSet, "set")
 }
 
-// The comparisons that have loops. The others are derived from them.
+// The comparisons that have loops. All others are derived from these.
 const (
 	cmpEQ = iota
-	cmpNE // for floating point: ordered and unequal
+	cmpNE // for floating point: ordered and not equal
 	cmpLT
 	cmpLE
 	cmpGT
@@ -22,8 +22,8 @@ const (
 	cmpInvert = 16
 )
 
-// comparison returns the number of a comparison for a kind of type. ok is false if the kind does
-// not have it.
+// comparison returns the number of the named comparison for types of kind k. ok is false if that
+// kind does not support it.
 func comparison(name string, k ptx.TypeKind) (op uint16, ok bool) {
 	float := k == ptx.KindFloat
 	switch name {
@@ -72,7 +72,7 @@ func comparison(name string, k ptx.TypeKind) (op uint16, ok bool) {
 	return 0, false
 }
 
-// compare returns a bit for each lane.
+// compare returns a mask with one result bit per lane.
 //
 //go:norace
 func compare[T word](op uint16, a, b *[lanes]T) uint32 {
@@ -122,15 +122,15 @@ func execCompare[T word](w *warp, in *inst, m uint32) {
 	w.pr[in.d] = w.pr[in.d]&^m | r&m
 }
 
-// setPred writes the bits of m to the predicate that in writes.
+// setPred writes the bits of r in mask m to the destination predicate.
 //
 //go:norace
 func (w *warp) setPred(in *inst, r, m uint32) {
 	w.pr[in.d] = w.pr[in.d]&^m | r&m
 }
 
-// compareFor returns the comparison for a type, and the type to which 16-bit operands are widened
-// first, if any.
+// compareFor returns the comparison for type t. It compares 16-bit types as 32-bit values (see
+// widened).
 func compareFor(t ptx.Type) execFunc {
 	switch t {
 	case ptx.S32, ptx.S16:
@@ -149,7 +149,7 @@ func compareFor(t ptx.Type) execFunc {
 	return nil
 }
 
-// widened makes a 16-bit or ftz operand comparable as 32 bits.
+// widened converts a 16-bit operand to 32 bits, and flushes an f32 operand if ftz is set.
 func (l *lowerer) widened(r reg, t ptx.Type, ftz bool) reg {
 	var exec execFunc
 	switch {
@@ -200,7 +200,7 @@ func lowerSetp(l *lowerer, i *ptx.Instr, f *form) {
 		return
 	}
 	pair, _ := i.Args[0].(*ptx.Pair)
-	if pair == nil && len(i.Args) == 3 { // the usual case: write it directly
+	if pair == nil && len(i.Args) == 3 { // in the usual case, write the destination directly
 		d := l.dst(i.Args[0], ptx.Pred)
 		n := l.code[len(l.code)-1]
 		for k := range n.refs {
@@ -221,7 +221,7 @@ func lowerSetp(l *lowerer, i *ptx.Instr, f *form) {
 	if pair != nil {
 		dp, dq = pair.A, pair.B
 	}
-	// Both results are computed before either is written: c may be one of them.
+	// c may be one of the destinations, so both results are computed before either is written.
 	r, s := l.newReg(classPred), l.newReg(classPred)
 	n := l.emit(execLogicPred, r, p, c)
 	n.in.aux, n.in.imm = op, b2u64(not)<<1

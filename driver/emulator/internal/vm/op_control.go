@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Branches, exits, barriers of the block, and fences.
+// Branches, exits, block barriers and fences.
 
 func init() {
 	register(lowerBra, "bra")
@@ -33,7 +33,7 @@ func lowerBra(l *lowerer, i *ptx.Instr, f *form) {
 	n.to = to
 }
 
-// labelOf returns the label that an operand names.
+// labelOf returns the label that an operand refers to.
 func (l *lowerer) labelOf(o ptx.Operand) *label {
 	s, ok := o.(*ptx.Sym)
 	if !ok {
@@ -71,11 +71,11 @@ func lowerBrx(l *lowerer, i *ptx.Instr, f *form) {
 	n.table = l.branchTable(t)
 }
 
-// branchTable is a list of labels that brx.idx chooses from. All instructions with the list share
-// it, because one copy each of a long list would take quadratic memory.
+// branchTable is the label list of a brx.idx. All instructions that use a list share it, because
+// copies of a long list would take quadratic memory.
 type branchTable struct {
 	labels []*label
-	code   []int32 // where they are in the program, once it is placed
+	code   []int32 // the labels' positions in the program, set after placement
 }
 
 // branchTable resolves the labels of a list.
@@ -87,7 +87,7 @@ func (l *lowerer) branchTable(t *ptx.BranchTargets) *branchTable {
 		l.tables = map[*ptx.BranchTargets]*branchTable{}
 	}
 	b := &branchTable{labels: make([]*label, 0, len(t.Targets))}
-	l.tables[t] = b // even if it is invalid, which is reported once
+	l.tables[t] = b // even if invalid, so the error is reported only once
 	for _, name := range t.Targets {
 		to := l.lookupLabel(name)
 		if to == nil {
@@ -105,7 +105,7 @@ func lowerExit(l *lowerer, i *ptx.Instr, f *form) {
 
 func lowerRet(l *lowerer, i *ptx.Instr, f *form) { l.leave() }
 
-// leave emits the end of a kernel or the return from a function.
+// leave emits a kernel's end or a function's return.
 func (l *lowerer) leave() {
 	if l.fn.Entry {
 		l.emit(nil, noReg).in.ctl = ctlExit
@@ -132,7 +132,7 @@ func execTrap(w *warp, in *inst, m uint32) {
 
 func execNothing(*warp, *inst, uint32) {}
 
-// lowerBar lowers the barriers of the block and of the warp.
+// lowerBar lowers the barriers of a block or a warp.
 func lowerBar(l *lowerer, i *ptx.Instr, f *form) {
 	if len(f.rest) > 0 && f.rest[0] == "warp" {
 		if l.args(i, 1, 1) {
@@ -208,8 +208,8 @@ func barrierOp(f *form) (uint16, bool) {
 	return op, red == (op >= barRedPopc)
 }
 
-// lowerFence lowers fences. Go's atomics and the order of execution within a block keep memory
-// consistent. A fence only marks that the warp may be waiting for others.
+// lowerFence lowers fences. Go's atomics and the execution order within a block already keep memory
+// consistent. A fence only marks that the warp may be waiting for another thread.
 func lowerFence(l *lowerer, i *ptx.Instr, f *form) {
 	for _, r := range f.rest {
 		switch r {
@@ -232,26 +232,26 @@ func lowerNanosleep(l *lowerer, i *ptx.Instr, f *form) {
 	n.in.ctl = ctlYield
 }
 
-// lowerPmevent lowers instructions that have no effect here.
+// lowerPmevent emits nothing, because the emulator has no performance monitor events.
 func lowerPmevent(l *lowerer, i *ptx.Instr, f *form) {}
 
-// Calls. A function's parameters and results lie at the start of its frame in local memory. The
-// caller copies arguments there before the call, and copies results from there after it.
+// Calls. A function's parameters and results are at the start of its frame in local memory. The
+// caller writes arguments to that frame before the call and reads results from it afterwards.
 
 func init() {
 	register(lowerCall, "call")
 }
 
-// execCalleeAddr computes the address of imm in the frame of the function that is about to be
-// called, or was called last.
+// execCalleeAddr computes the address of offset imm in the callee's frame, before or after the
+// call.
 func execCalleeAddr(w *warp, in *inst, m uint32) {
 	at := uint64(w.frame.local) + uint64(in.x.fn.local) + in.imm
 	w.needLocal(in, at+16)
 	fill(&w.r64[in.d], at, m)
 }
 
-// execCopyArg copies n bytes of each lane between the caller's frame, at imm,
-// and the callee's, at b. aux 1 copies back.
+// execCopyArg copies n bytes of each lane between offset imm of the caller's frame and offset b of
+// the callee's frame. If aux is 1, it copies from the callee to the caller.
 func execCopyArg(w *warp, in *inst, m uint32) {
 	own := uint64(w.frame.local) + in.imm
 	other := uint64(w.frame.local) + uint64(in.x.fn.local) + uint64(in.b)
@@ -272,7 +272,7 @@ func execCopyArg(w *warp, in *inst, m uint32) {
 	}
 }
 
-// needLocal makes sure that each lane has n bytes of local memory.
+// needLocal ensures that each lane has at least n bytes of local memory.
 func (w *warp) needLocal(in *inst, n uint64) {
 	if n <= uint64(w.localN) {
 		return
@@ -323,7 +323,7 @@ func lowerCall(l *lowerer, i *ptx.Instr, f *form) {
 	}
 }
 
-// callee resolves the target of a call: a function, or a register with a prototype.
+// callee resolves the target of a call, which is a function or a register with a prototype.
 func (l *lowerer) callee(c ptx.Call) (rets, params []*ptx.Variable, target reg, fn *function) {
 	if s, ok := c.Callee.(*ptx.Sym); ok && l.lookupVar(s.Name) == nil {
 		sym := l.b.c.lookup(l.file, s.Name)
@@ -351,13 +351,13 @@ func (l *lowerer) callee(c ptx.Call) (rets, params []*ptx.Variable, target reg, 
 	return nil, nil, noReg, nil
 }
 
-// callTargets makes the functions of a list part of the program, once for all calls with the list,
-// and returns the last of them. It returns nil if one does not exist.
+// callTargets adds the functions of a call target list to the program, once for all calls that use
+// the list. It returns the last function, or nil if a function does not exist.
 func (l *lowerer) callTargets(t *ptx.CallTargets) *symbol {
 	last, known := l.lists[t]
 	if known {
 		if last == nil {
-			l.failed = true // which was reported at the first call
+			l.failed = true // the first call reported the error
 		}
 		return last
 	}
@@ -378,7 +378,7 @@ func (l *lowerer) callTargets(t *ptx.CallTargets) *symbol {
 	return last
 }
 
-// frameCost is how much of the stack each activation uses in addition to its locals.
+// frameCost is the stack space in bytes that each activation uses beyond its locals.
 const frameCost = 64
 
 // call enters fn for the running split.
@@ -413,8 +413,8 @@ func (w *warp) call(in *inst, fn *function) bool {
 	return true
 }
 
-// callIndirect enters the function that a register points to. Lanes that call a different function
-// come back to the instruction later.
+// callIndirect calls the function that a register points to. Lanes with a different target execute
+// the instruction again later.
 func (w *warp) callIndirect(in *inst) bool {
 	a := &w.r64[in.a]
 	lane := first(w.mask)
@@ -436,7 +436,7 @@ func (w *warp) callIndirect(in *inst) bool {
 	return w.call(in, fn)
 }
 
-// ret returns each lane of the running split to where it was called from.
+// ret returns each lane of the running split to its caller.
 func (w *warp) ret(in *inst) bool {
 	to := &w.r32[in.a]
 	pc := int32(to[first(w.mask)])
@@ -462,7 +462,7 @@ func (w *warp) ret(in *inst) bool {
 	return true
 }
 
-// callerFrame returns the frame to which the call before pc returns.
+// callerFrame returns the frame of the caller whose call precedes pc.
 func (w *warp) callerFrame(pc int32) frame {
 	caller := w.prog.code[pc-1].x.caller
 	f := w.frame
@@ -474,7 +474,7 @@ func (w *warp) callerFrame(pc int32) frame {
 	return f
 }
 
-// callExtern runs a Go function lane by lane.
+// callExtern calls a Go function once for each active lane.
 func (w *warp) callExtern(in *inst, fn *function) {
 	base := uint64(w.frame.local) + uint64(in.x.caller.local)
 	w.needLocal(in, base+uint64(fn.local))

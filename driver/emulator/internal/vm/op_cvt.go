@@ -7,7 +7,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Conversions: cvt, cvta, cvt.pack.
+// Conversions: cvt, cvta and cvt.pack.
 
 func init() {
 	register(lowerCvt, "cvt")
@@ -15,7 +15,8 @@ func init() {
 	register(lowerIsspacep, "isspacep")
 }
 
-// lowerCvt lowers cvt: of integers, of floating-point formats, and between the two.
+// lowerCvt lowers cvt between integers, between floating-point formats, and from one kind to the
+// other.
 func lowerCvt(l *lowerer, i *ptx.Instr, f *form) {
 	l.looseWidth = true
 	if len(f.rest) > 0 && f.rest[0] == "pack" {
@@ -55,13 +56,14 @@ func lowerCvt(l *lowerer, i *ptx.Instr, f *form) {
 	l.emit(exec, l.cvtDst(i.Args[0], dt), a)
 }
 
-// cvtDst returns the destination of a conversion. A wider register receives the extended value.
+// cvtDst returns the destination column of a conversion. A wider register receives the extended
+// value.
 func (l *lowerer) cvtDst(o ptx.Operand, t ptx.Type) reg {
 	d := l.dst(o, t)
 	if r, ok := o.(*ptx.Reg); ok && t.Size() < 4 && d.class == class32 && t.Kind() == ptx.KindSigned {
 		if def, ok := l.lookupReg(r.Name); ok && def.typ.Size() > t.Size() && def.typ.Size() <= 4 {
-			// Narrow results are stored with the upper bits clear. A wider register is
-			// sign-extended.
+			// A narrow result is stored with the upper bits clear, and sign-extended for a wider
+			// register.
 			l.after = append(l.after, widen{d, d, t, def.typ.Size()})
 		}
 	}
@@ -76,12 +78,12 @@ func isPacked(t ptx.Type) bool {
 	return false
 }
 
-// bitsOf returns the width of an integer type and whether it is signed.
+// bitsOf returns the width and signedness of an integer type.
 func bitsOf(t ptx.Type) (width uint, signed bool) {
 	return uint(8 * t.Size()), t.Kind() == ptx.KindSigned
 }
 
-// extend extends the low bits of x, of an integer type, to a 64-bit value.
+// extend extends the low width bits of x to 64 bits.
 func extend(x uint64, width uint, signed bool) uint64 {
 	sh := 64 - width
 	if signed {
@@ -120,7 +122,7 @@ func cvtInt(dt, st ptx.Type, sat bool) execFunc {
 	return bankFunc(dw, sw, one)
 }
 
-// bankFunc makes an instruction from a function of 64-bit values, for columns of the given widths.
+// bankFunc turns a function of 64-bit values into an instruction on columns of the given widths.
 func bankFunc(dw, sw uint, one func(uint64) uint64) execFunc {
 	switch {
 	case dw == 64 && sw == 64:
@@ -133,9 +135,10 @@ func bankFunc(dw, sw uint, one func(uint64) uint64) execFunc {
 	return lane1(func(a uint32) uint32 { return uint32(one(uint64(a))) })
 }
 
-// saturateInt limits x, signed or not, to a type's range.
+// saturateInt limits x to the range of an integer type with dw bits. signed and ds give the
+// signedness of x and of that type.
 func saturateInt(x uint64, signed bool, dw uint, ds bool) uint64 {
-	high := uint64(1)<<(dw-1) - 1 // of a signed type
+	high := uint64(1)<<(dw-1) - 1 // maximum of a signed type
 	if !ds {
 		high = high<<1 | 1
 	}
@@ -148,7 +151,7 @@ func saturateInt(x uint64, signed bool, dw uint, ds bool) uint64 {
 	return min(x, high)
 }
 
-// floatOf reads an operand of a floating-point type exactly.
+// floatOf returns a function that converts a floating-point pattern to its exact value.
 func floatOf(t ptx.Type, ftz bool) func(uint64) float64 {
 	switch t {
 	case ptx.F32, ptx.TF32:
@@ -166,7 +169,7 @@ func floatOf(t ptx.Type, ftz bool) func(uint64) float64 {
 	return nil
 }
 
-// cvtFloatInt converts floating point to an integer type, always saturating.
+// cvtFloatInt converts floating point to an integer type. The conversion always saturates.
 func cvtFloatInt(dt, st ptx.Type, f *form) execFunc {
 	read := floatOf(st, f.has(flagFtz))
 	if read == nil {
@@ -191,8 +194,8 @@ func cvtFloatInt(dt, st ptx.Type, f *form) execFunc {
 	})
 }
 
-// nanToInt returns the integer for a NaN. It is 0, except where the source is .f64 or the result
-// has 64 bits: then only the highest bit is set (PTX ISA, cvt).
+// nanToInt returns the integer that a NaN converts to. If the source is .f64 or the result has 64
+// bits, only the highest bit is set. Otherwise the result is 0 (PTX ISA, cvt).
 func nanToInt(st ptx.Type, dw uint) uint64 {
 	if dw == 64 || st == ptx.F64 {
 		return 1 << (dw - 1)
@@ -212,7 +215,7 @@ func f32ToS32(x float32) int32 {
 	return int32(x)
 }
 
-// floatToInt converts an integral value with saturation.
+// floatToInt converts an integral value to an integer type with saturation.
 func floatToInt(x float64, dw uint, ds bool) uint64 {
 	if ds {
 		limit := math.Ldexp(1, int(dw)-1)
@@ -276,7 +279,7 @@ func cvtIntFloat(dt, st ptx.Type, f *form) execFunc {
 	})
 }
 
-// intToF32Odd rounds an integer to odd in 53 bits.
+// intToF32Odd rounds an integer to odd at 53 bits of precision.
 func intToF32Odd(mag uint64, neg bool) float64 {
 	x := intToF64(mag, false, roundRZ)
 	if uint64(x) != mag {
@@ -288,7 +291,8 @@ func intToF32Odd(mag uint64, neg bool) float64 {
 	return x
 }
 
-// floatTo returns a function that rounds an exact or odd value to a format.
+// floatTo returns a function that rounds a value to a format. The value must be exact or rounded to
+// odd.
 func floatTo(t ptx.Type, r rounding, ftz, sat bool) func(float64) uint64 {
 	clip := func(x float64) float64 {
 		if sat {
@@ -318,15 +322,15 @@ func floatTo(t ptx.Type, r rounding, ftz, sat bool) func(float64) uint64 {
 	return nil
 }
 
-// cvtFloat converts between floating-point formats, or rounds to an integral
-// value in the same one.
+// cvtFloat converts between floating-point formats, or rounds to an integral value in the same
+// format.
 func cvtFloat(dt, st ptx.Type, f *form) execFunc {
 	ftz, sat, r := f.has(flagFtz), f.has(flagSat), f.round
 	if dt == ptx.TF32 {
 		return cvtTF32(f)
 	}
-	// In a conversion to .f16, the hardware flushes no operand. Only a directed rounding could show
-	// it.
+	// In conversions to .f16, the hardware never flushes the operand. The difference is visible
+	// only with directed rounding.
 	read := floatOf(st, ftz && dt != ptx.F16)
 	relu := f.has(flagRelu)
 	integral := r >= roundInt
@@ -374,7 +378,7 @@ func cvtFloat(dt, st ptx.Type, f *form) execFunc {
 	})
 }
 
-// tinyInt returns the width and sign of an integer type of less than a byte.
+// tinyInt returns the width and signedness of an integer type smaller than a byte.
 func tinyInt(name string) (width uint, signed, ok bool) {
 	switch name {
 	case "u4", "s4":
@@ -385,7 +389,7 @@ func tinyInt(name string) (width uint, signed, ok bool) {
 	return 0, false, false
 }
 
-// cvtPack is cvt.pack.sat: two integers to halves or quarters of 32 bits.
+// cvtPack lowers cvt.pack.sat, which packs two integers into halves or quarters of 32 bits.
 func (l *lowerer) cvtPack(i *ptx.Instr, f *form) {
 	if !l.args(i, 3, 4) || len(f.types) < 2 || !f.has(flagSat) {
 		l.unsupported()
@@ -393,7 +397,7 @@ func (l *lowerer) cvtPack(i *ptx.Instr, f *form) {
 	}
 	dt, st := f.types[0], f.types[1]
 	dw, ds := bitsOf(dt)
-	if len(f.rest) == 2 { // .u4 and the like are not types of their own
+	if len(f.rest) == 2 { // .u4 and similar types are not in ptx.Type
 		st = dt
 		var ok bool
 		if dw, ds, ok = tinyInt(f.rest[1]); !ok {
@@ -414,7 +418,7 @@ func (l *lowerer) cvtPack(i *ptx.Instr, f *form) {
 	l.emit(lane3(func(a, b, c uint32) uint32 { return c<<(2*dw) | one(a)<<dw | one(b) }), l.dst(i.Args[0], ptx.B32), a, b, c)
 }
 
-// The windows of the spaces in the generic address space.
+// windowOf returns the window of a space in the generic address space.
 func windowOf(s ptx.Space) (uint64, bool) {
 	switch s {
 	case ptx.GlobalSpace, ptx.ConstSpace:
@@ -424,7 +428,7 @@ func windowOf(s ptx.Space) (uint64, bool) {
 	case ptx.LocalSpace:
 		return localWindow, true
 	case ptx.ParamSpace:
-		return 0, true // parameter addresses are generic from the start
+		return 0, true // parameter addresses are already generic
 	}
 	return 0, false
 }
@@ -444,7 +448,7 @@ func lowerCvta(l *lowerer, i *ptx.Instr, f *form) {
 	if f.space == ptx.ParamSpace {
 		if s, ok := i.Args[1].(*ptx.Sym); ok {
 			if v := l.lookupVar(s.Name); v != nil && !v.kernel {
-				base = localWindow // a device function's parameters are local
+				base = localWindow // a device function's parameters are in local memory
 			}
 		}
 	}
@@ -473,7 +477,7 @@ func lowerIsspacep(l *lowerer, i *ptx.Instr, f *form) {
 		return
 	}
 	if r, ok := i.Args[1].(*ptx.Reg); ok {
-		if d, ok := l.lookupReg(r.Name); ok && d.typ.Size() == 4 { // windows are in the upper half
+		if d, ok := l.lookupReg(r.Name); ok && d.typ.Size() == 4 { // the windows differ only in the upper half of the address
 			l.unsupported()
 			return
 		}
@@ -517,7 +521,7 @@ func execIsConst(w *warp, in *inst, m uint32) {
 	w.setPred(in, r, m)
 }
 
-// execIsGlobal is true for addresses outside of all windows. Constants are not global.
+// execIsGlobal tests for addresses outside all windows. Constant addresses are not global.
 func execIsGlobal(w *warp, in *inst, m uint32) {
 	a := &w.r64[in.a]
 	var r uint32

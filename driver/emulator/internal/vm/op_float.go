@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Floating-point arithmetic in f32 and f64; f16 and bf16 are in op_float_narrow.go.
+// Floating-point arithmetic in f32 and f64 (op_float_narrow.go covers f16 and bf16).
 
 func init() {
 	register(lowerUnaryFloat, "rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh")
@@ -16,7 +16,7 @@ func init() {
 
 func isFloat(t ptx.Type) bool { return t.Kind() == ptx.KindFloat }
 
-// isHalf reports whether t is one of the 16-bit formats, packed or not.
+// isHalf reports whether t is a 16-bit floating-point format, packed or not.
 func isHalf(t ptx.Type) bool {
 	switch t {
 	case ptx.F16, ptx.F16x2, ptx.BF16, ptx.BF16x2:
@@ -25,8 +25,8 @@ func isHalf(t ptx.Type) bool {
 	return false
 }
 
-// Loops for the most frequent instructions of kernels: f32 to nearest, without .ftz and .sat.
-// Explicit conversions keep the compiler from fusing.
+// Loops for the most frequent instructions: f32, rounded to nearest, without .ftz and .sat.
+// Explicit conversions prevent the compiler from fusing operations.
 
 //go:norace
 //go:nocheckptr
@@ -92,7 +92,7 @@ func execDivF32(w *warp, in *inst, m uint32) {
 	}
 }
 
-// execFmaF32 is fma.rn.f32; see fmaF32 for why it is exact.
+// execFmaF32 is fma.rn.f32 (fmaF32 explains why it is exact).
 //
 //go:norace
 //go:nocheckptr
@@ -129,13 +129,13 @@ func execFmaF64(w *warp, in *inst, m uint32) {
 	}
 }
 
-// tiny reports whether x, exact or rounded to odd, is below the smallest normal number when it is
-// rounded to as many bits as a normal number has.
+// tiny reports whether x rounds to less than the smallest normal number, with the precision of a
+// normal number. x is exact or rounded to odd.
 func tiny(x float64, r rounding) bool {
 	return math.Abs(float64(toF32(x*0x1p64, r))) < smallest32*0x1p64
 }
 
-// mode32 applies the modifiers to a binary f32 operation.
+// mode32 applies rounding, .ftz and .sat to a binary f32 operation.
 func mode32(f *form, op func(a, b float32, r rounding) float32) execFunc {
 	r, ftz, sat := f.rounding(), f.has(flagFtz), f.has(flagSat)
 	tiny := tiny32(f.op.Name, r)
@@ -154,8 +154,9 @@ func mode32(f *form, op func(a, b float32, r rounding) float32) execFunc {
 // smallest32 is the smallest normal float32.
 const smallest32 = 0x1p-126
 
-// tiny32 is for results that equal the smallest normal number. It reports whether such a result
-// would be smaller with an unlimited exponent, which is what .ftz depends on.
+// tiny32 returns a function for operands whose result equals the smallest normal number. The
+// function reports whether the result would be smaller with an unlimited exponent range. In that
+// case, .ftz flushes it.
 func tiny32(op string, r rounding) func(a, b float32) bool {
 	switch op {
 	case "mul":
@@ -163,10 +164,10 @@ func tiny32(op string, r rounding) func(a, b float32) bool {
 	case "div":
 		return func(a, b float32) bool { return tiny(divOdd(float64(a), float64(b)), r) }
 	}
-	return func(a, b float32) bool { return false } // sums of normal numbers are exact there
+	return func(a, b float32) bool { return false } // a sum of normal numbers in this range is exact
 }
 
-// finish32 applies .ftz and .sat to a result.
+// finish32 applies .ftz and .sat to x.
 func finish32(x float32, ftz, sat bool) float32 {
 	if ftz {
 		x = flush(x)
@@ -177,7 +178,7 @@ func finish32(x float32, ftz, sat bool) float32 {
 	return x
 }
 
-// rounding returns the rounding mode, or to nearest if none is specified.
+// rounding returns the rounding mode. The default is to nearest.
 func (f *form) rounding() rounding {
 	if f.round == roundNone {
 		return roundRN
@@ -185,7 +186,7 @@ func (f *form) rounding() rounding {
 	return f.round
 }
 
-// plain reports whether the form rounds to nearest without .ftz and .sat.
+// plain reports whether the form rounds to nearest and has neither .ftz nor .sat.
 func (f *form) plain() bool { return f.rounding() == roundRN && f.flags&^flagFull == 0 }
 
 // floatBinary lowers add, sub, mul and div.
@@ -266,7 +267,7 @@ func binaryF64(f *form) execFunc {
 		return lane2(func(a, b float64) float64 {
 			q := divF64(a, b, r)
 			if q != q {
-				return nanOf(b, a) // a division prefers the dividend's
+				return nanOf(b, a) // a division prefers the dividend's NaN
 			}
 			return q
 		})
@@ -274,7 +275,7 @@ func binaryF64(f *form) execFunc {
 	return nil
 }
 
-// pairF32 is an operation on .f32x2: two f32 in 64 bits.
+// pairF32 is an operation on .f32x2, two f32 values in 64 bits.
 func pairF32(f *form) execFunc {
 	r, ftz, sat := f.rounding(), f.has(flagFtz), f.has(flagSat)
 	op := map[string]func(a, b float32) float32{

@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// divApprox is div.approx.f32: a divisor above 2^126 gives 0.
+// divApprox is div.approx.f32, whose result is 0 for divisors above 2^126.
 func divApprox(a, b float32, _ rounding) float32 {
 	if x := math.Abs(float64(b)); x > 0x1p126 && !math.IsInf(x, 0) {
 		switch {
@@ -20,7 +20,7 @@ func divApprox(a, b float32, _ rounding) float32 {
 	return canonicalF32(a / b)
 }
 
-// minmax describes a min or max of any floating-point format.
+// minmax describes a min or max instruction of any floating-point format.
 type minmax struct {
 	max, nan, xorsign, abs bool
 }
@@ -33,7 +33,7 @@ func (f *form) minmax() minmax {
 	return mm
 }
 
-// of64 returns the min or max of values that a float64 represents exactly.
+// of64 returns the min or max of a and b, which are exact.
 func (o minmax) of64(a, b float64) float64 {
 	neg := math.Signbit(a) != math.Signbit(b)
 	if o.xorsign {
@@ -58,7 +58,7 @@ func (o minmax) of64(a, b float64) float64 {
 	return r
 }
 
-// f32bits returns the min or max of f32 patterns.
+// f32bits returns the min or max of two f32 bit patterns.
 func (o minmax) f32bits(a, b uint32) uint32 {
 	x, y := float64(math.Float32frombits(a)), float64(math.Float32frombits(b))
 	if o.abs {
@@ -70,7 +70,7 @@ func (o minmax) f32bits(a, b uint32) uint32 {
 // canonicalNaN is the NaN that f32 instructions produce.
 const canonicalNaN = 0x7fffffff
 
-// narrow32 converts a value that is exact in f32, with the canonical NaN.
+// narrow32 converts x, which is exact in f32. It replaces a NaN by the canonical NaN.
 func narrow32(x float64) float32 {
 	if x != x {
 		return math.Float32frombits(canonicalNaN)
@@ -113,9 +113,9 @@ func (l *lowerer) floatMinMax(i *ptx.Instr, f *form) {
 	}
 }
 
-// minMaxF32 is min or max in the most frequent form.
+// minMaxF32 is min or max without modifiers.
 func minMaxF32(isMax bool) func(a, b float32) float32 {
-	pick := func(a, b float32) float32 { // equal, or one is a NaN
+	pick := func(a, b float32) float32 { // the operands are equal or one is a NaN
 		switch {
 		case a == b && isMax == math.Signbit(float64(a)):
 			return b
@@ -185,7 +185,7 @@ func (l *lowerer) floatAbsNeg(i *ptx.Instr, f *form) {
 	l.emit(exec, l.dst(i.Args[0], t), a)
 }
 
-// lowerUnaryFloat lowers the functions of one operand.
+// lowerUnaryFloat lowers functions with one operand.
 func lowerUnaryFloat(l *lowerer, i *ptx.Instr, f *form) {
 	t := f.typ()
 	if !l.args(i, 2, 2) || f.round > roundRP || !f.only(flagFtz|flagApprox) {
@@ -211,7 +211,7 @@ func lowerUnaryFloat(l *lowerer, i *ptx.Instr, f *form) {
 	l.emit(exec, l.dst(i.Args[0], t), a)
 }
 
-// functionOf returns the exact function that an instruction approximates.
+// functionOf returns the exact function that the named instruction approximates.
 func functionOf(name string) func(float64) float64 {
 	switch name {
 	case "rcp":
@@ -260,7 +260,7 @@ func unaryF64(f *form) execFunc {
 	case f.has(flagApprox) && f.has(flagFtz) && (name == "rcp" || name == "rsqrt"):
 		fn := functionOf(name)
 		return lane1(func(x float64) float64 {
-			// The lower half of the operand is ignored, too.
+			// The hardware also ignores the lower half of the operand.
 			return coarse(fn(flush64(math.Float64frombits(math.Float64bits(x) &^ 0xffffffff))))
 		})
 	case f.flags == flagApprox && name == "rsqrt":
@@ -282,7 +282,7 @@ func flush64(x float64) float64 {
 	return x
 }
 
-// coarse keeps the upper half of a float64, as the gross approximations do.
+// coarse keeps the upper half of a float64, which is the precision of the gross approximations.
 func coarse(x float64) float64 {
 	if x != x {
 		return math.Float64frombits(0x7fffffff00000000)
@@ -301,7 +301,7 @@ func lowerTestp(l *lowerer, i *ptx.Instr, f *form) {
 		"infinite":   func(x float64, _ bool) bool { return math.IsInf(x, 0) },
 		"number":     func(x float64, _ bool) bool { return x == x },
 		"notanumber": func(x float64, _ bool) bool { return x != x },
-		"normal":     func(x float64, sub bool) bool { return finite(x) && !sub }, // zeros count
+		"normal":     func(x float64, sub bool) bool { return finite(x) && !sub }, // zeros count as normal
 		"subnormal":  func(x float64, sub bool) bool { return sub },
 	}[f.rest[0]]
 	if !ok {
@@ -340,16 +340,16 @@ func lowerCopysign(l *lowerer, i *ptx.Instr, f *form) {
 	}
 }
 
-// NaNs. The PTX ISA specifies the payload of f64 NaNs. An f32 instruction replaces every NaN by a
-// single one. Which of several NaNs is propagated follows the hardware. It is explicit here,
-// because host processors differ.
+// NaNs. The PTX ISA specifies the payload of f64 NaNs. An f32 instruction replaces every NaN by the
+// canonical NaN. If several operands are NaNs, the choice follows the hardware. The code makes it
+// explicitly, because host processors differ.
 
-// defaultNaN64 is the NaN of an invalid operation.
+// defaultNaN64 is the NaN that invalid operations produce.
 const defaultNaN64 = 0xfff8_0000_0000_0000
 
 func quiet64(x float64) float64 { return math.Float64frombits(math.Float64bits(x) | 1<<51) }
 
-// canonical32 replaces any NaN by the one that f32 instructions produce.
+// canonical32 replaces any NaN by the canonical NaN.
 func canonical32(x uint32) uint32 {
 	if x&0x7fffffff > 0x7f800000 {
 		return canonicalNaN
@@ -357,7 +357,7 @@ func canonical32(x uint32) uint32 {
 	return x
 }
 
-// canonicalF32 is canonical32 of a value.
+// canonicalF32 replaces any NaN by the canonical NaN.
 func canonicalF32(x float32) float32 {
 	if x != x {
 		return math.Float32frombits(canonicalNaN)
@@ -365,8 +365,8 @@ func canonicalF32(x float32) float32 {
 	return x
 }
 
-// nanOf returns the NaN that an operation on a and b produces: b if it is a NaN, else a if it is
-// one, else the NaN of invalid operations.
+// nanOf returns the NaN that an operation on a and b produces: b if it is a NaN, else a if it is a
+// NaN, else the NaN of invalid operations.
 func nanOf(a, b float64) float64 {
 	switch {
 	case b != b:
@@ -385,7 +385,7 @@ func nanOrNumber(a, b float64) float64 {
 	return a
 }
 
-// binary64 and unary64 make instructions from functions whose NaNs are not the hardware's.
+// binary64 and unary64 build instructions from functions that produce other NaNs than the hardware.
 func binary64(fn func(a, b float64) float64) execFunc {
 	return lane2(func(a, b float64) float64 {
 		x := fn(a, b)
@@ -445,8 +445,8 @@ func execMulF64(w *warp, in *inst, m uint32) {
 	}
 }
 
-// cvtNaN returns the conversion of a NaN's pattern. It returns nil if the result is the canonical
-// NaN or not a NaN at all.
+// cvtNaN returns the conversion of a NaN's bit pattern. It returns nil if the conversion yields the
+// canonical NaN or no NaN.
 func cvtNaN(dt, st ptx.Type, f *form) func(uint64) uint64 {
 	from, to := formatOf(st), formatOf(dt)
 	switch {
@@ -471,7 +471,7 @@ func cvtNaN(dt, st ptx.Type, f *form) func(uint64) uint64 {
 	}
 }
 
-// formatOf is the format of a floating-point type.
+// formatOf returns the format of a floating-point type.
 func formatOf(t ptx.Type) format {
 	switch t {
 	case ptx.F16:

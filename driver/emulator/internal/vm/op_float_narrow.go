@@ -6,16 +6,15 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Arithmetic in f16 and bf16, single and packed in pairs, and conversions to
-// pairs. Values are computed in float64, rounded to odd, then rounded to the
-// format.
+// Arithmetic in f16 and bf16, single and packed in pairs, and conversions to pairs. Values are
+// computed in float64, rounded to odd, and then rounded to the format.
 
 // halfToF32 returns the value of an f16 pattern.
 func halfToF32(h uint32, ftz bool) float32 {
 	sign := h & 0x8000 << 16
 	e, m := h>>10&0x1f, h&0x3ff
 	switch {
-	case e == 0x1f && m != 0: // its sign counts in .xorsign
+	case e == 0x1f && m != 0: // .xorsign uses its sign
 		return math.Float32frombits(canonicalNaN | sign)
 	case e == 0x1f:
 		return math.Float32frombits(sign | 0x7f800000)
@@ -28,7 +27,7 @@ func halfToF32(h uint32, ftz bool) float32 {
 	return math.Float32frombits(sign | (e+112)<<23 | m<<13)
 }
 
-// half is one of the 16-bit formats with an instruction's modifiers.
+// half combines a 16-bit format with an instruction's modifiers.
 type half struct {
 	format         format
 	bf16, packed   bool
@@ -46,7 +45,7 @@ func halfOf(t ptx.Type, f *form) half {
 	return h
 }
 
-// in returns the value of an operand.
+// in returns the value of an operand's bit pattern.
 func (h *half) in(x uint32) float64 {
 	if h.bf16 {
 		v := math.Float32frombits(x << 16)
@@ -58,7 +57,7 @@ func (h *half) in(x uint32) float64 {
 	return float64(halfToF32(x&0xffff, h.ftz))
 }
 
-// out returns the pattern of a result, exact or rounded to odd.
+// out returns the bit pattern of a result that is exact or rounded to odd.
 func (h *half) out(x float64) uint32 {
 	switch {
 	case x != x && h.sat:
@@ -82,7 +81,7 @@ func (h *half) out(x float64) uint32 {
 	return r
 }
 
-// one, two and three make instructions from functions of values.
+// one, two and three build instructions from functions of one, two and three values.
 
 func (h half) one(fn func(a float64) float64) execFunc {
 	return lane1(func(a uint32) uint32 {
@@ -137,7 +136,7 @@ func (l *lowerer) halfBinary(i *ptx.Instr, f *form) {
 	}
 }
 
-// mixedBinary lowers add.f32.f16 and sub.f32.f16: one half operand in f32 arithmetic.
+// mixedBinary lowers add.f32.f16 and sub.f32.f16, which compute in f32 with one half operand.
 func (l *lowerer) mixedBinary(i *ptx.Instr, f *form) {
 	st := f.types[1]
 	if f.types[0] != ptx.F32 || st != ptx.F16 && st != ptx.BF16 || f.op.Name != "add" && f.op.Name != "sub" || !f.only(flagSat) {
@@ -235,7 +234,8 @@ func (l *lowerer) halfUnary(i *ptx.Instr, f *form) {
 	l.emit(halfOf(t, f).one(fn), l.dst(i.Args[0], t), a)
 }
 
-// setp16x2 lowers setp of packed halves: p is for the lower halves, q for the upper ones.
+// setp16x2 lowers setp of packed halves. It writes p for the lower halves and q for the upper
+// halves.
 func (l *lowerer) setp16x2(i *ptx.Instr, f *form) {
 	pair, ok := i.Args[0].(*ptx.Pair)
 	if !ok {
@@ -256,7 +256,6 @@ func (l *lowerer) setp16x2(i *ptx.Instr, f *form) {
 	l.emit(execMovPred, l.dst(pair.B, ptx.Pred), ps[1])
 }
 
-// compare16x2 compares both halves.
 func (l *lowerer) compare16x2(i *ptx.Instr, f *form) [2]reg {
 	t, ftz := f.typ(), f.has(flagFtz)
 	part := ptx.F16
@@ -309,7 +308,7 @@ func (l *lowerer) set16x2(i *ptx.Instr, f *form) {
 	l.emit(execOr[uint32], l.dst(i.Args[0], ptx.B32), lo, hi)
 }
 
-// cvtPacked lowers cvt to and from pairs: cvt.rn.f16x2.f32 d, a, b puts a in the upper half.
+// cvtPacked lowers cvt to and from pairs. cvt.rn.f16x2.f32 d, a, b puts a in the upper half.
 func (l *lowerer) cvtPacked(i *ptx.Instr, f *form) {
 	dt, st := f.types[0], f.types[1]
 	if isFP8(dt) || isFP8(st) {
@@ -335,14 +334,14 @@ func (l *lowerer) cvtPacked(i *ptx.Instr, f *form) {
 	l.emit(lane2(func(a, b float32) uint32 { return one(a)<<16 | one(b) }), l.dst(i.Args[0], dt), a, b)
 }
 
-// tiny reports whether x is below the smallest normal number when it is rounded to as many bits as
-// a normal number has.
+// tiny reports whether x rounds to less than the smallest normal number, with the precision of a
+// normal number.
 func (h *half) tiny(x float64) bool {
 	s := h.format.smallest()
 	return math.Abs(x) < s && math.Abs(h.format.decode(h.format.encode(x*0x1p4, h.round))) < s*0x1p4
 }
 
-// canonical replaces NaNs by the one that arithmetic produces.
+// canonical replaces NaNs by the NaN that arithmetic produces.
 func (h *half) canonical(x uint32) uint32 {
 	x = h.canonicalLow(x)
 	if h.packed {
@@ -358,11 +357,11 @@ func (h *half) canonicalLow(x uint32) uint32 {
 	return x
 }
 
-// oobNaN is the NaN, of either sign, with which bulk copies can fill elements outside of a tensor.
-// The value is that of an H200.
+// oobNaN is a NaN, of either sign, that bulk copies can store in elements outside a tensor. The
+// value is that of an H200.
 const oobNaN = 0x7ff7
 
-// outOfBounds is fma.oob, which gives 0 if a factor is that NaN.
+// outOfBounds is fma.oob, which returns 0 if a factor is oobNaN.
 func (h half) outOfBounds() execFunc {
 	fma := func(a, b, c uint32) uint32 {
 		if a&0x7fff == oobNaN || b&0x7fff == oobNaN {
@@ -379,8 +378,8 @@ func (h half) outOfBounds() execFunc {
 	})
 }
 
-// Conversions of the 8-bit formats. e5m2 is a format like f16; e4m3 has no
-// infinities and one NaN pattern.
+// Conversions of the 8-bit formats. e5m2 is an IEEE-style format like f16. e4m3 has no infinities
+// and one NaN pattern.
 
 func isFP8(t ptx.Type) bool {
 	switch t {
@@ -417,10 +416,10 @@ func fp8Encode(x float64, e4m3, relu bool) uint32 {
 	if math.Signbit(x) {
 		sign = 0x80
 	}
-	// The exponent that is special in other formats stands for numbers here. Encode in a wider
-	// exponent range, then limit.
+	// In e4m3, the highest exponent also encodes numbers. Values with this exponent are encoded
+	// here, and limited to the maximum.
 	v := math.Abs(x)
-	if v >= 464 { // halfway between 448 and the next, to even
+	if v >= 464 { // halfway between 448 and the next value; ties round to even
 		return sign | 0x7e
 	}
 	if v >= 256 {
@@ -443,7 +442,7 @@ func fp8Decode(x uint32, e4m3 bool) float64 {
 	return formatE4M3.decode(x & 0xff)
 }
 
-// cvtFP8 lowers conversions between pairs of 8-bit formats and f32 or f16x2.
+// cvtFP8 lowers conversions between pairs of 8-bit values and pairs of f32, f16 or bf16 values.
 func (l *lowerer) cvtFP8(i *ptx.Instr, f *form) {
 	dt, st := f.types[0], f.types[1]
 	relu := f.has(flagRelu)
@@ -477,22 +476,23 @@ func (l *lowerer) cvtFP8(i *ptx.Instr, f *form) {
 	}
 }
 
-// Conversions of f32 to tf32, and which forms of cvt there are.
+// Conversion of f32 to tf32, and the valid forms of cvt.
 
 var formatTF32 = format{10, 8}
 
-// tf32NaN is the result of .rn and .rz for a NaN.
+// tf32NaN is the result of converting a NaN with .rn or .rz.
 const tf32NaN = 0x7fffe000
 
-// cvtTF32 is cvt to .tf32. The mode .rna adds half of the last place to the pattern. With
-// .satfinite it does so even to infinities and NaNs, as the hardware does.
+// cvtTF32 is cvt to .tf32. The mode .rna adds half of the last place to the pattern of a finite
+// number. With .satfinite, it then subtracts one last place from the pattern of an infinity or a
+// NaN, as the hardware does.
 func cvtTF32(f *form) execFunc {
 	relu, finite := f.has(flagRelu), f.has(flagSatFinite)
 	switch {
 	case f.round == roundRNA && !relu:
 		return lane1(func(x uint32) uint32 { return tf32Away(x, finite) })
 	case f.round != roundRN && f.round != roundRZ, finite:
-		return nil // .satfinite with these modes came with sm_100
+		return nil // .satfinite with .rn and .rz requires sm_100
 	}
 	return lane1(func(x uint32) uint32 {
 		v := float64(math.Float32frombits(x))
@@ -518,7 +518,8 @@ func tf32Away(x uint32, finite bool) uint32 {
 	return x
 }
 
-// cvtAllowed reports whether drivers accept a conversion of these types with these modifiers.
+// cvtAllowed reports whether drivers accept a conversion between these types with the form's
+// modifiers.
 func cvtAllowed(dt, st ptx.Type, f *form) bool {
 	bf16 := dt == ptx.BF16 || st == ptx.BF16
 	small := dt.Size() == 1 || st.Size() == 1
@@ -531,7 +532,7 @@ func cvtAllowed(dt, st ptx.Type, f *form) bool {
 	return true
 }
 
-// narrows reports whether an integer of type st may be out of dt's range.
+// narrows reports whether an integer of type st may be outside dt's range.
 func narrows(dt, st ptx.Type) bool {
 	dw, ds := bitsOf(dt)
 	sw, ss := bitsOf(st)
