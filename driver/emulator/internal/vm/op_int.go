@@ -21,12 +21,12 @@ func init() {
 	register(lowerDp, "dp4a", "dp2a")
 }
 
-// intOps holds one instruction's execution functions by integer type.
+// intOps holds an instruction's execution functions by integer type.
 type intOps struct {
 	u16, s16, u32, s32, u64, s64 execFunc
 }
 
-// pick returns the function for a type, or nil if there is none.
+// pick returns the function for type t, or nil.
 func (o *intOps) pick(t ptx.Type) execFunc {
 	switch t {
 	case ptx.U16:
@@ -232,7 +232,7 @@ func lowerMul24(l *lowerer, i *ptx.Instr, f *form) {
 		l.unsupported()
 		return
 	}
-	mul := func(a, b uint32) uint32 { // 48-bit product of 24-bit values
+	mul := func(a, b uint32) uint32 { // the product of 24-bit values has 48 bits
 		if t == ptx.S32 {
 			p := int64(int32(a<<8)>>8) * int64(int32(b<<8)>>8)
 			if f.has(flagHi) {
@@ -323,7 +323,7 @@ func lowerAbsNeg(l *lowerer, i *ptx.Instr, f *form) {
 		l.floatAbsNeg(i, f)
 		return
 	}
-	// Floats, the only types with modifiers, were handled above.
+	// Only floating-point types have modifiers, and they were handled above.
 	var exec execFunc
 	neg := f.op.Name == "neg"
 	switch {
@@ -367,7 +367,7 @@ func lowerSad(l *lowerer, i *ptx.Instr, f *form) {
 	l.simple3(i, f.typ(), ops.pick(f.typ()))
 }
 
-// carryReg returns the condition code register of the function.
+// carryReg returns the function's condition code register.
 func (l *lowerer) carryReg() reg {
 	if l.carry == noReg {
 		l.carry = l.newReg(classPred)
@@ -379,10 +379,9 @@ func (l *lowerer) carryReg() reg {
 func (l *lowerer) carryOut(i *ptx.Instr, f *form) { lowerCarry(l, i, f) }
 
 // lowerCarry lowers the extended-precision family: add.cc, addc, sub.cc, subc, mad.cc and madc. aux
-// selects the operation. A subtraction is the addition of the complement, so the condition code is
-// 1 after it if nothing was borrowed. The hardware does this, although the PTX ISA speaks of a
-// borrow. Compilers rely on it in 128-bit division, where they use sub.cc, then addc to detect a
-// borrow.
+// selects the operation. A subtraction adds the complement, so it sets the condition code to 1 if
+// there was no borrow. The hardware behaves this way, although the PTX ISA describes a borrow flag.
+// Compilers rely on it in 128-bit division, where addc after sub.cc detects a borrow.
 func lowerCarry(l *lowerer, i *ptx.Instr, f *form) {
 	t := f.typ()
 	name := f.op.Name

@@ -2,8 +2,8 @@ package vm
 
 import "math/bits"
 
-// u16x and s16x make 16-bit operations from 32-bit ones. Columns store 16-bit values with the upper
-// half clear.
+// u16x and s16x derive 16-bit operations from 32-bit ones. A column stores a 16-bit value with the
+// upper half clear.
 func u16x(f func(a, b uint32) uint32) execFunc {
 	return lane2(func(a, b uint32) uint32 { return f(a&0xffff, b&0xffff) & 0xffff })
 }
@@ -26,8 +26,8 @@ func mulHiS64(a, b int64) int64 {
 	return int64(hi) - a>>63&b - b>>63&a
 }
 
-// Quotient and remainder of a division by zero are all ones, as on the hardware. The ISA specifies
-// neither.
+// A division by zero returns a quotient and a remainder of all ones, as on the hardware. The ISA
+// specifies neither.
 func divU32(a, b uint32) uint32 {
 	if b == 0 {
 		return ^uint32(0)
@@ -173,8 +173,8 @@ func execCarry64(w *warp, in *inst, m uint32) {
 	}
 }
 
-// Loops over the lanes for the most frequent integer instructions of kernels. Each has one loop for
-// a full warp, which the compiler turns into code without bounds checks, and one loop over the bits
+// Loops over the lanes for the most frequent integer instructions. Each function has two loops. The
+// loop for a full warp compiles to code without bounds checks. The other loop visits the set bits
 // of the mask.
 
 //go:norace
@@ -244,7 +244,7 @@ func execMadLo[T integer](w *warp, in *inst, m uint32) {
 	}
 }
 
-// execMulWide multiplies 32-bit columns of type T to 64 bits of type D.
+// execMulWide multiplies 32-bit columns of type T to a 64-bit product of type D.
 //
 //go:norace
 //go:nocheckptr
@@ -346,7 +346,7 @@ func execXor[T integer](w *warp, in *inst, m uint32) {
 	}
 }
 
-// execShl shifts left. Shift amounts of the width or more give 0.
+// execShl shifts left. A shift by the width or more returns 0.
 //
 //go:norace
 //go:nocheckptr
@@ -364,7 +364,7 @@ func execShl[T uint32 | uint64](w *warp, in *inst, m uint32) {
 	}
 }
 
-// execShr shifts right, arithmetically if T is signed.
+// execShr shifts right. The shift is arithmetic if T is signed.
 //
 //go:norace
 //go:nocheckptr

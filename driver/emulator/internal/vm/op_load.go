@@ -16,13 +16,13 @@ func init() {
 	register(lowerNothing, "prefetch", "prefetchu", "applypriority", "discard", "createpolicy")
 }
 
-// memWord is the set of types that memory contains.
+// memWord lists the types of elements in memory.
 type memWord interface {
 	uint8 | int8 | uint16 | int16 | uint32 | int32 | uint64
 }
 
-// execLoad loads elements of type M into a column of type D from addresses in
-// a column of type A.
+// execLoad loads elements of type M into a column of type D. The addresses are in a column of type
+// A.
 //
 //go:norace
 //go:nocheckptr
@@ -60,7 +60,7 @@ func execLoad[M memWord, D uint32 | uint64, A uint32 | uint64](w *warp, in *inst
 	}
 }
 
-// execLoadLocal and execStoreLocal access each lane's own memory.
+// execLoadLocal and execStoreLocal access each lane's own local memory.
 //
 //go:norace
 //go:nocheckptr
@@ -73,7 +73,7 @@ func execLoadLocal[M memWord, D uint32 | uint64](w *warp, in *inst, m uint32) {
 	}
 }
 
-// execLoadParam loads a kernel parameter, which is the same for all lanes.
+// execLoadParam loads a kernel parameter. All lanes receive the same value.
 //
 //go:norace
 //go:nocheckptr
@@ -85,7 +85,7 @@ func execLoadParam[M memWord, D uint32 | uint64](w *warp, in *inst, m uint32) {
 	fill(col[D](w, in.d), D(*(*M)(unsafe.Pointer(&b[in.imm]))), m)
 }
 
-// loadOne loads an element of log2 size lg, sign-extended if signed.
+// loadOne loads an element of 1<<lg bytes and sign-extends it if signed is set.
 //
 //go:norace
 //go:nocheckptr
@@ -119,17 +119,17 @@ func loadOne(p unsafe.Pointer, lg uint, signed, sync bool) uint64 {
 	return *(*uint64)(p)
 }
 
-// vectorAccess describes a vector or synchronising access, in extra.
+// vectorAccess describes a vector or synchronising access.
 type vectorAccess struct {
-	lg     uint // log2 of an element's size
+	lg     uint // log2 of the element size
 	n      int
 	wide   bool // the address column is in the 64-bit bank
 	signed bool
 	sync   bool
-	narrow bool // sign-extended elements are cut to 16 bits
+	narrow bool // sign-extended elements are truncated to 16 bits
 }
 
-// loadVector makes the general load: vectors and synchronising forms.
+// loadVector returns the general load, for vectors and synchronising forms.
 func loadVector(v vectorAccess) execFunc {
 	return func(w *warp, in *inst, m uint32) {
 		e := w.site(in)
@@ -155,8 +155,8 @@ func loadVector(v vectorAccess) execFunc {
 	}
 }
 
-// execLoadVec32 and the similar functions move vectors of 32 or 64 bits in registers of the same
-// width, which are the most frequent ones.
+// execLoadVec32 and similar functions are fast paths for the most frequent vectors: elements of 32
+// or 64 bits in registers of the same width.
 //
 //go:norace
 //go:nocheckptr
@@ -202,8 +202,8 @@ func execLoadVec64(w *warp, in *inst, m uint32) {
 	}
 }
 
-// loadExec returns the plain load for an element type, the bank of the destination (d64) and the
-// bank of the address (a64).
+// loadExec returns the plain load for an element type. d64 and a64 select the 64-bit bank for the
+// destination and the address.
 func loadExec(t ptx.Type, d64, a64 bool) execFunc {
 	type key struct {
 		t        ptx.Type
@@ -250,7 +250,7 @@ func loadExec(t ptx.Type, d64, a64 bool) execFunc {
 	return nil
 }
 
-// loadReg returns the register that receives a loaded element, of whatever width.
+// loadReg returns the register that receives a loaded element, whatever its width.
 func (l *lowerer) loadReg(o ptx.Operand, t ptx.Type) (r reg, rt ptx.Type) {
 	switch o := o.(type) {
 	case *ptx.Sink:
@@ -300,14 +300,14 @@ func lowerLd(l *lowerer, i *ptx.Instr, f *form) {
 	l.loadGeneral(ops, t, p, aux, mf.sync)
 }
 
-// loadScalar emits the load of one element.
+// loadScalar emits a load of one element.
 func (l *lowerer) loadScalar(o ptx.Operand, t ptx.Type, p place, aux uint16) {
 	d, rt := l.loadReg(o, t)
 	exec := loadExec(t, d.class == class64, p.base.class == class64)
 	if p.space == ptx.LocalSpace {
 		exec = loadLocalExec(t, d.class == class64)
 	}
-	if exec == nil { // a 64-bit register and a 32-bit address
+	if exec == nil { // the combination of a 64-bit register and a 32-bit address
 		p.base = l.convert(p.base, class64)
 		exec = loadExec(t, d.class == class64, true)
 	}
@@ -376,7 +376,7 @@ func (l *lowerer) loadGeneral(ops []ptx.Operand, t ptx.Type, p place, aux uint16
 	}
 }
 
-// load128 loads 128-bit elements as pairs.
+// load128 loads each 128-bit element as a pair of 64-bit elements.
 func (l *lowerer) load128(i *ptx.Instr, mf memForm, p place, aux uint16) {
 	if mf.n != 1 {
 		l.unsupported()
@@ -438,7 +438,7 @@ func (l *lowerer) loadParam(ops []ptx.Operand, t ptx.Type, p place) {
 	}
 }
 
-// lowerNothing lowers hints to caches, which do not exist here.
+// lowerNothing lowers cache hints, which have no effect in the emulator.
 func lowerNothing(l *lowerer, i *ptx.Instr, f *form) {
 	if f.op.Name == "createpolicy" && len(i.Args) > 0 {
 		l.emit(execMov[uint64], l.dst(i.Args[0], ptx.B64), l.constant(class64, 0))

@@ -21,7 +21,7 @@ func init() {
 }
 
 func lowerLogic(l *lowerer, i *ptx.Instr, f *form) {
-	// The names of the instructions are also names of modifiers.
+	// The names of these instructions are also names of modifiers.
 	if !l.args(i, 3, 3) || !f.only(0) {
 		l.unsupported()
 		return
@@ -54,7 +54,7 @@ func (l *lowerer) logicPred(i *ptx.Instr, name string) {
 	n.in.aux = boolOp(name)
 }
 
-// boolOp numbers a Boolean operation.
+// boolOp returns the number of a Boolean operation.
 func boolOp(name string) uint16 {
 	switch name {
 	case "and":
@@ -178,7 +178,7 @@ func lowerFunnel(l *lowerer, i *ptx.Instr, f *form) {
 	l.simple3(i, ptx.B32, exec)
 }
 
-// lop3 returns the value of an arbitrary function of three bits, given by its table.
+// lop3 applies the function of three bits that table defines.
 func lop3(a, b, c uint32, table uint8) uint32 {
 	var r uint32
 	if table&0x01 != 0 {
@@ -208,7 +208,7 @@ func lop3(a, b, c uint32, table uint8) uint32 {
 	return r
 }
 
-// lop3Func is lop3 for a known table. Common tables need few operations.
+// lop3Func returns lop3 for a fixed table. Common tables need few operations.
 func lop3Func(table uint8) func(a, b, c uint32) uint32 {
 	switch table {
 	case 0x96:
@@ -264,8 +264,7 @@ func lowerLop3(l *lowerer, i *ptx.Instr, f *form) {
 	l.emit(execMov[uint32], l.dst(pair.A, ptx.B32), d)
 }
 
-// prmtIndex is the selector for the special modes of prmt, from the two low
-// bits of c.
+// prmtIndex maps the special modes of prmt to their selectors, by the two low bits of c.
 var prmtIndex = map[string][4]uint32{
 	"f4e": {0x3210, 0x4321, 0x5432, 0x6543}, "b4e": {0x5670, 0x6701, 0x7012, 0x0123},
 	"rc8": {0x0000, 0x1111, 0x2222, 0x3333}, "ecl": {0x3210, 0x3211, 0x3222, 0x3333},
@@ -397,7 +396,7 @@ func lowerField(l *lowerer, i *ptx.Instr, f *form) {
 	}
 }
 
-// bitMask returns b ones from bit a on.
+// bitMask returns a mask of b ones that starts at bit a.
 func bitMask(a, b uint32, clamp bool) uint32 {
 	if clamp {
 		a, b = min(a, 32), min(b, 32)
@@ -407,7 +406,7 @@ func bitMask(a, b uint32, clamp bool) uint32 {
 	return uint32((uint64(1)<<b - 1) << a)
 }
 
-// signExtendAt sign-extends the b low bits of a.
+// signExtendAt sign-extends the low b bits of a.
 func signExtendAt(a, b uint32, clamp, signed bool) uint32 {
 	if !clamp {
 		b &= 31
@@ -423,7 +422,7 @@ func signExtendAt(a, b uint32, clamp, signed bool) uint32 {
 	return a << (32 - b) >> (32 - b)
 }
 
-// findNth implements fns: the n-th set bit of mask, counted from base.
+// findNth implements fns. It finds the n-th set bit of mask, starting at bit base.
 func findNth(mask, base, offset uint32) uint32 {
 	n := int32(offset)
 	if n == 0 {
@@ -466,8 +465,9 @@ func (l *lowerer) bfe(i *ptx.Instr, f *form, t ptx.Type) {
 	l.emit(exec, l.dst(i.Args[0], t), a, b, c)
 }
 
-// bfe extracts length bits from bit pos on. msb is the value's highest bit. Bits beyond it repeat
-// the sign of the field or of the value, which is sign-extended if signed.
+// bfe extracts a field of length bits that starts at bit pos. msb is the index of the value's
+// highest bit. Bits beyond msb repeat the sign of the field or of the value, which is sign-extended
+// if signed.
 func bfe(a uint64, b, c, msb uint32, signed bool) uint64 {
 	pos, length := fieldByte(b, msb), fieldByte(c, msb)
 	if length == 0 {
@@ -483,8 +483,8 @@ func bfe(a uint64, b, c, msb uint32, signed bool) uint64 {
 	return uint64(x << (64 - length) >> (64 - length))
 }
 
-// fieldByte returns a position or length of a field. The ISA allows at most 255. The hardware uses
-// the low byte for 32-bit operations, and the whole value for 64-bit ones.
+// fieldByte returns the position or length of a field. The ISA allows at most 255. The hardware
+// uses the low byte for 32-bit operations and the whole value for 64-bit operations.
 func fieldByte(x, msb uint32) uint32 {
 	if msb == 63 {
 		return min(x, 255)

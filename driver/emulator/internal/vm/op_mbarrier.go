@@ -13,23 +13,23 @@ func init() {
 	register(lowerMbarrier, "mbarrier")
 }
 
-// mbarrierOp is the effect of an instruction on a barrier object for one lane: b is the object, x
-// the operand, r the result.
+// mbarrierOp applies an instruction to barrier object b for one lane. x is the operand and r the
+// result. If the operation is invalid, wrong describes the error.
 type mbarrierOp func(b *mbarrier, x uint64) (r uint64, wrong string)
 
-// mbarrierForm is the syntax of an instruction.
+// mbarrierForm is the syntax of an mbarrier instruction.
 type mbarrierForm struct {
 	op     mbarrierOp
-	result ptx.Type // of the first operand; NoType: there is none
-	x      ptx.Type // of the operand after the address; NoType: there is none
-	opt    bool     // the operand may be omitted and is then 1
-	hint   bool     // a time may follow
-	fresh  bool     // the object need not be initialised
-	look   bool     // it checks whether a phase is complete
-	mods   []string // that may follow the operation's name
+	result ptx.Type // type of the destination; NoType: no destination
+	x      ptx.Type // type of the operand after the address; NoType: no such operand
+	opt    bool     // the operand may be omitted and defaults to 1
+	hint   bool     // a time hint may follow
+	fresh  bool     // the object may be uninitialised
+	look   bool     // the instruction tests whether a phase is complete
+	mods   []string // permitted modifiers after the operation's name
 }
 
-// mbarrierForms maps the first modifiers, which are part of the name, to the instructions.
+// mbarrierForms is keyed by the first modifiers, which are part of the instruction's name.
 var mbarrierForms = map[string]mbarrierForm{
 	"init":                   {op: mbarInit, x: ptx.U32, fresh: true},
 	"inval":                  {op: mbarInval},
@@ -64,8 +64,8 @@ func mbarTransfer(sign int64) mbarrierOp {
 	return func(b *mbarrier, x uint64) (uint64, string) { return 0, b.transfer(sign * int64(x)) }
 }
 
-// mbarArrive returns the object as it was before the arrival: its phase and
-// its count.
+// mbarArrive returns an arrival operation. Its result is the object's phase and count before the
+// arrival.
 func mbarArrive(drop, noComplete bool) mbarrierOp {
 	return func(b *mbarrier, x uint64) (uint64, string) {
 		old := *b
@@ -121,7 +121,7 @@ func lowerMbarrier(l *lowerer, i *ptx.Instr, f *form) {
 	l.mbarrier(i, f.space, mf)
 }
 
-// mbarrier emits an instruction on barrier objects.
+// mbarrier emits an mbarrier instruction.
 func (l *lowerer) mbarrier(i *ptx.Instr, space ptx.Space, mf mbarrierForm) {
 	args := i.Args
 	least := b2i(mf.result != ptx.NoType) + 1 + b2i(mf.x != ptx.NoType && !mf.opt)
@@ -159,7 +159,7 @@ func (l *lowerer) emitMbarrier(d reg, p place, x reg, mf mbarrierForm) {
 	}
 }
 
-// mbarrier executes an instruction lane by lane.
+// mbarrier executes an mbarrier instruction one lane at a time.
 //
 //go:norace
 func (w *warp) mbarrier(in *inst, m uint32, mf mbarrierForm, result class, wide, wideX bool) {
@@ -201,8 +201,8 @@ func (w *warp) mbarrier(in *inst, m uint32, mf mbarrierForm, result class, wide,
 	}
 }
 
-// pendingCount lowers mbarrier.pending_count, which extracts the count from the state that an
-// arrival returned.
+// pendingCount lowers mbarrier.pending_count, which extracts the count from a state that an arrival
+// returned.
 func (l *lowerer) pendingCount(i *ptx.Instr) {
 	if !l.args(i, 2, 2) {
 		return
@@ -211,7 +211,8 @@ func (l *lowerer) pendingCount(i *ptx.Instr) {
 }
 
 // copyArrive lowers cp.async.mbarrier.arrive. It completes the thread's copies, so the arrival
-// follows immediately. Without .noinc the count is incremented first, so there is no net change.
+// follows immediately. Without .noinc, the arrival is preceded by an increment of the count, so the
+// count does not change.
 func (l *lowerer) copyArrive(i *ptx.Instr, f *form, noInc bool) {
 	mf := mbarrierForm{op: func(*mbarrier, uint64) (uint64, string) { return 0, "" }}
 	if noInc {
@@ -224,10 +225,15 @@ func (l *lowerer) copyArrive(i *ptx.Instr, f *form, noInc bool) {
 }
 
 // mbarrier is a barrier object in shared memory. PTX does not specify the contents of its 64 bits.
-// Here they are, from the lowest bit: 20 bits of arrivals that the phase still waits for, 20 bits
-// of arrivals that the next phase begins with, 21 bits of bytes that are still to come (signed,
-// because they may come before they are announced), two bits that mark an initialised object, and
-// the parity of the phase. Poisoned and zero memory is not an initialised object.
+// The emulator uses this layout, from the lowest bit:
+//
+//   - 20 bits: arrivals that the current phase still waits for
+//   - 20 bits: arrivals that the next phase starts with
+//   - 21 bits: bytes still to be transferred (signed, because bytes may arrive before they are announced)
+//   - 2 bits: mark of an initialised object
+//   - 1 bit: parity of the phase
+//
+// Poisoned memory and zeroed memory are not initialised objects.
 type mbarrier uint64
 
 const (
@@ -252,7 +258,7 @@ func (b mbarrier) pending() uint64 { return uint64(b) & mbarMaxCount }
 func (b mbarrier) expect() uint64  { return uint64(b) >> mbarExpectAt & mbarMaxCount }
 func (b mbarrier) phase() uint64   { return uint64(b) >> mbarPhaseAt }
 
-// tx returns the number of bytes that are still to come.
+// tx returns the number of bytes still to be transferred.
 func (b mbarrier) tx() int64 {
 	return int64(b) << (64 - mbarTxAt - mbarTxBits) >> (64 - mbarTxBits)
 }
@@ -262,7 +268,7 @@ func (b *mbarrier) set(pending, expect uint64, tx int64) {
 	*b = *b&^low | mbarrier(uint64(tx)<<mbarTxAt&low|expect<<mbarExpectAt|pending)
 }
 
-// arrive counts n arrivals. With drop, the following phases wait for n fewer.
+// arrive counts n arrivals. If drop is set, later phases wait for n fewer arrivals.
 func (b *mbarrier) arrive(n uint64, drop bool) (wrong string) {
 	if n == 0 || n > b.pending() {
 		return fmt.Sprintf("%d arrivals, the phase waits for %d more", n, b.pending())
@@ -276,7 +282,7 @@ func (b *mbarrier) arrive(n uint64, drop bool) (wrong string) {
 	return ""
 }
 
-// transfer announces n bytes, or records that -n bytes have come.
+// transfer announces n bytes, or records the arrival of -n bytes.
 func (b *mbarrier) transfer(n int64) (wrong string) {
 	tx := b.tx() + n
 	if tx > mbarMaxTx || tx < -mbarMaxTx {
@@ -287,7 +293,7 @@ func (b *mbarrier) transfer(n int64) (wrong string) {
 	return ""
 }
 
-// complete ends the phase if nothing is missing.
+// complete ends the phase if no arrival and no byte is outstanding.
 func (b *mbarrier) complete() {
 	if b.pending() == 0 && b.tx() == 0 {
 		b.set(b.expect(), b.expect(), 0)
@@ -295,7 +301,7 @@ func (b *mbarrier) complete() {
 	}
 }
 
-// mbarrierAt returns the barrier object at p for lane i. in determines the space.
+// mbarrierAt returns the barrier object at p for lane i. The space comes from in.
 //
 //go:norace
 func (w *warp) mbarrierAt(in *inst, e *access, p uint64, i int) *mbarrier {
@@ -305,15 +311,15 @@ func (w *warp) mbarrierAt(in *inst, e *access, p uint64, i int) *mbarrier {
 	return (*mbarrier)(w.pointer(in, e, p, i))
 }
 
-// initialised faults if there is no barrier object at p.
+// initialised panics with a fault if b, the object at p, is not initialised.
 func (w *warp) initialised(in *inst, b *mbarrier, p uint64, i int) {
 	if !b.valid() {
 		panic(w.accessFault(FaultBarrier, in, p, i, "no mbarrier object was initialised here"))
 	}
 }
 
-// completeBytes records at the barrier object at p that n bytes have come. With n = 0, it only
-// checks that there is an object.
+// completeBytes records the arrival of n bytes at the barrier object at p. With n = 0, it only
+// checks that the object exists.
 //
 //go:norace
 func (w *warp) completeBytes(in *inst, space uint16, p uint64, n int, i int) {

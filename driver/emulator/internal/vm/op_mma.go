@@ -9,8 +9,9 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// mma.sync and wmma.mma: products of small matrices that are spread over a warp. The matrices are
-// gathered from the lanes' registers, multiplied, and the result is scattered to the lanes.
+// mma.sync and wmma.mma: products of small matrices whose elements are distributed over a warp. The
+// emulator gathers the matrices from the lanes' registers, multiplies them, and scatters the result
+// to the lanes.
 
 func init() {
 	register(lowerMma, "mma")
@@ -22,29 +23,29 @@ type tile struct{ m, n, k int }
 // mmaOp is one form of mma or wmma.mma.
 type mmaOp struct {
 	tile
-	copies     int // products that are computed at once
+	copies     int // number of products computed at once
 	d, a, b, c fragment
 	satfinite  bool
-	round      rounding // of f64
-	and        bool     // of bits: count a AND b, else a XOR b
+	round      rounding // for f64
+	and        bool     // for bits: count a AND b; otherwise a XOR b
 	sparsity   *sparsity
-	sum        sumRule // of floating point but f64
+	sum        sumRule // for floating point except f64
 }
 
-// mmaWork holds the matrices of one instruction. A and B are stored with k running fastest, C and D
-// by rows.
+// mmaWork holds the matrices of one instruction. In A and B, the index along k varies fastest. C
+// and D are in row order.
 type mmaWork struct {
 	a, b     [1024]term
 	c, d     [256]uint32
 	a64, b64 [256]float64
 	c64, d64 [256]float64
-	places   [1024]uint8 // of A\'s elements along k, where A is sparse
-	column   [64]term    // of B, where A is sparse
+	places   [1024]uint8 // indices along k of A's stored elements, for sparse A
+	column   [64]term    // a column of B, for sparse A
 
-	quickA, quickB quickFactors // where the form is quick
+	quickA, quickB quickFactors // for quick forms
 }
 
-// mmaWork returns the CTA's work area. Its warps run one at a time, so they can share it.
+// mmaWork returns the CTA's work area. The CTA's warps run one at a time, so they share it.
 func (c *cta) mmaWork() *mmaWork {
 	if c.matrix == nil {
 		c.matrix = new(mmaWork)
@@ -52,13 +53,13 @@ func (c *cta) mmaWork() *mmaWork {
 	return c.matrix
 }
 
-// tileOf parses a shape like m16n8k16.
+// tileOf parses a shape such as m16n8k16.
 func tileOf(mod string) (t tile, ok bool) {
 	n, err := fmt.Sscanf(mod, "m%dn%dk%d", &t.m, &t.n, &t.k)
 	return t, err == nil && n == 3 && mod == t.String()
 }
 
-// matrixForm holds the modifiers of an instruction on matrices, by category.
+// matrixForm holds the modifiers of a matrix instruction by category.
 type matrixForm struct {
 	tile    tile
 	layouts []string // "row" and "col"
@@ -66,8 +67,8 @@ type matrixForm struct {
 	rest    []string
 }
 
-// parseMatrix sorts the modifiers. Modifiers that it does not know are in rest, in the order of the
-// text.
+// parseMatrix sorts an opcode's modifiers into a matrixForm. Unknown modifiers go into rest in
+// source order.
 func parseMatrix(op *ptx.Opcode) (f matrixForm, ok bool) {
 	for _, m := range op.Mods {
 		if t, is := tileOf(m); is {
@@ -87,7 +88,7 @@ func parseMatrix(op *ptx.Opcode) (f matrixForm, ok bool) {
 	return f, ok
 }
 
-// take removes a modifier and reports whether it was there.
+// take removes a modifier and reports whether it was present.
 func (f *matrixForm) take(mod string) bool {
 	i := slices.Index(f.rest, mod)
 	if i >= 0 {
@@ -96,7 +97,8 @@ func (f *matrixForm) take(mod string) bool {
 	return i >= 0
 }
 
-// takeRound removes the rounding of an f64 product. The default is to nearest.
+// takeRound removes the rounding modifier of an f64 product and returns its mode. The default is to
+// nearest.
 func (f *matrixForm) takeRound() rounding {
 	for _, m := range []string{"rz", "rm", "rp"} {
 		if f.take(m) {
@@ -138,10 +140,10 @@ func lowerMma(l *lowerer, i *ptx.Instr, _ *form) {
 	l.matrixProduct(i, o)
 }
 
-// quad reports whether this is the shape of which a warp computes four at once.
+// quad reports whether the form has the shape of which a warp computes four products at once.
 func (o *mmaOp) quad(a elemType) bool { return o.tile == tile{8, 8, 4} && a == elemF16 }
 
-// modifiers takes the modifiers that depend on the types.
+// modifiers removes the type-dependent modifiers from the form and stores them in o.
 func (o *mmaOp) modifiers(f *matrixForm) {
 	switch f.types[1] {
 	case elemF64:
@@ -162,7 +164,7 @@ var mmaShapes = map[elemType]string{
 	elemS4: "m8n8k32 m16n8k32 m16n8k64", elemU4: "m8n8k32 m16n8k32 m16n8k64", elemB1: "m8n8k128 m16n8k128 m16n8k256",
 }
 
-// known reports whether there is an mma of these types and this shape.
+// known reports whether an mma with these types and this shape exists.
 func (o *mmaOp) known(f *matrixForm, shapes map[elemType]string) bool {
 	if !o.in(shapes[f.types[1]]) {
 		return false
@@ -174,7 +176,8 @@ func (o *mmaOp) known(f *matrixForm, shapes map[elemType]string) bool {
 	return knownTypes(f.types, volta) && (!o.satfinite || f.types[0] == elemS32 && f.types[1] != elemB1)
 }
 
-// knownTypes reports whether d, a, b and c can be combined. With mixed, d and c may differ.
+// knownTypes reports whether the types of d, a, b and c can be combined. If mixed is set, d and c
+// may have different types.
 func knownTypes(t []elemType, mixed bool) bool {
 	d, a, b, c := t[0], t[1], t[2], t[3]
 	if a != b && !(a.fp8() && b.fp8()) && !(a.integer() && b.integer() && a.bits() == b.bits()) {
@@ -193,7 +196,7 @@ func knownTypes(t []elemType, mixed bool) bool {
 	return d == elemF32 && c == elemF32
 }
 
-// matrixProduct emits the product.
+// matrixProduct emits a matrix product.
 func (l *lowerer) matrixProduct(i *ptx.Instr, o *mmaOp) {
 	if o.sparsity == nil && !l.args(i, 4, 4) {
 		return
@@ -226,7 +229,6 @@ func (l *lowerer) matrixProduct(i *ptx.Instr, o *mmaOp) {
 	l.finishSync(n)
 }
 
-// exec makes the instruction.
 func (o *mmaOp) exec() execFunc {
 	at := [4]int{1, 1 + o.d.regs, 1 + o.d.regs + o.a.regs, 1 + o.d.regs + o.a.regs + o.b.regs}
 	if o.a.typ == elemF64 {
@@ -267,10 +269,10 @@ func (o *mmaOp) exec() execFunc {
 	}
 }
 
-// Products of integers and bits, which are exact, and of doubles.
+// Products of integers and bits, which are exact, and of f64 values.
 
-// integers multiplies 8 and 4 bit integers. Sums wrap, or are limited at the
-// end.
+// integers multiplies 8-bit and 4-bit integers. Sums wrap, or are limited at the end if the form
+// saturates.
 func (o *mmaOp) integers(w *mmaWork) {
 	for i := range o.m {
 		for j := range o.n {
@@ -288,8 +290,8 @@ func (o *mmaOp) integers(w *mmaWork) {
 	}
 }
 
-// factors returns row i of A and column j of B. If A is sparse, both have only the elements at the
-// places that A stores.
+// factors returns row i of A and column j of B. If A is sparse, both contain only the elements at
+// the positions that A stores.
 func (o *mmaOp) factors(w *mmaWork, i, j int) (a, b []term) {
 	b = w.b[j*o.k : (j+1)*o.k]
 	if o.sparsity == nil {
@@ -299,7 +301,7 @@ func (o *mmaOp) factors(w *mmaWork, i, j int) (a, b []term) {
 	return w.a[i*n : (i+1)*n], compressed(b, w.places[i*n:(i+1)*n], &w.column)
 }
 
-// bits counts ones. The bits of A and B are 32 to a term.
+// bits multiplies matrices of bits by counting ones. One term holds 32 bits of A or B.
 func (o *mmaOp) bits(w *mmaWork) {
 	n := o.k / 32
 	for i := range o.m {
@@ -319,7 +321,7 @@ func (o *mmaOp) bits(w *mmaWork) {
 	}
 }
 
-// doubles multiplies doubles: a chain of fused operations along k.
+// doubles multiplies f64 matrices with a chain of fused operations along k.
 func (o *mmaOp) doubles(w *mmaWork) {
 	for i := range o.m {
 		for j := range o.n {
@@ -332,8 +334,8 @@ func (o *mmaOp) doubles(w *mmaWork) {
 	}
 }
 
-// fmaNaN is fmaF64 with the NaNs of the hardware. It returns the first NaN of b, c and a, made
-// quiet, or else the negative NaN without payload.
+// fmaNaN is fmaF64 with the hardware's NaNs. It returns the first NaN among b, c and a, made quiet.
+// If none of them is a NaN, it returns the negative NaN without payload.
 func fmaNaN(a, b, c float64, r rounding) float64 {
 	y := fmaF64(a, b, c, r)
 	if y == y {
@@ -347,29 +349,30 @@ func fmaNaN(a, b, c float64, r rounding) float64 {
 	return math.Float64frombits(0xfff8 << 48)
 }
 
-// mma.sp: only some elements of A are stored, and metadata says which: two of each four, one of
-// each two in tf32, or two pairs of each four pairs of 4 bits. A and B are multiplied only at the
-// stored places. Other elements of B do not matter.
+// mma.sp: A is stored sparsely, and metadata contains the positions of the stored elements. A
+// stores two of every four elements, for tf32 one of every two, and for 4-bit elements two of every
+// four pairs. Products are computed only at the stored positions, so the other elements of B have
+// no effect.
 
-// sparsity holds what a sparse form has in addition to a dense one.
+// sparsity holds the additional properties of a sparse form.
 type sparsity struct {
-	selector int  // which lanes of four have the metadata
-	holders  int  // how many of them
+	selector int  // selects the lanes, among each four, that hold metadata
+	holders  int  // number of these lanes
 	narrow   bool // elements of 8 or 4 bits
 }
 
-// sparseShapes are the shapes of mma.sp by the type of A.
+// sparseShapes lists the shapes of mma.sp by the type of A.
 var sparseShapes = map[elemType]string{
 	elemF16: "m16n8k16 m16n8k32", elemBF16: "m16n8k16 m16n8k32", elemTF32: "m16n8k8 m16n8k16", elemE4M3: "m16n8k64", elemE5M2: "m16n8k64",
 	elemS8: "m16n8k32 m16n8k64", elemU8: "m16n8k32 m16n8k64", elemS4: "m16n8k64 m16n8k128", elemU4: "m16n8k64 m16n8k128",
 }
 
-// takeSparse removes the modifier of the sparse forms.
+// takeSparse removes the sparse modifier and reports whether it was present.
 func (f *matrixForm) takeSparse() bool {
 	return f.take("sp") || f.take("sp::ordered_metadata")
 }
 
-// sparse checks the selector, which is the instruction's last operand.
+// sparse checks the selector, the instruction's last operand.
 func (l *lowerer) sparse(i *ptx.Instr, o *mmaOp, t elemType) bool {
 	if !l.args(i, 6, 6) {
 		return false
@@ -385,7 +388,7 @@ func (l *lowerer) sparse(i *ptx.Instr, o *mmaOp, t elemType) bool {
 	return true
 }
 
-// group returns the number of elements of A that four bits of metadata describe.
+// group returns the number of elements of A that four bits of metadata cover.
 func (t elemType) group() int {
 	switch t {
 	case elemTF32:
@@ -396,7 +399,7 @@ func (t elemType) group() int {
 	return 4
 }
 
-// places finds the place along k of each stored element of A.
+// places computes the index along k of each stored element of A.
 //
 //go:norace
 func (o *mmaOp) places(w *warp, metadata uint32, to *[1024]uint8) {
@@ -414,8 +417,8 @@ func (o *mmaOp) places(w *warp, metadata uint32, to *[1024]uint8) {
 	}
 }
 
-// fourBits returns the metadata of group g of a row. With elements of 16 and 32 bits, a lane has
-// four groups of two rows each. With smaller elements, it has eight groups of one row.
+// fourBits returns the metadata of group g of a row. For 16-bit and 32-bit elements, each lane
+// holds four groups of two rows. For smaller elements, each lane holds eight groups of one row.
 func (s *sparsity) fourBits(e *col32, row, g int) uint32 {
 	lane := row%8*4 + s.selector*s.holders
 	if !s.narrow {
@@ -424,7 +427,7 @@ func (s *sparsity) fourBits(e *col32, row, g int) uint32 {
 	return e[lane+row/8+g/8*2] >> (g % 8 * 4) & 15
 }
 
-// placeIn returns the place in its group of stored element x.
+// placeIn returns the position within its group of stored element x.
 func placeIn(fourBits uint32, x, group int) int {
 	switch group {
 	case 2:
@@ -435,7 +438,7 @@ func placeIn(fourBits uint32, x, group int) int {
 	return int(fourBits >> (2 * x) & 3)
 }
 
-// compressed returns a column of B at the places where a row of A has elements.
+// compressed returns the elements of a column of B at the positions that a row of A stores.
 func compressed(b []term, places []uint8, to *[64]term) []term {
 	for k, p := range places {
 		to[k] = b[p]
@@ -443,15 +446,15 @@ func compressed(b []term, places []uint8, to *[64]term) []term {
 	return to[:len(places)]
 }
 
-// ldmatrix, stmatrix and movmatrix: matrices of 8x8 elements of 16 bits. Each lane holds two
-// neighbours of a row in a register.
+// ldmatrix, stmatrix and movmatrix: 8x8 matrices of 16-bit elements. Each lane's register holds two
+// adjacent elements of a row.
 
 func init() {
 	register(lowerMatrixMemory, "ldmatrix", "stmatrix")
 	register(lowerMovmatrix, "movmatrix")
 }
 
-// wholeMask is the member mask of the operations that all lanes execute.
+// wholeMask is the member mask of operations that all lanes must execute.
 var wholeMask = &ptx.Imm{Kind: ptx.ImmInt, Bits: uint64(full)}
 
 const matrixRowBytes = 16
@@ -508,8 +511,8 @@ func lowerMatrixMemory(l *lowerer, i *ptx.Instr, f *form) {
 	l.finishSync(n)
 }
 
-// moveMatrices moves matrices between shared memory and the registers in x.regs from 1 on. Lane
-// 8*k+r has the address of row r of matrix k.
+// moveMatrices moves matrices between shared memory and the registers in x.regs, from index 1 on.
+// Lane 8*k+r holds the address of row r of matrix k.
 //
 //go:norace
 //go:nocheckptr
@@ -521,7 +524,7 @@ func (w *warp) moveMatrices(in *inst, wide, trans bool, m uint32) {
 		for row := range 8 {
 			lane := 8*k + row
 			if m>>lane&1 == 0 {
-				continue // a thread that does not exist
+				continue // this lane does not exist in a partial warp
 			}
 			p := (*[8]uint16)(w.pointer(in, e, a[lane], lane))
 			if in.aux&accWrite != 0 {
@@ -533,7 +536,7 @@ func (w *warp) moveMatrices(in *inst, wide, trans bool, m uint32) {
 	}
 }
 
-// holder returns the lane and the shift of element col of a row.
+// holder returns the lane and the bit position of element col of a row.
 func holder(row, col int, trans bool) (lane int, shift uint) {
 	if trans {
 		row, col = col, row
@@ -569,7 +572,7 @@ func lowerMovmatrix(l *lowerer, i *ptx.Instr, f *form) {
 
 //go:norace
 func execMovmatrix(w *warp, in *inst, m uint32) {
-	a := w.r32[in.a] // a copy: the destination may be the same column
+	a := w.r32[in.a] // copy, because the destination may be the same column
 	d := &w.r32[in.d]
 	for ; m != 0; m &= m - 1 {
 		lane := first(m)

@@ -5,21 +5,22 @@ import (
 	"math/bits"
 )
 
-// Sums of floating-point products as an H200 computes them. The ISA does not specify what the
-// tensor cores do. The rules here give the H200's results bit for bit.
+// Sums of floating-point products as an H200 computes them. The ISA does not specify the arithmetic
+// of the tensor cores. The rules below reproduce the H200's results bit for bit.
 //
 // A step adds up to 16 products and C at once. Products are exact. Each addend is aligned to the
 // one with the highest exponent. For this, the exponent of a product is the sum of its factors'
-// exponents (even where the product of the significands is above 2), and subnormal numbers have the
-// lowest exponent of their format. Bits that are more than 25 bits below are cut off. The sum of
-// the rest is exact. It is then cut to f32, where a value beyond the largest number becomes
-// infinite, or rounded to f16, to nearest even. Subnormal numbers are not flushed, in inputs or in
-// results. A zero is always positive. In a NaN, all bits are set except the sign.
+// exponents, even if the product of the significands is above 2. Subnormal numbers have the lowest
+// exponent of their format. Bits more than 25 bits below the highest exponent are cut off. The sum
+// of the remaining bits is exact. It is then truncated to f32, where a value beyond the largest
+// number becomes infinite, or rounded to f16, to nearest even. Subnormal inputs and results are not
+// flushed. A zero result is always positive. A NaN result has all bits set except the sign.
 
-// term is an element of A or B: sig * 2^exp. For integers and bits it is sig alone.
+// term is the value sig * 2^exp of an element of A or B. For integers and bits, sig alone is the
+// value.
 type term struct {
 	sig, exp int32
-	neg      bool // also of zeros
+	neg      bool // also set for negative zeros
 }
 
 // The exponents of infinities and NaNs.
@@ -28,20 +29,20 @@ const (
 	expNaN = 1 << 21
 )
 
-// keptBits is how far the bits of a step reach below the highest exponent.
+// keptBits is the number of bits below the highest exponent that a step keeps.
 const keptBits = 25
 
 // stepProducts is the maximum number of products that are added at once.
 const stepProducts = 16
 
-// tf32Products is that number for wmma in tf32.
+// tf32Products is the maximum for wmma in tf32.
 const tf32Products = 4
 
-// sumRule says how an instruction computes its sums.
+// sumRule describes how an instruction computes sums.
 type sumRule struct {
 	sum      func(r *sumRule, a, b []term, c uint32) uint32
-	step     int   // products that are added at once
-	fraction int32 // bits of the fractions of both factors
+	step     int   // number of products added at once
+	fraction int32 // fraction bits of both factors together
 	f16      bool  // D is f16
 	c16      bool  // C is f16
 }
@@ -67,7 +68,7 @@ var elemFormats = map[elemType]format{
 	elemF16: formatF16, elemBF16: formatBF16, elemTF32: {10, 8}, elemE4M3: formatE4M3, elemE5M2: formatE5M2,
 }
 
-// decoder returns the function that converts patterns to terms.
+// decoder returns the function that converts bit patterns to terms.
 func (t elemType) decoder() func(x uint32) term {
 	switch t {
 	case elemS8:
@@ -84,7 +85,7 @@ func (t elemType) decoder() func(x uint32) term {
 	return elemFormats[t].term
 }
 
-// term returns the value of a pattern.
+// term returns the value of a bit pattern.
 func (f format) term(x uint32) term {
 	t := term{sig: int32(x & (1<<f.mant - 1)), neg: x>>(f.mant+f.exp)&1 != 0}
 	exp := int32(x >> f.mant & (1<<f.exp - 1))
@@ -106,8 +107,8 @@ func (f format) term(x uint32) term {
 	return t
 }
 
-// termE4M3 is term for the format without infinities. Its subnormal numbers are normal numbers of
-// f16, and they are multiplied as such.
+// termE4M3 is the counterpart of term for e4m3, which has no infinities. Its subnormal numbers are
+// normal numbers in f16, and they are multiplied as f16 numbers.
 func termE4M3(x uint32) term {
 	t := term{int32(8 | x&7), int32(x>>3&15) - 10, x&0x80 != 0}
 	switch {
@@ -125,7 +126,7 @@ func termE4M3(x uint32) term {
 	return t
 }
 
-// termC returns the value of C, with the fraction of f32.
+// termC returns the value of C with the fraction width of f32.
 func termC(x uint32, f16 bool) term {
 	if !f16 {
 		return formatF32.term(x)
@@ -137,7 +138,7 @@ func termC(x uint32, f16 bool) term {
 	return t
 }
 
-// float32 returns the term's value, which must be representable as a float32.
+// float32 returns the term's value, which must be representable in float32.
 func (t term) float32() float32 {
 	switch {
 	case t.exp == expNaN:
@@ -153,7 +154,7 @@ func (t term) float32() float32 {
 // floats multiplies floating-point numbers other than doubles.
 func (o *mmaOp) floats(w *mmaWork) {
 	for i := range o.copies * o.m {
-		from := i / o.m * o.n // B of the same copy
+		from := i / o.m * o.n // offset in B of the same copy
 		for j := range o.n {
 			a, b := o.factors(w, i, from+j)
 			w.d[i*o.n+j] = o.sum.sum(&o.sum, a, b, w.c[i*o.n+j])
@@ -174,7 +175,7 @@ func (r *sumRule) steps(a, b []term, c uint32) uint32 {
 	}
 }
 
-// mixed computes the sum if exactly one of C and D is a half. It is computed in f32.
+// mixed computes the sum in f32 if exactly one of C and D has type f16.
 func (r *sumRule) mixed(a, b []term, c uint32) uint32 {
 	q := sumRule{step: r.step, fraction: r.fraction}
 	if r.c16 {
@@ -185,8 +186,9 @@ func (r *sumRule) mixed(a, b []term, c uint32) uint32 {
 }
 
 // throughHalves computes the sum of products of 8-bit numbers, for which an H200 has no
-// instruction. It makes two steps over the numbers as halves, with the first and third pair of each
-// register in one step. C is added separately afterwards.
+// instruction. It converts the numbers to f16 and adds their products in two steps. One step covers
+// the first and third pair of each register, the other step the remaining pairs. C is added
+// separately afterwards.
 func (r *sumRule) throughHalves(a, b []term, c uint32) uint32 {
 	var x, y [2 * stepProducts]term
 	for k := range a {
@@ -202,8 +204,8 @@ func (r *sumRule) throughHalves(a, b []term, c uint32) uint32 {
 	return f32Pattern(math.Float32frombits(sum) + math.Float32frombits(c))
 }
 
-// withoutTensorCores computes the sum of mma.m8n8k4 of halves, which consists of ordinary
-// instructions since sm_80.
+// withoutTensorCores computes the sum for mma.m8n8k4 in f16. Since sm_80, this mma consists of
+// ordinary instructions.
 func (r *sumRule) withoutTensorCores(a, b []term, c uint32) uint32 {
 	var x, y [4]float32
 	for k := range x {
@@ -225,7 +227,7 @@ func (r *sumRule) withoutTensorCores(a, b []term, c uint32) uint32 {
 	return formatF16.encode(float64(sum), roundRN)
 }
 
-// f32Pattern returns the pattern of a result, with the NaN that f32 instructions produce.
+// f32Pattern returns the bit pattern of a result, with the canonical NaN.
 func f32Pattern(f float32) uint32 {
 	if f != f {
 		return canonicalNaN
@@ -233,7 +235,7 @@ func f32Pattern(f float32) uint32 {
 	return math.Float32bits(f)
 }
 
-// add performs one step. It returns the sum of the products and c as a pattern of D's type.
+// add performs one step. It returns the sum of the products and c as a bit pattern of D's type.
 func (r *sumRule) add(a, b []term, c term) uint32 {
 	var sigs [stepProducts]int64
 	var exps [stepProducts]int32
@@ -260,7 +262,7 @@ func (r *sumRule) add(a, b []term, c term) uint32 {
 	return r.pattern(sum, int(low))
 }
 
-// pattern returns sum * 2^low in D's type.
+// pattern returns sum * 2^low as a bit pattern of D's type.
 func (r *sumRule) pattern(sum int64, low int) uint32 {
 	x := uint32(0)
 	if r.f16 {
@@ -282,7 +284,7 @@ func (r *sumRule) sign() uint32 {
 	return 1 << 31
 }
 
-// shifted returns x * 2^n, cut off towards zero.
+// shifted returns x * 2^n, truncated towards zero.
 func shifted(x int64, n int) int64 {
 	switch {
 	case x == 0:
@@ -297,7 +299,7 @@ func shifted(x int64, n int) int64 {
 	return x >> -n
 }
 
-// wildSum performs a step with infinities or NaNs.
+// wildSum performs a step whose operands include infinities or NaNs.
 func (r *sumRule) wildSum(a, b []term, c term) uint32 {
 	f := formatF32
 	if r.f16 {
@@ -328,7 +330,8 @@ func (r *sumRule) wildSum(a, b []term, c term) uint32 {
 	return inf
 }
 
-// truncateToF32 returns sig * 2^exp cut to f32. A value that is too large becomes infinite.
+// truncateToF32 returns sig * 2^exp truncated to f32. A value beyond the largest number becomes
+// infinite.
 func truncateToF32(sig int64, exp int) uint32 {
 	if sig != 0 && bits.Len64(uint64(max(sig, -sig)))+exp > 128 {
 		return 0x7f800000 | b2u(sig < 0)<<31
@@ -357,31 +360,31 @@ func (f format) encodeInt(sig int64, exp int, r rounding) uint32 {
 	} else {
 		q = roundShift(m, uint(shift), neg, r)
 	}
-	out := uint64(biased-1)<<f.mant + q // a carry raises the exponent
+	out := uint64(biased-1)<<f.mant + q // a carry increments the exponent
 	if out >= (1<<f.exp-1)<<f.mant {
 		return sign | f.overflow(neg, r)
 	}
 	return sign | uint32(out)
 }
 
-// The sums above, computed with the host's doubles. A product of two elements is exact
-// in a double, and so is scaling it by a power of two. The conversion to an integer truncates
-// towards zero, just as a step does with the bits below its lowest one. Products with infinities or
-// NaNs use the general method.
+// The same sums, computed with the host's float64 arithmetic. In float64, a product of two elements
+// is exact, and so is its scaling by a power of two. The conversion to an integer truncates towards
+// zero, as a step truncates bits below its lowest bit. Products with infinities or NaNs use the
+// general method.
 
-// quickFactors holds a matrix's elements, k running fastest.
+// quickFactors holds the elements of a matrix. The index along k varies fastest.
 type quickFactors struct {
 	value [1024]float64
-	exp   [1024]int32 // of the highest bit of the significand, subnormal or not
+	exp   [1024]int32 // exponent of the significand's highest bit, also for subnormal numbers
 }
 
-// expZero is used as the exponent of zeros, so that their products never have the highest exponent.
+// expZero is the exponent of zeros. It ensures that a zero product never has the highest exponent.
 const expZero = -expInf
 
-// power returns 2^n, for an n that is valid as a double's exponent.
+// power returns 2^n. n must be a valid float64 exponent.
 func power(n int32) float64 { return math.Float64frombits(uint64(1023+n) << 52) }
 
-// gather collects the elements of a fragment. ok is false if one is infinite or a NaN.
+// gather collects the elements of a fragment. It returns false if an element is infinite or a NaN.
 //
 //go:norace
 func (q *quickFactors) gather(w *warp, f *fragment, regs []uint32) (ok bool) {
@@ -399,7 +402,7 @@ func (q *quickFactors) gather(w *warp, f *fragment, regs []uint32) (ok bool) {
 	return ok
 }
 
-// gather32 is gather for one element in each register.
+// gather32 collects the elements of a fragment with one element per register.
 //
 //go:norace
 func (q *quickFactors) gather32(w *warp, f *fragment, regs []uint32) (ok bool) {
@@ -413,7 +416,7 @@ func (q *quickFactors) gather32(w *warp, f *fragment, regs []uint32) (ok bool) {
 	return ok
 }
 
-// put stores the value of a pattern and reports whether it is finite.
+// put stores the value of a bit pattern and reports whether it is finite.
 func (q *quickFactors) put(at uint16, x uint32, f format) bool {
 	at &= 1023
 	top := uint32(1)<<(f.exp&31) - 1
@@ -434,13 +437,13 @@ func (q *quickFactors) put(at uint16, x uint32, f format) bool {
 	return t.exp < expInf
 }
 
-// quick reports whether the sums of the form can be computed here.
+// quick reports whether quickFloats supports the form.
 func (o *mmaOp) quick() bool {
 	return o.copies == 1 && o.sparsity == nil && !o.a.typ.integer() && o.a.typ != elemB1 && !o.a.typ.fp8() && !o.b.typ.fp8()
 }
 
-// quickFloats is floats for a quick form, using the elements that were gathered. ok is false if
-// infinities or NaNs occur on the way.
+// quickFloats computes the product of a quick form from the gathered elements. It returns false if
+// an infinity or a NaN occurs.
 func (o *mmaOp) quickFloats(w *mmaWork) (ok bool) {
 	rule, mixed := o.sum, o.sum.f16 != o.sum.c16
 	if mixed {
@@ -466,7 +469,8 @@ func (o *mmaOp) quickFloats(w *mmaWork) (ok bool) {
 	return true
 }
 
-// quickSteps is steps for k products, beginning with elements i of A and j of B.
+// quickSteps adds k products that begin with elements i of A and j of B, in steps rounded to D's
+// type.
 func (r *sumRule) quickSteps(w *mmaWork, i, j, k int, c uint32) (x uint32, ok bool) {
 	t := termC(c, r.c16)
 	for {
@@ -481,8 +485,8 @@ func (r *sumRule) quickSteps(w *mmaWork, i, j, k int, c uint32) (x uint32, ok bo
 	}
 }
 
-// quickAdd is add for n products, where n is a multiple of 4. All operands except c are known to be
-// finite.
+// quickAdd performs one step with n products, where n is a multiple of 4. All operands except c are
+// known to be finite.
 func (r *sumRule) quickAdd(a, b *quickFactors, i, j, n int, c term) (x uint32, ok bool) {
 	if c.exp >= expInf {
 		return 0, false
@@ -492,7 +496,7 @@ func (r *sumRule) quickAdd(a, b *quickFactors, i, j, n int, c term) (x uint32, o
 		top = max(top, c.exp+23)
 	}
 	if top < expZero/2 {
-		return 0, true // zeros alone
+		return 0, true // all products are zero
 	}
 	low := top - keptBits
 	sum := int64(float64(c.sig) * power(c.exp-low))
@@ -500,7 +504,8 @@ func (r *sumRule) quickAdd(a, b *quickFactors, i, j, n int, c term) (x uint32, o
 	return r.pattern(sum, int(low)), true
 }
 
-// highest returns the highest sum of two exponents. The number of exponents is a multiple of 4.
+// highest returns the largest sum of corresponding exponents. The length of a and b is a multiple
+// of 4.
 func highest(a, b []int32) int32 {
 	x, y := int32(math.MinInt32), int32(math.MinInt32)
 	for len(a) >= 4 && len(b) >= 4 {
@@ -512,8 +517,8 @@ func highest(a, b []int32) int32 {
 	return max(x, y)
 }
 
-// scaled returns the sum of the products, each times scale and truncated to an integer. The number
-// of products is a multiple of 4.
+// scaled multiplies each product by scale, truncates it to an integer, and returns the sum. The
+// number of products is a multiple of 4.
 func scaled(a, b []float64, scale float64) (sum int64) {
 	for len(a) >= 4 && len(b) >= 4 {
 		p, q := (*[4]float64)(a), (*[4]float64)(b)

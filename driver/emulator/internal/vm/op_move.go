@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Moves between registers, and reading of special registers.
+// Register moves and reads of special registers.
 
 func init() {
 	register(lowerMov, "mov")
@@ -85,14 +85,14 @@ func execSign64(w *warp, in *inst, m uint32) {
 	}
 }
 
-// execLocalAddr computes the address in local memory of imm in the running frame.
+// execLocalAddr computes the local-memory address of offset imm in the current frame.
 //
 //go:norace
 func execLocalAddr(w *warp, in *inst, m uint32) {
 	fill(&w.r64[in.d], in.imm+uint64(w.frame.local), m)
 }
 
-// movFor is the move of a bank.
+// movFor returns the move instruction for a bank.
 func movFor(c class) execFunc {
 	switch c {
 	case class32:
@@ -139,7 +139,7 @@ func lowerMov(l *lowerer, i *ptx.Instr, f *form) {
 		l.looseWidth = isSymbol(i.Args[1])
 		a := l.src(i.Args[1], t)
 		if isSpecial(i.Args[1]) {
-			a = l.masked(a, t) // they have 32 bits and more
+			a = l.masked(a, t) // special registers have at least 32 bits
 		}
 		l.emit(movFor(classOf(t)), l.dst(i.Args[0], t), a)
 	}
@@ -228,10 +228,10 @@ func lowerSlct(l *lowerer, i *ptx.Instr, f *form) {
 	l.emit(exec, l.dst(i.Args[0], t), a, b, p)
 }
 
-// Moves of vectors: between vectors, and between a scalar and the parts of it.
+// Vector moves: between vectors, and between a scalar and its parts.
 
-// parts returns the elements of a vector operand, which together have the size of t. It returns nil
-// for a scalar.
+// parts returns the elements of a vector operand whose total size is that of t. It returns nil for
+// a scalar.
 func (l *lowerer) parts(o ptx.Operand, t ptx.Type) []ptx.Operand {
 	switch o := o.(type) {
 	case *ptx.Vec:
@@ -241,7 +241,7 @@ func (l *lowerer) parts(o ptx.Operand, t ptx.Type) []ptx.Operand {
 			return nil
 		}
 		if o.Special {
-			if t == ptx.B128 { // %tid and the like are vectors of four
+			if t == ptx.B128 { // %tid and similar registers are vectors of four
 				return components(o, 4)
 			}
 			return nil
@@ -266,8 +266,8 @@ func (l *lowerer) scalar(o ptx.Operand) bool {
 	return ok && (d.vector == 0 || r.Sel != "")
 }
 
-// isScalarSpecial reports whether o is a special register with one value, or one component of a
-// special register.
+// isScalarSpecial reports whether o is a scalar special register or one component of a special
+// register.
 func isScalarSpecial(o ptx.Operand) bool {
 	r, ok := o.(*ptx.Reg)
 	if !ok || !r.Special {
@@ -291,8 +291,7 @@ func components(r *ptx.Reg, n int) []ptx.Operand {
 	return out
 }
 
-// movVector lowers mov.v2 and mov.v4: vectors of the same shape, or a scalar that is split into as
-// many parts.
+// movVector lowers mov.v2 and mov.v4, which copy a vector or split a scalar into its parts.
 func (l *lowerer) movVector(dst, src ptx.Operand, n int, t ptx.Type) {
 	if t == ptx.Pred || n*t.Size() > 16 {
 		l.bad("a vector of predicates, or of more than 16 bytes")
@@ -335,7 +334,8 @@ func (l *lowerer) movVector(dst, src ptx.Operand, n int, t ptx.Type) {
 	l.moveAll(to, from, t)
 }
 
-// moveAll moves registers as if simultaneously: a destination may be a later source.
+// moveAll moves registers as if simultaneously, because a destination may be the source of a later
+// move.
 func (l *lowerer) moveAll(to []ptx.Operand, from []reg, t ptx.Type) {
 	dsts := l.dsts(to, t)
 	for k := range from {
@@ -352,7 +352,7 @@ func (l *lowerer) moveAll(to []ptx.Operand, from []reg, t ptx.Type) {
 	}
 }
 
-// dsts returns the columns of several destinations, noReg for a sink.
+// dsts returns the columns of several destinations, with noReg for a sink.
 func (l *lowerer) dsts(to []ptx.Operand, t ptx.Type) []reg {
 	out := make([]reg, len(to))
 	for k, o := range to {
@@ -364,7 +364,7 @@ func (l *lowerer) dsts(to []ptx.Operand, t ptx.Type) []reg {
 	return out
 }
 
-// reg128 returns the two columns of a 128-bit register, the lower half first.
+// reg128 returns the two columns of a 128-bit register, lower half first.
 func (l *lowerer) reg128(o ptx.Operand) [2]reg {
 	r, ok := o.(*ptx.Reg)
 	if !ok {
@@ -379,15 +379,15 @@ func (l *lowerer) reg128(o ptx.Operand) [2]reg {
 	return [2]reg{d.reg, {d.reg.class, d.reg.id + 1}}
 }
 
-// src128 returns the columns of a 128-bit register or a constant.
+// src128 returns the two columns of a 128-bit register or constant.
 func (l *lowerer) src128(o ptx.Operand) [2]reg {
 	if imm, ok := o.(*ptx.Imm); ok && !imm.IsFloat() {
-		return [2]reg{l.constant(class64, imm.Bits), l.constant(class64, 0)} // of negative ones, too
+		return [2]reg{l.constant(class64, imm.Bits), l.constant(class64, 0)} // also for negative constants
 	}
 	return l.reg128(o)
 }
 
-// pack lowers mov.b32 d, {a, b} and the like.
+// pack lowers mov.b32 d, {a, b} and similar forms.
 func (l *lowerer) pack(dst ptx.Operand, v []ptx.Operand, t ptx.Type) {
 	part := partType(t, len(v))
 	if part == ptx.NoType {
@@ -415,7 +415,7 @@ func (l *lowerer) pack(dst ptx.Operand, v []ptx.Operand, t ptx.Type) {
 	l.emit(execJoin64, d[1], from[2], from[3])
 }
 
-// join makes a scalar from parts, the lowest first.
+// join combines parts into a scalar. The lowest part comes first.
 func (l *lowerer) join(dst reg, from []reg, part ptx.Type) {
 	if dst.class == class64 && part.Size() == 4 {
 		l.emit(execJoin64, dst, from[0], from[1])
@@ -438,7 +438,7 @@ func (l *lowerer) join(dst reg, from []reg, part ptx.Type) {
 	}
 }
 
-// execJoin64 makes 64 bits of two 32-bit columns.
+// execJoin64 combines two 32-bit columns into a 64-bit column.
 //
 //go:norace
 func execJoin64(w *warp, in *inst, m uint32) {
@@ -449,7 +449,7 @@ func execJoin64(w *warp, in *inst, m uint32) {
 	}
 }
 
-// masked clears the bits of a 32-bit column above a narrower type's.
+// masked clears the bits of a 32-bit column that a narrower type does not use.
 func (l *lowerer) masked(r reg, t ptx.Type) reg {
 	if t.Size() >= 4 {
 		return r
@@ -460,7 +460,7 @@ func (l *lowerer) masked(r reg, t ptx.Type) reg {
 	return d
 }
 
-// unpack lowers mov.b32 {a, b}, d and the like.
+// unpack lowers mov.b32 {a, b}, d and similar forms.
 func (l *lowerer) unpack(v []ptx.Operand, src ptx.Operand, t ptx.Type) {
 	part := partType(t, len(v))
 	if part == ptx.NoType {
@@ -485,8 +485,8 @@ func (l *lowerer) unpack(v []ptx.Operand, src ptx.Operand, t ptx.Type) {
 	l.moveAll(v, from, part)
 }
 
-// split splits a scalar of type t into n parts, the lowest first, each zero-extended. The parts go
-// to the given registers, or to new ones.
+// split splits a scalar of type t into n zero-extended parts, lowest part first. It writes the
+// parts to the registers in to, or to new registers if to is nil.
 func (l *lowerer) split(a reg, t ptx.Type, n int, to []reg) []reg {
 	if to == nil {
 		for range n {
@@ -516,7 +516,7 @@ func (l *lowerer) split(a reg, t ptx.Type, n int, to []reg) []reg {
 	return to
 }
 
-// partType is the type of one of n parts of t.
+// partType returns the type of one of n equal parts of t.
 func partType(t ptx.Type, n int) ptx.Type {
 	switch size := t.Size(); {
 	case n == 2 && size == 16:

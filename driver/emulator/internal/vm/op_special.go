@@ -10,7 +10,7 @@ import (
 
 // Special registers.
 
-// special emits the reading of a special register and returns the column.
+// special emits a read of a special register and returns the column.
 func (l *lowerer) special(o *ptx.Reg) (reg, ptx.Type) {
 	exec, t := specialRegister(strings.TrimPrefix(o.Name, "%"), o.Sel)
 	if exec == nil {
@@ -32,7 +32,7 @@ func specialName(o *ptx.Reg) string {
 	return o.Name
 }
 
-// component returns the element of d that a selector names, or x without a selector.
+// component returns the component of d that sel names, or x if sel is empty.
 func component(d Dim3, sel string) uint32 {
 	switch sel {
 	case "y":
@@ -45,7 +45,7 @@ func component(d Dim3, sel string) uint32 {
 	return d.X
 }
 
-// uniform makes an instruction that writes the same value to all lanes.
+// uniform returns an instruction that writes the same value to all lanes.
 func uniform(f func(w *warp) uint32) execFunc {
 	return func(w *warp, in *inst, m uint32) { fill(&w.r32[in.d], f(w), m) }
 }
@@ -54,7 +54,7 @@ func uniform64(f func(w *warp) uint64) execFunc {
 	return func(w *warp, in *inst, m uint32) { fill(&w.r64[in.d], f(w), m) }
 }
 
-// perLane makes an instruction that writes a value depending on the lane.
+// perLane returns an instruction that writes a value computed from the lane number.
 func perLane(f func(i uint32) uint32) execFunc {
 	return func(w *warp, in *inst, m uint32) {
 		d := &w.r32[in.d]
@@ -65,7 +65,8 @@ func perLane(f func(i uint32) uint32) execFunc {
 	}
 }
 
-// specialRegister returns how to read a special register, or nil if there is none of that name.
+// specialRegister returns the instruction that reads a special register and the register's type. It
+// returns nil for an unknown name.
 func specialRegister(name, sel string) (execFunc, ptx.Type) {
 	switch name {
 	case "tid":
@@ -114,7 +115,7 @@ func specialRegister(name, sel string) (execFunc, ptx.Type) {
 		return uniform(func(w *warp) uint32 { return uint32(globalTimer() >> 32) }), ptx.U32
 	case "dynamic_smem_size":
 		return uniform(func(w *warp) uint32 { return w.cta.run.opts.DynamicShared }), ptx.U32
-	case "total_smem_size": // in the unit of allocation
+	case "total_smem_size": // rounded up to the allocation unit
 		return uniform(func(w *warp) uint32 { return alignUp(uint32(w.cta.run.sharedBytes()), sharedUnit) }), ptx.U32
 	case "aggr_smem_size":
 		return uniform(func(w *warp) uint32 { return uint32(w.cta.run.sharedBytes()) + w.cta.run.reservedShared() }), ptx.U32
@@ -125,8 +126,8 @@ func specialRegister(name, sel string) (execFunc, ptx.Type) {
 	return clusterRegister(name, sel)
 }
 
-// counterType returns the type of one of the counters %pm0 to %pm7 and %pm0_64 to %pm7_64. Only a
-// profiler would start them.
+// counterType returns the type of a counter %pm0 to %pm7 or %pm0_64 to %pm7_64. Only a profiler
+// would start these counters.
 func counterType(name string) ptx.Type {
 	n, wide := strings.CutSuffix(name, "_64")
 	switch {
@@ -138,7 +139,7 @@ func counterType(name string) ptx.Type {
 	return ptx.U32
 }
 
-// noCounter reads a counter that does not run.
+// noCounter returns an instruction that reads a stopped counter.
 func noCounter(t ptx.Type) execFunc {
 	if t == ptx.U64 {
 		return uniform64(func(*warp) uint64 { return 0 })
@@ -146,8 +147,8 @@ func noCounter(t ptx.Type) execFunc {
 	return uniform(func(*warp) uint32 { return 0 })
 }
 
-// clusterRegister reads the registers of clusters. Without a cluster, each CTA is a cluster of its
-// own.
+// clusterRegister reads cluster registers. In a launch without clusters, each CTA is a cluster of
+// its own.
 func clusterRegister(name, sel string) (execFunc, ptx.Type) {
 	var f func(w *warp) uint32
 	switch name {
@@ -217,7 +218,7 @@ func readTid(sel string) execFunc {
 	}
 }
 
-// sm returns the number of the multiprocessor that the CTA would be on.
+// sm returns the number of the multiprocessor on which the CTA would run.
 func (c *cta) sm() uint32 {
 	g := c.run.opts.Grid
 	i := uint64(c.id.X) + uint64(g.X)*(uint64(c.id.Y)+uint64(g.Y)*uint64(c.id.Z))
@@ -226,7 +227,7 @@ func (c *cta) sm() uint32 {
 
 var started = time.Now()
 
-// clock counts at the device's clock rate. Two readings by the same warp differ.
+// clock returns a time in cycles of the device's clock. Two reads by the same warp differ.
 func (w *warp) clock() uint64 {
 	khz := w.cta.run.opts.Device.ClockKHz
 	if khz <= 0 {
@@ -235,26 +236,26 @@ func (w *warp) clock() uint64 {
 	hi, lo := bits.Mul64(uint64(time.Since(started)), uint64(khz))
 	t, _ := bits.Div64(hi, lo, 1_000_000)
 	w.lastClock = max(t, w.lastClock+1)
-	w.synced = true // code that reads the time may be waiting for it to pass
+	w.synced = true // code that reads the clock may be waiting for time to pass
 	return w.lastClock
 }
 
 func globalTimer() uint64 { return uint64(time.Now().UnixNano()) }
 
 // Reserved shared memory: 1 KiB of each block that belongs to system software, such as cooperative
-// groups that span several warps. A kernel that queries its address gets it after its own shared
-// memory. Other kernels have none.
+// groups that span several warps. If a kernel reads its address, the reserved part follows the
+// kernel's own shared memory. Other kernels have no reserved part.
 
 const (
 	reservedBytes = 1024
-	reservedUsed  = 0x120 // of them on an H200 with driver 580
+	reservedUsed  = 0x120 // bytes in use on an H200 with driver 580
 	sharedUnit    = 128
 )
 
-// reservedStart returns where the reserved part begins after used bytes.
+// reservedStart returns the offset of the reserved part in a block with used bytes of its own.
 func reservedStart(used int) int { return (used + 15) &^ 15 }
 
-// reservedRegister reads one of the registers about reserved shared memory.
+// reservedRegister reads a register that describes reserved shared memory.
 func reservedRegister(name string) func(w *warp) uint32 {
 	offset := map[string]uint32{
 		"reserved_smem_offset_begin": 0, "reserved_smem_offset_end": reservedUsed,
@@ -270,7 +271,7 @@ func reservedRegister(name string) func(w *warp) uint32 {
 	return func(w *warp) uint32 { return uint32(w.cta.sharedRegion.Size) - reservedBytes + add }
 }
 
-// reservedShared returns the size of that part on the launch's device.
+// reservedShared returns the size of the reserved part on the launch's device.
 func (r *launchRun) reservedShared() uint32 {
 	if r.opts.Device.ComputeCapability < 80 {
 		return 0

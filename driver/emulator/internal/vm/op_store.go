@@ -10,7 +10,7 @@ import (
 
 // Stores.
 
-// execStore stores a column of type D (in b) as elements of type M.
+// execStore stores the column of type D in field b as elements of type M.
 //
 //go:norace
 //go:nocheckptr
@@ -83,7 +83,7 @@ func storeOne(p unsafe.Pointer, lg uint, v uint64, sync bool) {
 	}
 }
 
-// storeVector makes the general store.
+// storeVector returns the general store, for vectors and synchronising forms.
 func storeVector(v vectorAccess) execFunc {
 	return func(w *warp, in *inst, m uint32) {
 		e := w.site(in)

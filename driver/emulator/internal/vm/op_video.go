@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// The SIMD video instructions: vadd4, vabsdiff2 and so on, which operate on the two halves or four
-// bytes of a register. (PTX ISA, "SIMD Video Instructions".)
+// The SIMD video instructions, such as vadd4 and vabsdiff2. They operate on the two halves or four
+// bytes of a register (PTX ISA, "SIMD Video Instructions").
 
 func init() {
 	for _, op := range []string{"vadd", "vsub", "vavrg", "vabsdiff", "vmin", "vmax", "vset"} {
@@ -16,16 +16,16 @@ func init() {
 	}
 }
 
-// video is the form of such an instruction.
+// video is the form of a SIMD video instruction.
 type video struct {
 	parts      int // 2 or 4
 	op         func(a, b int64) int64
 	signedA    bool
 	signedB    bool
-	signed     bool // the result
+	signed     bool // the result is signed
 	sat        bool
-	add        bool // the parts of the result are added to c
-	mask       uint // parts that are written
+	add        bool // adds the parts of the result to c
+	mask       uint // the parts that are written
 	selA, selB [4]uint
 }
 
@@ -98,7 +98,7 @@ func (l *lowerer) emitVideo(i *ptx.Instr, v *video) {
 	l.emit(func(w *warp, in *inst, m uint32) { w.video(in, m, v) }, l.dst(d, ptx.U32), x, y, c)
 }
 
-// videoSelector splits an operand r.b3210 or r.h10.
+// videoSelector splits an operand such as r.b3210 or r.h10 into the operand and its selector.
 func videoSelector(o ptx.Operand) (ptx.Operand, string) {
 	r, ok := o.(*ptx.Reg)
 	if !ok || r.Sel == "" {
@@ -109,10 +109,11 @@ func videoSelector(o ptx.Operand) (ptx.Operand, string) {
 	return &plain, r.Sel
 }
 
-// letter returns the letter that selectors begin with.
+// letter returns the first letter of the form's selectors.
 func (v *video) letter() string { return map[int]string{2: "h", 4: "b"}[v.parts] }
 
-// setMask reads which parts of the result are written. Without a selector, all are.
+// setMask parses the selector of the parts that are written. Without a selector, all parts are
+// written.
 func (v *video) setMask(sel string) bool {
 	v.mask = 1<<v.parts - 1
 	if sel == "" {
@@ -129,8 +130,8 @@ func (v *video) setMask(sel string) bool {
 	return ok && digits != ""
 }
 
-// selector reads which parts of both sources replace a source's own, the highest first. from is the
-// number of the source's first part.
+// selector parses which parts of both sources replace a source's own parts, highest part first.
+// from is the number of the source's first part.
 func (v *video) selector(to *[4]uint, sel string, from uint) bool {
 	if sel == "" {
 		for k := range to {
@@ -161,7 +162,7 @@ func (w *warp) video(in *inst, m uint32, v *video) {
 	}
 }
 
-// of returns the result for one lane. ab contains the parts of both sources.
+// of returns the result for one lane. ab holds the parts of both sources.
 func (v *video) of(ab uint64, c uint32) uint32 {
 	width, out := v.width(), c
 	for k := range uint(v.parts) {
@@ -199,10 +200,11 @@ func (v *video) saturate(r int64) int64 {
 }
 
 // vshr is the only scalar video instruction implemented here, and only in the forms with whole
-// registers. Today's devices have none of these instructions. Drivers replace them by sequences of
-// others, and the results differ from what the ISA describes. (On an H100 with driver 580,
+// registers. Current devices implement none of these instructions. Drivers replace them with
+// sequences of other instructions, whose results differ from the ISA. (On an H100 with driver 580,
 // vadd.u32.u32.u32.sat wraps around, a result in .h1 is the upper half of the sum, and .min and
-// .max compare other values.) For these forms of vshr, the results agree.
+// .max compare other values.) For the forms of vshr implemented here, the results agree with the
+// ISA.
 
 func init() {
 	register(lowerVshr, "vshr")
@@ -228,7 +230,7 @@ func lowerVshr(l *lowerer, i *ptx.Instr, f *form) {
 		l.missing("scalar video instructions but vshr of whole registers")
 		return
 	}
-	if !v.add && len(i.Args) == 4 { // the ISA does not say what the fourth is for
+	if !v.add && len(i.Args) == 4 { // the ISA does not specify the fourth operand
 		l.unsupported()
 		return
 	}
@@ -258,5 +260,5 @@ func (v scalarShift) of(a, b, c uint32) uint32 {
 	} else if v.sat {
 		x = max(x, 0)
 	}
-	return uint32(x) + c // which is 0 without .add
+	return uint32(x) + c // c is 0 without .add
 }

@@ -15,9 +15,8 @@ func init() {
 	register(lowerElect, "elect")
 }
 
-// syncInstr emits an operation that waits for the lanes of a member mask.
-// The mask's column is x.regs[0]; more operands can be added, then
-// finishSync must be called.
+// syncInstr emits an operation that waits for the lanes of a member mask. The mask's column is
+// x.regs[0]. The caller may add operands and must then call finishSync.
 func (l *lowerer) syncInstr(exec execFunc, d reg, member ptx.Operand, srcs ...reg) *lowered {
 	mask := l.src(member, ptx.U32)
 	n := l.emit(exec, d, srcs...)
@@ -31,7 +30,7 @@ func (l *lowerer) syncInstr(exec execFunc, d reg, member ptx.Operand, srcs ...re
 	return n
 }
 
-// finishSync records the operands, for lanes that meet at different instructions.
+// finishSync records the operands. They are needed when lanes meet at different instructions.
 func (l *lowerer) finishSync(n *lowered) {
 	for _, r := range n.refs {
 		if r.field != fieldGuard {
@@ -75,7 +74,7 @@ func lowerShfl(l *lowerer, i *ptx.Instr, f *form) {
 	}
 	d, p := l.pairDst(i.Args[0], ptx.B32)
 	a, b, c := l.src(i.Args[1], ptx.B32), l.src(i.Args[2], ptx.U32), l.src(i.Args[3], ptx.U32)
-	if want == 4 { // the old form: whichever lanes are there
+	if want == 4 { // the old form uses whichever lanes are active
 		n := l.emit(execShfl, d, a, b, c)
 		n.more(l.constant(class32, uint64(full)), false)
 		n.more(p, true)
@@ -100,7 +99,7 @@ func (l *lowerer) pairDst(o ptx.Operand, t ptx.Type) (d, p reg) {
 //go:norace
 func execShfl(w *warp, in *inst, m uint32) {
 	d, b, c := &w.r32[in.d], w.r32[in.b], w.r32[in.c]
-	a := w.r32[in.a] // a copy: d may be the same column
+	a := w.r32[in.a] // copy, because d may be the same column
 	var pred uint32
 	for k := m; k != 0; k &= k - 1 {
 		i := uint32(first(k))
@@ -278,7 +277,7 @@ func lowerRedux(l *lowerer, i *ptx.Instr, f *form) {
 	l.finishSync(n)
 }
 
-// reduxFunc returns the operation of redux, or of a reduction on 32 bits.
+// reduxFunc returns the operation of redux, or of another reduction on 32 bits.
 func reduxFunc(op string, t ptx.Type, f *form) func(a, b uint32) uint32 {
 	if t == ptx.F32 && (op == "min" || op == "max") {
 		mm := minmax{max: op == "max", nan: f.has(flagNaN), abs: f.has(flagAbs)}
@@ -328,11 +327,11 @@ func lowerElect(l *lowerer, i *ptx.Instr, f *form) {
 	l.finishSync(n)
 }
 
-// syncOp holds what an operation with a member mask needs when lanes arrive at different times or
-// places.
+// syncOp holds the data that an operation with a member mask needs if lanes arrive at different
+// times or at different instructions.
 type syncOp struct {
-	sig      string // lanes may meet at instructions of the same signature
-	all      bool   // the member mask is all lanes
+	sig      string // lanes may meet at instructions with equal signatures
+	all      bool   // the member mask contains all lanes
 	operands []syncOperand
 }
 
@@ -347,18 +346,18 @@ type syncScratch struct {
 	r32 [][lanes]uint32
 	r64 [][lanes]uint64
 	pr  []uint32
-	in  inst // the instruction on these columns
+	in  inst // the instruction that operates on these columns
 	x   extra
 }
 
-// syncLanes executes an operation with a member mask for the lanes of the running split whose
-// members have all arrived. The other lanes wait.
+// syncLanes executes an operation with a member mask. It does so for those lanes of the running
+// split whose members have all arrived. The other lanes wait.
 func (w *warp) syncLanes(in *inst) bool {
 	w.epoch++
 	if in.ctl == ctlWarpBarrier {
 		w.synced = true
 	}
-	if w.mask == w.live { // no other lane could come
+	if w.mask == w.live { // no other lane can arrive
 		w.execGroups(in, w.mask)
 		w.pc++
 		return true
@@ -386,7 +385,7 @@ func (w *warp) syncLanes(in *inst) bool {
 	return w.pick()
 }
 
-// members returns the member mask of the lowest lane in m, and the lanes of m that have the same
+// members returns the member mask of the lowest lane in m, and the lanes in m with the same member
 // mask.
 func (w *warp) members(in *inst, m uint32) (want, group uint32) {
 	if in.x.sync.all {
@@ -402,7 +401,7 @@ func (w *warp) members(in *inst, m uint32) (want, group uint32) {
 	return want, group
 }
 
-// execGroups executes in for each group of lanes with equal member masks.
+// execGroups executes in separately for each group of lanes with equal member masks.
 func (w *warp) execGroups(in *inst, m uint32) {
 	for m != 0 {
 		_, g := w.members(in, m)
@@ -423,7 +422,7 @@ func (w *warp) rendezvous(in *inst) {
 		}
 		sw, g := w.splitMembers(s)
 		if g != s.mask || have && sw != want {
-			return // several masks at one place: they wait for their own lanes
+			return // lanes with several masks at one instruction wait for their own members
 		}
 		want, have = sw, true
 		here |= s.mask
@@ -439,7 +438,7 @@ func (w *warp) waitsAt(s *split, in *inst) bool {
 	return s.wait == waitWarp && s.in != nil && s.in.x.sync.sig == in.x.sync.sig && len(s.in.x.sync.operands) == len(in.x.sync.operands)
 }
 
-// splitMembers is members for a waiting split.
+// splitMembers returns the same as members, for a waiting split.
 func (w *warp) splitMembers(s *split) (want, group uint32) {
 	if s.in.x.sync.all {
 		return full, s.mask
@@ -454,7 +453,7 @@ func (w *warp) splitMembers(s *split) (want, group uint32) {
 	return want, group
 }
 
-// meet executes in for the lanes of here, which wait at several instructions.
+// meet executes in for the lanes in here, which wait at several instructions.
 func (w *warp) meet(in *inst, here uint32) {
 	n := len(in.x.sync.operands)
 	sc := &w.scratch
@@ -481,7 +480,8 @@ func (w *warp) meet(in *inst, here uint32) {
 	}
 }
 
-// exchange copies operands of waiting lanes to the scratch columns, or results back from there.
+// exchange copies the operands of waiting lanes to the scratch columns. If back is set, it copies
+// the results back.
 func (w *warp) exchange(in *inst, back bool) {
 	sc := &w.scratch
 	for i := range w.splits {

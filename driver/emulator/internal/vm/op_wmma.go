@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// wmma: matrices that a whole warp loads, multiplies and stores.
+// wmma: a whole warp loads, multiplies and stores matrices.
 
 func init() {
 	register(lowerWmma, "wmma")
@@ -33,14 +33,14 @@ func lowerWmma(l *lowerer, i *ptx.Instr, f *form) {
 	}
 }
 
-// wmmaShapes lists the shapes of wmma by the type of A and B.
+// wmmaShapes lists the valid shapes by the type of A and B.
 var wmmaShapes = map[elemType]string{
 	elemF16: "m16n16k16 m32n8k16 m8n32k16", elemBF16: "m16n16k16 m32n8k16 m8n32k16",
 	elemS8: "m16n16k16 m32n8k16 m8n32k16", elemU8: "m16n16k16 m32n8k16 m8n32k16",
 	elemTF32: "m16n16k8", elemF64: "m8n8k4", elemS4: "m8n8k32", elemU4: "m8n8k32", elemB1: "m8n8k128",
 }
 
-// wmmaResults lists the shapes by the type of C and D.
+// wmmaResults lists the valid shapes by the type of C and D.
 var wmmaResults = map[elemType]string{
 	elemF16: wmmaShapes[elemF16], elemF32: wmmaShapes[elemF16] + " m16n16k8", elemF64: "m8n8k4",
 	elemS32: wmmaShapes[elemS8] + " m8n8k32 m8n8k128",
@@ -50,11 +50,11 @@ func (t tile) String() string { return fmt.Sprintf("m%dn%dk%d", t.m, t.n, t.k) }
 
 func (t tile) in(list string) bool { return slices.Contains(strings.Fields(list), t.String()) }
 
-// wmmaProduct lowers wmma.mma. The form specifies the layouts of A and B, but they are the same in
-// registers.
+// wmmaProduct lowers wmma.mma. The form specifies the layouts of A and B in memory, but the layouts
+// in registers do not depend on them.
 func (l *lowerer) wmmaProduct(i *ptx.Instr, g *matrixForm) {
 	o := &mmaOp{tile: g.tile, copies: 1}
-	if len(g.types) == 2 { // d and c of halves
+	if len(g.types) == 2 { // forms in f16 have types only for d and c
 		g.types = []elemType{g.types[0], elemF16, elemF16, g.types[1]}
 	}
 	if len(g.types) != 4 || len(g.layouts) != 2 {
@@ -77,8 +77,8 @@ func (l *lowerer) wmmaProduct(i *ptx.Instr, g *matrixForm) {
 	l.matrixProduct(i, o)
 }
 
-// wmmaTypes reports whether d, a, b and c can be combined. With halves, d and c may be of either
-// type.
+// wmmaTypes reports whether the types of d, a, b and c can be combined. If a and b are f16, d and c
+// may each be f16 or f32.
 func wmmaTypes(t []elemType) bool {
 	if t[1] == elemF16 {
 		return t[0].accumulator() && t[3].accumulator()
@@ -94,7 +94,7 @@ func wmmaFragment(operand string, s tile, t elemType) fragment {
 	}
 	regs := func(rows int) int {
 		if t == elemF16 {
-			return 8 // some repeat the elements
+			return 8 // some lanes hold copies of elements
 		}
 		return rows * k / run / lanes
 	}
@@ -114,12 +114,12 @@ func wmmaFragment(operand string, s tile, t elemType) fragment {
 // wmmaMove is one form of wmma.load or wmma.store.
 type wmmaMove struct {
 	fragment
-	rows, cols int  // of the matrix as fragments count it: B is transposed
-	across     bool // in memory, columns are contiguous
+	rows, cols int  // of the matrix as fragments store it, where B is transposed
+	across     bool // columns are contiguous in memory
 	wideBase   bool
 	store      bool
-	run        int    // elements that are moved at once
-	bytes      uint64 // of a run
+	run        int    // number of elements moved at once
+	bytes      uint64 // size of a run
 }
 
 // wmmaMemory lowers wmma.load.a, .b, .c and wmma.store.d.
@@ -143,7 +143,7 @@ func (l *lowerer) wmmaMemory(i *ptx.Instr, f *form, g *matrixForm, store bool) {
 	l.emitWmmaMemory(i, f, o)
 }
 
-// newWmmaMove returns the form for operand a, b, c or d, or nil if there is none.
+// newWmmaMove returns the form for operand a, b, c or d, or nil if the form does not exist.
 func newWmmaMove(operand string, s tile, t elemType, byColumns bool) *wmmaMove {
 	o := &wmmaMove{across: byColumns, rows: s.m, cols: s.k, run: 1, bytes: uint64(t.bits()+7) / 8}
 	shapes := wmmaShapes[t]
@@ -170,7 +170,7 @@ func newWmmaMove(operand string, s tile, t elemType, byColumns bool) *wmmaMove {
 	return o
 }
 
-// emitWmmaMemory emits the load or store. The stride is in x.regs[1], followed by the fragment's
+// emitWmmaMemory emits the load or store. x.regs[1] is the stride, followed by the fragment's
 // registers.
 func (l *lowerer) emitWmmaMemory(i *ptx.Instr, f *form, o *wmmaMove) {
 	address, list := i.Args[1], i.Args[0]
@@ -207,7 +207,7 @@ func (l *lowerer) emitWmmaMemory(i *ptx.Instr, f *form, o *wmmaMove) {
 	l.finishSync(n)
 }
 
-// defaultStride returns the stride of a matrix without gaps, in elements.
+// defaultStride returns the stride, in elements, of a matrix without gaps.
 func (o *wmmaMove) defaultStride() int {
 	switch {
 	case o.across:
@@ -218,8 +218,8 @@ func (o *wmmaMove) defaultStride() int {
 	return o.cols
 }
 
-// exec moves the matrix between memory and registers. All lanes have the
-// same address and stride.
+// exec moves the matrix between memory and registers. All lanes must have the same address and
+// stride.
 //
 //go:norace
 //go:nocheckptr
@@ -238,7 +238,7 @@ func (o *wmmaMove) exec(w *warp, in *inst, m uint32) {
 	}
 }
 
-// offset returns the byte offset of element at of the matrix.
+// offset returns the byte offset of the matrix element with index at.
 func (o *wmmaMove) offset(at int, stride uint64) uint64 {
 	row, col := uint64(at/o.cols), uint64(at%o.cols)
 	if o.across {
@@ -250,7 +250,7 @@ func (o *wmmaMove) offset(at int, stride uint64) uint64 {
 	return (row*stride + col) * uint64(o.typ.bits()) / 8
 }
 
-// move moves an element, or a register that contains several, of a lane.
+// move moves one element of a lane, or one register that holds several elements.
 //
 //go:norace
 func (o *wmmaMove) move(w *warp, r uint32, lane int, shift uint, p unsafe.Pointer) {
@@ -273,7 +273,8 @@ func (o *wmmaMove) move(w *warp, r uint32, lane int, shift uint, p unsafe.Pointe
 }
 
 // The layout of matrices in registers. The ISA specifies the layouts of mma but not those of wmma.
-// Those are as on an H200, so that programs that rely on the observed layouts get the same results.
+// The wmma layouts here are those of an H200, so programs that rely on observed layouts get the
+// same results.
 
 // elemType is the type of a matrix's elements.
 type elemType uint8
@@ -321,7 +322,7 @@ func (t elemType) bits() int {
 	return 32
 }
 
-// register returns the type of a register that contains elements.
+// register returns the type of a register that holds elements of type t.
 func (t elemType) register() ptx.Type {
 	switch t {
 	case elemF64:
@@ -332,9 +333,9 @@ func (t elemType) register() ptx.Type {
 	return ptx.B32
 }
 
-// fragment says where the elements of a matrix are. Each lane i holds each elements, and its x-th
-// element is element at[i*each+x] of the matrix in mmaWork. Bits are counted in groups of 32,
-// because the groups are never split.
+// fragment describes which lane holds which element of a matrix. Each lane i holds each elements.
+// Its x-th element is element at[i*each+x] of the matrix in mmaWork. Bits are counted in groups of
+// 32, because a group is never split.
 type fragment struct {
 	typ  elemType
 	regs int
@@ -342,7 +343,8 @@ type fragment struct {
 	at   []uint16
 }
 
-// perRegister returns the number of elements in a register. 32 bits count as one.
+// perRegister returns the number of elements in a register. A group of 32 bits counts as one
+// element.
 func (t elemType) perRegister() int {
 	if t == elemB1 {
 		return 1
@@ -350,16 +352,17 @@ func (t elemType) perRegister() int {
 	return max(32/t.bits(), 1)
 }
 
-// order is the order of a fragment's blocks in a lane.
+// order is the order in which a lane holds the blocks of a fragment.
 type order uint8
 
 const (
-	orderRows order = iota // row+8, then the blocks along k, then row+16
-	orderK                 // the blocks along k, then row+8
+	orderRows order = iota // row+8 first, then the blocks along k, then row+16
+	orderK                 // the blocks along k first, then row+8
 )
 
-// newFragment lays out a matrix of rows x k. A block is eight rows by four lanes with run elements
-// each. If regs is more than the matrix fills, the matrix is repeated.
+// newFragment returns the layout of a matrix of rows x k. A block covers eight rows and four lanes
+// with run elements each. If regs exceeds the registers that the matrix needs, the matrix is
+// repeated.
 func newFragment(t elemType, rows, k, run, regs int, o order) fragment {
 	f := fragment{typ: t, regs: regs, each: regs * t.perRegister()}
 	pair := min(rows/8, 2)
@@ -379,7 +382,7 @@ func newFragment(t elemType, rows, k, run, regs int, o order) fragment {
 	return f
 }
 
-// transposed returns the fragment of the transposed matrix, which has rows x k.
+// transposed returns the layout of the transposed matrix, which has rows x k elements.
 func (f fragment) transposed(rows, k int) fragment {
 	at := make([]uint16, len(f.at))
 	for i, p := range f.at {
@@ -389,7 +392,7 @@ func (f fragment) transposed(rows, k int) fragment {
 	return f
 }
 
-// kElements returns k in elements as fragments count them.
+// kElements returns k in the units in which fragments count elements.
 func (o *mmaOp) kElements(t elemType) int {
 	if t == elemB1 {
 		return o.k / 32
@@ -411,13 +414,14 @@ func inputFragment(t elemType, rows, k int) fragment {
 	return newFragment(t, rows, k, run, rows*k/run/lanes, orderRows)
 }
 
-// resultFragment returns the layout of C or D: pairs of neighbours in a row, of any type.
+// resultFragment returns the layout of C or D. For every type, a lane holds pairs of adjacent
+// elements of a row.
 func resultFragment(t elemType, rows, cols int) fragment {
 	return newFragment(t, rows, cols, 2, rows*cols/t.perRegister()/lanes, orderRows)
 }
 
-// quadPairs sets the layouts of mma.m8n8k4 of halves. There are four products, each computed by
-// four neighbouring lanes and the four lanes 16 further on.
+// quadPairs sets the layouts of mma.m8n8k4 in f16. A warp computes four products. Each product uses
+// four adjacent lanes and the four lanes with numbers higher by 16.
 func (o *mmaOp) quadPairs(f *matrixForm) {
 	o.copies = 4
 	input := func(byRows bool) fragment {
@@ -450,7 +454,7 @@ func (o *mmaOp) quadPairs(f *matrixForm) {
 	o.c, o.d = result(f.types[3]), result(f.types[0])
 }
 
-// gather collects the patterns of a matrix's elements.
+// gather collects the bit patterns of a matrix's elements.
 //
 //go:norace
 func (f *fragment) gather(w *warp, regs []uint32, to *[256]uint32) {

@@ -7,12 +7,12 @@ import (
 )
 
 // Rounding. A result in a narrow format is computed in two steps. First, the exact value is rounded
-// to odd in a float64: it is truncated, and the last bit is set if something was lost. This keeps
-// all that a later rounding to a format of at most 50 bits depends on. Then the value is rounded as
-// the instruction says.
+// to odd in a float64: it is truncated, and the last bit is set if the value was not exact. This
+// preserves everything that later rounding to at most 50 bits depends on. The second step rounds as
+// the instruction specifies.
 
-// odd returns s+e rounded to odd, where s is the float64 nearest to the exact value and e has the
-// sign of the difference.
+// odd returns s+e rounded to odd. s is the float64 nearest to the exact value, and e has the sign
+// of the difference.
 func odd(s, e float64) float64 {
 	b := math.Float64bits(s)
 	if e == 0 || b&1 != 0 || b&^(1<<63) >= 0x7ff<<52 {
@@ -39,10 +39,10 @@ func addOdd(a, b float64) float64 {
 	return odd(s, e)
 }
 
-// fmaOdd returns a*b+c rounded to odd, where a*b is exact in a float64.
+// fmaOdd returns a*b+c rounded to odd. a*b must be exact in float64.
 func fmaOdd(a, b, c float64) float64 { return addOdd(float64(a*b), c) }
 
-// divOdd returns a/b rounded to odd, for operands of at most 24 bits.
+// divOdd returns a/b rounded to odd. The operands have at most 24 significant bits.
 func divOdd(a, b float64) float64 {
 	q := a / b
 	if q == 0 || math.IsInf(q, 0) || q != q {
@@ -55,7 +55,7 @@ func divOdd(a, b float64) float64 {
 	return odd(q, r)
 }
 
-// sqrtOdd returns the square root of a rounded to odd, for operands of at most 24 bits.
+// sqrtOdd returns the square root of a, rounded to odd. a has at most 24 significant bits.
 func sqrtOdd(a float64) float64 {
 	q := math.Sqrt(a)
 	if q == 0 || math.IsInf(q, 0) || q != q {
@@ -73,7 +73,7 @@ var (
 	formatF32  = format{23, 8}
 )
 
-// encode rounds x to the format. x is exact or rounded to odd.
+// encode rounds x to the format. x must be exact or rounded to odd.
 func (f format) encode(x float64, r rounding) uint32 {
 	b := math.Float64bits(x)
 	sign := uint32(b>>63) << (f.mant + f.exp)
@@ -101,7 +101,7 @@ func (f format) encode(x float64, r rounding) uint32 {
 		biased = 1
 	}
 	q := roundShift(sig, uint(shift), sign != 0, r)
-	out := uint32(biased-1)<<f.mant + uint32(q) // a carry raises the exponent
+	out := uint32(biased-1)<<f.mant + uint32(q) // a carry increments the exponent
 	if out >= inf || biased >= 1<<f.exp-1 {
 		return sign | f.overflow(sign != 0, r)
 	}
@@ -111,7 +111,7 @@ func (f format) encode(x float64, r rounding) uint32 {
 // nan returns the canonical NaN of the format.
 func (f format) nan() uint32 { return 1<<(f.mant+f.exp) - 1 }
 
-// overflow returns the result for a magnitude beyond the largest number.
+// overflow returns the result for a magnitude above the format's largest number.
 func (f format) overflow(neg bool, r rounding) uint32 {
 	inf := uint32(1<<f.exp-1) << f.mant
 	if r == roundRZ || r == roundRP && neg || r == roundRM && !neg {
@@ -123,7 +123,7 @@ func (f format) overflow(neg bool, r rounding) uint32 {
 // smallest returns the smallest normal number of the format.
 func (f format) smallest() float64 { return math.Ldexp(1, 2-1<<(f.exp-1)) }
 
-// limit replaces an infinity by the largest number of its sign.
+// limit replaces an infinity by the largest number with the same sign.
 func (f format) limit(x uint32) uint32 {
 	if inf := uint32(1<<f.exp-1) << f.mant; x&(1<<(f.mant+f.exp)-1) == inf {
 		return x - 1
@@ -131,7 +131,7 @@ func (f format) limit(x uint32) uint32 {
 	return x
 }
 
-// roundShift returns sig >> shift, rounded.
+// roundShift returns sig >> shift, rounded in mode r.
 func roundShift(sig uint64, shift uint, neg bool, r rounding) uint64 {
 	if shift > 63 {
 		sig, shift = b2u64(sig != 0), 63
@@ -157,7 +157,7 @@ func roundShift(sig uint64, shift uint, neg bool, r rounding) uint64 {
 	return q + b2u64(up)
 }
 
-// decode returns the value of a pattern in the format.
+// decode returns the value of a bit pattern in the format.
 func (f format) decode(x uint32) float64 {
 	e := x >> f.mant & (1<<f.exp - 1)
 	m := x & (1<<f.mant - 1)
@@ -190,7 +190,7 @@ func toF32(x float64, r rounding) float32 {
 func halfFromFloat64(x float64) uint32 { return formatF16.encode(x, roundRN) }
 func bf16FromFloat64(x float64) uint32 { return formatBF16.encode(x, roundRN) }
 
-// flush turns a subnormal number into a zero of the same sign.
+// flush replaces a subnormal number by a zero of the same sign.
 func flush(x float32) float32 {
 	if b := math.Float32bits(x); b&0x7f800000 == 0 {
 		return math.Float32frombits(b & 0x80000000)
@@ -231,7 +231,7 @@ func addF32(a, b float32, r rounding) float32 {
 	return toF32(x, r)
 }
 
-// zeroSum returns the zero that results from a+b = 0. It is negative when rounding down, unless
+// zeroSum returns the zero that results from a+b = 0. When rounding down, it is negative unless
 // both operands are positive zeros.
 func zeroSum(a, b float64, r rounding) float32 {
 	if r == roundRM && (math.Signbit(a) || math.Signbit(b)) {
@@ -247,13 +247,14 @@ func mulF32(a, b float32, r rounding) float32 {
 	return toF32(float64(a)*float64(b), r)
 }
 
-// fmaF32 returns a*b+c with one rounding to nearest.
+// fmaF32 returns a*b+c, rounded once to nearest.
 func fmaF32(a, b, c float32) float32 {
 	p := float64(float64(a) * float64(b)) // exact
 	s := p + float64(c)
-	// s is rounded to 53 bits. Rounding it again is wrong in two cases only. Either s is halfway
-	// between two float32 values, and its low 29 bits are 1 and 28 zeros, or s is near the
-	// subnormal range, where fewer bits are kept. The second comparison is also true of NaNs.
+	// s is rounded to 53 bits. A second rounding, to float32, is wrong in only two cases. One is a
+	// value halfway between two float32 values, with 1 followed by 28 zeros in its low 29 bits. The
+	// other is a value near the subnormal range, where fewer bits are kept. The second comparison
+	// is also true for NaNs.
 	u := math.Float64bits(s)
 	if u&0x1fffffff == 0x10000000 || u&^(1<<63)-quickFma > infinity64-quickFma {
 		return canonicalF32(float32(fmaOdd(float64(a), float64(b), float64(c))))
@@ -261,7 +262,7 @@ func fmaF32(a, b, c float32) float32 {
 	return float32(s)
 }
 
-// The patterns of the magnitudes between which fmaF32 may round twice.
+// Between these two bit patterns of a magnitude, fmaF32 may round twice.
 const (
 	quickFma   = 0x3820_0000_0000_0000
 	infinity64 = 0x7ff << 52
@@ -293,11 +294,11 @@ func sqrtF32(a float32, r rounding) float32 {
 	return toF32(sqrtOdd(float64(a)), r)
 }
 
-// The float64 operations in directed modes: the result to nearest, moved by one step if the exact
-// result is on the other side. math/big determines that side where host arithmetic cannot.
+// float64 operations in directed modes. They adjust the result to nearest by one step if the exact
+// result is on the other side. math/big determines the side where host arithmetic cannot.
 
-// direct adjusts y to mode r. y is the float64 nearest to a value whose difference from y has the
-// sign of rest.
+// direct adjusts y to mode r. y is the float64 nearest to the exact value. rest is the sign of the
+// exact value minus y.
 func direct(y float64, rest int, r rounding) float64 {
 	if rest == 0 || r == roundRN || y != y {
 		return y
@@ -313,11 +314,11 @@ func direct(y float64, rest int, r rounding) float64 {
 	return y
 }
 
-const exactBits = 5000 // enough for a sum or product of any float64s
+const exactBits = 5000 // bits; enough for a sum or product of any float64 values
 
 func exact(x float64) *big.Float { return new(big.Float).SetPrec(exactBits).SetFloat64(x) }
 
-// finite reports whether all of xs are finite.
+// finite reports whether all values in xs are finite.
 func finite(xs ...float64) bool {
 	for _, x := range xs {
 		if math.IsInf(x, 0) || x != x {
@@ -330,7 +331,7 @@ func finite(xs ...float64) bool {
 // nearest rounds an exact value to a float64 in mode r.
 func nearest(x *big.Float, r rounding) float64 {
 	y, _ := x.Float64()
-	if math.IsInf(y, 0) { // beyond the largest number
+	if math.IsInf(y, 0) { // above the largest number
 		neg := y < 0
 		if r == roundRZ || r == roundRP && neg || r == roundRM && !neg {
 			return math.Copysign(math.MaxFloat64, y)
@@ -427,12 +428,12 @@ func roundIntegral(x float64, r rounding) float64 {
 	return math.RoundToEven(x)
 }
 
-// intToF32 rounds an integer of any size to 24 bits.
+// intToF32 rounds an integer of any size to f32.
 func intToF32(mag uint64, neg bool, r rounding) float32 {
 	if mag == 0 {
 		return 0
 	}
-	if n := bits.Len64(mag); n > 53 { // to odd
+	if n := bits.Len64(mag); n > 53 { // round to odd first
 		sh := uint(n - 53)
 		lost := mag&(1<<sh-1) != 0
 		mag = mag >> sh << sh
@@ -467,18 +468,18 @@ func intToF64(mag uint64, neg bool, r rounding) float64 {
 	return x
 }
 
-// The sign of the rounding error of the nearest double, computed with the host's doubles. Where no
-// step underflows or overflows, the error of an operation is a double, or has the sign of one. All
-// other cases use the general method.
+// The sign of the rounding error of the nearest float64, computed with host arithmetic. If no step
+// underflows or overflows, the error of an operation is exactly a float64, or a float64 with the
+// same sign is computable. All other cases use the general method.
 
-// The magnitudes between which the errors of products, quotients and roots are
-// doubles themselves.
+// The range of magnitudes in which the errors of products, quotients and roots are exactly
+// representable as float64.
 const (
 	leastQuick = 0x1p-900
 	mostQuick  = 0x1p1000
 )
 
-// quickRange reports whether the magnitude of x is in that range.
+// quickRange reports whether the magnitude of x is from leastQuick to mostQuick.
 func quickRange(x float64) bool {
 	x = math.Abs(x)
 	return x >= leastQuick && x <= mostQuick
@@ -487,15 +488,15 @@ func quickRange(x float64) bool {
 // sign returns -1, 0 or 1.
 func sign(x float64) int { return int(b2u(x > 0)) - int(b2u(x < 0)) }
 
-// twoSum returns a+b and its rounding error (Knuth).
+// twoSum returns a+b and its rounding error (Knuth's two-sum).
 func twoSum(a, b float64) (s, e float64) {
 	s = a + b
 	t := s - a
 	return s, float64(a-float64(s-t)) + float64(b-t)
 }
 
-// restOfSum returns the sign of the exact a+b minus y, the nearest double. If ok is false, the sign
-// is unknown.
+// restOfSum returns the sign of the exact a+b minus y, where y is the nearest float64. If ok is
+// false, the sign is unknown.
 func restOfSum(a, b, y float64) (rest int, ok bool) {
 	if math.Abs(a) > mostQuick || math.Abs(b) > mostQuick {
 		return 0, false
@@ -504,12 +505,12 @@ func restOfSum(a, b, y float64) (rest int, ok bool) {
 	return sign(e), true
 }
 
-// restOfProduct is restOfSum for a*b.
+// restOfProduct returns the sign of the exact a*b minus y, as restOfSum does for a sum.
 func restOfProduct(a, b, y float64) (rest int, ok bool) {
 	return sign(math.FMA(a, b, -y)), quickRange(y)
 }
 
-// restOfFMA is restOfSum for a*b+c (Boldo and Muller, 2005).
+// restOfFMA returns the sign of the exact a*b+c minus y (Boldo and Muller, 2005).
 func restOfFMA(a, b, c, y float64) (rest int, ok bool) {
 	p := float64(a * b)
 	if !quickRange(p) || !quickRange(c) || !quickRange(y) {
@@ -520,7 +521,7 @@ func restOfFMA(a, b, c, y float64) (rest int, ok bool) {
 	return sign(float64(float64(b1-y)+b2) + a2), true
 }
 
-// restOfQuotient is restOfSum for a/b.
+// restOfQuotient returns the sign of the exact a/b minus y.
 func restOfQuotient(a, b, y float64) (rest int, ok bool) {
 	rest = sign(math.FMA(-y, b, a))
 	if b < 0 {
@@ -529,7 +530,7 @@ func restOfQuotient(a, b, y float64) (rest int, ok bool) {
 	return rest, quickRange(a) && quickRange(b) && quickRange(y)
 }
 
-// restOfRoot is restOfSum for the square root of a.
+// restOfRoot returns the sign of the exact square root of a minus y.
 func restOfRoot(a, y float64) (rest int, ok bool) {
 	return sign(math.FMA(-y, y, a)), quickRange(a)
 }
