@@ -6,35 +6,35 @@ import (
 	"fmt"
 )
 
-// config is the shape of a model: one of the Llama family, in float32.
+// config is the shape of a model of the Llama family, in float32.
 type config struct {
 	vocabulary int
-	dim        int // of the vector that runs through the layers
+	dim        int // length of the vector that passes through the layers
 	layers     int
 	heads      int     // of queries
-	pairs      int     // of keys and values: heads/pairs queries share one
-	hidden     int     // of the vectors inside a layer's MLP
-	base       float64 // of the frequencies of the position embedding
-	epsilon    float64 // of the norms
+	pairs      int     // heads of keys and values, each shared by heads/pairs query heads
+	hidden     int     // length of the vectors inside a layer's MLP
+	base       float64 // sets the frequencies of the position embedding
+	epsilon    float64 // avoids division by zero in the norms
 }
 
-// threads is the size of a block of the kernel attend.
+// threads is the block size of the kernel attend.
 const threads = 256
 
-// small is for the emulator. launchBound is for a GPU: its kernels do so little work
-// that the cost of launching them dominates.
+// small is the default shape on the emulator, and launchBound on a GPU. The kernels of
+// launchBound do so little work that the time to launch them dominates.
 var (
 	small       = config{vocabulary: 96, dim: 48, layers: 2, heads: 6, pairs: 2, hidden: 72, base: 10000, epsilon: 1e-5}
 	launchBound = config{vocabulary: 1024, dim: 256, layers: 12, heads: 4, pairs: 2, hidden: 512, base: 10000, epsilon: 1e-5}
 )
 
-// head is the dimension of a head.
+// head returns the number of elements of a head.
 func (c config) head() int { return c.dim / c.heads }
 
-// projected is the length of a token's queries, keys and values together.
+// projected returns the total length of a token's queries, keys and values.
 func (c config) projected() int { return (c.heads + 2*c.pairs) * c.head() }
 
-// with returns c with the fields of o that are not zero.
+// with returns c with the nonzero fields of o.
 func (c config) with(o config) config {
 	c.vocabulary, c.dim, c.layers = cmp.Or(o.vocabulary, c.vocabulary), cmp.Or(o.dim, c.dim), cmp.Or(o.layers, c.layers)
 	c.heads, c.pairs, c.hidden = cmp.Or(o.heads, c.heads), cmp.Or(o.pairs, c.pairs), cmp.Or(o.hidden, c.hidden)

@@ -10,15 +10,15 @@ import (
 	"github.com/purecuda/cuda/examples/internal/safetensors"
 )
 
-// Names of tensors in Hugging Face's files of Llama models.
+// The names of tensors in Hugging Face's files of Llama models.
 const (
 	embeddingName = "model.embed_tokens.weight"
 	normName      = "model.norm.weight"
 	lastName      = "lm_head.weight"
 )
 
-// readWeights reads a model. Its shape follows from the tensors. The rest of the
-// configuration is in given, or in the file's metadata, where save writes it.
+// readWeights reads a model. It derives the shape from the tensors. The other fields of
+// config come from given or from the file's metadata, which save writes.
 func readWeights(path string, given config) (*weights, error) {
 	f, err := safetensors.Read(path)
 	if err != nil {
@@ -37,7 +37,7 @@ func readWeights(path string, given config) (*weights, error) {
 	return w, nil
 }
 
-// reader reads a model from a file and keeps the first error.
+// reader reads tensors from a file and keeps the first error.
 type reader struct {
 	*safetensors.File
 	used map[string]bool
@@ -58,7 +58,7 @@ func (r *reader) text(name string, set func(string) error) {
 	}
 }
 
-// rows returns the first extent of a matrix.
+// rows returns the number of rows of a matrix.
 func (r *reader) rows(name string) int {
 	t, ok := r.Tensor(name)
 	if !ok {
@@ -72,7 +72,7 @@ func (r *reader) rows(name string) int {
 	return t.Shape[0]
 }
 
-// take appends the elements of a tensor, which must have the given shape.
+// take appends the elements of a tensor to the slice. The tensor must have the given shape.
 func (r *reader) take(to []float32, name string, shape ...int) []float32 {
 	if r.err != nil {
 		return nil
@@ -94,9 +94,9 @@ func (r *reader) take(to []float32, name string, shape ...int) []float32 {
 	return append(to, list...)
 }
 
-// others rejects a file with tensors that the model does not use, such as a bias: the
-// result would be wrong. The frequencies of the position embedding, which some files
-// have, are computed instead.
+// others rejects a file with tensors that the model does not use, such as a bias, because
+// the result would be wrong. It accepts stored frequencies of the position embedding, which
+// the program computes instead.
 func (r *reader) others() {
 	for _, name := range r.Names() {
 		if !r.used[name] && !strings.HasSuffix(name, ".rotary_emb.inv_freq") {
@@ -156,7 +156,7 @@ func name(layer int, part string) string {
 	return fmt.Sprintf("model.layers.%d.%s.weight", layer, part)
 }
 
-// save writes a file that readWeights reads.
+// save writes a file that readWeights can read.
 func (w *weights) save(path string) (err error) {
 	list := []safetensors.Tensor{
 		safetensors.FromFloat32s(embeddingName, w.embedding, w.vocabulary, w.dim),

@@ -15,7 +15,7 @@ import (
 	"github.com/purecuda/cuda/ptx/num"
 )
 
-// saved returns a file with the weights of a seed.
+// saved writes a model's weights to a file and returns both.
 func saved(t *testing.T) (path string, w *weights) {
 	t.Helper()
 	path, w = filepath.Join(gputest.TempDir(t), "model.safetensors"), newWeights(small, 5)
@@ -25,7 +25,8 @@ func saved(t *testing.T) (path string, w *weights) {
 	return path, w
 }
 
-// changed writes a file again with other tensors and metadata.
+// changed copies a file with other metadata and with the tensors changed or omitted by
+// change.
 func changed(t *testing.T, path string, text map[string]string, change func(*safetensors.Tensor) (keep bool)) {
 	t.Helper()
 	f, err := safetensors.Read(path)
@@ -82,8 +83,8 @@ func TestModelFromAFile(t *testing.T) {
 	}
 }
 
-// Files written by other programs: 16 bits, no metadata, the embedding in place of the last
-// matrix.
+// Files from other programs can have 16-bit elements and no metadata. They can also omit the
+// last matrix, which is then the embedding.
 func TestModelIn16Bits(t *testing.T) {
 	path, w := saved(t)
 	changed(t, path, nil, func(x *safetensors.Tensor) bool {
@@ -96,7 +97,7 @@ func TestModelIn16Bits(t *testing.T) {
 			b := num.ToBF16(v).Bits()
 			x.Data = append(x.Data, byte(b), byte(b>>8))
 		}
-		if x.Name == lastName { // old files have this tensor, which is not read
+		if x.Name == lastName { // present in old files, and ignored
 			*x = safetensors.FromFloat32s("model.layers.0.self_attn.rotary_emb.inv_freq", list[:4], 4)
 		}
 		return true
@@ -167,7 +168,7 @@ func TestBadModelsAreRefused(t *testing.T) {
 			return true
 		}},
 		"layers.3.input_layernorm": {text("6"), func(x *safetensors.Tensor) bool {
-			x.Name = strings.Replace(x.Name, "layers.1", "layers.3", 1) // a layer that no other layer leads to
+			x.Name = strings.Replace(x.Name, "layers.1", "layers.3", 1) // out of sequence
 			return true
 		}},
 	} {

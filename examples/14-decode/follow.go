@@ -6,17 +6,17 @@ import (
 	"math"
 )
 
-// agreement says how close the logits are to the reference.
+// agreement reports how well the logits agree with the reference.
 type agreement struct {
 	logits int
-	worst  float64 // relative to the largest of a token's logits
+	worst  float64 // largest error, relative to the largest logit of the same token
 }
 
-// tolerance is about a hundred times the rounding error of float32. A key of another
-// position, or a wrong angle, gives a far larger error.
+// tolerance is about a hundred times the rounding error of float32. A key of the wrong
+// position, or a wrong angle, causes a far larger error.
 const tolerance = 1e-4
 
-// follow decodes by launches and compares each logit of the first n tokens with
+// follow decodes with separate launches. It compares the logits of the first n tokens with
 // the reference, which gets the tokens that the device chose.
 func (m *model) follow(n int) (a agreement, err error) {
 	if err := m.reset(); err != nil {
@@ -43,8 +43,8 @@ func (m *model) follow(n int) (a agreement, err error) {
 	return a, nil
 }
 
-// compare checks the logits, and that the next token is the best one. Of two tokens
-// that differ only by rounding, either is accepted.
+// compare checks the logits, and that the device chose the token with the best score. If two
+// scores differ only by rounding, it accepts either token.
 func (m *model) compare(a *agreement, position int, got []float32, want []float64) error {
 	largest := 0.0
 	for _, w := range want {
@@ -75,7 +75,8 @@ func (m *model) compare(a *agreement, position int, got []float32, want []float6
 	return nil
 }
 
-// score returns the value by which tokens are compared.
+// score returns the value whose maximum selects the next token. With a temperature, the
+// noise turns the maximum into a random sample.
 func (m *model) score(position, token int, logit float64) float64 {
 	if m.temperature == 0 {
 		return logit

@@ -1,16 +1,16 @@
-// Command 14-decode decodes with a transformer of the Llama family. Each token takes
-// about 160 small kernels. The program launches them one by one, and then replays
-// them as a graph that it recorded once. It prints tokens per second, and the host
-// time per token, for both ways.
+// Command 14-decode generates tokens with a transformer of the Llama family. Each token
+// takes about 160 small kernels. The program launches them one by one, and then replays them
+// as a graph that it recorded once. For both ways, it prints the tokens per second and the
+// host time per token.
 //
-// One graph serves all positions, because the position, the token and the growing
-// caches stay in the device's memory. A step reads its position there, chooses the
-// next token and increments the position. It ends by copying the tokens to
-// page-locked memory, so the host has all tokens so far whenever it waits.
+// One graph serves all positions, because the token, the position and the growing caches
+// stay in device memory. A step reads its position from device memory, chooses the next
+// token and increments the position. It then copies the tokens to page-locked memory. After
+// each wait, the host can read all tokens generated so far.
 //
-// The weights are made from a seed, or read from a safetensors file with the tensors
-// of Hugging Face's Llama models (without scaling of positions). All computation is
-// in float32. Tokens are numbers. A reference in float64 checks the logits.
+// The weights are generated from a seed, or read from a safetensors file with the tensors of
+// Hugging Face's Llama models (without scaling of positions). All computation is in float32.
+// Tokens are numbers. A reference in float64 checks the logits.
 package main
 
 import (
@@ -24,7 +24,7 @@ import (
 
 func main() {
 	o := flags()
-	demo.Main("14-decode", func(d *demo.Demo) error { return o.run(d) }) // after the flags are parsed
+	demo.Main("14-decode", func(d *demo.Demo) error { return o.run(d) }) // runs after the flags are parsed
 }
 
 func (o options) run(d *demo.Demo) error {
@@ -36,7 +36,7 @@ func (o options) run(d *demo.Demo) error {
 	if err := o.check(w, d.Emulated); err != nil {
 		return err
 	}
-	m, err := newModel(d, w, o) // m.ops are the operations of one step, from step.go
+	m, err := newModel(d, w, o) // m.ops has the operations of one step; see step.go
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (m *model) launches() error {
 	return nil
 }
 
-// capture records the same operations into a graph.
+// capture records the same operations as a graph.
 func (m *model) capture() (*graph.Exec, error) {
 	g, err := graph.Capture(m.Stream, graph.ModeThreadLocal, func(sc *graph.Scope) error {
 		return sc.Do(m.ops...)
@@ -70,8 +70,8 @@ func (m *model) capture() (*graph.Exec, error) {
 	return exec, nil
 }
 
-// decode decodes the sequence from its beginning. enqueue enqueues one step: launches
-// does, and so does a launch of the graph. The host waits after every `every` tokens.
+// decode generates the sequence from its beginning. The function enqueue enqueues one step,
+// by separate launches or as a graph. The host waits after every `every` tokens.
 func (m *model) decode(every int, enqueue func() error) (t timing, err error) {
 	if err := m.reset(); err != nil {
 		return t, err
@@ -93,8 +93,8 @@ func (m *model) decode(every int, enqueue func() error) (t timing, err error) {
 	return timing{t.host / n, time.Since(begin) / n}, nil
 }
 
-// timing is the time of a token, for one of the ways.
+// timing is the average time per token.
 type timing struct {
-	host time.Duration // to enqueue its work, without waiting
-	wall time.Duration // from begin to end
+	host time.Duration // to enqueue the work, without waiting
+	wall time.Duration // from start to finish
 }

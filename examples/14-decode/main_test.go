@@ -24,7 +24,7 @@ func TestMostLikelyToken(t *testing.T) {
 	demotest.Run(t, o.run, "31 kernels and a copy for each token, 4 tokens: [1 2 3 ", "384 logits of 4 tokens agree")
 }
 
-// each runs a test with a model of that shape on the emulator and on a GPU.
+// each runs a test on the emulator and on a GPU, with a model of the given shape.
 func each(t *testing.T, c config, o options, test func(t *testing.T, m *model)) {
 	t.Helper()
 	for _, device := range []string{"emulator", "gpu"} {
@@ -45,7 +45,8 @@ func each(t *testing.T, c config, o options, test func(t *testing.T, m *model)) 
 	}
 }
 
-// Heads of all supported lengths, alone and sharing keys, and vectors that do not fill blocks.
+// The shapes cover all supported head lengths, heads with their own and with shared keys,
+// and vectors that do not fill a block.
 func TestEveryShapeAgreesWithTheReference(t *testing.T) {
 	for name, c := range map[string]config{
 		"smallest":           {vocabulary: 2, dim: 4, layers: 1, heads: 1, pairs: 1, hidden: 1, base: 10000, epsilon: 1e-5},
@@ -70,7 +71,8 @@ func TestEveryShapeAgreesWithTheReference(t *testing.T) {
 	}
 }
 
-// Attention takes 256 positions at a time.
+// The kernel attend processes 256 positions at a time. A sequence of 300 tokens must agree
+// with the reference.
 func TestLongSequence(t *testing.T) {
 	c := config{vocabulary: 16, dim: 8, layers: 1, heads: 2, pairs: 1, hidden: 4, base: 10000, epsilon: 1e-5}
 	o := options{seed: 3, prompt: []int32{0}, tokens: 300, temperature: 1}
@@ -83,7 +85,7 @@ func TestLongSequence(t *testing.T) {
 
 func TestWrongWeightIsReported(t *testing.T) {
 	each(t, small, example, func(t *testing.T, m *model) {
-		m.blocks[1].projections[small.dim*small.dim+5] += 0.1 // of a key, after the upload
+		m.blocks[1].projections[small.dim*small.dim+5] += 0.1 // differs from the uploaded weight
 		if _, err := m.follow(8); err == nil || !strings.Contains(err.Error(), "the reference says") {
 			t.Errorf("it says %v", err)
 		}
@@ -112,7 +114,7 @@ func TestWrongTokenIsReported(t *testing.T) {
 		if _, err := m.measure(1, ways, want); err == nil || !strings.Contains(err.Error(), "by the first run") {
 			t.Errorf("it says %v", err)
 		}
-		ways[1] = func() error { return nil } // a graph that does nothing
+		ways[1] = func() error { return nil } // a way that enqueues nothing
 		want[6]--
 		if _, err := m.measure(1, ways, want); err == nil {
 			t.Error("tokens that nothing wrote were accepted")
@@ -155,7 +157,8 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// The comparison is worthless if it accepts a wrong position or other preceding tokens.
+// The reference must depend on the position and on earlier tokens. Otherwise it could not
+// detect an error in either.
 func TestReferenceDependsOnPositionAndEarlierTokens(t *testing.T) {
 	w := newWeights(small, 1)
 	logits := func(tokens ...int) (last []float64) {
@@ -179,7 +182,8 @@ func TestReferenceDependsOnPositionAndEarlierTokens(t *testing.T) {
 	}
 }
 
-// The requirements apply to the printed values: twice the time means half the tokens.
+// A requirement is met exactly at its limit. The host time matters only if the host reads
+// every token.
 func TestBars(t *testing.T) {
 	m := &model{options: options{bars: true}}
 	for _, c := range []struct {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// rounds is how often a sequence is decoded each way. The medians are printed.
+// rounds returns how often each way decodes the sequence. The program prints the medians.
 func (m *model) rounds() int {
 	if m.Emulated {
 		return 1
@@ -14,7 +14,8 @@ func (m *model) rounds() int {
 	return 5
 }
 
-// measure decodes both ways in turn and checks that the tokens are want.
+// measure decodes the sequence both ways in turn, and checks that each run returns the
+// tokens in want.
 func (m *model) measure(every int, ways [2]func() error, want []int32) (result [2]timing, err error) {
 	var host, wall [2][]time.Duration
 	for range m.rounds() {

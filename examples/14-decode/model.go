@@ -13,7 +13,7 @@ var ptx []byte
 
 type vector = *driver.Buffer[float32]
 
-// model is a model on the device, with one sequence of limited length.
+// model has the weights and one sequence of limited length in device memory.
 type model struct {
 	*demo.Demo
 	*weights
@@ -21,21 +21,21 @@ type model struct {
 
 	append, attend, perturb, advance *driver.Kernel
 
-	token    *driver.Buffer[int64]     // the input of a step, then the token that it chose
-	position *driver.Buffer[int32]     // of that token
+	token    *driver.Buffer[int64]     // the input of a step; the step replaces it with the next token
+	position *driver.Buffer[int32]     // position of that token
 	sequence *driver.Buffer[int32]     // all tokens
 	seen     *driver.HostBuffer[int32] // the host's copy of the sequence
 
-	frequencies, x, normed, back, mean vector // of length dim, except frequencies
-	projected, both                    vector // queries, keys and values; gate and up
+	frequencies, x, normed, back, mean vector // all have length dim, except frequencies
+	projected, both                    vector // queries, keys and values; gate and up vectors
 	logits, scores                     vector // vocabulary
 	work                               *kernels.Workspace
 
-	ops []driver.Op // a step, as prepare made it
+	ops []driver.Op // the operations of a step, in order
 }
 
-// newModel copies the weights to the device and prepares the operations of a step.
-// The demo closes everything.
+// newModel copies the weights to the device and prepares the operations of a step. The Demo
+// closes everything.
 func newModel(d *demo.Demo, w *weights, o options) (*model, error) {
 	m := &model{Demo: d, weights: w, options: o}
 	if err := d.Kernels(ptx, map[string]**driver.Kernel{
@@ -89,8 +89,8 @@ func (m *model) allocateSequence() (err error) {
 	return err
 }
 
-// reset starts a new sequence. No work may be in flight. The caches keep values of the
-// old sequence, which are overwritten before they are read.
+// reset starts a new sequence. No work may be in flight. Old values in the caches need not
+// be cleared, because each step overwrites a position before reading it.
 func (m *model) reset() error {
 	tokens := make([]int32, m.tokens+1)
 	copy(tokens, m.prompt)
@@ -103,8 +103,8 @@ func (m *model) reset() error {
 	return m.token.Fill(int64(tokens[0]))
 }
 
-// memory is the device memory of one block: its weights, and the keys and values of
-// all positions.
+// memory is the device memory of one layer: its weights, and the keys and values of all
+// positions.
 type memory struct {
 	attentionNorm, projections, output, mlpNorm, gateUp, down vector
 	keys, values                                              vector

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// options are the flags. The default for a zero depends on the device.
+// options are the flags. A zero selects a default, which depends on the device.
 type options struct {
 	file, save  string
 	shape       config
@@ -51,7 +51,7 @@ func numbers(s string) (list []int32, err error) {
 	return list, nil
 }
 
-// load reads the weights from a file, or makes them, and saves them if asked to.
+// load returns the weights, and saves them if -save is given.
 func (o options) load(emulated bool) (*weights, error) {
 	w, err := o.weights(emulated)
 	if err == nil && o.save != "" {
@@ -60,7 +60,7 @@ func (o options) load(emulated bool) (*weights, error) {
 	return w, err
 }
 
-// weights reads the weights from a file, or makes them.
+// weights reads the weights from a file, or generates them.
 func (o options) weights(emulated bool) (*weights, error) {
 	if o.file != "" {
 		return readWeights(o.file, o.shape)

@@ -2,18 +2,18 @@ package main
 
 import "math"
 
-// reference is the model on the CPU in float64. It shares nothing with the
-// kernels but the weights and the noise's definition.
+// reference computes the model on the CPU in float64. It shares only the weights and the
+// definition of the noise with the kernels.
 type reference struct {
 	*weights
-	keys, values [][][]float64 // of each layer, of each position
+	keys, values [][][]float64 // one list per layer, with one vector per position
 }
 
 func newReference(w *weights) *reference {
 	return &reference{w, make([][][]float64, w.layers), make([][][]float64, w.layers)}
 }
 
-// step appends a token to the sequence and returns the logits of the next one.
+// step appends a token to the sequence and returns the logits of the next token.
 func (r *reference) step(token int) []float64 {
 	x := make([]float64, r.dim)
 	for i := range x {
@@ -31,8 +31,8 @@ func (r *reference) step(token int) []float64 {
 	return times(r.last, r.normed(x, r.norm))
 }
 
-// attention is that of a layer: projected is the token's queries, keys and
-// values.
+// attention returns the attention of a layer. The slice projected has the token's queries,
+// keys and values.
 func (r *reference) attention(layer int, projected []float64) []float64 {
 	d, position := r.head(), len(r.keys[layer])
 	for h := range r.heads + r.pairs {
@@ -49,8 +49,8 @@ func (r *reference) attention(layer int, projected []float64) []float64 {
 	return out
 }
 
-// mean is that of the values, from element at on, weighted by the softmax of the
-// products of query and keys.
+// mean adds to out the weighted mean of the values of one head, which begins at element at.
+// The weights are the softmax of the products of query and keys.
 func (r *reference) mean(out, query []float64, layer, at int) {
 	scores, top := make([]float64, len(r.keys[layer])), math.Inf(-1)
 	for t, key := range r.keys[layer] {
@@ -70,7 +70,7 @@ func (r *reference) mean(out, query []float64, layer, at int) {
 	}
 }
 
-// turn turns each pair of elements (i, i+n) by its angle.
+// turn rotates each pair of elements (i, i+n) by the angle of its position.
 func (r *reference) turn(head []float64, position int) {
 	n := len(head) / 2
 	for i := range n {
@@ -99,7 +99,7 @@ func add(x, y []float64) {
 	}
 }
 
-// times is a matrix by a vector.
+// times multiplies a matrix by a vector.
 func times(w []float32, x []float64) []float64 {
 	y := make([]float64, len(w)/len(x))
 	for row := range y {
@@ -112,8 +112,8 @@ func times(w []float32, x []float64) []float64 {
 	return y
 }
 
-// noise is what the kernel perturb adds: of Gumbel's distribution, from a seed, a
-// position and a place.
+// noise returns what the kernel perturb adds to logit i at a position: a sample of the
+// Gumbel distribution, derived from the seed.
 func noise(seed uint32, position, i int) float64 {
 	bits := mix(mix(mix(seed)+uint32(position)) + uint32(i))
 	return -math.Log(-math.Log((float64(bits>>9) + 0.5) / (1 << 23)))

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// What -bench requires of the graph when the host reads every token.
+// The requirements of -bench, when the host reads every token.
 const (
-	leastSpeedup   = 1.3 // times the tokens per second
-	leastHostRatio = 20  // times less host time for a token
+	leastSpeedup   = 1.3 // the graph generates this many times as many tokens per second
+	leastHostRatio = 20  // launches take this many times as much host time
 )
 
-// compareWays checks the results, decodes by launches and by a graph, and prints the
-// times of both.
+// compareWays checks the results. It then decodes with separate launches and with a graph,
+// and prints the times of both ways.
 func (m *model) compareWays() error {
 	a, err := m.follow(m.checked)
 	if err != nil {
@@ -50,7 +50,7 @@ func (m *model) compareWays() error {
 	return nil
 }
 
-// beginning prints the first tokens.
+// beginning formats the first tokens.
 func beginning(tokens []int32) string {
 	if len(tokens) <= 16 {
 		return fmt.Sprint(tokens)
@@ -70,14 +70,14 @@ func (m *model) print(every int, t [2]timing) {
 	m.Printf("%-28s %-16s %10.2f × %13.1f × less", "", "the graph has", speedup, host)
 }
 
-// ratios returns the ratio of tokens per second and that of host time.
+// ratios returns how much faster the graph is, in tokens per second and in host time.
 func ratios(t [2]timing) (speedup, host float64) {
 	return float64(t[0].wall) / float64(t[1].wall), float64(t[0].host) / float64(t[1].host)
 }
 
-// bar returns an error if -bench was given and a requirement is missed. If the host
-// reads seldom, launches also wait for room in the driver's queue, so their host time
-// says nothing.
+// bar returns an error if -bench was given and the graph misses a requirement. It ignores
+// the host time if the host reads seldom. Launches then also wait for space in the driver's
+// queue.
 func (m *model) bar(every int, t [2]timing) error {
 	speedup, host := ratios(t)
 	if m.bars && (speedup < leastSpeedup || every == 1 && host < leastHostRatio) {

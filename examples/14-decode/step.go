@@ -25,25 +25,24 @@ func (s *step) launch(k *driver.Kernel, cfg driver.LaunchConfig, args ...any) {
 	s.do(k.Prepare(cfg, args...))
 }
 
-// array is a buffer or a view of one.
+// array is a buffer or a view of a buffer.
 type array interface {
 	driver.MemoryOf[float32]
 	Len() int
 }
 
-// multiply adds y = matrix · x.
 func (s *step) multiply(y array, matrix vector, x array) {
 	s.do(kernels.Gemv(y, kernels.MatrixOf(matrix, y.Len(), x.Len()), x))
 }
 
-// norm adds normed = norm(x) * weight.
+// norm adds normed = norm(x) * weight to the step.
 func (s *step) norm(weight vector) {
 	s.do(kernels.RMSNorm(kernels.MatrixOf(s.normed, 1, s.dim), kernels.MatrixOf(s.x, 1, s.dim), weight, float32(s.epsilon)))
 }
 
-// prepare makes the operations of a step, which computes the next token from a token.
-// They are the same at every position. The previous step left the token and the
-// position in the device's memory.
+// prepare creates the operations of a step, which computes the next token. The operations
+// are the same at every position, because they read the token and the position from device
+// memory.
 func (m *model) prepare() error {
 	embedding, err := demo.MemoryFrom(m.Demo, m.embedding)
 	if err != nil {
@@ -74,7 +73,7 @@ func (m *model) prepare() error {
 	return s.err
 }
 
-// attention adds x += output · attention(norm(x)).
+// attention adds x += output · attention(norm(x)) to the step.
 func (s *step) attention(w memory) {
 	d, queries, keys := s.head(), s.dim, s.pairs*s.head()
 	query, key := s.projected.View(0, queries), s.projected.View(queries, queries+keys)
@@ -93,7 +92,7 @@ func (s *step) attention(w memory) {
 	s.do(kernels.Add(s.x, s.x, s.back))
 }
 
-// mlp adds x += down · (silu(gate · norm(x)) * up · norm(x)).
+// mlp adds x += down · (silu(gate · norm(x)) * up · norm(x)) to the step.
 func (s *step) mlp(w memory) {
 	gate, up := s.both.View(0, s.hidden), s.both.View(s.hidden, 2*s.hidden)
 	s.norm(w.mlpNorm)
@@ -104,8 +103,8 @@ func (s *step) mlp(w memory) {
 	s.do(kernels.Add(s.x, s.x, s.back))
 }
 
-// choose selects the token with the largest logit or, with a temperature, a sample of
-// their softmax. It also increments the position.
+// choose selects the token with the largest logit. With a temperature, it selects a random
+// token, weighted by the softmax of the logits. It also increments the position.
 func (s *step) choose() {
 	from := s.logits
 	if s.temperature > 0 {

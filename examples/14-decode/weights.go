@@ -2,17 +2,17 @@ package main
 
 import "math"
 
-// weights are the matrices of a model, row-major, and the factors of its norms.
+// weights has the row-major matrices of a model and the factors of its norms.
 type weights struct {
 	config
 	embedding []float32 // vocabulary × dim
 	blocks    []layer
 	norm      []float32 // dim
-	last      []float32 // vocabulary × dim; it may be the embedding
+	last      []float32 // vocabulary × dim; may be the same slice as embedding
 }
 
-// layer is one block: attention, then an MLP. Matrices that are multiplied by the same
-// vector are stacked, so one kernel does it.
+// layer has the weights of one layer: attention, then an MLP. Matrices multiplied by the
+// same vector are stacked, so that one kernel computes all their products.
 type layer struct {
 	attentionNorm []float32 // dim
 	projections   []float32 // queries, keys, values: projected × dim
@@ -22,7 +22,7 @@ type layer struct {
 	down          []float32 // dim × hidden
 }
 
-// newWeights makes weights from a seed, which are the same on every machine.
+// newWeights generates weights from a seed. They are the same on every machine.
 func newWeights(c config, seed uint64) *weights {
 	r := random(seed)
 	w := &weights{config: c, embedding: r.vector(c.vocabulary*c.dim, 0, 1)}
@@ -36,7 +36,7 @@ func newWeights(c config, seed uint64) *weights {
 			down:          r.matrix(c.dim, c.hidden),
 		})
 	}
-	w.norm = r.vector(c.dim, 3, 0.1) // so that logits differ as those of a trained model do
+	w.norm = r.vector(c.dim, 3, 0.1) // factors around 3 spread the logits as in a trained model
 	w.last = r.matrix(c.vocabulary, c.dim)
 	return w
 }
@@ -44,7 +44,7 @@ func newWeights(c config, seed uint64) *weights {
 // random is the splitmix64 generator (Steele, Lea, Flood 2014).
 type random uint64
 
-// uniform is in [-1, 1).
+// uniform returns a number in [-1, 1).
 func (r *random) uniform() float64 {
 	*r += 0x9e3779b97f4a7c15
 	z := uint64(*r)
@@ -53,17 +53,17 @@ func (r *random) uniform() float64 {
 	return float64(int64(z^z>>31)>>11) / (1 << 52)
 }
 
-// vector has elements in [mean-spread, mean+spread).
+// vector returns n elements in [mean-spread, mean+spread).
 func (r *random) vector(n int, mean, spread float64) []float32 {
 	v := make([]float32, n)
 	for i := range v {
-		v[i] = float32(mean + float64(spread*r.uniform())) // not fused on any machine
+		v[i] = float32(mean + float64(spread*r.uniform())) // not fused, so equal on all machines
 	}
 	return v
 }
 
-// matrix has elements of variance 1/columns, so a product with it keeps a vector's
-// magnitude.
+// matrix returns elements of variance 1/columns, so a product with the matrix keeps a
+// vector's magnitude.
 func (r *random) matrix(rows, columns int) []float32 {
 	return r.vector(rows*columns, 0, math.Sqrt(3/float64(columns)))
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// check compares the rod with the same steps on the CPU.
+// check compares the result with the same steps on the CPU.
 func (e *example) check(took time.Duration) error {
 	if !e.Emulated {
 		e.Printf("%d replays took %v", replays, took.Round(time.Microsecond))
@@ -32,7 +32,7 @@ func reference() []float32 {
 	for range steps * replays {
 		for i := 1; i <= 2*cells; i++ {
 			sides := now[i-1] + now[i+1]
-			next[i] = sides/4 + now[i]/2 // divisions by powers of two round nothing here
+			next[i] = sides/4 + now[i]/2 // division by a power of two is exact here
 		}
 		now, next = next, now
 	}

@@ -1,7 +1,7 @@
-// Command 15-peers uses two GPUs in one graph. Each computes how heat spreads in one
-// half of a rod. After each step, peer copies exchange the cells at the border. At the
-// end a kernel on the first device reads the second one's memory directly. A Flow
-// derives all edges, also those between the devices. The emulator has two devices.
+// Command 15-peers uses two GPUs in one graph. Each GPU computes how heat spreads in one
+// half of a rod. After each step, peer copies exchange the cells at the border. At the end,
+// a kernel on the first GPU reads the second GPU's memory directly. A Flow derives all
+// edges, including those between the GPUs. The emulator has two devices.
 package main
 
 import (
@@ -19,8 +19,8 @@ import (
 var ptx []byte
 
 const (
-	cells   = 1000 // of a half
-	steps   = 10   // of the graph; even, because now and next change places in each step
+	cells   = 1000 // in each half
+	steps   = 10   // in one graph; even, because now and next are swapped in each step
 	replays = 5
 )
 
@@ -55,15 +55,15 @@ func run(d *demo.Demo) error {
 	return e.check(time.Since(begin))
 }
 
-// half is the part of the rod on one device. now is what a step reads and next what
-// it writes. Both have one more cell at each end, a copy of the neighbour's.
+// half is the part of the rod on one device. A step reads now and writes next. Both buffers
+// have an extra cell at each end, for a copy of the neighbour's border cell.
 type half struct {
 	ctx        *driver.Context
 	heat, read *driver.Kernel
 	now, next  *driver.Buffer[float32]
 }
 
-// graph makes one graph with the work of both devices.
+// graph creates one graph with the work of both devices.
 func (e *example) graph() (*graph.Exec, error) {
 	f := &flow{Flow: dataflow.New(e.Context)}
 	for range steps {
@@ -89,7 +89,7 @@ func (e *example) graph() (*graph.Exec, error) {
 	return exec, nil
 }
 
-// step computes on both devices and then exchanges the cells at the border.
+// step adds one time step on both devices, and then the exchange of the border cells.
 func (e *example) step(f *flow) {
 	a, b := &e.halves[0], &e.halves[1]
 	for _, h := range []*half{a, b} {
@@ -102,8 +102,8 @@ func (e *example) step(f *flow) {
 	}
 }
 
-// gather brings both halves to the first device. If it can access the memory of the
-// second, a kernel reads that memory. Otherwise a copy brings it over.
+// gather collects both halves on the first device. If that device can access the second
+// one's memory, a kernel reads it directly. Otherwise a peer copy transfers it.
 func (e *example) gather(f *flow) {
 	cfg, n := demo.PerElement(cells), uint32(cells)
 	for i, h := range e.halves {

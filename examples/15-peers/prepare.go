@@ -8,15 +8,16 @@ import (
 	"github.com/purecuda/cuda/graph/view"
 )
 
-// example has two halves of the rod, and at the end the whole rod on the first device.
+// example has the two halves of the rod, and memory on the first device for the whole rod.
 type example struct {
 	*demo.Demo
 	halves [2]half
 	rod    *driver.Buffer[float32]
-	direct bool // whether the first device can access the memory of the second
+	direct bool // whether the first device can access the second one's memory
 }
 
-// prepare makes a half on each device. All heat is in the last cell of the first.
+// prepare creates a half on each device. At the start, only the last cell of the first half
+// is hot.
 func prepare(d *demo.Demo, contexts []*driver.Context) (e *example, err error) {
 	e = &example{Demo: d}
 	for i, c := range contexts {
@@ -43,7 +44,8 @@ func prepare(d *demo.Demo, contexts []*driver.Context) (e *example, err error) {
 	return e, e.enable()
 }
 
-// enable lets the first device access the memory of the second, if it can.
+// enable allows the first device to access the second one's memory, if the hardware supports
+// it.
 func (e *example) enable() (err error) {
 	first, second := e.halves[0].ctx, e.halves[1].ctx
 	if e.direct, err = first.Device().CanAccessPeer(second.Device()); err != nil {
@@ -57,14 +59,14 @@ func (e *example) enable() (err error) {
 	return first.EnablePeerAccess(second)
 }
 
-// start returns the rod at the beginning, with a cold cell at each end.
+// start returns the initial rod, with a cold cell at each end.
 func start() []float32 {
 	rod := make([]float32, 2*cells+2)
 	rod[cells] = 1000
 	return rod
 }
 
-// flow keeps the first error of its operations.
+// flow is a dataflow.Flow that keeps its first error.
 type flow struct {
 	*dataflow.Flow
 	err error
@@ -79,7 +81,7 @@ func (f *flow) add(op driver.Op, err error) {
 	}
 }
 
-// inner returns the cells of a half without the neighbour's.
+// inner returns the cells of a half, without the copies at its ends.
 func inner(b *driver.Buffer[float32]) driver.View[float32] { return b.View(1, cells+1) }
 
 func cell(b *driver.Buffer[float32], i int) driver.View[float32] { return b.View(i, i+1) }

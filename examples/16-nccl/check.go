@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/graph/view"
 )
 
-// targetOf returns the values to which a device pulls the parameters.
+// targetOf returns the target of one device.
 func targetOf(rank int) []float32 {
 	list := make([]float32, parameters)
 	for i := range list {
@@ -36,8 +36,8 @@ func (t *training) check() error {
 	return nil
 }
 
-// reference returns the expected parameters. Each step goes the same part of the
-// remaining way from 0 to the mean of the targets.
+// reference returns the expected parameters. Each step moves them by the same fraction of
+// the remaining distance to the mean of the targets.
 func (t *training) reference() []float64 {
 	gone := 1 - math.Pow(1-rate, replays+1)
 	want := make([]float64, parameters)
@@ -49,7 +49,8 @@ func (t *training) reference() []float64 {
 	return want
 }
 
-// describe prints what was captured, and checks that it has more than our own kernels.
+// describe prints a summary of the captured graph. It checks that the graph has more nodes
+// than the program's own operations.
 func (t *training) describe(g *graph.Graph) error {
 	s, err := g.Snapshot()
 	if err != nil {

@@ -1,9 +1,9 @@
-// Command 16-nccl trains on several GPUs, each with its own data. Each device computes
-// a gradient, NCCL adds up the gradients of all devices, and each device takes a step.
-// One graph over all devices holds the whole step, with the all-reduce.
+// Command 16-nccl trains a small model on several GPUs, each with its own data. Each GPU
+// computes a gradient, NCCL adds up the gradients of all GPUs, and each GPU updates its
+// parameters. One graph contains this step for all GPUs, including NCCL's all-reduce.
 //
-// NCCL is opened at run time through package loader. nccl.go declares what the program
-// calls. Without NCCL, or with only one GPU, the program says so.
+// Package loader opens NCCL at run time. The file nccl.go declares the functions that the
+// program calls. Without NCCL, or with only one GPU, the program reports what is missing.
 package main
 
 import (
@@ -25,14 +25,15 @@ const replays = 9
 
 func main() { demo.Main("16-nccl", run) } // run opens NCCL and calls train
 
-// train leaves the library open: like the driver, NCCL cannot be unloaded.
+// train does not close the library: like the driver, NCCL cannot be unloaded.
 func train(d *demo.Demo, lib loader.Library, contexts []*driver.Context) error {
 	d.Printf("%d devices are connected by %s", len(contexts), lib.Name())
 	t, err := newTraining(d, lib, contexts)
 	if err != nil {
 		return err
 	}
-	// First without a graph, because NCCL connects the devices when it is first used.
+	// Run the first step without a graph. NCCL connects the devices on first use, which is
+	// best done before a capture.
 	if err := enqueue(t, t.streams); err != nil {
 		return err
 	}
@@ -59,8 +60,9 @@ func train(d *demo.Demo, lib loader.Library, contexts []*driver.Context) error {
 // target is a stream, or the scope of a capture.
 type target interface{ Do(ops ...driver.Op) error }
 
-// enqueue enqueues one step of the training, or records it. The two operations of our
-// own go to the targets. NCCL gets the streams themselves and records if they capture.
+// enqueue enqueues or records one training step. The program's own operations are passed to
+// the streams or scopes in to. NCCL always gets the streams, and records its work if they
+// are capturing.
 func enqueue[T target](t *training, to []T) error {
 	for i, gradient := range t.before {
 		if err := to[i].Do(gradient); err != nil {
@@ -78,8 +80,8 @@ func enqueue[T target](t *training, to []T) error {
 	return nil
 }
 
-// capture records the step. The capture begins on the first device's stream and forks
-// to the streams of the other devices.
+// capture records a step. The capture begins on the first device's stream and forks to the
+// streams of the other devices.
 func (t *training) capture() (*graph.Exec, error) {
 	g, err := graph.Capture(t.Stream, graph.ModeThreadLocal, func(sc *graph.Scope) error {
 		scopes := []*graph.Scope{sc}

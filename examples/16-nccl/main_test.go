@@ -16,7 +16,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// With a stand-in for NCCL the example runs wherever there are two devices.
+// The stand-in for NCCL needs only two devices, which the emulator has.
 func TestExampleWithAStandIn(t *testing.T) {
 	demotest.RunOn(t, 2, func(d *demo.Demo) error { return withStandIn(d, "") },
 		" devices are connected by a stand-in", "captured one graph over all devices: ",
@@ -33,7 +33,8 @@ func TestMoreDevicesThanTwo(t *testing.T) {
 	}
 }
 
-// withStandIn runs the example with the stand-in. The given NCCL function fails, if there is one.
+// withStandIn runs the example with the stand-in. If fails is not empty, it names the NCCL
+// function that fails.
 func withStandIn(d *demo.Demo, fails string) error {
 	contexts, err := d.Contexts(most)
 	if err != nil {
@@ -44,7 +45,7 @@ func withStandIn(d *demo.Demo, fails string) error {
 		return err
 	}
 	s.fails = fails
-	d.Close(closer(func() error { // closed after everything that the example closes
+	d.Close(closer(func() error { // closed last: closers run in reverse order
 		if s.comms != 0 && fails != "ncclCommDestroy" {
 			return fmt.Errorf("%d communicators are left", s.comms)
 		}
@@ -88,8 +89,8 @@ func TestExampleSaysWhyThereIsNothingToShow(t *testing.T) {
 	}
 }
 
-// A library that the variable names but that cannot be opened is an error, because the user
-// requested it.
+// The variable names the only library to try. If it cannot be opened, the example must fail
+// instead of reporting that NCCL is missing.
 func TestLibraryThatTheVariableNamesIsTheOnlyOneTried(t *testing.T) {
 	t.Setenv(nccl.Variable, "/nonexistent/libnccl.so.2")
 	var open *loader.OpenError
@@ -98,7 +99,7 @@ func TestLibraryThatTheVariableNamesIsTheOnlyOneTried(t *testing.T) {
 	}
 }
 
-// With one GPU or without NCCL, the example reports what is missing.
+// With only one GPU or without NCCL, the example must report what is missing.
 func TestExampleOnGPUs(t *testing.T) {
 	d := gputest.GPU(t)
 	devices, err := d.DeviceCount()

@@ -9,11 +9,11 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// nccl names the library's file. NCCL exists for Linux only.
+// nccl names the library file. NCCL exists only for Linux.
 var nccl = loader.Toolkit{Variable: "PURECUDA_NCCL", Linux: []string{"libnccl.so.2"}}
 
-// oldest is the first version whose collectives can be captured: 2.9.0, as
-// ncclGetVersion returns it. Older versions return fewer digits.
+// oldest is the first version whose collectives can be captured: NCCL 2.9.0, in the encoding
+// of ncclGetVersion. Older versions have fewer digits.
 const oldest = 20900
 
 // openNCCL opens NCCL and returns its version.
@@ -39,7 +39,8 @@ const (
 	ncclFloat32 = 7
 )
 
-// functions are the NCCL functions that the example calls, with C's parameters.
+// functions are the NCCL functions that the example calls, with the parameters of the C
+// functions.
 type functions struct {
 	NcclCommInitAll func(comms *uintptr, n int32, devices *int32) int32
 	NcclCommDestroy func(comm uintptr) int32
@@ -51,15 +52,15 @@ type functions struct {
 	NcclGetLastError   func(comm uintptr) string `symbol:",optional"` // since 2.13
 }
 
-// world has a communicator for each device of this process. Only one goroutine at a
-// time may use it.
+// world has one communicator for each device of this process. It is not safe for concurrent
+// use.
 type world struct {
 	comms   []uintptr
-	devices []functions // for each device, whose context is current during a call
+	devices []functions // one table per device, whose context is current during its calls
 }
 
-// newWorld connects the devices of the contexts. They must be the first devices of the
-// machine, in order.
+// newWorld connects the devices of the contexts. They must be the machine's first devices,
+// in order: ncclCommInitAll uses those if it gets no list.
 func newWorld(lib loader.Library, contexts []*driver.Context) (*world, error) {
 	w := &world{devices: make([]functions, len(contexts))}
 	for i, c := range contexts {
@@ -75,8 +76,8 @@ func newWorld(lib loader.Library, contexts []*driver.Context) (*world, error) {
 	return w, nil
 }
 
-// Close destroys the communicators. NCCL waits until no graph uses them any more, so
-// close the graphs first.
+// Close destroys the communicators. NCCL waits until no graph uses them, so close the graphs
+// first.
 func (w *world) Close() error {
 	var errs []error
 	for i, c := range w.comms {
@@ -86,9 +87,9 @@ func (w *world) Close() error {
 	return errors.Join(errs...)
 }
 
-// sum replaces every buffer by the sum of all buffers, in stream order. There is one
-// buffer and one stream for each device. NCCL keeps the open group per thread, so the
-// goroutine is locked to its thread.
+// sum replaces each buffer with the sum of all buffers, in stream order. There is one buffer
+// and one stream per device. The goroutine is locked to its thread, because NCCL keeps an
+// open group per thread.
 func (w *world) sum(buffers []*driver.Buffer[float32], streams []*driver.Stream) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -100,15 +101,15 @@ func (w *world) sum(buffers []*driver.Buffer[float32], streams []*driver.Stream)
 		errs = append(errs, w.failure("ncclAllReduce", w.devices[i].NcclAllReduce(
 			b.Ptr(), b.Ptr(), uintptr(b.Len()), ncclFloat32, ncclSum, w.comms[i], streams[i].Raw())))
 	}
-	// End the group after an error as well. Otherwise later calls would belong to it.
+	// End the group even after an error. Otherwise later calls would belong to it.
 	errs = append(errs, w.failure("ncclGroupEnd", w.devices[0].NcclGroupEnd()))
 	runtime.KeepAlive(buffers)
 	runtime.KeepAlive(streams)
 	return errors.Join(errs...)
 }
 
-// failure returns an error unless the status is success. It includes NCCL's text about
-// its last error.
+// failure returns nil if the status is success. Otherwise it returns an error with NCCL's
+// last error message.
 func (w *world) failure(name string, status int32) error {
 	if status == 0 {
 		return nil

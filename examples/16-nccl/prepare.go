@@ -11,16 +11,16 @@ const (
 	rate       = 0.5
 )
 
-// training has, for each device, a copy of the parameters w, a target, and the gradient
-// that the devices exchange. The sum of all squared distances is smallest if w is the
-// mean of the targets.
+// training has the data of each device: a copy of the parameters w, a target, and the
+// gradient that the devices exchange. The sum of all squared distances is smallest if w is
+// the mean of the targets.
 type training struct {
 	*demo.Demo
 	world       *world
 	streams     []*driver.Stream
 	w, gradient []*driver.Buffer[float32]
-	before      []driver.Op // the gradient of each device
-	after       []driver.Op // the step of each device
+	before      []driver.Op // computes the gradient, one operation per device
+	after       []driver.Op // updates the parameters, one operation per device
 }
 
 func newTraining(d *demo.Demo, lib loader.Library, contexts []*driver.Context) (*training, error) {
@@ -34,13 +34,13 @@ func newTraining(d *demo.Demo, lib loader.Library, contexts []*driver.Context) (
 	if t.world, err = newWorld(lib, contexts); err != nil {
 		return nil, err
 	}
-	d.Close(t.world) // closed after the graphs, which are made later
+	d.Close(t.world) // registered before the graphs, so it is closed after them
 	return t, nil
 }
 
-// device makes the stream, the memory and the launches of one device.
+// device creates the stream, the memory and the operations of one device.
 func (t *training) device(rank int, c *driver.Context, devices int) error {
-	stream := t.Stream // the first device's
+	stream := t.Stream // the first device already has a stream
 	var err error
 	if rank > 0 {
 		if stream, err = t.StreamOn(c); err != nil {

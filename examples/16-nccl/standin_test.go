@@ -13,9 +13,9 @@ import (
 //go:embed testdata/standin.ptx
 var standInPTX []byte
 
-// standIn is an NCCL with the functions that the example uses. It takes the arguments of the C
-// functions. When a group ends, it enqueues copies and a kernel on the given streams, ordered by
-// events.
+// standIn implements the NCCL functions that the example uses, with the parameters of the C
+// functions. At the end of a group it enqueues copies and a kernel on the given streams,
+// ordered by events.
 type standIn struct {
 	ranks []*rank
 	group int // open groups
@@ -23,18 +23,18 @@ type standIn struct {
 	comms int // open communicators
 	fails string
 
-	failed error // why the work of a group was not enqueued; no status code shows it
+	failed error // why a group's work was not enqueued; the status code cannot say that
 }
 
 // rank is one device of the stand-in.
 type rank struct {
 	ctx          *driver.Context
 	sum          *driver.Kernel
-	scratch      *driver.Buffer[float32] // a row for each rank
+	scratch      *driver.Buffer[float32] // one row per rank
 	ready, taken *driver.Event
 }
 
-// request is an all-reduce that waits for the end of its group.
+// request is an all-reduce that is enqueued when its group ends.
 type request struct {
 	send, recv driver.CUdeviceptr
 	n          int
@@ -123,7 +123,7 @@ func (s *standIn) destroy(a loader.Args) uintptr {
 	return statusOK
 }
 
-// rank returns the rank of a communicator, or nil.
+// rank returns the rank with that communicator, or nil.
 func (s *standIn) rank(comm uintptr) *rank {
 	if i := comm - firstComm; i < uintptr(len(s.ranks)) {
 		return s.ranks[i]
@@ -134,7 +134,7 @@ func (s *standIn) rank(comm uintptr) *rank {
 func (s *standIn) allReduce(a loader.Args) uintptr {
 	r := s.rank(a.Word(5))
 	switch {
-	case s.group == 0: // alone it would wait for the other ranks forever
+	case s.group == 0: // outside a group, the call would wait for the other ranks forever
 		return statusInvalidUsage
 	case r == nil, a.Len() != 7, a.Word(2) > parameters, a.Word(3) != ncclFloat32, a.Word(4) != ncclSum:
 		return statusInvalidArgument
@@ -157,7 +157,7 @@ func (s *standIn) groupEnd(loader.Args) uintptr {
 	return statusOK
 }
 
-// take copies to every rank what all of them contribute.
+// take copies the contribution of every rank to all ranks.
 func take(sums []request) error {
 	errs := []error{meet(sums, func(r *rank) *driver.Event { return r.ready })}
 	for _, to := range sums {
@@ -169,7 +169,7 @@ func take(sums []request) error {
 	return errors.Join(errs...)
 }
 
-// add adds up the copies once every rank has made its copies.
+// add sums the copies after all ranks have made theirs.
 func add(sums []request) error {
 	errs := []error{meet(sums, func(r *rank) *driver.Event { return r.taken })}
 	for _, to := range sums {
@@ -180,7 +180,7 @@ func add(sums []request) error {
 	return errors.Join(errs...)
 }
 
-// meet has every stream wait for all the others.
+// meet makes every stream wait for the events of all ranks.
 func meet(sums []request, event func(*rank) *driver.Event) error {
 	var errs []error
 	for _, q := range sums {

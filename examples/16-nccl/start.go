@@ -9,7 +9,7 @@ import (
 
 const most = 8 // devices
 
-// run opens NCCL and trains on all devices, or says what is missing.
+// run opens NCCL and trains on all devices, or reports what is missing.
 func run(d *demo.Demo) error {
 	if d.Emulated {
 		d.Printf("There is nothing to show: NCCL moves data between GPUs only.")

@@ -11,8 +11,8 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// step runs the work on a new input and compares both results with a computation in
-// double precision.
+// step runs the work on a new input. It compares both results with a computation in double
+// precision.
 func (l *layer) step(how string, work func() error) error {
 	input := l.numbers(size.m * size.k)
 	if err := l.a.CopyFrom(input); err != nil {
@@ -62,7 +62,7 @@ func furthest(b *driver.Buffer[float32], want []float64) (worst float64, err err
 		return 0, err
 	}
 	for i, v := range got {
-		worst = max(worst, math.Abs(float64(v)-want[i])) // max keeps a NaN
+		worst = max(worst, math.Abs(float64(v)-want[i])) // max propagates NaN
 	}
 	if math.IsNaN(worst) {
 		worst = math.Inf(1)
@@ -70,7 +70,8 @@ func furthest(b *driver.Buffer[float32], want []float64) (worst float64, err err
 	return worst, nil
 }
 
-// describe prints what was captured, and checks that it has more than our own kernels.
+// describe prints the number of captured nodes. It checks that there are more nodes than the
+// program's own operations.
 func (l *layer) describe(g *graph.Graph) error {
 	n, err := g.Len()
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// The names of the libraries' files. cuBLAS needs cuBLASLt, which is in the same folder.
+// The names of the library files. cuBLAS needs cuBLASLt, which is in the same directory.
 var (
 	cublasLt = loader.Toolkit{
 		Linux:   []string{"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11"},
@@ -21,7 +21,7 @@ var (
 	}
 )
 
-// openCUBLAS opens the newest cuBLAS that the driver can run.
+// openCUBLAS opens the newest cuBLAS that the driver supports.
 func openCUBLAS(c *driver.Context) (loader.Library, error) {
 	major := c.Driver().Version() / 1000
 	accept := func(l *loader.DynamicLibrary) error {
@@ -31,15 +31,15 @@ func openCUBLAS(c *driver.Context) (loader.Library, error) {
 		if err := loader.LookupAll(l, nil, &version); err != nil {
 			return err
 		}
-		var v int32 // stays 0, which is accepted, if cuBLAS does not know the property
+		var v int32 // stays 0, which is accepted, if this cuBLAS lacks the property
 		version.CublasGetProperty(majorVersion, &v)
 		if int(v) > major {
 			return fmt.Errorf("cuBLAS %d needs a driver for CUDA %d or newer", v, v)
 		}
 		return nil
 	}
-	// cuBLASLt stays open, because cuBLAS looks for it in the process. If it is missing,
-	// opening cuBLAS returns the error.
+	// cuBLAS looks for cuBLASLt among the libraries already open in the process. The error
+	// is ignored: if cuBLASLt is missing, opening cuBLAS fails.
 	_, _ = loader.OpenToolkit(cublasLt, nil)
 	return loader.OpenToolkit(cublas, accept)
 }
@@ -47,8 +47,8 @@ func openCUBLAS(c *driver.Context) (loader.Library, error) {
 // majorVersion is MAJOR_VERSION of library_types.h.
 const majorVersion = 0
 
-// functions are the cuBLAS functions that the example calls, with C's parameters.
-// Pointers to device memory are addresses.
+// functions are the cuBLAS functions that the example calls, with the parameters of the C
+// functions. Pointers to device memory are addresses.
 type functions struct {
 	CublasCreate          func(handle *uintptr) int32                                      `symbol:"cublasCreate_v2"`
 	CublasDestroy         func(handle uintptr) int32                                       `symbol:"cublasDestroy_v2"`
@@ -61,8 +61,8 @@ type functions struct {
 		b driver.CUdeviceptr, typeB, ldb int32, beta *float32, c driver.CUdeviceptr, typeC, ldc, compute, algorithm int32) int32
 }
 
-// blas is a cuBLAS handle of one context. It enqueues its work in the stream that use
-// sets. Only one goroutine at a time may use it.
+// blas is a cuBLAS handle of one context. It enqueues its work on the stream passed to use.
+// It is not safe for concurrent use.
 type blas struct {
 	functions
 	handle uintptr
@@ -70,7 +70,7 @@ type blas struct {
 
 func newBLAS(lib loader.Library, c *driver.Context) (*blas, error) {
 	b := new(blas)
-	// Each call runs with the context current.
+	// The driver's Scope makes the context current during each call.
 	if err := loader.LookupAll(lib, c.Driver().Scope(), &b.functions); err != nil {
 		return nil, err
 	}
@@ -80,9 +80,8 @@ func newBLAS(lib loader.Library, c *driver.Context) (*blas, error) {
 // Close destroys the handle.
 func (b *blas) Close() error { return b.failure("cublasDestroy", b.CublasDestroy(b.handle)) }
 
-// use sets the stream and then the workspace, because setting a stream resets the
-// workspace. Without one, cuBLAS uses memory of its own, and may allocate it while a
-// capture is open.
+// use sets the stream and then the workspace, in this order, because setting a stream resets
+// the workspace. Without a workspace, cuBLAS might allocate memory while a capture is open.
 func (b *blas) use(s *driver.Stream, workspace *driver.Buffer[byte]) error {
 	return errors.Join(
 		b.failure("cublasSetStream", b.CublasSetStream(b.handle, s.Raw())),
@@ -92,11 +91,11 @@ func (b *blas) use(s *driver.Stream, workspace *driver.Buffer[byte]) error {
 // shape describes a product of row-major matrices: C (m×n) = A (m×k) × B (k×n).
 type shape struct{ m, n, k int }
 
-// cuBLAS's matrices are column-major, that is, the transposes of ours. So the calls
-// compute Cᵀ = Bᵀ × Aᵀ.
+// cuBLAS stores matrices by columns, so it sees the transposes of the program's matrices.
+// The calls therefore compute Cᵀ = Bᵀ × Aᵀ.
 const noTranspose = 0 // CUBLAS_OP_N
 
-// The factors of the product and of the old C. cuBLAS reads them during the call.
+// The factors of the product and of the old value of C. cuBLAS reads them during the call.
 var one, zero float32 = 1, 0
 
 // product32 computes C = A × B in single precision.
@@ -115,10 +114,10 @@ const (
 	defaultAlgorithm = -1 // CUBLAS_GEMM_DEFAULT
 )
 
-// half is a number in half precision.
+// half is a half-precision number.
 type half uint16
 
-// product16 computes C = A × B of half-precision matrices, summed in single precision.
+// product16 computes C = A × B from half-precision matrices, with sums in single precision.
 func (b *blas) product16(s shape, c *driver.Buffer[float32], a, x *driver.Buffer[half]) error {
 	m, n, k := int32(s.m), int32(s.n), int32(s.k)
 	return b.failure("cublasGemmEx", b.CublasGemmEx(b.handle, noTranspose, noTranspose, n, m, k,

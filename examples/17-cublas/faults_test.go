@@ -12,7 +12,7 @@ func TestFaults(t *testing.T) {
 	demotest.Faults(t, run)
 }
 
-// The matrices are small because they are multiplied hundreds of times.
+// The matrices are small because the test multiplies them hundreds of times.
 func TestFaultsWithAStandIn(t *testing.T) {
 	defer func(s shape) { size = s }(size)
 	size = shape{m: 5, n: 7, k: 9}

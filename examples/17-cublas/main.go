@@ -1,8 +1,8 @@
-// Command 17-cublas captures matrix products of cuBLAS into a graph, between kernels
-// of its own. It computes a layer max(0, A×B + bias) in single and in half precision.
+// Command 17-cublas captures cuBLAS matrix products into a graph, together with its own
+// kernels. It computes a layer max(0, A×B + bias) in single and in half precision.
 //
-// cuBLAS is opened at run time through package loader. cublas.go declares what the
-// program calls. Without cuBLAS or a GPU, the program says so.
+// Package loader opens cuBLAS at run time. The file cublas.go declares the functions that
+// the program calls. Without cuBLAS or a GPU, the program reports what is missing.
 package main
 
 import (
@@ -26,7 +26,7 @@ const (
 
 func main() { demo.Main("17-cublas", run) } // run opens cuBLAS and calls layers
 
-// layers leaves the library open: like the driver, cuBLAS cannot be unloaded.
+// layers does not close the library: like the driver, cuBLAS cannot be unloaded.
 func layers(d *demo.Demo, lib loader.Library) error {
 	d.Printf("computing with cuBLAS (%s)", lib.Name())
 	b, err := newBLAS(lib, d.Context)
@@ -47,8 +47,8 @@ func layers(d *demo.Demo, lib loader.Library) error {
 		return err
 	}
 
-	// First without a graph, because cuBLAS loads its kernels when they are first used,
-	// and loading is better done before a capture.
+	// Run the work once without a graph. cuBLAS loads its kernels on first use, and loading
+	// is best done before a capture.
 	if err := l.step("eagerly", func() error { return l.enqueue(d.Stream) }); err != nil {
 		return err
 	}
@@ -68,8 +68,8 @@ func layers(d *demo.Demo, lib loader.Library) error {
 // target is a stream, or the scope of a capture.
 type target interface{ Do(ops ...driver.Op) error }
 
-// enqueue enqueues the work, or records it. Our own kernels go to the target. cuBLAS
-// has its stream, and records if that stream is capturing.
+// enqueue enqueues or records the work. The program's own kernels are passed to the stream
+// or scope to. cuBLAS uses its own stream, and records its work if that stream is capturing.
 func (l *layer) enqueue(to target) error {
 	if err := l.blas.product32(size, l.c32, l.a, l.b); err != nil {
 		return err
@@ -90,8 +90,8 @@ func (l *layer) enqueue(to target) error {
 	return nil
 }
 
-// capture records the work instead of running it. The graph cannot know what memory
-// cuBLAS's kernels use, so Keep names it.
+// capture records the work instead of running it. The library cannot see which memory
+// cuBLAS's kernels use, so Keep lists the buffers that must stay alive.
 func (l *layer) capture(workspace *driver.Buffer[byte]) (*graph.Exec, error) {
 	g, err := graph.Capture(l.Stream, graph.ModeThreadLocal, func(sc *graph.Scope) error {
 		if err := l.enqueue(sc); err != nil {

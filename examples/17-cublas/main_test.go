@@ -13,7 +13,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// With a stand-in for cuBLAS the example runs everywhere.
+// With the stand-in for cuBLAS, the example needs no GPU.
 func TestExampleWithAStandIn(t *testing.T) {
 	demotest.Run(t, func(d *demo.Demo) error {
 		s, err := newStandIn(d)
@@ -22,7 +22,7 @@ func TestExampleWithAStandIn(t *testing.T) {
 		}
 		err = layers(d, s)
 		d.Close(closer(func() error {
-			if s.handles != 1 { // closed after this
+			if s.handles != 1 { // checked after the example has closed its handle
 				return fmt.Errorf("%d handles are open", s.handles)
 			}
 			return nil
@@ -64,7 +64,7 @@ func TestExampleSaysWhyThereIsNothingToShow(t *testing.T) {
 	}
 }
 
-// On a GPU the example needs cuBLAS, or reports that it is missing.
+// On a GPU, the example must compute with cuBLAS or report that cuBLAS is missing.
 func TestExampleOnAGPU(t *testing.T) {
 	c := gputest.Context(t, gputest.GPU(t))
 	want := "3 replays, each with another input: all results are right"

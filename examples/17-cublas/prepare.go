@@ -9,16 +9,16 @@ import (
 
 var size = shape{m: 70, n: 130, k: 96}
 
-// layer has the matrices, twice where there are two precisions.
+// layer has the matrices A and B in both precisions, and a result C for each precision.
 type layer struct {
 	*demo.Demo
 	blas           *blas
 	random         *rand.Rand
-	weights, bias  []float32 // B and the bias, as they are on the device
+	weights, bias  []float32 // host copies of B and of the bias
 	a, b, c32, c16 *driver.Buffer[float32]
 	halfA, halfB   *driver.Buffer[half]
-	halves         []driver.Op // before the product in half precision
-	ends           []driver.Op // after the products
+	halves         []driver.Op // convert A and B to half precision before the product
+	ends           []driver.Op // add the bias and apply max(0, …) after each product
 }
 
 func newLayer(d *demo.Demo, b *blas) (*layer, error) {
@@ -44,7 +44,7 @@ func newLayer(d *demo.Demo, b *blas) (*layer, error) {
 	return l, l.prepare()
 }
 
-// numbers are multiples of 1/64, which half precision has exactly.
+// numbers returns multiples of 1/64, which half precision represents exactly.
 func (l *layer) numbers(n int) []float32 {
 	list := make([]float32, n)
 	for i := range list {
@@ -53,7 +53,7 @@ func (l *layer) numbers(n int) []float32 {
 	return list
 }
 
-// prepare makes the launches of our own kernels.
+// prepare prepares the launches of the program's own kernels.
 func (l *layer) prepare() error {
 	bias, err := demo.MemoryFrom(l.Demo, l.bias)
 	if err != nil {

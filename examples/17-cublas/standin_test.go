@@ -9,15 +9,16 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// standIn is a cuBLAS with the functions that the example uses, implemented with our own kernels.
-// It takes the arguments of the C functions and enqueues its work on the given stream.
+// standIn implements the cuBLAS functions that the example uses, with its own kernels. Its
+// functions have the parameters of the C functions and enqueue their work on the given
+// stream.
 type standIn struct {
 	driver         *driver.Driver
 	gemm32, gemm16 *driver.Kernel
 	stream         driver.CUstream
 	workspace      uintptr
 	handles        int
-	failed         error // why a launch failed; no status code shows it
+	failed         error // why a launch failed; the status code cannot say that
 }
 
 func newStandIn(d *demo.Demo) (*standIn, error) {
@@ -65,7 +66,7 @@ func (s *standIn) Lookup(symbol string) (loader.Proc, error) {
 	return loader.FuncProc(fn), nil
 }
 
-// checked refuses any other handle.
+// checked wraps fn so that it rejects a wrong handle.
 func (s *standIn) checked(fn func(loader.Args) uintptr) func(loader.Args) uintptr {
 	return func(a loader.Args) uintptr {
 		if a.Word(0) != standInHandle {
@@ -90,12 +91,12 @@ func (s *standIn) half(a loader.Args) uintptr {
 	return s.launch(s.gemm16, a, 14, 7, 10, 9, 12, 16)
 }
 
-// unscaled reports whether the factors are 1 and 0 and nothing is transposed.
+// unscaled reports whether alpha is 1, beta is 0 and no matrix is transposed.
 func unscaled(a loader.Args, alpha, beta int) bool {
 	return a.Word(1) == noTranspose && a.Word(2) == noTranspose && *(*float32)(a.Ptr(alpha)) == 1 && *(*float32)(a.Ptr(beta)) == 0
 }
 
-// launch passes to a kernel the arguments at the given positions.
+// launch launches a kernel with the arguments at the given positions of a cuBLAS call.
 func (s *standIn) launch(k *driver.Kernel, a loader.Args, c, x, y, lda, ldb, ldc int) uintptr {
 	if s.workspace == 0 {
 		return statusInvalidValue

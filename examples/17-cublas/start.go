@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/examples/internal/demo"
 )
 
-// run opens cuBLAS and computes with it, or says what is missing.
+// run opens cuBLAS and computes the layers, or reports what is missing.
 func run(d *demo.Demo) error {
 	if d.Emulated {
 		d.Printf("There is nothing to show: cuBLAS computes on a GPU only.")

@@ -13,7 +13,8 @@ import (
 //go:embed Containerfile
 var containerfile string
 
-// Nothing builds the container here. The test checks what can go out of date in its file.
+// This test does not build the container. It checks the parts of the Containerfile that can
+// become outdated.
 func TestContainerfileFitsTheModule(t *testing.T) {
 	mod, err := os.ReadFile("../../go.mod")
 	if err != nil {
@@ -26,7 +27,7 @@ func TestContainerfileFitsTheModule(t *testing.T) {
 	if !strings.Contains(containerfile, "\nARG TARGETOS TARGETARCH\n") {
 		t.Error("the platform has to come from the builder, whose values a default would replace")
 	}
-	if flag.Lookup("device") == nil { // demo.Main defines it in the program
+	if flag.Lookup("device") == nil { // demo.Main defines this flag in the program
 		flag.String("device", "auto", "")
 	}
 	for _, line := range strings.Split(containerfile, "\n") {
@@ -38,7 +39,8 @@ func TestContainerfileFitsTheModule(t *testing.T) {
 	}
 }
 
-// command checks the words of a command: the leading ones, then flags with values.
+// command checks a command line. It must begin with the words in front, and the rest must be
+// flags with values.
 func command(t *testing.T, list string, front ...string) {
 	t.Helper()
 	var words []string

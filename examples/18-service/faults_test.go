@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/examples/internal/demotest"
 )
 
-// One worker and a few requests make every call that more of them make.
+// One worker and six requests make the same calls as more of them, and keep the test short.
 func TestFaults(t *testing.T) {
 	all, both := selfLoad, *workers
 	defer func() { selfLoad, *workers = all, both }()

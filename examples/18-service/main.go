@@ -1,9 +1,9 @@
-// Command 18-service is an HTTP service whose requests share graphs. Each of a few
-// workers has a stream, an executable graph and page-locked memory. A worker takes all
-// waiting requests, up to the size of its graph, and computes them in one launch.
+// Command 18-service is an HTTP service that computes with graphs. Each worker has a stream,
+// an executable graph and page-locked memory. A worker takes all waiting requests, up to the
+// capacity of its graph, and computes them in one launch.
 //
-// Without -listen it tests itself: it serves on a local port, sends requests from
-// many goroutines, checks every response and shuts down. With -listen it serves until
+// Without -listen, the program tests itself. It serves on a local port, sends requests from
+// many goroutines, checks every response and shuts down. With -listen, it serves until
 // SIGTERM or an interrupt:
 //
 //	18-service -listen :8080
@@ -56,7 +56,7 @@ func run(d *demo.Demo) error {
 	return s.serve(ctx, l)
 }
 
-// newServer makes a service and everything that it needs. d closes it.
+// newServer creates a service with its model and workers. The Demo closes them.
 func newServer(d *demo.Demo, log *slog.Logger) (*server, *model, error) {
 	m, err := newModel(d)
 	if err != nil {
@@ -67,7 +67,8 @@ func newServer(d *demo.Demo, log *slog.Logger) (*server, *model, error) {
 	return s, m, err
 }
 
-// loseGPU launches a kernel that writes to an address without memory.
+// loseGPU launches a kernel that writes to an invalid address, after which the context is
+// unusable.
 func (m *model) loseGPU(s *driver.Stream) error {
 	launch, err := m.lose.Prepare(driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)})
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// asProgram makes the test binary run as the program, for tests of how the program ends.
+// asProgram is the environment variable that makes the test binary run the program. Tests
+// use it to check the exit status.
 const asProgram = "PURECUDA_SERVICE_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -30,7 +31,7 @@ func TestExample(t *testing.T) {
 		`service_requests_total{code="200"} 1000`, "service_device_memory_free_bytes")
 }
 
-// process is the service in its own process.
+// process is the service running in its own process.
 type process struct {
 	*exec.Cmd
 	log  *bufio.Scanner
@@ -48,12 +49,12 @@ func start(t *testing.T, args ...string) *process {
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = p.Process.Kill() }) // an error means that it has ended
+	t.Cleanup(func() { _ = p.Process.Kill() }) // fails only if the process has ended
 	p.log = bufio.NewScanner(stderr)
 	return p
 }
 
-// address returns where the program serves, from its log.
+// address returns the address in the program's log.
 func (p *process) address(t *testing.T) string {
 	t.Helper()
 	for p.log.Scan() {
@@ -67,14 +68,14 @@ func (p *process) address(t *testing.T) string {
 	return ""
 }
 
-// end waits for the end of the program and returns its exit status and its log.
+// end waits until the process ends, and returns its exit status and its log.
 func (p *process) end() (code int, log string) {
 	kill := time.AfterFunc(time.Minute, func() { _ = p.Process.Kill() })
 	defer kill.Stop()
 	for p.log.Scan() {
 		p.seen = append(p.seen, p.log.Text())
 	}
-	_ = p.Wait() // the exit status shows it
+	_ = p.Wait() // the exit status reports the error
 	return p.ProcessState.ExitCode(), strings.Join(p.seen, "\n")
 }
 
@@ -89,10 +90,10 @@ func TestLostGPUEndsTheProcess(t *testing.T) {
 func losesItsGPU(t *testing.T, device string) {
 	p := start(t, "-device", device, "-lose-after", "50ms")
 	health := p.address(t) + "/healthz"
-	for range 200 { // the probe of an orchestrator
+	for range 200 { // poll, as an orchestrator's health probe does
 		r, err := http.Get(health)
 		if err != nil {
-			break // it has ended
+			break // the process has ended
 		}
 		r.Body.Close()
 		time.Sleep(10 * time.Millisecond)

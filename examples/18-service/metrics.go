@@ -10,20 +10,20 @@ import (
 	"time"
 )
 
-// metrics are the counters of the service, written in Prometheus's text format
+// metrics are the counters of the service. They are written in Prometheus's text format
 // (https://prometheus.io/docs/instrumenting/exposition_formats/).
 type metrics struct {
 	inFlight atomic.Int64
 	launches atomic.Uint64
-	rows     atomic.Uint64 // of all launches
+	rows     atomic.Uint64 // computed in all launches
 
 	mu      sync.Mutex
 	codes   map[int]uint64
-	buckets [len(bounds) + 1]uint64 // requests that took no longer than bounds[i]; the last: others
+	buckets [len(bounds) + 1]uint64 // requests that took at most bounds[i]; the last counts all others
 	seconds float64
 }
 
-// bounds of the histogram, in seconds.
+// bounds are the upper bounds of the histogram, in seconds.
 var bounds = [...]float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5}
 
 func (m *metrics) launched(rows int) {
@@ -31,7 +31,7 @@ func (m *metrics) launched(rows int) {
 	m.rows.Add(uint64(rows))
 }
 
-// answered counts a request by its HTTP status and its time.
+// answered counts a finished request, with its HTTP status and duration.
 func (m *metrics) answered(code int, took time.Duration) {
 	s := took.Seconds()
 	i, _ := slices.BinarySearch(bounds[:], s)
@@ -45,7 +45,7 @@ func (m *metrics) answered(code int, took time.Duration) {
 	m.seconds += s
 }
 
-// gauge is a number that is read when the metrics are.
+// gauge is a metric whose value is read when the metrics are requested.
 type gauge struct {
 	name, help string
 	value      uint64

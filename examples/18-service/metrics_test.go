@@ -41,7 +41,7 @@ func TestMetricsAreInPrometheusFormat(t *testing.T) {
 	}
 }
 
-// family fails if a sample comes before the two lines about it.
+// family fails the test if a sample precedes its HELP and TYPE lines.
 func family(t *testing.T, described map[string]int, name string) {
 	t.Helper()
 	for _, suffix := range []string{"", "_bucket", "_sum", "_count"} {

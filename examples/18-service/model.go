@@ -13,14 +13,14 @@ import (
 var ptx []byte
 
 const (
-	inputs  = 64 // numbers of a request
+	inputs  = 64 // numbers per request
 	hidden  = 128
-	outputs = 16 // scores of an answer
-	maxRows = 32 // requests in one launch
+	outputs = 16 // scores per response
+	maxRows = 32 // requests per launch
 )
 
-// model is shared by all workers: the kernels, and the weights on the device and, to
-// check results, in Go.
+// model is shared by all workers. It has the kernels and the device's weights. A copy of the
+// weights in host memory is for checking results.
 type model struct {
 	dense, lose    *driver.Kernel
 	first, second  layer
@@ -49,7 +49,7 @@ func newLayer(random *rand.Rand, in, out int) layer {
 	return layer{numbers(random, in*out, float32(math.Sqrt(6/float64(in)))), numbers(random, out, 0.5)}
 }
 
-// numbers returns n values between -bound and bound.
+// numbers returns n random values between -bound and bound.
 func numbers(random *rand.Rand, n int, bound float32) []float32 {
 	list := make([]float32, n)
 	for i := range list {
@@ -66,8 +66,8 @@ func (l layer) upload(d *demo.Demo) (up deviceLayer, err error) {
 	return up, err
 }
 
-// reference computes the whole network in double precision. The service's scores must
-// agree with it except for rounding.
+// reference computes the network in double precision. The service's scores must agree with
+// it up to rounding.
 func (m *model) reference(input []float32) []float64 {
 	x := make([]float64, len(input))
 	for i, v := range input {

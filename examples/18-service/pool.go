@@ -18,12 +18,11 @@ var (
 	errNotFinite = errors.New("the scores of this input are not finite numbers")
 )
 
-// stuckAfter is how long a batch may take before the service reports that it is
-// unhealthy.
+// stuckAfter is how long a batch may be in flight before the service reports bad health.
 const stuckAfter = 30 * time.Second
 
-// job is a waiting request. done is buffered, so a worker does not block on a request
-// that was abandoned.
+// job is a waiting request. The channel done is buffered, so that a worker does not block if
+// nobody waits for the result any more.
 type job struct {
 	ctx   context.Context
 	input []float32
@@ -35,24 +34,24 @@ type answer struct {
 	err    error
 }
 
-// pool has the workers and their queue. A free worker takes all waiting requests, so a
-// busy service has large batches and an idle one responds at once.
+// pool has the workers and their queue. A free worker takes all waiting requests. A busy
+// service therefore has large batches, and an idle service responds at once.
 type pool struct {
 	workers []*worker
 	metrics *metrics
 	running sync.WaitGroup
 
-	mu    sync.RWMutex // read-locked by senders, locked to close the queue
+	mu    sync.RWMutex // senders hold the read lock; closing the queue needs the write lock
 	queue chan *job    // nil after close
 
 	gone   chan struct{} // closed when the GPU is lost
 	lost   sync.Once
 	why    error         // of gone
-	failed atomic.Uint64 // batches that failed
+	failed atomic.Uint64 // number of failed batches
 	first  atomic.Pointer[error]
 }
 
-// newPool starts n workers. Close the pool before Demo closes the workers' objects.
+// newPool starts n workers. The Demo must close the pool before the objects of the workers.
 func newPool(d *demo.Demo, m *model, ms *metrics, n, depth int) (*pool, error) {
 	p := &pool{metrics: ms, queue: make(chan *job, depth), gone: make(chan struct{})}
 	for range n {
@@ -84,7 +83,7 @@ func (p *pool) score(ctx context.Context, input []float32) ([]float32, error) {
 	}
 }
 
-// send does not wait. It returns an error if the queue is full.
+// send queues a job without blocking. It returns an error if the queue is full.
 func (p *pool) send(j *job) error {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -99,7 +98,8 @@ func (p *pool) send(j *job) error {
 	}
 }
 
-// work is a worker's goroutine. It ends when the queue is closed and empty.
+// work runs batches until the queue is closed and empty. Each worker has one goroutine that
+// runs it.
 func (p *pool) work(w *worker, queue <-chan *job) {
 	defer p.running.Done()
 	batch := make([]*job, 0, maxRows)
@@ -111,7 +111,8 @@ func (p *pool) work(w *worker, queue <-chan *job) {
 	}
 }
 
-// gather adds waiting requests to a batch, except those whose clients have gone.
+// gather adds waiting requests to a batch. It drops requests whose clients have
+// disconnected.
 func gather(batch []*job, queue <-chan *job) []*job {
 	if batch[0].ctx.Err() != nil {
 		batch = batch[:0]
@@ -149,10 +150,9 @@ func (p *pool) run(w *worker, batch []*job) {
 	}
 }
 
-// note keeps the driver's first error, which clients do not see.
+// note records the first error of a batch. Clients do not see it.
 func (p *pool) note(err error) { p.first.CompareAndSwap(nil, &err) }
 
-// firstError returns the first error, or nil.
 func (p *pool) firstError() error {
 	if err := p.first.Load(); err != nil {
 		return *err
@@ -160,7 +160,7 @@ func (p *pool) firstError() error {
 	return nil
 }
 
-// lose records, once, that the GPU is lost, and why.
+// lose marks the GPU as lost and records the cause. Only the first call has an effect.
 func (p *pool) lose(err error) {
 	p.lost.Do(func() {
 		p.why = fmt.Errorf("%w: %w", errLost, err)
@@ -168,7 +168,7 @@ func (p *pool) lose(err error) {
 	})
 }
 
-// isLost returns nil unless the GPU is known to be lost.
+// isLost returns the cause if the GPU is known to be lost, and nil otherwise.
 func (p *pool) isLost() error {
 	select {
 	case <-p.gone:
@@ -178,7 +178,8 @@ func (p *pool) isLost() error {
 	}
 }
 
-// health queries the device, to detect a lost GPU before the next request does.
+// health returns an error if a batch is stuck or the GPU is lost. It queries the driver, so
+// that a lost GPU is detected before the next request.
 func (p *pool) health() error {
 	for _, w := range p.workers {
 		if err := p.isLost(); err != nil {
@@ -194,7 +195,7 @@ func (p *pool) health() error {
 	return p.isLost()
 }
 
-// Close completes the waiting requests, ends the goroutines and waits for them.
+// Close stops accepting requests and waits until the workers have completed the queued ones.
 func (p *pool) Close() error {
 	p.mu.Lock()
 	queue := p.queue

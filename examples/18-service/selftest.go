@@ -21,15 +21,15 @@ import (
 	"github.com/purecuda/cuda/examples/internal/demo"
 )
 
-const tolerance = 1e-5 // scores are at most 1
+const tolerance = 1e-5 // absolute error allowed in a score; scores are at most 1
 
-// load is the number of requests that each client sends in the test.
+// load is the number of clients in the self-test, and of requests by each client.
 type load struct{ clients, each int }
 
 var selfLoad = load{clients: 200, each: 5}
 
-// selfTest serves on a local port and is its own client. It ends the service as SIGTERM
-// does.
+// selfTest serves on a local port and sends requests to itself. It shuts the service down as
+// SIGTERM would.
 func selfTest(d *demo.Demo) (err error) {
 	s, m, err := newServer(d, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -68,7 +68,7 @@ func (c *client) test(d *demo.Demo, s *server) error {
 	return c.look(d)
 }
 
-// look reads the health and the metrics.
+// look requests the health and the metrics, and prints them.
 func (c *client) look(d *demo.Demo) error {
 	if _, err := c.get("/healthz"); err != nil {
 		return err
@@ -101,8 +101,8 @@ type client struct {
 	took []time.Duration
 }
 
-// newClient makes a client with its own connections. It dials them itself because in
-// browsers' WebAssembly HTTP would go through the browser.
+// newClient creates a client that dials its connections itself. In WebAssembly, the default
+// transport would use the browser's.
 func newClient(base string, m *model) *client {
 	t := &http.Transport{DialContext: new(net.Dialer).DialContext, MaxIdleConnsPerHost: selfLoad.clients}
 	return &client{Client: &http.Client{Transport: t, Timeout: time.Minute}, base: base, model: m}
@@ -126,7 +126,7 @@ func (c *client) send(l load) error {
 	return errors.Join(errs...)
 }
 
-// one sends a request until the service accepts it.
+// one sends a request, and repeats it until the service accepts it.
 func (c *client) one(input []float32) error {
 	for {
 		begin := time.Now()

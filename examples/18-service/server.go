@@ -17,15 +17,15 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// server is the HTTP side of the service, in front of the pool.
+// server handles the HTTP requests and passes them to the pool.
 type server struct {
 	pool    *pool
 	context *driver.Context
 	metrics *metrics
 	log     *slog.Logger
 
-	timeout  time.Duration // of a request
-	drain    time.Duration // for requests in flight when it ends
+	timeout  time.Duration // for one request
+	drain    time.Duration // for requests in flight at shutdown
 	draining atomic.Bool
 }
 
@@ -37,7 +37,7 @@ type (
 	}
 )
 
-// statusClientGone is nginx's code for a client that closed the connection.
+// statusClientGone is the status that nginx logs if the client closed the connection.
 const statusClientGone = 499
 
 func (s *server) handler() http.Handler {
@@ -56,7 +56,7 @@ func (s *server) serveScore(w http.ResponseWriter, r *http.Request) {
 	answer, err := s.score(w, r)
 	var body []byte
 	if err == nil {
-		body, err = json.Marshal(answer) // before the status is written, so that it can report an error
+		body, err = json.Marshal(answer) // before the status is written: it can fail
 	}
 	code := statusOf(err)
 	s.metrics.answered(code, time.Since(begin))
@@ -86,22 +86,22 @@ func (s *server) score(w http.ResponseWriter, r *http.Request) (response, error)
 	}
 	for _, v := range scores {
 		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
-			return response{}, errNotFinite // JSON cannot represent it
+			return response{}, errNotFinite // JSON has no infinity or NaN
 		}
 	}
 	return response{scores, largest(scores)}, nil
 }
 
-// read reads the whole body, because the server would wait for the rest. The server's
-// ReadTimeout limits the time. It is lifted afterwards, because the server goes on
-// reading to notice when the client leaves.
+// read reads the whole body, within the server's ReadTimeout. It then removes the read
+// deadline. The server continues to read from the connection, to detect when the client
+// disconnects.
 func read(w http.ResponseWriter, r *http.Request) ([]float32, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<16))
 	if err != nil {
 		return nil, err
 	}
 	if err := http.NewResponseController(w).SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return nil, err // without a deadline there is none to lift
+		return nil, err // ErrNotSupported means that there is no deadline to remove
 	}
 	var in request
 	if err := json.Unmarshal(body, &in); err != nil {
@@ -135,7 +135,7 @@ func statusOf(err error) int {
 		return http.StatusOK
 	case errors.As(err, &large):
 		return http.StatusRequestEntityTooLarge
-	case errors.Is(err, os.ErrDeadlineExceeded): // the body did not arrive
+	case errors.Is(err, os.ErrDeadlineExceeded): // the body was not received in time
 		return http.StatusRequestTimeout
 	case errors.As(err, &bad):
 		return http.StatusBadRequest
@@ -153,7 +153,8 @@ func statusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
-// refuse responds with an error. The driver's message goes to the log, not to clients.
+// refuse sends an error response. It logs the driver's message instead of sending it to
+// clients.
 func (s *server) refuse(w http.ResponseWriter, code int, err error) {
 	text := err.Error()
 	switch code {
@@ -173,7 +174,7 @@ func (s *server) serveMetrics(w http.ResponseWriter, _ *http.Request) {
 			{"service_device_memory_free_bytes", "Device memory that is free.", free},
 			{"service_device_memory_total_bytes", "Device memory in all.", total},
 		}
-	} else { // the other metrics still show that the GPU is lost
+	} else { // the other metrics show that the GPU is lost
 		s.pool.note(err)
 		s.log.Warn("metrics without the device's memory", "error", err)
 	}
@@ -185,7 +186,7 @@ func (s *server) serveHealth(w http.ResponseWriter, err error) {
 	if err != nil {
 		s.log.Warn("not well", "error", err)
 		text := err.Error()
-		if errors.Is(err, errLost) { // it wraps the driver's error
+		if errors.Is(err, errLost) { // errLost wraps the driver's error, which clients must not see
 			text = errLost.Error()
 		}
 		http.Error(w, text, http.StatusServiceUnavailable)
@@ -194,8 +195,8 @@ func (s *server) serveHealth(w http.ResponseWriter, err error) {
 	fmt.Fprintln(w, "ok")
 }
 
-// ready reports whether to send requests. A service that shuts down is healthy but not
-// ready.
+// ready returns an error if the service should not receive requests. A service that is
+// shutting down is healthy but not ready.
 func (s *server) ready() error {
 	if s.draining.Load() {
 		return errDraining
@@ -203,11 +204,11 @@ func (s *server) ready() error {
 	return s.pool.health()
 }
 
-// serve serves until ctx ends, or until the GPU is lost, and then returns that error.
-// Requests in flight are completed.
+// serve serves until ctx ends or the GPU is lost. If the GPU is lost, serve returns that
+// error. Requests in flight are completed.
 func (s *server) serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{Handler: s.handler(), IdleTimeout: time.Minute,
-		// Clients that send or read slowly would also delay the shutdown.
+		// Without timeouts, clients that send or read slowly would delay the shutdown.
 		ReadHeaderTimeout: s.timeout, ReadTimeout: s.timeout, WriteTimeout: 2 * s.timeout,
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)}
 	ended := make(chan error, 1)

@@ -24,8 +24,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// each runs test with a service on the emulator and on a GPU. Afterwards there must be as many
-// goroutines as before, and nothing may be open.
+// each runs test with a service on the emulator and on a GPU. Afterwards no object may be
+// open, and there must be as many goroutines as before.
 func each(t *testing.T, test func(t *testing.T, s *server, m *model)) {
 	t.Helper()
 	t.Run("emulator", func(t *testing.T) { check(t, with(t, "emulator", test)) })
@@ -58,7 +58,7 @@ func with(t *testing.T, device string, test func(t *testing.T, s *server, m *mod
 	return err
 }
 
-// sameGoroutines allows for goroutines that are about to end.
+// sameGoroutines waits for goroutines that are about to end.
 func sameGoroutines(t *testing.T, before int) {
 	t.Helper()
 	for range 500 {
@@ -71,7 +71,7 @@ func sameGoroutines(t *testing.T, before int) {
 	t.Errorf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
 }
 
-// served is a service with a client for the duration of the test.
+// served starts a service and passes a client to test.
 func served(t *testing.T, s *server, m *model, test func(c *client)) {
 	t.Helper()
 	h := httptest.NewServer(s.handler())
@@ -112,7 +112,7 @@ func refusesBad(t *testing.T, s *server) {
 		{"POST", "/v1/score", `{"input":[1e99` + strings.Repeat(",1", inputs-1) + `]}`, 400},
 		{"POST", "/v1/score", `{"input":[` + strings.Repeat("1,", 1<<16) + `1]}`, 413},
 		{"POST", "/v1/score", `{"input":[1` + strings.Repeat(",1", inputs-1) + `]} and more`, 400},
-		{"POST", "/v1/score", `{"input":[3e38` + strings.Repeat(",3e38", inputs-1) + `]}`, 422}, // their sum is infinite
+		{"POST", "/v1/score", `{"input":[3e38` + strings.Repeat(",3e38", inputs-1) + `]}`, 422}, // the sum is infinite
 		{"GET", "/v1/score", "", 405},
 		{"GET", "/else", "", 404},
 	} {
@@ -124,7 +124,7 @@ func refusesBad(t *testing.T, s *server) {
 	}
 }
 
-// idle is a service whose pool has a queue and no workers.
+// idle returns a service whose pool has a queue but no workers.
 func idle(depth int) (*server, *pool) {
 	p := &pool{metrics: new(metrics), queue: make(chan *job, depth), gone: make(chan struct{})}
 	return &server{pool: p, metrics: p.metrics, log: slog.New(slog.DiscardHandler), timeout: 20 * time.Millisecond}, p
@@ -177,7 +177,8 @@ func TestRequestsOfClientsThatLeftAreNotComputed(t *testing.T) {
 	}
 }
 
-// The workers are blocked, so that requests are in flight when the service ends.
+// Requests are in flight at shutdown, because the workers are blocked. The service must
+// respond to all of them.
 func TestRequestsInFlightAreAnsweredAtTheEnd(t *testing.T) {
 	each(t, func(t *testing.T, s *server, m *model) {
 		goOn := make(chan struct{})
@@ -239,11 +240,11 @@ func TestRequestsInFlightHaveATimeout(t *testing.T) {
 	})
 }
 
-// A body that does not arrive in time ends its request, whatever its URL, and delays the end of
-// the service no longer than that.
+// A request whose body does not arrive in time must fail, whatever its URL. It must not
+// delay the shutdown longer than the timeout.
 func TestBodiesThatStallHaveATime(t *testing.T) {
 	each(t, func(t *testing.T, s *server, _ *model) {
-		// A response may take as long again to write. On a loaded machine that must be long.
+		// The write timeout is twice this timeout, which must be enough on a loaded machine.
 		s.timeout, s.drain = 2*time.Second, time.Minute
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -288,7 +289,7 @@ func TestBodiesThatStallHaveATime(t *testing.T) {
 	})
 }
 
-// stall sends the beginning of a request and nothing more, and waits for the response.
+// stall sends the beginning of a request, sends nothing more, and waits for the response.
 func stall(address, begin string) (code int, err error) {
 	c, err := net.Dial("tcp", address)
 	if err != nil {
@@ -310,7 +311,7 @@ func stall(address, begin string) (code int, err error) {
 	return r.StatusCode, err
 }
 
-// A closed graph cannot be launched, but that does not mean that the GPU is lost.
+// A closed graph cannot be launched. Only that batch must fail, because the GPU is not lost.
 func TestAnErrorThatTheGPUSurvivesIsOneBatchs(t *testing.T) {
 	each(t, func(t *testing.T, s *server, m *model) {
 		for _, w := range s.pool.workers {
@@ -350,8 +351,8 @@ func TestLostGPUIsNoticedByAProbe(t *testing.T) {
 	})
 }
 
-// loses makes a service lose its GPU and notice it. Later requests are rejected, the metrics can
-// be read, and the service ends with the cause.
+// loses makes a service lose its GPU, and notice detects it. Later requests must be
+// rejected, the metrics must be readable, and serve must return the cause.
 func loses(t *testing.T, notice func(c *client)) {
 	t.Helper()
 	ran := false
@@ -383,7 +384,7 @@ func loses(t *testing.T, notice func(c *client)) {
 	if !ran {
 		t.Fatal(err)
 	}
-	// Closing afterwards may report errors of the lost GPU, and nothing else.
+	// Closing may report only errors of the lost GPU.
 	if err != nil && !errors.Is(err, driver.CUDA_ERROR_ILLEGAL_ADDRESS) {
 		t.Errorf("closing: %v", err)
 	}

@@ -13,15 +13,15 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// worker has a stream, an executable graph for up to maxRows requests, and the
-// page-locked memory that the graph copies from and to. One goroutine uses it.
+// worker has a stream, an executable graph for up to maxRows requests, and the page-locked
+// memory for the graph's input and output. It is used by one goroutine.
 type worker struct {
 	stream  *driver.Stream
 	in, out *driver.HostBuffer[float32]
 	launch  *graph.Bindings
-	rows    [2]graph.Param[uint32] // of both layers
+	rows    [2]graph.Param[uint32] // number of rows, an argument of both layers' kernels
 
-	began atomic.Int64 // when the batch in flight began, in ns; 0: none
+	began atomic.Int64 // when the batch in flight began, in ns since 1970; 0 if none
 }
 
 func newWorker(d *demo.Demo, m *model) (w *worker, err error) {
@@ -47,9 +47,9 @@ func hostMemory(d *demo.Demo, n int) (*driver.HostBuffer[float32], error) {
 	return b, nil
 }
 
-// build makes the graph. It copies the input to the device, computes both layers and
+// build creates the graph, which copies the input to the device, computes both layers and
 // copies the scores back. Only the number of rows changes between launches. The copies
-// always move a whole batch, which is small.
+// always transfer a whole batch, which is small.
 func (w *worker) build(d *demo.Demo, m *model) error {
 	var memory [3]*driver.Buffer[float32]
 	for i, n := range []int{inputs, hidden, outputs} {
@@ -85,13 +85,13 @@ func (w *worker) build(d *demo.Demo, m *model) error {
 	return w.instantiate(d, []driver.Op{up, first, second, normed, down})
 }
 
-// perRow has a block for each row and a thread for each output.
+// perRow has one block for each row and one thread for each output.
 func perRow(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.D1(maxRows), Block: driver.D1(n)}
 }
 
-// instantiate makes a chain of ops and binds the number of rows of both layers, which
-// are the second and third node.
+// instantiate creates a graph that runs ops one after the other. It binds the number of rows
+// in the second and third node, the kernels of the layers.
 func (w *worker) instantiate(d *demo.Demo, ops []driver.Op) error {
 	g, err := graph.New(d.Context)
 	if err != nil {
@@ -116,8 +116,8 @@ func (w *worker) instantiate(d *demo.Demo, ops []driver.Op) error {
 	return nil
 }
 
-// run computes up to maxRows requests in one launch. All of them get the error that it
-// returns.
+// run computes up to maxRows requests in one launch. If it fails, all requests get its
+// error.
 func (w *worker) run(jobs []*job) error {
 	w.began.Store(time.Now().UnixNano())
 	defer w.began.Store(0)
@@ -148,7 +148,8 @@ func (w *worker) replay(rows uint32) error {
 	if err := w.launch.Launch(w.stream); err != nil {
 		return err
 	}
-	// Exec.Wait records that no launch is in flight, so Close releases memory at once.
+	// Exec.Wait also records that no launch is in flight, so Close can release memory at
+	// once.
 	return w.launch.Exec().Wait(context.Background())
 }
 
@@ -156,9 +157,9 @@ func (w *worker) replay(rows uint32) error {
 
 // [lost]
 
-// lost reports, after an error, whether the GPU is lost. A kernel that faults destroys
-// its context: from then on every call returns the same error, until the process ends.
-// Any other error concerns one batch.
+// lost returns an error if the GPU is lost. Call it after a batch fails. A kernel that
+// faults destroys its context, and every later call returns the same error until the process
+// ends. After any other error, the GPU can compute the next batch.
 func (w *worker) lost() error {
 	done, err := w.stream.Query()
 	if err == nil && !done {

@@ -1,3 +1,3 @@
-// Command first captures work once and replays it: it is the program that the
-// README shows, which prints the same on a GPU and on the emulator.
+// Command first captures work once and replays it. The README shows this program. It prints
+// the same on a GPU and on the emulator.
 package main

@@ -21,18 +21,18 @@ func must[T any](v T, err error) T {
 }
 
 func main() {
-	drv := must(anywhere.Open()) // the GPU, or an emulated one; the log says so
+	drv := must(anywhere.Open()) // a GPU, or else the emulator; the log says which
 	ctx := must(must(drv.Device(0)).PrimaryContext())
 	stream := must(ctx.NewStream())
 	x := must(driver.AllocFrom(ctx, []float32{1, 2, 3}))
 	double := must(kernels.MulScalar(x, x, float32(2)))
 	addOne := must(kernels.AddScalar(x, x, float32(1)))
 	g := must(graph.Capture(stream, graph.ModeThreadLocal, func(s *graph.Scope) error {
-		return s.Do(double, addOne) // recorded; nothing runs yet
+		return s.Do(double, addOne) // recorded, not run
 	}))
 	exec := must(g.Instantiate())
 	for range 10 {
-		must(0, exec.Launch(stream)) // both kernels, one call
+		must(0, exec.Launch(stream)) // one call launches both kernels
 	}
 	must(0, exec.Wait(context.Background()))
 	result := make([]float32, x.Len())

@@ -11,15 +11,15 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// machine is what the pipeline runs on: a GPU, or the emulator in its place.
+// machine is the device that the pipeline runs on: a GPU or the emulator.
 type machine struct {
 	driver   *driver.Driver
 	context  *driver.Context
 	emulated bool
 }
 
-// openMachine opens the first GPU. With "auto" it opens the emulator if there is no
-// GPU, and prints why.
+// openMachine opens the first GPU. With "auto", it opens the emulator if there is no GPU,
+// and prints the reason.
 func openMachine(which string, say io.Writer) (*machine, error) {
 	switch which {
 	case "gpu":
@@ -48,7 +48,7 @@ func openGPU() (*machine, error) {
 
 func openEmulator() (*machine, error) { return openEmulated(emulator.New(emulator.Config{})) }
 
-// openEmulated opens an emulator, or a library around one.
+// openEmulated opens lib, an emulator or a library that wraps one.
 func openEmulated(lib loader.Library) (*machine, error) {
 	d, err := driver.New(lib)
 	if err != nil {
@@ -69,7 +69,7 @@ func newMachine(d *driver.Driver, emulated bool) (*machine, error) {
 	return &machine{driver: d, context: c, emulated: emulated}, nil
 }
 
-// describe names the device in one line.
+// describe returns the device's name and properties in one line.
 func (m *machine) describe() (string, error) {
 	device := m.context.Device()
 	name, err := device.Name()
@@ -90,8 +90,8 @@ func (m *machine) Close() error {
 	return errors.Join(m.context.Close(), m.driver.Close())
 }
 
-// reason says in one line why there is no GPU. With -device gpu the program prints the
-// whole error, which lists what was tried.
+// reason returns one line that explains why there is no GPU. With -device gpu, the program
+// prints the whole error, which lists every library name tried.
 func reason(err error) string {
 	var open *loader.OpenError
 	if errors.As(err, &open) && len(open.Tried) > 1 {

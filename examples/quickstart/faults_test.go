@@ -20,7 +20,8 @@ func TestFaults(t *testing.T) {
 	})
 }
 
-// writes reports each write. The program writes its report before it closes the last objects.
+// writes calls tell before each write. The program prints its report when only cleanup
+// remains.
 type writes struct {
 	io.Writer
 	tell func()

@@ -13,10 +13,10 @@ import (
 type recording struct {
 	graph *graph.Graph
 	exec  *graph.Exec
-	last  graph.Node // the last block's residual, if the graph was built by hand
+	last  graph.Node // node of the last block's residual; set only if the graph was built by hand
 }
 
-// capture records the operations that enqueue passes on, instead of running them.
+// capture records a step's operations instead of running them.
 func (s *stack) capture() (*graph.Graph, error) {
 	return graph.Capture(s.stream, graph.ModeGlobal, func(scope *graph.Scope) error {
 		return s.enqueue(scope)
@@ -31,8 +31,8 @@ func (s *stack) captured() (*recording, error) {
 	return s.instantiate(&recording{graph: g})
 }
 
-// built makes the same graph without a stream. Each operation becomes a node that
-// depends on the previous one.
+// built creates the same graph without a stream. Each operation becomes a node that depends
+// on the previous one.
 func (s *stack) built(c *driver.Context) (*recording, error) {
 	g, err := graph.New(c)
 	if err != nil {
@@ -53,8 +53,8 @@ func (s *stack) built(c *driver.Context) (*recording, error) {
 	return s.instantiate(r)
 }
 
-// instantiate makes the executable graph and uploads it, so that the first replay costs
-// no more than the others.
+// instantiate creates the executable graph and uploads it, so that the first replay takes no
+// longer than the others.
 func (s *stack) instantiate(r *recording) (*recording, error) {
 	exec, err := r.graph.Instantiate(graph.WithUpload(s.stream))
 	if err != nil {
@@ -64,8 +64,7 @@ func (s *stack) instantiate(r *recording) (*recording, error) {
 	return r, nil
 }
 
-// Close waits for the last replay, so the graph and its executable graph are destroyed
-// when it returns.
+// Close waits for the last replay, so that both graphs are destroyed when it returns.
 func (r *recording) Close() error {
 	return errors.Join(r.exec.Wait(context.Background()), r.exec.Close(), r.graph.Close())
 }

@@ -7,13 +7,12 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// The kernels are embedded in the binary as PTX, which the driver compiles for the GPU
-// it finds.
+// The binary embeds the kernels as PTX, which the driver compiles for the installed GPU.
 //
 //go:embed kernels.ptx
 var kernelsPTX []byte
 
-// kernels are loaded kernels of one context.
+// kernels are the loaded kernels of one context.
 type kernels struct {
 	module                             *driver.Module
 	rmsnorm, gemv, silu, mul, residual *driver.Kernel
@@ -39,18 +38,19 @@ func (k *kernels) Close() error { return k.module.Close() }
 
 const (
 	warp         = 32
-	rmsnormWarps = 32 // of rmsnorm's one block, at most
-	rowsPerBlock = 8  // gemv: one warp per row
+	rmsnormWarps = 32 // at most; rmsnorm has one block
+	rowsPerBlock = 8  // gemv has one warp per row
 	perElement   = 128
 )
 
-// rmsnormConfig has one block with a thread per element, up to the largest block.
+// rmsnormConfig returns a configuration of one block, with one thread per element up to the
+// largest block.
 func rmsnormConfig(n int) driver.LaunchConfig {
 	warps := min((n+warp-1)/warp, rmsnormWarps)
 	return driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(warps * warp)}
 }
 
-// gemvConfig has one warp per row.
+// gemvConfig returns a configuration with one warp per row.
 func gemvConfig(rows int) driver.LaunchConfig {
 	return driver.LaunchConfig{
 		Grid:  driver.Blocks(rows, rowsPerBlock),
@@ -58,7 +58,7 @@ func gemvConfig(rows int) driver.LaunchConfig {
 	}
 }
 
-// elementConfig has one thread per element.
+// elementConfig returns a configuration with one thread per element.
 func elementConfig(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.Blocks(n, perElement), Block: driver.D1(perElement)}
 }

@@ -1,8 +1,8 @@
-// Command quickstart runs a stack of transformer feed-forward blocks (float32,
-// kernels embedded as PTX) three ways: with stream launches, with a graph captured
-// from the stream, and with the same graph built by hand. It updates both graphs,
-// compares every result with a float64 computation on the CPU, and prints what
-// each way costs. Without a GPU it runs on the emulator and says so.
+// Command quickstart runs a stack of transformer feed-forward blocks in float32. It runs the
+// stack three ways: with stream launches, with a graph captured from the stream, and with
+// the same graph built by hand. It updates both graphs, compares every result with a float64
+// computation on the CPU, and prints the cost of each way. The kernels are embedded as PTX.
+// Without a GPU, the program runs on the emulator and says so.
 //
 // The exit status is 1 if any comparison fails.
 package main
@@ -35,11 +35,11 @@ func main() {
 	}
 }
 
-// minDim is the smallest length for which the comparison is meaningful. With fewer
-// elements a sum can nearly cancel, and rounding errors remain.
+// minDim is the smallest length for which the comparison is meaningful. With fewer elements,
+// a sum can nearly cancel and leave mainly rounding errors.
 const minDim = 16
 
-// errComparison is what run returns when a result differs from the reference.
+// errComparison is the error of run if a result differs from the reference.
 var errComparison = errors.New("results differ from the reference")
 
 func run(o options, out io.Writer) error {

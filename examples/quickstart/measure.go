@@ -31,11 +31,11 @@ func newBench(m *model, s *stack, p scalars, steps int) *bench {
 	return b
 }
 
-// timing is the time of a step in one way: the medians of all steps.
+// timing has the median times of a step.
 type timing struct {
 	way   string
-	host  time.Duration // to stage the input and enqueue the work
-	wall  time.Duration // until the result is back in host memory
+	host  time.Duration // to copy the input to page-locked memory and enqueue the work
+	wall  time.Duration // until the result is in host memory
 	worst float64       // largest error
 }
 
@@ -71,7 +71,7 @@ func (b *bench) step(input []float32, enqueue func() error) (host, wall time.Dur
 	return host, time.Since(begin), nil
 }
 
-// check runs a few steps whose scalars differ from the defaults.
+// check runs a few steps with the scalars p, which differ from the defaults.
 func (b *bench) check(what string, p scalars, enqueue func() error) error {
 	for i, input := range b.inputs[:min(3, len(b.inputs))] {
 		if _, _, err := b.step(input, enqueue); err != nil {
@@ -82,7 +82,7 @@ func (b *bench) check(what string, p scalars, enqueue func() error) error {
 	return nil
 }
 
-// compare records how far the result in host memory is from want.
+// compare records the difference between the result in host memory and want.
 func (b *bench) compare(what string, want []float64) float64 {
 	d := difference(b.stack.out.Slice(), want)
 	b.compared++
@@ -90,7 +90,7 @@ func (b *bench) compare(what string, want []float64) float64 {
 	if d > b.model.tolerance() {
 		b.failures = append(b.failures, fmt.Sprintf("%s: error %.2g, tolerance %.2g", what, d, b.model.tolerance()))
 	}
-	clear(b.stack.out.Slice()) // so that a step that writes nothing does not pass with the previous result
+	clear(b.stack.out.Slice()) // or a step that writes nothing would pass
 	return d
 }
 

@@ -2,15 +2,15 @@ package main
 
 import "math"
 
-// config is the shape of the stack, from the flags.
+// config is the shape of the stack, set by flags.
 type config struct {
-	dim    int // length of the vector that runs through the blocks
+	dim    int // length of the vector that passes through the blocks
 	hidden int // length of the vectors inside a block
 	layers int
 	seed   uint64
 }
 
-// block holds the weights of one feed-forward block; matrices are row-major.
+// block has the row-major weights of one feed-forward block.
 type block struct {
 	norm []float32 // dim
 	gate []float32 // hidden x dim
@@ -18,13 +18,13 @@ type block struct {
 	down []float32 // dim x hidden
 }
 
-// scalars are the parameters that updates change without new weights.
+// scalars are the parameters that an update changes while the weights stay the same.
 type scalars struct {
 	epsilon float32
-	scale   []float32 // one per block: how much of its result is added to the vector
+	scale   []float32 // per block: the factor of its result in the sum
 }
 
-// model is a stack of feed-forward blocks with weights made from a seed.
+// model is a stack of feed-forward blocks, with weights generated from a seed.
 type model struct {
 	config
 	blocks []block
@@ -44,8 +44,8 @@ func newModel(c config) *model {
 	return m
 }
 
-// defaults are the parameters that a model starts with. The scale makes the vector grow
-// by the same factor for any number of blocks, as large models do.
+// defaults returns the initial scalars of a model. The scale makes the vector grow by the
+// same factor for any number of blocks, as in large models.
 func (m *model) defaults() scalars {
 	s := scalars{epsilon: 1e-5, scale: make([]float32, m.layers)}
 	for i := range s.scale {
@@ -54,8 +54,8 @@ func (m *model) defaults() scalars {
 	return s
 }
 
-// input makes the vector of a step. It differs for every step and is the same on every
-// machine.
+// input returns the input vector of a step. It differs for every step and is the same on
+// every machine.
 func (m *model) input(step int) []float32 {
 	r := random(m.seed ^ 0x5eed<<32 + uint64(step))
 	return r.vector(m.dim, 0, 1)
@@ -72,21 +72,21 @@ func (r *random) next() uint64 {
 	return z ^ z>>31
 }
 
-// uniform is in [-1, 1).
+// uniform returns a number in [-1, 1).
 func (r *random) uniform() float64 {
 	return float64(int64(r.next())>>11) / (1 << 52)
 }
 
-// vector has elements in [mean-spread, mean+spread).
+// vector returns n elements in [mean-spread, mean+spread).
 func (r *random) vector(n int, mean, spread float64) []float32 {
 	v := make([]float32, n)
 	for i := range v {
-		v[i] = float32(mean + float64(spread*r.uniform())) // not fused on any machine
+		v[i] = float32(mean + float64(spread*r.uniform())) // not fused, so equal on all machines
 	}
 	return v
 }
 
-// matrix has elements of variance 1/cols, so a product with it keeps a vector's
+// matrix returns elements of variance 1/cols. A product with the matrix keeps a vector's
 // magnitude, through any number of blocks.
 func (r *random) matrix(rows, cols int) []float32 {
 	return r.vector(rows*cols, 0, math.Sqrt(3/float64(cols)))

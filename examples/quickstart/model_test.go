@@ -19,7 +19,7 @@ func TestReferenceOfOneBlockByHand(t *testing.T) {
 		norm: []float32{1, 2}, gate: []float32{1, 0}, up: []float32{0, 1}, down: []float32{3, -1},
 	}}}
 	got := m.forward([]float32{3, 4}, scalars{epsilon: 0, scale: []float32{0.5}})
-	// mean of squares 12.5; normed = (3, 2*4) / sqrt(12.5)
+	// The mean of the squares is 12.5, and normed = (3, 2*4) / sqrt(12.5).
 	gate, up := 3/math.Sqrt(12.5), 8/math.Sqrt(12.5)
 	h := gate / (1 + math.Exp(-gate)) * up
 	for i, want := range []float64{3 + 0.5*3*h, 4 - 0.5*h} {

@@ -11,8 +11,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// Sizes with and without a remainder: below a warp, at its borders, around the eight steps that
-// the matrix-vector kernel takes at once, above the largest block.
+// The sizes are below a warp, next to multiples of a warp, and above the largest block. Some
+// leave a remainder of the eight steps per iteration of the matrix-vector kernel.
 func TestEveryWayAgreesWithTheReference(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		for _, size := range []config{
@@ -31,7 +31,7 @@ func TestEveryWayAgreesWithTheReference(t *testing.T) {
 	})
 }
 
-// runOn is run without opening a device.
+// runOn is run on a context that is already open.
 func runOn(t *testing.T, c *driver.Context, size config) *report {
 	t.Helper()
 	b := benchOn(t, c, newModel(size))
@@ -68,7 +68,7 @@ func TestWrongResultIsReported(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		m := newModel(config{dim: 16, hidden: 32, layers: 1})
 		b := benchOn(t, c, m)
-		b.want[1][3] += 1e-3 // as if the device had computed that element wrongly
+		b.want[1][3] += 1e-3 // as if the device's result were wrong
 		if _, err := b.measure("launches", func() error { return b.stack.enqueue(b.stack.stream) }); err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func TestBadFlagsAreRefused(t *testing.T) {
 	}
 }
 
-// The comparisons are worthless if they accept the old scalars as the new.
+// After an update without effect, the comparison with the new scalars must fail.
 func TestUpdateWithoutEffectIsReported(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		m := newModel(config{dim: 64, hidden: 128, layers: 12})

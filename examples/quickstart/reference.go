@@ -2,8 +2,8 @@ package main
 
 import "math"
 
-// forward runs the stack on the CPU in float64, as the reference for the kernels. It
-// shares only the weights with them.
+// forward runs the stack on the CPU in float64, as the reference for the kernels. It shares
+// only the weights with them.
 func (m *model) forward(input []float32, p scalars) []float64 {
 	x := make([]float64, m.dim)
 	for i, v := range input {
@@ -48,8 +48,8 @@ func matVec(w []float32, x []float64) []float64 {
 	return out
 }
 
-// difference is the largest deviation of got from want, relative to the largest
-// magnitude in want. A NaN counts as an infinite error.
+// difference returns the largest deviation of got from want, relative to the largest
+// magnitude in want. A NaN counts as an infinite deviation.
 func difference(got []float32, want []float64) float64 {
 	var worst, magnitude float64
 	for i, w := range want {
@@ -63,9 +63,9 @@ func difference(got []float32, want []float64) float64 {
 	return worst / magnitude
 }
 
-// tolerance is the error allowed for float32: a few units in the last place per block,
-// and more for longer sums. A wrong scalar or a lost element gives an error thousands
-// of times larger.
+// tolerance returns the error allowed for float32: a few units in the last place per block,
+// and more for longer sums. A wrong scalar or a missing element causes an error thousands of
+// times larger.
 func (m *model) tolerance() float64 {
 	const ulp = 1.0 / (1 << 23)
 	return 4 * ulp * math.Sqrt(float64(m.layers)) * math.Log2(float64(m.dim+m.hidden))

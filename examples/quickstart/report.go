@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// report has all results of a run.
+// report has the results of a run.
 type report struct {
 	bench    *bench
 	device   string
 	emulated bool
 
 	launches, captured, built timing
-	captureCost, buildCost    time.Duration // to an executable graph on the device
+	captureCost, buildCost    time.Duration // up to an executable graph on the device
 	nodeUpdate, graphUpdate   time.Duration
 }
 
@@ -59,7 +59,7 @@ func (b *bench) all(m *machine) (r *report, err error) {
 	return r, err
 }
 
-// print writes the table and returns errComparison if a result was wrong.
+// print prints the results as a table. It returns errComparison if a result was wrong.
 func (r *report) print(w io.Writer) error {
 	b, m := r.bench, r.bench.model
 	fmt.Fprintf(w, "%s\n%d blocks, dim %d, hidden %d: %d kernels and 2 copies a step; %d steps each way, medians\n\n",
@@ -92,7 +92,7 @@ func (r *report) print(w io.Writer) error {
 
 func micros(d time.Duration) string { return fmt.Sprintf("%.2f µs", float64(d)/1e3) }
 
-// times says how many times smaller b is than a.
+// times returns how many times smaller b is than a.
 func times(a, b time.Duration) string {
 	if b <= 0 {
 		return "immeasurably less"

@@ -6,20 +6,20 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// stack is a model on a device. One step is a list of operations. The same list is
-// launched, captured, built into a graph by hand and used to update a graph.
+// stack is a model on a device. A step is a list of operations. The same list is launched,
+// captured, built into a graph by hand and used to update a graph.
 type stack struct {
 	stream  *driver.Stream
-	in, out *driver.HostBuffer[float32] // page-locked: copies from and to them are asynchronous
+	in, out *driver.HostBuffer[float32] // page-locked, for asynchronous copies
 
 	ops       []driver.Op
-	norms     []*driver.Launch // the launches whose scalars updates change,
-	residuals []*driver.Launch // one per block
+	norms     []*driver.Launch // updates change the scalars of these launches and
+	residuals []*driver.Launch // of these; one per block
 
 	closers []func() error
 }
 
-// Positions of the scalars among the arguments of their kernels.
+// The positions of the scalars in the kernels' argument lists.
 const (
 	rmsnormEpsilon = 3
 	residualScale  = 2
@@ -71,7 +71,7 @@ func (s *stack) build(c *driver.Context, k *kernels, m *model, p scalars) (err e
 	return nil
 }
 
-// vectors are the device memory that all blocks share.
+// vectors has the device memory that all blocks share.
 type vectors struct {
 	x, normed, y *driver.Buffer[float32] // dim
 	gate, up     *driver.Buffer[float32] // hidden
@@ -92,7 +92,7 @@ func (s *stack) allocVectors(c *driver.Context, m *model) (v vectors, err error)
 	return v, nil
 }
 
-// weights are the weights of a block on the device.
+// weights has the weights of one block in device memory.
 type weights struct {
 	norm, gate, up, down *driver.Buffer[float32]
 }
@@ -112,8 +112,8 @@ func (s *stack) uploadBlock(c *driver.Context, b block) (w weights, err error) {
 	return w, nil
 }
 
-// prepareBlock appends x += scale * down·(silu(gate·norm(x)) * up·norm(x)).
-// Arguments are checked against the kernels' signatures here, once.
+// prepareBlock appends x += scale * down·(silu(gate·norm(x)) * up·norm(x)). It checks the
+// arguments against the kernels' signatures, once for all steps.
 func (s *stack) prepareBlock(k *kernels, m *model, v vectors, w weights, epsilon, scale float32) error {
 	p := preparer{stack: s}
 	dim, hidden := uint32(m.dim), uint32(m.hidden)
@@ -148,8 +148,8 @@ func (p *preparer) add(k *driver.Kernel, cfg driver.LaunchConfig, args ...any) *
 	return launch
 }
 
-// set changes the scalars of the prepared launches. Graphs made from them earlier keep
-// their own copy, which only an update changes.
+// set changes the scalars of the prepared launches. Existing graphs keep their own copies,
+// which only an update changes.
 func (s *stack) set(p scalars) error {
 	var errs []error
 	for i := range s.norms {
@@ -160,11 +160,10 @@ func (s *stack) set(p scalars) error {
 	return errors.Join(errs...)
 }
 
-// taker is a stream, which runs operations, or the scope of a capture, which records
-// them.
+// taker is a stream, which runs operations, or a capture's scope, which records them.
 type taker interface{ Do(...driver.Op) error }
 
-// enqueue passes on the step's operations one by one.
+// enqueue passes the operations of a step to a stream or scope, one by one.
 func (s *stack) enqueue(to taker) error {
 	for _, op := range s.ops {
 		if err := to.Do(op); err != nil {
@@ -174,7 +173,7 @@ func (s *stack) enqueue(to taker) error {
 	return nil
 }
 
-// Close closes everything, the last made first.
+// Close closes everything in reverse order of creation.
 func (s *stack) Close() error {
 	var errs []error
 	for i := len(s.closers) - 1; i >= 0; i-- {

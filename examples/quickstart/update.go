@@ -10,17 +10,17 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// updateRounds is how often an update is repeated, back and forth, to time it.
+// updateRounds is how often an update is made and undone, to measure its time.
 const updateRounds = 20
 
-// The scalars after the updates.
+// The values that updates set.
 const (
 	updatedScale   = 0.75
 	updatedEpsilon = 0.25
 )
 
-// updateNode gives one node of an executable graph another scalar, and checks that
-// replays use it. It returns the time of one such update.
+// updateNode changes the scalar of one node in an executable graph, and checks that replays
+// use it. It returns the time of one update.
 func (b *bench) updateNode(r *recording, p scalars) (time.Duration, error) {
 	changed := p.withLastScale(updatedScale)
 	last := b.stack.residuals[len(b.stack.residuals)-1]
@@ -47,8 +47,8 @@ func (b *bench) updateNode(r *recording, p scalars) (time.Duration, error) {
 	return median(costs), set(p)
 }
 
-// updateGraph captures the step again with other scalars and updates an executable
-// graph from it, without instantiating again.
+// updateGraph captures the step again with other scalars, and updates an executable graph
+// without a new instantiation.
 func (b *bench) updateGraph(r *recording, p scalars) (cost time.Duration, err error) {
 	changed := p.withEpsilon(updatedEpsilon)
 	if err := b.stack.set(changed); err != nil {
@@ -79,12 +79,12 @@ func (b *bench) updateGraph(r *recording, p scalars) (cost time.Duration, err er
 	return median(costs), b.stack.set(p)
 }
 
-// replay does everything that the host does for a step with a graph.
+// replay returns a function that launches the graph, which is all the host does in a step.
 func (b *bench) replay(r *recording) func() error {
 	return func() error { return r.exec.Launch(b.stack.stream) }
 }
 
-// withEpsilon returns a copy with another epsilon, in all blocks.
+// withEpsilon returns a copy with another epsilon in all blocks.
 func (p scalars) withEpsilon(epsilon float32) scalars {
 	p.epsilon = epsilon
 	return p

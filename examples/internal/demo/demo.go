@@ -1,5 +1,5 @@
-// Package demo is shared by the numbered examples. It opens a device, prints which
-// one it is, and closes everything at the end.
+// Package demo contains what the numbered examples share. It opens a device, prints its
+// name, and closes everything at the end.
 package demo
 
 import (
@@ -13,22 +13,23 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Demo is the device of an example, and what the example has to close.
+// Demo is the device of an example. It also closes the objects that the example creates.
 type Demo struct {
 	Context  *driver.Context
 	Stream   *driver.Stream
 	Out      io.Writer
-	Emulated bool // times say nothing about a GPU
+	Emulated bool // measured times do not apply to a GPU
 
-	devices  int // that an emulator has
+	devices  int // number of devices of an emulator
 	closers  []io.Closer
-	contexts []*driver.Context // all that were opened
+	contexts []*driver.Context // all that have been opened
 }
 
-// Main is the main function of an example: it ends with 1 if example fails.
+// Main is the main function of an example. It exits with status 1 if example fails.
 func Main(name string, example func(*Demo) error) { MainOn(1, name, example) }
 
-// MainOn is Main for an example with several devices. The emulator gets that many.
+// MainOn is Main for an example that uses several devices. If it runs on an emulator, the
+// emulator has that many.
 func MainOn(devices int, name string, example func(*Demo) error) {
 	device := flag.String("device", "auto", "auto, gpu or emulator")
 	flag.Parse()
@@ -38,8 +39,7 @@ func MainOn(devices int, name string, example func(*Demo) error) {
 	}
 }
 
-// Run runs an example on the device called auto, gpu or emulator, and closes
-// everything afterwards.
+// Run runs an example and then closes everything. The device is auto, gpu or emulator.
 func Run(device string, out io.Writer, example func(*Demo) error) error {
 	return RunOn(1, device, out, example)
 }
@@ -49,8 +49,8 @@ func RunOn(devices int, device string, out io.Writer, example func(*Demo) error)
 	return run(devices, out, func(d *Demo) error { return d.open(device) }, example)
 }
 
-// RunWith runs an example on an emulator, or on a library that wraps one, and
-// closes that too: for tests.
+// RunWith runs an example on lib, an emulator or a library that wraps one, and closes lib.
+// It is for tests.
 func RunWith(lib loader.Library, out io.Writer, example func(*Demo) error) error {
 	return run(1, out, func(d *Demo) error { return d.openEmulated(lib) }, example)
 }
@@ -68,7 +68,7 @@ func run(devices int, out io.Writer, open, example func(*Demo) error) (err error
 	return example(d)
 }
 
-// Close closes things when the example ends, the last one first.
+// Close registers things to be closed when the example ends, in reverse order.
 func (d *Demo) Close(things ...io.Closer) { d.closers = append(d.closers, things...) }
 
 func (d *Demo) close() error {
@@ -76,8 +76,8 @@ func (d *Demo) close() error {
 	for i := len(d.closers) - 1; i >= 0; i-- {
 		errs = append(errs, d.closers[i].Close())
 	}
-	// Errors of cleanup that the library did on its own have not been returned yet.
-	// What was still in use here is released with the driver.
+	// Report errors from cleanup that the library did in the background. Objects that are
+	// still in use are released with the driver.
 	for _, c := range d.contexts {
 		for _, err := range c.CleanupErrors() {
 			if !errors.Is(err, driver.ErrClosed) {
@@ -91,10 +91,9 @@ func (d *Demo) close() error {
 // Opened returns the contexts that the example has opened so far, one for each device.
 func (d *Demo) Opened() []*driver.Context { return d.contexts }
 
-// Printf prints a line.
 func (d *Demo) Printf(format string, args ...any) { fmt.Fprintf(d.Out, format+"\n", args...) }
 
-// Kernels loads PTX and finds kernels in it.
+// Kernels loads PTX and stores its kernels in the variables of the map.
 func (d *Demo) Kernels(ptx []byte, kernels map[string]**driver.Kernel) error {
 	return d.KernelsOn(d.Context, ptx, kernels)
 }
@@ -109,12 +108,12 @@ func (d *Demo) NewStream() (*driver.Stream, error) {
 	return s, nil
 }
 
-// Memory returns device memory that holds n times v.
+// Memory allocates device memory for n elements and sets each to v.
 func Memory[T any](d *Demo, n int, v T) (*driver.Buffer[T], error) {
 	return MemoryOn(d, d.Context, n, v)
 }
 
-// MemoryFrom returns device memory with a copy of src.
+// MemoryFrom allocates device memory and copies src to it.
 func MemoryFrom[T any](d *Demo, src []T) (*driver.Buffer[T], error) {
 	b, err := driver.AllocFrom(d.Context, src)
 	if err != nil {
@@ -124,14 +123,14 @@ func MemoryFrom[T any](d *Demo, src []T) (*driver.Buffer[T], error) {
 	return b, nil
 }
 
-// PerElement is the configuration of a launch with one thread for each of n elements.
+// PerElement returns a launch configuration with one thread for each of n elements.
 func PerElement(n int) driver.LaunchConfig {
 	const block = 128
 	return driver.LaunchConfig{Grid: driver.Blocks(n, block), Block: driver.D1(block)}
 }
 
-// All returns an error unless every element of b is want. Wait for the work that
-// writes b first.
+// All returns an error unless every element of b is want. All work that writes b must have
+// finished.
 func All[T comparable](b *driver.Buffer[T], want T) error {
 	got := make([]T, b.Len())
 	if err := b.CopyTo(got); err != nil {

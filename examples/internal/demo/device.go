@@ -10,8 +10,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// open opens the first GPU. With "auto" it opens the emulator if there is no GPU, and
-// prints why.
+// open opens the first GPU. With "auto", it opens the emulator if there is no GPU, and
+// prints the reason.
 func (d *Demo) open(which string) error {
 	switch which {
 	case "gpu":
@@ -50,7 +50,7 @@ func (d *Demo) openEmulator() error {
 	return d.openEmulated(emulator.New(emulator.Config{Devices: d.devices}))
 }
 
-// openEmulated opens an emulator, or a library around one.
+// openEmulated opens lib, an emulator or a library that wraps one.
 func (d *Demo) openEmulated(lib loader.Library) error {
 	drv, err := driver.New(lib)
 	if err != nil {
@@ -73,7 +73,7 @@ func (d *Demo) use(drv *driver.Driver) error {
 	return nil
 }
 
-// reason is why there is no GPU, in one line.
+// reason returns one line that explains why there is no GPU.
 func reason(err error) string {
 	var open *loader.OpenError
 	if errors.As(err, &open) && len(open.Tried) > 1 {

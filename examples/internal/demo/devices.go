@@ -2,8 +2,8 @@ package demo
 
 import "github.com/purecuda/cuda/driver"
 
-// Contexts returns the primary contexts of the first n devices, or of all if there are
-// fewer. The first is the example's own.
+// Contexts returns the primary contexts of the first n devices, or of all devices if there
+// are fewer. The first is d.Context.
 func (d *Demo) Contexts(n int) ([]*driver.Context, error) {
 	drv := d.Context.Device().Driver()
 	found, err := drv.DeviceCount()
@@ -31,7 +31,7 @@ func primary(drv *driver.Driver, ordinal int) (*driver.Context, error) {
 	return device.PrimaryContext()
 }
 
-// KernelsOn is Kernels for another device.
+// KernelsOn is Kernels for the device of c.
 func (d *Demo) KernelsOn(c *driver.Context, ptx []byte, kernels map[string]**driver.Kernel) error {
 	m, err := c.LoadModule(ptx)
 	if err != nil {
@@ -46,7 +46,7 @@ func (d *Demo) KernelsOn(c *driver.Context, ptx []byte, kernels map[string]**dri
 	return nil
 }
 
-// StreamOn returns a stream of another device.
+// StreamOn creates a stream on the device of c.
 func (d *Demo) StreamOn(c *driver.Context) (*driver.Stream, error) {
 	s, err := c.NewStream()
 	if err != nil {
@@ -56,7 +56,7 @@ func (d *Demo) StreamOn(c *driver.Context) (*driver.Stream, error) {
 	return s, nil
 }
 
-// MemoryOn is Memory on another device.
+// MemoryOn is Memory for the device of c.
 func MemoryOn[T any](d *Demo, c *driver.Context, n int, v T) (*driver.Buffer[T], error) {
 	b, err := driver.Alloc[T](c, n)
 	if err != nil {

@@ -8,16 +8,17 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// NotInstalled reports whether err, from opening a library of the toolkit, means that
-// the library is not installed. It is false for a library that exists but cannot be
-// used, or that the environment names. An example must report that as an error.
+// NotInstalled reports whether err means that a toolkit library is not installed. It returns
+// false if the library exists but cannot be used, or if the environment names it. An example
+// must fail in these cases.
 func NotInstalled(t loader.Toolkit, err error) bool {
 	var open *loader.OpenError
 	if t.Override() != "" || !errors.As(err, &open) {
 		return false
 	}
 	for _, a := range open.Tried {
-		// An absolute path is tried only if the file exists.
+		// An absolute path is tried only if the file exists, so its failure is not a missing
+		// file.
 		if filepath.IsAbs(a.Name) || !errors.Is(a.Err, fs.ErrNotExist) {
 			return false
 		}

@@ -10,14 +10,14 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// Run runs an example on the emulator and, if there is one, on a GPU. The example
-// checks its own results. Run checks that its output contains all of want.
+// Run runs an example on the emulator and, if there is one, on a GPU. The example checks its
+// own results, and Run checks that its output contains every string of want.
 func Run(t *testing.T, example func(*demo.Demo) error, want ...string) {
 	t.Helper()
 	RunOn(t, 1, example, want...)
 }
 
-// RunOn is Run for an example about several devices.
+// RunOn is Run for an example that uses several devices.
 func RunOn(t *testing.T, devices int, example func(*demo.Demo) error, want ...string) {
 	t.Helper()
 	t.Run("emulator", func(t *testing.T) { shows(t, devices, "emulator", example, want) })

@@ -18,24 +18,23 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Faults runs an example on the emulator again and again, each time with
-// something going wrong: every driver call fails in turn, the device is lost
-// before some of them, and memory runs out. Each time the example ends, with an
-// error that says what failed, and leaves nothing behind: nothing open in the
-// driver, nothing for the garbage collector to find, no goroutine.
+// Faults runs an example repeatedly on the emulator, each time with a fault. Every driver
+// call fails in turn, the device is lost before some of the calls, and memory runs out. Each
+// run must end and return an error that names the cause. It must leave no open driver
+// object, no object for the garbage collector to clean up, and no goroutine.
 func Faults(t *testing.T, example func(*demo.Demo) error) {
 	t.Helper()
 	newRig(t, 1, program(example)).all(t)
 }
 
-// FaultsOn is Faults for an example that takes several devices.
+// FaultsOn is Faults for an example that uses several devices.
 func FaultsOn(t *testing.T, devices int, example func(*demo.Demo) error) {
 	t.Helper()
 	newRig(t, devices, program(example)).all(t)
 }
 
-// SomeFaults is Faults for an example that takes long to begin: the first call of
-// each function fails, and then one call in every.
+// SomeFaults is Faults for an example with a slow start. Only the first call of each
+// function fails, and one of every `every` other calls.
 func SomeFaults(t *testing.T, every int, example func(*demo.Demo) error) {
 	t.Helper()
 	r := newRig(t, 1, program(example))
@@ -46,15 +45,14 @@ func SomeFaults(t *testing.T, every int, example func(*demo.Demo) error) {
 func program(example func(*demo.Demo) error) Program {
 	return func(lib loader.Library, out io.Writer, closing func(...*driver.Context)) error {
 		return demo.RunWith(lib, out, func(d *demo.Demo) error {
-			defer func() { closing(d.Opened()...) }() // those that the example opens, too
+			defer func() { closing(d.Opened()...) }() // includes the contexts that the example opens
 			return example(d)
 		})
 	}
 }
 
-// FaultsOf is Faults for a program that is given its driver's library, which it
-// closes too. It calls closing, with its contexts, when it is through but for what
-// it has to close.
+// FaultsOf is Faults for a program that opens and closes the given library. When only
+// cleanup remains, the program calls closing with its contexts.
 func FaultsOf(t *testing.T, program Program) {
 	t.Helper()
 	newRig(t, 1, program).all(t)
@@ -70,13 +68,13 @@ func (r *rig) all(t *testing.T) {
 	r.sameGoroutines()
 }
 
-// Program is what Faults runs.
+// Program is a program that FaultsOf can run.
 type Program func(lib loader.Library, out io.Writer, closing func(...*driver.Context)) error
 
-// codes are what calls fail with.
+// codes are the errors that injected faults return.
 var codes = []driver.CUresult{driver.CUDA_ERROR_UNKNOWN, driver.CUDA_ERROR_OUT_OF_MEMORY, driver.CUDA_ERROR_LAUNCH_FAILED}
 
-// count returns the driver calls of an example where nothing fails.
+// count runs the example without faults and returns its driver calls.
 func (r *rig) count() []faulty.Call {
 	r.Helper()
 	lib := r.library(emulator.Config{})
@@ -90,8 +88,9 @@ func (r *rig) count() []faulty.Call {
 	return calls
 }
 
-// everyCall fails each call with one of the codes, or, where tests are slow, one
-// in so many and the first of each function. Elsewhere that fails with all codes.
+// everyCall injects a fault into each call, with one of the codes. Where the tests run fast,
+// the first call of each function fails with every code. Where they run slowly, only some of
+// the other calls fail.
 func (r *rig) everyCall(calls []faulty.Call) {
 	seen := map[string]bool{}
 	for i, call := range calls {
@@ -121,7 +120,7 @@ func (r *rig) failOnce(nth int, code driver.CUresult) {
 	}
 	what := fmt.Sprintf("call %d (%s) fails with %v", nth, failed, code)
 	switch {
-	case failed == "" && err != nil: // a wait that was over sooner made fewer calls
+	case failed == "" && err != nil: // a wait that ended earlier made fewer calls
 		r.Errorf("call %d was not made, and yet the example ended with %v", nth, err)
 	case failed == "":
 	case err == nil && int64(nth) > lib.atEnd.Load() && (!faulty.GivesBack(failed) || r.told(lib, code)):
@@ -134,16 +133,16 @@ func (r *rig) failOnce(nth int, code driver.CUresult) {
 	r.nothingLeft(what, lib, func(left []string) bool { return binds(failed) && len(left) <= 2 })
 }
 
-// givenUp reports whether a call may be that of a wait that was given up, which
-// nobody hears of.
+// givenUp reports whether the call may belong to a cancelled wait, whose error nobody
+// receives.
 func givenUp(symbol string) bool {
 	return binds(symbol) || symbol == cu.FnCuEventSynchronize.Symbol()
 }
 
-// told reports whether a context says what went wrong where nobody could be
-// told: what is in use when it is closed, or was when a wait was given up, is given
-// back later, which may be after the example. (Calls that only find out whether
-// something is in use have a second way, if they fail.)
+// told reports whether a context recorded the error as a cleanup error. An object that is in
+// use when it is closed is released later, perhaps after the example, so Close cannot return
+// the error. (Calls that only query whether an object is in use have a fallback if they
+// fail.)
 func (r *rig) told(lib *library, code driver.CUresult) bool {
 	for end := time.Now().Add(r.grace); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		if errors.Is(lib.cleanup(), code) {
@@ -153,20 +152,19 @@ func (r *rig) told(lib *library, code driver.CUresult) bool {
 	return false
 }
 
-// saysWhich reports whether an error names the function that failed.
+// saysWhich reports whether an error contains the name of the failed function.
 func saysWhich(err error, symbol string) bool {
 	name, _, _ := strings.Cut(symbol, "_v")
 	return strings.Contains(err.Error(), name)
 }
 
-// binds reports whether a call is part of others: it makes their context current.
-// Where it fails for a call that gives something back, that is not given back;
-// there is no other way to do it.
+// binds reports whether the call only makes a context current for another call. If it fails
+// for a release, the object cannot be released at all.
 func binds(symbol string) bool { return symbol == "cuCtxGetCurrent" || symbol == "cuCtxSetCurrent" }
 
-// lostDevice has a kernel trap before some of the calls, by itself and in a
-// stream of its own: from then on the driver answers CUDA_ERROR_LAUNCH_FAILED. An
-// example that only closes what it has need not notice.
+// lostDevice loses the device before some of the calls: a kernel traps in a separate stream.
+// From then on, the driver returns CUDA_ERROR_LAUNCH_FAILED. An example that is already
+// closing its objects need not report the error.
 func (r *rig) lostDevice(calls int) {
 	points := 12
 	if testing.Short() {
@@ -189,8 +187,8 @@ func (r *rig) lostDevice(calls int) {
 	}
 }
 
-// littleMemory gives the device less and less, until an example that allocates
-// cannot.
+// littleMemory runs the example with less and less device memory. If it allocates memory, it
+// must fail in the end.
 func (r *rig) littleMemory(calls []faulty.Call) {
 	ranOut := false
 	for limit := uint64(1 << 24); limit > 0; limit /= 16 {
@@ -208,7 +206,7 @@ func (r *rig) littleMemory(calls []faulty.Call) {
 	}
 }
 
-// run runs the example and fails the test if that does not end.
+// run runs the example and fails the test if the example does not end.
 //
 //lint:ignore ST1008 the error is what a caller looks at first
 func (r *rig) run(lib *library) (error, string) {

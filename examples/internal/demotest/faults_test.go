@@ -12,7 +12,7 @@ import (
 	"github.com/purecuda/cuda/examples/internal/demo"
 )
 
-// recorder is a test that records what is reported to it.
+// recorder is a testing.TB that records the reported errors.
 type recorder struct {
 	testing.TB
 	said []string
@@ -22,7 +22,7 @@ func (r *recorder) Helper()                   {}
 func (r *recorder) Error(args ...any)         { r.said = append(r.said, fmt.Sprint(args...)) }
 func (r *recorder) Errorf(f string, a ...any) { r.said = append(r.said, fmt.Sprintf(f, a...)) }
 
-// twoBuffers is an example of which one part may misbehave.
+// twoBuffers is an example that allocates two buffers. Its parameters can make it misbehave.
 func twoBuffers(d *demo.Demo, end func(error) error, keep func(*driver.Buffer[byte])) error {
 	a, err := driver.Alloc[byte](d.Context, 10)
 	if err != nil {
@@ -37,7 +37,7 @@ func twoBuffers(d *demo.Demo, end func(error) error, keep func(*driver.Buffer[by
 	return end(b.Fill(1))
 }
 
-// onTheSecond is an example that allocates memory on a device other than its own.
+// onTheSecond is an example that allocates memory on a second device.
 func onTheSecond(d *demo.Demo, keep func(*driver.Buffer[byte])) error {
 	contexts, err := d.Contexts(2)
 	if err != nil {
@@ -51,7 +51,7 @@ func onTheSecond(d *demo.Demo, keep func(*driver.Buffer[byte])) error {
 	return nil
 }
 
-// unsaid closes something and drops the error.
+// unsaid is a Closer that drops the error.
 type unsaid struct{ io.Closer }
 
 func (u unsaid) Close() error {
@@ -59,8 +59,8 @@ func (u unsaid) Close() error {
 	return nil
 }
 
-// leftOpen retains what an example left open on purpose. If it were dropped, the collector would
-// report it during the test of another example.
+// leftOpen retains buffers that a bad example leaves open on purpose. If the collector found
+// one, it would report it in another example's test.
 var leftOpen []*driver.Buffer[byte]
 
 func TestBadExamplesAreFound(t *testing.T) {

@@ -15,14 +15,14 @@ import (
 //go:embed testdata/trap.ptx
 var trapPTX []byte
 
-// lose has a kernel trap, as another user of the process's context would. Its
-// calls disturb no capture.
+// lose makes a kernel trap, as another user of the process's context might. Its calls do not
+// invalidate a capture.
 func lose(e *emulator.Emulator) (err error) {
 	d, err := driver.New(keep{e})
 	if err != nil {
 		return err
 	}
-	// The call before which this happens may be of another device's context.
+	// The thread's current context may belong to another device, so lose must restore it.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var current driver.CUcontext
@@ -31,7 +31,7 @@ func lose(e *emulator.Emulator) (err error) {
 	}
 	defer func() {
 		back := d.CuCtxSetCurrent(current)
-		if !errors.Is(back, driver.CUDA_ERROR_CONTEXT_IS_DESTROYED) { // no call needs that one any more
+		if !errors.Is(back, driver.CUDA_ERROR_CONTEXT_IS_DESTROYED) { // closed, so no call needs it
 			err = errors.Join(err, back)
 		}
 	}()
@@ -43,7 +43,7 @@ func lose(e *emulator.Emulator) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = c.Close() }() // answers that the device is lost
+	defer func() { _ = c.Close() }() // returns that the device is lost
 	return trap(d.Bound(c.Raw()).Guarded())
 }
 
@@ -68,7 +68,7 @@ func trap(d *driver.Driver) error {
 	return nil
 }
 
-// keep is an emulator that its driver does not close.
+// keep is an emulator whose Close does nothing, so that closing a driver leaves it open.
 type keep struct{ *emulator.Emulator }
 
 func (keep) Close() error { return nil }

@@ -12,18 +12,18 @@ import (
 	"github.com/purecuda/cuda/internal/faulty"
 )
 
-// patience is how long an example may take.
+// patience is the longest time that an example may take.
 const patience = time.Minute
 
-// rig runs an example that something goes wrong for.
+// rig runs an example with faults.
 type rig struct {
 	testing.TB
 	program    Program
-	devices    int           // of the emulator
-	goroutines int           // that there are without it
-	dropped    *atomic.Int64 // objects that the garbage collector found
-	grace      time.Duration // for what is given back on another goroutine
-	stride     int           // from one call that fails to the next
+	devices    int           // number of devices of the emulator
+	goroutines int           // number before the first fault
+	dropped    *atomic.Int64 // number of objects found by the garbage collector
+	grace      time.Duration // how long to wait for releases on other goroutines
+	stride     int           // one in this many calls fails
 }
 
 func newRig(t testing.TB, devices int, program Program) *rig {
@@ -31,29 +31,29 @@ func newRig(t testing.TB, devices int, program Program) *rig {
 	r := &rig{TB: t, program: program, devices: devices, dropped: new(atomic.Int64), grace: 2 * time.Second, stride: stride()}
 	previous := driver.SetLeakHook(func(driver.Leak) { r.dropped.Add(1) })
 	t.Cleanup(func() { driver.SetLeakHook(previous) })
-	// The first run makes what is made once.
+	// The first run initializes everything that the process initializes once.
 	r.count()
 	r.goroutines = runtime.NumGoroutine()
 	return r
 }
 
-// on is the rig for a part of the test.
+// on returns a copy of the rig that reports to t.
 func (r *rig) on(t testing.TB) *rig {
 	part := *r
 	part.TB = t
 	return &part
 }
 
-// library is an emulator whose calls may fail. It stays open when the example
-// closes it, so that what was forgotten can be counted.
+// library is an emulator whose calls can fail. Its Close does nothing, so that the rig can
+// count the objects left open.
 type library struct {
 	*faulty.Library
 	emulator *emulator.Emulator
 	calls    atomic.Int64                      // so far
-	atEnd    atomic.Int64                      // those before the example only closed what it had
-	contexts atomic.Pointer[[]*driver.Context] // nil for an example that did not come so far
-	lose     int64                             // the call before which the device is lost; 0 for none
-	loseErr  error                             // that it could not be
+	atEnd    atomic.Int64                      // number of calls before the final cleanup
+	contexts atomic.Pointer[[]*driver.Context] // nil if the example failed before it opened a context
+	lose     int64                             // lose the device before this call; 0: never
+	loseErr  error                             // why the device could not be lost
 }
 
 func (r *rig) library(cfg emulator.Config) *library {
@@ -65,7 +65,7 @@ func (r *rig) library(cfg emulator.Config) *library {
 	return l
 }
 
-// exchange is part of other calls and cannot fail.
+// exchange is a call that guards other calls. It cannot fail.
 const exchange = "cuThreadExchangeStreamCaptureMode"
 
 func (l *library) count(symbol string) {
@@ -74,13 +74,13 @@ func (l *library) count(symbol string) {
 	}
 }
 
-// closing notes that the example is through but for what it has to close.
+// closing records that only the example's final cleanup remains.
 func (l *library) closing(contexts ...*driver.Context) {
 	l.atEnd.Store(l.calls.Load())
 	l.contexts.Store(&contexts)
 }
 
-// cleanup is what all of the example's contexts were left with.
+// cleanup returns the cleanup errors of all of the example's contexts.
 func (l *library) cleanup() error {
 	var errs []error
 	if contexts := l.contexts.Load(); contexts != nil {
@@ -93,7 +93,8 @@ func (l *library) cleanup() error {
 
 func (l *library) Close() error { return nil }
 
-// within waits for an example's end.
+// within waits until the example ends and returns its error. It fails the test after a time
+// limit.
 func (r *rig) within(ended <-chan error) error {
 	r.Helper()
 	select {
@@ -106,9 +107,8 @@ func (r *rig) within(ended <-chan error) error {
 	}
 }
 
-// nothingLeft fails the test if the driver has something open, unless that is
-// expected, or if the garbage collector had to find something. It closes the
-// emulator.
+// nothingLeft closes the emulator. It fails the test if the garbage collector found an
+// object, or if an object is open in the driver and expected does not accept it.
 func (r *rig) nothingLeft(when string, lib *library, expected func(left []string) bool) {
 	r.Helper()
 	left := lib.left()
@@ -137,8 +137,7 @@ func (l *library) left() (left []string) {
 	return left
 }
 
-// sameGoroutines fails the test if there are more goroutines than in the
-// beginning.
+// sameGoroutines fails the test if there are more goroutines than before the first fault.
 func (r *rig) sameGoroutines() {
 	r.Helper()
 	for end := time.Now().Add(r.grace); runtime.NumGoroutine() > r.goroutines; time.Sleep(time.Millisecond) {

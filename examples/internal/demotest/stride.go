@@ -2,9 +2,9 @@ package demotest
 
 import "testing"
 
-// stride is how many calls there are from one that fails to the next. With -short,
-// as under the race detector and where the system is emulated, all of them would
-// take minutes. The first call of each function always fails.
+// stride returns the distance between the calls that fail. With -short, as under the race
+// detector and on emulated systems, only some calls fail, because all of them would take
+// minutes. The first call of each function always fails.
 func stride() int {
 	if testing.Short() {
 		return 30

@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// advice says what a program does about an error.
+// advice is the reaction of a program to an error.
 type advice int
 
 const (
@@ -22,7 +22,8 @@ const (
 
 // [act]
 
-// act decides by the code, which may be anywhere in the chain of wrapped errors.
+// act selects the reaction by the error code, which may be anywhere in the chain of wrapped
+// errors.
 func act(err error) advice {
 	switch {
 	case err == nil:
@@ -31,7 +32,7 @@ func act(err error) advice {
 		return endTheProcess
 	case errors.Is(err, driver.ErrNotSupported): // the driver is too old, or the device lacks the feature
 		return useAnotherWay
-	case errors.Is(err, driver.CUDA_ERROR_OUT_OF_MEMORY): // the device, or page-locked memory
+	case errors.Is(err, driver.CUDA_ERROR_OUT_OF_MEMORY): // device or page-locked memory
 		return tryLess
 	}
 	return giveUp
@@ -41,8 +42,8 @@ func act(err error) advice {
 
 // [lost]
 
-// healthy is a service's health check. If the error of its work means that the context
-// is lost, the process must end. For any other error it queries the driver.
+// healthy is a service's health check. If the last error means that the context is lost, the
+// process must end. After any other error, it queries the driver.
 func healthy(ctx *driver.Context, last error) error {
 	if errors.Is(last, driver.ErrContextLost) {
 		return last
@@ -73,7 +74,8 @@ func describe(err error) string {
 
 // [load]
 
-// load shows both ways to print the error of code that does not compile.
+// load adds the name of the code to an error. %v then prints one line, and %+v the
+// compiler's whole log.
 func load(ctx *driver.Context, name string, ptx []byte) (*driver.Module, error) {
 	m, err := ctx.LoadModule(ptx)
 	if err != nil {
@@ -86,14 +88,14 @@ func load(ctx *driver.Context, name string, ptx []byte) (*driver.Module, error) 
 
 // [update]
 
-// refresh makes exec run what g describes. If an update is not possible, the result
-// says so. That is not an error.
+// refresh updates exec to match g. If CUDA cannot apply the update, refresh returns a new
+// executable graph. An impossible update is reported in the result, not as an error.
 func refresh(w io.Writer, exec *graph.Exec, g *graph.Graph) (*graph.Exec, error) {
 	answer, err := exec.Update(g)
 	if err != nil || answer.Updated() {
 		return exec, err
 	}
-	fmt.Fprintln(w, "made anew:", answer) // the reason, and the node
+	fmt.Fprintln(w, "made anew:", answer) // the reason and the node
 	fresh, err := g.Instantiate()
 	var refused *graph.InstantiateError
 	if errors.As(err, &refused) {
@@ -109,7 +111,7 @@ func refresh(w io.Writer, exec *graph.Exec, g *graph.Graph) (*graph.Exec, error)
 
 // [available]
 
-// openOrSay opens the system's driver, or prints in one line why there is none.
+// openOrSay opens the installed driver, or prints one line that explains why there is none.
 func openOrSay() (*driver.Driver, error) {
 	if err := driver.Available(); err != nil {
 		return nil, fmt.Errorf("this program needs a GPU: %w", err)

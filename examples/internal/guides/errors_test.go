@@ -84,7 +84,7 @@ func TestExecIsRefreshed(t *testing.T) {
 	})
 }
 
-// A machine has a driver, or the error says that the program needs a GPU.
+// Either there is a driver, or the error must say that the program needs a GPU.
 func TestDriverOrReason(t *testing.T) {
 	d, err := openOrSay()
 	if err != nil {
@@ -98,7 +98,7 @@ func TestDriverOrReason(t *testing.T) {
 	}
 }
 
-// said collects the errors that calls return.
+// said collects the texts of errors.
 type said struct {
 	*testing.T
 	strings.Builder
@@ -112,8 +112,8 @@ func (s *said) about(call string, err error) {
 	fmt.Fprintf(s, "%s\n    %v\n", call, err)
 }
 
-// as compares with what the guide shows. With -update, a text that is out of date is written next
-// to it.
+// as compares the collected texts with the file that the guide shows. With -update, it
+// writes the file instead.
 func (s *said) as(file, want string) {
 	s.Helper()
 	got := s.String()
@@ -146,7 +146,7 @@ func TestTheGuidesErrorsAreThese(t *testing.T) {
 		_, err = driver.Alloc[float32](c, 1<<40)
 		s.about("driver.Alloc[float32](ctx, 1<<40)", err)
 		_, err = graph.Capture(v.stream, graph.ModeThreadLocal, func(*graph.Scope) error {
-			_, _ = driver.Alloc[float32](c, elements) // what a function deep in the call tree may do without the Scope
+			_, _ = driver.Alloc[float32](c, elements) // possible in a function that does not have the Scope
 			return nil
 		})
 		s.about("graph.Capture(...) of a function that allocates and drops the error", err)
@@ -166,8 +166,8 @@ func TestTheGuidesLogIsThis(t *testing.T) {
 	})
 }
 
-// A lost context returns its error from then on. On a GPU that would hold for all later tests, so
-// only the emulator is used.
+// A lost context must return the same error from every later call. The test uses only the
+// emulator, because on a GPU all later tests would fail.
 func TestLostContextSaysSo(t *testing.T) {
 	gputest.OnEmulator(t, emulator.Config{}, func(t *testing.T, c *driver.Context) {
 		m, s := must(c.LoadModule(saxpyPTX))(t), must(c.NewStream())(t)
@@ -185,7 +185,7 @@ func TestLostContextSaysSo(t *testing.T) {
 		if healthy(c, nil) == nil || !errors.Is(healthy(c, wait), driver.ErrContextLost) {
 			t.Error("the context is lost and the service is healthy")
 		}
-		for _, object := range []io.Closer{x, s, m} { // what can be freed is freed, the rest returns the reason
+		for _, object := range []io.Closer{x, s, m} { // each is freed, or the cause returned
 			if err := object.Close(); err != nil && !errors.Is(err, driver.ErrContextLost) {
 				t.Error(err)
 			}

@@ -13,9 +13,9 @@ import (
 
 // [prepared]
 
-// steps enqueues the same launch repeatedly, each time with another number. Prepare has
-// checked the arguments, and ArgOf the type of this one. So a step is a store and one
-// driver call, and allocates nothing.
+// steps enqueues the same launch n times, each time with another number. Prepare checks the
+// arguments once, and ArgOf checks the type of one of them. Each step is then a store and
+// one driver call, without an allocation.
 func steps(s *driver.Stream, launch *driver.Launch, n int) error {
 	a, err := driver.ArgOf[float32](launch, 2)
 	if err != nil {
@@ -53,7 +53,8 @@ func chain(ctx *driver.Context, ops []driver.Op) (*graph.Graph, []graph.Node, er
 
 // [plan]
 
-// again builds a new graph for each step, from a list that is checked and laid out once.
+// again builds a new graph in each round from a plan. The plan checks the list and computes
+// the layout only once.
 func again(ctx *driver.Context, s *driver.Stream, items []graph.Item, rounds int) error {
 	plan, err := graph.NewPlan(ctx, items)
 	if err != nil {
@@ -89,8 +90,7 @@ func once(ctx *driver.Context, s *driver.Stream, plan *graph.Plan) error {
 
 // [setbatch]
 
-// setAll gives nodes of an executable graph the current arguments of their launches, all
-// in one batch.
+// setAll updates the arguments of many nodes of an executable graph in one batch.
 func setAll(exec *graph.Exec, changes []graph.Change, launches []*driver.Launch, a float32) error {
 	for _, l := range launches {
 		if err := driver.SetArg(l, 2, a); err != nil {
@@ -104,8 +104,8 @@ func setAll(exec *graph.Exec, changes []graph.Change, launches []*driver.Launch,
 
 // [bindings]
 
-// replay launches a graph n times, each time with another factor in one of its nodes.
-// The launch itself carries the new value.
+// replay launches a graph n times, each time with another argument in one of its nodes.
+// Bindings.Launch sets the new value and launches, in one call.
 func replay(s *driver.Stream, exec *graph.Exec, node graph.Node, launch *driver.Launch, n int) error {
 	bound := exec.Bindings()
 	factor, err := graph.BindName[float32](bound, node, launch, "a")
@@ -127,7 +127,7 @@ func replay(s *driver.Stream, exec *graph.Exec, node graph.Node, launch *driver.
 
 // [burst]
 
-// recorded captures many launches that differ in one number.
+// recorded captures n launches that differ only in one number.
 func recorded(s *driver.Stream, launch *driver.Launch, n int) (*graph.Graph, error) {
 	a, err := driver.ArgOf[float32](launch, 2)
 	if err != nil {
@@ -152,21 +152,21 @@ func recorded(s *driver.Stream, launch *driver.Launch, n int) (*graph.Graph, err
 
 // [async]
 
-// temporary allocates memory for one piece of work, in stream order. The pool keeps the
+// temporary allocates memory in stream order and frees it after use. The pool keeps freed
 // memory for the next allocation.
 func temporary(ctx *driver.Context, s *driver.Stream, n int, use func(*driver.Buffer[float32]) error) error {
 	pool, err := ctx.CurrentPool()
 	if err != nil {
 		return err
 	}
-	if err := pool.SetReleaseThreshold(64 << 20); err != nil { // bytes; set it once
+	if err := pool.SetReleaseThreshold(64 << 20); err != nil { // bytes; set once per pool
 		return err
 	}
 	b, err := driver.AllocAsync[float32](s, n)
 	if err != nil {
 		return err
 	}
-	defer b.Close() // in stream order, without waiting
+	defer b.Close() // frees in stream order, without waiting
 	return use(b)
 }
 
@@ -174,7 +174,7 @@ func temporary(ctx *driver.Context, s *driver.Stream, n int, use func(*driver.Bu
 
 // [profile]
 
-// slowest prints which nodes determine how long a graph takes.
+// slowest prints which nodes determine the run time of a graph.
 func slowest(w io.Writer, s *driver.Stream, g *graph.Graph) error {
 	p, err := g.Profile(context.Background(), s)
 	if err != nil {
@@ -189,7 +189,7 @@ func slowest(w io.Writer, s *driver.Stream, g *graph.Graph) error {
 
 // [events]
 
-// timed measures on the device how long the work takes that f enqueues in s.
+// timed measures on the device the time of the work that f enqueues on s.
 func timed(ctx *driver.Context, s *driver.Stream, f func() error) (seconds float64, err error) {
 	begin, err := ctx.NewEvent(driver.WithTiming())
 	if err != nil {

@@ -41,7 +41,7 @@ func TestPlanIsBuiltAgain(t *testing.T) {
 	})
 }
 
-// launches makes a graph of n launches, each with its own factor.
+// launches returns an executable graph of n launches, each with its own factor.
 func launches(t *testing.T, v *vectors, n int) (*graph.Exec, []graph.Change, []*driver.Launch) {
 	t.Helper()
 	var ops []driver.Op

@@ -46,7 +46,8 @@ func TestGraphByHandHasTheNewArgument(t *testing.T) {
 	})
 }
 
-// The kernel has no number at that position. The graph was already made and must not stay open.
+// The kernel's third parameter is not a number, so byHand must fail and close the graph that
+// it has already created.
 func TestGraphByHandIsClosedWhereItsArgumentIsWrong(t *testing.T) {
 	const noNumber = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry three(.param .u64 x, .param .u64 y, .param .u64 z)\n{\n\tret;\n}\n"
 	eachVectors(t, func(t *testing.T, v *vectors) {

@@ -10,13 +10,13 @@ import (
 
 // [c-open]
 
-// open makes what a program needs first. drv is the driver that driver.Open returns.
+// open creates a context and loads a module. drv is the driver that driver.Open returned.
 func open(drv *driver.Driver, ptx []byte) (*driver.Context, *driver.Module, error) {
 	dev, err := drv.Device(0)
 	if err != nil {
 		return nil, nil, err
 	}
-	ctx, err := dev.PrimaryContext() // no need to make it current: every call does
+	ctx, err := dev.PrimaryContext() // every call makes it current, so the program need not
 	if err != nil {
 		return nil, nil, err
 	}
@@ -57,7 +57,7 @@ func saxpyOnce(ctx *driver.Context, s *driver.Stream, saxpy *driver.Kernel, x, y
 
 // [c-capture]
 
-// captured records steps launches and returns the executable graph.
+// captured records the launch steps times and returns the executable graph.
 func captured(s *driver.Stream, launch *driver.Launch, steps int) (*graph.Exec, error) {
 	g, err := graph.Capture(s, graph.ModeThreadLocal, func(sc *graph.Scope) error {
 		for range steps {
@@ -70,7 +70,7 @@ func captured(s *driver.Stream, launch *driver.Launch, steps int) (*graph.Exec, 
 	if err != nil {
 		return nil, err
 	}
-	defer g.Close() // the Exec remains valid
+	defer g.Close() // exec remains valid
 	return g.Instantiate()
 }
 
@@ -78,7 +78,7 @@ func captured(s *driver.Stream, launch *driver.Launch, steps int) (*graph.Exec, 
 
 // [c-hand]
 
-// byHand makes the graph upload → launch → download node by node. It then sets the
+// byHand builds the graph upload → launch → download node by node. It then changes the
 // launch's third argument in the executable graph.
 func byHand(ctx *driver.Context, upload, download *driver.CopyOp, launch *driver.Launch) (*graph.Exec, error) {
 	g, err := graph.New(ctx)
@@ -111,7 +111,7 @@ func byHand(ctx *driver.Context, upload, download *driver.CopyOp, launch *driver
 
 // [c-streams]
 
-// twoStreams makes second start when the work in first is done.
+// twoStreams runs a in the first stream, and then b in the second.
 func twoStreams(first, second *driver.Stream, event *driver.Event, a, b driver.Op) error {
 	return errors.Join(first.Do(a), first.Record(event), second.WaitEvent(event), second.Do(b))
 }
@@ -120,10 +120,10 @@ func twoStreams(first, second *driver.Stream, event *driver.Event, a, b driver.O
 
 // [c-raw]
 
-// rawVersion calls the raw layer, which has C's names and arguments and returns an error
-// instead of a code.
+// rawVersion calls the raw layer. Its methods have C's names and arguments, but return an
+// error instead of a code.
 func rawVersion(ctx *driver.Context) (version int32, free, total uintptr, err error) {
-	d := ctx.Driver() // its calls run with ctx current
+	d := ctx.Driver() // makes ctx current for each call
 	err = errors.Join(d.CuDriverGetVersion(&version), d.CuMemGetInfo(&free, &total))
 	return version, free, total, err
 }

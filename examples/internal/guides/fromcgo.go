@@ -9,8 +9,8 @@ import (
 
 // [cgo]
 
-// inParallel runs work in many goroutines, each with its own stream. None of them is
-// locked to a thread or sets a context.
+// inParallel runs work on many goroutines, each with its own stream. No goroutine is locked
+// to a thread or sets a context.
 func inParallel(ctx *driver.Context, goroutines int, work func(*driver.Stream) error) error {
 	var all sync.WaitGroup
 	errs := make(chan error, goroutines)

@@ -10,8 +10,8 @@ import (
 
 // [torch-static]
 
-// replayStatic is the pattern with static inputs. The program writes page-locked memory
-// before each replay and reads other page-locked memory after it.
+// replayStatic uses static inputs and outputs. The program writes the input to page-locked
+// memory before each replay, and afterwards reads the output from page-locked memory.
 func replayStatic(s *driver.Stream, in, out *driver.HostBuffer[float32], ops []driver.Op, batches [][]float32) (sum float32, err error) {
 	g, err := graph.Capture(s, graph.ModeThreadLocal, func(sc *graph.Scope) error { return sc.Do(ops...) })
 	if err != nil {
@@ -25,7 +25,7 @@ func replayStatic(s *driver.Stream, in, out *driver.HostBuffer[float32], ops []d
 	defer exec.Close()
 	for _, batch := range batches {
 		copy(in.Slice(), batch)
-		if err := exec.Run(context.Background(), s); err != nil { // launches, and waits
+		if err := exec.Run(context.Background(), s); err != nil { // launches and waits
 			return 0, err
 		}
 		sum += out.Slice()[0]
@@ -43,12 +43,12 @@ type batch struct {
 	a float32
 }
 
-// graphed does what make_graphed_callables does. f runs once, and every call replays its
-// work. A batch of another length gets its own graph and memory.
+// graphed corresponds to make_graphed_callables in PyTorch. f runs once to record the work,
+// and every call replays it. A batch of another length gets its own graph and memory.
 func graphed(s *driver.Stream, saxpy *driver.Kernel) (*callable.Callable[batch, *driver.HostBuffer[float32]], error) {
 	f := func(t *callable.Trace[batch]) (*driver.HostBuffer[float32], error) {
-		x := callable.StageSlice(t, func(b batch) []float32 { return b.x }) // copied in each call
-		a := callable.Constant(t, func(b batch) float32 { return b.a })     // another value updates the graph
+		x := callable.StageSlice(t, func(b batch) []float32 { return b.x }) // copied to the device in each call
+		a := callable.Constant(t, func(b batch) float32 { return b.a })     // changing it updates the graph
 		y := callable.Scratch[float32](t, x.Len())
 		if err := t.Err(); err != nil {
 			return nil, err

@@ -1,5 +1,6 @@
-// Package guides has the code that the guides in docs show: how to handle errors, how to
-// be fast, and what programs in other languages look like here. Its tests run all of it.
+// Package guides contains the code that the guides in docs show: how to handle errors, how
+// to write fast programs, and how to translate programs from other languages. Its tests run
+// all of this code.
 package guides
 
 import (
@@ -11,10 +12,10 @@ import (
 //go:embed saxpy.ptx
 var saxpyPTX []byte
 
-// threads is the size of a block.
+// threads is the block size.
 const threads = 128
 
-// vectors has the memory and the kernel of most guides: y += a * x.
+// vectors has the memory and the kernel that most guides use: y += a * x.
 type vectors struct {
 	ctx    *driver.Context
 	stream *driver.Stream

@@ -12,7 +12,8 @@ import (
 
 const elements = 1000
 
-// eachVectors runs a test on the emulator and on a GPU: x is ones, y zeros.
+// eachVectors runs a test on the emulator and on a GPU. All elements of x are one, and all
+// of y zero.
 func eachVectors(t *testing.T, test func(t *testing.T, v *vectors)) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) { test(t, newVectors(t, c)) })
 }
@@ -30,7 +31,7 @@ func newVectors(t *testing.T, c *driver.Context) *vectors {
 	return v
 }
 
-// kept closes its argument when the test ends.
+// kept returns v, and closes it when the test ends.
 func kept[T io.Closer](t *testing.T, v T) T {
 	t.Helper()
 	t.Cleanup(func() { ok(t, v.Close()) })

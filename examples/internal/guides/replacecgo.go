@@ -12,7 +12,7 @@ import (
 
 // [replace-driver]
 
-// binding is the driver bound to a context, which every call makes current.
+// binding is the driver bound to a context. Every call makes the context current.
 type binding struct {
 	*driver.Driver
 	ctx driver.CUcontext
@@ -52,7 +52,8 @@ func (b *binding) Close() error { return b.CuCtxDestroy(b.ctx) }
 
 // [replace-library]
 
-// curandFunctions are the cuRAND functions that the program calls, with C's parameters.
+// curandFunctions are the cuRAND functions that the program calls, with the parameters of
+// the C functions.
 type curandFunctions struct {
 	CurandCreateGenerator              func(g *uintptr, kind int32) int32
 	CurandSetPseudoRandomGeneratorSeed func(g uintptr, seed uint64) int32
@@ -60,20 +61,20 @@ type curandFunctions struct {
 	CurandDestroyGenerator             func(g uintptr) int32
 }
 
-// curand names the library's files: the newest first, on Windows by patterns.
+// curand names the library files, newest first. On Windows, the names are patterns.
 var curand = loader.Toolkit{
 	Variable: "PURECUDA_CURAND",
 	Linux:    []string{"libcurand.so.10"},
 	Windows:  []string{"curand64_10.dll"},
 }
 
-// generator makes random numbers on the device.
+// generator generates random numbers on the device.
 type generator struct {
 	curandFunctions
 	handle uintptr
 }
 
-// newGenerator makes a generator in the context of d, which is bound to one.
+// newGenerator creates a generator in the context that d is bound to.
 func newGenerator(lib loader.Library, d *driver.Driver, seed uint64) (*generator, error) {
 	g := new(generator)
 	if err := loader.LookupAll(lib, d.Scope(), &g.curandFunctions); err != nil {
@@ -86,7 +87,7 @@ func newGenerator(lib loader.Library, d *driver.Driver, seed uint64) (*generator
 	return g, status("curandSetPseudoRandomGeneratorSeed", g.CurandSetPseudoRandomGeneratorSeed(g.handle, seed))
 }
 
-// normal fills memory with normally distributed numbers.
+// normal fills device memory with normally distributed numbers.
 func (g *generator) normal(out driver.CUdeviceptr, n int, mean, stddev float32) error {
 	return status("curandGenerateNormal", g.CurandGenerateNormal(g.handle, out, uint64(n), mean, stddev))
 }
@@ -106,7 +107,7 @@ func status(function string, code int32) error {
 
 // [replace-code]
 
-// codeOf returns the code that C would have returned.
+// codeOf returns the code that the C function would have returned.
 func codeOf(err error) driver.CUresult {
 	var code driver.CUresult // CUDA_SUCCESS
 	errors.As(err, &code)

@@ -69,7 +69,7 @@ func normals(t *testing.T, ctx *driver.Context, lib loader.Library) {
 	}
 }
 
-// fakeCURAND has the functions that the guide calls. Its numbers are a mean plus and
+// fakeCURAND implements the functions that the guide calls. Its numbers are the mean plus or
 // minus the standard deviation.
 type fakeCURAND struct{ d *driver.Driver }
 

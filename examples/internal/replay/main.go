@@ -1,5 +1,5 @@
-// Command replay runs 20 kernels one by one and then as a graph, and says how
-// long the host was busy with each.
+// Command replay launches 20 kernels one by one and then as a graph. It prints how long the
+// host was busy with each.
 package main
 
 import (
@@ -17,12 +17,12 @@ import (
 const steps = 20
 
 func main() {
-	drv := must(anywhere.Open()) // the GPU, or an emulated one; the log says so
+	drv := must(anywhere.Open()) // a GPU, or else the emulator; the log says which
 	ctx := must(must(drv.Device(0)).PrimaryContext())
 	stream := must(ctx.NewStream())
 	x := must(driver.AllocFrom(ctx, []float32{0, 100}))
-	addOne := must(kernels.AddScalar(x, x, float32(1))) // x = x + 1; nothing runs yet
-	check(stream.Do(addOne))                            // the first launch of a kernel also loads it
+	addOne := must(kernels.AddScalar(x, x, float32(1))) // x = x + 1; not run yet
+	check(stream.Do(addOne))                            // the first launch also loads the kernel
 	check(stream.Wait(context.Background()))
 
 	begin := time.Now()

@@ -1,7 +1,6 @@
-// Package safetensors reads and writes files of the safetensors format: a JSON
-// header that names tensors, and then their bytes
-// (https://huggingface.co/docs/safetensors). It checks
-// everything that a file claims: tensors always lie within the file.
+// Package safetensors reads and writes safetensors files: a JSON header that names tensors,
+// and then their bytes (https://huggingface.co/docs/safetensors). It rejects a file whose
+// header is invalid. In particular, all tensors are within the file.
 package safetensors
 
 import (
@@ -18,7 +17,7 @@ type File struct {
 	seenMetadata bool
 }
 
-// Read reads the file called path.
+// Read reads the named file.
 func Read(path string) (*File, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -41,7 +40,7 @@ func (f *File) Names() []string {
 	return names
 }
 
-// Tensor returns the tensor with that name, if there is one.
+// Tensor returns the named tensor, and whether the file contains it.
 func (f *File) Tensor(name string) (t Tensor, ok bool) {
 	t, ok = f.tensors[name]
 	return t, ok

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	prefix    = 8           // bytes: the length of the header
-	maxHeader = 100_000_000 // as in other readers
+	prefix    = 8           // length in bytes of the number before the header
+	maxHeader = 100_000_000 // the limit of the format's own reader
 	metadata  = "__metadata__"
 )
 
-// Parse reads a file that is in memory. The tensors share data.
+// Parse parses the contents of a file. The tensors share memory with data.
 func Parse(data []byte) (*File, error) {
 	if len(data) < prefix {
 		return nil, fmt.Errorf("safetensors: %d bytes are too few for the length of a header", len(data))
@@ -42,8 +42,7 @@ func Parse(data []byte) (*File, error) {
 	return f, nil
 }
 
-// header reads the members of the header one by one, to detect duplicate
-// names.
+// header reads the header's members one by one, to detect duplicate names.
 func (f *File) header(header, data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(header))
 	if _, err := d.Token(); err != nil { // the '{'
@@ -67,7 +66,7 @@ func (f *File) header(header, data []byte) error {
 	return nil
 }
 
-// broken says what is wrong with the header's JSON.
+// broken adds context to a JSON error in the header.
 func broken(err error) error {
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
@@ -80,7 +79,7 @@ func (f *File) member(name string, d *json.Decoder, data []byte) error {
 		if f.seenMetadata {
 			return fmt.Errorf("header: %s is there twice", metadata)
 		}
-		f.seenMetadata = true // it may be null
+		f.seenMetadata = true // Metadata itself may be null
 		if err := d.Decode(&f.Metadata); err != nil {
 			return fmt.Errorf("header: %s: %w", metadata, err)
 		}
@@ -102,15 +101,15 @@ func (f *File) member(name string, d *json.Decoder, data []byte) error {
 	return nil
 }
 
-// entry is the header's entry for a tensor.
+// entry is a tensor's entry in the header.
 type entry struct {
 	Type    Type
 	Shape   *numbers
-	Offsets *numbers // begin and end, counted from the end of the header
+	Offsets *numbers // begin and end, relative to the end of the header
 }
 
-// UnmarshalJSON reads the members one by one, because package json accepts duplicate
-// names and ignores case.
+// UnmarshalJSON reads the members one by one, because encoding/json accepts duplicate names
+// and ignores case.
 func (e *entry) UnmarshalJSON(text []byte) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
@@ -126,7 +125,7 @@ func (e *entry) UnmarshalJSON(text []byte) error {
 			return fmt.Errorf("%s is there twice", name)
 		}
 		seen[name] = true
-		var value any = new(json.RawMessage) // later versions may add members
+		var value any = new(json.RawMessage) // ignored: later versions may add members
 		switch name {
 		case "dtype":
 			value = &e.Type
@@ -142,7 +141,7 @@ func (e *entry) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// numbers is a list without null, which package json would read as 0.
+// numbers is a list that rejects null, which encoding/json would read as 0.
 type numbers []uint64
 
 func (n *numbers) UnmarshalJSON(text []byte) error {
@@ -188,7 +187,7 @@ func (e entry) tensor(data []byte) (t Tensor, err error) {
 	return t, nil
 }
 
-// volume returns the product, unless it is too large for any file.
+// volume returns the size in bytes of a tensor, and whether it is small enough for a file.
 func volume(size uint64, shape []uint64) (uint64, bool) {
 	if slices.Contains(shape, 0) {
 		return 0, true
@@ -202,8 +201,8 @@ func volume(size uint64, shape []uint64) (uint64, bool) {
 	return size, true
 }
 
-// covers reports whether the tensors are adjacent and fill n bytes. The format allows
-// neither gaps nor overlaps.
+// covers returns an error unless the tensors fill n bytes without gaps or overlaps, as the
+// format requires.
 func (f *File) covers(n int) error {
 	var list []Tensor
 	for _, name := range f.Names() {

@@ -14,7 +14,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// file returns a file with that header and so many bytes of data.
+// file returns a file with the given header and n bytes of data.
 func file(header string, n int) []byte {
 	b := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
 	b = append(b, header...)
@@ -90,7 +90,7 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 	}
 }
 
-// The limit is that of the format's own reader, to the byte.
+// A header may have exactly as many bytes as in the format's own reader.
 func TestHeadersHaveALimit(t *testing.T) {
 	data := make([]byte, prefix+maxHeader+1)
 	for n, want := range map[uint64]string{100_000_000: "does not begin with '{'", 100_000_001: "100000000 is the most"} {
@@ -165,8 +165,8 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	}
 }
 
-// Whatever the bytes are, tensors lie within them, and what was read can be written and read
-// again.
+// For any input, tensors must be within the file. A file that was read must be the same
+// after it is written and read again.
 func FuzzSafetensors(f *testing.F) {
 	f.Add(file(two, 12))
 	f.Add(file(`{}`, 0))

@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/ptx/num"
 )
 
-// Type is the type of a tensor's elements, under its name in files.
+// Type is the type of a tensor's elements, spelled as in files.
 type Type string
 
 // The types that Float32s converts.
@@ -18,7 +18,7 @@ const (
 	BF16 Type = "BF16"
 )
 
-// Size returns the number of bytes of an element, or 0 for an unknown type.
+// Size returns the number of bytes per element, or 0 for an unknown type.
 func (t Type) Size() int {
 	switch t {
 	case "BOOL", "U8", "I8", "F8_E4M3", "F8_E5M2":
@@ -33,17 +33,17 @@ func (t Type) Size() int {
 	return 0
 }
 
-// Tensor is an array in a file, its last index running fastest.
+// Tensor is an array in a file, in row-major order.
 type Tensor struct {
 	Name  string
 	Type  Type
 	Shape []int
 	Data  []byte // little-endian
 
-	begin uint64 // of Data in the file's
+	begin uint64 // offset of Data in the data of the file
 }
 
-// Float32s returns the elements, converted exactly.
+// Float32s returns the elements as float32. Every supported type converts exactly.
 func (t Tensor) Float32s() ([]float32, error) {
 	switch t.Type {
 	case F32:

@@ -18,8 +18,8 @@ func FromFloat32s(name string, list []float32, shape ...int) Tensor {
 	return Tensor{Name: name, Type: F32, Shape: shape, Data: data}
 }
 
-// Write writes a file with these tensors, in this order. Their shapes must fit
-// their data.
+// Write writes a file with the tensors in the given order. The caller must ensure that each
+// shape fits its data.
 func Write(w io.Writer, text map[string]string, tensors []Tensor) error {
 	members := make(map[string]any, len(tensors)+1)
 	if text != nil {
@@ -38,7 +38,7 @@ func Write(w io.Writer, text map[string]string, tensors []Tensor) error {
 	if err != nil {
 		return err
 	}
-	// Spaces make the data begin at a multiple of 8.
+	// Pad the header with spaces, so that the data begin at a multiple of 8.
 	header = append(header, bytes.Repeat([]byte{' '}, -len(header)&7)...)
 	if _, err := w.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(header)))); err != nil {
 		return err

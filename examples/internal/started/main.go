@@ -1,4 +1,4 @@
-// Command affine computes 2·x + 1 on the device with a kernel of its own.
+// Command affine computes 2·x + 1 on the device with its own kernel.
 package main
 
 import (
@@ -10,12 +10,12 @@ import (
 )
 
 func main() {
-	drv, err := anywhere.Open() // the GPU, or an emulated one; the log says so
+	drv, err := anywhere.Open() // a GPU, or else the emulator; the log says which
 	if err != nil {
 		log.Fatal(err)
 	}
 	if err := run(drv); err != nil {
-		log.Fatalf("%+v", err) // with the whole log of the driver's compiler
+		log.Fatalf("%+v", err) // %+v includes the whole log of the driver's compiler
 	}
 }
 
