@@ -234,7 +234,8 @@ func TestKernelParametersByAddress(t *testing.T) {
 	}
 }
 
-// Every invalid access must be found, and its report must name these facts.
+// Each invalid access must cause a fault. Its report must name the kernel, line, thread and
+// allocation.
 func TestFaultsNameKernelLineThreadAndAllocation(t *testing.T) {
 	m := load(t, header+`.visible .entry k(.param .u64 p, .param .u32 step)
 {
@@ -359,7 +360,7 @@ func TestUnsupportedInstructionsAreNamedWithTheirLine(t *testing.T) {
 	}
 }
 
-// atomics runs an operation on one element by 256 threads of 4 blocks.
+// atomics runs an atomic operation on one element with 256 threads in 4 blocks.
 func atomics[T number](t *testing.T, op, typ string, init T, operand string) (final T, sumOfOld float64) {
 	t.Helper()
 	m := load(t, fmt.Sprintf(`.visible .entry k(.param .u64 p, .param .u64 old)
@@ -417,8 +418,8 @@ func TestAtomicsOnIntegers(t *testing.T) {
 	if v, _ := atomics[uint64](t, "xor", "b64", 7, "cvt.u64.u32 %v, %r1;"); v != 7 {
 		t.Errorf("xor: %#x", v)
 	}
-	// The values returned by all exchanges and the final value must be exactly the values that were
-	// ever stored.
+	// Each exchange returns the value stored before it. All returned values plus the final value
+	// must therefore equal all stored values, including the initial one.
 	v, old := atomics[uint32](t, "exch", "b32", 1000, "mov.b32 %v, %r1;")
 	if float64(v)+old != 1000+255*128 {
 		t.Errorf("exch: %d and %v", v, old)

@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// arithmetic is a loop of dependent integer and f32 arithmetic.
+// arithmetic is a loop of dependent integer and f32 instructions.
 const arithmetic = `
 .visible .entry arith(.param .u64 out, .param .u32 n)
 {
@@ -43,7 +43,7 @@ L:
 }
 `
 
-// saxpy is a grid-stride loop over memory.
+// saxpy is a grid-stride loop that computes y = a*x + y.
 const saxpy = `
 .visible .entry saxpy(.param .u64 x, .param .u64 y, .param .f32 a, .param .u32 n)
 {
@@ -76,8 +76,8 @@ END:
 }
 `
 
-// matmul is a product with 16x16 tiles in shared memory, as nvcc -O3 compiles
-// the usual source (inner loop unrolled).
+// matmul multiplies matrices with 16x16 tiles in shared memory, as nvcc -O3 compiles the usual
+// source, with the inner loop unrolled.
 const matmul = `
 .visible .entry matmul(.param .u64 a, .param .u64 b, .param .u64 c, .param .u32 n)
 {
@@ -200,7 +200,7 @@ func BenchmarkMatmul256(b *testing.B) {
 	measure(b, m, "matmul", o, buf, upload(m, random32(n*n, 2)), upload(m, make([]float32, n*n)), uint32(n))
 }
 
-// BenchmarkMma runs 1000 products of 16x8x16 halves, 2048 multiplications each, in one warp.
+// BenchmarkMma runs 1000 m16n8k16 products in f16 in one warp, with 2048 multiplications each.
 func BenchmarkMma(b *testing.B) {
 	m := load(b, accumulate)
 	o := grid(1, 32)
@@ -208,7 +208,7 @@ func BenchmarkMma(b *testing.B) {
 	measure(b, m, "k", o, upload(m, make([]float32, 32)), uint32(1000))
 }
 
-// BenchmarkCompile compiles 16 kernels, 100 kB of PTX.
+// BenchmarkCompile compiles 16 kernels with 100 kB of PTX in total.
 func BenchmarkCompile(b *testing.B) {
 	text, err := os.ReadFile("testdata/cuda/optimised.ptx")
 	if err != nil {
@@ -231,7 +231,7 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-// BenchmarkEmptyLaunch launches one block that does nothing.
+// BenchmarkEmptyLaunch launches one block of an empty kernel.
 func BenchmarkEmptyLaunch(b *testing.B) {
 	m := load(b, ".visible .entry nothing() { ret; }")
 	measure(b, m, "nothing", grid(1, 32))

@@ -12,7 +12,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Every type of a function parameter, with every way to pass it and to call the function.
+// These tests cover every type of function parameter with every way of passing it and of calling
+// the function.
 
 // shape is the type of a parameter.
 type shape struct {
@@ -43,7 +44,7 @@ func (s shape) decl(name string) string {
 	return fmt.Sprintf(".reg .%s %s", s.typ, name)
 }
 
-// unit returns the untyped element that memory instructions move.
+// unit returns the untyped element type that memory instructions use for s.
 func (s shape) unit() string {
 	n := 8 * ptx.ParseType(s.typ).Size()
 	if s.vector > 0 {
@@ -52,7 +53,7 @@ func (s shape) unit() string {
 	return fmt.Sprintf("b%d", n)
 }
 
-// load and store move a register from and to memory. A predicate is a byte.
+// load and store move a register from and to memory. A predicate occupies one byte.
 func (s shape) load(space, reg, at string) string {
 	if s.typ == "pred" {
 		return fmt.Sprintf("{ .reg .b16 %%l; ld.%s.u8 %%l, [%s]; setp.ne.u16 %s, %%l, 0; }", space, at, reg)
@@ -67,12 +68,11 @@ func (s shape) store(space, reg, at string) string {
 	return fmt.Sprintf("st.%s.%s [%s], %s;", space, s.unit(), at, reg)
 }
 
-// move copies a register.
 func (s shape) move(dst, src string) string {
 	switch {
 	case s.vector > 0:
 		return fmt.Sprintf("mov.v%d.%s %s, %s;", s.vector, s.typ, dst, src)
-	case s.size() == 1 && s.typ != "pred": // there is no such move
+	case s.size() == 1 && s.typ != "pred": // mov has no 8-bit form
 		return fmt.Sprintf("{ .reg .b16 %%m; cvt.u16.u8 %%m, %s; cvt.u8.u16 %s, %%m; }", src, dst)
 	case s.typ == "f16":
 		return fmt.Sprintf("mov.b16 %s, %s;", dst, src)
@@ -99,14 +99,16 @@ const clobber = `.reg .b32 %x<6>; .reg .b64 %y<6>; .reg .pred %z<6>;
 	setp.eq.u32 %z0, %x0, %x3; setp.ne.u32 %z1, %x0, %x3; and.pred %z2, %z0, %z1;
 `
 
-// callForm is a way to write a function of type (s, u32, pred) f(u16, s, pred) and a call to it.
-// The lead and the trail are parameters of other banks around the one under test.
+// callForm is one way to write a function of type (s, u32, pred) f(u16, s, pred) and a call to it.
+// The u16 and pred parameters, lead and trail, surround the parameter under test with parameters of
+// other banks.
 type callForm struct {
 	name string
 	fits func(s shape) bool
-	// funcs returns the functions, body the call in the kernel.
+	// funcs returns the functions. body returns the call in the kernel.
 	funcs, body func(s shape) string
-	// called reports which lanes make the call. depth is how often they add to s.
+	// called reports whether a lane makes the call. adds returns the number that the call adds to
+	// the u32 result.
 	called func(lane int) bool
 	adds   func(lane int) uint32
 }
@@ -152,7 +154,7 @@ func callForms() []callForm {
 			return plainFunction(s, "g", 1) + signature(s, "f") + "{\n" + clobber + s.decl("%u") + "; .reg .u32 %v; .reg .pred %w;\n" +
 				"call (%u, %v, %w), g, (%lead, %a, %trail);\n" + s.move("%r", "%u") + "\nmov.u32 %s, %v; mov.pred %q, %w;\nret;\n}\n"
 		}, call, always, one},
-		{"recursion", anyShape, func(s shape) string { // by lane to another depth
+		{"recursion", anyShape, func(s shape) string { // the recursion depth depends on the lane
 			return ".visible " + signature(s, "f") + "{\n" + clobber + `.reg .u16 %l; .reg .pred %base, %neg; .reg .u32 %v;
 	and.b16 %l, %lead, 3; setp.eq.u16 %base, %l, 0;
 	@%base bra BASE;
@@ -175,7 +177,7 @@ BASE:
 			func(s shape) string {
 				return "{ .reg .b64 %fp, %gp;\n" + prototype(s) + "mov.u64 %fp, f; mov.u64 %gp, g; selp.b64 %fp, %gp, %fp, %odd;\ncall (%r, %s, %q), %fp, (%lead, %a, %trail), proto; }"
 			}, always, func(lane int) uint32 { return uint32(1 + lane%2*6) }},
-		// A result in .param excludes a second result.
+		// A function with a result in .param cannot have a second result.
 		{"array in .param", noPredicate, func(s shape) string {
 			array := fmt.Sprintf(".param .align 16 .b8 %%s[%d]", s.size())
 			return fmt.Sprintf(".func ("+array+") f(.reg .u16 %%lead, "+array+")\n{\n", "pr", "pa") +
@@ -198,7 +200,8 @@ BASE:
 	}
 }
 
-// callKernel makes a call in the given form, with registers of each bank alive across it.
+// callKernel returns a kernel that makes a call in the given form while registers of each bank are
+// live.
 func callKernel(s shape, c callForm) string {
 	return ".version 8.4\n.target sm_90\n.address_size 64\n" + c.funcs(s) + `
 .visible .entry k(.param .u64 in, .param .u64 out, .param .u64 more)
@@ -243,7 +246,7 @@ func TestEveryTypeInEveryFormOfCall(t *testing.T) {
 }
 
 func tryCall(t *testing.T, s shape, c callForm) {
-	const n = 48 // a full warp and half of one
+	const n = 48 // one and a half warps
 	m := load(t, callKernel(s, c))
 	var in []byte
 	for lane := range n {
@@ -275,7 +278,7 @@ func tryCall(t *testing.T, s shape, c callForm) {
 	}
 }
 
-// wantStackFault fails the test unless err is a fault of the stack that says word.
+// wantStackFault fails the test unless err is a stack fault whose message contains word.
 func wantStackFault(t *testing.T, err error, word string) {
 	t.Helper()
 	var f *vm.Fault
@@ -284,7 +287,8 @@ func wantStackFault(t *testing.T, err error, word string) {
 	}
 }
 
-// Recursion uses stack in all running threads. The total is bounded.
+// The stacks of all running threads together are bounded. Deep recursion in many threads must
+// fault.
 func TestStacksOfAllThreadsAreBounded(t *testing.T) {
 	m := load(t, `.func f(.reg .u32 n)
 {
@@ -318,7 +322,7 @@ func TestStacksOfAllThreadsAreBounded(t *testing.T) {
 	}
 }
 
-// So is the memory of alloca.
+// The alloca memory of all running threads together is bounded.
 func TestAllocaIsBoundedForAllThreads(t *testing.T) {
 	m := load(t, `.visible .entry k()
 {
@@ -335,8 +339,8 @@ func TestAllocaIsBoundedForAllThreads(t *testing.T) {
 	}
 }
 
-// A stack pointer that no stacksave returned would make memory outside of the stack appear to be
-// part of it.
+// stackrestore must reject a pointer that stacksave did not return. Otherwise, memory outside the
+// stack would appear to belong to it.
 func TestStackPointersAreChecked(t *testing.T) {
 	m := load(t, `.visible .entry k(.param .u64 n)
 {

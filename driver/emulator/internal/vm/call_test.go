@@ -21,7 +21,8 @@ const square = `
 }
 `
 
-// callOf returns the call sequence that compilers emit for one u32 in and out.
+// callOf returns the call sequence that compilers emit for a function with one u32 parameter and a
+// u32 result.
 func callOf(fn, dst, src string) string {
 	return `{ .param .b32 param0; st.param.b32 [param0], ` + src + `; .param .b32 retval0;
 	call.uni (retval0), ` + fn + `, (param0); ld.param.b32 ` + dst + `, [retval0]; }`

@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// probe returns a kernel with 64-bit addresses p and q. %t is the thread in the block, %b the block
-// and %i the thread in the grid.
+// probe returns a kernel with 64-bit addresses p and q. In body, %t is the thread's index in the
+// block, %b the block's index, and %i the thread's index in the grid.
 func probe(body string) string {
 	return `.visible .entry k(.param .u64 p, .param .u64 q)
 {
@@ -71,7 +71,8 @@ func globalFindings(t *testing.T, blocks, threads int, body string) []*vm.Fault 
 	return newChecker(t, vm.CheckGlobalRaces, body).run(blocks, threads, nil)
 }
 
-// Kernel bodies that access global memory, and how many pairs of their instructions race.
+// globalRaceTests lists kernel bodies that access global memory, and how many pairs of their
+// instructions race.
 var globalRaceTests = []struct {
 	name            string
 	blocks, threads int
@@ -97,7 +98,8 @@ var globalRaceTests = []struct {
 	{"a flag that is passed on", 3, 1, chain, 0},
 }
 
-// lastBlock: each block writes its element and counts. The last one reads all.
+// In lastBlock, each block writes its element and increments a counter. The last block reads all
+// elements.
 func lastBlock(fence, count string) string {
 	return "st.global.u32 [%rd1], %i;\n" + fence + "\n" + count + `
 	setp.ne.u32 %p1, %r1, 3;
@@ -106,8 +108,8 @@ func lastBlock(fence, count string) string {
 	ld.global.v2.u32 {%r2, %r3}, [%p0];`
 }
 
-// chain: block b waits for a flag of block b-1, reads what that block and the one before it wrote,
-// and continues.
+// In chain, block b waits for the flag of block b-1. It then reads the value that the previous
+// blocks have incremented, increments it, and sets its own flag.
 const chain = `
 WAIT:
 	ld.volatile.global.u32 %r1, [%q0];
@@ -138,7 +140,7 @@ func TestRacesInGlobalMemoryAreFound(t *testing.T) {
 	}
 }
 
-// order is a launch's number, with the pairs of launches that are ordered.
+// order is a launch's number, together with all pairs of ordered launches.
 type order struct {
 	at     int
 	before map[[2]int]bool
@@ -205,7 +207,8 @@ func TestReadsOfUnwrittenLocalMemoryAreFound(t *testing.T) {
 	}
 }
 
-// callee is called twice and writes its local variable only the second time.
+// callee calls a function twice. The first call writes the function's local variable. The second
+// call writes it only if FIRST is 1.
 const callee = `
 .func (.param .b32 r) half(.param .b32 a)
 {
@@ -240,7 +243,7 @@ func TestAFunctionsFrameIsUnwrittenAtEachCall(t *testing.T) {
 	}
 }
 
-// BenchmarkSaxpyWithChecks measures the cost of the checks. Compare it with BenchmarkSaxpy.
+// BenchmarkSaxpyWithChecks measures the cost of the checks. Compare its result with BenchmarkSaxpy.
 func BenchmarkSaxpyWithChecks(b *testing.B) {
 	const n = 1 << 14
 	m := load(b, saxpy)
@@ -387,13 +390,13 @@ func TestClusterRegisters(t *testing.T) {
 	}
 }
 
-// A thread that repeats another thread's read, before it writes there, does not hide that read. Two
-// threads of its warp do not hide it either.
+// One thread reads an address. Another thread, or two other threads, then read it, and one of these
+// writes it. The check must still report the first read as unordered with the write.
 func TestReadsOfOthersAreRemembered(t *testing.T) {
 	for space, base := range map[string]string{
 		"shared": ".shared .u32 v[64]; mov.u32 %r1, v; st.shared.u32 [%r1], 1; bar.sync 0;", "global": "sub.u64 %r1, %out, %rd0;",
 	} {
-		for _, last := range []int{1, 2} { // threads that read again
+		for _, last := range []int{1, 2} { // number of threads that read again
 			body := base + fmt.Sprintf(`
 	ld.SPACE.u32 %%d, [%%r1];
 	setp.lt.u32 %%p2, %%r0, %d; setp.eq.u32 %%p1, %%r0, 0;

@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// clusterKernel returns a kernel k(out) for misuse. It provides %rank, %me and an initialised
-// barrier object of one arrival.
+// clusterKernel returns a kernel k(out). In body, %rank is the block's rank, %me the thread's
+// index, and bar an initialised barrier object that expects one arrival.
 func clusterKernel(body string) string {
 	return `.visible .entry k(.param .u64 out)
 {
@@ -27,7 +27,7 @@ const (
 	mapOther   = "mapa.shared::cluster.u32 %r5, %r4, 1;"
 )
 
-// misuse lists kernels with invalid operations, and the expected messages.
+// misuse lists kernels with invalid operations and the expected messages.
 var misuse = []struct {
 	name, body string
 	cluster    uint32
@@ -81,8 +81,8 @@ func TestMisuseOfClustersAndBarrierObjectsIsAFault(t *testing.T) {
 	}
 }
 
-// Ring: each block adds its neighbour's value, round by round. The order of blocks and warps and
-// the number of goroutines make no difference.
+// The blocks form a ring. In each round, each block adds its neighbour's value to its own. The
+// result must not depend on the order of blocks and warps or on the number of goroutines.
 func TestClustersRunInAnyOrder(t *testing.T) {
 	m := load(t, clusterKernel(`
 	mul.lo.u32 %r6, %me, 4; and.b32 %r6, %r6, 252; add.u32 %r4, %r4, %r6;
@@ -165,7 +165,8 @@ func TestFormsThatAreNotThereAreRefused(t *testing.T) {
 	}
 }
 
-// Bytes that a bulk copy wrote count as written, and the copy as ordered.
+// The checks must treat bytes that a bulk copy wrote as written, and the copy as ordered before
+// reads after the wait.
 func TestChecksKnowBulkCopies(t *testing.T) {
 	m := load(t, clusterKernel(`
 	@%p1 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 128;
@@ -185,8 +186,9 @@ W:	mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0;
 	}
 }
 
-// What a block of the cluster wrote into another's shared memory counts as written. What it did
-// before it arrived at the other's barrier object comes before what the other does after its wait.
+// The checks must treat data that one block wrote into another block's shared memory as written.
+// All that a block does before it arrives at another block's barrier object must be ordered before
+// all that the other block does after its wait.
 func TestChecksKnowClusters(t *testing.T) {
 	const others = arriveWait + `
 	xor.b32 %r6, %rank, 1; mapa.shared::cluster.u32 %r5, %r4, %r6; mov.u32 %r7, bar; mapa.shared::cluster.u32 %r8, %r7, %r6;
@@ -223,7 +225,7 @@ func TestChecksKnowClusters(t *testing.T) {
 	}
 }
 
-// A bulk copy to global memory counts as a write.
+// The checks must treat a bulk copy to global memory as a write.
 func TestChecksKnowBulkCopiesToGlobalMemory(t *testing.T) {
 	m := newChecker(t, vm.CheckUninitialized|vm.CheckGlobalRaces, `
 	.shared .align 16 .b8 s[256];
@@ -232,14 +234,14 @@ func TestChecksKnowBulkCopiesToGlobalMemory(t *testing.T) {
 	@%p1 cp.async.bulk.global.shared::cta.bulk_group [%p0], [s], 128;
 	@%p1 cp.async.bulk.commit_group; @%p1 cp.async.bulk.wait_group 0;
 	bar.sync 0; ld.global.u32 %r6, [%rd1];`)
-	for i, n := range map[int]int{32: 0, 64: 1} { // threads, and what they find
+	for i, n := range map[int]int{32: 0, 64: 1} { // expected number of findings by number of threads
 		if found := m.run(1, i, nil); len(found) != n {
 			t.Errorf("%d threads: found %v, want %d", i, found, n)
 		}
 	}
 }
 
-// A copy with a byte mask writes only those bytes of each 16 whose bit is set.
+// A bulk copy with a byte mask must write only the bytes, of each 16, whose mask bit is set.
 func TestBulkCopiesWithAByteMask(t *testing.T) {
 	const mask = 0b1010_0101_1100_0011
 	m := load(t, ".version 8.6\n.target sm_100\n.address_size 64\n"+clusterKernel(fmt.Sprintf(`
@@ -270,7 +272,8 @@ func TestBulkCopiesWithAByteMask(t *testing.T) {
 	}
 }
 
-// An access to another block's memory fails once that block has ended, even if it succeeded before.
+// An access to another block's shared memory must fault after that block has ended, even if an
+// earlier access succeeded.
 func TestAccessesToOtherBlocksEndWithThem(t *testing.T) {
 	const body = arriveWait + `
 	setp.eq.u32 %%p2, %%rank, 1; @%%p2 bra OTHER;

@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// threadOut returns a kernel k(out) around body that stores %d for each thread.
+// threadOut returns a kernel k(out) that runs body and stores each thread's %d.
 func threadOut(body string) string {
 	return `.visible .entry k(.param .u64 out)
 {
@@ -26,7 +26,7 @@ func threadOut(body string) string {
 }`
 }
 
-// runThreads runs threadOut(body) with one block and returns what it stored.
+// runThreads runs threadOut(body) with one block of n threads and returns the stored values.
 func runThreads(t *testing.T, n int, body string) []uint32 {
 	t.Helper()
 	m := load(t, threadOut(body))
@@ -84,7 +84,7 @@ JOIN:
 		case i < 10:
 			want = 103
 		}
-		if want += 32000; v != want { // all lanes are together again
+		if want += 32000; v != want { // all lanes have converged again
 			t.Errorf("thread %d: %d, want %d", i, v, want)
 		}
 	}
@@ -136,7 +136,8 @@ SPIN:
 }
 
 func TestSpinLockWithTheReleaseBehindTheLoop(t *testing.T) {
-	// The usual source form: done = false; while (!done) if (cas) { ...; release; done = true; }
+	// The loop has the usual form: done = false; while (!done) if (cas) { ...; release; done =
+	// true; }
 	m := load(t, `.visible .entry k(.param .u64 lock, .param .u64 count)
 {
 	.reg .pred %p; .reg .b32 %r<4>; .reg .b64 %rd<3>;
@@ -164,7 +165,7 @@ TRY:
 }
 
 func TestProducerAndConsumerWarps(t *testing.T) {
-	// Warp 1 waits in a loop for what warp 0 writes to shared memory.
+	// Warp 1 polls shared memory in a loop until warp 0 writes to it.
 	got := runThreads(t, 64, `
 	.shared .u32 flag;
 	.shared .u32 value;
@@ -273,7 +274,7 @@ JOIN:
 }
 
 func TestBarrierAfterDivergence(t *testing.T) {
-	// Each side of a branch reaches a barrier instruction. They are the same barrier.
+	// The two sides of a branch contain different barrier instructions for the same barrier.
 	got := runThreads(t, 96, `
 	.shared .u32 sum[96];
 	mov.u32 %r1, sum;
@@ -322,7 +323,8 @@ func TestBarrierReductions(t *testing.T) {
 }
 
 func TestNamedBarriersWithCounts(t *testing.T) {
-	// Warps 0 and 1 arrive without waiting. Warps 2 and 3 wait for them, then for each other.
+	// Warps 0 and 1 arrive at the barrier without waiting. Warps 2 and 3 wait for this, and then
+	// for each other.
 	got := runThreads(t, 128, `
 	.shared .u32 v;
 	setp.lt.u32 %p0, %r0, 64;
@@ -370,7 +372,7 @@ END:
 }
 
 func TestIrreducibleFlow(t *testing.T) {
-	// A loop with two entries.
+	// The loop has two entries.
 	got := runThreads(t, 32, `
 	mov.u32 %d, 0;
 	mov.u32 %r1, 0;
@@ -486,8 +488,8 @@ func TestSeedsChangeOnlyTheOrder(t *testing.T) {
 	}
 }
 
-// Threads that exit while others wait no longer count. The barrier opens even if the last thread to
-// come exits, and even if it counts threads.
+// Barriers must stop waiting for threads that exit while others wait. The barrier must open even if
+// the last missing thread exits, and even if the instruction specifies a thread count.
 func TestBarriersOpenWhenOthersExitLate(t *testing.T) {
 	for name, wait := range map[string]string{
 		"all threads":      "bar.sync 0;",

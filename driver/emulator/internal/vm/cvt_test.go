@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// intType is an integer type of a conversion.
+// intType is an integer type that cvt supports.
 type intType struct {
 	name   string
 	bits   int
@@ -17,7 +17,7 @@ type intType struct {
 var intTypes = []intType{{"u8", 8, false}, {"s8", 8, true}, {"u16", 16, false}, {"s16", 16, true},
 	{"u32", 32, false}, {"s32", 32, true}, {"u64", 64, false}, {"s64", 64, true}}
 
-// value returns the number that the low bits of x represent in type t.
+// value returns the value that the low bits of x represent in type t.
 func (t intType) value(x uint64) *big.Int {
 	v := new(big.Int).SetUint64(x << (64 - t.bits) >> (64 - t.bits))
 	if t.signed && v.Bit(t.bits-1) == 1 {
@@ -26,7 +26,7 @@ func (t intType) value(x uint64) *big.Int {
 	return v
 }
 
-// limits returns the least and the largest number of t.
+// limits returns the smallest and the largest value of t.
 func (t intType) limits() (lo, hi *big.Int) {
 	if t.signed {
 		hi = new(big.Int).Lsh(big.NewInt(1), uint(t.bits-1))
@@ -49,7 +49,7 @@ func (t intType) saturated(x *big.Int) *big.Int {
 	return x
 }
 
-// reg returns a register that can hold t. Conversions use 64-bit buffers.
+// reg returns a register that can hold t. The test data has 64-bit elements.
 func (t intType) reg() string {
 	switch t.bits {
 	case 64:
@@ -88,10 +88,10 @@ func TestIntegerConversions(t *testing.T) {
 		for _, to := range intTypes {
 			for _, sat := range []string{"", ".sat"} {
 				if sat != "" && to.holds(from) {
-					continue // drivers reject it
+					continue // drivers reject this combination
 				}
 				op := fmt.Sprintf("cvt%s.%s.%s", sat, to.name, from.name)
-				// Into the register of the type's width, seen zero-extended.
+				// The destination has the width of the type. The test reads it with zero extension.
 				got := eval1[uint64](t, "u64", "u64", fmt.Sprintf("cvt.u%d.u64 %s, %%a; %s %s, %s; cvt.u64.u%d %%d, %s;",
 					from.widthOf(), from.reg(), op, to.dst(), from.reg(), to.widthOf(), to.dst()), a)
 				for i, x := range a {
@@ -209,8 +209,8 @@ func TestFloatToFloat(t *testing.T) {
 	}
 }
 
-// halfReference rounds to nearest in a format of 16 bits by search: the
-// nearest of all patterns, the even one on ties.
+// halfReference rounds x to the nearest value of a 16-bit format, ties to even. It searches all bit
+// patterns.
 func halfReference(x float64, decode func(uint16) float64) uint16 {
 	if x != x {
 		return 0x7fff
@@ -223,7 +223,7 @@ func halfReference(x float64, decode func(uint16) float64) uint16 {
 	if math.IsInf(decode(0x7c00), 1) {
 		hi = 0x7c00
 	}
-	if x >= decode(hi-1) { // at or beyond the largest number
+	if x >= decode(hi-1) { // x is at least the largest finite number
 		top := decode(hi - 1)
 		half := (top - decode(hi-2)) / 2
 		if x >= top+half {
@@ -318,7 +318,7 @@ func TestHalfArithmetic(t *testing.T) {
 			for i := range a {
 				x, y := f.decode(a[i]), f.decode(b[i])
 				v := fn(x, y)
-				if isFinite(x, y) && v != 0 { // exact, where float64 is not
+				if isFinite(x, y) && v != 0 { // the exact result, which float64 may not represent
 					e := bigOf(x)
 					switch op {
 					case "add":
@@ -357,7 +357,8 @@ func reversed[T any](a []T) []T {
 	return out
 }
 
-// oddOf returns a float64 that is on the same side as x of every number with few bits.
+// oddOf rounds x to odd in a float64. Compared with any number of few bits, the result is on the
+// same side as x.
 func oddOf(x *big.Float) float64 {
 	y, acc := x.Float64()
 	if acc != big.Exact && math.Float64bits(y)&1 == 0 {

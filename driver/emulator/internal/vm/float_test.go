@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// f32s returns random operands and operands for which f32 instructions are likely to be wrong.
+// f32s returns random operands and operands that are likely to reveal errors in f32 instructions.
 func f32s(seed uint64) []float32 {
 	v := []float32{0, negZero, 1, -1, 1.5, 2, 3, 0.1, -0.1, 1e-38, -1e-38, 1e-45, -3e-45, 0x1p-126, 0x1.fffffcp-127,
 		math.MaxFloat32, -math.MaxFloat32, 0x1p-149, 0x1.000002p0, 0x1.fffffep-1, 0x1p24, 0x1.000002p24, 16777215, 1e10, -1e-10,
@@ -41,8 +41,8 @@ func isFinite(xs ...float64) bool {
 
 func bigOf(x float64) *big.Float { return new(big.Float).SetPrec(5000).SetFloat64(x) }
 
-// rounded rounds an exact value in a mode: "rn", "rz", "rm", "rp". step returns the neighbour in a
-// direction, near the value to nearest.
+// rounded rounds an exact value in mode "rn", "rz", "rm" or "rp". near rounds to nearest. step
+// returns the next number in a given direction.
 func rounded[T float32 | float64](x *big.Float, mode string, near func(*big.Float) T, step func(T, float64) T) T {
 	y := near(x)
 	if mode == "rn" {
@@ -72,7 +72,7 @@ func near64(x *big.Float) float64 { v, _ := x.Float64(); return v }
 
 func step32(x float32, to float64) float32 { return math.Nextafter32(x, float32(to)) }
 
-// exactZero returns the zero of a sum whose terms cancel.
+// exactZero returns the zero of a sum whose terms cancel exactly.
 func exactZero(a, b float64, mode string) float64 {
 	if mode == "rm" && (math.Signbit(a) || math.Signbit(b)) {
 		return math.Copysign(0, -1)
@@ -80,7 +80,7 @@ func exactZero(a, b float64, mode string) float64 {
 	return a + b
 }
 
-// reference computes a binary operation exactly, then rounds.
+// reference computes a binary operation exactly and then rounds the result.
 func reference[T float32 | float64](op, mode string, a, b float64, near func(*big.Float) T, step func(T, float64) T) T {
 	if !isFinite(a, b) || op == "div" && b == 0 {
 		switch op {
@@ -147,7 +147,7 @@ func TestFloat64InAllRoundingModes(t *testing.T) {
 	}
 }
 
-// fusedReference returns a*b+c with one rounding.
+// fusedReference returns a*b+c, rounded once.
 func fusedReference[T float32 | float64](mode string, a, b, c float64, near func(*big.Float) T, step func(T, float64) T) T {
 	if !isFinite(a, b, c) {
 		return T(math.FMA(a, b, c))
@@ -166,7 +166,7 @@ func fusedReference[T float32 | float64](mode string, a, b, c float64, near func
 
 func TestFusedMultiplyAdd(t *testing.T) {
 	a, b, c := triples(f32s(5), 3000)
-	// Products that end near a tie of the sum, where two roundings go wrong.
+	// Add operands whose sum is close to a tie, where rounding twice would be wrong.
 	r := rand.New(rand.NewPCG(8, 8))
 	for range 3000 {
 		x, y := float32(1+float32(r.IntN(1<<12))*0x1p-12), float32(1+float32(r.IntN(1<<12))*0x1p-12)
@@ -314,7 +314,7 @@ func TestFloatComparisons(t *testing.T) {
 	}
 }
 
-// TestApproximations checks the error bounds that the PTX ISA states.
+// TestApproximations checks results against the error bounds in the PTX ISA.
 func TestApproximations(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 17))
 	var all, positive, small []float32
@@ -395,15 +395,15 @@ func f32sShifted(a []float32) []float32 { return append(append([]float32(nil), a
 
 var negZero = float32(math.Copysign(0, -1))
 
-// nans32 and nans16 are NaNs with and without a sign, quiet and signalling.
+// nans32, nansF16 and nansBF16 contain quiet and signalling NaNs of either sign.
 var (
 	nans32   = []uint32{0xffc00000, 0x7fc00000, 0x7fffffff, 0xffffffff, 0x7f800001, 0xff812345}
 	nansF16  = []uint16{0xfe00, 0x7e00, 0x7fff, 0xffff, 0x7c01, 0xfd23}
 	nansBF16 = []uint16{0xffc0, 0x7fc0, 0x7fff, 0xffff, 0x7f81, 0xffa5}
 )
 
-// pairsOf returns pairs of operands of which one or both are NaNs, for whole warps and a part of
-// one.
+// pairsOf returns operand pairs in which at least one operand is a NaN. The pairs fill whole warps
+// and part of another.
 func pairsOf[T any](one T, nans []T) (a, b []T) {
 	for len(a) < 70 {
 		for i, n := range nans {
@@ -414,7 +414,7 @@ func pairsOf[T any](one T, nans []T) (a, b []T) {
 	return a, b
 }
 
-// triplesOf is pairsOf with a third operand. It is a NaN too, or the only NaN.
+// triplesOf adds a third operand to pairsOf. In some triples, it is a further NaN or the only NaN.
 func triplesOf[T any](one T, nans []T) (a, b, c []T) {
 	a, b = pairsOf(one, nans)
 	for i := range a {
@@ -429,7 +429,7 @@ func triplesOf[T any](one T, nans []T) (a, b, c []T) {
 }
 
 // An H200 replaces every NaN by 0x7fffffff, whatever the operand's sign and payload. The dedicated
-// loops for all lanes and for some lanes of a warp must do the same.
+// loops, for a full warp and for some lanes of a warp, must do the same.
 func TestArithmeticInF32MakesOneNaN(t *testing.T) {
 	a, b := pairsOf(math.Float32bits(1), nans32)
 	for _, op := range strings.Fields("add.f32 sub.f32 mul.f32 add.rz.f32 sub.ftz.f32 mul.ftz.f32 add.rp.ftz.f32 div.rn.f32 div.rn.ftz.f32 div.rz.f32 " +
@@ -450,7 +450,7 @@ func TestArithmeticInF32MakesOneNaN(t *testing.T) {
 	}
 }
 
-// The same is true if the operands are numbers.
+// Invalid operations on numbers must also produce 0x7fffffff.
 func TestInvalidOperationsInF32MakeThatNaN(t *testing.T) {
 	inf := float32(math.Inf(1))
 	for op, operands := range map[string][2]float32{
@@ -496,7 +496,7 @@ func TestArithmeticInHalvesMakesOneNaN(t *testing.T) {
 		nans []uint16
 	}{{"f16", 0x3c00, nansF16}, {"bf16", 0x3f80, nansBF16}} {
 		a, b := pairsOf(ty.one, ty.nans)
-		pair := func(v []uint16) (two []uint32) { // with numbers above, and below
+		pair := func(v []uint16) (two []uint32) { // pair each element with a number in the upper and in the lower half
 			for _, x := range v {
 				two = append(two, uint32(x)|uint32(ty.one)<<16, uint32(ty.one)|uint32(x)<<16)
 			}
@@ -518,7 +518,7 @@ func TestArithmeticInHalvesMakesOneNaN(t *testing.T) {
 	}
 }
 
-// nanHalves returns the halves that are NaNs: alternately the lower and the upper one.
+// nanHalves returns the NaN halves of v. They alternate between the lower and the upper half.
 func nanHalves(v []uint32) (halves []uint16) {
 	for i, x := range v {
 		halves = append(halves, uint16(x>>(i%2*16)))
@@ -541,7 +541,8 @@ func TestConversionsOfNaNs(t *testing.T) {
 			}
 		}
 	}
-	// These preserve the NaN: bf16 all of it, f64 the sign and the payload.
+	// These conversions preserve NaNs: cvt.f32.bf16 keeps all bits. Conversions between f32 and f64
+	// keep the sign and the payload.
 	wide := func(v []uint32) (w []uint64) {
 		for _, x := range v {
 			w = append(w, uint64(x))
@@ -569,7 +570,7 @@ func TestArithmeticInF64KeepsANaN(t *testing.T) {
 			if y := math.Float64frombits(b[i]); y != y {
 				want = b[i]
 			}
-			want |= 1 << 51 // quiet
+			want |= 1 << 51 // the result is quiet
 			if got[i] != want {
 				t.Errorf("%s of %#x and %#x is %#x, want %#x", op, a[i], b[i], got[i], want)
 			}
@@ -577,7 +578,7 @@ func TestArithmeticInF64KeepsANaN(t *testing.T) {
 	}
 }
 
-// allNaN checks that every result is the expected NaN.
+// allNaN fails the test unless every result is the given NaN.
 func allNaN[D, A number](t *testing.T, op string, want D, got []D, operands ...[]A) {
 	t.Helper()
 	for i := range got {

@@ -269,7 +269,8 @@ func TestModuleListsWhatItHolds(t *testing.T) {
 	}
 }
 
-// The register estimate leaves room for as many threads as the PTX requires, as a compiler does.
+// A compiler limits registers so that the block size and count that the PTX requires fit on a
+// multiprocessor. The emulator's register estimate must do the same.
 func TestRegistersLeaveRoomForTheBlocksAskedFor(t *testing.T) {
 	held, used := ".reg .b64 %rd<200>; ld.param.u64 %rd0, [p];", ""
 	for i := 1; i < 200; i++ {
@@ -294,7 +295,7 @@ func TestRegistersLeaveRoomForTheBlocksAskedFor(t *testing.T) {
 	}
 }
 
-// TestBadModules checks the messages for PTX that cannot be compiled.
+// TestBadModules checks the error messages for PTX that cannot be compiled.
 func TestBadModules(t *testing.T) {
 	for text, want := range map[string]string{
 		`.visible .entry k() { .reg .b32 %r; add.f32 %r, %r; ret; }`:                                             "2 operands, want 3",
@@ -353,7 +354,7 @@ func TestPrintfFormats(t *testing.T) {
 	}
 }
 
-// printed returns what vprintf prints for a format and the stores of arguments.
+// printed returns the output of vprintf for a format. stores is PTX that stores the arguments.
 func printed(t *testing.T, format, stores string) string {
 	t.Helper()
 	text := ".global .align 1 .b8 fmt[] = {"
@@ -384,7 +385,8 @@ func printed(t *testing.T, format, stores string) string {
 	return out.String()
 }
 
-// Counters that do not run have the width of their names: the wide ones are operands of 64 bits.
+// A stopped counter must have the width of its name. In particular, the _64 counters must be 64-bit
+// operands.
 func TestCountersHaveTheirWidth(t *testing.T) {
 	m := load(t, `.visible .entry k(.param .u64 out)
 {
@@ -400,7 +402,7 @@ func TestCountersHaveTheirWidth(t *testing.T) {
 	}
 }
 
-// A kernel is charged only for the shared memory of functions that it can reach.
+// A kernel's shared memory must include only variables of functions that it can reach.
 func TestUnreachableFunctionsTakeNoSharedMemory(t *testing.T) {
 	m := load(t, `.func other() { .reg .b32 %r<2>; .shared .align 4 .b8 big[4096]; mov.u32 %r1, 1; st.shared.u32 [big], %r1; ret; }
 .visible .entry lone() { ret; }
@@ -417,7 +419,7 @@ func TestUnreachableFunctionsTakeNoSharedMemory(t *testing.T) {
 	}
 }
 
-// mov of a variable's address into a wider register extends it.
+// mov must zero-extend a variable's address into a wider register.
 func TestAddressesIntoWiderRegisters(t *testing.T) {
 	m := load(t, `.visible .entry k(.param .u64 out)
 {
@@ -433,7 +435,8 @@ func TestAddressesIntoWiderRegisters(t *testing.T) {
 	}
 }
 
-// A race with a bulk copy names the copy, not what the thread did before it.
+// A report of a race with a bulk copy must name the copy, not an earlier instruction of the same
+// thread.
 func TestRacesWithBulkCopiesNameThem(t *testing.T) {
 	text := probe(`
 	.shared .align 16 .b8 s[64];
@@ -465,14 +468,14 @@ E:`)
 	}
 }
 
-// lineWith returns the number of the line that contains the words, below the header.
+// lineWith returns the line number at which words occurs in text, counted with the header.
 func lineWith(text, words string) int {
 	before, _, _ := strings.Cut(header+text, words)
 	return 1 + strings.Count(before, "\n")
 }
 
-// Before its first instruction, a function fetches the arguments that it receives as registers.
-// Errors there are reported at the function's head.
+// At its entry, a function fetches the arguments that it receives in registers. Errors in this code
+// must be reported at the line of the function's head.
 func TestMissingArgumentsAreReportedAtTheFunction(t *testing.T) {
 	const text = `.visible .entry k()
 {

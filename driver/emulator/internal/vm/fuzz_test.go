@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// randomProgram is a random program over eight 32-bit variables: PTX text and the same statements
-// as Go functions. Every temporary has its own register, as in compiled PTX.
+// randomProgram is a random program over eight 32-bit variables. It holds the PTX text and the same
+// statements as Go functions. Every temporary has its own register, as in compiler output.
 type randomProgram struct {
 	r      *rand.Rand
 	text   strings.Builder
@@ -19,7 +19,7 @@ type randomProgram struct {
 
 const fuzzVars = 8
 
-// fuzzState is the state of a thread of the reference.
+// fuzzState is the state of one thread of the Go reference.
 type fuzzState struct {
 	v     [fuzzVars]uint32
 	steps int
@@ -41,7 +41,7 @@ func (p *randomProgram) emit(format string, args ...any) {
 	fmt.Fprintf(&p.text, "\t"+format+"\n", args...)
 }
 
-// expression emits the computation of a random expression.
+// expression emits code that computes a random expression.
 func (p *randomProgram) expression(depth int) (reg string, value func(s *fuzzState) uint32) {
 	switch n := p.r.IntN(4); {
 	case depth == 0 && n < 3:
@@ -72,7 +72,7 @@ func (p *randomProgram) expression(depth int) (reg string, value func(s *fuzzSta
 	return d, func(s *fuzzState) uint32 { return op.f(fa(s), fb(s)) }
 }
 
-// condition emits a comparison and returns its predicate.
+// condition emits a comparison and returns the predicate that holds its result.
 func (p *randomProgram) condition() (pred string, value func(s *fuzzState) bool) {
 	a, fa := p.expression(1)
 	mask := []uint32{1, 3, 7, 0xff, 0xffff}[p.r.IntN(5)]
@@ -147,7 +147,7 @@ func (p *randomProgram) ifElse() fuzzStmt {
 	}
 }
 
-// loop runs a number of times that depends on the thread.
+// loop emits a loop whose iteration count depends on the thread.
 func (p *randomProgram) loop() fuzzStmt {
 	r, f := p.expression(1)
 	n, i, c := p.reg(), p.reg(), fmt.Sprintf("%%p%d", p.labels)
@@ -172,7 +172,7 @@ func (p *randomProgram) loop() fuzzStmt {
 	}
 }
 
-// crossing emits forward jumps that pass over the labels of other jumps.
+// crossing emits forward jumps that skip the labels of other jumps.
 func (p *randomProgram) crossing() fuzzStmt {
 	c, fc := p.condition()
 	d, fd := p.condition()

@@ -26,10 +26,10 @@ type machine struct {
 	t     testing.TB
 	mem   *vm.Memory
 	mod   *vm.Module
-	build string // of the CUDA kernels
+	build string // name of the build of the CUDA kernels
 }
 
-// load compiles PTX, whose header may be omitted.
+// load compiles PTX. The text may omit the header.
 func load(t testing.TB, text string) *machine {
 	t.Helper()
 	m, err := tryLoad(t, text)
@@ -56,7 +56,7 @@ func tryLoad(t testing.TB, text string) (*machine, error) {
 	return &machine{t: t, mem: mem, mod: mod}, nil
 }
 
-// upload makes a device buffer with the values and returns its address.
+// upload creates a device buffer with the given values and returns its address.
 func upload[T number](m *machine, v []T) uint64 {
 	m.t.Helper()
 	size := uint64(len(v)) * uint64(unsafe.Sizeof(*new(T)))
@@ -86,7 +86,7 @@ func asBytes[T number](v []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&v[0])), len(v)*int(unsafe.Sizeof(v[0])))
 }
 
-// params lays out arguments as a kernel of these types receives them.
+// params returns the parameter block of a kernel with parameters of the arguments' types.
 func params(args ...any) []byte {
 	var b []byte
 	for _, a := range args {
@@ -128,9 +128,9 @@ func grid(x, threads int) vm.LaunchOptions {
 	return vm.LaunchOptions{Grid: vm.Dim3{X: uint32(x), Y: 1, Z: 1}, Block: vm.Dim3{X: uint32(threads), Y: 1, Z: 1}}
 }
 
-// kernelText returns a kernel test(out, in0, in1, ...) of pointers, which computes %out from %in0
-// ... for its thread. body sees %id (u32) and the loaded registers %a, %b, %c of type in. It must
-// set %d of type out.
+// kernelText returns a kernel test(out, in0, in1, ...). Each parameter is a pointer to one element
+// per thread. In body, %id (u32) is the thread's index, and %a, %b and %c are the thread's inputs
+// of type in. body must set %d of type out.
 func kernelText(out string, in []string, body string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".visible .entry test(.param .u64 po")
@@ -179,7 +179,7 @@ func regType(t string) string {
 	return t
 }
 
-// eval1, eval2 and eval3 run the body on each element.
+// eval1, eval2 and eval3 evaluate body for each element of one, two or three inputs.
 func eval1[D, A number](t *testing.T, dt, at, body string, a []A) []D {
 	t.Helper()
 	m := load(t, kernelText(dt, []string{at}, body))
@@ -198,7 +198,8 @@ func eval3[D, A, B, C number](t *testing.T, dt, at, bt, ct, body string, a []A, 
 	return evaluate[D](m, len(a), upload(m, a), upload(m, b), upload(m, c))
 }
 
-// evaluate runs kernel test on n elements: whole blocks, then the rest.
+// evaluate runs kernel test on n elements, first in whole blocks, then in a smaller block for the
+// remaining elements.
 func evaluate[D number](m *machine, n int, in ...uint64) []D {
 	m.t.Helper()
 	const block = 64
@@ -224,7 +225,7 @@ func evaluate[D number](m *machine, n int, in ...uint64) []D {
 	return download[D](m, out, n)
 }
 
-// faultOf returns the fault in err. It fails the test if there is none.
+// faultOf returns the *vm.Fault in err, or fails the test if there is none.
 func faultOf(t *testing.T, err error) *vm.Fault {
 	t.Helper()
 	var f *vm.Fault

@@ -11,8 +11,8 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// edges32 returns random operands and operands for which integer instructions are likely to be
-// wrong.
+// edges32 returns random operands and operands that are likely to reveal errors in integer
+// instructions.
 func edges32(seed uint64) []uint32 {
 	e := []uint32{0, 1, 2, 3, 7, 31, 32, 33, 63, 64, 0x7f, 0x80, 0xff, 0x100, 0x7fff, 0x8000, 0xffff, 0x10000,
 		0x7ffffffe, 0x7fffffff, 0x80000000, 0x80000001, 0xfffffffe, 0xffffffff, 0xdeadbeef}
@@ -32,7 +32,7 @@ func edges64(seed uint64) []uint64 {
 	return e
 }
 
-// pairs returns the product of two lists of operands.
+// pairs returns all combinations of an element of a and an element of b.
 func pairs[A, B any](a []A, b []B) (x []A, y []B) {
 	for _, p := range a {
 		for _, q := range b {
@@ -42,7 +42,7 @@ func pairs[A, B any](a []A, b []B) (x []A, y []B) {
 	return x, y
 }
 
-// triples returns a random selection of triples from a list.
+// triples returns n random triples of elements of a.
 func triples[A any](a []A, n int) (x, y, z []A) {
 	r := rand.New(rand.NewPCG(5, uint64(n)))
 	for range n {
@@ -100,7 +100,7 @@ func TestInteger32Binary(t *testing.T) {
 	}
 }
 
-// nonZero drops the pairs whose second operand is zero.
+// nonZero removes pairs whose second operand is zero.
 func nonZero[T uint32 | uint64](a, b []T) (x, y []T) {
 	for i := range a {
 		if b[i] != 0 {
@@ -139,7 +139,7 @@ func TestIntegerDivision(t *testing.T) {
 	}
 }
 
-// low64 returns the low 64 bits of x in two's complement.
+// low64 returns the low 64 bits of x as two's complement.
 func low64(x *big.Int) uint64 {
 	m := new(big.Int).Lsh(big.NewInt(1), 64)
 	return new(big.Int).Mod(x, m).Uint64()
@@ -340,7 +340,7 @@ func TestBitFields(t *testing.T) {
 		mask := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), uint(n)), big.NewInt(1))
 		wantU := uint32(low64(field.And(field, mask)))
 		check(t, "bfe.u32", i, u[i], wantU, a[i], p, n)
-		// The sign is that of the field's highest bit that is in the value.
+		// The sign is the highest bit of the field that is inside the value.
 		x := new(big.Int).Rsh(big.NewInt(int64(int32(a[i]))), uint(p))
 		wantS := uint32(0)
 		if n > 0 {
@@ -465,8 +465,8 @@ func TestDotProducts(t *testing.T) {
 	}
 }
 
-// The condition code after a subtraction is 1 if nothing was borrowed, as observed on an H200. A
-// chain of subtractions gives the same result either way.
+// After a subtraction without a borrow, the condition code must be 1, as on an H200. A chain of
+// subtractions gives the same result under either convention.
 func TestConditionCodeOfASubtractionIsNoBorrow(t *testing.T) {
 	m := load(t, `.visible .entry k(.param .u64 out)
 {
@@ -558,7 +558,7 @@ func TestVideoInstructions(t *testing.T) {
 	}
 }
 
-// Instructions for which devices deviate from the ISA are rejected.
+// The emulator must reject scalar video instructions whose results on devices differ from the ISA.
 func TestScalarVideoInstructionsThatAreNotThere(t *testing.T) {
 	for _, instr := range []string{"vadd.u32.u32.u32.sat %d, %a, %b", "vmad.u32.u32.u32 %d, %a, %b, %c", "vshr.u32.u32.u32.clamp.min %d, %a, %b, %c", "vshr.u32.u32.u32.clamp %d, %a.h0, %b", "vshr.u32.u32.u32.wrap %d.b1, %a, %b, %c"} {
 		_, err := tryLoad(t, kernelText("u32", []string{"u32", "u32", "u32"}, instr+";"))

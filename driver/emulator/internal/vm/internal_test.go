@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// operand returns a double of any kind, often with few bits, so that results are exact, halfway
-// between doubles, or cancel.
+// operand returns a random float64. Many have few bits, so that results are exact, are halfway
+// between two float64 values, or cancel.
 func operand(r *rand.Rand) float64 {
 	sig := r.Uint64() >> (11 + r.IntN(53))
 	exp := r.IntN(120) - 60
@@ -27,7 +27,7 @@ func operand(r *rand.Rand) float64 {
 	return x
 }
 
-// The sign of the rounding error must be the one that exact numbers give.
+// The computed sign of each rounding error must agree with exact arithmetic.
 func TestQuickRestsAreExact(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	known := make(map[string]int)
@@ -78,7 +78,8 @@ func TestQuickRestsAreExact(t *testing.T) {
 	}
 }
 
-// A step of a matrix product computed with doubles must equal the one computed with integers.
+// A step of a matrix product must give the same result in float64 arithmetic as in integer
+// arithmetic.
 func TestQuickSumsAreTheGeneralOnes(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	w := new(mmaWork)
@@ -121,8 +122,8 @@ func testQuickSum(t *testing.T, r *rand.Rand, w *mmaWork, f format, rule *sumRul
 	}
 }
 
-// randomPattern returns an element with one of spread exponents. Occasionally it is a zero, or an
-// element with the highest exponent.
+// randomPattern returns the bit pattern of an element. Its exponent is one of spread values. Some
+// patterns are zeros or have the highest exponent.
 func randomPattern(r *rand.Rand, f format, spread uint32) uint32 {
 	exp := r.Uint32N(spread)
 	switch r.IntN(200) {
@@ -143,8 +144,8 @@ func TestSourceLines(t *testing.T) {
 	}
 }
 
-// Each unit is started exactly once, whatever the number of workers. A worker whose own share is
-// empty takes units of others.
+// Workers must start each unit exactly once, whatever their number. A worker whose share is empty
+// must take units from other shares.
 func TestSharesAreWholeAndTaken(t *testing.T) {
 	for _, units := range []uint64{1, 2, 7, 32, 1000} {
 		for _, workers := range []int{1, 2, 3, 7} {
@@ -153,7 +154,7 @@ func TestSharesAreWholeAndTaken(t *testing.T) {
 			if i, _ := r.take(0); i != 0 {
 				t.Errorf("the first worker begins with unit %d", i)
 			}
-			for last := uint64(0); ; { // alone
+			for last := uint64(0); ; { // a single worker takes all units
 				i, left := r.take(0)
 				if !left {
 					break
@@ -171,7 +172,7 @@ func TestSharesAreWholeAndTaken(t *testing.T) {
 	}
 }
 
-// takeTogether returns the units that concurrent workers take, in order.
+// takeTogether returns, in ascending order, the units that concurrent workers take.
 func takeTogether(r *launchRun, workers int) (all []uint64) {
 	var wg sync.WaitGroup
 	var mu sync.Mutex

@@ -14,12 +14,12 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// The kernels of testdata/cuda/kernels.cu as compiled by NVRTC 11.8: optimised.ptx for sm_80,
-// debug.ptx with -G and without debug sections, fastmath.ptx for sm_90 with -lineinfo
+// cudaBuilds names the builds of testdata/cuda/kernels.cu with NVRTC 11.8: optimised.ptx for sm_80,
+// debug.ptx with -G and without debug sections, and fastmath.ptx for sm_90 with -lineinfo
 // --use_fast_math.
 var cudaBuilds = []string{"optimised", "debug", "fastmath"}
 
-// eachBuild runs a test on each build of the kernels.
+// eachBuild runs f with each build of the kernels.
 func eachBuild(t *testing.T, f func(t *testing.T, m *machine)) {
 	for _, name := range cudaBuilds {
 		t.Run(name, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestCUDAReductions(t *testing.T) {
 			t.Errorf("reduce: %v, want %v", got, sum)
 		}
 		last := upload(m, []int32{0})
-		for range 3 { // the ticket returns to 0 each time
+		for range 3 { // the kernel resets its ticket to 0
 			m.mustLaunchWith("lastblock", grid(7, 256), upload(m, x), upload(m, make([]int32, 7)), last, int32(n))
 			if got := download[int32](m, last, 1)[0]; got != sum {
 				t.Errorf("lastblock: %v, want %v", got, sum)
@@ -153,7 +153,7 @@ func TestCUDAMatmul(t *testing.T) {
 func TestCUDANBody(t *testing.T) {
 	eachBuild(t, func(t *testing.T, m *machine) {
 		const n = 100
-		const words = 8 // float4, float3 and the padding to 16 bytes
+		const words = 8 // float4, float3 and padding to 16 bytes
 		b := random32(n*words, 7)
 		p := upload(m, b)
 		m.mustLaunchWith("nbody", grid(2, 64), p, float32(0.01), int32(n))
@@ -371,7 +371,8 @@ func TestVectorAddOverAPartialLastBlock(t *testing.T) {
 	}
 }
 
-// rmsNorm normalises a row per block, with shuffles within warps and shared memory between warps.
+// rmsNorm normalises one row per block. It uses shuffles within warps and shared memory between
+// warps.
 const rmsNorm = `
 .visible .entry rms(.param .u64 x, .param .u64 y, .param .u32 n, .param .f32 eps)
 {

@@ -11,7 +11,8 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// A kernel with an access of each kind: tid*4 is coalesced, tid*128 is not.
+// counted is a kernel with one access of each kind. The accesses at tid*4 are coalesced, and those
+// at tid*128 are not.
 const counted = `
 .visible .entry count(.param .u64 p)
 {
@@ -44,7 +45,8 @@ END:
 	ret;
 }`
 
-// count launches the kernel with 64 threads and as many blocks.
+// count launches the kernel twice with the given number of blocks of 64 threads, and returns the
+// counts.
 func count(t *testing.T, blocks uint32, checks vm.Checks) vm.Counts {
 	t.Helper()
 	m := load(t, counted)
@@ -52,7 +54,7 @@ func count(t *testing.T, blocks uint32, checks vm.Checks) vm.Counts {
 	stats := vm.Stats{}
 	o := grid(int(blocks), 64)
 	o.Count, o.Stats, o.Checks = true, &stats, checks
-	for range 2 { // the second runs with what the first left in the pools
+	for range 2 { // the second launch reuses the pooled state of the first
 		if err := m.launchWith("count", o, addr); err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +68,7 @@ func count(t *testing.T, blocks uint32, checks vm.Checks) vm.Counts {
 func TestCountsByOpcode(t *testing.T) {
 	for _, checks := range []vm.Checks{0, vm.CheckUninitialized} {
 		got := count(t, 3, checks).Opcodes
-		const ctas = 6 // two launches of three
+		const ctas = 6 // two launches of three CTAs
 		for op, want := range map[string]vm.OpCount{
 			"ld.global.u32":       {Warps: 4 * ctas, Lanes: 128 * ctas},
 			"st.shared.u32":       {Warps: 2 * ctas, Lanes: 64 * ctas},
@@ -91,14 +93,14 @@ func TestCountsByOpcode(t *testing.T) {
 
 func TestCountsOfMemoryTransactions(t *testing.T) {
 	got := count(t, 1, 0)
-	const warps = 4 // two launches of two
+	const warps = 4 // two launches of two warps
 	want := vm.Counts{
 		Global: vm.MemoryTraffic{
 			Loads:   vm.Traffic{Requests: 2 * warps, Bytes: 256 * warps, Transactions: (4 + 32) * warps, Ideal: 8 * warps, Coalesced: warps},
 			Stores:  vm.Traffic{Requests: warps / 2, Bytes: 32 * warps / 2, Transactions: warps / 2, Ideal: warps / 2, Coalesced: warps / 2},
 			Atomics: vm.Traffic{Requests: warps, Bytes: 128 * warps, Transactions: warps, Ideal: warps, Coalesced: warps},
 		},
-		// 32 lanes 128 bytes apart are in one bank.
+		// The 32 lanes access one bank, because their addresses are 128 bytes apart.
 		Shared: vm.MemoryTraffic{Stores: vm.Traffic{Requests: warps, Bytes: 128 * warps, Transactions: 32 * warps, Ideal: warps}},
 	}
 	if got.Global != want.Global {
@@ -109,7 +111,7 @@ func TestCountsOfMemoryTransactions(t *testing.T) {
 	}
 }
 
-// Dense accesses of 8 and 16 bytes have no conflicts.
+// Accesses of 8 and 16 bytes to adjacent addresses must have no bank conflicts.
 func TestWideSharedAccessesDoNotConflict(t *testing.T) {
 	m := load(t, `
 .visible .entry wide()
@@ -139,7 +141,7 @@ func TestWideSharedAccessesDoNotConflict(t *testing.T) {
 	}
 }
 
-// turnstile gives each thread a number in the order of arrival.
+// In turnstile, each thread receives its position in the order of arrival.
 const turnstile = `
 	atom.global.add.u32 %r1, [%q0], 1;
 	st.global.u32 [%rd1], %r1;`
@@ -180,7 +182,8 @@ func TestASeedIsOneSchedule(t *testing.T) {
 	}
 }
 
-// lateKernel copies 4 words for each of 32 threads and adds up the words it finds.
+// lateKernel returns a kernel in which each of 32 threads copies 4 words twice and adds two of the
+// words that it then finds.
 func lateKernel(copies, wait string) string {
 	return `.visible .entry k(.param .u64 out, .param .u64 in)
 {
@@ -211,7 +214,8 @@ const (
 	lookAlways = "W: " + lookOnce + "@!%p2 bra W;\n"
 )
 
-// With a seed, data arrives only when it is waited for.
+// With a seed, asynchronous copies must be delayed until the kernel waits for them. A kernel that
+// does not wait must read old data for some seed.
 func TestSeedsMakeCopiesLate(t *testing.T) {
 	for _, k := range []lateCase{
 		{"cp.async, all groups", asyncPair, "cp.async.wait_group 0;", true},
@@ -244,10 +248,10 @@ func TestSeedsMakeCopiesLate(t *testing.T) {
 
 type lateCase struct {
 	name, copies, wait string
-	right              bool // it waits as required
+	right              bool // the kernel waits as required
 }
 
-// wrongWith counts the threads that found wrong data.
+// wrongWith returns the number of threads that read wrong data.
 func (k lateCase) wrongWith(t *testing.T, seed uint64) (wrong int) {
 	m := load(t, lateKernel(k.copies, k.wait))
 	in := make([]uint32, 256)
@@ -268,8 +272,8 @@ func (k lateCase) wrongWith(t *testing.T, seed uint64) (wrong int) {
 	return wrong
 }
 
-// waits are kernels of two blocks of 64 threads, in a cluster of two. A wait that never ends is
-// reported as a deadlock. A wait that may end does end.
+// waits lists kernels for two blocks of 64 threads in one cluster. A wait that never ends must be
+// reported as a deadlock. Any other wait must end.
 var waits = []struct {
 	name, body string
 	stuck      bool
@@ -340,7 +344,7 @@ func TestWaitsForBarrierObjectsThatNeverEnd(t *testing.T) {
 			"checked": func(o *vm.LaunchOptions) { o.Checks = vm.CheckSharedRaces | vm.CheckUninitialized },
 		} {
 			if what != "" && testing.Short() {
-				continue // slow, and in the run of all
+				continue // too slow for a short run
 			}
 			t.Run(k.name+" "+what, func(t *testing.T) {
 				m := load(t, clusterKernel(k.body))
@@ -365,7 +369,8 @@ func TestWaitsForBarrierObjectsThatNeverEnd(t *testing.T) {
 	}
 }
 
-// Blocks that are not in clusters do not wait for each other's objects.
+// Blocks outside a cluster cannot complete each other's mbarrier phases, so the deadlock of a
+// single block must be reported.
 func TestABlockAloneIsStuckByItself(t *testing.T) {
 	m := load(t, clusterKernel(waits[0].body))
 	var f *vm.Fault
@@ -411,7 +416,7 @@ func TestAFaultOfACopiesSourceNamesItsLine(t *testing.T) {
 	}
 }
 
-// A copy and the wait for it allocate nothing, however often they run.
+// Repeated copies and waits must not allocate memory.
 func TestBulkCopiesAllocateNothing(t *testing.T) {
 	m := load(t, `.visible .entry k(.param .u64 in, .param .u32 n)
 {

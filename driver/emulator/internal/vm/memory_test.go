@@ -69,7 +69,7 @@ func TestFreedAddressesAreRememberedAndNotReused(t *testing.T) {
 func TestAddressesAreReusedWhenTheArenaIsFull(t *testing.T) {
 	m := vm.NewMemory()
 	keep := alloc(t, m, 4096, vm.AllocOptions{})
-	for range 20 { // 100 GiB of addresses each, none of memory
+	for range 20 { // each reserves 100 GiB of addresses but no memory
 		a, err := m.Reserve(0, 100<<30, 0, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -104,7 +104,7 @@ func TestMappingsOfOneBuffer(t *testing.T) {
 	if err := m.Map(va+100, phys, vm.AllocOptions{}); !errors.Is(err, vm.ErrOverlap) {
 		t.Errorf("mapping over a mapping: %v", err)
 	}
-	// A copy treats both mappings as one range.
+	// A copy must treat adjacent mappings as one range.
 	text := []byte("across the border")
 	if err := m.Write(va+2<<20-5, text); err != nil {
 		t.Fatal(err)
@@ -172,8 +172,8 @@ func TestHugeAllocationsFail(t *testing.T) {
 	}
 }
 
-// When a device's addresses have been used once, gaps are searched up to the very end. An
-// allocation that does not fit there is rejected.
+// After each address of a device has been used once, allocations must search the gaps up to the end
+// of the arena. An allocation that does not fit into a gap must be rejected.
 func TestGapsReachToTheEndOfTheAddresses(t *testing.T) {
 	m := vm.NewMemory()
 	reserve := func(size uint64) uint64 {
@@ -184,7 +184,7 @@ func TestGapsReachToTheEndOfTheAddresses(t *testing.T) {
 		}
 		return a
 	}
-	const arena, apart = 1 << 40, 256 // of a device, and between allocations
+	const arena, apart = 1 << 40, 256 // addresses of one device, and distance between allocations
 	start := reserve(arena / 2)
 	all := arena - start%arena - apart
 	if a, err := m.Reserve(0, all-arena/2, 0, 0); !errors.Is(err, vm.ErrOutOfAddress) {
@@ -206,7 +206,7 @@ func TestGapsReachToTheEndOfTheAddresses(t *testing.T) {
 	if err := m.Unreserve(whole); err != nil {
 		t.Fatal(err)
 	}
-	reserve(all - arena/2 - apart) // of what was not given out yet
+	reserve(all - arena/2 - apart) // use all addresses that were never used
 	low, high := reserve(1<<20), reserve(1<<20)
 	if low != start || high != low+1<<20+apart {
 		t.Errorf("two ranges at %#x and %#x", low, high)
@@ -261,7 +261,8 @@ func TestAddressesAreUsedAgainOnRequest(t *testing.T) {
 	if got := alloc(mem, 1000, 1<<20); got == b || got%(1<<20) != 0 {
 		t.Errorf("%#x for an alignment of 1 MiB", got)
 	}
-	// Space too close to another allocation or a reservation stays free.
+	// Freed space must stay free if an allocation in it would be too close to another allocation or
+	// a reservation.
 	small, next := alloc(mem, 10, 0), alloc(mem, 10, 0)
 	free(mem, small)
 	if got := alloc(mem, 500, 0); got == small {

@@ -10,8 +10,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// moves runs a kernel whose body reads 32 bytes at %in and writes up to 32
-// bytes at %out, with registers of every width and shape declared.
+// moves runs a kernel whose body reads 32 bytes at %in and writes up to 32 bytes at %out. The
+// kernel declares registers of every width and shape.
 func moves(t *testing.T, body string, in []byte) ([]byte, error) {
 	t.Helper()
 	m, err := tryLoad(t, ".version 8.4\n.target sm_90\n.address_size 64\n"+`.visible .entry k(.param .u64 pin, .param .u64 pout)
@@ -30,7 +30,7 @@ func moves(t *testing.T, body string, in []byte) ([]byte, error) {
 	return download[byte](m, b, 32), nil
 }
 
-// Loads and stores of the operands in the cases below.
+// moveOperands maps each operand form to its load and its store.
 var moveOperands = map[string][2]string{
 	"%h1":               {"ld.global.b16 %h1, [%in];", "st.global.b16 [%out], %h1;"},
 	"%w1":               {"ld.global.b32 %w1, [%in];", "st.global.b32 [%out], %w1;"},
@@ -56,8 +56,8 @@ var moveOperands = map[string][2]string{
 	"{%vh1.x,%vh1.y}":   {"ld.global.v2.b16 {%vh1.x,%vh1.y}, [%in];", "st.global.v2.b16 [%out], {%vh1.x,%vh1.y};"},
 }
 
-// A move between a scalar and its parts, or between vectors, does not change the bytes, whatever
-// the form of the two sides.
+// A move between a scalar and its parts, or between two vectors, must preserve every byte for all
+// combinations of operand forms.
 func TestMovesOfVectorsKeepEveryByte(t *testing.T) {
 	in := make([]byte, 32)
 	for i := range in {
@@ -68,7 +68,7 @@ func TestMovesOfVectorsKeepEveryByte(t *testing.T) {
 		bytes    int
 		scalars  []string
 		vectors  []string
-		between  bool // vectors to vectors
+		between  bool // includes moves between vectors
 		noScalar bool
 	}{
 		{"mov.b16", 2, []string{"%h1"}, []string{"{%b1,%b2}"}, false, false},
@@ -82,12 +82,12 @@ func TestMovesOfVectorsKeepEveryByte(t *testing.T) {
 		{"mov.v4.u32", 16, nil, []string{"%qw1", "{%w1,%w2,%w3,%w4}"}, true, true},
 		{"mov.v2.b64", 16, nil, []string{"%vl1", "{%l1,%l2}"}, true, true},
 	}
-	// The destination has its own registers, with a different digit.
+	// The destination uses other registers, whose names end in another digit.
 	other := strings.NewReplacer("1", "5", "2", "6", "3", "7", "4", "0").Replace
 	other = func(f func(string) string) func(string) string {
 		return func(s string) string {
 			for _, r := range []string{"%vh", "%qh", "%vw", "%qw", "%vf", "%vl", "%x", "%f", "%d"} {
-				if strings.Contains(s, r) { // of which there are four
+				if strings.Contains(s, r) { // only four registers of this kind exist
 					return strings.NewReplacer("1", "3", "2", "0").Replace(s)
 				}
 			}
@@ -97,7 +97,7 @@ func TestMovesOfVectorsKeepEveryByte(t *testing.T) {
 	rename := func(store, operand string) string { return strings.ReplaceAll(store, operand, other(operand)) }
 	count := 0
 	for _, f := range families {
-		var pairs [][2]string // destination, source
+		var pairs [][2]string // destination and source
 		for _, v := range f.vectors {
 			for _, s := range f.scalars {
 				pairs = append(pairs, [2]string{s, v}, [2]string{v, s})
@@ -187,8 +187,8 @@ func TestAConstantIsAddedToARegister(t *testing.T) {
 	}
 }
 
-// An instruction that uses a vector register as a single value is rejected, as ptxas does, instead
-// of using the first component.
+// An instruction that uses a vector register as a single value must be rejected, as ptxas does. It
+// must not use the first component.
 func TestVectorsWhereOneValueIsExpected(t *testing.T) {
 	for _, body := range []string{
 		"add.u32 %w1, %vw1, %w2;", "add.u32 %vw1, %w1, %w2;", "and.b32 %w1, %vh1, %w1;", "prmt.b32 %w1, %vh1, %w1, 0;",
@@ -212,7 +212,7 @@ func asCompileErrors(err error, to *vm.CompileErrors) bool {
 	return ok && len(e) > 0
 }
 
-// Results of one thread that follow from the definition of the instruction.
+// These bodies run in one thread. Each expected result follows from the instruction's definition.
 func TestInstructionsOfOneThread(t *testing.T) {
 	for _, c := range []struct {
 		body string
@@ -226,8 +226,9 @@ func TestInstructionsOfOneThread(t *testing.T) {
 		{"mov.u32 %r1, 0xf0f0f0f0; mov.u32 %r2, 0x0f0f0f0f; setp.eq.u32 %p1, %r1, %r1; lop3.and.b32 %r3|%p2, %r1, %r2, 0, 0xc0, %p1; selp.u32 %r4, 1, 0, %p2; add.u32 %d, %r3, %r4;", 0},
 		{"mov.u32 %r1, -7; st.volatile.global.u32 [%out], %r1; ld.volatile.global.s32 %rd5, [%out]; shr.u64 %rd5, %rd5, 32; cvt.u32.u64 %d, %rd5;", 0xffffffff},
 		{"mov.u32 %r1, -7; st.volatile.global.u32 [%out], %r1; ld.volatile.global.u32 %rd5, [%out]; shr.u64 %rd5, %rd5, 32; cvt.u32.u64 %d, %rd5;", 0},
-		// A product that only rounds up to the smallest normal number is flushed, if it would be
-		// smaller with an unlimited exponent. A product that equals that number is not.
+		// If rounding raises a product to the smallest normal number, and the product would be
+		// smaller with an unlimited exponent, .ftz flushes it. A product exactly equal to that
+		// number is kept.
 		{"mov.f32 %f1, 0f3F7FFFFF; mov.f32 %f2, 0f00800000; mul.rn.ftz.f32 %f3, %f1, %f2; mov.b32 %d, %f3;", 0},
 		{"mov.f32 %f1, 0f3F800000; mov.f32 %f2, 0f00800000; mul.rn.ftz.f32 %f3, %f1, %f2; mov.b32 %d, %f3;", 0x00800000},
 		{"mov.u32 %r1, 0x00070008; mov.u32 %r2, 0xffff0003; add.u16x2 %d, %r1, %r2;", 0x0006000b},
@@ -253,7 +254,7 @@ func TestInstructionsOfOneThread(t *testing.T) {
 	}
 }
 
-// Forms that NVIDIA's compilers reject.
+// These are forms that NVIDIA's compilers reject.
 func TestFormsThatAreNoneAreRefused(t *testing.T) {
 	for _, body := range []string{
 		"testp.finite.u32 %p0, %r1;",
@@ -285,7 +286,8 @@ func TestFormsThatAreNoneAreRefused(t *testing.T) {
 	}
 }
 
-// One of the participating threads is elected, and all learn which.
+// elect.sync must elect exactly one participating thread per warp and tell every participant which
+// one it is.
 func TestElectedThreads(t *testing.T) {
 	got := runThreads(t, 64, `
 	and.b32 %r1, %r0, 1; setp.eq.u32 %p0, %r1, 1; mov.u32 %d, 99;
@@ -295,7 +297,8 @@ func TestElectedThreads(t *testing.T) {
 	selp.u32 %r4, 100, 0, %p1;
 	add.u32 %d, %r3, %r4;
 END:`)
-	// Lanes that reach it at different places elect one of all lanes.
+	// Lanes that execute elect.sync at different instructions must elect one lane among all of
+	// them.
 	for i, v := range runThreads(t, 32, `
 	setp.lt.u32 %p0, %r0, 12; mov.u32 %r3, 77;
 	@%p0 bra A;
@@ -328,7 +331,7 @@ JOIN:	selp.u32 %r4, 100, 0, %p1; add.u32 %d, %r3, %r4;`) {
 	}
 }
 
-// The minimum and the maximum of a warp's numbers, by value or by magnitude.
+// redux must return the minimum or maximum of a warp's numbers, by value or by magnitude.
 func TestReductionsOfFloatsOverAWarp(t *testing.T) {
 	for op, want := range map[string]float32{"min": -30, "max": 31, "min.abs": 1.5, "max.abs": 31} {
 		text := ".version 8.6\n.target sm_100a\n.address_size 64\n" + threadOut(`
@@ -354,8 +357,8 @@ func TestReductionsOfFloatsOverAWarp(t *testing.T) {
 	}
 }
 
-// With several NaNs, a fused product returns the second factor's NaN, then the summand's, and makes
-// it quiet.
+// A fused product must return the first NaN among the second factor, the summand and the first
+// factor, made quiet.
 func TestNaNOfFusedProducts(t *testing.T) {
 	const x, y, z, quiet = 0x7ff0_0000_0000_1111, 0xfff8_0000_0000_2222, 0x7ff4_0000_0000_3333, 1 << 51
 	one := math.Float64bits(1)
@@ -372,7 +375,7 @@ func TestNaNOfFusedProducts(t *testing.T) {
 	}
 }
 
-// A function that two modules of a link define is a link error.
+// If two linked modules define the same function, linking must fail.
 func TestAFunctionIsDefinedOnce(t *testing.T) {
 	text := header + ".visible .func (.param .b32 r) f()\n{\n.reg .b32 %r1; mov.u32 %r1, 1; st.param.b32 [r], %r1; ret;\n}\n"
 	parse := func(name, text string) *ptx.Module {
@@ -393,8 +396,8 @@ func TestAFunctionIsDefinedOnce(t *testing.T) {
 	}
 }
 
-// Memory that consists of several mappings is read piece by piece, from the middle of one to the
-// middle of another.
+// Spans must return memory that consists of several mappings piece by piece, from the middle of one
+// mapping to the middle of another.
 func TestPiecesOfMemory(t *testing.T) {
 	m := vm.NewMemory()
 	va, err := m.Reserve(0, 3<<21, 2<<20, 0)
@@ -423,8 +426,8 @@ func TestPiecesOfMemory(t *testing.T) {
 	}
 }
 
-// If every block of a cluster waits, with some threads waiting for the cluster and some for their
-// own block, no block continues.
+// Every block of the cluster waits: some threads for the cluster, others for their own block. This
+// must be reported as a deadlock.
 func TestClustersOfWhichEveryBlockWaits(t *testing.T) {
 	m := load(t, clusterKernel(`setp.lt.u32 %p2, %me, 32; @%p2 bra ALL;
 	bar.sync 1, 64; bra END;
@@ -437,7 +440,8 @@ END:`))
 	}
 }
 
-// A 64-bit reduction in another block's memory, and the signal to its object.
+// red.async must perform a 64-bit reduction in a cluster block's memory and signal the block's
+// mbarrier object.
 func TestReductionsOfWideWords(t *testing.T) {
 	m := load(t, clusterKernel(`
 	.reg .u64 %v; .reg .pred %w;
@@ -459,7 +463,8 @@ W:	mbarrier.try_wait.parity.shared.b64 %w, [bar], 0; @!%w bra W;
 	}
 }
 
-// Each launch has its own heap, unless it is given one.
+// Each launch must get a heap of its own. With one shared heap of 8 MiB, the second allocation of 5
+// MiB would fail.
 func TestHeapsEndWithTheirLaunch(t *testing.T) {
 	m := load(t, `
 .extern .func (.param .b64 r) malloc(.param .b64 n);
@@ -515,7 +520,8 @@ func TestPrintfOfStringsAndOfNothing(t *testing.T) {
 	}
 }
 
-// If blocks of a cluster wait for each other in vain, the fault is that of the remaining block.
+// One block of the cluster ends, and the threads of the other wait at different barriers. The fault
+// must name the waiting block.
 func TestClustersThatWaitInVain(t *testing.T) {
 	m := load(t, clusterKernel(`setp.eq.u32 %p2, %rank, 0; @%p2 exit;
 	setp.eq.u32 %p3, %me, 0; @%p3 bra OTHER;

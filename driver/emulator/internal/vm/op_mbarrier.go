@@ -229,7 +229,7 @@ func (l *lowerer) copyArrive(i *ptx.Instr, f *form, noInc bool) {
 //
 //   - 20 bits: arrivals that the current phase still waits for
 //   - 20 bits: arrivals that the next phase starts with
-//   - 21 bits: bytes still to be transferred (signed, because bytes may arrive before they are announced)
+//   - 21 bits: bytes still to be transferred (signed, as bytes may arrive before the announcement)
 //   - 2 bits: mark of an initialised object
 //   - 1 bit: parity of the phase
 //

@@ -48,7 +48,7 @@ func itoa(x uint32) string {
 	return string(rune('0'+x)) + s
 }
 
-// shuffleSource follows the segments of the warp, in signed arithmetic.
+// shuffleSource computes the source lane in signed arithmetic within the lane's segment.
 func shuffleSource(mode string, lane, b, c uint32) (uint32, bool) {
 	seg := c >> 8 & 31
 	maxLane, minLane := int(lane&seg|c&31&^seg), int(lane&seg)
@@ -112,8 +112,9 @@ func TestMatchAndRedux(t *testing.T) {
 	sub.u32 %d, %d, %r3;
 	add.u32 %d, %d, %r4;`)
 	for i, v := range got {
-		// 496 of the sum, 8 lanes alike, min 0, xor 0, all alike in 64 bits only.
-		if want := uint32(496) + 8 + 1 + 1; v != want { // minus the full mask is plus 1
+		// 496 is the sum. The match finds 8 equal lanes, min and xor are 0, and all 64-bit values
+		// are equal.
+		if want := uint32(496) + 8 + 1 + 1; v != want { // subtracting the full mask adds 1
 			t.Errorf("lane %d: %d, want %d", i, v, want)
 		}
 	}
@@ -141,7 +142,7 @@ END:`)
 }
 
 func TestGroupsWithMasksOfTheirOwn(t *testing.T) {
-	// match.any gives each group its mask. The groups then work concurrently.
+	// match.any returns a mask for each group. The groups then run concurrently.
 	got := runThreads(t, 32, `
 	rem.u32 %r1, %r0, 5;
 	match.any.sync.b32 %r2, %r1, -1;
@@ -160,7 +161,7 @@ func TestGroupsWithMasksOfTheirOwn(t *testing.T) {
 }
 
 func TestLanesMeetAtDifferentInstructions(t *testing.T) {
-	// Both sides of a branch name all lanes: they must wait for each other.
+	// Both sides of the branch name all lanes in their masks, so they must wait for each other.
 	got := runThreads(t, 32, `
 	and.b32 %r1, %r0, 1;
 	setp.eq.u32 %p0, %r1, 0;
@@ -304,7 +305,7 @@ func TestSpecialRegisters(t *testing.T) {
 	}
 }
 
-// accumulate is k(out, n): n products of ones, added up.
+// accumulate is a kernel k(out, n) that adds up n products of matrices of ones.
 const accumulate = `
 .visible .entry k(.param .u64 out, .param .u32 n)
 {
@@ -332,7 +333,7 @@ func TestProductsAllocateNothing(t *testing.T) {
 	run := func(n uint32) float64 {
 		return testing.AllocsPerRun(5, func() { m.mustLaunch("k", 32, out, n) })
 	}
-	// With the race detector, a sync.Pool drops objects occasionally.
+	// Under the race detector, sync.Pool occasionally drops objects.
 	if one, many := run(1), run(2000); many > one+100 {
 		t.Errorf("%v allocations with 2000 products, %v with one", many, one)
 	}
@@ -341,7 +342,7 @@ func TestProductsAllocateNothing(t *testing.T) {
 	}
 }
 
-// Lanes that reach a product on different paths wait for each other.
+// Lanes that reach a matrix product on different paths must wait for each other.
 func TestProductsWaitForAllLanes(t *testing.T) {
 	got := runThreads(t, 32, `
 	mov.b32 %r1, 0x3c003c00;
@@ -356,13 +357,13 @@ OTHER:
 END:
 	mov.b32 %d, %r4;`)
 	for i, v := range got {
-		if v != 0x4c404c40 { // 17 twice
+		if v != 0x4c404c40 { // each of the two halves is 17
 			t.Errorf("lane %d has %#x", i, v)
 		}
 	}
 }
 
-// A product in a warp with missing threads has no defined result, but it completes.
+// A matrix product in a partial warp has no defined result, but it must complete.
 func TestProductsOfPartOfAWarpEnd(t *testing.T) {
 	runThreads(t, 20, `
 	mov.b32 %d, 0;
@@ -446,7 +447,7 @@ func TestMatrixFormsThatDoNotExistAreRefused(t *testing.T) {
 	}
 }
 
-// BenchmarkMatrixProduct runs one mma of 16x8x16 halves after the other.
+// BenchmarkMatrixProduct runs b.N dependent m16n8k16 products in f16.
 func BenchmarkMatrixProduct(b *testing.B) {
 	m := load(b, accumulate)
 	out := upload(m, make([]float32, 32))

@@ -1,5 +1,5 @@
-// Kernels of the kinds that programs have, for the emulator's tests. The PTX
-// beside this file was made of it by NVRTC 11.8:
+// Typical kernels for tests of the emulator. NVRTC 11.8 compiled the PTX files
+// beside this file from it:
 //
 //   optimised.ptx  --gpu-architecture=compute_80
 //   debug.ptx      --gpu-architecture=compute_80 -G    (without .section blocks)
