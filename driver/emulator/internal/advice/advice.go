@@ -1,5 +1,5 @@
-// Package advice stores what a program advised about managed memory and where it prefetched it,
-// range by range.
+// Package advice stores, for each range of managed memory, the advice that a program gave and the
+// location to which it last prefetched the range.
 package advice
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Ranges is what is known about the ranges of one allocation.
+// Ranges stores the advice and the last prefetch for each range of one allocation.
 type Ranges struct {
 	parts []part
 	end   uint64
@@ -17,26 +17,26 @@ type Ranges struct {
 // New returns the ranges of an allocation without advice.
 func New(addr, size uint64) *Ranges { return &Ranges{[]part{{from: addr}}, addr + size} }
 
-// part is what is known about a part of managed memory, from an address to that of the next
-// part.
+// part is a range of managed memory with uniform advice. It extends from its address to the next
+// part's address.
 type part struct {
 	from      uint64
 	mostly    bool
 	preferred cu.CUmemLocation // zero: none
 	fetched   cu.CUmemLocation
-	devices   uint64 // a bit for each device with SET_ACCESSED_BY
-	host      bool   // the host with SET_ACCESSED_BY
+	devices   uint64 // one bit for each device with SET_ACCESSED_BY
+	host      bool   // SET_ACCESSED_BY is set for the host
 }
 
-// within returns the parts that overlap a range. It splits parts so that the range
-// consists of whole parts.
+// within returns the parts that cover a range. It first splits the parts that extend beyond the
+// range.
 func (r *Ranges) within(addr, size uint64) []part {
 	first := r.split(addr)
-	end := r.split(addr + size) // which may move the list
+	end := r.split(addr + size) // split may reallocate r.parts
 	return r.parts[first:end]
 }
 
-// split makes a part begin at an address and returns its index.
+// split ensures that a part begins at an address and returns that part's index.
 func (r *Ranges) split(addr uint64) int {
 	i, ok := slices.BinarySearchFunc(r.parts, addr, func(p part, at uint64) int { return int(int64(p.from - at)) })
 	if !ok && addr < r.end {
@@ -47,7 +47,7 @@ func (r *Ranges) split(addr uint64) int {
 	return i
 }
 
-// Prefetch stores where a range was prefetched to.
+// Prefetch records the location to which a range was prefetched.
 func (r *Ranges) Prefetch(addr, size uint64, to cu.CUmemLocation) {
 	parts := r.within(addr, size)
 	for i := range parts {
@@ -55,7 +55,7 @@ func (r *Ranges) Prefetch(addr, size uint64, to cu.CUmemLocation) {
 	}
 }
 
-// Advise stores one piece of advice about a range.
+// Advise applies one piece of advice to a range.
 func (r *Ranges) Advise(addr, size uint64, advice cu.CUmem_advise, to cu.CUmemLocation) {
 	parts := r.within(addr, size)
 	for i := range parts {
@@ -63,12 +63,13 @@ func (r *Ranges) Advise(addr, size uint64, advice cu.CUmem_advise, to cu.CUmemLo
 	}
 }
 
-// Attribute returns an attribute of a range that is one number.
+// Attribute returns the value of an integer attribute of a range.
 func (r *Ranges) Attribute(addr, size uint64, attr cu.CUmem_range_attribute) int32 {
 	return common(r.within(addr, size), attr)
 }
 
-// AccessedBy lists the accessors of a range, and fills the rest of the array.
+// AccessedBy stores the accessors of a range in out and fills unused elements with
+// CU_DEVICE_INVALID.
 func (r *Ranges) AccessedBy(addr, size uint64, out []int32) {
 	accessors(out, r.within(addr, size))
 }
@@ -97,10 +98,10 @@ func (p *part) accessedBy(to cu.CUmemLocation, on bool) {
 	}
 }
 
-// noPlace is the value for no location, or for more than one.
+// noPlace is the value when there is no location, or more than one.
 const noPlace = int32(cu.CU_DEVICE_INVALID)
 
-// common returns the attribute if all parts agree, and otherwise the value for parts that differ.
+// common returns the attribute's value if all parts agree, and its default value if they differ.
 func common(parts []part, attr cu.CUmem_range_attribute) int32 {
 	v := parts[0].attribute(attr)
 	for i := range parts {
@@ -128,7 +129,7 @@ func (p *part) attribute(attr cu.CUmem_range_attribute) int32 {
 	return placeNumber(p.fetched)
 }
 
-// placeNumber returns a location as the number that the attributes use.
+// placeNumber returns the number that the attributes use for a location.
 func placeNumber(l cu.CUmemLocation) int32 {
 	switch l.Type {
 	case cu.CU_MEM_LOCATION_TYPE_INVALID:
@@ -139,7 +140,6 @@ func placeNumber(l cu.CUmemLocation) int32 {
 	return l.Id
 }
 
-// accessors lists the accessors common to all parts, and fills the rest of the array.
 func accessors(out []int32, parts []part) {
 	all := parts[0]
 	for _, p := range parts {

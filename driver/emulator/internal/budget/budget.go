@@ -1,5 +1,6 @@
-// Package budget counts the memory of a device: what is allocated, and what memory pools and graphs
-// have reserved of it. Nothing in it has an address. The caller's lock guards all of it.
+// Package budget counts the memory of a device: the bytes allocated, and the bytes reserved by
+// memory pools and graphs. It counts sizes only, never addresses. The caller's lock guards all
+// values.
 package budget
 
 import (
@@ -8,21 +9,21 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// unit is what allocations are rounded up to.
+// unit is the granularity to which allocation sizes are rounded up.
 const unit = 512
 
-// poolUnit is the unit in which a pool reserves memory.
+// poolUnit is the granularity at which a pool reserves memory.
 const poolUnit = 32 << 20
 
 func roundUp(n, to uint64) uint64 { return (n + to - 1) / to * to }
 
-// Device counts what is allocated of a device's memory.
+// Device counts the allocated bytes of a device.
 type Device struct{ limit, used uint64 }
 
-// New returns the count of a device of which limit bytes can be allocated.
+// New returns a Device with limit bytes of memory.
 func New(limit uint64) Device { return Device{limit: limit} }
 
-// Charge counts an allocation, and reports whether the device has that much left.
+// Charge counts an allocation. It returns false if the device has too little memory left.
 func (d *Device) Charge(size uint64) bool {
 	size = roundUp(size, unit)
 	if size > d.limit || d.used > d.limit-size {
@@ -35,10 +36,10 @@ func (d *Device) Charge(size uint64) bool {
 // Refund undoes a Charge.
 func (d *Device) Refund(size uint64) { d.used -= roundUp(size, unit) }
 
-// Left returns how much memory is not allocated.
+// Left returns the number of bytes that are not allocated.
 func (d *Device) Left() uint64 { return d.limit - d.used }
 
-// counts are the bytes used and reserved, now and at most.
+// counts holds the current and peak numbers of used and reserved bytes.
 type counts struct{ used, usedHigh, reserved, reservedHigh uint64 }
 
 func (c *counts) update(used, reserved uint64) {
@@ -46,23 +47,24 @@ func (c *counts) update(used, reserved uint64) {
 	c.usedHigh, c.reservedHigh = max(c.usedHigh, used), max(c.reservedHigh, reserved)
 }
 
-// Pool counts the memory of a memory pool. All memory that it has reserved is charged to the device,
-// whether used or not. When memory is released, the pool returns what is unused beyond its
-// threshold.
+// Pool counts the memory of a memory pool. All reserved memory is charged to the device, whether
+// used or not. When memory is released, the pool returns unused memory above its threshold to the
+// device.
 type Pool struct {
 	counts
 	dev       *Device
 	most      uint64 // 0: no limit
 	threshold uint64
-	reuse     [3]int32 // attributes without effect
+	reuse     [3]int32 // stored, but without effect
 }
 
-// NewPool returns a pool of at most a number of bytes. 0 means no limit.
+// NewPool returns a pool of at most most bytes. 0 means no limit.
 func NewPool(dev *Device, most uint64) Pool {
 	return Pool{dev: dev, most: most, reuse: [3]int32{1, 1, 1}}
 }
 
-// Reserve counts an allocation, reserving more memory where needed.
+// Reserve counts an allocation and reserves more memory if needed. It returns false if the pool's
+// limit or the device's memory is exceeded.
 func (p *Pool) Reserve(size uint64) bool {
 	size = roundUp(size, unit)
 	if p.most != 0 && p.used+size > p.most {
@@ -89,7 +91,7 @@ func (p *Pool) Release(size uint64) {
 	p.Trim(p.threshold)
 }
 
-// Trim returns memory to the device until at most keep bytes are reserved, or all that is used.
+// Trim returns unused memory to the device until at most keep bytes remain reserved.
 func (p *Pool) Trim(keep uint64) {
 	want := max(roundUp(p.used, unit), min(keep, p.reserved))
 	if want < p.reserved {
@@ -98,13 +100,13 @@ func (p *Pool) Trim(keep uint64) {
 	}
 }
 
-// Close returns all unused memory to the device, now and whenever memory is released.
+// Close returns all unused memory to the device, now and after every later Release.
 func (p *Pool) Close() {
 	p.threshold = 0
 	p.Trim(0)
 }
 
-// Set sets an attribute from its value.
+// Set sets an attribute to the value that value points to.
 func (p *Pool) Set(a cu.CUmemPool_attribute, value unsafe.Pointer) cu.CUresult {
 	switch a {
 	case cu.CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES,
@@ -128,7 +130,7 @@ func (p *Pool) Set(a cu.CUmemPool_attribute, value unsafe.Pointer) cu.CUresult {
 	return cu.CUDA_SUCCESS
 }
 
-// Get stores the value of an attribute.
+// Get stores the value of an attribute in *value.
 func (p *Pool) Get(a cu.CUmemPool_attribute, value unsafe.Pointer) cu.CUresult {
 	var v uint64
 	switch a {
@@ -154,17 +156,17 @@ func (p *Pool) Get(a cu.CUmemPool_attribute, value unsafe.Pointer) cu.CUresult {
 	return cu.CUDA_SUCCESS
 }
 
-// Graphs counts what graphs allocate on a device.
+// Graphs counts the memory that graphs allocate on a device.
 type Graphs struct{ counts }
 
-// Use counts memory that an allocation node maps, or unmaps if the sign is negative.
+// Use counts memory that an allocation node maps. A negative size unmaps memory.
 func (g *Graphs) Use(size int64) { g.update(g.used+uint64(size), g.reserved) }
 
-// Reserve counts memory that is kept for an allocation node, or no longer kept if the sign is
-// negative.
+// Reserve counts memory that is reserved for an allocation node. A negative size ends a
+// reservation.
 func (g *Graphs) Reserve(size int64) { g.update(g.used, g.reserved+uint64(size)) }
 
-// counter returns the count of an attribute, or nil for an unknown attribute.
+// counter returns the counter for an attribute, or nil for an unknown attribute.
 func (g *Graphs) counter(a cu.CUgraphMem_attribute) *uint64 {
 	counters := []*uint64{&g.used, &g.usedHigh, &g.reserved, &g.reservedHigh}
 	if int(a) >= len(counters) {

@@ -1,5 +1,5 @@
-// Package callback runs functions of the program on one OS thread, one after the other, as a driver
-// runs host functions and the destructors of user objects.
+// Package callback runs functions of the program one at a time on one OS thread. A CUDA driver runs
+// host functions and user object destructors in the same way.
 package callback
 
 import (
@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Thread is the driver's own thread. It exists from the first function until Stop.
+// Thread is the driver's own thread. It starts with the first Post and runs until Stop.
 type Thread struct {
 	env      Env
 	queue    []func()
@@ -17,19 +17,20 @@ type Thread struct {
 	ended    chan struct{}
 }
 
-// Env is the driver that a thread belongs to. Its lock guards the thread.
+// Env contains the hooks of the driver that a thread belongs to. The driver's lock guards the
+// thread.
 type Env struct {
 	Lock   *sync.Mutex
 	Unlock func()                // unlocks Lock
-	Enter  func() (leave func()) // is called on the OS thread with the lock held, as leave is
+	Enter  func() (leave func()) // Enter and leave run on the OS thread with the lock held
 }
 
-// Init prepares a thread.
+// Init sets up t for the driver described by env.
 func (t *Thread) Init(env Env) {
 	t.env, t.arrived, t.ended = env, sync.NewCond(env.Lock), make(chan struct{})
 }
 
-// Post queues a function to run on the thread. The lock is held.
+// Post queues a function to run on the thread. The caller holds the lock.
 func (t *Thread) Post(run func()) {
 	if t.stopping {
 		return
@@ -42,7 +43,7 @@ func (t *Thread) Post(run func()) {
 	t.arrived.Signal()
 }
 
-// Call runs a function on the thread and waits for it. The lock is not held.
+// Call runs a function on the thread and waits for it. The caller must not hold the lock.
 func (t *Thread) Call(run func()) {
 	done := make(chan struct{})
 	t.env.Lock.Lock()
@@ -52,7 +53,7 @@ func (t *Thread) Call(run func()) {
 }
 
 // loop is the body of the thread. It stays locked to its OS thread, which exits with it. Otherwise
-// another goroutine could inherit the thread on which CUDA calls are forbidden.
+// another goroutine could inherit the OS thread, on which CUDA calls are forbidden.
 func (t *Thread) loop() {
 	runtime.LockOSThread()
 	stopped := false
@@ -61,7 +62,7 @@ func (t *Thread) loop() {
 			close(t.ended)
 			return
 		}
-		go t.loop() // a function ended the goroutine, and others wait
+		go t.loop() // a function ended the goroutine, but the queue must still run
 	}()
 	t.env.Lock.Lock()
 	defer t.env.Unlock()
@@ -80,8 +81,8 @@ func (t *Thread) loop() {
 	}
 }
 
-// Stop ends the thread after it has run what is queued. The lock is held, and no stream has a
-// goroutine.
+// Stop ends the thread after it has run all queued functions. The caller holds the lock, and no
+// stream may have a running goroutine.
 func (t *Thread) Stop() {
 	t.stopping = true
 	t.arrived.Signal()
@@ -90,7 +91,6 @@ func (t *Thread) Stop() {
 	}
 }
 
-// unlocked runs f without the lock.
 func (t *Thread) unlocked(f func()) {
 	t.env.Unlock()
 	defer t.env.Lock.Lock()

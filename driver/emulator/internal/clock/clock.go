@@ -6,5 +6,5 @@ import "time"
 
 var started = time.Now()
 
-// Now returns the time since some moment before the first call.
+// Now returns the time elapsed since a fixed moment in the past.
 func Now() time.Duration { return time.Since(started) }

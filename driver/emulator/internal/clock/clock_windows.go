@@ -21,7 +21,7 @@ func ticks(of *syscall.LazyProc) int64 {
 	return n
 }
 
-// Now returns the time since some moment before the first call.
+// Now returns the time elapsed since a fixed moment in the past.
 func Now() time.Duration {
 	t := ticks(counter)
 	return time.Duration(t/ticksPerSec)*time.Second + time.Duration(t%ticksPerSec)*time.Second/time.Duration(ticksPerSec)

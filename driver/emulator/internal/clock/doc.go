@@ -1,3 +1,3 @@
-// Package clock reads a monotonic clock that is fine enough for the times of short kernels, on every
-// system.
+// Package clock reads a monotonic clock that is precise enough to time short kernels on every
+// operating system.
 package clock

@@ -1,4 +1,4 @@
-// Package coredump stores and returns the settings for core dumps. No core dump is ever written.
+// Package coredump stores the settings for core dumps. The emulator never writes a core dump.
 package coredump
 
 import (
@@ -7,14 +7,14 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Settings are the core dump settings of the process, or of a context.
+// Settings holds the core dump settings of the process or of one context.
 type Settings struct {
 	switches map[cu.CUcoredumpSettings]byte
 	flags    uint32
 	names    map[cu.CUcoredumpSettings]string
 }
 
-// New returns settings without any.
+// New returns empty settings.
 func New() *Settings {
 	return &Settings{
 		switches: make(map[cu.CUcoredumpSettings]byte),
@@ -22,7 +22,7 @@ func New() *Settings {
 	}
 }
 
-// nameSize is the maximum length of a file name in bytes, with its NUL.
+// nameSize is the maximum length of a file name in bytes, including its NUL.
 const nameSize = 1024
 
 // sizeOf returns the size of an attribute's value, or 0 for an unknown attribute.
@@ -39,7 +39,7 @@ func sizeOf(a cu.CUcoredumpSettings) uintptr {
 	return 0
 }
 
-// Get stores a setting. Without a buffer for the value, it stores the value's size.
+// Get stores a setting in *value. If value is nil, Get stores the size of the setting in *size.
 func (d *Settings) Get(a cu.CUcoredumpSettings, value unsafe.Pointer, size *uintptr) cu.CUresult {
 	want := sizeOf(a)
 	switch {
@@ -62,7 +62,7 @@ func (d *Settings) Get(a cu.CUcoredumpSettings, value unsafe.Pointer, size *uint
 	return cu.CUDA_SUCCESS
 }
 
-// Set changes a setting. Without a value, it changes nothing.
+// Set changes a setting. If value is nil, Set changes nothing.
 func (d *Settings) Set(a cu.CUcoredumpSettings, value unsafe.Pointer, size *uintptr) cu.CUresult {
 	want := sizeOf(a)
 	switch {

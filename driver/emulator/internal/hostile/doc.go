@@ -1,3 +1,3 @@
-// Package hostile has the tests that untrusted kernels and modules cannot take more memory and time
-// from the process than Config allows.
+// Package hostile tests that untrusted kernels and modules cannot exceed the memory and time limits
+// of emulator.Config.
 package hostile

@@ -13,7 +13,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// FuzzModule loads untrusted PTX. Either loading fails with one of the codes for invalid code, or
+// FuzzModule loads untrusted PTX. Either the load fails with one of the codes for invalid code, or
 // the kernels can be queried.
 func FuzzModule(f *testing.F) {
 	for _, pattern := range []string{"../../../testdata/*/*.ptx", "../vm/testdata/*/*.ptx", "../../../../examples/*/*.ptx"} {
@@ -35,14 +35,14 @@ func FuzzModule(f *testing.F) {
 	c := fuzzContext(f)
 	f.Fuzz(func(t *testing.T, text string) {
 		if strings.Contains(text, "\x00") || len(text) > 1<<16 {
-			return // ends there
+			return // the text would end at the NUL
 		}
 		loadAndLook(t, c, text)
 	})
 }
 
-// FuzzBinary loads untrusted binaries. Nothing outside of them may be read, and a binary that is
-// accepted contains PTX that can be queried.
+// FuzzBinary loads untrusted binaries. The loader must not read outside the binary. A binary that
+// is accepted must contain PTX that can be queried.
 func FuzzBinary(f *testing.F) {
 	files, err := filepath.Glob("../../../testdata/images/*.*")
 	if err != nil || len(files) == 0 {
@@ -68,8 +68,8 @@ func FuzzBinary(f *testing.F) {
 	})
 }
 
-// fuzzContext makes a context on an emulator with limits, so that a fuzzed module cannot exhaust
-// the process's memory.
+// fuzzContext creates a context on an emulator with a memory limit. A fuzzed module then cannot
+// exhaust the memory of the process.
 func fuzzContext(f *testing.F) *driver.Context {
 	return gputest.Context(f, gputest.Emulator(f, emulator.Config{LimitMemory: 256 << 20}))
 }
@@ -87,7 +87,7 @@ func loadAndLook(t *testing.T, c *driver.Context, text string) {
 		t.Error(err)
 	}
 	for _, name := range names {
-		// A kernel that is .extern is declared, but need not exist.
+		// An .extern kernel is declared but need not exist.
 		if _, err := m.Kernel(name); err != nil && !strings.Contains(text, ".extern") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -97,13 +97,13 @@ func loadAndLook(t *testing.T, c *driver.Context, text string) {
 	}
 }
 
-// noGood reports whether an error is about invalid code. It may come from the emulator, or
-// from the checks of an image before any driver sees it.
+// noGood reports whether an error means that code is invalid. The emulator can return it, and so
+// can the image checks that run before any driver sees the image.
 func noGood(err error) bool {
 	switch code(err) {
 	case cu.CUDA_ERROR_INVALID_PTX, cu.CUDA_ERROR_UNSUPPORTED_PTX_VERSION, cu.CUDA_ERROR_NO_BINARY_FOR_GPU,
-		cu.CUDA_ERROR_INVALID_IMAGE,                              // what is in a binary need not be PTX
-		cu.CUDA_ERROR_NOT_SUPPORTED, cu.CUDA_ERROR_OUT_OF_MEMORY: // its variables may be too large
+		cu.CUDA_ERROR_INVALID_IMAGE,                              // a binary need not contain PTX
+		cu.CUDA_ERROR_NOT_SUPPORTED, cu.CUDA_ERROR_OUT_OF_MEMORY: // a module's variables may be too large
 		return true
 	}
 	var asked *cu.Error

@@ -18,7 +18,7 @@ import (
 
 const linkPTX = ".version 8.0\n.target sm_70\n.address_size 64\n.visible .entry linked()\n{\n\tret;\n}\n"
 
-// opened returns a driver on an emulator, with a current context on the test's thread.
+// opened returns an emulator's driver. A context is current on the test's thread.
 func opened(t *testing.T) *driver.Driver {
 	t.Helper()
 	runtime.LockOSThread()
@@ -69,7 +69,7 @@ func linkedImage(t testing.TB) []byte {
 	return image
 }
 
-// changed returns the image with another type, offset and size of the last section.
+// changed returns a copy of the image whose last section has another type, offset and size.
 func changed(image []byte, kind uint32, at, size uint64) []byte {
 	b := slices.Clone(image)
 	header := b[len(b)-64:]
@@ -79,7 +79,7 @@ func changed(image []byte, kind uint32, at, size uint64) []byte {
 	return b
 }
 
-// hostileImages returns images whose headers place code outside of them, by name.
+// hostileImages returns images whose headers point outside the image, by name.
 func hostileImages(t testing.TB) map[string][]byte {
 	image := linkedImage(t)
 	at := binary.LittleEndian.Uint64(image[len(image)-64+0x18:])
@@ -109,8 +109,7 @@ func hostileImages(t testing.TB) map[string][]byte {
 	}
 }
 
-// An image cannot make the emulator read outside of it, whether or not the typed API checks it
-// first.
+// The emulator must not read outside an image, whether or not the typed API checks the image first.
 func TestImagesStayWithinTheirBytes(t *testing.T) {
 	d := opened(t)
 	var m cu.CUmodule
@@ -137,7 +136,7 @@ func TestImagesStayWithinTheirBytes(t *testing.T) {
 	runtime.KeepAlive(image)
 }
 
-// A text of one byte is not read beyond its end.
+// The loader must not read beyond the end of a one-byte text.
 func TestShortestTextIsRefused(t *testing.T) {
 	d := opened(t)
 	var m cu.CUmodule

@@ -21,8 +21,8 @@ const (
 	emptyKernel = ".visible .entry k()\n{\nret;\n}\n"
 )
 
-// peakOf runs f and fails the test if it allocated more than limit bytes of Go's memory in total.
-// Reserved memory counts too.
+// peakOf runs f and fails the test if f allocated more than limit bytes of Go's memory in total.
+// Reserved memory counts as well.
 func peakOf(t *testing.T, limit uint64, f func()) {
 	t.Helper()
 	var before, after runtime.MemStats
@@ -34,7 +34,7 @@ func peakOf(t *testing.T, limit uint64, f func()) {
 	}
 }
 
-// localKernel returns a kernel that declares n bytes of local memory and stores to an address in
+// localKernel returns a kernel that declares n bytes of local memory and stores to one address in
 // it.
 func localKernel(n uint64) string {
 	return fmt.Sprintf(`%s.visible .entry k(.param .u64 p)
@@ -52,8 +52,8 @@ func localKernel(n uint64) string {
 
 const gib = 1 << 30
 
-// Modules that need more memory than the device has are rejected with the code of driver 580 on an
-// H100, and use no memory.
+// A module that needs more memory than the device has must be rejected with the code that driver
+// 580 returns on an H100. Rejecting it must not use memory.
 func TestModulesTakeNoMoreMemoryThanTheDeviceHas(t *testing.T) {
 	kernel := func(body string) string {
 		return longHead + ".visible .entry k()\n{\n.reg .b32 %r<3>;\n.reg .b64 %d<3>;\n" + body + "\nret;\n}\n"
@@ -108,7 +108,7 @@ func TestModulesTakeNoMoreMemoryThanTheDeviceHas(t *testing.T) {
 	}
 }
 
-// Variables of modules count as device memory, which unloading releases.
+// The variables of modules count as device memory. Unloading the module releases it.
 func TestVariablesAreCountedAsMemory(t *testing.T) {
 	c := gputest.Context(t, gputest.Emulator(t, emulator.Config{LimitMemory: 16 << 20}))
 	text := []byte(longHead + ".global .b8 x[6291456];\n" + emptyKernel)
@@ -145,8 +145,8 @@ func TestVariablesAreCountedAsMemory(t *testing.T) {
 	}
 }
 
-// A kernel whose threads have too much local memory loads but fails to launch, as on driver 580. A
-// kernel whose blocks need more than the device has runs out of memory.
+// A kernel with too much local memory per thread loads but fails to launch, as on driver 580. If
+// its blocks need more memory than the device has, the launch fails with an out-of-memory error.
 func TestLocalMemoryIsBounded(t *testing.T) {
 	for name, test := range map[string]struct {
 		local, memory uint64
@@ -190,8 +190,8 @@ func TestLocalMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// Blocks that wait in a loop let others begin only while there is memory for them. All 200 of these
-// blocks would need 800 MiB.
+// While blocks wait in a loop, further blocks start only if there is memory for them. All 200
+// blocks of this kernel would need 800 MiB.
 func TestWaitingBlocksStayWithinMemory(t *testing.T) {
 	const text = longHead + `.visible .entry k(.param .u64 p)
 {
@@ -262,7 +262,7 @@ func TestPageLockedMemoryIsLimited(t *testing.T) {
 	}
 }
 
-// counting counts the bytes written and keeps the first ones.
+// counting counts the bytes written to it and retains the first ones.
 type counting struct {
 	n     int
 	first []byte
@@ -276,8 +276,7 @@ func (c *counting) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// printing returns a kernel that prints words and doubles in a format, and stores what vprintf
-// returns.
+// printing returns a kernel that passes words and doubles to vprintf and stores the return value.
 func printing(format string, stores ...string) string {
 	var f strings.Builder
 	for _, c := range []byte(format) {
@@ -314,7 +313,7 @@ func word(at, v int) string { return fmt.Sprintf("st.local.u32 [l+%d], %d;", at,
 
 func double(at int, bits string) string { return fmt.Sprintf("st.local.f64 [l+%d], 0d%s;", at, bits) }
 
-// printed runs a kernel of printing and returns the result of vprintf.
+// printed runs a kernel that printing created and returns the result of vprintf.
 func printed(t *testing.T, cfg emulator.Config, text string) int32 {
 	t.Helper()
 	c := gputest.Context(t, gputest.Emulator(t, cfg))
@@ -341,7 +340,7 @@ func printed(t *testing.T, cfg emulator.Config, text string) int32 {
 
 const e = "4005bf0a8b145769" // 2.718281828459045
 
-// Widths and precisions are those of C, including negative ones.
+// Widths and precisions work as in C, including negative ones.
 func TestPrintfHasTheWidthsOfC(t *testing.T) {
 	for _, test := range []struct {
 		format string
@@ -362,7 +361,7 @@ func TestPrintfHasTheWidthsOfC(t *testing.T) {
 		{"[%.60f]", []string{double(0, e)}, "[2.718281828459045090795598298427648842334747314453125000000000]", 1},
 		{"[%.3e]", []string{double(0, e)}, "[2.718e+00]", 1},
 		{"[%#.3x]", []string{word(0, 10)}, "[0x00a]", 1},
-		{"[%5%] [%-5s]", nil, "[%] [     ]", 1}, // there is no text at address 0
+		{"[%5%] [%-5s]", nil, "[%] [     ]", 1}, // address 0 contains no string
 		{"100%", nil, "100%", 0},
 		{"[%99999999999d]", []string{word(0, 5)}, "[]", 1},
 		{"[%.99999999999d]", []string{word(0, 5)}, "[]", 1},
@@ -377,7 +376,7 @@ func TestPrintfHasTheWidthsOfC(t *testing.T) {
 	}
 }
 
-// A field of any width is printed, as drivers do, without using memory for it.
+// A field of any width is printed, as on real drivers, without allocating memory for it.
 func TestWideFieldsTakeNoMemory(t *testing.T) {
 	for name, test := range map[string]struct {
 		text  string

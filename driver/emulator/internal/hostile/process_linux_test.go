@@ -22,8 +22,8 @@ import (
 
 const hostileInput = "PURECUDA_HOSTILE_INPUT"
 
-// hostileInputs are inputs that once ended a process or kept it busy, and the expected result of
-// each. nil means success.
+// hostileInputs lists inputs that once crashed or hung a process, and the expected error for each.
+// nil means success.
 var hostileInputs = []struct {
 	name string
 	want error
@@ -53,8 +53,8 @@ func long(name string, n int) func(*testing.T) []byte {
 	return func(*testing.T) []byte { return []byte(ptxtest.LongTexts[name].Text(n)) }
 }
 
-// Each input is loaded, and launched if that is the point, in a separate process, which must
-// survive and stay small.
+// Each input is loaded in a separate process, which must survive and use little memory. Inputs
+// named "launched" are also launched.
 func TestHostileInputs(t *testing.T) {
 	if name := os.Getenv(hostileInput); name != "" {
 		loadHostile(t, name)
@@ -63,7 +63,7 @@ func TestHostileInputs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("each input takes a process: without -short")
 	}
-	const mostMiB = 3 << 10 // the race detector takes several times as much
+	const mostMiB = 3 << 10 // the race detector needs several times the usual memory
 	for _, in := range hostileInputs {
 		run := exec.Command(os.Args[0], "-test.run", "^TestHostileInputs$", "-test.v")
 		run.Env = append(os.Environ(), hostileInput+"="+in.name)

@@ -2,6 +2,6 @@
 
 package hostile_test
 
-// underRace reports whether the race detector is on. It uses memory of its own, and device memory
-// then lies on Go's heap.
+// underRace reports whether the race detector is on. The race detector uses memory of its own, and
+// under it device memory is allocated on Go's heap.
 const underRace = true

@@ -8,26 +8,27 @@ import (
 	"github.com/purecuda/cuda/driver/image"
 )
 
-// A Source is one PTX text of an image, with its name.
+// Source is one PTX text of an image, with its name.
 type Source struct{ Name, Text string }
 
-// plainSource is a text that was loaded directly. It has the name that ptxas uses for it.
+// plainSource wraps a text that was loaded directly. Its name is the name that ptxas would use.
 func plainSource(text string) []Source { return []Source{{"ptx input", text}} }
 
-// Image is device code as a load function receives it: an address, and the number of bytes if the
-// call includes it. From C, a load only gets the address. What is read there depends on the
-// headers, and a damaged image whose headers are wrong cannot be detected. Callers of the typed API
-// are safe from that: it checks every header against the length before the load.
+// Image is device code as a load function receives it: an address, and the length if the call
+// includes one. A load through the C API passes only the address, so the headers determine how much
+// is read. Wrong headers in a damaged image cannot be detected there. The typed API is safe: it
+// checks every header against the length before the load.
 type Image struct {
 	data unsafe.Pointer
 	size uint64
 }
 
-// largestImage limits the size that the headers of an image without a length may claim, and where a
-// text in it may end.
+// largestImage limits how much is read of an image of unknown length, whatever its headers claim
+// and wherever its text ends.
 const largestImage = 2 << 30
 
-// Unsized returns an image of unknown length, which its headers or its NUL end.
+// Unsized returns an image of unknown length. Its headers or its terminating NUL determine where it
+// ends.
 func Unsized(data unsafe.Pointer) Image { return Image{data, largestImage} }
 
 // Sized returns an image of known length.
@@ -35,7 +36,7 @@ func Sized(data []byte) Image {
 	return Image{unsafe.Pointer(unsafe.SliceData(data)), uint64(len(data))}
 }
 
-// bytes returns n bytes at an offset. It returns false if the image is shorter.
+// bytes returns n bytes at an offset, or false if the image is too short.
 func (i Image) bytes(at, n uint64) ([]byte, bool) {
 	if at > i.size || n > i.size-at {
 		return nil, false
@@ -43,20 +44,20 @@ func (i Image) bytes(at, n uint64) ([]byte, bool) {
 	return unsafe.Slice((*byte)(unsafe.Add(i.data, at)), n), true
 }
 
-// magic returns the number that an image begins with. An image of less than four bytes has none.
+// magic returns the first four bytes as a number. If the image is shorter, the missing bytes are 0.
 func (i Image) magic() uint32 {
 	var b [4]byte
 	for k := range b {
 		c, ok := i.bytes(uint64(k), 1)
 		if !ok || c[0] == 0 {
-			break // the text ends here, and the memory may end here too
+			break // the text ends here, and the memory may end with it
 		}
 		b[k] = c[0]
 	}
 	return le.Uint32(b[:])
 }
 
-// text returns the image up to its first NUL. It returns false if there is no NUL.
+// text returns the image up to its first NUL, or false if there is no NUL.
 func (i Image) text() (string, bool) {
 	for n := uint64(0); n < i.size; n++ {
 		if *(*byte)(unsafe.Add(i.data, n)) == 0 {
@@ -69,8 +70,8 @@ func (i Image) text() (string, bool) {
 // ErrNotCode is the error for an image that is neither a binary nor a text.
 var ErrNotCode = errors.New("the image is neither a binary nor a text with a NUL at its end")
 
-// Sources copies the PTX of an image: plain, in a fat binary, or linked by a Linker. Everything else
-// needs a GPU, and the error says so.
+// Sources copies the PTX from an image that is plain PTX, a fat binary, or the output of a Linker.
+// For any other image the error states why a GPU is needed.
 func (i Image) Sources(capability int) ([]Source, error) {
 	const (
 		elf        = 0x464c457f
@@ -96,9 +97,9 @@ func (i Image) Sources(capability int) ([]Source, error) {
 }
 
 // fatbinSource returns the PTX in a fat binary that a device of the given capability would compile.
-// If there is none, the error says why.
+// If the fat binary contains no such PTX, the error states why.
 func fatbinSource(raw Image, capability int) ([]Source, error) {
-	const header = 16 // which states its own size and that of the rest
+	const header = 16 // the header contains its own size and the size of the rest
 	head, ok := raw.bytes(0, header)
 	if !ok {
 		return nil, errors.New("the fat binary is damaged")

@@ -1,5 +1,5 @@
-// Package jit is the emulated driver's compiler and linker up to the engine: it finds the PTX of an
-// image, rejects what NVIDIA's compiler would reject, and writes the messages that it would write.
+// Package jit is the emulated driver's JIT compiler and linker, apart from the engine. It finds the
+// PTX in an image, rejects code that NVIDIA's compiler rejects, and writes the same messages.
 package jit
 
 import (
@@ -24,15 +24,15 @@ const (
 	errInvalidPTX    = cu.CUDA_ERROR_INVALID_PTX
 )
 
-// Target is the driver and the device that code is compiled for.
+// Target is the driver version and the device for which code is compiled.
 type Target struct {
 	DriverVersion int
 	Capability    [2]int // major and minor
 	Engine        vm.CompileOptions
 }
 
-// Compile compiles the sources of a module. If it fails, the result is the code that a driver would
-// return.
+// Compile compiles the sources of a module. If it fails, it also returns the code that a driver
+// would return.
 func (t Target) Compile(sources []Source) (*vm.Module, cu.CUresult, error) {
 	trees, r, err := parseAll(sources)
 	if err == nil {
@@ -52,7 +52,6 @@ func (t Target) Compile(sources []Source) (*vm.Module, cu.CUresult, error) {
 	return code, compileResult(err), err
 }
 
-// parseAll parses the texts of an image.
 func parseAll(sources []Source) ([]*ptx.Module, result, error) {
 	trees := make([]*ptx.Module, len(sources))
 	for i, s := range sources {
@@ -65,7 +64,7 @@ func parseAll(sources []Source) ([]*ptx.Module, result, error) {
 	return trees, success, nil
 }
 
-// parsePTX parses the text. If the text is invalid, the result is the code that a driver would
+// parsePTX parses a PTX text. If the text is invalid, it also returns the code that a driver would
 // return.
 func parsePTX(name, source string) (*ptx.Module, result, error) {
 	if !strings.Contains(source, ".version") {
@@ -80,7 +79,8 @@ func parsePTX(name, source string) (*ptx.Module, result, error) {
 	return tree, success, nil
 }
 
-// checkISA rejects what NVIDIA's compiler would reject, even in functions that are never called.
+// checkISA rejects code that NVIDIA's compiler would reject, even in functions that are never
+// called.
 func (t Target) checkISA(trees []*ptx.Module) (result, error) {
 	arch := fmt.Sprintf("sm_%d%d", t.Capability[0], t.Capability[1])
 	for _, tree := range trees {
@@ -109,7 +109,7 @@ func compileResult(err error) result {
 	return errInvalidPTX
 }
 
-// Text formats errors the way ptxas does, so that tools that parse a JIT log find the line.
+// Text formats errors as ptxas does, so that tools that parse a JIT log find the line.
 func Text(err error) string {
 	var b strings.Builder
 	line := func(n int, msg string) {
@@ -150,8 +150,8 @@ func syntaxText(e *ptx.Error) string {
 	return fmt.Sprintf("expected %s, found %s", e.Expected, e.Found)
 }
 
-// accepts checks the headers. A driver accepts PTX up to the newest version that it knows, and code
-// for targets that the device can run.
+// accepts checks the module headers. A driver accepts PTX versions up to the newest one that it
+// supports, and targets that the device can run.
 func (t Target) accepts(trees ...*ptx.Module) (result, error) {
 	for _, tree := range trees {
 		err := tree.Needs().Check(t.DriverVersion, t.Capability[0], t.Capability[1])

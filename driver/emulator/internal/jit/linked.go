@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 )
 
-// The headers of a linked image are those of a cubin, in the layout of CUDA 13. One section
-// contains the PTX of the inputs instead of machine code.
+// A linked image has the headers of a cubin in the layout of CUDA 13. One section contains the
+// inputs' PTX instead of machine code.
 const (
 	elfMachineCUDA = 190
 	elfHeader      = 64
@@ -20,7 +20,7 @@ const (
 
 var le = binary.LittleEndian
 
-// writeImage makes the image of linked sources for a compute capability.
+// writeImage creates the image of linked sources for a compute capability.
 func writeImage(capability int, sources []Source) []byte {
 	var text []byte
 	for _, s := range sources {
@@ -30,7 +30,7 @@ func writeImage(capability int, sources []Source) []byte {
 	tableAt := (textAt + len(text) + 7) &^ 7
 	b := make([]byte, tableAt+3*elfSection)
 	copy(b, "\x7fELF\x02\x01\x01\x41\x08")
-	le.PutUint16(b[16:], 2) // executable
+	le.PutUint16(b[16:], 2) // the ELF type for an executable
 	le.PutUint16(b[18:], elfMachineCUDA)
 	le.PutUint32(b[20:], 1)
 	le.PutUint64(b[0x28:], uint64(tableAt))
@@ -46,7 +46,6 @@ func writeImage(capability int, sources []Source) []byte {
 	return b
 }
 
-// section fills in a section header: name, type, offset and size.
 func section(b []byte, name, kind, at, size int) {
 	le.PutUint32(b, uint32(name))
 	le.PutUint32(b[4:], uint32(kind))
@@ -54,10 +53,9 @@ func section(b []byte, name, kind, at, size int) {
 	le.PutUint64(b[0x20:], uint64(size))
 }
 
-// linkedSources reads an image that writeImage wrote. It returns nil for any other cubin. The image
-// must have exactly writeImage's layout: header, names, texts and the table of sections, one after
-// the other. Nothing is read outside the range between the end of the header and the end of the
-// table.
+// linkedSources returns the sources in an image that writeImage wrote, or nil for any other cubin.
+// The layout must be exactly writeImage's: header, names, texts and section table, in that order.
+// It reads only the bytes between the end of the header and the end of the section table.
 func linkedSources(image Image) []Source {
 	head, ok := image.bytes(0, elfHeader)
 	if !ok || le.Uint16(head[18:]) != elfMachineCUDA || le.Uint16(head[0x3c:]) != 3 ||
@@ -88,8 +86,8 @@ func linkedSources(image Image) []Source {
 	return sources
 }
 
-// section returns the bytes of a section of the given type at the given offset. It returns false if
-// the section's header says anything else.
+// section returns the bytes of a section. It returns false if the section header does not contain
+// the given type and offset.
 func (i Image) section(header []byte, kind uint32, at uint64) ([]byte, bool) {
 	if le.Uint32(header[4:]) != kind || le.Uint64(header[0x18:]) != at {
 		return nil, false

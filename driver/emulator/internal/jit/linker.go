@@ -10,24 +10,25 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Linker is the state of a CUlinkState. Its log buffers belong to the caller and are written until
-// it is destroyed. Its methods may not be called concurrently, except while they run Slowly.
+// Linker is the state of a CUlinkState. The caller owns the log buffers, and the linker writes to
+// them until it is destroyed. Its methods may not be called concurrently, except while one of them
+// runs Slowly.
 type Linker struct {
 	opts     Options
-	room     uintptr // of the error log
+	room     uintptr // size of the error log's buffer
 	log      []string
 	inputs   []Source
 	trees    []*ptx.Module
 	names    symbols
-	broken   result // an input contradicted another: every later call returns this
+	broken   result // inputs contradicted each other: every later call returns this
 	complete bool
 	image    []byte
 }
 
-// LinkTarget is what the inputs of a linker are compiled for.
+// LinkTarget describes the target for which the inputs of a linker are compiled.
 type LinkTarget struct {
 	Target
-	Slowly  func(func())               // runs what takes time, without the caller's lock
+	Slowly  func(func())               // runs a slow function without the caller's lock
 	Refused func(input, reason string) // called for inputs that need a GPU
 }
 
@@ -41,7 +42,7 @@ func NewLinker(opts Options) *Linker {
 	return l
 }
 
-// clearSizes marks the logs as empty.
+// clearSizes resets the sizes of the logs to 0.
 func (l *Linker) clearSizes() {
 	for _, size := range []*uintptr{l.opts.info.size, l.opts.err.size} {
 		if size != nil {
@@ -50,27 +51,27 @@ func (l *Linker) clearSizes() {
 	}
 }
 
-// complain adds to the error log, which grows over all calls.
+// complain appends to the error log, which accumulates over all calls.
 func (l *Linker) complain(lines ...string) {
 	l.log = append(l.log, lines...)
 	if l.opts.err.size != nil {
 		*l.opts.err.size = l.room
 		l.opts.err.write(strings.Join(l.log, "\n"))
-		if *l.opts.err.size == l.room && l.room > 0 { // cut; a linker does not count the NUL
+		if *l.opts.err.size == l.room && l.room > 0 { // truncated; a linker does not count the NUL
 			*l.opts.err.size--
 		}
 	}
 }
 
-// refuse stores the error of a contradiction between inputs, which ends the linking.
+// refuse records that inputs contradict each other. All later calls return the same error.
 func (l *Linker) refuse(r result, lines ...string) result {
 	l.broken = r
 	l.complain(lines...)
 	return r
 }
 
-// Add takes an input. An input that is invalid on its own is left out. One that
-// contradicts other inputs ends the linking. Driver 580 does both.
+// Add adds an input. As with driver 580, an input that is invalid on its own is left out, and an
+// input that contradicts other inputs makes all later calls fail.
 func (l *Linker) Add(t LinkTarget, kind cu.CUjitInputType, name, data string) result {
 	switch {
 	case l.complete:
@@ -95,8 +96,8 @@ func (l *Linker) Add(t LinkTarget, kind cu.CUjitInputType, name, data string) re
 	return errInvalidValue
 }
 
-// addCubin rejects cubins. There is no machine code for this device, and the output of a linker
-// cannot be linked again.
+// addCubin rejects every cubin. Cubins contain no machine code for this device, and the output of a
+// linker cannot be linked again.
 func (l *Linker) addCubin(data string) result {
 	if !strings.HasPrefix(data, "\x7fELF") {
 		return l.refuse(errInvalidImage)
@@ -128,7 +129,7 @@ func (l *Linker) addSource(t LinkTarget, s Source) result {
 	return success
 }
 
-// check compiles an input on its own, except for what it needs from others.
+// check compiles an input on its own, ignoring names that other inputs must define.
 func (l *Linker) check(t LinkTarget, s Source) (tree *ptx.Module, r result) {
 	var err error
 	t.Slowly(func() {
@@ -147,7 +148,7 @@ func (l *Linker) check(t LinkTarget, s Source) (tree *ptx.Module, r result) {
 	return nil, r
 }
 
-// compileAlone returns the errors that do not depend on other inputs.
+// compileAlone returns only those errors that do not depend on other inputs.
 func compileAlone(opts vm.CompileOptions, tree *ptx.Module) error {
 	code, err := vm.Compile(opts, tree)
 	if err == nil {
@@ -168,7 +169,7 @@ func compileAlone(opts vm.CompileOptions, tree *ptx.Module) error {
 	return own
 }
 
-// Complete links the inputs and returns the image.
+// Complete links the inputs and returns the linked image.
 func (l *Linker) Complete(t LinkTarget) ([]byte, cu.CUresult) {
 	switch {
 	case l.complete:
@@ -180,7 +181,7 @@ func (l *Linker) Complete(t LinkTarget) ([]byte, cu.CUresult) {
 	return l.image, r
 }
 
-// link checks that everything is defined and compiles all inputs together.
+// link checks that all referenced names are defined and compiles all inputs together.
 func (l *Linker) link(t LinkTarget) result {
 	var missing []string
 	for i, s := range l.inputs {

@@ -7,14 +7,14 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Options are the load options that have an effect here: the buffers for the compiler's messages.
-// They belong to the caller, and only the call that passed them may use them.
+// Options are the load options that the emulator implements: the buffers for the compiler's
+// messages. The caller owns the buffers, and only the call that received them may use them.
 type Options struct {
 	info, err log
 	wallTime  *float32
 }
 
-// log is a log buffer of the caller. The size is replaced by the number of bytes written.
+// log is a log buffer that the caller owns. The number of bytes written replaces the size.
 type log struct {
 	buf  unsafe.Pointer
 	size *uintptr
@@ -49,7 +49,7 @@ func ReadOptions(options []cu.CUjit_option, values []unsafe.Pointer, n int) (Opt
 	return o, success
 }
 
-// write writes text into the caller's buffer, cut to its size.
+// write writes text into the caller's buffer, truncated to the buffer's size.
 func (l *log) write(text string) {
 	if l.buf == nil || l.size == nil || *l.size == 0 {
 		return
@@ -58,13 +58,13 @@ func (l *log) write(text string) {
 	text = strings.TrimRight(text, "\n")
 	n := copy(dst[:len(dst)-1], text)
 	dst[n] = 0
-	if n == len(text) { // otherwise the log is cut and the buffer is full
+	if n == len(text) { // otherwise the text is truncated and the buffer is full
 		*l.size = uintptr(n)
 	}
 }
 
-// Fail writes text into the buffer for errors.
+// Fail writes text to the error log.
 func (o *Options) Fail(text string) { o.err.write(text) }
 
-// HasLogs reports whether the options include buffers.
+// HasLogs reports whether the options include log buffers.
 func (o *Options) HasLogs() bool { return o.info != (log{}) || o.err != (log{}) }

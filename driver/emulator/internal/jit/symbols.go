@@ -8,20 +8,20 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// symbols contains what the inputs of a linker declare for each other, by name. Its messages have
-// the wording of driver 580.
+// symbols contains, by name, the functions and variables that linker inputs share. Its messages
+// have the wording of driver 580.
 type symbols map[string]*symbol
 
-// symbol is a function or a variable that more than one input may know.
+// symbol is a function or a variable that several inputs may declare.
 type symbol struct {
 	fn      *ptx.Function
 	v       *ptx.Variable
-	first   string // the input that mentioned it first
-	definer string // the input that defines it; "" for none so far
-	weak    bool   // defined, but another input may define it, too
+	first   string // the first input that mentions it
+	definer string // the input that defines it, or "" if none has so far
+	weak    bool   // another input may define it again
 }
 
-// add adds the names of an input. It returns messages about names that contradict earlier ones.
+// add adds the names of an input and returns messages about contradictions with earlier inputs.
 func (t symbols) add(name string, tree *ptx.Module) []string {
 	var wrong []string
 	for _, d := range tree.Decls {
@@ -87,14 +87,14 @@ func (t symbols) variable(name string, v *ptx.Variable) []string {
 	return wrong
 }
 
-// define records a definition. A definition that is not weak is kept.
+// define records a definition unless a strong definition already exists.
 func (s *symbol) define(name string, weak bool) {
 	if s.definer == "" || s.weak {
 		s.definer, s.weak = name, weak
 	}
 }
 
-// fixedSize reports whether all declarations of a variable must have its size.
+// fixedSize reports whether all declarations of a variable must agree on its size.
 func fixedSize(v *ptx.Variable) bool { return v.Linkage != ptx.Common && v.Size() > 0 }
 
 func sameParams(a, b []*ptx.Variable) bool {
@@ -117,8 +117,8 @@ func contradiction(what, symbol, input, how, first string) string {
 	return fmt.Sprintf("error   : %s %s '%s' in '%s', %s in '%s'", what, of, symbol, input, how, first)
 }
 
-// undefined lists what an input needs and no input defines: variables that are declared extern, and
-// functions that are used.
+// undefined returns messages for the extern variables and the used functions of an input that no
+// input defines.
 func (t symbols) undefined(name string, tree *ptx.Module, provided map[string]vm.Extern) []string {
 	var functions, variables []string
 	used := namesIn(tree)
@@ -137,7 +137,7 @@ func (t symbols) undefined(name string, tree *ptx.Module, provided map[string]vm
 	return append(functions, variables...)
 }
 
-// lacks adds a message if no input defines the symbol.
+// lacks appends a message to missing if no input defines the symbol.
 func (t symbols) lacks(missing []string, symbol, input string) []string {
 	if s := t[symbol]; s == nil || s.definer != "" {
 		return missing
@@ -145,7 +145,7 @@ func (t symbols) lacks(missing []string, symbol, input string) []string {
 	return append(missing, fmt.Sprintf("error   : Undefined reference to '%s' in '%s'", symbol, input))
 }
 
-// namesIn returns every name that the instructions and initialisers of a module have as an operand.
+// namesIn returns every name that an instruction or initialiser of a module uses as an operand.
 func namesIn(tree *ptx.Module) map[string]bool {
 	used := map[string]bool{}
 	for _, d := range tree.Decls {

@@ -1,7 +1,7 @@
-// Package lacking lists the driver's functions of features that devices have and the emulator lacks.
+// Package lacking lists the driver functions whose features the emulator does not implement.
 package lacking
 
-// feature is a feature that is not emulated, with the functions that belong to it.
+// feature is a feature that is not emulated, with its driver functions.
 type feature struct {
 	what    string
 	symbols []string
@@ -60,7 +60,7 @@ var features = []feature{
 	{"NvSciSync, which embedded systems have", []string{"cuDeviceGetNvSciSyncAttributes"}},
 }
 
-// what maps each function to the feature that it belongs to.
+// what maps each function to its feature.
 var what = func() map[string]string {
 	m := make(map[string]string)
 	for _, f := range features {
@@ -71,13 +71,13 @@ var what = func() map[string]string {
 	return m
 }()
 
-// Of returns the feature that a function belongs to, and whether the function is listed.
+// Of returns the feature that a function belongs to. ok is false for a function that is not listed.
 func Of(symbol string) (feature string, ok bool) {
 	feature, ok = what[symbol]
 	return feature, ok
 }
 
-// Each calls f for each function that is listed.
+// Each calls f for each listed function.
 func Each(f func(symbol, feature string)) {
 	for symbol, feature := range what {
 		f(symbol, feature)

@@ -2,10 +2,10 @@
 
 package lazymem
 
-// Mapping is memory outside of Go's heap. There is none on this system.
+// Mapping is memory outside Go's heap, which this build does not use.
 type Mapping struct{}
 
-// New always returns nil: the memory must come from Go's heap.
+// New always returns nil, so the caller must allocate the memory on Go's heap.
 func New(uint64) ([]byte, *Mapping) { return nil, nil }
 
 // Release does nothing.

@@ -14,10 +14,10 @@ const (
 	hugePage = 2 << 20
 )
 
-// Mapping is one use of mapped memory. Each use has its own value, because the finalizer of a freed
-// region runs long after Free, when another region may have the memory.
+// Mapping is one use of mapped memory. Each use has its own Mapping, because the finalizer of a
+// freed region runs long after Free. By then another region may use the memory.
 type Mapping struct {
-	whole    []byte // what was mapped
+	whole    []byte // the entire mapping
 	released atomic.Bool
 }
 
@@ -26,8 +26,8 @@ var idle struct {
 	list map[uint64][][]byte // by size
 }
 
-// New makes a buffer of zeros that uses no pages until it is accessed. It returns nil if the memory
-// must come from Go's heap: for small buffers, and on other systems. The caller releases the mapping.
+// New returns a zeroed buffer that uses no pages until it is accessed. The caller must release the
+// mapping. New returns nil if the caller must allocate on Go's heap, for example for small buffers.
 func New(size uint64) ([]byte, *Mapping) {
 	if size < smallest || size > 1<<46 {
 		return nil, nil
@@ -38,10 +38,10 @@ func New(size uint64) ([]byte, *Mapping) {
 		var err error
 		b, err = syscall.Mmap(-1, 0, int(rounded+hugePage), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
 		if err != nil {
-			return nil, nil // whether the heap succeeds decides
+			return nil, nil // the caller tries Go's heap instead
 		}
-		// With large pages, first access to all of it is as cheap as clearing it. A system without
-		// large pages uses small ones.
+		// With huge pages, the first access to the whole buffer costs no more than clearing it. A
+		// system without huge pages uses small ones.
 		_ = syscall.Madvise(b, syscall.MADV_HUGEPAGE)
 	}
 	start := -uintptr(unsafe.Pointer(&b[0])) % hugePage
@@ -60,13 +60,13 @@ func takeIdle(rounded uint64) []byte {
 	return b
 }
 
-// Release drops the pages and keeps the mapping. It may be called twice.
+// Release returns the pages to the system but keeps the mapping. A second call does nothing.
 func (m *Mapping) Release() {
 	if m == nil || m.released.Swap(true) {
 		return
 	}
 	if syscall.Madvise(m.whole, syscall.MADV_DONTNEED) != nil {
-		return // the contents are still there: do not reuse it
+		return // the old contents remain, so the mapping cannot be reused
 	}
 	idle.mu.Lock()
 	defer idle.mu.Unlock()

@@ -4,10 +4,10 @@ package lazymem
 
 import "testing"
 
-// The collector finds a freed region long after its mapping was reused. The second release by the
-// first owner must not clear the second owner's memory.
+// The collector finalizes a freed region long after its mapping was reused. That second release
+// must not clear the second owner's memory.
 func TestLateReleaseLeavesTheNextOwnersMemory(t *testing.T) {
-	const size = 37 << 20 // no other test has this size
+	const size = 37 << 20 // a size that no other test uses
 	first, old := New(size)
 	old.Release()
 	second, owner := New(size)

@@ -11,7 +11,7 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// resident returns for how many bytes of a large region the system has memory.
+// resident returns how many bytes of a large region are resident in memory.
 func resident(t *testing.T, b []byte) int {
 	t.Helper()
 	page := syscall.Getpagesize()
@@ -30,8 +30,8 @@ func resident(t *testing.T, b []byte) int {
 	return n
 }
 
-// A large allocation uses only the memory that is accessed, even where another allocation was
-// before, and starts as zeros.
+// A large allocation must use only the memory that is accessed and must start zeroed, even if it
+// reuses the mapping of an earlier allocation.
 func TestLargeAllocationsPayForWhatIsTouched(t *testing.T) {
 	const size, touched = 256 << 20, 8 << 20
 	mem := vm.NewMemory()
@@ -57,14 +57,14 @@ func TestLargeAllocationsPayForWhatIsTouched(t *testing.T) {
 		if _, err := mem.Free(addr, "test"); err != nil {
 			t.Fatal(err)
 		}
-		if n := resident(t, b); n != 0 { // the mapping stays, so this is allowed
+		if n := resident(t, b); n != 0 { // the mapping remains, so reading it is allowed
 			t.Errorf("round %d: a freed allocation has %d bytes", round, n)
 		}
 	}
 }
 
-// A kernel that has not noticed a free may still access the memory. The process survives. The next
-// allocation of the same size may see the access, but no other one.
+// A kernel that has not noticed a free may still access the memory, and the process must survive.
+// Only the next allocation of the same size may see what the kernel wrote.
 func TestFreedLargeMemoryStaysMapped(t *testing.T) {
 	mem := vm.NewMemory()
 	alloc := func(size uint64) ([]byte, uint64) {

@@ -1,8 +1,8 @@
-// Package order tracks the order that a program guarantees between the tasks of its streams, the nodes
-// of its graphs and the actions of the host. It uses a vector clock over streams.
+// Package order tracks the order that a program guarantees between stream tasks, graph nodes and
+// actions of the host. It uses a vector clock over streams.
 //
-// It is not the order in which tasks happened to end, so a check that uses it finds a race whatever
-// the timing was. All threads of the host count as one.
+// The order in which tasks actually ended is irrelevant, so a check that uses the guaranteed order
+// finds a race whatever the timing was. All host threads count as one.
 package order
 
 import (
@@ -13,29 +13,30 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// Lane identifies a stream in the order. It lives as long as anything refers to the stream's tasks.
+// Lane identifies a stream in the order. It exists as long as anything refers to the stream's
+// tasks.
 type Lane struct {
-	retired atomic.Uint64 // the number of its retirement; 0: it may have work
+	retired atomic.Uint64 // the number of its retirement; 0 while it may have work
 }
 
-// Progress says what comes before something, as the last such task of each stream. A destroyed
-// stream retires when the host knows that all its work has ended. From then on the stream is not
-// listed. The number of the last retirement implies that it comes before.
+// Progress records, for each stream, the last task that is ordered before something. When the host
+// knows that all work in a destroyed stream has ended, the stream retires and loses its entry. The
+// number of the last retirement then implies that its work comes before.
 type Progress map[*Lane]uint64
 
 var (
-	hostLane    = new(Lane) // the host's own copies
+	hostLane    = new(Lane) // copies that the host performs itself
 	retiredLane = new(Lane) // retirements
 )
 
-// Join adds what another progress has.
+// Join merges another progress into p.
 func (p Progress) Join(o Progress) {
 	for l, seq := range o {
 		p[l] = max(p[l], seq)
 	}
 }
 
-// Has reports whether a task comes before.
+// Has reports whether a task of a stream is ordered before.
 func (p Progress) Has(l *Lane, seq uint64) bool {
 	if p[l] >= seq {
 		return true
@@ -44,7 +45,7 @@ func (p Progress) Has(l *Lane, seq uint64) bool {
 	return r != 0 && p[retiredLane] >= r
 }
 
-// Shorten removes the entries that the number of retirements implies.
+// Shorten removes the entries of retired streams.
 func (p Progress) Shorten() {
 	for l := range p {
 		if r := l.retired.Load(); r != 0 && p[retiredLane] >= r {
@@ -53,19 +54,19 @@ func (p Progress) Shorten() {
 	}
 }
 
-// Task is a task's place in the order. For a node of a graph, it includes the place in that
-// launch of the graph.
+// Task is the position of a task in the order. For a graph node, it includes the node's position in
+// that launch of the graph.
 type Task struct {
 	lane   *Lane
 	seq    uint64
 	before Progress
-	nodes  []*Task // of running graphs; these come before too
+	nodes  []*Task // nodes of running graphs that are also ordered before this task
 	made   *vm.Trace
 
 	plan  Steps
-	round uint64 // of the execution of the plan
+	round uint64 // the execution of the plan that this task belongs to
 	step  int
-	memo  map[*Task]bool // only while it runs: it would retain all earlier tasks
+	memo  map[*Task]bool // cleared when the task ends, because it would retain all earlier tasks
 }
 
 // After implements vm.Order.
@@ -95,66 +96,65 @@ func (t *Task) after(p *Task) bool {
 	return t.plan.Reaches(p.step, t.step)
 }
 
-// afterNode reports whether a node comes before according to what the host learned from the graph
-// while it ran.
+// afterNode reports whether a node of a running graph is ordered before the task. The host may
+// learn that a node has ended while the graph still runs.
 func (t *Task) afterNode(p *Task) bool {
 	return slices.ContainsFunc(t.nodes, func(n *Task) bool {
 		return n.lane == p.lane && n.seq == p.seq && n.after(p)
 	})
 }
 
-// InStep returns the order of a step of a launched graph.
+// InStep returns the position of one step of a launched graph.
 func (t *Task) InStep(p Steps, round uint64, step int) *Task {
 	return &Task{lane: t.lane, seq: t.seq, before: t.before, nodes: t.nodes, made: t.made, plan: p, round: round, step: step}
 }
 
-// Steps is an executable graph: the order of its steps.
+// Steps is the order of the steps of an executable graph.
 type Steps interface {
-	// Reaches reports whether the edges order a step before a later one.
+	// Reaches reports whether the edges order step from before step to.
 	Reaches(from, to int) bool
 }
 
-// New returns the place of a task. before is copied.
+// New returns the position of a task. It copies before.
 func New(l *Lane, seq uint64, before Progress, nodes []*Task, made *vm.Trace) *Task {
 	return &Task{lane: l, seq: seq, before: maps.Clone(before), nodes: nodes, made: made}
 }
 
-// HostCopy returns the place of a copy that the host makes itself, and adds it to what the host
-// knows.
+// HostCopy returns the position of a copy that the host performs itself, and adds the copy to p.
 func (p Progress) HostCopy(nodes []*Task, made *vm.Trace) *Task {
 	t := New(hostLane, p[hostLane]+1, p, nodes, made)
 	p[hostLane] = t.seq
 	return t
 }
 
-// Retire records the retirement of a stream, whose work has ended.
+// Retire records that a stream retired, because all its work has ended.
 func (p Progress) Retire(l *Lane, n uint64) {
 	l.retired.Store(n)
 	p[retiredLane] = n
 	delete(p, l)
 }
 
-// Ended returns what has ended when the task has ended.
+// Ended returns everything that is known to have ended once the task has ended.
 func (t *Task) Ended() Progress {
 	p := Progress{t.lane: t.seq}
 	p.Join(t.before)
 	return p
 }
 
-// KnownTo reports whether the task comes before.
+// KnownTo reports whether p orders the task before.
 func (t *Task) KnownTo(p Progress) bool { return p.Has(t.lane, t.seq) }
 
-// Learn orders something before the rest of the task.
+// Learn orders everything in p before the rest of the task.
 func (t *Task) Learn(p Progress) { t.before.Join(p) }
 
-// Known returns what comes before the task.
+// Known returns everything that is ordered before the task.
 func (t *Task) Known() Progress { return t.before }
 
 // Number returns the number of the task in its stream.
 func (t *Task) Number() uint64 { return t.seq }
 
-// InGraph reports whether it is the place of a node.
+// InGraph reports whether the task is a graph node.
 func (t *Task) InGraph() bool { return t.plan != nil }
 
-// Forget is called when the task has ended. It drops what only a running task needs.
+// Forget drops data that only a running task needs. It is called when the task has ended.
 func (t *Task) Forget() { t.memo = nil }

@@ -2,9 +2,9 @@ package spec
 
 import "github.com/purecuda/cuda/driver/cu"
 
-// Attributes returns the attributes of the device with the given number. Multiprocessor has the
-// figures that depend on the capability. The rest is typical of a data-centre device of that
-// generation.
+// Attributes returns the attributes of the device with the given number. Attributes that depend on
+// the compute capability come from Multiprocessor. The others are typical of a data-centre device
+// of that generation.
 func (d Device) Attributes(ordinal int) map[cu.CUdevice_attribute]int32 {
 	l := d.Multiprocessor()
 	const no, yes = 0, 1
@@ -124,7 +124,7 @@ func flag(b bool) int32 {
 	return 0
 }
 
-// addTextureAttributes adds the limits of textures and surfaces, which have been the same since
+// addTextureAttributes adds the limits for textures and surfaces. They have been the same since
 // compute capability 8.0.
 func addTextureAttributes(a map[cu.CUdevice_attribute]int32) {
 	const (

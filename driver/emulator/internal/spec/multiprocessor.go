@@ -1,27 +1,27 @@
 // Package spec describes devices by compute capability: their attributes, the limits of their
-// multiprocessors and contexts, and how many blocks run on a multiprocessor at once.
+// multiprocessors and contexts, and the number of resident blocks per multiprocessor.
 package spec
 
 import "github.com/purecuda/cuda/driver/cu"
 
-// Device is what distinguishes the emulated devices.
+// Device contains the properties in which emulated devices differ.
 type Device struct {
 	Capability      [2]int // major and minor
 	Multiprocessors int
 }
 
-// Multiprocessor has the limits of one multiprocessor that depend on the compute capability (CUDA C++
-// Programming Guide, table "Technical Specifications per Compute Capability").
+// Multiprocessor contains the limits of one multiprocessor that depend on the compute capability.
+// See table "Technical Specifications per Compute Capability" in the CUDA C++ Programming Guide.
 type Multiprocessor struct {
 	threads        int
 	blocks         int
 	shared         int
-	SharedOptin    int // the most that a block can opt in to by attribute
-	sharedReserved int // reserved by the system in each block
+	SharedOptin    int // the maximum that a kernel attribute can allow for one block
+	sharedReserved int // bytes that the system reserves in each block
 	Clusters       bool
 }
 
-// Multiprocessor returns the limits of each of the device's multiprocessors.
+// Multiprocessor returns the limits of one multiprocessor of the device.
 func (d Device) Multiprocessor() Multiprocessor {
 	const kib = 1 << 10
 	switch cc := d.Capability[0]*10 + d.Capability[1]; {
@@ -46,15 +46,15 @@ func (d Device) Multiprocessor() Multiprocessor {
 
 const (
 	warpSize     = 32
-	registers    = 65536 // of a multiprocessor
-	registerUnit = 256   // unit in which a warp gets registers
+	registers    = 65536 // per multiprocessor
+	registerUnit = 256   // allocation unit of a warp's registers
 	maxThreads   = 1024
-	sharedUnit   = 128 // unit in which a block gets shared memory
+	sharedUnit   = 128 // allocation unit of a block's shared memory
 )
 
-// Blocks returns how many blocks of the given size are resident at a time, by the rules of the
-// occupancy calculator. regs is the number of registers of a thread, and shared the shared memory
-// of a block. The kernel's own limit of threads is not considered.
+// Blocks returns how many blocks of the given size can be resident on a multiprocessor, computed as
+// in CUDA's occupancy calculator. regs is the number of registers per thread, and shared the bytes
+// of shared memory per block. The kernel's own thread limit is ignored.
 func (m Multiprocessor) Blocks(threads, regs int, shared uint64) int {
 	if threads <= 0 || threads > maxThreads {
 		return 0
@@ -72,7 +72,8 @@ func (m Multiprocessor) Blocks(threads, regs int, shared uint64) int {
 	return blocks
 }
 
-// Shared returns how much shared memory each of a number of resident blocks can have.
+// Shared returns the bytes of shared memory available to each of the given number of resident
+// blocks.
 func (m Multiprocessor) Shared(blocks int) int { return m.shared / blocks / sharedUnit * sharedUnit }
 
 func roundUp(n, to uint64) uint64 { return (n + to - 1) / to * to }
@@ -91,5 +92,5 @@ func ContextLimits() map[cu.CUlimit]uintptr {
 	}
 }
 
-// MaxStack is the hardware's limit on the local memory of one thread.
+// MaxStack is the hardware limit on one thread's local memory, in bytes.
 const MaxStack = 512 << 10

@@ -11,7 +11,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// loops is a kernel that runs n rounds of each kind of work.
+// loops is a kernel that runs n iterations of each kind of work.
 const loops = `
 .version 7.0
 .target sm_70
@@ -93,10 +93,11 @@ func TestLaunchesAllocateTheSameHoweverLongTheyAre(t *testing.T) {
 				}
 			})
 		}
-		// Nine to eleven are for the launch, for the event that the wait records, for their queue
-		// entries, and for the goroutine that runs them, which may have to restart. A garbage
-		// collection in between empties the pools. (The race detector drops pooled objects at
-		// random, and calls by purego.SyscallN allocate too, so the count cannot be tested there.)
+		// A launch needs nine to eleven allocations: for itself, for the event that the wait
+		// records, for their queue entries, and for the goroutine that runs them, which may have to
+		// restart. A garbage collection in between empties the pools. The test is excluded with the
+		// race detector, which drops pooled objects at random, and with purego.SyscallN, whose
+		// calls allocate.
 		short, long := allocated(1), allocated(300)
 		if short > 12 || long > short+20 {
 			t.Errorf("a launch and a wait for it allocate %v times, 300 times as much work in it %v times", short, long)

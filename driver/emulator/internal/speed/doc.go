@@ -1,3 +1,3 @@
-// Package speed has the tests of the emulator's speed: kernels against recorded times, and launches
-// that must allocate the same however long they are.
+// Package speed tests the speed of the emulator. Kernels are compared with recorded times, and the
+// allocations of a launch must not depend on its length.
 package speed

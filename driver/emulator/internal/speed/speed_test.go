@@ -15,8 +15,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// The minimum speed in millions of PTX instructions per second and thread, for one core, and the
-// minimum speedup with two.
+// The minimum speeds are in millions of PTX instructions per second on one core, counted per
+// thread. The minimum speedup is that of two cores over one.
 const (
 	arithmeticBar = 300
 	memoryBar     = 100
@@ -24,10 +24,10 @@ const (
 	productBar    = time.Second
 )
 
-// speedTimes is how often each launch is timed. The shortest time counts.
+// speedTimes is how often each launch is timed. The minimum is used.
 const speedTimes = 9
 
-// timesAreAskedFor skips a test of times unless PURECUDA_BENCH is 1.
+// timesAreAskedFor skips a timing test unless PURECUDA_BENCH is 1.
 func timesAreAskedFor(t *testing.T) {
 	t.Helper()
 	if os.Getenv("PURECUDA_BENCH") != "1" {
@@ -35,7 +35,7 @@ func timesAreAskedFor(t *testing.T) {
 	}
 }
 
-// speedKernel is a kernel of loops with the launch that is timed.
+// speedKernel is a kernel of loops and the launch that the test times.
 type speedKernel struct {
 	name   string
 	bar    float64
@@ -78,12 +78,12 @@ const speedTail = `
 }
 `
 
-// element is the address of word %r7 of in, %rd4.
+// element computes the address of word %r7 of the array in. The address goes into %rd4.
 const element = `
 	mul.wide.u32 %rd3, %r7, 4;
 	add.u64 %rd4, %rd1, %rd3;`
 
-const inWords = 1 << 16 // of in, for 4096 threads
+const inWords = 1 << 16 // length of the array in, for 4096 threads
 
 var speedKernels = []speedKernel{
 	{name: "arithmetic", bar: arithmeticBar, rounds: 400, text: `
@@ -139,7 +139,7 @@ L:
 	bar.warp.sync -1;`},
 }
 
-// speed opens an emulator and prepares the kernel's launch on it.
+// speed opens an emulator and passes use a function that launches the kernel on it.
 func (k *speedKernel) speed(t *testing.T, cfg emulator.Config, use func(emu *emulator.Emulator, do func())) {
 	t.Helper()
 	emu := emulator.New(cfg)
@@ -190,9 +190,9 @@ func noError(t *testing.T, err error) {
 	}
 }
 
-// shortest returns the shortest of the times that do takes.
+// shortest returns the minimum time that a call of do takes.
 func shortest(do func()) time.Duration {
-	do() // caches and pools are filled
+	do() // fills caches and pools
 	best := time.Duration(math.MaxInt64)
 	for range speedTimes {
 		best = min(best, timeOf(do))
@@ -206,7 +206,7 @@ func timeOf(do func()) time.Duration {
 	return time.Since(start)
 }
 
-// instructions counts the PTX instructions of a launch, by threads.
+// instructions counts the PTX instructions of a launch over all threads.
 func (k *speedKernel) instructions(t *testing.T) (lanes uint64) {
 	t.Helper()
 	k.speed(t, emulator.Config{Workers: 1, Profile: true}, func(emu *emulator.Emulator, do func()) {
@@ -218,7 +218,7 @@ func (k *speedKernel) instructions(t *testing.T) (lanes uint64) {
 	return lanes
 }
 
-// took returns the shortest time of a launch.
+// took returns the minimum time of a launch.
 func (k *speedKernel) took(t *testing.T, workers int) (best time.Duration) {
 	t.Helper()
 	k.speed(t, emulator.Config{Workers: workers}, func(_ *emulator.Emulator, do func()) { best = shortest(do) })
@@ -254,9 +254,9 @@ func TestSpeedOnTwoCores(t *testing.T) {
 // patience is how long to wait for two cores to be available at the same time.
 const patience = 15 * time.Second
 
-// inTurn returns the shortest times with one worker and with two, of launches that alternate. It
-// repeats until two workers are fast enough, because they are also slow if another process uses a
-// core.
+// inTurn alternates launches with one worker and with two, and returns the minimum time of each. It
+// repeats until two workers are fast enough, because they are also slow while another process uses
+// a core.
 func (k speedKernel) inTurn(t *testing.T) (one, two time.Duration) {
 	t.Helper()
 	k.rounds *= 2
@@ -273,7 +273,7 @@ func (k speedKernel) inTurn(t *testing.T) (one, two time.Duration) {
 	return one, two
 }
 
-// tiledProduct is a product of n x n matrices with tiles of 16 x 16 in shared memory.
+// tiledProduct returns a kernel that multiplies n x n matrices in 16 x 16 tiles in shared memory.
 func tiledProduct() string {
 	var inner strings.Builder
 	for k := range 16 {
@@ -348,7 +348,7 @@ func TestSpeedOfAProductOf256(t *testing.T) {
 	}
 }
 
-// timeProduct multiplies a matrix of ones by one of twos and checks the result.
+// timeProduct times the product of a matrix of ones and a matrix of twos, and checks the result.
 func timeProduct(t *testing.T, c *driver.Context) time.Duration {
 	t.Helper()
 	const n = 256

@@ -1,5 +1,6 @@
-// Package transfer implements copies and fills of memory: it locates both sides from each of CUDA's
-// descriptions and moves the bytes. It knows nothing about streams, or about what may be copied when.
+// Package transfer copies and fills memory. It locates both sides of a copy from each of CUDA's
+// descriptors and moves the bytes. It does not handle streams or check which copies are allowed
+// when.
 package transfer
 
 import (
@@ -11,37 +12,37 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// Side is one side of a copy: memory with a pitch and a height, and an origin in it. Exactly one of
-// Host, Staged and Addr identifies the memory.
+// Side is one side of a copy: memory with a pitch, a height and an origin. Exactly one of Host,
+// Staged and Addr identifies the memory.
 type Side struct {
-	Host   unsafe.Pointer // the user's own memory, not page-locked
-	Staged []byte         // memory of the driver: what was staged at the call
-	Addr   uint64         // device memory, or page-locked memory at its address
+	Host   unsafe.Pointer // pageable memory of the program
+	Staged []byte         // memory of the driver, copied from the program's memory during the call
+	Addr   uint64         // address of device memory or page-locked memory
 
-	Pitch, Height uint64 // bytes of a row, rows of a slice
-	X, Y, Z       uint64 // origin: bytes, rows, slices
+	Pitch, Height uint64 // bytes per row, rows per slice
+	X, Y, Z       uint64 // origin in bytes, rows and slices
 }
 
 // Extent is the size of a copy.
 type Extent struct{ Width, Height, Depth uint64 }
 
-// Bytes returns how many bytes are copied.
+// Bytes returns the number of bytes to copy.
 func (n Extent) Bytes() uint64 { return n.Width * n.Height * n.Depth }
 
-// Dense reports whether the extent is contiguous memory in p.
+// Dense reports whether the extent is contiguous in p.
 func (n Extent) Dense(p *Side) bool {
 	return (n.Height <= 1 || p.Pitch == n.Width) && (n.Depth <= 1 || p.Pitch*p.Height == n.Width*n.Height)
 }
 
-// Offset returns where row y of slice z of the extent begins.
+// Offset returns the offset of row y of slice z of the extent.
 func (p *Side) Offset(y, z uint64) uint64 {
 	return (p.Z+z)*p.Pitch*p.Height + (p.Y+y)*p.Pitch + p.X
 }
 
-// Span returns how far the extent reaches from the base of the side.
+// Span returns the number of bytes from the base of the side to the end of the extent.
 func (p *Side) Span(n Extent) uint64 { return p.Offset(n.Height-1, n.Depth-1) + n.Width }
 
-// Row returns n bytes at an offset.
+// Row returns n bytes at an offset, or false if they are not in one mapping.
 func (p *Side) Row(mem *vm.Memory, off, n uint64) ([]byte, bool) {
 	switch {
 	case p.Host != nil:
@@ -53,7 +54,7 @@ func (p *Side) Row(mem *vm.Memory, off, n uint64) ([]byte, bool) {
 	return b, err == nil
 }
 
-// Copy copies between two sides, and reports whether the memory was there. It does not retain the
+// Copy copies between two sides and returns false if memory is missing. It does not retain the
 // sides, so they may be on the caller's stack.
 func Copy(mem *vm.Memory, dst, src *Side, n Extent) bool {
 	if n.Bytes() == 0 {
@@ -77,7 +78,7 @@ func Copy(mem *vm.Memory, dst, src *Side, n Extent) bool {
 	return true
 }
 
-// copyPieces copies a row that is spread over several mappings on at least one side.
+// copyPieces copies a row that spans several mappings on at least one side.
 func copyPieces(mem *vm.Memory, dst, src *Side, to, from, n uint64) bool {
 	row, ok := src.Row(mem, from, n)
 	if !ok {
@@ -93,7 +94,7 @@ func copyPieces(mem *vm.Memory, dst, src *Side, to, from, n uint64) bool {
 	return mem.Write(dst.Addr+to, row) == nil
 }
 
-// Stage copies the contents of a side into memory of the driver.
+// Stage copies the contents of a side into driver memory and makes p refer to the copy.
 func (p *Side) Stage(n Extent) {
 	if n.Bytes() == 0 {
 		return
@@ -107,10 +108,10 @@ func (p *Side) Stage(n Extent) {
 // Flat reports whether the extent is one-dimensional.
 func (n Extent) Flat() bool { return n.Height <= 1 && n.Depth <= 1 }
 
-// Host returns one side of a one-dimensional copy: pageable memory of the program.
+// Host returns one side of a one-dimensional copy in the program's pageable memory.
 func Host(p unsafe.Pointer) Side { return Side{Host: p, Height: 1} }
 
-// Device returns one side of a one-dimensional copy: memory at an address of the device.
+// Device returns one side of a one-dimensional copy at a device address.
 func Device(addr uint64) Side { return Side{Addr: addr, Height: 1} }
 
 // Null reports whether the side is a null pointer.
@@ -216,8 +217,8 @@ func OfBatch(find Arrays, b *cu.CUDA_MEMCPY3D_BATCH_OP, dst, src *Side) (Extent,
 	return n, dst.read3D(find, &b.Dst, n, unit)
 }
 
-// elementOf returns the size of the unit in which a side counts extents and offsets: the element of
-// an array, or a byte of memory.
+// elementOf returns the unit of a side's extents and offsets in bytes: the element size of an
+// array, or 1 for other memory.
 func elementOf(find Arrays, o *cu.CUmemcpy3DOperand) uint64 {
 	if o.Type == cu.CU_MEMCPY_OPERAND_TYPE_ARRAY {
 		if a := find(o.Op.Array().Array); a != nil {
@@ -227,7 +228,7 @@ func elementOf(find Arrays, o *cu.CUmemcpy3DOperand) uint64 {
 	return 1
 }
 
-// read3D converts one side of a copy.
+// read3D stores the side described by o in p.
 func (p *Side) read3D(find Arrays, o *cu.CUmemcpy3DOperand, n Extent, unit uint64) cu.CUresult {
 	from := operand{kind: cu.CU_MEMORYTYPE_DEVICE}
 	switch o.Type {
@@ -244,8 +245,8 @@ func (p *Side) read3D(find Arrays, o *cu.CUmemcpy3DOperand, n Extent, unit uint6
 	return from.place(find, p, n)
 }
 
-// formatSize is the size of one channel, 0 for formats that are not stored
-// channel by channel.
+// formatSize returns the size of one channel in bytes, or 0 if the format does not store channels
+// separately.
 func formatSize(f cu.CUarray_format) uint64 {
 	switch f {
 	case cu.CU_AD_FORMAT_UNSIGNED_INT8, cu.CU_AD_FORMAT_SIGNED_INT8:
@@ -258,18 +259,18 @@ func formatSize(f cu.CUarray_format) uint64 {
 	return 0
 }
 
-// KnownFormat reports whether CUDA has the format.
+// KnownFormat reports whether CUDA defines the format.
 func KnownFormat(f cu.CUarray_format) bool {
 	return !strings.HasPrefix(f.String(), "CUarray_format(")
 }
 
-// Array is the memory of a CUDA array: rows of elements, densely packed.
+// Array is the memory of a CUDA array, in densely packed rows of elements.
 type Array struct {
 	Addr uint64
 	Desc cu.CUDA_ARRAY3D_DESCRIPTOR
 }
 
-// Arrays finds the array of a handle. It returns nil for one that does not exist.
+// Arrays returns the array for a handle, or nil if there is no such array.
 type Arrays func(cu.CUarray) *Array
 
 // Element returns the size of an element in bytes.
@@ -278,15 +279,15 @@ func (a *Array) Element() uint64 { return formatSize(a.Desc.Format) * uint64(a.D
 // Pitch returns the size of a row in bytes.
 func (a *Array) Pitch() uint64 { return uint64(a.Desc.Width) * a.Element() }
 
-// place makes p one side of a copy in the array. It keeps the origin that p already has.
+// place makes p describe the array's memory, and keeps the origin that p already has.
 func (a *Array) place(p *Side) {
 	p.Addr, p.Pitch, p.Height = a.Addr, a.Pitch(), max(uint64(a.Desc.Height), 1)
 }
 
-// Fill writes n elements of 1, 2 or 4 bytes, and reports whether the memory was there.
+// Fill writes n elements of 1, 2 or 4 bytes each and returns false if memory is missing.
 func Fill(mem *vm.Memory, addr uint64, value uint32, element, n uint64) bool {
 	b, err := mem.Bytes(addr, n*element)
-	if err != nil { // several mappings, or nothing
+	if err != nil { // the range spans several mappings, or memory is missing
 		b = make([]byte, n*element)
 		repeat(b, value, element)
 		return mem.Write(addr, b) == nil
