@@ -15,56 +15,57 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Plan is a list of nodes that is checked and prepared once, to be added to any number of graphs of
-// its context. It is for programs that build a graph anew for every step. [Graph.AddPlan] costs
-// about as much as the same calls in C and does not allocate.
+// Plan is a list of nodes that is checked and prepared once. It can be added to any number of
+// graphs of its context. It is for programs that build a new graph for every step. [Graph.AddPlan]
+// costs about as much as the same calls in C and does not allocate.
 //
-// AddPlan adds each node with the current parameters of its operation, so you can change arguments
-// (SetArg) before the next AddPlan, but not while it runs.
+// AddPlan adds each node with the current parameters of its operation. So you can change arguments
+// (SetArg) between calls of AddPlan, but not during a call.
 //
-// A Plan keeps alive what its operations refer to until it is closed. Graphs that it was added to,
-// and their Execs, keep that alive themselves. Any goroutine may use a Plan. Uses take turns.
+// Until it is closed, a Plan keeps alive the objects that its operations refer to. Graphs that it
+// was added to, and their Execs, also keep these objects alive. Any goroutine may use a Plan.
+// Concurrent uses are serialised.
 type Plan struct {
 	life *life.Lifetime
 	ctx  *driver.Context
 	mu   loader.Latch
-	keep *keep // what the operations refer to: not changed, only replaced
+	keep *keep // references of the operations; replaced, never changed
 
-	kindOf   []uint32     // by item: its kind, counted from 1
-	accesses *access.Sets // of the kinds, by item; replaced, not changed
+	kindOf   []uint32     // for each item: its kind, counted from 1
+	accesses *access.Sets // for each item: those of its kind; replaced, never changed
 
 	ops     []driver.Op
-	after   [][]int // of Items; nil for a chain
+	after   [][]int // Item.After of each item; nil for a chain
 	kinds   []planKind
 	batch   *cu.Batch
 	steps   []step
-	graph   driver.CUgraph // the graph in the frames
-	graphs  []*uintptr     // where the frames have that graph
-	roots   []loader.Frame // the frames that run after the nodes given to AddPlan
+	graph   driver.CUgraph // graph handle in the frames
+	graphs  []*uintptr     // words of the frames that contain the graph handle
+	roots   []loader.Frame // frames that run after the nodes passed to AddPlan
 	depsAt  *cu.CUgraphNode
-	depsLen uintptr // as in the roots' frames
+	depsLen uintptr // dependency count in the frames of the roots
 
-	// The first two never move, because frames have addresses in them.
+	// made and joins never move, because frames contain addresses within them.
 	made  []cu.CUgraphNode // where the driver writes the new handles
 	joins []cu.CUgraphNode // dependency lists that are not contiguous in made
 	moves []move
 
 	deps  []cu.CUgraphNode
-	mixed bool // operations are of other contexts
+	mixed bool // some operations belong to other contexts
 }
 
 // planKind is a distinct operation of the plan, and its state when the plan was laid out.
 type planKind struct {
 	op      driver.Op
-	item    int // the first item with the operation
+	item    int // first item with the operation
 	launch  *driver.Launch
 	version uint32
 	uses    uint64 // launch.Block.Accesses
-	plain   bool   // one call adds it
+	plain   bool   // a single batched call adds it
 }
 
-// NewPlan creates a plan of items. Their Deps must be empty, because AddPlan takes the dependencies
-// of items without After.
+// NewPlan creates a plan of items. Their Deps must be empty, because AddPlan accepts the
+// dependencies of items without After.
 func NewPlan(c *driver.Context, items []Item) (*Plan, error) {
 	ops, after := make([]driver.Op, len(items)), make([][]int, len(items))
 	chain := true
@@ -101,7 +102,7 @@ func newPlan(c *driver.Context, ops []driver.Op, after [][]int) (*Plan, error) {
 		_ = l.Abandon(err)
 		return nil, err
 	}
-	k := p.keep // not p, which would never become unreachable
+	k := p.keep // not p: referring to p would keep it reachable
 	life.Own(p, l, 0, func(*cu.Driver) error {
 		k.refs.Release()
 		return nil
@@ -141,10 +142,10 @@ func planError(i int, op driver.Op, err error) error {
 	return fmt.Errorf("cannot plan item %d, %v: %w", i, op, err)
 }
 
-// exists reports whether p is a plan of this package's making.
+// exists reports whether NewPlan created p.
 func (p *Plan) exists() bool { return p != nil && p.life != nil }
 
-// Len returns the number of nodes, 0 for a nil plan.
+// Len returns the number of nodes, or 0 for a nil plan.
 func (p *Plan) Len() int {
 	if !p.exists() {
 		return 0
@@ -176,8 +177,8 @@ func (p *Plan) String() string {
 	return fmt.Sprintf("graph plan of %d nodes", len(p.ops))
 }
 
-// Close releases what the operations refer to. It does not affect graphs that the plan was added
-// to.
+// Close releases the objects that the operations refer to. It does not affect graphs that the plan
+// was added to.
 func (p *Plan) Close() error {
 	if !p.exists() {
 		return nil
@@ -189,11 +190,12 @@ func (p *Plan) Close() error {
 	return err
 }
 
-// AddPlan adds the nodes of p. Items that run after no other item run after deps. On failure, the
-// error names the item and the graph is unchanged.
+// AddPlan adds the nodes of p. Items without After run after deps. On failure, the error names the
+// item and the graph is unchanged.
 //
-// The graph keeps alive what the operations of p refer to now, until it is closed. Changing a node
-// later (Node.Set, Exec.Set) does not release that, because it is kept for all nodes together.
+// The graph keeps alive the objects that the operations of p now refer to until it is closed.
+// Changing a node later (Node.Set, Exec.Set) does not release them, because they are retained for
+// all nodes together.
 func (g *Graph) AddPlan(p *Plan, deps ...Node) (Nodes, error) {
 	if !p.exists() {
 		return Nodes{}, aPlan.Error(p == nil)
@@ -205,7 +207,7 @@ func (g *Graph) AddPlan(p *Plan, deps ...Node) (Nodes, error) {
 	n, err := p.addTo(g, deps)
 	p.mu.Unlock()
 	g.mu.Unlock()
-	runtime.KeepAlive(p) // its frames have addresses in what it refers to
+	runtime.KeepAlive(p) // the frames hold addresses within it
 	g.alive()
 	if err != nil {
 		return Nodes{}, fmt.Errorf("cannot add %v to %v: %w", p, g, err)
@@ -238,8 +240,8 @@ func (p *Plan) addTo(g *Graph, deps []Node) (Nodes, error) {
 	return p.enter(g), nil
 }
 
-// setDeps makes the roots run after deps. The list stays in place as long as it fits, so usually
-// no frame changes.
+// setDeps makes the root items run after deps. The list keeps its address while its capacity
+// suffices, so usually no frame changes.
 func (p *Plan) setDeps(g *Graph, deps []Node) error {
 	p.deps = p.deps[:0]
 	for i := range deps {
@@ -263,7 +265,7 @@ func (p *Plan) setDeps(g *Graph, deps []Node) error {
 	return nil
 }
 
-// setGraph changes the graph that the frames add to.
+// setGraph changes the graph to which the frames add nodes.
 func (p *Plan) setGraph(raw driver.CUgraph) {
 	if p.graph == raw {
 		return
@@ -290,7 +292,7 @@ func (p *Plan) do(g *Graph, s *step) (int, error) {
 	return s.from, g.addRaw(&p.made[s.from], deps, count, s.op)
 }
 
-// undo removes the nodes before item i, which failed.
+// undo removes the nodes before item i, which could not be added.
 func (p *Plan) undo(g *Graph, i int, err error) error {
 	errs := []error{fmt.Errorf("item %d, %v: %w", i, p.ops[i], err)}
 	for n := i - 1; n >= 0; n-- {
@@ -299,7 +301,6 @@ func (p *Plan) undo(g *Graph, i int, err error) error {
 	return join(errs)
 }
 
-// enter adds the new nodes to the graph's tables.
 func (p *Plan) enter(g *Graph) Nodes {
 	if p.mixed {
 		g.outermost().mixed = true
@@ -311,7 +312,7 @@ func (p *Plan) enter(g *Graph) Nodes {
 			g.index[raw] = uint32(from + i)
 		}
 	}
-	if g.part { // the numbers of its nodes mean nothing to the outermost graph
+	if g.part { // the outermost graph has no numbers for nodes of nested graphs
 		g.changeRefs().KeepPlan(p.keep.refs)
 	} else {
 		g.changeRefs().AddPlan(len(p.made), p.keep.refs)
@@ -327,7 +328,7 @@ type Nodes struct {
 	first, n uint32
 }
 
-// Len returns the number of nodes, including those destroyed since.
+// Len returns the number of nodes, including nodes destroyed since.
 func (s Nodes) Len() int { return int(s.n) }
 
 // At returns the node of item i. It returns the zero Node if there is no such item, if the node was
@@ -341,7 +342,7 @@ func (s Nodes) At(i int) Node {
 	return s.at(uint32(i))
 }
 
-// at is At under the lock of the graph.
+// at returns the node of item i. The caller has locked the graph.
 func (s Nodes) at(i uint32) Node {
 	i += s.first
 	if int(i) >= len(s.g.raws) || s.g.raws[i] == 0 {
@@ -350,8 +351,8 @@ func (s Nodes) at(i uint32) Node {
 	return Node{s.g, i}
 }
 
-// current brings the plan up to date with its operations. By now they may
-// refer to other objects, or to closed ones.
+// current updates the plan for changes of its operations. They may now refer to other objects, or
+// to closed ones.
 func (p *Plan) current() error {
 	for i := range p.kinds {
 		k := &p.kinds[i]
@@ -384,8 +385,8 @@ func (p *Plan) renew() error {
 	return nil
 }
 
-// refresh retains what the operations refer to now, in new References. Graphs share the previous
-// ones, so those are not changed.
+// refresh retains the current references of the operations in new References. The old References
+// stay unchanged, because graphs share them.
 func (p *Plan) refresh() error {
 	own := retain.New()
 	for i := range p.kinds {
@@ -408,7 +409,7 @@ func (p *Plan) refresh() error {
 	return nil
 }
 
-// oneCall reports whether a single batched call adds op.
+// oneCall reports whether a single batched call can add op.
 func oneCall(op driver.Op) bool {
 	switch op := op.(type) {
 	case *driver.Launch:
@@ -421,8 +422,8 @@ func oneCall(op driver.Op) bool {
 	return false
 }
 
-// note records the accesses of the operations in new Sets. Graphs share the previous ones, so
-// those are not changed.
+// note records the accesses of the operations in new Sets. The old Sets stay unchanged, because
+// graphs share them.
 func (p *Plan) note() {
 	if p.kindOf == nil {
 		p.number()
@@ -440,7 +441,7 @@ func (p *Plan) note() {
 	p.accesses = f
 }
 
-// number assigns its kind to each item.
+// number assigns each item its kind.
 func (p *Plan) number() {
 	numbers := make(map[driver.Op]uint32, len(p.kinds))
 	for i := range p.kinds {

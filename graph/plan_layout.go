@@ -6,23 +6,23 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// step is a part of a plan that is done at once: calls of one batch, or one operation that cannot
-// be batched.
+// step is a part of a plan that runs as a unit: the calls of one batch, or one operation that
+// cannot be batched.
 type step struct {
 	first    loader.Frame
-	from, to int       // its items
-	moves    [2]int    // range of Plan.moves, which come before
+	from, to int       // range of its items
+	moves    [2]int    // range of Plan.moves to make before the step
 	op       driver.Op // nil for batched calls
 
-	deps  *cu.CUgraphNode // of op
+	deps  *cu.CUgraphNode // dependencies of op
 	count uintptr
-	root  bool // op runs after the nodes given to AddPlan
+	root  bool // op runs after the nodes passed to AddPlan
 }
 
 // move copies a handle from made to joins, for a dependency list that is not contiguous in made.
 type move struct{ to, made int }
 
-// layOut writes the frames. It runs again when operations need other calls than before.
+// layOut writes the frames. It runs again when operations require other calls than before.
 func (p *Plan) layOut() {
 	room := 0
 	for _, after := range p.after {
@@ -59,7 +59,7 @@ func (p *Plan) put(i int, op driver.Op) {
 	}
 }
 
-// begin begins a step with item i.
+// begin begins a new step with item i.
 func (p *Plan) begin(i int) *step {
 	done := 0
 	if n := len(p.steps); n > 0 {
@@ -69,7 +69,7 @@ func (p *Plan) begin(i int) *step {
 	return &p.steps[len(p.steps)-1]
 }
 
-// open returns the step that item i is added to.
+// open returns the batched step to which item i is added.
 func (p *Plan) open(i int) *step {
 	if n := len(p.steps); n > 0 {
 		s := &p.steps[n-1]
@@ -81,7 +81,7 @@ func (p *Plan) open(i int) *step {
 	return p.begin(i)
 }
 
-// before reports whether the moves that are in no step yet can be made before s, because none
+// before reports whether the moves that belong to no step yet can be made before s, because none
 // needs a node of s.
 func (p *Plan) before(s *step) bool {
 	for _, m := range p.moves[s.moves[1]:] {
@@ -92,7 +92,7 @@ func (p *Plan) before(s *step) bool {
 	return true
 }
 
-// dependencies returns the list of handles that item i runs after.
+// dependencies returns the handles of the nodes that item i runs after.
 func (p *Plan) dependencies(i int) (at *cu.CUgraphNode, n uintptr, root bool) {
 	if p.after == nil {
 		if i == 0 {
@@ -111,7 +111,7 @@ func (p *Plan) dependencies(i int) (at *cu.CUgraphNode, n uintptr, root bool) {
 	return at, n, false
 }
 
-// join adds a list of handles. Moves fill it before the step that begins here.
+// join adds a list of handles. Moves fill it before the step that begins with the current item.
 func (p *Plan) join(after []int) (*cu.CUgraphNode, uintptr) {
 	start := len(p.joins)
 	for _, a := range after {

@@ -24,7 +24,7 @@ func (k *kit) plan(items ...graph.Item) *graph.Plan {
 	return p
 }
 
-// shape returns the edges among nodes, by their positions.
+// shape returns the edges among the nodes, by index.
 func (k *kit) shape(nodes []graph.Node) (shape [][]bool) {
 	k.Helper()
 	at := map[graph.Node]int{}
@@ -110,7 +110,7 @@ func TestPlanRunsAfterGivenNodes(t *testing.T) {
 		p := k.plan(graph.Item{Op: plus}, graph.Item{Op: times, After: []int{0}})
 		g := k.Graph()
 		deps := []graph.Node{}
-		for range 3 { // none first, then the previous node
+		for range 3 { // first no dependency, then the previous node
 			n := k.AddPlan(g, p, deps...)
 			deps = []graph.Node{n.At(1)}
 		}
@@ -154,7 +154,7 @@ func TestPlanAddsTheArgumentsOfTheMoment(t *testing.T) {
 		k.Run(k.Exec(third))
 		k.Expect(other, 31)
 		k.Expect(b, 34)
-		// Attributes need separate calls.
+		// Items with different attributes need separate calls.
 		cfg := config
 		cfg.Cooperative = true
 		k.OK(l.SetConfig(cfg))
@@ -197,8 +197,7 @@ func TestPlanKeepsWhatItsOperationsReferTo(t *testing.T) {
 			k.Error("memory is retained although nothing refers to it")
 		}
 
-		// A node that is set retains what it was set to. The plan still retains its own
-		// references.
+		// A node that was set must retain its new references. The plan must still retain its own.
 		y := k.Exec(h)
 		third := k.MemoryOf(5)
 		m, err := k.Sum.Prepare(config, out, third, third, uint32(elems))
@@ -209,8 +208,8 @@ func TestPlanKeepsWhatItsOperationsReferTo(t *testing.T) {
 		k.Run(y)
 		k.Expect(out, 10)
 
-		// A plan whose operation uses closed memory cannot be added. It can be added again once
-		// the operation uses open memory.
+		// AddPlan must reject a plan whose operation uses closed memory, and accept it once the
+		// operation uses open memory.
 		k.OK(next.Close())
 		_, err = h.AddPlan(p)
 		if !errors.Is(err, driver.ErrClosed) || !strings.Contains(err.Error(), "item 0") {
@@ -428,7 +427,7 @@ func TestChainOfAThousand(t *testing.T) {
 	})
 }
 
-// More handles are copied than a batch has room for.
+// The items need more copied handles than fit in one batch.
 func TestBatchOfNodesWithManyDependencies(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -495,7 +494,7 @@ func TestBatchThatFailsLeavesTheGraphAsItWas(t *testing.T) {
 	})
 }
 
-// A large batch goes to the driver in several parts. If a later part fails, the graph is
+// A large batch is passed to the driver in several parts. If a later part fails, the graph must be
 // unchanged.
 func TestLongBatchThatFailsLeavesNothing(t *testing.T) {
 	each(t, func(k *kit) {

@@ -12,13 +12,13 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// ErrSealed matches the errors of registering something in a sealed pool, and of making a graph or
-// a capture keep such a pool.
+// ErrSealed matches the errors of registering things in a sealed pool, and of making a graph or a
+// capture retain one.
 var ErrSealed = errors.New("sealed")
 
 // Pool keeps things alive for several graphs: buffers, modules, events, and any Go values. A
-// registered thing stays alive, even if its owner closes or drops it, until the pool is cleared or
-// closed and no graph retains the pool. The pool then releases its contents in the order of
+// registered thing stays alive even if its owner closes it or drops the last reference to it. When
+// the pool is cleared or closed, and no graph retains it, it releases its contents in the order of
 // registration.
 //
 // [Graph.Keep] or [Scope.Keep] make a graph retain a pool. The graph's Execs then retain it as
@@ -39,14 +39,13 @@ type poolCore struct {
 	sealed bool
 }
 
-// pooled is one thing in a pool: an object of the driver, or a value.
+// pooled is one thing in a pool: a driver object or a Go value.
 type pooled struct {
-	life  *life.Lifetime // nil for a value
-	value any            // nil for an object
-	key   any            // equal for a thing that is registered again
+	life  *life.Lifetime // nil for a Go value
+	value any            // nil for a driver object
+	key   any            // the same if a thing is registered again
 }
 
-// valueKey returns the key of a value.
 func valueKey(value any) any {
 	switch v := reflect.ValueOf(value); {
 	case v.Comparable():
@@ -54,11 +53,11 @@ func valueKey(value any) any {
 	case v.Kind() == reflect.Slice, v.Kind() == reflect.Map, v.Kind() == reflect.Func:
 		return identity{v.Type(), v.Pointer(), length(v)}
 	}
-	return new(byte) // a struct with such fields: each registration is a new thing
+	return new(byte) // such a struct cannot be recognised: each registration counts as new
 }
 
-// identity distinguishes values that Go cannot compare. Another value can get the address only
-// when this one is freed, and the pool retains it.
+// identity is the key of values that Go cannot compare. The pool retains the value, so no other
+// value can have the same address meanwhile.
 type identity struct {
 	of      reflect.Type
 	address uintptr
@@ -72,7 +71,6 @@ func length(v reflect.Value) int {
 	return 0
 }
 
-// entryOf returns the pool's entry for a thing.
 func entryOf(thing any) (pooled, error) {
 	r, err := refOf(thing)
 	if err != nil {
@@ -85,7 +83,7 @@ func entryOf(thing any) (pooled, error) {
 	return pooled{life: l, key: l}, l.Check()
 }
 
-// refOf returns the reference to a thing of the driver, nil for any other Go value.
+// refOf returns the reference to a driver object, or nil for any other Go value.
 func refOf(thing any) (r life.Ref, err error) {
 	switch t := thing.(type) {
 	case nil:
@@ -123,7 +121,7 @@ func NewPool(c *driver.Context) (*Pool, error) {
 // exists reports whether p was made by NewPool.
 func (p *Pool) exists() bool { return p != nil && p.core != nil }
 
-// check is nil while the pool is open.
+// check returns nil while the pool is open, otherwise an error.
 func (p *Pool) check() error {
 	if !p.exists() {
 		return aPool.Error(p == nil)
@@ -131,10 +129,10 @@ func (p *Pool) check() error {
 	return p.life.Check()
 }
 
-// Register adds things to the pool: all of them, or none if one is closed or nil. Things already in
-// the pool are not added twice. A thing is an object of this module, such as an event, a value with a method Ref, such as a
-// buffer or a view, or any other value, which stays reachable. The pool does not call the Close
-// method of such other values.
+// Register adds all things to the pool, or none if one is closed or nil. Things already in the pool
+// are not added again. A thing can be an object of this module, such as an event, or a value with a
+// method Ref, such as a buffer or a view. Any other value stays reachable, but the pool does not
+// call its Close method.
 func (p *Pool) Register(things ...any) error {
 	if err := p.check(); err != nil {
 		return err
@@ -148,7 +146,7 @@ func (p *Pool) Register(things ...any) error {
 	return nil
 }
 
-// register adds things. On failure it returns what the caller must release.
+// register adds things. On failure it returns the things that the caller must release.
 func (c *poolCore) register(things []any) ([]pooled, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -164,7 +162,7 @@ func (c *poolCore) register(things []any) ([]pooled, error) {
 	return nil, nil
 }
 
-// add retains a thing unless the pool has it already.
+// add retains a thing, unless the pool already has it.
 func (c *poolCore) add(thing any) error {
 	h, err := entryOf(thing)
 	if err != nil {
@@ -183,7 +181,7 @@ func (c *poolCore) add(thing any) error {
 	return nil
 }
 
-// drop removes and returns what was added after the first n things.
+// drop removes and returns the things added after the first n.
 func (c *poolCore) drop(n int) []pooled {
 	added := append([]pooled(nil), c.held[n:]...)
 	for _, h := range added {
@@ -194,8 +192,8 @@ func (c *poolCore) drop(n int) []pooled {
 	return added
 }
 
-// take empties the pool and returns its contents. The caller releases them without the lock,
-// because a release may free memory and wait for the device.
+// take empties the pool and returns its contents. The caller must release them without holding the
+// lock, because a release may free memory and wait for the device.
 func (c *poolCore) take() []pooled {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -205,7 +203,7 @@ func (c *poolCore) take() []pooled {
 	return things
 }
 
-// releaseAll releases things in their order.
+// releaseAll releases things in order.
 func releaseAll(things []pooled) {
 	for i := range things {
 		if things[i].life != nil {
@@ -215,7 +213,8 @@ func releaseAll(things []pooled) {
 	}
 }
 
-// kept sorts things that a program asks a graph to keep alive. It rejects a sealed pool.
+// kept sorts the things that a program wants a graph to keep alive into references and values. It
+// rejects sealed pools.
 func kept(things []any) (refs []life.Ref, values []any, err error) {
 	for i, t := range things {
 		if list, ok := t.([]life.Ref); ok {
@@ -279,8 +278,8 @@ func (p *Pool) Clear() error {
 	return nil
 }
 
-// Seal makes the pool reject registrations, and further graphs and captures that would retain it.
-// Its contents and current users do not change.
+// Seal makes the pool reject registrations, and graphs and captures that do not retain it yet. Its
+// contents and current users do not change.
 func (p *Pool) Seal() error { return p.seal(true) }
 
 // Unseal undoes Seal.
@@ -306,7 +305,7 @@ func (p *Pool) Sealed() bool {
 	return p.core.sealed
 }
 
-// Lifetime implements life.Ref, so that graphs can keep the pool.
+// Lifetime implements life.Ref, which lets graphs retain the pool.
 func (p *Pool) Lifetime() *life.Lifetime {
 	if !p.exists() {
 		return nil
@@ -314,7 +313,7 @@ func (p *Pool) Lifetime() *life.Lifetime {
 	return p.life
 }
 
-// Context returns the context that the pool was made with.
+// Context returns the context that the pool was created with.
 func (p *Pool) Context() *driver.Context {
 	if !p.exists() {
 		return nil
@@ -322,7 +321,7 @@ func (p *Pool) Context() *driver.Context {
 	return p.ctx
 }
 
-// String describes how much the pool keeps.
+// String describes the contents of the pool.
 func (p *Pool) String() string {
 	if !p.exists() {
 		return absentName(p == nil, &aPool)
@@ -330,8 +329,8 @@ func (p *Pool) String() string {
 	return fmt.Sprintf("pool of %d things", p.Len())
 }
 
-// Close makes the pool reject registrations and graphs. Its contents are
-// released with the last graph that retains it, possibly at once.
+// Close makes the pool reject registrations and further graphs. It releases the contents with the
+// last graph that retains the pool, or immediately if there is none.
 func (p *Pool) Close() error {
 	if !p.exists() {
 		return nil

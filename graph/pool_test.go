@@ -27,8 +27,8 @@ func (k *kit) pool() *graph.Pool {
 	return p
 }
 
-// Nodes that other libraries make refer to raw addresses. Their graph retains the pool in which
-// that memory is registered.
+// Nodes of other libraries refer to raw addresses. Their graph retains the pool in which the memory
+// is registered.
 func TestPoolKeepsWhatIsRegisteredWhileAGraphLives(t *testing.T) {
 	each(t, func(k *kit) {
 		p := k.pool()
@@ -72,7 +72,7 @@ func TestPoolKeepsWhatIsRegisteredWhileAGraphLives(t *testing.T) {
 	})
 }
 
-// The contents are released with their last holder, in whatever order.
+// The contents must be released with their last holder, whatever the order of the Close calls.
 func TestPoolMayBeClosedBeforeItsGraphs(t *testing.T) {
 	each(t, func(k *kit) {
 		p, err := graph.NewPool(k.C)
@@ -135,8 +135,8 @@ func TestPoolTakesAllOrNothing(t *testing.T) {
 	})
 }
 
-// Copies of the pointer share one pool. If the program drops them all, the leak is reported and
-// the pool's contents are released.
+// Copies of the pointer share one pool. If the program drops all of them, the leak must be reported
+// and the pool's contents released.
 func TestDroppedPoolIsReported(t *testing.T) {
 	d := gputest.Emulator(t, emulator.Config{})
 	k := newKit(t, gputest.Context(t, d))
@@ -156,7 +156,7 @@ func TestDroppedPoolIsReported(t *testing.T) {
 	}
 }
 
-// Graphs retain Go values, memory and pools. They are released when the graph and its execs are
+// Graphs retain Go values, memory and pools. They must be released when the graph and its execs are
 // closed.
 func TestGraphsKeepAnyGoValue(t *testing.T) {
 	each(t, func(k *kit) {
@@ -213,7 +213,7 @@ func TestPoolIsForAllGoroutines(t *testing.T) {
 						t.Error(err)
 						return
 					}
-					_ = p.Clear() // may be refused
+					_ = p.Clear() // an error is allowed
 					if err := errors.Join(g.Keep(p), g.Close()); err != nil {
 						t.Error(err)
 					}
@@ -250,7 +250,7 @@ func TestUserObjectLivesAsLongAsGraphsCloneAndExec(t *testing.T) {
 	})
 }
 
-// Nothing is destroyed while a launch uses it, even if all handles are closed.
+// Even if all handles are closed, nothing may be destroyed while a launch uses it.
 func TestUserObjectOutlivesTheLaunch(t *testing.T) {
 	each(t, func(k *kit) {
 		var d graphtest.Destructor
@@ -274,7 +274,7 @@ func TestUserObjectOutlivesTheLaunch(t *testing.T) {
 	})
 }
 
-// The destructor may call CUDA, although the driver's own thread may not.
+// The destructor may call CUDA, although the driver's own callback thread may not.
 func TestUserObjectDestructorMayCallCUDA(t *testing.T) {
 	each(t, func(k *kit) {
 		b, err := driver.Alloc[uint32](k.C, elems)

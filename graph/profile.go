@@ -19,17 +19,18 @@ import (
 type Profile struct {
 	// Rounds is the number of measured runs.
 	Rounds int
-	// Run is the time of the unchanged graph, from the event before its launch to the one after it.
+	// Run is the time of a launch of the unchanged graph, from an event before the launch to one
+	// after it.
 	Run time.Duration
-	// Measured is the same time with the events around each node in the graph. The difference shows
-	// how much measuring disturbs.
+	// Measured is the time of a launch with the measuring events around each node. Comparing it
+	// with Run shows how much measuring disturbs.
 	Measured time.Duration
-	// Overhead is the time measured for an empty node. It is subtracted from the times of nodes,
-	// but not from Run and Measured.
+	// Overhead is the time measured for an empty node. It is already subtracted from the times of
+	// nodes, but not from Run and Measured.
 	Overhead time.Duration
 }
 
-// ProfileOption changes how Profile measures.
+// ProfileOption configures Profile.
 type ProfileOption func(*profiling)
 
 // WithRounds sets the number of measured runs. The default is 5.
@@ -37,32 +38,32 @@ func WithRounds(n int) ProfileOption {
 	return func(p *profiling) { p.rounds = n }
 }
 
-// WithOneByOne runs the nodes one after the other while they are measured, so that concurrent
-// nodes do not slow each other down. Do not use it for graphs in which a node waits for what
-// another writes without depending on it: it would wait forever.
+// WithOneByOne runs the nodes one after the other while they are measured, so that concurrent nodes
+// do not slow each other down. Do not use it for a graph in which a node waits for data of another
+// node without depending on it. That node would wait forever.
 func WithOneByOne() ProfileOption {
 	return func(p *profiling) { p.oneByOne = true }
 }
 
-// Profile runs the graph and measures each node on the device, by events right before and after it.
-// It also measures the nodes of child graphs, and the bodies of a conditional node as a whole. It
-// returns the graph's snapshot with the times, when all runs have ended. The event nodes need CUDA
-// 11.1.
+// Profile runs the graph and measures each node on the device with events directly before and after
+// it. It also measures the nodes of child graphs, but the bodies of a conditional node only as a
+// whole. When all runs have ended, it returns a snapshot of the graph with the times. The event
+// nodes need CUDA 11.1.
 //
-// A node's time lasts from when it could begin until its results are visible. It is a few
-// microseconds for a kernel that does nothing, most of which disappears when kernels follow one
-// another without events between them.
+// A node's time is the interval from when the node could begin until its results are visible. For a
+// kernel that does nothing, it is a few microseconds. Most of that disappears when kernels follow
+// one another without events between them.
 //
-// The graph runs 2 × (rounds + 1) times on s, with all its effects on memory: once and then rounds
-// times unchanged, and as often with the events. The graph is changed while the measured Exec is
-// instantiated, and then restored.
+// The graph runs 2 × (rounds + 1) times on s, with all its effects on memory: rounds + 1 times
+// unchanged, then as often with the events. Profile changes the graph to instantiate the measured
+// Exec, and then restores the graph.
 //
-// The times of concurrent nodes include waiting for room on the device: see [WithOneByOne]. The
+// The times of concurrent nodes include waiting for a free multiprocessor: see [WithOneByOne]. The
 // events keep kernels with programmatic edges from overlapping.
 //
 // A graph that allocates or frees cannot be measured (CUDA_ERROR_NOT_SUPPORTED), because the driver
-// cannot remove its nodes or copy it. A graph with conditional nodes can have one Exec at a time,
-// so it must have none when it is measured.
+// cannot remove its nodes or copy it. A graph with conditional nodes can have only one Exec at a
+// time, so it must have none when Profile is called.
 func (g *Graph) Profile(ctx context.Context, s *driver.Stream, opts ...ProfileOption) (*Snapshot, error) {
 	m := &profiling{rounds: 5, s: s}
 	absent.Apply(opts, m)
@@ -78,7 +79,7 @@ type profiling struct {
 	rounds     int
 	oneByOne   bool
 	s          *driver.Stream
-	begin, end *driver.Event // around a launch
+	begin, end *driver.Event // events around a launch
 }
 
 func (m *profiling) profile(ctx context.Context, g *Graph) (*Snapshot, error) {
@@ -134,7 +135,6 @@ func (m *profiling) subtractOverhead(ctx context.Context, p *Snapshot) error {
 	return nil
 }
 
-// overhead measures an empty node.
 func (m *profiling) overhead(ctx context.Context) (time.Duration, error) {
 	g, err := New(m.s.Context())
 	if err != nil {
@@ -150,8 +150,8 @@ func (m *profiling) overhead(ctx context.Context) (time.Duration, error) {
 	return p.Nodes[0].Time, nil
 }
 
-// measure measures a graph unchanged, then with the probes in it. It closes the first Exec before
-// it makes the second, because some graphs can have only one at a time.
+// measure measures a graph unchanged, then with probes. It closes the first Exec before it creates
+// the second, because some graphs can have only one Exec at a time.
 func (m *profiling) measure(ctx context.Context, g *Graph) (*Snapshot, error) {
 	run, err := m.measurePlain(ctx, g)
 	if err != nil {
@@ -189,7 +189,7 @@ func (m *profiling) plainExec(g *Graph) (*Exec, error) {
 	return g.exec(options{})
 }
 
-// probedExec makes an Exec of the graph with the probes in it, and the snapshot for the results.
+// probedExec creates an Exec of the graph with probes, and the snapshot for the results.
 func (m *profiling) probedExec(g *Graph) (x *Exec, s *Snapshot, all probes, err error) {
 	if err := g.lock(); err != nil {
 		return nil, nil, nil, err
@@ -207,8 +207,8 @@ func (m *profiling) probedExec(g *Graph) (x *Exec, s *Snapshot, all probes, err 
 	return x, s, all, nil
 }
 
-// measurable returns the snapshot of a graph that is locked, or the reason why it cannot be
-// measured.
+// measurable returns the snapshot of the graph, or the reason why it cannot be measured. The caller
+// has locked the graph.
 func measurable(g *Graph, stream *driver.Stream) (*Snapshot, error) {
 	if g.part {
 		return nil, invalid("it lies in a node; profile the graph that is launched")
@@ -228,8 +228,8 @@ func measurable(g *Graph, stream *driver.Stream) (*Snapshot, error) {
 	return s, nil
 }
 
-// run launches an Exec once to warm up, then for each round, and reads the
-// probes after each of these.
+// run launches an Exec once to warm up. Then it launches it for each round and reads the probes
+// after each launch.
 func (m *profiling) run(ctx context.Context, x *Exec, probes probes) (time.Duration, error) {
 	var times []time.Duration
 	for i := range m.rounds + 1 {
@@ -269,10 +269,10 @@ func median(times []time.Duration) time.Duration {
 	return times[len(times)/2]
 }
 
-// probe measures a node by the events right before and right after it. While the Exec is made,
-// the graph has a node for each event.
+// probe measures a node with events directly before and after it. The graph has a node for each
+// event only while the Exec is created.
 type probe struct {
-	*SnapshotNode // what is measured
+	*SnapshotNode // the measured node
 	before, after *driver.Event
 	nodes         [2]cu.CUgraphNode
 	starts, times []time.Duration
@@ -285,10 +285,10 @@ type probes []level
 type level struct {
 	*Snapshot
 	g      *Graph
-	probes []probe // of the snapshot's nodes
+	probes []probe // one for each node of the snapshot
 }
 
-// make makes the events for all nodes that can be measured. The body of a conditional node cannot
+// make creates the events for all nodes that can be measured. The body of a conditional node cannot
 // contain events.
 func (all *probes) make(s *Snapshot) error {
 	if len(s.Nodes) == 0 {
@@ -321,19 +321,19 @@ func (t *probe) makeEvents(n *SnapshotNode) (err error) {
 	return err
 }
 
-// probedExec makes an Exec of a graph that is locked, with the probes in it, and then removes the
-// probes from the graph. The graph's tables never have them.
+// probedExec creates an Exec of the graph with probes, and then removes the probes from the graph.
+// They never enter the graph's tables. The caller has locked the graph.
 func (g *Graph) probedExec(all probes, oneByOne bool) (x *Exec, err error) {
 	if err = all.insert(oneByOne); err == nil {
 		x, err = g.exec(options{})
 	}
 	refs := all.events()
 	if stay := all.remove(); stay != nil {
-		// Nodes that could not be removed refer to the events, so the graph retains those.
+		// If nodes could not be removed, they refer to the events, so the graph retains the events.
 		err = errors.Join(err, stay, g.changeRefs().RetainLoose(refs))
 	}
 	if err == nil {
-		err = x.changeRefs().RetainLoose(refs) // an interrupted wait leaves a run in flight
+		err = x.changeRefs().RetainLoose(refs) // an interrupted wait leaves a launch in flight
 	}
 	return x, err
 }
@@ -347,8 +347,8 @@ func (all probes) insert(oneByOne bool) error {
 	return nil
 }
 
-// insert adds the nodes of the probes of one graph. What runs after a node also runs after its
-// second event, so no event runs concurrently with what it does not measure.
+// insert adds the nodes of the probes of one graph. Each dependent of a node also runs after the
+// node's second event, so the event measures only its own node.
 func (l *level) insert(oneByOne bool) error {
 	g := l.g
 	for i := range l.probes {
@@ -369,21 +369,21 @@ func (l *level) insert(oneByOne bool) error {
 	return g.addEdges()
 }
 
-// joinAsBefore gathers the graph's own edges, between the probes.
+// joinAsBefore gathers the graph's own edges for the probes.
 func (l *level) joinAsBefore() {
 	for _, e := range l.Edges {
 		l.join(e.From, e.To)
 	}
 }
 
-// joinInOrder gathers edges that make each node run after the previous one.
+// joinInOrder gathers edges that run the nodes one after the other.
 func (l *level) joinInOrder() {
 	after := make([][]int, len(l.Nodes))
 	for _, e := range l.Edges {
 		after[e.To] = append(after[e.To], e.From)
 	}
 	o := access.NewOrder(after)
-	if o == nil { // a cycle, which no graph that can run has
+	if o == nil { // a cycle, which a graph that runs cannot have
 		l.joinAsBefore()
 		return
 	}
@@ -392,7 +392,7 @@ func (l *level) joinInOrder() {
 	}
 }
 
-// join gathers the edge that makes one probe begin after the end of another.
+// join gathers the edge that makes one probe begin after another ends.
 func (l *level) join(from, to int) {
 	g := l.g
 	g.from, g.to = append(g.from, l.probes[from].nodes[1]), append(g.to, l.probes[to].nodes[0])
@@ -405,7 +405,7 @@ func (t *probe) insert(g *Graph) error {
 	return g.d.CuGraphAddEventRecordNode(&t.nodes[1], g.raw, &g.raws[t.Node.i], 1, t.after.Raw())
 }
 
-// remove removes the nodes of the probes from the graph, as far as possible.
+// remove removes all probe nodes that can be removed from the graph.
 func (all probes) remove() error {
 	var errs []error
 	all.each(func(t *probe) {
@@ -438,7 +438,7 @@ func (all probes) close() error {
 	return errors.Join(errs...)
 }
 
-// read reads the times of the latest run.
+// read reads the times of the latest launch.
 func (all probes) read(begin *driver.Event) (err error) {
 	all.each(func(t *probe) {
 		if err == nil {

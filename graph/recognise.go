@@ -5,16 +5,15 @@ import (
 	"github.com/purecuda/cuda/graph/internal/access"
 )
 
-// kernelNodes has the access sets of a graph's kernel nodes. It only has those that the driver
-// confirms: the node must have the same kernel and addresses.
+// kernelNodes contains the access sets of a graph's kernel nodes. It omits a set unless the driver
+// reports the same kernel and addresses for the node.
 type kernelNodes struct {
 	params map[uint32]*cu.CUDA_KERNEL_NODE_PARAMS
 	sets   map[uint32]access.Found
 }
 
-// kernelSets finds the access sets of a graph's kernel nodes. They are those recorded for each
-// node. For nodes that the driver created, they are among those recorded for captured operations
-// and for the graphs that were copied.
+// kernelSets finds the access sets of a graph's kernel nodes. Most are recorded for the node. For
+// nodes that the driver created, it searches the sets of captured operations and of copied graphs.
 func (g *Graph) kernelSets(nodes []Node) (*kernelNodes, error) {
 	k := &kernelNodes{make(map[uint32]*cu.CUDA_KERNEL_NODE_PARAMS), make(map[uint32]access.Found)}
 	var rest []Node
@@ -45,13 +44,13 @@ func (g *Graph) kernelSets(nodes []Node) (*kernelNodes, error) {
 	return k, nil
 }
 
-// ambiguous are access sets and nodes that cannot be distinguished by kernel and addresses.
+// ambiguous is a group of access sets and nodes that kernel and addresses cannot distinguish.
 type ambiguous struct {
 	sets  []access.Found
 	nodes []Node
 }
 
-// match finds the nodes that loose access sets belong to.
+// match finds the nodes to which the loose access sets belong.
 func (k *kernelNodes) match(nodes []Node, p *access.Sets) {
 	var all []access.Found
 	for _, l := range p.Loose {
@@ -84,8 +83,8 @@ func (k *kernelNodes) match(nodes []Node, p *access.Sets) {
 	}
 }
 
-// assign assigns access sets to the nodes of t. If the sets differ, it does so only if all nodes
-// are in the order of the sets.
+// assign assigns access sets to the nodes of t. If the sets differ, it assigns them only if all
+// nodes of the graph are in the order of the sets.
 func (k *kernelNodes) assign(t *ambiguous, inOrder bool) {
 	same := true
 	for _, f := range t.sets[1:] {

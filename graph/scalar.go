@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/graph/internal/ring"
 )
 
-// Scalar is one value in device memory at a fixed address. Nodes refer to it once, and each replay
-// reads the value set before. Pass it to kernels and copies like a Buffer of one element.
+// Scalar is one value in device memory at a fixed address. Each replay reads the value that was set
+// before it. Pass a Scalar to kernels and copies like a Buffer of one element.
 //
 // T must not contain Go pointers: use a number, a struct or an array of numbers.
 type Scalar[T any] struct {
@@ -21,8 +21,8 @@ type Scalar[T any] struct {
 	ring *ring.Ring[T] // nil if the value fits in a memset call
 }
 
-// NewScalar allocates a Scalar with an initial value and waits until it is written. Call it before
-// a capture, not in one.
+// NewScalar allocates a Scalar with an initial value and waits until the value is written. Call it
+// before a capture, not inside one.
 func NewScalar[T any](c *driver.Context, v T) (*Scalar[T], error) {
 	b, err := driver.AllocFrom(c, []T{v})
 	if err != nil {
@@ -38,11 +38,11 @@ func NewScalar[T any](c *driver.Context, v T) (*Scalar[T], error) {
 	return s, nil
 }
 
-// Set sets the scalar's value in the order of on: work already in on reads the previous value,
-// later work the new one. Set does not allocate, and has read v when it returns. It only waits if
-// the device is so many values behind that all internal page-locked memory is in use.
+// Set sets the scalar's value in the order of on. Work already in on reads the previous value,
+// later work the new value. Set does not allocate, and it has read v when it returns. It waits only
+// while the values pending on the device use all internal page-locked memory.
 //
-// It returns an error if the stream is capturing, because every replay would set the value again.
+// If the stream is capturing, Set returns an error, because every replay would set the value again.
 func (s *Scalar[T]) Set(on *driver.Stream, v T) error {
 	if s == nil {
 		return aScalar.Error(true)
@@ -80,7 +80,7 @@ func (s *Scalar[T]) check(on *driver.Stream) error {
 	return err
 }
 
-// send enqueues the change of the value.
+// send enqueues the new value.
 func (s *Scalar[T]) send(on *driver.Stream, v T) error {
 	d, at := on.Driver(), unsafe.Pointer(&v)
 	switch s.size {
@@ -103,8 +103,8 @@ func (s *Scalar[T]) String() string {
 	return fmt.Sprintf("scalar %T at %#x", v, uint64(s.Ptr()))
 }
 
-// Close frees the scalar once no graph refers to it and the values already set have been
-// written. It may be called more than once.
+// Close frees the scalar once no graph refers to it and all pending values have been written. It
+// may be called more than once.
 func (s *Scalar[T]) Close() error {
 	if s == nil {
 		return nil

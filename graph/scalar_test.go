@@ -31,7 +31,7 @@ func fetch[T any](k *kit, m driver.MemoryOf[T]) []T {
 	return got
 }
 
-// The graph adds the scalar, which changes between replays, to memory.
+// A node of the graph adds the scalar, which changes between replays, to memory.
 func TestScalarHasOneAddressAndANewValueForEachReplay(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -58,8 +58,8 @@ func TestScalarHasOneAddressAndANewValueForEachReplay(t *testing.T) {
 
 type quad struct{ A, B, C, D uint32 }
 
-// Values of any size are read when Set is called. Many are pending while the stream is blocked,
-// and each replay copies its own.
+// Set reads values of any size when it is called. Many values are pending while the stream is
+// blocked, and each replay must use its own.
 func TestScalarValuesOfAllSizesAreReadAtOnce(t *testing.T) {
 	each(t, func(k *kit) {
 		setMany(k, func(i int) uint8 { return uint8(i) })
@@ -73,7 +73,7 @@ func TestScalarValuesOfAllSizesAreReadAtOnce(t *testing.T) {
 
 func setMany[T comparable](k *kit, value func(i int) T) {
 	k.Helper()
-	const n = 50 // fewer than a scalar can hold, so Set must not wait for this stream
+	const n = 50 // fewer than the scalar's ring can hold, so Set must not wait
 	s := scalarOf(k, value(1000))
 	if got := fetch(k, s)[0]; got != value(1000) {
 		k.Fatalf("%v holds %v at first, want %v", s, got, value(1000))
@@ -99,7 +99,7 @@ func setMany[T comparable](k *kit, value func(i int) T) {
 	}
 }
 
-// If there are more values than fit, Set waits until the device has read one.
+// If the ring is full, Set must wait until the device has read a value.
 func TestScalarSetWaitsRatherThanOverwrite(t *testing.T) {
 	each(t, func(k *kit) {
 		const n = 500
@@ -168,7 +168,7 @@ func TestScalarOfAnotherDriverIsRefused(t *testing.T) {
 	}
 }
 
-// A graph retains the scalar it refers to.
+// A graph must retain the scalar it refers to.
 func TestGraphKeepsItsScalar(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()

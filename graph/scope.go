@@ -13,20 +13,19 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// Scope records operations on one stream of an open capture. Operations must not allocate or free,
-// because an address would change between replays. The types of package driver ensure that. Several
-// goroutines may use a Scope, but not after its capture ended.
+// Scope records operations on one stream of an open capture. Several goroutines may use a Scope,
+// but not after its capture has ended. The types of package driver exclude operations that allocate
+// or free, because their addresses would change between replays.
 type Scope struct {
 	r     *recording
 	s     *driver.Stream
 	b     *branch
-	whole *Recording // a scope in use keeps its capture open
+	whole *Recording // keeps the capture open while the scope is in use
 }
 
-// ScopeOf returns a Scope that records on s, or false if no capture of this package includes s
-// now. It is for code that only gets a stream, but must make the graph keep something alive
-// ([Scope.Keep]) or allocate in it ([Allocate]). Such a Scope does not keep the Recording
-// reachable.
+// ScopeOf returns a Scope that records on s. It returns false if s is not part of a capture of this
+// package. Use it in code that receives only a stream, but must make the graph keep objects alive
+// ([Scope.Keep]) or allocate in it ([Allocate]). The Scope does not keep the Recording reachable.
 func ScopeOf(s *driver.Stream) (*Scope, bool) {
 	if s.Ready() != nil {
 		return nil, false
@@ -46,7 +45,7 @@ func ScopeOf(s *driver.Stream) (*Scope, bool) {
 }
 
 // Stream returns the captured stream. Work enqueued in it without the Scope is also recorded, but
-// the graph does not know what that refers to: see Keep.
+// the graph does not know the objects it refers to: see Keep.
 func (sc *Scope) Stream() *driver.Stream {
 	if !sc.exists() {
 		return nil
@@ -62,10 +61,9 @@ func (sc *Scope) Mode() Mode {
 	return sc.r.mode
 }
 
-// Do records operations in order. The graph keeps alive what they refer to. Kernels among many
-// operations are recorded in batches, each with one native call, at nearly the cost of the same
-// calls in C. If one of several operations fails, the error names it, and nothing after it is
-// recorded.
+// Do records operations in order. The graph keeps alive the objects they refer to. Do records runs
+// of kernel launches in batches, each with one native call, at nearly the cost of the same calls in
+// C. If one of several operations fails, the error names it, and later operations are not recorded.
 func (sc *Scope) Do(ops ...driver.Op) error {
 	if len(ops) == 1 {
 		return sc.doOne(ops[0])
@@ -84,7 +82,7 @@ func (sc *Scope) Do(ops ...driver.Op) error {
 
 func (sc *Scope) doOne(op driver.Op) error {
 	if l, ok := op.(*launchOp); ok && sc.exists() {
-		return l.recordIn(sc) // which locks the capture itself
+		return l.recordIn(sc) // locks the capture itself
 	}
 	r, err := sc.lock()
 	if err != nil {
@@ -103,8 +101,8 @@ func (sc *Scope) doOne(op driver.Op) error {
 	return sc.do(r.refs, op)
 }
 
-// repeat records a launch with the accesses and references of the previous one, which are
-// recorded and retained already. Most launches of a long capture are such.
+// repeat records a launch with the same accesses and references as the previous launch, so they are
+// already recorded and retained. Most launches of a long capture are like this.
 func (sc *Scope) repeat(l *driver.Launch) error {
 	r := sc.r
 	if r.g != nil {
@@ -119,7 +117,7 @@ func (sc *Scope) repeat(l *driver.Launch) error {
 	return nil
 }
 
-// doInto is do if the program has the graph and may be adding nodes to it.
+// doInto records an operation while the program may be adding nodes to the graph.
 func (sc *Scope) doInto(op driver.Op) error {
 	g := sc.r.g
 	g.lockLatch()
@@ -143,7 +141,7 @@ func (sc *Scope) do(o *retain.References, op driver.Op) error {
 	return nil
 }
 
-// Keep makes the graph keep alive what work refers to that was recorded without the Scope: see
+// Keep makes the graph keep alive the objects of work that was recorded without the Scope: see
 // Graph.Keep.
 func (sc *Scope) Keep(things ...any) error {
 	r, err := sc.lock()
@@ -158,7 +156,7 @@ func (sc *Scope) Keep(things ...any) error {
 	return r.changing(func(o *retain.References) error { return o.RetainThings(refs, values) })
 }
 
-// keep makes the graph that is being recorded retain what an operation refers to.
+// keep makes the graph that is being recorded retain the references of an operation.
 func (r *recording) keep(refs []life.Ref) error {
 	return r.changing(func(o *retain.References) error {
 		if err := o.Retain(refs); err != nil {
@@ -169,16 +167,16 @@ func (r *recording) keep(refs []life.Ref) error {
 	})
 }
 
-// changing calls change with the references of the graph that is being recorded. The capture is
-// locked.
+// changing calls change with the references of the graph that is being recorded. The caller has
+// locked the capture.
 func (r *recording) changing(change func(o *retain.References) error) error {
 	o := r.takeRefs()
 	defer r.giveRefs()
 	return change(o)
 }
 
-// takeRefs returns the references of the graph that is being recorded, to be changed. If the
-// program has that graph, it is locked until giveRefs.
+// takeRefs returns the references of the graph that is being recorded, for changing them. If there
+// is a Graph object, takeRefs locks it until giveRefs.
 func (r *recording) takeRefs() *retain.References {
 	if r.g == nil {
 		return r.refs
@@ -194,7 +192,7 @@ func (r *recording) giveRefs() {
 	}
 }
 
-// Status returns the state of the capture and its number, which is unique in the process.
+// Status returns the state of the capture and its number, which is unique within the process.
 func (sc *Scope) Status() (status cu.CUstreamCaptureStatus, id uint64, err error) {
 	if !sc.exists() {
 		return 0, 0, aScope.Error(sc == nil)
@@ -202,8 +200,8 @@ func (sc *Scope) Status() (status cu.CUstreamCaptureStatus, id uint64, err error
 	return sc.s.CaptureStatus()
 }
 
-// note remembers the first operation that failed, because it is the likely reason if the capture
-// is invalid. If the capture was invalidated before, note adds the reason to the error.
+// note stores the first operation that failed, because it is the likely reason if the capture is
+// invalid. If the capture was already invalid, note adds the reason to the error.
 func (r *recording) note(op fmt.Stringer, err error) error {
 	if resultOf(err) == driver.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED {
 		return fmt.Errorf("capture of %v was %s: %w", r.s, r.invalidatedBy(), err)
@@ -215,11 +213,10 @@ func (r *recording) note(op fmt.Stringer, err error) error {
 	return err
 }
 
-// exists reports whether sc is the scope of a capture.
 func (sc *Scope) exists() bool { return sc != nil && sc.r != nil }
 
-// lock locks the scope's capture for a call. It returns an error if the capture has ended or
-// there is none.
+// lock locks the scope's capture for a call. It returns an error if there is no capture or if it
+// has ended.
 func (sc *Scope) lock() (*recording, error) {
 	if !sc.exists() {
 		return nil, aScope.Error(sc == nil)
@@ -233,7 +230,7 @@ func (sc *Scope) lock() (*recording, error) {
 	return r, nil
 }
 
-// lockUsable is lock for calls that need the stream.
+// lockUsable is like lock, for calls that need the stream.
 func (sc *Scope) lockUsable() (*recording, error) {
 	r, err := sc.lock()
 	if err != nil {
@@ -250,25 +247,26 @@ func (sc *Scope) endedError() error {
 	return fmt.Errorf("capture of %v: %w", sc.s, ErrEnded)
 }
 
-// Mode determines which calls of the program a capture forbids while it is open. CUDA forbids calls
-// that cannot be recorded and would act at once, such as freeing memory. A forbidden call fails and
-// invalidates the capture.
+// Mode determines which calls of the program are forbidden while a capture is open. CUDA forbids
+// calls that cannot be recorded and would take effect immediately, such as freeing memory. A
+// forbidden call fails and invalidates the capture.
 type Mode = cu.CUstreamCaptureMode
 
-// The modes, with CUDA's numbers.
+// The modes, with the values of CUDA.
 const (
 	// ModeGlobal forbids unsafe calls on every thread of the process, except those that this
-	// library makes in the background.
+	// library makes for itself.
 	ModeGlobal Mode = cu.CU_STREAM_CAPTURE_MODE_GLOBAL
-	// ModeThreadLocal forbids them on the thread that captures.
+	// ModeThreadLocal forbids unsafe calls on the capturing thread.
 	ModeThreadLocal Mode = cu.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
 	// ModeRelaxed forbids nothing.
 	ModeRelaxed Mode = cu.CU_STREAM_CAPTURE_MODE_RELAXED
 )
 
-// Add is Do, and returns the recorded node, for [Bind], [Node.SetName] and [Exec.Set]. It is a node
-// of the graph that the capture returns, or of the body that is being recorded. Operations on
-// events do not record a node, so they return CUDA_ERROR_NOT_SUPPORTED.
+// Add records an operation like Do, and returns the recorded node for [Bind], [Node.SetName] and
+// [Exec.Set]. It is a node of the graph that the capture returns, or of the body that is being
+// recorded. Operations on events return CUDA_ERROR_NOT_SUPPORTED, because they do not record a
+// node.
 func (sc *Scope) Add(op driver.Op) (Node, error) {
 	if !sc.exists() {
 		return Node{}, aScope.Error(sc == nil)
@@ -322,7 +320,7 @@ func (sc *Scope) add(op driver.Op) (Node, error) {
 	return n, nil
 }
 
-// latest returns the node that was recorded last on a stream. The graph is locked.
+// latest returns the node that was last recorded on a stream. The caller has locked the graph.
 func (r *recording) latest(s *driver.Stream) (Node, error) {
 	i, err := r.info(s)
 	if err != nil {
@@ -355,8 +353,8 @@ func (sc *Scope) addEmpty() (Node, error) {
 	})
 }
 
-// aboutEvent reports whether op records or waits for an event. A capture turns such operations
-// into dependencies between its streams, so they create no nodes.
+// aboutEvent reports whether op records an event or waits for one. A capture turns such operations
+// into dependencies between its streams instead of nodes.
 func aboutEvent(op driver.Op) bool {
 	switch op.(type) {
 	case *driver.EventOp:
@@ -365,9 +363,9 @@ func aboutEvent(op driver.Op) bool {
 	return false
 }
 
-// Allocate records an allocation in the scope's capture, as [AddAlloc] adds one, with the same
-// rules for the memory. It is separate from [Scope.Do], so that code which takes a function for
-// operations does not record allocations by accident. An operation of no elements records nothing.
+// Allocate records an allocation in the scope's capture. The rules for the memory are those of
+// [AddAlloc]. Allocate is separate from [Scope.Do] so that code which receives only a function for
+// operations cannot record allocations by accident. An allocation of zero elements records nothing.
 func Allocate[T any](sc *Scope, op *driver.AllocOp[T]) (*driver.Buffer[T], error) {
 	r, err := sc.lock()
 	if err != nil {
@@ -387,8 +385,8 @@ func Allocate[T any](sc *Scope, op *driver.AllocOp[T]) (*driver.Buffer[T], error
 	return b, nil
 }
 
-// Free records that the graph frees memory that a node of it, or of another graph, allocated. The
-// buffer stays open, but nothing that runs afterwards may use the memory.
+// Free records a node that frees the memory of an allocation node in this graph or in another. The
+// buffer stays open, but later work must not use the memory.
 func (sc *Scope) Free(op *driver.FreeOp) error {
 	r, err := sc.lock()
 	if err != nil {
@@ -405,9 +403,9 @@ func (sc *Scope) Free(op *driver.FreeOp) error {
 	return r.free(sc.s, m, op, op.Uses().Refs)
 }
 
-// free records a free in a capture that is locked.
+// free records a free. The caller has locked the capture.
 func (r *recording) free(s *driver.Stream, m life.GraphMemory, op fmt.Stringer, refs []life.Ref) error {
-	if m.Ptr() == 0 { // no elements
+	if m.Ptr() == 0 { // zero elements
 		return nil
 	}
 	return r.changing(func(o *retain.References) error {

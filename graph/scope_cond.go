@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// NewCond creates a condition for a conditional node of the captured graph or of any body in it
-// (CUDA 12.3).
+// NewCond creates a condition for a conditional node of the captured graph or of a body nested in
+// it (CUDA 12.3).
 func (sc *Scope) NewCond(opts ...CondOption) (Cond, error) {
 	g, err := sc.homeGraph()
 	if err != nil {
@@ -17,8 +17,8 @@ func (sc *Scope) NewCond(opts ...CondOption) (Cond, error) {
 	return g.NewCond(opts...)
 }
 
-// homeGraph returns the graph that conditions belong to. In a body that is the graph that the
-// body will be in, not the one being recorded.
+// homeGraph returns the graph to which conditions belong. While a body is recorded, that is the
+// outermost graph that will contain the body.
 func (sc *Scope) homeGraph() (*Graph, error) {
 	if sc.exists() && sc.r.home != nil {
 		return sc.r.home, nil
@@ -31,32 +31,32 @@ func (sc *Scope) homeGraph() (*Graph, error) {
 }
 
 // If records a node that runs a body if the condition is not 0 when the node runs (CUDA 12.3). If
-// calls body once, before it returns, with a Scope that captures another stream. body may use If,
-// While and so on itself. If it returns an error, panics or ends its goroutine, or its capture
-// fails, nothing of it is recorded.
+// calls body once, before it returns, with a Scope that captures another stream. body may itself
+// use If, While and so on. If body returns an error, panics or ends its goroutine, or if its
+// capture fails, the node is not recorded.
 //
 // CUDA allows kernels, copies and fills in a body, but no host functions, events or allocations. A
 // nil body does nothing.
 //
-// Nodes taken while the body is recorded, from its Scope or its Scope.Graph, become nodes of the
-// body and keep their names.
+// Nodes obtained from the body's Scope or Scope.Graph during the recording become nodes of the body
+// and keep their names.
 func (sc *Scope) If(c Cond, body func(*Scope) error) error {
 	return sc.conditional(cu.CU_GRAPH_COND_TYPE_IF, c, body)
 }
 
-// IfElse records a node that runs one body if the condition is not 0, and the other one if it is
-// (CUDA 12.8). See If.
+// IfElse records a node that runs the first body if the condition is not 0, otherwise the second
+// body (CUDA 12.8). See If.
 func (sc *Scope) IfElse(c Cond, then, otherwise func(*Scope) error) error {
 	return sc.conditional(cu.CU_GRAPH_COND_TYPE_IF, c, then, otherwise)
 }
 
 // While records a node that runs its body as long as the condition is not 0 (CUDA 12.3). See If.
-// The body must set the condition. Set it before the node as well, unless it has a default.
+// The body must set the condition. Unless the condition has a default, also set it before the node.
 func (sc *Scope) While(c Cond, body func(*Scope) error) error {
 	return sc.conditional(cu.CU_GRAPH_COND_TYPE_WHILE, c, body)
 }
 
-// Switch records a node that runs the body whose number equals the condition (CUDA 12.8). See If.
+// Switch records a node that runs the body whose index equals the condition (CUDA 12.8). See If.
 func (sc *Scope) Switch(c Cond, bodies ...func(*Scope) error) error {
 	return sc.conditional(cu.CU_GRAPH_COND_TYPE_SWITCH, c, bodies...)
 }
@@ -93,7 +93,7 @@ func (sc *Scope) recordConditional(f form, c Cond, records []func(*Scope) error)
 	return join([]error{sc.place(f, c, bodies), closeBodies(bodies)})
 }
 
-// mayHave checks what can be known before the bodies are recorded.
+// mayHave makes the checks that are possible before the bodies are recorded.
 func (g *Graph) mayHave(f form, c Cond) error {
 	if err := g.lock(); err != nil {
 		return err
@@ -105,14 +105,14 @@ func (g *Graph) mayHave(f form, c Cond) error {
 	return c.usable(g)
 }
 
-// captureBodies captures on a separate stream, because that of the scope captures already.
+// captureBodies captures on a separate stream, because the scope's stream is already capturing.
 func (sc *Scope) captureBodies(home *Graph, records []func(*Scope) error) (bodies []*body, err error) {
 	s, done, err := helperStream(sc.s.Context())
 	if err != nil {
 		return nil, err
 	}
 	whole := false
-	defer func() { // also when a body panics or calls runtime.Goexit
+	defer func() { // runs even if a body panics or calls runtime.Goexit
 		if err = join([]error{err, done()}); err != nil || !whole {
 			err = join([]error{err, closeBodies(bodies)})
 			bodies = nil
@@ -129,7 +129,7 @@ func (sc *Scope) captureBodies(home *Graph, records []func(*Scope) error) (bodie
 	return bodies, nil
 }
 
-// helperStream creates a stream, whatever is being captured.
+// helperStream creates a stream, even during captures.
 func helperStream(c *driver.Context) (s *driver.Stream, done func() error, err error) {
 	var raw driver.CUstream
 	if err := c.Guarded().CuStreamCreate(&raw, uint32(cu.CU_STREAM_NON_BLOCKING)); err != nil {
@@ -143,7 +143,7 @@ func helperStream(c *driver.Context) (s *driver.Stream, done func() error, err e
 	return s, done, nil
 }
 
-// plan records an empty node in place of a conditional one, in a body.
+// plan records an empty node in a body, in place of a conditional node.
 func (sc *Scope) plan(p planned) error {
 	n, err := sc.addEmpty()
 	if err != nil {
@@ -156,7 +156,7 @@ func (sc *Scope) plan(p planned) error {
 	return nil
 }
 
-// place adds the node to what is being captured and fills its bodies.
+// place adds the node to the graph being captured and fills its bodies.
 func (sc *Scope) place(f form, c Cond, bodies []*body) error {
 	_, err := sc.addPending(func(g *Graph, from *cu.CUgraphNode, data *cu.CUgraphEdgeData, n uintptr) (Node, error) {
 		if err := c.usable(g); err != nil {
@@ -173,8 +173,8 @@ func (sc *Scope) place(f form, c Cond, bodies []*body) error {
 
 type adder func(g *Graph, from *cu.CUgraphNode, data *cu.CUgraphEdgeData, n uintptr) (Node, error)
 
-// addPending adds a node after the current dependencies of the scope. The next operation runs
-// after the node.
+// addPending adds a node after the current dependencies of the scope, and makes the scope's next
+// operation depend on it.
 func (sc *Scope) addPending(add adder) (Node, error) {
 	r, err := sc.lockUsable()
 	if err != nil {
@@ -208,7 +208,7 @@ func (sc *Scope) addPending(add adder) (Node, error) {
 	return n, r.doom(sc.update(g, []Edge{{From: n}}))
 }
 
-// doom makes the capture fail for a reason that the driver does not see: a node is incomplete,
+// doom makes the capture fail for a reason that the driver does not detect: a node is incomplete,
 // and CUDA cannot destroy it during the capture.
 func (r *recording) doom(err error) error {
 	if err != nil && r.doomed == nil {

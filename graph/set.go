@@ -11,13 +11,13 @@ import (
 )
 
 // Set sets the parameters of an Exec's node to those of op, from the next launch on. n is a node of
-// the graph that the Exec was instantiated from, which must be open, or of a graph nested in it,
-// such as the body of a loop. op must match the node's type. The graph does not change. What the
-// node referred to before is released once the launches that use it have ended. For a node of a
-// nested graph, it is released when the Exec is updated as a whole or closed.
+// the graph that the Exec was instantiated from, or of a nested graph such as the body of a loop.
+// That graph must be open. It does not change. op must match the node's type. The node's previous
+// references are released once the launches that use them have ended. For a node of a nested graph,
+// they are released when the Exec is updated as a whole or closed.
 //
-// The driver limits what can change: not the context and the launch attributes of a kernel, and not
-// the kinds of memory of a copy.
+// The driver cannot change the context and the launch attributes of a kernel, or the kinds of
+// memory of a copy.
 func (x *Exec) Set(n Node, op driver.Op) error {
 	if l, ok := op.(*launchOp); ok {
 		return l.setIn(x, n)
@@ -44,7 +44,7 @@ func (x *Exec) set(n Node, op driver.Op) error {
 	return err
 }
 
-// setLocked is set for a node that was checked. The node's graph is locked.
+// setLocked sets a node that was already checked. The caller has locked the node's graph.
 func (x *Exec) setLocked(n Node, op driver.Op) error {
 	x.uploaded, x.changed = false, true
 	if n.g.part {
@@ -88,7 +88,8 @@ func (x *Exec) setLocked(n Node, op driver.Op) error {
 	return nil
 }
 
-// has locks the node's graph if the node is of the Exec's graph or of one nested in that.
+// has checks that the node belongs to the Exec's graph or to a nested graph. If so, it locks the
+// node's graph.
 func (x *Exec) has(n Node) error {
 	if n.g != x.g {
 		return x.hasInside(n)
@@ -131,7 +132,7 @@ func (x *Exec) setRaw(n cu.CUgraphNode, op driver.Op) error {
 	return x.setRare(n, op)
 }
 
-// setKernel uses the ABI that the driver has.
+// setKernel calls the newest ABI that the driver has.
 func (x *Exec) setKernel(n cu.CUgraphNode, l *driver.Launch) error {
 	raw := x.keep.raw
 	if !x.g.v2 {
@@ -141,9 +142,9 @@ func (x *Exec) setKernel(n cu.CUgraphNode, l *driver.Launch) error {
 }
 
 // Set sets the parameters of a graph's node to those of op, for Execs that are instantiated or
-// updated from the graph afterwards. A kernel node gets op's launch attributes instead of those of
-// its previous operation. It keeps those from a capture, such as the stream's priority, or from a
-// node that it was copied from.
+// updated from the graph afterwards. In a kernel node, op's launch attributes replace those of the
+// previous operation. Attributes that come from a capture, such as the stream's priority, or from a
+// copied node stay.
 func (n Node) Set(op driver.Op) error {
 	if err := n.lock(); err != nil {
 		return fmt.Errorf("cannot set %v: %w", n, err)
@@ -235,8 +236,8 @@ func (g *Graph) setKernel(n cu.CUgraphNode, l *driver.Launch) error {
 	return err
 }
 
-// hasInside is has for a node that is not of the Exec's graph itself. It may be of a nested
-// graph, whose nodes the driver can set too.
+// hasInside is has for a node that does not belong to the Exec's outermost graph. It may belong to
+// a nested graph, whose nodes the driver can set too.
 func (x *Exec) hasInside(n Node) error {
 	if n.g == nil {
 		return errNoNode
@@ -251,8 +252,8 @@ func (x *Exec) hasInside(n Node) error {
 	return x.foreignNode(n)
 }
 
-// setInside is setLocked for a node of a nested graph. What it refers to is retained for the Exec
-// as a whole, because node numbers of nested graphs mean nothing to the Exec.
+// setInside sets a node of a nested graph. Its references are retained for the Exec as a whole,
+// because the Exec has no numbers for nodes of nested graphs.
 func (x *Exec) setInside(n Node, op driver.Op) error {
 	if err := n.g.accepts(op); err != nil {
 		return err
@@ -279,16 +280,16 @@ func (x *Exec) setInside(n Node, op driver.Op) error {
 	return nil
 }
 
-// Change is a new operation for a node of an Exec.
+// Change is a new operation for one node of an Exec.
 type Change struct {
 	Node Node
 	Op   driver.Op
 }
 
-// SetBatch is Set for many nodes. Kernels of the Exec's graph itself that keep their memory, and
-// only change numbers among their arguments, are set with one native call, at about the cost of C.
-// Operations are read before SetBatch returns. Changes may share an operation only if its arguments
-// are the same for each.
+// SetBatch sets many nodes. It batches changes to kernel nodes of the Exec's outermost graph that
+// keep their memory and change only numeric arguments. Each batch is one native call, at about the
+// cost of the same calls in C. SetBatch reads all operations before it returns. Several changes may
+// share an operation only if its arguments are the same for each.
 //
 // On failure, the error names the change, and the changes before it have been made.
 func (x *Exec) SetBatch(changes []Change) error {
@@ -304,7 +305,7 @@ func (x *Exec) SetBatch(changes []Change) error {
 	b := setter{x: x, changes: changes, batch: batches.get(x.d)}
 	err := b.run()
 	batches.put(b.batch)
-	runtime.KeepAlive(changes) // the batch has addresses in the operations
+	runtime.KeepAlive(changes) // the batch holds addresses within the operations
 	return err
 }
 
@@ -313,10 +314,10 @@ type setter struct {
 	x       *Exec
 	changes []Change
 	batch   *cu.Batch
-	first   int // the change of the first call in the batch
+	first   int // index of the change of the first call in the batch
 
-	last    *driver.Launch // of the previous change, if that is in the batch
-	lastSet uint32         // the set of that change's node
+	last    *driver.Launch // launch of the previous change, if that is in the batch
+	lastSet uint32         // reference set of that change's node
 }
 
 func (b *setter) run() error {
@@ -329,8 +330,8 @@ func (b *setter) run() error {
 	return b.flush(len(b.changes))
 }
 
-// set adds a change to the batch. If the change concerns more than numbers, set makes the changes
-// in the batch and then this one.
+// set adds a change to the batch. If the change affects more than numeric arguments, set first
+// flushes the batch and then makes the change directly.
 func (b *setter) set(i int) error {
 	x, c := b.x, &b.changes[i]
 	if c.Node.g != x.g {
@@ -353,8 +354,8 @@ func (b *setter) set(i int) error {
 	return nil
 }
 
-// setInside is set for a node of a nested graph. It unlocks the Exec's graph for the call,
-// because x.set locks the node's graph.
+// setInside sets a node of a nested graph. It unlocks the Exec's graph for the call, because x.set
+// locks the node's graph.
 func (b *setter) setInside(i int) error {
 	if err := b.flush(i); err != nil {
 		return err
@@ -373,8 +374,8 @@ func (b *setter) setInside(i int) error {
 	return nil
 }
 
-// keeps reports whether the Exec already retains what the node needs for l. It remembers l,
-// because the next change is likely to need the same for a node with the same set.
+// keeps reports whether the Exec already retains what the node needs for l. It stores l, because
+// the next change probably has the same launch and a node with the same set.
 func (b *setter) keeps(n Node, l *driver.Launch) bool {
 	if l.Context() != b.x.ctx || len(l.Block().Attributes()) > 0 {
 		return false
@@ -387,7 +388,7 @@ func (b *setter) keeps(n Node, l *driver.Launch) bool {
 	return true
 }
 
-// flush makes the calls of the batch, which are for changes before next.
+// flush makes the calls of the batch, which belong to changes before next.
 func (b *setter) flush(next int) error {
 	done, err := b.batch.Run()
 	b.batch.Reset(&b.x.d.Driver)
@@ -403,7 +404,7 @@ func (b *setter) error(i int, err error) error {
 	return fmt.Errorf("change %d: %w", i, setError(c.Node, b.x, c.Op, err))
 }
 
-// explainSet adds to the driver's error what an Exec can never change of a node.
+// explainSet adds to err the reason if the driver can never make such a change in an Exec.
 func (x *Exec) explainSet(n Node, op driver.Op, err error) error {
 	if typed := n.g.explainOp(n, op, err); typed != err {
 		return typed
@@ -430,7 +431,7 @@ func (x *Exec) explainSet(n Node, op driver.Op, err error) error {
 	return fmt.Errorf("%s: %w", why, err)
 }
 
-// explainOp adds to an error that the node is not of the operation's type, if so.
+// explainOp adds to err that the node's type does not match the operation, if so.
 func (g *Graph) explainOp(n Node, op driver.Op, err error) error {
 	if err == nil {
 		return nil
@@ -442,8 +443,8 @@ func (g *Graph) explainOp(n Node, op driver.Op, err error) error {
 	return g.explainType(n, p.Type, err)
 }
 
-// errNoBytes is the error of setting a node to a copy or fill of no bytes, for which CUDA has no
-// node. Graph.Add adds an empty node for it.
+// errNoBytes is the error for setting a node to a copy or fill of no bytes, for which CUDA has no
+// node. Graph.Add adds an empty node instead.
 var errNoBytes = invalid("a node cannot become a copy or fill of no bytes; switch it off (Exec.Enable)")
 
 func noBytes(op driver.Op) bool {

@@ -14,12 +14,12 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Snapshot is a graph with its nested graphs at one moment, as plain data. It contains no handles
-// or addresses, except in [SnapshotNode.Node], so two runs of a program have equal snapshots.
-// Package graph/view draws it.
+// Snapshot is the state of a graph and its nested graphs at one moment, as plain data. It contains
+// no handles or addresses, except in [SnapshotNode.Node], so two runs of a program have equal
+// snapshots. Package graph/view draws snapshots.
 type Snapshot struct {
-	// Label identifies a graph of a conditional node: "body", "then", "else" or "body 2". It is ""
-	// for other graphs.
+	// Label names a graph in a conditional node: "body", "then", "else" or "body 2". It is "" for
+	// other graphs.
 	Label   string
 	Nodes   []SnapshotNode // by ascending number
 	Edges   []SnapshotEdge // by ascending From, then To
@@ -29,22 +29,23 @@ type Snapshot struct {
 // SnapshotNode is a node in a [Snapshot].
 type SnapshotNode struct {
 	Node Node
-	// ID is the node's number, as in errors. For a nested node it begins with the number of the
-	// outer node: 3.0.1 is node 1 of the first graph in node 3.
+	// ID is the node's number, as in error messages. For a nested node it begins with the number of
+	// the outer node: 3.0.1 is node 1 of the first graph in node 3.
 	ID   string
 	Type Type
-	// Kind is the type in words: "kernel", "copy", "fill", "host function", "child graph" and so
-	// on, and "IF", "IF-ELSE", "WHILE" or "SWITCH".
+	// Kind is the type in words, such as "kernel", "copy", "fill", "host function", "child graph",
+	// "IF", "IF-ELSE", "WHILE" or "SWITCH".
 	Kind   string
-	Name   string // as set by Node.SetName, else that of the kernel (CUDA 12.3), else ""
-	Params string // the parameters worth showing: "grid 1 block 32", "128 bytes host to device"
-	Off    bool   // switched off in the Exec whose snapshot it is
-	// Graphs holds the child graph, or the bodies of a conditional node if this package added it.
+	Name   string // from Node.SetName, otherwise the kernel's name (CUDA 12.3), otherwise ""
+	Params string // main parameters: "grid 1 block 32", "128 bytes host to device"
+	Off    bool   // disabled in the Exec of the snapshot
+	// Graphs contains the child graph or, if this package added the node, the bodies of a
+	// conditional node.
 	Graphs []*Snapshot
 
 	Timed bool          // whether Graph.Profile measured the node
-	Start time.Duration // when it began, counted from the launch
-	Time  time.Duration // how long it took, without Profile.Overhead
+	Start time.Duration // start time, counted from the launch
+	Time  time.Duration // duration, without Profile.Overhead
 }
 
 // SnapshotEdge is a dependency in a [Snapshot]: Nodes[To] runs after Nodes[From].
@@ -53,7 +54,7 @@ type SnapshotEdge struct {
 	Data     cu.CUgraphEdgeData
 }
 
-// Snapshot returns the graph as it is now.
+// Snapshot returns the current state of the graph.
 func (g *Graph) Snapshot() (*Snapshot, error) {
 	if err := g.lock(); err != nil {
 		return nil, fmt.Errorf("cannot take a snapshot of %v: %w", g, err)
@@ -67,8 +68,8 @@ func (g *Graph) Snapshot() (*Snapshot, error) {
 	return s, nil
 }
 
-// Snapshot returns the graph of the Exec as it is now, and which of its nodes are off in the Exec
-// (CUDA 11.6). That is not known for nodes of child graphs and bodies.
+// Snapshot returns the current state of the Exec's graph, and which of its nodes are disabled in
+// the Exec (CUDA 11.6). Off is not known for nodes of child graphs and bodies.
 func (x *Exec) Snapshot() (*Snapshot, error) {
 	if err := x.lock(); err != nil {
 		return nil, err
@@ -97,7 +98,7 @@ func canBeOff(t Type) bool {
 	return t == cu.CU_GRAPH_NODE_TYPE_KERNEL || t == cu.CU_GRAPH_NODE_TYPE_MEMCPY || t == cu.CU_GRAPH_NODE_TYPE_MEMSET
 }
 
-// All yields every node, and after each node those of its nested graphs.
+// All yields every node, each followed by the nodes of its nested graphs.
 func (s *Snapshot) All() iter.Seq[*SnapshotNode] {
 	return func(yield func(*SnapshotNode) bool) { s.each(yield) }
 }
@@ -120,7 +121,7 @@ func (s *Snapshot) each(yield func(*SnapshotNode) bool) bool {
 	return true
 }
 
-// snapshot is Snapshot for a graph that is locked. IDs begin with prefix.
+// snapshot returns a snapshot whose IDs begin with prefix. The caller has locked the graph.
 func (g *Graph) snapshot(prefix string) (*Snapshot, error) {
 	nodes, err := g.listed()
 	if err != nil {
@@ -160,9 +161,8 @@ func (n Node) snapshotInto(s *SnapshotNode, prefix string) (err error) {
 	return err
 }
 
-// graphsInside returns the graphs in a node. The driver returns the bodies of a
-// conditional node only to the caller that adds the node, so those of nodes that
-// this package did not add are unknown.
+// graphsInside returns the graphs in a node. The driver returns the bodies of a conditional node
+// only to the caller that adds the node. If this package did not add it, its bodies are unknown.
 func (n Node) graphsInside(t Type) ([]*Graph, error) {
 	switch t {
 	case cu.CU_GRAPH_NODE_TYPE_GRAPH:
@@ -210,10 +210,10 @@ func (s *Snapshot) takeEdges(g *Graph) error {
 	return nil
 }
 
-// DriverDOT returns the driver's own drawing of the graph in the DOT language, with the details
-// that flags select.
+// DriverDOT returns the driver's drawing of the graph in the DOT language, with the details that
+// flags select.
 func (g *Graph) DriverDOT(flags cu.CUgraphDebugDot_flags) ([]byte, error) {
-	// The driver only writes files.
+	// The driver can only write to files.
 	dir, err := os.MkdirTemp("", "purecuda")
 	if err != nil {
 		return nil, err

@@ -50,7 +50,7 @@ func TestSnapshotIsPlainData(t *testing.T) {
 		if n := p.Nodes[3]; n.Node != s.Join || n.Type != cu.CU_GRAPH_NODE_TYPE_MEMCPY {
 			k.Errorf("%+v", n)
 		}
-		for n := range p.All() { // a loop may end early, also inside a child
+		for n := range p.All() { // breaking out of the loop works too, even inside a child graph
 			if n.ID == "4.0.0" {
 				break
 			}
@@ -99,7 +99,7 @@ func TestSnapshotOfAnExecSaysWhichNodesAreOff(t *testing.T) {
 	})
 }
 
-// A snapshot shows the graph at one moment, whatever other goroutines do.
+// A snapshot must be consistent while other goroutines change the graph.
 func TestSnapshotWhileTheGraphChanges(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -121,7 +121,7 @@ func TestSnapshotWhileTheGraphChanges(t *testing.T) {
 				k.OK(err)
 				running = false
 			default:
-				runtime.Gosched() // goroutines are not preempted on wasm
+				runtime.Gosched() // wasm does not preempt goroutines
 			}
 			s := k.Snapshot(g)
 			for i, e := range s.Edges {
@@ -258,7 +258,7 @@ func TestProfileOfAConditionalMeasuresTheWhole(t *testing.T) {
 			k.Errorf("a node in a body: %+v", inside)
 		}
 		k.Expect(b, 1+2*2*2)
-		k.profile(g) // the Execs that measured are closed
+		k.profile(g) // this works because the Execs of the first profile are closed
 	})
 }
 
@@ -271,7 +271,7 @@ func TestProfileOfAnEmptyGraph(t *testing.T) {
 	})
 }
 
-// Measuring uses functions that changed between CUDA versions.
+// Profiling uses functions that changed between CUDA versions.
 func TestProfileOnOlderDrivers(t *testing.T) {
 	for _, version := range []int{11040, 12000, 12020, 12030, 12080} {
 		t.Run(fmt.Sprint(version), func(t *testing.T) {
@@ -352,7 +352,7 @@ func TestProfileRefusesBadInput(t *testing.T) {
 	})
 }
 
-// A stream that is capturing is still capturing afterwards.
+// A capturing stream must still be capturing after Profile rejects it.
 func TestProfileRefusesACapturingStream(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()

@@ -9,27 +9,28 @@ import (
 	"github.com/purecuda/cuda/internal/absent"
 )
 
-// UpdateResult is the result of an update: done, or why an update cannot do it. An Exec that was
-// neither updated nor instantiated anew is unchanged.
+// UpdateResult is the result of an update: success, or the reason why it is impossible. An Exec
+// that was neither updated nor instantiated anew is unchanged.
 type UpdateResult struct {
 	Result cu.CUgraphExecUpdateResult
-	// Node is the first node of the new graph that does not fit, zero if the driver did not name
-	// one.
+	// Node is the first node of the new graph that does not fit. It is zero if the driver did not
+	// report one.
 	Node Node
-	// FromNode is set if the edge from FromNode to Node does not fit (drivers since CUDA 12.0).
+	// FromNode is set if the edge from FromNode to Node does not fit (drivers from CUDA 12.0).
 	FromNode Node
-	// Name is the name of Node, else of its kernel (drivers since CUDA 12.3), else "".
+	// Name is the name of Node, otherwise that of its kernel (drivers from CUDA 12.3), otherwise
+	// "".
 	Name string
-	// Reinstantiated is set when the Exec was instantiated anew (WithReinstantiate), because an
-	// update failed as the other fields describe. Set then takes the nodes of the new graph, and the
-	// graph must be uploaded again.
+	// Reinstantiated reports that Update instantiated the Exec anew (WithReinstantiate), because an
+	// update was impossible for the reason in the other fields. Set then accepts the nodes of the
+	// new graph, and the graph must be uploaded again.
 	Reinstantiated bool
 }
 
-// Updated reports whether the update was done.
+// Updated reports whether the update succeeded.
 func (r UpdateResult) Updated() bool { return r.Result == cu.CU_GRAPH_EXEC_UPDATE_SUCCESS }
 
-// Reason describes Result in words, "" for success.
+// Reason describes Result in words. For success it returns "".
 func (r UpdateResult) Reason() string {
 	switch r.Result {
 	case cu.CU_GRAPH_EXEC_UPDATE_SUCCESS:
@@ -52,7 +53,7 @@ func (r UpdateResult) Reason() string {
 	return "the driver gave no reason"
 }
 
-// String returns one line: updated, or the reason and the node.
+// String returns "updated", or the reason and the node, in one line.
 func (r UpdateResult) String() string {
 	if r.Reinstantiated {
 		r.Reinstantiated = false
@@ -71,10 +72,10 @@ func (r UpdateResult) String() string {
 
 // Update sets the parameters of the Exec to those of g. g must have the same nodes with the same
 // dependencies, added in the same order, as the graph that the Exec was instantiated from. If it
-// does not, the UpdateResult says so, and the error is nil. WithReinstantiate then instantiates g
-// instead.
+// does not, the UpdateResult has the reason, and the error is nil. WithReinstantiate then
+// instantiates g instead.
 //
-// After an update, Set still takes the nodes of the graph that the Exec was instantiated from.
+// After an update, Set still accepts the nodes of the graph that the Exec was instantiated from.
 func (x *Exec) Update(g *Graph, opts ...UpdateOption) (UpdateResult, error) {
 	if err := x.lockWith(g); err != nil {
 		return UpdateResult{Result: cu.CU_GRAPH_EXEC_UPDATE_ERROR}, err
@@ -95,7 +96,7 @@ func (x *Exec) Update(g *Graph, opts ...UpdateOption) (UpdateResult, error) {
 	return r, nil
 }
 
-// UpdateOption changes what Update does.
+// UpdateOption configures Update.
 type UpdateOption func(*updateOptions)
 
 type updateOptions struct{ reinstantiate bool }
@@ -112,7 +113,7 @@ func updateOptionsOf(opts []UpdateOption) updateOptions {
 	return o
 }
 
-// reinstantiate replaces the driver's executable graph by one of g.
+// reinstantiate replaces the driver's executable graph with a new one of g.
 func (x *Exec) reinstantiate(g *Graph) error {
 	raw, err := g.instantiate(x.opts)
 	if err != nil {
@@ -138,7 +139,7 @@ func (x *Exec) reinstantiate(g *Graph) error {
 	return nil
 }
 
-// lockWith locks the Exec, then g. No code locks them in the other order.
+// lockWith locks the Exec, then g. The lock order is always Exec before Graph.
 func (x *Exec) lockWith(g *Graph) error {
 	if err := x.lock(); err != nil {
 		return err
@@ -159,7 +160,7 @@ func (x *Exec) unlockWith(g *Graph) {
 	x.keep.mu.Unlock()
 }
 
-// takes returns the reason why there can be no update from g, or nil.
+// takes returns the reason why the Exec cannot be updated from g, or nil.
 func (x *Exec) takes(g *Graph) error {
 	switch {
 	case g.moved:
@@ -188,15 +189,15 @@ func (x *Exec) update(g *Graph) (UpdateResult, error) {
 	return r, nil
 }
 
-// isRefusal reports whether the driver rejected the graphs and gave a reason, as opposed to
-// another failure.
+// isRefusal reports whether the driver rejected the graphs with a reason, as opposed to another
+// failure.
 func isRefusal(err error, r cu.CUgraphExecUpdateResult) bool {
 	return resultOf(err) == driver.CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE &&
 		r != cu.CU_GRAPH_EXEC_UPDATE_SUCCESS
 }
 
-// execUpdate uses the ABI that the driver has, which names the failing edge since CUDA 12.0. It
-// is guarded for the same reason as instantiate.
+// execUpdate calls the driver's newest ABI. Since CUDA 12.0 it reports the failing edge. Like
+// instantiate, it is guarded, so that it does not invalidate a capture of other code.
 func (x *Exec) execUpdate(g *Graph) (info cu.CUgraphExecUpdateResultInfo, err error) {
 	d := x.ctx.Guarded()
 	x.uploaded, x.changed = false, true
@@ -208,7 +209,7 @@ func (x *Exec) execUpdate(g *Graph) (info cu.CUgraphExecUpdateResultInfo, err er
 	return info, err
 }
 
-// adopt makes the Exec retain what g does, in place of what it did.
+// adopt makes the Exec retain the references of g in place of its own.
 func (x *Exec) adopt(g *Graph) {
 	x.updates++
 	k := x.keep
@@ -221,7 +222,7 @@ func (x *Exec) adopt(g *Graph) {
 	k.Sweep()
 }
 
-// node returns the node with its own name, or with that of its kernel.
+// node returns the node with its own name or its kernel's name.
 func (r UpdateResult) node() string {
 	if r.Name == "" || r.Name == r.Node.Name() {
 		return r.Node.String()

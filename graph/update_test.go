@@ -52,7 +52,7 @@ func TestUpdateSaysThatTheTopologyChanged(t *testing.T) {
 			k.Errorf("%v (%v)", r, r.Result)
 		}
 		k.OK(x.Set(n, k.Launch(k.Plus, b, 7)))
-		k.Run(x) // unchanged
+		k.Run(x) // the exec must be unchanged
 		k.Expect(b, 8)
 	})
 }
@@ -139,7 +139,7 @@ func TestUpdateKeepsTheNewGraphsMemory(t *testing.T) {
 				k.Fatalf("%v", r)
 			}
 			k.OK(g.Close())
-			k.CloseLater(k.MemoryOf(5555)) // reuses the memory if any was freed
+			k.CloseLater(k.MemoryOf(5555)) // would reuse freed memory
 			k.Run(x)
 			want += v
 			k.Expect(out, want)
@@ -207,7 +207,7 @@ func TestGraphsForDeviceLaunchAreCheckedBeforeTheCall(t *testing.T) {
 	})
 }
 
-// Kernels can launch it, and the host can too.
+// An Exec that kernels can launch must also be launchable from the host.
 func TestDeviceLaunchableExecRunsFromTheHost(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -248,7 +248,7 @@ func TestFlagsThatAnOldDriverLacksAreNotSupported(t *testing.T) {
 	}
 }
 
-// Drivers before CUDA 12.0 do not upload when they instantiate. The library does it for them.
+// Drivers before CUDA 12.0 do not upload at instantiation, so the library uploads the graph.
 func TestUploadWithInstantiateOnAnOldDriver(t *testing.T) {
 	gputest.OnEmulator(t, emulator.Config{DriverVersion: 11060}, func(t *testing.T, c *driver.Context) {
 		k := newKit(t, c)

@@ -8,26 +8,25 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// lane is the number of the stream in whose order a block was freed. It is not the stream's
-// handle, because handles are reused, and it must not keep the stream reachable. The zero lane
-// is no stream: all work that used the block has ended.
+// lane identifies the stream in whose order a block was freed. It is not the stream's handle,
+// because the driver reuses handles, and it does not keep the stream reachable. The zero lane means
+// no stream: all work that used the block has ended.
 type lane uint64
 
 func laneOf(s *driver.Stream) lane { return lane(s.Number()) }
 
 // shelves holds free blocks by lane and size.
 type shelves struct {
-	idle   shelf // of the zero lane
+	idle   shelf // shelf of the zero lane
 	lanes  map[lane]*shelf
-	latest lane // the lane used last, which is usually also used next
+	latest lane // the last lane used, usually also the next
 	at     *shelf
 }
 
-// manyLanes is the number of lanes above which adding one first removes the empty lanes, which
+// manyLanes is the number of lanes above which adding a lane first removes the empty lanes that
 // closed streams leave behind.
 const manyLanes = 64
 
-// of returns the shelf of a lane, or nil if there is none.
 func (s *shelves) of(l lane) *shelf {
 	switch {
 	case l == 0:
@@ -94,7 +93,7 @@ func (s *shelves) all(yield func(*block) bool) {
 	}
 }
 
-// shelf holds the free blocks of a lane, with one list for each size, the latest block first.
+// shelf holds the free blocks of a lane, in one list for each size, with the latest block first.
 type shelf struct {
 	n     int
 	small [smallSizes]*block
@@ -104,7 +103,6 @@ type shelf struct {
 // smallSizes is the number of powers of two from smallestBlock to smallBlock.
 const smallSizes = 12
 
-// class returns the index of a small size.
 func class(size uintptr) int { return bits.TrailingZeros64(uint64(size / smallestBlock)) }
 
 func (s *shelf) top(size uintptr) *block {
@@ -170,22 +168,22 @@ func (s *shelf) all(yield func(*block) bool) bool {
 	return true
 }
 
-// block is a piece of device memory, from its allocation by the driver until the driver frees
-// it. Each handout starts a new generation, so that freeing a block twice or late has no effect.
+// block is a range of device memory, from its allocation by the driver until the driver frees it.
+// Each handout begins a new generation, so that freeing a block twice or late has no effect.
 type block struct {
 	c          *core
 	ptr        driver.CUdeviceptr
 	size       uintptr
 	lane       lane
-	of         *ownBlocks // the graph that the block belongs to; nil: none
+	of         *ownBlocks // the graph that owns the block, or nil
 	generation uint64
 	out        bool
 
 	shelved     bool
-	over, under *block // on its shelf
+	over, under *block // neighbours on its shelf
 }
 
-// handout is a block owned by a buffer, with the buffer's lifetime.
+// handout is a block in use by a buffer, with the buffer's lifetime.
 type handout struct {
 	life       life.Lifetime
 	b          *block
@@ -201,8 +199,8 @@ const (
 	blockStep     = 2 << 20
 )
 
-// sizeOfBlock rounds a size up, so that blocks can be reused: to a power of two up to 1 MiB,
-// then to a multiple of 2 MiB.
+// sizeOfBlock rounds a size up so that blocks can be reused: to a power of two up to 1 MiB, and
+// above to a multiple of 2 MiB.
 func sizeOfBlock(bytes uintptr) uintptr {
 	switch {
 	case bytes <= smallestBlock:
@@ -213,20 +211,20 @@ func sizeOfBlock(bytes uintptr) uintptr {
 	return (bytes + blockStep - 1) / blockStep * blockStep
 }
 
-// back records the stream in whose order a block is freed, and reports whether to free it now.
-// Within the capture that the block belongs to, it is freed now: the graph keeps all its blocks,
-// so references from its nodes do not matter.
+// back records the stream in whose order a block is freed, and reports whether to free the block
+// now. In the capture that owns the block, that is always the case. The graph retains all its
+// blocks, so references from its nodes do not matter.
 func (b *block) back(s *driver.Stream, at captured) (now bool) {
 	b.c.mu.Lock()
 	defer b.c.mu.Unlock()
 	if b.of == nil && at.graph != 0 {
-		return false // an order within the capture has no effect outside it
+		return false // the order within the capture does not apply outside it
 	}
 	b.lane = laneOf(s)
 	return b.of != nil && b.of.id == at.id
 }
 
-// giveBack ends a handout and frees the block, unless the handout has ended already.
+// giveBack ends a handout and frees the block, unless the handout has already ended.
 func (b *block) giveBack(generation uint64) error {
 	c := b.c
 	c.mu.Lock()

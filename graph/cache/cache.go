@@ -1,7 +1,6 @@
-// Package cache is an allocator of device memory for streams and CUDA graphs. It keeps freed
-// memory for the next allocation of about the same size, so in the steady state it does not call
-// the driver. Memory that a capture allocates from it stays at its address until the graph is
-// closed.
+// Package cache is an allocator of device memory for streams and CUDA graphs. It keeps freed memory
+// for the next allocation of about the same size, so in the steady state it does not call the
+// driver. Memory allocated in a capture keeps its address until the graph is closed.
 package cache
 
 import (
@@ -18,20 +17,19 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// Cache is an allocator of device memory that keeps freed memory for the next allocation of
-// about the same size. In the steady state it does not call the driver.
+// Cache is an allocator of device memory that keeps freed memory for the next allocation of about
+// the same size. In the steady state it does not call the driver.
 //
-// Memory is allocated and freed in stream order. The next allocation on the same stream can have
-// a freed block at once, because later work in that stream runs after the work that used the
+// Memory is allocated and freed in stream order. The next allocation on the same stream can reuse a
+// freed block immediately, because later work in that stream runs after the work that used the
 // block. If other streams use the memory, order their work before the free.
 //
-// While a stream is being captured, its allocations belong to the graph, which gets its own
-// blocks at fixed addresses. Within the capture, blocks freed with [Cache.Free] are reused, and
-// nothing else uses them. They return to the cache when the graph and its Execs are closed and
-// their launches have ended, or when the capture fails. Later captures may then use them. A
-// capture never gets a block that was freed in stream order outside of captures, because that
-// stream may still use the block when the graph runs. WithAllocNodes makes the graph allocate and
-// free with nodes instead.
+// While a stream is being captured, its allocations belong to the graph, which gets its own blocks
+// at fixed addresses. Only the capture itself reuses blocks that it freed with [Cache.Free]. They
+// return to the cache when the graph and its Execs are closed and their launches have ended, or
+// when the capture fails. Later captures may then use them. A capture never gets a block that was
+// freed in stream order outside of captures, because that stream may still use the block when the
+// graph runs. WithAllocNodes makes the graph allocate and free with nodes instead.
 //
 // A Cache is safe for concurrent use.
 type Cache struct {
@@ -39,20 +37,19 @@ type Cache struct {
 	core *core
 }
 
-// exists reports whether c was made by New.
 func (c *Cache) exists() bool { return c != nil && c.core != nil }
 
-// Option changes how New makes a cache.
+// Option configures New.
 type Option func(*core)
 
 // WithAllocNodes makes captures record allocation and free nodes (CUDA 11.4), with the rules of
-// [graph.AddAlloc]. Such memory costs nothing while the graph does not run. Graphs that leave
+// [graph.AddAlloc]. Such memory is not reserved while the graph does not run. Graphs that leave
 // memory allocated need [graph.WithAutoFree].
 func WithAllocNodes() Option {
 	return func(c *core) { c.nodes = true }
 }
 
-// New makes an empty cache for memory of the context's device.
+// New returns an empty cache for memory of the context's device.
 func New(c *driver.Context, opts ...Option) (*Cache, error) {
 	l, err := life.New(c.Lifetime(), "memory cache")
 	if err != nil {
@@ -67,10 +64,10 @@ func New(c *driver.Context, opts ...Option) (*Cache, error) {
 
 // Alloc allocates n elements in the order of s, as described for Cache. Closing the buffer frees
 // the memory in the order of s. To free it in the order of another stream, use Free. If n is 0,
-// nothing is allocated.
+// Alloc allocates nothing.
 //
-// Alloc calls the driver in relaxed capture mode, so it does not disturb captures. If the device
-// is out of memory, Alloc releases the cache's free blocks and tries again.
+// Alloc calls the driver in relaxed capture mode, so it does not disturb captures. If the device is
+// out of memory, Alloc releases the cache's free blocks and tries again.
 func Alloc[T any](c *Cache, s *driver.Stream, n int) (*driver.Buffer[T], error) {
 	if !c.exists() {
 		return nil, aCache.Error(c == nil)
@@ -126,8 +123,8 @@ func (c *Cache) handOut(s *driver.Stream, capture captured, bytes uintptr) (*han
 	return h, nil
 }
 
-// allocNode records an allocation. If the capture was begun outside this module, the allocation
-// is not known to any graph.Scope.
+// allocNode records an allocation. If code outside this module began the capture, there is no
+// graph.Scope, and no graph knows the allocation.
 func allocNode[T any](s *driver.Stream, n int) (*driver.Buffer[T], error) {
 	sc, ok := graph.ScopeOf(s)
 	if !ok {
@@ -183,7 +180,7 @@ func (c *Cache) free(s *driver.Stream, m driver.Memory) error {
 	return closeMemory(m)
 }
 
-// address returns where device memory begins, 0 for other memory.
+// address returns the address of device memory, or 0 for other memory.
 func address(m driver.Memory) driver.CUdeviceptr {
 	if m, ok := m.(interface{ Ptr() driver.CUdeviceptr }); ok {
 		return m.Ptr()
@@ -223,7 +220,7 @@ func freeNode(s *driver.Stream, capture captured, g life.GraphMemory, m driver.M
 	return closeMemory(m)
 }
 
-// Trim returns the free blocks to the driver, which waits for work that still uses them. It
+// Trim returns the free blocks to the driver, which waits for work that still uses them. Trim
 // returns the number of bytes released.
 func (c *Cache) Trim() (uint64, error) {
 	if !c.exists() {
@@ -235,7 +232,7 @@ func (c *Cache) Trim() (uint64, error) {
 	return c.core.trim()
 }
 
-// Stats returns the contents and history of the cache.
+// Stats returns the current contents of the cache and its counters.
 func (c *Cache) Stats() Stats {
 	if !c.exists() {
 		return Stats{}
@@ -243,7 +240,7 @@ func (c *Cache) Stats() Stats {
 	return c.core.statistics()
 }
 
-// Context returns the context that the cache was made with.
+// Context returns the context that the cache was created with.
 func (c *Cache) Context() *driver.Context {
 	if !c.exists() {
 		return nil

@@ -25,7 +25,7 @@ func (k *kit) from(c *cache.Cache, s *driver.Stream, n int) *driver.Buffer[uint3
 	return b
 }
 
-// Blocks are reused within a stream without a driver call.
+// Within a stream, the cache must reuse blocks without calling the driver.
 func TestCacheReusesBlocksOfAStream(t *testing.T) {
 	each(t, func(k *kit) {
 		c, other := k.cache(), k.Stream()
@@ -37,11 +37,11 @@ func TestCacheReusesBlocksOfAStream(t *testing.T) {
 		if elsewhere.Ptr() == at {
 			t.Error("a stream got the block of another stream's unfinished work")
 		}
-		b := k.from(c, k.S, elems-1) // of the same size class
+		b := k.from(c, k.S, elems-1) // same size class
 		if b.Ptr() != at || b.Len() != elems-1 {
 			t.Errorf("got %v at %#x, want the block at %#x", b, b.Ptr(), at)
 		}
-		k.OK(b.Close()) // like Free on its own stream
+		k.OK(b.Close()) // the same as Free on the buffer's own stream
 		if again := k.from(c, k.S, elems); again.Ptr() != at {
 			t.Error("Close did not give the block back")
 		}
@@ -70,7 +70,7 @@ func TestCacheTrimGivesBackWhatIsFree(t *testing.T) {
 	})
 }
 
-// When the device is full, the cache releases its free blocks.
+// If device memory runs out, the cache must release its free blocks.
 func TestCacheGivesUpWhatIsFreeWhenMemoryIsShort(t *testing.T) {
 	gputest.OnEmulator(t, emulator.Config{LimitMemory: 16 << 20}, func(t *testing.T, ctx *driver.Context) {
 		k := newKit(t, ctx)
@@ -84,7 +84,7 @@ func TestCacheGivesUpWhatIsFreeWhenMemoryIsShort(t *testing.T) {
 	})
 }
 
-// A buffer that a graph refers to returns to the cache with the graph.
+// A closed buffer that a graph still refers to must return to the cache with the graph.
 func TestCacheWaitsForGraphsThatReferToABlock(t *testing.T) {
 	each(t, func(k *kit) {
 		c := k.cache()
@@ -103,7 +103,7 @@ func TestCacheWaitsForGraphsThatReferToABlock(t *testing.T) {
 	})
 }
 
-// A capture gets its own blocks, which nothing else uses while the graph or an Exec lives.
+// A capture gets its own blocks. Nothing else may use them while the graph or an Exec lives.
 // Afterwards they return to the cache.
 func TestCaptureGetsFixedBlocksFromTheCache(t *testing.T) {
 	for _, mode := range []graph.Mode{graph.ModeGlobal, graph.ModeThreadLocal, graph.ModeRelaxed} {
@@ -163,7 +163,7 @@ func (k *kit) fixedBlocks(mode graph.Mode) {
 	}
 }
 
-// The output of a closed graph stays valid as long as its buffer.
+// The output of a closed graph must stay valid until its buffer is closed.
 func TestCacheBlockOfAClosedGraphStaysWithItsBuffer(t *testing.T) {
 	each(t, func(k *kit) {
 		c := k.cache()
@@ -190,8 +190,8 @@ func TestCacheBlockOfAClosedGraphStaysWithItsBuffer(t *testing.T) {
 	})
 }
 
-// However a capture ends, its blocks return to the cache, and the stream allocates from the
-// cache as before.
+// However a capture ends, its blocks must return to the cache, and the stream must allocate from
+// the cache as before.
 func TestCacheThawsOnEveryPath(t *testing.T) {
 	each(t, func(k *kit) {
 		c := k.cache()
@@ -256,7 +256,7 @@ func TestCacheThawsOnEveryPath(t *testing.T) {
 	})
 }
 
-// Captures begun by other code retain their blocks too.
+// Captures that other code began must also retain their blocks.
 func TestCacheInACaptureOfOtherCode(t *testing.T) {
 	each(t, func(k *kit) {
 		c := k.cache()
@@ -274,7 +274,7 @@ func TestCacheInACaptureOfOtherCode(t *testing.T) {
 			t.Errorf("the graph's block was handed out: %+v", c.Stats())
 		}
 		k.OK(d.CuGraphDestroy(raw))
-		// A thread of the driver reports that the graph was destroyed.
+		// A driver thread reports that the graph was destroyed.
 		k.Eventually("the graph's blocks coming back", func() bool { return c.Stats().OfGraphs == 0 })
 		if s := c.Stats(); s.Free != 512 {
 			t.Errorf("the block is not free: %+v", s)
@@ -282,7 +282,7 @@ func TestCacheInACaptureOfOtherCode(t *testing.T) {
 	})
 }
 
-// With nodes, allocations in a capture belong to the graph, and the cache does not change.
+// With WithAllocNodes, allocations in a capture belong to the graph, and the cache must not change.
 func TestCaptureFreezesTheCacheAndRecordsNodes(t *testing.T) {
 	each(t, func(k *kit) {
 		before := k.Used()
@@ -346,7 +346,7 @@ func TestCacheSizeZeroIsNoAllocation(t *testing.T) {
 	})
 }
 
-// After Close, buffers stay valid and their memory goes to the driver.
+// After Close, buffers must stay valid, and closing them must return their memory to the driver.
 func TestCacheFreesToTheDriverAfterItsEnd(t *testing.T) {
 	each(t, func(k *kit) {
 		c, err := cache.New(k.C)
@@ -434,8 +434,8 @@ func TestCacheIsForAllGoroutines(t *testing.T) {
 	})
 }
 
-// churn allocates, in every fourth round within a capture, and checks that nothing else uses the
-// memory.
+// churn allocates memory, in every fourth round within a capture, and checks that nothing else uses
+// it.
 func (k *kit) churn(c *cache.Cache, s *driver.Stream, v int) error {
 	b, err := cache.Alloc[uint32](c, s, elems)
 	if err != nil {
@@ -477,7 +477,7 @@ func (k *kit) churnCaptured(c *cache.Cache, s *driver.Stream) error {
 	return errors.Join(x.Run(context.Background(), s), x.Close(), g.Close())
 }
 
-// Streams that are forked into a capture share its blocks, each in its own order.
+// Streams that are forked into a capture share its blocks, each in its own stream order.
 func TestCacheServesForkedStreams(t *testing.T) {
 	each(t, func(k *kit) {
 		c, other, out := k.cache(), k.Stream(), k.Memory()
@@ -514,7 +514,7 @@ func TestCacheServesForkedStreams(t *testing.T) {
 	})
 }
 
-// A cache reports an error if the driver does not free its memory.
+// A cache must report an error if the driver does not free its memory.
 func TestAClosedCacheReportsWhatWasNotFreed(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
@@ -532,7 +532,7 @@ func TestAClosedCacheReportsWhatWasNotFreed(t *testing.T) {
 	}
 }
 
-// Copies of zero bytes do nothing, and errors for copies that do not fit name both sizes.
+// Copies of zero bytes must do nothing. Errors for copies that do not fit must name both sizes.
 func TestCopiesOfTheCacheSayTheirSizes(t *testing.T) {
 	each(t, func(k *kit) {
 		c := k.cache()

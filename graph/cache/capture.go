@@ -11,8 +11,8 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// blocksOf returns the blocks of a capture. The graph being captured retains them. They are
-// released with the graph, its clones and its Execs, or with a failed capture, whoever began it.
+// blocksOf returns the blocks of a capture, whoever began it. The graph being captured retains
+// them. They are released with the graph, its clones and its Execs, or when the capture fails.
 func (c *core) blocksOf(s *driver.Stream, at captured) (*ownBlocks, error) {
 	c.beginning.Lock() // several streams of a capture may call this concurrently
 	defer c.beginning.Unlock()
@@ -32,7 +32,7 @@ func (c *core) blocksOf(s *driver.Stream, at captured) (*ownBlocks, error) {
 	c.graphs[at.id] = o
 	c.mu.Unlock()
 	err = holdBlocks(s, at, o)
-	closed := l.Close() // from now on only the graph holds a reference
+	closed := l.Close() // from now on, only the graph has a reference
 	runtime.KeepAlive(o)
 	return o, refusal.Join([]error{err, closed})
 }
@@ -52,10 +52,10 @@ func holdBlocks(s *driver.Stream, at captured, o *ownBlocks) error {
 	return nil
 }
 
-// dissolver returns the function that releases the blocks of a graph. It returns the free blocks
-// to the cache; the others follow when their buffers are closed. No launch uses the blocks,
-// because an Exec retains them until its launches have ended. The function must not refer to the
-// ownBlocks, whose cleanup it is.
+// dissolver returns the function that releases the blocks of a graph. It returns the free blocks to
+// the cache. The other blocks follow when their buffers are closed. No launch uses the blocks any
+// more, because an Exec retains them until its launches have ended. The function must not refer to
+// the ownBlocks, because it runs as their cleanup.
 func (c *core) dissolver(id uint64) func(*cu.Driver) error {
 	return func(d *cu.Driver) error {
 		var errs []error

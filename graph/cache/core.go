@@ -9,32 +9,32 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// Stats has the contents of a Cache, in bytes of whole blocks, and its number of allocations.
+// Stats describes the contents of a Cache, in bytes of whole blocks, and counts its allocations.
 type Stats struct {
-	InUse     uint64 // in buffers
+	InUse     uint64 // used by buffers
 	Free      uint64 // available for the next allocation
-	OfGraphs  uint64 // owned by captures and graphs, in buffers or free within the graph
-	Allocated uint64 // blocks allocated by the driver
-	Reused    uint64 // allocations served without the driver
+	OfGraphs  uint64 // owned by captures and graphs, whether used or free
+	Allocated uint64 // number of blocks allocated by the driver
+	Reused    uint64 // number of allocations without a driver call
 }
 
-// core is the part of a cache that its buffers need after the cache is dropped.
+// core is the part of a cache that its buffers need even after the Cache is unreachable.
 type core struct {
 	ctx   *driver.Context
 	life  *life.Lifetime
 	nodes bool
 
-	beginning sync.Mutex // held while a capture's blocks are created; lock before mu
+	beginning sync.Mutex // held while a capture's blocks are created; locked before mu
 
 	mu     sync.Mutex
 	shut   bool
 	free   shelves
-	graphs map[uint64]*ownBlocks // by the number of the capture
+	graphs map[uint64]*ownBlocks // by capture ID
 	stats  Stats
 }
 
-// ownBlocks are the blocks of one capture and of the graph made from it. The graph retains them
-// by their lifetime.
+// ownBlocks are the blocks of one capture and of the graph it returns. The graph retains them
+// through their lifetime.
 type ownBlocks struct {
 	life *life.Lifetime
 	id   uint64
@@ -55,7 +55,7 @@ func newCore(c *driver.Context, life *life.Lifetime) *core {
 	return &core{ctx: c, life: life, graphs: make(map[uint64]*ownBlocks)}
 }
 
-// accepts checks a stream for an allocation.
+// accepts checks whether a stream can be used for an allocation.
 func (c *core) accepts(s *driver.Stream) (captured, error) {
 	if err := c.life.Check(); err != nil {
 		return captured{}, err
@@ -63,7 +63,7 @@ func (c *core) accepts(s *driver.Stream) (captured, error) {
 	return c.acceptsFree(s)
 }
 
-// acceptsFree checks a stream for a free, which also works after Close.
+// acceptsFree checks whether a stream can be used for a free, even after Close.
 func (c *core) acceptsFree(s *driver.Stream) (at captured, err error) {
 	if err := s.Ready(); err != nil {
 		return at, err
@@ -98,10 +98,10 @@ func (c *core) take(s *driver.Stream, at captured, bytes uintptr) (*block, uint6
 	return b, b.generation, nil
 }
 
-// reuse hands out a free block, if there is one. A stream gets a block freed in its own order,
-// or one that no work uses. A capture gets one of its graph's own blocks, or one that no work
-// uses, which then belongs to the graph. It cannot use blocks freed in stream order, because it
-// is unknown when and on which stream the graph will run.
+// reuse hands out a free block, if there is one. A stream gets a block freed in its own order, or
+// one that no work uses. A capture gets one of its graph's own blocks, or one that no work uses,
+// which then belongs to the graph. It cannot use blocks freed in stream order, because nobody knows
+// when and on which stream the graph will run.
 func (c *core) reuse(s *driver.Stream, of *ownBlocks, size uintptr) *block {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -128,7 +128,6 @@ func (c *core) reuse(s *driver.Stream, of *ownBlocks, size uintptr) *block {
 	return b
 }
 
-// giveTo makes a block belong to a graph.
 func (c *core) giveTo(of *ownBlocks, b *block) {
 	b.of = of
 	of.all = append(of.all, b)
@@ -156,8 +155,8 @@ func (c *core) handOut(b *block) {
 	}
 }
 
-// allocate calls the driver. If the device is out of memory, it trims the cache and tries once
-// more.
+// allocate calls the driver. If the device is out of memory, allocate trims the cache and retries
+// once.
 func (c *core) allocate(size uintptr) (ptr driver.CUdeviceptr, err error) {
 	d := c.ctx.Guarded()
 	err = d.CuMemAlloc(&ptr, size)
@@ -192,7 +191,7 @@ func (c *core) trim() (bytes uint64, err error) {
 	c.free = shelves{}
 	c.stats.Free = 0
 	for b := range free.all {
-		b.shelved = false // so that no AllocInto finds it
+		b.shelved = false // so that AllocInto cannot find it
 	}
 	c.mu.Unlock()
 	var errs []error

@@ -9,15 +9,15 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// AllocInto is Alloc into a buffer that the caller keeps from one allocation to the next. At
-// first this is the zero Buffer, later one that was closed or freed. As long as each allocation
-// has the same size and stream as the one before, the buffer gets the same memory again, and
-// nothing is allocated on Go's heap. Otherwise it gets other memory.
+// AllocInto is like Alloc, but allocates into a buffer that the caller reuses. Pass the zero Buffer
+// first, and later a buffer that was closed or freed. If size and stream are those of the buffer's
+// previous allocation, it usually gets the same memory again, without allocating on Go's heap.
+// Otherwise it gets other memory.
 //
-// If the buffer is open, AllocInto returns an error. If a graph still refers to the buffer, it
-// gets other memory. Views and prepared launches made earlier refer to the memory that the
-// buffer had then. They work again if the buffer has that memory again; otherwise they report
-// that it is closed.
+// If the buffer is open, AllocInto returns an error. If a graph still refers to the buffer, it gets
+// other memory. Earlier views and prepared launches refer to the buffer's memory at that time. They
+// work again when the buffer has that memory again. Until then they return an error that the memory
+// is closed.
 //
 // b must not be used concurrently.
 func AllocInto[T any](c *Cache, s *driver.Stream, b *driver.Buffer[T], n int) error {
@@ -63,7 +63,7 @@ func allocInto[T any](c *Cache, s *driver.Stream, b *driver.Buffer[T], n int) er
 	return nil
 }
 
-// allocAnew gives the caller's buffer other memory.
+// allocAnew allocates other memory for the caller's buffer.
 func allocAnew[T any](c *Cache, s *driver.Stream, b *driver.Buffer[T], n int) error {
 	made, err := allocFrom[T](c, s, n)
 	if err != nil {
@@ -73,7 +73,7 @@ func allocAnew[T any](c *Cache, s *driver.Stream, b *driver.Buffer[T], n int) er
 	return nil
 }
 
-// again hands out the block that a buffer had before, if it is free in the order of s.
+// again hands out the previous block of a buffer, if it is free in the order of s.
 func (c *core) again(h *handout, s *driver.Stream) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// into allocates into a buffer that the test keeps.
+// into allocates into a buffer that the test reuses.
 func (k *kit) into(c *cache.Cache, s *driver.Stream, b *driver.Buffer[uint32], n int) {
 	k.Helper()
 	k.OK(cache.AllocInto(c, s, b, n))
@@ -20,8 +20,8 @@ func (k *kit) into(c *cache.Cache, s *driver.Stream, b *driver.Buffer[uint32], n
 	}
 }
 
-// A kept buffer gets the same memory again, even if it alternates with another buffer, and frees
-// it each time.
+// A reused buffer must get the same memory again, even if it alternates with another buffer and
+// each is freed every time.
 func TestKeptBufferHasItsMemoryAgain(t *testing.T) {
 	each(t, func(k *kit) {
 		c := k.cache()
@@ -56,8 +56,8 @@ func TestKeptBufferHasItsMemoryAgain(t *testing.T) {
 	})
 }
 
-// A kept buffer does not take memory that another buffer has by now, and the kept buffer's old
-// views and launches do not become valid on that memory.
+// A reused buffer must not get memory that another buffer has now. Its old views and launches must
+// not become valid for that memory.
 func TestKeptBufferTakesNothingFromOthers(t *testing.T) {
 	each(t, func(k *kit) {
 		c := k.cache()
@@ -91,7 +91,7 @@ func TestKeptBufferTakesNothingFromOthers(t *testing.T) {
 	})
 }
 
-// A kept buffer gets other memory for another size, another stream or a capture, and after a
+// A reused buffer must get other memory for another size, another stream or a capture, and after a
 // trim.
 func TestKeptBufferGetsOtherMemoryWhereItHasTo(t *testing.T) {
 	each(t, func(k *kit) {
@@ -120,7 +120,7 @@ func TestKeptBufferGetsOtherMemoryWhereItHasTo(t *testing.T) {
 			k.OK(sc.Do(k.Launch(k.Plus, &b, 1)))
 			return b.Close()
 		})
-		k.into(c, k.S, &b, elems-1) // while the graph has its block
+		k.into(c, k.S, &b, elems-1) // the graph owns its previous block
 		k.OK(b.Close())
 		if s := c.Stats(); s.Allocated != 4 || s.InUse != 0 {
 			k.Errorf("%+v", s)
@@ -143,8 +143,8 @@ func TestKeptBufferGetsOtherMemoryWhereItHasTo(t *testing.T) {
 	})
 }
 
-// A block freed within a capture belongs to the graph, although nothing in the graph refers to
-// the buffer that had it.
+// A block freed within a capture belongs to the graph, even if nothing in the graph refers to its
+// buffer.
 func TestKeptBufferLeavesTheBlocksOfGraphs(t *testing.T) {
 	each(t, func(k *kit) {
 		c, other := k.cache(), k.Memory()
@@ -168,7 +168,7 @@ func TestKeptBufferLeavesTheBlocksOfGraphs(t *testing.T) {
 	})
 }
 
-// A kept buffer that is dropped while open returns its memory to the cache.
+// A reused buffer that becomes unreachable while open must return its memory to the cache.
 func TestDroppedKeptBufferComesBack(t *testing.T) {
 	each(t, func(k *kit) {
 		c := k.cache()
@@ -190,7 +190,7 @@ func (k *kit) dropKept(c *cache.Cache) {
 
 func TestCacheHitsAllocateAtMostTwoObjects(t *testing.T) {
 	each(t, func(k *kit) {
-		defer driver.SetLeakHook(driver.SetLeakHook(nil)) // the hook keeps stacks
+		defer driver.SetLeakHook(driver.SetLeakHook(nil)) // the leak hook makes the library record stacks
 		c := k.cache()
 		var kept driver.Buffer[uint32]
 		k.into(c, k.S, &kept, elems)

@@ -13,7 +13,7 @@ const elems = graphtest.Elems
 
 var errRecord = errors.New("the record function failed")
 
-// kit is graphtest's kit with helpers for a cache.
+// kit extends the Kit of graphtest with helpers for a cache.
 type kit struct{ *graphtest.Kit }
 
 func newKit(t testing.TB, c *driver.Context) *kit { return &kit{graphtest.NewKit(t, c)} }

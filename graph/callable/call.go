@@ -9,7 +9,6 @@ import (
 	"github.com/purecuda/cuda/graph/internal/refusal"
 )
 
-// run makes a call and waits for it.
 func (c *Callable[In, Out]) run(ctx context.Context, in In) (*variant[In, Out], error) {
 	v, err := c.send(ctx, in, false)
 	if err != nil {
@@ -23,8 +22,8 @@ func (c *Callable[In, Out]) run(ctx context.Context, in In) (*variant[In, Out], 
 	return v, nil
 }
 
-// send makes a call without waiting for it. If withEvent is set, it records an event after which
-// the input's page-locked memory may be written again.
+// send enqueues a call. If withEvent is set, it records an event that completes when the input's
+// page-locked memory may be written again.
 func (c *Callable[In, Out]) send(ctx context.Context, in In, withEvent bool) (*variant[In, Out], error) {
 	if err := c.ready(); err != nil {
 		return nil, err
@@ -45,8 +44,8 @@ func (c *Callable[In, Out]) send(ctx context.Context, in In, withEvent bool) (*v
 	return v, nil
 }
 
-// ready rejects calls that cannot be made now. If other code captures the stream, the call would
-// be recorded there, with an input that changes.
+// ready rejects calls that cannot be made now. If other code is capturing the stream, the capture
+// would record the call with an input that changes.
 func (c *Callable[In, Out]) ready() error {
 	if c.closed {
 		return driver.ErrClosed
@@ -62,7 +61,7 @@ func (c *Callable[In, Out]) ready() error {
 	return nil
 }
 
-// variant finds the variant for an input and updates its constants, or makes a new variant.
+// variant finds the variant for an input and updates its constants, or creates a new variant.
 func (c *Callable[In, Out]) variant(in In) (*variant[In, Out], error) {
 	for i, v := range c.variants {
 		if v.fits(in) {

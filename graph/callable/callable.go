@@ -27,32 +27,30 @@ import (
 	"github.com/purecuda/cuda/internal/absent"
 )
 
-// Func records the work of one call and returns where its output will be. It reads the call's
-// input only through the Trace, so it cannot depend on anything that a later call changes
-// unnoticed. Use StageSlice and StageScalar for data copied to the device in each call, Constant
-// for values that become part of the recorded work, and Shape for properties that determine
-// which work is recorded. A Func runs while the Callable is busy with the call, so it must not
-// use the Callable.
+// Func records the work of one call and returns where its output will be. It reads the call's input
+// only through the Trace, which then detects every change of the input in a later call. Use
+// StageSlice and StageScalar for data copied to the device in each call, Constant for values that
+// become part of the recorded work, and Shape for properties that determine which work is recorded.
+// A Func runs during a call of the Callable, so it must not use the Callable.
 type Func[In, Out any] func(t *Trace[In]) (Out, error)
 
-// Module is the usual interface of inference code: it turns an input into an output. *Callable
+// Module is the usual interface of inference code: it computes an output from an input. *Callable
 // implements it.
 type Module[In, Out any] interface {
 	Forward(ctx context.Context, in In) (Out, error)
 }
 
-// Callable is a function whose work was recorded and is replayed. A call copies its input to the
-// device, launches the graph, waits and returns the output.
+// Callable is a function whose recorded work is replayed by each call. A call copies its input to
+// the device, launches the graph, waits and returns the output.
 //
-// If a call's constants differ from those of the previous call, the function is recorded again
-// and the graph updated. Each shape of input has a variant with its own memory and graph.
-// WithVariants limits the number of variants; beyond the limit, the one that was not called for
-// the longest time is closed.
+// If a call's constants differ from those of the previous call, the function is recorded again and
+// the graph updated. Each shape of input has a variant with its own memory and graph. WithVariants
+// limits the number of variants. Beyond the limit, the least recently called variant is closed.
 //
-// Calls that neither record nor evict allocate nothing. Concurrent calls run one after the
-// other, including the wait for the output. If a call's context ends before its turn, the call
-// returns the context's cause. The next call of the same shape overwrites the memory that an
-// output refers to, so goroutines that share a Callable should use CallWith.
+// A call allocates only if it records or evicts. Concurrent calls run one after the other,
+// including the wait for the output. If a call's context ends before its turn, the call returns the
+// context's cause. The next call of the same shape overwrites the memory that an output refers to,
+// so goroutines that share a Callable should use CallWith.
 type Callable[In, Out any] struct {
 	s *driver.Stream
 	f Func[In, Out]
@@ -60,7 +58,7 @@ type Callable[In, Out any] struct {
 
 	mu       turn
 	closed   bool
-	variants []*variant[In, Out] // the most recently called one is the first
+	variants []*variant[In, Out] // ordered by last call, most recent first
 	stats    Stats
 }
 
@@ -68,14 +66,14 @@ type Callable[In, Out any] struct {
 type Stats struct {
 	Calls        uint64 // launches enqueued
 	Recorded     uint64 // runs of the function
-	Updated      uint64 // runs that were followed by an update of the graph
-	Instantiated uint64 // graphs instantiated, also because an update was not possible
+	Updated      uint64 // runs that led to an update of the graph
+	Instantiated uint64 // graphs instantiated, including after an impossible update
 	Evicted      uint64 // variants closed to make room for others
 	Variants     int    // current number of variants
 }
 
-// New makes a Callable that works on s, which must be a stream that can be captured. It prepares
-// the Callable for the shapes of the examples; without examples, the first call records. If an
+// New creates a Callable that works on s, which must be a stream that can be captured. It prepares
+// the Callable for the shapes of the examples. Without examples, the first call records. If an
 // example fails, New releases everything.
 //
 // New has the requirements of capture and instantiation. Graphs are updated on every driver that
@@ -88,7 +86,7 @@ func New[In, Out any](s *driver.Stream, f Func[In, Out], examples []In, opts ...
 	}
 	made := false
 	defer func() {
-		if !made { // also when the function panicked or called runtime.Goexit
+		if !made { // runs even if the function panicked or called runtime.Goexit
 			_ = c.Close()
 		}
 	}()
@@ -99,7 +97,7 @@ func New[In, Out any](s *driver.Stream, f Func[In, Out], examples []In, opts ...
 	return c, nil
 }
 
-// accepts rejects arguments that can never work.
+// accepts rejects invalid arguments of New.
 func (c *Callable[In, Out]) accepts(examples int) error {
 	switch {
 	case c.f == nil:
@@ -115,8 +113,8 @@ func (c *Callable[In, Out]) accepts(examples int) error {
 	return nil
 }
 
-// Prepare records the function for the shapes of the inputs, so that their first calls need not.
-// It launches nothing.
+// Prepare records the function for the shapes of the inputs in advance, to save the first calls
+// that work. It launches nothing.
 func (c *Callable[In, Out]) Prepare(inputs ...In) error {
 	if !c.exists() {
 		return aCallable.Error(c == nil)
@@ -134,9 +132,9 @@ func (c *Callable[In, Out]) Prepare(inputs ...In) error {
 	return nil
 }
 
-// Call copies the input to the device, replays the graph and waits for the output. The next call
-// of the same shape overwrites the output's memory. If ctx ends first, Call returns its cause;
-// the replay continues, and its output is lost.
+// Call copies the input to the device, replays the graph and waits for the output. The next call of
+// the same shape overwrites the output's memory. If ctx ends first, Call returns its cause. The
+// replay continues, and its output is lost.
 func (c *Callable[In, Out]) Call(ctx context.Context, in In) (out Out, err error) {
 	if !c.exists() {
 		return out, aCallable.Error(c == nil)
@@ -152,7 +150,7 @@ func (c *Callable[In, Out]) Call(ctx context.Context, in In) (out Out, err error
 	return v.out, nil
 }
 
-// CallWith is Call for goroutines that share a Callable. It passes the output to use before
+// CallWith is like Call, for goroutines that share a Callable. It passes the output to use before
 // another call can overwrite it. use must not call the Callable.
 func (c *Callable[In, Out]) CallWith(ctx context.Context, in In, use func(Out) error) error {
 	if !c.exists() {
@@ -174,12 +172,12 @@ func (c *Callable[In, Out]) Forward(ctx context.Context, in In) (Out, error) {
 	return c.Call(ctx, in)
 }
 
-// Start is Call without the wait: it copies the input and launches the graph. Work enqueued
-// later in the Callable's stream runs after the replay, and may use outputs on the device. The
-// Pending returns the output.
+// Start enqueues a call: it copies the input and launches the graph, but does not wait. Work
+// enqueued later in the Callable's stream runs after the replay, and may use outputs on the device.
+// To get the output, call Pending.Wait.
 //
-// The copy of the input uses the same page-locked memory as the previous call. ctx limits the
-// time that Start waits until that call's copy has finished.
+// The input passes through the same page-locked memory as that of the previous call. ctx limits how
+// long Start waits for the previous copy to finish.
 func (c *Callable[In, Out]) Start(ctx context.Context, in In) (Pending[Out], error) {
 	if !c.exists() {
 		return Pending[Out]{}, aCallable.Error(c == nil)
@@ -218,8 +216,8 @@ func (c *Callable[In, Out]) Stats() Stats {
 	return stats
 }
 
-// Close releases the graphs and the memory of all variants. A replay in flight finishes, and its
-// resources are kept until then, but its output is lost.
+// Close releases the graphs and the memory of all variants. A replay in flight completes, and its
+// resources are retained until then, but its output is lost.
 func (c *Callable[In, Out]) Close() error {
 	if !c.exists() {
 		return nil
@@ -235,7 +233,6 @@ func (c *Callable[In, Out]) Close() error {
 	return refusal.Join(errs)
 }
 
-// exists reports whether c was made by New.
 func (c *Callable[In, Out]) exists() bool { return c != nil && c.f != nil }
 
 func (c *Callable[In, Out]) failed(err error) error {
@@ -243,5 +240,5 @@ func (c *Callable[In, Out]) failed(err error) error {
 }
 
 // ErrOutputGone is matched when the output of a call is no longer available: it was already
-// returned, a later call of the same shape overwrote it, or it was closed.
+// returned, a later call of the same shape overwrote it, or the Callable was closed.
 var ErrOutputGone = errors.New("the output is gone")

@@ -41,7 +41,7 @@ func ramp(n int, from uint32) []uint32 {
 	return x
 }
 
-// answers makes a call and compares its output with values computed here.
+// answers makes a call and compares its output with values computed on the host.
 func (k *kit) answers(c *affineCallable, in affine) {
 	k.Helper()
 	out, err := c.Call(background, in)
@@ -102,7 +102,7 @@ func TestCallableUpdatesItselfWhenConstantsChange(t *testing.T) {
 	})
 }
 
-// A device buffer that is a constant is used in place, and another buffer updates the graph.
+// A constant device buffer is used in place. A call with another buffer updates the graph.
 func TestCallableUsesMemoryOfTheCallerInPlace(t *testing.T) {
 	each(t, func(k *kit) {
 		c := made(k, func(t *callable.Trace[*driver.Buffer[uint32]]) (*driver.HostBuffer[uint32], error) {
@@ -147,8 +147,8 @@ func TestCallableKeepsTheShapesThatWereCalledLast(t *testing.T) {
 	each(t, func(k *kit) {
 		c := made(k, k.affine, []affine{{ramp(1, 0), 1, 1}, {ramp(2, 0), 1, 1}}, callable.WithVariants(2))
 		k.stats(c.Stats(), callable.Stats{Recorded: 2, Instantiated: 2, Variants: 2})
-		k.answers(c, affine{ramp(1, 5), 1, 1}) // 2 was called before 1
-		k.answers(c, affine{ramp(3, 5), 1, 1}) // replaces 2
+		k.answers(c, affine{ramp(1, 5), 1, 1}) // 2 is now the least recently called variant
+		k.answers(c, affine{ramp(3, 5), 1, 1}) // evicts 2
 		k.answers(c, affine{ramp(1, 6), 1, 1})
 		k.stats(c.Stats(), callable.Stats{Calls: 3, Recorded: 3, Instantiated: 3, Evicted: 1, Variants: 2})
 		k.answers(c, affine{ramp(2, 6), 1, 1})
@@ -174,7 +174,7 @@ func TestShapeThatIsNoLengthMakesVariants(t *testing.T) {
 	})
 }
 
-// An evicted variant may still be in flight.
+// A variant may be evicted while its replay is in flight.
 func TestEvictionAndCloseLeaveReplaysAlone(t *testing.T) {
 	each(t, func(k *kit) {
 		sum := k.MemoryOf(0)
@@ -198,7 +198,7 @@ func TestEvictionAndCloseLeaveReplaysAlone(t *testing.T) {
 	})
 }
 
-// accumulate adds each input to the beginning of sum.
+// accumulate returns a function that adds each input to the beginning of sum.
 func (k *kit) accumulate(sum *driver.Buffer[uint32]) callable.Func[[]uint32, *driver.HostBuffer[uint32]] {
 	return func(t *callable.Trace[[]uint32]) (*driver.HostBuffer[uint32], error) {
 		x := callable.StageSlice(t, func(x []uint32) []uint32 { return x })
@@ -207,7 +207,8 @@ func (k *kit) accumulate(sum *driver.Buffer[uint32]) callable.Func[[]uint32, *dr
 	}
 }
 
-// Inputs are copied before they change, however far the program is ahead of the device.
+// However far the program is ahead of the device, each input must be copied before the next call
+// changes it.
 func TestCallsThatAreNotWaitedForGetTheirOwnInput(t *testing.T) {
 	each(t, func(k *kit) {
 		sum := k.MemoryOf(0)
@@ -275,7 +276,7 @@ func TestCancelledCallsLeaveTheCallableUsable(t *testing.T) {
 		if _, err := c.Call(ctx, affine{ramp(4, 0), 1, 1}); !errors.Is(err, context.Canceled) {
 			t.Errorf("cancelled call: %v", err)
 		}
-		// The previous call's input has not been read yet.
+		// The previous call's input has not been copied yet.
 		if _, err := c.Start(ctx, affine{ramp(4, 0), 1, 1}); !errors.Is(err, context.Canceled) {
 			t.Errorf("cancelled start: %v", err)
 		}
@@ -334,7 +335,7 @@ func TestCallWithIsForGoroutinesThatShare(t *testing.T) {
 	})
 }
 
-// In a stricter capture mode, a Trace's own calls still work.
+// A Trace's own calls must work in the stricter capture modes.
 func TestCallableRecordsInEveryMode(t *testing.T) {
 	each(t, func(k *kit) {
 		for _, mode := range modes {
@@ -345,7 +346,7 @@ func TestCallableRecordsInEveryMode(t *testing.T) {
 }
 
 // Another goroutine's capture forbids unsafe calls in the whole process. Recording must neither
-// invalidate that capture nor fail.
+// fail nor invalidate that capture.
 func TestCallableRecordsDuringTheGlobalCaptureOfAnother(t *testing.T) {
 	each(t, func(k *kit) {
 		other := k.Stream()
@@ -415,7 +416,7 @@ func TestCallsThatWaitForAnotherCallAreCancelled(t *testing.T) {
 			cancel(reason)
 			return <-result
 		}
-		// CallWith keeps the turn until its function returns.
+		// CallWith blocks other calls until its function returns.
 		k.OK(c.CallWith(background, in, func(*driver.HostBuffer[uint32]) error {
 			for name, call := range map[string]func(context.Context) error{
 				"Call":     func(ctx context.Context) error { _, err := c.Call(ctx, in); return err },

@@ -11,15 +11,15 @@ import (
 	"github.com/purecuda/cuda/graph/internal/refusal"
 )
 
-// Output is what a capture returned with its graph, such as the buffers that a replay writes. It is
-// handed out once, so that it has one owner.
+// Output is the value that a capture returned with its graph, such as the buffers that a replay
+// writes. Only the first Take returns it, so that it has one owner.
 type Output[T any] struct {
 	mu    sync.Mutex
 	value T
 	there bool
 }
 
-// Take returns the value and true the first time, then the zero value and false.
+// Take returns the value and true the first time. Later it returns the zero value and false.
 func (o *Output[T]) Take() (value T, ok bool) {
 	if o == nil {
 		return value, false
@@ -32,13 +32,13 @@ func (o *Output[T]) Take() (value T, ok bool) {
 	return value, ok
 }
 
-// CaptureValue is graph.Capture of a function that also returns a value. If the capture fails, there
-// is no value: record must release what it created.
+// CaptureValue is like graph.Capture for a function that also returns a value. If the capture
+// fails, the value is lost, so record must release the objects it created.
 func CaptureValue[T any](s *driver.Stream, mode graph.Mode, record func(*graph.Scope) (T, error), opts ...graph.CaptureOption) (*graph.Graph, *Output[T], error) {
 	if record == nil {
 		return nil, nil, refusal.Invalid("capture of %v: no function to record", s)
 	}
-	r, err := graph.Begin(s, mode, opts...) // which remembers the caller for messages
+	r, err := graph.Begin(s, mode, opts...) // remembers the caller for messages
 	if err != nil {
 		return nil, nil, err
 	}
@@ -54,7 +54,7 @@ func CaptureValue[T any](s *driver.Stream, mode graph.Mode, record func(*graph.S
 	return g, out, nil
 }
 
-// Captured is a graph that was captured and prepared for launching.
+// Captured is a graph that was captured and is ready for launching.
 type Captured[T any] struct {
 	Graph  *graph.Graph
 	Exec   *graph.Exec
@@ -62,8 +62,8 @@ type Captured[T any] struct {
 }
 
 // CaptureReady captures, instantiates and uploads a graph, and waits for s, so that the first
-// launch costs as much as later ones. With the option WithUpload it uploads in another stream and
-// waits for that. If a step fails, it destroys the results of the earlier steps.
+// launch costs as much as later ones. With the option WithUpload, it uploads in the given stream
+// and waits for that stream. If a step fails, it destroys the results of the earlier steps.
 func CaptureReady[T any](ctx context.Context, s *driver.Stream, mode graph.Mode, record func(*graph.Scope) (T, error), opts ...graph.Option) (*Captured[T], error) {
 	g, out, err := CaptureValue(s, mode, record)
 	if err != nil {
@@ -81,7 +81,7 @@ func (c *Captured[T]) ready(ctx context.Context, s *driver.Stream, opts []graph.
 		return err
 	}
 	if c.Exec.Uploaded() {
-		err = c.Exec.Wait(ctx) // for the stream of WithUpload
+		err = c.Exec.Wait(ctx) // waits for the stream of WithUpload
 	} else {
 		if err := c.Exec.Upload(s); err != nil {
 			return err
@@ -102,9 +102,9 @@ func (c *Captured[T]) Close() error {
 	return refusal.Join([]error{c.Exec.Close(), c.Graph.Close()})
 }
 
-// StageValue is Exec.Stage of a function that also returns a value, such as the buffer that the
-// next launch reads. stage calls do to enqueue operations. If stage or an operation fails, there is
-// no value, and the next launch still runs after the operations that were enqueued.
+// StageValue is like Exec.Stage for a function that also returns a value, such as the buffer that
+// the next launch reads. stage calls do to enqueue operations. If stage or an operation fails,
+// StageValue returns no value. The next launch still runs after the operations already enqueued.
 func StageValue[T any](x *graph.Exec, s *driver.Stream, stage func(do func(...driver.Op) error) (T, error)) (T, error) {
 	var none T
 	if stage == nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/graph/callable"
 )
 
-// limits is the input of a function that doubles a start value until a limit. The limit is a
-// constant, because the loop's kernel takes it as an argument.
+// limits is the input of a function that doubles a start value until it reaches a limit. The limit
+// is a constant, because it is an argument of the loop's kernel.
 type limits struct{ start, limit uint32 }
 
 func TestCallableMayLoopOnTheDevice(t *testing.T) {
@@ -55,7 +55,7 @@ func TestCallableMayLoopOnTheDevice(t *testing.T) {
 	})
 }
 
-// A body that fails makes the recording fail.
+// If the recording of a body fails, so must the recording of the function.
 func TestFailedBodyFailsTheTrace(t *testing.T) {
 	each(t, func(k *kit) {
 		sentinel := errors.New("of the body")

@@ -11,8 +11,8 @@ import (
 	"github.com/purecuda/cuda/graph/internal/graphtest"
 )
 
-// A function becomes a graph that calls replay. Each call copies what is staged, a changed
-// constant updates the graph, and another length makes another variant.
+// Calls of a function replay its graph. Each call copies the staged input. A changed constant
+// updates the graph, and another length creates another variant.
 func ExampleCallable() {
 	_, s, plus, times, _ := graphtest.Open()
 	type input struct {
@@ -64,7 +64,7 @@ func ExampleCallable_Start() {
 	// Output: [8 8]
 }
 
-// A capture that also returns memory, ready to be launched.
+// Capture a graph together with the memory it writes, ready to be launched.
 func ExampleCaptured() {
 	c, s, plus, _, b := graphtest.Open()
 	type output = *driver.Buffer[uint32]
@@ -94,7 +94,7 @@ func ExampleCaptured() {
 	// Output: 3 true false
 }
 
-// A value that a capture returned has one owner.
+// A value that a capture returned has only one owner.
 func ExampleOutput() {
 	_, s, plus, _, b := graphtest.Open()
 	g, output, err := callable.CaptureValue(s, graph.ModeThreadLocal, func(sc *graph.Scope) (string, error) {

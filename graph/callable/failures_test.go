@@ -50,8 +50,8 @@ func (f closerFunc) Close() error { return f() }
 
 var _ io.Closer = closerFunc(nil)
 
-// These are the things that a function must not do when it runs again, with the reason in each
-// error.
+// When a function runs again, it must request the same memory in the same order. Each case breaks
+// this in one way and has the expected reason.
 func TestFunctionThatAsksForOtherMemoryIsRefused(t *testing.T) {
 	each(t, func(k *kit) {
 		for name, c := range map[string]struct {

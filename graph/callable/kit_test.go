@@ -18,7 +18,7 @@ var (
 	modes      = []graph.Mode{graph.ModeGlobal, graph.ModeThreadLocal, graph.ModeRelaxed}
 )
 
-// kit is graphtest's kit with functions to make a Callable of.
+// kit extends the Kit of graphtest with functions to create a Callable from.
 type kit struct{ *graphtest.Kit }
 
 func newKit(t testing.TB, c *driver.Context) *kit { return &kit{graphtest.NewKit(t, c)} }
@@ -28,7 +28,7 @@ func each(t *testing.T, test func(k *kit)) {
 	graphtest.Each(t, func(k *graphtest.Kit) { test(&kit{k}) })
 }
 
-// made makes a Callable and closes it when the test ends.
+// made creates a Callable that is closed when the test ends.
 func made[In, Out any](k *kit, f callable.Func[In, Out], examples []In, opts ...callable.Option) *callable.Callable[In, Out] {
 	k.Helper()
 	c, err := callable.New(k.S, f, examples, opts...)

@@ -23,7 +23,7 @@ func StageSlice[T, In any](t *Trace[In], get func(In) []T) *driver.Buffer[T] {
 	return c.device
 }
 
-// StageScalar is StageSlice for a single value.
+// StageScalar is like StageSlice, for a single value.
 func StageScalar[T, In any](t *Trace[In], get func(In) T) *driver.Buffer[T] {
 	if t == nil || get == nil {
 		undeclared[T](t, "StageScalar")
@@ -37,9 +37,9 @@ func StageScalar[T, In any](t *Trace[In], get func(In) T) *driver.Buffer[T] {
 	return c.device
 }
 
-// Scratch returns uninitialised device memory for n elements. The memory belongs to the
-// Callable. It keeps its contents from call to call and is not shared between shapes. Scratch
-// returns nil after a failure.
+// Scratch returns uninitialised device memory for n elements. The memory belongs to the Callable.
+// It keeps its contents from call to call, and each shape has its own. Scratch returns nil after a
+// failure.
 func Scratch[T, In any](t *Trace[In], n int) *driver.Buffer[T] {
 	c := ask[T](t, onDevice, n)
 	if c == nil {
@@ -48,9 +48,9 @@ func Scratch[T, In any](t *Trace[In], n int) *driver.Buffer[T] {
 	return c.device
 }
 
-// Result records a copy of src to page-locked memory and returns that memory, from which the
-// host reads the output. The memory belongs to the Callable, and each call of the shape
-// overwrites it. Result returns nil after a failure.
+// Result records a copy of src to page-locked memory and returns that memory, where the host can
+// read the output. The memory belongs to the Callable, and each call of the shape overwrites it.
+// Result returns nil after a failure.
 func Result[T, In any](t *Trace[In], src driver.MemoryOf[T]) *driver.HostBuffer[T] {
 	if t.over() {
 		return nil
@@ -76,8 +76,8 @@ func Result[T, In any](t *Trace[In], src driver.MemoryOf[T]) *driver.HostBuffer[
 	return c.host
 }
 
-// cellOf is memory on the device, on the host, or on both. In the last case, upload copies an
-// input from the host to the device.
+// cellOf is memory on the device, on the host, or on both. If it is on both, upload copies an input
+// from the host to the device.
 type cellOf[T any] struct {
 	device *driver.Buffer[T]
 	host   *driver.HostBuffer[T]
@@ -90,7 +90,7 @@ func (m *cellOf[T]) like(p places) bool {
 	return (m.device != nil) == (p != onHost) && (m.host != nil) == (p != onDevice)
 }
 
-// places is where a cell has memory.
+// places are the places where a cell has memory.
 type places uint8
 
 const (
@@ -118,8 +118,8 @@ func (m *cellOf[T]) make(c *driver.Context, p places, n int) (err error) {
 
 func (m *cellOf[T]) close() error { return refusal.Join([]error{m.device.Close(), m.host.Close()}) }
 
-// stagedCell returns the memory of an input. The graph retains the memory even if no recorded
-// work uses it, because the copies do.
+// stagedCell returns the memory of an input. The graph must retain it even if no recorded work uses
+// it, because the copies of the input do.
 func stagedCell[T, In any](t *Trace[In], n int) *cellOf[T] {
 	c := ask[T](t, onBoth, n)
 	if c == nil {
@@ -132,8 +132,8 @@ func stagedCell[T, In any](t *Trace[In], n int) *cellOf[T] {
 	return c
 }
 
-// ask returns the next cell. When the function runs again, this is the cell that it got before,
-// otherwise a new one. It is nil after a failure.
+// ask returns the next cell. When the function runs again, it returns the cell of the previous run,
+// otherwise a new cell. After a failure it returns nil.
 func ask[T, In any](t *Trace[In], p places, n int) *cellOf[T] {
 	if t.over() {
 		return nil

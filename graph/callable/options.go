@@ -2,7 +2,7 @@ package callable
 
 import "github.com/purecuda/cuda/graph"
 
-// Option changes how New makes a Callable.
+// Option configures New.
 type Option func(*options)
 
 type options struct {
@@ -11,11 +11,9 @@ type options struct {
 	instantiate []graph.Option
 }
 
-// defaultVariants is the number of shapes kept if no option sets it.
 const defaultVariants = 8
 
-// WithVariants sets the number of shapes for which memory and a graph are kept. The default is
-// 8.
+// WithVariants sets the number of shapes that keep their memory and graph. The default is 8.
 func WithVariants(n int) Option {
 	return func(o *options) { o.max = n }
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/graph/internal/graphtest"
 )
 
-// twice is a layer of a model: a module that calls another module.
+// twice is a layer of a model that consists of another module.
 type twice struct {
 	inner callable.Module[affine, *driver.HostBuffer[uint32]]
 }
@@ -23,7 +23,7 @@ func (m twice) Forward(in affine) ([]uint32, error) {
 	return out.Slice(), err
 }
 
-// A module made of another runs the same graph twice.
+// A module that calls another module twice must replay its graph twice.
 func TestModulesAreMadeOfModules(t *testing.T) {
 	each(t, func(k *kit) {
 		m := twice{made(k, k.affine, nil)}
@@ -37,7 +37,7 @@ func TestModulesAreMadeOfModules(t *testing.T) {
 	})
 }
 
-// Start stages the input on the graph's stream without waiting, and the launch runs after the
+// Start must stage the input on the graph's stream without waiting. The launch must run after the
 // copy.
 func TestStartStagesWithoutWaiting(t *testing.T) {
 	each(t, func(k *kit) {
@@ -45,10 +45,10 @@ func TestStartStagesWithoutWaiting(t *testing.T) {
 		release := graphtest.Block(k, k.S)
 		defer release()
 		in := affine{ramp(4, 7), 1, 1}
-		p, err := c.Start(background, in) // would not return if it waited
+		p, err := c.Start(background, in) // would block here if it waited
 		k.OK(err)
 		for i := range in.x {
-			in.x[i] = 0 // staged, so the caller may change it
+			in.x[i] = 0 // already staged, so the caller may change it
 		}
 		release()
 		out, err := p.Wait(background)
@@ -57,7 +57,7 @@ func TestStartStagesWithoutWaiting(t *testing.T) {
 	})
 }
 
-// The output is returned once only.
+// The output of a call must be returned only once.
 func TestOutputOfACallIsHandedOutOnce(t *testing.T) {
 	each(t, func(k *kit) {
 		c := made(k, k.affine, nil)
@@ -72,7 +72,7 @@ func TestOutputOfACallIsHandedOutOnce(t *testing.T) {
 	})
 }
 
-// If the function fails, no Callable is left, and the stream stays usable.
+// If the function fails, New must release everything, and the stream must stay usable.
 func TestCallableIsDiscardedOnError(t *testing.T) {
 	each(t, func(k *kit) {
 		sentinel := errors.New("no")
@@ -87,7 +87,7 @@ func TestCallableIsDiscardedOnError(t *testing.T) {
 	})
 }
 
-// Waiting releases what earlier calls used and later ones do not.
+// Waiting for a call must release resources that only earlier calls used.
 func TestWaitReleasesWhatAnEarlierCallUsed(t *testing.T) {
 	each(t, func(k *kit) {
 		c := made(k, func(t *callable.Trace[*driver.Buffer[uint32]]) (int, error) {

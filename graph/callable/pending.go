@@ -7,27 +7,28 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// Pending is the output of a started call. It is a small value. The zero Pending has no output.
+// Pending is a call that was started and whose output is not yet available. It is a small value.
+// The zero Pending has no output.
 type Pending[Out any] struct {
 	from *outcome[Out]
 	call uint64
 }
 
-// outcome is the output state of a variant's calls.
+// outcome describes the outputs of a variant's calls.
 type outcome[Out any] struct {
-	mu       turn // the Callable's
+	mu       turn // lock of the Callable
 	out      Out
-	exec     *graph.Exec // only calls launch it
-	launched uint64      // calls so far
-	taken    uint64      // the latest call whose output was returned
+	exec     *graph.Exec // launched only by calls
+	launched uint64      // number of calls so far
+	taken    uint64      // number of the latest call whose output was returned
 	ended    *driver.Event
 	gone     bool
 }
 
-// Wait waits until the call's replay has ended and returns its output, once. If the output was
-// already returned, a later call of the same shape was started, or the Callable was closed, the
-// error matches ErrOutputGone. If ctx ends first, Wait returns its cause, and you can wait for
-// the output again.
+// Wait waits until the call's replay has ended. The first Wait returns the call's output. If the
+// output was already returned, a later call of the same shape was started, or the Callable was
+// closed, the error matches ErrOutputGone. If ctx ends first, Wait returns its cause, and you can
+// wait for the output again.
 func (p Pending[Out]) Wait(ctx context.Context) (out Out, err error) {
 	ended, err := p.event(ctx)
 	if err != nil {
@@ -51,7 +52,7 @@ func (p Pending[Out]) event(ctx context.Context) (*driver.Event, error) {
 	return p.from.ended, p.lost()
 }
 
-// lost returns the reason why there is no output, or nil.
+// lost returns the reason why the output is not available, or nil.
 func (p Pending[Out]) lost() error {
 	o := p.from
 	switch {

@@ -9,19 +9,19 @@ import (
 	"github.com/purecuda/cuda/graph/internal/refusal"
 )
 
-// Trace is one run of a Func, which uses it to read the input, to get memory and to record work.
-// One goroutine uses it, and only until the function returns.
+// Trace is one run of a Func. The Func uses it to read the input, to get memory and to record work.
+// Only one goroutine may use a Trace, and only until the Func returns.
 //
-// After one of its methods or functions has failed, the others do nothing. The call returns that
-// failure, so a function need not check for it, but can with Err.
+// After one of its methods or functions has failed, all others do nothing. The call returns that
+// failure, so the Func need not check for it. To check anyway, use Err.
 //
-// When constants change, the function runs again and gets the same memory as before. So it must
-// request the same memory in the same order. Declare any property that affects this with Shape.
+// When constants change, the Func runs again and gets the same memory as before. So it must request
+// the same memory in the same order. Declare any property that affects this with Shape.
 type Trace[In any] struct {
 	traced[In]
 	in    In
 	sc    *graph.Scope
-	again bool // the memory exists already
+	again bool // the function runs again, with existing memory
 	next  int  // index of the next cell
 	err   error
 	ended bool
@@ -35,8 +35,8 @@ func (t *Trace[In]) Err() error {
 	return t.err
 }
 
-// Scope returns the scope in which work is recorded, for forks and joins and for operations
-// without a method here. The function must return the scope's errors itself.
+// Scope returns the scope in which work is recorded. Use it for forks and joins, and for operations
+// without a method here. The function must return the scope's errors.
 func (t *Trace[In]) Scope() *graph.Scope {
 	if t == nil {
 		return nil
@@ -44,8 +44,8 @@ func (t *Trace[In]) Scope() *graph.Scope {
 	return t.sc
 }
 
-// Stream returns the stream being captured, for other libraries that enqueue work in a stream.
-// Keep the resources that such work refers to alive with Scope().Keep.
+// Stream returns the stream being captured, for other libraries that enqueue work in a stream. Keep
+// the objects of such work alive with Scope().Keep.
 func (t *Trace[In]) Stream() *driver.Stream { return t.Scope().Stream() }
 
 // Do records operations in order.
@@ -58,7 +58,7 @@ func (t *Trace[In]) Do(ops ...driver.Op) {
 	}
 }
 
-// Launch records a kernel launch. For the configuration and arguments see Kernel.Prepare.
+// Launch records a kernel launch. See Kernel.Prepare for the configuration and the arguments.
 func (t *Trace[In]) Launch(k *driver.Kernel, cfg driver.LaunchConfig, args ...any) {
 	if t.over() {
 		return
@@ -72,7 +72,7 @@ func (t *Trace[In]) Launch(k *driver.Kernel, cfg driver.LaunchConfig, args ...an
 }
 
 // Own makes the Callable close things when the recorded work is no longer used, because the
-// function was recorded again or the variant was evicted.
+// function was recorded again, the variant was evicted or the Callable was closed.
 func (t *Trace[In]) Own(things ...io.Closer) {
 	if t == nil {
 		return
@@ -104,8 +104,7 @@ func (t *Trace[In]) fail(err error) {
 	}
 }
 
-// end returns the function's error: the first failure, joined with the error that the function
-// returned if that is a different one.
+// end returns the first failure. If the function returned a different error, end joins it.
 func (t *Trace[In]) end(err error) error {
 	t.ended = true
 	if t.err == nil && err == nil && t.next < len(t.cells) {
@@ -117,13 +116,13 @@ func (t *Trace[In]) end(err error) error {
 	return refusal.Join([]error{t.err, err})
 }
 
-// differs is the error of a function that ran differently for another input.
+// differs returns the error for a function that behaved differently when it ran again.
 func (t *Trace[In]) differs(how string) error {
 	return refusal.Invalid("the function was recorded again, for other constants, and %s than the previous time; Shape must declare what determines its memory", how)
 }
 
-// Shape declares a property of the input that determines memory, such as lengths, or which work
-// is recorded. Calls with another value have another shape and get their own variant.
+// Shape declares a property of the input that determines the memory, such as a length, or which
+// work is recorded. Calls with another value have another shape and use their own variant.
 func Shape[T comparable, In any](t *Trace[In], get func(In) T) T {
 	if t == nil || get == nil {
 		return undeclared[T](t, "Shape")
@@ -134,10 +133,9 @@ func Shape[T comparable, In any](t *Trace[In], get func(In) T) T {
 }
 
 // Constant declares a property of the input that becomes part of the recorded work, such as a
-// kernel argument or a buffer used in place. When a call has another value, the function is
-// recorded again and the graph updated. For a value that changes with every call, staging is
-// better and costs only a small copy. A NaN differs from every value, so it is recorded anew in
-// each call.
+// kernel argument or a buffer used in place. If a call has another value, the function is recorded
+// again and the graph is updated. For a value that changes with every call, staging is better and
+// costs only a small copy. A NaN differs from every value, so each call with a NaN records again.
 func Constant[T comparable, In any](t *Trace[In], get func(In) T) T {
 	if t == nil || get == nil {
 		return undeclared[T](t, "Constant")
@@ -147,7 +145,7 @@ func Constant[T comparable, In any](t *Trace[In], get func(In) T) T {
 	return v
 }
 
-// undeclared fails the Trace for a property without a function.
+// undeclared makes the Trace fail because a property was declared without a function.
 func undeclared[T, In any](t *Trace[In], what string) (none T) {
 	if t != nil {
 		t.fail(refusal.Invalid("%s without a function", what))
@@ -155,7 +153,6 @@ func undeclared[T, In any](t *Trace[In], what string) (none T) {
 	return none
 }
 
-// equal is the guard of a property that is compared with ==.
 type equal[T comparable, In any] struct {
 	get  func(In) T
 	want T

@@ -5,19 +5,18 @@ import (
 	"fmt"
 )
 
-// turn is a lock that is taken with a context, so that a call waiting for another one can be
-// cancelled.
+// turn is a lock whose waiters can be cancelled by a context, so that a call waiting for another
+// call can be cancelled.
 type turn chan struct{}
 
 func newTurn() turn { return make(turn, 1) }
 
-// Lock takes the turn. It cannot be cancelled.
+// Lock acquires the lock. Waiting for it cannot be cancelled.
 func (t turn) Lock() { t <- struct{}{} }
 
-// Unlock passes the turn on.
 func (t turn) Unlock() { <-t }
 
-// lock takes the turn. If ctx ends first, it returns the context's cause. A nil ctx never ends.
+// lock acquires the lock. If ctx ends first, it returns the context's cause. A nil ctx never ends.
 func (t turn) lock(ctx context.Context) error {
 	if ctx == nil {
 		t.Lock()

@@ -9,24 +9,24 @@ import (
 	"github.com/purecuda/cuda/graph/internal/refusal"
 )
 
-// variant is the recorded work and memory for one shape.
+// variant contains the recorded work and the memory for one shape.
 type variant[In, Out any] struct {
 	outcome[Out]
 	traced[In]
-	staging *driver.Event // completes after the copies of the latest input
+	staging *driver.Event // completes after the latest input was copied
 	host    hostState
 }
 
-// traced is what a run of the function declared.
+// traced contains the declarations of one run of the function.
 type traced[In any] struct {
-	cells     []cell // memory, in the order in which the function requests it
+	cells     []cell // in the order in which the function requests them
 	inputs    []input[In]
 	shapes    []guard[In]
 	constants []guard[In]
 	owned     []io.Closer
 }
 
-// hostState is when the page-locked memory of inputs may be written.
+// hostState determines when the page-locked memory of inputs may be written.
 type hostState uint8
 
 const (
@@ -35,16 +35,16 @@ const (
 	hostBehindStream                  // after the stream's work completes
 )
 
-// guard is a property of the input that held when the function was recorded.
+// guard is a property of the input at the time the function was recorded.
 type guard[In any] interface{ holds(in In) bool }
 
-// input is memory on the device that each call fills.
+// input is device memory that each call fills.
 type input[In any] interface {
 	guard[In]
 	stage(in In, s *driver.Stream) error
 }
 
-// cell is memory that stays the same when the graph is updated.
+// cell is memory that is kept when the graph is updated.
 type cell interface{ close() error }
 
 // newVariant records the function for a new shape.
@@ -53,7 +53,7 @@ func (c *Callable[In, Out]) newVariant(in In) (*variant[In, Out], error) {
 	v.mu = c.mu
 	made := false
 	defer func() {
-		if !made { // also when the function panicked or called runtime.Goexit
+		if !made { // runs even if the function panicked or called runtime.Goexit
 			_ = v.close(c.s)
 		}
 	}()
@@ -85,7 +85,7 @@ func (c *Callable[In, Out]) instantiate(v *variant[In, Out], in In) error {
 }
 
 // refresh records the function again if constants changed, and updates the graph. If that fails,
-// the variant stays as it was.
+// the variant is unchanged.
 func (c *Callable[In, Out]) refresh(v *variant[In, Out], in In) error {
 	if allHold(v.constants, in) {
 		return nil
@@ -115,7 +115,7 @@ func (c *Callable[In, Out]) record(v *variant[In, Out], in In) (g *graph.Graph, 
 	t.cells = v.cells
 	defer func() {
 		if !t.again {
-			v.traced = t.traced // to be closed by newVariant if the function panicked
+			v.traced = t.traced // if the function panicked, newVariant closes it
 		} else if !t.ended {
 			_ = closeAll(t.owned)
 		}
@@ -131,7 +131,6 @@ func (c *Callable[In, Out]) record(v *variant[In, Out], in In) (g *graph.Graph, 
 	return g, t, out, err
 }
 
-// fits reports whether the recorded work has the shape of an input.
 func (v *variant[In, Out]) fits(in In) bool {
 	for _, i := range v.inputs {
 		if !i.holds(in) {
@@ -193,14 +192,14 @@ func (v *variant[In, Out]) waitForHost(ctx context.Context, s *driver.Stream) er
 // recordEnded records an event after the latest replay.
 func (v *variant[In, Out]) recordEnded(s *driver.Stream) error {
 	if err := s.Record(v.ended); err != nil {
-		v.taken = v.launched // without the event, no call knows when the output may be read
+		v.taken = v.launched // without the event, no call can detect when the output may be read
 		return err
 	}
 	return nil
 }
 
-// close releases everything. The graph keeps its memory until its replays in flight have ended.
-// If no replay followed a copy of an input, close waits for the copy.
+// close releases everything. The graph keeps its memory until its replays in flight have ended. If
+// an input was copied but no replay followed, close waits for the copy.
 func (v *variant[In, Out]) close(s *driver.Stream) error {
 	v.gone = true
 	var errs []error
@@ -215,7 +214,7 @@ func (v *variant[In, Out]) close(s *driver.Stream) error {
 	return refusal.Join(errs)
 }
 
-// closeAll closes what the function passed to Own, last first.
+// closeAll closes the things passed to Own in reverse order.
 func closeAll(list []io.Closer) error {
 	var errs []error
 	for i := len(list) - 1; i >= 0; i-- {

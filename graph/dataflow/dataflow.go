@@ -1,4 +1,4 @@
-// Package dataflow derives the edges of a graph from what its operations read and write.
+// Package dataflow derives the edges of a graph from the memory that its operations read and write.
 //
 //	flow := dataflow.New(ctx)
 //	for _, op := range operations { // in the order of a plain program
@@ -18,38 +18,38 @@ import (
 	"github.com/purecuda/cuda/internal/absent"
 )
 
-// These describe the errors of methods on nil and zero objects.
+// Descriptions for the errors of methods on nil and zero objects.
 var (
 	aFlow = absent.Kind{Name: "flow", Make: "dataflow.New of a context", Code: driver.CUDA_ERROR_INVALID_VALUE}
 	aStep = absent.Kind{Name: "Step", Make: "Flow.Add", Code: driver.CUDA_ERROR_INVALID_VALUE}
 )
 
 // Flow is a list of operations in program order. It builds graphs that run them as concurrently as
-// possible with the same results. It derives the edges from the memory that operations read and
-// write: an operation runs after an earlier one that writes what it reads, or that reads or writes
-// what it writes. Redundant edges are left out, and the same list always gives the same graph.
+// possible with the same results. Edges follow from the memory that operations access: an operation
+// runs after each earlier operation that accesses the same memory, if at least one of the two
+// writes it. Flow omits redundant edges. The same list always produces the same graph.
 //
 // Accesses are exact for copies, fills and memory operations. A kernel is assumed to read and write
-// all of each buffer or view among its arguments, unless driver.In or driver.Out say otherwise.
-// Declare unknown accesses (of a host function, an address passed as a number, memory that a kernel
-// finds itself) with driver.In, Out and InOut at Add, or order the step with [Step.After].
+// all of each buffer or view among its arguments, unless driver.In or driver.Out narrows that. Some
+// accesses are unknown: those of a host function, of an address passed as a number, and of memory
+// that a kernel reaches through pointers. Declare them with driver.In, Out and InOut at Add, or
+// order the step with [Step.After].
 //
-// Operations are read when they are added, and their parameters again when a graph is built. So
-// each step needs its own operation: do not change and reuse one launch for two steps that use
-// different memory.
+// Add reads an operation's accesses, and Build reads its parameters again. So each step needs its
+// own operation. Do not change and reuse one launch for two steps that use different memory.
 //
 // Only one goroutine at a time may use a Flow. It need not be closed.
 type Flow struct {
 	ctx   *driver.Context
 	steps []step
 	index access.Index
-	done  access.Reach // which steps come before which
+	done  access.Reach // the steps that run before each step
 }
 
 // New returns an empty Flow for operations of c.
 func New(c *driver.Context) *Flow { return &Flow{ctx: c} }
 
-// Add adds an operation after those already added. It runs after those that it conflicts with. uses
+// Add adds an operation. It runs after the operations already added that it conflicts with. uses
 // declares further memory accesses.
 func (f *Flow) Add(op driver.Op, uses ...driver.Declared) (Step, error) {
 	if !f.exists() {
@@ -73,7 +73,6 @@ func (f *Flow) Add(op driver.Op, uses ...driver.Declared) (Step, error) {
 	return f.enter(s), nil
 }
 
-// exists reports whether f was made with a context.
 func (f *Flow) exists() bool { return f != nil && f.ctx != nil }
 
 func (f *Flow) addError(op driver.Op, err error) error {
@@ -97,10 +96,10 @@ func (f *Flow) enter(s step) Step {
 	return Step{f, i}
 }
 
-// Items returns the steps as items for AddBatch, in order, with their names and declared uses. Give
-// Deps to those without After to run the steps after other nodes. Without names and declared uses
-// they also make a plan. Items can be called any number of times. Between Add and Items, numbers
-// among the arguments of launches may change, but not the memory.
+// Items returns the steps as items for AddBatch, in order, with their names and declared uses. To
+// run the steps after other nodes, add Deps to the items without After. Without names and declared
+// uses, the items are also suitable for a plan. Items can be called any number of times. Between
+// Add and Items, numeric arguments of launches may change, but not their memory.
 func (f *Flow) Items() ([]graph.Item, error) {
 	if !f.exists() {
 		return nil, aFlow.Error(f == nil)
@@ -132,7 +131,7 @@ func (f *Flow) Build() (*graph.Graph, error) {
 	return g, nil
 }
 
-// unchanged rejects launches that access other memory now than when the order was derived.
+// unchanged rejects launches whose memory accesses have changed since the order was derived.
 func (f *Flow) unchanged() error {
 	for i := range f.steps {
 		s := &f.steps[i]
@@ -145,9 +144,9 @@ func (f *Flow) unchanged() error {
 
 type step struct {
 	op      driver.Op
-	version uint64 // of a launch: the version of its accesses
+	version uint64 // version of a launch's accesses
 	name    string
-	uses    []driver.Access // the operation's and those that were declared
+	uses    []driver.Access // accesses of the operation and declared accesses
 	extra   []driver.Declared
 	after   []int
 }
@@ -161,7 +160,8 @@ type Step struct {
 // Index returns the index of the step, and of its node in the graph from Build.
 func (s Step) Index() int { return s.i }
 
-// Dependencies returns the indices of the steps that it directly runs after, in ascending order.
+// Dependencies returns the indices of the steps that this step directly runs after, in ascending
+// order.
 func (s Step) Dependencies() []int {
 	if s.f == nil {
 		return nil
@@ -176,8 +176,8 @@ func (s Step) SetName(name string) {
 	}
 }
 
-// After makes the step, which must be the latest of its flow, run after others for a reason other
-// than memory.
+// After makes the step run after others for a reason other than memory. The step must be the latest
+// of its flow.
 func (s Step) After(others ...Step) error {
 	if s.f == nil {
 		return aStep.Error(false)

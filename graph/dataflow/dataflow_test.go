@@ -14,7 +14,7 @@ import (
 	"github.com/purecuda/cuda/internal/uses"
 )
 
-// randomWork makes operations on parts of a few buffers: kernels with and without declarations,
+// randomWork generates operations on parts of a few buffers: kernels with and without declarations,
 // copies, fills, and boxes of pitched memory.
 type randomWork struct {
 	*kit
@@ -41,7 +41,7 @@ func (w *randomWork) op() driver.Op {
 	w.Helper()
 	for {
 		op, err := w.try()
-		if errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) { // a copy of a buffer to itself that overlaps
+		if errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) { // a copy within a buffer that overlaps itself
 			continue
 		}
 		w.OK(err)
@@ -72,7 +72,7 @@ func (w *randomWork) try() (driver.Op, error) {
 		driver.Region{Memory: w.bufs[j], Pitch: 16, X: uintptr(4 * w.IntN(2)), Y: uintptr(w.IntN(5))}, width, 3)
 }
 
-// sumOf refuses to write elements that other threads of the kernel read.
+// sumOf returns an error if the kernel would write elements that its other threads read.
 func (w *randomWork) sumOf(d, a, b driver.View[uint32]) (driver.Op, error) {
 	for _, v := range []driver.View[uint32]{a, b} {
 		if d.Ptr() < v.Ptr()+driver.CUdeviceptr(v.Bytes()) && v.Ptr() < d.Ptr()+driver.CUdeviceptr(d.Bytes()) {
@@ -199,8 +199,8 @@ func common(a, b map[uint64]bool) bool {
 	return false
 }
 
-// A flow has an edge exactly where two operations conflict and the order does not follow from
-// other edges.
+// A flow must have an edge exactly where two operations conflict and no path of other edges orders
+// them.
 func TestFlowHasExactlyTheNeededEdges(t *testing.T) {
 	each(t, func(k *kit) {
 		for seed := range uint64(10) {
@@ -294,7 +294,7 @@ func TestFlowRefusesWhatItCannotOrder(t *testing.T) {
 		l := k.Launch(k.Plus, a, 1)
 		f := k.flow(l)
 		k.OK(driver.SetArg(l, 2, uint32(9)))
-		k.build(f) // a number is not memory
+		k.build(f) // the length is a number, not memory
 		k.OK(driver.SetArg(l, 0, b))
 		_, err := f.Build()
 		graphtest.Refused(t, "a build after the memory changed", err, "step 0")
@@ -368,7 +368,7 @@ func TestFlowsHaveNoConflictUntilAnEdgeIsMissing(t *testing.T) {
 	})
 }
 
-// In graphs with arbitrary edges, Check finds exactly the pairs that conflict and are not
+// In graphs with arbitrary edges, Check must find exactly the pairs that conflict and are not
 // ordered.
 func TestCheckFindsExactlyTheConflicts(t *testing.T) {
 	each(t, func(k *kit) {
