@@ -1,8 +1,8 @@
-// Package anywhere opens a driver on every machine: the system's if a GPU can be used, otherwise
-// an emulated one.
+// Package anywhere opens a driver on any machine: the system's driver if a GPU can be used, and
+// otherwise an emulator.
 //
-// It is for examples, first programs and tools. It links several megabytes of emulator into the
-// program, so a program that requires a GPU should call driver.Open instead.
+// Use it in examples, first programs and tools. The emulator adds several megabytes to a program,
+// so a program that requires a GPU should call driver.Open instead.
 package anywhere
 
 import (
@@ -14,12 +14,12 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
-// Open opens the system's driver. If that fails or finds no device, Open logs the reason as a
-// warning to slog's default logger and opens an emulated driver with one device. So a program
-// never runs on the emulator silently.
+// Open opens the system's driver. If that fails or there is no device, Open opens an emulator with
+// one device. It then logs the reason as a warning to slog's default logger, so a program never
+// runs on the emulator silently.
 func Open() (*driver.Driver, error) { return OpenWith(emulator.Config{}) }
 
-// OpenWith is Open with a configuration for the emulated machine.
+// OpenWith is Open with a configuration for the emulator.
 func OpenWith(cfg emulator.Config) (*driver.Driver, error) {
 	return open(driver.Open, slog.Default(), cfg)
 }
@@ -29,7 +29,7 @@ func open(system func() (*driver.Driver, error), log *slog.Logger, cfg emulator.
 	if err == nil {
 		return d, nil
 	}
-	log.Warn("no GPU can be used, running on the emulator", "reason", err.Error()) // only one line of the error
+	log.Warn("no GPU can be used, running on the emulator", "reason", err.Error())
 	lib := emulator.New(cfg)
 	d, failed := driver.New(lib)
 	if failed != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
-// logger returns a logger that writes to b without the time.
+// logger returns a logger that writes records without the time to b.
 func logger(b *bytes.Buffer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(b, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey {
@@ -21,7 +21,7 @@ func logger(b *bytes.Buffer) *slog.Logger {
 	}}))
 }
 
-// Without a GPU, Open uses an emulated device and logs that and the reason.
+// Without a GPU, Open opens an emulator and logs that with the reason.
 func TestWithoutAGPUTheEmulatorIsOpenedAndNamed(t *testing.T) {
 	var b bytes.Buffer
 	noGPU := func() (*driver.Driver, error) { return nil, errors.New("the cable is out") }
@@ -45,10 +45,11 @@ func TestWithoutAGPUTheEmulatorIsOpenedAndNamed(t *testing.T) {
 	}
 }
 
-// With a GPU, Open does not use the emulator and logs nothing.
+// With a GPU, Open does not open an emulator and logs nothing.
 func TestWithAGPUNothingIsEmulated(t *testing.T) {
 	var b bytes.Buffer
-	want, err := driver.New(emulator.New(emulator.Config{})) // stands in for the system's driver
+	// This emulator takes the place of the system's driver.
+	want, err := driver.New(emulator.New(emulator.Config{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +62,7 @@ func TestWithAGPUNothingIsEmulated(t *testing.T) {
 	}
 }
 
-// The error has both reasons.
+// If both drivers fail, the error contains both reasons.
 func TestWithoutEitherBothReasonsAreTold(t *testing.T) {
 	none := errors.New("the cable is out")
 	_, err := open(func() (*driver.Driver, error) { return nil, none }, logger(new(bytes.Buffer)), emulator.Config{DriverVersion: 1})

@@ -9,7 +9,7 @@ import (
 )
 
 func Example() {
-	drv, err := anywhere.Open() // on a machine without a GPU the log says "running on the emulator"
+	drv, err := anywhere.Open() // without a GPU, the log says "running on the emulator"
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -19,7 +19,7 @@ func Example() {
 	// Output: true <nil>
 }
 
-// The emulated machine can resemble the one the program is meant for.
+// The configuration can describe the machine that the program will run on.
 func ExampleOpenWith() {
 	drv, err := anywhere.OpenWith(emulator.Config{Devices: 2})
 	if err != nil {

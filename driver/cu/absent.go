@@ -2,13 +2,11 @@ package cu
 
 import "github.com/purecuda/cuda/internal/absent"
 
-// absentDriver returns the error of a method on a nil or zero Driver.
 func absentDriver(isNil bool) error {
 	k := absent.Kind{Name: "driver", Make: "driver.Open or driver.New", Code: CUDA_ERROR_INVALID_VALUE}
 	return k.Error(isNil)
 }
 
-// absentBatch returns the error of a method on a nil or zero Batch.
 func absentBatch(isNil bool) error {
 	k := absent.Kind{Name: "batch", Make: "Driver.NewBatch", Code: CUDA_ERROR_INVALID_VALUE}
 	return k.Error(isNil)

@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// With the tag purecuda_syscall, argument blocks escape to the heap.
+// The tag purecuda_syscall excludes this test, because argument blocks then escape to the heap.
 func TestCallsDoNotAllocate(t *testing.T) {
 	d := rawDriver(t, &rawLibrary{})
 	notReady := rawFailing(t, cu.CUDA_ERROR_NOT_READY)
@@ -53,7 +53,7 @@ func TestCallsDoNotAllocate(t *testing.T) {
 	}
 }
 
-// rawExpectNotReady counts a not-ready error and returns other errors.
+// rawExpectNotReady counts not-ready errors and returns any other error.
 func rawExpectNotReady(err error, n *int) error {
 	if e, ok := err.(*cu.Error); ok && e.Result == cu.CUDA_ERROR_NOT_READY { // errors.As would allocate
 		*n++

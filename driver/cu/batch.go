@@ -6,22 +6,22 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Batch is a list of graph calls that are made in one native call. They run in order until one
-// fails. A Batch pays off because building a graph of a thousand nodes takes a thousand short
-// calls. Package graph uses it (Graph.AddBatch); other code rarely needs it.
+// Batch is a list of graph calls that are made in one native call. The calls run in order until one
+// fails. A Batch saves call overhead: a graph of a thousand nodes takes a thousand short calls to
+// build. Package graph uses it (Graph.AddBatch). Other code rarely needs it.
 //
-// A Batch does not keep pointer arguments alive. They must point into the heap, and the caller
-// must keep them alive until Run has returned. A later call may read what an earlier one wrote.
-// Reset makes a Batch reusable; a reused Batch allocates nothing. It is not safe for concurrent
-// use.
+// A Batch does not keep pointer arguments alive. They must point into the heap, and the caller must
+// keep them alive until Run has returned. A later call may read results of an earlier call. After
+// Reset, the Batch can be reused, and adding calls then allocates nothing. A Batch is not safe for
+// concurrent use.
 type Batch struct {
 	d     *Driver
 	calls *loader.Batch
 
-	addKernel, setKernel *loader.Proc // in the newest form that d has
+	addKernel, setKernel *loader.Proc // the newest version that d has
 }
 
-// NewBatch returns an empty batch of calls to d, which run under d's context and capture mode.
+// NewBatch returns an empty batch of calls to d. The calls run under d's context and capture mode.
 func (d *Driver) NewBatch() *Batch {
 	b := &Batch{calls: loader.NewBatch()}
 	b.Reset(d)
@@ -39,7 +39,7 @@ func (b *Batch) Len() int {
 	return b.calls.Len()
 }
 
-// Reset empties the batch and keeps its memory. Calls added later go to d. A nil d is for a
+// Reset empties the batch and keeps its memory. Calls that are added later go to d. Pass nil for a
 // batch that is not in use.
 func (b *Batch) Reset(d *Driver) {
 	if b == nil || b.calls == nil {
@@ -60,8 +60,8 @@ func (b *Batch) Reset(d *Driver) {
 	b.addKernel, b.setKernel = d.Proc(add), d.Proc(set)
 }
 
-// Run makes the calls. It returns how many succeeded, and the error of the call that failed, if
-// any.
+// Run makes the calls. It returns the number of successful calls, and the error of the call that
+// failed, if any.
 func (b *Batch) Run() (done int, err error) {
 	if !b.exists() {
 		return 0, absentBatch(b == nil)
@@ -73,8 +73,8 @@ func (b *Batch) Run() (done int, err error) {
 	return done, b.stopped(failure)
 }
 
-// RunPart is Run for n calls starting with first, which is the Frame that the method adding that
-// call returned. The calls stay in the batch and can run again.
+// RunPart is Run for n of the calls. first is the Frame that was returned when the first of them
+// was added. The calls stay in the batch and can run again.
 func (b *Batch) RunPart(first loader.Frame, n int) (done int, err error) {
 	if !b.exists() {
 		return 0, absentBatch(b == nil)
@@ -97,8 +97,8 @@ func (b *Batch) stopped(failure uintptr) error {
 	return b.d.result(functionCount, failure) // cannot happen
 }
 
-// GraphAddKernelNode adds a call of CuGraphAddKernelNode, or of its older form if the driver has
-// only that.
+// GraphAddKernelNode adds a call of CuGraphAddKernelNode, or of its older version if the driver has
+// no other.
 func (b *Batch) GraphAddKernelNode(node *CUgraphNode, graph CUgraph, deps *CUgraphNode, n uintptr, p *CUDA_KERNEL_NODE_PARAMS) loader.Frame {
 	if !b.exists() {
 		return loader.Frame{}
@@ -116,7 +116,7 @@ func (b *Batch) GraphAddMemsetNode(node *CUgraphNode, graph CUgraph, deps *CUgra
 	return b.node(FnCuGraphAddMemsetNode, node, graph, deps, n, unsafe.Pointer(p), ctx)
 }
 
-// node adds a call that adds a node with parameters and a context.
+// node adds a call that adds a node with node parameters and a context.
 func (b *Batch) node(f Function, node *CUgraphNode, graph CUgraph, deps *CUgraphNode, n uintptr, p unsafe.Pointer, ctx CUcontext) loader.Frame {
 	if !b.exists() {
 		return loader.Frame{}
@@ -131,7 +131,7 @@ func (b *Batch) node(f Function, node *CUgraphNode, graph CUgraph, deps *CUgraph
 	return c
 }
 
-// In a call that adds a node, the caller may change these arguments between runs.
+// The caller may change these arguments of a node-adding call between two runs.
 const (
 	BatchGraphWord = 1 // the graph
 	BatchDepsWord  = 2 // the address of the dependencies
@@ -139,7 +139,7 @@ const (
 )
 
 // GraphExecKernelNodeSetParams adds a call of CuGraphExecKernelNodeSetParams, or of its older
-// form if the driver has only that.
+// version if the driver has no other.
 func (b *Batch) GraphExecKernelNodeSetParams(exec CUgraphExec, node CUgraphNode, p *CUDA_KERNEL_NODE_PARAMS) loader.Frame {
 	if !b.exists() {
 		return loader.Frame{}

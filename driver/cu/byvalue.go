@@ -14,24 +14,23 @@ import (
 //
 // Structs of more than 16 bytes (CUipcMemHandle and CUipcEventHandle, 64 bytes) depend on the ABI:
 //
-//   - System V, x86-64 (3.2.3, class MEMORY): copied to the stack, after the arguments that did
-//     not fit in registers. The block has the register arguments, empty slots up to six, then the
-//     struct's eight words.
-//   - AAPCS64 (6.8.2, B.4): the caller copies the struct and passes the address
-//     of the copy in the argument's place.
-//   - Windows, x64 and ARM64: the same.
+//   - System V, x86-64 (3.2.3, class MEMORY): the struct is copied to the stack, after the
+//     arguments that do not fit in registers. The argument block contains the register arguments,
+//     unused slots up to the sixth, and the struct's eight words.
+//   - AAPCS64 (6.8.2, B.4): the caller copies the struct and passes the address of the copy
+//     instead.
+//   - Windows, x64 and ARM64: as in AAPCS64.
 //
-// A Go function always gets a pointer in the argument's slot.
+// A Go function always receives a pointer to the struct.
 
-// structsOnStack reports whether a function takes large structs on the stack.
+// structsOnStack reports whether the function expects large structs on the stack.
 func structsOnStack(p *loader.Proc) bool {
 	return runtime.GOARCH == "amd64" && runtime.GOOS != "windows" && !p.IsGo()
 }
 
-// passesFloats reports whether floating-point arguments can be passed to a function. Four
-// functions have such arguments: those of the old texture references and of the old parameter
-// API.
+// passesFloats reports whether floating-point arguments can be passed to the function. Four
+// functions of the old texture reference and parameter APIs have such arguments.
 func passesFloats(p *loader.Proc) bool { return p.IsGo() || loader.PassesFloats() }
 
-// floatWord returns a float's bits in the half of the word that C reads.
+// floatWord returns a float's bits in the half of the word that C code reads.
 func floatWord(f float32) uintptr { return uintptr(math.Float32bits(f)) }

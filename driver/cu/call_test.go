@@ -10,8 +10,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// rawArgument returns a value for parameter i with a nonzero value in every byte, and a check of
-// the word that must arrive for it.
+// rawArgument returns a value for parameter i in which every byte is nonzero, and a check that the
+// function received that value.
 func rawArgument(t *testing.T, i int, typ reflect.Type) (reflect.Value, func(a loader.Args) bool) {
 	t.Helper()
 	v := reflect.New(typ).Elem()
@@ -51,8 +51,8 @@ func rawArgument(t *testing.T, i int, typ reflect.Type) (reflect.Value, func(a l
 	return v, nil
 }
 
-// Every method is called with a different value for each parameter. It must reach its own
-// function with all of them in C's order.
+// Each method is called with a different value for each parameter. It must call its own function
+// and pass all arguments in the order of the C declaration.
 func TestEveryMethodPassesItsArguments(t *testing.T) {
 	var reached cu.Function
 	var check func(a loader.Args)
@@ -65,7 +65,7 @@ func TestEveryMethodPassesItsArguments(t *testing.T) {
 	tested := 0
 	for f := range cu.Functions() {
 		if f == cu.FnCuDriverGetVersion {
-			continue // the library handles it itself
+			continue // the library implements it
 		}
 		method := value.MethodByName(methodOf(f))
 		in := make([]reflect.Value, method.Type().NumIn())

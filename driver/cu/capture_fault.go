@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// A call that a stream capture forbids fails at once, but the capture itself fails only when it
-// ends, and then the driver does not say which call caused it. So the latest such calls are
-// remembered here. Successful calls do not pay for this.
+// If a stream capture forbids a call, that call fails at once. The capture itself only fails when
+// it ends, and the driver does not report which call caused it. The latest such calls are therefore
+// stored here. Successful calls do not pay for this.
 var captureFaults struct {
 	open  atomic.Int32 // captures that are being watched
 	count atomic.Uint64
@@ -15,8 +15,9 @@ var captureFaults struct {
 	last  [8]*Error
 }
 
-// noteCaptureFault remembers a failure that can invalidate a capture. While a capture is being
-// watched, every failure can, because rejected work may have been meant for the capture.
+// noteCaptureFault stores a failure that can invalidate a capture. While a capture is being
+// watched, this includes every failure, because the rejected work may have been meant for the
+// capture.
 func noteCaptureFault(e *Error) {
 	if captureFaults.open.Load() == 0 && !ofCapture(e.Result) {
 		return
@@ -28,7 +29,7 @@ func noteCaptureFault(e *Error) {
 	captureFaults.count.Store(n + 1)
 }
 
-// ofCapture reports whether a code means that a capture does not allow a call.
+// ofCapture reports whether the code means that a capture forbids the call.
 func ofCapture(r CUresult) bool {
 	switch r {
 	case CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, CUDA_ERROR_STREAM_CAPTURE_MERGE,
@@ -39,7 +40,7 @@ func ofCapture(r CUresult) bool {
 	return false
 }
 
-// WatchCapture makes every failed call be remembered until done is called, not only those whose
+// WatchCapture makes the package store every failed call until done is called, not only calls whose
 // code refers to a capture.
 func WatchCapture() (done func()) {
 	captureFaults.open.Add(1)
@@ -51,9 +52,9 @@ func WatchCapture() (done func()) {
 // WatchCapture was active.
 func CaptureFaults() uint64 { return captureFaults.count.Load() }
 
-// CaptureFaultsSince returns the calls counted since CaptureFaults returned n, the earliest
-// first. Only the latest few are kept. The driver does not say which capture a call invalidated,
-// so if several are open, it can be any of them.
+// CaptureFaultsSince returns the calls counted since CaptureFaults returned n, the earliest first.
+// Only the latest few are stored. The driver does not report which capture a call invalidated, so
+// if several captures are open, it can be any of them.
 func CaptureFaultsSince(n uint64) []*Error {
 	captureFaults.mu.Lock()
 	defer captureFaults.mu.Unlock()

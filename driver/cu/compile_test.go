@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// compile builds a shared library from C and returns its path. It skips the test if there is no
-// C compiler for this architecture.
+// compile builds a shared library from C code and returns its path. It skips the test if there is
+// no C compiler for this architecture.
 func compile(t *testing.T, source string, flags ...string) string {
 	t.Helper()
 	cc, err := exec.LookPath(cmp.Or(os.Getenv("CC"), "cc"))

@@ -3,20 +3,20 @@
 // Every function of the driver API is a method of [Driver] with typed parameters, and every
 // type, enum and constant is here. All of this is generated from the header. The package adds:
 //
-//   - the functions by number ([Function]), with those functions and ABIs that the installed
-//     driver has
-//   - [Error], with the usual cause of each code
-//   - the failed calls that can invalidate a stream capture ([CaptureFaults])
-//   - calls made as a batch ([Batch])
+//   - [Function], which identifies a function in one ABI; [Driver.Has] reports whether the
+//     installed driver has it
+//   - [Error], which explains the usual cause of each code
+//   - [CaptureFaults], the failed calls that can invalidate a stream capture
+//   - [Batch], which makes several calls in one native call
 //
-// Programs use package driver, whose Driver embeds this one, so the raw functions are its
-// methods too. Import this package for the types and constants that the raw functions take:
+// Programs use package driver. Its Driver embeds this one, so it also has the raw functions as
+// methods. Import this package for the types and constants that raw functions require:
 //
 //	var n int32
 //	err := drv.CuDeviceGetAttribute(&n, cu.CU_DEVICE_ATTRIBUTE_WARP_SIZE, dev.Raw())
 //
-// A raw function checks nothing and retains nothing. The caller must destroy the objects and
-// memory made with it.
+// A raw function checks nothing and retains nothing. The caller must destroy the objects and free
+// the memory that it creates.
 //
-// Of this module, this package imports only package loader and internal packages.
+// Within this module, this package imports only package loader and internal packages.
 package cu

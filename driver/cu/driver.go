@@ -8,20 +8,19 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// MinVersion is the CUDA version of the oldest driver that this package works
-// with: 11.4, NVIDIA's driver 470.
+// MinVersion is the CUDA version of the oldest supported driver: 11.4, for NVIDIA driver 470.
 const MinVersion = 11040
 
-// Driver is an opened CUDA driver. Its methods have the C names, and each calls the resolved
-// function of the driver API. It is safe for concurrent use.
+// Driver is an opened CUDA driver. Each method has the name of a C function and calls that function
+// of the driver. It is safe for concurrent use.
 //
-// In some cases the driver keeps state with the thread from one call to the next: between
-// cuCtxPushCurrent and cuCtxPopCurrent, and between cuLinkCreate and cuLinkDestroy. Around such
-// calls the goroutine needs runtime.LockOSThread, or it may move to another thread. The
-// functions that package driver builds on them do not need it.
+// Between some calls the driver keeps state in the OS thread: between cuCtxPushCurrent and
+// cuCtxPopCurrent, and between cuLinkCreate and cuLinkDestroy. A goroutine that makes such calls
+// must use runtime.LockOSThread, because otherwise it may move to another thread. Package driver's
+// own functions do that where necessary.
 //
-// Bound and Guarded return views: the same driver, but its calls run in a given context, or
-// without disturbing captures. A view shares the resolved functions. It is small and may be
+// Bound and Guarded return views of the same driver. The calls of a view run in a given context, or
+// do not disturb captures. All views share the resolved functions. A view is small and may be
 // copied.
 type Driver struct {
 	fn    *functions
@@ -37,11 +36,11 @@ type driverCore struct {
 	lib         loader.Library
 	version     int
 	closed      atomic.Bool
-	absent      string // why there is no driver; "" if there is one
+	absent      string // why there is no driver, or ""
 	beforeClose []func()
 }
 
-// New resolves the functions of a library: the system's ([SystemLibrary]), an emulated one, or a
+// New resolves the functions of a library: the system's ([SystemLibrary]), an emulator, or a
 // wrapper around either. It does not call cuInit.
 //
 // Functions that the library does not have, or that are newer than the version it reports,
@@ -62,7 +61,7 @@ func New(lib loader.Library) (*Driver, error) {
 	return d, nil
 }
 
-// Init calls cuInit, which must precede all other calls. It may be called again.
+// Init calls cuInit, which must run before all other calls. Calling Init again is allowed.
 func (d *Driver) Init() error {
 	if !d.exists() {
 		return absentDriver(d == nil)
@@ -84,7 +83,8 @@ func (d *Driver) Init() error {
 // Bound returns a view of the driver in which every call first makes ctx current on its thread,
 // in the same native call. ctx stays current afterwards.
 func (d *Driver) Bound(ctx CUcontext) *Driver {
-	v := d.bind(ctx) // separate, so that Bound is inlined and its view can stay on the stack
+	// bind is a separate method so that Bound is inlined and its view can stay on the stack.
+	v := d.bind(ctx)
 	return &v
 }
 
@@ -109,7 +109,6 @@ func (d *Driver) guard() Driver {
 	return d.view(d.bound, true)
 }
 
-// exists reports whether d was made by New.
 func (d *Driver) exists() bool { return d != nil && d.core != nil }
 
 func (d *Driver) view(ctx CUcontext, guarded bool) Driver {
@@ -124,13 +123,13 @@ func (d *Driver) view(ctx CUcontext, guarded bool) Driver {
 	return v
 }
 
-// Has reports whether the driver has a function with this ABI.
+// Has reports whether the driver has this version of the function.
 func (d *Driver) Has(f Function) bool {
 	return d.exists() && f < functionCount && !d.fn.slice()[f].IsZero()
 }
 
-// Proc returns a resolved function, for batches and wrappers. It returns nil if f is not a
-// function, and a zero Proc if the driver does not have it.
+// Proc returns a resolved function, for batches and wrappers. If f is not a function, it returns
+// nil. If the driver does not have f, it returns a zero Proc.
 func (d *Driver) Proc(f Function) *loader.Proc {
 	if !d.exists() {
 		return nil
@@ -141,8 +140,8 @@ func (d *Driver) Proc(f Function) *loader.Proc {
 	return &d.fn.slice()[f]
 }
 
-// Scope returns the context and capture mode of this view's calls, for batches. It is nil for a
-// view that is neither bound nor guarded.
+// Scope returns the context and capture mode of this view's calls, for batches. For a view that is
+// neither bound nor guarded, it returns nil.
 func (d *Driver) Scope() *loader.Scope {
 	if d == nil {
 		return nil
@@ -150,8 +149,8 @@ func (d *Driver) Scope() *loader.Scope {
 	return d.scope
 }
 
-// Result converts the code that a function returned into an error, for callers that call the
-// function with their own argument block.
+// Result converts a function's result code to an error. It is for code that calls the function with
+// its own argument block.
 func (d *Driver) Result(f Function, code uintptr) error {
 	if !d.exists() {
 		return absentDriver(d == nil)
@@ -159,7 +158,7 @@ func (d *Driver) Result(f Function, code uintptr) error {
 	return d.result(f, code)
 }
 
-// Version returns the CUDA version that the driver supports: 12040 is 12.4.
+// Version returns the CUDA version that the driver supports. For CUDA 12.4 it returns 12040.
 func (d *Driver) Version() int {
 	if !d.exists() {
 		return 0
@@ -175,7 +174,7 @@ func (d *Driver) LibraryName() string {
 	return d.core.lib.Name()
 }
 
-// Library returns the library that the driver was made from.
+// Library returns the library that the driver was created from.
 func (d *Driver) Library() loader.Library {
 	if !d.exists() {
 		return nil
@@ -183,16 +182,16 @@ func (d *Driver) Library() loader.Library {
 	return d.core.lib
 }
 
-// BeforeClose registers f to be called by the first Close before it closes the library. Closed
-// reports true by then. It is for packages that must stop using the driver. Call it before the
-// driver is shared between goroutines.
+// BeforeClose registers f for the first Close, which calls f before it closes the library. Closed
+// already returns true at that time. It is for packages that must then stop using the driver. Call
+// it before goroutines share the driver.
 func (d *Driver) BeforeClose(f func()) {
 	if d.exists() {
 		d.core.beforeClose = append(d.core.beforeClose, f)
 	}
 }
 
-// Closed reports whether Close was called on this or another view.
+// Closed reports whether Close was called on any view of the driver.
 func (d *Driver) Closed() bool {
 	if !d.exists() {
 		return true
@@ -200,10 +199,10 @@ func (d *Driver) Closed() bool {
 	return d.core.closed.Load()
 }
 
-// Close closes the library. First close everything that was made with the driver.
+// Close closes the library. First close all objects created from the driver.
 //
-// The system's library stays in the process, so a call after Close is harmless. What such a call
-// does depends on the library; if it fails, its error matches [ErrClosed].
+// The system's library stays loaded, so a call after Close is safe. Such a call returns what the
+// library returns, and its errors match [ErrClosed].
 func (d *Driver) Close() error {
 	if !d.exists() || d.core.closed.Swap(true) {
 		return nil
@@ -214,7 +213,7 @@ func (d *Driver) Close() error {
 	return d.core.lib.Close()
 }
 
-// result converts a CUresult into an error. It is small enough to be inlined into every method.
+// result converts a CUresult to an error. It is small enough to be inlined into every method.
 func (d *Driver) result(f Function, code uintptr) error {
 	if uint32(code) == 0 { // the upper half of the register is undefined
 		return nil

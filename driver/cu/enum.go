@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// enumString returns name, or the type and number for a value without a name.
+// enumString returns name, or the type and the number if name is "".
 func enumString[T ~uint32 | ~int32](typ string, v T, name string) string {
 	if name != "" {
 		return name
@@ -13,7 +13,7 @@ func enumString[T ~uint32 | ~int32](typ string, v T, name string) string {
 	return typ + "(" + strconv.FormatInt(int64(v), 10) + ")"
 }
 
-// flagsString returns the name of v or, if it has none, the names of its bits.
+// flagsString returns the name of v. If v has no name, it returns the names of its bits.
 func flagsString[T ~uint32](typ string, v T, name func(T) string) string {
 	if s := name(v); s != "" {
 		return s

@@ -10,31 +10,31 @@ import (
 )
 
 var (
-	// ErrNotSupported is matched when the installed driver does not have a function, and when
-	// the driver returns CUDA_ERROR_NOT_SUPPORTED.
+	// ErrNotSupported matches CUDA_ERROR_NOT_SUPPORTED, and the error for a function that the
+	// driver lacks.
 	ErrNotSupported = errors.New("not supported by the installed CUDA driver")
-	// ErrDriverTooOld is matched when a driver is older than [MinVersion].
+	// ErrDriverTooOld matches the error for a driver that is older than [MinVersion].
 	ErrDriverTooOld = errors.New("CUDA driver too old")
-	// ErrClosed is matched by errors for calls on closed objects. Calls on nil or zero objects
-	// match CUDA_ERROR_INVALID_VALUE instead, and the error says how to make the object.
+	// ErrClosed matches the error of a call on a closed object. A call on a nil or zero object
+	// returns another error, which names the constructor and matches CUDA_ERROR_INVALID_VALUE.
 	ErrClosed = errors.New("closed")
 )
 
-// Error is a failed call of one driver function. errors.Is matches it with its code:
-// errors.Is(err, driver.CUDA_ERROR_OUT_OF_MEMORY).
+// Error is the failure of a driver function. It matches its code: errors.Is(err,
+// driver.CUDA_ERROR_OUT_OF_MEMORY).
 //
-// %v and the method Error give one line. %+v also prints the whole log.
+// %v and the method Error produce one line. %+v also prints the whole log.
 type Error struct {
 	Func    Function
 	Result  CUresult
-	Missing bool   // the driver does not have the function, so nothing was called
-	Hint    string // the usual cause, or what to do
+	Missing bool   // the driver lacks the function; no call was made
+	Hint    string // the usual cause or the remedy
 	Log     string // output of the driver's compiler or linker
 
-	cause error // ErrClosed, if that is the cause
+	cause error // ErrClosed if the driver was closed
 }
 
-// Error returns one line: function, code and hint.
+// Error returns one line with the function, the code and the hint.
 func (e *Error) Error() string {
 	if e == nil {
 		return "nil driver error"
@@ -56,8 +56,9 @@ func (e *Error) Unwrap() error {
 	return e.Result
 }
 
-// Is makes errors.Is match ErrNotSupported if the driver lacks the function or returned
-// CUDA_ERROR_NOT_SUPPORTED, and ErrClosed if the driver was closed.
+// Is reports whether the error matches one of two sentinels. ErrNotSupported matches if the driver
+// lacks the function or returned CUDA_ERROR_NOT_SUPPORTED. ErrClosed matches if the driver was
+// closed.
 func (e *Error) Is(target error) bool {
 	if e == nil {
 		return false
@@ -68,7 +69,8 @@ func (e *Error) Is(target error) bool {
 	return e.cause != nil && target == e.cause
 }
 
-// Format implements %v and %s (one line), %+v (with the log) and %q.
+// Format implements fmt.Formatter: %v and %s print one line, %+v also prints the log, and %q quotes
+// the line.
 func (e *Error) Format(s fmt.State, verb rune) {
 	switch {
 	case verb == 'q':
@@ -88,8 +90,8 @@ func (r CUresult) Error() string {
 	return r.String()
 }
 
-// Querying a stream or event that is not done returns an error. This is normal, so the errors
-// are preallocated.
+// Querying a stream or event that is not done returns an error. These errors are preallocated
+// because such queries are common.
 var (
 	errStreamNotReady = &Error{Func: FnCuStreamQuery, Result: CUDA_ERROR_NOT_READY, Hint: CUDA_ERROR_NOT_READY.hint()}
 	errEventNotReady  = &Error{Func: FnCuEventQuery, Result: CUDA_ERROR_NOT_READY, Hint: CUDA_ERROR_NOT_READY.hint()}
@@ -125,8 +127,8 @@ func (d *Driver) fail(f Function, code uintptr) error {
 	return e
 }
 
-// explain returns what a library knows about a failure beyond its code, such as which thread of
-// the emulator did what. It looks through wrapping libraries, which have a method Unwrap.
+// explain returns the library's own description of a failure, such as which thread of an emulated
+// kernel caused it. It looks through wrapping libraries by their Unwrap method.
 func explain(lib loader.Library, r CUresult) string {
 	for {
 		switch l := lib.(type) {
@@ -154,8 +156,7 @@ func (d *Driver) missing(f Function) error {
 	return &Error{Func: f, Result: CUDA_ERROR_NOT_SUPPORTED, Missing: true, Hint: hint}
 }
 
-// olderForm returns the newest other form of a function that the driver has, with a different
-// ABI from f's.
+// olderForm returns the newest other version of f that the driver has.
 func (d *Driver) olderForm(f Function) (older Function, ok bool) {
 	for g := range Function(functionCount) {
 		if g != f && g.Base() == f.Base() && d.Has(g) && (!ok || g.Since() > older.Since()) {
@@ -165,7 +166,7 @@ func (d *Driver) olderForm(f Function) (older Function, ok bool) {
 	return older, ok
 }
 
-// method returns the name of the Driver's method that calls the function.
+// method returns the name of the Driver method that calls f.
 func (f Function) method() string {
 	name := f.String()
 	return strings.ToUpper(name[:1]) + name[1:]

@@ -64,7 +64,8 @@ func TestEveryCodeComesBackAsAnErrorThatMatchesIt(t *testing.T) {
 	}
 }
 
-// The result is an int, so the upper half of the register that C leaves is not part of it.
+// C functions return an int and leave the upper half of the register undefined. That half must not
+// affect the result.
 func TestTheUpperHalfOfTheResultIsIgnored(t *testing.T) {
 	rubbish := uint64(0xdead_beef_0000_0000)
 	d := rawDriver(t, &rawLibrary{handler: func(cu.Function, loader.Args) uintptr { return uintptr(rubbish) }})

@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
-// Raw functions have C's names and arguments, but return an error instead of a code. On a GPU,
-// use the library that SystemLibrary returns.
+// Raw functions have the names and arguments of the C functions, but they return an error instead
+// of a code. On a GPU, use the library that SystemLibrary returns.
 func ExampleDriver() {
 	d, err := cu.New(emulator.New(emulator.Config{}))
 	if err != nil {

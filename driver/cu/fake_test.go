@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// rawLibrary is a library of Go functions, one for every symbol except those in without. They
-// all call handler.
+// rawLibrary is a library of Go functions. It has one for every symbol except those in without. All
+// of them call handler.
 type rawLibrary struct {
 	version int32
 	without map[string]bool
@@ -54,7 +54,7 @@ func rawDriver(t testing.TB, l *rawLibrary) *cu.Driver {
 	return d
 }
 
-// rawFailing returns a driver whose every function returns code.
+// rawFailing returns a driver whose functions all return code.
 func rawFailing(t testing.TB, code cu.CUresult) *cu.Driver {
 	return rawDriver(t, &rawLibrary{handler: func(cu.Function, loader.Args) uintptr { return uintptr(code) }})
 }

@@ -9,16 +9,16 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Function identifies one function of the driver API in one of its ABIs. If CUDA replaced the
-// ABI under the same C name, the current one has the plain name (FnCuGraphExecUpdate). An older
-// one that drivers in use still need has a suffix with the CUDA version that introduced it
+// Function identifies one function of the driver API in one ABI. If CUDA changed the ABI of a C
+// name, the current ABI has the plain name (FnCuGraphExecUpdate). An older ABI that supported
+// drivers still need has a suffix with the CUDA version that introduced it
 // (FnCuGraphExecUpdate_v10020).
 //
-// The numbers are those of this version of the package. They mean nothing outside the process.
+// The numbers can change with each version of this package. Do not store them outside the process.
 type Function uint16
 
-// functionInfo is what the headers say about a Function. The strings end in NUL, so that they
-// can be passed to C directly.
+// functionInfo is the information from the headers about a Function. Its strings end in NUL because
+// they are passed to C directly.
 type functionInfo struct {
 	name   string
 	base   string
@@ -37,8 +37,8 @@ func Functions() iter.Seq[Function] {
 	}
 }
 
-// String returns the C name, such as cuMemAlloc. For an older ABI it has the version suffix of
-// the Go method: cuGraphExecUpdate_v10020.
+// String returns the C name, such as cuMemAlloc. For an older ABI, it also has the version suffix
+// of the Go method: cuGraphExecUpdate_v10020.
 func (f Function) String() string {
 	if f >= functionCount {
 		return fmt.Sprintf("Function(%d)", uint16(f))
@@ -91,13 +91,13 @@ func FunctionBySymbol(symbol string) (Function, bool) {
 
 func trimNUL(s string) string { return s[:len(s)-1] }
 
-// slice returns the functions indexed by id. functions has only Procs in the order of the ids,
-// which a test checks.
+// slice returns the functions as an array indexed by Function. This is valid because the fields of
+// functions are all Procs, in the order of the Functions. A test checks that.
 func (t *functions) slice() *[functionCount]loader.Proc {
 	return (*[functionCount]loader.Proc)(unsafe.Pointer(t))
 }
 
-// cudaVersion formats a CUDA version: 12.4 for 12040.
+// cudaVersion formats a CUDA version: it returns "12.4" for 12040.
 func cudaVersion(version int) string {
 	return fmt.Sprintf("%d.%d", version/1000, version%1000/10)
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// methodOf returns the name of the method that calls f.
+// methodOf returns the name of the Driver method that calls f.
 func methodOf(f cu.Function) string { return "C" + f.String()[1:] }
 
-// testdata/functions-13.0.txt has the names that cuda.h and cudaProfiler.h of CUDA 13.0 declare.
-// Each name is listed once, however many ABIs it has.
+// testdata/functions-13.0.txt lists the names that cuda.h and cudaProfiler.h of CUDA 13.0 declare.
+// Each name is listed once, even if it has several ABIs.
 func TestEveryFunctionOfTheHeaderIsBound(t *testing.T) {
 	data, err := os.ReadFile("testdata/functions-13.0.txt")
 	if err != nil {
@@ -104,8 +104,8 @@ func TestABIsAreNamedAndDatedByTheHeaders(t *testing.T) {
 	}
 }
 
-// Drivers from CUDA 11.4 on have at least one ABI of every graph function that this module
-// needs.
+// The package binds, for every graph function that this module needs, an ABI that CUDA 11.4 drivers
+// have.
 func TestAnABIForDriver470IsThereForWhatGraphsNeed(t *testing.T) {
 	oldest := map[string]int{}
 	for f := range cu.Functions() {

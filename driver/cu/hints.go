@@ -1,7 +1,7 @@
 package cu
 
-// hint returns the usual cause of a code and what to do about it. The names and numbers are
-// those of cuda.h, the texts are this package's. It works without a driver.
+// hint returns the usual cause of a code and the remedy. It works without a driver, because the
+// texts are part of this package.
 func (r CUresult) hint() string {
 	switch r {
 	case CUDA_SUCCESS:
@@ -205,8 +205,8 @@ func (r CUresult) hint() string {
 	return ""
 }
 
-// initHint returns what to do if the driver cannot be initialised, for codes that need different
-// advice than in other calls.
+// initHint returns the remedy if the driver cannot be initialised. In that situation, some codes
+// need different advice than usual.
 func initHint(r CUresult) string {
 	switch r {
 	case CUDA_ERROR_NO_DEVICE:

@@ -11,15 +11,15 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// layout is the size of a type or field. place is the alignment of a type or the offset of a
-// field.
+// layout is a row of the table. For a type it has the size and the alignment, for a field the size
+// and the offset.
 type layout struct{ size, place uintptr }
 
-// lowered has the types whose alignment Go cannot express, with their alignment in Go.
+// lowered lists the types whose C alignment Go cannot express, with their alignment in Go.
 var lowered = map[string]uintptr{"CUtensorMap": 8}
 
-// testdata/layout-13.0.txt is the output of the program that cudagen -layout generates, compiled
-// by a C compiler against cuda.h (docs/internals/regenerate.md).
+// The expected layouts are in testdata/layout-13.0.txt. A C program that cudagen -layout generates
+// printed them from cuda.h (docs/internals/regenerate.md).
 func TestLayoutsAndValuesAreThoseOfTheCCompiler(t *testing.T) {
 	f, err := os.Open("testdata/layout-13.0.txt")
 	if err != nil {
@@ -84,7 +84,7 @@ func layoutNumber[T uintptr | int64](t *testing.T, s string) T {
 	return T(n)
 }
 
-// The table is also read as an array; see functions.slice.
+// functions.slice reads the table as an array.
 func TestTheTableHasAProcForEachFunctionInOrder(t *testing.T) {
 	typ := reflect.TypeFor[functions]()
 	if typ.NumField() != functionCount || typ.Size() != reflect.TypeFor[[functionCount]loader.Proc]().Size() {

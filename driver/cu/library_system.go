@@ -7,18 +7,18 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// systemLibrary is the installed driver. It exports every ABI that it ever had, each under its
-// own name. The meaning of a name without a suffix is best resolved by cuGetProcAddress: for a
-// base name and a CUDA version, it returns the ABI that this version's header declares.
+// systemLibrary is the installed driver. The library exports every ABI under a symbol of its own.
+// Functions are looked up with cuGetProcAddress: for a base name and a CUDA version, it returns the
+// ABI that this version's header declares.
 type systemLibrary struct {
 	lib     *loader.DynamicLibrary
 	version int
 	getProc loader.Proc
-	query   bool // cuGetProcAddress_v2, which takes a fifth argument
+	query   bool // getProc is cuGetProcAddress_v2, which has a fifth parameter
 }
 
-// SystemLibrary opens the system's CUDA driver: the library at path or, if path is empty, the
-// one that loader.OpenCUDA finds.
+// SystemLibrary opens the system's CUDA driver. An empty path means the library that
+// loader.OpenCUDA finds.
 func SystemLibrary(path string) (loader.Library, error) {
 	dynamic, err := loader.OpenCUDA(path)
 	if err != nil {
@@ -26,13 +26,13 @@ func SystemLibrary(path string) (loader.Library, error) {
 	}
 	lib, err := newSystemLibrary(dynamic)
 	if err != nil {
-		_ = dynamic.Close() // only the first error matters
+		_ = dynamic.Close() // err is the error to report
 		return nil, err
 	}
 	return lib, nil
 }
 
-// noLibraryError is a failure to open the driver. It prints one line, or with %+v every name
+// noLibraryError is a failure to open the driver. It prints one line. %+v also prints every name
 // that was tried.
 type noLibraryError struct{ err error }
 
@@ -59,7 +59,7 @@ func newSystemLibrary(dynamic *loader.DynamicLibrary) (*systemLibrary, error) {
 	}
 	l.version = version
 	// Only these two functions are looked up by their exported names. Drivers before CUDA 12.0
-	// have only the first form.
+	// have only the older function.
 	if l.getProc, err = dynamic.Lookup(FnCuGetProcAddress.Symbol()); err == nil {
 		l.query = true
 		return l, nil
@@ -73,8 +73,8 @@ func newSystemLibrary(dynamic *loader.DynamicLibrary) (*systemLibrary, error) {
 // Name returns the name or path under which the library was found.
 func (l *systemLibrary) Name() string { return l.lib.Name() }
 
-// Lookup returns the function with the ABI that symbol names. It passes symbols that are not in
-// cuda.h to the library unchanged.
+// Lookup returns the function with the ABI that symbol denotes. The library itself looks up symbols
+// that are not in cuda.h.
 func (l *systemLibrary) Lookup(symbol string) (loader.Proc, error) {
 	f, ok := FunctionBySymbol(symbol)
 	if !ok {
@@ -88,7 +88,7 @@ func (l *systemLibrary) Lookup(symbol string) (loader.Proc, error) {
 	return p, nil
 }
 
-// lookupFunction returns the function, or the zero Proc if the driver does not have it.
+// lookupFunction returns the function, or a zero Proc if the driver does not have it.
 func (l *systemLibrary) lookupFunction(f Function) loader.Proc {
 	info := &functionTable[f]
 	if int(info.since) > l.version {
@@ -97,7 +97,7 @@ func (l *systemLibrary) lookupFunction(f Function) loader.Proc {
 	if addr := l.procAddress(info); addr != 0 {
 		return loader.AddrProc(addr)
 	}
-	// The exported name has the same ABI, so this fallback is safe.
+	// This fallback is safe because the exported symbol has the same ABI.
 	p, err := l.lib.Lookup(trimNUL(info.symbol))
 	if err != nil {
 		return loader.Proc{}
@@ -105,5 +105,5 @@ func (l *systemLibrary) lookupFunction(f Function) loader.Proc {
 	return p
 }
 
-// Close does nothing: the driver runs its own threads and cannot be unloaded.
+// Close does nothing, because the driver runs its own threads and cannot be unloaded.
 func (l *systemLibrary) Close() error { return nil }

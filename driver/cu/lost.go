@@ -6,21 +6,20 @@ import (
 	"github.com/purecuda/cuda/internal/hint"
 )
 
-// lostHint ends the hints of codes that match ErrContextLost.
+// lostHint ends the hint of every code that matches ErrContextLost.
 const lostHint = hint.ContextLost
 
-// ErrContextLost is matched by the codes after which no context of the device works any more in
-// this process. For example, a kernel accessed memory that is not its own
-// (CUDA_ERROR_ILLEGAL_ADDRESS) or trapped (CUDA_ERROR_LAUNCH_FAILED), or the memory failed
-// (CUDA_ERROR_ECC_UNCORRECTABLE). Every later call that needs the device returns the same code,
-// in new contexts too. The program can only close what is open and exit. A new process can use
-// the device again.
+// ErrContextLost matches codes after which none of the device's contexts in this process works.
+// Examples are a kernel's access to memory that is not allocated (CUDA_ERROR_ILLEGAL_ADDRESS), a
+// trap (CUDA_ERROR_LAUNCH_FAILED), and a memory failure (CUDA_ERROR_ECC_UNCORRECTABLE). Every later
+// call that needs the device returns the same code, also in new contexts. The program can only
+// close its objects and exit. A new process can use the device again.
 //
-// CUDA_ERROR_UNKNOWN does not match, because the driver also returns it for temporary failures.
-// To find out, use Context.Lost of package driver.
+// CUDA_ERROR_UNKNOWN does not match, because the driver also returns it for temporary failures. To
+// distinguish these cases, use Context.Lost of package driver.
 var ErrContextLost = errors.New("the CUDA context is lost")
 
-// Is makes errors.Is match [ErrContextLost] for the codes that mean it.
+// Is reports whether the code matches [ErrContextLost].
 func (r CUresult) Is(target error) bool {
 	return target == ErrContextLost && r.losesContext()
 }

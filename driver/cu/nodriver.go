@@ -6,21 +6,21 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// NoContext returns the closed driver of a nil context. Every function of it fails with
-// CUDA_ERROR_INVALID_CONTEXT and an error that says that there is no driver.
+// NoContext returns the closed driver of a nil context. Each of its functions fails with
+// CUDA_ERROR_INVALID_CONTEXT, and the error says that there is no driver.
 func NoContext() *Driver { return noContext() }
 
 var noContext = sync.OnceValue(func() *Driver {
 	return newNoDriver("of a nil context", "there is no driver: it came from a nil or zero context")
 })
 
-// nilDriver is the driver on which the functions of a nil or zero Driver are called.
+// nilDriver returns the driver on which methods of a nil or zero Driver make their calls.
 var nilDriver = sync.OnceValue(func() *Driver {
 	return newNoDriver("of a nil Driver", "the Driver is nil or zero: driver.Open or driver.New returns one")
 })
 
-// newNoDriver returns a driver whose every function fails. absent is the reason; if it is empty,
-// the reason is that the driver was closed.
+// newNoDriver returns a driver whose functions all fail. absent is the reason. If absent is "", the
+// reason is that the driver was closed.
 func newNoDriver(name, absent string) *Driver {
 	d := &Driver{fn: new(functions), core: &driverCore{lib: noLibrary(name), absent: absent}}
 	d.core.closed.Store(true)

@@ -6,15 +6,15 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// procAddress looks up a function with cuGetProcAddress, by its base name and the CUDA version
-// that introduced the ABI. It returns 0 if the driver does not have it, which the driver reports
-// as an error or as success with a null pointer.
+// procAddress looks up a function with cuGetProcAddress, by its base name and the CUDA version that
+// introduced the ABI. If the driver does not have the function, procAddress returns 0. The driver
+// reports that as an error, or as success with a null pointer.
 //
 // The flags are 0, so stream 0 means the legacy default stream, as in a C program that does not
 // request the per-thread one. See cuGetProcAddress at
 // https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DRIVER__ENTRY__POINT.html
 func (l *systemLibrary) procAddress(info *functionInfo) uintptr {
-	var addr uintptr // a C address, not memory of the garbage collector
+	var addr uintptr // a C address, not Go memory
 	var found CUdriverProcAddressQueryResult
 	a := struct {
 		c       loader.Call

@@ -7,7 +7,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// libraryVersion returns the CUDA version that a library supports, or an error if it is too old.
+// libraryVersion returns the CUDA version that a library supports. It returns an error if the
+// version is too old.
 func libraryVersion(lib loader.Library) (int, error) {
 	p, err := lib.Lookup(FnCuDriverGetVersion.Symbol())
 	if err != nil {
@@ -16,7 +17,7 @@ func libraryVersion(lib loader.Library) (int, error) {
 	return procVersion(lib.Name(), p)
 }
 
-// procVersion calls cuDriverGetVersion, which works before cuInit.
+// procVersion calls cuDriverGetVersion, which is allowed before cuInit.
 func procVersion(library string, p loader.Proc) (int, error) {
 	var version int32
 	a := struct {
@@ -36,15 +37,15 @@ func procVersion(library string, p loader.Proc) (int, error) {
 	return int(version), nil
 }
 
-// directLibrary is a Library that resolves a Function directly instead of by its symbol. It
-// returns the zero Proc for a function that it does not have.
+// directLibrary is a Library that resolves a Function directly instead of by its symbol. It returns
+// a zero Proc for a function that it does not have.
 type directLibrary interface {
 	lookupFunction(f Function) loader.Proc
 }
 
-// resolve fills the table. It leaves out functions that are newer than the version that the
-// library reports, even if the library has an address for them. For a version that a driver does
-// not know, it returns the newest ABI it has, and a call would pass the wrong arguments.
+// resolve fills the table. It omits functions that are newer than the library's reported version,
+// even if the library returns an address for them. For a CUDA version newer than itself, a driver
+// returns the newest ABI that it has, and a call would then pass the wrong arguments.
 func (t *functions) resolve(lib loader.Library, version int) error {
 	direct, _ := lib.(directLibrary)
 	table := t.slice()

@@ -9,8 +9,9 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// A driver may return an older ABI when queried for one that is newer than itself. So the
-// driver's version decides whether a function is available, not the address it returns.
+// If a driver is queried for an ABI that is newer than itself, it may return an older ABI. The
+// driver's version must therefore determine whether a function is available, not the address that
+// the driver returns.
 func TestWhatIsNewerThanTheDriverIsNotTaken(t *testing.T) {
 	for _, version := range []int32{11040, 12000, 12030, 13000} {
 		d := rawDriver(t, &rawLibrary{version: version})
@@ -43,7 +44,7 @@ func TestUnusableLibrariesAreRefused(t *testing.T) {
 	}
 }
 
-// brokenLibrary fails in a different way than by lacking a function.
+// brokenLibrary fails a lookup for another reason than a missing function.
 type brokenLibrary struct {
 	*rawLibrary
 	err error

@@ -52,8 +52,8 @@ func TestTheSystemLibraryAsksByNameAndVersion(t *testing.T) {
 	}
 }
 
-// Like real drivers, the stand-in returns the oldest form of cuGraphExecUpdate for every
-// version. A driver of CUDA 11.4 must not be queried for the form of CUDA 12.0.
+// Like real drivers, the stand-in returns the oldest version of cuGraphExecUpdate for every CUDA
+// version. A CUDA 11.4 driver must not be queried for the version of CUDA 12.0.
 func TestTheSystemLibraryIsNotAskedForMoreThanItsVersion(t *testing.T) {
 	d := systemDriver(t, compile(t, "testdata/getproc.c", "-DVERSION=11040", "-DFIRST_FORM"))
 	if d.Has(cu.FnCuGraphExecUpdate) || !d.Has(cu.FnCuGraphExecUpdate_v10020) {
@@ -85,7 +85,7 @@ func TestUnusableSystemLibrariesAreRefused(t *testing.T) {
 	}
 }
 
-// The toolkit's stub is a library in a folder called stubs. The error says what to do.
+// The toolkit's stub library is in a folder named stubs. The error must explain what to do.
 func TestTheToolkitsStubIsRefused(t *testing.T) {
 	stubs := filepath.Join(t.TempDir(), "stubs")
 	if err := os.Mkdir(stubs, 0o755); err != nil {

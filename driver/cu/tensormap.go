@@ -2,8 +2,8 @@ package cu
 
 import "unsafe"
 
-// NewCUtensorMap returns a tensor map with the alignment that the driver requires: 128 bytes, where
-// Go only guarantees 8.
+// NewCUtensorMap returns a tensor map that is aligned to 128 bytes, as the driver requires. Go
+// itself only guarantees 8 bytes.
 func NewCUtensorMap() *CUtensorMap {
 	const align = 128
 	room := new([2]CUtensorMap)

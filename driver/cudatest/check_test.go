@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
-// Checks make kernels slower, which would distort a benchmark.
+// By default, benchmarks run without checks, because checks make kernels slower.
 func TestBenchmarksAreNotChecked(t *testing.T) {
 	if c := new(options).check(t); c != emulator.CheckAll {
 		t.Errorf("a test is checked with %b", c)

@@ -9,15 +9,15 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// counter is a library that counts the calls of another library. It allocates nothing per call.
+// counter is a library that counts the calls of another library. Counting does not allocate.
 type counter struct {
 	loader.Library
-	emu       *emulator.Emulator // the emulator that executes the calls, nil on a GPU
+	emu       *emulator.Emulator // executes the calls; nil on a GPU
 	capturing *loader.Proc       // cuStreamIsCapturing
 
 	mu       sync.Mutex
 	sum      Counts
-	captures int // captures begun and not yet ended
+	captures int // open captures
 }
 
 func newCounter(lib loader.Library, emu *emulator.Emulator) *counter {
@@ -28,13 +28,12 @@ func newCounter(lib loader.Library, emu *emulator.Emulator) *counter {
 	return c
 }
 
-// Unwrap returns the library whose calls are counted.
+// Unwrap returns the library whose calls the counter counts.
 func (c *counter) Unwrap() loader.Library { return c.Library }
 
 // Lookup returns a function that calls the wrapped function and counts the call. On the system's
-// driver, functions that take structs or floats by value are returned unwrapped, because Go
-// functions receive such arguments differently. None of these functions is counted as more than
-// a call.
+// driver, functions that take structs or floats by value are not wrapped, because Go functions
+// receive such arguments in a different form. Their calls are not counted.
 func (c *counter) Lookup(symbol string) (loader.Proc, error) {
 	p, err := c.Library.Lookup(symbol)
 	f, known := cu.FunctionBySymbol(symbol)
@@ -75,7 +74,7 @@ func (c *counter) add(f cu.Function, n delta, recorded, ok bool) {
 	}
 }
 
-// track notes whether any capture exists, so that streams are queried only then.
+// track counts open captures, so that streams are queried only while there is one.
 func (c *counter) track(f cu.Function, ok bool) {
 	switch f {
 	case cu.FnCuStreamBeginCapture, cu.FnCuStreamBeginCaptureToGraph:
@@ -87,7 +86,7 @@ func (c *counter) track(f cu.Function, ok bool) {
 	}
 }
 
-// captured reports whether work enqueued in a stream is being captured.
+// captured reports whether the stream is capturing.
 func (c *counter) captured(s driver.CUstream) bool {
 	c.mu.Lock()
 	open := c.captures > 0

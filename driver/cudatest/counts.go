@@ -7,42 +7,42 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// Counts are the numbers of successful driver calls, as seen from the host. A graph launch is
-// one call, whatever the graph does. The numbers have the same meaning on the emulator and on a
-// GPU. For what the emulated device did, including nodes of graphs, see emulator.Stats and
+// Counts are the numbers of successful driver calls made by the host. A graph launch is one call,
+// whatever the graph does. The numbers have the same meaning on the emulator and on a GPU. For the
+// work of the emulated device, including the nodes of graphs, see emulator.Stats and
 // emulator.Profile.
 type Counts struct {
-	// Calls counts all driver calls, including those that failed and those that the library
-	// makes to set a context.
+	// Calls counts all driver calls. It includes failed calls, and calls with which the library
+	// sets a context.
 	Calls uint64
-	// Launches counts kernel launches, GraphLaunches counts graph launches.
+	// Launches counts kernel launches. GraphLaunches counts graph launches.
 	Launches, GraphLaunches uint64
-	// Copies are counted by the kinds of memory that the call names. Unified counts the copies
-	// whose kinds the driver determines.
+	// Copies are counted by the kinds of memory that the call specifies. Unified counts copies
+	// for which the driver determines the kinds.
 	HostToDevice, DeviceToHost, DeviceToDevice, HostToHost, Unified Amount
 	// Fills counts fills of device memory.
 	Fills uint64
-	// HostFunctions counts the host functions enqueued in streams.
+	// HostFunctions counts host functions enqueued in streams.
 	HostFunctions uint64
 	// Allocations counts allocations of device memory, including stream-ordered ones.
-	// HostAllocations counts those of page-locked memory.
+	// HostAllocations counts allocations of page-locked memory.
 	Allocations, HostAllocations Amount
 	// Frees counts frees of device memory and of page-locked memory.
 	Frees uint64
 	// Waits counts calls that wait for a context, a stream or an event.
 	Waits uint64
-	// Instantiations and Updates count those of whole graphs.
+	// Instantiations counts instantiations of graphs. Updates counts updates of whole graphs.
 	Instantiations, Updates uint64
-	// Recorded counts the launches, copies, fills, host functions and allocations that were
-	// captured. The other fields do not include these.
+	// Recorded counts captured launches, copies, fills, host functions and allocations. The
+	// other fields do not include them.
 	Recorded uint64
 }
 
-// Amount is a number of copies or allocations, with their total size in bytes.
+// Amount is the number of copies or allocations and their total size in bytes.
 type Amount struct{ Count, Bytes uint64 }
 
-// CountsOf returns the calls that d has made since it was opened. It panics for a driver that
-// this package did not open.
+// CountsOf returns the counts of d's calls since it was opened. It panics if another package opened
+// d.
 func CountsOf(d *driver.Driver) Counts {
 	c, ok := d.Library().(*counter)
 	if !ok {
@@ -70,13 +70,13 @@ func (c *Counts) fields() []field {
 	}
 }
 
-// field is a number with its number of bytes.
+// field is a count with its number of bytes.
 type field struct {
 	name     string
 	n, bytes *uint64
 }
 
-// Since returns the difference between c and the earlier counts before.
+// Since returns the counts of the calls after before, which is an earlier result of CountsOf.
 func (c Counts) Since(before Counts) Counts {
 	old := before.fields()
 	for i, f := range c.fields() {
@@ -88,12 +88,12 @@ func (c Counts) Since(before Counts) Counts {
 	return c
 }
 
-// Copies returns the number of copies of all kinds.
+// Copies returns the number of all copies.
 func (c Counts) Copies() uint64 {
 	return c.HostToDevice.Count + c.DeviceToHost.Count + c.DeviceToDevice.Count + c.HostToHost.Count + c.Unified.Count
 }
 
-// BytesCopied returns the number of bytes moved by copies of all kinds.
+// BytesCopied returns the number of bytes that all copies moved.
 func (c Counts) BytesCopied() uint64 {
 	return c.HostToDevice.Bytes + c.DeviceToHost.Bytes + c.DeviceToDevice.Bytes + c.HostToHost.Bytes + c.Unified.Bytes
 }

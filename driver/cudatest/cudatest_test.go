@@ -45,7 +45,7 @@ func closing[T interface{ Close() error }](t testing.TB, v T) T {
 	return v
 }
 
-// work is a stream with a kernel that doubles a buffer.
+// work has a stream, and a kernel that doubles a buffer's elements.
 type work struct {
 	c      *driver.Context
 	s      *driver.Stream
@@ -64,7 +64,7 @@ func newWork(t testing.TB, c *driver.Context) *work {
 
 func (w *work) counts() cudatest.Counts { return cudatest.CountsOf(w.c.Driver()) }
 
-// A replay of a graph counts as one launch and no copy. Recorded work does not count as done.
+// A replay of a graph counts as one launch and no copy. Recorded work is not counted as executed.
 func TestAReplayIsOneGraphLaunch(t *testing.T) {
 	w := newWork(t, cudatest.Device(t))
 	pinned := closing(t, must(driver.AllocHost[float32](w.c, 1024))(t))
@@ -115,7 +115,7 @@ func TestCallsAreCounted(t *testing.T) {
 	ok(t, scratch.Close())
 	second := must(driver.Alloc[byte](c, 100))(t)
 	ok(t, second.Close())
-	if err := c.Driver().CuMemFree(1); err == nil { // fails, so it does not count as a free
+	if err := c.Driver().CuMemFree(1); err == nil { // it fails, so it does not count
 		t.Error("memory that nobody allocated was freed")
 	}
 	got := w.counts().Since(before)
@@ -125,7 +125,7 @@ func TestCallsAreCounted(t *testing.T) {
 	if got != want {
 		t.Errorf("counted %v\nwanted  %v", got, want)
 	}
-	if got.Waits == 0 || got.Waits > 5 { // one here, and those of the synchronous copies
+	if got.Waits == 0 || got.Waits > 5 { // the call above, and the waits of the synchronous copies
 		t.Errorf("%d waits", got.Waits)
 	}
 	if got.Calls < 12 {
@@ -173,7 +173,7 @@ func TestDevicesAreAsManyAsAskedFor(t *testing.T) {
 	}
 }
 
-// recorded is a test that records failures instead of failing.
+// recorded is a testing.TB that records failures instead of failing.
 type recorded struct {
 	testing.TB
 	errors   []string
@@ -186,7 +186,7 @@ func (r *recorded) Errorf(format string, args ...any) {
 func (r *recorded) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
 func (r *recorded) Failed() bool     { return len(r.errors) > 0 }
 
-// end runs the cleanups as the testing package does after a test.
+// end runs the cleanups, as package testing does after a test.
 func (r *recorded) end() {
 	for i := len(r.cleanups) - 1; i >= 0; i-- {
 		r.cleanups[i]()
@@ -202,10 +202,10 @@ func TestLeaksFailTheTest(t *testing.T) {
 	if len(r.errors) == 0 || !strings.Contains(all, "buffer of float32") || !strings.Contains(all, "TestLeaksFailTheTest") {
 		t.Errorf("a buffer that is open was reported as:\n%s", all)
 	}
-	_ = b.Close() // the memory is already gone with its context
+	_ = b.Close() // closing the context has already freed the memory
 }
 
-// Only the emulator knows objects of the raw functions.
+// Only the emulator can report objects that raw functions created.
 func TestRawLeaksFailTheTest(t *testing.T) {
 	r := &recorded{TB: t}
 	c := cudatest.Device(r, cudatest.OnEmulator())
@@ -234,8 +234,8 @@ func (f *fatal) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// The environment variable must be a number, and anything else fails the test. Otherwise the
-// test would run without the required GPU.
+// The environment variable must be a number. Any other value fails the test, because the test would
+// otherwise run without the required GPU.
 func TestWhatTheEnvironmentDemandsIsANumber(t *testing.T) {
 	for value, want := range map[string]int{"": 0, "0": 0, "1": 1, "3": 3} {
 		t.Setenv(cudatest.RequireGPU, value)
@@ -255,8 +255,8 @@ func TestWhatTheEnvironmentDemandsIsANumber(t *testing.T) {
 	}
 }
 
-// Copies are counted by the kinds of memory that they name. The bytes of rows, planes and
-// batches are the product of their dimensions.
+// Copies are counted by the kinds of memory that they specify. The bytes of a 2D or 3D copy are the
+// product of its dimensions.
 func TestCopiesOfEveryShapeAreCounted(t *testing.T) {
 	c := cudatest.Device(t)
 	s := closing(t, must(c.NewStream())(t))
@@ -293,8 +293,8 @@ func TestCopiesOfEveryShapeAreCounted(t *testing.T) {
 	}
 }
 
-// This test runs on the emulator only: driver 580 dereferences the nil pointer of cuMemcpy3DPeer
-// and crashes the process.
+// This test runs only on the emulator, because driver 580 dereferences the nil pointer in
+// cuMemcpy3DPeer and crashes the process.
 func TestCopiesOfNothingAreNotCounted(t *testing.T) {
 	d := cudatest.Device(t, cudatest.OnEmulator()).Driver()
 	before := cudatest.CountsOf(d)

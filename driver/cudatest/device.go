@@ -15,9 +15,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// RequireGPU is the environment variable that makes tests run on the system's driver. Its value
-// is the number of GPUs that the machine must have. If it is unset or 0, tests run on the
-// emulator.
+// RequireGPU is the environment variable that makes tests run on the system's driver. Its value is
+// the required number of GPUs. If it is unset or 0, tests run on the emulator.
 const RequireGPU = "PURECUDA_REQUIRE_GPU"
 
 // Option changes the device that a test gets.
@@ -30,25 +29,25 @@ type options struct {
 	devices  int
 	sinks    []trace.Sink
 	leaky    bool
-	checks   *emulator.Check // nil means the checks of cfg or, if it has none, all
+	checks   *emulator.Check // nil: the checks of cfg, or all checks if cfg has none
 	allowed  func(emulator.Finding) bool
 }
 
 // WithConfig sets the configuration of the emulated machine. It has no effect on a GPU. If
-// cfg.Check is not 0, it is used instead of all checks; see [WithChecks].
+// cfg.Check is not 0, the emulator makes those checks instead of all checks: see [WithChecks].
 func WithConfig(cfg emulator.Config) Option { return func(o *options) { o.cfg = cfg } }
 
-// OnEmulator makes the test always run on the emulator. Use it for features that only an
-// emulator has, and for exact numbers of instructions or simulated times.
+// OnEmulator makes the test always run on the emulator. Use it for features that only the emulator
+// has, and for exact instruction counts or simulated times.
 func OnEmulator() Option { return func(o *options) { o.emulator = true } }
 
-// OnGPU makes the test run on a GPU only. Without a GPU the test is skipped, or fails if
-// RequireGPU requires one.
+// OnGPU makes the test run only on a GPU. Without a GPU, the test is skipped. If RequireGPU
+// requires a GPU, the test fails instead.
 func OnGPU() Option { return func(o *options) { o.gpu = true } }
 
-// WithDevices is for tests that use n devices. If RequireGPU is n or more, the test runs on
-// the machine's GPUs, and the machine must have at least n. Otherwise it runs on an emulator with
-// at least n devices.
+// WithDevices makes the test run with n devices. If RequireGPU is at least n, the test runs on the
+// machine's GPUs and fails if there are fewer than n. Otherwise it runs on an emulator with at
+// least n devices.
 func WithDevices(n int) Option { return func(o *options) { o.devices = n } }
 
 // WithTrace passes every driver call to the sinks.
@@ -56,32 +55,32 @@ func WithTrace(sinks ...trace.Sink) Option {
 	return func(o *options) { o.sinks = append(o.sinks, sinks...) }
 }
 
-// WithTraceTo writes a line for every driver call.
+// WithTraceTo writes a line to w for every driver call.
 func WithTraceTo(w io.Writer) Option { return WithTrace(trace.To(w)) }
 
-// WithChecks sets the checks that the emulator makes. A finding fails the test. Without this
-// option the emulator makes all checks, emulator.CheckAll, and in a benchmark none. Looking for
-// races and unwritten memory makes kernels about 20 times slower. WithChecks(0) is for tests
-// with large kernels and for tests that count the allocations of the process.
+// WithChecks sets the checks that the emulator makes. A finding fails the test. By default the
+// emulator makes all checks (emulator.CheckAll), or none in a benchmark. The checks for races and
+// for reads of unwritten memory make kernels about 20 times slower. Use WithChecks(0) in tests with
+// large kernels and in tests that count allocations.
 func WithChecks(c emulator.Check) Option { return func(o *options) { o.checks = &c } }
 
-// AllowFindings is for tests that make mistakes on purpose. Findings for which is returns true
-// do not fail the test.
+// AllowFindings is for tests that make mistakes on purpose. Findings for which is returns true do
+// not fail the test.
 func AllowFindings(is func(emulator.Finding) bool) Option {
 	return func(o *options) { o.allowed = is }
 }
 
-// AllowLeaks turns off the check for leaks, for tests about leaks.
+// AllowLeaks turns off the leak check. It is for tests about leaks.
 func AllowLeaks() Option { return func(o *options) { o.leaky = true } }
 
-// Device returns the primary context of the first device for one test. When the test ends,
-// Device closes the context, and leaks fail the test.
+// Device returns the primary context of the first device. At the end of the test, Device closes the
+// context, and leaks fail the test.
 func Device(t testing.TB, opts ...Option) *driver.Context {
 	t.Helper()
 	return Context(t, Driver(t, opts...), 0)
 }
 
-// Context returns the primary context of a device of d and closes it when the test ends.
+// Context returns the primary context of a device of d, and closes it at the end of the test.
 func Context(t testing.TB, d *driver.Driver, device int) *driver.Context {
 	t.Helper()
 	dev, err := d.Device(device)
@@ -101,8 +100,8 @@ func Context(t testing.TB, d *driver.Driver, device int) *driver.Context {
 	return c
 }
 
-// Driver returns an initialised driver for one test and counts its calls. When the test ends,
-// leaks fail it. On the emulator, findings of the checks fail it too.
+// Driver returns an initialised driver and counts its calls. At the end of the test, leaks fail the
+// test. On the emulator, findings of the checks also fail it.
 func Driver(t testing.TB, opts ...Option) *driver.Driver {
 	t.Helper()
 	var o options
@@ -115,8 +114,9 @@ func Driver(t testing.TB, opts ...Option) *driver.Driver {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Closing an emulator releases it, and what it still lists was leaked. The system's driver
-	// cannot be unloaded, so closing it only marks it as closed.
+	// Closing an emulator destroys its machine. Objects that the emulator still lists
+	// afterwards were leaked. The system's driver cannot be unloaded, so closing it only marks
+	// it as closed.
 	t.Cleanup(func() {
 		check(t, "driver.Close", d.Close())
 		if emu != nil {
@@ -133,7 +133,7 @@ func Driver(t testing.TB, opts ...Option) *driver.Driver {
 	return d
 }
 
-// library returns the driver that the test runs on, and the emulator if that driver is one.
+// library returns the driver library for the test, and the emulator if the test runs on it.
 func (o *options) library(t testing.TB) (loader.Library, *emulator.Emulator) {
 	t.Helper()
 	required := Required(t)
@@ -160,11 +160,11 @@ func (o *options) library(t testing.TB) (loader.Library, *emulator.Emulator) {
 	return lib, nil
 }
 
-// longestKernel is the time that a kernel may run in a test.
+// longestKernel is the longest time that a kernel may run in a test.
 const longestKernel = time.Minute
 
-// kernelTime is the time after which a kernel counts as endless. It ends before the test
-// binary's own deadline, so that the test can still report the kernel.
+// kernelTime returns the time after which a kernel counts as endless. The time is shorter than the
+// test binary's own deadline, so that the test can still report the kernel.
 func kernelTime(t testing.TB) time.Duration {
 	if d, ok := t.(interface{ Deadline() (time.Time, bool) }); ok {
 		if end, ok := d.Deadline(); ok {
@@ -174,7 +174,7 @@ func kernelTime(t testing.TB) time.Duration {
 	return longestKernel
 }
 
-// check returns the checks that the emulator makes.
+// check returns the checks that the emulator makes in this test.
 func (o *options) check(t testing.TB) emulator.Check {
 	if o.checks != nil {
 		return *o.checks
@@ -185,7 +185,7 @@ func (o *options) check(t testing.TB) emulator.Check {
 	return emulator.CheckAll
 }
 
-// missing returns the reason why the test cannot run on GPUs.
+// missing returns the reason why the test cannot run on GPUs, or nil.
 func (o *options) missing(need int) error {
 	if err := driver.Available(); err != nil {
 		return fmt.Errorf("no usable GPU: %w", err)
@@ -201,7 +201,7 @@ func (o *options) missing(need int) error {
 	return err
 }
 
-// Required returns the number of GPUs that the environment requires.
+// Required returns the number of GPUs that RequireGPU requires.
 func Required(t testing.TB) int {
 	t.Helper()
 	value := os.Getenv(RequireGPU)
@@ -219,7 +219,7 @@ func Required(t testing.TB) int {
 func (o *options) say(t testing.TB, d *driver.Driver) {
 	t.Helper()
 	dev, err := d.Device(0)
-	if err != nil { // a test about machines without devices
+	if err != nil { // the test is about machines without devices
 		t.Logf("on %s: %v", d.LibraryName(), err)
 		return
 	}
@@ -230,8 +230,8 @@ func (o *options) say(t testing.TB, d *driver.Driver) {
 	t.Logf("on %s, driver for CUDA %d.%d (%s)", name, d.Version()/1000, d.Version()%1000/10, d.LibraryName())
 }
 
-// Emulator returns the emulator behind a driver of this package, or nil on a GPU. It gives
-// access to functions that only the emulator has: Stats, Profile, LastFault, SimulatedTime.
+// Emulator returns the emulator of a driver of this package, or nil on a GPU. It has methods that
+// only the emulator can offer: Stats, Profile, LastFault, SimulatedTime.
 func Emulator(d *driver.Driver) *emulator.Emulator {
 	if c, ok := d.Library().(*counter); ok {
 		return c.emu

@@ -1,8 +1,8 @@
-// Package cudatest gives tests a CUDA device: an emulated one on every machine, and a real one
-// if the environment requires it. An object that a test leaves open, or drops without closing
-// it, fails the test with the stack of its creation. On the emulator, every mistake found by the
-// checks of package emulator also fails the test, with the line of the program that submitted
-// the work; see [WithChecks].
+// Package cudatest provides a CUDA device for tests: by default an emulated one, and a real one if
+// the environment requires it. If a test leaves an object open, or drops it without closing it, the
+// test fails and prints the stack of the object's creation. On the emulator, every finding of
+// package emulator's checks also fails the test. The message has the line of the program that
+// enqueued the work. See [WithChecks].
 //
 //	func TestStep(t *testing.T) {
 //		c := cudatest.Device(t)
@@ -14,8 +14,8 @@
 //		}
 //	}
 //
-// With PURECUDA_REQUIRE_GPU=1 the same test runs on the system's driver and fails if there is
-// none, so no test passes by being skipped. A test logs which device it ran on.
+// With PURECUDA_REQUIRE_GPU=1, the same test runs on the system's driver. If there is no GPU, the
+// test fails, so it cannot pass by being skipped. Each test logs the device that it ran on.
 //
 // Only tests should import this package, because it links the emulator.
 package cudatest

@@ -22,8 +22,8 @@ LOOP:
 }
 `
 
-// A test that stops waiting and closes objects that an endless kernel uses does not hang. The
-// kernel is ended, and the test fails with the kernel's name and line.
+// An endless kernel must not hang a test that cancels its wait and then closes the kernel's
+// objects. The emulator ends the kernel, and the test fails with the kernel's name and line.
 func TestEndlessKernelsEndAndFailTheTest(t *testing.T) {
 	r := &recorded{TB: t}
 	cfg := emulator.Config{Limits: emulator.Limits{KernelTime: 50 * time.Millisecond}}

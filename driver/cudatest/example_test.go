@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/driver/cudatest"
 )
 
-// A test gets its device with one line and checks what a step may do.
+// Device gives a test a context in one line. Counts check which driver calls a step makes.
 func ExampleDevice() {
 	test := func(t *testing.T) {
 		c := cudatest.Device(t)
@@ -25,7 +25,7 @@ func ExampleDevice() {
 			t.Errorf("filling a buffer is %v", n)
 		}
 	}
-	// Under go test, func TestFill(t *testing.T) is all you need to write.
+	// In a real test, func TestFill(t *testing.T) is all you need to write.
 	fmt.Println(passes("TestFill", test))
 	// Output: true
 }

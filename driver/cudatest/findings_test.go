@@ -19,15 +19,15 @@ import (
 //go:embed testdata/mistakes.ptx
 var mistakesPTX []byte
 
-// faulty holds the objects that tests of mistakes use.
+// faulty has the objects that the mistakes use.
 type faulty struct {
 	c    *driver.Context
 	s    [2]*driver.Stream
 	x    *driver.Buffer[uint32] // of 32 elements
-	line int                    // of this file, just before the mistake
+	line int                    // line of this file just before the mistake
 }
 
-// here stores the caller's line.
+// here stores the caller's line number.
 func (f *faulty) here() { _, _, f.line, _ = runtime.Caller(1) }
 
 func (f *faulty) op(t testing.TB, kernel string, n int) *driver.Launch {
@@ -45,7 +45,7 @@ type mistake struct {
 	opts       []cudatest.Option
 }
 
-// mistakes are programs. Those without a code end without an error.
+// mistakes are programs with a mistake. The last wait returns code, or no error if code is 0.
 var mistakes = []mistake{
 	{"race in a kernel", "data race", func(t testing.TB, f *faulty) {
 		ok(t, f.x.Fill(0))
@@ -81,8 +81,8 @@ var mistakes = []mistake{
 	}, driver.CUDA_ERROR_ILLEGAL_ADDRESS, nil},
 }
 
-// makeMistake makes one mistake in its own test, and returns that test's messages and the error
-// of its last wait.
+// makeMistake runs a program in a test of its own. It returns that test's messages and the error of
+// the last wait.
 func makeMistake(t *testing.T, program func(t testing.TB, f *faulty), opts ...cudatest.Option) (f *faulty, said string, err error) {
 	t.Helper()
 	r := &recorded{TB: t}
@@ -99,7 +99,7 @@ func makeMistake(t *testing.T, program func(t testing.TB, f *faulty), opts ...cu
 }
 
 func TestFindingsFailTheTest(t *testing.T) {
-	alone := mistakes[2] // its check does not depend on order
+	alone := mistakes[2] // the mistake that needs no check of order
 	alone.name, alone.opts = "memory that nobody wrote, alone", []cudatest.Option{cudatest.WithChecks(emulator.CheckUninitialized)}
 	for _, m := range append(mistakes[:len(mistakes):len(mistakes)], alone) {
 		t.Run(m.name, func(t *testing.T) {
@@ -121,8 +121,8 @@ func TestFindingsFailTheTest(t *testing.T) {
 	}
 }
 
-// Errors describe the kernel's fault on every driver of the emulator, also outside of tests,
-// without checks and inside a wrapper.
+// The error describes the fault of the kernel even if the emulator makes no checks and is wrapped
+// in another library.
 func TestFaultsAreInTheError(t *testing.T) {
 	for _, m := range mistakes {
 		if m.code == 0 {

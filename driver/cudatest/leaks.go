@@ -10,8 +10,8 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
-// dropped collects the leaks that the garbage collector found, for all drivers: the process has
-// one leak hook and many tests.
+// dropped stores the leaks of all drivers that the garbage collector found, because the process has
+// only one leak hook for all tests.
 var dropped struct {
 	sync.Mutex
 	once  sync.Once
@@ -28,8 +28,8 @@ func watch() {
 	})
 }
 
-// CheckLeaks fails the test if, when it ends, an object of d is still open or was dropped
-// without being closed. Register cleanups that close objects after calling it. Drivers of this
+// CheckLeaks fails the test if an object of d is still open at the end, or was dropped without
+// being closed. Cleanups that close objects must be registered after this call. Drivers from this
 // package are already checked. CheckLeaks replaces the hook of driver.SetLeakHook.
 func CheckLeaks(t testing.TB, d *driver.Driver) {
 	t.Helper()
@@ -44,11 +44,11 @@ func CheckLeaks(t testing.TB, d *driver.Driver) {
 	})
 }
 
-// grace is the time that a goroutine of the library may take to release an object.
+// grace is how long stillOpen waits for goroutines of the library that hold closed objects.
 const grace = 2 * time.Second
 
-// stillOpen lists the open objects of d. It waits briefly for those that are closed but still
-// held by a goroutine of the library, as after a cancelled wait.
+// stillOpen returns the open objects of d. It waits briefly for closed objects that a goroutine of
+// the library still holds, as after a cancelled wait.
 func stillOpen(d *driver.Driver) []driver.Leak {
 	for end := time.Now().Add(grace); ; time.Sleep(time.Millisecond) {
 		var mine []driver.Leak
@@ -63,18 +63,18 @@ func stillOpen(d *driver.Driver) []driver.Leak {
 	}
 }
 
-// patience is the time that the collector may take to find dropped objects.
+// patience is how long ExpectDropped waits for the garbage collector to find dropped objects.
 const patience = 20 * time.Second
 
 // ExpectDropped is for tests that drop objects on purpose. It runs the garbage collector until
-// it has found count objects of d that were dropped without Close, and returns them. CheckLeaks
-// does not report them.
+// count objects of d that were dropped without Close have been found, and returns them. CheckLeaks
+// does not report these objects.
 func ExpectDropped(t testing.TB, d *driver.Driver, count int) []driver.Leak {
 	t.Helper()
 	var found []driver.Leak
 	wait := time.Millisecond
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(wait) {
-		wait = min(2*wait, 100*time.Millisecond) // or waiting in vain keeps a core busy
+		wait = min(2*wait, 100*time.Millisecond) // a constant short wait would keep a core busy
 		runtime.GC()
 		found = append(found, takeDropped(d)...)
 		if len(found) >= count {
@@ -100,8 +100,8 @@ func takeDropped(d *driver.Driver) []driver.Leak {
 	return mine
 }
 
-// reportLeaks reports the leaks that only the emulator knows of: objects made through the raw
-// functions have no other owner.
+// reportLeaks reports the leaks that only the emulator can detect: objects that raw functions
+// created have no Go owner.
 func reportLeaks(t testing.TB, e *emulator.Emulator) {
 	t.Helper()
 	for _, l := range e.Leaks() {

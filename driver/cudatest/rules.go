@@ -8,16 +8,16 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// rule says how a call of a function is counted.
+// rule describes how a call of a function is counted.
 type rule struct {
 	count func(a loader.Args) delta
-	// stream returns the stream that may be capturing. It is nil if the call does not enqueue
-	// work in a stream.
+	// stream returns the stream that the call enqueues work in, which may be capturing. stream
+	// is nil if the call does not enqueue work.
 	stream func(a loader.Args) driver.CUstream
 }
 
-// delta is the effect of one call on the counts. It is a small value, so that counting allocates
-// nothing.
+// delta is the effect of one call on the counts. It is passed by value, so counting does not
+// allocate.
 type delta struct {
 	kind kind
 	Amount
@@ -44,7 +44,7 @@ const (
 	updates
 )
 
-// amount returns the Amount in which a kind is counted, or nil.
+// amount returns the Amount that counts a kind, or nil.
 func (c *Counts) amount(k kind) *Amount {
 	switch k {
 	case toDevice:
@@ -65,7 +65,7 @@ func (c *Counts) amount(k kind) *Amount {
 	return nil
 }
 
-// number returns the number in which a kind without bytes is counted, or nil.
+// number returns the field that counts a kind without bytes, or nil.
 func (c *Counts) number(k kind) *uint64 {
 	switch k {
 	case launches:
@@ -88,7 +88,7 @@ func (c *Counts) number(k kind) *uint64 {
 	return nil
 }
 
-// add adds the effect of one call.
+// add adds the effect of a call.
 func (c *Counts) add(d delta) {
 	if a := c.amount(d.kind); a != nil {
 		a.Count += d.Count
@@ -98,12 +98,12 @@ func (c *Counts) add(d delta) {
 	}
 }
 
-// in returns the stream in argument i.
+// in returns a function that reads the stream from argument i.
 func in(i int) func(a loader.Args) driver.CUstream {
 	return func(a loader.Args) driver.CUstream { return driver.CUstream(a.Word(i)) }
 }
 
-// ofConfig returns the stream of a launch configuration.
+// ofConfig returns the stream in a launch configuration.
 func ofConfig(a loader.Args) driver.CUstream {
 	if cfg := (*cu.CUlaunchConfig)(a.Ptr(0)); cfg != nil {
 		return cfg.HStream
@@ -111,22 +111,22 @@ func ofConfig(a loader.Args) driver.CUstream {
 	return 0
 }
 
-// one counts a call as one of a kind.
+// one counts a call as one operation of a kind.
 func one(k kind) func(loader.Args) delta {
 	return func(loader.Args) delta { return delta{k, Amount{Count: 1}} }
 }
 
-// sized counts a call as one of a kind, with the bytes in argument i.
+// sized counts a call as one operation of a kind. Argument i is the number of bytes.
 func sized(k kind, i int) func(loader.Args) delta {
 	return func(a loader.Args) delta { return delta{k, Amount{1, a.Uint64(i)}} }
 }
 
-// pitched counts the requested bytes, without the padding of rows.
+// pitched counts an allocation with the requested bytes, without the padding of rows.
 func pitched(a loader.Args) delta {
 	return delta{allocations, Amount{1, a.Uint64(2) * a.Uint64(3)}}
 }
 
-// between returns the kind of a copy by the kinds of memory that it names.
+// between returns the kind of a copy from the kinds of memory that it specifies.
 func between(dst, src cu.CUmemorytype) kind {
 	const host, unknown = cu.CU_MEMORYTYPE_HOST, cu.CU_MEMORYTYPE_UNIFIED
 	switch {
@@ -166,8 +166,8 @@ func copied3DPeer(a loader.Args) delta {
 	return delta{between(p.DstMemoryType, p.SrcMemoryType), Amount{1, uint64(p.WidthInBytes) * uint64(p.Height) * uint64(p.Depth)}}
 }
 
-// copiedBatch counts the copies of a batch, whose sizes are in argument 2 and whose number is in
-// argument 3.
+// copiedBatch counts the copies of a batch. Argument 2 has their sizes, and argument 3 is their
+// number.
 func copiedBatch(a loader.Args) delta {
 	d := delta{kind: unified}
 	if sizes := (*uintptr)(a.Ptr(2)); sizes != nil {
@@ -192,7 +192,7 @@ func copiedBatch3D(a loader.Args) delta {
 	return d
 }
 
-// rules has the functions that count as more than a call.
+// rules has an entry for each function that is counted in another field besides Calls.
 var rules = map[cu.Function]rule{
 	cu.FnCuLaunch:                  {one(launches), nil},
 	cu.FnCuLaunchGrid:              {one(launches), nil},

@@ -8,16 +8,16 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Arch is an architecture that code is compiled for, named as compilers do: sm_90, sm_90a,
-// sm_100f. The zero Arch is an unknown architecture.
+// Arch is an architecture that code is compiled for. It has the names that compilers use: sm_90,
+// sm_90a, sm_100f. The zero Arch is an unknown architecture.
 type Arch struct {
 	Major, Minor int
-	// Suffix is 'a' for code that runs on this exact architecture only, 'f' for code that runs
-	// on its family, and 0 for code without either restriction.
+	// Suffix is 'a' for code that only runs on this exact architecture, 'f' for code that only
+	// runs on its family, and 0 for code without such a restriction.
 	Suffix byte
 }
 
-// ParseArch reads a name such as "sm_90a", "compute_90a" or "90a".
+// ParseArch parses a name such as "sm_90a", "compute_90a" or "90a".
 func ParseArch(name string) (Arch, error) {
 	digits := strings.TrimPrefix(strings.TrimPrefix(name, "sm_"), "compute_")
 	var a Arch
@@ -32,12 +32,12 @@ func ParseArch(name string) (Arch, error) {
 	return a, nil
 }
 
-// archOf converts the number by which binaries name an architecture: 90 for sm_90.
+// archOf converts an architecture's number in a binary, such as 90 for sm_90.
 func archOf(number uint32, suffix byte) Arch {
 	return Arch{int(number / 10), int(number % 10), suffix}
 }
 
-// String returns the name: "sm_90a".
+// String returns the name, for example "sm_90a".
 func (a Arch) String() string {
 	if a == (Arch{}) {
 		return "an unknown architecture"
@@ -49,16 +49,16 @@ func (a Arch) String() string {
 	return s
 }
 
-// capability writes the architecture as a compute capability: "9.0".
+// capability returns the architecture as a compute capability, for example "9.0".
 func (a Arch) capability() string { return fmt.Sprintf("%d.%d", a.Major, a.Minor) }
 
 func (a Arch) above(device Arch) bool {
 	return a.Major > device.Major || a.Major == device.Major && a.Minor > device.Minor
 }
 
-// machineCodeFor returns why a device cannot run machine code for a, or "" if it can. A device
-// runs code for its own major version that is not newer than the device itself. Code with the
-// suffix a must be for exactly this device.
+// machineCodeFor returns why a device cannot run machine code for a, or "" if it can. The code must
+// be for the device's major version and not for a newer device. Code with the suffix a must be for
+// exactly this device.
 func (a Arch) machineCodeFor(device Arch) string {
 	switch {
 	case a == (Arch{}):

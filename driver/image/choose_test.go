@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/internal/imagetest"
 )
 
-// markedPTX returns a module whose kernel stores a number.
+// markedPTX returns a module whose kernel stores mark.
 func markedPTX(version, target string, mark int) []byte {
 	return fmt.Appendf(nil, `.version %s
 .target %s
@@ -53,8 +53,8 @@ func TestArchitecturesAreParsed(t *testing.T) {
 	}
 }
 
-// These are the rules of the CUDA programming guide's sections "Binary Compatibility" and "PTX
-// Compatibility".
+// The expected choices follow the sections "Binary Compatibility" and "PTX Compatibility" of the
+// CUDA programming guide.
 func TestBestImageIsChosen(t *testing.T) {
 	set := []*image.Image{
 		parsed(t, "p52", markedPTX("7.0", "sm_52", 1)),
@@ -83,7 +83,8 @@ func TestBestImageIsChosen(t *testing.T) {
 		for _, i := range images {
 			names = append(names, i.Name())
 		}
-		// sm_80 and sm_89 take the fat binary's PTX, not its sm_75 code.
+		// The sm_75 code of the fat binary does not run on sm_80 and sm_89, which use its
+		// PTX.
 		if got := strings.Join(names, " "); got != want || (want == "") != (err != nil) {
 			t.Errorf("%s takes %q (%v), want %q", device, got, err, want)
 		}

@@ -6,8 +6,8 @@ import (
 	"math/bits"
 )
 
-// These are values in the header of an ELF file and of a cubin. The numbers come from the ELF
-// specification, the names of CUDA's own values from LLVM.
+// These are values in the headers of ELF files and cubins. The numbers come from the ELF
+// specification. The names of CUDA's own values come from LLVM.
 const (
 	elfClass64      = 2
 	elfLittleEndian = 1
@@ -18,13 +18,13 @@ const (
 	elfSectionSize = 64
 	elfProgramSize = 56
 
-	cubinABI13 = 8 // EI_ABIVERSION of CUDA 13's layout; earlier layouts have 7 or less
+	cubinABI13 = 8 // EI_ABIVERSION of CUDA 13's layout; at most 7 in earlier layouts
 )
 
-// These are the types of sections that have no bytes in the file. All other types, unknown ones
-// too, are assumed to have bytes, because the next reader of the image may know them. CUDA's own
-// are the types that ptxas uses for .nv.global, .nv.local, .nv.shared and the shared memory that
-// a compiler reserves.
+// Sections of these types have no bytes in the file. All other types are assumed to have bytes,
+// even unknown types, because the next reader of the image may know them. The CUDA-specific types
+// are those that ptxas uses for .nv.global, .nv.local, .nv.shared and the shared memory that a
+// compiler reserves.
 const (
 	sectionNull           = 0
 	sectionNoBits         = 8
@@ -36,8 +36,9 @@ const (
 	segmentNull = 0
 )
 
-// checkCubin reads the header of a cubin. It checks that the tables, and what they refer to, lie
-// within its length. The driver does not check this, and a truncated cubin crashes the process.
+// checkCubin reads the header of a cubin. It checks that the tables, and the sections and segments
+// in them, lie within data. The driver does not check this, and a truncated cubin crashes the
+// process.
 func checkCubin(data []byte) (Part, error) {
 	if err := checkELF(data); err != nil {
 		return Part{}, err
@@ -54,7 +55,7 @@ func cutOff(have int, need uint64) error {
 	return invalidf("the image has %d bytes, but its header says %d: it is truncated or damaged", have, need)
 }
 
-// checkELF rejects ELF files that are not cubins.
+// checkELF rejects ELF files that are not valid cubins.
 func checkELF(data []byte) error {
 	if len(data) < elfHeaderSize {
 		return invalidf("the image has %d bytes, less than its header", len(data))
@@ -95,7 +96,7 @@ func checkELFTables(data []byte) error {
 	return nil
 }
 
-// cubinArch reads the architecture from the header's flags, whose layout CUDA 13 changed.
+// cubinArch reads the architecture from the header's flags. CUDA 13 changed their layout.
 func cubinArch(data []byte) Arch {
 	flags, number, specific := le.Uint32(data[0x30:]), uint32(0), uint32(0)
 	switch abi := data[8]; {
@@ -110,7 +111,7 @@ func cubinArch(data []byte) Arch {
 	return archOf(number, 0)
 }
 
-// elfSize returns the end of the last table, section or segment of a 64-bit ELF file.
+// elfSize returns the offset at which the last table, section or segment ends.
 func elfSize(data []byte) uint64 {
 	programs, sections := elfTable(data, 0x20, 0x36), elfSections(data)
 	end := max(programs.end(), sections.end())
@@ -141,8 +142,8 @@ func segmentEnd(header []byte) uint64 {
 	return endOf(le.Uint64(header[0x08:]), le.Uint64(header[0x20:]))
 }
 
-// endOf returns the end of a range of bytes, or 0 for an empty range, whose offset means
-// nothing.
+// endOf returns the end of a range of bytes. For an empty range it returns 0, because the offset of
+// such a range has no meaning.
 func endOf(at, size uint64) uint64 {
 	if size == 0 {
 		return 0
@@ -153,13 +154,13 @@ func endOf(at, size uint64) uint64 {
 // elfHeaders is a table of n headers of the same size.
 type elfHeaders struct{ at, each, n uint64 }
 
-// elfTable reads the position of a table from the file's header.
+// elfTable reads the position and size of a table from the file header.
 func elfTable(data []byte, at, each int) elfHeaders {
 	return elfHeaders{le.Uint64(data[at:]), uint64(le.Uint16(data[each:])), uint64(le.Uint16(data[each+2:]))}
 }
 
-// elfSections returns the table of sections. If the number of sections does not fit in the
-// header, the size field of the first section holds it.
+// elfSections returns the section table. If the number of sections does not fit in the header, it
+// is in the size field of the first section.
 func elfSections(data []byte) elfHeaders {
 	h := elfTable(data, 0x28, 0x3a)
 	if h.n != 0 || h.at == 0 {
@@ -172,8 +173,8 @@ func elfSections(data []byte) elfHeaders {
 	return h
 }
 
-// sectionNames returns the index of the section that holds section names. If the index does not
-// fit in the header, the first section holds it.
+// sectionNames returns the index of the section with the section names. If the index does not fit
+// in the header, it is in the first section.
 func sectionNames(data []byte, sections elfHeaders) uint64 {
 	const reserved, elsewhere = 0xff00, 0xffff
 	n := uint64(le.Uint16(data[0x3e:]))

@@ -21,7 +21,7 @@ func check(err error) {
 	}
 }
 
-// List the parts of an image, and find the one that a device runs.
+// This example lists the parts of an image, and selects the part that a device runs.
 func ExampleParse() {
 	axpy, err := image.Parse("axpy.ptx", []byte(axpyPTX))
 	check(err)
@@ -46,7 +46,7 @@ func ExampleParseArch() {
 	// Output: 9 0 a sm_90a
 }
 
-// Print the entries of a fat binary, uncompressed.
+// This example prints the decompressed entries of a fat binary.
 func ExamplePart() {
 	data, err := os.ReadFile("../testdata/images/default.fatbin")
 	check(err)

@@ -1,6 +1,6 @@
 package image
 
-// End returns the end that an image states for itself.
+// End returns the end of the image according to its headers.
 func End(data []byte) uint64 {
 	kind, err := Check(data)
 	switch {

@@ -1,6 +1,7 @@
 package image
 
-// A fat binary is a header of 16 bytes and entries, each a header and bytes:
+// A fat binary consists of a header of 16 bytes and of entries. Each entry has a header and
+// contents:
 //
 //	u32 magic, u16 version, u16 size of the header, u64 size of the rest
 //
@@ -8,8 +9,8 @@ package image
 //	u32 compressed size, u32, u16 minor, u16 major, u32 architecture,
 //	u32, u32, u64 flags, u64, u64 uncompressed size
 //
-// NVIDIA does not document the format. The fatbinary tools of CUDA 11.8 and 13.0 write it this
-// way.
+// NVIDIA does not document the format. This is the output of the fatbinary tools of CUDA 11.8 and
+// 13.0.
 const (
 	fatbinHeaderSize = 16
 	fatbinEntrySize  = 64
@@ -18,14 +19,14 @@ const (
 	fatbinPTX = 1
 	fatbinELF = 2
 
-	fatbinLZ4        = 0x2000 // written by fatbinary up to CUDA 12, and by nvcc 13 with --compress-mode=speed
+	fatbinLZ4        = 0x2000 // fatbinary up to CUDA 12; nvcc 13 with --compress-mode=speed
 	fatbinZstd       = 0x8000 // nvcc's default since CUDA 12.8
 	fatbinCompressed = 0x1000 | fatbinLZ4 | fatbinZstd
 	fatbinSpecific   = 1 << 20 // sm_90a
 	fatbinFamily     = 1 << 21 // sm_100f
 )
 
-// checkFatbin reads all entries and checks that they lie within the length.
+// checkFatbin reads all entries and checks that they lie within data.
 func checkFatbin(data []byte) ([]Part, error) {
 	if len(data) < fatbinHeaderSize {
 		return nil, invalidf("the image has %d bytes, less than its header", len(data))
@@ -58,7 +59,7 @@ func fatbinEntries(body []byte) ([]Part, error) {
 	return parts, nil
 }
 
-// fatbinEntry reads the first entry of body and also returns its length.
+// fatbinEntry reads the first entry of body. It also returns the entry's length.
 func fatbinEntry(body []byte) (Part, uint64, error) {
 	if len(body) < fatbinEntrySize {
 		return Part{}, 0, invalidf("%d bytes are left, less than its header: it is truncated or damaged", len(body))
@@ -77,14 +78,13 @@ func fatbinEntry(body []byte) (Part, uint64, error) {
 	return part, end, err
 }
 
-// fatbinPart reads the contents of an entry. Kinds that no device executes, such as the input of
-// link-time optimisation, are not parts. An uncompressed cubin is checked like a stand-alone
-// one.
+// fatbinPart reads the contents of an entry. Entries that no device executes, such as the input of
+// link-time optimisation, are not parts. An uncompressed cubin is checked like a stand-alone cubin.
 func fatbinPart(header, data []byte) (Part, error) {
 	flags := le.Uint64(header[40:])
 	p := Part{Arch: archOf(le.Uint32(header[28:]), fatbinSuffix(flags)), data: data, packing: flags & fatbinCompressed}
 	if p.Compressed = p.packing != 0; p.Compressed {
-		p.data = data[:le.Uint32(header[16:])] // the rest is padding
+		p.data = data[:le.Uint32(header[16:])] // the remaining bytes are padding
 		p.size = le.Uint64(header[56:])
 	}
 	switch le.Uint16(header) {

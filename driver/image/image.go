@@ -14,10 +14,10 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// ErrInvalid is matched by errors for data that is truncated, damaged or not GPU code.
+// ErrInvalid matches the error for data that is truncated, damaged or not GPU code.
 var ErrInvalid = errors.New("invalid image")
 
-// ErrMismatch is matched by errors for code that a device cannot run.
+// ErrMismatch matches the error for code that a device cannot run.
 var ErrMismatch = errors.New("no code for this device")
 
 var (
@@ -34,8 +34,8 @@ func invalidf(format string, args ...any) error {
 	return &invalidError{fmt.Sprintf(format, args...)}
 }
 
-// Image is PTX, a cubin or a fat binary with checked headers. It is immutable and belongs to no
-// context.
+// Image is PTX, a cubin or a fat binary whose headers were checked. It is immutable and does not
+// belong to a context.
 type Image struct {
 	name  string
 	kind  Kind
@@ -43,8 +43,8 @@ type Image struct {
 	parts []Part
 }
 
-// Parse reads the headers of PTX text, a cubin or a fat binary. Its errors match [ErrInvalid].
-// The name identifies the image in messages. The image keeps data, which must not be changed.
+// Parse reads the headers of PTX text, a cubin or a fat binary. Its errors match [ErrInvalid], and
+// messages identify the image by name. The image keeps data, which the caller must not change.
 func Parse(name string, data []byte) (*Image, error) {
 	i := &Image{name: name, data: data}
 	var err error
@@ -57,8 +57,8 @@ func Parse(name string, data []byte) (*Image, error) {
 	return i, nil
 }
 
-// Check is Parse for code that is about to be loaded. It reads nothing of PTX, which the
-// compiler checks.
+// Check is Parse for code that is about to be loaded. It does not read PTX, because the compiler
+// checks PTX.
 func Check(data []byte) (Kind, error) {
 	kind, _, err := read(data)
 	return kind, err
@@ -71,7 +71,7 @@ var (
 	archiveMagic = []byte("!<arch>\n")
 )
 
-// read determines the kind of data and reads the parts of binaries.
+// read determines the kind of data. For binaries, it also reads the parts.
 func read(data []byte) (Kind, []Part, error) {
 	switch {
 	case len(data) == 0:
@@ -84,20 +84,20 @@ func read(data []byte) (Kind, []Part, error) {
 		return Fatbin, parts, err
 	case bytes.HasPrefix(data, wrapMagic):
 		return 0, nil, invalidf("the image is the C wrapper of a fat binary, which refers to other memory; load the fat binary itself")
-	case bytes.Contains(text(data), []byte(".version")): // every PTX text has it
+	case bytes.Contains(text(data), []byte(".version")): // every PTX text contains it
 		return PTX, nil, nil
 	}
 	return 0, nil, invalidf("the image is neither PTX (no .version line), a cubin nor a fat binary: it begins with %q", data[:min(len(data), 16)])
 }
 
-// text returns data up to its first NUL, where C stops reading.
+// text returns data up to its first NUL, where C code stops reading.
 func text(data []byte) []byte {
 	before, _, _ := bytes.Cut(data, []byte{0})
 	return before
 }
 
-// ptxPart reads the version and target of PTX. If one is missing, it is left unknown, and the
-// compiler reports it later.
+// ptxPart reads the version and target of PTX. If either is missing, it stays unknown, and the
+// compiler reports the mistake later.
 func ptxPart(data []byte) Part {
 	info, _ := ptx.Signatures(text(data))
 	p := Part{Kind: PTX, Version: info.Version, data: data}
@@ -110,7 +110,7 @@ func ptxPart(data []byte) Part {
 	return p
 }
 
-// Name returns the name passed to Parse.
+// Name returns the name that was passed to Parse.
 func (i *Image) Name() string {
 	if i == nil {
 		return ""
@@ -118,7 +118,7 @@ func (i *Image) Name() string {
 	return i.name
 }
 
-// Kind returns PTX, Cubin or Fatbin.
+// Kind returns the kind of image: PTX, Cubin or Fatbin.
 func (i *Image) Kind() Kind {
 	if i == nil {
 		return 0
@@ -126,7 +126,7 @@ func (i *Image) Kind() Kind {
 	return i.kind
 }
 
-// Parts lists the contents of the image: one part, or those entries of a fat binary that a
+// Parts returns the contents of the image: a single part, or the entries of a fat binary that some
 // device could execute.
 func (i *Image) Parts() []Part {
 	if i == nil {
@@ -135,7 +135,7 @@ func (i *Image) Parts() []Part {
 	return slices.Clone(i.parts)
 }
 
-// Bytes returns the data passed to Parse, which must not be changed.
+// Bytes returns the data that was passed to Parse. The caller must not change it.
 func (i *Image) Bytes() []byte {
 	if i == nil {
 		return nil
@@ -156,8 +156,8 @@ func (i *Image) String() string {
 	return fmt.Sprintf("%s (%v)", i.name, i.kind)
 }
 
-// Part returns the part that a device of the given architecture runs. If the device can run
-// none, the error gives the reason for each and matches [ErrMismatch].
+// Part returns the part that a device of the given architecture runs. If the device can run no
+// part, the error matches [ErrMismatch] and has the reason for each part.
 func (i *Image) Part(device Arch) (Part, error) {
 	if i == nil || i.kind == 0 {
 		return Part{}, absentImage.Error(i == nil)
@@ -180,10 +180,10 @@ func (i *Image) Part(device Arch) (Part, error) {
 	return best, &mismatchError{fmt.Sprintf("%v: %s", i, strings.Join(why, "; "))}
 }
 
-// Choose returns the images that a device can run, the best first. The order is: machine code
-// for exactly the device, machine code for an older device of the same major version, then PTX
-// with the nearest target first. If the device can run none, the error gives the reason for each
-// and matches [ErrMismatch].
+// Choose returns the images that a device can run, the best first. Machine code for exactly the
+// device comes first, then machine code for an older device of the same major version, then PTX
+// with the nearest target first. If the device can run no image, the error matches [ErrMismatch]
+// and has the reason for each image.
 func Choose(device Arch, images ...*Image) ([]*Image, error) {
 	var fit []choice
 	var why []string
@@ -230,7 +230,7 @@ type mismatchError struct{ text string }
 func (e *mismatchError) Error() string        { return e.text }
 func (e *mismatchError) Is(target error) bool { return target == ErrMismatch }
 
-// advice returns which code to add for a device to run.
+// advice returns which code to add so that a device can run the image.
 func (a Arch) advice() string {
 	return fmt.Sprintf("add PTX for %v or an older target, or a cubin for %v", a, a)
 }

@@ -35,8 +35,8 @@ func wantError(t testing.TB, err, target error, words ...string) {
 	}
 }
 
-// Sections that have no bytes in the file may state any offset and size, and empty sections any
-// offset.
+// A section that has no bytes in the file may have any offset and size. An empty section may have
+// any offset.
 func TestMemoryWithoutBytesIsNotLookedFor(t *testing.T) {
 	for name, data := range map[string][]byte{
 		"nothing":                 imagetest.WithSection(0, 1<<40, 1<<40),
@@ -57,14 +57,15 @@ func TestMemoryWithoutBytesIsNotLookedFor(t *testing.T) {
 		t.Error(err)
 	}
 	many := imagetest.WithSection(0, 0, 0)
-	binary.LittleEndian.PutUint16(many[0x3c:], 0) // as in a file with too many sections for the header
+	// In such a file, the number of sections does not fit in the header.
+	binary.LittleEndian.PutUint16(many[0x3c:], 0)
 	many[64+0x20] = 1
 	if _, err := image.Parse("many", many); err != nil {
 		t.Error(err)
 	}
 }
 
-// imageFile reads an image that a compiler made from the sources in testdata/images.
+// imageFile reads a compiled image. Its sources are in testdata/images.
 func imageFile(t testing.TB, name string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("..", "testdata", "images", name))
@@ -80,7 +81,7 @@ func TestImagesSayWhatIsInThem(t *testing.T) {
 		"old_sm_80.cubin":       {"cubin for sm_80"}, // in the layout before CUDA 13
 		"variants_plain.fatbin": {"cubin for sm_90", "PTX 9.0 for sm_90"},
 		"variants_size.fatbin":  {"cubin for sm_90", "PTX 9.0 for sm_90"},                    // all compressed
-		"default.fatbin":        {"cubin for sm_75", "cubin for sm_90", "PTX 9.0 for sm_90"}, // the PTX compressed by Zstandard
+		"default.fatbin":        {"cubin for sm_75", "cubin for sm_90", "PTX 9.0 for sm_90"}, // the PTX is compressed by Zstandard
 		"speed.fatbin":          {"cubin for sm_75", "cubin for sm_90", "PTX 9.0 for sm_90"}, // by LZ4
 		"old.fatbin":            {"cubin for sm_80", "PTX 7.0 for sm_52"},
 		"main.cubin":            {"cubin for sm_90"},
@@ -122,8 +123,8 @@ func TestSuffixesOfBinariesAreRead(t *testing.T) {
 	}
 }
 
-// Images that would make the driver read out of bounds or misinterpret data are rejected before
-// they reach it.
+// Some images would make the driver read out of bounds or misinterpret data. They must be rejected
+// before they reach the driver.
 func TestBrokenImagesAreRefused(t *testing.T) {
 	change := func(data []byte, at int, b ...byte) []byte {
 		data = slices.Clone(data)
@@ -172,8 +173,8 @@ func TestBrokenImagesAreRefused(t *testing.T) {
 	}
 }
 
-// FuzzImage changes real images. The parts of an accepted image can be queried and lie within
-// its bytes.
+// FuzzImage modifies real images. If a modified image is accepted, its parts must be readable and
+// lie within its bytes.
 func FuzzImage(f *testing.F) {
 	for _, name := range []string{"variants_sm_90.cubin", "old_sm_80.cubin", "variants_plain.fatbin", "variants_size.fatbin", "old.fatbin", "main.ptx"} {
 		f.Add(imageFile(f, name))

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// CheckInput is Check for code that is about to be linked. A linker also accepts host object
-// files that contain GPU code, and archives of those, but not a complete cubin.
+// CheckInput is Check for code that is about to be linked. A linker also accepts host object files
+// with GPU code, and archives of such files. It does not accept a cubin that is already linked.
 func CheckInput(data []byte) (Kind, error) {
 	switch {
 	case bytes.HasPrefix(data, archiveMagic):
@@ -28,7 +28,7 @@ func isHostObject(data []byte) bool {
 		data[4] == elfClass64 && data[5] == elfLittleEndian && le.Uint16(data[18:]) != elfMachineCUDA
 }
 
-// checkObject checks that the tables of an object file lie within its length.
+// checkObject checks that the tables of an object file lie within data.
 func checkObject(data []byte) error {
 	if err := checkELFTables(data); err != nil {
 		return err
@@ -39,8 +39,8 @@ func checkObject(data []byte) error {
 	return nil
 }
 
-// checkArchive checks every member of an archive to its end. A member is a 60-byte header, with
-// the member's size at byte 48, and the contents, padded to an even number of bytes.
+// checkArchive checks every member of an archive to its end. A member consists of a 60-byte header
+// with the member's size at offset 48, and of the contents, padded to an even number of bytes.
 func checkArchive(data []byte) error {
 	const header, sizeAt, sizeEnd = 60, 48, 58
 	for at := len(archiveMagic); at < len(data); {

@@ -2,12 +2,12 @@ package image
 
 var errLZ4 = error(&invalidError{"the compressed data is damaged"})
 
-// unpackLZ4 decodes one block of the LZ4 format, which compresses entries of fat binaries, into
-// size bytes. A block consists of literals and of matches, which copy bytes decoded earlier
-// (lz4_Block_format.md).
+// unpackLZ4 decodes one LZ4 block of size decompressed bytes. Entries of fat binaries can be
+// compressed in this format. A block consists of literals and of matches, which repeat bytes that
+// were decoded earlier (lz4_Block_format.md).
 func unpackLZ4(src []byte, size int) ([]byte, error) {
 	const shortest = 4
-	dst := make([]byte, 0, min(size, 256*len(src))) // no byte of src expands to more than 256
+	dst := make([]byte, 0, min(size, 256*len(src))) // one byte of src expands to at most 256 bytes
 	for len(src) > 0 {
 		token := src[0]
 		literals, rest, ok := lz4Length(int(token>>4), src[1:])
@@ -26,7 +26,7 @@ func unpackLZ4(src []byte, size int) ([]byte, error) {
 		if match += shortest; !ok || distance == 0 || distance > len(dst) || len(dst)+match > size {
 			return nil, errLZ4
 		}
-		for range match { // byte by byte, because a match may overlap its own output
+		for range match { // copied byte by byte, because a match may overlap its own output
 			dst = append(dst, dst[len(dst)-distance])
 		}
 		src = rest

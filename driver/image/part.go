@@ -8,19 +8,19 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Kind is the form of an image.
+// Kind is the format of an image.
 type Kind uint8
 
-// These are the forms of code. A driver loads the first three, a linker all of them.
+// These are the formats of code. A driver loads the first three. A linker accepts all of them.
 const (
 	PTX     Kind = iota + 1 // text that the driver compiles
 	Cubin                   // machine code for one architecture
 	Fatbin                  // several of both
-	Object                  // an object file of the host with GPU code in it
+	Object                  // a host object file with GPU code
 	Archive                 // several object files
 )
 
-// String returns the kind in words.
+// String returns the name of the kind.
 func (k Kind) String() string {
 	switch k {
 	case PTX:
@@ -41,16 +41,16 @@ func (k Kind) String() string {
 type Part struct {
 	Kind        Kind // PTX or Cubin
 	Arch        Arch
-	Version     ptx.Version // the ISA version of PTX, which determines how new a driver must be
-	Compressed  bool        // an entry of a fat binary
-	Relocatable bool        // a cubin for a linker, which may refer to others
+	Version     ptx.Version // the PTX ISA version, which old drivers may not support
+	Compressed  bool        // the entry of a fat binary is compressed
+	Relocatable bool        // a cubin for a linker; it may use symbols of other inputs
 
 	data    []byte // as stored in the image
-	packing uint64 // flags of the entry
-	size    uint64 // uncompressed, as stated in the entry
+	packing uint64 // compression flags of the entry
+	size    uint64 // uncompressed size, as stated in the entry
 }
 
-// String returns "PTX 8.0 for sm_80" or "cubin for sm_90".
+// String returns text such as "PTX 8.0 for sm_80" or "cubin for sm_90".
 func (p Part) String() string {
 	s := p.Kind.String()
 	if p.Kind == PTX {
@@ -59,12 +59,12 @@ func (p Part) String() string {
 	return s + " for " + p.Arch.String()
 }
 
-// largestPart limits the size that an entry may expand to. A few kilobytes can expand to any
-// size, but real code takes a few megabytes.
+// largestPart limits the decompressed size of an entry. A few kilobytes can expand to any size, but
+// real code has at most a few megabytes.
 const largestPart = 256 << 20
 
-// Bytes returns the uncompressed code: PTX without a trailing NUL, or a cubin. The bytes may
-// belong to the image and must not be changed.
+// Bytes returns the decompressed code: PTX without a trailing NUL, or a cubin. The caller must not
+// change the bytes, which may belong to the image.
 func (p Part) Bytes() ([]byte, error) {
 	if !p.known() {
 		return nil, absentPart.Error(false)
@@ -106,7 +106,7 @@ func unpackZstd(data []byte, size int) ([]byte, error) {
 
 func (p Part) known() bool { return p.Kind != 0 }
 
-// RunsOn reports whether a device can run the part.
+// RunsOn reports whether a device of the given architecture can run the part.
 func (p Part) RunsOn(device Arch) bool { return p.known() && p.refusal(device) == "" }
 
 // refusal returns why a device cannot run the part, or "" if it can.
@@ -117,9 +117,9 @@ func (p Part) refusal(device Arch) string {
 	return p.Arch.machineCodeFor(device)
 }
 
-// better reports whether a device that can run both p and o should run p. It prefers machine
-// code to PTX, then the nearer architecture, then code for exactly the architecture or its
-// family.
+// better reports whether a device that can run both p and o should run p. Machine code is better
+// than PTX. Among parts of one kind, the nearer architecture is better, and then the more specific
+// suffix.
 func (p Part) better(o Part) bool {
 	switch {
 	case p.Kind != o.Kind:

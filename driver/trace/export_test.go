@@ -2,8 +2,8 @@ package trace
 
 import "github.com/purecuda/cuda/driver/cu"
 
-// Declaration is the table that gen.go writes.
+// Declaration exports the table that gen.go generates.
 var Declaration = declaration
 
-// ByValue reports whether Go and C functions receive some argument of f in different ways.
+// ByValue reports whether f has an argument that Go and C functions receive in different ways.
 func ByValue(f cu.Function) bool { return signatureOf(f).byValue }

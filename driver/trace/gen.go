@@ -1,7 +1,7 @@
 //go:build ignore
 
-// gen writes zz_signatures.go: the parameters of every driver function, as the
-// generated methods of package driver/cu declare them.
+// gen writes zz_signatures.go: the parameters of every driver function, as the generated methods of
+// package driver/cu declare them.
 package main
 
 import (
@@ -19,8 +19,8 @@ import (
 	"strings"
 )
 
-// parameter is one parameter of a method. constant means that the driver only reads through the
-// pointer.
+// parameter is one parameter of a method. constant means that the driver only reads the memory that
+// it points to.
 type parameter struct {
 	name, typ string
 	constant  bool
@@ -75,7 +75,7 @@ func parameters(m *ast.FuncDecl) []parameter {
 	return list
 }
 
-// declared splits the parameters of the C declaration in a doc comment.
+// declared returns the parameters of the C declaration in a doc comment.
 func declared(doc string) []string {
 	_, c, ok := strings.Cut(doc, "\n\tCUresult")
 	if !ok {
@@ -90,7 +90,7 @@ func declared(doc string) []string {
 	return list
 }
 
-// qualified returns a type as another package writes it.
+// qualified returns the text of a type as it is written outside package cu.
 func qualified(e ast.Expr) string {
 	switch e := e.(type) {
 	case *ast.StarExpr:

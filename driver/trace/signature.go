@@ -8,21 +8,22 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// signature describes how to read the argument words of a function.
+// signature describes how to decode the argument words of a function.
 type signature struct {
 	params []param
-	// byValue: the function takes a float, or a struct that does not fit in a word. Go functions
-	// receive these differently from C functions.
+	// byValue means that the function has a float parameter, or a struct parameter that does
+	// not fit in a word. Go functions receive these in a different form than C functions.
 	byValue bool
 }
 
 type param struct {
 	name string
 	typ  reflect.Type
-	in   bool // the driver only reads what it points to
+	in   bool // the driver only reads the memory that it points to
 }
 
-// lists are arrays that cuda.h does not declare const. Their first element alone says little.
+// lists are array parameters that the driver only reads, although cuda.h does not declare them
+// const. They are shown as addresses, because the first element alone says little.
 var lists = map[string]bool{"kernelParams": true, "extra": true, "optionValues": true, "options": true}
 
 func signatureOf(f cu.Function) *signature {
@@ -39,10 +40,10 @@ func signatureOf(f cu.Function) *signature {
 	return s
 }
 
-// large reports whether p is a struct that a Go function receives as a pointer.
+// large reports whether p is a struct that a Go function receives through a pointer.
 func (p param) large() bool { return p.typ.Kind() == reflect.Struct && p.typ.Size() > 16 }
 
-// before reads the arguments before the call is made.
+// before decodes the arguments before the call.
 func (s *signature) before(a loader.Args) []Arg {
 	args := make([]Arg, 0, len(s.params))
 	for i, p := range s.params {
@@ -53,7 +54,7 @@ func (s *signature) before(a loader.Args) []Arg {
 	return args
 }
 
-// after reads what the call has written.
+// after decodes what the call has written.
 func (s *signature) after(a loader.Args, args []Arg) {
 	for i := range args {
 		args[i].Result = s.params[i].result(a, i)

@@ -8,8 +8,8 @@ import (
 	"github.com/purecuda/cuda/driver/trace"
 )
 
-// These are the functions of cuda.h that take a float, or a struct that does not fit in two
-// words. A wrapped C function of this kind is called directly.
+// These functions of cuda.h have a float parameter, or a struct parameter that does not fit in two
+// words. If the wrapped function is C code, it is called directly.
 func TestFunctionsThatTakeMoreThanWordsAreKnown(t *testing.T) {
 	var names []string
 	for f := range cu.Functions() {

@@ -11,8 +11,8 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// To writes one line for each call. It keeps lines of different goroutines apart. It ignores
-// write errors: the traced call is not affected.
+// To returns a sink that writes one line for each call. Lines of concurrent calls are not mixed.
+// Write errors are ignored, because they must not affect the traced call.
 func To(w io.Writer) Sink {
 	var mu sync.Mutex
 	return func(c *Call) {
@@ -22,8 +22,8 @@ func To(w io.Writer) Sink {
 	}
 }
 
-// Log makes one record for each call, at level Debug, or at level Warn if the call failed.
-// CUDA_ERROR_NOT_READY does not count as a failure.
+// Log returns a sink that logs one record for each call, at level Debug, or at level Warn if the
+// call failed. CUDA_ERROR_NOT_READY does not count as a failure.
 func Log(l *slog.Logger) Sink {
 	return func(c *Call) {
 		level := slog.LevelDebug
@@ -49,7 +49,7 @@ func (c *Call) attrs() []slog.Attr {
 	return append(attrs, slog.Group("args", args...))
 }
 
-// Only returns a sink that passes on those calls for which keep returns true.
+// Only returns a sink that passes on the calls for which keep returns true.
 func Only(keep func(c *Call) bool, to Sink) Sink {
 	return func(c *Call) {
 		if keep(c) {
@@ -58,8 +58,9 @@ func Only(keep func(c *Call) bool, to Sink) Sink {
 	}
 }
 
-// WithoutScope leaves out the calls that make a context current or change the capture mode. This
-// module makes them around other calls; without a trace they are part of the same native call.
+// WithoutScope returns a sink that omits calls that make a context current or change the capture
+// mode. This module makes such calls around other calls. Without a trace, they are part of the same
+// native call.
 func WithoutScope(to Sink) Sink {
 	return Only(func(c *Call) bool {
 		switch c.Function {
@@ -70,13 +71,13 @@ func WithoutScope(to Sink) Sink {
 	}, to)
 }
 
-// Recorder keeps calls for tests to inspect. Its zero value is empty and ready to use.
+// Recorder stores calls for tests to inspect. The zero Recorder is ready to use.
 type Recorder struct {
 	mu    sync.Mutex
 	calls []Call
 }
 
-// Sink returns the sink to pass to Wrap.
+// Sink returns a sink that records calls. Pass it to Wrap.
 func (r *Recorder) Sink() Sink {
 	return func(c *Call) {
 		r.mu.Lock()
@@ -95,7 +96,7 @@ func (r *Recorder) Calls() []Call {
 	return slices.Clone(r.calls)
 }
 
-// Reset removes all recorded calls.
+// Reset removes the recorded calls.
 func (r *Recorder) Reset() {
 	if r == nil {
 		return
@@ -105,7 +106,7 @@ func (r *Recorder) Reset() {
 	r.calls = nil
 }
 
-// Count returns how often a function was called.
+// Count returns how often a function was called, according to the recorded calls.
 func (r *Recorder) Count(f cu.Function) int {
 	if r == nil {
 		return 0

@@ -10,26 +10,26 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Call is one call of a driver function that has returned.
+// Call is a completed call of a driver function.
 type Call struct {
 	Function cu.Function
 	Args     []Arg
 	Result   cu.CUresult
 	Start    time.Time
 	Duration time.Duration
-	// Thread is the operating system's thread that made the call, or the goroutine where the
-	// thread cannot be determined.
+	// Thread is the ID of the OS thread that made the call. If the thread cannot be determined,
+	// it is the goroutine's.
 	Thread uint64
 }
 
-// Arg is one argument, as text.
+// Arg is one argument in text form.
 type Arg struct {
 	Name string
-	// Value is the argument as passed to the call: handles and pointers in hexadecimal, enums by
+	// Value is the argument as it was passed: handles and pointers in hexadecimal, enums by
 	// name, C strings quoted, structs with their nonzero fields.
 	Value string
-	// Result is what a successful call wrote through the pointer. It is empty if the function
-	// does not write through it.
+	// Result is the value that a successful call wrote through the pointer. If the function
+	// does not write through it, Result is empty.
 	Result string
 }
 
@@ -53,7 +53,7 @@ func (c *Call) String() string {
 	return b.String()
 }
 
-// String returns name=value, followed by an arrow and what was written.
+// String returns name=value. If the call wrote a result, an arrow and the result follow.
 func (a Arg) String() string {
 	if a.Result != "" {
 		return a.Name + "=" + a.Value + " → " + a.Result
@@ -61,13 +61,13 @@ func (a Arg) String() string {
 	return a.Name + "=" + a.Value
 }
 
-// Sink receives each call on the goroutine that made it, before the caller gets the result. A
-// sink may be called concurrently. It must not call CUDA, because the call would run in the
+// Sink receives each call on the goroutine that made it, before the caller receives the result. A
+// sink may be called concurrently. It must not call CUDA, because that call would run in the
 // caller's context and capture. The sink may keep the Call.
 type Sink func(c *Call)
 
-// Library forwards every call to the library that it wraps and passes it to its sinks. It is
-// safe for concurrent use.
+// Library forwards every call to the library that it wraps, and passes a record of the call to its
+// sinks. It is safe for concurrent use.
 type Library struct {
 	inner loader.Library
 	sinks []Sink
@@ -81,7 +81,7 @@ func Wrap(inner loader.Library, sinks ...Sink) *Library {
 	return &Library{inner: inner, sinks: sinks}
 }
 
-// aLibrary describes the errors of methods on nil and zero libraries.
+// aLibrary describes a Library in the errors of nil and zero Libraries.
 var aLibrary = absent.Kind{Name: "trace", Make: "trace.Wrap of a library", Code: cu.CUDA_ERROR_INVALID_VALUE}
 
 // Name returns the wrapped library's name.
@@ -108,8 +108,8 @@ func (l *Library) Unwrap() loader.Library {
 	return l.inner
 }
 
-// Pause stops tracing until Resume. A paused call still costs a few nanoseconds more than one
-// that was never traced.
+// Pause stops tracing until Resume. While tracing is paused, a call still costs a few nanoseconds
+// more than without Wrap.
 func (l *Library) Pause() {
 	if l == nil {
 		return
@@ -117,7 +117,7 @@ func (l *Library) Pause() {
 	l.off.Store(true)
 }
 
-// Resume continues tracing after Pause.
+// Resume continues tracing after a Pause.
 func (l *Library) Resume() {
 	if l == nil {
 		return
@@ -150,7 +150,7 @@ func (l *Library) Lookup(symbol string) (loader.Proc, error) {
 	}), nil
 }
 
-// call makes one call and passes it to the sinks.
+// call makes the call and passes a record of it to the sinks.
 func (l *Library) call(f cu.Function, s *signature, p *loader.Proc, a loader.Args) uintptr {
 	c := &Call{Function: f, Args: s.before(a), Thread: loader.ThreadID(), Start: time.Now()}
 	r := a.Forward(p)

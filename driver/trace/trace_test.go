@@ -17,7 +17,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// each runs test on an emulator and on the system's driver, both traced.
+// each runs test with a traced emulator and with the traced system driver.
 func each(t *testing.T, test func(t *testing.T, c *driver.Context, r *trace.Recorder, l *trace.Library)) {
 	t.Helper()
 	run := func(name string, library func(t *testing.T) loader.Library) {
@@ -38,7 +38,7 @@ func ok(t *testing.T, err error) {
 	}
 }
 
-// line returns the only recorded call of a function, as text.
+// line returns the only recorded call of a function, in text form.
 func line(t *testing.T, r *trace.Recorder, f cu.Function) string {
 	t.Helper()
 	for _, c := range r.Calls() {
@@ -133,7 +133,7 @@ func TestSinks(t *testing.T) {
 	}
 }
 
-// For every function, the table has the parameters of the generated method.
+// The table must have the parameters that the generated method of each function declares.
 func TestEveryFunctionHasItsParameters(t *testing.T) {
 	raw := reflect.TypeFor[*driver.Driver]()
 	for f := range cu.Functions() {
@@ -167,7 +167,7 @@ func TestConstPointersAreMarked(t *testing.T) {
 	}
 }
 
-// Numbers of any size are decimal.
+// Unsigned numbers of every size are printed in decimal.
 func TestNumbersAreDecimal(t *testing.T) {
 	each(t, func(t *testing.T, c *driver.Context, r *trace.Recorder, _ *trace.Library) {
 		b, err := driver.Alloc[uint32](c, 16)

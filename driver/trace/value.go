@@ -9,13 +9,13 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// longestText is the number of bytes shown of a C string.
+// longestText is the number of bytes of a C string that are shown.
 const longestText = 80
 
 // value returns argument i as it was passed.
 //
-// Memory behind pointers is read in place and never copied as a whole. It may be on a stack, and
-// pointers in it must not get into the heap.
+// Memory behind pointers is read in place and never copied as a whole. The memory may be on a
+// stack, and stack pointers in it must not be copied to the heap.
 func (p param) value(a loader.Args, i int) string {
 	word := a.Word(i)
 	switch {
@@ -27,8 +27,8 @@ func (p param) value(a loader.Args, i int) string {
 	return string(appendValue(nil, p.typ, unsafe.Pointer(&word)))
 }
 
-// pointee shows what the driver will read, if it is a string or a struct. Other pointees are
-// arrays, and pointee shows only their address.
+// pointee returns a string or struct that the driver will read. Any other pointee is an array, for
+// which pointee returns only the address.
 func (p param) pointee(a loader.Args, i int) string {
 	switch elem := p.typ.Elem(); elem.Kind() {
 	case reflect.Uint8:
@@ -39,14 +39,14 @@ func (p param) pointee(a loader.Args, i int) string {
 	return hex(a.Word(i))
 }
 
-// result returns what the driver has written through argument i.
+// result returns the value that the driver has written through argument i.
 func (p param) result(a loader.Args, i int) string {
 	if p.typ.Kind() != reflect.Pointer || p.in || a.Word(i) == 0 {
 		return ""
 	}
 	elem := p.typ.Elem()
 	switch {
-	case elem.Kind() == reflect.Uint8: // a buffer for text
+	case elem.Kind() == reflect.Uint8: // a text buffer
 		return ""
 	case elem.Kind() == reflect.Pointer && elem.Elem().Kind() == reflect.Uint8:
 		if s := *(*unsafe.Pointer)(a.Ptr(i)); s != nil {
@@ -56,7 +56,7 @@ func (p param) result(a loader.Args, i int) string {
 	return string(appendValue(nil, elem, a.Ptr(i)))
 }
 
-// quoted returns the C string at s, or its beginning.
+// quoted returns the C string at s, truncated if it is long.
 func quoted(s unsafe.Pointer) string {
 	var b []byte
 	for n := range longestText {
@@ -76,7 +76,7 @@ func hex(v uintptr) string {
 	return "0x" + strconv.FormatUint(uint64(v), 16)
 }
 
-// appendValue appends the value of type t at p.
+// appendValue appends the value of type t that p points to.
 func appendValue(b []byte, t reflect.Type, p unsafe.Pointer) []byte {
 	switch t.Kind() {
 	case reflect.Struct:
@@ -91,7 +91,7 @@ func appendValue(b []byte, t reflect.Type, p unsafe.Pointer) []byte {
 	return appendScalar(b, reflect.NewAt(t, p).Elem())
 }
 
-// appendScalar appends a number, an enum by its name, or a handle.
+// appendScalar appends a number, the name of an enum value, or a handle.
 func appendScalar(b []byte, v reflect.Value) []byte {
 	named := v.Type().PkgPath() != ""
 	switch {
@@ -114,7 +114,7 @@ func appendScalar(b []byte, v reflect.Value) []byte {
 	return strconv.AppendInt(b, v.Int(), 10)
 }
 
-// appendStruct appends the fields that are not zero.
+// appendStruct appends the nonzero fields.
 func appendStruct(b []byte, t reflect.Type, p unsafe.Pointer) []byte {
 	b = append(b, '{')
 	first := true
@@ -134,8 +134,8 @@ func appendStruct(b []byte, t reflect.Type, p unsafe.Pointer) []byte {
 	return append(b, '}')
 }
 
-// appendArray appends a byte array as one hexadecimal number with two digits for each byte, and
-// other arrays element by element.
+// appendArray appends an array. A byte array is one hexadecimal number with two digits for each
+// byte. Other arrays are a list of elements.
 func appendArray(b []byte, t reflect.Type, p unsafe.Pointer) []byte {
 	if t.Elem().Kind() == reflect.Uint8 {
 		return fmt.Appendf(b, "%x", unsafe.Slice((*byte)(p), t.Len()))
