@@ -1,6 +1,6 @@
-// Command cgobench makes the benchmark's driver calls through cgo, as well as it
-// can be done: no callback, nothing escaping, arguments kept in C memory, the
-// goroutine locked to a thread whose context is set once.
+// Command cgobench makes the benchmark's driver calls through cgo in the fastest way: with
+// noescape and nocallback, with arguments in C memory, and on a locked thread whose context
+// is set once.
 package main
 
 /*
@@ -9,7 +9,7 @@ package main
 #include <stdlib.h>
 #include "driver.c"
 
-// Function pointers cannot be called from Go: one small function for each.
+// Go cannot call C function pointers, so each has a small wrapper.
 static CUresult getCurrent(CUcontext *c) { return cuCtxGetCurrent(c); }
 static CUresult launchKernel(CUfunction f, CUstream s, void **a) { return cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, s, a, NULL); }
 static CUresult graphCreate(CUgraph *g) { return cuGraphCreate(g, 0); }
@@ -22,7 +22,7 @@ static CUresult eventRecord(CUevent e, CUstream s) { return cuEventRecord(e, s);
 static CUresult copyAsync(CUdeviceptr d, const void *h, size_t n, CUstream s) { return cuMemcpyHtoDAsync(d, h, n, s); }
 static CUresult synchronize(CUstream s) { return cuStreamSynchronize(s); }
 
-// What is not measured, in one call.
+// The state of the setup calls, which are not measured.
 typedef struct {
 	CUmodule module;
 	CUfunction add;
@@ -138,7 +138,7 @@ func run() error {
 type bench struct {
 	s             *C.setup
 	one, thousand C.CUgraphExec
-	nodes         []C.CUgraphNode // in C memory, like everything that the driver reads
+	nodes         []C.CUgraphNode // in C memory, like all data that the driver reads
 	fresh         []C.CUgraphNode
 	graph         C.CUgraph
 	waits         waits

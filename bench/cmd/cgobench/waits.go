@@ -58,17 +58,17 @@ import (
 	"github.com/purecuda/cuda/bench/internal/child"
 )
 
-// waits are what the rows need that wait for the device or query it. A wait makes
-// the driver's blocking call: nobody can cancel it.
+// waits has the objects of the rows that wait for the device or query it. A wait is the
+// driver's blocking call, which cannot be cancelled.
 type waits struct {
 	context C.CUcontext
 	spin    C.CUfunction
 	stream  C.CUstream
-	event   C.CUevent // recorded in it
+	event   C.CUevent // recorded in stream
 	streams [child.CrowdSize]C.CUstream
 	crowd   child.Crowd
 	execs   child.Crowd
-	mutex   sync.Mutex // of the executable graph that a crowd launches
+	mutex   sync.Mutex // guards the executable graph that a crowd launches
 	took    C.ulonglong
 }
 
@@ -154,7 +154,8 @@ func (w *waits) allocate(n int) error {
 	return nil
 }
 
-// launchCrowd launches one executable graph from many goroutines, one at a time.
+// launchCrowd launches one executable graph from many goroutines. A mutex serializes the
+// launches.
 func (b *bench) launchCrowd(n int) error {
 	w := &b.waits
 	return w.execs.Run(n, func(_, n int) error {

@@ -9,10 +9,10 @@ import (
 
 const (
 	before    = "before"
-	maxSlower = 1.02 // a change may not make a row slower than this
+	maxSlower = 1.02 // the largest accepted ratio of a row's time to its earlier time
 )
 
-// runBefore compares two builds of the library: that in dir and an earlier gobench.
+// runBefore compares the build in dir with an earlier gobench.
 func runBefore(earlier, dir, note string, p plan) (ok bool, err error) {
 	if p.layouts > p.processes {
 		return false, fmt.Errorf("%d layouts need as many -processes", p.layouts)
@@ -29,8 +29,8 @@ func runBefore(earlier, dir, note string, p plan) (ok bool, err error) {
 	return beforeReport(os.Stdout, results), nil
 }
 
-// layout returns the program that the i-th process runs: of several that differ only in the order
-// of their functions, if there are several.
+// layout returns the program for the i-th process. With -layouts, the processes use builds
+// that differ only in the order of their functions.
 func (p plan) layout(program string, i int) string {
 	if p.layouts == 0 {
 		return program
@@ -38,8 +38,8 @@ func (p plan) layout(program string, i int) string {
 	return fmt.Sprintf("%s.%d", program, i%p.layouts+1)
 }
 
-// beforeReport prints a row for each call that both builds have. It returns false if a
-// row is slower, by its median, than maxSlower times what it was, or if there is no row.
+// beforeReport prints a row for each call that both builds measure. It returns false if a
+// row's median ratio exceeds maxSlower, or if there is no row.
 func beforeReport(w io.Writer, r *results) (ok bool) {
 	fmt.Fprintf(w, "| call | before | now | ratio | allocs/op before | now | at most %.2f |\n|---|--:|--:|--:|--:|--:|---|\n", maxSlower)
 	compared, kept := 0, 0

@@ -8,7 +8,8 @@ import (
 
 func TestBuildsAreComparedWithinATurn(t *testing.T) {
 	rows = []row{{name: "x", title: "call x"}, {name: "new", title: "call new"}}
-	// The machine became twice as slow halfway. Only the second build is slower, by 3 %.
+	// The machine becomes twice as slow halfway through. Only the second build is slower, by
+	// 3 %.
 	same := of("x", map[string][]float64{before: {100, 100, 200}, inGo: {101, 101, 202}})
 	slower := of("x", map[string][]float64{before: {100, 100, 200}, inGo: {103, 103, 206}})
 	var text bytes.Buffer

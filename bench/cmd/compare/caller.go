@@ -16,12 +16,12 @@ import (
 
 // caller is one way of calling the driver: a program and its running process.
 type caller struct {
-	name string // its name in the tables' heads
+	name string // name in the headings of the tables
 	path string
 	args []string
-	nth  int // how often the callers were started before
+	nth  int // number of earlier starts of the callers
 
-	description string // the caller's description of itself and the device
+	description string // describes the caller and the device
 	process     *exec.Cmd
 	in          io.WriteCloser
 	out         *bufio.Reader
@@ -33,7 +33,7 @@ const (
 	cgo  = "cgo"
 )
 
-// known returns the possible callers, whose programs are in a folder.
+// known returns all possible callers. Their programs are in dir.
 var known = func(dir string, _ int) []*caller {
 	return []*caller{
 		{name: inC, path: filepath.Join(dir, "bench-c")},
@@ -44,7 +44,8 @@ var known = func(dir string, _ int) []*caller {
 	}
 }
 
-// startAll starts the callers that exist, for the i-th time. Those that are required must.
+// startAll starts the callers that exist, for the i-th time. It fails if a required caller
+// does not exist.
 func startAll(dir string, i int) (started []*caller, err error) {
 	for _, c := range known(dir, i) {
 		c.nth = i
@@ -64,7 +65,7 @@ func startAll(dir string, i int) (started []*caller, err error) {
 	return started, nil
 }
 
-// required returns whether a comparison without the caller means nothing.
+// required reports whether the comparison needs the caller.
 func (c *caller) required() bool { return c.name == inC || c.name == inGo || c.name == before }
 
 func stopAll(callers []*caller) error {
@@ -110,13 +111,13 @@ func (c *caller) stop() error {
 	return errors.Join(c.in.Close(), c.process.Wait())
 }
 
-// measurement is a caller's result for one row.
+// measurement is a caller's result for a row.
 type measurement struct {
 	nanoseconds float64
 	allocs      float64
 }
 
-// ask makes the caller run a row; ok is false if it has no such row.
+// ask makes the caller measure a row. If the caller does not have the row, ok is false.
 func (c *caller) ask(r row) (m measurement, ok bool, err error) {
 	if _, err := fmt.Fprintln(c.in, r.name, r.operations, r.samples); err != nil {
 		return m, false, fmt.Errorf("%s: %s: %w", c.name, r.name, err)
@@ -135,7 +136,7 @@ func (c *caller) ask(r row) (m measurement, ok bool, err error) {
 	return m, true, nil
 }
 
-// first starts the program anew and measures the time until it has one kernel's result.
+// first starts the program and measures the time until it has the result of one kernel.
 func (c *caller) first() (time.Duration, error) {
 	cmd := c.command("first")
 	out, err := cmd.StdoutPipe()

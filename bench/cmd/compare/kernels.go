@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// maxLaunch is the budget of a generated launcher, relative to C.
+// maxLaunch limits the time of a generated launcher, relative to C.
 const maxLaunch = 1.10
 
 // runKernels compares the launches of all kernels of package launchers. The callers are
@@ -47,7 +47,7 @@ func runKernels(dir, pattern, note string, p plan) (ok bool, err error) {
 	return kernelReport(os.Stdout, results), nil
 }
 
-// kernelRows makes a row of each line of the list. The title states the number of
+// kernelRows creates a row for each line of the list. The title contains the number of
 // parameters.
 func kernelRows(list string) ([]row, error) {
 	text, err := os.ReadFile(list)
@@ -65,7 +65,6 @@ func kernelRows(list string) ([]row, error) {
 	return rows, nil
 }
 
-// kernelRatio is the result for one kernel.
 type kernelRatio struct {
 	row         row
 	c, g, ratio float64
@@ -73,13 +72,13 @@ type kernelRatio struct {
 	allocs      float64
 }
 
-// enoughTurns is the number of turns needed to judge single kernels. With fewer, the
-// interval reaches from the lowest ratio to the highest and proves nothing.
+// enoughTurns is the number of turns needed to judge single kernels. With fewer turns, the
+// interval extends from the lowest to the highest ratio, so it proves nothing.
 const enoughTurns = 24
 
-// kernelReport prints the tables. A kernel misses the budget if its whole interval is
-// above it. The intervals hold for all kernels at once, because among hundreds of
-// medians some are off by chance. The median over all kernels is compared directly.
+// kernelReport prints the tables. A kernel misses the budget if its whole interval is above
+// the budget. Among hundreds of medians some are wrong by chance, so the intervals are wide
+// enough to hold for all kernels at once. The median over all kernels is compared directly.
 func kernelReport(w io.Writer, r *results) (ok bool) {
 	var all []kernelRatio
 	turns := math.MaxInt
@@ -131,7 +130,7 @@ func kernelSummary(w io.Writer, all []kernelRatio) bool {
 	return ok
 }
 
-// byParameters shows what each further argument costs.
+// byParameters prints the cost of each further parameter.
 func byParameters(w io.Writer, all []kernelRatio) {
 	groups := map[string][]kernelRatio{}
 	for _, k := range all {

@@ -19,8 +19,8 @@ func TestKernelRowsAreTheLines(t *testing.T) {
 	}
 }
 
-// One kernel that is above its budget in almost every turn is enough to miss it. So is
-// a run with too few turns to tell.
+// The report must fail if one kernel is above its budget in almost every turn. It must also
+// fail if there are too few turns to judge.
 func TestKernelReportNamesTheBudget(t *testing.T) {
 	old := rows
 	defer func() { rows = old }()

@@ -1,12 +1,12 @@
-// Command compare runs the same driver calls from C, from the library's typed layer,
-// from cgo and from purego, and prints the ratios as Markdown.
+// Command compare makes the same driver calls from C, from the library's typed layer, from
+// cgo and from purego, and prints the ratios as Markdown.
 //
-// Each caller is a process of its own. Compare starts all of them and then commands
-// them in turn, one row at a time. A machine's speed drifts, so only measurements taken
-// at the same moment are compared. Where a process happens to have its memory makes a
-// few percent of difference for as long as it runs, so -processes restarts the callers
-// that many times. The output is the median of the ratios of all turns, with its
-// confidence interval. The exit status is 1 if a budget is missed.
+// Each caller is a separate process. Compare starts all callers and makes them measure one
+// row at a time, in turn. The speed of a machine drifts, so compare uses only ratios of
+// measurements taken at the same time. The memory layout of a process changes its speed by a
+// few percent for as long as it runs, so -processes restarts the callers that many times.
+// The output is the median of the ratios of all turns, with its confidence interval. The
+// exit status is 1 if a budget is missed.
 package main
 
 import (
@@ -64,7 +64,7 @@ func main() {
 	}
 }
 
-// choose keeps only the rows whose names match.
+// choose keeps only the rows whose names match pattern.
 func choose(pattern string) error {
 	name, err := regexp.Compile(pattern)
 	if err != nil {
@@ -85,7 +85,7 @@ func beside() string {
 	return filepath.Dir(exe)
 }
 
-// plan is how often things are measured.
+// plan has the numbers of repetitions.
 type plan struct {
 	rounds, turns, starts, processes, layouts int
 	limit                                     time.Duration // time limit of all rounds
@@ -102,7 +102,7 @@ func run(dir, note string, p plan) (ok bool, err error) {
 	return report(os.Stdout, note, p, callers, results), nil
 }
 
-// measure makes the callers run all rows. The plan it returns has the actual number of
+// measure makes the callers measure all rows. The returned plan has the actual number of
 // rounds.
 func (p plan) measure(dir string) (*results, []*caller, plan, error) {
 	if p.rounds < 1 || p.turns < 1 || p.processes < 1 {
@@ -130,7 +130,7 @@ func (p plan) measure(dir string) (*results, []*caller, plan, error) {
 	return results, callers, p, nil
 }
 
-// process starts the callers for the i-th time, measures, and stops them.
+// process starts the callers for the i-th time, measures all rows, and stops the callers.
 func (p plan) process(dir string, i int, results *results) (callers []*caller, rounds int, err error) {
 	callers, err = startAll(dir, i)
 	defer func() { err = errors.Join(err, stopAll(callers)) }()

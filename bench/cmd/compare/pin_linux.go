@@ -9,8 +9,8 @@ import (
 	"unsafe"
 )
 
-// pin restricts this thread, and so the callers that it starts, to the processors in a
-// list such as "2,3".
+// pin restricts this thread to the processors in a list such as "2,3". The callers that the
+// thread starts inherit the restriction.
 func pin(cpus string) error {
 	if cpus == "" {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// report prints the tables and returns whether every budget was kept.
+// report prints the tables and reports whether every budget was kept.
 func report(w io.Writer, note string, p plan, callers []*caller, r *results) (ok bool) {
 	head(w, "Driver calls against C", note, p, callers)
 	ok = budgets(w, callers, r)
@@ -45,7 +45,7 @@ func budgets(w io.Writer, callers []*caller, r *results) (ok bool) {
 	return ok
 }
 
-// others prints the ways of calling that are not required.
+// others prints the callers that are not required.
 func others(w io.Writer, callers []*caller, r *results) {
 	fmt.Fprintf(w, "\nThe other ways, each as time, ratio to C and allocations per call:\n\n| call |")
 	for _, c := range callers[2:] {
@@ -108,7 +108,7 @@ func (r row) budget() string {
 	return strings.Join(s, ", ")
 }
 
-// missed returns the budgets that the row did not keep.
+// missed returns the budgets that the row exceeds.
 func (row row) missed(r *results) (missed []string) {
 	c, g, viaCgo := r.times(row.name, inC), r.times(row.name, inGo), r.times(row.name, cgo)
 	if row.ratio > 0 && median(pairwise(g, c, ratio)) > row.ratio {
@@ -120,8 +120,8 @@ func (row row) missed(r *results) (missed []string) {
 	if row.atMost > 0 && median(g) > row.atMost {
 		missed = append(missed, "time")
 	}
-	// Of two callers with equal speed, each is slower in half of the rounds. So a
-	// caller counts as slower only if it takes longer in three rounds of four.
+	// Of two callers with equal speed, each is slower in half of the rounds. The library
+	// counts as slower than cgo only if it takes longer in three of four rounds.
 	if row.vsCgo && len(viaCgo) > 0 && quantile(pairwise(g, viaCgo, ratio), 0.25) > 1 {
 		missed = append(missed, "slower than cgo")
 	}

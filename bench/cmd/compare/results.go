@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// results holds the measurements of all turns, by row, then by caller. Measurements
-// with the same index were taken in the same turn.
+// results has the measurements of all turns, by row and then by caller. Measurements with
+// the same index were taken in the same turn.
 type results struct {
 	rows   map[string]map[string][]measurement
 	starts map[string][]float64 // in ns
@@ -18,7 +18,7 @@ func newResults() *results {
 }
 
 // alternate makes the callers measure a row in turn, forwards and backwards. Each round
-// begins with a different caller, so that nobody is always first.
+// begins with a different caller, so that no caller is always first.
 func (r *results) alternate(callers []*caller, row row, round, turns int) error {
 	n := len(callers)
 	for turn := range turns {
@@ -63,8 +63,8 @@ func (r *results) times(row, caller string) []float64 {
 	return v
 }
 
-// allocs returns the largest count of all rounds, because a row that allocates
-// sometimes does allocate.
+// allocs returns the largest count of all rounds. A row that only sometimes allocates must
+// not count as free of allocations.
 func (r *results) allocs(row, caller string) float64 {
 	var most float64
 	for _, m := range r.rows[row][caller] {
@@ -97,13 +97,14 @@ func quantile(v []float64, q float64) float64 {
 	return v[i] + (at-float64(i))*(v[i+1]-v[i])
 }
 
-// interval returns an interval that contains the median of the distribution of v with a
-// probability of 95 %, whatever that distribution is. Its ends are elements of v: the
-// true median is outside as rarely as coin tosses are that uneven.
+// interval returns an interval that contains the median of v's distribution with a
+// probability of 95 %, for any distribution. Its ends are elements of v. Each element is
+// above the true median with probability 1/2, so the binomial distribution determines the
+// ends.
 func interval(v []float64) (low, high float64) { return intervalOf(v, 1) }
 
-// intervalOf is interval for several medians, such that all intervals hold together
-// with that probability.
+// intervalOf is interval for one of several medians. All their intervals contain their
+// medians with a joint probability of 95 %.
 func intervalOf(v []float64, medians int) (low, high float64) {
 	v = slices.Sorted(slices.Values(v))
 	n := float64(len(v))

@@ -15,7 +15,7 @@ func TestQuantileLiesBetweenElements(t *testing.T) {
 	}
 }
 
-// of returns results for one row, with one measurement per round.
+// of returns results for one row. The map has one measurement per round for each caller.
 func of(row string, byCaller map[string][]float64) *results {
 	r := newResults()
 	r.rows[row] = map[string][]measurement{}
@@ -28,7 +28,7 @@ func of(row string, byCaller map[string][]float64) *results {
 }
 
 func TestBudgetIsOfTheRatiosWithinARound(t *testing.T) {
-	// The machine became twice as slow halfway, but the ratio did not change.
+	// The machine becomes twice as slow halfway through, but the ratio does not change.
 	r := of("x", map[string][]float64{inC: {100, 100, 200}, inGo: {104, 104, 208}})
 	if missed := (row{name: "x", ratio: 1.05}).missed(r); len(missed) > 0 {
 		t.Errorf("missed %v", missed)

@@ -2,7 +2,7 @@ package main
 
 // row is one driver call that every caller measures.
 type row struct {
-	name       string // its name in the commands
+	name       string // name in the commands
 	title      string
 	operations int // per sample
 	samples    int // per turn
@@ -15,12 +15,12 @@ type row struct {
 
 	overCgo float64 // budget: at most this many times cgo; 0 means none
 
-	lessThan string  // budget: less time than the row of that name,
+	lessThan string  // budget: less time than the row with that name,
 	times    float64 // by at least this factor
 }
 
-// Launches are sampled in runs that fit the driver's queue of about a thousand entries.
-// Beyond that, a launch waits for the device.
+// Launches are sampled in runs that fit in the driver's queue of about a thousand entries.
+// In longer runs, a launch would wait for the device.
 var rows = []row{
 	{name: "ctx_get_current", title: "cuCtxGetCurrent", operations: 50_000, samples: 3, extra: 30, vsCgo: true},
 	{name: "node_add", title: "kernel node added", operations: 1000, samples: 3, overCgo: 1.10},
@@ -54,7 +54,7 @@ var rows = []row{
 	{name: "chain_100000", title: "kernel nodes added, 100,000 by AddBatch (per node)", operations: 100_000, samples: 1, ratio: 1.05},
 	{name: "plan_100000", title: "kernel nodes added, 100,000 by AddPlan (per node)", operations: 100_000, samples: 1, ratio: 1.05},
 
-	// Each operation of a sample is a wait, so a few are enough.
+	// Each operation is a whole wait, so a few operations are enough.
 	{name: "wait_100us", title: "launch and wait that can be cancelled, kernel of 100 µs", operations: 40, samples: 3, ratio: 1.10},
 	{name: "wait_1ms", title: "the same, kernel of 1 ms", operations: 8, samples: 3, ratio: 1.03},
 	{name: "wait_100us_background", title: "launch and wait, kernel of 100 µs", operations: 40, samples: 3, ratio: 1.10},
@@ -71,25 +71,24 @@ var rows = []row{
 	{name: table, title: "the whole function table resolved", operations: 1, samples: 5, atMost: 500_000},
 }
 
-// maxStart is how much longer than C, in ns, a process may take up to its first
-// kernel's result.
+// maxStart limits how much longer than C, in ns, a process may take from its start to the
+// result of its first kernel.
 const maxStart = 5e6
 
-// maxAllocs is the number of allocations per operation that counts as 0. What is
-// created once for a whole sample, such as the tables of a new graph, is not counted
-// for each operation.
+// maxAllocs is the number of allocations per operation that still counts as 0. A sample may
+// allocate a few objects once, such as the tables of a new graph.
 const maxAllocs = 0.1
 
-// perGraph is how much a graph may allocate regardless of its number of nodes: itself,
-// its lifetime, and what watches its capture.
+// perGraph is the number of allocations allowed for a graph of any size: the graph, its
+// lifetime, and the objects that watch its capture.
 const perGraph = 20
 
-// What objects may allocate each time they are created.
+// Allocations allowed for each new object.
 const (
 	perPair   = 2   // memory: the buffer and its lifetime
-	perModule = 150 // a module of 100 kernels: one for each, and for itself
+	perModule = 150 // one per kernel of a module of 100, and the module's own
 )
 
-// table is the row that creates a function table each time, whose allocations are not
+// table is the row that creates a function table in each operation. Its allocations are not
 // limited.
 const table = "table"

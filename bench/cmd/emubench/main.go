@@ -1,6 +1,6 @@
-// Command emubench runs saxpy on the emulator, one element per thread, as
-// numba/saxpy.py does on numba's simulator. It prints elements per second, with one
-// worker and with as many as there are processors.
+// Command emubench runs saxpy on the emulator with one element per thread. The script
+// numba/saxpy.py does the same on numba's simulator. The command prints elements per second,
+// with one worker and with one worker per processor.
 package main
 
 import (
@@ -67,7 +67,7 @@ func main() {
 	}
 }
 
-// measure returns the best rate of the launches within the time limit.
+// measure returns the best rate of all launches within the time limit.
 func measure(workers int) (best float64, err error) {
 	d, err := driver.New(emulator.New(emulator.Config{Workers: workers}))
 	if err != nil {

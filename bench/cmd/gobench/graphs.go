@@ -11,9 +11,9 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// graphRows measures what graphs cost besides adding, setting and launching nodes:
-// captures, updates, instantiation, large graphs, and one executable graph that many
-// goroutines launch.
+// graphRows adds rows for captures, updates, instantiation and large graphs. One row
+// launches an executable graph from many goroutines. The rows for single nodes and launches
+// are in rows.go.
 func (b *bench) graphRows(to map[string]child.Row) {
 	settle := func() error { return b.stream.Wait(context.Background()) }
 	maps.Copy(to, map[string]child.Row{
@@ -30,16 +30,16 @@ func (b *bench) graphRows(to map[string]child.Row) {
 	})
 }
 
-// large is what the rows about large graphs build.
+// large has the input of the rows about large graphs.
 type large struct {
 	ops   []driver.Op
 	nodes []graph.Node
-	items []graph.Item // the chain of ops
+	items []graph.Item // a chain of ops
 	graph *graph.Graph
 	plans map[int]*graph.Plan
 }
 
-// goroutines is how many launch one executable graph.
+// goroutines is the number of goroutines that launch one executable graph.
 const goroutines = 16
 
 func (b *bench) launchShared(n int) error {
@@ -73,10 +73,10 @@ func (b *bench) capture(record func(*graph.Scope) error) func(int) error {
 	}
 }
 
-// recordTyped records with a generated launcher, which accepts a scope like a stream.
+// recordTyped records with a generated launcher, which accepts a scope in place of a stream.
 func (b *bench) recordTyped(sc *graph.Scope) error { return b.launchTyped(sc) }
 
-// recordTypedBurst does the same through a Burst of the scope.
+// recordTypedBurst records the same launches through a Burst of the scope.
 func (b *bench) recordTypedBurst(sc *graph.Scope) error {
 	return sc.Burst(func(burst *graph.Burst) error { return b.launchTyped(burst) })
 }
@@ -92,8 +92,8 @@ func (b *bench) launchTyped(on driver.Doer) error {
 	return nil
 }
 
-// update updates the exec of the steps from two graphs in turn. The first sample, which
-// is not timed, records them.
+// update updates the executable graph of the steps from two graphs in turn. The first
+// sample, which is not timed, records the graphs.
 func (b *bench) update(n int) (err error) {
 	for i := range b.updates {
 		if b.updates[i] == nil {
@@ -148,7 +148,8 @@ func (b *bench) largeOps(n int) []driver.Op {
 	return b.large.ops[:n]
 }
 
-// addLargeChain adds items that the first sample, which is not timed, created.
+// addLargeChain adds a chain of items. The first sample, which is not timed, creates the
+// items.
 func (b *bench) addLargeChain(n int) (err error) {
 	if len(b.large.items) < n {
 		b.large.items = graph.Chain(b.largeOps(n))
@@ -157,7 +158,7 @@ func (b *bench) addLargeChain(n int) (err error) {
 	return err
 }
 
-// addLargePlan adds a plan that the first sample, which is not timed, created.
+// addLargePlan adds a plan. The first sample, which is not timed, creates the plan.
 func (b *bench) addLargePlan(n int) (err error) {
 	p := b.large.plans[n]
 	if p == nil {

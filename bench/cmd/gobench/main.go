@@ -1,5 +1,6 @@
-// Command gobench makes the benchmark's driver calls through this library's typed
-// layer, as a program would: no thread is locked and no context is made current.
+// Command gobench makes the benchmark's driver calls through this library's typed layer, as
+// a program would. No goroutine is locked to a thread, and the program makes no context
+// current.
 package main
 
 import (
@@ -48,18 +49,18 @@ type bench struct {
 	copy           *driver.CopyOp
 	event, timed   *driver.Event
 	one, thousand  *graph.Exec
-	nodes          []graph.Node // nodes of thousand
+	nodes          []graph.Node // nodes of the graph of thousand
 	graph          *graph.Graph // the graph that a sample builds
 	batch          []driver.Op
 	plans          map[int]*graph.Plan // plans of chains, by length
-	changes        []graph.Change      // changes of nodes
+	changes        []graph.Change      // changes to the nodes
 	added          []graph.Node
-	items          []graph.Item // the chain of batch
+	items          []graph.Item // the chain that batch adds
 	previous       [1]graph.Node
 	currentContext driver.CUcontext
 	steps          steps
 	large          large
-	execs          []*graph.Exec // the execs of a sample
+	execs          []*graph.Exec // the executable graphs of a sample
 	updates        [2]*graph.Graph
 	typed          typedSteps
 	module         *driver.Module

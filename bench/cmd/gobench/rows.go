@@ -51,7 +51,7 @@ func (b *bench) getCurrent(n int) error {
 	return nil
 }
 
-// addNodes builds a chain, node by node.
+// addNodes builds a chain node by node.
 func (b *bench) addNodes(n int) (err error) {
 	deps := b.previous[:0]
 	for range n {
@@ -64,7 +64,7 @@ func (b *bench) addNodes(n int) (err error) {
 }
 
 // addChain builds the same chain with one native call. The first sample, which is not timed,
-// creates the items. The beginning of a chain is a chain.
+// creates the items. The first n items of a chain are also a chain.
 func (b *bench) addChain(n int) (err error) {
 	if b.items == nil {
 		b.items = graph.Chain(b.batch)
@@ -73,8 +73,8 @@ func (b *bench) addChain(n int) (err error) {
 	return err
 }
 
-// addPlan builds the same chain like a program that builds it repeatedly. The first
-// sample, which is not timed, creates the plan for a length.
+// addPlan builds the same chain from a plan, as a program does that builds it repeatedly.
+// The first sample of each length, which is not timed, creates the plan.
 func (b *bench) addPlan(n int) (err error) {
 	p := b.plans[n]
 	if p == nil {
@@ -87,12 +87,12 @@ func (b *bench) addPlan(n int) (err error) {
 	return err
 }
 
-// replayed launches the graph and waits, because parameters are set between launches.
+// replayed launches the graph and waits. The parameters are set between launches.
 func (b *bench) replayed() error {
 	return b.thousand.Run(context.Background(), b.stream)
 }
 
-// updateNodes calls exec.Set for one node of the chain after the other.
+// updateNodes calls exec.Set for each node of the chain.
 func (b *bench) updateNodes(n int) error {
 	for i := range n {
 		if err := b.thousand.Set(b.nodes[i%child.Chain], b.launch); err != nil {
@@ -102,7 +102,7 @@ func (b *bench) updateNodes(n int) error {
 	return nil
 }
 
-// updateBatch sets the same nodes in one batch.
+// updateBatch updates the same nodes in one batch.
 func (b *bench) updateBatch(n int) error {
 	return b.thousand.SetBatch(b.changes[:n])
 }
@@ -140,7 +140,7 @@ func (b *bench) record(e *driver.Event) func(int) error {
 	}
 }
 
-// resolve resolves the function table for another Driver on the open library.
+// resolve resolves the function table of another Driver on the open library.
 func (b *bench) resolve(n int) error {
 	for range n {
 		if _, err := driver.New(b.driver.Library()); err != nil {

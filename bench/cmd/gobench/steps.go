@@ -6,20 +6,21 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// steps is a graph with changing parameters: kernels that add amount to the counter.
+// steps is a graph of kernels that add amount to the counter. Its parameters change between
+// launches.
 type steps struct {
 	amount uint32
-	launch *driver.Launch     // for recording one launch at a time
+	launch *driver.Launch     // recorded many times, one launch at a time
 	arg    driver.Arg[uint32] // its amount
-	ops    []driver.Op        // for recording all launches: one each
+	ops    []driver.Op        // recorded at once; one launch per step
 	all    []*driver.Launch
 	exec   *graph.Exec
 	nodes  []graph.Node
 
-	changes  []graph.Change // changes of every hundredth node
+	changes  []graph.Change // changes to every hundredth node
 	bindings *graph.Bindings
 	scalar   *graph.Scalar[uint32]
-	amounts  []graph.Param[uint32] // parameters of the same nodes
+	amounts  []graph.Param[uint32] // the parameters of the same nodes
 }
 
 const apart = child.Chain / 10
@@ -75,13 +76,14 @@ func (b *bench) instantiateSteps() error {
 	return nil
 }
 
-// next changes the number of a launch.
+// next gives a launch the next number as its argument.
 func (s *steps) next(l *driver.Launch) error {
 	s.amount++
 	return driver.SetArg(l, 1, s.amount)
 }
 
-// recordEach records one launch a thousand times, like a loop over layers.
+// recordEach records one launch a thousand times, one call each, as a loop over layers
+// would.
 func (b *bench) recordEach(sc *graph.Scope) error {
 	s := &b.steps
 	for range child.Chain {
@@ -95,7 +97,7 @@ func (b *bench) recordEach(sc *graph.Scope) error {
 	return nil
 }
 
-// recordBurst does the same in few batches.
+// recordBurst records the same launches in a few batches.
 func (b *bench) recordBurst(sc *graph.Scope) error {
 	return sc.Burst(func(burst *graph.Burst) error {
 		s := &b.steps
@@ -141,7 +143,7 @@ func (b *bench) recapture(record func(*graph.Scope) error) func(int) error {
 	}
 }
 
-// setBound changes every hundredth node and launches, in one native call.
+// setBound changes every hundredth node and launches the graph in one native call.
 func (b *bench) setBound(n int) error {
 	s := &b.steps
 	for range n {
@@ -158,7 +160,7 @@ func (b *bench) setBound(n int) error {
 	return nil
 }
 
-// setScalar sets a word in device memory to one value after another.
+// setScalar writes a new value to a word in device memory for each operation.
 func (b *bench) setScalar(n int) error {
 	s := &b.steps
 	for range n {
@@ -170,7 +172,7 @@ func (b *bench) setScalar(n int) error {
 	return nil
 }
 
-// setEach changes the nodes with one call each.
+// setEach changes the nodes with one call each and then launches the graph.
 func (b *bench) setEach(n int) error {
 	s := &b.steps
 	for range n {
@@ -189,7 +191,7 @@ func (b *bench) setEach(n int) error {
 	return nil
 }
 
-// setBatch changes the nodes as a batch, and launches.
+// setBatch changes the nodes in one batch and then launches the graph.
 func (b *bench) setBatch(n int) error {
 	s := &b.steps
 	for range n {

@@ -5,7 +5,7 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// typedSteps is the kernel with changing parameters and its launcher from ptx2go.
+// typedSteps has the kernel with changing parameters and its launcher from ptx2go.
 type typedSteps struct {
 	kernels *typed.Kernels
 	cfg     driver.LaunchConfig
@@ -23,7 +23,7 @@ func (b *bench) prepareTyped() (err error) {
 	return err
 }
 
-// launchStep passes all arguments at each launch.
+// launchStep passes all arguments in each launch.
 func (b *bench) launchStep(n int) error {
 	t := &b.typed
 	for range n {
@@ -35,7 +35,7 @@ func (b *bench) launchStep(n int) error {
 	return nil
 }
 
-// launchStepArgs changes one argument of a prepared launch.
+// launchStepArgs changes one argument of a prepared launch and launches it.
 func (b *bench) launchStepArgs(n int) error {
 	t := &b.typed
 	for range n {

@@ -9,10 +9,10 @@ import (
 	"github.com/purecuda/cuda/graph/cache"
 )
 
-// waits holds what is needed by rows that wait for the device or query it, and by rows
+// waits has the objects of the rows that wait for the device or query it, and of the rows
 // that allocate memory or load modules.
 type waits struct {
-	cancellable context.Context // such as the context of a request
+	cancellable context.Context // like the context of an HTTP request
 	launch      *driver.Launch
 	nanoseconds driver.Arg[uint64]
 	stream      *driver.Stream
@@ -27,13 +27,13 @@ type waits struct {
 	names       []string
 }
 
-// allocBytes is the size of the memory that is allocated and freed.
+// allocBytes is the number of bytes of each allocation.
 const allocBytes = 1 << 16
 
 func (b *bench) prepareWaits(module *driver.Module) (err error) {
 	w := &b.waits
 	ctx, cancel := context.WithCancel(context.Background())
-	_ = cancel // cancelled when the process ends
+	_ = cancel // the context is cancelled when the process ends
 	w.cancellable = ctx
 	spin, err := module.Kernel("spin")
 	if err != nil {
@@ -59,7 +59,7 @@ func (b *bench) prepareWaits(module *driver.Module) (err error) {
 	return errors.Join(err, w.stream.Record(w.event), pool.SetReleaseThreshold(64<<20))
 }
 
-// waiter returns a stream and a launch of a kernel that takes a given time.
+// waiter returns a stream and the launch of a kernel that runs for a given time.
 func (b *bench) waiter(spin *driver.Kernel) (s *driver.Stream, l *driver.Launch, ns driver.Arg[uint64], err error) {
 	if s, err = b.context.NewStream(); err != nil {
 		return
@@ -117,7 +117,7 @@ func launchAndWait(ctx context.Context, s *driver.Stream, l *driver.Launch) erro
 	return s.Wait(ctx)
 }
 
-// waitCrowd launches and waits in as many goroutines as a service has workers.
+// waitCrowd launches and waits on as many goroutines as a service has workers.
 func (b *bench) waitCrowd(n int) error {
 	w := &b.waits
 	return w.crowd.Run(n, func(member, n int) error {
@@ -161,7 +161,7 @@ func (b *bench) allocate(n int) error {
 	return nil
 }
 
-// allocateInto is allocate into a buffer that is reused.
+// allocateInto is allocate with a reused Buffer.
 func (b *bench) allocateInto(n int) error {
 	w := &b.waits
 	for range n {
@@ -188,7 +188,7 @@ func (b *bench) allocateCached(n int) error {
 	return nil
 }
 
-// allocateKept is allocateCached into a buffer that is reused.
+// allocateKept is allocateCached with a reused Buffer.
 func (b *bench) allocateKept(n int) error {
 	w := &b.waits
 	for range n {
@@ -202,7 +202,7 @@ func (b *bench) allocateKept(n int) error {
 	return nil
 }
 
-// load loads a module of many kernels and finds all of them.
+// load loads a module of many kernels and looks all of them up.
 func (b *bench) load(n int) error {
 	w := &b.waits
 	for range n {

@@ -1,8 +1,8 @@
-// Command launchbench launches every kernel of package launchers through its generated
-// launcher, with all arguments at each launch. The kernels have nothing to do.
+// Command launchbench launches every kernel of package launchers with its generated
+// launcher, passing all arguments in each launch. The kernels do nothing.
 //
-// "launchbench list FOLDER" writes the input of the C program for the same launches:
-// the texts, and list.txt with kernels, grids and parameters.
+// "launchbench list FOLDER" writes the input of the C program that makes the same launches:
+// the PTX files, and list.txt with the kernels, grids and parameters.
 package main
 
 import (
@@ -89,7 +89,7 @@ func (b *bench) rows() (map[string]child.Row, error) {
 	return rows, nil
 }
 
-// list writes the files of the C program.
+// list writes the input files of the C program.
 func (b *bench) list(dir string) error {
 	var list bytes.Buffer
 	for _, l := range launches.All() {

@@ -6,7 +6,7 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// api holds the driver's functions, made in one of two ways.
+// api has the driver's functions, created in one of two ways.
 type api struct {
 	init                         func(flags uint32) uint32
 	driverGetVersion             func(version *int32) uint32
@@ -35,8 +35,8 @@ type api struct {
 	graphLaunch                  func(exec, stream uintptr) uint32
 }
 
-// resolve makes every function with RegisterFunc. If syscalln is set, it then replaces
-// the measured ones by ones that use SyscallN.
+// resolve creates every function with RegisterFunc. If syscalln is set, it replaces the
+// measured functions with calls of SyscallN.
 func resolve(library uintptr, syscalln bool) (*api, error) {
 	d := new(api)
 	symbols := make(map[string]uintptr)
@@ -94,7 +94,8 @@ func (d *api) throughSyscallN(symbols map[string]uintptr) {
 	d.graphLaunch = func(exec, stream uintptr) uint32 { return call(graphLaunch, exec, stream) }
 }
 
-// call is SyscallN for pointers to the heap, which all pointers here are.
+// call is SyscallN for functions that take pointers. All pointers in this program point to
+// the heap, so they stay valid as uintptr.
 //
 //go:uintptrescapes
 func call(function uintptr, args ...uintptr) uint32 {

@@ -1,6 +1,6 @@
-// Command puregobench makes the benchmark's driver calls through purego, as most Go
-// programs without cgo do: "registerfunc" uses functions made by purego.RegisterFunc,
-// "syscalln" uses purego.SyscallN.
+// Command puregobench makes the benchmark's driver calls through purego, as most Go programs
+// without cgo do. With "registerfunc" it uses functions from purego.RegisterFunc, and with
+// "syscalln" it uses purego.SyscallN.
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 )
 
 func main() {
-	runtime.LockOSThread() // the context is current on this thread only
+	runtime.LockOSThread() // the context is current only on this thread
 	child.Main(run)
 }
 
@@ -44,7 +44,7 @@ func run() error {
 	return child.Serve(b.description(), b.rows())
 }
 
-// bench keeps everything that the driver reads through a pointer on the heap.
+// bench is on the heap and has all data that the driver reads through pointers.
 type bench struct {
 	d               *api
 	add             uintptr
@@ -136,7 +136,7 @@ func (b *bench) description() string {
 		name[:max(0, slices.Index(name, 0))], driver/1000, driver%1000/10)
 }
 
-// version returns the version of purego with which this program was built.
+// version returns the version of purego in this program.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, m := range info.Deps {
@@ -148,7 +148,7 @@ func version() string {
 	return "of unknown version"
 }
 
-// steps makes calls up to the first that fails.
+// steps makes the calls in order and stops at the first that fails.
 func steps(calls ...func() uint32) error {
 	for i, call := range calls {
 		if err := check(call()); err != nil {

@@ -1,9 +1,8 @@
-// Package child is the common part of the Go programs that the benchmark compares: the
-// kernel they launch, the commands they obey and how they measure. bench/c/bench.c does
-// the same in C.
+// Package child is the common part of the Go programs that the benchmark compares: their
+// kernel, their commands and their measurements. bench/c/bench.c does the same in C.
 //
-// It imports only the standard library, so that each caller has its own way of reaching
-// the driver.
+// The package imports only the standard library, so that each program can reach the driver
+// in its own way.
 package child
 
 import (
@@ -19,7 +18,7 @@ import (
 	"time"
 )
 
-// AddPTX is the PTX of add(p), which adds one to the word at p.
+// AddPTX is the PTX of the kernel add(p), which increments the word at p.
 //
 //go:embed add.ptx
 var AddPTX []byte
@@ -27,21 +26,21 @@ var AddPTX []byte
 const (
 	// Chain is the number of nodes in the large graph.
 	Chain = 1000
-	// CopyBytes is the size of the page-locked copy.
+	// CopyBytes is the size in bytes of the copy from page-locked memory.
 	CopyBytes = 4096
 )
 
-// Row is one measurement. Only Run is timed; it does the operation n times.
+// Row is one measurement. Run does the operation n times. Only Run is timed.
 type Row struct {
 	Before func() error
 	Run    func(n int) error
 	After  func() error
 }
 
-// Serve reads commands of the form "row operations samples" from standard input. It
-// replies "row nanoseconds allocations", both per operation, with the median of the
-// samples. For a row that this caller does not have it replies "row -". It returns at
-// the end of the input.
+// Serve reads commands of the form "row operations samples" from standard input. It replies
+// "row nanoseconds allocations". Both numbers are per operation, and the time is the median
+// of the samples. If the caller does not have the row, the reply is "row -". Serve returns
+// at the end of the input.
 func Serve(description string, rows map[string]Row) error {
 	fmt.Printf("ready %s\n", description)
 	in := bufio.NewReader(os.Stdin)
@@ -73,8 +72,8 @@ func Serve(description string, rows map[string]Row) error {
 	}
 }
 
-// count is what a row allocates per operation: the largest number counted. It is
-// counted only a few times, because counting takes longer than the samples.
+// count has the largest number of allocations per operation. It is updated only a few times,
+// because counting takes longer than the samples.
 type count struct {
 	times int
 	most  float64
@@ -83,9 +82,8 @@ type count struct {
 const counts = 5
 
 func (r Row) median(n, samples int, c *count) (nanoseconds, allocs float64, err error) {
-	// The first sample is a warm-up, and may also count allocations. Reading the
-	// statistics stops the world, so counting must not be close to the timed samples,
-	// which another warm-up precedes.
+	// The first sample is a warm-up, and may also count allocations. Reading the statistics
+	// stops the world. Another warm-up therefore separates the count from the timed samples.
 	if c.times < counts {
 		counted, err := r.allocations(n)
 		if err != nil {
@@ -123,7 +121,7 @@ func (r Row) allocations(n int) (float64, error) {
 	return float64(mallocs) / float64(n), err
 }
 
-// warmUp is the smallest number of operations before the timed ones.
+// warmUp is the smallest number of untimed operations before the timed ones.
 const warmUp = 4
 
 func (r Row) sample(n int) (float64, error) {
@@ -132,8 +130,8 @@ func (r Row) sample(n int) (float64, error) {
 			return 0, err
 		}
 	}
-	// After a wait or another program's turn the caches are cold, and often the
-	// goroutine is on another core. So the first calls are not timed, in C either.
+	// After a wait or another program's turn the caches are cold, and often the goroutine
+	// runs on another core. The first calls are therefore not timed, neither here nor in C.
 	if err := r.Run(max(n/10, min(n, warmUp))); err != nil {
 		return 0, err
 	}
@@ -156,10 +154,10 @@ func median(v []float64) float64 {
 	return (v[(n-1)/2] + v[n/2]) / 2
 }
 
-// First reports whether the program was asked only for one kernel's result.
+// First reports whether the command line requests only the result of one kernel.
 func First() bool { return len(os.Args) > 1 && os.Args[1] == "first" }
 
-// Done checks the result of that kernel, which began with 41, and reports it.
+// Done checks and prints the result of that kernel, which increments 41.
 func Done(value uint32) error {
 	if value != 42 {
 		return fmt.Errorf("the kernel gave %d, not 42", value)
@@ -168,11 +166,12 @@ func Done(value uint32) error {
 	return nil
 }
 
-// shifted is garbage that stays, see shift.
+// shifted keeps the allocations of shift alive.
 var shifted [][]byte
 
-// shift allocates a few objects of each size, so that those of the program get other addresses in
-// each process that compare starts. Where they are makes a few percent of difference.
+// shift allocates a few objects of each size. The program's own objects then have different
+// addresses in each process that compare starts. Addresses change the results by a few
+// percent.
 func shift() {
 	n, _ := strconv.Atoi(os.Getenv("PURECUDA_BENCH_SHIFT"))
 	for size := 8; size <= 4096; size += size/4&^7 + 8 {
@@ -182,7 +181,7 @@ func shift() {
 	}
 }
 
-// Main runs a caller, and ends the program if there is an error.
+// Main runs a caller. If run returns an error, Main ends the program.
 func Main(run func() error) {
 	shift()
 	if err := run(); err != nil {

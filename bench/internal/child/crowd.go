@@ -5,18 +5,18 @@ import (
 	"sync"
 )
 
-// CrowdSize is how many goroutines, or threads in C, a crowd has.
+// CrowdSize is the number of goroutines in a crowd, or of threads in C.
 const CrowdSize = 16
 
-// Crowd makes each of CrowdSize goroutines do a share of n operations. The goroutines
-// are kept between calls, as a service keeps its workers.
+// Crowd divides n operations among CrowdSize goroutines. It keeps the goroutines between
+// calls, as a service keeps its workers.
 type Crowd struct {
 	once  sync.Once
 	begin [CrowdSize]chan int
 	end   chan error
 }
 
-// Run calls each in every goroutine of the crowd and returns when all are done.
+// Run calls each in every goroutine of the crowd and returns when all calls have returned.
 func (c *Crowd) Run(n int, each func(member, n int) error) error {
 	c.once.Do(func() {
 		c.end = make(chan error, CrowdSize)

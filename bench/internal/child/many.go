@@ -12,8 +12,8 @@ const Many = 100
 //go:embed many.ptx.in
 var manyKernel string
 
-// ManyPTX returns a module of Many kernels named by ManyName: the kernel of many.ptx.in
-// with numbers in place of "#". The C program makes the same text.
+// ManyPTX returns a module of Many kernels. Each is the kernel of many.ptx.in with a number
+// in place of "#". The C program generates the same PTX.
 func ManyPTX() []byte {
 	var b strings.Builder
 	b.WriteString(".version 7.0\n.target sm_50\n.address_size 64\n")

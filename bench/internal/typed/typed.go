@@ -1,4 +1,4 @@
-// Package typed holds ptx2go's output for the kernel with changing parameters.
+// Package typed contains ptx2go's output for the kernel whose parameters change.
 package typed
 
 //go:generate go run github.com/purecuda/cuda/ptx/ptx2go step.ptx
