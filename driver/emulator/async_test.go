@@ -402,6 +402,9 @@ L:	mbarrier.test_wait.shared::cta.b64 %p2, [bar], %rd1;
 	mbarrier.pending_count.b64 %r3, %rd3;
 	mad.lo.u32 %r0, %r1, 100, %r2; mad.lo.u32 %r0, %r0, 100, %r3;`, want: always(100705)},
 
+		{name: "a state without a barrier is a number", decls: oneBarrier, grid: blocks(1), block: 1, body: `
+	mbarrier.pending_count.b64 %r0, 289;`, want: always(289)},
+
 		{name: "dropped arrivals are missing from the next phase on", decls: oneBarrier, grid: blocks(1), block: 1, body: `
 	mbarrier.init.shared.b64 [bar], 4;
 	mbarrier.arrive_drop.shared.b64 %rd1, [bar], 3;

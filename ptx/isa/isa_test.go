@@ -41,3 +41,18 @@ func TestEveryKnownInstructionIsAccepted(t *testing.T) {
 		}
 	}
 }
+
+// ptxas accepts constants where the documentation has registers, and a vote without a mode from
+// the first version for sm_90 on.
+func TestWhatTheAssemblerAcceptsIsAccepted(t *testing.T) {
+	for _, line := range []string{
+		"cvt.rn.f16x2.e4m3x2 %b1, 96;",
+		"cvt.rn.relu.f16x2.e5m2x2 %b1, 96;",
+		"mbarrier.pending_count.b64 %b1, 289;",
+		"vote.sync.pred %p1, !%p2, %b1;",
+	} {
+		if err := check(t, in("7.8", "sm_90", line)); err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+}

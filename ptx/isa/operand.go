@@ -220,6 +220,10 @@ func (c *checker) constant(a *arg, t ptx.Type, o *ptx.Imm) reason {
 			return floatAsInt
 		}
 		return fine
+	case t == ptx.E4M3x2 || t == ptx.E5M2x2: // 16 bits
+		if o.IsFloat() {
+			return floatAsInt
+		}
 	case t.Kind() == ptx.KindFloat && t != ptx.F32 && t != ptx.F64, t == ptx.U16x2, t == ptx.S16x2:
 		return notRegister
 	case t.Kind() == ptx.KindFloat && !o.IsFloat():

@@ -468,3 +468,14 @@ func TestEightBitFloats(t *testing.T) {
 		}
 	}
 }
+
+func TestConstantsOf8BitFloatsAreConverted(t *testing.T) {
+	a := []uint32{0}
+	for _, name := range []string{"e4m3x2", "e5m2x2"} {
+		want := eval2[uint32](t, "u32", "u32", "u32", "mov.u16 %h0, 0x3c41; cvt.rn.f16x2."+name+" %d, %h0;", a, a)
+		got := eval2[uint32](t, "u32", "u32", "u32", "cvt.rn.f16x2."+name+" %d, 0x3c41;", a, a)
+		if got[0] != want[0] || got[0] == 0 {
+			t.Errorf("%s: the constant gives %#x, the register %#x", name, got[0], want[0])
+		}
+	}
+}
