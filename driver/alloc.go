@@ -303,9 +303,6 @@ func (a *allocation) adopt(s *Stream, elem reflect.Type, ptr CUdeviceptr, bytes 
 	return nil
 }
 
-// BytesOf returns the size of n elements in bytes, or an error if T cannot be in device memory.
-func BytesOf[T any](n int) (uintptr, error) { return bufferBytes[T](n) }
-
 // BufferAt creates a Buffer of n elements at ptr, in memory that an allocator owns. When the buffer
 // is closed or unreachable and its last reference is released, end runs instead of a free. The
 // buffer takes ownership of l, which no other object may use. end must not refer to the buffer, but
@@ -341,27 +338,14 @@ func (a *allocation) Reopen(parent *life.Lifetime) error {
 	return nil
 }
 
-// Allocate runs an allocating operation, or records it in a capturing stream.
-func (s *Stream) Allocate(op AllocatingOp) error {
-	if err := s.ready(); err != nil {
-		return err
-	}
-	if op == nil {
-		return invalidf("%v: nil operation", s)
-	}
-	return op.allocate(s)
-}
-
-// AllocOp is an operation that allocates as AllocAsync does. Each run creates a buffer.
+// AllocOp describes an allocation for graphs: package graph makes nodes of it and records it. In a
+// stream, AllocIn runs it.
 type AllocOp[T any] struct {
 	ctx    *Context
 	pool   *MemPool
 	n      int
 	refs   []life.Ref
 	params cu.CUDA_MEM_ALLOC_NODE_PARAMS
-
-	mu  sync.Mutex
-	buf *Buffer[T]
 }
 
 // NewAlloc returns an operation that allocates n elements: see [AllocFromPool].
@@ -383,43 +367,12 @@ func NewAlloc[T any](c *Context, pool *MemPool, n int) (*AllocOp[T], error) {
 	return o, nil
 }
 
-func (o *AllocOp[T]) allocate(s *Stream) error {
-	if o == nil || o.ctx == nil {
-		return absentError(o == nil, "allocation")
-	}
-	b, err := o.AllocIn(s)
-	if err != nil {
-		return err
-	}
-	o.mu.Lock()
-	o.buf = b
-	o.mu.Unlock()
-	return nil
-}
-
-// AllocIn runs the operation in s and returns the new buffer. The Buffer method does not return
-// this buffer.
+// AllocIn allocates a buffer in s, as AllocFromPool does.
 func (o *AllocOp[T]) AllocIn(s *Stream) (*Buffer[T], error) {
 	if o == nil || o.ctx == nil {
 		return nil, absentError(o == nil, "allocation")
 	}
 	return AllocFromPool[T](s, o.pool, o.n)
-}
-
-// Buffer returns the buffer of the latest run. A second call fails until the next run. The caller
-// must close the buffer.
-func (o *AllocOp[T]) Buffer() (*Buffer[T], error) {
-	if o == nil || o.ctx == nil {
-		return nil, absentError(o == nil, "allocation")
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	b := o.buf
-	o.buf = nil
-	if b == nil {
-		return nil, invalidf("%v has not run since its buffer was taken", o)
-	}
-	return b, nil
 }
 
 // Context returns the memory's context.
@@ -446,7 +399,7 @@ func (o *AllocOp[T]) String() string {
 	return fmt.Sprintf("allocation of %d × %s", o.n, elemName[T]())
 }
 
-// FreeOp is an operation that frees as FreeAsync does.
+// FreeOp describes a free for graphs. In a stream, Buffer.FreeAsync frees.
 type FreeOp struct {
 	mem  span
 	refs [1]life.Ref
@@ -463,16 +416,6 @@ func NewFree(b Memory) (*FreeOp, error) {
 		return nil, fmt.Errorf("%v: %w", b, errNotOrdered)
 	}
 	return &FreeOp{mem: span{m.a, m.a.ptr, m.a.bytes}, refs: [1]life.Ref{m.a}}, nil
-}
-
-func (o *FreeOp) allocate(s *Stream) error {
-	if o == nil || o.mem.a == nil {
-		return absentError(o == nil, "free")
-	}
-	if err := o.mem.check(); err != nil {
-		return err
-	}
-	return o.mem.a.freeOn(s)
 }
 
 // Context returns the context of the memory.

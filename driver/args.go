@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/purecuda/cuda/internal/elem"
 	"github.com/purecuda/cuda/internal/launch"
 	"github.com/purecuda/cuda/internal/life"
 	"github.com/purecuda/cuda/ptx"
@@ -110,7 +111,7 @@ func plainKind(t reflect.Type) (argKind, error) {
 	case reflect.Float32, reflect.Float64:
 		return kindFloat, nil
 	case reflect.Array, reflect.Struct, reflect.Complex64, reflect.Complex128:
-		return kindBytes, checkElemType(t)
+		return kindBytes, elem.CheckType(t)
 	case reflect.Slice, reflect.Pointer, reflect.UnsafePointer:
 		return kindBytes, fmt.Errorf("%s is a Go pointer, which the device cannot follow; pass a Buffer or a View", life.AKind(t.String()))
 	}

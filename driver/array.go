@@ -98,16 +98,13 @@ func (a *Array) Ref() life.Ref {
 	if a == nil {
 		return nil
 	}
-	return a
+	return (*arrayRef)(a)
 }
 
-// Lifetime returns the array's ownership record.
-func (a *Array) Lifetime() *life.Lifetime {
-	if a == nil {
-		return nil
-	}
-	return a.life
-}
+// arrayRef is the Array as what an operation refers to.
+type arrayRef Array
+
+func (a *arrayRef) Lifetime() *life.Lifetime { return a.life }
 
 // String describes the array.
 func (a *Array) String() string {
@@ -146,7 +143,7 @@ func (a *Array) open(r *Region, width, height, depth uintptr, mode AccessMode) (
 // end represents the whole array by the address of its handle, which no other memory has. The
 // driver does not report where the elements are.
 func (a *Array) end(mode AccessMode) end {
-	return end{a, a.life, Access{Addr: uint64(a.raw), Bytes: 1, Mode: mode}}
+	return end{a.Ref(), a.life, Access{Addr: uint64(a.raw), Bytes: 1, Mode: mode}}
 }
 
 func (a *Array) span() span { return arrayIsNotDevice }

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/elem"
 	"github.com/purecuda/cuda/internal/hostthread"
 	"github.com/purecuda/cuda/internal/life"
 )
@@ -53,10 +54,7 @@ func newBuffer[T any](n int) (kind string, bytes uintptr, err error) {
 
 // bufferBytes checks the arguments of every buffer constructor and returns the size in bytes.
 func bufferBytes[T any](n int) (bytes uintptr, err error) {
-	if err = checkElem[T](); err == nil {
-		bytes, err = byteSize(n, sizeOf[T]())
-	}
-	if err != nil {
+	if bytes, err = elem.Bytes[T](n); err != nil {
 		return 0, fmt.Errorf("cannot make a buffer of %s: %w", elemName[T](), err)
 	}
 	return bytes, nil
@@ -165,15 +163,15 @@ type View[T any] struct {
 // ViewAs reinterprets memory as elements of another type, such as bytes or the words of a struct.
 // The memory's size must be a multiple of the element size.
 func ViewAs[T any](m Memory) (View[T], error) {
-	if err := checkElem[T](); err != nil {
+	if err := elem.Check[T](); err != nil {
 		return View[T]{}, err
 	}
 	s, err := spanOf(m)
 	if err != nil {
 		return View[T]{}, err
 	}
-	if s.bytes%sizeOf[T]() != 0 {
-		return View[T]{}, invalidf("%d bytes are not a whole number of %s (%d bytes each)", s.bytes, elemName[T](), sizeOf[T]())
+	if s.bytes%elem.Size[T]() != 0 {
+		return View[T]{}, invalidf("%d bytes are not a whole number of %s (%d bytes each)", s.bytes, elemName[T](), elem.Size[T]())
 	}
 	return View[T]{s}, nil
 }
@@ -227,7 +225,7 @@ func (v View[T]) View(lo, hi int) View[T] {
 	if lo < 0 || hi < lo || hi > v.Len() {
 		return View[T]{span{a: badAllocation(rangeError(v, lo, hi, v.Len()))}}
 	}
-	size := sizeOf[T]()
+	size := elem.Size[T]()
 	return View[T]{v.mem.sub(uintptr(lo)*size, uintptr(hi-lo)*size)}
 }
 
@@ -283,7 +281,7 @@ func (v View[T]) syncCopy(what string, n int) (*Driver, error) {
 		return nil, fmt.Errorf("%s device memory: %w", what, err)
 	}
 	if n != v.Len() {
-		size := sizeOf[T]()
+		size := elem.Size[T]()
 		return nil, invalidf("%s %v: the slice has %d elements (%d bytes), the device memory %d (%d bytes); use a View of the part to copy",
 			what, v, n, uintptr(n)*size, v.Len(), v.mem.bytes)
 	}
@@ -305,7 +303,7 @@ func (v View[T]) Fill(val T) error {
 	if v.mem.bytes == 0 {
 		return nil
 	}
-	value := unsafe.Slice((*byte)(unsafe.Pointer(&val)), sizeOf[T]())
+	value := unsafe.Slice((*byte)(unsafe.Pointer(&val)), elem.Size[T]())
 	d := v.mem.a.ctx.Driver()
 	err := fillNow(d, v.mem, value)
 	if err == nil {

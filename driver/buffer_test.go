@@ -253,10 +253,9 @@ func TestMemoryThatFreeAsyncCouldNotFreeStays(t *testing.T) {
 	c := f.open(t)
 	s := must(c.NewStream())(t)
 	b := must(driver.AllocAsync[float32](s, 10))(t)
-	op := must(driver.NewFree(b))(t)
 	f.fail[cu.FnCuMemFreeAsync] = driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
-	for _, free := range []func() error{func() error { return b.FreeAsync(s) }, func() error { return s.Allocate(op) }} {
-		wantError(t, free(), driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "buffer of float32", "stays open")
+	for range 2 {
+		wantError(t, b.FreeAsync(s), driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "buffer of float32", "stays open")
 		noError(t, b.CopyTo(make([]float32, 10)))
 	}
 	if f.count("memory") != 1 {
@@ -305,20 +304,14 @@ func TestMemoryAllocatedInACaptureIsTheGraphs(t *testing.T) {
 	}
 }
 
-func TestAllocatingOperationsHandOverTheirBuffer(t *testing.T) {
+func TestAllocationsForGraphsRunInStreams(t *testing.T) {
 	f := newFakeDevice()
 	c := f.open(t)
 	s := must(c.NewStream())(t)
 	op := must(driver.NewAlloc[float32](c, nil, 10))(t)
-	_, err := op.Buffer()
-	wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "has not run")
-	noError(t, s.Allocate(op))
-	b := must(op.Buffer())(t)
+	b := must(op.AllocIn(s))(t)
 	if b.Len() != 10 {
 		t.Errorf("it has %d elements", b.Len())
-	}
-	if _, err := op.Buffer(); err == nil {
-		t.Error("the buffer was handed out twice")
 	}
 	if p := op.Uses().Node.(*cu.CUDA_MEM_ALLOC_NODE_PARAMS); p.Bytesize != 40 || p.PoolProps.Location.Type != cu.CU_MEM_LOCATION_TYPE_DEVICE {
 		t.Errorf("node parameters are %+v", p)
@@ -327,11 +320,12 @@ func TestAllocatingOperationsHandOverTheirBuffer(t *testing.T) {
 	if ptr := *free.Uses().Node.(*driver.CUdeviceptr); ptr != b.Ptr() {
 		t.Errorf("a free of a view is of %#x, its buffer is at %#x", ptr, b.Ptr())
 	}
-	noError(t, s.Allocate(free))
+	noError(t, b.FreeAsync(s))
 	if f.count("memory") != 0 {
 		t.Error("it was not freed")
 	}
-	wantError(t, s.Allocate(nil), driver.CUDA_ERROR_INVALID_VALUE, "nil operation")
+	_, err := (*driver.AllocOp[float32])(nil).AllocIn(s)
+	wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "nil allocation")
 }
 
 func TestElementTypesWithGoPointersAreRefused(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/elem"
 	"github.com/purecuda/cuda/internal/life"
 	"github.com/purecuda/cuda/internal/uses"
 )
@@ -369,7 +370,7 @@ func (p place) String() string {
 func (r *Region) open(width, height, depth uintptr, mode AccessMode) (place, error) {
 	p := place{pitch: r.Pitch, rows: r.Rows}
 	for _, n := range []uintptr{r.Pitch, r.Rows, r.X, r.Y, r.Layer, width, height, depth} {
-		if n > maxBytes/2 { // the sum of any two must not overflow
+		if n > elem.MaxBytes/2 { // the sum of any two must not overflow
 			return p, invalidf("%d bytes, rows or layers do not fit the address space", n)
 		}
 	}
@@ -429,7 +430,7 @@ func (r *Region) fits(size, rows, width, height, depth uintptr) error {
 	if err != nil {
 		return err
 	}
-	lastRow += r.Y + height - 1 // at most 2 × maxBytes: no overflow
+	lastRow += r.Y + height - 1 // at most 2 × elem.MaxBytes: no overflow
 	before, err := product(lastRow, r.Pitch, 1)
 	if err != nil {
 		return err
@@ -443,7 +444,7 @@ func (r *Region) fits(size, rows, width, height, depth uintptr) error {
 func product(a, b, c uintptr) (uintptr, error) {
 	hi, ab := bits.Mul64(uint64(a), uint64(b))
 	hi2, abc := bits.Mul64(ab, uint64(c))
-	if hi != 0 || hi2 != 0 || abc > uint64(maxBytes) {
+	if hi != 0 || hi2 != 0 || abc > uint64(elem.MaxBytes) {
 		return 0, invalidf("%d × %d × %d bytes do not fit the address space", a, b, c)
 	}
 	return uintptr(abc), nil

@@ -244,14 +244,6 @@ func newEventOp(e *Event, wait bool) *EventOp {
 	return o
 }
 
-// Event returns the event.
-func (o *EventOp) Event() *Event {
-	if o == nil {
-		return nil
-	}
-	return o.event
-}
-
 // Enqueue implements [Op].
 func (o *EventOp) Enqueue(s *Stream) error {
 	if o == nil {

@@ -2,7 +2,6 @@ package driver_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,7 +40,7 @@ func ExampleRecordOp() {
 	reached := driver.RecordOp(e)
 	check(s.Do(reached))
 	check(e.Wait(context.Background()))
-	fmt.Println(reached.Event() == e)
+	fmt.Println(reached.Context() == e.Context())
 	check(e.Close(), s.Close(), c.Close())
 	// Output: true
 }
@@ -149,23 +148,21 @@ func ExampleArgOf() {
 	// true
 }
 
-// Stream-ordered allocations and frees have their own operation type. Calls that must not allocate
-// do not accept it.
+// An allocation for graphs also runs in a stream.
 func ExampleNewAlloc() {
 	c := exampleContext()
 	s, err := c.NewStream()
 	check(err)
 	op, err := driver.NewAlloc[float32](c, nil, 100)
 	check(err)
-	check(s.Allocate(op))
-	b, err := op.Buffer()
+	b, err := op.AllocIn(s) // the same as AllocAsync; graph.AddAlloc adds a node
 	check(err)
 	fmt.Println(b.Len(), b.FreeAsync(s), s.Wait(context.Background()))
 	check(s.Close(), c.Close())
 	// Output: 100 <nil> <nil>
 }
 
-// A free is also an operation. Enqueuing it closes the buffer.
+// A free for graphs describes which memory a node frees.
 func ExampleNewFree() {
 	c := exampleContext()
 	s, err := c.NewStream()
@@ -174,8 +171,8 @@ func ExampleNewFree() {
 	check(err)
 	free, err := driver.NewFree(b)
 	check(err)
-	check(s.Allocate(free), s.Wait(context.Background())) // like b.FreeAsync(s)
-	fmt.Println(errors.Is(b.View(0, 100).Err(), driver.ErrClosed))
+	fmt.Println(free.Context() == c)
+	check(b.FreeAsync(s), s.Wait(context.Background())) // frees in the stream
 	check(s.Close(), c.Close())
 	// Output: true
 }

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/elem"
 	"github.com/purecuda/cuda/internal/life"
 	"github.com/purecuda/cuda/internal/uses"
 )
@@ -39,7 +40,7 @@ func Fill2D[T any](dst MemoryOf[T], v T, pitch, width, height int) (*FillOp, err
 	if err != nil {
 		return nil, err
 	}
-	size := sizeOf[T]()
+	size := elem.Size[T]()
 	if width < 0 || height < 0 || pitch < width {
 		return nil, invalidf("2D fill: %d rows of %d elements with a pitch of %d", height, width, pitch)
 	}
@@ -59,7 +60,7 @@ func newFill[T any](dst MemoryOf[T], v T) (s span, unit, value uint32, err error
 	if s, err = spanOfAll(dst); err != nil {
 		return s, 0, 0, fmt.Errorf("fill: %w", err)
 	}
-	raw := unsafe.Slice((*byte)(unsafe.Pointer(&v)), sizeOf[T]())
+	raw := unsafe.Slice((*byte)(unsafe.Pointer(&v)), elem.Size[T]())
 	unit, value, ok := repeating(raw)
 	if !ok {
 		return s, 0, 0, invalidf("fill: the %d bytes of the %s do not repeat every 1, 2 or 4 bytes, which a single fill needs; use Buffer.Fill or a kernel",

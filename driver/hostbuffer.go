@@ -7,6 +7,7 @@ import (
 
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/internal/absent"
+	"github.com/purecuda/cuda/internal/elem"
 	"github.com/purecuda/cuda/internal/hostthread"
 	"github.com/purecuda/cuda/internal/life"
 )
@@ -85,10 +86,7 @@ func RegisterHost[T any](c *Context, s []T, opts ...HostOption) (*HostBuffer[T],
 
 func newHostBuffer[T any](n int) (kind string, bytes uintptr, err error) {
 	kind = "host buffer of " + elemName[T]()
-	if err := checkElem[T](); err != nil {
-		return kind, 0, fmt.Errorf("cannot make %s: %w", life.AKind(kind), err)
-	}
-	if bytes, err = byteSize(n, sizeOf[T]()); err != nil {
+	if bytes, err = elem.Bytes[T](n); err != nil {
 		return kind, 0, fmt.Errorf("cannot make %s: %w", life.AKind(kind), err)
 	}
 	return kind, bytes, nil
@@ -258,7 +256,7 @@ func (v HostView[T]) View(lo, hi int) HostView[T] {
 	if lo < 0 || hi < lo || hi > v.Len() {
 		return HostView[T]{hostSpan{a: &hostAllocation{bad: rangeError(v, lo, hi, v.Len())}}}
 	}
-	size := sizeOf[T]()
+	size := elem.Size[T]()
 	return HostView[T]{v.mem.sub(uintptr(lo)*size, uintptr(hi-lo)*size)}
 }
 

@@ -281,7 +281,6 @@ type UserObject struct {
 
 // userRefs tracks the references that the program holds.
 type userRefs struct {
-	moved atomic.Bool // a graph took over the UserObject's own reference
 	mu    sync.Mutex
 	given int // added by Retain and not yet released by Release
 }
@@ -333,11 +332,8 @@ func (c *Context) newUserObject(data unsafe.Pointer, destroy cu.CUhostFn) (*User
 	if err != nil {
 		return nil, l.Abandon(err)
 	}
-	raw, own := u.raw, u.own
+	raw := u.raw
 	life.Own(u, l, uint64(raw), func(d *cu.Driver) error {
-		if own.moved.Load() {
-			return nil
-		}
 		return d.CuUserObjectRelease(raw, 1)
 	})
 	return u, nil
@@ -397,15 +393,6 @@ func (u *UserObject) Release(n int) error {
 	u.own.given -= n
 	runtime.KeepAlive(u)
 	return nil
-}
-
-// Moved closes the object after a graph took over its reference.
-func (u *UserObject) Moved() {
-	if u == nil || u.own == nil {
-		return
-	}
-	u.own.moved.Store(true)
-	_ = u.life.Close() // destroys nothing
 }
 
 // Raw returns the driver's handle.

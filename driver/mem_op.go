@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/internal/elem"
 	"github.com/purecuda/cuda/internal/life"
 	"github.com/purecuda/cuda/internal/uses"
 )
@@ -59,7 +60,7 @@ func WriteWord[T Word](dst MemoryOf[T], i int, v T, flags cu.CUstreamWriteValue_
 		w := p.WriteValue()
 		w.Operation, w.Address, w.Flags = cu.CU_STREAM_MEM_OP_WRITE_VALUE_32, addr, uint32(flags)
 		*w.Value64() = uint64(v)
-		if sizeOf[T]() == 8 {
+		if elem.Size[T]() == 8 {
 			w.Operation = cu.CU_STREAM_MEM_OP_WRITE_VALUE_64
 		} else {
 			*w.Value64() = uint64(uint32(v))
@@ -81,7 +82,7 @@ func WaitWord[T Word](src MemoryOf[T], i int, v T, flags cu.CUstreamWaitValue_fl
 		w := p.WaitValue()
 		w.Operation, w.Address, w.Flags = cu.CU_STREAM_MEM_OP_WAIT_VALUE_32, addr, uint32(flags)
 		*w.Value64() = uint64(v)
-		if sizeOf[T]() == 8 {
+		if elem.Size[T]() == 8 {
 			w.Operation = cu.CU_STREAM_MEM_OP_WAIT_VALUE_64
 		} else {
 			*w.Value64() = uint64(uint32(v))
@@ -114,7 +115,7 @@ func word[T any](o *MemOp, m MemoryOf[T], i int, mode AccessMode) (CUdeviceptr, 
 	if err := o.ctx.canReach(s); err != nil {
 		return 0, err
 	}
-	size := sizeOf[T]()
+	size := elem.Size[T]()
 	addr := s.ptr + CUdeviceptr(uintptr(i)*size)
 	o.lives = append(o.lives, s.a.life)
 	o.refs = append(o.refs, s.a)

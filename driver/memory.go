@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"sync"
 	"unsafe"
 
+	"github.com/purecuda/cuda/internal/elem"
 	"github.com/purecuda/cuda/internal/life"
 )
 
@@ -176,110 +176,20 @@ func rangeError(of fmt.Stringer, lo, hi, length int) error {
 	return invalidf("view [%d:%d] is outside %v, which has %d elements", lo, hi, of, length)
 }
 
-// sizeOf returns the size of T in bytes.
-func sizeOf[T any]() uintptr {
-	var v T
-	return unsafe.Sizeof(v)
-}
-
-// count returns how many elements of type T fit in n bytes.
+// count returns how many T fit in n bytes.
 func count[T any](n uintptr) int {
-	size := sizeOf[T]()
+	size := elem.Size[T]()
 	if size == 0 {
 		return 0
 	}
 	return int(n / size)
 }
 
-// elemErrors caches, for each type, the error of checkElemType or nil (reflect.Type to error).
-var elemErrors sync.Map
-
-// checkElem returns nil if values of T may be in device or page-locked memory. T must have a size.
-// It must not contain Go pointers: the garbage collector does not scan that memory, and the GPU
-// cannot follow the pointers.
-func checkElem[T any]() error { return checkElemType(reflect.TypeFor[T]()) }
-
-func checkElemType(t reflect.Type) error {
-	if k := t.Kind(); k >= reflect.Bool && k <= reflect.Complex128 && k != reflect.Uintptr {
-		return nil // fast path without elemErrors
-	}
-	if v, ok := elemErrors.Load(t); ok {
-		err, _ := v.(error)
-		return err
-	}
-	err := elemError(t)
-	elemErrors.Store(t, err)
-	return err
-}
-
-func elemError(t reflect.Type) error {
-	if path, found := goPointer(t, ""); found != nil {
-		if path == "" {
-			return invalidf("type %v cannot be used in device memory: it is %s", t, goKind(found.Kind()))
-		}
-		return invalidf("type %v cannot be used in device memory: %s is %s (%v)", t, path, goKind(found.Kind()), found)
-	}
-	if t.Size() == 0 {
-		return invalidf("type %v cannot be used in device memory: it has no size", t)
-	}
-	return nil
-}
-
-// goKind describes a kind of Go value that refers to Go memory.
-func goKind(k reflect.Kind) string {
-	switch k {
-	case reflect.Pointer, reflect.UnsafePointer, reflect.Uintptr:
-		return "a Go pointer"
-	case reflect.Func:
-		return "a Go function"
-	case reflect.Chan:
-		return "a Go channel"
-	}
-	return "a Go " + k.String()
-}
-
-// goPointer returns the path and the type of the first Go pointer in values of t. If there is none,
-// the type is nil.
-func goPointer(t reflect.Type, path string) (string, reflect.Type) {
-	switch t.Kind() {
-	case reflect.Array:
-		if t.Len() == 0 {
-			return "", nil
-		}
-		return goPointer(t.Elem(), path+"[0]")
-	case reflect.Struct:
-		for i := range t.NumField() {
-			f := t.Field(i)
-			if p, found := goPointer(f.Type, path+"."+f.Name); found != nil {
-				return p, found
-			}
-		}
-		return "", nil
-	case reflect.Pointer, reflect.UnsafePointer, reflect.Slice, reflect.String,
-		reflect.Map, reflect.Chan, reflect.Func, reflect.Interface:
-		return path, t
-	}
-	return "", nil
-}
-
-// elemName returns the name of T for error messages and leak reports.
+// elemName returns T's name for error messages and leak reports.
 func elemName[T any]() string { return reflect.TypeFor[T]().String() }
 
-// byteSize returns the size of n elements of size bytes, or an error if n is negative or too large.
-func byteSize(n int, size uintptr) (uintptr, error) {
-	if n < 0 {
-		return 0, invalidf("negative length %d", n)
-	}
-	if size != 0 && uintptr(n) > maxBytes/size {
-		return 0, invalidf("length %d × %d bytes does not fit the address space", n, size)
-	}
-	return uintptr(n) * size, nil
-}
-
-const maxBytes = ^uintptr(0) >> 1
-
-// invalidError is an invalid argument that is detected before the driver is called. It matches
-// CUDA_ERROR_INVALID_VALUE, the error that the driver would return for most of them.
+// invalidError is a mistake in the caller's arguments that is detected before the driver sees them.
+// It matches CUDA_ERROR_INVALID_VALUE, which the driver would return at best.
 type invalidError struct{ text string }
 
 func (e *invalidError) Error() string        { return e.text }

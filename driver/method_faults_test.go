@@ -85,9 +85,7 @@ var methods = []struct {
 	run  func(o *everything) error
 }{
 	{"Stream.Query", func(o *everything) error { return second(o.s.Query()) }},
-	{"Stream.Recording", func(o *everything) error { return second(o.s.Recording()) }},
-	{"Stream.CaptureGraph", func(o *everything) error { _, _, err := o.s.CaptureGraph(); return err }},
-	{"Stream.CaptureStatus", func(o *everything) error { _, _, err := o.s.CaptureStatus(); return err }},
+	{"Stream.CaptureStatus", func(o *everything) error { _, _, _, err := o.s.CaptureStatus(); return err }},
 	{"Stream.Flags", func(o *everything) error { return second(o.s.Flags()) }},
 	{"Stream.Priority", func(o *everything) error { return second(o.s.Priority()) }},
 	{"Stream.Record", func(o *everything) error { return o.s.Record(o.free) }},

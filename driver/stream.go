@@ -382,39 +382,20 @@ func (s *Stream) Flags() (cu.CUstream_flags, error) {
 	return cu.CUstream_flags(f), s.named(err)
 }
 
-// Recording reports whether the stream is capturing, so that work enqueued now would be recorded in
-// a graph. The query does not disturb any capture.
-func (s *Stream) Recording() (bool, error) {
+// CaptureStatus returns the status, which distinguishes a capture in progress from an invalidated
+// one. It also returns the capture's number, unique in the process, and its graph, which the capture
+// owns. Both are 0 for a stream that is not capturing. CaptureStatus does not disturb any capture.
+func (s *Stream) CaptureStatus() (status cu.CUstreamCaptureStatus, id uint64, graph CUgraph, err error) {
 	if err := s.check(); err != nil {
-		return false, err
+		return 0, 0, 0, err
 	}
-	capturing, err := s.recording()
+	var i captureInfo
+	capturing, err := s.recording() // the cheaper call, which is usually enough
+	if err == nil && capturing {
+		i, err = s.captureInfo()
+	}
 	runtime.KeepAlive(s)
-	return capturing, s.named(err)
-}
-
-// CaptureGraph returns the graph of the stream's capture and the capture's ID. The capture owns the
-// graph. For a stream that is not capturing, CaptureGraph returns zero values.
-func (s *Stream) CaptureGraph() (graph CUgraph, id uint64, err error) {
-	if err := s.check(); err != nil {
-		return 0, 0, err
-	}
-	capturing, err := s.recording() // a cheaper query, which is usually enough
-	if err != nil || !capturing {
-		runtime.KeepAlive(s)
-		return 0, 0, s.named(err)
-	}
-	i, err := s.captureInfo()
-	runtime.KeepAlive(s)
-	switch {
-	case err != nil:
-		return 0, 0, s.named(err)
-	case i.status == cu.CU_STREAM_CAPTURE_STATUS_NONE:
-		return 0, 0, nil
-	case i.status != cu.CU_STREAM_CAPTURE_STATUS_ACTIVE:
-		return 0, 0, s.named(&Error{Func: cu.FnCuStreamGetCaptureInfo, Result: CUDA_ERROR_STREAM_CAPTURE_INVALIDATED})
-	}
-	return i.graph, i.id, nil
+	return i.status, i.id, i.graph, s.named(err)
 }
 
 type captureInfo struct {
@@ -433,17 +414,6 @@ func (s *Stream) captureInfo() (i captureInfo, err error) {
 		err = d.CuStreamGetCaptureInfo_v11030(s.raw, &i.status, &i.id, &i.graph, nil, nil)
 	}
 	return i, err
-}
-
-// CaptureStatus returns the capture's status and its ID, which is unique in the process. The status
-// distinguishes an active capture from an invalidated one.
-func (s *Stream) CaptureStatus() (status cu.CUstreamCaptureStatus, id uint64, err error) {
-	if err := s.check(); err != nil {
-		return 0, 0, err
-	}
-	i, err := s.captureInfo()
-	runtime.KeepAlive(s)
-	return i.status, i.id, s.named(err)
 }
 
 // After makes later work in s run after all work already in other. It does not wait. If other is

@@ -193,12 +193,24 @@ func (g *Graph) addRaw(n *cu.CUgraphNode, from *cu.CUgraphNode, count uintptr, o
 		p := op.Uses().Node.(*hostcall.Call).NodeParams()
 		return g.d.CuGraphAddHostNode(n, g.raw, from, count, &p)
 	case *driver.EventOp:
-		if wait, ok := op.Uses().Node.(*cu.CUDA_EVENT_WAIT_NODE_PARAMS); ok {
-			return g.d.CuGraphAddEventWaitNode(n, g.raw, from, count, wait.Event)
+		event, wait := eventOf(op)
+		if wait {
+			return g.d.CuGraphAddEventWaitNode(n, g.raw, from, count, event)
 		}
-		return g.d.CuGraphAddEventRecordNode(n, g.raw, from, count, op.Event().Raw())
+		return g.d.CuGraphAddEventRecordNode(n, g.raw, from, count, event)
 	}
 	return g.addRare(n, from, count, op)
+}
+
+// eventOf returns the event of an operation, and whether the operation waits for it.
+func eventOf(op *driver.EventOp) (event cu.CUevent, wait bool) {
+	switch p := op.Uses().Node.(type) {
+	case *cu.CUDA_EVENT_WAIT_NODE_PARAMS:
+		return p.Event, true
+	case *cu.CUDA_EVENT_RECORD_NODE_PARAMS:
+		return p.Event, false
+	}
+	return 0, false
 }
 
 func unknown(op driver.Op) error {

@@ -9,6 +9,7 @@ import (
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/internal/life"
+	"github.com/purecuda/cuda/internal/uses"
 )
 
 // AddAlloc adds a node that allocates device memory (CUDA 11.4), and returns the buffer. The
@@ -74,7 +75,14 @@ func addAlloc[T any](g *Graph, op *driver.AllocOp[T], deps []Node) (*driver.Buff
 	return b, g.added(raw), nil
 }
 
-func (g *Graph) acceptsAlloc(isNil bool, op driver.AllocatingOp) error {
+// allocation is a *driver.AllocOp of any element type.
+type allocation interface {
+	fmt.Stringer
+	Context() *driver.Context
+	Uses() uses.Set
+}
+
+func (g *Graph) acceptsAlloc(isNil bool, op allocation) error {
 	if isNil {
 		return invalid("nil allocation")
 	}
@@ -253,7 +261,7 @@ func (g *Graph) MoveUserObject(u *driver.UserObject) error {
 	return g.changeUsers("take over", u, 1, func() error {
 		err := g.d.CuGraphRetainUserObject(g.raw, u.Raw(), 1, uint32(cu.CU_GRAPH_USER_OBJECT_MOVE))
 		if err == nil {
-			u.Moved()
+			u.Lifetime().Disown() // the graph destroys it
 		}
 		return err
 	}, 1)

@@ -317,13 +317,14 @@ func tagged(op driver.Op) (p cu.CUgraphNodeParams, err error) {
 		p.Type = cu.CU_GRAPH_NODE_TYPE_HOST
 		*p.Host() = cu.CUDA_HOST_NODE_PARAMS_v2(op.Uses().Node.(*hostcall.Call).NodeParams())
 	case *driver.EventOp:
-		if wait, ok := op.Uses().Node.(*cu.CUDA_EVENT_WAIT_NODE_PARAMS); ok {
+		event, wait := eventOf(op)
+		if wait {
 			p.Type = cu.CU_GRAPH_NODE_TYPE_WAIT_EVENT
-			p.EventWait().Event = wait.Event
+			p.EventWait().Event = event
 			break
 		}
 		p.Type = cu.CU_GRAPH_NODE_TYPE_EVENT_RECORD
-		p.EventRecord().Event = op.Event().Raw()
+		p.EventRecord().Event = event
 	case *driver.MemOp:
 		p.Type = cu.CU_GRAPH_NODE_TYPE_BATCH_MEM_OP
 		*p.MemOp() = cu.CUDA_BATCH_MEM_OP_NODE_PARAMS_v2(*op.Uses().Node.(*cu.CUDA_BATCH_MEM_OP_NODE_PARAMS))

@@ -107,7 +107,7 @@ func (m *profiling) check() error {
 	if err := m.s.Ready(); err != nil {
 		return err
 	}
-	status, _, err := m.s.CaptureStatus()
+	status, _, _, err := m.s.CaptureStatus()
 	if err == nil && status != cu.CU_STREAM_CAPTURE_STATUS_NONE {
 		err = refuse(driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "%v captures; the runs that are measured need a stream that executes", m.s)
 	}

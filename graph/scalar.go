@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/graph/internal/ring"
 )
 
@@ -72,8 +73,8 @@ func (s *Scalar[T]) check(on *driver.Stream) error {
 	if err := sameContext(s.ctx, on, on.Context()); err != nil {
 		return err
 	}
-	recording, err := on.Recording()
-	if err == nil && recording {
+	status, _, _, err := on.CaptureStatus()
+	if err == nil && status != cu.CU_STREAM_CAPTURE_STATUS_NONE {
 		return refuse(driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
 			"the stream is capturing, and a replay would set the value again; set it before a launch, or record a fill or a copy")
 	}

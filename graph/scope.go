@@ -197,7 +197,8 @@ func (sc *Scope) Status() (status cu.CUstreamCaptureStatus, id uint64, err error
 	if !sc.exists() {
 		return 0, 0, aScope.Error(sc == nil)
 	}
-	return sc.s.CaptureStatus()
+	status, id, _, err = sc.s.CaptureStatus()
+	return status, id, err
 }
 
 // note stores the first operation that failed, because it is the likely reason if the capture is

@@ -124,10 +124,11 @@ func (x *Exec) setRaw(n cu.CUgraphNode, op driver.Op) error {
 		p := op.Uses().Node.(*hostcall.Call).NodeParams()
 		return d.CuGraphExecHostNodeSetParams(raw, n, &p)
 	case *driver.EventOp:
-		if wait, ok := op.Uses().Node.(*cu.CUDA_EVENT_WAIT_NODE_PARAMS); ok {
-			return d.CuGraphExecEventWaitNodeSetEvent(raw, n, wait.Event)
+		event, wait := eventOf(op)
+		if wait {
+			return d.CuGraphExecEventWaitNodeSetEvent(raw, n, event)
 		}
-		return d.CuGraphExecEventRecordNodeSetEvent(raw, n, op.Event().Raw())
+		return d.CuGraphExecEventRecordNodeSetEvent(raw, n, event)
 	}
 	return x.setRare(n, op)
 }
@@ -205,10 +206,11 @@ func (g *Graph) setRaw(n cu.CUgraphNode, op driver.Op) error {
 		p := op.Uses().Node.(*hostcall.Call).NodeParams()
 		return d.CuGraphHostNodeSetParams(n, &p)
 	case *driver.EventOp:
-		if wait, ok := op.Uses().Node.(*cu.CUDA_EVENT_WAIT_NODE_PARAMS); ok {
-			return d.CuGraphEventWaitNodeSetEvent(n, wait.Event)
+		event, wait := eventOf(op)
+		if wait {
+			return d.CuGraphEventWaitNodeSetEvent(n, event)
 		}
-		return d.CuGraphEventRecordNodeSetEvent(n, op.Event().Raw())
+		return d.CuGraphEventRecordNodeSetEvent(n, event)
 	}
 	return g.setRare(n, op)
 }

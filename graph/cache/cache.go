@@ -14,6 +14,7 @@ import (
 	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/graph/internal/refusal"
 	"github.com/purecuda/cuda/internal/absent"
+	"github.com/purecuda/cuda/internal/elem"
 	"github.com/purecuda/cuda/internal/life"
 )
 
@@ -82,7 +83,7 @@ func Alloc[T any](c *Cache, s *driver.Stream, n int) (*driver.Buffer[T], error) 
 }
 
 func allocFrom[T any](c *Cache, s *driver.Stream, n int) (*driver.Buffer[T], error) {
-	bytes, err := driver.BytesOf[T](n)
+	bytes, err := elem.Bytes[T](n)
 	if err != nil {
 		return nil, err
 	}

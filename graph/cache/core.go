@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/graph/internal/refusal"
 	"github.com/purecuda/cuda/internal/life"
 )
@@ -71,8 +72,11 @@ func (c *core) acceptsFree(s *driver.Stream) (at captured, err error) {
 	if err := refusal.OtherContext(c.ctx, s, s.Context()); err != nil {
 		return at, err
 	}
-	at.graph, at.id, err = s.CaptureGraph()
-	return at, err
+	status, id, graph, err := s.CaptureStatus()
+	if err == nil && status == cu.CU_STREAM_CAPTURE_STATUS_INVALIDATED {
+		err = refusal.New(driver.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "%v: its capture is invalid", s)
+	}
+	return captured{graph, id}, err
 }
 
 func (c *core) take(s *driver.Stream, at captured, bytes uintptr) (*block, uint64, error) {

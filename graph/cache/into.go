@@ -6,6 +6,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/graph/internal/refusal"
+	"github.com/purecuda/cuda/internal/elem"
 	"github.com/purecuda/cuda/internal/life"
 )
 
@@ -46,7 +47,7 @@ func allocInto[T any](c *Cache, s *driver.Stream, b *driver.Buffer[T], n int) er
 		return refusal.Invalid("the buffer to allocate into is open: %v", b)
 	}
 	h, ok := of.End().(*handout)
-	bytes, err := driver.BytesOf[T](n)
+	bytes, err := elem.Bytes[T](n)
 	if err != nil || !ok || h.b.c != c.core || bytes != b.Bytes() || !of.Ended() {
 		return allocAnew(c, s, b, n)
 	}

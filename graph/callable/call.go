@@ -50,7 +50,7 @@ func (c *Callable[In, Out]) ready() error {
 	if c.closed {
 		return driver.ErrClosed
 	}
-	status, _, err := c.s.CaptureStatus()
+	status, _, _, err := c.s.CaptureStatus()
 	if err != nil {
 		return err
 	}

@@ -85,6 +85,7 @@ var layers = []layer{
 	{"internal/hostcall", list(leaves, "loader", "driver/cu", "internal/hostthread", "internal/life"), all},
 	{"internal/life", list(leaves, "loader", "driver/cu", "internal/hostthread"), all},
 	{"internal/hostthread", list(leaves, "loader", "driver/cu"), all},
+	{"internal/elem", list(leaves, "loader", "driver/cu"), all},
 	{"internal/uses", list(leaves, "loader", "driver/cu", "internal/hostthread", "internal/life"), all},
 	{"internal/launch", list(leaves, "loader", "driver/cu", "internal/hostthread", "internal/life"), all},
 	{"internal/launchers", list(typed, "ptx/num"), all},
@@ -106,7 +107,7 @@ var (
 	ofGraph = list(typed, "graph", "graph/internal/access", "graph/internal/captures", "graph/internal/inflight",
 		"graph/internal/refusal", "graph/internal/retain", "graph/internal/ring")
 	// shared has the types that package driver shares with the packages that build objects on it.
-	shared = []string{"internal/hostcall", "internal/hostthread", "internal/launch", "internal/life", "internal/uses"}
+	shared = []string{"internal/elem", "internal/hostcall", "internal/hostthread", "internal/launch", "internal/life", "internal/uses"}
 )
 
 func list(first []string, more ...string) []string { return slices.Concat(first, more) }

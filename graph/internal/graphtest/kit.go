@@ -153,7 +153,7 @@ func (k *Kit) Run(x *graph.Exec) {
 // Usable checks that a stream does not capture and runs work.
 func (k *Kit) Usable(s *driver.Stream) {
 	k.Helper()
-	status, _, err := s.CaptureStatus()
+	status, _, _, err := s.CaptureStatus()
 	k.OK(err)
 	if status != cu.CU_STREAM_CAPTURE_STATUS_NONE {
 		k.Fatalf("%v is left with capture status %v", s, status)

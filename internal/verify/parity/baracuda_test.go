@@ -49,7 +49,7 @@ func TestBaracudaCapture(t *testing.T) {
 func TestBaracudaIsCapturing(t *testing.T) {
 	each(t, func(k *kit) {
 		status := func() (cu.CUstreamCaptureStatus, uint64) {
-			st, id, err := k.s.CaptureStatus()
+			st, id, _, err := k.s.CaptureStatus()
 			k.ok(err)
 			return st, id
 		}

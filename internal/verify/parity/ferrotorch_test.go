@@ -21,7 +21,7 @@ import (
 func TestFerrotorchCaptureStatus(t *testing.T) {
 	each(t, func(k *kit) {
 		expect := func(when string, want cu.CUstreamCaptureStatus) {
-			if got, _, err := k.s.CaptureStatus(); got != want || err != nil {
+			if got, _, _, err := k.s.CaptureStatus(); got != want || err != nil {
 				k.Errorf("%s: %v, %v, want %v", when, got, err, want)
 			}
 		}

@@ -212,7 +212,7 @@ func (k *kit) length(g *graph.Graph) int {
 // not.
 func (k *kit) usable(s *driver.Stream) {
 	k.Helper()
-	status, _, err := s.CaptureStatus()
+	status, _, _, err := s.CaptureStatus()
 	k.ok(err)
 	if status != cu.CU_STREAM_CAPTURE_STATUS_NONE {
 		k.Fatalf("%v is left with capture status %v", s, status)
