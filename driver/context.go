@@ -211,7 +211,7 @@ func (c *Context) sameDriver(o *Context, what fmt.Stringer) error {
 	if c == o || c.core.dev.driver.core == o.core.dev.driver.core {
 		return nil
 	}
-	return invalidf("%v belongs to another driver (%s)", what, o.core.dev.driver.LibraryName())
+	return invalidf("%v belongs to another driver (%s)", what, o.core.dev.driver.Library().Name())
 }
 
 // Close makes the context reject new objects. Existing objects keep working. Closing the last of

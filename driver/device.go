@@ -92,7 +92,7 @@ func (dev Device) sameDriver(o Device) error {
 	if dev.driver.core == o.driver.core {
 		return nil
 	}
-	return invalidf("%v belongs to another driver (%s)", o, o.driver.LibraryName())
+	return invalidf("%v belongs to another driver (%s)", o, o.driver.Library().Name())
 }
 
 // named prefixes the error with the device.

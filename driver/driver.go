@@ -104,9 +104,6 @@ func (d *Driver) Has(f cu.Function) bool { return d.raw().Has(f) }
 // Version returns the CUDA version that the driver supports. For CUDA 12.4 it returns 12040.
 func (d *Driver) Version() int { return d.raw().Version() }
 
-// LibraryName returns the name of the library.
-func (d *Driver) LibraryName() string { return d.raw().LibraryName() }
-
 // Library returns the library that the driver was created from.
 func (d *Driver) Library() loader.Library { return d.raw().Library() }
 
@@ -158,7 +155,7 @@ func usable(d *Driver) error {
 	}
 	if len(errs) == 0 {
 		return fmt.Errorf("%s shows no device to this process, see CUDA_VISIBLE_DEVICES: %w",
-			d.LibraryName(), CUDA_ERROR_NO_DEVICE)
+			d.Library().Name(), CUDA_ERROR_NO_DEVICE)
 	}
 	return errors.Join(errs...)
 }

@@ -77,7 +77,7 @@ func (d *Driver) Init() error {
 			hinted.Hint, err = hint, &hinted
 		}
 	}
-	return fmt.Errorf("cannot use %s: %w", d.LibraryName(), err)
+	return fmt.Errorf("cannot use %s: %w", d.Library().Name(), err)
 }
 
 // Bound returns a view of the driver in which every call first makes ctx current on its thread,
@@ -166,18 +166,11 @@ func (d *Driver) Version() int {
 	return d.core.version
 }
 
-// LibraryName returns the name of the driver's library.
-func (d *Driver) LibraryName() string {
-	if !d.exists() {
-		return "no driver"
-	}
-	return d.core.lib.Name()
-}
-
-// Library returns the library that the driver was created from.
+// Library returns the library that the driver was created from. A Driver that is nil or zero has one
+// without functions.
 func (d *Driver) Library() loader.Library {
 	if !d.exists() {
-		return nil
+		return noLibrary("no driver")
 	}
 	return d.core.lib
 }

@@ -121,7 +121,7 @@ func (d *Driver) fail(f Function, code uintptr) error {
 	case d.core.absent != "":
 		e.Hint = d.core.absent
 	case d.Closed():
-		e.Hint, e.cause = "the driver "+d.LibraryName()+" was closed", ErrClosed
+		e.Hint, e.cause = "the driver "+d.Library().Name()+" was closed", ErrClosed
 	}
 	noteCaptureFault(e)
 	return e
@@ -148,7 +148,7 @@ func (d *Driver) missing(f Function) error {
 		cudaVersion(d.Version()), cudaVersion(f.Since()))
 	if f.Since() <= d.Version() {
 		hint = fmt.Sprintf("not in this driver (%s, CUDA %s), although CUDA has it since %s",
-			d.LibraryName(), cudaVersion(d.Version()), cudaVersion(f.Since()))
+			d.Library().Name(), cudaVersion(d.Version()), cudaVersion(f.Since()))
 	}
 	if older, ok := d.olderForm(f); ok {
 		hint += fmt.Sprintf("; it has the form of CUDA %s: the method %s", cudaVersion(older.Since()), older.method())

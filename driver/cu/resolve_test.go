@@ -20,8 +20,8 @@ func TestWhatIsNewerThanTheDriverIsNotTaken(t *testing.T) {
 				t.Errorf("CUDA %d has %v: %v", version, f, got)
 			}
 		}
-		if d.Version() != int(version) || d.LibraryName() != "test library" {
-			t.Errorf("version %d, library %s", d.Version(), d.LibraryName())
+		if d.Version() != int(version) || d.Library().Name() != "test library" {
+			t.Errorf("version %d, library %s", d.Version(), d.Library().Name())
 		}
 	}
 }

@@ -46,7 +46,7 @@ type Amount struct{ Count, Bytes uint64 }
 func CountsOf(d *driver.Driver) Counts {
 	c, ok := d.Library().(*counter)
 	if !ok {
-		panic(fmt.Sprintf("cudatest.CountsOf: %s was not opened by cudatest, which counts only the calls of its own drivers", d.LibraryName()))
+		panic(fmt.Sprintf("cudatest.CountsOf: %s was not opened by cudatest, which counts only the calls of its own drivers", d.Library().Name()))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -219,15 +219,15 @@ func Required(t testing.TB) int {
 func (o *options) say(t testing.TB, d *driver.Driver) {
 	t.Helper()
 	dev, err := d.Device(0)
-	if err != nil { // the test is about machines without devices
-		t.Logf("on %s: %v", d.LibraryName(), err)
+	if err != nil { // a test about machines without devices
+		t.Logf("on %s: %v", d.Library().Name(), err)
 		return
 	}
 	name, err := dev.Name()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("on %s, driver for CUDA %d.%d (%s)", name, d.Version()/1000, d.Version()%1000/10, d.LibraryName())
+	t.Logf("on %s, driver for CUDA %d.%d (%s)", name, d.Version()/1000, d.Version()%1000/10, d.Library().Name())
 }
 
 // Emulator returns the emulator of a driver of this package, or nil on a GPU. It has methods that

@@ -18,8 +18,8 @@ func TestDeviceSaysThatItIsEmulated(t *testing.T) {
 	}
 	name := make([]byte, 100)
 	r.ok(r.CuDeviceGetName(&name[0], 100, r.dev))
-	if !strings.Contains(string(name), "emulator") || !strings.Contains(r.LibraryName(), "emulator") {
-		t.Errorf("device %q of library %q does not say that it is emulated", name, r.LibraryName())
+	if !strings.Contains(string(name), "emulator") || !strings.Contains(r.Library().Name(), "emulator") {
+		t.Errorf("device %q of library %q does not say that it is emulated", name, r.Library().Name())
 	}
 }
 

@@ -40,7 +40,7 @@ func run(d *demo.Demo) error {
 // describe prints the driver's version and whether it has some newer functions. Calling a
 // missing function returns driver.ErrNotSupported with the CUDA version that introduced it.
 func describe(d *demo.Demo, drv *driver.Driver) {
-	d.Printf("%s, a driver for CUDA %s", drv.LibraryName(), version(drv.Version()))
+	d.Printf("%s, a driver for CUDA %s", drv.Library().Name(), version(drv.Version()))
 	for _, f := range []struct {
 		what string
 		cu.Function

@@ -282,7 +282,25 @@ func TestCacheInACaptureOfOtherCode(t *testing.T) {
 	})
 }
 
-// With WithAllocNodes, allocations in a capture belong to the graph, and the cache must not change.
+// In a capture that is invalid, the cache allocates nothing.
+func TestCacheInAnInvalidCapture(t *testing.T) {
+	each(t, func(k *kit) {
+		c, d := k.cache(), k.C.Driver()
+		k.OK(d.CuStreamBeginCapture(k.S.Raw(), graph.ModeThreadLocal))
+		if d.CuStreamSynchronize(k.S.Raw()) == nil {
+			k.Error("a wait for a stream that captures succeeded")
+		}
+		if _, err := cache.Alloc[uint32](c, k.S, elems); !errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED) {
+			k.Errorf("allocation in an invalid capture: %v", err)
+		}
+		var raw driver.CUgraph
+		if d.CuStreamEndCapture(k.S.Raw(), &raw) == nil {
+			k.Error("an invalid capture ended well")
+		}
+	})
+}
+
+// With nodes, allocations in a capture belong to the graph, and the cache does not change.
 func TestCaptureFreezesTheCacheAndRecordsNodes(t *testing.T) {
 	each(t, func(k *kit) {
 		before := k.Used()

@@ -60,7 +60,7 @@ func OtherDriver(c *driver.Context, what any, of *driver.Context) error {
 	if c == of || c.Device().Driver() == of.Device().Driver() {
 		return nil
 	}
-	return Invalid("%v belongs to another driver, %s", what, of.Device().Driver().LibraryName())
+	return Invalid("%v belongs to another driver, %s", what, of.Device().Driver().Library().Name())
 }
 
 // OtherContext rejects what belongs to another context than c. Several Contexts may share one
