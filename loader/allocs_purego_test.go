@@ -2,5 +2,5 @@
 
 package loader_test
 
-// The block and what it points to escape to the heap, and purego allocates too.
+// The block and everything it points to escape to the heap. purego allocates as well.
 const allocsPerCCall, allocsPerGoCall = 3.0, 2.0

@@ -6,27 +6,27 @@ import (
 )
 
 // Batch is a list of calls that are made in one native call. They run in order until one fails
-// (returns something other than 0).
+// (returns a result other than 0).
 //
-// The blocks of a batch lie one after the other in its own memory, which never moves and which
-// the garbage collector does not scan. So a call may take the address of an earlier call's
-// output (Frame.Out). Pointers to anything else must be kept alive, either by the batch (SetPtr)
-// or by the caller (SetKept). A batch that is used again after Reset allocates nothing. It is
+// The blocks of a batch are contiguous in its own memory, which never moves and which the garbage
+// collector does not scan. A call may therefore take the address of an earlier call's output
+// (Frame.Out). All other memory that arguments point to must be kept alive, either by the batch
+// (SetPtr) or by the caller (SetKept). Reusing a batch after Reset does not allocate. A Batch is
 // not safe for concurrent use.
 type Batch struct {
 	head   batchHead
 	first  *frame
 	last   *frame
 	n      int
-	at     int       // words of chunk that are in use
-	chunk  []uintptr // the one being filled
+	at     int       // words in use in chunk
+	chunk  []uintptr // the chunk being filled
 	chunks [][]uintptr
-	used   int // chunks that are full or being filled
+	used   int // number of chunks that are full or being filled
 	keep   []unsafe.Pointer
-	goes   bool // some call is a Go function or has no function
+	goes   bool // at least one call is a Go function or has no function
 }
 
-// batchHead is the part that the assembly reads.
+// batchHead is the part of a batch that the assembly reads.
 type batchHead struct {
 	scope *Scope
 	first *frame
@@ -35,24 +35,25 @@ type batchHead struct {
 	ret   uintptr
 }
 
-// frame is a Call without pointers, as stored in a chunk. Its words follow.
+// frame is a Call without pointers, as stored in a chunk. The argument words follow it.
 type frame struct {
-	proc uintptr // *Proc, which the caller keeps alive: functions are stored in tables
-	next uintptr // *frame, at the offset of Call.Scope
+	proc uintptr // *Proc, kept alive by the caller, which stores functions in tables
+	next uintptr // *frame, at the same offset as Call.Scope
 	n    uintptr
 	ret  uintptr
 }
 
 const argsOffset = unsafe.Sizeof(frame{})
 
-// Chunks grow up to chunkWords, so that a batch with few calls stays small.
+// Chunk sizes start at firstChunkWords and grow up to chunkWords, so a batch with few calls stays
+// small.
 const (
 	firstChunkWords = 1 << 9
 	chunkWords      = 1 << 13
 )
 
-// NewBatch returns an empty batch. It is allocated on the heap, so it does not move even if one
-// of its calls runs Go code on the same stack.
+// NewBatch returns an empty batch. The batch is on the heap, so it does not move even if one of its
+// calls runs Go code on the same stack.
 //
 //go:noinline
 func NewBatch() *Batch { return &Batch{} }
@@ -65,8 +66,8 @@ func (b *Batch) Len() int {
 	return b.n
 }
 
-// Reset empties the batch and keeps its memory, reusing frames and outputs that it handed out
-// before.
+// Reset empties the batch but keeps its memory. Frames and outputs returned earlier become invalid,
+// because the batch reuses them.
 func (b *Batch) Reset() {
 	if b == nil {
 		return
@@ -90,8 +91,8 @@ func (b *Batch) Add(p *Proc, n int) Frame {
 	return Frame{b, b.push(p, n, callWords+max(n, minWords)+1)} // plus the output word
 }
 
-// Add3 appends a call of p with three words. As with Add5, the caller must keep what they point
-// to on the heap and alive.
+// Add3 appends a call of p with three words. As with Add5, the caller must keep the memory that the
+// words point to alive and on the heap.
 func (b *Batch) Add3(p *Proc, w0, w1, w2 uintptr) Frame {
 	f := b.push(p, 3, callWords+3)
 	w := (*[3]uintptr)(unsafe.Add(unsafe.Pointer(f), argsOffset))
@@ -99,9 +100,9 @@ func (b *Batch) Add3(p *Proc, w0, w1, w2 uintptr) Frame {
 	return Frame{b, f}
 }
 
-// Add5 appends a call of p with five words at once. It is a faster Add for callers that append
-// thousands of calls. Its frame has no output word, so it must not be passed to SetOut. The
-// trampoline loads more registers than there are words, and reads the rest from the next frame.
+// Add5 appends a call of p with five words. It is faster than Add, for callers that append
+// thousands of calls. The frame has no output word, so it must not be passed to SetOut. The
+// trampoline loads more registers than there are words, and reads the excess from the next frame.
 func (b *Batch) Add5(p *Proc, w0, w1, w2, w3, w4 uintptr) Frame {
 	f := b.push(p, 5, callWords+5)
 	w := (*[5]uintptr)(unsafe.Add(unsafe.Pointer(f), argsOffset))
@@ -109,16 +110,16 @@ func (b *Batch) Add5(p *Proc, w0, w1, w2, w3, w4 uintptr) Frame {
 	return Frame{b, f}
 }
 
-// AddRoom appends a call of p with n words, which the caller sets through the returned pointer,
-// as for Add5. After them is room for more words, which are not arguments but memory that
-// arguments can point to. They do not move until the batch is reset.
+// AddRoom appends a call of p with n words, which the caller sets through the returned pointer, as
+// for Add5. The n words are followed by room further words. These are not arguments but memory that
+// arguments may point to. The memory does not move until the batch is reset.
 func (b *Batch) AddRoom(p *Proc, n, room int) unsafe.Pointer {
 	return unsafe.Add(unsafe.Pointer(b.push(p, n, callWords+n+room)), argsOffset)
 }
 
-// push appends a frame that takes need words.
+// push appends a frame that occupies need words.
 func (b *Batch) push(p *Proc, n, need int) *frame {
-	if len(b.chunk)-b.at < need+minWords { // the trampoline may load minWords from here
+	if len(b.chunk)-b.at < need+minWords { // the trampoline may load minWords words from here
 		b.grow(need + minWords)
 	}
 	f := (*frame)(unsafe.Pointer(&b.chunk[b.at]))
@@ -162,15 +163,14 @@ func (f Frame) SetPtr(i int, p unsafe.Pointer) {
 // batch has run.
 func (f Frame) SetKept(i int, p unsafe.Pointer) { *f.slot(i) = uintptr(p) }
 
-// SetOut sets argument i to the address of of's output word. of is this frame or an earlier one
+// SetOut sets argument i to the address of a frame's output word. of must be f or an earlier frame
 // of the same batch.
 func (f Frame) SetOut(i int, of Frame) { *f.slot(i) = uintptr(unsafe.Pointer(of.out())) }
 
-// Out returns the output word, which the call wrote through the address that SetOut passed to
-// it.
+// Out returns the output word. The call wrote it through the address that SetOut passed.
 func (f Frame) Out() uintptr { return *f.out() }
 
-// Result returns what the call returned.
+// Result returns the result of the call.
 func (f Frame) Result() uintptr { return f.f.ret }
 
 // out returns the word after the arguments.
@@ -189,17 +189,17 @@ func (f Frame) word(i uintptr) *uintptr {
 	return (*uintptr)(unsafe.Add(unsafe.Pointer(f.f), argsOffset+i*unsafe.Sizeof(uintptr(0))))
 }
 
-// Word returns the address of argument i. Later runs use what is stored there.
+// Word returns the address of argument i. Later runs of the batch use the value stored there.
 func (f Frame) Word(i int) *uintptr { return f.slot(i) }
 
-// Run makes the calls under the scope s. With a nil scope, the thread keeps its context and
-// capture mode. Run returns how many calls succeeded and, if one failed, that call's result. If
+// Run makes the calls under scope s. With a nil scope, the thread keeps its context and capture
+// mode. Run returns the number of successful calls and, if a call failed, that call's result. If
 // the scope cannot be established, done is 0.
 func (b *Batch) Run(s *Scope) (done int, failure uintptr) {
 	return b.RunFirst(s, b.Len())
 }
 
-// RunFirst is like Run, for the first n calls.
+// RunFirst makes only the first n calls. Otherwise, it is like Run.
 func (b *Batch) RunFirst(s *Scope, n int) (done int, failure uintptr) {
 	if b == nil {
 		return 0, 0
@@ -207,14 +207,14 @@ func (b *Batch) RunFirst(s *Scope, n int) (done int, failure uintptr) {
 	return b.runFrom(s, b.first, n)
 }
 
-// RunPart is like Run, for n calls starting with first. A batch may run any number of times, as
-// a whole or in parts.
+// RunPart makes only n calls, starting with first. Otherwise, it is like Run. A batch may run any
+// number of times, as a whole or in parts.
 func (b *Batch) RunPart(s *Scope, first Frame, n int) (done int, failure uintptr) {
 	return b.runFrom(s, first.f, n)
 }
 
 func (b *Batch) runFrom(s *Scope, first *frame, n int) (done int, failure uintptr) {
-	if b == nil || n <= 0 || first == nil || n > b.n { // more calls than there are would read past the last frame
+	if b == nil || n <= 0 || first == nil || n > b.n { // a larger n would read past the last frame
 		return 0, 0
 	}
 	b.head.first, b.head.n, b.head.done, b.head.ret = first, uintptr(n), 0, 0
@@ -260,7 +260,7 @@ func (b *Batch) runSlow(s *Scope) {
 	}
 }
 
-// invoke makes one call of a batch.
+// invoke makes the frame's call.
 func (f *frame) invoke() uintptr {
 	next := f.next
 	f.next = 0 // no scope

@@ -7,11 +7,12 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// tableOfOne holds a function where it does not move, as it would on the stack.
+// tableOfOne is a package variable, because a Proc in a batch must not move. On the stack, it
+// could.
 var tableOfOne loader.Proc
 
-// A batch keeps its calls after a run. It can run again, as a whole or in parts, with the
-// arguments that its frames hold at that time.
+// A batch must keep its calls after a run. It must be able to run again, as a whole or in parts,
+// with the arguments that its frames hold at that time.
 func TestBatchRunsAgainAndInParts(t *testing.T) {
 	const calls = 3000 // more than one chunk
 	var got []uintptr

@@ -12,8 +12,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// These tests call C: libc, and Go functions behind C addresses. The latter move the stack, so
-// tests call them with InvokeEscaping.
+// These tests call C: libc, and Go functions with C addresses. The Go functions may move the stack,
+// so tests call them with InvokeEscaping.
 
 func libc(t testing.TB) *loader.DynamicLibrary {
 	t.Helper()
@@ -38,8 +38,8 @@ func lookup(t testing.TB, l loader.Library, symbol string) *loader.Proc {
 	return &p
 }
 
-// A wrapping library forwards to C just as to Go. The words arrive, and afterwards the wrapper
-// can use its block again.
+// Forward must pass a wrapper's argument words to a C function. Afterwards, the wrapper must still
+// find the words in its block.
 func TestForwardReachesC(t *testing.T) {
 	var seen []uintptr
 	inner := loader.AddrProc(purego.NewCallback(func(a, b uintptr) uintptr {
@@ -135,7 +135,7 @@ func TestCCallAllocatesNothing(t *testing.T) {
 	}
 }
 
-// cThread returns a thread whose functions have C addresses.
+// cThread returns functions that change th and have C addresses.
 func cThread(th *thread) (get, set, exchange, call *loader.Proc) {
 	g := loader.AddrProc(purego.NewCallback(func(out *uintptr) uintptr {
 		*out = th.current
@@ -288,7 +288,7 @@ func BenchmarkPuregoSyscallN(b *testing.B) {
 }
 
 func BenchmarkBatchOf1000(b *testing.B) {
-	p := lookup(b, libc(b), "labs") // labs(0) is 0: success
+	p := lookup(b, libc(b), "labs") // labs(0) returns 0, which counts as success
 	batch := loader.NewBatch()
 	for range 1000 {
 		batch.Add(p, 1).SetWord(0, 0)

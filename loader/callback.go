@@ -11,10 +11,10 @@ var callbacks struct {
 }
 
 // NewCallback returns an address that C code can call as void f(void *userData). The number of
-// callbacks is small and limited, and they are never released. Make one callback for each
-// purpose and distinguish calls by userData.
+// callbacks is small and limited, and they are never released. Create one callback for each purpose
+// and distinguish its calls by userData.
 //
-// In a build without C to call it (see the build tag static), the address can only be passed to
+// In a build that cannot call C (see the build tag static), the address can only be passed to
 // CallCallback.
 func NewCallback(fn Callback) uintptr {
 	addr := newCallback(fn)
@@ -30,10 +30,10 @@ func NewCallback(fn Callback) uintptr {
 	return addr
 }
 
-// CallCallback calls the function at addr, for an emulated driver that calls back where the real
-// driver would. It calls a callback from NewCallback directly, and any other address as a C
-// function. Some function types take more words than userData. A callback does not see them,
-// just as if C had called it.
+// CallCallback calls the function at addr. An emulated driver uses it where the real driver would
+// call back. CallCallback calls a callback from NewCallback directly, and any other address as a C
+// function. Some function types take further words after userData. A callback from NewCallback
+// ignores them, as it does when C calls it.
 func CallCallback(addr, userData uintptr, more ...uintptr) {
 	callbacks.RLock()
 	fn := callbacks.byAddr[addr]
@@ -46,11 +46,11 @@ func CallCallback(addr, userData uintptr, more ...uintptr) {
 	p.Call(append([]uintptr{userData}, more...)...)
 }
 
-// What C calls runs on a goroutine of this package, not on the goroutine that represents C's
-// thread. On the latter, runtime.Goexit (which t.FailNow calls) ends the process.
+// Callbacks from C run on a goroutine of this package, not on the goroutine that represents the C
+// thread. On that goroutine, runtime.Goexit (which t.FailNow calls) would end the process.
 
-// idleCallers are goroutines that wait for a callback. While more callbacks run, more goroutines
-// exist.
+// idleCallers holds goroutines that wait for a callback. If more callbacks run concurrently,
+// callApart starts more goroutines.
 var idleCallers = make(chan *caller, 4)
 
 type caller struct {
@@ -64,8 +64,7 @@ type job struct {
 	userData uintptr
 }
 
-// callApart calls fn on another goroutine and waits until it ends, whether it returns or calls
-// runtime.Goexit.
+// callApart calls fn on another goroutine and waits until fn returns or calls runtime.Goexit.
 func callApart(fn Callback, userData uintptr) {
 	var c *caller
 	select {

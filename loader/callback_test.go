@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A function that ends its goroutine returns to C, and the next callback runs.
+// A callback that ends its goroutine must still return to C, and the next callback must run.
 func TestCallbacksSurviveGoexit(t *testing.T) {
 	ran := 0
 	for i := range 20 {
@@ -21,7 +21,7 @@ func TestCallbacksSurviveGoexit(t *testing.T) {
 	}
 }
 
-// Concurrent and nested callbacks do not wait for each other.
+// Concurrent and nested callbacks must not wait for each other.
 func TestCallbacksRunAtTheSameTime(t *testing.T) {
 	const n = 8
 	all, done := make(chan struct{}), make(chan struct{})

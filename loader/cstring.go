@@ -2,9 +2,9 @@ package loader
 
 import "unsafe"
 
-// CString returns a C copy of s: the address of its first byte, with a zero byte after the last.
-// C sees a string that ends at the first zero byte in s. The memory is Go's: it stays valid as
-// long as the program keeps the pointer. C must neither keep nor free it.
+// CString returns the address of a NUL-terminated C copy of s. If s contains a zero byte, C sees
+// the string end there. The memory belongs to Go and stays valid while the program keeps the
+// pointer. C must neither retain nor free it.
 func CString(s string) *byte {
 	b := make([]byte, len(s)+1)
 	copy(b, s)

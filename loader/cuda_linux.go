@@ -14,17 +14,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cudaNames lists where drivers are installed, in the order in which they are tried.
+// cudaNames lists the names of the driver in the order in which they are tried.
 var cudaNames = linuxNames(runtime.GOARCH)
 
-// linuxNames returns the names to try, beginning with the system's own search. The unversioned
-// libcuda.so comes last: it can be the toolkit's stub, and on WSL it fails.
+// linuxNames returns the names to try, beginning with a name for the system's own search. The
+// unversioned libcuda.so comes last. It can be the toolkit's stub, and on WSL it fails.
 func linuxNames(goarch string) []string {
 	names := []string{
 		"libcuda.so.1",
 		"/usr/lib/wsl/lib/libcuda.so.1", // WSL 2: the Windows driver's library
 	}
-	if goarch == "arm64" { // Jetson: L4T up to JetPack 5, then 6
+	if goarch == "arm64" { // Jetson: L4T up to JetPack 5, then JetPack 6
 		names = append(names,
 			"/usr/lib/aarch64-linux-gnu/tegra/libcuda.so.1",
 			"/usr/lib/aarch64-linux-gnu/nvidia/libcuda.so.1")
@@ -53,8 +53,8 @@ func privileged() bool {
 	return os.Getuid() != os.Geteuid() || os.Getgid() != os.Getegid()
 }
 
-// refuseStub returns an error if l is the toolkit's stub library, whatever name the system found
-// it under.
+// refuseStub returns an error if l is the toolkit's stub library, regardless of the name under
+// which the system found it.
 func refuseStub(l *DynamicLibrary) error {
 	p, err := l.Lookup("cuInit")
 	if err != nil {
@@ -67,15 +67,15 @@ func refuseStub(l *DynamicLibrary) error {
 	return nil
 }
 
-// refuseStubFile is like refuseStub, for a path before it is opened. It accepts a name without a
-// path, which only the system can resolve.
+// refuseStubFile returns an error if the file at path name is the toolkit's stub. It accepts a name
+// without a path, because only the system can resolve it.
 func refuseStubFile(name string) error {
 	if !strings.ContainsRune(name, '/') {
 		return nil
 	}
 	path, err := filepath.EvalSymlinks(name)
 	if err != nil {
-		return nil // opening it gives a better error
+		return nil // opening the file returns a more specific error
 	}
 	if isStub(path) {
 		return fmt.Errorf("%s is %w; install NVIDIA's driver, or remove the stubs folder from LD_LIBRARY_PATH and PURECUDA_DRIVER", path, ErrStubLibrary)
@@ -83,10 +83,9 @@ func refuseStubFile(name string) error {
 	return nil
 }
 
-// isStub reports whether a file is the toolkit's stub. Either it lies in a folder called stubs,
-// or its soname is the driver's and it needs no other library. Every driver needs at least the C
-// library to talk to the kernel: drivers 470, 525 and 535 need five libraries, the stub of
-// toolkit 11.8 none.
+// isStub reports whether a file is the toolkit's stub. A stub is in a folder named stubs, or it has
+// the driver's soname and needs no other library. Every driver needs at least the C library to talk
+// to the kernel. Drivers 470, 525 and 535 need five libraries. The stub of toolkit 11.8 needs none.
 func isStub(path string) bool {
 	if filepath.Base(filepath.Dir(path)) == "stubs" {
 		return true

@@ -2,16 +2,15 @@ package loader
 
 import "fmt"
 
-// cudaNames is the driver's library. Windows opens a name without a separator from System32 only
-// (see dlopen).
+// cudaNames holds the name of the driver's library. Windows opens a name without a path from
+// System32 only (see dlopen).
 var cudaNames = []string{"nvcuda.dll"}
 
-// privileged reports whether the process has more rights than its user.
-// Windows has no setuid.
+// privileged returns false, because Windows has no setuid.
 func privileged() bool { return false }
 
-// refuseStub returns an error if l is not a driver. The toolkit's stub for
-// Windows is an import library, which cannot be opened at all.
+// refuseStub returns an error if l is not a driver. The toolkit's stub for Windows is an import
+// library, which cannot be opened.
 func refuseStub(l *DynamicLibrary) error {
 	if _, err := l.Lookup("cuInit"); err != nil {
 		return fmt.Errorf("not a CUDA driver: %w", err)
@@ -19,5 +18,5 @@ func refuseStub(l *DynamicLibrary) error {
 	return nil
 }
 
-// refuseStubFile has nothing to check: see refuseStub.
+// refuseStubFile has nothing to check (see refuseStub).
 func refuseStubFile(string) error { return nil }

@@ -8,10 +8,10 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// The C library keeps the reason for a failure per thread, and purego reads it in a second call.
-// So the goroutine must stay on its thread between the two.
+// The C library stores the reason for a failure per thread, and purego reads it in a second call.
+// The goroutine must therefore stay on its thread between the two calls.
 
-// dlopen does not share the library's symbols with other libraries (RTLD_LOCAL).
+// dlopen opens a library without sharing its symbols with other libraries (RTLD_LOCAL).
 func dlopen(name string) (uintptr, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

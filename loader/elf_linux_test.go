@@ -6,8 +6,8 @@ import (
 	"encoding/binary"
 )
 
-// buildELF returns a 64-bit little-endian ELF file that has only a dynamic section, with the
-// library's name and the libraries it needs.
+// buildELF returns a 64-bit little-endian ELF file with only a dynamic section. The section
+// contains the library's soname and the libraries that it needs.
 func buildELF(soname string, needed []string) []byte {
 	text := []byte{0}
 	put := func(s string) uint64 {
@@ -25,7 +25,7 @@ func buildELF(soname string, needed []string) []byte {
 	dynamicAt := uint64(header + 3*section)
 	textAt := dynamicAt + uint64(len(dynamic))*entry
 	var b bytes.Buffer
-	write := func(v any) { _ = binary.Write(&b, binary.LittleEndian, v) } // a Buffer never fails
+	write := func(v any) { _ = binary.Write(&b, binary.LittleEndian, v) } // a bytes.Buffer never fails
 	h := elf.Header64{Type: uint16(elf.ET_DYN), Machine: uint16(elf.EM_X86_64), Version: 1,
 		Shoff: header, Ehsize: header, Shentsize: section, Shnum: 3, Shstrndx: 2}
 	copy(h.Ident[:], []byte{0x7f, 'E', 'L', 'F', byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)})

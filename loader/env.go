@@ -2,9 +2,9 @@ package loader
 
 import "os"
 
-// SecureEnv returns the value of an environment variable that names something to open. Like
-// secure_getenv(3), it returns "" in a process that runs with more rights than its user
-// (setuid), because the user must not control what such a process opens.
+// SecureEnv returns the value of an environment variable that names something to open. In a process
+// with more rights than its user (setuid), it returns "", like secure_getenv(3). The user must not
+// control what such a process opens.
 func SecureEnv(name string) string {
 	if Privileged() {
 		return ""
@@ -15,5 +15,5 @@ func SecureEnv(name string) string {
 // Privileged reports whether the process runs with more rights than its user.
 func Privileged() bool { return hasRights() }
 
-// hasRights is privileged, replaceable by tests, which cannot give themselves rights.
+// hasRights is privileged. Tests replace it, because they cannot give themselves more rights.
 var hasRights = privileged

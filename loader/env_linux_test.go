@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// The user who starts a setuid program must not choose its libraries.
+// In a setuid process, environment variables must not select libraries, because the user controls
+// them.
 func TestPrivilegedProcessIsNotLedByItsEnvironment(t *testing.T) {
 	folder := t.TempDir()
 	for _, name := range []string{PathVariable, "CUDA_PATH", "CUDA_HOME", "CONDA_PREFIX", "VIRTUAL_ENV", "HOME", "PATH", testLibrary.Variable} {
@@ -40,7 +41,7 @@ func TestPrivilegedProcessIsNotLedByItsEnvironment(t *testing.T) {
 		}
 		return all
 	}
-	touch(t, folder, "lib", "x") // CONDA_PREFIX/lib exists
+	touch(t, folder, "lib", "x") // create CONDA_PREFIX/lib
 	if got := named(); len(got) < 5 {
 		t.Errorf("an ordinary process is led to %q", got)
 	}
@@ -54,8 +55,8 @@ func TestPrivilegedProcessIsNotLedByItsEnvironment(t *testing.T) {
 	}
 }
 
-// Variables that are not set, or name a relative folder, must not make the loader search the
-// working directory.
+// Variables that are unset or name a relative folder must not make the loader search the working
+// directory.
 func TestWorkingDirectoryIsNotSearched(t *testing.T) {
 	here := t.TempDir()
 	t.Chdir(here)

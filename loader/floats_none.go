@@ -4,5 +4,5 @@ package loader
 
 const passesFloats = false
 
-// invokeFloats makes no call: this build cannot load vector registers.
+// invokeFloats returns Missing without a call, because this build cannot load vector registers.
 func invokeFloats(*Call) uintptr { return Missing }

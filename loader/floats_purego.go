@@ -12,16 +12,16 @@ import (
 
 const passesFloats = true
 
-// floatFuncs maps an address and a Call.N to the Go function that calls C. purego.SyscallN
-// passes integer words only. RegisterFunc also passes floating-point numbers, as the type of the
-// Go function describes them.
+// floatFuncs maps an address and a Call.N to a Go function that calls C. purego.SyscallN passes
+// only integer words. RegisterFunc also passes floating-point numbers, according to the Go
+// function's type.
 var floatFuncs sync.Map // floatFunc to reflect.Value
 
 type floatFunc struct{ addr, n uintptr }
 
 var (
 	wordType   = reflect.TypeFor[uintptr]()
-	doubleType = reflect.TypeFor[float64]() // a float is its lower half on amd64 and arm64
+	doubleType = reflect.TypeFor[float64]() // on amd64 and arm64, a float is the lower half of the register
 )
 
 // invokeFloats makes one call to a C function with floating-point words.

@@ -9,14 +9,14 @@ import (
 )
 
 // FuzzEnvironment searches for libraries with arbitrary values of CUDA_PATH and CUDA_HOME. A
-// relative folder must be ignored, and wildcards in a folder's name must not stop the search.
+// relative folder must be ignored. Wildcards in a folder's name must not stop the search.
 func FuzzEnvironment(f *testing.F) {
 	f.Add("/usr/local/cuda", "")
 	f.Add("relative", "/opt/[cuda")
 	f.Add("/\xff*?[a-", "..")
 	f.Fuzz(func(t *testing.T, path, home string) {
 		if strings.Contains(path+home, "\x00") {
-			return // no variable can hold it
+			return // an environment variable cannot hold this value
 		}
 		t.Setenv("CUDA_PATH", path)
 		t.Setenv("CUDA_HOME", home)

@@ -7,7 +7,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// grow uses enough stack to make the runtime move it.
+// grow uses so much stack that the runtime must move it.
 //
 //go:noinline
 func grow(depth int) byte {
@@ -50,7 +50,7 @@ func TestPointersOfABlockFollowAMovingStack(t *testing.T) {
 		return 0
 	})
 	done := make(chan uint64)
-	go func() { // a fresh goroutine has a small stack
+	go func() { // a new goroutine has a small stack
 		var out uint64
 		block := struct {
 			call loader.Call
@@ -95,7 +95,7 @@ func TestForwardPassesTheSameWords(t *testing.T) {
 	}
 }
 
-// A missing function is not called, even if a call is forwarded to it.
+// Forwarding to a missing function must return Missing without calling anything.
 func TestForwardingToNothingAnswersMissing(t *testing.T) {
 	var inner loader.Proc
 	outer := loader.FuncProc(func(a loader.Args) uintptr { return a.Forward(&inner) })
@@ -104,7 +104,7 @@ func TestForwardingToNothingAnswersMissing(t *testing.T) {
 	}
 }
 
-// thread is the state that a scope changes, with a record of the calls that changed it.
+// thread is the state that a scope changes. It also records the calls that changed it.
 type thread struct {
 	current uintptr
 	mode    uint32

@@ -8,26 +8,27 @@ import (
 )
 
 // Latch is a lock for a driver object that one goroutine uses at a time, with calls of about a
-// microsecond: an executable graph, a graph being built. Without contention it costs less than
-// sync.Mutex (BenchmarkLatch, BenchmarkMutex). A waiting goroutine polls instead of being woken.
-// If many wait, one of them polls and the others sleep. The zero Latch is unlocked.
+// microsecond. Examples are an executable graph and a graph under construction. Without contention,
+// it costs less than sync.Mutex (BenchmarkLatch, BenchmarkMutex). A waiting goroutine polls instead
+// of being woken. If several goroutines wait, one polls and the others sleep. The zero Latch is
+// unlocked.
 type Latch struct {
 	held atomic.Uint32
-	next sync.Mutex // held by the one goroutine that polls
+	next sync.Mutex // held by the polling goroutine
 }
 
-// Lock takes the latch, waiting until it is free.
+// Lock acquires the latch. It waits until the latch is free.
 func (l *Latch) Lock() {
 	if !l.held.CompareAndSwap(0, 1) {
 		l.wait()
 	}
 }
 
-// TryLock takes the latch if it is free, and reports whether it did.
+// TryLock acquires the latch if it is free, and reports whether it did.
 func (l *Latch) TryLock() bool { return l.held.CompareAndSwap(0, 1) }
 
-// Unlock releases the latch. It panics if the latch is not locked, because then the object was
-// used without it.
+// Unlock releases the latch. It panics if the latch is not locked, because the object was then used
+// without it.
 func (l *Latch) Unlock() {
 	if l.held.Load() == 0 {
 		unlockedOpen()
@@ -39,15 +40,15 @@ func (l *Latch) Unlock() {
 func unlockedOpen() { panic("loader: Unlock of an unlocked Latch") }
 
 const (
-	latchFewYields = 4 // before a goroutine queues for next
+	latchFewYields = 4 // attempts before a goroutine queues for next
 	latchYields    = 64
 	latchFirstNap  = 10 * time.Microsecond
 	latchLastNap   = 200 * time.Microsecond
 )
 
-// wait takes the latch when it is free. Only one waiting goroutine polls at length. If all did,
-// they would slow down the holder's access to the latch's memory, and contend for the
-// scheduler's lock.
+// wait acquires the latch when it is free. Only one waiting goroutine polls for long. If all did,
+// they would slow down the holder's access to the latch's memory and contend for the scheduler's
+// lock.
 func (l *Latch) wait() {
 	if l.yield(latchFewYields) {
 		return
@@ -62,7 +63,7 @@ func (l *Latch) wait() {
 	}
 }
 
-// yield tries to take the latch n times, and yields to other goroutines before each attempt.
+// yield makes n attempts to acquire the latch, and yields to other goroutines before each one.
 func (l *Latch) yield(n int) bool {
 	for range n {
 		runtime.Gosched()
@@ -73,5 +74,6 @@ func (l *Latch) yield(n int) bool {
 	return false
 }
 
-// take is TryLock that reads the latch first, which disturbs the holder less.
+// take is TryLock preceded by a read of the latch, which disturbs the holder less than a failed
+// write.
 func (l *Latch) take() bool { return l.held.Load() == 0 && l.held.CompareAndSwap(0, 1) }

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// The assembly uses these offsets, and no other test would notice a change.
+// The assembly hard-codes these offsets. No other test would notice a change.
 func TestLayoutIsWhatTheAssemblyReads(t *testing.T) {
 	for _, f := range []struct {
 		name string

@@ -10,9 +10,9 @@ import (
 	"unsafe"
 )
 
-// LookupAll fills a table of C functions. table points to a struct. Each field that has a
-// function type becomes a Go function that calls a symbol of lib: the field's name with its
-// first letter in lower case, or the name in the field's symbol tag:
+// LookupAll fills a table of C functions. table points to a struct. Each field with a function type
+// becomes a Go function that calls a symbol of lib. The symbol is the field's name with its first
+// letter in lower case, or the name in the field's symbol tag:
 //
 //	var curand struct {
 //		CurandCreateGenerator func(g *uintptr, kind int32) int32
@@ -22,22 +22,22 @@ import (
 //	}
 //	err := loader.LookupAll(lib, drv.Scope(), &curand)
 //
-// Every call runs under s, which may be nil. A context's driver provides the scope that makes
-// the context current in the same native call.
+// Every call runs under s, which may be nil. The scope of a context's driver makes the context
+// current in the same native call.
 //
-// Each parameter has the type that corresponds to C's: an integer of the same size, float32 for
-// float, float64 for double, bool, uintptr for handles, and *T or unsafe.Pointer for pointers. A
-// string becomes a C string that is valid until the call returns. The result is one of these
-// types or none; a string result is a copy of the char* that C returns. Structs by value,
-// slices, functions and variadic parameters have no single counterpart in C, and LookupAll
-// returns an error for them. Pass &s[0], a pointer, or the address that [NewCallback] returned
-// instead.
+// Each parameter has the Go type that corresponds to its C type: an integer of the same size,
+// float32 for float, float64 for double, bool, uintptr for handles, and *T or unsafe.Pointer for
+// pointers. A string becomes a C string that is valid until the call returns. The result has one of
+// these types or is absent. A string result is a copy of the char* that C returns. Structs by
+// value, slices, functions and variadic parameters have no single counterpart in C, and LookupAll
+// returns an error for them. Instead, pass &s[0], a pointer, or the address that [NewCallback]
+// returned.
 //
-// What a pointer points to is on the heap and stays alive until the call returns. If C keeps it
-// longer, retain it and pin it with [runtime.Pinner].
+// Memory that an argument points to is on the heap and stays alive until the call returns. If C
+// keeps the pointer longer, retain the memory and pin it with [runtime.Pinner].
 //
-// The error joins the errors of all fields; a missing symbol matches [ErrSymbolNotFound]. An
-// optional symbol that is missing leaves its field nil. A call allocates and takes about a
+// The error joins the errors of all fields. For a missing symbol, it matches [ErrSymbolNotFound].
+// If an optional symbol is missing, its field stays nil. A call allocates and takes about a
 // microsecond, so code that calls more often should build its own block (see [Call]).
 func LookupAll(lib Library, s *Scope, table any) error {
 	if lib == nil {
@@ -93,7 +93,7 @@ func lookupField(lib Library, s *Scope, f reflect.StructField, to reflect.Value)
 
 var errNoFloats = errors.New("this build cannot pass one to C (see PassesFloats)")
 
-// shapeOf returns the Call.N for a function type.
+// shapeOf returns the value of Call.N for a function type.
 func shapeOf(t reflect.Type) (uintptr, error) {
 	if t.IsVariadic() {
 		return 0, errors.New("a variadic function has no fixed type in C; write one field for each way it is called")
@@ -130,8 +130,8 @@ func shapeOf(t reflect.Type) (uintptr, error) {
 	return n, nil
 }
 
-// isFloatKind reports whether C takes a type in a vector register, or returns an error if the
-// type cannot be passed.
+// isFloatKind reports whether C passes a type in a vector register. It returns an error if the type
+// cannot be passed.
 func isFloatKind(t reflect.Type) (bool, error) {
 	switch k := t.Kind(); k {
 	case reflect.Float32, reflect.Float64:
@@ -153,8 +153,8 @@ func isFloatKind(t reflect.Type) (bool, error) {
 	}
 }
 
-// callTyped makes one call. Its block and everything that its words point to are on the heap, so
-// C may call back into Go.
+// callTyped makes one call. Its block and all memory that its words point to are on the heap, so C
+// may call back into Go.
 func callTyped(p *Proc, s *Scope, shape uintptr, t reflect.Type, args []reflect.Value) []reflect.Value {
 	block := make([]uintptr, callWords+max(len(args), minWords))
 	words := block[callWords:]
@@ -192,7 +192,7 @@ func callTyped(p *Proc, s *Scope, shape uintptr, t reflect.Type, args []reflect.
 	return []reflect.Value{resultOf(c, t.Out(0))}
 }
 
-// resultOf returns the result of a call as a value of type t.
+// resultOf converts the result of a call to type t.
 func resultOf(c *Call, t reflect.Type) reflect.Value {
 	v, r := reflect.New(t).Elem(), c.Ret
 	switch t.Kind() {

@@ -9,7 +9,6 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// goLibrary is a library of Go functions.
 type goLibrary map[string]loader.GoFunc
 
 func (goLibrary) Name() string { return "of Go functions" }

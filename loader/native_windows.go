@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// dlopen opens a name without a path from System32 only. So nobody can plant a DLL next to the
-// program or in the working directory. For a path, Windows also searches its directory for the
-// library's dependencies. See
+// dlopen opens a name without a path from System32 only, so nobody can plant a DLL next to the
+// program or in the working directory. For a path, Windows also searches the path's directory for
+// the library's dependencies. See
 // https://learn.microsoft.com/windows/win32/dlls/dynamic-link-library-security
 func dlopen(name string) (uintptr, error) {
 	flags := uintptr(windows.LOAD_LIBRARY_SEARCH_SYSTEM32)
@@ -22,7 +22,7 @@ func dlopen(name string) (uintptr, error) {
 	}
 	h, err := windows.LoadLibraryEx(name, 0, flags)
 	if err == nil {
-		stayAwake() // the library may have threads that call back
+		stayAwake() // the library may have threads that call back into Go
 	}
 	return uintptr(h), err
 }
@@ -33,15 +33,15 @@ func dlsym(handle uintptr, symbol string) (uintptr, error) {
 
 func dlclose(handle uintptr) error { return windows.FreeLibrary(windows.Handle(handle)) }
 
-// stayAwake keeps one thread in a call that does not end. Without cgo, Go's runtime on Windows
-// reports a deadlock when all goroutines wait, even if a thread of the driver is about to call
-// back (https://go.dev/issue/55015). The runtime counts a thread outside of Go as running.
+// stayAwake keeps one thread in a call that never ends. Without cgo, Go's runtime on Windows
+// reports a deadlock when all goroutines wait, even if a thread of the driver is about to call back
+// (https://go.dev/issue/55015). The runtime counts a thread outside Go as running.
 var stayAwake = sync.OnceFunc(func() {
 	go windows.SleepEx(windows.INFINITE, false)
 })
 
-// Invoke makes the call that c heads and returns its result, which it also stores in c.Ret.
-// Neither the block nor what its pointers point to escapes: syscall.SyscallN reads the words in
+// Invoke makes the call that c heads and returns its result, which it also stores in c.Ret. Neither
+// the block nor the memory that it points to escapes, because syscall.SyscallN reads the words in
 // place.
 func Invoke(c *Call) uintptr {
 	return invokeSlow((*Call)(noescape(unsafe.Pointer(c))))
@@ -53,5 +53,5 @@ func invokeC(c *Call) uintptr {
 	return r
 }
 
-// run makes the calls of a batch, in this build with one native call each.
+// run makes the calls of a batch. In this build, each call is a separate native call.
 func (b *Batch) run(s *Scope) { b.runSlow(s) }

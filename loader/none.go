@@ -6,7 +6,7 @@ import "unsafe"
 
 func newCallback(Callback) uintptr { return 0 }
 
-// dlopen returns the reason why nothing can be opened.
+// dlopen returns the reason why this build cannot open libraries.
 func dlopen(string) (uintptr, error) {
 	if staticBuild {
 		return 0, ErrStatic
@@ -19,13 +19,12 @@ func dlsym(uintptr, string) (uintptr, error) { return 0, ErrSymbolNotFound }
 func dlclose(uintptr) error { return nil }
 
 // Invoke makes the call that c heads and returns its result, which it also stores in c.Ret. This
-// build has Go functions only.
+// build can call only Go functions.
 func Invoke(c *Call) uintptr {
 	return invokeSlow((*Call)(noescape(unsafe.Pointer(c))))
 }
 
-// invokeC is never reached: without a dynamic loader there are no C addresses.
+// invokeC is never reached, because C addresses do not exist without a dynamic loader.
 func invokeC(*Call) uintptr { return Missing }
 
-// run makes the calls of a batch.
 func (b *Batch) run(s *Scope) { b.runSlow(s) }

@@ -23,20 +23,20 @@ var (
 	ErrStubLibrary = errors.New("the CUDA toolkit's stub library, which is for linking only")
 )
 
-// OpenError says which names were tried and why each of them failed. %v prints one line with the
-// most important reason, %+v every name with the system's reason.
+// OpenError lists the names that were tried and why each of them failed. %v prints one line with
+// the most important reason. %+v prints every name with the system's reason.
 type OpenError struct {
 	Tried []Attempt
 }
 
-// Attempt is one name that was tried. Err matches [fs.ErrNotExist] if there is no library of
-// that name.
+// Attempt is one name that was tried. Err matches [fs.ErrNotExist] if no library of that name
+// exists.
 type Attempt struct {
 	Name string
 	Err  error
 }
 
-// Error names the first library that exists but cannot be used. If none exists, it names the
+// Error names the first library that exists but cannot be used. If there is none, it names the
 // first name that was tried.
 func (e *OpenError) Error() string {
 	if e == nil || len(e.Tried) == 0 {
@@ -49,7 +49,7 @@ func (e *OpenError) Error() string {
 	return fmt.Sprintf("no library opened: %v (%d names tried, %%+v lists them)", e.Tried[told], len(e.Tried))
 }
 
-// String returns the name and the reason. The reason often begins with the name already.
+// String returns the name and the reason. It omits the name if the reason already begins with it.
 func (a Attempt) String() string {
 	if reason := fmt.Sprint(a.Err); strings.HasPrefix(reason, a.Name+":") {
 		return reason
@@ -84,23 +84,22 @@ func (e *OpenError) Unwrap() []error {
 	return errs
 }
 
-// DynamicLibrary is a shared library of the system: libcuda.so.1, nvcuda.dll,
-// or another one such as cuBLAS.
+// DynamicLibrary is a shared library of the system, such as libcuda.so.1, nvcuda.dll or cuBLAS.
 type DynamicLibrary struct {
 	name string
 
 	mu     sync.Mutex
-	handle uintptr // 0 once closed
+	handle uintptr // 0 after Close
 }
 
-// Open opens the first of the given names that the system finds. A name without a path is
-// searched for as the system does, on Windows in System32 only.
+// Open opens the first of the given names that the system finds. A name without a path is searched
+// for as the system does. On Windows, the search covers only System32.
 func Open(names ...string) (*DynamicLibrary, error) {
 	return open(names, nil, nil)
 }
 
-// open opens the first name that look does not reject and whose library accept does not reject.
-// Opening a library runs its code, so look makes the checks that need only the file.
+// open opens the first name that passes look and whose library passes accept. Opening a library
+// runs its code, so look makes the checks that need only the file.
 func open(names []string, look func(name string) error, accept func(*DynamicLibrary) error) (*DynamicLibrary, error) {
 	failure := &OpenError{}
 	for _, name := range names {
@@ -135,17 +134,17 @@ func openOne(name string) (*DynamicLibrary, error) {
 	return &DynamicLibrary{name: name, handle: handle}, nil
 }
 
-// missing is the system's error for a library that does not exist, with its original text.
+// missing wraps the system's error for a library that does not exist. It keeps the original text.
 type missing struct{ error }
 
 func (m missing) Is(target error) bool { return target == fs.ErrNotExist }
 func (m missing) Unwrap() error        { return m.error }
 
-// moduleNotFound is Windows's error for a library that does not exist.
+// moduleNotFound is the Windows error for a library that does not exist.
 const moduleNotFound = syscall.Errno(126)
 
-// noSuchLibrary reports whether the system found no library of that name. A library's own
-// dependency may also be missing, but then the reason has the dependency's name.
+// noSuchLibrary reports whether the system found no library of that name. If a dependency of the
+// library is missing instead, the reason contains the dependency's name.
 func noSuchLibrary(name string, err error) bool {
 	reason := err.Error()
 	glibc := strings.HasPrefix(reason, name+": cannot open shared object file: No such file")

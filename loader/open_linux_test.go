@@ -58,7 +58,7 @@ func TestFailureListsEveryNameWithTheSystemsReason(t *testing.T) {
 	}
 }
 
-// Of many names, the error should name the one that exists and cannot be used.
+// If several names fail, the error must name the library that exists but cannot be used.
 func TestFailureInOneLineNamesTheLibraryThatIsThere(t *testing.T) {
 	text := filepath.Join(t.TempDir(), "libcuda.so.1")
 	if err := os.WriteFile(text, []byte("no library\n"), 0o600); err != nil {
@@ -143,7 +143,8 @@ func TestOrdinaryProcessIsNotPrivileged(t *testing.T) {
 	}
 }
 
-// The system keeps the reason for a failure per thread, and goroutines move between threads.
+// The system stores the reason for a failure per thread, and goroutines move between threads. Each
+// error must still contain the reason of its own failure.
 func TestFailuresOnManyGoroutinesHaveTheirReasons(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 16 {
@@ -161,8 +162,8 @@ func TestFailuresOnManyGoroutinesHaveTheirReasons(t *testing.T) {
 	wg.Wait()
 }
 
-// Close returns the system's error if a library cannot be unloaded. The test uses the C library,
-// which stays loaded.
+// Close must return the system's error if a library cannot be unloaded. The test uses the C
+// library, which is never unloaded.
 func TestCloseReportsWhatTheSystemSays(t *testing.T) {
 	l, err := Open("libc.so.6")
 	if err != nil {

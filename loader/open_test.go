@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// These are the systems' errors for a library that does not exist, and for one that lacks a
+// noSuchLibrary must distinguish the systems' errors for a missing library from those for a missing
 // dependency.
 func TestMissingLibrariesAreToldByTheSystemsWords(t *testing.T) {
 	const name = "libx.so.2"

@@ -5,15 +5,14 @@ import (
 	"unsafe"
 )
 
-// ErrSymbolNotFound is matched by the error of a Lookup for a function that
-// the library does not have.
+// ErrSymbolNotFound is matched by the error of a Lookup if the library does not have the function.
 var ErrSymbolNotFound = errors.New("symbol not found")
 
 // Missing is the result of invoking a zero Proc, which calls nothing.
 const Missing = ^uintptr(0)
 
-// Library maps symbols to functions. The system's driver, an emulated driver and wrappers around
-// either implement it.
+// Library maps symbols to functions. It is implemented by the system's driver, by an emulated
+// driver, and by wrappers around either.
 type Library interface {
 	// Name identifies the library by its path or a description.
 	Name() string
@@ -26,9 +25,9 @@ type Library interface {
 
 // GoFunc is a function of a Library that is written in Go.
 //
-// It must not keep a pointer argument after it returns, nor pass one to another goroutine,
-// because the memory may be on the caller's stack. The only exception is a function that keeps
-// the pointer by contract.
+// It must not keep a pointer argument after it returns or pass one to another goroutine, because
+// the memory may be on the caller's stack. Only a function whose contract is to keep the pointer
+// may do so.
 type GoFunc func(a Args) uintptr
 
 // Proc is a function of a Library: a C address or a Go function. The zero Proc is a missing
@@ -53,8 +52,8 @@ func (p Proc) IsGo() bool { return p.fn != nil }
 // Addr returns the C address, or 0 for a Go function.
 func (p Proc) Addr() uintptr { return p.addr }
 
-// Call calls p with the given words and returns its result. It copies and allocates, so code
-// that runs often should build its own block and use Invoke.
+// Call calls p with the given words and returns its result. It copies the words and allocates, so
+// frequently executed code should build its own block and use Invoke.
 func (p *Proc) Call(words ...uintptr) uintptr {
 	if p == nil {
 		return Missing
@@ -66,9 +65,9 @@ func (p *Proc) Call(words ...uintptr) uintptr {
 	return Invoke(c)
 }
 
-// Call heads the argument block of one call. The argument words follow it in the same struct,
-// one 8-byte slot each. There must be room for at least eight, because the trampolines load
-// every argument register, whether the function takes it or not.
+// Call heads the argument block of one call. The argument words follow it in the same struct, one
+// 8-byte slot each. There must be room for at least eight words, because the trampolines load every
+// argument register, whether the function uses it or not.
 //
 //	block := struct {
 //		call loader.Call
@@ -78,18 +77,18 @@ func (p *Proc) Call(words ...uintptr) uintptr {
 //	}{loader.Call{Proc: &p, N: 2}, &out, 64, [6]uintptr{}}
 //	result := loader.Invoke(&block.call)
 //
-// Pointers must be typed fields, not uintptrs converted earlier: the block usually is on a
+// Pointers must be typed fields, not uintptrs converted earlier. The block is usually on a
 // goroutine's stack, which can move until the native call begins.
 type Call struct {
-	Proc  *Proc   // what to call
-	Scope *Scope  // context and capture mode for the call; nil: leave the thread as it is
-	N     uintptr // number of argument words, plus flags for floats: see FloatArg
-	Ret   uintptr // the result, the full register
+	Proc  *Proc   // function to call
+	Scope *Scope  // context and capture mode of the call; nil: those of the thread
+	N     uintptr // number of argument words, plus flags for floats (see FloatArg)
+	Ret   uintptr // the full result register
 }
 
 const (
 	callWords = int(unsafe.Sizeof(Call{}) / unsafe.Sizeof(uintptr(0)))
-	minWords  = 8 // argument registers of AAPCS64, the most of any ABI here
+	minWords  = 8 // number of argument registers in AAPCS64, the largest of the supported ABIs
 )
 
 // args returns the block's argument words.
@@ -128,7 +127,8 @@ func (a Args) slot(i int) unsafe.Pointer {
 	return unsafe.Add(a.words, uintptr(i)*unsafe.Sizeof(uintptr(0)))
 }
 
-// Forward calls p with the same arguments. A wrapping library uses it to pass a call on.
+// Forward calls p with the same arguments. A wrapping library uses it to pass a call on to the
+// wrapped library.
 func (a Args) Forward(p *Proc) uintptr {
 	if p.fn != nil {
 		return p.fn(a)
@@ -144,8 +144,8 @@ func (a Args) Forward(p *Proc) uintptr {
 	return ret
 }
 
-// noescape hides a pointer from escape analysis. This is sound here because a C function reached
-// through Invoke does not keep the block, and a GoFunc must not.
+// noescape hides a pointer from escape analysis. This is sound because a C function reached through
+// Invoke does not keep the block, and a GoFunc must not.
 //
 //go:nosplit
 func noescape(p unsafe.Pointer) unsafe.Pointer {
@@ -153,18 +153,18 @@ func noescape(p unsafe.Pointer) unsafe.Pointer {
 	return *(*unsafe.Pointer)(unsafe.Pointer(&x))
 }
 
-// escaped makes escape analysis assume that a block is kept.
+// escaped makes escape analysis assume that a block is retained.
 //
 //lint:ignore U1000 only the store matters
 var escaped *Call
 
-// InvokeEscaping is Invoke for C functions that call back into Go before they return. Use it for
-// every such function. A callback may grow the goroutine's stack and so move it, and neither the
-// trampoline nor C would notice. So the block and what it points to must be on the heap, and
-// InvokeEscaping makes them escape.
+// InvokeEscaping is Invoke for C functions that call back into Go before they return. Every such
+// function must be called this way. A callback may grow and thus move the goroutine's stack, and
+// neither the trampoline nor C would notice. The block and everything that it points to must
+// therefore be on the heap. InvokeEscaping makes them escape.
 func InvokeEscaping(c *Call) uintptr {
 	if c == nil {
-		escaped = c // never runs, but the compiler cannot know that
+		escaped = c // never runs, but the compiler cannot prove that
 	}
 	return Invoke(c)
 }

@@ -4,9 +4,9 @@ package loader
 
 import "github.com/ebitengine/purego"
 
-// Invoke makes the call that c heads and returns its result, which it also stores in c.Ret. In
-// this build the block escapes to the heap: purego copies its words before the native call
-// begins, and a stack could move in between.
+// Invoke makes the call that c heads and returns its result, which it also stores in c.Ret. In this
+// build, the block escapes to the heap. purego copies its words before the native call begins, and
+// a stack could move in between.
 func Invoke(c *Call) uintptr {
 	return invokeSlow(c)
 }
@@ -17,5 +17,5 @@ func invokeC(c *Call) uintptr {
 	return r
 }
 
-// run makes the calls of a batch, in this build with one native call each.
+// run makes the calls of a batch. In this build, each call is a separate native call.
 func (b *Batch) run(s *Scope) { b.runSlow(s) }

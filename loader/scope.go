@@ -2,28 +2,28 @@ package loader
 
 import "runtime"
 
-// Scope is the context and capture mode under which a call runs. Both are set in the native call
-// itself, because between two native calls a goroutine may move to another thread.
+// Scope is the context and capture mode under which a call runs. Both are set within the native
+// call, because a goroutine may move to another thread between two native calls.
 //
-// A bound scope makes a value current on the thread (for CUDA: the context) before the call and
-// leaves it current. If it is current already, the only cost is the query. A guarded scope sets
-// the thread's capture mode to relaxed before the call and restores it afterwards, whatever the
-// call returned.
+// A bound scope makes a value (for CUDA, the context) current on the thread before the call and
+// leaves it current. If the value is already current, the only cost is the query. A guarded scope
+// sets the thread's capture mode to relaxed before the call. It restores the mode afterwards,
+// whatever the call returned.
 //
-// A Scope is read-only once made, and any number of calls may share it.
+// A Scope is read-only after its creation, and any number of calls may share it.
 type Scope struct {
-	value    uintptr // 0: not bound
+	value    uintptr // 0: the scope is not bound
 	get      *Proc   // int get(uintptr *current)
 	set      *Proc   // int set(uintptr value)
-	exchange *Proc   // int exchange(int *mode); nil: not guarded
-	native   bool    // all of them are C functions
+	exchange *Proc   // int exchange(int *mode); nil: the scope is not guarded
+	native   bool    // get, set and exchange are C functions
 }
 
 // relaxed is CU_STREAM_CAPTURE_MODE_RELAXED.
 const relaxed = 2
 
-// NewScope returns a scope. It binds value with get and set unless value is 0, and guards with
-// exchange unless that is nil.
+// NewScope returns a scope. It binds value with get and set unless value is 0. It guards with
+// exchange unless exchange is nil.
 func NewScope(get, set *Proc, value uintptr, exchange *Proc) *Scope {
 	s := &Scope{value: value, get: get, set: set, exchange: exchange, native: true}
 	for _, p := range []*Proc{get, set, exchange} {
@@ -34,8 +34,8 @@ func NewScope(get, set *Proc, value uintptr, exchange *Proc) *Scope {
 	return s
 }
 
-// enter establishes the scope with separate calls, on a thread that the caller has locked. It
-// returns the first failure, or 0 and the mode to restore.
+// enter establishes the scope with separate calls on a thread that the caller has locked. It
+// returns the capture mode to restore, and the first failure or 0.
 func (s *Scope) enter() (mode, failure uintptr) {
 	if s.value != 0 {
 		if r := s.bind(); r != 0 {
@@ -48,7 +48,7 @@ func (s *Scope) enter() (mode, failure uintptr) {
 	return s.swap(relaxed)
 }
 
-// bind makes the value current if it is not already.
+// bind makes the value current unless it already is.
 func (s *Scope) bind() uintptr {
 	var current uintptr
 	get := struct {
@@ -82,15 +82,15 @@ func (s *Scope) swap(mode uintptr) (before, failure uintptr) {
 	return uintptr(m), failure
 }
 
-// leave restores the thread's mode that enter replaced.
+// leave restores the capture mode that enter replaced.
 func (s *Scope) leave(mode uintptr) {
 	if s.exchange != nil {
 		s.swap(mode)
 	}
 }
 
-// invokeSlow makes the calls that the trampoline cannot make: those whose function, or whose
-// scope's functions, are written in Go, and every call on a platform without a trampoline.
+// invokeSlow makes the calls that the trampoline cannot make. These are calls whose function or
+// scope is written in Go, and all calls on a platform without a trampoline.
 func invokeSlow(c *Call) uintptr {
 	if c.Scope == nil {
 		c.Ret = invokeBare(c)
@@ -103,12 +103,12 @@ func invokeSlow(c *Call) uintptr {
 		c.Ret = failure
 		return failure
 	}
-	defer c.Scope.leave(mode) // also when a Go function panics
+	defer c.Scope.leave(mode) // runs even if a Go function panics
 	c.Ret = invokeBare(c)
 	return c.Ret
 }
 
-// invokeBare makes the call without its scope.
+// invokeBare makes the call and ignores its scope.
 func invokeBare(c *Call) uintptr {
 	switch p := c.Proc; {
 	case p.fn != nil:

@@ -11,9 +11,9 @@ import (
 // FileOf returns "", because no library can be opened on this platform.
 func FileOf(Proc) string { return "" }
 
-// ThreadID returns an identifier of the goroutine, because the operating system's thread cannot
-// be queried without C. An emulated driver then has one current context per goroutine, as a
-// locked goroutine would see on other platforms.
+// ThreadID returns an identifier of the goroutine, because the operating system thread cannot be
+// queried without C. An emulated driver then has one current context per goroutine, as it has for a
+// locked goroutine on other platforms.
 func ThreadID() uint64 {
 	buf := heads.Get().(*[len(goroutine) + 20]byte)
 	defer heads.Put(buf)
@@ -31,13 +31,13 @@ func ThreadID() uint64 {
 	return id
 }
 
-// goroutine is the beginning of a goroutine's stack trace. The goroutine's number follows.
+// goroutine is the start of a goroutine's stack trace. The goroutine's number follows it.
 const goroutine = "goroutine "
 
-// heads is a pool because a call must not allocate.
+// heads pools buffers, because ThreadID must not allocate.
 var heads = sync.Pool{New: func() any { return new([len(goroutine) + 20]byte) }}
 
-// cudaNames has one entry so that the error has something to name.
+// cudaNames has a single entry, which appears in the error.
 var cudaNames = []string{"CUDA driver for " + runtime.GOOS + "/" + runtime.GOARCH}
 
 // privileged reports whether the process has more rights than its user.
@@ -47,7 +47,7 @@ func refuseStub(*DynamicLibrary) error { return nil }
 
 func refuseStubFile(string) error { return nil }
 
-// patterns has one entry so that the error has something to name.
+// patterns returns a single entry, which appears in the error.
 func (t Toolkit) patterns() []string { return []string{"CUDA toolkit for this platform"} }
 
 var librarySubfolders []string

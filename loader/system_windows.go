@@ -6,15 +6,15 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// FileOf returns the path of the file that holds a C function, or "" if it cannot be determined.
-// It shows where a library was found that was opened by name alone.
+// FileOf returns the path of the file that contains a C function, or "" if it cannot be determined.
+// For a library that was opened by name only, it shows where the library was found.
 func FileOf(p Proc) string {
 	if p.addr == 0 {
 		return ""
 	}
 	const byAddress = windows.GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | windows.GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT
 	var module windows.Handle
-	// The function takes an address in place of a name.
+	// With the flag byAddress, GetModuleHandleEx accepts an address instead of a name.
 	if err := windows.GetModuleHandleEx(byAddress, *(**uint16)(unsafe.Pointer(&p.addr)), &module); err != nil {
 		return ""
 	}
@@ -26,6 +26,6 @@ func FileOf(p Proc) string {
 	return windows.UTF16ToString(path[:n])
 }
 
-// ThreadID returns an identifier of the operating system's thread that runs the caller. Unless
-// the goroutine is locked to its thread, it is only a hint.
+// ThreadID returns an identifier of the operating system thread that runs the caller. Unless the
+// goroutine is locked to its thread, the identifier is only a hint.
 func ThreadID() uint64 { return uint64(windows.GetCurrentThreadId()) }

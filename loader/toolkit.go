@@ -7,30 +7,29 @@ import (
 	"strings"
 )
 
-// Toolkit has the names under which a library of the CUDA toolkit can be found: NVRTC, cuBLAS
-// and the like. The whole toolkit need not be installed; distributions, conda and PyPI package
-// the libraries alone.
+// Toolkit holds the names of a CUDA toolkit library, such as NVRTC or cuBLAS. The whole toolkit
+// need not be installed, because distributions, conda and PyPI package the libraries separately.
 type Toolkit struct {
-	// Variable names the environment variable with a path to open instead of searching. It is
-	// ignored in a process that runs with more rights than its user.
+	// Variable names an environment variable that may hold the path of the library to open instead
+	// of searching. It is ignored in a process with more rights than its user.
 	Variable string
-	// Linux has the file names, the preferred one first, as in "libnvrtc.so.13".
+	// Linux lists file names in order of preference, such as "libnvrtc.so.13".
 	Linux []string
-	// Windows has patterns of file names, the preferred one first, as in "nvrtc64_130_*.dll".
+	// Windows lists file name patterns in order of preference, such as "nvrtc64_130_*.dll".
 	Windows []string
 }
 
-// OpenToolkit opens a library of the CUDA toolkit: the one that t.Variable names, or else the
-// first one found that accept does not reject. accept may be nil. For each name, OpenToolkit
-// searches in this order, before it tries the next name:
+// OpenToolkit opens a library of the CUDA toolkit. It uses the library that t.Variable names, or
+// else the first one found that accept does not reject. accept may be nil. For each name,
+// OpenToolkit searches the following places in order before it tries the next name:
 //
 //   - the folder that CUDA_PATH or CUDA_HOME names
-//   - where the system searches (on Windows its own folder only)
-//   - the folders where toolkits are usually installed
+//   - the system's search path (on Windows, only the system's own folder)
+//   - the usual installation folders of toolkits
 //   - the active conda or Python environment
 //   - on Linux, the wheels of every python3 on the PATH and of the user
 //
-// The error is an [OpenError] with everything that was tried.
+// The error is an [OpenError] that lists everything that was tried.
 func OpenToolkit(t Toolkit, accept func(*DynamicLibrary) error) (*DynamicLibrary, error) {
 	if path := t.Override(); path != "" {
 		return open([]string{path}, nil, accept)
@@ -38,7 +37,7 @@ func OpenToolkit(t Toolkit, accept func(*DynamicLibrary) error) (*DynamicLibrary
 	return open(t.Names(), nil, accept)
 }
 
-// Override returns the path that the environment variable holds, or "".
+// Override returns the path in the environment variable t.Variable, or "".
 func (t Toolkit) Override() string {
 	if t.Variable == "" {
 		return ""
@@ -46,8 +45,8 @@ func (t Toolkit) Override() string {
 	return SecureEnv(t.Variable)
 }
 
-// Names lists what OpenToolkit tries if the variable is not set: files that exist, and names for
-// the system to search.
+// Names lists what OpenToolkit tries if t.Variable is not set: existing files, and names for the
+// system to search.
 func (t Toolkit) Names() []string {
 	var names []string
 	for _, pattern := range t.patterns() {
@@ -68,8 +67,8 @@ func (t Toolkit) Names() []string {
 	return names
 }
 
-// fromVariable reports whether a file is in a folder that CUDA_PATH or CUDA_HOME names. Such a
-// folder precedes the system's search.
+// fromVariable reports whether a file is in a folder that CUDA_PATH or CUDA_HOME names. Such
+// folders are searched before the system's search path.
 func fromVariable(name string) bool {
 	for _, root := range variableRoots() {
 		if strings.HasPrefix(name, filepath.Clean(root)+string(filepath.Separator)) {
@@ -79,13 +78,13 @@ func fromVariable(name string) bool {
 	return false
 }
 
-// ToolkitRoots lists folders in which a CUDA toolkit may be installed, beginning with those that
-// environment variables name.
+// ToolkitRoots lists folders in which a CUDA toolkit may be installed. Folders from environment
+// variables come first.
 func ToolkitRoots() []string {
 	return unique(append(variableRoots(), expand(toolkitRoots())...))
 }
 
-// ToolkitFolders lists the folders in which the toolkit's libraries may be.
+// ToolkitFolders lists folders that may contain the toolkit's libraries.
 func ToolkitFolders() []string {
 	var folders []string
 	for _, root := range ToolkitRoots() {
@@ -106,8 +105,8 @@ func variableRoots() []string {
 	return roots
 }
 
-// under joins the folder that an environment variable names with each folder in below. It
-// returns none unless the variable holds an absolute path.
+// under joins the folder that an environment variable names with each folder in below. It returns
+// no folder unless the variable holds an absolute path.
 func under(variable string, below ...string) []string {
 	root := SecureEnv(variable)
 	if !filepath.IsAbs(root) {
@@ -120,12 +119,12 @@ func under(variable string, below ...string) []string {
 	return folders
 }
 
-// expand replaces patterns with their matches, the highest version first.
+// expand replaces patterns with their matches, highest version first.
 func expand(patterns []string) []string {
 	var all []string
 	for _, pattern := range patterns {
 		found, err := filepath.Glob(pattern)
-		if err != nil { // the folder from a variable has a bracket in its name
+		if err != nil { // the variable's folder has a bracket in its name
 			continue
 		}
 		slices.SortFunc(found, laterFirst)
@@ -138,11 +137,10 @@ func filesIn(folder, pattern string) []string {
 	return expand([]string{filepath.Join(folder, pattern)})
 }
 
-// laterFirst orders names by the numbers in them: cuda-13.0 before cuda-12.9
-// before cuda-9.2.
+// laterFirst orders names by the numbers in them, highest first: cuda-13.0, cuda-12.9, cuda-9.2.
 func laterFirst(a, b string) int { return strings.Compare(padded(b), padded(a)) }
 
-// padded writes every number of a name with six digits.
+// padded pads every number in a name to six digits.
 func padded(name string) string {
 	var b strings.Builder
 	for len(name) > 0 {

@@ -10,7 +10,7 @@ func (t Toolkit) patterns() []string { return t.Linux }
 
 var librarySubfolders = []string{"lib64", "lib", "targets/" + toolkitTarget() + "/lib"}
 
-// toolkitTarget returns the toolkit's name for this system.
+// toolkitTarget returns the toolkit's name for the architecture.
 func toolkitTarget() string {
 	if runtime.GOARCH == "arm64" {
 		return "sbsa-linux"
@@ -18,19 +18,20 @@ func toolkitTarget() string {
 	return "x86_64-linux"
 }
 
-// toolkitRoots lists where NVIDIA's installers and packages put the toolkit.
+// toolkitRoots lists the folders in which NVIDIA's installers and distribution packages place the
+// toolkit.
 func toolkitRoots() []string {
 	return []string{
 		"/usr/local/cuda",
 		"/usr/local/cuda-*",
-		"/opt/cuda", // Arch
+		"/opt/cuda", // Arch Linux
 		"/usr/lib/cuda",
 		"/usr/lib/nvidia-cuda-toolkit",
 	}
 }
 
-// libraryFolders lists further folders: Debian's, those of an active conda environment, and
-// those of wheels. Wheels may be in the active Python environment, in any environment whose
+// libraryFolders lists further folders: Debian's, those of an active conda environment, and those
+// of Python wheels. Wheels may be in the active Python environment, in any environment whose
 // python3 is on the PATH, and in the user's own folder.
 func libraryFolders() []string {
 	folders := []string{"/usr/lib/x86_64-linux-gnu", "/usr/lib64"}
@@ -41,7 +42,7 @@ func libraryFolders() []string {
 	folders = append(folders, under("CONDA_PREFIX", "lib", site)...)
 	folders = append(folders, under("VIRTUAL_ENV", site)...)
 	for _, prefix := range pythonPrefixes() {
-		// The last two are where Debian's pip installs.
+		// The last two are the folders into which Debian's pip installs.
 		for _, sub := range []string{site, "local/lib/python3*/dist-packages/nvidia/*/lib", "lib/python3/dist-packages/nvidia/*/lib"} {
 			folders = append(folders, filepath.Join(prefix, sub))
 		}
@@ -50,8 +51,8 @@ func libraryFolders() []string {
 }
 
 // pythonPrefixes lists the parents of the folders on the PATH that contain a python3. If that
-// python3 is a link, its target counts too: a virtual environment, and the Python it was made
-// from.
+// python3 is a link, as in a virtual environment, the list also contains the prefix of the link's
+// target.
 func pythonPrefixes() []string {
 	var prefixes []string
 	for _, folder := range filepath.SplitList(SecureEnv("PATH")) {

@@ -16,7 +16,7 @@ var testLibrary = Toolkit{
 	Windows:  []string{"purecudatest64_130_*.dll"},
 }
 
-// touch makes an empty file and its folders.
+// touch creates an empty file and its folders.
 func touch(t *testing.T, elem ...string) string {
 	t.Helper()
 	path := filepath.Join(elem...)
@@ -44,8 +44,8 @@ func TestToolkitOfTheEnvironmentGoesFirst(t *testing.T) {
 	}
 }
 
-// Wheels are found without VIRTUAL_ENV: in the environment whose python3 is on the PATH, in the
-// Python that it links to, and in the user's own folder.
+// Without VIRTUAL_ENV, wheels must be found in three places: the environment whose python3 is on
+// the PATH, the Python that this python3 links to, and the user's own folder.
 func TestWheelsOfThePythonOnThePath(t *testing.T) {
 	home, base, venv := t.TempDir(), t.TempDir(), t.TempDir()
 	for _, name := range []string{"CUDA_PATH", "CUDA_HOME", "CONDA_PREFIX", "VIRTUAL_ENV"} {
@@ -62,7 +62,7 @@ func TestWheelsOfThePythonOnThePath(t *testing.T) {
 	}
 	const name = "libpurecudatest.so.13"
 	want := []string{
-		name, // what the system's own search finds
+		name, // the name for the system's own search
 		touch(t, venv, "lib/python3.12/site-packages/nvidia/cu13/lib", name),
 		touch(t, base, "lib/python3.12/site-packages/nvidia/cu13/lib", name),
 		touch(t, home, ".local/lib/python3.11/site-packages/nvidia/cu13/lib", name),

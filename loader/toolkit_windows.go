@@ -2,16 +2,16 @@ package loader
 
 func (t Toolkit) patterns() []string { return t.Windows }
 
-// librarySubfolders: CUDA 13 has a folder for each architecture.
+// librarySubfolders lists the library folders of a toolkit. CUDA 13 has one for each architecture.
 var librarySubfolders = []string{`bin\x64`, "bin"}
 
-// toolkitRoots lists where NVIDIA's installer puts the toolkit.
+// toolkitRoots lists the folders in which NVIDIA's installer places the toolkit.
 func toolkitRoots() []string {
 	return under("ProgramFiles", `NVIDIA GPU Computing Toolkit\CUDA\v*`)
 }
 
-// libraryFolders lists further folders: those of an active conda environment and of the wheels
-// in an active Python environment.
+// libraryFolders lists further folders: those of an active conda environment and those of the
+// wheels in an active Python environment.
 func libraryFolders() []string {
 	folders := under("CONDA_PREFIX", `Library\bin`, "bin", `Lib\site-packages\nvidia\*\bin`, `Lib\site-packages\nvidia\*\bin\x86_64`)
 	return append(folders, under("VIRTUAL_ENV", `Lib\site-packages\nvidia\*\bin`, `Lib\site-packages\nvidia\*\bin\x86_64`)...)

@@ -10,7 +10,7 @@ import (
 )
 
 func TestToolkitOfTheEnvironmentGoesFirst(t *testing.T) {
-	root, err := os.MkdirTemp("", "toolkit") // Wine does not delete files the way t.TempDir does
+	root, err := os.MkdirTemp("", "toolkit") // Wine cannot delete the files as t.TempDir does
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func TestToolkitOfTheEnvironmentGoesFirst(t *testing.T) {
 		}
 		want = append(want, path)
 	}
-	want = append(want, "purecudatest64_13.dll") // in the system's own folder
+	want = append(want, "purecudatest64_13.dll") // the name for the system's own folder
 	toolkit := Toolkit{Windows: []string{"purecudatest64_13.dll"}}
 	if got := toolkit.Names(); !slices.Equal(got, want) {
 		t.Errorf("names %q, want %q", got, want)

@@ -8,15 +8,15 @@ import (
 	_ "github.com/ebitengine/purego" // makes runtime.cgocall usable when cgo is off
 )
 
-// The addresses of the C-ABI routines of trampoline_GOARCH.s.
+// The addresses of the C-ABI routines in trampoline_GOARCH.s.
 var trampoline, batchTrampoline uintptr
 
 //go:linkname cgocall runtime.cgocall
 //go:noescape
 func cgocall(fn uintptr, arg unsafe.Pointer) int32
 
-// Invoke makes the call that c heads and returns its result, which it also stores in c.Ret.
-// Neither the block nor what its pointers point to escapes.
+// Invoke makes the call that c heads and returns its result, which it also stores in c.Ret. Neither
+// the block nor the memory that it points to escapes.
 func Invoke(c *Call) uintptr {
 	if p := c.Proc; p.addr != 0 && (c.Scope == nil || c.Scope.native) {
 		cgocall(trampoline, unsafe.Pointer(c))
@@ -34,7 +34,7 @@ func invokeC(c *Call) uintptr {
 	return c.Ret
 }
 
-// run makes the calls of a batch in one native call, if all of them are C.
+// run makes the calls of a batch in one native call if all of them are C functions.
 func (b *Batch) run(s *Scope) {
 	if b.goes || s != nil && !s.native {
 		b.runSlow(s)
@@ -46,5 +46,5 @@ func (b *Batch) run(s *Scope) {
 
 const passesFloats = true
 
-// invokeFloats: the trampolines read the kinds of the words themselves.
+// invokeFloats makes an ordinary C call, because the trampolines handle floating-point words.
 func invokeFloats(c *Call) uintptr { return invokeC(c) }

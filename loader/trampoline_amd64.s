@@ -2,7 +2,7 @@
 
 #include "textflag.h"
 
-// Offsets in Call, Proc, Scope and batchHead; layout_test.go holds them.
+// Offsets in Call, Proc, Scope and batchHead. layout_test.go checks them.
 #define CALL_PROC   0
 #define CALL_SCOPE  8
 #define CALL_N     16
@@ -14,7 +14,7 @@
 #define SCOPE_SET      16
 #define SCOPE_EXCHANGE 24
 
-// In a batch this word of a Call is the address of the next one.
+// In a batch, this word of a Call is the address of the next Call.
 #define CALL_NEXT   8
 
 #define BATCH_SCOPE 0
@@ -23,12 +23,12 @@
 #define BATCH_DONE 24
 #define BATCH_RET  32
 
-// The routines below follow the System V ABI: they are called on the system
-// stack with their argument in DI, and keep BX, BP and R12 to R15.
+// The routines below follow the System V ABI. They are called on the system stack with their
+// argument in DI, and preserve BX, BP and R12 to R15.
 //
-// Frame, from BP downwards: BX, R12, R13, R14, R15, a spare word (so that SP is
-// a multiple of 16), then two words for results of the scope's functions.
-//   0(SP) the current context      8(SP) the capture mode
+// The frame, downwards from BP, contains BX, R12, R13, R14, R15 and a spare word, which makes SP a
+// multiple of 16. Two words for results of the scope's functions follow:
+//  0(SP) the current context      8(SP) the capture mode
 #define ENTER \
 	PUSHQ BP; \
 	MOVQ  SP, BP; \
@@ -48,8 +48,8 @@
 	POPQ BX; \
 	POPQ BP
 
-// The part of a call that RUN and RUNFRAME share: at stack, CX is more than the
-// registers take, or has bits for floating-point words (see FloatArg).
+// PASS is the part of a call that RUN and RUNFRAME share. At label stack, CX exceeds the number of
+// argument registers or contains bits for floating-point words (see FloatArg).
 #define PASS(stack, copy, registers, floats, ran) \
 stack: \
 	CMPQ  CX, $255; \
@@ -78,19 +78,19 @@ registers: \
 	LEAQ  -64(BP), SP; \
 ran:
 
-// Makes the call headed by BX. AX is the result. The first six words go to
-// registers, the others to the stack in the same order.
+// RUN makes the call headed by BX and leaves the result in AX. The first six words go to registers.
+// The others go to the stack in the same order.
 #define RUN(stack, copy, registers, floats, ran) \
 	MOVQ  CALL_N(BX), CX; \
 	CMPQ  CX, $6; \
 	JLS   registers; \
 	PASS(stack, copy, registers, floats, ran)
 
-// RUN for a frame of a batch. Behind its words are others that may be read, so up
-// to eight words go to the stack without a loop, whose end would be guessed wrong
-// after each function that has branches of its own. The frame after this one was
-// written a while ago: it is fetched while the call runs. Behind the last one
-// there is none, to which fetching is indifferent.
+// RUNFRAME is RUN for a frame of a batch. The memory after its words is readable, so up to eight
+// words go to the stack without a loop. The end of a loop would be mispredicted after every
+// function that has branches of its own. The next frame may have left the cache since it was
+// written, so it is prefetched while the call runs. After the last frame, prefetching an invalid
+// address is harmless.
 #define RUNFRAME(stack, copy, registers, floats, ran) \
 	MOVQ  CALL_NEXT(BX), AX; \
 	PREFETCHT0 (AX); \
@@ -121,8 +121,8 @@ ran:
 	JMP   registers; \
 	PASS(stack, copy, registers, floats, ran)
 
-// Establishes the scope in R12. R14 is the exchange function if the mode was
-// changed, else 0. Jumps to failed with a result in AX.
+// SCOPED establishes the scope in R12. It sets R14 to the exchange function if it changed the mode,
+// otherwise to 0. On a failure, it jumps to failed with the result in AX.
 #define SCOPED(guard, done, failed) \
 	MOVQ  SCOPE_VALUE(R12), R13; \
 	TESTQ R13, R13; \
@@ -150,10 +150,10 @@ guard: \
 	TESTL AX, AX; \
 	JNE   failed
 
-// callWithFloats makes the call headed by BX, some of whose words are floating-point
-// numbers, and leaves its result in AX. Words go to the integer and to the vector
-// registers in turn, those that find none to the stack, all in the order of C's
-// arguments. R9 is where the registers' words are collected: six, then eight.
+// callWithFloats makes the call headed by BX, which has floating-point words, and leaves the result
+// in AX. Integer words go to the integer registers and floating-point words to the vector
+// registers, in the order of C's arguments. Words without a free register go to the stack in the
+// same order. R9 points to the buffer for the register words: six integer, then eight vector words.
 TEXT callWithFloats<>(SB), NOSPLIT|NOFRAME, $0
 	PUSHQ   BP
 	MOVQ    SP, BP
@@ -226,7 +226,7 @@ out:
 	POPQ BP
 	RET
 
-// trampoline makes one call: DI is a *Call.
+// trampoline makes one call. DI is a *Call.
 TEXT trampoline<>(SB), NOSPLIT|NOFRAME, $0
 	ENTER
 	MOVQ  DI, BX
@@ -257,8 +257,8 @@ floats:
 	CALL callWithFloats<>(SB)
 	JMP  ran
 
-// batchTrampoline makes several calls and stops after the first whose result
-// is not 0: DI is a *batchHead. R13 is the number of calls still to make.
+// batchTrampoline makes several calls and stops after the first whose result is not 0. DI is a
+// *batchHead. R13 is the number of calls still to make.
 TEXT batchTrampoline<>(SB), NOSPLIT|NOFRAME, $0
 	ENTER
 	MOVQ  DI, 16(SP)

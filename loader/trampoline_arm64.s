@@ -2,7 +2,7 @@
 
 #include "textflag.h"
 
-// Offsets in Call, Proc, Scope and batchHead; layout_test.go holds them.
+// Offsets in Call, Proc, Scope and batchHead. layout_test.go checks them.
 #define CALL_PROC   0
 #define CALL_SCOPE  8
 #define CALL_N     16
@@ -14,7 +14,7 @@
 #define SCOPE_SET      16
 #define SCOPE_EXCHANGE 24
 
-// In a batch this word of a Call is the address of the next one.
+// In a batch, this word of a Call is the address of the next Call.
 #define CALL_NEXT   8
 
 #define BATCH_SCOPE 0
@@ -23,11 +23,11 @@
 #define BATCH_DONE 24
 #define BATCH_RET  32
 
-// The routines below follow AAPCS64: they are called on the system stack with
-// their argument in R0, and keep R19 to R29. R18 is the platform's.
+// The routines below follow AAPCS64. They are called on the system stack with their argument in R0,
+// and preserve R19 to R29. R18 is reserved for the platform.
 //
-// Frame, from R29 upwards: R29, R30, R19 to R24, then
-//   64(R29) the current context   72(R29) the capture mode   80(R29) the batch
+// The frame, upwards from R29, contains R29, R30 and R19 to R24, followed by:
+//  64(R29) the current context   72(R29) the capture mode   80(R29) the batch
 #define ENTER \
 	SUB  $96, RSP; \
 	STP  (R29, R30), 0(RSP); \
@@ -44,9 +44,9 @@
 	LDP  0(RSP), (R29, R30); \
 	ADD  $96, RSP
 
-// Makes the call headed by R19. R0 is the result. The first eight words go to
-// registers, the others to the stack in the same order, a slot each. A count with
-// bits for floating-point words (see FloatArg) goes another way.
+// RUN makes the call headed by R19 and leaves the result in R0. The first eight words go to
+// registers. The others go to the stack in the same order, one slot each. If the count has bits for
+// floating-point words (see FloatArg), RUN jumps to floats.
 #define RUN(stack, copy, registers, floats, ran) \
 	MOVD CALL_N(R19), R9; \
 	CMP  $8, R9; \
@@ -78,8 +78,8 @@ registers: \
 	MOVD R29, RSP; \
 ran:
 
-// Establishes the scope in R20. R22 is the exchange function if the mode was
-// changed, else 0. Jumps to failed with a result in R0.
+// SCOPED establishes the scope in R20. It sets R22 to the exchange function if it changed the mode,
+// otherwise to 0. On a failure, it jumps to failed with the result in R0.
 #define SCOPED(guard, done, failed) \
 	MOVD SCOPE_VALUE(R20), R21; \
 	CBZ  R21, guard; \
@@ -106,11 +106,11 @@ guard: \
 	BL   (R22); \
 	CBNZW R0, failed
 
-// callWithFloats makes the call headed by R19, some of whose words are
-// floating-point numbers, and leaves its result in R0. Words go to the general and
-// to the vector registers in turn, those that find none to the stack, all in the
-// order of C's arguments. R12 is where the registers' words are collected: eight,
-// then eight.
+// callWithFloats makes the call headed by R19, which has floating-point words, and leaves the
+// result in R0. Integer words go to the general registers and floating-point words to the vector
+// registers, in the order of C's arguments. Words without a free register go to the stack in the
+// same order. R12 points to the buffer for the register words: eight general, then eight vector
+// words.
 TEXT callWithFloats<>(SB), NOSPLIT|NOFRAME, $0
 	SUB  $16, RSP
 	STP  (R29, R30), 0(RSP)
@@ -182,7 +182,7 @@ out:
 	ADD  $16, RSP
 	RET
 
-// trampoline makes one call: R0 is a *Call.
+// trampoline makes one call. R0 is a *Call.
 TEXT trampoline<>(SB), NOSPLIT|NOFRAME, $0
 	ENTER
 	MOVD R0, R19
@@ -211,8 +211,8 @@ floats:
 	BL callWithFloats<>(SB)
 	B  ran
 
-// batchTrampoline makes several calls and stops after the first whose result
-// is not 0: R0 is a *batchHead. R24 is the number of calls still to make.
+// batchTrampoline makes several calls and stops after the first whose result is not 0. R0 is a
+// *batchHead. R24 is the number of calls still to make.
 TEXT batchTrampoline<>(SB), NOSPLIT|NOFRAME, $0
 	ENTER
 	MOVD R0, 80(R29)
