@@ -1,18 +1,18 @@
-// Package absent handles calls on objects that are nil, or that are zero because no
-// constructor made them. Such a call returns an error that says which of the two it is
-// and what constructs the object. A method without an error result returns zero values.
+// Package absent creates the error for a call on a nil object, or on a zero object that no
+// constructor created. The error names the case and the constructor. Methods without an error
+// result return zero values instead.
 package absent
 
 import "fmt"
 
-// Kind is a kind of object.
+// Kind describes a kind of object.
 type Kind struct {
-	Name string // "stream"
-	Make string // what constructs one: "Context.NewStream"
-	Code error  // the code that the error matches, such as the driver's
+	Name string // for example "stream"
+	Make string // constructor, for example "Context.NewStream"
+	Code error  // code that the error matches, such as one of the driver's
 }
 
-// Error returns the error of a call on such an object.
+// Error returns the error for a call on a nil object, or on a zero object if isNil is false.
 func (k *Kind) Error(isNil bool) error {
 	what := "zero"
 	if isNil {
@@ -28,10 +28,9 @@ type failure struct {
 
 func (f *failure) Error() string { return f.msg }
 
-// Unwrap returns the code.
 func (f *failure) Unwrap() error { return f.code }
 
-// Apply applies options. A nil option has no effect.
+// Apply applies options to to. It skips nil options.
 func Apply[Option ~func(T), T any](options []Option, to T) {
 	for _, o := range options {
 		if o != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// open opens the stand-in as a program opens a driver: by the path in the environment
-// variable.
+// open opens the stand-in in the same way as a program opens a driver. The environment variable
+// contains its path.
 func open(t *testing.T) *driver.Driver {
 	t.Helper()
 	if os.Getenv(loader.PathVariable) == "" {
@@ -104,7 +104,7 @@ func TestASmallStructByValueArrivesInC(t *testing.T) {
 	}
 }
 
-// grow uses enough stack to make the runtime move it.
+// grow uses so much stack that the runtime must move the stack.
 //
 //go:noinline
 func grow(depth int) byte {
@@ -123,7 +123,7 @@ func TestCCallsBackBeforeItReturns(t *testing.T) {
 		return uintptr(block) * 100
 	})
 	done := make(chan [2]int32)
-	go func() { // a fresh goroutine has a small stack
+	go func() { // a new goroutine has a small stack
 		var grid, block int32
 		if err := d.CuOccupancyMaxPotentialBlockSize(&grid, &block, 1, cu.CUoccupancyB2DSize(shared), 20, 3); err != nil {
 			t.Error(err)
@@ -135,10 +135,10 @@ func TestCCallsBackBeforeItReturns(t *testing.T) {
 	}
 }
 
-// called receives a value when a callback on a C thread arrives.
+// called receives a value from each callback that runs on a C thread.
 var called = make(chan int)
 
-// tokens is the memory that the callbacks get pointers into.
+// tokens is the memory that pointers passed to callbacks refer to.
 var tokens [64]byte
 
 func TestThreadsOfCCallGo(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// library opens the stand-in like a library that a program ships.
+// library opens the stand-in as a program opens a library that it ships.
 func library(t *testing.T) loader.Library {
 	t.Helper()
 	path := os.Getenv(loader.PathVariable)
@@ -34,7 +34,7 @@ func library(t *testing.T) loader.Library {
 	return lib
 }
 
-// functions are the stand-in's functions that no driver has.
+// functions lists the stand-in's functions that are not part of the driver API.
 type functions struct {
 	Mixed func(a int32, b float32, c int64, d float64, e int8, f float32, g uint16, h float64, i uintptr, j float32, k uint32, l float64,
 		m int64, n float32, o float64, p float32, q float64, r int32, s float32) float64
@@ -66,7 +66,7 @@ func TestWordsAndFloatsArriveInOrder(t *testing.T) {
 	if got != want {
 		t.Errorf("C computes %v, want %v", got, want)
 	}
-	// Each argument alone, so that mistakes cannot cancel out.
+	// Each argument is also set on its own, so that two errors cannot cancel out.
 	if got := f.Mixed(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0); got != 17 {
 		t.Errorf("argument 17 alone: %v", got)
 	}
@@ -119,14 +119,14 @@ func TestAFunctionOfATableCallsBack(t *testing.T) {
 		data[1]++
 	})
 	done := make(chan float64)
-	go func() { done <- f.After(fn, unsafe.Pointer(&data), 0.5) }() // a fresh goroutine has a small stack
+	go func() { done <- f.After(fn, unsafe.Pointer(&data), 0.5) }() // a new goroutine has a small stack
 	if got := <-done; got != 1.5 || data[1] != 1 {
 		t.Errorf("result %v, %d calls back", got, data[1])
 	}
 }
 
-// The scope's calls come first, and the mode is restored after the call. For C
-// functions all of it is a single native call.
+// The calls of the scope must run before the function, and the mode must be restored after it. For
+// C functions, all of these form a single native call.
 func TestFloatsUnderAScope(t *testing.T) {
 	for _, native := range []bool{true, false} {
 		var log []string

@@ -1,8 +1,8 @@
 // Package faulty wraps a [loader.Library] so that a chosen call fails.
 //
-// It is for tests of cleanup paths. A flow is run once to count its driver calls, then
-// once per call with that call failing. After each run nothing may be left behind. The
-// package imports only loader, and refers to CUDA functions by name.
+// It is meant for tests of cleanup paths. A flow runs once to count its driver calls, then once per
+// call with that call failing. Nothing may leak in any run. The package imports only loader and
+// refers to CUDA functions by name.
 package faulty
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Library forwards every call to the library that it wraps, except the calls that it
-// was told to fail. Any number of goroutines may use it.
+// Library forwards calls to the library that it wraps, except calls that must fail. It is safe for
+// concurrent use.
 type Library struct {
 	inner loader.Library
 
@@ -26,33 +26,33 @@ type Library struct {
 	before func(symbol string)
 }
 
-// Call is one call that the library counted.
+// Call is a counted call.
 type Call struct {
-	Symbol string // the looked-up name: cuMemAlloc_v2
+	Symbol string // name passed to Lookup, such as cuMemAlloc_v2
 	Result uint32 // what the caller received
 	Failed bool   // the library caused the failure
 }
 
-// rule says which call fails, and with which result.
+// rule selects the call that fails, and its result.
 type rule struct {
-	symbol string // "" means any
+	symbol string // "" matches any function
 	nth    int    // counted from 1; 0 means never
 	result uint32
 }
 
-// Wrap returns a library that forwards to inner until a failure is set.
+// Wrap returns a library that forwards every call to inner until a failure is set.
 func Wrap(inner loader.Library) *Library {
 	return &Library{inner: inner, ignore: map[string]bool{}}
 }
 
-// Name returns the name of the wrapped library, marked as faulty.
+// Name returns the name of the wrapped library with the prefix "faulty".
 func (l *Library) Name() string { return "faulty " + l.inner.Name() }
 
 // Close closes the wrapped library.
 func (l *Library) Close() error { return l.inner.Close() }
 
-// Lookup returns a Go function that counts its calls and forwards them to the wrapped
-// library's function, or fails them.
+// Lookup returns a function that counts each call and either fails it or forwards it to the wrapped
+// library.
 func (l *Library) Lookup(symbol string) (loader.Proc, error) {
 	p, err := l.inner.Lookup(symbol)
 	if err != nil || p.IsZero() {
@@ -63,7 +63,7 @@ func (l *Library) Lookup(symbol string) (loader.Proc, error) {
 	}), nil
 }
 
-// Ignore excludes functions from the count: they never fail.
+// Ignore excludes functions from counting and from failures.
 func (l *Library) Ignore(symbols ...string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,21 +72,21 @@ func (l *Library) Ignore(symbols ...string) {
 	}
 }
 
-// Before sets a function that runs before each counted call is forwarded. It is for
-// tests that must act in the middle of a flow. nil removes it.
+// Before sets a function that runs before each counted call is forwarded. A test can use it to act
+// in the middle of a flow. nil removes the function.
 func (l *Library) Before(f func(symbol string)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.before = f
 }
 
-// Count starts a new count in which no call fails.
+// Count starts a new count and cancels any set failure.
 func (l *Library) Count() { l.arm(rule{}) }
 
-// FailNth makes the nth call from now, counted from 1, return result.
+// FailNth starts a new count and makes its nth call return result. The first call is number 1.
 func (l *Library) FailNth(n int, result uint32) { l.arm(rule{nth: n, result: result}) }
 
-// FailCall makes the nth call of one function from now return result.
+// FailCall starts a new count and makes the nth call of one function return result.
 func (l *Library) FailCall(symbol string, n int, result uint32) {
 	l.arm(rule{symbol: symbol, nth: n, result: result})
 }
@@ -108,7 +108,6 @@ func (l *Library) arm(r rule) {
 	l.armed, l.rule, l.count, l.log = true, r, 0, nil
 }
 
-// call forwards one call or fails it.
 func (l *Library) call(symbol string, p *loader.Proc, a loader.Args) uintptr {
 	fail, counted, result, before := l.next(symbol)
 	if before != nil {
@@ -128,8 +127,8 @@ func (l *Library) call(symbol string, p *loader.Proc, a loader.Args) uintptr {
 	return r
 }
 
-// next counts a call and says whether to fail it, and with what. A failure is recorded
-// at once, so that Stop reports it even while the call is running.
+// next counts a call and returns whether it must fail, and with which result. It records a failure
+// immediately, so that Stop reports the failure even while the call is running.
 func (l *Library) next(symbol string) (fail, counted bool, result uint32, before func(string)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -155,9 +154,9 @@ func (l *Library) note(c Call) {
 	l.log = append(l.log, c)
 }
 
-// GivesBack reports whether a function releases something. Such a call is made before
-// it is reported as failed. A caller has no second way to release the object, so a test
-// that looks for leaks would otherwise blame the caller.
+// GivesBack reports whether a function releases an object. Such a call runs even if it is reported
+// as failed. The caller has no second way to release the object, so a leak test would otherwise
+// blame the caller.
 func GivesBack(symbol string) bool {
 	for _, word := range []string{"Destroy", "Free", "Unload", "Release", "Unregister", "EndCapture"} {
 		if strings.Contains(symbol, word) {

@@ -1,11 +1,9 @@
-// Package gputest runs a test on every available driver: always on the emulator, and on
-// a GPU where there is one. It imports driver and the emulator, so it is for tests
-// only.
+// Package gputest runs tests on every available driver: always on the emulator, and on a GPU if
+// there is one. Only tests may import it, because it imports driver and the emulator.
 //
-// With PURECUDA_REQUIRE_GPU=1 a missing GPU is a failure, so that a test cannot pass by
-// being skipped. With a larger number, tests that need several GPUs also fail if there
-// are fewer. Anything that a test leaves open, or drops without closing, fails it with
-// the stack of its creation.
+// With PURECUDA_REQUIRE_GPU=1, tests fail without a GPU instead of being skipped. A larger number
+// is the number of GPUs that must be present. If a test leaves an object open or drops it without
+// closing it, the test fails with the stack of the object's creation.
 package gputest
 
 import (
@@ -19,12 +17,12 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// RequireGPU names the environment variable that makes a missing GPU a failure. Its
-// value is the required number of GPUs.
+// RequireGPU names the environment variable with the required number of GPUs. If fewer are present,
+// a test that needs that many fails instead of being skipped.
 const RequireGPU = cudatest.RequireGPU
 
-// Each runs test on the emulator and on the GPU, each time with the primary
-// context of the first device. The context is closed afterwards.
+// Each runs test on the emulator and on the GPU. Each run receives the primary context of the first
+// device, which is closed afterwards.
 func Each(t *testing.T, test func(t *testing.T, c *driver.Context)) {
 	t.Helper()
 	EachDriver(t, func(t *testing.T, d *driver.Driver) { withContext(t, d, test) })
@@ -37,22 +35,22 @@ func EachDriver(t *testing.T, test func(t *testing.T, d *driver.Driver)) {
 	t.Run("gpu", func(t *testing.T) { test(t, GPU(t)) })
 }
 
-// OnEmulator runs test only on an emulator, for properties that only an emulator can be
-// given: more devices, less memory, an older version.
+// OnEmulator runs test only on an emulator, for configurations that a GPU cannot have: more
+// devices, less memory or an older version.
 func OnEmulator(t *testing.T, cfg emulator.Config, test func(t *testing.T, c *driver.Context)) {
 	t.Helper()
 	withContext(t, Emulator(t, cfg), test)
 }
 
-// OnGPU runs test only on the GPU, for what an emulator cannot show: times, and the
+// OnGPU runs test only on the GPU, for properties that an emulator cannot show: timings and the
 // limits of real hardware.
 func OnGPU(t *testing.T, test func(t *testing.T, c *driver.Context)) {
 	t.Helper()
 	withContext(t, GPU(t), test)
 }
 
-// Emulator returns an initialised emulated driver. When the test ends, leaks
-// fail it and the driver is closed.
+// Emulator returns an initialised emulated driver. At the end of the test the driver is closed, and
+// leaks fail the test.
 func Emulator(t testing.TB, cfg emulator.Config) *driver.Driver {
 	t.Helper()
 	if os.Getenv(CheckRaces) != "" {
@@ -63,7 +61,7 @@ func Emulator(t testing.TB, cfg emulator.Config) *driver.Driver {
 	return Driver(t, emu)
 }
 
-// Driver is Emulator for any library, such as a wrapped emulator.
+// Driver is like Emulator for any library, such as a wrapped emulator.
 func Driver(t testing.TB, lib loader.Library) *driver.Driver {
 	t.Helper()
 	d, err := driver.New(Record(t, lib))
@@ -75,15 +73,14 @@ func Driver(t testing.TB, lib loader.Library) *driver.Driver {
 	return d
 }
 
-// GPU returns the system's driver. Without a usable one it skips the test, or fails it
-// if a GPU is required. The driver stays open, because closing an initialised driver is
-// not safe.
+// GPU returns the system's driver. If there is no usable GPU, it skips the test, or fails the test
+// if a GPU is required. The driver stays open, because closing an initialised driver is not safe.
 func GPU(t testing.TB) *driver.Driver {
 	t.Helper()
 	return GPUs(t, 1)
 }
 
-// GPUs is GPU for tests that need n GPUs.
+// GPUs is like GPU for tests that need n GPUs.
 func GPUs(t testing.TB, n int) *driver.Driver {
 	t.Helper()
 	if err := driver.Available(); err != nil {
@@ -104,7 +101,7 @@ func GPUs(t testing.TB, n int) *driver.Driver {
 	return d
 }
 
-// missing skips a test that needs n GPUs, or fails it if that many are required.
+// missing skips a test that needs n GPUs, or fails the test if that many are required.
 func missing(t testing.TB, n int, why string) {
 	t.Helper()
 	if required := cudatest.Required(t); required >= n {

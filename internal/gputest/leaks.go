@@ -7,16 +7,15 @@ import (
 	"github.com/purecuda/cuda/driver/cudatest"
 )
 
-// CheckLeaks fails the test if, when it ends, an object of d is still open or was
-// dropped without Close. Register cleanups that close objects after calling it.
+// CheckLeaks fails the test if an object of d is still open when the test ends, or was dropped
+// without Close. Call CheckLeaks before registering cleanups that close objects.
 func CheckLeaks(t testing.TB, d *driver.Driver) {
 	t.Helper()
 	cudatest.CheckLeaks(t, d)
 }
 
-// ExpectDropped runs the garbage collector until it has found count dropped objects of
-// d. It returns them, so that CheckLeaks does not see them. It is for tests of the leak
-// tracker itself.
+// ExpectDropped runs the garbage collector until it has found count dropped objects of d. It
+// returns their leaks and hides them from CheckLeaks. It is meant for tests of the leak tracker.
 func ExpectDropped(t testing.TB, d *driver.Driver, count int) []driver.Leak {
 	t.Helper()
 	return cudatest.ExpectDropped(t, d, count)

@@ -8,21 +8,20 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
-// CheckRaces names the environment variable that makes emulated devices look for data
-// races, which then fail the test. Kernels take about 20 times as long.
+// CheckRaces names the environment variable that makes emulators check for data races. A race fails
+// the test. Kernels run about 20 times slower.
 const CheckRaces = "PURECUDA_CHECK_RACES"
 
-// races holds the findings that a test expects of its emulators.
+// races holds the races that a test expects from its emulators.
 type races struct {
 	expected func(f emulator.Finding) bool // nil: none
 }
 
-// racesOf has the expected races of tests with an emulator, by test name.
+// racesOf maps the names of tests with an emulator to their expected races.
 var racesOf sync.Map
 
-// ExpectRace keeps races that the test causes on purpose from failing it. is
-// distinguishes their findings from all others. If races are looked for, at least one
-// must occur. On a GPU it does nothing.
+// ExpectRace allows races that the test causes on purpose. is reports whether a finding is such a
+// race. If CheckRaces is set, at least one of them must occur. On a GPU ExpectRace does nothing.
 func ExpectRace(t testing.TB, is func(f emulator.Finding) bool) {
 	t.Helper()
 	r, emulated := racesOf.Load(t.Name())
@@ -36,7 +35,7 @@ func ExpectRace(t testing.TB, is func(f emulator.Finding) bool) {
 	t.Fatal("a race is already expected: one function must cover all expected races")
 }
 
-// watchRaces fails the test when it ends if its kernels raced.
+// watchRaces makes the test fail at its end if its kernels raced.
 func watchRaces(t testing.TB, emu *emulator.Emulator) {
 	known, _ := racesOf.LoadOrStore(t.Name(), new(races))
 	r := known.(*races)

@@ -12,20 +12,19 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// WriteCodes names the environment variable with a file to which every test appends the
-// failures that its driver returned: function and code, each pair once. Comparing a
-// file from an emulator run with one from a GPU shows where the emulator and the driver
-// differ.
+// WriteCodes names the environment variable with the path of a file. Every test appends each pair
+// of function and error code that its driver returned. Comparing the file of an emulator run with
+// the file of a GPU run shows where the two drivers differ.
 const WriteCodes = "PURECUDA_WRITE_CODES"
 
-// recorder is a library that records failures.
+// recorder is a library that records failed calls.
 type recorder struct {
 	loader.Library
 	mu     sync.Mutex
 	failed map[string]bool
 }
 
-// Record wraps the library of a test if WriteCodes names a file.
+// Record wraps the library of a test in a recorder if WriteCodes is set.
 func Record(t testing.TB, lib loader.Library) loader.Library {
 	name := os.Getenv(WriteCodes)
 	if name == "" {
@@ -69,7 +68,7 @@ func (rec *recorder) write(t testing.TB, name string) {
 	}
 }
 
-// system opens the system's driver, recorded if WriteCodes names a file.
+// system opens the system's driver, and records its failures if WriteCodes is set.
 func system(t testing.TB) (*driver.Driver, error) {
 	if os.Getenv(WriteCodes) == "" {
 		return driver.Open()

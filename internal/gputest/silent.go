@@ -9,9 +9,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Silent returns a context of an emulator whose version of one function returns success
-// and does nothing. It is for measuring the cost of a call up to the driver, without
-// the emulator's own work.
+// Silent returns a context of an emulator on which one function does nothing and returns success.
+// It is meant for measuring the cost of a call without the emulator's work.
 func Silent(t testing.TB, f cu.Function) *driver.Context {
 	t.Helper()
 	return Context(t, Driver(t, silent{emulator.New(emulator.Config{}), f.Symbol()}))

@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// TempDir is t.TempDir for tests that also run under Wine, which does not delete files
-// the way Go asks. On Windows, a folder that cannot be removed is left behind without
-// failing the test.
+// TempDir is like t.TempDir, for tests that also run under Wine, where Go cannot delete some files.
+// On Windows a folder that cannot be removed is left behind, and the test does not fail.
 func TempDir(t testing.TB) string {
 	t.Helper()
 	if runtime.GOOS != "windows" {

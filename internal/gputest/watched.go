@@ -9,9 +9,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Watched returns a context of an emulator that calls see before each call of one
-// function. It is for checking what reaches the driver when the call does not report
-// it.
+// Watched returns a context of an emulator that calls see before each call of one function. Tests
+// use it to check arguments that a call passes to the driver but does not report.
 func Watched(t testing.TB, f cu.Function, see func(a loader.Args)) *driver.Context {
 	t.Helper()
 	return Context(t, Driver(t, watched{emulator.New(emulator.Config{}), f.Symbol(), see}))

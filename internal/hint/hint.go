@@ -1,4 +1,4 @@
-// Package hint has text that the errors of both driver and driver/cu contain.
+// Package hint contains text shared by the errors of packages driver and driver/cu.
 package hint
 
 // ContextLost ends the hint of an error that loses the context.

@@ -1,5 +1,5 @@
-// Package hostcall lets C call Go functions: those that the driver runs in stream order, and the
-// destructors of user objects.
+// Package hostcall lets C call Go functions: host functions that the driver runs in stream order,
+// and destructors of user objects.
 package hostcall
 
 import (
@@ -15,10 +15,10 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// registry maps calls from C to Go functions. The driver calls the same C function for all of
-// them, because C registry are few and cannot be freed. userData distinguishes them: it is the
-// address of a Call, which stays registered, and so allocated, for as long as the driver may
-// call it.
+// registry contains the calls that the driver may still make. The driver always calls the same C
+// function, because C callbacks are limited in number and cannot be freed. The userData argument
+// identifies the call: it is the address of a Call. Being in the registry keeps the Call allocated
+// as long as the driver may use it.
 var registry struct {
 	once sync.Once
 	addr cu.CUhostFn
@@ -27,12 +27,12 @@ var registry struct {
 	byToken map[uintptr]*Call
 }
 
-// Call is one entry of the registry.
+// Call is a Go function that the driver can call.
 type Call struct {
 	Run    func()
-	Once   bool           // the driver calls it exactly once: then it is unregistered
-	Report Reporter       // of a panic; nil: the panic ends the process
-	Life   *life.Lifetime // of the stream that it is in; nil: it is in graphs
+	Once   bool           // the driver calls it exactly once, which unregisters it
+	Report Reporter       // receives a panic; nil: a panic ends the process
+	Life   *life.Lifetime // of its stream; nil for a call in graphs
 	Stream cu.CUstream
 }
 
@@ -42,10 +42,11 @@ func Addr() cu.CUhostFn {
 	return registry.addr
 }
 
-// Token returns the userData that identifies h: a pointer to Go memory that C only hands back.
+// Token returns the userData that identifies h. It is a pointer to Go memory that C never
+// dereferences.
 func (h *Call) Token() unsafe.Pointer { return unsafe.Pointer(h) }
 
-// Register makes the driver able to call h.
+// Register allows the driver to call h.
 func (h *Call) Register() {
 	registry.mu.Lock()
 	defer registry.mu.Unlock()
@@ -55,21 +56,21 @@ func (h *Call) Register() {
 	registry.byToken[uintptr(h.Token())] = h
 }
 
-// Unregister ends that.
+// Unregister removes h from the registry. The driver must not call h any more.
 func (h *Call) Unregister() {
 	registry.mu.Lock()
 	defer registry.mu.Unlock()
 	delete(registry.byToken, uintptr(h.Token()))
 }
 
-// fireHostCall runs on a driver thread, where no CUDA function may be called. With an emulated
+// fireHostCall runs on a driver thread, where CUDA functions must not be called. With an emulated
 // driver it runs on a separate goroutine.
 func fireHostCall(token uintptr) {
 	h := beginHostCall(token)
 	if h == nil {
-		return // unregistered, although its owner must keep it while it can fire
+		return // the owner must keep it registered while it can fire
 	}
-	runtime.LockOSThread() // C's thread is anyway; an emulator's goroutine is not
+	runtime.LockOSThread() // needed for an emulator's goroutine; a C thread is locked already
 	defer runtime.UnlockOSThread()
 	defer hostthread.Mark(loader.ThreadID())()
 	defer h.recycle()
@@ -106,16 +107,17 @@ func beginHostCall(token uintptr) *Call {
 	return h
 }
 
-// ErrGoexit reports a host function that neither returned nor panicked.
+// ErrGoexit means that a host function ended its goroutine instead of returning.
 var ErrGoexit = errors.New("host function ended its goroutine (runtime.Goexit, as t.Fatal does), which has no effect there: return instead")
 
-// Reporter learns of functions that panic, or that end their goroutine: then value is ErrGoexit.
+// Reporter receives the panics of host functions. If a function ended its goroutine, value is
+// ErrGoexit.
 type Reporter interface {
 	HostCallFailed(of *life.Lifetime, stream cu.CUstream, value any, stack []byte)
 }
 
-// recovered turns a panic into a fault. On a thread without a Go caller a panic would end the
-// process. Goexit also becomes a fault, and the function's caller survives it.
+// recovered reports a panic or Goexit to the Reporter. Without it, a panic on a thread that has no
+// Go caller would end the process.
 func (h *Call) recovered(ended *bool) {
 	v := recover()
 	if v == nil && *ended {
@@ -125,12 +127,12 @@ func (h *Call) recovered(ended *bool) {
 		v = ErrGoexit
 	}
 	if h.Report == nil {
-		panic(v) // a function of this module
+		panic(v) // functions of this module must not panic
 	}
 	h.Report.HostCallFailed(h.Life, h.Stream, v, debug.Stack())
 }
 
-// NodeParams returns the parameters of a graph node that calls h, which must stay registered.
+// NodeParams returns the parameters of a graph node that calls h. h must stay registered.
 func (h *Call) NodeParams() cu.CUDA_HOST_NODE_PARAMS {
 	if h == nil {
 		return cu.CUDA_HOST_NODE_PARAMS{}
@@ -138,10 +140,10 @@ func (h *Call) NodeParams() cu.CUDA_HOST_NODE_PARAMS {
 	return cu.CUDA_HOST_NODE_PARAMS{Fn: Addr(), UserData: h.Token()}
 }
 
-// OnGraphDestroy calls fn when graph, its clones and their executable graphs no longer exist, so
-// that graphs can keep alive what their nodes refer to. fn runs on a driver thread, must not call
-// CUDA and must not panic. It should only release things, or hand them to another goroutine. d is
-// the guarded driver of the graph's context.
+// OnGraphDestroy calls fn once graph, its clones and their executable graphs no longer exist. It
+// allows graphs to retain the objects that their nodes refer to. fn runs on a driver thread, must
+// not call CUDA and must not panic. It should only release objects or pass them to another
+// goroutine. d is the guarded driver of the graph's context.
 func OnGraphDestroy(d *cu.Driver, graph cu.CUgraph, fn func()) error {
 	call := &Call{Run: fn, Once: true}
 	call.Register()
@@ -152,13 +154,13 @@ func OnGraphDestroy(d *cu.Driver, graph cu.CUgraph, fn func()) error {
 		return err
 	}
 	if err := d.CuGraphRetainUserObject(graph, object, 1, uint32(cu.CU_GRAPH_USER_OBJECT_MOVE)); err != nil {
-		call.Cancel() // the destructor runs, but nothing was handed over
+		call.Cancel() // the destructor still runs, but must not call fn
 		return errors.Join(err, d.CuUserObjectRelease(object, 1))
 	}
 	return nil
 }
 
-// Registered returns how many calls the driver could still make, for tests.
+// Registered returns the number of calls that the driver could still make. It is meant for tests.
 func Registered() int {
 	registry.mu.Lock()
 	defer registry.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package hostthread knows which threads run host functions, where CUDA must not be called.
+// Package hostthread tracks the threads that run host functions, on which CUDA must not be called.
 package hostthread
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Running is the number of host functions executing now.
+// Running is the number of host functions that are executing.
 var Running atomic.Int32
 
 var threads struct {
@@ -18,7 +18,7 @@ var threads struct {
 	set map[uint64]struct{}
 }
 
-// Mark records that the calling thread runs a host function, until unmark is called.
+// Mark marks the calling thread as running a host function until unmark is called.
 func Mark(id uint64) (unmark func()) {
 	threads.mu.Lock()
 	defer threads.mu.Unlock()
@@ -38,7 +38,8 @@ func Mark(id uint64) (unmark func()) {
 	}
 }
 
-// Inside reports whether the caller is a host function. It costs one atomic load while none runs.
+// Inside reports whether the caller runs on a marked thread. If no host function is running, it
+// costs one atomic load.
 func Inside() bool { return Running.Load() != 0 && onMarked() }
 
 func onMarked() bool {
@@ -48,8 +49,8 @@ func onMarked() bool {
 	return inside
 }
 
-// Refuse refuses calls that a host function makes itself. Calls by other goroutines on its behalf
-// cannot be detected.
+// Refuse returns an error if a host function is the caller. It cannot detect calls that other
+// goroutines make on behalf of a host function.
 func Refuse() error {
 	if !Inside() {
 		return nil
@@ -58,6 +59,6 @@ func Refuse() error {
 		cu.CUDA_ERROR_NOT_PERMITTED)
 }
 
-// ThreadID returns the ID of the OS thread that the calling goroutine runs on now. It is for
-// packages that lock goroutines to threads, as CUDA sometimes requires.
+// ThreadID returns the ID of the OS thread that currently runs the calling goroutine. It is meant
+// for packages that lock goroutines to threads, as CUDA sometimes requires.
 func ThreadID() uint64 { return loader.ThreadID() }

@@ -1,5 +1,5 @@
-// Package imagetest makes small cubins and fat binaries for tests of their readers.
-// They contain headers and no code.
+// Package imagetest creates small cubins and fat binaries for tests of the code that reads them.
+// They contain headers but no code.
 package imagetest
 
 import (
@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Cubin returns a header of a cubin for sm_90, followed by room bytes.
+// Cubin returns the header of an sm_90 cubin, followed by room zero bytes.
 func Cubin(room int) []byte {
 	b := make([]byte, 64+room)
 	copy(b, "\x7fELF\x02\x01\x01\x41\x08")
@@ -17,7 +17,7 @@ func Cubin(room int) []byte {
 	return b
 }
 
-// WithSection returns a cubin with one section, whose header is at the end.
+// WithSection returns a cubin with one section. The section header is at the end.
 func WithSection(kind uint32, at, size uint64) []byte {
 	b := Cubin(64)
 	le, h := binary.LittleEndian, b[64:]
@@ -39,7 +39,7 @@ func WithSegment(kind uint32, at, size uint64) []byte {
 	return b
 }
 
-// Entry returns an entry of a fat binary. kind is 1 for PTX and 2 for a cubin.
+// Entry returns one entry of a fat binary. kind is 1 for PTX and 2 for a cubin.
 func Entry(kind uint16, arch uint32, flags uint64, data []byte) []byte {
 	padded := append(slices.Clone(data), make([]byte, (8-len(data)%8)%8)...)
 	b := make([]byte, 64, 64+len(padded))
@@ -55,7 +55,7 @@ func Entry(kind uint16, arch uint32, flags uint64, data []byte) []byte {
 	return append(b, padded...)
 }
 
-// Fatbin returns a fat binary with the entries.
+// Fatbin returns a fat binary with the given entries.
 func Fatbin(entries ...[]byte) []byte {
 	body := bytes.Join(entries, nil)
 	b := make([]byte, 16, 16+len(body))
@@ -64,7 +64,7 @@ func Fatbin(entries ...[]byte) []byte {
 	return append(b, body...)
 }
 
-// CubinFor returns a cubin with the flags in its header: 90<<8|4 for sm_90.
+// CubinFor returns a cubin with the given header flags, such as 90<<8|4 for sm_90.
 func CubinFor(flags uint32) []byte {
 	b := Cubin(0)
 	binary.LittleEndian.PutUint32(b[0x30:], flags)

@@ -8,31 +8,32 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Batch is a batch of kernel launches, made in order with one native call, until one fails. Use
-// it for a program that captures its step anew each time.
+// Batch performs kernel launches in order with one native call, and stops at the first failure. It
+// is meant for programs that capture each step anew.
 //
-// The call blocks stay in place after a run. The next launch at the same index usually has the same
-// kernel and configuration, and then only its arguments are stored. Arguments are copied, so a
-// launch may be changed and added again. Only one goroutine at a time may use a Batch. It is
-// meant for package graph (Scope.Burst).
+// The call blocks remain after a run. The next launch at the same index usually has the same kernel
+// and configuration, so only its arguments must be stored. Add copies the arguments, so a launch
+// may be changed and added again. A Batch must not be used concurrently. Package graph uses it for
+// Scope.Burst.
 type Batch struct {
 	d      *cu.Driver
 	stream cu.CUstream
 	calls  *loader.Batch
-	n      int // launches that were added
+	n      int // number of added launches
 
-	shape [Max]Stamp          // by place: what its block is laid out for
-	args  [Max]unsafe.Pointer // where the arguments go
-	call  [Max]unsafe.Pointer // the words of the call
-	side  [Max][]uint64       // room for more arguments than a block has
+	shape [Max]Stamp          // by index: the layout of the call's block
+	args  [Max]unsafe.Pointer // by index: the address for the arguments
+	call  [Max]unsafe.Pointer // by index: the words of the call
+	side  [Max][]uint64       // by index: memory for arguments that do not fit in the block
 }
 
-// Max is the capacity of a Batch: enough to hide the call overhead, and few enough for
-// their blocks to stay in the nearest cache.
+// Max is the capacity of a Batch. It is large enough to hide the call overhead, and small enough
+// for the call blocks to stay in the L1 cache.
 const Max = 64
 
-// Words is the number of arguments of cuLaunchKernel. room is the number of words after
-// them for what its kernelParams point to. With a frame's head they take three cache lines.
+// Words is the number of arguments of cuLaunchKernel. room is the number of words that follow them
+// in a block, for the data that kernelParams points to. Together with a frame's head they fill
+// three cache lines.
 const (
 	Words = 11
 	room  = 9
@@ -41,7 +42,7 @@ const (
 // NewBatch returns an empty batch.
 func NewBatch() *Batch { return &Batch{calls: loader.NewBatch()} }
 
-// Reset empties the batch and selects the driver and the stream of the next launches.
+// Reset empties the batch and sets the driver and the stream for the next launches.
 func (b *Batch) Reset(d *cu.Driver, s cu.CUstream) {
 	if b == nil || b.calls == nil {
 		return
@@ -55,7 +56,7 @@ func (b *Batch) Reset(d *cu.Driver, s cu.CUstream) {
 	clear(b.shape[:])
 }
 
-// Empty removes the launches, after Run.
+// Empty removes all launches. Call it after Run.
 func (b *Batch) Empty() {
 	if b == nil || b.calls == nil {
 		return
@@ -71,8 +72,8 @@ func (b *Batch) Len() int {
 	return b.n
 }
 
-// Add appends a launch without attributes (see Block.Attributes). It panics if there are
-// Max already.
+// Add appends a launch without attributes (see Block.Attributes). It panics if the batch already
+// contains Max launches.
 func (b *Batch) Add(l *Block) {
 	if b == nil || b.d == nil || l == nil {
 		return
@@ -82,13 +83,13 @@ func (b *Batch) Add(l *Block) {
 		b.lay(i, l)
 	}
 	to := b.args[i]
-	for k, v := range l.Store { // a few words: less than a call of copy
+	for k, v := range l.Store { // for a few words a loop is faster than copy
 		*(*uint64)(unsafe.Add(to, uintptr(k)*WordSize)) = v
 	}
 	b.n = i + 1
 }
 
-// lay prepares place i for launches with l's layout.
+// lay prepares index i for launches with l's layout.
 func (b *Batch) lay(i int, l *Block) {
 	if i == b.calls.Len() {
 		b.call[i] = b.calls.AddRoom(b.d.Proc(cu.FnCuLaunchKernel), Words, room)
@@ -104,7 +105,7 @@ func (b *Batch) lay(i int, l *Block) {
 	b.shape[i] = l.Shape
 }
 
-// roomFor returns n words of memory for the call at place i.
+// roomFor returns n words of memory for the arguments of call i.
 func (b *Batch) roomFor(i, n int) unsafe.Pointer {
 	if n <= room {
 		return unsafe.Add(b.call[i], Words*WordSize)
@@ -115,8 +116,8 @@ func (b *Batch) roomFor(i, n int) unsafe.Pointer {
 	return unsafe.Pointer(unsafe.SliceData(b.side[i]))
 }
 
-// pointInto stores the addresses of the arguments in room, for arguments that follow these
-// addresses, and returns where the arguments go.
+// pointInto stores the addresses of the arguments in room and returns the address for the
+// arguments, which follow these addresses.
 func (l *Block) pointInto(room unsafe.Pointer) unsafe.Pointer {
 	args := unsafe.Add(room, uintptr(len(l.Ptrs))*WordSize)
 	moved := uintptr(args) - uintptr(unsafe.Pointer(unsafe.SliceData(l.Store)))
@@ -127,7 +128,8 @@ func (l *Block) pointInto(room unsafe.Pointer) unsafe.Pointer {
 	return args
 }
 
-// Run makes the launches. It returns how many succeeded, and the error of the first that failed.
+// Run performs the launches. It returns how many succeeded, and the error of the first failed
+// launch.
 func (b *Batch) Run() (done int, err error) {
 	if b == nil || b.d == nil {
 		return 0, noBatch.Error(b == nil)

@@ -1,5 +1,5 @@
-// Package launch holds the arguments of a kernel launch, laid out as C and package graph read them.
-// Package driver fills them in.
+// Package launch stores the arguments of a kernel launch in the layout that C and package graph
+// read. Package driver fills them in.
 package launch
 
 import (
@@ -10,30 +10,30 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// Block is the part of a driver.Launch that graphs and batches read. Its first fields are what
-// recording a list of launches needs: a long list does not fit the caches.
+// Block is the part of a driver.Launch that graphs and batches read. The fields needed to record a
+// list of launches come first, because a long list does not fit in the caches.
 type Block struct {
-	// Accesses changes whenever the accesses of the launch or their memory do. Two launches have the
-	// same number only if they are of one kernel and access the same memory in the same way.
+	// Accesses changes whenever the launch accesses other memory or in another way. Two launches
+	// have the same value only if they use one kernel and access the same memory in the same way.
 	Accesses Stamp
-	Shape    Stamp    // changes whenever Words or the places of the arguments do
-	Store    []uint64 // the arguments' bytes
+	Shape    Stamp    // changes whenever Words or the layout of the arguments changes
+	Store    []uint64 // bytes of the arguments
 	Attrs    []cu.CUlaunchAttribute
 	Slots    []Slot
-	Life     *life.Lifetime // of the code
-	Version  uint32         // changes whenever the references or the number of attributes do
+	Life     *life.Lifetime // lifetime of the kernel's code
+	Version  uint32         // changes whenever the references or the number of attributes change
 
-	Node cu.CUDA_KERNEL_NODE_PARAMS // of a graph node
+	Node cu.CUDA_KERNEL_NODE_PARAMS // parameters of a graph node
 
-	Ptrs   []unsafe.Pointer // what the driver takes: the address of each argument
-	Mem    []*life.Lifetime // of memory among the arguments; nil where it no longer is
-	Packed []uint64         // see Pack
+	Ptrs   []unsafe.Pointer // kernelParams for the driver: the address of each argument
+	Mem    []*life.Lifetime // lifetimes of memory arguments; nil after an argument stops being memory
+	Packed []uint64         // memory that Pack allocated
 
-	Words [Words]uintptr // see Batch
+	Words [Words]uintptr // arguments of cuLaunchKernel, used by Batch
 }
 
-// Attributes returns the attributes that a graph node needs in addition to its parameters, none for
-// a nil block. The slice belongs to b.
+// Attributes returns the attributes that a graph node needs in addition to its parameters. A nil
+// block has none. The slice belongs to b.
 func (b *Block) Attributes() []cu.CUlaunchAttribute {
 	if b == nil {
 		return nil
@@ -41,26 +41,26 @@ func (b *Block) Attributes() []cu.CUlaunchAttribute {
 	return b.Attrs
 }
 
-// Slot stores one argument.
+// Slot describes one argument.
 type Slot struct {
-	At   unsafe.Pointer // into Block.Store
+	At   unsafe.Pointer // address in Block.Store
 	Size uintptr
-	Typ  Type // of the latest argument: the same type needs no check
+	Typ  Type // type of the latest argument: another value of this type needs no check
 	Form Form
-	Mem  int   // index in Block.Mem; -1: none yet
-	Mode uint8 // what the kernel does to the memory; 0: not declared
+	Mem  int   // index in Block.Mem, or -1 if there is none
+	Mode uint8 // how the kernel accesses the memory; 0: not declared
 }
 
-// Form says how to get an argument's bytes from a Go value.
+// Form is the way to convert a Go value to an argument's bytes.
 type Form uint8
 
-// FormPlain is the value's own bytes. Package driver has the other forms.
+// FormPlain copies the value's own bytes. Package driver defines the other forms.
 const FormPlain Form = 0
 
-// WordSize is the size of a word of Store in bytes.
+// WordSize is the number of bytes in a word of Store.
 const WordSize = 8
 
-// RefsOpen reports whether everything that the launch refers to is open.
+// RefsOpen reports whether the kernel's code and all memory arguments are open.
 func (b *Block) RefsOpen() bool {
 	if b == nil || b.Life.Closed() {
 		return false
@@ -73,8 +73,8 @@ func (b *Block) RefsOpen() bool {
 	return true
 }
 
-// SameRefs reports whether two launches of the same context refer to the same things, so that
-// retaining one launch's references retains the other's.
+// SameRefs reports whether two launches of the same context refer to the same code and memory. If
+// so, retaining one launch's references retains the other's.
 func (b *Block) SameRefs(of *Block) bool {
 	if b == nil || of == nil || b.Life != of.Life || len(b.Mem) != len(of.Mem) {
 		return false
@@ -87,27 +87,26 @@ func (b *Block) SameRefs(of *Block) bool {
 	return true
 }
 
-// Type is the address of a type in the Go runtime, unique for each type. Comparing two takes
-// one instruction, unlike comparing two reflect.Types.
+// Type is the address of a type in the Go runtime, unique for each type. Comparing two Types takes
+// one instruction, while comparing two reflect.Types takes more.
 type Type unsafe.Pointer
 
-// TypeOf returns the second word of the interface value, which is that address.
+// TypeOf returns the address of a type. It is the second word of the interface value.
 func TypeOf(t reflect.Type) Type {
 	return Type((*[2]unsafe.Pointer)(unsafe.Pointer(&t))[1])
 }
 
-// Pack moves what a graph node reads of the launch into one block with as few cache lines as
-// possible: the parameters, the addresses of the arguments and the arguments. The returned
-// parameters are a snapshot. The arguments stay those of the launch as long as only SetArg changes
-// it.
+// Pack moves the data that a graph node reads into one block of as few cache lines as possible: the
+// parameters, the addresses of the arguments and the arguments. The returned parameters are a
+// snapshot. The arguments remain shared with the launch as long as only SetArg changes the launch.
 func (b *Block) Pack() *cu.CUDA_KERNEL_NODE_PARAMS {
 	if b == nil {
 		return nil
 	}
 	const head, line = unsafe.Sizeof(b.Node) / WordSize, 64 / WordSize
 	n := uintptr(len(b.Ptrs))
-	// The collector need not follow anything in the block: it only contains addresses into itself,
-	// and b retains it.
+	// The garbage collector need not scan the block: it contains only addresses within itself, and
+	// b retains it.
 	words := head + n + uintptr(len(b.Store))
 	block := make([]uint64, words, (words+line-1)/line*line)
 	node := (*cu.CUDA_KERNEL_NODE_PARAMS)(unsafe.Pointer(&block[0]))
@@ -122,7 +121,7 @@ func (b *Block) Pack() *cu.CUDA_KERNEL_NODE_PARAMS {
 	return node
 }
 
-// MoveTo makes store, which already has a copy of the arguments, their new place, and writes their
+// MoveTo moves the arguments to store, which already contains a copy of them, and writes their
 // addresses to ptrs.
 func (b *Block) MoveTo(store []uint64, ptrs []unsafe.Pointer) {
 	from, to := unsafe.Pointer(unsafe.SliceData(b.Store)), unsafe.Pointer(unsafe.SliceData(store))
@@ -136,10 +135,9 @@ func (b *Block) MoveTo(store []uint64, ptrs []unsafe.Pointer) {
 	}
 }
 
-// Plain returns the address of argument i if setting it to a T is just a store of a word, with
-// zeros after the value. Otherwise it returns nil. This requires that T is a number of at most 8
-// bytes and that the argument has been a T before. The address stays valid until another call sets
-// the argument.
+// Plain returns the address of argument i if a T can be set by storing one word, with zeros after
+// the value. Otherwise it returns nil. T must be a number of 4 or 8 bytes, and the argument must
+// already have had this type. The address stays valid until another call sets the argument.
 func Plain[T any](b *Block, i int) *uint64 {
 	if b == nil || uint(i) >= uint(len(b.Slots)) {
 		return nil
@@ -152,7 +150,7 @@ func Plain[T any](b *Block, i int) *uint64 {
 	return (*uint64)(s.At)
 }
 
-// WordOf returns v, of at most 8 bytes, as the word to store at Plain's address.
+// WordOf returns v, a value of 4 or 8 bytes, as the word to store at Plain's address.
 func WordOf[T any](v T) uint64 {
 	switch unsafe.Sizeof(v) {
 	case 4:
@@ -163,17 +161,17 @@ func WordOf[T any](v T) uint64 {
 	return 0
 }
 
-// IsWord reports whether an argument of that size is stored as a word.
+// IsWord reports whether an argument of the given size is stored as a word.
 func IsWord(size uintptr) bool { return size == 4 || size == 8 }
 
-// Mark is the state of an argument and of what the launch refers to.
+// Mark is a snapshot of an argument and of the launch's references.
 type Mark struct {
-	at      *uint64 // nil: too large to be compared
+	at      *uint64 // nil: the argument is too large to compare
 	word    uint64
 	version uint32
 }
 
-// Mark returns the state of argument i.
+// Mark returns a snapshot of argument i.
 func (b *Block) Mark(i int) Mark {
 	if b == nil || uint(i) >= uint(len(b.Slots)) {
 		return Mark{}
@@ -186,8 +184,8 @@ func (b *Block) Mark(i int) Mark {
 	return m
 }
 
-// Changed reports whether the argument has changed since: to another number, another address or
-// other memory. Arguments larger than 8 bytes always count as changed.
+// Changed reports whether the argument's value or its memory has changed since the snapshot.
+// Arguments larger than 8 bytes always count as changed.
 func (b *Block) Changed(since Mark) bool {
 	return b != nil && (since.at == nil || *since.at != since.word || since.version != b.Version)
 }

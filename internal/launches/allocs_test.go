@@ -11,7 +11,7 @@ import (
 	"github.com/purecuda/cuda/internal/launches"
 )
 
-// With the tag purecuda_syscall, argument blocks escape to the heap.
+// With the build tag purecuda_syscall, argument blocks escape to the heap.
 func TestNoLauncherAllocates(t *testing.T) {
 	test := func(t *testing.T, c *driver.Context) {
 		r := newRig(t, c)
@@ -23,6 +23,6 @@ func TestNoLauncherAllocates(t *testing.T) {
 		})
 	}
 	t.Run("gpu", func(t *testing.T) { gputest.OnGPU(t, test) })
-	// The emulator's own allocations are not the launcher's.
+	// The silent driver does not allocate, so the count includes only the launcher's allocations.
 	t.Run("silent", func(t *testing.T) { test(t, gputest.Silent(t, cu.FnCuLaunchKernel)) })
 }

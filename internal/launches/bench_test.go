@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/internal/launches"
 )
 
-// BenchmarkDo measures a launch up to the driver, whose launch function does nothing
-// here. The kernels are some with few and some with many parameters.
+// BenchmarkDo measures a launch up to a driver whose launch function does nothing. It uses kernels
+// with few parameters and kernels with many.
 func BenchmarkDo(b *testing.B) {
 	r := newRig(b, gputest.Silent(b, cu.FnCuLaunchKernel))
 	names := map[string]bool{"fill_b32": true, "add_f32": true, "sum_f32_f32": true, "layernorm_f32": true, "rope_f32": true, "strided_copy": true}

@@ -1,6 +1,6 @@
-// Package launches has a launch of every kernel of package launchers, with arguments
-// that give it nothing to do. Tests and the comparison with C use it to cover the cost
-// of launching with every kind of signature.
+// Package launches contains a launch of every kernel in package launchers, with arguments for which
+// the kernel does no work. Tests and the comparison with C use it to measure launches with every
+// kind of signature.
 package launches
 
 import (
@@ -25,14 +25,13 @@ type Do func(on driver.Doer) error
 // All returns the launches of all kernels, by file and in source order.
 func All() []Launch { return table }
 
-// In finds the kernel in a context, and returns it with a configuration and a function
-// that launches it.
+// In returns the kernel in a context, a configuration, and a function that launches the kernel.
 func (l Launch) In(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
 	return l.in(c, a)
 }
 
-// Args are the memory arguments, all of which are the same memory. Numbers are 0, those
-// of elements and rows included.
+// Args holds the arguments for a launch. All memory arguments refer to the same buffer. All numbers
+// are 0, including the numbers of elements and rows.
 type Args struct {
 	buffer *driver.Buffer[byte]
 
@@ -50,7 +49,7 @@ type Args struct {
 	f64  driver.View[float64]
 }
 
-// NewArgs allocates the memory.
+// NewArgs allocates the buffer for the memory arguments.
 func NewArgs(c *driver.Context) (*Args, error) {
 	b, err := driver.Alloc[byte](c, 1024)
 	if err != nil {
@@ -68,5 +67,5 @@ func as[T any](b *driver.Buffer[byte], v *driver.View[T]) (err error) {
 	return err
 }
 
-// Close frees the memory.
+// Close frees the buffer.
 func (a *Args) Close() error { return a.buffer.Close() }

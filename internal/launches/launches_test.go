@@ -46,7 +46,6 @@ func (r *rig) wait() {
 	r.ok(r.s.Wait(r.Context()))
 }
 
-// each calls f for all kernels.
 func (r *rig) each(f func(l launches.Launch, k *driver.Kernel, do launches.Do)) {
 	r.Helper()
 	for _, l := range launches.All() {
@@ -86,7 +85,7 @@ func TestEveryKernelHasALaunch(t *testing.T) {
 	}
 }
 
-// With nothing to do, a kernel reads and writes nothing.
+// A kernel launched with nothing to do must not access memory.
 func TestEveryLauncherLaunches(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		r := newRig(t, c)

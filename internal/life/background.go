@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// Background counts the goroutines of this library that will destroy driver objects once the GPU no
-// longer uses them.
+// Background counts goroutines of this library that destroy driver objects after the GPU has
+// stopped using them.
 type Background struct {
 	mu   sync.Mutex
 	n    int
-	idle chan struct{} // closed when n becomes 0; nil: nobody waits
+	idle chan struct{} // closed when n becomes 0; nil: no goroutine waits
 }
 
-// Begin counts one more.
+// Begin adds one goroutine to the count.
 func (b *Background) Begin() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.n++
 }
 
-// End counts one less.
+// End removes one goroutine from the count.
 func (b *Background) End() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -30,7 +30,7 @@ func (b *Background) End() {
 	}
 }
 
-// Wait waits until none is left, for at most patience.
+// Wait waits until the count is 0, but not longer than patience.
 func (b *Background) Wait(patience time.Duration) {
 	b.mu.Lock()
 	if b.n == 0 {
@@ -50,8 +50,8 @@ func (b *Background) Wait(patience time.Duration) {
 	}
 }
 
-// Go runs fn on a goroutine that Driver.Close waits for. It is for releasing what an object held
-// after waiting for the GPU. fn must end when the GPU's work does.
+// Go runs fn on a goroutine that Driver.Close waits for. fn waits for the GPU and then releases the
+// references of an object. It must return once the GPU's work ends.
 func (l *Lifetime) Go(fn func()) {
 	if fn == nil {
 		return

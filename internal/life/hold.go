@@ -4,9 +4,9 @@ import (
 	"reflect"
 )
 
-// Hint returns the number that SetHint stored last, 0 at first. It proves nothing, because any
-// package may have set it. Package graph stores the index at which a graph may already refer to the
-// object.
+// Hint returns the number that SetHint stored last, initially 0. Any package may have set it, so
+// the caller must verify it. Package graph stores the index at which a graph may already refer to
+// the object.
 func (l *Lifetime) Hint() uint32 {
 	if l == nil {
 		return 0
@@ -14,7 +14,7 @@ func (l *Lifetime) Hint() uint32 {
 	return l.hint.Load()
 }
 
-// SetHint stores a number for Hint.
+// SetHint stores a number that Hint returns.
 func (l *Lifetime) SetHint(h uint32) {
 	if l == nil {
 		return
@@ -22,7 +22,8 @@ func (l *Lifetime) SetHint(h uint32) {
 	l.hint.Store(h)
 }
 
-// RetainHeld is Retain for a caller that already has a reference. It works even after Close.
+// RetainHeld adds a reference for a caller that already has one. Unlike Retain, it works after
+// Close.
 func (l *Lifetime) RetainHeld() {
 	if l == nil {
 		return
@@ -30,16 +31,15 @@ func (l *Lifetime) RetainHeld() {
 	l.refs.Add(1)
 }
 
-// Note adds an error to Context.CleanupErrors unless it is nil. It is for releasing things in the
-// background.
+// Note adds a non-nil error to Context.CleanupErrors. It is meant for releases in the background.
 func (l *Lifetime) Note(err error) {
 	if err != nil && l != nil && l.home != nil {
 		l.home.note(err)
 	}
 }
 
-// Holders returns the number of references other than the owner's, which Close releases: children,
-// graphs, waits. It is a snapshot.
+// Holders returns a snapshot of the number of references held by children, graphs and waits. The
+// owner's reference, which Close releases, is not counted.
 func (l *Lifetime) Holders() int {
 	if l == nil {
 		return 0
@@ -51,21 +51,22 @@ func (l *Lifetime) Holders() int {
 	return max(n, 0)
 }
 
-// Handle returns the driver's handle, as Own or Loose was given it.
+// Handle returns the driver's handle that Own or Loose received.
 func (l *Lifetime) Handle() uint64 { return l.handle }
 
-// Parent returns what the object keeps alive, nil if it was never begun.
+// Parent returns the object that this one keeps alive, or nil if the lifetime never began.
 func (l *Lifetime) Parent() *Lifetime { return l.parent }
 
-// SetElem sets what a buffer consists of, for a Lifetime that BeginIn begins.
+// SetElem sets the kind and the element type of a buffer. Call it before BeginIn.
 func (l *Lifetime) SetElem(kind string, elem reflect.Type) { l.kind, l.elem = kind, elem }
 
-// TakeLast releases the only reference to a closed object, and reports whether it was the only one.
-// The caller then destroys the object and calls Finish, or Watched.Reopen.
+// TakeLast releases the last reference to a closed object. It returns false if other references
+// exist. After it returns true, the caller destroys the object and calls Finish, or Watched.Reopen.
 func (l *Lifetime) TakeLast() bool { return l.refs.CompareAndSwap(1, 0) }
 
-// Shut closes the object without releasing anything, for an owner that destroys it itself.
+// Shut closes the object without releasing its references, for an owner that destroys the object
+// itself.
 func (l *Lifetime) Shut() { l.closed.Store(true) }
 
-// Gone reports whether no references are left.
+// Gone reports whether there are no references left.
 func (l *Lifetime) Gone() bool { return l.refs.Load() <= 0 }

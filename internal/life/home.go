@@ -7,21 +7,21 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Home is what the objects of one driver context share.
+// Home contains the state that the objects of one driver context share.
 type Home struct {
-	Guarded    *cu.Driver // calls that destroy objects: bound to the context and guarded
+	Guarded    *cu.Driver // destroys objects: bound to the context and guarded
 	Background *Background
-	Owner      any // for leak reports: whose objects they are
+	Owner      any // owner of the objects, for leak reports
 
 	mu      sync.Mutex
 	cleanup []error
 }
 
-// maxCleanupErrors limits how many errors a context keeps. When a device is lost, every destruction
-// fails.
+// maxCleanupErrors limits how many errors a context stores. After a device is lost, every
+// destruction fails.
 const maxCleanupErrors = 64
 
-// Note keeps an error that no call can return.
+// Note stores an error that no call can return.
 func (h *Home) Note(err error) { h.note(err) }
 
 func (h *Home) note(err error) {
@@ -33,7 +33,7 @@ func (h *Home) note(err error) {
 	h.cleanup = append(h.cleanup, err)
 }
 
-// Errors returns the latest of these errors.
+// Errors returns the latest errors that Note stored.
 func (h *Home) Errors() []error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -8,22 +8,22 @@ import (
 	"sync/atomic"
 )
 
-// Report describes an object that became unreachable without being closed, or one that is open.
+// Report describes an object that became unreachable without Close, or one that is still open.
 type Report struct {
 	Kind   string
 	Handle uint64
-	Owner  any    // of its Home
+	Owner  any    // Owner of the object's Home
 	Stack  string // where it was created, innermost call first
-	Err    error  // why it could not be destroyed, if so
+	Err    error  // why it could not be destroyed, or nil
 }
 
 var leakHook atomic.Pointer[func(Report)]
 
-// SetHook reports every object that becomes unreachable without Close to hook, on the goroutine that
-// destroyed it. While there is a hook, the stack of each creation is recorded.
+// SetHook calls hook for every object that becomes unreachable without Close, on the goroutine that
+// destroyed it. While a hook is set, the stack of each creation is recorded.
 func SetHook(hook *func(Report)) { leakHook.Store(hook) }
 
-// Open returns the objects created since a hook was set that are not destroyed yet.
+// Open returns the objects that were created while a hook was set and are not yet destroyed.
 func Open() []Report {
 	tracked.Lock()
 	defer tracked.Unlock()
@@ -34,7 +34,8 @@ func Open() []Report {
 	return open
 }
 
-// tracked refers to lifetimes, never to the objects that programs use: those must stay collectable.
+// tracked refers to lifetimes, but never to the objects that programs use, because those must stay
+// collectable.
 var tracked struct {
 	sync.Mutex
 	set map[*Lifetime]struct{}
@@ -45,7 +46,7 @@ func (l *Lifetime) track() {
 		return
 	}
 	var pcs [32]uintptr
-	n := runtime.Callers(3, pcs[:]) // without Callers, track and Own
+	n := runtime.Callers(3, pcs[:]) // skips Callers, track and Own
 	l.stack = append([]uintptr{}, pcs[:n]...)
 	tracked.Lock()
 	defer tracked.Unlock()

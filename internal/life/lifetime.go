@@ -1,6 +1,6 @@
-// Package life has the lifetimes of driver objects: references, destruction in any order of Close,
-// and the detection of objects that become unreachable. Package driver and the packages that build
-// objects on it share the type, whose accessors are inlined.
+// Package life implements the lifetimes of driver objects. It counts references, allows closing
+// objects in any order, and detects objects that become unreachable. Package driver and the
+// packages that build objects on it share type Lifetime, whose accessors are inlined.
 package life
 
 import (
@@ -16,59 +16,59 @@ import (
 	"github.com/purecuda/cuda/internal/hostthread"
 )
 
-// Ref is something an operation refers to: a module, memory, an event, a host function. A user of
-// an operation's parameters beyond the call, such as a graph, must retain the lifetime of each of
-// its refs. They then outlive an explicit Close and the collector.
+// Ref is an object that an operation refers to: a module, memory, an event or a host function. A
+// graph uses an operation's parameters after the call, so it must retain the lifetime of each Ref.
+// The objects then outlive an explicit Close and the garbage collector.
 type Ref interface {
 	// Lifetime returns the ownership record of the object.
 	Lifetime() *Lifetime
 }
 
-// Reopener is the Ref of a buffer from driver.BufferAt. Once its lifetime has ended, Reopen begins it
-// again, for the same memory and the same size. So an allocator can reuse a caller's buffer without
+// Reopener is the Ref of a buffer from driver.BufferAt. After its lifetime has ended, Reopen begins
+// it again for the same memory and size. An allocator can thus reuse a caller's buffer without
 // allocating.
 type Reopener interface {
 	Ref
 	Reopen(parent *Lifetime) error
 }
 
-// Lifetime is the ownership record of one driver object: who may still use it, what it keeps alive,
-// and how it is destroyed. Every typed object (Stream, Event, Module, Buffer, …) has one.
+// Lifetime is the ownership record of one driver object. It controls who may use the object, what
+// the object keeps alive, and how it is destroyed. Every typed object (Stream, Event, Module,
+// Buffer, …) has one.
 //
-// Its rules:
+// Rules:
 //
-//   - Close is idempotent. From then on the object refuses calls. The driver object is destroyed
-//     with the last reference: at once, unless children or blocking calls hold one. So objects can
-//     be closed in any order. A Context closed before its streams is released with the last of
-//     them, and those streams work until they are closed.
-//   - An object holds its parent (at the root, the Context) until it is destroyed.
+//   - Close is idempotent, and later calls on the object return an error. Releasing the last
+//     reference destroys the driver object. Children and blocking calls hold references, so
+//     objects can be closed in any order. If a Context is closed before its streams, the streams
+//     continue to work, and closing the last of them releases the Context.
+//   - An object holds a reference to its parent (at the root, the Context) until it is destroyed.
 //   - An object that becomes unreachable without Close is destroyed on a goroutine of this package
 //     and reported to the leak hook.
-//   - Objects are destroyed by guarded calls, so that no capture elsewhere is invalidated. Closing
-//     from a host function, where CUDA must not be called, leaves that to a goroutine of this
-//     package.
+//   - Guarded calls destroy objects, so captures elsewhere are not invalidated. In a host function,
+//     where CUDA must not be called, Close leaves the destruction to a goroutine of this package.
 //
-// A Lifetime costs a call that uses the object one atomic load. Calls that begin after Close are
-// refused, but Close does not wait for short calls that began before it. Closing an object while
-// another goroutine is inside a call on it is therefore a race, as in C. Calls that wait
-// (Stream.Wait, Event.Wait) retain a reference, so closing what others wait for is safe.
+// A call that uses the object costs one atomic load. Calls that begin after Close return an error,
+// but Close does not wait for short calls that began earlier. Closing an object while another
+// goroutine is inside a call on it is therefore a race, as in C. Calls that wait (Stream.Wait,
+// Event.Wait) retain a reference, so closing an object during a wait is safe.
 type Lifetime struct {
 	closed  atomic.Bool
-	refs    atomic.Int32 // the owner's, one per child, one per blocking call
+	refs    atomic.Int32 // one for the owner, one per child, one per blocking call
 	hint    atomic.Uint32
 	kind    string
-	elem    reflect.Type // of a buffer: what it consists of, a part of the kind
+	elem    reflect.Type // element type of a buffer, which is part of its kind
 	handle  uint64
 	home    *Home
 	parent  *Lifetime
-	destroy Destroyer // nil: there is nothing to destroy
-	stack   []uintptr // where it was made; nil unless a leak hook is set
+	destroy Destroyer // nil: there is no driver object to destroy
+	stack   []uintptr // where the object was created; nil unless a leak hook is set
 }
 
-// New begins the lifetime of an object and keeps parent alive. Call it before the driver call that
-// creates the object. After that call, call Own, or Abandon if it failed. kind names the sort of
-// object in errors and leak reports ("stream", "buffer of float32"). It returns an error if parent
-// is closed, or nil because the object's context is.
+// New begins the lifetime of an object and keeps parent alive. Call New before the driver call that
+// creates the object. Then call Own if the driver call succeeded, or Abandon if it failed. kind
+// names the kind of object in errors and leak reports ("stream", "buffer of float32"). New returns
+// an error if parent is closed or nil.
 func New(parent *Lifetime, kind string) (*Lifetime, error) {
 	if parent == nil {
 		return nil, fmt.Errorf("cannot make %s: %w", AKind(kind), noContext.Error(true))
@@ -76,8 +76,8 @@ func New(parent *Lifetime, kind string) (*Lifetime, error) {
 	return parent.Child(kind)
 }
 
-// Loose returns a lifetime without a parent, for an object that is not reported as a leak. A zero
-// destroy does nothing.
+// Loose returns a lifetime without a parent, for an object that is never reported as a leak.
+// destroy may be nil.
 func Loose(home *Home, kind string, handle uint64, destroy func(d *cu.Driver) error) *Lifetime {
 	l := &Lifetime{kind: kind, home: home, handle: handle}
 	l.refs.Store(1)
@@ -98,8 +98,8 @@ var (
 	noLifetime = absent.Kind{Name: "lifetime", Make: "an open object", Code: cu.CUDA_ERROR_INVALID_VALUE}
 )
 
-// Child begins the lifetime of an object that keeps l alive, as a pointer into a module keeps the
-// module. It returns an error if l is closed.
+// Child begins the lifetime of an object that keeps l alive. For example, a pointer into a module
+// keeps the module alive. Child returns an error if l is closed.
 func (l *Lifetime) Child(kind string) (*Lifetime, error) {
 	n := &Lifetime{kind: kind}
 	if err := n.BeginIn(l); err != nil {
@@ -108,8 +108,8 @@ func (l *Lifetime) Child(kind string) (*Lifetime, error) {
 	return n, nil
 }
 
-// BeginIn is Child for a Lifetime inside another struct, which must not be the object that programs
-// hold. It begins a zero Lifetime, or one that has ended.
+// BeginIn is like Child for a Lifetime that is a field of another struct. Programs must not hold
+// that struct. l must be zero or have ended.
 func (l *Lifetime) BeginIn(parent *Lifetime) error {
 	if l == nil {
 		return noLifetime.Error(true)
@@ -125,8 +125,8 @@ func (l *Lifetime) BeginIn(parent *Lifetime) error {
 	return nil
 }
 
-// Abandon ends a lifetime whose object could not be created, and returns err with the kind of
-// object in front.
+// Abandon ends the lifetime of an object that could not be created. It returns err prefixed with
+// the kind of object.
 func (l *Lifetime) Abandon(err error) error {
 	if l == nil {
 		return err
@@ -138,10 +138,10 @@ func (l *Lifetime) Abandon(err error) error {
 	return fmt.Errorf("cannot make %s: %w", AKind(l.kindName()), err)
 }
 
-// Own binds a lifetime to object, the value that programs hold, and to the driver's handle. destroy
-// is called with the guarded view of the object's context. It must not refer to object, which would
-// never become unreachable. A nil destroy means that the object has no handle of its own. Own does
-// nothing if object or l is nil.
+// Own binds a lifetime to the driver's handle and to object, the value that programs hold. destroy
+// receives the guarded driver of the object's context. It must not refer to object, or object would
+// never become unreachable. destroy is nil if the object has no handle of its own. If object or l
+// is nil, Own does nothing.
 func Own[T any](object *T, l *Lifetime, handle uint64, destroy func(d *cu.Driver) error) {
 	if object == nil || l == nil {
 		return
@@ -154,14 +154,15 @@ func Own[T any](object *T, l *Lifetime, handle uint64, destroy func(d *cu.Driver
 	runtime.AddCleanup(object, reclaim, l)
 }
 
-// OwnBy is Own with a Destroyer, which End returns.
+// OwnBy is like Own, but with a Destroyer, which End returns.
 func OwnBy[T any](object *T, l *Lifetime, handle uint64, d Destroyer) {
 	l.handle, l.destroy = handle, d
 	l.track()
 	runtime.AddCleanup(object, reclaim, l)
 }
 
-// Check returns nil while the object is open, else an error that names it and matches cu.ErrClosed.
+// Check returns nil while the object is open. Afterwards it returns an error that names the object
+// and matches cu.ErrClosed.
 func (l *Lifetime) Check() error {
 	if l != nil && !l.closed.Load() {
 		return nil
@@ -187,8 +188,8 @@ func (l *Lifetime) String() string {
 	return fmt.Sprintf("%s %#x", l.kindName(), l.handle)
 }
 
-// kindName returns the sort of object. For buffers it is composed here, to save that work at
-// creation.
+// kindName returns the kind of object. The name of a buffer's kind is composed only when needed,
+// which makes creating buffers cheaper.
 func (l *Lifetime) kindName() string {
 	if l.elem == nil {
 		return l.kind
@@ -196,8 +197,8 @@ func (l *Lifetime) kindName() string {
 	return l.kind + " of " + l.elem.String()
 }
 
-// Retain keeps the driver object from being destroyed until Done. It returns an error if the object
-// is closed.
+// Retain prevents the driver object from being destroyed until Done. It returns an error if the
+// object is closed.
 func (l *Lifetime) Retain() error {
 	for l != nil {
 		n := l.refs.Load()
@@ -211,16 +212,17 @@ func (l *Lifetime) Retain() error {
 	return l.closedError()
 }
 
-// Done releases one Retain. With the last reference it destroys the object. An error of that goes
-// to Context.CleanupErrors.
+// Done releases a reference added by Retain. Releasing the last reference destroys the object. An
+// error from that goes to Context.CleanupErrors.
 func (l *Lifetime) Done() {
 	if err := l.Release(); err != nil {
 		l.home.note(err)
 	}
 }
 
-// Close refuses further calls and releases the owner's reference. If that was the last reference,
-// Close returns the error of the destruction. Only the first Close has an effect.
+// Close makes later calls on the object fail and releases the owner's reference. If that was the
+// last reference, Close returns the error from destroying the object. Only the first Close has an
+// effect.
 func (l *Lifetime) Close() error {
 	if l == nil || !l.closed.CompareAndSwap(false, true) {
 		return nil
@@ -228,9 +230,9 @@ func (l *Lifetime) Close() error {
 	return l.Release()
 }
 
-// Disown closes the object without destroying the driver's handle, because something else will (a
-// stream-ordered free, a graph). It reports whether this call closed the object. If not, the caller
-// must not pass the handle on.
+// Disown closes the object without destroying the driver's handle, because a stream-ordered free or
+// a graph will destroy it. It reports whether this call closed the object. If not, the caller must
+// not pass the handle on.
 func (l *Lifetime) Disown() bool {
 	if l == nil || !l.closed.CompareAndSwap(false, true) {
 		return false
@@ -240,19 +242,19 @@ func (l *Lifetime) Disown() bool {
 	return true
 }
 
-// Release is Done for a caller that takes the error of the destruction.
+// Release is like Done, but returns the error from destroying the object.
 func (l *Lifetime) Release() error {
 	if l == nil || l.home == nil || l.refs.Add(-1) > 0 {
 		return nil
 	}
 	if hostthread.Inside() {
-		l.reclaimLater(l.finishLater) // where CUDA may be called
+		l.reclaimLater(l.finishLater) // on a goroutine where CUDA may be called
 		return nil
 	}
 	return l.Finish()
 }
 
-// Finish destroys the object, which has no references left, and releases its parent.
+// Finish destroys an object without references and releases its parent.
 func (l *Lifetime) Finish() error {
 	l.untrack()
 	var err error
@@ -274,7 +276,7 @@ func (l *Lifetime) finishLater() {
 	}
 }
 
-// AKind returns a kind of object with its article.
+// AKind returns a kind of object with its indefinite article.
 func AKind(kind string) string {
 	if kind != "" && strings.ContainsRune("aeio", rune(kind[0])) {
 		return "an " + kind
@@ -282,7 +284,7 @@ func AKind(kind string) string {
 	return "a " + kind
 }
 
-// End returns the Destroyer of the object, or nil. Allocators recognise their own memory by it.
+// End returns the Destroyer of the object, or nil. Allocators use it to recognise their own memory.
 func (l *Lifetime) End() Destroyer {
 	if l == nil {
 		return nil
@@ -290,7 +292,7 @@ func (l *Lifetime) End() Destroyer {
 	return l.destroy
 }
 
-// Closed reports whether the object refuses calls.
+// Closed reports whether the object has been closed.
 func (l *Lifetime) Closed() bool { return l == nil || l.closed.Load() }
 
 // Ended reports whether the object is closed and has no references left.

@@ -2,9 +2,10 @@ package life
 
 import "sync"
 
-// reclaimer destroys unreachable objects, and those closed where CUDA must not be called. A driver
-// call may block for as long as the GPU works (cuMemFree waits). The runtime's cleanup goroutines
-// must not block, so cleanups only queue here. The goroutine exists while there is something to do.
+// reclaimer destroys unreachable objects, and objects closed where CUDA must not be called. A
+// driver call such as cuMemFree may block until the GPU finishes its work. The runtime's cleanup
+// goroutines must not block, so cleanups only add jobs to this queue. The goroutine that runs the
+// jobs exits when the queue is empty.
 var reclaimer struct {
 	sync.Mutex
 	queue   []func()
@@ -18,7 +19,7 @@ func reclaim(l *Lifetime) {
 	}
 }
 
-// reclaimLater queues a job for an object. Closing its driver waits for the job.
+// reclaimLater queues a job that destroys an object. Closing the driver waits for the job.
 func (l *Lifetime) reclaimLater(destroy func()) {
 	b := l.background()
 	b.Begin()
@@ -53,7 +54,7 @@ func reclaimQueue() {
 
 func (l *Lifetime) reclaim() {
 	if !l.closed.CompareAndSwap(false, true) {
-		return // a Close that the collector overtook
+		return // Close was called before this job ran
 	}
 	err := l.Release()
 	if err != nil {

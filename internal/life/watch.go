@@ -8,27 +8,26 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// Destroyer destroys the driver object of a Lifetime. Destroy is called with the guarded view of
-// the object's context.
+// Destroyer destroys the driver object of a Lifetime. Destroy receives the guarded driver of the
+// object's context.
 type Destroyer interface{ Destroy(d *cu.Driver) error }
 
-// destroyFunc adapts a function to Destroyer, for Own.
 type destroyFunc func(d *cu.Driver) error
 
 func (f destroyFunc) Destroy(d *cu.Driver) error { return f(d) }
 
-// Watched is a field of objects that are created and closed often. It detects that an object
-// becomes unreachable without Close, as Own does, at a fraction of the cost. A runtime cleanup
-// costs more than many driver calls, so objects reuse them.
+// Watched is a field of objects that are created and closed often. Like Own, it detects objects
+// that become unreachable without Close, but at a fraction of the cost. Adding a runtime cleanup
+// costs more than many driver calls, so objects reuse cleanups.
 //
 // The object must refer to its Lifetime by pointer. A Lifetime inside the object would keep it
 // reachable.
 type Watched struct {
 	w     *watch
-	stays bool // beyond Close, because the object is opened again and again
+	stays bool // keep watching after Close, because the object is reopened repeatedly
 }
 
-// Own is the function Own for the object that contains x. End it with Close.
+// Own is like the function Own, for the object that contains x. End the ownership with x.Close.
 func (x *Watched) Own(l *Lifetime, handle uint64, destroy Destroyer) {
 	if x == nil || l == nil {
 		return
@@ -38,11 +37,11 @@ func (x *Watched) Own(l *Lifetime, handle uint64, destroy Destroyer) {
 	x.begin(l)
 }
 
-// Stay makes the next Own watch for good, because the object is opened again and again.
+// Stay makes the next Own watch permanently. It is meant for objects that are reopened repeatedly.
 func (x *Watched) Stay() { x.stays = true }
 
-// Reopen opens an object that Disown closed and whose last reference TakeLast took, because it could
-// not be destroyed.
+// Reopen reopens an object that could not be destroyed, after Disown closed it and TakeLast
+// released its last reference.
 func (x *Watched) Reopen(l *Lifetime) {
 	l.refs.Store(1)
 	l.closed.Store(false)
@@ -51,15 +50,15 @@ func (x *Watched) Reopen(l *Lifetime) {
 
 func (x *Watched) begin(l *Lifetime) {
 	if x.w != nil {
-		return // since the object was open before
+		return // the object was open before and is still watched
 	}
 	w := watches.Get().(*watch)
 	w.of.life.Store(l)
 	x.w = w
 }
 
-// Close is Lifetime.Close for the object that contains x. Calling Lifetime.Close instead is
-// correct, but then the cleanup is not reused.
+// Close is like Lifetime.Close, for the object that contains x. Calling Lifetime.Close instead is
+// correct, but the cleanup is not reused.
 func (x *Watched) Close(l *Lifetime) error {
 	if !x.Disown(l) {
 		return nil
@@ -67,8 +66,8 @@ func (x *Watched) Close(l *Lifetime) error {
 	return l.Release()
 }
 
-// Disown closes the object and reports whether this call did. The caller then owns the owner's
-// reference.
+// Disown closes the object and reports whether this call closed it. If so, the caller must release
+// the owner's reference.
 func (x *Watched) Disown(l *Lifetime) bool {
 	if l == nil || !l.closed.CompareAndSwap(false, true) {
 		return false
@@ -84,8 +83,8 @@ func (x *Watched) Disown(l *Lifetime) bool {
 	return true
 }
 
-// watch has a runtime cleanup, which runs when the watch is unreachable. Only the watched object
-// refers to it, or the pool if it watches none.
+// watch has a runtime cleanup that runs when the watch becomes unreachable. Only the watched object
+// refers to its watch. The pool refers to watches without an object.
 type watch struct{ of *watchedLife }
 
 // watchedLife is the argument of the cleanup. It must not refer to the watch or the object.
@@ -105,7 +104,7 @@ func (o *watchedLife) dropped() {
 	}
 }
 
-// SetKind sets the sort of object, for a Lifetime that BeginIn begins.
+// SetKind sets the kind of object. Call it before BeginIn.
 func (l *Lifetime) SetKind(kind string) {
 	if l == nil {
 		return

@@ -1,5 +1,5 @@
-// Package nvidiatest holds tests against parts of NVIDIA's software that run without a
-// GPU: three generations of the driver library, the assembler ptxas, the run-time
-// compiler NVRTC and the toolkit's stub library. The tests are built with the tag
-// nvidia. make test-nvidia downloads those parts and runs them.
+// Package nvidiatest tests the library against parts of NVIDIA's software that run without a GPU:
+// three generations of the driver library, the assembler ptxas, the run-time compiler NVRTC and the
+// toolkit's stub library. The tests require the build tag nvidia. make test-nvidia downloads these
+// parts and runs the tests.
 package nvidiatest

@@ -15,8 +15,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// generations are the drivers in Debian 12. On a machine without a GPU they can be
-// opened and their functions resolved, and cuInit reports that there is no device.
+// generations lists the drivers in Debian 12. On a machine without a GPU, the libraries can be
+// opened and their functions resolved. cuInit reports that there is no device.
 var generations = []struct {
 	name    string
 	library string
@@ -54,8 +54,8 @@ func TestNVIDIADriverSaysItsVersion(t *testing.T) {
 	})
 }
 
-// A function that belongs to the driver's CUDA version must be found; a newer one must
-// not.
+// Functions of the driver's CUDA version and of older versions must be found. Functions of newer
+// versions must not be found.
 func TestNVIDIADriverHasWhatItsVersionHas(t *testing.T) {
 	each(t, func(t *testing.T, d *cu.Driver, version int) {
 		var has, lacks int
@@ -73,7 +73,7 @@ func TestNVIDIADriverHasWhatItsVersionHas(t *testing.T) {
 	})
 }
 
-// Every missing function is called, by name, with zero arguments.
+// The test calls every missing function by name with zero arguments.
 func TestNVIDIADriverAnswersForMissingFunctions(t *testing.T) {
 	each(t, func(t *testing.T, d *cu.Driver, version int) {
 		called := 0

@@ -19,7 +19,7 @@ import (
 func programs(t *testing.T) []string {
 	t.Helper()
 	dir := t.TempDir()
-	sources, err := filepath.Glob("../../examples/[0-9q]*/main.go") // the numbered ones and the quickstart
+	sources, err := filepath.Glob("../../examples/[0-9q]*/main.go") // the numbered examples and the quickstart
 	if err != nil || len(sources) < 10 {
 		t.Fatalf("%d examples found (%v)", len(sources), err)
 	}
@@ -52,8 +52,8 @@ func start(t *testing.T, program, library, device string) (string, int) {
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// An example that should use a GPU that does not exist says so in one line, with what
-// to do, or names a missing library that it needs. None crashes.
+// An example that requires a GPU must not crash without one. In one line it must report the missing
+// GPU or library and how to fix that.
 func TestNVIDIAExamplesSayThatThereIsNoDevice(t *testing.T) {
 	for _, program := range programs(t) {
 		for _, g := range generations {
@@ -69,7 +69,8 @@ func TestNVIDIAExamplesSayThatThereIsNoDevice(t *testing.T) {
 	}
 }
 
-// When it may choose, every example continues on the emulator, and says so and why.
+// If an example may choose the device, it must continue on the emulator and report that, with the
+// reason.
 func TestNVIDIAExamplesGoOnWithoutADevice(t *testing.T) {
 	library := part(t, generations[len(generations)-1].library)
 	for _, program := range programs(t) {

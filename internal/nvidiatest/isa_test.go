@@ -7,10 +7,9 @@ import (
 	"testing"
 )
 
-// The check of PTX agrees with the real assembler about every conversion. The tool
-// fails if more than one in a hundred is judged differently. Mutants of the project's
-// kernels also need ptxas 12.4, because this one accepts some that 12.4 refuses: make
-// ptx-oracle.
+// The PTX check must agree with NVIDIA's assembler about every conversion. The tool fails if they
+// disagree about more than one in a hundred. For mutants of the project's kernels, make ptx-oracle
+// uses ptxas 12.4 as well, because this assembler accepts some that 12.4 rejects.
 func TestNVIDIAAssemblerAgreesWithTheCheck(t *testing.T) {
 	ptxas := part(t, "toolkit/usr/bin/ptxas")
 	for _, args := range [][]string{

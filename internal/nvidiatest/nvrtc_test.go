@@ -23,7 +23,7 @@ import (
 
 const nvrtcLibrary = "nvrtc/usr/lib/x86_64-linux-gnu/libnvrtc.so.11.2"
 
-// compiler returns the real NVRTC 11.8, which is outside the system's search path.
+// compiler returns NVIDIA's NVRTC 11.8, which is not in the system's search path.
 func compiler(t *testing.T, opts ...nvrtc.Option) *nvrtc.Compiler {
 	t.Helper()
 	c, err := nvrtc.Open(append([]nvrtc.Option{nvrtc.WithLibrary(part(t, nvrtcLibrary)), nvrtc.WithoutCache()}, opts...)...)
@@ -184,7 +184,7 @@ func TestNVIDIACompilerWarningsAreInTheLog(t *testing.T) {
 	}
 }
 
-// A header on disk is found, and so is a change to it.
+// The compiler must find a header on disk and notice when the header changes.
 func TestNVIDIACompilerCacheSeesHeaders(t *testing.T) {
 	dir := t.TempDir()
 	cache, err := nvrtc.NewCache(filepath.Join(dir, "cache"), 0)
@@ -229,7 +229,7 @@ func TestNVIDIACompilerServesManyGoroutines(t *testing.T) {
 	wg.Wait()
 }
 
-// The example runs as a user runs it, with NVRTC and without.
+// The example runs as a user would run it, with NVRTC and without.
 func TestNVIDIACompilerExample(t *testing.T) {
 	library := part(t, nvrtcLibrary)
 	program := filepath.Join(t.TempDir(), "example")

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// ptx2go runs the command in a folder with NVRTC 11.8 and without nvcc.
+// ptx2go runs the ptx2go command in a folder, with NVRTC 11.8 but without nvcc.
 func ptx2go(t *testing.T, dir string, args ...string) (string, error) {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "ptx2go")
@@ -27,8 +27,7 @@ func ptx2go(t *testing.T, dir string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// Go generated from a source compiled by NVRTC equals Go generated from the same source
-// compiled by nvcc.
+// The generated Go code must be the same whether NVRTC or nvcc compiles the source.
 func TestNVIDIAPtx2goCompilesByNVRTC(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := os.Stat("/usr/local/cuda/bin/nvcc"); err == nil {
@@ -39,7 +38,7 @@ func TestNVIDIAPtx2goCompilesByNVRTC(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The usual beginning of sources written for nvcc.
+	// Sources written for nvcc usually begin with these includes.
 	source = append([]byte("#include <cuda_runtime.h>\n#include <cstdint>\n#include <stdio.h>\n#include <cmath>\n"), source...)
 	if err := os.WriteFile(filepath.Join(dir, "particles.cu"), source, 0o666); err != nil {
 		t.Fatal(err)

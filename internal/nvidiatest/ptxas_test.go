@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// The real assembler accepts every PTX file of the repository for the file's own
-// target.
+// NVIDIA's assembler must accept every PTX file of the repository for the file's own target.
 func TestNVIDIAAssemblerTakesEveryPTXFile(t *testing.T) {
 	ptxas := part(t, "toolkit/usr/bin/ptxas")
 	root, err := filepath.Abs("../..")
@@ -36,8 +35,8 @@ func TestNVIDIAAssemblerTakesEveryPTXFile(t *testing.T) {
 	}
 }
 
-// ptxFiles lists the PTX that ships. Folders named testdata may contain invalid PTX on
-// purpose, and the other excluded folders are not part of the repository.
+// ptxFiles lists the shipped PTX files. Folders named testdata are excluded, because they may
+// contain invalid PTX on purpose. The other excluded folders are not part of the repository.
 func ptxFiles(t *testing.T, root string) []string {
 	t.Helper()
 	var files []string

@@ -1,5 +1,5 @@
-// Package ptxforms creates instructions from the rules of package isa: for each form,
-// those that cover its types and modifiers.
+// Package ptxforms generates instructions from the rules of package isa. For each form, the
+// instructions cover the form's types and modifiers.
 package ptxforms
 
 import (
@@ -14,20 +14,20 @@ import (
 	"github.com/purecuda/cuda/ptx/isa"
 )
 
-// Instance is an instruction of a form, in a module that package isa accepts.
+// Instance is an instruction of one form, in a module that package isa accepts.
 type Instance struct {
-	Opcode string   // with all modifiers and types
-	Chosen []string // its modifiers and types, and the optional ones it omits
+	Opcode string   // opcode with all modifiers and types
+	Chosen []string // its modifiers and types, and the optional modifiers that it omits
 	Text   string   // the module
 }
 
-// headers are tried in this order. The first one for which the form exists is used.
+// headers are tried in order. The first header whose version and target have the form is used.
 var headers = []string{
 	".version 8.4\n.target sm_90a\n", ".version 9.0\n.target sm_90a\n", ".version 6.4\n.target sm_70\n", ".version 6.3\n.target sm_60\n", ".version 3.1\n.target sm_30\n",
 	".version 2.0\n.target sm_13\n", ".version 1.3\n.target sm_13\n",
 }
 
-// missing is the list that List returns, one line per form.
+// missing is the expected result of List, one line per form.
 //
 //go:embed missing.txt
 var missing string
@@ -40,13 +40,13 @@ const surroundings = `.global .align 16 .b8 gv[64];
 	.reg .pred %p<4>; .reg .b8 %b8_<4>; .reg .b16 %b16_<4>; .reg .b32 %b32_<4>; .reg .b64 %b64_<4>;
 `
 
-// maxTypes limits the combinations of types of one form.
+// maxTypes limits the number of type combinations per form.
 const maxTypes = 128
 
-// Instances returns instructions of the form: each combination of its types with the
-// modifiers it requires, and each single choice of its other modifiers. If the form
-// needs operands or surroundings that its rule does not describe, they come from
-// package ptxtest. It returns none for targets newer than sm_90a.
+// Instances returns instructions of the form. They cover each combination of types with the
+// required modifiers, and each choice of one other modifier. If the rule does not fully describe
+// the operands or the surrounding code, they come from package ptxtest. Forms for targets newer
+// than sm_90a have no instances.
 func Instances(f *isa.Form) []Instance {
 	var out []Instance
 	seen := map[string]bool{}
@@ -67,7 +67,7 @@ func Instances(f *isa.Form) []Instance {
 	return out
 }
 
-// fromTests returns package ptxtest's instructions with the form's name and types.
+// fromTests returns those instructions of package ptxtest that have the form's name and types.
 func fromTests(f *isa.Form) []Instance {
 	var out, others []Instance
 	types := combinations(f.Types())
@@ -88,22 +88,22 @@ func fromTests(f *isa.Form) []Instance {
 			}
 		}
 	}
-	if len(out) == 0 { // all were of other types
+	if len(out) == 0 { // no instruction has the form's types
 		return others
 	}
 	return out
 }
 
-// variant is one way to write operands.
+// variant is one way to write the operands.
 type variant struct {
-	optional bool   // with the optional operands
-	result   string // what follows the first operand
+	optional bool   // includes the optional operands
+	result   string // text after the first operand
 }
 
 var variants = []variant{{false, ""}, {true, ""}, {false, "|%p1"}, {true, "|%p1"}}
 
-// modifierSets returns the shortest set of modifiers, the sets that differ from it in
-// one place, and the set with every place filled.
+// modifierSets returns the minimal set of modifiers, each set that differs from it in one place,
+// and the set with every place filled.
 func modifierSets(places []isa.Place) []modifiers {
 	base := func(change int, to string, all bool) (out modifiers) {
 		for i, p := range places {
@@ -127,8 +127,7 @@ func modifierSets(places []isa.Place) []modifiers {
 	return out
 }
 
-// modifiers are the modifiers of one instruction, and the optional places that it
-// leaves empty.
+// modifiers contains the modifiers of one instruction and the optional places that it leaves empty.
 type modifiers struct{ words, without []string }
 
 func combinations(places []isa.Place) [][]string {
@@ -152,7 +151,8 @@ func combinations(places []isa.Place) [][]string {
 	return out
 }
 
-// build creates one instruction, with the header and the constant that make it valid.
+// build creates one instruction in the first module header, and with the first constant, that make
+// it valid.
 func build(f *isa.Form, mods modifiers, types []string, v variant) (Instance, bool) {
 	operands := f.Operands()
 	if v.result != "" && (len(operands) == 0 || operands[0].Kind != "result" || operands[0].Count != 0) ||
@@ -198,7 +198,7 @@ func build(f *isa.Form, mods modifiers, types []string, v variant) (Instance, bo
 	return Instance{}, false
 }
 
-// constants are tried in this order if the instruction has a constant.
+// constants returns the values to try for constant operands, in order.
 func constants(operands []isa.Operand) []string {
 	if slices.ContainsFunc(operands, func(o isa.Operand) bool { return o.Kind == "constant" }) {
 		return []string{"1", "0", "16", "4", "128", "32"}
@@ -211,7 +211,7 @@ func valid(text string) bool {
 	return err == nil && isa.Check(m) == nil
 }
 
-// operand returns the kth operand of an instruction.
+// operand returns the text of operand k of an instruction.
 func operand(o isa.Operand, types []string, vector, k int, constant string) string {
 	n := o.Count
 	if n < 0 {
@@ -255,20 +255,20 @@ func operand(o isa.Operand, types []string, vector, k int, constant string) stri
 	return fmt.Sprintf("%%b%d_%d", 8*bytes, k%3)
 }
 
-// Missing is a form that package isa allows and the emulator does not execute.
+// Missing is a form that package isa accepts but the emulator does not execute.
 type Missing struct {
-	Form     string // in the notation of the PTX ISA
-	Operands string // the operands, if another form differs only in them
-	Only     string // the affected instructions; empty for all
-	Why      string // what the emulator lacks; empty if it is the form itself
+	Form     string // form in the notation of the PTX ISA
+	Operands string // operands, if another form differs only in them
+	Only     string // affected instructions; empty: all
+	Why      string // feature that the emulator lacks; empty: the form itself
 }
 
 func (m Missing) String() string {
 	return strings.Join([]string{m.Form, m.Operands, m.Only, m.Why}, "\t")
 }
 
-// List returns what the emulator lacks. TestTheListOfMissingForms of package emulator
-// compares it with what the emulator loads.
+// List returns the forms that the emulator lacks. TestTheListOfMissingForms in package emulator
+// compares the list with the forms that the emulator loads.
 func List() []Missing {
 	var out []Missing
 	for line := range strings.Lines(missing) {
@@ -279,8 +279,8 @@ func List() []Missing {
 	return out
 }
 
-// Find loads the instances of a form. load reports whether the emulator lacks something
-// for a text, and what.
+// Find loads the instances of a form. For a module's text, load reports whether the emulator lacks
+// a feature that the text needs, and which one.
 func Find(f *isa.Form, load func(text string) (why string, lacks bool)) (m Missing, there bool) {
 	m.Form, m.Operands = f.String(), difference(f)
 	all := Instances(f)
@@ -305,8 +305,8 @@ func Find(f *isa.Form, load func(text string) (why string, lacks bool)) (m Missi
 	return m, false
 }
 
-// explain names what the instructions in bad have in common: a choice, or two together,
-// that no instruction in good has.
+// explain names the choices, or pairs of choices, that instructions in bad have in common and that
+// no instruction in good has.
 func explain(good, bad []Instance) string {
 	kept := map[string]bool{}
 	for _, i := range good {
@@ -314,7 +314,7 @@ func explain(good, bad []Instance) string {
 			kept[s] = true
 		}
 	}
-	// The choice that explains most comes first. Single choices come before pairs.
+	// The choice that explains the most instructions comes first. Single choices come before pairs.
 	var out []string
 	for len(bad) > 0 {
 		count := map[string]int{}
@@ -342,7 +342,7 @@ func explain(good, bad []Instance) string {
 	return strings.Join(out, "; ")
 }
 
-// choices returns an instruction's choices, single and in pairs.
+// choices returns an instruction's choices, first single and then in pairs.
 func choices(i Instance) []string {
 	var one []string
 	for _, c := range i.Chosen {
@@ -360,8 +360,7 @@ func choices(i Instance) []string {
 	return out
 }
 
-// difference describes the operands that distinguish a form from another with the same
-// notation.
+// difference describes the operands of a form if another form has the same notation.
 func difference(f *isa.Form) string {
 	same := 0
 	first, _, _ := strings.Cut(f.Name(), ".")

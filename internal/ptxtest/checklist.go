@@ -1,4 +1,4 @@
-// Package ptxtest holds PTX for the tests of several packages.
+// Package ptxtest contains PTX that the tests of several packages share.
 package ptxtest
 
 import (
@@ -15,20 +15,20 @@ var checklist string
 //	== what it shows | version [target{,option}] [module] [refused]
 //	text
 //
-// The text goes into the kernel that prelude opens. With "module" it directly follows
-// the header. "refused" marks text that the ISA allows, or once did, but that the
-// assembler of CUDA 11.8 does not accept.
+// The text is inserted into the kernel that prelude opens. With "module" it directly follows the
+// header instead. "refused" marks text that the ISA allows, or once allowed, but that the assembler
+// of CUDA 11.8 rejects.
 type Snippet struct {
 	Name    string
-	Version string // .version that introduced it
-	Target  string // .target with its options
+	Version string // the .version that introduced it
+	Target  string // the .target with its options
 	Line    int    // line of the heading
 	Refused bool
 	Text    string
 	whole   bool
 }
 
-// prelude declares what the snippets use.
+// prelude declares the registers and symbols that the snippets use.
 const prelude = `
 .global .align 16 .b8 gbl[256];
 .const .align 16 .b8 cst[256];
@@ -43,7 +43,7 @@ const prelude = `
 	.reg .f64 %fd<48>;
 `
 
-// Module returns a whole module with the snippet in it.
+// Module returns a complete module that contains the snippet.
 func (s Snippet) Module() string {
 	head := ".version " + s.Version + "\n.target " + s.Target + "\n.address_size 64\n"
 	if s.whole {

@@ -8,8 +8,8 @@ import (
 //go:embed testdata/instructions.txt
 var instructions string
 
-// Pattern is one line of testdata/instructions.txt: instruction forms that differ in
-// what is between < and >.
+// Pattern is one line of testdata/instructions.txt. Its instruction forms differ only in the parts
+// between < and >.
 type Pattern struct {
 	Section string
 	Version string
@@ -18,7 +18,7 @@ type Pattern struct {
 	Text    string
 }
 
-// surroundings declare what the patterns use.
+// surroundings declares the symbols that the patterns use.
 const surroundings = `.address_size 64
 .global .align 16 .b8 gbl[256];
 .const .align 16 .b8 cst[256];
@@ -36,11 +36,11 @@ const surroundings = `.address_size 64
 	.reg .b64 %d<16>;
 `
 
-// Module returns a whole module with the given forms of the pattern.
+// Module returns a complete module that contains the given forms of the pattern.
 func (p Pattern) Module(forms ...string) string {
 	var b strings.Builder
 	b.WriteString(".version " + p.Version + "\n.target " + p.Target + "\n" + surroundings)
-	if strings.Contains(p.Text, "%q") { // needs sm_70
+	if strings.Contains(p.Text, "%q") { // %q requires sm_70
 		b.WriteString("\t.reg .b128 %q<4>;\n")
 	}
 	for _, f := range forms {
@@ -53,7 +53,7 @@ func (p Pattern) Module(forms ...string) string {
 // Forms returns the pattern's instructions.
 func (p Pattern) Forms() []string { return choices(p.Text) }
 
-// choices expands the first bracket, and those after it.
+// choices expands all brackets in text.
 func choices(text string) []string {
 	before, rest, ok := strings.Cut(text, "<")
 	if !ok {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// LongText writes a text that contains n of something. N is a size at which work that
-// grows with the square of n would dominate.
+// LongText writes modules with many repetitions of one construct. N repetitions are enough for
+// quadratic work to dominate.
 type LongText struct {
 	N     int
 	write func(p func(format string, args ...any), n int)
@@ -14,7 +14,7 @@ type LongText struct {
 
 const longHead = ".version 8.0\n.target sm_80\n.address_size 64\n"
 
-// Text returns a module that contains n of it.
+// Text returns a module with n repetitions.
 func (l LongText) Text(n int) string {
 	var b strings.Builder
 	b.WriteString(longHead)
@@ -35,7 +35,7 @@ func kernelOf(regs string, line func(p func(string, ...any), i int)) func(func(s
 
 const emptyKernel = ".visible .entry k()\n{\nret;\n}\n"
 
-// LongTexts are texts whose loading or refusal once took quadratic time, or could.
+// LongTexts contains texts that take quadratic time to load or reject unless the code prevents it.
 var LongTexts = map[string]LongText{
 	"branches over one register": {3000, kernelOf("%d", func(p func(string, ...any), i int) {
 		p("setp.eq.s32 %%p1, %%r1, %d;\n@!%%p1 bra L%d;\nadd.s32 %%r1, %%r1, 1;\nL%d:\n", i, i, i)

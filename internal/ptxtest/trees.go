@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Agree compares the fast reader with the parser on text that parses.
+// Agree checks that the fast reader and the parser agree on a valid text.
 func Agree(t testing.TB, m *ptx.Module, info *ptx.ModuleInfo) {
 	t.Helper()
 	if info.Version != m.Version || info.AddressSize != m.AddressSize || !slices.Equal(info.Targets, m.Targets) {
@@ -26,7 +26,7 @@ func Agree(t testing.TB, m *ptx.Module, info *ptx.ModuleInfo) {
 			t.Errorf("kernel %s is not there", f.Name)
 			continue
 		}
-		// Any of several declarations may be the one that counts, except for the line.
+		// If a function has several declarations, the reader may report the line of any of them.
 		if want := f.Signature(); len(m.Kernels()) == len(info.Kernels) && f.Body != nil {
 			want.Line = got.Line
 			if !reflect.DeepEqual(*got, want) {
@@ -67,7 +67,7 @@ func clearPositions(v reflect.Value) {
 	}
 }
 
-// RoundTrip prints m, parses the result, and compares the trees and a second print.
+// RoundTrip prints m and parses the result. Both trees must be equal, and so must a second print.
 func RoundTrip(t testing.TB, m *ptx.Module) {
 	t.Helper()
 	text := m.String()

@@ -37,7 +37,7 @@ func Example_concurrencyWorkers() {
 func Example_concurrencyExecs() {
 	_, ctx, stream := open()
 	// [execs]
-	// A worker has what a replay writes to: memory, a graph that uses it, a stream.
+	// Each worker has its own stream, and a graph with the memory that it writes to.
 	type worker struct {
 		stream *driver.Stream
 		x      *driver.Buffer[float32]
@@ -52,7 +52,7 @@ func Example_concurrencyExecs() {
 		pool <- w
 	}
 	serve := func(in float32) float32 {
-		w := <-pool // any goroutine takes any worker
+		w := <-pool // any goroutine can use any worker
 		defer func() { pool <- w }()
 		out := []float32{in}
 		check(w.x.CopyFrom(out), w.exec.Run(context.Background(), w.stream), w.x.CopyTo(out))
@@ -90,11 +90,11 @@ func Example_concurrencyCapture() {
 	// [beside]
 	g := must(graph.Capture(stream, graph.ModeThreadLocal, func(s *graph.Scope) error {
 		done := make(chan error)
-		go func() { // another goroutine continues as usual
+		go func() { // another goroutine continues without restrictions
 			b, err := driver.Alloc[float32](ctx, 1000)
 			done <- errors.Join(err, b.Close())
 		}()
-		late := func() (err error) { // this one may allocate only inside Relaxed
+		late := func() (err error) { // this goroutine may allocate only inside Relaxed
 			b, err := driver.Alloc[float32](ctx, 10)
 			return errors.Join(err, b.Close())
 		}
@@ -113,7 +113,7 @@ func Example_concurrencyTimeout() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 	defer cancel()
 	err := stream.Wait(ctx)
-	fmt.Println(errors.Is(err, context.DeadlineExceeded)) // the work continues; wait again, or give up
+	fmt.Println(errors.Is(err, context.DeadlineExceeded)) // the work continues: wait again, or give up
 	// [end]
 	close(finish)
 	check(stream.Wait(context.Background()))
@@ -128,7 +128,7 @@ func Example_concurrencyHostFunc() {
 	ready := make(chan []float32, 1)
 	check(stream.Do(must(kernels.MulScalar(x, x, float32(2)))))
 	check(stream.Do(must(driver.Download(host, x))))
-	check(stream.HostFunc(func() { // on a thread of the driver: no CUDA in here
+	check(stream.HostFunc(func() { // runs on a driver thread: CUDA must not be called here
 		ready <- host.Slice()
 	}))
 	fmt.Println(<-ready)

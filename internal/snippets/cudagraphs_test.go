@@ -16,10 +16,10 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// The code and the pictures of docs/cuda-graphs.md. Each example draws its graph, so
-// the page shows the output of this code, and then runs the graph.
+// These examples contain the code and the pictures of docs/cuda-graphs.md. Each example prints its
+// graph, so the page shows the output of this code, and then runs the graph.
 
-// holds ends the program unless m holds the values of want.
+// holds ends the program with an error if the contents of m differ from want.
 func holds[T comparable](m driver.MemoryOf[T], want ...T) {
 	if got := contents(m); !slices.Equal(got, want) {
 		check(fmt.Errorf("computed %v, want %v", got, want))
@@ -144,10 +144,10 @@ func Example_cudaGraphsRecordedOnce() {
 	// [recordedOnce]
 	factor := float32(2)
 	g := must(graph.Capture(stream, graph.ModeThreadLocal, func(s *graph.Scope) error {
-		return s.Do(must(kernels.MulScalar(x, x, factor))) // the kernel gets 2
+		return s.Do(must(kernels.MulScalar(x, x, factor))) // the kernel receives the value 2
 	}))
 	exec := must(g.Instantiate())
-	factor = 100 // the graph does not see this
+	factor = 100 // the recorded kernel still uses 2
 	check(exec.Run(context.Background(), stream))
 	// [end]
 	fmt.Println(contents(x))
@@ -163,7 +163,7 @@ func Example_cudaGraphsForbidden() {
 		if err := s.Do(double); err != nil {
 			return err
 		}
-		return stream.Wait(context.Background()) // refused: nothing runs yet
+		return stream.Wait(context.Background()) // returns an error: nothing runs yet
 	})
 	fmt.Println(errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED))
 	// [end]
@@ -186,7 +186,7 @@ func Example_cudaGraphsBind() {
 	b := must(graph.BindName[float32](bound, node, launch, "b")) // once
 	for i := range 3 {
 		check(b.Set(float32(i)))
-		check(bound.Launch(stream)) // the new value and the launch, in one call
+		check(bound.Launch(stream)) // sets the new value and launches, in one call
 	}
 	// [end]
 	check(exec.Wait(context.Background()))
@@ -297,10 +297,10 @@ func Example_cudaGraphsWhile() {
 	// [while]
 	double := must(kernels.MulScalar(x, x, float32(2)))
 	g := must(graph.Capture(stream, graph.ModeThreadLocal, func(s *graph.Scope) error {
-		again := must(s.NewCond(graph.WithDefault(1))) // 1 at each launch: the loop is entered
+		again := must(s.NewCond(graph.WithDefault(1))) // the default 1 at each launch enters the loop
 		look := must(again.SetWhen(graph.When(x, graph.Less, 1000)))
 		return s.While(again, func(body *graph.Scope) error {
-			return body.Do(double, look) // once more while x[0] < 1000
+			return body.Do(double, look) // repeat while x[0] < 1000
 		})
 	}))
 	// [end]
@@ -337,8 +337,8 @@ func Example_cudaGraphsSwitch() {
 		}
 		return s.Switch(which,
 			func(body *graph.Scope) error { return body.Do(ops[0]) }, // choice[0] is 0
-			func(body *graph.Scope) error { return body.Do(ops[1]) }, // 1
-			func(body *graph.Scope) error { return body.Do(ops[2]) }) // 2; any other number: nothing runs
+			func(body *graph.Scope) error { return body.Do(ops[1]) }, // choice[0] is 1
+			func(body *graph.Scope) error { return body.Do(ops[2]) }) // choice[0] is 2; for any other number nothing runs
 	}))
 	// [end]
 	exec := must(g.Instantiate())
@@ -374,7 +374,7 @@ func Example_cudaGraphsMemory() {
 	// [memory]
 	scratch := must(driver.NewAlloc[float32](ctx, nil, x.Len()))
 	g := must(graph.Capture(stream, graph.ModeThreadLocal, func(s *graph.Scope) error {
-		tmp, err := graph.Allocate(s, scratch) // a node; the address is known now
+		tmp, err := graph.Allocate(s, scratch) // a node; the address is fixed from now on
 		if err != nil {
 			return err
 		}

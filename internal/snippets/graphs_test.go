@@ -96,7 +96,7 @@ func Example_graphsBegin() {
 			return nil, err
 		}
 		if err := r.Scope().Do(double); err != nil {
-			return nil, errors.Join(err, r.Abort()) // a capture must end
+			return nil, errors.Join(err, r.Abort()) // every capture must be ended
 		}
 		return r.End()
 	}
@@ -139,7 +139,7 @@ func Example_graphsByHand() {
 	first := must(g.Add(double))
 	l := must(g.Add(left, first)) // after first
 	r := must(g.Add(right, first))
-	must(g.Add(double, l, r)) // after both; the same operation again
+	must(g.Add(double, l, r)) // after l and r; the same operation again
 	// [end]
 	check(must(g.Instantiate()).Run(context.Background(), stream))
 	fmt.Println(contents(x))
@@ -156,8 +156,8 @@ func Example_graphsSet() {
 	node := must(g.Add(step))
 	exec := must(g.Instantiate())
 
-	check(driver.SetArg(step, 3, float32(7))) // b of the operation, not yet of the graph
-	check(exec.Set(node, step))               // now of the graph
+	check(driver.SetArg(step, 3, float32(7))) // changes the operation, but not yet the graph
+	check(exec.Set(node, step))               // changes the executable graph
 	check(exec.Run(context.Background(), stream))
 	// [end]
 	fmt.Println(contents(x))
@@ -179,9 +179,9 @@ func Example_graphsBindings() {
 	for i := range 4 {
 		threads := driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(i + 1)}
 		check(b.Set(float32(i)), size.Set(threads))
-		check(bindings.Launch(stream)) // what changed and the launch, in one call
+		check(bindings.Launch(stream)) // sets the changed values and launches, in one call
 	}
-	check(bindings.Unbind(node)) // Exec.Set and Update may change the node again
+	check(bindings.Unbind(node)) // now Exec.Set and Update may change the node again
 	// [end]
 	check(exec.Wait(context.Background()))
 	fmt.Println(contents(x))
@@ -221,10 +221,10 @@ func Example_graphsWhile() {
 	// [while]
 	double := must(kernels.MulScalar(x, x, uint32(2)))
 	g := must(graph.Capture(stream, graph.ModeThreadLocal, func(s *graph.Scope) error {
-		small := must(s.NewCond(graph.WithDefault(1))) // enter the loop
+		small := must(s.NewCond(graph.WithDefault(1))) // the default 1 enters the loop
 		look := must(small.SetWhen(graph.When(x, graph.Less, 1000)))
 		return s.While(small, func(body *graph.Scope) error {
-			return body.Do(double, look) // once more if x[0] < 1000
+			return body.Do(double, look) // repeat while x[0] < 1000
 		})
 	}))
 	// [end]
@@ -239,13 +239,13 @@ func Example_graphsScalar() {
 	// [scalar]
 	factor := must(graph.NewScalar(ctx, float32(1)))
 	defer factor.Close()
-	square := must(kernels.Mul(factor, factor, factor)) // of one element each
+	square := must(kernels.Mul(factor, factor, factor)) // each operand has one element
 	g := must(graph.Capture(stream, graph.ModeThreadLocal, func(s *graph.Scope) error {
 		return s.Do(square, must(driver.CopyDevice(x.View(0, 1), factor.All())))
 	}))
 	exec := must(g.Instantiate())
 	for _, v := range []float32{3, 5} {
-		check(factor.Set(stream, v)) // the next replay finds it
+		check(factor.Set(stream, v)) // the next replay uses v
 		check(exec.Run(context.Background(), stream))
 		fmt.Println(contents(x)[0])
 	}
@@ -283,8 +283,8 @@ func Example_graphsFlow() {
 	flow := dataflow.New(ctx)
 	for _, op := range []driver.Op{
 		must(kernels.MulScalar(x, x, float32(2))),
-		must(kernels.MulScalar(y, y, float32(3))), // in parallel to the first: other memory
-		must(kernels.Add(sum, x, y)),              // after both: it reads what they write
+		must(kernels.MulScalar(y, y, float32(3))), // can run in parallel with the first: other memory
+		must(kernels.Add(sum, x, y)),              // after both, because it reads what they write
 	} {
 		must(flow.Add(op))
 	}
@@ -307,7 +307,7 @@ func Example_graphsCheck() {
 	must(g.Add(must(kernels.MulScalar(x, x, float32(2)))))
 	must(g.Add(must(kernels.AddScalar(x, x, float32(1))))) // an edge is missing
 	found := must(g.Check())
-	c := found.Conflicts[0] // printing c also shows which bytes of which memory
+	c := found.Conflicts[0] // printing c also shows the conflicting bytes
 	fmt.Println(found.OK(), c.A.Label(), c.B.Label())
 	// [end]
 

@@ -31,7 +31,7 @@ func Example_kernelsOwn() {
 	x := ones(ctx)
 	kernelsPTX := affinePTX
 	// [own]
-	module := must(ctx.LoadModule(kernelsPTX)) // the driver compiles it; an error has its log
+	module := must(ctx.LoadModule(kernelsPTX)) // the driver compiles it; errors contain the compiler's log
 	defer module.Close()
 	kernel := must(module.Kernel("affine")) // x[i] = a·x[i] + b, with the parameters x, n, a, b
 	grid := driver.LaunchConfig{Grid: driver.Blocks(x.Len(), 128), Block: driver.D1(128)}

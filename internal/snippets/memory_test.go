@@ -20,7 +20,7 @@ func Example_memoryBuffer() {
 	check(x.Fill(1))
 	check(x.View(2, 4).CopyFrom([]float32{5, 6})) // elements 2 and 3
 	got := make([]float32, x.Len())
-	check(x.CopyTo(got)) // waits
+	check(x.CopyTo(got)) // waits for the copy
 	// [end]
 	fmt.Println(got)
 	// Output: [1 1 5 6]
@@ -37,7 +37,7 @@ func Example_memoryHost() {
 	double := must(kernels.MulScalar(x, x, float32(2)))
 	down := must(driver.Download(host, x))
 	check(stream.Do(up), stream.Do(double), stream.Do(down)) // none of these calls waits
-	check(stream.Wait(context.Background()))                 // from here on the slice is the program's
+	check(stream.Wait(context.Background()))                 // now the program may use the slice again
 	fmt.Println(host.Slice())
 	// [end]
 
@@ -50,12 +50,12 @@ func Example_memoryPool() {
 	// [pool]
 	pool := must(ctx.NewMemPool())
 	defer pool.Close()
-	check(pool.SetReleaseThreshold(1 << 20)) // bytes to keep for the next step
+	check(pool.SetReleaseThreshold(1 << 20)) // bytes to retain for the next step
 	for range 3 {
 		tmp := must(driver.AllocFromPool[float32](stream, pool, x.Len()))
 		check(stream.Do(must(kernels.Add(tmp, x, x))))
 		check(stream.Do(must(driver.CopyDevice(x, tmp))))
-		check(tmp.FreeAsync(stream)) // after the copy, in stream order; nothing waits
+		check(tmp.FreeAsync(stream)) // frees in stream order, after the copy, without waiting
 	}
 	check(stream.Wait(context.Background()))
 	// [end]
@@ -71,7 +71,7 @@ func Example_memoryCache() {
 	for range 3 {
 		tmp := must(cache.Alloc[float32](blocks, stream, 1000))
 		check(stream.Do(must(driver.Fill(tmp, float32(0)))))
-		check(blocks.Free(stream, tmp)) // the next round gets the same block
+		check(blocks.Free(stream, tmp)) // the next iteration gets the same block
 	}
 	// [end]
 	check(stream.Wait(context.Background()))
@@ -84,7 +84,7 @@ func Example_memoryInto() {
 	blocks := must(cache.New(ctx))
 	defer blocks.Close()
 	// [into]
-	var tmp driver.Buffer[float32] // reused by code that repeats the same step
+	var tmp driver.Buffer[float32] // reused whenever the code repeats the same step
 	for range 3 {
 		check(cache.AllocInto(blocks, stream, &tmp, 1000))
 		check(stream.Do(must(driver.Fill(&tmp, float32(0)))))
@@ -100,9 +100,9 @@ func Example_memoryOrder() {
 	_, ctx, stream := open()
 	// [order]
 	x := must(driver.Alloc[float32](ctx, 4))
-	check(ctx.Close())               // no new objects from here on
-	check(x.Fill(1))                 // what exists still works
-	check(stream.Close(), x.Close()) // the last one releases the context
+	check(ctx.Close())               // from here on no new objects can be created
+	check(x.Fill(1))                 // existing objects still work
+	check(stream.Close(), x.Close()) // closing the last object releases the context
 	fmt.Println(errors.Is(x.Fill(1), driver.ErrClosed), x.Close())
 	// [end]
 
@@ -118,9 +118,9 @@ func Example_memoryKept() {
 	must(g.Add(step))
 	must(g.Add(must(driver.CopyDevice(y, x)), must(firstNode(g))))
 	exec := must(g.Instantiate())
-	check(x.Close(), g.Close()) // the Exec still has what it needs
+	check(x.Close(), g.Close()) // the Exec retains what it needs
 	check(exec.Run(context.Background(), stream))
-	check(exec.Close()) // now the memory of x is freed
+	check(exec.Close()) // this frees the memory of x
 	// [end]
 	fmt.Println(contents(y))
 	// Output: [2 2 2 2]
@@ -137,14 +137,14 @@ func Example_memoryLeaks() {
 	_, ctx, _ := open()
 	leaks := make(chan string)
 	report := func(l driver.Leak) {
-		if l.Kind == "buffer of float64" { // other tests drop other things
+		if l.Kind == "buffer of float64" { // other tests leak other objects
 			leaks <- l.Kind
 		}
 	}
 	// [leaks]
-	driver.SetLeakHook(func(l driver.Leak) { report(l) }) // l.Stack: where it was made
+	driver.SetLeakHook(func(l driver.Leak) { report(l) }) // l.Stack: where the object was created
 	must(driver.Alloc[float64](ctx, 1000))                // dropped without Close
-	runtime.GC()                                          // destroys it, and reports it
+	runtime.GC()                                          // destroys and reports the buffer
 	// [end]
 	fmt.Println(<-leaks)
 	driver.SetLeakHook(nil)

@@ -14,7 +14,7 @@ var affinePTX []byte
 // elements is the number of elements in the snippets' memory.
 const elements = 4
 
-// config has one thread for each of them.
+// config has at least one thread for each element.
 var config = driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(32)}
 
 // [must]
@@ -35,7 +35,7 @@ func check(errs ...error) {
 
 // [end]
 
-// open opens an emulated device.
+// open returns an emulated device, with a context and a stream.
 func open() (*driver.Driver, *driver.Context, *driver.Stream) {
 	drv := must(driver.New(emulator.New(emulator.Config{})))
 	ctx := must(must(drv.Device(0)).PrimaryContext())
@@ -52,7 +52,7 @@ func ones(ctx *driver.Context) *driver.Buffer[float32] {
 	return must(driver.AllocFrom(ctx, []float32{1, 1, 1, 1}))
 }
 
-// contents returns what memory contains.
+// contents returns a copy of the elements of m.
 func contents[T any](m driver.MemoryOf[T]) []T {
 	v := make([]T, m.All().Len())
 	check(m.All().CopyTo(v))

@@ -35,7 +35,8 @@ func TestStep(t *testing.T) {
 
 // [end]
 
-// prepare makes a step, which is closed when the test ends.
+// prepare returns a stream, memory and an executable graph that uses both. They are closed when the
+// test ends.
 func prepare(t *testing.T, c *driver.Context) (*driver.Stream, *driver.Buffer[float32], *graph.Exec) {
 	stream, x := must(c.NewStream()), ones(c)
 	double := must(kernels.MulScalar(x, x, float32(2)))
@@ -48,7 +49,7 @@ func prepare(t *testing.T, c *driver.Context) (*driver.Stream, *driver.Buffer[fl
 func Example_testingTrace() {
 	lib, w := emulator.New(emulator.Config{}), new(strings.Builder)
 	// [trace]
-	// lib is what driver.SystemLibrary or emulator.New returned, w is any io.Writer.
+	// lib comes from driver.SystemLibrary or emulator.New, and w is any io.Writer.
 	drv := must(driver.New(trace.Wrap(lib, trace.WithoutScope(trace.To(w)))))
 	// [end]
 	check(drv.Close())
@@ -58,7 +59,7 @@ func Example_testingTrace() {
 
 func Example_testingEmulator() {
 	// [emulator]
-	emu := emulator.New(emulator.Config{}) // in place of driver.SystemLibrary
+	emu := emulator.New(emulator.Config{}) // instead of driver.SystemLibrary
 	defer emu.Close()
 	drv := must(driver.New(emu))
 	// [end]
@@ -76,7 +77,7 @@ func Example_testingFindings() {
 			log.Fatal(err)
 		}
 		for _, c := range []io.Closer{module, x, stream, ctx} {
-			_ = c.Close() // may fail because the context is lost
+			_ = c.Close() // may fail, because the context is lost
 		}
 		check(drv.Close())
 	}
@@ -86,7 +87,7 @@ func Example_testingFindings() {
 	program(drv)
 	check(emu.Close())
 	for _, f := range emu.Findings() {
-		fmt.Println(f.Kind, f.Kernel, f.Thread) // printing f gives all of it in one line
+		fmt.Println(f.Kind, f.Kernel, f.Thread) // printing f shows all of it in one line
 	}
 	// [end]
 
@@ -103,7 +104,7 @@ func Example_testingSchedules() {
 	}
 	// [schedules]
 	err := emulator.Schedules(100, emulator.Config{Check: emulator.CheckAll}, func(emu *emulator.Emulator) error {
-		return run(emu) // opens a driver on emu, compares a result
+		return run(emu) // opens a driver on emu and checks a result
 	})
 	// with Config{Seed: 17, Workers: 1}: element 3 is 7, want 8
 	// [end]

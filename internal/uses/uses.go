@@ -1,26 +1,26 @@
-// Package uses describes what an operation uses: the objects it refers to, the memory it reads and
-// writes, and the parameters of its graph node. Package driver fills it in. Package graph retains the
-// objects and derives edges.
+// Package uses describes the objects an operation refers to, the memory it reads and writes, and
+// the parameters of its graph node. Package driver fills in the description. Package graph retains
+// the objects and derives edges from the memory accesses.
 package uses
 
 import "github.com/purecuda/cuda/internal/life"
 
-// Set is what an operation uses. What it points to belongs to the operation and changes with it:
-// read it, or copy it.
+// Set describes the objects and memory that an operation uses. The operation owns everything that
+// the Set points to, and may change it. Read it immediately or copy it.
 type Set struct {
-	Refs     []life.Ref // must outlive the use of the operation
-	Accesses []Access   // as far as they are known
+	Refs     []life.Ref // objects that must outlive the use of the operation
+	Accesses []Access   // all known memory accesses
 
-	// Node points to the parameters of a graph node, a struct of package cu: a copy's are a
-	// *cu.CUDA_MEMCPY3D. For a host function it is the *hostcall.Call, for a free the address. It is
-	// nil for kernel launches, which graphs read from their Block, and for launches of graphs.
+	// Node points to the parameters of a graph node, which is a struct of package cu. For a copy,
+	// it is a *cu.CUDA_MEMCPY3D. For a host function it is the *hostcall.Call, and for a free the
+	// address. It is nil for graph launches, and for kernel launches, whose parameters graphs read
+	// from the Block.
 	Node any
 }
 
-// Mode says what an operation does to a range of memory.
+// Mode is the kind of access to a range of memory.
 type Mode uint8
 
-// The modes of access.
 const (
 	Reads Mode = 1 << iota
 	Writes
@@ -43,22 +43,22 @@ func (m Mode) String() string {
 // Access is memory that an operation reads or writes: a range, or the rows of a box in pitched
 // memory. Host and device addresses share one address space.
 type Access struct {
-	Addr  uint64 // of the first byte
-	Bytes uint64 // from the first byte to the last, gaps between rows included
+	Addr  uint64 // address of the first byte
+	Bytes uint64 // from the first byte to the last, including gaps between rows
 	Mode  Mode
 	Host  bool   // page-locked host memory
-	Arg   int32  // the operand's index; of a kernel, the argument's
-	What  string // which operand: "destination", a parameter's name
-	Rows  *Rows  // the accessed part of the range; nil: every byte. It does not change
+	Arg   int32  // index of the operand, or of the kernel argument
+	What  string // name of the operand, such as "destination", or of the kernel parameter
+	Rows  *Rows  // accessed part of the range; nil: every byte. Rows must not be changed
 }
 
-// Rows is a box in memory: Layers × Count rows of Width bytes each. The first row begins at the
-// access's address.
+// Rows describes a box in memory: Layers × Count rows of Width bytes each. The first row begins at
+// the address of the Access.
 type Rows struct {
 	Width  uint64
-	Pitch  uint64 // from one row to the next
-	Count  uint64 // rows in a layer
-	Layer  uint64 // from one layer to the next
+	Pitch  uint64 // bytes from one row to the next
+	Count  uint64 // rows per layer
+	Layer  uint64 // bytes from one layer to the next
 	Layers uint64
 }
 
@@ -71,8 +71,8 @@ func (a Access) Overlaps(b Access) bool {
 	return both
 }
 
-// Common returns the first range of bytes that belongs to both accesses, whatever their modes. It
-// is exact for boxes too.
+// Common returns the first range of bytes that both accesses contain, whatever their modes. The
+// result is exact for boxes as well.
 func (a Access) Common(b Access) (from, to uint64, ok bool) {
 	switch {
 	case a.Bytes == 0 || b.Bytes == 0 || a.Addr >= b.Addr+b.Bytes || b.Addr >= a.Addr+a.Bytes:
@@ -87,7 +87,7 @@ func (a Access) Common(b Access) (from, to uint64, ok bool) {
 	return b.withinBox(a)
 }
 
-// within returns the first range of the access between two addresses.
+// within returns the first range of accessed bytes between two addresses.
 func (a *Access) within(lo, hi uint64) (from, to uint64, ok bool) {
 	if a.Rows == nil {
 		return a.piece(a.Addr, a.Bytes, lo, hi)
@@ -107,7 +107,7 @@ func (a *Access) within(lo, hi uint64) (from, to uint64, ok bool) {
 	return 0, 0, false
 }
 
-// withinBox is within for each row of a box.
+// withinBox returns the first range of accessed bytes that is within a row of box.
 func (a *Access) withinBox(box Access) (from, to uint64, ok bool) {
 	r := box.Rows
 	for z := range r.Layers {
@@ -121,7 +121,8 @@ func (a *Access) withinBox(box Access) (from, to uint64, ok bool) {
 	return 0, 0, false
 }
 
-// firstAfter returns the index of the first of many equal pieces, step apart, that ends after addr.
+// firstAfter returns the index of the first piece that ends after addr. All pieces have the same
+// size and are step bytes apart.
 func firstAfter(start, size, step, addr uint64) uint64 {
 	if start+size > addr || step == 0 {
 		return 0
@@ -134,8 +135,9 @@ func (*Access) piece(start, size, lo, hi uint64) (from, to uint64, ok bool) {
 	return from, to, from < to
 }
 
-// SetRows makes a an access to a box: layers of rows, each row width bytes long. A box without gaps
-// becomes a range. pitch and layer are the bytes from one row and from one layer to the next.
+// SetRows makes a an access to a box: layers of rows of width bytes each. A box without gaps
+// becomes a range. pitch is the number of bytes from one row to the next, and layer from one layer
+// to the next.
 func (a *Access) SetRows(width, pitch, rows, layer, layers uintptr) {
 	if a == nil {
 		return
@@ -144,7 +146,7 @@ func (a *Access) SetRows(width, pitch, rows, layer, layers uintptr) {
 	if width == 0 || rows == 0 || layers == 0 {
 		return
 	}
-	if width == pitch || rows == 1 { // a layer is in one piece
+	if width == pitch || rows == 1 { // each layer is contiguous
 		width, pitch, rows, layer, layers = (rows-1)*pitch+width, layer, layers, 0, 1
 	}
 	a.Bytes = uint64((layers-1)*layer + (rows-1)*pitch + width)

@@ -1,7 +1,6 @@
-// Package vulkantest creates semaphores that do not belong to CUDA, for tests of
-// external semaphores: timeline semaphores of NVIDIA's Vulkan driver, exported as file
-// descriptors. It opens the driver at run time and uses nothing else of Vulkan. It
-// imports only loader.
+// Package vulkantest creates external semaphores for tests: timeline semaphores of NVIDIA's Vulkan
+// driver, exported as file descriptors. It opens the driver at run time and uses no other part of
+// Vulkan. It imports only package loader.
 //
 // Names and layouts: https://registry.khronos.org/vulkan/specs/latest/html/vkspec.html
 package vulkantest
@@ -17,8 +16,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// library is NVIDIA's Vulkan driver for machines without a display. It works without
-// Vulkan's own loader.
+// library is NVIDIA's Vulkan driver for machines without a display. It does not need the Vulkan
+// loader.
 const library = "libEGL_nvidia.so.0"
 
 // Device is a logical device.
@@ -29,7 +28,8 @@ type Device struct {
 	device   uintptr
 }
 
-// The Vulkan structures that are used, with the fields that are not left 0.
+// These are the Vulkan structures that the package uses. Fields that always stay 0 are omitted or
+// unnamed.
 type (
 	applicationInfo struct {
 		sType         uint32
@@ -153,17 +153,16 @@ func (d *Device) open() (err error) {
 	return d.createDevice()
 }
 
-// escaped forces memory whose address is passed to C onto the heap, which does not
-// move.
+// escaped forces values whose address is passed to C onto the heap, where they do not move.
 var escaped any
 
-// word returns the address of p as an argument. The caller must keep p alive.
+// word returns the address of p as an argument for C. The caller must keep p alive.
 func word[T any](p *T) uintptr {
 	escaped = p
 	return uintptr(unsafe.Pointer(p))
 }
 
-// call calls a function by name. Its result is a VkResult.
+// call calls a Vulkan function by name and converts its VkResult to an error.
 func (d *Device) call(name string, words ...uintptr) error {
 	c := append([]byte(name), 0)
 	addr := d.get.Call(d.instance, word(&c[0]))
@@ -214,7 +213,7 @@ func (d *Device) createDevice() error {
 	return err
 }
 
-// Close destroys the device. Its semaphores must already be closed.
+// Close destroys the device. All its semaphores must be closed first.
 func (d *Device) Close() error {
 	var errs []error
 	if d.device != 0 {
@@ -226,13 +225,13 @@ func (d *Device) Close() error {
 	return errors.Join(append(errs, d.lib.Close())...)
 }
 
-// Semaphore is a timeline semaphore: a number that only grows.
+// Semaphore is a timeline semaphore, whose value can only increase.
 type Semaphore struct {
 	d   *Device
 	raw uint64
 }
 
-// NewSemaphore creates an exportable semaphore with the value 0.
+// NewSemaphore creates an exportable semaphore with value 0.
 func (d *Device) NewSemaphore() (*Semaphore, error) {
 	kind := &typeInfo{sType: typeSemKind, kind: timelineKind}
 	export := &exportInfo{sType: typeExport, next: kind, handles: opaqueFD}
@@ -243,8 +242,8 @@ func (d *Device) NewSemaphore() (*Semaphore, error) {
 	return s, err
 }
 
-// FD exports the semaphore. The file descriptor belongs to the caller, and to CUDA once
-// CUDA has imported it.
+// FD exports the semaphore. The caller owns the file descriptor until CUDA imports it. Then CUDA
+// owns it.
 func (s *Semaphore) FD() (int, error) {
 	info := &getFDInfo{sType: typeGetFD, semaphore: s.raw, handle: opaqueFD}
 	fd := new(int32)
@@ -253,7 +252,7 @@ func (s *Semaphore) FD() (int, error) {
 	return int(*fd), err
 }
 
-// Value reads the semaphore.
+// Value returns the semaphore's current value.
 func (s *Semaphore) Value() (uint64, error) {
 	v := new(uint64)
 	err := s.d.call("vkGetSemaphoreCounterValue", s.d.device, uintptr(s.raw), word(v))

@@ -5,7 +5,7 @@ import "testing"
 func TestSemaphoreKeepsItsValue(t *testing.T) {
 	d, err := Open()
 	if err != nil {
-		t.Skip(err) // a machine without NVIDIA's Vulkan driver
+		t.Skip(err) // this machine has no NVIDIA Vulkan driver
 	}
 	s, err := d.NewSemaphore()
 	if err != nil {

@@ -6,7 +6,7 @@ import "math/bits"
 // last byte marks the end and is not part of the stream.
 type backward struct {
 	src []byte
-	pos int // number of bits left; negative after reading too many
+	pos int // number of bits left; negative after reading beyond the beginning
 }
 
 func newBackward(src []byte) (backward, error) {
@@ -16,7 +16,7 @@ func newBackward(src []byte) (backward, error) {
 	return backward{src, 8*len(src) - 1 - bits.LeadingZeros8(src[len(src)-1])}, nil
 }
 
-// peek returns the next n bits, at most 32. Bits before the beginning are zero.
+// peek returns the next n bits, where n is at most 32. Bits before the beginning are zero.
 func (r *backward) peek(n int) uint32 {
 	at := r.pos - n
 	shift := 0
@@ -59,8 +59,8 @@ func (r *forward) peek(n int) uint32 {
 	return v
 }
 
-// rest returns the bytes after the one that was read last, or an error if more was read
-// than there is.
+// rest returns the bytes after the last byte that was read. It returns an error if the reader has
+// passed the end.
 func (r *forward) rest() ([]byte, error) {
 	n := (r.pos + 7) / 8
 	if n > len(r.src) {

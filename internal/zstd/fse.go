@@ -2,8 +2,8 @@ package zstd
 
 import "math/bits"
 
-// fseTable decodes symbols by finite state entropy. A state is an index, whose entry
-// has the symbol and the transition to the next state.
+// fseTable decodes symbols by finite state entropy. A state is an index into the entries. Each
+// entry contains a symbol and the transition to the next state.
 type fseTable struct {
 	log     int
 	entries []fseEntry
@@ -15,7 +15,7 @@ type fseEntry struct {
 	base   uint16
 }
 
-// readFSE reads a table's description and returns the bytes after it.
+// readFSE reads the description of a table and returns the bytes after it.
 func readFSE(src []byte, symbols, maxLog int) (*fseTable, []byte, error) {
 	r := forward{src: src}
 	log := int(r.peek(4)) + 5
@@ -28,7 +28,7 @@ func readFSE(src []byte, symbols, maxLog int) (*fseTable, []byte, error) {
 		if len(counts) >= symbols || r.pos > 8*len(src) {
 			return nil, nil, damagedf("a table with too many symbols")
 		}
-		// The value is at most left+1. Small values take one bit less.
+		// The value is at most left+1. Small values use one bit less.
 		n := bits.Len(uint(left + 1))
 		v := int(r.peek(n))
 		short := 1<<n - 1 - (left + 1)
@@ -65,8 +65,8 @@ func readFSE(src []byte, symbols, maxLog int) (*fseTable, []byte, error) {
 	return newFSE(counts, log), rest, nil
 }
 
-// newFSE builds the table for symbols with these counts, which add up to 2^log. A count
-// of -1 stands for "less than one".
+// newFSE builds the table from the symbols' counts, which must add up to 2^log. A count of -1 means
+// "less than one".
 func newFSE(counts []int16, log int) *fseTable {
 	size := 1 << log
 	t := &fseTable{log, make([]fseEntry, size)}
@@ -99,7 +99,7 @@ func newFSE(counts []int16, log int) *fseTable {
 	return t
 }
 
-// singleFSE returns the table that always decodes to one symbol.
+// singleFSE returns a table that always decodes to symbol.
 func singleFSE(symbol uint8) *fseTable {
 	return &fseTable{0, []fseEntry{{symbol: symbol}}}
 }

@@ -47,8 +47,7 @@ func (d *decoder) literals(src []byte, most int) ([]byte, error) {
 	return rest, d.huffman.decode4(d.lits, data)
 }
 
-// plainLiterals reads literals that are stored uncompressed, or as one byte that
-// repeats.
+// plainLiterals reads literals that are stored uncompressed, or as one repeated byte.
 func (d *decoder) plainLiterals(src []byte, repeat bool, format byte, word uint64, most int) ([]byte, error) {
 	head, size := 1, int(word>>3&0x1f)
 	switch format {
@@ -76,7 +75,7 @@ func (d *decoder) plainLiterals(src []byte, repeat bool, format byte, word uint6
 	return rest, nil
 }
 
-// readHuffman reads a table's description and returns the bytes after it.
+// readHuffman reads the description of a table and returns the bytes after it.
 func readHuffman(src []byte) (*huffmanTable, []byte, error) {
 	if len(src) == 0 {
 		return nil, nil, damagedf("a code without a description")
@@ -84,7 +83,7 @@ func readHuffman(src []byte) (*huffmanTable, []byte, error) {
 	n := int(src[0])
 	src = src[1:]
 	var weights []uint8
-	if n >= 128 { // four bits for each weight
+	if n >= 128 { // four bits per weight
 		n -= 127
 		size := (n + 1) / 2
 		if size > len(src) {
@@ -108,7 +107,7 @@ func readHuffman(src []byte) (*huffmanTable, []byte, error) {
 	return t, src, err
 }
 
-// readWeights decodes weights that are themselves compressed.
+// readWeights decodes compressed weights.
 func readWeights(src []byte) ([]uint8, error) {
 	t, src, err := readFSE(src, maxHuffmanBits+2, 6)
 	if err != nil {
@@ -119,7 +118,7 @@ func readWeights(src []byte) ([]uint8, error) {
 		return nil, err
 	}
 	var out []uint8
-	var now, other fseState // the two states take turns
+	var now, other fseState // the two states alternate
 	now.init(t, &r)
 	other.init(t, &r)
 	if r.pos < 0 {
@@ -136,8 +135,8 @@ func readWeights(src []byte) ([]uint8, error) {
 	return nil, damagedf("a code of too many symbols")
 }
 
-// newHuffman builds the table from the weights of all symbols except the last, whose
-// weight completes the code. A symbol of weight w takes 2^(w-1) table entries.
+// newHuffman builds the table from the weights of all symbols but the last. The last weight follows
+// from the others. A symbol of weight w has 2^(w-1) table entries.
 func newHuffman(weights []uint8) (*huffmanTable, error) {
 	sum := 0
 	for _, w := range weights {
@@ -169,7 +168,7 @@ func newHuffman(weights []uint8) (*huffmanTable, error) {
 	return t, nil
 }
 
-// decode fills dst from one stream.
+// decode fills dst from one bit stream.
 func (t *huffmanTable) decode(dst, src []byte) error {
 	r, err := newBackward(src)
 	if err != nil {
@@ -186,7 +185,7 @@ func (t *huffmanTable) decode(dst, src []byte) error {
 	return nil
 }
 
-// decode4 fills the quarters of dst from four streams.
+// decode4 fills each quarter of dst from its own bit stream.
 func (t *huffmanTable) decode4(dst, src []byte) error {
 	const jump = 6
 	if len(src) < jump {

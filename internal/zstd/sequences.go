@@ -1,8 +1,7 @@
 package zstd
 
-// A sequence is a number of literals to copy, followed by a match.
+// A sequence consists of literals to copy and a match that follows them.
 
-// The three kinds of codes.
 const (
 	literalLengths = iota
 	offsets
@@ -22,7 +21,7 @@ var codeKinds = [3]codeKind{
 		-1, -1, -1, -1, -1, -1, -1}, 6)},
 }
 
-// lengthCode is the length that a code stands for: base plus the value of extra bits.
+// lengthCode is the length for a code: base plus the value of the extra bits.
 type lengthCode struct {
 	base uint32
 	bits int
@@ -31,9 +30,9 @@ type lengthCode struct {
 var literalCodes, matchCodes = lengthCodes(0, 16, []int{1, 1, 1, 1, 2, 2, 3, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}),
 	lengthCodes(3, 32, []int{1, 1, 1, 1, 2, 2, 3, 3, 4, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16})
 
-// lengthCodes builds a table. It has plain codes from the least length on, then one
-// code for each number of extra bits, each beginning where the previous one ends. The
-// longest ones begin at a power of two above the least length.
+// lengthCodes builds a table of lengths. It starts at the length least with plain codes without
+// extra bits. Then follows one code for each number in extra, which begins where the previous code
+// ends. Codes with the most bits begin at a power of two above least.
 func lengthCodes(least uint32, plain int, extra []int) []lengthCode {
 	var out []lengthCode
 	for i := range plain {
@@ -50,7 +49,7 @@ func lengthCodes(least uint32, plain int, extra []int) []lengthCode {
 	return out
 }
 
-// sequences decodes a block's sequences and executes them.
+// sequences decodes and executes the sequences of a block.
 func (d *decoder) sequences(src []byte, most int) error {
 	count, src, err := sequenceCount(src)
 	if err != nil {
@@ -114,8 +113,8 @@ func sequenceCount(src []byte) (int, []byte, error) {
 	return 0, nil, damagedf("a block without sequences")
 }
 
-// readTables reads the tables of the three kinds of codes. Each is the predefined one,
-// a single symbol, described here, or that of the previous block.
+// readTables reads the tables of the three kinds of codes. Each table is predefined, a single
+// symbol, described in src, or the previous block's table.
 func (d *decoder) readTables(src []byte) ([]byte, error) {
 	if len(src) == 0 || src[0]&3 != 0 {
 		return nil, damagedf("a block's tables")
@@ -146,8 +145,8 @@ func (d *decoder) readTables(src []byte) ([]byte, error) {
 	return src, nil
 }
 
-// offset returns the distance that an offset value stands for. The values 1 to 3 refer
-// to the last three distances. It returns 0 for an invalid distance.
+// offset returns the distance for an offset value. The values 1 to 3 refer to the last three
+// distances. An invalid distance yields 0.
 func (d *decoder) offset(v uint32, noLiterals bool) uint32 {
 	p := &d.repeats
 	if v > 3 {

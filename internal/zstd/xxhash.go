@@ -15,7 +15,7 @@ func xxround(acc, v uint64) uint64 {
 	return bits.RotateLeft64(acc+v*prime2, 31) * prime1
 }
 
-// xxhash64 returns the XXH64 of b with seed 0. Its low half is a frame's checksum.
+// xxhash64 returns the XXH64 hash of b with seed 0. Its low half is the checksum of a frame.
 func xxhash64(b []byte) uint64 {
 	n := uint64(len(b))
 	h := prime5

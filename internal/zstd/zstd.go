@@ -1,9 +1,9 @@
-// Package zstd decodes the Zstandard format (RFC 8878), in which nvcc has
-// compressed the entries of fat binaries since CUDA 12.8. It decodes whole
-// frames in memory, without dictionaries, and compresses nothing.
+// Package zstd decompresses the Zstandard format (RFC 8878). Since CUDA 12.8, nvcc uses it to
+// compress the entries of fat binaries. The package decodes whole frames in memory. It does not
+// support dictionaries or compression.
 //
-// The input may be hostile. Memory use grows with the decoded size and never exceeds
-// the caller's limit.
+// The input may be hostile. Memory use grows with the decoded size and never exceeds the caller's
+// limit.
 package zstd
 
 import (
@@ -12,18 +12,18 @@ import (
 	"fmt"
 )
 
-// ErrDamaged is returned for data that is not Zstandard, or is truncated or corrupted.
+// ErrDamaged means that the data is not Zstandard, or is truncated or corrupted.
 var ErrDamaged = errors.New("damaged Zstandard data")
 
-// ErrTooLarge is returned for data that decodes to more bytes than the limit.
+// ErrTooLarge means that the decoded data would exceed the limit.
 var ErrTooLarge = errors.New("the Zstandard data is larger than the limit")
 
-// ErrDictionary is returned for a frame that needs a dictionary.
+// ErrDictionary means that a frame requires a dictionary.
 var ErrDictionary = errors.New("the Zstandard data needs a dictionary")
 
 const (
 	frameMagic     = 0xfd2fb528
-	skippableMagic = 0x184d2a50 // and the 15 numbers after it
+	skippableMagic = 0x184d2a50 // and the 15 numbers above it
 	maxBlock       = 128 << 10
 )
 
@@ -63,20 +63,20 @@ func skipFrame(src []byte) ([]byte, error) {
 	return src[4+int(le.Uint32(src)):], nil
 }
 
-// decoder holds the state that outlives a block.
+// decoder holds the state that blocks share.
 type decoder struct {
 	out   []byte
 	limit int
 
 	start   int    // where the current frame begins in out
-	window  uint64 // how far back a match may reach
+	window  uint64 // maximum distance of a match
 	repeats [3]uint32
-	huffman *huffmanTable // of the previous block that had one
-	tables  [3]*fseTable  // of literal lengths, offsets, match lengths
+	huffman *huffmanTable // table of the previous block that had one
+	tables  [3]*fseTable  // for literal lengths, offsets and match lengths
 	lits    []byte
 }
 
-// header holds what a frame states about itself.
+// header contains the properties that a frame declares.
 type header struct {
 	window   uint64
 	content  uint64
@@ -168,7 +168,7 @@ func (d *decoder) block(src []byte) (rest []byte, last bool, err error) {
 	head := uint32(src[0]) | uint32(src[1])<<8 | uint32(src[2])<<16
 	src = src[3:]
 	n := int(head >> 3)
-	most := int(min(max(d.window, 1), maxBlock)) // an empty frame's window is empty
+	most := int(min(max(d.window, 1), maxBlock)) // the window of an empty frame has size 0
 	stored := n
 	if kind := head >> 1 & 3; kind == 1 {
 		stored = 1
@@ -216,8 +216,8 @@ func (d *decoder) compressed(src []byte, most int) error {
 	return d.sequences(src, most)
 }
 
-// copyMatch repeats n bytes from offset bytes back. The match may overlap its own
-// output.
+// copyMatch appends n bytes, starting offset bytes before the end of the output. The source and the
+// copy may overlap.
 func (d *decoder) copyMatch(offset uint32, n int) error {
 	if have := uint64(len(d.out) - d.start); uint64(offset) > have || uint64(offset) > d.window || offset == 0 {
 		return damagedf("a match %d bytes back", offset)

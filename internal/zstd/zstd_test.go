@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/internal/zstd"
 )
 
-// frame builds a frame: without a window, so with a stated size, or with one.
+// frame builds a frame from its magic number, its header and its blocks.
 func frame(parts ...string) []byte {
 	return []byte("\x28\xb5\x2f\xfd" + strings.Join(parts, ""))
 }
@@ -68,7 +68,7 @@ func TestBombs(t *testing.T) {
 	for range 100 {
 		blocks = append(blocks, "\x02\x00\x10z")
 	}
-	long := frame("\x00\x88", strings.Join(blocks, "")) // a window of 128 MiB, 12.5 MiB of blocks
+	long := frame("\x00\x88", strings.Join(blocks, "")) // a window of 128 MiB and blocks of 12.5 MiB in total
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	_, err := zstd.Decode(long, 1<<20)

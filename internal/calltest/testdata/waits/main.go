@@ -1,5 +1,5 @@
-// Waits does nothing but wait for C to call back, three times. A test cannot show this,
-// because the timer of its time limit keeps Go from reporting a deadlock.
+// Waits only waits for C to call back, three times. A test cannot check this, because the timer for
+// its time limit prevents Go from reporting a deadlock.
 package main
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// later is the stream whose work the stand-in starts after that many milliseconds, when
-// every goroutine waits.
+// later is a stream handle. The stand-in starts the stream's work after that many milliseconds,
+// when every goroutine waits.
 const later = 300
 
 var data [3]byte
