@@ -58,7 +58,7 @@ func WithOneByOne() ProfileOption {
 // unchanged, then as often with the events. Profile changes the graph to instantiate the measured
 // Exec, and then restores the graph.
 //
-// The times of concurrent nodes include waiting for a free multiprocessor: see [WithOneByOne]. The
+// The times of concurrent nodes include waiting for device resources: see [WithOneByOne]. The
 // events keep kernels with programmatic edges from overlapping.
 //
 // A graph that allocates or frees cannot be measured (CUDA_ERROR_NOT_SUPPORTED), because the driver

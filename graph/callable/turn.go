@@ -14,6 +14,7 @@ func newTurn() turn { return make(turn, 1) }
 // Lock acquires the lock. Waiting for it cannot be cancelled.
 func (t turn) Lock() { t <- struct{}{} }
 
+// Unlock releases the lock.
 func (t turn) Unlock() { <-t }
 
 // lock acquires the lock. If ctx ends first, it returns the context's cause. A nil ctx never ends.

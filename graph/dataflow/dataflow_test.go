@@ -294,7 +294,7 @@ func TestFlowRefusesWhatItCannotOrder(t *testing.T) {
 		l := k.Launch(k.Plus, a, 1)
 		f := k.flow(l)
 		k.OK(driver.SetArg(l, 2, uint32(9)))
-		k.build(f) // the length is a number, not memory
+		k.build(f) // the argument is a number, not memory
 		k.OK(driver.SetArg(l, 0, b))
 		_, err := f.Build()
 		graphtest.Refused(t, "a build after the memory changed", err, "step 0")

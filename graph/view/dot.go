@@ -10,13 +10,13 @@ import (
 )
 
 // WriteDOT draws a snapshot, including the graphs inside its nodes, in the DOT language of
-// Graphviz. A node is labelled with the number that it has in errors and with its own name, or
-// else its kernel's name (CUDA 12.3). The same graph built in the same way always gives the same
+// Graphviz. A node is labelled with its number, as in error messages, and with its own name or else
+// its kernel's name (CUDA 12.3). The same graph built in the same way always produces the same
 // drawing.
 //
-// A snapshot from Graph.Profile is drawn with the time of each node. The critical path of the
-// graph, and those of child graphs on it, are marked. Nodes that are disabled in the snapshot's
-// Exec are marked too.
+// A snapshot from Graph.Profile is drawn with the time of each node. WriteDOT marks the critical
+// path of the graph, and that of each child graph on it. It also marks nodes that are disabled in
+// the snapshot's Exec.
 //
 // For the driver's own drawing, with addresses and handles, see Graph.DriverDOT.
 func WriteDOT(w io.Writer, s *graph.Snapshot, opts ...Option) error {
@@ -47,8 +47,8 @@ func (d *drawing) dot(b *strings.Builder, s *graph.Snapshot, indent string) {
 	}
 }
 
-// keepAbove adds an invisible edge, so that a graph inside a node is laid out above the nodes
-// that run after it.
+// keepAbove adds an invisible edge so that Graphviz draws a nested graph above the nodes that run
+// after it.
 func keepAbove(b *strings.Builder, s *graph.Snapshot, to *graph.SnapshotNode, indent string) {
 	ends := leaves(s)
 	if len(ends) == 0 {
@@ -74,7 +74,7 @@ func (d *drawing) dotNode(b *strings.Builder, n *graph.SnapshotNode, indent stri
 	fmt.Fprintf(b, "%s}\n", indent)
 }
 
-// dotInside draws a graph inside a node as a separate cluster below the node.
+// dotInside draws a nested graph as a separate cluster below its node.
 func (d *drawing) dotInside(b *strings.Builder, n *graph.SnapshotNode, i int, in *graph.Snapshot, indent string) {
 	fmt.Fprintf(b, "%ssubgraph cluster_%s_%d {\n%s\tlabel=%s;\n", indent, id(n), i, indent, quoted(in.Label))
 	d.dot(b, in, indent+"\t")
@@ -119,15 +119,14 @@ func attributes(attrs []string) string {
 	return " [" + strings.Join(attrs, ", ") + "]"
 }
 
-// quoted returns a string as a DOT literal.
 func quoted(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
 }
 
 const criticalColor = "#c0392b"
 
-// fillColor returns one colour each for nodes that compute, move data, allocate, only order
-// others, or contain graphs.
+// fillColor returns a colour for the kind of a node: it computes, moves data, allocates, only
+// orders other nodes, or contains graphs.
 func fillColor(t graph.Type) string {
 	switch t {
 	case cu.CU_GRAPH_NODE_TYPE_KERNEL:

@@ -107,7 +107,7 @@ func ExampleWriteDOT() {
 	// }
 }
 
-// Find the longest path through a graph whose nodes were measured.
+// Find the longest path through a graph with measured nodes.
 func ExampleCriticalPath() {
 	g := branches()
 	stream, err := g.Context().NewStream()

@@ -7,7 +7,7 @@ import (
 	"github.com/purecuda/cuda/graph/internal/graphtest"
 )
 
-// kit is graphtest's kit with helpers for drawings.
+// kit extends the Kit of graphtest with helpers for drawings.
 type kit struct{ *graphtest.Kit }
 
 func each(t *testing.T, test func(k *kit)) {

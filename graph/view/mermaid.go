@@ -41,7 +41,7 @@ func arrow(e graph.SnapshotEdge) string {
 	return "-->"
 }
 
-// mermaidLine marks the most recently written edge if it is critical.
+// mermaidLine counts the edge just written, and marks it if it is critical.
 func (d *drawing) mermaidLine(b *strings.Builder, s *graph.Snapshot, e graph.SnapshotEdge, indent string) {
 	if d.isCritical(s, e) {
 		fmt.Fprintf(b, "%slinkStyle %d stroke:%s,stroke-width:3px\n", indent, d.numLines, criticalColor)
@@ -62,7 +62,7 @@ func (d *drawing) mermaidNode(b *strings.Builder, n *graph.SnapshotNode, indent 
 	fmt.Fprintf(b, "%send\n", indent)
 }
 
-// mermaidInside draws a graph inside a node. A graph without a label needs no frame of its own.
+// mermaidInside draws a nested graph. A graph without a label needs no frame.
 func (d *drawing) mermaidInside(b *strings.Builder, n *graph.SnapshotNode, i int, in *graph.Snapshot, indent string) {
 	if in.Label == "" || len(in.Nodes) == 0 {
 		d.mermaid(b, in, indent)
@@ -73,8 +73,8 @@ func (d *drawing) mermaidInside(b *strings.Builder, n *graph.SnapshotNode, i int
 	fmt.Fprintf(b, "%send\n", indent)
 }
 
-// hasNodesInside reports whether a node is drawn with a frame. Mermaid does not allow empty
-// frames.
+// hasNodesInside reports whether a node is drawn with a frame. It is false for empty graphs,
+// because Mermaid does not allow empty frames.
 func hasNodesInside(n *graph.SnapshotNode) bool {
 	for _, in := range n.Graphs {
 		if len(in.Nodes) > 0 {
@@ -99,7 +99,7 @@ func (d *drawing) mermaidPath(b *strings.Builder) {
 	fmt.Fprintf(b, "\tclass %s critical\n", strings.Join(ids, ","))
 }
 
-// mermaidText returns lines as the content of a Mermaid string.
+// mermaidText formats lines as a Mermaid string.
 func mermaidText(lines []string) string {
 	r := strings.NewReplacer("&", "#amp;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "#", "#35;", "\n", "<br/>")
 	for i, l := range lines {

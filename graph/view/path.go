@@ -8,16 +8,16 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// CriticalPath returns the nodes from a root to a leaf whose times have the largest sum, and
-// that sum. To make the graph faster, make these nodes faster. s must come from Graph.Profile. A
-// child graph counts as one node of the path. The sum may exceed the time of a run, because
-// without events between them, a kernel is prepared while the previous one still runs.
+// CriticalPath returns the path from a root to a leaf with the largest sum of times, and that sum.
+// To make the graph faster, make these nodes faster. s must come from Graph.Profile. A child graph
+// counts as one node of the path. The sum may exceed the time of a run: without events between
+// kernels, the device prepares a kernel while the previous one still runs.
 func CriticalPath(s *graph.Snapshot) (path []*graph.SnapshotNode, total time.Duration) {
 	if s == nil {
 		return nil, 0
 	}
-	until := make([]time.Duration, len(s.Nodes)) // the end of the longest path to a node
-	came := make([]int, len(s.Nodes))            // the previous node on that path
+	until := make([]time.Duration, len(s.Nodes)) // for each node, the time of the longest path to its end
+	came := make([]int, len(s.Nodes))            // for each node, the previous node on that path
 	before := runsAfter(s)
 	last := -1
 	for _, i := range order(s) {
@@ -45,7 +45,7 @@ func CriticalPath(s *graph.Snapshot) (path []*graph.SnapshotNode, total time.Dur
 	return path, total
 }
 
-// levels returns, for each node, the number of nodes before it on the longest path to it.
+// levels returns the number of nodes on the longest path to each node, without the node itself.
 func levels(s *graph.Snapshot) []int {
 	levels, before := make([]int, len(s.Nodes)), runsAfter(s)
 	for _, i := range order(s) {
@@ -56,8 +56,8 @@ func levels(s *graph.Snapshot) []int {
 	return levels
 }
 
-// order returns the indices of the nodes so that each node comes after its dependencies. It
-// leaves out nodes in a cycle, which a graph that can run does not have.
+// order returns the indices of the nodes so that each node comes after its dependencies. It omits
+// nodes in a cycle, which a graph that runs cannot have.
 func order(s *graph.Snapshot) []int {
 	waits := make([]int, len(s.Nodes))
 	after := make([][]int, len(s.Nodes))
@@ -90,17 +90,15 @@ func runsAfter(s *graph.Snapshot) [][]int {
 	return before
 }
 
-// roots returns the indices of nodes without dependencies.
 func roots(s *graph.Snapshot) []int {
 	return ends(s, func(e graph.SnapshotEdge) int { return e.To })
 }
 
-// leaves returns the indices of nodes on which no other depends.
 func leaves(s *graph.Snapshot) []int {
 	return ends(s, func(e graph.SnapshotEdge) int { return e.From })
 }
 
-// ends returns the indices of the nodes that no edge has at the given end.
+// ends returns the indices of the nodes that are at the given end of no edge.
 func ends(s *graph.Snapshot, end func(graph.SnapshotEdge) int) (places []int) {
 	has := make([]bool, len(s.Nodes))
 	for _, e := range s.Edges {

@@ -10,15 +10,14 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// Summary has the counts of a graph. Nodes of graphs inside nodes count only in Inside and
-// Kinds.
+// Summary contains the counts of a graph. Nodes of nested graphs count only in Inside and Kinds.
 type Summary struct {
 	Nodes, Edges  int
 	Roots, Leaves int            // nodes without dependencies, nodes on which no other depends
 	Depth         int            // nodes on the longest path
-	Width         int            // the largest number of nodes at the same depth
-	Inside        int            // nodes of graphs inside nodes, at any depth
-	Kinds         map[string]int // number of nodes of each SnapshotNode.Kind, including those inside nodes
+	Width         int            // largest number of nodes at one depth
+	Inside        int            // number of nodes in nested graphs, at any depth
+	Kinds         map[string]int // number of nodes of each SnapshotNode.Kind, including nested graphs
 }
 
 // Summarize returns the counts of a snapshot.
@@ -55,7 +54,7 @@ func (s Summary) String() string {
 	return shape + "\n" + s.kinds()
 }
 
-// kinds lists the kinds, the most frequent first.
+// kinds lists the kinds of nodes with the most frequent first.
 func (s Summary) kinds() string {
 	kinds := slices.SortedFunc(maps.Keys(s.Kinds), func(a, b string) int {
 		return cmp.Or(cmp.Compare(s.Kinds[b], s.Kinds[a]), cmp.Compare(a, b))
@@ -73,7 +72,6 @@ func leafCount(n int) string {
 	return fmt.Sprintf("%d leaves", n)
 }
 
-// plural returns a number with its noun.
 func plural(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing

@@ -10,9 +10,9 @@ import (
 )
 
 // WriteTable writes a snapshot as a table. The first line is its [Summary]. Then each node has a
-// line with its operation and the nodes it runs after. Nodes of a graph inside a node follow
-// that node. For a snapshot from Graph.Profile, columns show when a node began and how long it
-// took, and a star marks nodes on a critical path.
+// line with its operation and the nodes it runs after. The nodes of a nested graph follow the node
+// that contains it. For a snapshot from Graph.Profile, columns show each node's start and duration.
+// A star marks nodes on a critical path.
 func WriteTable(w io.Writer, s *graph.Snapshot, opts ...Option) error {
 	d, err := newDrawing(s, opts)
 	if err != nil {
@@ -31,7 +31,7 @@ func WriteTable(w io.Writer, s *graph.Snapshot, opts ...Option) error {
 	return err
 }
 
-// profileLine returns the time of the run, the critical path, and the cost of measuring.
+// profileLine describes the time of the run, the critical path and the cost of measuring.
 func profileLine(s *graph.Snapshot) string {
 	path, total := CriticalPath(s)
 	p := s.Profile
@@ -54,7 +54,7 @@ func (d *drawing) table(b *strings.Builder) {
 	}
 }
 
-// rows writes the nodes of a graph, each followed by the nodes of the graphs inside it.
+// rows writes the nodes of a graph, each followed by the nodes of its nested graphs.
 func (d *drawing) rows(t io.Writer, s *graph.Snapshot) {
 	before := runsAfter(s)
 	for i := range s.Nodes {

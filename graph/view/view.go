@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/internal/absent"
 )
 
-// Option changes what WriteDOT, WriteMermaid and WriteTable show.
+// Option configures WriteDOT, WriteMermaid and WriteTable.
 type Option func(*drawing)
 
 // Titled gives a drawing a title. The default is "graph".
@@ -23,15 +23,15 @@ func Detailed() Option {
 	return func(d *drawing) { d.details = true }
 }
 
-// drawing is a snapshot with the options for showing it.
+// drawing is a snapshot with the options for drawing it.
 type drawing struct {
 	*graph.Snapshot
 	title   string
 	details bool
 
 	onPath   map[*graph.SnapshotNode]bool
-	lineTo   map[*graph.SnapshotNode]*graph.SnapshotNode // maps a node on a critical path to the next one
-	numLines int                                         // edges written so far, because Mermaid refers to edges by number
+	lineTo   map[*graph.SnapshotNode]*graph.SnapshotNode // for a node on a critical path, the next node
+	numLines int                                         // edges written so far: Mermaid numbers edges
 }
 
 func newDrawing(s *graph.Snapshot, opts []Option) (*drawing, error) {
@@ -71,7 +71,7 @@ func (d *drawing) isCritical(s *graph.Snapshot, e graph.SnapshotEdge) bool {
 	return d.onPath[from] && d.lineTo[from] == &s.Nodes[e.To]
 }
 
-// lines returns the text of a node: number, name, operation and time.
+// lines returns the lines of a node's text: number, name, operation and time.
 func (d *drawing) lines(n *graph.SnapshotNode) []string {
 	text := []string{n.ID + ": " + n.Kind}
 	if n.Name != "" {
@@ -89,7 +89,7 @@ func (d *drawing) lines(n *graph.SnapshotNode) []string {
 	return text
 }
 
-// micros formats a time of the device, rounded to the clock's resolution.
+// micros formats a device time, rounded to the resolution of the clock.
 func micros(t time.Duration) string { return t.Round(10 * time.Nanosecond).String() }
 
 // id returns a node's identifier in drawings: n3, and n3_0_1 for node 3.0.1.

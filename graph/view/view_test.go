@@ -21,11 +21,11 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// writeGolden is the environment variable that makes tests write the files in testdata instead
-// of comparing with them.
+// writeGolden is the environment variable that makes tests write the files in testdata instead of
+// comparing drawings with them.
 const writeGolden = "PURECUDA_WRITE_GOLDEN"
 
-// golden compares a drawing with the file of that name.
+// golden compares a drawing with the golden file of that name.
 func (k *kit) golden(name, got string) {
 	k.Helper()
 	path := filepath.Join("testdata", name)
@@ -39,7 +39,7 @@ func (k *kit) golden(name, got string) {
 	}
 }
 
-// timed returns a snapshot of the scene with a time for each node; the left half takes longer.
+// timed returns a snapshot of the scene with a time for each node. The left half takes longer.
 func (k *kit) timed(s *graphtest.Scene) *graph.Snapshot {
 	k.Helper()
 	times := map[graph.Node]time.Duration{
@@ -61,7 +61,6 @@ func (k *kit) timed(s *graphtest.Scene) *graph.Snapshot {
 	return p
 }
 
-// text returns a drawing as a string.
 func (k *kit) text(write func(io.Writer, *graph.Snapshot, ...view.Option) error, s *graph.Snapshot, opts ...view.Option) string {
 	k.Helper()
 	b := &strings.Builder{}
@@ -97,7 +96,8 @@ func TestDrawingsOfAnEmptyGraph(t *testing.T) {
 	})
 }
 
-// The driver names the kernels of a capture, because this package saw no operation.
+// The driver must supply the kernel names of a capture, because the package did not see the
+// operations.
 func TestDrawingOfACapturedGraphNamesKernels(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -120,8 +120,8 @@ func TestDrawingShowsBodiesOfConditionals(t *testing.T) {
 	})
 }
 
-// The kinds of conditional nodes look different, both recorded and added directly. If a node has
-// two bodies, their labels distinguish them.
+// Drawings must distinguish the kinds of conditional nodes, recorded or added directly. If a node
+// has two bodies, their labels must distinguish them.
 func TestDrawingTellsKindsOfConditionals(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -163,7 +163,7 @@ func TestDrawingMarksNodesThatAreOff(t *testing.T) {
 	})
 }
 
-// Edges that do not wait for the end of a kernel look different.
+// An edge that does not wait for the end of a kernel must look different from others.
 func TestDrawingShowsProgrammaticEdges(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -184,7 +184,7 @@ func TestDrawingShowsProgrammaticEdges(t *testing.T) {
 	})
 }
 
-// A destroyed node is not drawn, and the others keep their numbers.
+// A destroyed node must not be drawn, and the other nodes must keep their numbers.
 func TestDrawingKeepsNumbers(t *testing.T) {
 	each(t, func(k *kit) {
 		s := graphtest.NewScene(k.Kit)
@@ -196,8 +196,8 @@ func TestDrawingKeepsNumbers(t *testing.T) {
 	})
 }
 
-// Before CUDA 12.3 the driver does not return names. The names of kernels that were added
-// directly are still known.
+// Before CUDA 12.3 the driver does not return names. Kernels that were added directly must still
+// have theirs.
 func TestDrawingOnADriverThatTellsNoNames(t *testing.T) {
 	gputest.OnEmulator(t, emulator.Config{DriverVersion: 12020}, func(t *testing.T, c *driver.Context) {
 		k := &kit{graphtest.NewKit(t, c)}
@@ -222,8 +222,8 @@ func TestSummaryInFigures(t *testing.T) {
 	})
 }
 
-// The critical path goes through the slower of two branches. If the branches run concurrently,
-// the fast one may have to wait for the slow one and then takes as long.
+// The critical path goes through the slower of two branches. If the branches run concurrently, the
+// fast one may have to wait for the slow one and then takes as long.
 func TestCriticalPathOfAProfile(t *testing.T) {
 	each(t, func(k *kit) {
 		const pause = 5 * time.Millisecond
@@ -259,8 +259,8 @@ func TestCriticalPathOfAProfile(t *testing.T) {
 	})
 }
 
-// The nodes in the bodies of a conditional node are not measured individually, so they are drawn
-// without times.
+// The nodes in the bodies of a conditional node are not measured individually, so they must be
+// drawn without times.
 func TestDrawingOfNodesThatWereNotMeasured(t *testing.T) {
 	each(t, func(k *kit) {
 		g := k.Graph()

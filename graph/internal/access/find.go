@@ -8,7 +8,7 @@ import (
 )
 
 // InNode returns the sets of the graph that was copied into node i. If the node is itself a copy,
-// it returns those of all graphs that were copied into such nodes.
+// InNode returns the sets of all graphs that were copied into such nodes.
 func (p *Sets) InNode(i uint32) []*Sets {
 	if c := p.children[i]; c != nil {
 		return []*Sets{c}
@@ -25,13 +25,13 @@ func (p *Sets) InNode(i uint32) []*Sets {
 
 const noNode = ^uint32(0)
 
-// Found is a set and where its spans are.
+// Found is a set together with the Sets that contain its spans.
 type Found struct {
 	*Set
 	in *Sets
 }
 
-// Find returns what was noted of node i.
+// Find returns the set of node i.
 func (p *Sets) Find(i uint32) Found {
 	if int(i) < len(p.of) && p.of[i] != 0 {
 		return Found{&p.list[p.of[i]-1], p}
@@ -51,10 +51,9 @@ func (p *Sets) Find(i uint32) Found {
 	return p.plans[at].sets.Find(i - p.plans[at].first)
 }
 
-// uses returns the spans of the set.
 func (f Found) uses() []Span { return f.in.spans[f.at : f.at+uint32(f.n)] }
 
-// List returns the accesses with the names of the arguments.
+// List returns the accesses of the set with the names of the arguments.
 func (f Found) List() []driver.Access {
 	list := make([]driver.Access, 0, f.n)
 	for _, s := range f.uses() {
@@ -63,7 +62,7 @@ func (f Found) List() []driver.Access {
 	return list
 }
 
-// Each yields all sets, node by node where the order is known.
+// Each yields all sets, in node order where it is known.
 func (p *Sets) Each(yield func(Found)) {
 	for _, at := range p.of {
 		if at != 0 {

@@ -7,19 +7,19 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// Index holds the memory accesses of steps by address. It finds the steps that a new step
-// must run after.
+// Index contains the memory accesses of steps by address, and finds the steps that a new step must
+// run after.
 type Index struct {
-	segments []segment // of accesses without Rows: in ascending order, without overlaps
+	segments []segment // accesses without Rows, in ascending order, not overlapping
 	boxes    []StepAccess
-	all      []StepAccess // every access, for comparison with boxes
+	all      []StepAccess // every access, to compare with boxes
 }
 
-// segment is a range of bytes that the same steps access. Steps before the last writer are left
-// out, because that writer is ordered after them.
+// segment is a range of bytes that the same steps access. It omits steps before the last writer,
+// because that writer runs after them.
 type segment struct {
 	lo, hi  uint64
-	writer  int // the last one, or none
+	writer  int // the last writer, or none
 	readers []int
 }
 
@@ -30,8 +30,8 @@ type StepAccess struct {
 	driver.Access
 }
 
-// Conflicts appends the steps that a step with access a must run after. It leaves out steps that
-// are ordered before one of those.
+// Conflicts appends the steps that a step with access a must run after. It omits steps that are
+// already ordered before an appended step.
 func (x *Index) Conflicts(a driver.Access, steps *[]int) {
 	if a.Bytes == 0 || a.Mode == 0 {
 		return
@@ -86,7 +86,7 @@ func (x *Index) Add(step int, a driver.Access) {
 	x.segments = slices.Replace(x.segments, from, to, cover(x.segments[from:to], lo, hi, step, a.Mode)...)
 }
 
-// cover returns the segments that replace old ones, which may lie partly between lo and hi, when a
+// cover returns the segments that replace old ones, which may partly lie outside lo to hi, when a
 // step accesses all bytes from lo to hi.
 func cover(old []segment, lo, hi uint64, step int, mode driver.AccessMode) []segment {
 	var next []segment
@@ -104,7 +104,7 @@ func cover(old []segment, lo, hi uint64, step int, mode driver.AccessMode) []seg
 	return next
 }
 
-// readBy appends the segments between lo and hi with one more reader.
+// readBy appends the segments between lo and hi with one additional reader.
 func readBy(next, old []segment, lo, hi uint64, step int) []segment {
 	at := lo
 	for _, s := range old {
@@ -121,7 +121,7 @@ func readBy(next, old []segment, lo, hi uint64, step int) []segment {
 	return next
 }
 
-// cut returns a part of a segment. Parts do not share room for readers.
+// cut returns a part of a segment. The part does not share the capacity of readers.
 func (s segment) cut(lo, hi uint64) segment {
 	if s.lo == lo && s.hi == hi {
 		return s

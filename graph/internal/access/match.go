@@ -16,7 +16,7 @@ func (p *Sets) Declare(i uint32, list []driver.Access) {
 	p.declared[i] = append(p.declared[i], list...)
 }
 
-// Covers reports whether the set knows the memory of argument i.
+// Covers reports whether the set contains the memory of argument i.
 func (f Found) Covers(i int) bool {
 	for _, s := range f.uses() {
 		if int(s.arg) == i && s.addr != 0 {
@@ -26,20 +26,20 @@ func (f Found) Covers(i int) bool {
 	return false
 }
 
-// Argument reads argument i, of 8 bytes, from where the driver keeps it.
+// Argument reads argument i, which has 8 bytes, from the driver's copy.
 func Argument(p *cu.CUDA_KERNEL_NODE_PARAMS, i int) uint64 {
 	at := unsafe.Slice(p.KernelParams, i+1)[i]
 	return binary.NativeEndian.Uint64(unsafe.Slice((*byte)(at), 8))
 }
 
-// Order is an order in which each vertex comes after those that it runs after.
+// Order is a topological order: each vertex comes after the vertices that it runs after.
 type Order struct {
-	List  []int // vertices, in order
-	Place []int // by vertex: where it is in the list
+	List  []int // vertices in order
+	Place []int // for each vertex, its index in List
 	after [][]int
 }
 
-// NewOrder returns nil if there is a cycle.
+// NewOrder returns an Order, or nil if there is a cycle.
 func NewOrder(after [][]int) *Order {
 	o := &Order{Place: make([]int, len(after)), after: after}
 	before := make([][]int, len(after))
@@ -68,12 +68,11 @@ func NewOrder(after [][]int) *Order {
 	return o
 }
 
-// BlockSize is the number of vertices examined at once: for every other vertex, Reached tells which
-// of them come before it.
+// BlockSize is the number of vertices that Reached examines in one pass.
 const BlockSize = 64 * 64
 
-// Reached returns, for each vertex from place block on, which vertices of the block come before it
-// or are it.
+// Reached returns a bit set for each vertex from the beginning of the block on. It contains the
+// vertices of the block that come before the vertex, and the vertex itself.
 func (o *Order) Reached(block int) [][BlockSize / 64]uint64 {
 	from := make([][BlockSize / 64]uint64, len(o.List)-block)
 	for i := range from {
@@ -92,7 +91,7 @@ func (o *Order) Reached(block int) [][BlockSize / 64]uint64 {
 	return from
 }
 
-// Fits reports whether a node with these parameters can have the set.
+// Fits reports whether the set can belong to a node with these parameters.
 func (f Found) Fits(p *cu.CUDA_KERNEL_NODE_PARAMS) bool {
 	if p.Func != f.Kernel.Raw() {
 		return false
@@ -105,12 +104,12 @@ func (f Found) Fits(p *cu.CUDA_KERNEL_NODE_PARAMS) bool {
 	return true
 }
 
-// Same reports whether two sets are of the same memory.
+// Same reports whether two sets refer to the same memory.
 func (f Found) Same(o Found) bool {
 	return slices.Equal(f.uses(), o.uses())
 }
 
-// CommonArgs returns, by kernel, the arguments that are memory in all of the sets.
+// CommonArgs returns, by kernel, the arguments that are memory in all of its sets.
 func CommonArgs(all []Found) map[cu.CUfunction][]int32 {
 	common := make(map[cu.CUfunction][]int32)
 	for _, f := range all {
@@ -130,7 +129,7 @@ func CommonArgs(all []Found) map[cu.CUfunction][]int32 {
 	return common
 }
 
-// Key is equal for sets of one kernel with the same addresses in args.
+// Key returns a key that is equal for sets of one kernel with the same addresses in args.
 func (f Found) Key(args []int32) string {
 	key := binary.NativeEndian.AppendUint64(nil, uint64(f.Kernel.Raw()))
 	for _, a := range args {
@@ -143,7 +142,7 @@ func (f Found) Key(args []int32) string {
 	return string(key)
 }
 
-// NodeKey is Key for the parameters of a node.
+// NodeKey returns the Key for the parameters of a node.
 func NodeKey(p *cu.CUDA_KERNEL_NODE_PARAMS, args []int32) string {
 	key := binary.NativeEndian.AppendUint64(nil, uint64(p.Func))
 	for _, a := range args {

@@ -2,12 +2,12 @@ package access
 
 import "slices"
 
-// Reach is a growing list of things that run after earlier ones. For each it knows all that come
-// before.
+// Reach is a growing list of items that run after earlier ones. For each item it stores all items
+// that come before.
 type Reach struct{ before []earlier }
 
-// earlier is a set of numbers: all below base, and those in bits, which begin
-// at base. Base is a multiple of 64.
+// earlier is a set of numbers: all numbers below base, and the numbers in bits, whose first bit is
+// base. base is a multiple of 64.
 type earlier struct {
 	base int
 	bits []uint64
@@ -21,8 +21,8 @@ func (e *earlier) has(i int) bool {
 	return w < len(e.bits) && e.bits[w]>>(uint(i)%64)&1 != 0
 }
 
-// Add appends a thing that runs after others. It returns those of them, in ascending order, that
-// imply the rest.
+// Add appends an item that runs after others. It returns, in ascending order, the direct
+// dependencies that imply all others.
 func (r *Reach) Add(after []int) []int {
 	slices.Sort(after)
 	after = slices.Compact(after)
@@ -39,7 +39,7 @@ func (r *Reach) Add(after []int) []int {
 	return slices.Clip(direct)
 }
 
-// Undo removes the latest thing.
+// Undo removes the latest item.
 func (r *Reach) Undo() { r.before = r.before[:len(r.before)-1] }
 
 // merge adds the numbers of another set, and i.
@@ -68,7 +68,7 @@ func (e *earlier) grow(words int) {
 	}
 }
 
-// settle moves the base past complete words.
+// settle moves base past words in which all bits are set.
 func (e *earlier) settle() {
 	n := 0
 	for n < len(e.bits) && e.bits[n] == ^uint64(0) {

@@ -2,15 +2,15 @@ package access
 
 import "github.com/purecuda/cuda/driver"
 
-// Recorded are the sets of recorded operations, in order.
+// Recorded contains the access sets of recorded operations, in order.
 type Recorded struct {
 	sets   *Sets
 	noted  uint64  // AccessesVersion of the latest launch in sets
-	bursts []*Sets // the sets of each burst
+	bursts []*Sets // sets of each burst
 	room   [1]*Sets
 }
 
-// Repeat notes that the latest launch was recorded once more.
+// Repeat records that the latest launch was recorded again.
 func (u *Recorded) Repeat() { u.sets.repeat() }
 
 // Burst takes over the sets of a burst.
@@ -25,7 +25,7 @@ func (u *Recorded) Burst(sets *Sets) {
 	u.bursts = append(u.bursts, sets)
 }
 
-// Note notes an operation that was recorded.
+// Note stores the accesses of a recorded operation.
 func (u *Recorded) Note(op driver.Op) {
 	l, ok := op.(*driver.Launch)
 	if !ok {
@@ -38,17 +38,17 @@ func (u *Recorded) Note(op driver.Op) {
 	u.noted = uint64(l.Block().Accesses)
 }
 
-// IsLatest reports whether l has the same accesses and references as the latest launch that was
-// noted.
+// IsLatest reports whether l has the same accesses and references as the latest launch passed to
+// Note.
 func (u *Recorded) IsLatest(l *driver.Launch) bool {
 	return l != nil && u.sets != nil && u.noted == uint64(l.Block().Accesses)
 }
 
-// Empty reports whether nothing was noted.
+// Empty reports whether no operation was recorded.
 func (u *Recorded) Empty() bool { return u.sets == nil && len(u.bursts) == 0 }
 
-// GiveTo moves all that was noted to the sets of the graph that was recorded. Which nodes it belongs
-// to is resolved lazily. What a failed capture noted goes to the garbage collector.
+// GiveTo moves all sets to those of the recorded graph, where they are matched to nodes lazily. The
+// sets of a failed capture are garbage collected.
 func (u *Recorded) GiveTo(p *Sets) {
 	p.Loose = append(p.Loose, u.bursts...)
 	if u.sets != nil {

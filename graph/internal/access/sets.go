@@ -1,5 +1,5 @@
-// Package access tracks the memory accesses of nodes: what each kernel node of a graph accesses, which
-// steps conflict, and which steps are ordered.
+// Package access tracks the memory that kernel nodes of a graph access, which steps conflict, and
+// which steps are ordered.
 package access
 
 import (
@@ -11,38 +11,38 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// Sets are the memory accesses of a graph's nodes beyond what the driver returns. For a kernel the
-// driver knows the addresses of its arguments, but not the size of the memory. Everything is
-// numbers in lists, so recording a node costs a comparison and a store.
+// Sets are the memory accesses of a graph's nodes that the driver cannot report. For a kernel it
+// returns the addresses among the arguments, but not the size of the memory. All data is numbers in
+// lists, so recording a node costs a comparison and a store.
 //
-// Copies of the graph see its lists as they were (snapshot). Appending is safe. Changing existing
-// entries requires copying them first.
+// Copies of the graph share its lists (snapshot). Appending to shared lists is safe. Before
+// existing entries change, the lists must be copied.
 type Sets struct {
-	of    []uint32 // by node: its set in list, counted from 1; 0: not known here
+	of    []uint32 // for each node, its index in list plus 1; 0 if unknown here
 	list  []Set
 	spans []Span
 
-	version uint64 // AccessesVersion of the launch that was noted last
-	last    uint32 // its set
+	version uint64 // AccessesVersion of the latest launch
+	last    uint32 // set of the latest launch, counted from 1
 
-	shared bool        // snapshots see the lists
-	plans  []planNodes // nodes of plans
-	// Sets of nodes that the driver created: captured ones and copies. Their nodes are resolved
+	shared bool        // a snapshot shares the lists
+	plans  []planNodes // nodes that plans added
+	// Sets of nodes that the driver created: captured nodes and copies. Their nodes are resolved
 	// lazily.
 	Loose    []*Sets
-	children map[uint32]*Sets // of graphs that were copied into nodes
+	children map[uint32]*Sets // sets of graphs that were copied into nodes
 	declared map[uint32][]driver.Access
 }
 
-// Set is what one kernel node accesses.
+// Set describes the accesses of one kernel node.
 type Set struct {
-	version uint64 // launch.Block.Accesses when it was noted
+	version uint64 // launch.Block.Accesses at that time
 	Kernel  *driver.Kernel
-	at      uint32 // in spans
-	n, own  uint16 // number of spans; room for spans, if only one node has the set, else 0
+	at      uint32 // index in spans
+	n, own  uint16 // number of spans; their capacity if only one node uses the set, otherwise 0
 }
 
-// Span is a driver.Access without what is the same for all accesses of a kernel.
+// Span is a driver.Access without the fields that are the same for all accesses of a kernel.
 type Span struct {
 	addr, bytes uint64
 	arg         int32
@@ -60,8 +60,8 @@ var pool = sync.Pool{New: func() any { return new(Sets) }}
 
 func New() *Sets { return pool.Get().(*Sets) }
 
-// OfPlan returns the sets of a plan. of has the number of the kind of each item, counted from 1.
-// Enter the kinds next, in order.
+// OfPlan returns the sets of a plan. of contains the kind of each item, counted from 1. The caller
+// must then enter the kinds in order.
 func OfPlan(of []uint32, kinds int) *Sets {
 	return &Sets{of: of, list: make([]Set, 0, kinds)}
 }
@@ -69,16 +69,16 @@ func OfPlan(of []uint32, kinds int) *Sets {
 // EnterNone adds a kind with unknown accesses.
 func (p *Sets) EnterNone() { p.list = append(p.list, Set{}) }
 
-// Noted returns the number of nodes that were noted.
+// Noted returns the number of nodes with recorded accesses.
 func (p *Sets) Noted() int { return len(p.of) }
 
 // DeclaredUses returns the declared accesses of a node.
 func (p *Sets) DeclaredUses(i uint32) []driver.Access { return p.declared[i] }
 
-// None is for graphs that were closed.
+// None are the sets of closed graphs.
 var None = &Sets{shared: true}
 
-// Recycle keeps the lists for another graph, unless a copy shares them.
+// Recycle returns the lists to the pool for another graph, unless a copy shares them.
 func (p *Sets) Recycle() {
 	if p == nil || p.shared {
 		return
@@ -87,13 +87,13 @@ func (p *Sets) Recycle() {
 		p.Loose[i] = nil
 		l.Recycle()
 	}
-	clear(p.list) // kernels
+	clear(p.list) // releases the kernels
 	clear(p.plans)
 	*p = Sets{of: p.of[:0], list: p.list[:0], spans: p.spans[:0], plans: p.plans[:0], Loose: p.Loose[:0]}
 	pool.Put(p)
 }
 
-// Launch notes the accesses of node i, the next one.
+// Launch records the accesses of node i, the next node.
 func (p *Sets) Launch(i int, l *driver.Launch) {
 	if uint64(l.Block().Accesses) == p.version && len(p.of) == i {
 		p.of = append(p.of, p.last)
@@ -110,17 +110,17 @@ func (p *Sets) launchAnew(i int, l *driver.Launch) {
 	p.of = append(p.of, p.last)
 }
 
-// Op is Launch for any operation. It ignores operations that are not launches.
+// Op is like Launch, for any operation. It ignores operations other than launches.
 func (p *Sets) Op(i int, op driver.Op) {
 	if l, ok := op.(*driver.Launch); ok {
 		p.Launch(i, l)
 	}
 }
 
-// repeat notes that the next node has the set of the latest.
+// repeat gives the next node the latest set.
 func (p *Sets) repeat() { p.of = append(p.of, p.last) }
 
-// Again notes that the next n nodes have the set of the latest.
+// Again gives the next n nodes the latest set.
 func (p *Sets) Again(n int) {
 	if n == 0 {
 		return
@@ -134,15 +134,15 @@ func (p *Sets) Again(n int) {
 	}
 }
 
-// pad records that nothing is known of the nodes before i.
+// pad marks the accesses of the nodes before i as unknown.
 func (p *Sets) pad(i int) {
 	if n := i - len(p.of); n > 0 {
 		p.of = append(p.of, make([]uint32, n)...)
 	}
 }
 
-// Enter makes the set of a launch, and makes it the latest. Fields are stored in place, because
-// copying a struct right after it was filled stalls.
+// Enter adds the set of a launch as the latest. It stores the fields in place, because copying a
+// struct that was just filled stalls the processor.
 func (p *Sets) Enter(l *driver.Launch) {
 	uses, at := l.Uses().Accesses, len(p.spans)
 	p.version = uint64(l.Block().Accesses)
@@ -155,7 +155,6 @@ func (p *Sets) Enter(l *driver.Launch) {
 	note(p.spans[at:], uses)
 }
 
-// note stores the accesses of a launch.
 func note(to []Span, uses []driver.Access) {
 	for i := range uses {
 		a, s := &uses[i], &to[i]
@@ -163,13 +162,13 @@ func note(to []Span, uses []driver.Access) {
 	}
 }
 
-// Plan notes that the next n nodes have the sets of a plan.
+// Plan gives the next n nodes the sets of a plan.
 func (p *Sets) Plan(first, n int, sets *Sets) {
 	p.plans = append(p.plans, planNodes{uint32(first), uint32(n), sets})
 }
 
-// Set replaces the accesses of a node. A node that was set before has its own set, which is
-// reused if its room suffices.
+// Set replaces the accesses of a node. If the node was set before, it has its own set, which is
+// reused if its capacity suffices.
 func (p *Sets) Set(i uint32, op driver.Op) {
 	l, ok := op.(*driver.Launch)
 	if !ok {
@@ -186,7 +185,7 @@ func (p *Sets) Set(i uint32, op driver.Op) {
 	note(p.spans[f.at:], uses)
 }
 
-// ownSet returns a set that only node i has, with room.
+// ownSet returns a set with the given capacity that only node i uses.
 func (p *Sets) ownSet(i uint32, room uint16) *Set {
 	if at := p.of[i]; at != 0 && p.list[at-1].own >= max(room, 1) {
 		return &p.list[at-1]
@@ -198,7 +197,7 @@ func (p *Sets) ownSet(i uint32, room uint16) *Set {
 	return &p.list[len(p.list)-1]
 }
 
-// Forget removes what is known of a node, because it was destroyed or changed in other ways.
+// Forget removes the accesses of a node that was destroyed or changed in other ways.
 func (p *Sets) Forget(i uint32) {
 	if int(i) < len(p.of) && p.of[i] != 0 {
 		p.unshare()
@@ -210,7 +209,7 @@ func (p *Sets) Forget(i uint32) {
 	}
 }
 
-// Mark is a state to which Cut returns.
+// Mark is a state to which Cut can return.
 type Mark struct{ of, list, spans int }
 
 func (p *Sets) Mark() Mark {
@@ -230,11 +229,11 @@ func (p *Sets) unshare() {
 	}
 }
 
-// snapshot returns the sets as they are now, for a copy of the graph.
+// snapshot returns the current sets for a copy of the graph.
 func (p *Sets) snapshot() *Sets {
 	p.shared = true
 	for _, l := range p.Loose {
-		if !l.shared { // else others may be reading it; also when p has lists of its own again
+		if !l.shared { // writes only if needed: other goroutines may be reading it
 			l.shared = true
 		}
 	}
@@ -243,13 +242,13 @@ func (p *Sets) snapshot() *Sets {
 	return &s
 }
 
-// CopiedFrom records that nodes are copies of those of another graph. Which copy belongs to which
-// node is resolved lazily.
+// CopiedFrom records that nodes of this graph are copies of another graph's nodes. The copies are
+// matched to nodes lazily.
 func (p *Sets) CopiedFrom(other *Sets) {
 	p.Loose = append(p.Loose, other.snapshot())
 }
 
-// AdoptChild notes what the graph in node i was copied from.
+// AdoptChild stores the sets of the graph that was copied into node i.
 func (p *Sets) AdoptChild(i uint32, child *Sets) {
 	if p.children == nil {
 		p.children = make(map[uint32]*Sets)
@@ -257,7 +256,7 @@ func (p *Sets) AdoptChild(i uint32, child *Sets) {
 	p.children[i] = child.snapshot()
 }
 
-// Declared returns the access that use i of a list declares.
+// Declared returns the access that u declares, where u is element i of a list.
 func Declared(u driver.Declared, i int) (driver.Access, error) {
 	a, err := u.Access()
 	if err != nil {
@@ -267,5 +266,5 @@ func Declared(u driver.Declared, i int) (driver.Access, error) {
 	return a, nil
 }
 
-// declaredArg is the Arg of declared accesses, which belong to no argument.
+// declaredArg is the Arg of declared accesses, which do not belong to an argument.
 const declaredArg = -1

@@ -1,5 +1,6 @@
-// Package captures knows the streams that package graph captures, and where in the program each capture
-// began. It keeps captures out of a stream while a completion event is recorded or queried there.
+// Package captures records which streams package graph captures, and where in the program each
+// capture began. It also prevents captures of a stream while a completion event is recorded or
+// queried there.
 package captures
 
 import (
@@ -15,15 +16,15 @@ import (
 	"github.com/purecuda/cuda/graph/internal/refusal"
 )
 
-// All has the streams that package graph captures. A second capture of a stream is rejected with
-// an error that says where the first one began.
+// All is the registry of streams that package graph captures. A second capture of a stream is
+// rejected with an error that names the origin of the first.
 var All = newStreams()
 
 // Registry is a set of captured streams. Its lock is never held during a driver call.
 type Registry struct {
 	mu     sync.Mutex
-	open   []openStream // few at a time: a scan is faster than a map
-	shut   map[Key]int  // number of KeepOut calls without LetIn
+	open   []openStream // few at a time, so a scan is faster than a map
+	shut   map[Key]int  // number of KeepOut calls without a LetIn
 	opened *sync.Cond
 }
 
@@ -35,7 +36,7 @@ func newStreams() *Registry {
 
 type openStream struct {
 	Key
-	r       any // package graph's capture, a pointer
+	r       any // the capture, a pointer of package graph
 	beganAt *Place
 }
 
@@ -52,8 +53,8 @@ func (c *Registry) capture(k Key) any {
 	return nil
 }
 
-// Key identifies a stream. A handle alone is not unique, because the per-thread stream has the
-// same one in every context.
+// Key identifies a stream. A handle alone is not unique: the per-thread stream has the same handle
+// in every context.
 type Key struct {
 	ctx    *driver.Context
 	stream driver.CUstream
@@ -62,8 +63,8 @@ type Key struct {
 func KeyOf(s *driver.Stream) Key { return Key{s.Context(), s.Raw()} }
 
 // Enter adds a stream that r, a capture of package graph, is about to capture. beganAt must not be
-// moved or reused while r is open. The per-thread stream is many streams with one handle, which only
-// the driver can distinguish, so Enter ignores it.
+// moved or reused while r is open. Enter ignores the per-thread stream, because its handle denotes
+// many streams, which only the driver can distinguish.
 func (c *Registry) Enter(s *driver.Stream, r any, beganAt *Place) error {
 	if s.Raw() == cu.CU_STREAM_PER_THREAD {
 		return nil
@@ -102,7 +103,7 @@ func (c *Registry) LetIn(s *driver.Stream) {
 	}
 }
 
-// Of returns the capture of a stream, nil if it is not one of package graph.
+// Of returns the capture of a stream, or nil if package graph does not capture it.
 func (c *Registry) Of(s *driver.Stream) any {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -120,18 +121,18 @@ func (c *Registry) Leave(s *driver.Stream, r any) {
 	}
 }
 
-// Place is where in the program a capture began: in a function, or at a call. Marking one allocates
+// Place is the origin of a capture: a function or a call in the program. Marking a Place allocates
 // nothing.
 type Place struct {
-	Entry uintptr // of the function
+	Entry uintptr // entry address of the function
 	pcs   [8]uintptr
 	n     int
 }
 
 func (p *Place) Mark() { p.n = runtime.Callers(2, p.pcs[:]) }
 
-// EntryOf returns the address of the code of f, which must be a function. Finding the caller instead
-// would cost about as much as a driver call.
+// EntryOf returns the address of the code of f, which must be a function. It is cheap: finding the
+// caller would cost about as much as a driver call.
 func EntryOf[F any](f F) uintptr { return **(**uintptr)(unsafe.Pointer(&f)) }
 
 // String returns the function, or the innermost call outside of package graph.
@@ -151,7 +152,7 @@ func (p *Place) String() string {
 	}
 }
 
-// inside reports whether a function belongs to the packages that capture for the program.
+// inside reports whether a function belongs to the packages that capture on behalf of the program.
 func inside(function string) bool {
 	return strings.HasPrefix(function, "github.com/purecuda/cuda/graph.") ||
 		strings.HasPrefix(function, "github.com/purecuda/cuda/graph/callable.")

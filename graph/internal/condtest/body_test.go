@@ -15,7 +15,6 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// latest returns the node that was recorded last.
 func (k *kit) latest(sc *graph.Scope) graph.Node {
 	k.Helper()
 	nodes, err := sc.Dependencies()
@@ -42,8 +41,8 @@ func (k *kit) nodesOf(g *graph.Graph) (nodes []graph.Node) {
 	return nodes
 }
 
-// A node taken while a body is recorded is later the node of that body, with the name it was
-// given. This holds at any depth.
+// A node obtained while a body is recorded must later be the node of that body, with the name it
+// was given. This must hold at any depth.
 func TestNodesOfRecordedBodiesStay(t *testing.T) {
 	eachMode(t, func(k *kit, mode graph.Mode) {
 		a, b, rounds := k.Memory(), k.Memory(), k.Words(0)
@@ -119,7 +118,7 @@ func TestNodesOfRecordedBodiesStay(t *testing.T) {
 	})
 }
 
-// The graph retains what a body refers to, also if the program has nodes of the body.
+// The graph must retain the references of a body, even if the program holds nodes of the body.
 func TestNodesOfRecordedBodiesKeepWhatTheyReferTo(t *testing.T) {
 	each(t, func(k *kit) {
 		b, sum := k.MemoryOf(5), k.Memory()
@@ -142,7 +141,7 @@ func TestNodesOfRecordedBodiesKeepWhatTheyReferTo(t *testing.T) {
 	})
 }
 
-// A body that fails and a destroyed conditional node have no nodes.
+// Bodies that failed and destroyed conditional nodes have no nodes.
 func TestNodesOfBodiesThatAreGone(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -182,8 +181,8 @@ func TestNodesOfBodiesThatAreGone(t *testing.T) {
 	})
 }
 
-// A capture into an existing body has its own nodes. A program that kept one gets an error that
-// says which nodes to use.
+// A capture into an existing body has its own nodes. If a program still holds one, using it must
+// return an error that names the nodes to use.
 func TestNodesOfACaptureIntoABodyNameTheBody(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -207,7 +206,7 @@ func TestNodesOfACaptureIntoABodyNameTheBody(t *testing.T) {
 	})
 }
 
-// A user object retained by a body's graph lives as long as the whole graph.
+// A user object retained by a body's graph must live as long as the whole graph.
 func TestUserObjectOfARecordedBodyStays(t *testing.T) {
 	each(t, func(k *kit) {
 		var d graphtest.Destructor
@@ -229,7 +228,7 @@ func TestUserObjectOfARecordedBodyStays(t *testing.T) {
 	})
 }
 
-// refused checks an error's code and that its text contains certain words.
+// refused checks the code of an error and that its text contains the given words.
 func (k *kit) refused(what string, err error, code driver.CUresult, words ...string) {
 	k.Helper()
 	if !errors.Is(err, code) {
@@ -273,7 +272,7 @@ func TestConditionWithoutANodeCannotBeInstantiated(t *testing.T) {
 			k.Errorf("got %v", err)
 		}
 		k.refused("an unused condition", err, driver.CUDA_ERROR_INVALID_VALUE, "belongs to no node")
-		// The node that has the condition may be deep inside.
+		// The node that uses the condition may be nested at any depth.
 		outer := k.Cond(g, graph.WithDefault(1))
 		_, body := k.AddIf(g, outer)
 		b := k.Memory()
@@ -318,8 +317,8 @@ func TestGraphWithConditionalsHasOneExecAtATime(t *testing.T) {
 		_, err = g.Instantiate()
 		k.refused("a second executable graph", err, driver.CUDA_ERROR_NOT_SUPPORTED, "one at a time", "IF")
 		k.Run(x)
-		// x cannot be instantiated anew from its own graph, because x itself still is that
-		// graph's one Exec.
+		// x cannot be instantiated anew from its own graph, because x itself is still the only Exec
+		// that graph may have.
 		k.Add(body, k.Launch(k.Plus, b, 1), n)
 		_, err = x.Update(g, graph.WithReinstantiate())
 		k.refused("instantiating anew", err, driver.CUDA_ERROR_NOT_SUPPORTED, "one at a time")
@@ -329,8 +328,7 @@ func TestGraphWithConditionalsHasOneExecAtATime(t *testing.T) {
 		x = k.Exec(g)
 		k.Run(x)
 		k.Expect(b, 5)
-		// x can be instantiated anew from another graph. Its old graph is then free for another
-		// Exec.
+		// x can be instantiated anew from another graph. Its old graph may then have another Exec.
 		plain := k.Graph()
 		k.Add(plain, k.Launch(k.Plus, b, 1))
 		how, err := x.Update(plain, graph.WithReinstantiate())
@@ -351,7 +349,7 @@ func TestGraphWithConditionalsIsNotCopied(t *testing.T) {
 		k.refused("clone", err, driver.CUDA_ERROR_NOT_SUPPORTED, "WHILE", "cloned")
 		_, err = other.AddChild(g)
 		k.refused("child", err, driver.CUDA_ERROR_NOT_SUPPORTED, "WHILE", "child")
-		// The driver refuses it too.
+		// The driver also rejects this.
 		var raw driver.CUgraph
 		k.refused("clone by the driver", k.C.Driver().CuGraphClone(&raw, g.Raw()), driver.CUDA_ERROR_NOT_SUPPORTED)
 		var n cu.CUgraphNode
@@ -388,7 +386,7 @@ func TestBodyRefusesWhatCUDADoesNotTakeThere(t *testing.T) {
 	})
 }
 
-// What the library does not see, the driver refuses when the graph is instantiated.
+// The library cannot see these nodes. The driver must reject them at instantiation.
 func TestChildGraphOfABodyIsLookedAtByTheDriver(t *testing.T) {
 	each(t, func(k *kit) {
 		g, child := k.Graph(), k.Graph()
@@ -437,8 +435,9 @@ func TestOperationsOfConditionsRefuseBadArguments(t *testing.T) {
 	})
 }
 
-// An error after the node was recorded and before its body is complete invalidates the capture.
-// CUDA cannot destroy a node during a capture, and a graph with half a loop must not result.
+// An error after the node was recorded, but before its body is complete, must invalidate the
+// capture. CUDA cannot destroy a node during a capture, and the result must not be a graph with an
+// incomplete loop.
 func TestConditionalThatCannotBeCompletedFailsTheCapture(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
@@ -453,7 +452,7 @@ func TestConditionalThatCannotBeCompletedFailsTheCapture(t *testing.T) {
 			if !errors.Is(err, graphtest.Injected) {
 				t.Errorf("%s: If returns %v", call, err)
 			}
-			return nil // the error is ignored here
+			return nil // ignores the error
 		})
 		if !errors.Is(err, graphtest.Injected) {
 			t.Errorf("%s: Capture returns %v", call, err)

@@ -45,7 +45,7 @@ func holds[T graph.CondWord](a T, cmp graph.Cmp, b T) bool {
 	return a != b
 }
 
-// compareAll makes a graph with an IF node for each comparison.
+// compareAll tests a graph with an IF node for each comparison.
 func compareAll[T graph.CondWord](k *kit, words []T, constant T) {
 	k.Helper()
 	cmps := []graph.Cmp{graph.Less, graph.Equal, graph.Greater, graph.LessOrEqual, graph.GreaterOrEqual, graph.NotEqual}
@@ -88,10 +88,10 @@ func TestBoundedLoop(t *testing.T) {
 		inc := k.Add(body, k.Op(k.Plus.Prepare(one, word, uint32(1), uint32(1))), add)
 		k.Add(body, k.Op(loop.Next(graph.When(word, graph.Less, 5))), inc)
 		x := k.Exec(g)
-		k.Run(x) // the word ends it
+		k.Run(x) // the word ends the loop
 		k.want("rounds", counter, 5)
 		k.Expect(b, 6)
-		k.Run(x) // no round at all
+		k.Run(x) // the loop runs no round
 		k.want("rounds", counter, 0)
 		k.Expect(b, 6)
 		k.OK(word.Fill(^uint32(0) - 100))
@@ -112,7 +112,7 @@ func TestLoopOfAGivenNumberOfRounds(t *testing.T) {
 			n, body := k.AddWhile(g, c, start)
 			add := k.Add(body, k.Launch(k.Plus, a, 1))
 			k.Add(body, k.Op(loop.Next()), add)
-			// The limit ends a loop whose word never would.
+			// The limit must end a loop whose word never would.
 			again, err := d.Within(counter, rounds)
 			k.OK(err)
 			start = k.Add(g, k.Op(again.Start(graph.When(word, graph.Equal, 0))), n)
@@ -175,7 +175,7 @@ func TestExecSetsAndSwitchesNodesInBodies(t *testing.T) {
 		gone := k.MemoryOf(3)
 		k.OK(x.Set(second, graphtest.Op[*driver.Launch](k.Kit)(k.Times.Prepare(config, gone, uint32(elems), uint32(7)))))
 		view := gone.All()
-		k.OK(gone.Close()) // the exec retains it
+		k.OK(gone.Close()) // the exec must retain it
 		k.OK(x.Enable(first, false))
 		if on, err := x.Enabled(first); err != nil || on {
 			k.Errorf("enabled %v, %v", on, err)
@@ -195,8 +195,8 @@ func TestExecSetsAndSwitchesNodesInBodies(t *testing.T) {
 	})
 }
 
-// The graph of an update has its own conditions. A kernel that sets one of them must reach the
-// Exec's node.
+// An update uses a graph with conditions of its own. A kernel that sets one of them must set the
+// condition of the Exec's node.
 func TestUpdateTakesOverKernelsThatSetConditions(t *testing.T) {
 	each(t, func(k *kit) {
 		build := func(in, out *driver.Buffer[uint32]) *graph.Graph {

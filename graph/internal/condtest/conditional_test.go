@@ -13,7 +13,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// A user's kernel that sets a condition: it decrements p[0] and continues while anything is left.
+// A user's kernel that sets a condition: it decrements p[0] and continues the loop until p[0] is 0.
 const countdownPTX = `
 .version 7.0
 .target sm_52
@@ -158,7 +158,7 @@ func TestWhileOf100000Rounds(t *testing.T) {
 	})
 }
 
-// Nested loops, each with its own condition: 6 times 9 rounds.
+// Nested loops with their own conditions must run 6 times 9 rounds.
 func TestNestedWhile(t *testing.T) {
 	each(t, func(k *kit) {
 		outerLeft, innerLeft, sum, f := k.Words(6), k.Words(0), k.Words(0), k.countdown()
@@ -185,7 +185,7 @@ func TestNestedWhile(t *testing.T) {
 
 func TestSwitchInsideAWhile(t *testing.T) {
 	each(t, func(k *kit) {
-		// A program of steps: the number of a step selects its body.
+		// A device program of steps: the number of a step selects its body.
 		step, b := k.Words(3), k.Memory()
 		g := k.Graph()
 		more, which := k.Cond(g, graph.WithDefault(1)), k.Cond(g)
@@ -199,7 +199,7 @@ func TestSwitchInsideAWhile(t *testing.T) {
 		dec := k.Add(body, k.Op(k.Plus.Prepare(one, step, uint32(1), ^uint32(0))), sw)
 		k.Add(body, k.Op(more.SetWhen(graph.When(graphtest.Op[driver.View[int32]](k.Kit)(driver.ViewAs[int32](step)), graph.GreaterOrEqual, 0))), dec)
 		k.Run(k.Exec(g))
-		// 3: times 5, 2: plus 4, 1: times 3, 0: plus 2
+		// step 3: times 5, step 2: plus 4, step 1: times 3, step 0: plus 2
 		k.Expect(b, (1*5+4)*3+2)
 	})
 }
@@ -209,7 +209,7 @@ func TestConditionKeepsItsValueUnlessItHasADefault(t *testing.T) {
 		kept, fresh, a, b := k.Words(1), k.Words(1), k.Memory(), k.Memory()
 		g := k.Graph()
 		keeps, assigned := k.Cond(g), k.Cond(g, graph.WithDefault(1))
-		// The condition is set after the node read it.
+		// The condition is set after the node has read it.
 		first := k.Add(g, k.Op(keeps.SetTo(kept)))
 		n, body := k.AddIf(g, keeps, first)
 		k.Add(body, k.Launch(k.Plus, a, 1))
@@ -342,7 +342,7 @@ func TestExecWithConditionsIsUpdated(t *testing.T) {
 		x := k.Exec(build(a, 1, 2))
 		k.Run(x)
 		k.Expect(a, 3)
-		// Other memory and another constant in a body can be updated.
+		// An update can change memory and constants in a body.
 		r, err := x.Update(build(b, 1, 10))
 		k.OK(err)
 		if !r.Updated() {
@@ -350,7 +350,7 @@ func TestExecWithConditionsIsUpdated(t *testing.T) {
 		}
 		k.Run(x)
 		k.Expect(b, 11)
-		// So can another default.
+		// An update can also change the default.
 		r, err = x.Update(build(b, 0, 3))
 		k.OK(err)
 		if !r.Updated() {
@@ -358,7 +358,7 @@ func TestExecWithConditionsIsUpdated(t *testing.T) {
 		}
 		k.Run(x)
 		k.Expect(b, 33)
-		// Another node in a body, or another kind of conditional, cannot be updated.
+		// An update cannot add a node to a body or change the kind of a conditional node.
 		g := build(b, 0, 3)
 		for n, err := range g.Nodes() {
 			k.OK(err)

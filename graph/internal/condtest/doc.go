@@ -1,2 +1,2 @@
-// Package condtest tests package graph from outside: conditional nodes and their bodies.
+// Package condtest tests conditional nodes and their bodies through the API of package graph.
 package condtest

@@ -110,7 +110,7 @@ func TestForkInACapturedBody(t *testing.T) {
 	})
 }
 
-// A body accepts every kind of operation that CUDA allows in bodies.
+// A body must accept every kind of operation that CUDA allows in bodies.
 func TestCapturedBodyOfCopiesFillsAndChildGraphs(t *testing.T) {
 	each(t, func(k *kit) {
 		a, b := k.Memory(), k.MemoryOf(9)
@@ -166,7 +166,7 @@ func TestCaptureIntoABodyContinuesAfterItsNodes(t *testing.T) {
 
 var errBody = errors.New("the body gave up")
 
-// Whatever happens in a body, the capture around it continues as if the node had never been
+// Whatever fails in a body, the outer capture must continue as if the node had never been
 // requested.
 func TestFailureInABodyLeavesTheCaptureAround(t *testing.T) {
 	eachMode(t, func(k *kit, mode graph.Mode) {
@@ -193,7 +193,7 @@ func TestFailureInABodyLeavesTheCaptureAround(t *testing.T) {
 			})
 			return errors.Join(sc.If(c, graphtest.Does(k.Launch(k.Plus, b, 1))), sc.Do(k.Launch(k.Times, b, 3)))
 		})
-		// The condition of the nested body has no node.
+		// No node uses the condition of the nested body.
 		if _, err := k.graphOf(g); err == nil {
 			k.Errorf("a graph with an unused condition was instantiated")
 		}
@@ -348,7 +348,7 @@ func TestScopesOfBodiesEndWithThem(t *testing.T) {
 	})
 }
 
-// Whatever happens to the capture, the graph in the node is unchanged.
+// Whatever fails in the capture, the graph in the node must be unchanged.
 func TestFailedCaptureIntoAGraphInANodeLeavesIt(t *testing.T) {
 	each(t, func(k *kit) {
 		b, other := k.Memory(), k.Stream()
@@ -393,7 +393,7 @@ func TestFailedCaptureIntoAGraphInANodeLeavesIt(t *testing.T) {
 	})
 }
 
-// The edges of a fork and the attributes move into the body too.
+// The edges of a fork and the launch attributes must also move into the body.
 func TestCapturedBodyKeepsEdgesAndAttributes(t *testing.T) {
 	each(t, func(k *kit) {
 		a, b, s := k.Memory(), k.Memory(), k.Stream()
@@ -459,7 +459,7 @@ func TestConditionalNodeOnAForkedStream(t *testing.T) {
 	})
 }
 
-// Nodes added directly to a body during its recording move into the conditional node.
+// Nodes added directly to a body during its recording must move into the conditional node.
 func TestBodyIsRecordedAndBuiltByHand(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()

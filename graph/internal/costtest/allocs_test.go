@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// In steady state, a program that replays graphs allocates nothing. The emulator itself
-// allocates, so this is measured with a driver whose calls do nothing, and on the GPU.
+// In the steady state, a program that replays graphs must not allocate. The emulator allocates, so
+// the test uses a driver whose calls do nothing, and the GPU.
 func TestSteadyStateAllocatesNothing(t *testing.T) {
 	t.Run("null", func(t *testing.T) { steadyState(newKit(t, gputest.Context(t, graphtest.NullDriver(t)))) })
 	t.Run("gpu", func(t *testing.T) { steadyState(newKit(t, gputest.Context(t, gputest.GPU(t)))) })
@@ -77,7 +77,7 @@ func steadyState(k *kit) {
 	}
 }
 
-// Launches of graphs that leave memory allocated are tracked without host allocations.
+// Launches of graphs that leave memory allocated must be tracked without host allocations.
 func TestLaunchOfAGraphWithMemoryAllocatesNothingOnTheHost(t *testing.T) {
 	t.Run("null", func(t *testing.T) { launchWithMemory(newKit(t, gputest.Context(t, graphtest.NullDriver(t)))) })
 	t.Run("gpu", func(t *testing.T) { launchWithMemory(newKit(t, gputest.Context(t, gputest.GPU(t)))) })
@@ -96,7 +96,7 @@ func launchWithMemory(k *kit) {
 	k.Wait(k.S)
 }
 
-// Captures and executable graphs consist of few objects, because the objects that track their
+// Captures and executable graphs must consist of few objects, because the objects that track their
 // lifetimes are reused.
 func TestCapturesAndExecsAreFewObjects(t *testing.T) {
 	t.Run("null", func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestCapturesAndExecsAreFewObjects(t *testing.T) {
 
 func fewObjects(k *kit) {
 	k.Helper()
-	hook := driver.SetLeakHook(nil) // the hook records where each object is made
+	hook := driver.SetLeakHook(nil) // with a hook, the library records where each object was created
 	defer driver.SetLeakHook(hook)
 	l := k.Launch(k.Plus, k.Memory(), 1)
 	record := func(sc *graph.Scope) error { return sc.Do(l) }
@@ -135,8 +135,8 @@ func fewObjects(k *kit) {
 	})
 }
 
-// Nested nodes are set like other nodes, and a loop is launched like any graph, without
-// allocations. The null driver has no bodies, but it has child graphs.
+// Setting nested nodes and launching a loop must not allocate. The null driver has no bodies, but
+// it has child graphs.
 func TestSteadyStateOfNodesInNodesAllocatesNothing(t *testing.T) {
 	t.Run("null", func(t *testing.T) {
 		k := newKit(t, gputest.Context(t, graphtest.NullDriver(t)))
@@ -184,8 +184,8 @@ func steadyInside(k *kit, g, inner *graph.Graph) {
 	})
 }
 
-// A node in a body is set while launches run. Each launch has the parameters that were set before
-// it.
+// A node in a body is set while launches run. Each launch must use the parameters that were set
+// before it.
 func TestNodeInABodyIsSetWhileLaunchesRun(t *testing.T) {
 	each(t, func(k *kit) {
 		g := k.Graph()
@@ -211,7 +211,7 @@ func TestNodeInABodyIsSetWhileLaunchesRun(t *testing.T) {
 	})
 }
 
-// Bound parameters, staging and bursts allocate nothing in the steady state.
+// In the steady state, bound parameters, staging and bursts must not allocate.
 func TestParametersOfEachStepAllocateNothing(t *testing.T) {
 	t.Run("null", func(t *testing.T) { eachStep(newKit(t, gputest.Context(t, graphtest.NullDriver(t)))) })
 	t.Run("gpu", func(t *testing.T) { eachStep(newKit(t, gputest.Context(t, gputest.GPU(t)))) })
@@ -296,7 +296,7 @@ func rareNodes(k *kit) {
 	k.Run(x)
 }
 
-// semaphoreNodes is measured only with the null driver, which imports any descriptor.
+// semaphoreNodes runs only with the null driver, which imports any descriptor.
 func semaphoreNodes(k *kit) {
 	k.Helper()
 	s, err := k.C.ImportSemaphoreFD(graphtest.TimelineFD, 3)
@@ -325,8 +325,8 @@ func semaphoreNodes(k *kit) {
 	})
 }
 
-// Recording which memory nodes use allocates nothing extra, even if a launch gets other memory
-// for each node.
+// Recording the accesses of nodes must not add allocations, even if a launch gets other memory for
+// each node.
 func TestNotingMemoryAllocatesNothing(t *testing.T) {
 	t.Run("null", func(t *testing.T) { noteMemory(newKit(t, gputest.Context(t, graphtest.NullDriver(t)))) })
 	t.Run("gpu", func(t *testing.T) { noteMemory(newKit(t, gputest.Context(t, gputest.GPU(t)))) })

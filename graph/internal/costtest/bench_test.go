@@ -11,11 +11,11 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// The benchmarks run on the GPU if there is one, otherwise on the emulator. The emulator's
-// figures show the cost of the library and nothing about a GPU. The programs in bench/ compare
-// the same calls with C.
+// The benchmarks run on the GPU if there is one, otherwise on the emulator. The emulator's figures
+// show only the library's own cost, not that of a GPU. The programs in bench/ compare the same
+// calls with C.
 
-// chainLength is the number of nodes of the large graphs. Figures for a whole graph are per node.
+// chainLength is the number of nodes of the large graphs. Their figures are per node.
 const chainLength = 1000
 
 type graphBench struct {
@@ -42,7 +42,8 @@ func newGraphBench(b *testing.B) graphBench {
 	return gb
 }
 
-// ok and add are the kit's methods without Helper, which takes longer than what is measured here.
+// ok and add replace the kit's methods, whose call of Helper would take longer than the measured
+// code.
 func (b graphBench) ok(err error) {
 	if err != nil {
 		b.b.Fatal(err)
@@ -64,8 +65,8 @@ func (b graphBench) execOf(n int) (*graph.Exec, *graph.Graph, []graph.Node) {
 	return b.Exec(g), g, nodes
 }
 
-// perNode measures work that is done to chainLength nodes at a time. ns/op includes prepare and
-// finish, ns/node does not.
+// perNode measures work on chainLength nodes at a time. ns/op includes prepare and finish, but
+// ns/node does not.
 func (b graphBench) perNode(prepare func(), work func(), finish func()) {
 	b.Helper()
 	b.b.ResetTimer()
@@ -157,7 +158,7 @@ func BenchmarkUpdate(b *testing.B) {
 func BenchmarkExecSet(b *testing.B) {
 	gb := newGraphBench(b)
 	x, _, nodes := gb.execOf(chainLength)
-	gb.Run(x) // parameters are set between launches
+	gb.Run(x) // also sets parameters between launches
 	i := 0
 	for b.Loop() {
 		if err := x.Set(nodes[i%chainLength], gb.launch); err != nil {
@@ -177,8 +178,8 @@ func BenchmarkExecLaunch(b *testing.B) {
 	}
 }
 
-// launches reports the host time of a launch. ns/op also includes the wait. Twenty launches are
-// enqueued at a time.
+// launches reports the host time of a launch. ns/op also includes the wait. It enqueues twenty
+// launches between waits.
 func (b graphBench) launches(x *graph.Exec) {
 	b.Helper()
 	b.Run(x)
@@ -195,7 +196,7 @@ func (b graphBench) launches(x *graph.Exec) {
 	b.b.ReportMetric(float64(host)/float64(b.b.N), "host-ns/op")
 }
 
-// stepBench is a graph of chainLength kernels whose numbers change.
+// stepBench is a graph of chainLength kernels whose numeric arguments change.
 type stepBench struct {
 	graphBench
 	all   []*driver.Launch
@@ -228,8 +229,8 @@ func (s *stepBench) next(l *driver.Launch) {
 	s.ok(driver.SetArg(l, 2, s.n))
 }
 
-// BenchmarkRecapture captures the step anew, updates the exec and closes the graph. ns/op is for
-// a whole graph.
+// BenchmarkRecapture captures the step again, updates the exec and closes the graph. ns/op is for
+// the whole graph.
 func BenchmarkRecapture(b *testing.B) {
 	ways := map[string]func(s *stepBench, sc *graph.Scope) error{
 		"Do": func(s *stepBench, sc *graph.Scope) error {
@@ -269,7 +270,7 @@ func BenchmarkRecapture(b *testing.B) {
 	}
 }
 
-// BenchmarkSetTenAndLaunch changes every hundredth node's number, and launches.
+// BenchmarkSetTenAndLaunch changes a numeric argument of every hundredth node, and launches.
 func BenchmarkSetTenAndLaunch(b *testing.B) {
 	s := newStepBench(b)
 	bs := s.x.Bindings()
@@ -286,7 +287,7 @@ func BenchmarkSetTenAndLaunch(b *testing.B) {
 			s.ok(p.Set(s.n))
 		}
 		s.ok(bs.Launch(s.S))
-		if i++; i%20 == 0 { // as many launches as the driver's queue takes
+		if i++; i%20 == 0 { // the driver's queue accepts that many launches
 			b.StopTimer()
 			s.Wait(s.S)
 			b.StartTimer()
@@ -294,8 +295,8 @@ func BenchmarkSetTenAndLaunch(b *testing.B) {
 	}
 }
 
-// BenchmarkScopeDo measures the library's own cost of recording an operation. The driver's calls
-// do nothing here.
+// BenchmarkScopeDo measures the library's own cost of recording an operation, with a driver whose
+// calls do nothing.
 func BenchmarkScopeDo(b *testing.B) {
 	k := newKit(b, gputest.Context(b, graphtest.NullDriver(b)))
 	l := k.Launch(k.Plus, k.Memory(), 1)

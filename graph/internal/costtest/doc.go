@@ -1,2 +1,2 @@
-// Package costtest tests package graph from outside: what calls allocate, and benchmarks.
+// Package costtest tests the allocations of package graph and benchmarks its calls.
 package costtest

@@ -16,7 +16,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// eachPair runs a test with kits of two devices, on an emulator with two devices and on a machine
+// eachPair runs a test with kits for two devices, on an emulator with two devices and on a machine
 // with two GPUs.
 func eachPair(t *testing.T, test func(k, there *kit)) {
 	t.Helper()
@@ -35,7 +35,7 @@ func onPair(t *testing.T, d *driver.Driver, test func(k, there *kit)) {
 	test(k, newKit(t, c))
 }
 
-// move returns a copy between memory of two devices.
+// move returns a copy between the memory of two devices.
 func (k *kit) move(dst, src driver.MemoryOf[uint32]) driver.Op {
 	k.Helper()
 	op, err := driver.CopyDevice(dst, src)
@@ -69,7 +69,7 @@ func TestStreamsOfTwoDevicesInOneCapture(t *testing.T) {
 	})
 }
 
-// Nodes run in their own contexts, wherever the graph is launched.
+// Nodes must run in their own contexts, wherever the graph is launched.
 func TestGraphIsLaunchedInAStreamOfAnotherDevice(t *testing.T) {
 	eachPair(t, func(k, there *kit) {
 		here, b := k.Memory(), there.Memory()
@@ -108,12 +108,12 @@ func TestNodesOfAnotherDeviceAreSet(t *testing.T) {
 		k.OK(x.SetBatch([]graph.Change{{Node: f, Op: fill(b, 7)}, {Node: n, Op: there.Launch(there.Plus, b, 1)}}))
 		k.Run(x)
 		k.Expect(here, 8)
-		// A kernel cannot move to another device.
+		// An Exec cannot move a kernel to another device.
 		err := x.Set(n, k.Launch(k.Plus, here, 1))
 		if !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 			k.Errorf("a kernel of the other device: %v", err)
 		}
-		// The copy may change direction.
+		// An Exec can reverse the direction of a copy.
 		k.OK(x.Set(m, k.move(here, b)))
 		k.Run(x)
 		k.Expect(here, 8)
@@ -158,7 +158,7 @@ func TestGraphOverTwoDevicesIsUpdated(t *testing.T) {
 		k.Run(x)
 		k.Expect(here, 6)
 		there.Expect(b, 6)
-		// A kernel cannot change its device, so Apply instantiates the Exec anew.
+		// An update cannot change the device of a kernel, so Apply must instantiate the Exec anew.
 		other := build(2, there, k, b, here)
 		if result, err = x.Update(other); result.Result == cu.CU_GRAPH_EXEC_UPDATE_SUCCESS {
 			k.Errorf("kernels changed their devices in an update: %v, %v", result, err)
@@ -259,7 +259,7 @@ func TestProfileOfAGraphOverTwoDevices(t *testing.T) {
 	})
 }
 
-// Goroutines alternate between the devices in every call, without selecting a device.
+// Goroutines alternate between the devices with every call, without selecting a device.
 func TestGoroutinesWorkOnBothDevices(t *testing.T) {
 	eachPair(t, func(k, there *kit) {
 		const goroutines, rounds = 8, 20
@@ -294,8 +294,8 @@ func bothDevices(k, there *kit, rounds int) (err error) {
 	return nil
 }
 
-// aRound captures work of both devices on a stream of the first, forks to a stream of the second,
-// runs the graph and checks the result.
+// aRound captures work of both devices on a stream of the first device, forks to a stream of the
+// second, runs the graph and checks the result.
 func aRound(k, there *kit, s, far *driver.Stream) (err error) {
 	a, err := driver.Alloc[uint32](k.C, elems)
 	if err != nil {
@@ -376,7 +376,7 @@ func TestGraphForLaunchesByADeviceKeepsToIt(t *testing.T) {
 	})
 }
 
-// severalContexts checks that a graph is not instantiated, and the reason in the error.
+// severalContexts checks that instantiating a graph fails with the expected reason.
 func (k *kit) severalContexts(g *graph.Graph, opts ...graph.Option) {
 	k.Helper()
 	x, err := g.Instantiate(opts...)
@@ -390,8 +390,8 @@ func (k *kit) severalContexts(g *graph.Graph, opts ...graph.Option) {
 	}
 }
 
-// The driver's own functions for copies between peers cannot be captured. In a capture, a CopyOp
-// makes another call.
+// CUDA cannot capture its functions for copies between peers. In a capture, a CopyOp must call
+// another function.
 func TestFunctionsForPeersAreNotCaptured(t *testing.T) {
 	eachPair(t, func(k, there *kit) {
 		here, b := k.Memory(), there.Memory()
@@ -460,8 +460,8 @@ func copyBetweenDevices(t *testing.T, d *driver.Driver) {
 	copyBetween(k, newKit(t, c))
 }
 
-// copyBetween changes memory there, copies it here and changes it here. The operations are added
-// one by one, as a batch and as a plan.
+// copyBetween changes memory of the other device, copies it to this device and changes it here. It
+// adds the operations one by one, as a batch and as a plan.
 func copyBetween(k, there *kit) {
 	k.Helper()
 	here, b := k.Memory(), there.Memory()
@@ -490,8 +490,8 @@ func copyBetween(k, there *kit) {
 	}
 }
 
-// The calls that set a copy or fill keep the node's context. A node that is set to an operation
-// of another context takes that operation's context.
+// The type-specific calls that set a copy or fill keep the node's context. A node that is set to an
+// operation of another context must still run in that context.
 func TestNodesAreSetToOperationsOfAnotherContext(t *testing.T) {
 	each(t, func(k *kit) {
 		there := k.Beside()
@@ -535,7 +535,7 @@ func TestExecutablesAreSetToOperationsOfAnotherContext(t *testing.T) {
 		k.OK(x.Set(n, there.Launch(there.Times, b, 2)))
 		k.Run(x)
 		there.Expect(b, 20)
-		// A kernel keeps its context.
+		// An Exec cannot change the context of a kernel.
 		if err := x.Set(n, k.Launch(k.Plus, here, 1)); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 			k.Errorf("a kernel of another context: %v", err)
 		}

@@ -1,3 +1,3 @@
-// Package drivertest tests package graph from outside: older drivers, several devices
-// and contexts, and external semaphores.
+// Package drivertest tests package graph with older drivers, several devices and contexts, and
+// external semaphores.
 package drivertest

@@ -116,7 +116,7 @@ func TestOtherHandlesOfSemaphores(t *testing.T) {
 		theirs, err := k.Emu.NewSemaphore(kind)
 		k.OK(err)
 		h := theirs.Export()
-		for range 2 { // NT handles may be imported again
+		for range 2 { // NT handles may be imported more than once
 			ours, err := k.C.ImportSemaphoreHandle(kind, h)
 			k.OK(err)
 			if ours.Kind() != kind || ours.Context() != k.C || ours.Raw() == 0 {
@@ -135,7 +135,7 @@ func TestOtherHandlesOfSemaphores(t *testing.T) {
 	}
 }
 
-// A successful import takes over the descriptor.
+// A successful import takes ownership of the descriptor.
 func TestADescriptorIsImportedOnce(t *testing.T) {
 	k := graphtest.WithOther(t, emulator.Config{})
 	theirs, err := k.Emu.NewSemaphore(graphtest.TimelineFD)
@@ -176,7 +176,7 @@ func TestImportOfWhatIsNoSemaphoreFailsClearly(t *testing.T) {
 				}
 			}
 		}
-		if _, err := w.Write([]byte{1}); err != nil { // the descriptor is still ours
+		if _, err := w.Write([]byte{1}); err != nil { // the program still owns the descriptor
 			k.Errorf("the pipe: %v", err)
 		}
 		k.Usable(k.S)
@@ -231,11 +231,11 @@ func TestSemaphoresOfSeveralContextsAreRefused(t *testing.T) {
 		k.Errorf("in a stream of another context: %v", err)
 	}
 	g := k.Graph()
-	k.Add(g, k.Signal(far, 1)) // in a graph it works
+	k.Add(g, k.Signal(far, 1)) // but a graph accepts it
 	k.Run(k.Exec(g))
 }
 
-// vulkanSemaphore makes a timeline semaphore in Vulkan and imports it.
+// vulkanSemaphore creates a timeline semaphore in Vulkan and imports it.
 func vulkanSemaphore(k *kit) (*vulkantest.Semaphore, *driver.ExternalSemaphore) {
 	k.Helper()
 	d, err := vulkantest.Open()
@@ -254,7 +254,7 @@ func vulkanSemaphore(k *kit) (*vulkantest.Semaphore, *driver.ExternalSemaphore) 
 	return theirs, ours
 }
 
-// A graph on a real device waits for a signal of another API and signals back. The nodes are
+// A graph on a real device must wait for a signal of another API and signal back. The nodes are
 // added directly, set on the exec and on the graph, and captured.
 func TestSemaphoreNodesMeetVulkan(t *testing.T) {
 	gputest.OnGPU(t, func(t *testing.T, c *driver.Context) {
@@ -291,8 +291,8 @@ func TestSemaphoreNodesMeetVulkan(t *testing.T) {
 	})
 }
 
-// vulkanAnswers launches a graph, checks that the graph waits, signals from Vulkan and waits
-// there for the graph's signal.
+// vulkanAnswers launches a graph and checks that it waits. Then it signals from Vulkan and waits in
+// Vulkan for the graph's signal.
 func vulkanAnswers(k *kit, x *graph.Exec, theirs *vulkantest.Semaphore, value, answer uint64) {
 	k.Helper()
 	k.OK(x.Launch(k.S))

@@ -14,8 +14,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// Functions changed their signatures between CUDA 11.4 and 12.3. The same program runs on drivers
-// from before and after each change.
+// Driver functions changed their signatures between CUDA 11.4 and 12.3. The same program must run
+// on drivers from before and after each change.
 func TestOlderDrivers(t *testing.T) {
 	for _, version := range []int{11040, 11060, 12000, 12020, 12030, 12080, 13000} {
 		t.Run(fmt.Sprint(version), func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestWhatAnOldDriverLacksIsNotSupported(t *testing.T) {
 	})
 }
 
-// tooOld expects the error of a driver that lacks a later feature.
+// tooOld checks the error of a driver that lacks a later feature.
 func (k *kit) tooOld(what, since string, err error) {
 	k.Helper()
 	if !errors.Is(err, driver.ErrNotSupported) || !strings.Contains(err.Error(), since) {
@@ -108,7 +108,7 @@ func TestRareNodesOnOldDrivers(t *testing.T) {
 		child := k.Graph()
 		inner, err := g.AddChild(child, n)
 		k.OK(err)
-		p, err := graph.ParamsOf[cu.CUDA_KERNEL_NODE_PARAMS](n) // with the struct of that version
+		p, err := graph.ParamsOf[cu.CUDA_KERNEL_NODE_PARAMS](n) // uses the struct of that version
 		k.OK(err)
 		if p.GridDimX != 1 || p.BlockDimX != elems || p.Func == 0 {
 			k.Errorf("parameters %+v", p)
@@ -134,7 +134,7 @@ func TestRareNodesOnOldDrivers(t *testing.T) {
 	})
 }
 
-// capability is a feature that came with a CUDA version. try uses it.
+// capability is a feature that a CUDA version introduced, which try uses.
 type capability struct {
 	what  string
 	since int
@@ -232,7 +232,7 @@ var capabilities = []capability{
 		return graphtest.Second(n.KernelArgs())
 	}},
 	{"IF-ELSE nodes", 12080, func(k *kit, _ *driver.Buffer[uint32], _ *graph.Graph, _ graph.Node) error {
-		g := k.Graph() // the condition keeps it from being instantiated
+		g := k.Graph() // no instantiation: the condition would prevent it
 		c, err := g.NewCond()
 		if err != nil {
 			return fmt.Errorf("without conditions there is nothing of 12.8: %w", err)
@@ -241,7 +241,7 @@ var capabilities = []capability{
 		return err
 	}},
 	{"SWITCH nodes", 12080, func(k *kit, _ *driver.Buffer[uint32], _ *graph.Graph, _ graph.Node) error {
-		g := k.Graph() // the condition keeps it from being instantiated
+		g := k.Graph() // no instantiation: the condition would prevent it
 		c, err := g.NewCond()
 		if err != nil {
 			return fmt.Errorf("without conditions there is nothing of 12.8: %w", err)
@@ -257,8 +257,8 @@ var capabilities = []capability{
 
 func third[T, U any](_ T, _ U, err error) error { return err }
 
-// Each capability works on drivers that have it. On older drivers the error matches
-// ErrNotSupported and names the CUDA version, and the graph still works.
+// Each capability must work on drivers that have it. On older drivers, the error must match
+// ErrNotSupported and name the CUDA version, and the graph must still work.
 func TestCapabilitiesByVersion(t *testing.T) {
 	for _, version := range []int{11040, 11060, 11070, 12000, 12020, 12030, 12040, 12080, 12090, 13000} {
 		t.Run(fmt.Sprint(version), func(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// form is one of the ways to capture. Each closes what it makes.
+// form is one of the ways to capture. Each form closes the objects it creates.
 type form struct {
 	name string
 	run  func(k *kit, s *driver.Stream, mode graph.Mode, record func(*graph.Scope) error) error
@@ -91,7 +91,7 @@ var forms = []form{
 }
 
 // matrix runs a test with each form of capture on each driver. Afterwards the memory must still
-// hold ones, and the streams must work.
+// contain ones, and the streams must work.
 func matrix(t *testing.T, mode graph.Mode, test func(k *kit, run func(record func(*graph.Scope) error) error, b *driver.Buffer[uint32])) {
 	t.Helper()
 	for _, f := range forms {
@@ -197,7 +197,8 @@ func TestMatrixTheCaptureIsInvalidated(t *testing.T) {
 	})
 }
 
-// After an invalidation, further recording fails with an error that names the call at fault.
+// After a capture was invalidated, further recording must fail with an error that names the call at
+// fault.
 func TestMatrixWorkAfterTheCaptureWasInvalidated(t *testing.T) {
 	matrix(t, graph.ModeGlobal, func(k *kit, run func(func(*graph.Scope) error) error, b *driver.Buffer[uint32]) {
 		err := run(func(sc *graph.Scope) error {
@@ -259,8 +260,8 @@ func TestMatrixTheFunctionFailsAndAStreamIsNotJoined(t *testing.T) {
 	})
 }
 
-// The stream is destroyed after the capture, not before: ending the capture of a stream that the
-// driver has destroyed would crash the program.
+// A stream that is closed during its capture must be destroyed after the capture. Ending the
+// capture of a stream that the driver has destroyed would crash the process.
 func TestMatrixTheStreamIsClosedDuringTheCapture(t *testing.T) {
 	for _, f := range forms {
 		t.Run(f.name, func(t *testing.T) {
@@ -286,7 +287,7 @@ func TestMatrixTheStreamIsClosedDuringTheCapture(t *testing.T) {
 	}
 }
 
-// faultyForms runs a test with each form on an emulator that can be told to fail.
+// faultyForms runs a test with each form on an emulator with injected failures.
 func faultyForms(t *testing.T, test func(k *kit, lib *faulty.Library, run func(func(*graph.Scope) error) error)) {
 	t.Helper()
 	for _, f := range forms {
@@ -335,7 +336,7 @@ func TestMatrixTheEndGivesNoGraph(t *testing.T) {
 	}
 }
 
-// ready captures on a driver that fails once.
+// readyFails captures on a driver that fails once.
 func readyFails(t *testing.T, symbol string, opts func(k *kit) []graph.Option) {
 	t.Helper()
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
@@ -379,7 +380,7 @@ func TestMatrixTheWaitIsCancelled(t *testing.T) {
 		b := k.Memory()
 		ctx, cancel := context.WithCancelCause(background)
 		cancel(graphtest.ErrRecord)
-		k.OK(k.S.Do(k.Launch(k.Plus, b, 0))) // loading a kernel may wait for the device
+		k.OK(k.S.Do(k.Launch(k.Plus, b, 0))) // loads the kernel, which may wait for the device
 		k.Wait(k.S)
 		hold := make(chan struct{})
 		var once sync.Once

@@ -1,3 +1,3 @@
-// Package faulttest tests package graph from outside: each call of the driver may
-// fail, and nothing may be lost or left in a capture then.
+// Package faulttest tests that package graph survives the failure of each driver call: nothing may
+// leak, and no stream may still be capturing.
 package faulttest

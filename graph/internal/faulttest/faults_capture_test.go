@@ -110,8 +110,8 @@ func byHandAndParallel(sc *graph.Scope, l *driver.Launch) error {
 	return sc.Parallel(do, do)
 }
 
-// failing runs a function once to check that it works, and then once for each of its driver calls
-// with that call failing. The function must return that error.
+// failing runs a function once to check that it works. Then it runs it once for each of its driver
+// calls, with that call failing. The function must return that error.
 func (k *kit) failing(lib *faulty.Library, what string, run func() error) {
 	k.Helper()
 	k.OK(run())
@@ -133,8 +133,8 @@ func (k *kit) failing(lib *faulty.Library, what string, run func() error) {
 	}
 }
 
-// A capture into the body of a conditional node, after an existing node, returns the error of the
-// failing call.
+// A capture into the body of a conditional node, after an existing node, must return the error of
+// the failing call.
 func TestCapturesIntoABodyReportEachFailure(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
@@ -171,8 +171,8 @@ func TestCapturesIntoABodyReportEachFailure(t *testing.T) {
 	})
 }
 
-// The graph that a body ends up in retains what the body's capture was told to retain. If it
-// cannot, the capture fails.
+// Objects that a body's capture must retain are retained by the graph that will contain the body.
+// If that fails, so must the capture.
 func TestWhatABodyRetainsIsRetainedByItsGraph(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
@@ -207,7 +207,7 @@ func TestWhatABodyRetainsIsRetainedByItsGraph(t *testing.T) {
 	k.failing(lib, "a body with a user object", capture)
 }
 
-// Graph memory that returns to a cache during a capture that other code began is freed in that
+// Graph memory that returns to a cache during a capture of other code must be freed in that
 // capture.
 func TestACacheFreesIntoACaptureOfOthers(t *testing.T) {
 	k := newKit(t, gputest.Context(t, gputest.Emulator(t, emulator.Config{})))
@@ -266,7 +266,7 @@ func init() {
 	)
 }
 
-// loopByHand makes a loop of three rounds that are counted in b[0].
+// loopByHand adds a loop of three rounds that are counted in b[0].
 func loopByHand(k *kit, g *graph.Graph, b *driver.Buffer[uint32]) error {
 	c, err := g.NewCond()
 	if err != nil {

@@ -40,8 +40,8 @@ func scalarFlow(k *kit, b *driver.Buffer[uint32]) error {
 	return errors.Join(err, smallErr, k.S.Wait(context.Background()), s.Close())
 }
 
-// graphMemoryFlow has a graph leave memory allocated. The memory is used and freed, and the graph
-// leaves it again.
+// graphMemoryFlow launches a graph that leaves memory allocated, uses and frees that memory, and
+// launches the graph again.
 func graphMemoryFlow(k *kit, b *driver.Buffer[uint32]) error {
 	g, err := graph.New(k.C)
 	if err != nil {
@@ -188,7 +188,7 @@ func cacheUse(k *kit, c *cache.Cache, b *driver.Buffer[uint32]) error {
 	return errors.Join(replay(k, g), g.Close(), c.Free(k.S, outside), outside.Close())
 }
 
-// subject is a graph with a node of most kinds, and an executable graph of it.
+// subject is a graph with a node of most kinds, and an executable graph.
 type subject struct {
 	k *kit
 	g *graph.Graph
@@ -236,7 +236,7 @@ func newSubject(k *kit) *subject {
 	return o
 }
 
-// ofGraph are methods that report errors and need the graph.
+// ofGraph are the methods that report errors and need the graph.
 var ofGraph = []struct {
 	name string
 	run  func(o *subject) error
@@ -291,7 +291,7 @@ var ofGraph = []struct {
 	}},
 }
 
-// ofExec are methods of an executable graph.
+// ofExec are the methods of an executable graph.
 var ofExec = []struct {
 	name string
 	run  func(o *subject) error
@@ -313,11 +313,11 @@ var ofExec = []struct {
 	{"Exec.Apply", func(o *subject) error { return graphtest.Second(o.x.Update(o.g, graph.WithReinstantiate())) }},
 }
 
-// onlyAsked are calls whose failure is not an error: the update has been made by then, and nodes
-// that cannot be listed also keep their old references.
+// onlyAsked are calls whose failure is not an error: the driver has already made the update, and
+// nodes that cannot be listed also keep their old references.
 var onlyAsked = map[string][]string{"Exec.Update": {"cuGraphGetNodes", "cuGraphNodeGetType"}, "Exec.Apply": {"cuGraphGetNodes", "cuGraphNodeGetType"}}
 
-// A method whose driver call fails returns that error.
+// If a driver call fails, the method that made it must return that error.
 func TestGraphMethodsReturnTheErrorsOfTheirCalls(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
@@ -338,7 +338,7 @@ func TestGraphMethodsReturnTheErrorsOfTheirCalls(t *testing.T) {
 			err := m.run(o)
 			made := lib.Stop()
 			if !slices.ContainsFunc(made, func(c faulty.Call) bool { return c.Failed }) {
-				continue // a wait that ended sooner made fewer calls
+				continue // a shorter wait made fewer calls
 			}
 			if !errors.Is(err, graphtest.Injected) && !slices.Contains(onlyAsked[m.name], c.Symbol) {
 				t.Errorf("%s: %s failed (call %d of %d), got %v", m.name, c.Symbol, i+1, len(calls), err)
@@ -370,7 +370,7 @@ func TestMethodsOfClosedGraphsSaySo(t *testing.T) {
 	})
 }
 
-// A snapshot fails if the driver does not return every detail of the graph.
+// If the driver does not return every detail of the graph, Snapshot must fail.
 func TestSnapshotWithMissingDetailsIsAnError(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))

@@ -113,7 +113,7 @@ func moveFlow(k *kit, b *driver.Buffer[uint32]) error {
 	if err != nil {
 		return errors.Join(err, child.Close())
 	}
-	// Close the child first: its Close does nothing once it was handed over.
+	// Close the child first: once it has been moved, its Close does nothing.
 	return errors.Join(move(k, g, child, l), child.Close(), g.Close())
 }
 
@@ -213,13 +213,13 @@ func boundFlow(k *kit, b *driver.Buffer[uint32]) error {
 	}
 	buffers, err := setBound(k, x, nodes, l)
 	errs := []error{err, x.Close(), g.Close()}
-	for _, b := range buffers { // nobody else refers to them now
+	for _, b := range buffers { // the graph holds the only references now
 		errs = append(errs, b.Close())
 	}
 	return errors.Join(errs...)
 }
 
-// setBound sets a number and memory of each node.
+// setBound sets a numeric and a memory argument of each node.
 func setBound(k *kit, x *graph.Exec, nodes []graph.Node, l *driver.Launch) (buffers []*driver.Buffer[uint32], err error) {
 	bs := x.Bindings()
 	for i, n := range nodes {
@@ -420,8 +420,8 @@ func checkChild(k *kit, c, g *graph.Graph) error {
 	return errors.Join(x.Run(context.Background(), k.S), x.Close())
 }
 
-// If an iteration cannot list everything, it ends with the driver's error. Otherwise a program
-// would treat part of the graph, or none of it, as the whole.
+// An iteration that cannot list everything must end with the driver's error. Otherwise a program
+// would mistake a part of the graph for the whole.
 func TestIterationsEndWithTheDriversError(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))

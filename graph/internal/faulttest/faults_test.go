@@ -16,7 +16,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// A flow is a typical use of graphs. It closes what it makes, also when a step fails.
+// A flow is a typical use of graphs. It closes the objects it creates, even if a step fails.
 type flow struct {
 	name string
 	run  func(k *kit, b *driver.Buffer[uint32]) error
@@ -171,9 +171,9 @@ func nest(k *kit, g *graph.Graph) error {
 	return errors.Join(replay(k, c), c.Close())
 }
 
-// Each driver call of each flow fails once. Afterwards nothing is left open, which gputest checks
-// for the library and the ledger for the driver. The stream works, and the error is that of the
-// failing call.
+// Each driver call of each flow fails once. Afterwards no object may be open: gputest checks the
+// library's objects, and the ledger checks the driver's. The stream must work, and the error must
+// be that of the failing call.
 func TestEveryCallMayFail(t *testing.T) {
 	for _, f := range flows {
 		t.Run(f.name, func(t *testing.T) {
@@ -182,7 +182,7 @@ func TestEveryCallMayFail(t *testing.T) {
 			k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
 			b := k.Memory()
 			lib.Ignore("cuThreadExchangeStreamCaptureMode") // part of other calls, cannot fail
-			k.OK(f.run(k, b))                               // the first time loads kernels
+			k.OK(f.run(k, b))                               // the first run loads the kernels
 			lib.Count()
 			k.OK(f.run(k, b))
 			calls := lib.Stop()
@@ -194,7 +194,7 @@ func TestEveryCallMayFail(t *testing.T) {
 			seen := map[string]bool{}
 			for i, c := range calls {
 				if seen[c.Symbol] && i%7 != 0 && testing.Short() {
-					continue // a full run fails this call too, and its function fails elsewhere in this run
+					continue // a full run also fails this call; this run fails the function elsewhere
 				}
 				seen[c.Symbol] = true
 				failOnce(k, lib, books, f, b, i+1)
@@ -215,7 +215,7 @@ func failOnce(k *kit, lib *faulty.Library, books *graphtest.Ledger, f flow, b *d
 		}
 	}
 	switch {
-	case failed == "": // a wait that ended sooner made fewer calls
+	case failed == "": // a shorter wait made fewer calls
 		k.OK(err)
 	case err == nil:
 		k.Errorf("call %d (%s) failed without an error: %+v", nth, failed, log)
@@ -246,7 +246,7 @@ func TestInstantiateFailureLeavesTheGraph(t *testing.T) {
 	k.Expect(b, 2)
 }
 
-// No driver is known to end a capture successfully without a graph. The null driver does.
+// The null driver ends a capture successfully without a graph, although no real driver is known to.
 func TestNullGraphIsAnErrorThatSaysSo(t *testing.T) {
 	k := newKit(t, gputest.Context(t, graphtest.NullDriver(t)))
 	_, err := graph.Capture(k.S, graph.ModeRelaxed, func(*graph.Scope) error { return nil })
@@ -268,7 +268,7 @@ func init() {
 	)
 }
 
-// withNest makes a graph with a child graph in it.
+// withNest calls use with a graph that contains a child graph.
 func withNest(k *kit, b *driver.Buffer[uint32], use func(g *graph.Graph) error) error {
 	l, err := k.Plus.Prepare(config, b, uint32(elems), uint32(1))
 	if err != nil {
@@ -369,25 +369,25 @@ func startTwice(c *affineCallable, in affine) error {
 }
 
 // saysWhich reports whether an error names the function that failed. Calls that only check or set
-// the current context count as part of the call after them.
+// the current context count as part of the next call.
 func saysWhich(err error, symbol string) bool {
 	name, _, _ := strings.Cut(symbol, "_v")
 	return binds(name) || strings.Contains(err.Error(), name)
 }
 
-// binds reports whether a call is part of other calls: it makes their context current.
+// binds reports whether a call only checks or sets the current context, as part of another call.
 func binds(symbol string) bool { return symbol == "cuCtxGetCurrent" || symbol == "cuCtxSetCurrent" }
 
-// notMade reports whether the call that releases the one open object (and the user object it
-// holds) could not be made, because the driver could not make the context current. There is no
-// other way to release it.
+// notMade reports whether the one object that is still open, and its user object, could not be
+// released because the driver failed to make the context current. The release cannot be made in any
+// other way.
 func notMade(err error, symbol, more string) bool {
 	more = strings.Trim(strings.Replace(more, "1 more user object", "", 1), ", ")
 	one := more == "" || strings.HasPrefix(more, "1 more ") && !strings.Contains(more, ",")
 	return binds(symbol) && one && faulty.GivesBack(err.Error())
 }
 
-// A ledger finds a handle that belongs to no object of the library.
+// A ledger must find a handle that belongs to no object of the library.
 func TestLedgerFindsLostHandles(t *testing.T) {
 	e := emulator.New(emulator.Config{})
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, e)))

@@ -2,10 +2,10 @@
 
 package graphtest
 
-// The blocks of calls and what they point to are on the heap: up to two allocations for each
+// Argument blocks and the memory they point to are on the heap: up to two allocations for each
 // driver call and for each query of the current context. Most steps of the tests make at most
 // twenty of these, which is two calls of a Callable.
 const (
 	AllocsAllowed = 40.0
-	AllocsPerCall = 4.0 // with its query of the current context
+	AllocsPerCall = 4.0 // including its query of the current context
 )

@@ -2,7 +2,7 @@
 
 package graphtest
 
-// The blocks of calls are on the stack.
+// Argument blocks are on the stack.
 const (
 	AllocsAllowed = 0.0
 	AllocsPerCall = 0.0

@@ -11,7 +11,7 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// Blocked starts work that ends when the returned function is called.
+// Blocked enqueues work that ends when the returned function is called.
 func (k *Kit) Blocked() (release func()) {
 	k.Helper()
 	return k.BlockedOn(k.S)
@@ -37,7 +37,7 @@ func BeginInto(g *graph.Graph, s *driver.Stream, mode graph.Mode, deps ...graph.
 	return graph.Begin(s, mode, graph.WithTarget(g, deps...))
 }
 
-// EdgesOf returns plain edges from each node to the one at the same place.
+// EdgesOf returns plain edges from each node to the one at the same index.
 func EdgesOf(from, to []graph.Node) []graph.Edge {
 	list := make([]graph.Edge, len(from))
 	for i := range list {
@@ -55,7 +55,7 @@ func DependOn(n graph.Node, others ...graph.Node) error {
 	return n.Graph().AddEdges(list...)
 }
 
-// AddAfter adds a node and edges with data to it. Their To is set.
+// AddAfter adds a node after edges with data. It sets To of the edges.
 func AddAfter(g *graph.Graph, op driver.Op, deps ...graph.Edge) (graph.Node, error) {
 	n, err := g.Add(op)
 	if err != nil {
@@ -71,7 +71,7 @@ func AddAfter(g *graph.Graph, op driver.Op, deps ...graph.Edge) (graph.Node, err
 	return n, nil
 }
 
-// Froms returns the nodes at the beginning of edges.
+// Froms returns the From nodes of edges.
 func Froms(edges []graph.Edge) []graph.Node {
 	nodes := make([]graph.Node, len(edges))
 	for i, e := range edges {
@@ -80,7 +80,7 @@ func Froms(edges []graph.Edge) []graph.Node {
 	return nodes
 }
 
-// After returns edges from nodes to what a scope records next.
+// After returns edges from nodes to the next operation of a scope.
 func After(nodes ...graph.Node) []graph.Edge {
 	list := make([]graph.Edge, len(nodes))
 	for i, n := range nodes {
@@ -98,7 +98,7 @@ func AlsoAfter(sc *graph.Scope, nodes ...graph.Node) error {
 	return sc.SetDependencies(append(now, After(nodes...)...)...)
 }
 
-// Sequence builds a graph of operations that run one after the other, by hand.
+// Sequence builds a graph of operations that run one after the other, without a capture.
 func Sequence(c *driver.Context, ops ...driver.Op) (*graph.Graph, error) {
 	g, err := graph.New(c)
 	if err != nil {
@@ -114,7 +114,7 @@ var Modes = []graph.Mode{graph.ModeGlobal, graph.ModeThreadLocal, graph.ModeRela
 
 var ErrRecord = errors.New("the recording function's own error")
 
-// BodyModes are the modes of captures with bodies.
+// BodyModes are the modes to test captures with bodies in.
 var BodyModes = map[string]graph.Mode{
 	"global": graph.ModeGlobal, "thread local": graph.ModeThreadLocal, "relaxed": graph.ModeRelaxed,
 }
@@ -127,7 +127,7 @@ func (k *Kit) CaptureIn(mode graph.Mode, record func(sc *graph.Scope) error) *gr
 	return g
 }
 
-// Does returns a body that records operations.
+// Does returns a function that records operations as a body.
 func Does(ops ...driver.Op) func(sc *graph.Scope) error {
 	return func(sc *graph.Scope) error {
 		for _, op := range ops {
@@ -157,7 +157,7 @@ func (k *Kit) Types(g *graph.Graph, want []graph.Type) {
 
 func Second[T any](_ T, err error) error { return err }
 
-// Nodes returns the current nodes of a graph.
+// Nodes returns the nodes of a graph.
 func (k *Kit) Nodes(g *graph.Graph) (all []graph.Node) {
 	k.Helper()
 	for n, err := range g.Nodes() {
@@ -192,7 +192,7 @@ func (k *Kit) Check(g *graph.Graph) graph.Checked {
 	return c
 }
 
-// Clean checks that a graph has no conflicts and no unknown memory.
+// Clean checks that a graph has no conflicts and no unknown accesses.
 func (k *Kit) Clean(g *graph.Graph) {
 	k.Helper()
 	if c := k.Check(g); !c.OK() || c.Err() != nil || len(c.Unknown) > 0 {
@@ -207,7 +207,7 @@ func (k *Kit) Snapshot(g *graph.Graph) *graph.Snapshot {
 	return s
 }
 
-// Pairs returns the nodes in conflict, by their positions among those given.
+// Pairs returns the conflicting nodes as indices in nodes.
 func Pairs(c graph.Checked, nodes []graph.Node) []string {
 	var list []string
 	for _, x := range c.Conflicts {

@@ -2,8 +2,8 @@ package graphtest
 
 import "github.com/purecuda/cuda/driver"
 
-// Kernels is the PTX of the tests' kernels: p[i] = p[i] + v and p[i] = p[i] * v, whose order
-// matters, and d[i] = a[i] + b[i].
+// Kernels is the PTX of the tests' kernels: p[i] = p[i] + v, p[i] = p[i] * v and d[i] = a[i] +
+// b[i]. The results of the first two depend on their order.
 const Kernels = `
 .version 7.0
 .target sm_52
@@ -79,8 +79,8 @@ DONE:
 }
 `
 
-// Elems is the number of elements of a Kit's memory.
+// Elems is the number of elements in the buffers of a Kit.
 const Elems = 32
 
-// Config is for kernels on Elems elements.
+// Config configures launches on Elems elements.
 var Config = driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(Elems)}

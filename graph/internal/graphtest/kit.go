@@ -1,4 +1,4 @@
-// Package graphtest has what the tests of package graph and of the packages below it share:
+// Package graphtest contains helpers for the tests of package graph and of the packages below it:
 // kernels, a stream and memory on every driver, and a driver that does nothing.
 package graphtest
 
@@ -14,7 +14,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// Kit is a context with a stream and the kernels.
+// Kit is a context with a stream and the test kernels.
 type Kit struct {
 	testing.TB
 	C                *driver.Context
@@ -22,7 +22,7 @@ type Kit struct {
 	Plus, Times, Sum *driver.Kernel
 }
 
-// NewKit makes a Kit, which is closed at the end of the test.
+// NewKit returns a Kit that is closed at the end of the test.
 func NewKit(t testing.TB, c *driver.Context) *Kit {
 	t.Helper()
 	k := &Kit{TB: t, C: c}
@@ -37,7 +37,7 @@ func NewKit(t testing.TB, c *driver.Context) *Kit {
 	return k
 }
 
-// OK ends the test if there is an error.
+// OK ends the test if err is not nil.
 func (k *Kit) OK(err error) {
 	k.Helper()
 	if err != nil {
@@ -63,7 +63,7 @@ func (k *Kit) Stream() *driver.Stream {
 	return s
 }
 
-// Memory returns device memory that holds ones.
+// Memory returns device memory filled with ones.
 func (k *Kit) Memory() *driver.Buffer[uint32] {
 	k.Helper()
 	b := k.MemoryOf(1)
@@ -71,7 +71,7 @@ func (k *Kit) Memory() *driver.Buffer[uint32] {
 	return b
 }
 
-// MemoryOf returns device memory that holds v, for the caller to close.
+// MemoryOf returns device memory filled with v, which the caller closes.
 func (k *Kit) MemoryOf(v uint32) *driver.Buffer[uint32] {
 	k.Helper()
 	b, err := driver.Alloc[uint32](k.C, Elems)
@@ -94,7 +94,7 @@ func (k *Kit) Wait(s *driver.Stream) {
 	k.OK(s.Wait(context.Background()))
 }
 
-// Expect waits for the kit's stream and compares memory with one value.
+// Expect waits for the kit's stream and checks that all elements equal want.
 func (k *Kit) Expect(b *driver.Buffer[uint32], want uint32) {
 	k.Helper()
 	k.Wait(k.S)
@@ -107,7 +107,7 @@ func (k *Kit) Expect(b *driver.Buffer[uint32], want uint32) {
 	}
 }
 
-// Eventually waits for something that another thread or goroutine does.
+// Eventually waits for an effect of another thread or goroutine.
 func (k *Kit) Eventually(what string, done func() bool) {
 	k.Helper()
 	for end := time.Now().Add(20 * time.Second); !done(); time.Sleep(time.Millisecond) {
@@ -126,7 +126,7 @@ func (k *Kit) Graph() *graph.Graph {
 	return g
 }
 
-// Capture captures the kit's stream.
+// Capture captures the work that record enqueues in the kit's stream.
 func (k *Kit) Capture(record func(sc *graph.Scope) error) *graph.Graph {
 	k.Helper()
 	g, err := graph.Capture(k.S, graph.ModeThreadLocal, record)
@@ -135,7 +135,7 @@ func (k *Kit) Capture(record func(sc *graph.Scope) error) *graph.Graph {
 	return g
 }
 
-// Exec instantiates a graph.
+// Exec instantiates a graph for the duration of the test.
 func (k *Kit) Exec(g *graph.Graph, opts ...graph.Option) *graph.Exec {
 	k.Helper()
 	x, err := g.Instantiate(opts...)
@@ -150,7 +150,7 @@ func (k *Kit) Run(x *graph.Exec) {
 	k.OK(x.Run(context.Background(), k.S))
 }
 
-// Usable checks that a stream does not capture and runs work.
+// Usable checks that a stream is not capturing and runs work.
 func (k *Kit) Usable(s *driver.Stream) {
 	k.Helper()
 	status, _, _, err := s.CaptureStatus()
@@ -168,7 +168,7 @@ func (k *Kit) Usable(s *driver.Stream) {
 	}
 }
 
-// None checks that f allocates nothing. It calls f about 200 times.
+// None checks that f does not allocate. It calls f about 200 times.
 func (k *Kit) None(what string, f func()) {
 	k.Helper()
 	if allocs := testing.AllocsPerRun(200, f); allocs > AllocsAllowed && !RaceDetector {

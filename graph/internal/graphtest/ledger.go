@@ -11,11 +11,11 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
-// Injected is the code of an injected failure: one that no flow produces on its own.
+// Injected is the code of injected failures, which no flow produces on its own.
 const Injected = driver.CUDA_ERROR_ECC_UNCORRECTABLE
 
-// Ledger counts what the driver itself has open, in addition to the library's own list. A handle
-// that was lost on the way is only in the driver's list.
+// Ledger counts the open objects of the driver, in addition to the library's own list. A handle
+// that the library lost is only in the driver's list.
 type Ledger struct {
 	E    *emulator.Emulator
 	Open map[string]int
@@ -28,13 +28,13 @@ func NewLedger(k *Kit, e *emulator.Emulator) *Ledger {
 	return l
 }
 
-// Wait waits for a stream several times at once, so that the driver makes the events that waits
-// keep for later waits. There are as many as waits at one time.
+// Wait makes several concurrent waits for a stream, so that the library creates the events it keeps
+// for later waits. There are as many events as concurrent waits.
 func (l *Ledger) Wait(k *Kit) {
 	const waits = 4
 	gate, done := make(chan struct{}), make(chan error, waits)
 	k.OK(k.S.HostFunc(func() { <-gate }))
-	ctx, cancel := context.WithCancel(context.Background()) // a wait that cannot end needs no event
+	ctx, cancel := context.WithCancel(context.Background()) // only cancellable waits need events
 	defer cancel()
 	for range waits {
 		go func() { done <- k.S.Wait(ctx) }()
@@ -65,8 +65,8 @@ func (l *Ledger) Count() map[string]int {
 	return open
 }
 
-// More describes what is open and was not when the ledger was made, unless it is expected.
-// Objects that are released after work in flight get a moment.
+// More describes the objects that were opened since the ledger was created, unless they are
+// expected. It gives objects that are released after work in flight some time.
 func (l *Ledger) More(expected func(diff string) bool) string {
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
 		diff := l.Diff()
@@ -89,7 +89,7 @@ func (l *Ledger) Diff() string {
 	return strings.Join(more, ", ")
 }
 
-// Cause is the first code of an error, in reading order.
+// Cause returns the first driver code in an error, in reading order.
 func Cause(err error) driver.CUresult {
 	var code driver.CUresult
 	errors.As(err, &code)

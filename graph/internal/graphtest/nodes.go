@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// Alloc adds an allocation of the kit's number of elements.
+// Alloc adds a node that allocates the kit's number of elements.
 func (k *Kit) Alloc(g *graph.Graph, deps ...graph.Node) (*driver.Buffer[uint32], graph.Node) {
 	k.Helper()
 	op, err := driver.NewAlloc[uint32](k.C, nil, Elems)
@@ -21,7 +21,7 @@ func (k *Kit) Alloc(g *graph.Graph, deps ...graph.Node) (*driver.Buffer[uint32],
 	return b, n
 }
 
-// Fill fills memory with v in a graph.
+// Fill adds a node that fills memory with v.
 func (k *Kit) Fill(g *graph.Graph, b driver.MemoryOf[uint32], v uint32, deps ...graph.Node) graph.Node {
 	k.Helper()
 	op, err := driver.Fill(b, v)
@@ -36,7 +36,7 @@ func (k *Kit) CopyNode(g *graph.Graph, dst, src driver.MemoryOf[uint32], deps ..
 	return k.Add(g, op, deps...)
 }
 
-// ExpectReason expects an error with the driver's code and words that explain it.
+// ExpectReason expects an error with the driver's code and the given words.
 func (k *Kit) ExpectReason(what string, err error, code driver.CUresult, words ...string) {
 	k.Helper()
 	if !errors.Is(err, code) {
@@ -50,7 +50,7 @@ func (k *Kit) ExpectReason(what string, err error, code driver.CUresult, words .
 	}
 }
 
-// Leaving makes a graph that allocates, fills with v and frees nothing.
+// Leaving returns a graph that allocates memory, fills it with v and does not free it.
 func (k *Kit) Leaving(v uint32) (*graph.Graph, *driver.Buffer[uint32]) {
 	k.Helper()
 	g := k.Graph()
@@ -59,7 +59,7 @@ func (k *Kit) Leaving(v uint32) (*graph.Graph, *driver.Buffer[uint32]) {
 	return g, b
 }
 
-// Words returns device memory that holds v.
+// Words returns device memory with the values v.
 func (k *Kit) Words(v ...uint32) *driver.Buffer[uint32] {
 	k.Helper()
 	b, err := driver.AllocFrom(k.C, v)
@@ -75,7 +75,7 @@ func (k *Kit) Cond(g *graph.Graph, opts ...graph.CondOption) graph.Cond {
 	return c
 }
 
-// Op returns an operation or fails the test.
+// Op returns the operation, or fails the test if there is an error.
 func Op[T any](k *Kit) func(o T, err error) T {
 	return func(o T, err error) T {
 		k.Helper()
@@ -104,7 +104,8 @@ func (k *Kit) AddWhile(g *graph.Graph, c graph.Cond, deps ...graph.Node) (graph.
 	return n, body
 }
 
-// Bound returns an exec of plus and then times on memory, with the graph's nodes and launches.
+// Bound returns an exec that runs plus, then times on memory, together with the graph's nodes and
+// launches.
 func (k *Kit) Bound(b *driver.Buffer[uint32]) (x *graph.Exec, plus, times graph.Node, ops [2]*driver.Launch) {
 	k.Helper()
 	g := k.Graph()
@@ -128,7 +129,7 @@ func (k *Kit) SumOf(d, a, b *driver.Buffer[uint32]) *driver.Launch {
 	return l
 }
 
-// FillParams are the tagged parameters of a fill of all of b.
+// FillParams returns the tagged parameters of a fill of all of b.
 func FillParams(b *driver.Buffer[uint32], v uint32) *cu.CUgraphNodeParams {
 	p := &cu.CUgraphNodeParams{Type: cu.CU_GRAPH_NODE_TYPE_MEMSET}
 	m := p.Memset()
@@ -137,8 +138,7 @@ func FillParams(b *driver.Buffer[uint32], v uint32) *cu.CUgraphNodeParams {
 	return p
 }
 
-// Used returns how much memory graphs have allocated, after unused memory was returned to the
-// driver.
+// Used trims unused graph memory and returns the number of bytes that graphs still have allocated.
 func (k *Kit) Used() uint64 {
 	k.Helper()
 	k.OK(k.C.Synchronize(context.Background()))

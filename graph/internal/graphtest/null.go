@@ -10,11 +10,11 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Null is a driver whose functions succeed at once, do nothing and allocate nothing, so only the
-// cost of this module remains to be measured.
+// Null is a driver whose functions succeed immediately, do nothing and do not allocate, so tests
+// measure only the cost of this module.
 type Null struct {
 	handles uintptr
-	memory  [][]uint64 // host memory, because tests write to it
+	memory  [][]uint64 // in host memory, because tests write to it
 }
 
 // NullDriver opens a Null.
@@ -52,14 +52,14 @@ func (d *Null) Lookup(symbol string) (loader.Proc, error) {
 	return loader.FuncProc(func(loader.Args) uintptr { return 0 }), nil
 }
 
-// make returns a new handle or address. The first is that of the only context.
+// make returns a new handle or address. The first is the handle of the only context.
 func (d *Null) make(a loader.Args) uintptr {
 	*(*uintptr)(a.Ptr(0)) = 1 + d.handles<<20
 	d.handles++
 	return 0
 }
 
-// hostMemory returns memory that lives as long as the driver.
+// hostMemory allocates memory that lives as long as the driver.
 func (d *Null) hostMemory(a loader.Args) uintptr {
 	m := make([]uint64, a.Uint64(1)/8+1)
 	d.memory = append(d.memory, m)
@@ -67,7 +67,7 @@ func (d *Null) hostMemory(a loader.Args) uintptr {
 	return 0
 }
 
-// Number returns a function that stores a number where its argument i points.
+// Number returns a function that stores v at the address in its argument i.
 func Number(i int, v int32) loader.Proc {
 	return loader.FuncProc(func(a loader.Args) uintptr {
 		*(*int32)(unsafe.Pointer(a.Ptr(i))) = v
@@ -75,7 +75,7 @@ func Number(i int, v int32) loader.Proc {
 	})
 }
 
-// NullCapture is a null driver that also has host memory and ends captures.
+// NullCapture is a Null that also has host memory and ends captures.
 type NullCapture struct {
 	Null
 	host [][]byte

@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// Beside returns a kit of a second context on the same device.
+// Beside returns a kit for a second context on the same device.
 func (k *Kit) Beside() *Kit {
 	k.Helper()
 	c, err := k.C.Device().NewContext(0)
@@ -30,7 +30,7 @@ type Destructor struct{ N atomic.Int32 }
 
 func (d *Destructor) Destroy() { d.N.Add(1) }
 
-// Expect waits for the number of destructions, and a little longer for one too many.
+// Expect waits for the given number of destructions, and slightly longer to detect an extra one.
 func (d *Destructor) Expect(k *Kit, want int32) {
 	k.Helper()
 	for end := time.Now().Add(10 * time.Second); d.N.Load() < want && time.Now().Before(end); {

@@ -2,6 +2,5 @@
 
 package graphtest
 
-// With the race detector, sync.Pool drops items on purpose, so counts of allocations mean
-// nothing.
+// With the race detector, sync.Pool drops items at random, so allocation counts are meaningless.
 const RaceDetector = true

@@ -13,8 +13,8 @@ func (k *Kit) Add(g *graph.Graph, op driver.Op, deps ...graph.Node) graph.Node {
 	return n
 }
 
-// Scene is a graph with most kinds of nodes: a fork and a join, names, and a child graph in a
-// child graph.
+// Scene is a graph with most kinds of nodes: a fork and a join, named nodes, and a child graph
+// inside a child graph.
 type Scene struct {
 	G                                  *graph.Graph
 	Fill, Left, Right, Join, Nest, End graph.Node

@@ -17,13 +17,13 @@ const (
 	OpaqueFD   = cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD
 )
 
-// Other is the other API: an emulator that makes semaphores to import.
+// Other represents another API: an emulator that creates semaphores to import.
 type Other struct {
 	*Kit
 	Emu *emulator.Emulator
 }
 
-// WithOther runs a test of external semaphores on the emulator, which stands for any other API.
+// WithOther sets up a test of external semaphores on the emulator, which represents any other API.
 // Tests with Vulkan use a GPU.
 func WithOther(t *testing.T, cfg emulator.Config) Other {
 	t.Helper()
@@ -31,7 +31,7 @@ func WithOther(t *testing.T, cfg emulator.Config) Other {
 	return Other{NewKit(t, gputest.Context(t, gputest.Driver(t, emu))), emu}
 }
 
-// Semaphore makes a semaphore on the other side and imports it.
+// Semaphore creates a semaphore in the other API and imports it.
 func (o Other) Semaphore(kind cu.CUexternalSemaphoreHandleType) (*emulator.Semaphore, *driver.ExternalSemaphore) {
 	o.Helper()
 	theirs, err := o.Emu.NewSemaphore(kind)
@@ -56,8 +56,8 @@ func (o Other) Await(s *driver.ExternalSemaphore, v uint64) *driver.SemaphoreOp 
 	return op
 }
 
-// Waits launches a graph, checks that it waits for the other side, signals it from there and
-// checks what it signals back.
+// Waits launches a graph and checks that it waits for the other API. Then it signals from there and
+// checks the signal that the graph sends back.
 func (o Other) Waits(x *graph.Exec, theirs *emulator.Semaphore, value, answer uint64) {
 	o.Helper()
 	o.OK(x.Launch(o.S))

@@ -9,14 +9,14 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// CompletionEvent shows when the work enqueued in a stream so far is done, and makes other streams
-// wait for it. Unlike an Event of package driver, it also works for streams and contexts that the
-// program has closed while something else retains them. It retains the context.
+// CompletionEvent completes when the work enqueued in a stream so far has ended, and other streams
+// can wait for it. Unlike an Event of package driver, it also works for streams and contexts that
+// the program has closed but that are still retained. It retains the context.
 type CompletionEvent struct {
 	refs    atomic.Int32
 	event   driver.CUevent
-	d       *driver.Driver // guarded, of the event's context
-	context *life.Lifetime // of the event, which retains it
+	d       *driver.Driver // guarded, bound to the event's context
+	context *life.Lifetime // the event's context, which the event retains
 }
 
 // newEvent creates an event in the context of a stream that the caller retained.
@@ -25,25 +25,26 @@ func newEvent(s *driver.Stream) (*CompletionEvent, error) {
 	if err := m.d.CuEventCreate(&m.event, uint32(cu.CU_EVENT_DISABLE_TIMING)); err != nil {
 		return nil, err
 	}
-	m.context.RetainHeld() // the stream retains it
+	m.context.RetainHeld() // cannot fail: the stream retains the context
 	m.refs.Store(1)
 	return m, nil
 }
 
-// fits reports whether the event can be recorded in s: only in a stream of its own context, and
-// only if it has no other user.
+// fits reports whether the event can be recorded in s. It can only be recorded in a stream of its
+// own context, and only if nothing else uses it.
 func (m *CompletionEvent) fits(s *driver.Stream) bool {
 	return m != nil && m.d == s.Context().Guarded() && m.refs.Load() == 1
 }
 
-// record records the event after all work in s. It returns false while s is being captured: there
-// every query and wait invalidates the capture, and a recorded event becomes part of the graph.
+// record records the event after all work in s. It returns false while s is being captured. Queries
+// and waits in s would then invalidate the capture, and a recorded event would become part of the
+// graph.
 func (m *CompletionEvent) record(s *driver.Stream) (bool, error) {
 	return outsideCaptures(s, func() error { return m.d.CuEventRecord(m.event, s.Raw()) })
 }
 
-// outsideCaptures makes a call about a stream while no capture includes it. It reports whether it
-// made the call.
+// outsideCaptures makes a call for a stream unless the stream is being captured, and reports
+// whether it made the call. During the call, the stream cannot become part of a capture.
 func outsideCaptures(s *driver.Stream, call func() error) (bool, error) {
 	if !captures.All.KeepOut(s) {
 		return false, nil
@@ -69,7 +70,7 @@ func completed(err error) (bool, error) {
 	return err == nil, err
 }
 
-// release gives up a reference. Nil has none.
+// release gives up a reference. On nil it does nothing.
 func (m *CompletionEvent) release() error {
 	if m == nil || m.refs.Add(-1) > 0 {
 		return nil

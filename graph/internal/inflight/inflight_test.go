@@ -20,9 +20,9 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// An exec closed while it runs is destroyed once its launch has ended. Finding that out must not
-// touch the launch's stream: it may be captured by now, and a wait or query would invalidate the
-// capture.
+// An exec that is closed while it runs is destroyed once its launch has ended. Detecting the end
+// must not touch the launch's stream: it may be capturing by then, and a wait or query would
+// invalidate the capture.
 func TestCloseDuringCaptureOfTheSameStream(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -41,7 +41,7 @@ func TestCloseDuringCaptureOfTheSameStream(t *testing.T) {
 	})
 }
 
-// The same for what an update replaced.
+// Objects that an update replaced are released in the same way, without disturbing a capture.
 func TestReplacingDuringCaptureOfTheSameStream(t *testing.T) {
 	each(t, func(k *kit) {
 		g := k.Graph()
@@ -50,7 +50,7 @@ func TestReplacingDuringCaptureOfTheSameStream(t *testing.T) {
 		x := k.Exec(g)
 		k.OK(x.Launch(k.S))
 		var others []*driver.Buffer[uint32]
-		for range 200 { // more than are worth an event
+		for range 200 { // enough to make the library record an event
 			others = append(others, k.MemoryOf(1))
 		}
 		captured := k.Capture(func(sc *graph.Scope) error {
@@ -66,8 +66,8 @@ func TestReplacingDuringCaptureOfTheSameStream(t *testing.T) {
 	})
 }
 
-// A program that waits with its own events reports it, and what its launches used is released. A
-// count above the number of launches made counts as all of them.
+// A program that waits with its own events reports that to the Exec, which releases the objects of
+// ended launches. A count above the number of launches means all of them.
 func TestNoteEndedReleasesWhatLaunchesUsed(t *testing.T) {
 	each(t, func(k *kit) {
 		g := k.Graph()
@@ -95,8 +95,8 @@ func TestNoteEndedReleasesWhatLaunchesUsed(t *testing.T) {
 	})
 }
 
-// The stream of a launch in flight may be captured before or after the exec is closed. Waiting
-// for the launch must not disturb the capture.
+// The stream of a launch in flight may be captured before or after the exec is closed. Waiting for
+// the launch must not disturb the capture.
 func TestClosingAnExecThatRunsLeavesCapturesOfItsStreamAlone(t *testing.T) {
 	each(t, func(k *kit) {
 		for _, before := range []bool{true, false} {
@@ -134,9 +134,9 @@ func TestClosingAnExecThatRunsLeavesCapturesOfItsStreamAlone(t *testing.T) {
 	})
 }
 
-// The stream of a launch in flight may be closed, before the exec or after. The wait is for the
-// launch alone: querying the context would invalidate captures of other streams. What the launch
-// uses is retained until it ends.
+// The stream of a launch in flight may be closed before or after the exec. Only the launch may be
+// waited for, because querying the context would invalidate captures of other streams. The objects
+// of the launch must be retained until it ends.
 func TestClosingAnExecAndItsStreamLeavesOtherCapturesAlone(t *testing.T) {
 	each(t, func(k *kit) {
 		for _, mode := range []graph.Mode{graph.ModeGlobal, graph.ModeThreadLocal, graph.ModeRelaxed} {
@@ -167,7 +167,7 @@ func (k *kit) closesWhileCapturing(mode graph.Mode, streamFirst bool) {
 	l := k.Launch(k.Plus, result, 2)
 	captured, err := graph.Capture(k.S, mode, func(sc *graph.Scope) error {
 		done := make(chan error)
-		go func() { // on another thread, as in a service
+		go func() { // on another thread, as a service would
 			err := errors.Join(closers[0].Close(), closers[1].Close(), g.Close(), b.Close())
 			time.Sleep(20 * time.Millisecond)
 			done <- err
@@ -193,8 +193,8 @@ func (k *kit) closesWhileCapturing(mode graph.Mode, streamFirst bool) {
 	k.OK(errors.Join(captured.Close(), result.Close()))
 }
 
-// If the stream of a launch or of staged work is closed, the exec continues on another stream, in
-// order. A capture does not prevent that.
+// If the stream of a launch or of staged work is closed, the exec must continue in order on another
+// stream, even during a capture.
 func TestAnExecOutlivesItsStreams(t *testing.T) {
 	each(t, func(k *kit) {
 		x, out, in := stageKit(k)
@@ -203,7 +203,7 @@ func TestAnExecOutlivesItsStreams(t *testing.T) {
 		defer release()
 		k.OK(x.Launch(first)) // adds 0 twice
 		k.OK(first.Close())
-		k.OK(x.Stage(second, in[3])) // after that launch
+		k.OK(x.Stage(second, in[3])) // runs after the launch
 		k.OK(second.Close())
 		captured := k.Capture(func(sc *graph.Scope) error {
 			return errors.Join(sc.Do(k.Launch(k.Plus, out, 1)), onOtherThread(func() error { return x.Launch(third) }))
@@ -218,9 +218,9 @@ func TestAnExecOutlivesItsStreams(t *testing.T) {
 	})
 }
 
-// Work that must run after work on a stream that is now being captured is refused: an event of
-// that stream would draw the other stream into the capture. The earlier work is still ordered
-// before the next launch.
+// If a stream is now being captured, work that must run after earlier work on it must be rejected:
+// an event of that stream would draw the other stream into the capture. The earlier work must still
+// be ordered before the next launch.
 func TestOrderAfterAStreamThatIsBeingCaptured(t *testing.T) {
 	each(t, func(k *kit) {
 		x, out, in := stageKit(k)
@@ -234,7 +234,7 @@ func TestOrderAfterAStreamThatIsBeingCaptured(t *testing.T) {
 		k.OK(x.Launch(other))
 		k.OK(x.Wait(background))
 		k.Expect(out, 7)
-		k.OK(x.Launch(k.S)) // of the same input
+		k.OK(x.Launch(k.S)) // reads the same input
 		k.Capture(func(sc *graph.Scope) error {
 			k.refusedAfterCapture(x.Stage(other, in[4]))
 			return sc.Do(k.Launch(k.Plus, out, 1))
@@ -252,7 +252,7 @@ func (k *kit) refusedAfterCapture(err error) {
 	}
 }
 
-// Staged work stays ordered before the next launch when another call fails.
+// Staged work must stay ordered before the next launch, even if another call fails.
 func TestStagedStaysStagedThroughFailures(t *testing.T) {
 	each(t, func(k *kit) {
 		x, out, in := stageKit(k)
@@ -278,8 +278,8 @@ func TestStagedStaysStagedThroughFailures(t *testing.T) {
 	})
 }
 
-// If Apply had to instantiate anew, CUDA sees two graphs. Launches of one Exec still run one
-// after the other.
+// If Apply instantiated anew, CUDA does not relate the two executable graphs. Launches of the Exec
+// must still run one after the other.
 func TestLaunchesBeforeAndAfterApplyDoNotOverlap(t *testing.T) {
 	each(t, func(k *kit) {
 		out, other := k.Memory(), k.Stream()
@@ -308,7 +308,7 @@ func TestLaunchesBeforeAndAfterApplyDoNotOverlap(t *testing.T) {
 	})
 }
 
-// A launch can be waited for after its stream was closed.
+// A launch must be waitable after its stream was closed.
 func TestWaitForALaunchWhoseStreamIsClosed(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -335,8 +335,8 @@ func TestWaitForALaunchWhoseStreamIsClosed(t *testing.T) {
 	})
 }
 
-// On another thread the per-thread stream is another stream, so the launch cannot be queried
-// there.
+// The per-thread stream is a different stream on each thread, so another thread cannot query the
+// launch.
 func TestClosingAnExecOfThePerThreadStream(t *testing.T) {
 	each(t, func(k *kit) {
 		b, result := k.MemoryOf(1), k.Memory()
@@ -372,11 +372,12 @@ func TestClosingAnExecOfThePerThreadStream(t *testing.T) {
 	})
 }
 
-// Nobody waits for the end of a launch whose exec is closed. The context reports what fails then.
+// If the exec of a launch is closed, nobody waits for the launch. The context must then report its
+// errors.
 func TestContextReportsWhatFailsAfterAnExecIsClosed(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
-	other, err := k.C.Device().PrimaryContext() // errors of the kit's own context would fail the test
+	other, err := k.C.Device().PrimaryContext() // errors in the kit's own context would fail the test
 	k.OK(err)
 	s, err := other.NewStream()
 	k.OK(err)
@@ -400,8 +401,8 @@ func TestContextReportsWhatFailsAfterAnExecIsClosed(t *testing.T) {
 	k.OK(errors.Join(s.Close(), other.Close(), b.Close()))
 }
 
-// A launch that fails leaves the previous launch tracked, even if the failed one is on another
-// context's per-thread stream, which needs another event.
+// After a failed launch, the previous launch must stay tracked. This must hold even if the failed
+// launch was on another context's per-thread stream, which needs another event.
 func TestAFailedLaunchElsewhereLeavesTheOneBefore(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
@@ -451,11 +452,11 @@ func (k *kit) newStream() *driver.Stream {
 	return s
 }
 
-// onOtherThread runs f on a thread of its own, which ends with it.
+// onOtherThread runs f on a new thread, which exits afterwards.
 func onOtherThread(f func() error) error {
 	done := make(chan error)
 	go func() {
-		runtime.LockOSThread() // never unlocked, so the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked, so that the thread exits with the goroutine
 		done <- f()
 	}()
 	return <-done

@@ -10,19 +10,19 @@ import (
 	"github.com/purecuda/cuda/graph/internal/refusal"
 )
 
-// LastWork is the last work of an Exec in a stream: its latest launch, as CUDA orders the launches
-// of one Exec, or work staged for the next launch. It can be queried for completion, and other
-// streams can wait for it.
+// LastWork is the last work of an Exec in a stream: its latest launch, or work staged for the next
+// launch. CUDA orders the launches of one Exec, so only the latest matters. It can be queried for
+// completion, and other streams can wait for it.
 //
 // It never queries the context. cuCtxSynchronize invalidates every open capture in the context, of
 // any thread and mode, even if guarded (https://docs.nvidia.com/cuda/cuda-c-programming-
-// guide/#prohibited-and-unhandled-operations). So the stream is retained, even after the program
-// closes it, until the work is known to have ended. A stream that the program borrowed cannot be
-// retained.
+// guide/#prohibited-and-unhandled-operations). So LastWork retains the stream until the work is
+// known to have ended, even if the program closes the stream. A stream that the program borrowed
+// cannot be retained.
 type LastWork struct {
 	Stream   *driver.Stream
-	retained bool // a reference keeps the driver's stream
-	direct   bool // retained, and later work there needs no ordering
+	retained bool // a reference keeps the driver's stream alive
+	direct   bool // retained, and later work in it needs no further ordering
 	Recorded bool // the event was recorded after the work
 	event    *CompletionEvent
 }
@@ -30,10 +30,10 @@ type LastWork struct {
 // Follows reports whether later work in s runs after the work without further ordering.
 func (t *LastWork) Follows(s *driver.Stream) bool { return t.direct && t.Stream == s }
 
-// Move makes s the stream of the work if send, which enqueues the work, succeeds.
+// Move calls send, which enqueues the work, and makes s the stream of the work if send succeeds.
 //
-// The per-thread stream is another one on another thread. For it the completion event is created
-// before, and recorded after the work while the thread is the same.
+// The per-thread stream is a different stream on each thread. For it, Move creates the completion
+// event before the work and records it after the work on the same thread.
 func (t *LastWork) Move(s *driver.Stream, send func() error) error {
 	if s.Raw() == cu.CU_STREAM_PER_THREAD {
 		return t.moveOnThread(s, send)
@@ -49,7 +49,7 @@ func (t *LastWork) Move(s *driver.Stream, send func() error) error {
 	return nil
 }
 
-// moveOnThread is Move for the per-thread stream of this thread.
+// moveOnThread does the work of Move for the per-thread stream of this thread.
 func (t *LastWork) moveOnThread(s *driver.Stream, send func() error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -69,14 +69,14 @@ func (t *LastWork) moveOnThread(s *driver.Stream, send func() error) error {
 		return err
 	}
 	t.moved(s, false)
-	_ = t.use(event) // only a lost context fails here, and every later call reports that
+	_ = t.use(event) // fails only if the context is lost, which every later call reports
 	t.Recorded = t.recordHere()
 	return nil
 }
 
-// recordHere records the completion event after the work in the stream of this thread. If it cannot,
-// it waits for the work now, because later nothing identifies the stream. If that fails as well,
-// the context is lost. During a capture nothing runs.
+// recordHere records the completion event after the work in the stream of this thread. If that
+// fails, it waits for the work now, because no later call can identify the stream. If the wait
+// fails too, the context is lost. During a capture the work does not run.
 func (t *LastWork) recordHere() bool {
 	recorded, err := t.event.record(t.Stream)
 	if err != nil && t.Stream.Context().Guarded().CuStreamSynchronize(t.Stream.Raw()) == nil {
@@ -91,7 +91,7 @@ func (t *LastWork) moved(s *driver.Stream, direct bool) {
 	t.Stream, t.retained, t.direct, t.Recorded = s, true, direct, false
 }
 
-// release releases the stream, whose work has ended or is ordered before later work.
+// release releases the stream once its work has ended or is ordered before later work.
 func (t *LastWork) release() {
 	if t.retained {
 		t.retained, t.direct = false, false
@@ -99,7 +99,8 @@ func (t *LastWork) release() {
 	}
 }
 
-// eventFor returns an event that can be recorded in s: the current one, or a new one for use.
+// eventFor returns an event that can be recorded in s: the current event, or a new one to pass to
+// use.
 func (t *LastWork) eventFor(s *driver.Stream) (*CompletionEvent, error) {
 	if t.event.fits(s) {
 		return t.event, nil
@@ -107,7 +108,7 @@ func (t *LastWork) eventFor(s *driver.Stream) (*CompletionEvent, error) {
 	return newEvent(s)
 }
 
-// use makes m the event, and releases the current one.
+// use makes m the current event and releases the previous one.
 func (t *LastWork) use(m *CompletionEvent) error {
 	if m == t.event {
 		return nil
@@ -117,8 +118,8 @@ func (t *LastWork) use(m *CompletionEvent) error {
 	return err
 }
 
-// ensureRecorded records the completion event after the work, unless that is done already. It returns false
-// while the stream is being captured.
+// ensureRecorded records the completion event after the work if it is not yet recorded. It returns
+// false while the stream is being captured.
 func (t *LastWork) ensureRecorded() (bool, error) {
 	if t.Recorded {
 		return true, nil
@@ -137,7 +138,7 @@ func (t *LastWork) ensureRecorded() (bool, error) {
 	return t.Recorded, err
 }
 
-// HasEnded reports whether the work has been seen to have ended. Without a completion event it
+// HasEnded reports whether the work is known to have ended. Without a completion event, HasEnded
 // queries the stream, which may finish later than the work.
 func (t *LastWork) HasEnded() (bool, error) {
 	recorded, err := t.ensureRecorded()
@@ -181,7 +182,7 @@ func (t *LastWork) share() LastWork {
 	return c
 }
 
-// end releases everything. The context may end with the stream, so that comes last.
+// end releases everything. The stream comes last, because the context may end with it.
 func (t *LastWork) end() error {
 	err := t.event.release()
 	t.event, t.Recorded = nil, false

@@ -1,5 +1,5 @@
-// Package inflight tracks the launches of an executable graph that have not ended: in which stream the
-// last one is, which completion event follows it, and what is released when it has ended.
+// Package inflight tracks the launches of an executable graph that have not ended: the stream of
+// the last launch, its completion event, and the objects to release when it has ended.
 package inflight
 
 import (
@@ -13,29 +13,29 @@ import (
 	"github.com/purecuda/cuda/graph/internal/retain"
 )
 
-// Launches are the launches of one Exec, and what it no longer refers to while launches in flight
-// still do. CUDA orders the launches of one Exec. So all of them have ended once a later point in
-// the stream of the last launch is reached.
+// Launches tracks the launches of one Exec, and the objects that the Exec has dropped but launches
+// in flight still use. CUDA orders the launches of one Exec. So all of them have ended once the
+// stream of the last launch has reached a later point.
 //
-// The steady state allocates nothing. Things collect in dropped. When they are many, the next
-// launch records a completion event, and they become waiting. When that event has completed, they
-// are released.
+// In the steady state nothing is allocated. Dropped objects collect in dropped. When there are
+// enough, the next launch records a completion event, and the objects move to waiting. They are
+// released when that event has completed.
 type Launches struct {
-	LastWork                             // of the latest launch
+	LastWork                             // the latest launch
 	Replays         uint64               // number of launches that succeeded
-	Ended           uint64               // number of launches that are known to have ended
-	Mem             *retain.LaunchMemory // what launches leave allocated; nil: nothing
-	waitingRecorded bool                 // waitingFor was recorded after the launches that use what is waiting
+	Ended           uint64               // number of launches known to have ended
+	Mem             *retain.LaunchMemory // memory that launches leave allocated, or nil
+	waitingRecorded bool                 // waitingFor was recorded after the launches that use waiting
 	dropped         []retain.Reference
-	Staged          LastWork // of work staged for the next launch; without a stream: none
+	Staged          LastWork // work staged for the next launch; none if it has no stream
 	waiting         []retain.Reference
-	waitingFor      *CompletionEvent // another event than LastWork's, which later queries record again
+	waitingFor      *CompletionEvent // not LastWork's event, which later queries record again
 }
 
-// enoughDropped is the number of dropped things that justifies a completion event.
+// enoughDropped is the number of dropped objects that justifies a completion event.
 const enoughDropped = 64
 
-// Launched counts a launch, in Stream.
+// Launched counts a launch that was enqueued in Stream.
 func (r *Launches) Launched() {
 	r.Recorded = r.Recorded && !r.direct // Move recorded the event after the launch
 	r.Replays++
@@ -50,8 +50,8 @@ func (r *Launches) Launched() {
 	}
 }
 
-// recordWaiting records a completion event after the launch. If that fails, things wait for a later
-// attempt, or for Run, Wait or Close.
+// recordWaiting records a completion event after the launch. If that fails, the objects wait for a
+// later attempt, or for Run, Wait or Close.
 func (r *Launches) recordWaiting() {
 	if r.Stream.Raw() == cu.CU_STREAM_PER_THREAD {
 		r.shareEvent()
@@ -69,7 +69,8 @@ func (r *Launches) recordWaiting() {
 	}
 }
 
-// shareEvent waits for the event that was recorded with the launch. The next launch makes another.
+// shareEvent uses the event that was recorded with the launch. The next launch then creates
+// another.
 func (r *Launches) shareEvent() {
 	if r.Recorded {
 		r.event.refs.Add(1)
@@ -79,28 +80,28 @@ func (r *Launches) shareEvent() {
 }
 
 func (r *Launches) use(m *CompletionEvent) {
-	r.Stream.Context().Lifetime().Note(r.waitingFor.release()) // nothing waits for that event
+	r.Stream.Context().Lifetime().Note(r.waitingFor.release()) // no object waits for that event
 	r.waitingFor = m
 }
 
-// startWaiting makes the dropped things wait for the event.
+// startWaiting moves the dropped objects to waiting.
 func (r *Launches) startWaiting() {
 	r.waiting, r.dropped = r.dropped, r.waiting[:0]
 	r.waitingRecorded = true
 }
 
-// unstage forgets staged work, because a launch runs after it.
+// unstage forgets staged work once a launch runs after it.
 func (r *Launches) unstage() {
 	r.Staged.release()
 	r.Staged.Stream, r.Staged.Recorded = nil, false
 }
 
-// ReleaseLater releases a thing as soon as no launch needs it.
+// ReleaseLater releases an object as soon as no launch uses it.
 func (r *Launches) ReleaseLater(k retain.Reference) {
 	r.dropped = append(r.dropped, k)
 }
 
-// Sweep releases what can be released without waiting.
+// Sweep releases all objects that can be released without waiting.
 func (r *Launches) Sweep() {
 	if len(r.dropped)+len(r.waiting) == 0 {
 		return
@@ -118,7 +119,7 @@ func (r *Launches) Sweep() {
 	}
 }
 
-// NoteEnded notes that the first n launches have ended.
+// NoteEnded records that the first n launches have ended.
 func (r *Launches) NoteEnded(n uint64) {
 	r.Ended = max(r.Ended, min(n, r.Replays))
 	if r.Ended == r.Replays {
@@ -127,7 +128,7 @@ func (r *Launches) NoteEnded(n uint64) {
 	r.Sweep()
 }
 
-// AllEnded reports whether all launches are known to have ended, and with them staged work and
+// AllEnded reports whether all launches are known to have ended. They include staged work and
 // launches of an executable graph that was replaced.
 func (r *Launches) AllEnded() (bool, error) {
 	if r.Staged.Stream != nil {
@@ -159,7 +160,7 @@ func releaseList(list *[]retain.Reference) {
 	*list = (*list)[:0]
 }
 
-// ReleaseDropped releases what o dropped, once the launches that use it have ended.
+// ReleaseDropped releases the objects that o dropped, once the launches that use them have ended.
 func (r *Launches) ReleaseDropped(o *retain.References) {
 	if len(o.Dropped) == 0 {
 		return
@@ -172,9 +173,9 @@ func (r *Launches) ReleaseDropped(o *retain.References) {
 	r.Sweep()
 }
 
-// Replaced handles the replacement of the driver's executable graph. What the old one refers to is
-// released when its launches have ended. The driver does not know that launches of the new one must
-// run after them, so they are treated as staged work.
+// Replaced records that the driver's executable graph was replaced. The references of the old one
+// are released when its launches have ended. The driver does not order launches of the new graph
+// after them, so they are treated as staged work.
 func (r *Launches) Replaced() error {
 	old := &Launches{LastWork: r.LastWork, Replays: r.Replays, Ended: r.Ended, dropped: r.dropped, waiting: r.waiting, waitingFor: r.waitingFor}
 	r.LastWork = LastWork{Stream: r.Stream}
@@ -188,8 +189,8 @@ func (r *Launches) Replaced() error {
 	return old.Close()
 }
 
-// Close ends the tracking. What is retained is released when the last launch has ended: now, or on
-// a goroutine that waits for it.
+// Close ends the tracking. The retained objects are released when the last launch has ended:
+// immediately, or on a goroutine that waits for it.
 func (r *Launches) Close() error {
 	r.unstage()
 	if r.Ended < r.Replays {
@@ -214,8 +215,8 @@ func (r *Launches) end() error {
 // Waiting counts the goroutines that wait for launches of closed Execs.
 var Waiting sync.WaitGroup
 
-// waitForLast polls for the end of the last launch, because a wait would occupy a thread for each
-// Exec.
+// waitForLast polls for the end of the last launch, because a blocking wait would occupy a thread
+// for each Exec.
 func (r *Launches) waitForLast() {
 	for start := time.Now(); ; {
 		if ended, err := r.HasEnded(); ended || isFinal(err) {
@@ -224,16 +225,16 @@ func (r *Launches) waitForLast() {
 		time.Sleep(Nap(start))
 	}
 	context := r.Stream.Context().Lifetime()
-	context.Note(r.end()) // an event that cannot be destroyed has no caller to report it to
+	context.Note(r.end()) // an event that cannot be destroyed, which no caller can receive
 }
 
-// Nap returns how long to sleep between two queries of something awaited since start.
+// Nap returns how long to sleep between two queries of an event awaited since start.
 func Nap(start time.Time) time.Duration {
 	return min(max(time.Since(start)/8, 10*time.Microsecond), time.Millisecond)
 }
 
-// isFinal reports whether an error means that nothing of the context runs any more. Others may be
-// temporary, such as a lack of memory or an open capture.
+// isFinal reports whether an error means that no work of the context runs any more. Other errors,
+// such as a lack of memory or an open capture, may be temporary.
 func isFinal(err error) bool {
 	if err == nil {
 		return false

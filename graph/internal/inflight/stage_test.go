@@ -11,8 +11,8 @@ import (
 	"github.com/purecuda/cuda/graph/internal/graphtest"
 )
 
-// stageKit returns an exec that adds its input to its output at both ends of the graph, its
-// output, and operations that fill the input with 0 to 9.
+// stageKit returns an exec, its output, and operations that fill its input with 0 to 9. The exec
+// adds its input to its output at the beginning and at the end of the graph.
 func stageKit(k *kit) (x *graph.Exec, out *driver.Buffer[uint32], in [10]driver.Op) {
 	k.Helper()
 	out = k.Memory()
@@ -45,8 +45,8 @@ func TestStagedInputsAreThoseOfTheNextLaunch(t *testing.T) {
 	})
 }
 
-// Whatever the streams, staging overtakes neither the previous launch nor the launch it was
-// staged for.
+// On any combination of streams, staged work must overtake neither the previous launch nor the
+// launch it was staged for.
 func TestStagingIsOrderedAcrossStreams(t *testing.T) {
 	each(t, func(k *kit) {
 		x, out, in := stageKit(k)
@@ -55,7 +55,7 @@ func TestStagingIsOrderedAcrossStreams(t *testing.T) {
 		for i := range 60 {
 			v := i % len(in)
 			k.OK(x.Stage(streams[i%3], in[0]))
-			k.OK(x.Stage(streams[i%2], in[v])) // the later of the two counts
+			k.OK(x.Stage(streams[i%2], in[v])) // the later one applies
 			k.OK(x.Launch(streams[(i+i/3)%3]))
 			want += 2 * uint32(v)
 		}
@@ -118,8 +118,8 @@ func TestStagingSaysWhichOperationIsRefused(t *testing.T) {
 	})
 }
 
-// A child graph is a copy of the graph. If an Exec no longer matches its graph, its launch cannot
-// become a child graph, whatever changed the Exec.
+// A child graph is a copy of the graph. If an Exec no longer matches its graph, for whatever
+// reason, its launch must not become a child graph.
 func TestTheLaunchOfAChangedExecIsNoChildGraph(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -163,7 +163,7 @@ func TestTheLaunchOfAChangedExecIsNoChildGraph(t *testing.T) {
 	})
 }
 
-// Stream.After draws a stream into a capture and back, like Fork and Join.
+// Stream.After must draw a stream into a capture and back, like Fork and Join.
 func TestStreamsAreOrderedInACapture(t *testing.T) {
 	each(t, func(k *kit) {
 		for _, mode := range []graph.Mode{graph.ModeGlobal, graph.ModeThreadLocal, graph.ModeRelaxed} {

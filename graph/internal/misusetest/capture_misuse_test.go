@@ -14,8 +14,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// The tests provoke each error code that CUDA has for captures. The error has that code and a
-// sentence on its usual cause, and the streams work afterwards.
+// The test provokes each error code that CUDA has for captures. The error must have that code and a
+// sentence on its usual cause, and the streams must work afterwards.
 func TestCaptureErrorsHaveNamesAndHints(t *testing.T) {
 	each(t, func(k *kit) {
 		d := k.C.Driver()
@@ -66,13 +66,13 @@ func TestCaptureErrorsHaveNamesAndHints(t *testing.T) {
 	})
 }
 
-// explained reports whether an error has the name of a code and its usual cause.
+// explained reports whether an error contains the name of a code and its usual cause.
 func explained(err error, code driver.CUresult) bool {
 	name, hint, ok := strings.Cut(code.Error(), ": ")
 	return ok && strings.Contains(err.Error(), name) && strings.Contains(err.Error(), hint)
 }
 
-// The legacy stream would wait for a blocking stream that captures.
+// Work in the legacy stream would have to wait for the blocking stream that is capturing.
 func TestCaptureErrorOfTheLegacyStreamHasNameAndHint(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -121,7 +121,7 @@ func TestCaptureCallsFromAHostFunctionAreRefused(t *testing.T) {
 			}
 		}
 		k.OK(sc.Join(f))
-		k.OK(sc.Do(op)) // the capture continues
+		k.OK(sc.Do(op)) // the capture must continue
 		g, err := r.End()
 		k.OK(err)
 		k.CloseLater(g)
@@ -144,7 +144,7 @@ func TestCaptureOfAStreamThatOthersCapture(t *testing.T) {
 			if _, err := sc.Fork(other); !errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_MERGE) {
 				k.Errorf("Fork: %v", err)
 			}
-			return sc.Do(k.Launch(k.Plus, b, 1)) // the refused Fork did no harm
+			return sc.Do(k.Launch(k.Plus, b, 1)) // the rejected Fork must do no harm
 		})
 		var theirs driver.CUgraph
 		k.OK(d.CuStreamEndCapture(other.Raw(), &theirs))
@@ -154,7 +154,7 @@ func TestCaptureOfAStreamThatOthersCapture(t *testing.T) {
 	})
 }
 
-// A second capture on a stream is refused with a message that names both places.
+// A second capture on a stream must be rejected with a message that names both places.
 func TestNestedCaptureOfAForkIsRefusedWithThePlace(t *testing.T) {
 	each(t, func(k *kit) {
 		other := k.Stream()
@@ -203,7 +203,7 @@ func TestForkRefusesWhatIsNoOtherStream(t *testing.T) {
 	})
 }
 
-// Two goroutines may record in one capture, and add nodes to its graph directly.
+// Two goroutines must be able to record in one capture and add nodes to its graph directly.
 func TestCaptureByManyGoroutines(t *testing.T) {
 	each(t, func(k *kit) {
 		const each = 50
@@ -255,7 +255,7 @@ func TestCaptureByManyGoroutines(t *testing.T) {
 	})
 }
 
-// Captures of several goroutines do not disturb each other.
+// Captures on several goroutines must not disturb each other.
 func TestCapturesSideBySide(t *testing.T) {
 	each(t, func(k *kit) {
 		var wg sync.WaitGroup
@@ -289,7 +289,7 @@ func sideBySide(s *driver.Stream, op driver.Op, mode graph.Mode, base *graph.Gra
 	return errors.Join(err, g.Close())
 }
 
-// Only the captured streams are captured. Work on other streams runs at once.
+// During a capture, work on other streams must run immediately.
 func TestWorkForOtherStreamsRunsAtOnceDuringACapture(t *testing.T) {
 	each(t, func(k *kit) {
 		a, b, other := k.Memory(), k.Memory(), k.Stream()
@@ -322,7 +322,7 @@ func TestWaitingForACapturingStreamFails(t *testing.T) {
 	})
 }
 
-// Keep retains what work recorded outside the Scope refers to, also if the program asked for the
+// Keep must retain the objects of work recorded outside the Scope, even if the program obtained the
 // graph.
 func TestKeepDuringACapture(t *testing.T) {
 	each(t, func(k *kit) {
@@ -353,9 +353,9 @@ const (
 	kindsOfDropped = 5
 )
 
-// While a GLOBAL capture is open, CUDA refuses cuMemFree and similar calls on every thread of the
-// process, and the attempt invalidates the capture. What the collector finds in that time must be
-// freed without that.
+// While a GLOBAL capture is open, CUDA rejects cuMemFree and similar calls on every thread of the
+// process, and each attempt invalidates the capture. Unreachable objects that the collector finds
+// meanwhile must be freed without invalidating it.
 func TestGlobalCaptureSurvivesReclamationOnOtherThreads(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -384,7 +384,7 @@ func TestGlobalCaptureSurvivesReclamationOnOtherThreads(t *testing.T) {
 	})
 }
 
-// disposable makes several of everything whose destruction could disturb a capture.
+// disposable creates several objects of every kind whose destruction could disturb a capture.
 func disposable(k *kit) (all []any) {
 	k.Helper()
 	for range droppedByEach {
@@ -399,7 +399,7 @@ func disposable(k *kit) (all []any) {
 	return all
 }
 
-// dropAll drops everything on separate goroutines, which also run the collector.
+// dropAll drops all objects on separate goroutines, which also run the collector.
 func dropAll(held [][]any) {
 	var wg sync.WaitGroup
 	for i := range held {

@@ -1,3 +1,3 @@
-// Package misusetest tests package graph from outside: what is refused, and how
-// captures, graphs and executables survive misuse and kernel faults.
+// Package misusetest tests which calls package graph rejects, and how captures, graphs and
+// executables survive misuse and kernel faults.
 package misusetest

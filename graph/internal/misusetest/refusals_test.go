@@ -20,7 +20,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// Closed or wrong arguments are refused before anything is recorded or changed.
+// Closed or wrong arguments must be rejected before anything is recorded or changed.
 func TestWhatCannotTakePartIsRefused(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -75,8 +75,8 @@ func TestWhatCannotTakePartIsRefused(t *testing.T) {
 	})
 }
 
-// A capture of a closed stream into a graph inside another is refused like one into the outer
-// graph.
+// A capture of a closed stream into a nested graph must be rejected in the same way as one into the
+// outer graph.
 func TestAClosedStreamRecordsNothingIntoAChild(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -106,7 +106,7 @@ func TestGraphsWithConditionalsAreNotHandedOver(t *testing.T) {
 		if n, err := g.Len(); err != nil || n != 0 {
 			t.Errorf("%d nodes, %v", n, err)
 		}
-		k.Add(child, k.Launch(k.Plus, k.Memory(), 1)) // it is unchanged
+		k.Add(child, k.Launch(k.Plus, k.Memory(), 1)) // the child must be unchanged
 	})
 }
 
@@ -118,7 +118,7 @@ func TestScopesFreeOnlyMemoryOfGraphs(t *testing.T) {
 		k.Wait(k.S)
 		op, err := driver.NewFree(b)
 		if err != nil {
-			return // the free cannot even be made
+			return // the free operation cannot be created
 		}
 		_, err = graph.Capture(k.S, graph.ModeRelaxed, func(sc *graph.Scope) error {
 			if err := sc.Free(nil); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
@@ -132,7 +132,7 @@ func TestScopesFreeOnlyMemoryOfGraphs(t *testing.T) {
 	})
 }
 
-// A node inside a child graph takes the same operations as a node of the outer graph, and no
+// A node in a child graph must accept the same operations as a node of the outer graph, and no
 // others.
 func TestNodesInsideAChildRefuseOtherOperations(t *testing.T) {
 	each(t, func(k *kit) {
@@ -173,8 +173,8 @@ func TestNodesInsideAChildRefuseOtherOperations(t *testing.T) {
 	})
 }
 
-// On a stream of another context, a launch with bound parameters first changes them. If that
-// fails, nothing is launched.
+// On a stream of another context, a launch with bound parameters first sends the parameters. If
+// that fails, nothing may be launched.
 func TestBindingsOnAStreamOfAnotherContextReportWhatFails(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
@@ -201,9 +201,9 @@ func TestBindingsOnAStreamOfAnotherContextReportWhatFails(t *testing.T) {
 	k.Expect(b, 5)
 }
 
-// If a kernel of a graph faults, the context is lost. Every wait and every later call returns the
-// code, nothing hangs, and everything can be closed. On a GPU the fault ends the process, so only
-// the emulator can show this.
+// If a kernel of a graph faults, the context is lost. Every wait and every later call must return
+// the code, no call may hang, and it must be possible to close everything. On a GPU the fault ends
+// the process, so only the emulator can test this.
 func TestKernelFaultInAGraph(t *testing.T) {
 	d := gputest.Emulator(t, emulator.Config{})
 	dev, err := d.Device(0)
@@ -234,7 +234,7 @@ func TestKernelFaultInAGraph(t *testing.T) {
 // faulted is a program whose kernel faults, with one open object of each kind.
 type faulted struct {
 	*kit
-	open     []named // in the order in which they were made
+	open     []named // in order of creation
 	b        *driver.Buffer[uint32]
 	g        *graph.Graph
 	bad      *graph.Graph
@@ -349,7 +349,7 @@ func (f *faulted) fault() {
 	f.said("wait for the exec", f.fatal.Wait(context.Background()))
 }
 
-// said expects the code by name, also as the first error.
+// said checks that the error contains the name of the code, and that its first error has the code.
 func (f *faulted) said(what string, err error) {
 	f.Helper()
 	if !errors.Is(err, driver.CUDA_ERROR_ILLEGAL_ADDRESS) || graphtest.Cause(err) != driver.CUDA_ERROR_ILLEGAL_ADDRESS ||

@@ -1,3 +1,3 @@
-// Package modeltest tests package graph from outside: random calls are compared with
-// a model, and goroutines use the same graphs at once.
+// Package modeltest compares random calls of package graph with a model, and uses the same graphs
+// on several goroutines.
 package modeltest

@@ -17,8 +17,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// Callers that wait for the last launch and the cleanup of the closed Exec both learn that it has
-// ended. Only one of them releases what it used.
+// Callers that wait for the last launch and the cleanup of the closed Exec must both detect that it
+// has ended. Only one of them may release its objects.
 func TestExecIsClosedWhileOthersWaitForIt(t *testing.T) {
 	each(t, func(k *kit) {
 		for range 20 {
@@ -35,7 +35,7 @@ func TestExecIsClosedWhileOthersWaitForIt(t *testing.T) {
 			for range 3 {
 				go func() { waits <- x.Wait(context.Background()) }()
 			}
-			time.Sleep(time.Millisecond) // lets them begin to wait
+			time.Sleep(time.Millisecond) // gives them time to begin waiting
 			k.OK(x.Close())
 			release()
 			for range 3 {
@@ -50,8 +50,8 @@ func TestExecIsClosedWhileOthersWaitForIt(t *testing.T) {
 	})
 }
 
-// Copies of a captured graph keep what is known of its kernels, even if the graph is changed and
-// closed and later captures reuse its tables.
+// Copies of a captured graph must keep the access sets of its kernels, even if the graph is changed
+// and closed and later captures reuse its tables.
 func TestCopiesKnowTheirKernelsAfterTheOriginalIsGone(t *testing.T) {
 	each(t, func(k *kit) {
 		a, b := k.Memory(), k.Memory()
@@ -77,7 +77,7 @@ func TestCopiesKnowTheirKernelsAfterTheOriginalIsGone(t *testing.T) {
 	})
 }
 
-// The program may close a body's graph until it is in its node.
+// Until a body's graph is in its node, the program may close it.
 func TestBodyThatWasClosedBeforeItIsInItsNode(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -99,7 +99,7 @@ func TestBodyThatWasClosedBeforeItIsInItsNode(t *testing.T) {
 	})
 }
 
-// A snapshot has the bodies in the order of the program's own list.
+// The bodies in a snapshot must have the order of the program's own list.
 func TestSnapshotHasBodiesInOrder(t *testing.T) {
 	each(t, func(k *kit) {
 		g := k.Graph()
@@ -133,8 +133,8 @@ func TestChildOfAnotherDriverIsNotSet(t *testing.T) {
 	k.ExpectReason("another driver", k.Exec(g).SetChild(n, other.Graph()), driver.CUDA_ERROR_INVALID_VALUE, "another driver")
 }
 
-// Another thread has another per-thread stream. A launch there can still be waited for, and what
-// it needs is retained until it ends.
+// The per-thread stream is a different stream on each thread. A launch must still be waitable on
+// another thread, and its objects must be retained until it ends.
 func TestWaitOfAnotherThreadIsForTheLaunch(t *testing.T) {
 	each(t, func(k *kit) {
 		runtime.LockOSThread()
@@ -150,7 +150,7 @@ func TestWaitOfAnotherThreadIsForTheLaunch(t *testing.T) {
 		n := k.Add(g, k.SumOf(into, a, a), k.Add(g, h))
 		x := k.Exec(g)
 		k.OK(x.Launch(s))
-		k.OK(x.Set(n, k.SumOf(into, b, b))) // now only the launch needs a
+		k.OK(x.Set(n, k.SumOf(into, b, b))) // now only the launch uses a
 		k.OK(n.Set(k.SumOf(into, b, b)))
 		k.OK(a.Close())
 		waited := make(chan error, 1)
@@ -168,8 +168,8 @@ func TestWaitOfAnotherThreadIsForTheLaunch(t *testing.T) {
 	})
 }
 
-// Many goroutines do different things to one graph and one exec. The calls take turns, and each
-// refusal has a cause in what one of them did.
+// Many goroutines make different calls on one graph and one exec. The calls must be serialised, and
+// each error must have a cause in another goroutine's call.
 func TestGoroutinesOnOneGraphAndOneExec(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -216,8 +216,8 @@ func TestGoroutinesOnOneGraphAndOneExec(t *testing.T) {
 	})
 }
 
-// A relaxed scope takes operations of several goroutines while another ends the capture. Each
-// operation is either in the graph or was refused because it came too late.
+// Several goroutines record operations in a relaxed scope while another ends the capture. Each
+// operation must either be in the graph or be rejected because it came too late.
 func TestGoroutinesOnOneScope(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()

@@ -35,7 +35,7 @@ func (p *player) anyExec() *modelExec {
 	return pick(p, p.execs)
 }
 
-// common returns a node that both an exec and its graph have.
+// common returns a node that exists in an exec and in its graph.
 func (p *player) common(x *modelExec) (n, inExec *modelNode) {
 	n = p.settable(x.from)
 	if n == nil {
@@ -73,7 +73,7 @@ func (p *player) setExec() {
 	}
 	o, op := p.realLike(n.op)
 	err := x.x.Set(n.n, op)
-	if there == nil { // it was added to the graph later
+	if there == nil { // the node was added to the graph later
 		if err == nil {
 			p.fatal("step %d: a node that the exec does not have was set", p.step)
 		}
@@ -232,7 +232,7 @@ func (p *player) replaceBuffer() {
 	p.newBuffer()
 }
 
-// mistakes makes calls that must be refused and change nothing.
+// mistakes makes calls that must be rejected and change nothing.
 func (p *player) mistakes() {
 	g, whole := p.anyGraph()
 	o := p.randomOp()

@@ -6,8 +6,8 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// The reference model of the random test: each buffer holds one number, each node does one thing
-// to it, and the nodes of a graph run in the order of its list.
+// The reference model of the random test. Each buffer contains one number, each node performs one
+// operation on it, and the nodes of a graph run in list order.
 
 type modelBuffer struct {
 	b     *driver.Buffer[uint32]
@@ -16,7 +16,7 @@ type modelBuffer struct {
 
 type modelCond struct {
 	c     graph.Cond
-	first uint32 // the default
+	first uint32 // default value
 	value uint32
 }
 
@@ -29,18 +29,18 @@ const (
 	doFill
 	doCopy
 	doNothing
-	doSetCond // gives a condition a value
-	doControl // a kernel of a bounded loop, which is never changed
+	doSetCond // sets a condition
+	doControl // a kernel of a bounded loop, which never changes
 	doChild
 	doIf
 	doWhile
 )
 
-// modelOp is what a node does to d, using a, b and v.
+// modelOp is the operation of a node on d, with operands a, b and v.
 type modelOp struct {
 	kind    modelKind
 	d, a, b *modelBuffer
-	v       uint32 // also the rounds of a loop
+	v       uint32 // also the number of rounds of a loop
 	cond    *modelCond
 }
 
@@ -48,24 +48,24 @@ type modelNode struct {
 	n   graph.Node
 	id  int
 	op  modelOp
-	sub *modelGraph // of a child graph or a conditional
-	off bool        // in an exec
+	sub *modelGraph // the nested graph of a child graph or conditional node
+	off bool        // disabled in an exec
 }
 
 type modelGraph struct {
 	g     *graph.Graph
 	nodes []*modelNode
-	extra map[[2]int]bool // edges by ids, in addition to those from each node to the next
+	extra map[[2]int]bool // edges by node IDs, in addition to the edges between neighbours
 	conds []*modelCond
 }
 
 type modelExec struct {
 	x    *graph.Exec
 	from *modelGraph
-	copy *modelGraph // what it runs
+	copy *modelGraph // the graph that the exec runs
 }
 
-// conditional reports whether there is a conditional node at any depth.
+// conditional reports whether the graph or a nested graph has a conditional node.
 func (g *modelGraph) conditional() bool {
 	if len(g.conds) > 0 {
 		return true
@@ -88,7 +88,7 @@ func (g *modelGraph) depth() int {
 	return deepest + 1
 }
 
-// size is the number of nodes at any depth.
+// size returns the number of nodes, including those of nested graphs.
 func (g *modelGraph) size() int {
 	total := len(g.nodes)
 	for _, n := range g.nodes {
@@ -99,7 +99,7 @@ func (g *modelGraph) size() int {
 	return total
 }
 
-// snapshot is a copy with the same identities.
+// snapshot returns a copy whose nodes have the same identities.
 func (g *modelGraph) snapshot() *modelGraph {
 	c := &modelGraph{g: g.g, extra: map[[2]int]bool{}, conds: g.conds}
 	for e := range g.extra {
@@ -115,7 +115,7 @@ func (g *modelGraph) snapshot() *modelGraph {
 	return c
 }
 
-// find returns the node with an identity, at any depth.
+// find returns the node with an identity, including nodes of nested graphs.
 func (g *modelGraph) find(id int) *modelNode {
 	for _, n := range g.nodes {
 		if n.id == id {
@@ -130,7 +130,7 @@ func (g *modelGraph) find(id int) *modelNode {
 	return nil
 }
 
-// all returns the nodes at any depth.
+// all returns all nodes, including those of nested graphs.
 func (g *modelGraph) all() (nodes []*modelNode) {
 	for _, n := range g.nodes {
 		nodes = append(nodes, n)
@@ -141,8 +141,8 @@ func (g *modelGraph) all() (nodes []*modelNode) {
 	return nodes
 }
 
-// sameShape reports whether an update from other can succeed: the same types in the same order
-// with the same edges.
+// sameShape reports whether an update from other can succeed: both graphs must have the same node
+// types in the same order and the same edges.
 func (g *modelGraph) sameShape(other *modelGraph) bool {
 	if len(g.nodes) != len(other.nodes) || len(g.extra) != len(other.extra) {
 		return false
@@ -167,7 +167,7 @@ func (g *modelGraph) sameShape(other *modelGraph) bool {
 	return true
 }
 
-// node returns the type of the node for a kind.
+// node returns the node type for a kind.
 func (k modelKind) node() graph.Type {
 	switch k {
 	case doFill:
@@ -184,7 +184,7 @@ func (k modelKind) node() graph.Type {
 	return cu.CU_GRAPH_NODE_TYPE_KERNEL
 }
 
-// adopt takes the parameters of a graph of the same shape.
+// adopt copies the parameters from a graph of the same shape.
 func (g *modelGraph) adopt(other *modelGraph) {
 	for i, n := range g.nodes {
 		n.op = other.nodes[i].op
@@ -194,7 +194,7 @@ func (g *modelGraph) adopt(other *modelGraph) {
 	}
 }
 
-// launch does in the model what a launch does.
+// launch applies the effect of a launch to the model.
 func (x *modelExec) launch() {
 	for _, c := range x.from.conds {
 		c.value = c.first

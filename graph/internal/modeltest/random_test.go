@@ -20,14 +20,14 @@ import (
 )
 
 // RandomTime is the environment variable for how long the random test tries further seeds.
-// RandomSeed is the one for the first seed.
+// RandomSeed is the environment variable for the first seed.
 const (
 	RandomTime = "PURECUDA_GRAPH_RANDOM_TIME"
 	RandomSeed = "PURECUDA_GRAPH_RANDOM_SEED"
 )
 
-// Random calls on few objects leave in memory what the model predicts, refuse what it predicts,
-// and leave nothing open.
+// Random calls on a few objects must leave the predicted values in memory, return the predicted
+// errors, and leave no object open.
 func TestRandomCallsDoWhatTheModelSays(t *testing.T) {
 	seeds, seed := 6, uint64(1)
 	if s, err := strconv.ParseUint(os.Getenv(RandomSeed), 10, 64); err == nil {
@@ -68,8 +68,8 @@ func randomCalls(t *testing.T, seed uint64, steps int) {
 	}
 }
 
-// warm creates what is created once and kept: kernels, those that set conditions, and the event
-// of a polling wait, which a wait uses while the stream is blocked.
+// warm creates everything that is created once and kept: the kernels, including those that set
+// conditions, and the event that a cancellable wait uses while the stream is blocked.
 func warm(k *kit) {
 	release := k.Blocked()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
@@ -141,7 +141,7 @@ func (p *player) newBuffer() {
 
 func pick[T any](p *player, list []T) T { return list[p.r.IntN(len(list))] }
 
-// play makes one call, or a few that belong together.
+// play makes one random call, or several that belong together.
 func (p *player) play() {
 	actions := []func(){
 		p.newGraph, p.addNodes, p.addNodes, p.addNodes, p.addBatch, p.addEdge, p.removeEdge, p.destroy,
@@ -184,7 +184,7 @@ func (p *player) real(o *modelOp) driver.Op {
 	case doFill:
 		op, err = driver.Fill[uint32](o.d.b, o.v)
 	case doCopy:
-		if o.a == o.d { // CUDA does not define a copy onto itself
+		if o.a == o.d { // CUDA does not define a copy of memory to itself
 			o.kind = doFill
 			return p.real(o)
 		}
@@ -196,7 +196,7 @@ func (p *player) real(o *modelOp) driver.Op {
 	return op
 }
 
-// realLike returns another operation that keeps the node's type.
+// realLike returns another operation for the same node type.
 func (p *player) realLike(old modelOp) (modelOp, driver.Op) {
 	for {
 		o := p.like(old)
@@ -207,7 +207,7 @@ func (p *player) realLike(old modelOp) (modelOp, driver.Op) {
 	}
 }
 
-// anyGraph returns a graph or, sometimes, one in a node, and the outermost graph of it.
+// anyGraph returns a graph or, sometimes, a nested graph, and its outermost graph.
 func (p *player) anyGraph() (g, whole *modelGraph) {
 	if len(p.graphs) == 0 {
 		p.newGraph()
@@ -239,7 +239,7 @@ func (p *player) newGraph() {
 	p.did("%v is new", g)
 }
 
-// last returns the node that the next node depends on.
+// last returns the nodes that the next node depends on.
 func (g *modelGraph) last() []graph.Node {
 	if len(g.nodes) == 0 {
 		return nil
@@ -293,7 +293,7 @@ func (p *player) addBatch() {
 	}
 }
 
-// between returns two nodes of a graph that do not follow one another.
+// between returns two nodes of a graph that are not neighbours in its list.
 func (p *player) between(g *modelGraph) (a, b *modelNode) {
 	if len(g.nodes) < 3 {
 		return nil, nil
@@ -337,7 +337,7 @@ func (p *player) destroy() {
 	i := p.r.IntN(len(g.nodes))
 	n := g.nodes[i]
 	if n.op.kind == doControl || n.op.kind == doIf || n.op.kind == doWhile {
-		return // a condition without its node keeps the graph from being instantiated
+		return // an unused condition would prevent instantiation
 	}
 	p.did("%v: node %d is destroyed", g.g, n.id)
 	p.must(n.n.Destroy())
@@ -383,7 +383,7 @@ func (p *player) set() {
 	n.op = o
 }
 
-// mirror returns the model of a graph's copy. node returns the nodes of the copy.
+// mirror returns the model of a copy of a graph. node returns the nodes of the copy.
 func (p *player) mirror(g *graph.Graph, of *modelGraph, node func(i int, n *modelNode) graph.Node) *modelGraph {
 	c := &modelGraph{g: g, extra: map[[2]int]bool{}}
 	ids := map[int]int{}
@@ -458,7 +458,8 @@ func (p *player) clone() {
 	}))
 }
 
-// inChild reports whether g lies in a child graph node, where no conditional node is allowed.
+// inChild reports whether g is nested in a child graph node, where conditional nodes are not
+// allowed.
 func inChild(whole, g *modelGraph) bool {
 	for _, n := range whole.nodes {
 		if n.sub == nil {

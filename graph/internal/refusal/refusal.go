@@ -1,5 +1,5 @@
-// Package refusal has the errors of calls that are rejected before the driver sees them, for
-// package graph and the packages below it.
+// Package refusal contains errors for calls that are rejected before the driver sees them. Package
+// graph and the packages below it use them.
 package refusal
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// refusal is the error of a call that was not made, or that the driver would reject with the same
-// code and no reason.
+// refusal is the error for a call that was not made, or that the driver would reject with the same
+// code but without a reason.
 type refusal struct {
 	msg  string
 	code driver.CUresult
@@ -22,7 +22,7 @@ func (e *refusal) Error() string { return e.msg }
 // Unwrap makes errors.Is match the driver's code.
 func (e *refusal) Unwrap() error { return e.code }
 
-// Is matches ErrNotSupported, as the driver's own error with that code does.
+// Is matches ErrNotSupported, like the driver's own error with that code.
 func (e *refusal) Is(target error) bool {
 	return target == driver.ErrNotSupported && e.code == driver.CUDA_ERROR_NOT_SUPPORTED
 }
@@ -37,7 +37,7 @@ func Invalid(format string, args ...any) error {
 	return New(driver.CUDA_ERROR_INVALID_VALUE, format, args...)
 }
 
-// Join is errors.Join without the wrapping of a single error.
+// Join is like errors.Join, but does not wrap a single error.
 func Join(errs []error) error {
 	var only error
 	n := 0
@@ -53,9 +53,9 @@ func Join(errs []error) error {
 	return errors.Join(errs...)
 }
 
-// OtherDriver rejects what belongs to another driver than c, for example an emulated one, whose
-// handles mean nothing to c's. Other contexts of the same driver are rejected by CUDA itself or
-// by [OtherContext].
+// OtherDriver rejects objects of a driver other than c's, such as an emulated driver, whose handles
+// are invalid in c's driver. CUDA itself or [OtherContext] rejects other contexts of the same
+// driver.
 func OtherDriver(c *driver.Context, what any, of *driver.Context) error {
 	if c == of || c.Device().Driver() == of.Device().Driver() {
 		return nil
@@ -63,8 +63,8 @@ func OtherDriver(c *driver.Context, what any, of *driver.Context) error {
 	return Invalid("%v belongs to another driver, %s", what, of.Device().Driver().Library().Name())
 }
 
-// OtherContext rejects what belongs to another context than c. Several Contexts may share one
-// context of the driver.
+// OtherContext rejects objects of a context other than c. Several Contexts may share one context of
+// the driver.
 func OtherContext(c *driver.Context, what any, of *driver.Context) error {
 	if c == of {
 		return nil
@@ -112,7 +112,7 @@ func Operation(ctx *driver.Context, op driver.Op) error {
 		return nil
 	}
 	if c == nil {
-		return op.Enqueue(nil) // returns what is nil or zero, and makes no call
+		return op.Enqueue(nil) // returns which object is nil or zero, without a driver call
 	}
 	return OtherDriver(ctx, "it", c)
 }

@@ -26,11 +26,11 @@ func (o *References) HoldsFor(node uint32, refs []life.Ref) bool {
 	return true
 }
 
-// Memory is what the nodes of a graph allocate and free. It is part of the graph's references,
-// which retain the buffers.
+// Memory describes the allocations and frees of a graph's nodes. It is part of the graph's
+// references, which retain the buffers.
 type Memory struct {
 	Allocs []life.GraphMemory
-	Frees  []life.GraphMemory // also of memory of other graphs
+	Frees  []life.GraphMemory // including memory of other graphs
 }
 
 func (m *Memory) clone() *Memory {
@@ -40,7 +40,7 @@ func (m *Memory) clone() *Memory {
 	return &Memory{slices.Clone(m.Allocs), slices.Clone(m.Frees)}
 }
 
-// Memory returns the account for a change.
+// Memory returns the Memory, which it creates on first use, for changing it.
 func (o *References) Memory() *Memory {
 	if o.Mem == nil {
 		o.Mem = new(Memory)
@@ -48,7 +48,7 @@ func (o *References) Memory() *Memory {
 	return o.Mem
 }
 
-// addMemoryOf adds what a nested graph allocates and frees.
+// addMemoryOf adds the allocations and frees of a nested graph.
 func (o *References) addMemoryOf(sub *References) {
 	if sub.Mem == nil {
 		return
@@ -58,15 +58,15 @@ func (o *References) addMemoryOf(sub *References) {
 	m.Frees = append(m.Frees, sub.Mem.Frees...)
 }
 
-// LaunchMemory is what each launch of an Exec leaves allocated or frees.
+// LaunchMemory is the memory that each launch of an Exec leaves allocated or frees.
 type LaunchMemory struct {
 	Left  []life.GraphMemory // allocated and not freed
-	Freed []life.GraphMemory // that another graph allocated
-	Auto  bool               // a launch frees what is left first
+	Freed []life.GraphMemory // memory of another graph
+	Auto  bool               // a launch first frees the memory left by the previous one
 }
 
-// Launches returns what to track for launches of the graph as it is now. It returns nil if the
-// graph frees all that it allocates.
+// Launches returns the memory to track for launches of the graph in its current state. It returns
+// nil if the graph frees all memory that it allocates.
 func (m *Memory) Launches(flags cu.CUgraphInstantiate_flags) *LaunchMemory {
 	if m == nil {
 		return nil

@@ -1,6 +1,6 @@
 // Package retain tracks a graph's references: the objects that its nodes' parameters use, each
-// retained once, and which nodes use each object. It also keeps account of the memory that graphs
-// allocate and free.
+// retained once, and which nodes use each object. It also tracks the memory that graphs allocate
+// and free.
 package retain
 
 import (
@@ -14,27 +14,27 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// References are what the nodes of a graph keep alive: the things that their parameters refer to,
-// each retained once, and which node refers to which.
+// References are the things that the parameters of a graph's nodes refer to. Each thing is retained
+// once, and References track which nodes use it.
 //
 // Graphs and Execs share one value until one of them changes it (Share, Writable). The caller holds
-// the lock of the graph or Exec that it changes. Everything is an index, so adding a node costs a
-// few comparisons and stores, and the garbage collector has little to scan.
+// the lock of the graph or Exec that it changes. The tables consist of indices, so adding a node
+// costs a few comparisons and stores, and the garbage collector has little to scan.
 type References struct {
 	sharers atomic.Int32
 
-	entries []entry  // things, by slot
-	free    []uint32 // empty slots of entries
-	Nodes   []uint32 // by node: its set, counted from 1; 0 for none
-	sets    []set    // what a node refers to, or several nodes do
-	Slots   []uint32 // the slots that sets consist of
+	entries []entry  // things by slot
+	free    []uint32 // free slots of entries
+	Nodes   []uint32 // for each node, its index in sets plus 1; 0 for none
+	sets    []set    // each is used by one or several nodes
+	Slots   []uint32 // slots of the things in the sets
 
-	seen  seen        // a launch and the set that is right for it
-	Epoch uint32      // changes with every change of what nodes refer to
-	plan  *References // those of the plan that was added last; also in entries
-	Mem   *Memory     // what the graph allocates and frees; nil: nothing
+	seen  seen        // a launch and its set
+	Epoch uint32      // changes whenever the references of a node change
+	plan  *References // references of the last plan added; also in entries
+	Mem   *Memory     // memory that the graph allocates and frees, or nil
 
-	pending int // Slots[pending:] wait for a commit
+	pending int // Slots[pending:] are retained but not yet committed
 	Dropped []Reference
 
 	values []any // Go values that the program asked to keep reachable
@@ -44,24 +44,24 @@ type References struct {
 type entry struct {
 	Reference
 	uses  int32
-	loose bool // one of the uses is for no particular node
+	loose bool // one of the uses belongs to no particular node
 }
 
 // Reference retains one thing. Exactly one field is set, or none in an empty slot.
 type Reference struct {
 	Life *life.Lifetime
-	Of   *References // those of a graph that was copied into a node
+	Of   *References // references of a graph that was copied into a node
 }
 
-// set is a part of References.Slots. It counts as one use of each thing in it.
+// set is a range of References.Slots. It counts as one use of each thing in it.
 type set struct {
 	off, n uint32
-	size   uint32 // room at off
-	nodes  uint32 // how many nodes it is the set of
+	size   uint32 // capacity at off
+	nodes  uint32 // number of nodes that have the set
 }
 
-// seen is a launch whose references were found to be a set, so that the next node with that set
-// needs no comparison. It is forgotten when sets change.
+// seen is a launch whose references equal a set, so that the next node with that launch needs no
+// comparison. It is cleared when sets change.
 type seen struct {
 	launch  *driver.Launch
 	version uint32
@@ -108,10 +108,11 @@ func (o *References) reset() {
 	o.forgetSeen()
 }
 
-// Alone reports whether there is one sharer.
+// Alone reports whether there is only one sharer.
 func (o *References) Alone() bool { return o.sharers.Load() == 1 }
 
-// Writable returns o if there is one sharer, else a copy that replaces the caller's share.
+// Writable returns o if there is only one sharer. Otherwise it returns a copy that replaces the
+// caller's share.
 func (o *References) Writable() *References {
 	if o.Alone() {
 		return o
@@ -131,8 +132,8 @@ func (o *References) Writable() *References {
 	return c
 }
 
-// Retain retains refs for a change that a commit or Abandon ends. If one is closed, the error names
-// it, and nothing is retained.
+// Retain retains refs for a change, which the caller ends with a commit or Abandon. If one of refs
+// is closed, the error names it, and nothing is retained.
 func (o *References) Retain(refs []life.Ref) error {
 	for _, r := range refs {
 		slot, err := o.use(r.Lifetime())
@@ -145,14 +146,14 @@ func (o *References) Retain(refs []life.Ref) error {
 	return nil
 }
 
-// RetainOf is Retain for the references of a graph that becomes part of a node.
+// RetainOf is like Retain, for the references of a graph that becomes part of a node.
 func (o *References) RetainOf(sub *References) {
 	o.Slots = append(o.Slots, o.put(Reference{Of: sub.Share()}))
 	o.addMemoryOf(sub)
 }
 
-// use counts one more use of a thing. The lifetime's hint is the slot that it got last, here or in
-// other References.
+// use counts one more use of a thing. As a hint, the lifetime stores the slot it got last, here or
+// in other References.
 func (o *References) use(l *life.Lifetime) (uint32, error) {
 	if err := l.Check(); err != nil {
 		return 0, err
@@ -181,7 +182,7 @@ func (o *References) put(k Reference) uint32 {
 }
 
 // drop counts one use less. Unused things wait in Dropped until Flush, because a release may free
-// memory, which waits for the device.
+// memory and wait for the device.
 func (o *References) drop(slot uint32) {
 	h := &o.entries[slot]
 	if h.uses--; h.uses > 0 {
@@ -192,7 +193,7 @@ func (o *References) drop(slot uint32) {
 	o.free = append(o.free, slot)
 }
 
-// Abandon releases what was retained since the last commit.
+// Abandon releases the things retained since the last commit.
 func (o *References) Abandon() {
 	for _, s := range o.Slots[o.pending:] {
 		o.drop(s)
@@ -200,7 +201,7 @@ func (o *References) Abandon() {
 	o.Slots = o.Slots[:o.pending]
 }
 
-// Open reports whether none of the things was closed since it was retained.
+// Open reports whether all things are still open.
 func (o *References) Open() bool {
 	for i := range o.entries {
 		if o.entries[i].Life.Check() != nil {
@@ -210,13 +211,13 @@ func (o *References) Open() bool {
 	return true
 }
 
-// Reserve makes room for n nodes.
+// Reserve grows the tables for n nodes.
 func (o *References) Reserve(n int) {
 	o.Nodes = slices.Grow(o.Nodes, n)
 }
 
-// RefersTo reports whether a node refers to exactly refs, all of which are open. Then nothing needs
-// to be retained.
+// RefersTo reports whether a node refers to exactly refs and all of them are open. Nothing needs to
+// be retained then.
 func (o *References) RefersTo(node int, refs []life.Ref) bool {
 	if uint(node) >= uint(len(o.Nodes)) {
 		return false
@@ -237,7 +238,7 @@ func (o *References) RefersTo(node int, refs []life.Ref) bool {
 	return true
 }
 
-// RefersToLaunch is RefersTo for the references of a launch.
+// RefersToLaunch is like RefersTo, for the references of a launch.
 func (o *References) RefersToLaunch(node int, l *driver.Launch) bool {
 	if s := &o.seen; s.launch == l && s.version == l.Block().Version &&
 		uint(node) < uint(len(o.Nodes)) && o.Nodes[node] == s.set && l.Block().RefsOpen() {
@@ -250,8 +251,7 @@ func (o *References) RefersToLaunch(node int, l *driver.Launch) bool {
 	return true
 }
 
-// SetOf returns the number of a node's set. Nodes with the same one refer to the
-// same things.
+// SetOf returns the number of a node's set. Nodes with the same set refer to the same things.
 func (o *References) SetOf(node uint32) uint32 {
 	if uint(node) >= uint(len(o.Nodes)) {
 		return noSet
@@ -259,9 +259,9 @@ func (o *References) SetOf(node uint32) uint32 {
 	return o.Nodes[node]
 }
 
-const noSet = ^uint32(0) // of an unknown node
+const noSet = ^uint32(0) // for unknown nodes
 
-// hasAll reports whether all of refs are open and known by their hints to be retained here.
+// hasAll reports whether all refs are open and, according to their hints, retained here.
 func (o *References) hasAll(refs []life.Ref) bool {
 	for _, r := range refs {
 		l := r.Lifetime()
@@ -272,7 +272,7 @@ func (o *References) hasAll(refs []life.Ref) bool {
 	return true
 }
 
-// AddPlan enters n new nodes that refer to what a plan retains. They have no sets.
+// AddPlan enters n new nodes that use the references of a plan. They have no sets.
 func (o *References) AddPlan(n int, plan *References) {
 	o.KeepPlan(plan)
 	from := len(o.Nodes)
@@ -280,7 +280,7 @@ func (o *References) AddPlan(n int, plan *References) {
 	clear(o.Nodes[from:])
 }
 
-// KeepPlan retains what a plan retains, which does not change.
+// KeepPlan retains the references of a plan, which never change.
 func (o *References) KeepPlan(plan *References) {
 	if o.plan == plan {
 		return
@@ -290,12 +290,12 @@ func (o *References) KeepPlan(plan *References) {
 	o.plan = plan
 }
 
-// CommitNew gives what was retained to a new node, the next in number.
+// CommitNew assigns the retained things to a new node, which has the next number.
 func (o *References) CommitNew() {
 	o.Nodes = append(o.Nodes, o.newSet())
 }
 
-// newSet makes a set of what was retained since the last commit.
+// newSet creates a set of the things retained since the last commit.
 func (o *References) newSet() uint32 {
 	n := uint32(len(o.Slots) - o.pending)
 	if n == 0 {
@@ -306,7 +306,7 @@ func (o *References) newSet() uint32 {
 	return uint32(len(o.sets))
 }
 
-// CommitAgain gives n new nodes the set of the latest node.
+// CommitAgain assigns the set of the latest node to n new nodes.
 func (o *References) CommitAgain(n int) {
 	id := o.Nodes[len(o.Nodes)-1]
 	for range n {
@@ -317,7 +317,7 @@ func (o *References) CommitAgain(n int) {
 	}
 }
 
-// Commit gives what was retained to a node instead of what it had.
+// Commit replaces the references of a node by the retained things.
 func (o *References) Commit(node uint32) {
 	o.forgetSeen()
 	o.Grow(node)
@@ -346,10 +346,11 @@ func (o *References) forgetSeen() {
 	o.Epoch++
 }
 
-// Waiting returns the number of slots that are retained for a change that is not committed.
+// Waiting returns the number of slots that are retained but not committed.
 func (o *References) Waiting() int { return len(o.Slots) - o.pending }
 
-// TakePending returns those slots. The caller must enter them again before any other call.
+// TakePending removes and returns these slots. The caller must enter them again before any other
+// call.
 func (o *References) TakePending() []uint32 {
 	slots := o.Slots[o.pending:]
 	o.Slots = o.Slots[:o.pending]
@@ -363,7 +364,7 @@ func (o *References) dropSet(s *set) {
 	s.n = 0
 }
 
-// Forget drops what a node refers to.
+// Forget removes the references of a node.
 func (o *References) Forget(node uint32) {
 	o.forgetSeen()
 	if int(node) >= len(o.Nodes) || o.Nodes[node] == 0 {
@@ -376,12 +377,12 @@ func (o *References) Forget(node uint32) {
 	}
 }
 
-// Mark is a state to which Cut returns.
+// Mark is a state to which Cut can return.
 type Mark struct{ nodes, sets, slots int }
 
 func (o *References) Mark() Mark { return Mark{len(o.Nodes), len(o.sets), len(o.Slots)} }
 
-// Cut forgets the nodes that were added since the mark.
+// Cut removes the nodes that were added since the mark.
 func (o *References) Cut(m Mark) {
 	o.forgetSeen()
 	for i := m.nodes; i < len(o.Nodes); i++ {
@@ -391,8 +392,8 @@ func (o *References) Cut(m Mark) {
 	o.Flush()
 }
 
-// Loosen detaches all references from their nodes but keeps them retained. It is called when the
-// numbers of the nodes are no longer valid.
+// Loosen detaches all references from their nodes but keeps them retained. Callers use it when node
+// numbers are no longer valid.
 func (o *References) Loosen() {
 	o.forgetSeen()
 	for i := range o.sets {
@@ -404,14 +405,14 @@ func (o *References) Loosen() {
 	o.Nodes, o.sets, o.Slots, o.pending = o.Nodes[:0], o.sets[:0], o.Slots[:0], 0
 }
 
-// Grow makes room for a node that the driver created.
+// Grow adds an entry for a node that the driver created.
 func (o *References) Grow(node uint32) {
 	for uint32(len(o.Nodes)) <= node {
 		o.Nodes = append(o.Nodes, 0)
 	}
 }
 
-// CommitLoose gives what was retained to no particular node, each thing once.
+// CommitLoose assigns the retained things to no particular node, each thing once.
 func (o *References) CommitLoose() {
 	for _, s := range o.Slots[o.pending:] {
 		o.addLoose(s)
@@ -419,7 +420,7 @@ func (o *References) CommitLoose() {
 	o.Slots = o.Slots[:o.pending]
 }
 
-// RetainLoose retains what the program asked for, for no particular node.
+// RetainLoose retains refs that the program asked for, for no particular node.
 func (o *References) RetainLoose(refs []life.Ref) error {
 	if err := o.RetainGiven(refs); err != nil {
 		return err
@@ -428,7 +429,7 @@ func (o *References) RetainLoose(refs []life.Ref) error {
 	return nil
 }
 
-// RetainThings is RetainLoose for references and other Go values.
+// RetainThings is like RetainLoose, for references and other Go values.
 func (o *References) RetainThings(refs []life.Ref, values []any) error {
 	if err := o.RetainLoose(refs); err != nil {
 		return err
@@ -437,7 +438,7 @@ func (o *References) RetainThings(refs []life.Ref, values []any) error {
 	return nil
 }
 
-// RetainGiven is Retain for references that the program passed in.
+// RetainGiven is like Retain, for references that the program passed in.
 func (o *References) RetainGiven(refs []life.Ref) error {
 	for i, r := range refs {
 		if r == nil {
@@ -460,7 +461,7 @@ func (o *References) addLoose(slot uint32) {
 	h.loose = true
 }
 
-// Flush releases what was dropped.
+// Flush releases the things in Dropped.
 func (o *References) Flush() {
 	for i, k := range o.Dropped {
 		o.Dropped[i] = Reference{}
@@ -476,8 +477,8 @@ func (k Reference) Release() {
 	k.Of.Release()
 }
 
-// retainMore retains the thing for a copy. The original still retains it, so a closed object is no
-// error.
+// retainMore retains the thing for a copy. The original still retains it, so it is not an error if
+// the object is closed.
 func (k Reference) retainMore() {
 	if k.Life != nil {
 		k.Life.RetainHeld()

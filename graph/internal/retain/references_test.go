@@ -12,7 +12,7 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// model is a simple version of what References should hold.
+// model is a simple reference model of References.
 type model struct {
 	nodes []([]life.Ref)
 	loose []life.Ref
@@ -38,7 +38,8 @@ func (o *References) holds() map[*life.Lifetime]bool {
 	return all
 }
 
-// Whatever calls are made in whatever order, References hold exactly what their nodes refer to.
+// After any sequence of calls, References must contain exactly the things that their nodes refer
+// to.
 func TestReferencesHoldWhatNodesReferTo(t *testing.T) {
 	c := gputest.Context(t, gputest.Emulator(t, emulator.Config{}))
 	things := make([]life.Ref, 12)
@@ -69,7 +70,7 @@ func checkOwners(t *testing.T, rnd *rand.Rand, things []life.Ref) {
 		if !maps.Equal(o.holds(), m.want()) {
 			t.Fatalf("step %d (%s): %d things held, want %d", step, what, len(o.holds()), len(m.want()))
 		}
-		if rnd.IntN(8) == 0 { // another graph or exec shares them, and then one of the two changes
+		if rnd.IntN(8) == 0 { // another graph or exec shares them, then one of the two changes
 			others = append(others, o.Share())
 			o = o.Writable()
 		}
@@ -148,7 +149,7 @@ func change(t *testing.T, rnd *rand.Rand, o **References, m *model, things []lif
 	return "loosen"
 }
 
-// Nodes that refer to nothing take no space except their number.
+// Nodes without references must take no space except for their number.
 func TestReferencesToNothingTakeNoSet(t *testing.T) {
 	o := New()
 	for range 3 {

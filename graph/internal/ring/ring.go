@@ -9,24 +9,24 @@ import (
 	"github.com/purecuda/cuda/graph/internal/refusal"
 )
 
-// Ring holds values in page-locked memory until the device has read them. Each slot has an event
+// Ring stores values in page-locked memory until the device has read them. Each slot has an event
 // that completes when its value was read.
 type Ring[T any] struct {
 	mu     sync.Mutex
 	block  *driver.HostBuffer[T]
 	slots  []slot[T]
-	next   int // the least recently used one
+	next   int // the least recently used slot
 	closed bool
 }
 
-// slot is room for one value.
+// slot is the memory for one value.
 type slot[T any] struct {
 	value *T
 	copy  *driver.CopyOp
 	read  *driver.Event
 }
 
-// Slots is the number of values that can be in flight at a time.
+// Slots is the number of values that can be in flight.
 const Slots = 64
 
 // New returns a ring of values for to.
@@ -78,7 +78,7 @@ func (r *Ring[T]) Send(on *driver.Stream, v T) error {
 	}
 	r.next = (r.next + 1) % len(r.slots)
 	if err := on.Record(b.read); err != nil {
-		// Without the event, only the end of all work in the stream shows that the slot is free.
+		// Without the event, only the end of all work in the stream proves that the slot is free.
 		return refusal.Join([]error{err, on.Wait(context.Background())})
 	}
 	return nil
