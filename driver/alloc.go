@@ -12,15 +12,15 @@ import (
 	"github.com/purecuda/cuda/internal/uses"
 )
 
-// ordered is the part of a stream-ordered allocation that its destructor needs, with the lifetime.
-// It is a separate object because a destructor must not refer to the allocation it cleans up.
+// ordered has the lifetime of a stream-ordered allocation and the data that its destructor needs.
+// It is a separate object because a destructor must not refer to the allocation that it cleans up.
 type ordered struct {
 	life   life.Lifetime
 	mu     sync.Mutex
 	ptr    CUdeviceptr
 	d      *Driver // frees in stream order; nil: the context's driver
 	stream CUstream
-	hold   *life.Lifetime // lifetime of stream, if FreeAsync named another one
+	hold   *life.Lifetime // lifetime of the stream, if FreeAsync named another stream
 	graph  bool           // a graph node allocated the memory, and the graph owns it
 
 	live      bool // graph memory that a launch allocated and left
@@ -62,7 +62,7 @@ func (o *ordered) freeNow(s *Stream) error {
 	}
 	err := s.guardedSelf().CuMemFreeAsync(o.ptr, s.raw)
 	if err == nil {
-		o.ptr = 0 // leaves nothing for Destroy to do
+		o.ptr = 0 // tells Destroy that the memory is freed
 	}
 	return err
 }
@@ -216,8 +216,8 @@ func (b *Buffer[T]) FreeAsync(s *Stream) error {
 	return err
 }
 
-// AllocAsyncInto is AllocAsync into a buffer that the caller reuses: a zero Buffer at first, and
-// later a closed one. It rejects an open buffer. If the pool keeps freed memory
+// AllocAsyncInto allocates as AllocAsync does, into a buffer that the caller reuses: a zero Buffer
+// at first, and later a closed one. It rejects an open buffer. If the pool keeps freed memory
 // ([MemPool.SetReleaseThreshold]) and the program allocates and frees the same size in one stream,
 // the address stays the same and nothing is allocated on Go's heap. If address and size are
 // unchanged, views and prepared launches of the previous allocation work again. Otherwise they

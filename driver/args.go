@@ -12,16 +12,16 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// argForm says how to get an argument's bytes from a Go value.
+// argForm is the way to read an argument's bytes from a Go value.
 type argForm = launch.Form
 
 const (
 	formPlain  argForm = iota + launch.FormPlain // the value's own bytes
-	formBuffer                                   // *Buffer[T]: the address in it
-	formView                                     // View[T]: the address in it
-	formMemory                                   // another Memory: the address it returns
+	formBuffer                                   // *Buffer[T]: its address
+	formView                                     // View[T]: its address
+	formMemory                                   // another Memory: its address
 	formMarked                                   // Declared: a Memory and its access mode
-	formWord                                     // an ArgWord: the word it returns
+	formWord                                     // ArgWord: its 64-bit word
 )
 
 // argKind groups Go types by the parameter types that accept them.
@@ -204,7 +204,7 @@ type Param struct {
 	class paramClass
 }
 
-// paramClass says how to interpret a parameter's bits.
+// paramClass determines how a parameter's bits are interpreted.
 type paramClass uint8
 
 const (

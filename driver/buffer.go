@@ -46,7 +46,7 @@ func AllocFrom[T any](c *Context, src []T) (*Buffer[T], error) {
 	return b, nil
 }
 
-// newBuffer is bufferBytes with the kind of object, as a lifetime names it.
+// newBuffer also returns the name of the kind of object, for messages. Otherwise it is bufferBytes.
 func newBuffer[T any](n int) (kind string, bytes uintptr, err error) {
 	bytes, err = bufferBytes[T](n)
 	return "buffer of " + elemName[T](), bytes, err

@@ -57,8 +57,8 @@ func (c *Calls) Kernel() *Kernel {
 }
 
 // Do launches the kernel with the given configuration. args points to a struct with one field for
-// each argument, in order. Each field is a Memory, or of a type that Prepare accepts. Do checks the
-// values at each call. It checks the types only when the struct type differs from the previous
+// each argument, in order. The type of a field is Memory or a type that Prepare accepts. Do checks
+// the values at each call. It checks the types only when the struct type differs from the previous
 // call's.
 func (c *Calls) Do(on Doer, cfg *LaunchConfig, args any) error {
 	if c == nil || c.k == nil {
@@ -134,7 +134,7 @@ func (c *Calls) String() string { return fmt.Sprintf("calls of %v", c.Kernel()) 
 // the words of the driver call stay in place between launches, and arguments are compared with the
 // copies here instead of those in Launch. Launches in a stream have a code path of their own.
 type call struct {
-	typ    launch.Type // of the pointer to the struct; nil: set everything anew
+	typ    launch.Type // type of the pointer to the arguments; nil: set everything
 	fields []field
 	store  unsafe.Pointer // the launch's
 	kept   []keptMemory   // one for each fieldSpan, in order
@@ -160,14 +160,14 @@ type fieldKind uint8
 const (
 	fieldAny    fieldKind = iota // an interface
 	fieldMemory                  // a Memory interface
-	fieldOther                   // set as SetArg does
+	fieldOther                   // any other type: set by SetArg's code
 	fieldSpan                    // a View
 	fieldWord                    // a number of 8 bytes
 	fieldHalf                    // a number of 4 bytes
 )
 
 // keptMemory is a memory argument of the launch's own context. If the next call passes the same
-// memory, only its being open must be checked.
+// memory, the call only checks that the memory is open.
 type keptMemory struct {
 	a     *allocation
 	bytes uintptr
@@ -242,7 +242,7 @@ func (x *call) setAgain(cfg *LaunchConfig, args unsafe.Pointer) error {
 	return nil
 }
 
-// is reports whether m is the remembered memory, at the same address and open.
+// is reports whether m is open and the same memory at the same address as before.
 func (k *keptMemory) is(m *span, ptr CUdeviceptr) bool {
 	return k.a != nil && m.a == k.a && m.bytes == k.bytes && m.ptr == ptr && !k.a.life.Closed()
 }
@@ -281,7 +281,7 @@ func (x *call) setAny(i int, from unsafe.Pointer) error {
 	return x.l.setAny(i, reflect.NewAt(x.args.Field(i).Type, from).Elem().Interface())
 }
 
-// setAnew sets everything and stores what setAgain needs.
+// setAnew sets everything and stores the information for setAgain.
 func (x *call) setAnew(c *Calls, cfg *LaunchConfig, typ launch.Type, args unsafe.Pointer) error {
 	if x.l == nil {
 		x.prepare(c)
@@ -337,7 +337,7 @@ func (l *Launch) argsType(typ launch.Type, args unsafe.Pointer) (reflect.Type, e
 	return t.Elem(), nil
 }
 
-// note stores what setAgain needs to know about argument i, which has been set.
+// note stores information about argument i for setAgain. The argument has been set.
 func (x *call) note(i int, t reflect.StructField, from unsafe.Pointer) {
 	s := &x.l.b.Slots[i]
 	f := field{from: uint32(t.Offset), to: uint16((uintptr(s.At) - uintptr(unsafe.Pointer(unsafe.SliceData(x.l.b.Store)))) / wordSize)}

@@ -12,7 +12,7 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// Structs with the arguments of kernel axpy.
+// These structs have the arguments of the kernel axpy.
 type (
 	axpyArgs struct {
 		x, y  driver.View[float32]
@@ -113,7 +113,8 @@ func TestCallsOfAClosedModuleAreRefused(t *testing.T) {
 	})
 }
 
-// Arguments of the same types and memory are not checked again. Different ones are.
+// Arguments with the same types and memory as in the previous call are not checked again. Changed
+// arguments are checked.
 func TestCallsAreMadeAgainWithOtherArguments(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		w := newWork(t, c)
@@ -251,8 +252,7 @@ func TestCallsAreMadeWithinCalls(t *testing.T) {
 	})
 }
 
-// Each launch has the arguments of its own goroutine, whatever the garbage collector frees
-// meanwhile.
+// Each launch has the arguments of its own goroutine, whatever the garbage collector frees.
 func TestCallsOfManyGoroutines(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		const goroutines, rounds = 4, 50

@@ -30,7 +30,8 @@ type contextCore struct {
 	raw     CUcontext
 	bound   *Driver
 	guarded *Driver
-	// loose is guarded, for calls whose stream or event determines the context.
+	// ^loose is guarded, but does not bind the context. It is for calls in which a stream or
+	// event determines the context.
 	loose   *Driver
 	release func(d *cu.Driver) error // gives raw back
 	marks   markPool
@@ -61,8 +62,8 @@ func (dev Device) PrimaryContext() (*Context, error) {
 }
 
 // NewContext creates a context in addition to the primary one, for isolation or for other flags.
-// Creating it takes hundreds of milliseconds and device memory. Its work never runs concurrently
-// with that of other contexts.
+// Creating it takes hundreds of milliseconds and device memory. Work of different contexts never
+// runs concurrently.
 func (dev Device) NewContext(flags cu.CUctx_flags) (*Context, error) {
 	if err := dev.check(); err != nil {
 		return nil, err
@@ -138,7 +139,7 @@ func newContext(dev Device, raw CUcontext, release func(*cu.Driver) error) *Cont
 // not be bound to it.
 func (core *contextCore) destroy(d *cu.Driver) error {
 	if err := core.marks.destroy(d); err != nil {
-		core.home.Note(err) // the program did not create the events of markPool
+		core.home.Note(err) // not returned: these events are not the program's
 	}
 	return errors.Join(core.unload(d), core.release(&core.dev.driver.Guarded().Driver))
 }
@@ -201,7 +202,8 @@ func (c *Context) String() string {
 	return fmt.Sprintf("context %#x of %v", uintptr(c.core.raw), c.core.dev)
 }
 
-// sameAs reports whether c and o have the same driver context. Two retained primary contexts do.
+// sameAs reports whether c and o have the same driver context. Two retained primary contexts of a
+// device have the same.
 func (c *Context) sameAs(o *Context) bool {
 	return c == o || c.Raw() != 0 && c.Raw() == o.Raw() && c.core.dev.driver.core == o.core.dev.driver.core
 }
@@ -286,8 +288,8 @@ func (c *Context) Synchronize(ctx context.Context) error {
 	return blockUnder(ctx, &c.core.life, c.core.guarded.CuCtxSynchronize)
 }
 
-// CleanupErrors returns the latest errors that no call could return. They are from destroying
-// objects that were unreachable, or whose last reference a wait released.
+// CleanupErrors returns the most recent errors that no call could return. They occurred in
+// destroying objects that had become unreachable, or whose last reference was released by a wait.
 func (c *Context) CleanupErrors() []error {
 	if c == nil || c.core == nil {
 		return nil
@@ -351,7 +353,7 @@ func (c *Context) DisablePeerAccess(peer *Context) error {
 	})
 }
 
-// peer makes a call and treats the result code already as success.
+// peer makes a call. It treats the result code in already as success.
 func (c *Context) peer(peer *Context, verb string, already CUresult, call func(*cu.Driver) error) error {
 	if err := c.check(); err != nil {
 		return err

@@ -12,15 +12,15 @@ import (
 	"github.com/purecuda/cuda/internal/uses"
 )
 
-// CopyOp is a copy as an operation, between any of device and page-locked memory. It copies linear
-// memory, or a 2D or 3D region of pitched memory.
+// CopyOp is an operation that copies device or page-locked memory. It copies linear memory, or a 2D
+// or 3D region of pitched memory.
 type CopyOp struct {
 	kind   copyKind
 	ctx    *Context // where it runs
 	other  *Context // the source's context, if different
 	dst    CUdeviceptr
 	src    CUdeviceptr
-	host   unsafe.Pointer // page-locked or pinned, and never memory that Go's collector may free
+	host   unsafe.Pointer // page-locked: outside Go's heap, or pinned
 	bytes  uintptr
 	params cu.CUDA_MEMCPY3D
 	lives  [2]*life.Lifetime
@@ -302,8 +302,8 @@ type Region struct {
 	Pitch  uintptr // bytes from one row to the next
 	Rows   uintptr // rows from one layer to the next; for 3D copies
 
-	X        uintptr // where the box begins: bytes into the row,
-	Y, Layer uintptr // rows, layers
+	X        uintptr // bytes before the box in each row
+	Y, Layer uintptr // rows and layers before the box
 }
 
 // Copy2D returns an operation that copies height rows of width bytes.

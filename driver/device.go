@@ -115,7 +115,7 @@ func (dev Device) Name() (string, error) {
 	return cString(name[:]), nil
 }
 
-// UUID returns an identifier that is the same in all processes, in any order of the devices. On a
+// UUID returns an identifier that does not depend on the process or the order of the devices. On a
 // MIG partition it identifies the partition.
 func (dev Device) UUID() (UUID, error) {
 	if err := dev.check(); err != nil {
@@ -229,7 +229,7 @@ type Properties struct {
 	HostRegisterSupported bool
 }
 
-// Properties queries the properties. A property that the driver does not have is zero.
+// Properties queries the properties. A property that the driver does not support is zero.
 func (dev Device) Properties() (Properties, error) {
 	var p Properties
 	if err := dev.check(); err != nil {
@@ -253,7 +253,7 @@ func (dev Device) Properties() (Properties, error) {
 	return p, nil
 }
 
-// SM returns the compute capability as in ptxas's sm_90: 90 for 9.0.
+// SM returns the compute capability as a single number, as in sm_90: 90 for 9.0.
 func (p Properties) SM() int { return p.ComputeMajor*10 + p.ComputeMinor }
 
 // String returns a one-line description for a log.

@@ -193,11 +193,11 @@ func (l Leak) String() string {
 	return b.String()
 }
 
-// SetLeakHook sets a hook for every object that becomes unreachable without Close, and returns the
-// previous hook. The hook receives the stack that created the object. Use it in tests and to find
-// leaks: without a hook, such objects are destroyed silently, at no cost per object. Stacks are
-// recorded only for objects created after the call. A nil hook turns the recording off. The hook
-// runs on a goroutine of this package, after the object was destroyed.
+// SetLeakHook sets a hook that is called for every object that becomes unreachable without Close.
+// It returns the previous hook. The hook receives the stack of the object's creation. Use it in
+// tests and to find leaks: without a hook, such objects are destroyed silently, at no cost per
+// object. Stacks are recorded only for objects created after the call. A nil hook turns the
+// recording off. The hook runs on a goroutine of this package, after the object was destroyed.
 func SetLeakHook(hook func(Leak)) (previous func(Leak)) {
 	hooks.Lock()
 	defer hooks.Unlock()

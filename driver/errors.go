@@ -121,7 +121,7 @@ func (c *Context) Lost() error {
 	if err := hostthread.Refuse(); err != nil {
 		return err
 	}
-	if err := c.core.life.Retain(); err != nil { // a context closed by now is not lost
+	if err := c.core.life.Retain(); err != nil { // a context closed concurrently is not lost
 		return err
 	}
 	defer c.core.life.Done()

@@ -28,7 +28,8 @@ type Event struct {
 // EventOption changes how NewEvent creates an event.
 type EventOption func(*cu.CUevent_flags)
 
-// WithTiming makes the event record the time, which Elapsed requires. Recording it takes longer.
+// WithTiming makes the event record the time, which Elapsed requires. Recording such an event takes
+// longer.
 func WithTiming() EventOption {
 	return func(f *cu.CUevent_flags) { *f &^= cu.CU_EVENT_DISABLE_TIMING }
 }
@@ -195,8 +196,7 @@ func (e *Event) Elapsed(start *Event) (time.Duration, error) {
 	return time.Duration(math.Round(float64(ms) * float64(time.Millisecond))), nil
 }
 
-// elapsed selects the function version. Since CUDA 12.8, the driver returns a more precise time
-// than a float of the device's clock.
+// elapsed selects the function version. The version since CUDA 12.8 returns a more precise time.
 func (e *Event) elapsed(start *Event) (ms float32, err error) {
 	d := e.ctx.core.guarded
 	if d.Has(cu.FnCuEventElapsedTime) {
@@ -218,13 +218,13 @@ func (e *Event) Lifetime() *life.Lifetime {
 // done releases the reference that a wait retained.
 func (e *Event) done() { e.life.Done() }
 
-// EventOp records an event in a stream, or makes the stream wait for one.
+// EventOp is an operation that records an event or makes the stream wait for it.
 type EventOp struct {
 	event *Event
 	wait  bool
 	refs  []life.Ref
 
-	// For graph nodes. One of the two is set.
+	// These are the parameters of graph nodes. Only one of the two is set.
 	recordNode cu.CUDA_EVENT_RECORD_NODE_PARAMS
 	waitNode   cu.CUDA_EVENT_WAIT_NODE_PARAMS
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/purecuda/cuda/driver/image"
 )
 
-// Function Fill creates an operation. Method Fill of memory runs at once.
+// The function Fill creates an operation. The method Fill of memory runs immediately.
 func ExampleFill() {
 	c := exampleContext()
 	s, err := c.NewStream()
@@ -177,7 +177,7 @@ func ExampleNewFree() {
 	// Output: true
 }
 
-// semaphores returns a stream and both ends of a semaphore of another API. The emulator plays the
+// semaphores returns a stream and both ends of a semaphore of another API. The emulator acts as the
 // other API.
 func semaphores() (*driver.Stream, *driver.ExternalSemaphore, *emulator.Semaphore) {
 	const kind = cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD

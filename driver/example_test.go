@@ -33,7 +33,7 @@ func check(errs ...error) {
 	}
 }
 
-// A single launch: the arguments are passed in the call.
+// A kernel that runs once can receive its arguments in the launch call.
 func ExampleKernel_Launch() {
 	c := exampleContext()
 	m, err := c.LoadModule([]byte(workPTX))
@@ -287,7 +287,7 @@ func ExampleHostBuffer() {
 	back, err := driver.Download(h, b)
 	check(err)
 	check(s.Do(back))
-	check(s.Wait(context.Background())) // before this, the device may still write to the slice
+	check(s.Wait(context.Background())) // until this returns, the device may write the slice
 	fmt.Println(h.Slice())
 	check(h.Close(), b.Close(), s.Close(), c.Close())
 	// Output: [1 2 3 4]

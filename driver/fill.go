@@ -69,8 +69,8 @@ func newFill[T any](dst MemoryOf[T], v T) (s span, unit, value uint32, err error
 	return s, unit, value, nil
 }
 
-// repeating returns the largest unit of 4, 2 or 1 bytes that v repeats. If v has 1, 2 or 4 bytes,
-// the unit is v.
+// repeating returns the largest unit of 4, 2 or 1 bytes of which v is a repetition. If v has 1, 2
+// or 4 bytes, the unit is v.
 func repeating(v []byte) (unit, value uint32, ok bool) {
 	for _, n := range []int{4, 2, 1} {
 		if len(v)%n == 0 && bytes.Equal(v[n:], v[:len(v)-n]) {

@@ -43,8 +43,8 @@ func NewHostFunc(c *Context, fn func()) (*HostFunc, error) {
 		return nil, fmt.Errorf("nil host function: %w", CUDA_ERROR_INVALID_VALUE)
 	}
 	node := &hostcall.Call{Run: fn, Report: c.core}
-	// A HostFunc normally ends by becoming unreachable, so it is not tracked as a leak. It does
-	// not hold the context open until the garbage collector finds it.
+	// A HostFunc normally ends by becoming unreachable, so it is not tracked as a leak. It also
+	// does not keep the context open, because the garbage collector may find it late.
 	l := life.Loose(&c.core.home, "host function", 0, func(*cu.Driver) error { node.Unregister(); return nil })
 	node.Register()
 	h := &HostFunc{life: l, ctx: c, fn: fn, node: node}
@@ -159,7 +159,7 @@ func (h *HostFunc) retainIn(graph CUgraph) error {
 }
 
 // HostPanic is the error of a host function that panicked or ended its goroutine (runtime.Goexit).
-// Later work in the stream ran nevertheless.
+// Later work in the stream runs nevertheless.
 type HostPanic struct {
 	Value any    // the value passed to panic
 	Stack []byte // where
@@ -268,7 +268,7 @@ func (f *faults) take(l *life.Lifetime, stream CUstream) error {
 	return nil
 }
 
-// UserObject is an object with a reference count in CUDA, which destroys the object when the last
+// UserObject is an object whose references CUDA counts. CUDA destroys the object when the last
 // reference is released. A graph that retains it, the graph's clones and their executable graphs
 // hold references until none of their launches is in flight. Use it to make graphs own resources
 // from outside this library, such as memory of C code.

@@ -113,7 +113,7 @@ func TestImagesThatTheDriverRefusesArePassedOver(t *testing.T) {
 // Fat binaries also run on the emulator, which loads the PTX in them.
 func TestFatBinariesRun(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
-		// The first is uncompressed. The second has the default compression.
+		// ^The first file is uncompressed. The second file has the default compression.
 		for _, name := range []string{"variants_plain.fatbin", "variants_size.fatbin"} {
 			m := must(c.LoadModule(imageFile(t, name)))(t)
 			if got := launchMark(t, c, must(m.Kernel("variant"))(t), uint32(1)); got != 900 {
@@ -212,7 +212,7 @@ func TestLazyModuleIsLoadedOnce(t *testing.T) {
 	}
 }
 
-// captured calls record while s is capturing in the strictest mode, and then destroys the graph.
+// captured runs record while s is capturing in GLOBAL mode, and then destroys the graph.
 func captured(d *driver.Driver, s driver.CUstream, record func() error) error {
 	runtime.LockOSThread() // a capture must end on the thread where it began
 	defer runtime.UnlockOSThread()

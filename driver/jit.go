@@ -159,7 +159,7 @@ func WithJITTime(t *time.Duration) JITOption {
 	}
 }
 
-// milliseconds converts the bits of a float, a number of milliseconds.
+// milliseconds converts a number of milliseconds, given as the bits of a float.
 func milliseconds(bits uint32) time.Duration {
 	return time.Duration(float64(math.Float32frombits(bits)) * float64(time.Millisecond))
 }
@@ -191,7 +191,7 @@ func withJIT(img loadable, opts []JITOption, call func(j *jit) error) (*jit, err
 // withLogs calls the compiler or the linker. text returns the PTX that errors refer to. The driver
 // truncates a log that exceeds its buffer and writes the whole log only when it compiles again. A
 // failed call with a truncated log is therefore repeated with larger buffers. A successful call is
-// not repeated: CU_JIT_LOG_VERBOSE has a large buffer from the start.
+// not repeated. With CU_JIT_LOG_VERBOSE, the buffer for its log is large from the start.
 func withLogs(opts []JITOption, text func() []byte, call func(j *jit) error) (*jit, error) {
 	size := firstLog
 	if verbose(opts) {
@@ -243,7 +243,7 @@ func (j *jit) explainLate(err error, c *Context, img loadable, opts []JITOption)
 	return j.explain(err, img.ptx())
 }
 
-// withLogOf returns err with the log and the hint of full, a later failure of the same code.
+// withLogOf returns err with the log and the hint of full, the error of a repeated load.
 func withLogOf(err, full error) error {
 	e, ok := err.(*Error)
 	f, has := full.(*Error)
@@ -315,7 +315,8 @@ func firstComplaint(log string, ptx []string) string {
 	return complaint(first)
 }
 
-// lineNumber returns the 12 of "line 12" in a log line, or 0 if there is none.
+// lineNumber returns the line number in a log line, such as 12 for "line 12", or 0 if there is
+// none.
 func lineNumber(s string) int {
 	const word = "line "
 	for i := strings.Index(s, word); i >= 0; {

@@ -163,7 +163,7 @@ func (k *Kernel) check() error {
 }
 
 // Load loads the kernel onto the device if the driver deferred that (lazy loading, since CUDA
-// 11.7). Prepare calls Load. Without it, the first launch loads the kernel, so it is slow and may
+// 11.7). Prepare calls Load. Otherwise the first launch loads the kernel, which is slow and may
 // fail in a stream capture.
 func (k *Kernel) Load() error {
 	_, err := k.Info()

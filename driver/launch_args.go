@@ -12,7 +12,8 @@ import (
 )
 
 // SetArg sets argument i of a prepared launch, counted from 0. It checks v as Prepare does. If T is
-// any, it checks the dynamic type. It does not allocate if the previous value also had type T.
+// any, SetArg checks the dynamic type of v. It does not allocate if the previous value also had
+// type T.
 func SetArg[T any](l *Launch, i int, v T) error {
 	if l == nil || uint(i) >= uint(len(l.b.Slots)) || l.b.Slots[i].Typ != launch.TypeOf(reflect.TypeFor[T]()) {
 		return l.setArg(i, v)

@@ -23,7 +23,7 @@ type Linker struct {
 
 	mu     sync.Mutex
 	inputs []linkInput
-	image  []byte // of the inputs, after Complete
+	image  []byte // the linked image, once Complete has run
 	log    string
 	closed bool
 }

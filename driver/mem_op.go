@@ -144,7 +144,7 @@ func (o *MemOp) Enqueue(s *Stream) error {
 	return nil
 }
 
-// send selects the function version. Since CUDA 11.7 none requires a driver option.
+// send selects the function version. The version since CUDA 11.7 requires no driver option.
 func (o *MemOp) send(s *Stream) error {
 	if s.d.Has(cu.FnCuStreamBatchMemOp) {
 		return s.d.CuStreamBatchMemOp(s.raw, uint32(len(o.params)), &o.params[0], o.flags)

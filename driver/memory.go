@@ -10,9 +10,9 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// Memory is memory that operations accept: on the device a *Buffer or a View, page-locked memory
-// (*HostBuffer, HostView), or an *Array. Calls that require device memory return an error for the
-// other kinds.
+// Memory is any memory that operations accept: a *Buffer or View in device memory, a *HostBuffer or
+// HostView in page-locked memory, or an *Array. Calls that require device memory return an error
+// for the other kinds.
 type Memory interface {
 	// Bytes returns the size of the memory.
 	Bytes() uintptr
@@ -41,7 +41,7 @@ type allocation struct {
 	ptr   CUdeviceptr
 	bytes uintptr
 	order *ordered     // nil: allocated by cuMemAlloc
-	owner any          // keeps the module or host memory reachable that contains the block
+	owner any          // the module or host memory that contains this block
 	bad   error        // why this view could not be created
 	watch life.Watched // watch for leaks of stream-ordered memory
 }
@@ -171,7 +171,7 @@ func (s hostSpan) sub(offset, length uintptr) hostSpan {
 	return hostSpan{s.a, unsafe.Add(s.ptr, offset), length}
 }
 
-// rangeError is the error of a view outside the memory that it is a view of.
+// rangeError returns the error of a view that exceeds its memory.
 func rangeError(of fmt.Stringer, lo, hi, length int) error {
 	return invalidf("view [%d:%d] is outside %v, which has %d elements", lo, hi, of, length)
 }

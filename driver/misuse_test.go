@@ -191,7 +191,7 @@ func libraryKernel(c *driver.Context, ptx string) error {
 // cutELF is the beginning of a cubin whose section headers lie beyond its end.
 func cutELF() string {
 	b := imagetest.Cubin(64)
-	b[0x29] = 0x10 // offset 4096 of the section headers
+	b[0x29] = 0x10 // the section headers are at offset 4096
 	b[0x3a], b[0x3c] = 64, 3
 	return string(b)
 }
@@ -531,7 +531,7 @@ func TestPanicsOfAClosedStreamAreKept(t *testing.T) {
 	closeAll(t, third, c)
 }
 
-// The accessors of a nil operation return zero values, as Context does.
+// The accessors of a nil operation return zero values.
 func TestNilOperationsHaveNoParameters(t *testing.T) {
 	var c *driver.CopyOp
 	var f *driver.FillOp

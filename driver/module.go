@@ -200,8 +200,7 @@ func (m *Module) String() string {
 	return m.code.life.String()
 }
 
-// loaded returns the module itself, or for a lazy module the one it has loaded, or nil if it has
-// not loaded yet.
+// loaded returns m. For a lazy m, it returns the module that m has loaded, or nil.
 func (m *Module) loaded() *Module {
 	if m != nil && m.lazy != nil {
 		return m.lazy.loaded()
@@ -216,7 +215,7 @@ func (m *Module) check() error {
 	return m.code.check("module")
 }
 
-// embedded holds the modules that the library loaded, not the program.
+// embedded holds the modules that this library loaded for itself.
 type embedded struct {
 	mu   sync.Mutex
 	mods map[embeddedText]*Module
@@ -419,7 +418,8 @@ func (l *Library) Kernels() ([]string, error) {
 	return names, nil
 }
 
-// Global returns a variable of the library, as it is in the Library's context, as a view of bytes.
+// Global returns a variable of the library as a view of bytes. Each context has its own copy of the
+// variable, and the view is of the copy in the Library's context.
 func (l *Library) Global(name string) (View[byte], error) {
 	if err := l.check(); err != nil {
 		return View[byte]{}, err

@@ -52,7 +52,7 @@ func checkStream(op fmt.Stringer, c *Context, s *Stream) error {
 }
 
 // Access is memory that an operation reads or writes: a range, or the rows of a box in pitched
-// memory. Host and device addresses share one address space. Its methods Overlaps and Common
+// memory. Host and device addresses share one address space. The methods Overlaps and Common
 // compare two accesses.
 type Access = uses.Access
 

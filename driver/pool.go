@@ -139,7 +139,7 @@ func (p *MemPool) Attribute(a cu.CUmemPool_attribute) (uint64, error) {
 	if err := p.check(); err != nil {
 		return 0, err
 	}
-	var v uint64 // for int attributes, the driver does not write the upper half
+	var v uint64 // for int attributes, the driver leaves the upper half unset
 	err := p.ctx.Driver().CuMemPoolGetAttribute(p.raw, a, unsafe.Pointer(&v))
 	runtime.KeepAlive(p)
 	if err != nil {
@@ -174,7 +174,7 @@ type PoolStats struct {
 	Used, UsedHigh         uint64 // allocated; the maximum since ResetStats
 }
 
-// Stats returns the size of the pool's memory.
+// Stats returns the amount of memory in the pool.
 func (p *MemPool) Stats() (PoolStats, error) {
 	var s PoolStats
 	for _, a := range []struct {

@@ -16,9 +16,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// program is code loaded into a context, as modules and libraries share it. The Module or Library
-// and its kernels refer to the same program, so the code stays loaded as long as any of them is
-// reachable.
+// program is code loaded into a context. A Module or Library and its kernels share one program, so
+// the code stays loaded as long as any of them is reachable.
 type program struct {
 	life *life.Lifetime
 	ctx  *Context
@@ -37,7 +36,7 @@ type program struct {
 	kernels map[string]*Kernel
 	limits  *deviceLimits
 
-	// Kernels, their parameters and names are allocated from these, several at a time. name
+	// Kernels and their parameters are allocated from slab and params, several at a time. name
 	// holds the most recently requested name as a C string.
 	slab   []Kernel
 	params []Param
@@ -61,9 +60,8 @@ func newProgram(c *Context, kind string, img loadable) (*program, error) {
 	return p, nil
 }
 
-// longText is the length in bytes from which another goroutine reads a text during the load. For
-// such a text, the load takes longer than the reading, even if the driver has the code in its
-// cache.
+// longText is the length in bytes from which another goroutine reads a text during the load.
+// Loading such a text takes longer than reading it, even if the driver has the code in its cache.
 const longText = 8 << 10
 
 // readMeanwhile starts reading the PTX in the background. The loader must wait for p.text before it
@@ -97,8 +95,8 @@ func readPTX(img loadable) (map[string]*ptx.Signature, ptx.Needs) {
 	return sigs, info.Needs()
 }
 
-// abandon ends a program that could not be loaded. It returns err with an explanation, and as an
-// *Error: %+v prints the log of an *Error, but not of a wrapped error.
+// abandon ends a program that could not be loaded. It returns err as an *Error with an explanation.
+// %+v prints the log of an *Error, but not that of a wrapped error.
 func (p *program) abandon(err error) error {
 	p.text.Wait()
 	err = p.ctx.explainNeeds(err, p.needs)
@@ -360,8 +358,8 @@ func refusal(e *ptx.UnmetError) CUresult {
 	return CUDA_ERROR_INVALID_PTX
 }
 
-// explainNeeds replaces the hint of a rejected load by the unmet requirement, if the driver's code
-// has that reason. It keeps the driver's log.
+// explainNeeds replaces the hint of a rejected load by the unmet requirement, if that can be the
+// reason for the driver's code. It keeps the driver's log.
 func (c *Context) explainNeeds(err error, n ptx.Needs) error {
 	var e *Error
 	if !errors.As(err, &e) || e.Missing || n == (ptx.Needs{}) { // binaries have no requirements

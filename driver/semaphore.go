@@ -189,16 +189,16 @@ type SemaphoreOp struct {
 	lives []*life.Lifetime
 	refs  []life.Ref
 
-	// One of the two is set, with an element for each semaphore.
+	// These are the parameters of each semaphore. Only one of the two is set.
 	signals []cu.CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
 	waits   []cu.CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS
 
-	// The same operation in the form of graph nodes.
+	// These are the parameters of graph nodes.
 	signal cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
 	wait   cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS
 }
 
-// NewSemaphoreSignal returns an operation that signals all points. Their semaphores must belong to
+// NewSemaphoreSignal returns an operation that signals all points. All semaphores must belong to
 // one context.
 func NewSemaphoreSignal(points ...SemaphorePoint) (*SemaphoreOp, error) {
 	o := &SemaphoreOp{signals: make([]cu.CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, len(points))}
@@ -214,7 +214,7 @@ func NewSemaphoreSignal(points ...SemaphorePoint) (*SemaphoreOp, error) {
 	return o, nil
 }
 
-// NewSemaphoreWait returns an operation that waits for all points. Their semaphores must belong to
+// NewSemaphoreWait returns an operation that waits for all points. All semaphores must belong to
 // one context.
 func NewSemaphoreWait(points ...SemaphorePoint) (*SemaphoreOp, error) {
 	o := &SemaphoreOp{waits: make([]cu.CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, len(points))}

@@ -30,9 +30,9 @@ type Stream struct {
 }
 
 // selfBound is the first CUDA version for which calls with a stream are made without binding its
-// context. Its driver was observed to use the stream's context, whatever the thread's current
-// context is. These calls are events, queries, copies, fills, stream-ordered memory and graph
-// launches. TestStreamsNameTheirContext checks the installed driver.
+// context. Drivers of that version were observed to use the stream's context, whatever the thread's
+// current context is. These calls are events, queries, copies, fills, stream-ordered memory and
+// graph launches. TestStreamsNameTheirContext checks the installed driver.
 const selfBound = 13000
 
 // guardedSelf is the guarded form of self.
@@ -165,7 +165,7 @@ func (s *Stream) quiet() bool {
 	return s.open() && hostthread.Running.Load() == 0 && s.core.faults.pending.Load() == 0
 }
 
-// ready returns why a call must be rejected, or a panic to report.
+// ready returns the reason to reject a call, or a panic to report, or nil.
 func (s *Stream) ready() error {
 	if err := s.check(); err != nil {
 		return err
@@ -327,8 +327,8 @@ func (s *Stream) Query() (done bool, err error) {
 // Wait waits for the work that was enqueued in the stream before the call. If ctx is cancelled,
 // Wait returns the cause of the cancellation and the work continues. A nil ctx is never cancelled.
 // The error may be from earlier work, because CUDA reports errors late. Up to GOMAXPROCS goroutines
-// wait as fast as the driver's blocking call. Further ones wait up to about a millisecond longer,
-// but need no thread each. A capturing stream cannot be waited for.
+// wait as fast as the driver's blocking call. If there are more, a wait takes up to about a
+// millisecond longer, but does not occupy a thread. A capturing stream cannot be waited for.
 func (s *Stream) Wait(ctx context.Context) error {
 	if err := s.check(); err != nil {
 		return err

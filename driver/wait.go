@@ -70,7 +70,7 @@ func (s *slots) take() bool {
 
 func (s *slots) give() { s.free.Add(1) }
 
-// waits counts the waiting goroutines. Up to few of them poll for themselves.
+// waits counts the waiting goroutines. Up to waits.few goroutines poll for themselves.
 var waits struct {
 	now atomic.Int32
 	few atomic.Int32 // GOMAXPROCS, cached because reading it takes a lock

@@ -135,7 +135,7 @@ func TestOnlyAFewWaitersHoldThreads(t *testing.T) {
 	wait := waits(t, f.open(t))["sleepy event"]
 	const n = 200
 	done := make(chan error, n)
-	for round := range 2 { // the second round needs the first one's slots
+	for round := range 2 { // the second round needs the slots of the first
 		f.allBusy()
 		before := f.callCount()
 		for range n {

@@ -175,9 +175,9 @@ func (d *Driver) Library() loader.Library {
 	return d.core.lib
 }
 
-// BeforeClose registers f for the first Close, which calls f before it closes the library. Closed
-// already returns true at that time. It is for packages that must then stop using the driver. Call
-// it before goroutines share the driver.
+// BeforeClose registers a function that the first Close calls before it closes the library. At that
+// time, Closed already returns true. Packages use it to stop using the driver. Call BeforeClose
+// before goroutines share the driver.
 func (d *Driver) BeforeClose(f func()) {
 	if d.exists() {
 		d.core.beforeClose = append(d.core.beforeClose, f)

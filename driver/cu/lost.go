@@ -10,10 +10,10 @@ import (
 const lostHint = hint.ContextLost
 
 // ErrContextLost matches codes after which none of the device's contexts in this process works.
-// Examples are a kernel's access to memory that is not allocated (CUDA_ERROR_ILLEGAL_ADDRESS), a
-// trap (CUDA_ERROR_LAUNCH_FAILED), and a memory failure (CUDA_ERROR_ECC_UNCORRECTABLE). Every later
-// call that needs the device returns the same code, also in new contexts. The program can only
-// close its objects and exit. A new process can use the device again.
+// Examples are an access to unallocated memory (CUDA_ERROR_ILLEGAL_ADDRESS), a trap in a kernel
+// (CUDA_ERROR_LAUNCH_FAILED), and a memory failure (CUDA_ERROR_ECC_UNCORRECTABLE). Every later call
+// that needs the device returns the same code, also in new contexts. The program can only close its
+// objects and exit. A new process can use the device again.
 //
 // CUDA_ERROR_UNKNOWN does not match, because the driver also returns it for temporary failures. To
 // distinguish these cases, use Context.Lost of package driver.

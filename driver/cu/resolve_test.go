@@ -44,7 +44,7 @@ func TestUnusableLibrariesAreRefused(t *testing.T) {
 	}
 }
 
-// brokenLibrary fails a lookup for another reason than a missing function.
+// brokenLibrary fails a lookup with an error that does not mean a missing function.
 type brokenLibrary struct {
 	*rawLibrary
 	err error

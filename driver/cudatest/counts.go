@@ -53,7 +53,7 @@ func CountsOf(d *driver.Driver) Counts {
 	return c.sum
 }
 
-// fields lists the numbers of a Counts with their names.
+// fields returns the numbers in a Counts and their names.
 func (c *Counts) fields() []field {
 	return []field{
 		{"calls", &c.Calls, nil}, {"launches", &c.Launches, nil}, {"graph launches", &c.GraphLaunches, nil},

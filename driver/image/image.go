@@ -43,8 +43,8 @@ type Image struct {
 	parts []Part
 }
 
-// Parse reads the headers of PTX text, a cubin or a fat binary. Its errors match [ErrInvalid], and
-// messages identify the image by name. The image keeps data, which the caller must not change.
+// Parse reads the headers of PTX text, a cubin or a fat binary. Its errors match [ErrInvalid].
+// Messages identify the image by name. The image keeps data, which the caller must not change.
 func Parse(name string, data []byte) (*Image, error) {
 	i := &Image{name: name, data: data}
 	var err error

@@ -1,7 +1,7 @@
 // Package trace reports every call of a CUDA driver: the function's name, the arguments decoded
 // according to cuda.h, the result and the duration. It wraps a [loader.Library], so it can trace
 // the system's driver or an emulator. The trace includes the calls that this module makes
-// internally. Without this package, tracing costs nothing.
+// internally. A program that does not import this package has no overhead.
 //
 //	lib, err := driver.SystemLibrary("")
 //	drv, err := driver.New(trace.Wrap(lib, trace.To(os.Stderr)))

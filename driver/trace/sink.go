@@ -59,8 +59,8 @@ func Only(keep func(c *Call) bool, to Sink) Sink {
 }
 
 // WithoutScope returns a sink that omits calls that make a context current or change the capture
-// mode. This module makes such calls around other calls. Without a trace, they are part of the same
-// native call.
+// mode. This module makes such calls around other calls. When calls are not traced, these calls are
+// part of the same native call.
 func WithoutScope(to Sink) Sink {
 	return Only(func(c *Call) bool {
 		switch c.Function {

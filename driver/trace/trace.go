@@ -17,8 +17,8 @@ type Call struct {
 	Result   cu.CUresult
 	Start    time.Time
 	Duration time.Duration
-	// Thread is the ID of the OS thread that made the call. If the thread cannot be determined,
-	// it is the goroutine's.
+	// Thread is the ID of the OS thread that made the call, or of the goroutine if the thread
+	// cannot be determined.
 	Thread uint64
 }
 
