@@ -338,8 +338,8 @@ func (a *allocation) Reopen(parent *life.Lifetime) error {
 	return nil
 }
 
-// AllocOp describes an allocation for graphs: package graph makes nodes of it and records it. In a
-// stream, AllocIn runs it.
+// AllocOp is an allocation for graphs. Package graph creates nodes from it and records it. AllocIn
+// runs it in a stream.
 type AllocOp[T any] struct {
 	ctx    *Context
 	pool   *MemPool

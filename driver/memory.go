@@ -188,8 +188,8 @@ func count[T any](n uintptr) int {
 // elemName returns T's name for error messages and leak reports.
 func elemName[T any]() string { return reflect.TypeFor[T]().String() }
 
-// invalidError is a mistake in the caller's arguments that is detected before the driver sees them.
-// It matches CUDA_ERROR_INVALID_VALUE, which the driver would return at best.
+// invalidError is an invalid argument that is detected before the driver is called. It matches
+// CUDA_ERROR_INVALID_VALUE, which the driver returns for most invalid arguments.
 type invalidError struct{ text string }
 
 func (e *invalidError) Error() string        { return e.text }
