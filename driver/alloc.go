@@ -367,7 +367,7 @@ func NewAlloc[T any](c *Context, pool *MemPool, n int) (*AllocOp[T], error) {
 	return o, nil
 }
 
-// AllocIn allocates a buffer in s, as AllocFromPool does.
+// AllocIn allocates a buffer in the order of s, as AllocFromPool does.
 func (o *AllocOp[T]) AllocIn(s *Stream) (*Buffer[T], error) {
 	if o == nil || o.ctx == nil {
 		return nil, absentError(o == nil, "allocation")
@@ -399,14 +399,13 @@ func (o *AllocOp[T]) String() string {
 	return fmt.Sprintf("allocation of %d × %s", o.n, elemName[T]())
 }
 
-// FreeOp describes a free for graphs. In a stream, Buffer.FreeAsync frees.
+// FreeOp is a free for graphs. To free memory in a stream, use Buffer.FreeAsync.
 type FreeOp struct {
 	mem  span
 	refs [1]life.Ref
 }
 
-// NewFree returns an operation that frees a buffer, or the buffer of a view. Running the operation
-// closes the buffer.
+// NewFree returns an operation that frees a buffer, or the buffer of a view.
 func NewFree(b Memory) (*FreeOp, error) {
 	m, err := spanOf(b)
 	if err != nil {

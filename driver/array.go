@@ -101,7 +101,7 @@ func (a *Array) Ref() life.Ref {
 	return (*arrayRef)(a)
 }
 
-// arrayRef is the Array as what an operation refers to.
+// arrayRef is the type in which an operation refers to an Array.
 type arrayRef Array
 
 func (a *arrayRef) Lifetime() *life.Lifetime { return a.life }

@@ -30,7 +30,7 @@ type contextCore struct {
 	raw     CUcontext
 	bound   *Driver
 	guarded *Driver
-	// ^loose is guarded, but does not bind the context. It is for calls in which a stream or
+	// loose is guarded, but does not bind the context. It is for calls in which a stream or
 	// event determines the context.
 	loose   *Driver
 	release func(d *cu.Driver) error // gives raw back

@@ -148,21 +148,21 @@ func ExampleArgOf() {
 	// true
 }
 
-// An allocation for graphs also runs in a stream.
+// An AllocOp is for graphs, but it can also allocate in a stream.
 func ExampleNewAlloc() {
 	c := exampleContext()
 	s, err := c.NewStream()
 	check(err)
 	op, err := driver.NewAlloc[float32](c, nil, 100)
 	check(err)
-	b, err := op.AllocIn(s) // the same as AllocAsync; graph.AddAlloc adds a node
+	b, err := op.AllocIn(s) // like AllocAsync; graph.AddAlloc adds a node
 	check(err)
 	fmt.Println(b.Len(), b.FreeAsync(s), s.Wait(context.Background()))
 	check(s.Close(), c.Close())
 	// Output: 100 <nil> <nil>
 }
 
-// A free for graphs describes which memory a node frees.
+// A FreeOp is for graphs. It specifies the memory that a node frees.
 func ExampleNewFree() {
 	c := exampleContext()
 	s, err := c.NewStream()
@@ -172,7 +172,7 @@ func ExampleNewFree() {
 	free, err := driver.NewFree(b)
 	check(err)
 	fmt.Println(free.Context() == c)
-	check(b.FreeAsync(s), s.Wait(context.Background())) // frees in the stream
+	check(b.FreeAsync(s), s.Wait(context.Background()))
 	check(s.Close(), c.Close())
 	// Output: true
 }

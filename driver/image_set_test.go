@@ -113,7 +113,7 @@ func TestImagesThatTheDriverRefusesArePassedOver(t *testing.T) {
 // Fat binaries also run on the emulator, which loads the PTX in them.
 func TestFatBinariesRun(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
-		// ^The first file is uncompressed. The second file has the default compression.
+		// The first file is uncompressed. The second file has the default compression.
 		for _, name := range []string{"variants_plain.fatbin", "variants_size.fatbin"} {
 			m := must(c.LoadModule(imageFile(t, name)))(t)
 			if got := launchMark(t, c, must(m.Kernel("variant"))(t), uint32(1)); got != 900 {

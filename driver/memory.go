@@ -176,7 +176,7 @@ func rangeError(of fmt.Stringer, lo, hi, length int) error {
 	return invalidf("view [%d:%d] is outside %v, which has %d elements", lo, hi, of, length)
 }
 
-// count returns how many T fit in n bytes.
+// count returns how many elements of type T fit in n bytes.
 func count[T any](n uintptr) int {
 	size := elem.Size[T]()
 	if size == 0 {
@@ -185,7 +185,7 @@ func count[T any](n uintptr) int {
 	return int(n / size)
 }
 
-// elemName returns T's name for error messages and leak reports.
+// elemName returns the name of T for error messages and leak reports.
 func elemName[T any]() string { return reflect.TypeFor[T]().String() }
 
 // invalidError is an invalid argument that is detected before the driver is called. It matches

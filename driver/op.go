@@ -12,12 +12,12 @@ import (
 // Op describes one piece of device work. [Stream.Do] runs it, or records it if the stream is
 // capturing. Package graph creates nodes from it and updates them.
 //
-// The operations are *Launch, *CopyOp, *FillOp, *HostFunc, *EventOp, *MemOp and *SemaphoreOp, and
-// the launch of an executable graph. There are no others. An [AllocOp]
-// or a [FreeOp] is not an Op, because a replay of an allocation would change its address. Several goroutines
-// may enqueue an operation concurrently, but not while another changes it ([SetArg]). Except for
-// HostFunc and EventOp, Enqueue makes one driver call and does not allocate. The slices and
-// parameters of graph nodes that methods return belong to the operation and change with it.
+// The only operations are *Launch, *CopyOp, *FillOp, *HostFunc, *EventOp, *MemOp, *SemaphoreOp, and
+// the launch of an executable graph. [AllocOp] and [FreeOp] do not implement Op, because each
+// replay of an allocation would change its address. Several goroutines may enqueue an operation
+// concurrently, but not while one of them changes it ([SetArg]). Except for HostFunc and EventOp,
+// Enqueue makes one driver call and does not allocate. Slices and node parameters that methods
+// return belong to the operation and change with it.
 type Op interface {
 	// Enqueue enqueues the operation in s. Stream.Do calls it after its own checks.
 	Enqueue(s *Stream) error
@@ -29,7 +29,7 @@ type Op interface {
 	String() string // a description for messages and drawings
 }
 
-// AccessMode says what an operation does to a range of memory.
+// AccessMode is what an operation does to a range of memory: it reads, writes or both.
 type AccessMode = uses.Mode
 
 // The modes of memory access.

@@ -382,15 +382,16 @@ func (s *Stream) Flags() (cu.CUstream_flags, error) {
 	return cu.CUstream_flags(f), s.named(err)
 }
 
-// CaptureStatus returns the status, which distinguishes a capture in progress from an invalidated
-// one. It also returns the capture's number, unique in the process, and its graph, which the capture
-// owns. Both are 0 for a stream that is not capturing. CaptureStatus does not disturb any capture.
+// CaptureStatus returns the status of the stream's capture, its ID and its graph. The status
+// distinguishes an active capture from an invalidated one. The ID is unique in the process. The
+// capture owns the graph. If the stream is not capturing, the ID and the graph are 0. CaptureStatus
+// does not disturb any capture.
 func (s *Stream) CaptureStatus() (status cu.CUstreamCaptureStatus, id uint64, graph CUgraph, err error) {
 	if err := s.check(); err != nil {
 		return 0, 0, 0, err
 	}
 	var i captureInfo
-	capturing, err := s.recording() // the cheaper call, which is usually enough
+	capturing, err := s.recording() // a cheaper query, which is usually enough
 	if err == nil && capturing {
 		i, err = s.captureInfo()
 	}

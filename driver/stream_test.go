@@ -49,7 +49,7 @@ func TestStreamIsBusyUntilItsWorkIsDone(t *testing.T) {
 }
 
 func TestWaitIsForEarlierWorkOnly(t *testing.T) {
-	// ^Without slots, every wait polls. The driver itself implements the blocking wait.
+	// Without slots, every wait polls. The driver itself implements the blocking wait.
 	defer driver.SetBlockingSlots(0)()
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		s := must(c.NewStream())(t)
@@ -370,7 +370,7 @@ func TestStreamWaitsForTheEventOfAnother(t *testing.T) {
 		a, b := must(c.NewStream())(t), must(c.NewStream())(t)
 		e := must(c.NewEvent())(t)
 		defer closeAll(t, a, b, e)
-		// ^The first round uses methods, and the second uses operations.
+		// The first round uses methods, and the second uses operations.
 		for _, record := range []bool{false, true} {
 			open := gate(t, a)
 			if record {
@@ -425,7 +425,8 @@ func TestElapsedNeedsTiming(t *testing.T) {
 	})
 }
 
-// CaptureStatus returns the graph of a capture, and the status of one that is broken.
+// CaptureStatus returns the graph of an active capture. It also returns the status of an
+// invalidated one.
 func TestTheGraphOfACaptureIsReturned(t *testing.T) {
 	c := gputest.Context(t, gputest.Emulator(t, emulator.Config{}))
 	s := must(c.NewStream())(t)

@@ -166,8 +166,8 @@ func (d *Driver) Version() int {
 	return d.core.version
 }
 
-// Library returns the library that the driver was created from. A Driver that is nil or zero has one
-// without functions.
+// Library returns the library that the driver was created from. For a nil or zero Driver, it
+// returns a library without functions.
 func (d *Driver) Library() loader.Library {
 	if !d.exists() {
 		return noLibrary("no driver")

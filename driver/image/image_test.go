@@ -57,7 +57,7 @@ func TestMemoryWithoutBytesIsNotLookedFor(t *testing.T) {
 		t.Error(err)
 	}
 	many := imagetest.WithSection(0, 0, 0)
-	// ^This imitates a file with more sections than the header can count.
+	// This imitates a file with more sections than the header can count.
 	binary.LittleEndian.PutUint16(many[0x3c:], 0)
 	many[64+0x20] = 1
 	if _, err := image.Parse("many", many); err != nil {
