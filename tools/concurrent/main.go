@@ -1,12 +1,12 @@
 // Command concurrent prints the packages of a module whose code or tests involve
-// concurrency: a go statement, a channel, package sync or sync/atomic, or parallel
-// tests. The race detector runs on these packages. The list is read from the source
-// each time, so it includes a package as soon as it shares memory.
+// concurrency: a go statement, a channel, package sync or sync/atomic, or parallel tests.
+// The race detector runs on these packages. The command reads the source each time, so the
+// list is always current.
 //
 //	go run -C tools ./concurrent -root .. [IMPORT PATH ...]
 //
-// It also prints the given import paths, for packages that share memory only through
-// their callees. It fails if one of them does not exist.
+// It also prints the given import paths, for packages that share memory only through their
+// callees. It fails if a given package does not exist.
 package main
 
 import (

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// emitFunctions writes the function ids, the table of their properties, and the struct
-// with one resolved function each.
+// emitFunctions writes the function ids, the table of their properties, and the struct with
+// a field for each resolved function.
 func emitFunctions(a *api, f *file) {
 	f.printf("// The functions of the driver, in the order of their symbols.\nconst (\n")
 	for i, fn := range a.functions {
@@ -43,11 +43,11 @@ var escaping = map[string]bool{
 	"cuUserObjectRelease":                       true,
 	"cuUserObjectRetain":                        true,
 	"cuGraphReleaseUserObject":                  true,
-	"cuGraphDestroy":                            true, // may release the last reference to a user object
+	"cuGraphDestroy":                            true, // may release the last reference to a user object, whose destructor calls Go
 	"cuGraphExecDestroy":                        true,
 }
 
-// notes say what a Go program must know beyond the C prototype.
+// notes are documentation that a Go program needs in addition to the C prototype.
 var notes = map[string]string{
 	"cuLogsRegisterCallback": "The driver calls back from within whatever call has something to say, with arguments\n" +
 		"that may lie on a goroutine's stack: the callback must be C code, never a Go function.\n" +
@@ -99,8 +99,7 @@ func emitMethod(a *api, f *file, fn *function) {
 	f.printf("}\n\n")
 }
 
-// olderForms returns links to the methods for the older ABIs of a function, newest
-// first.
+// olderForms returns links to the methods for a function's older ABIs, newest first.
 func olderForms(a *api, fn *function) []string {
 	var older []*function
 	for _, g := range a.functions {
@@ -152,19 +151,19 @@ func signature(params []param) string {
 	return strings.Join(parts, ", ")
 }
 
-// word is a field of an argument block.
+// word is a field of an argument block. It can occupy several slots.
 type word struct {
 	name, goType, value string
 	slots               int
 }
 
-// block is an argument block: its fields and the value of Call.N.
+// block is an argument block, with its fields and the value of Call.N.
 type block struct {
 	words []word
 	n     string
 }
 
-// minSlots is the smallest number of slots that the loader may read.
+// minSlots is the smallest number of slots that the loader reads.
 const minSlots = 8
 
 func (b *block) add(w word) { b.words = append(b.words, w) }
@@ -175,7 +174,7 @@ func (b *block) slots() (n int) {
 	return n
 }
 
-// pad adds unused slots up to n.
+// pad adds unused slots until the block has n.
 func (b *block) pad(n int) {
 	if k := n - b.slots(); k > 0 {
 		b.add(word{"_", fmt.Sprintf("[%d]uintptr", k), "", k})
@@ -196,8 +195,8 @@ func wordOf(p param) word {
 	return word{p.name, "uintptr", "uintptr(" + p.name + ")", 1}
 }
 
-// plainWords returns a block with one slot per argument, in C's order. A Go function
-// always receives this form.
+// plainWords returns a block with one slot per argument, in the order of the C parameters. A
+// Go function always receives its arguments in this form.
 func plainWords(fn *function) *block {
 	b := &block{n: fmt.Sprint(len(fn.params))}
 	for i, p := range fn.params {
@@ -210,7 +209,7 @@ func plainWords(fn *function) *block {
 	return b
 }
 
-// stackWords returns a block with the structs after the six register slots.
+// stackWords returns a block in which the structs follow six register slots.
 func stackWords(fn *function) *block {
 	const registers, structSlots = 6, 8
 	b := &block{}
@@ -230,8 +229,8 @@ func stackWords(fn *function) *block {
 }
 
 func emitCall(f *file, fn *function, b *block) {
-	// Assign field by field. A composite literal is built elsewhere and copied with
-	// wider loads, which wait for the narrow stores to reach the cache.
+	// Assign field by field. The compiler builds a composite literal elsewhere and copies it
+	// with wider loads, which stall until the narrow stores reach the cache.
 	f.printf("var a struct {\nc loader.Call\n")
 	for _, w := range b.words {
 		f.printf("%s %s\n", w.name, w.goType)

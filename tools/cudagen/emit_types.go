@@ -34,7 +34,7 @@ func isFlags(name string) bool {
 	return strings.HasSuffix(strings.ToLower(name), "flags")
 }
 
-// emitEnums writes each enum with its constants and names.
+// emitEnums writes each enum with its constants and their names.
 func emitEnums(a *api, f *file) {
 	for _, t := range a.types {
 		if t.kind == kindEnum {
@@ -74,7 +74,7 @@ func emitEnum(f *file, t *typeDecl) {
 	seen := map[int64]bool{}
 	for _, v := range t.values {
 		if seen[v.value] {
-			continue // a second name for the same value; the first one is used
+			continue // another name for the same value; only the first is used
 		}
 		seen[v.value] = true
 		f.printf("case %s:\nreturn %q\n", v.name, v.name)
@@ -154,8 +154,8 @@ func emitUnion(f *file, t *typeDecl) {
 	}
 }
 
-// walk visits each field of a type, including the fields of unnamed nested types. path
-// is the field's path in C; goOffset and goSize are Go expressions.
+// walk visits each field of a type, including fields of unnamed nested types. path is the
+// field's path in C. goOffset and goSize are Go expressions.
 func walk(t *typeDecl, prefix, base string, visit func(path, goOffset, goSize string)) {
 	for _, x := range t.fields {
 		path := strings.TrimPrefix(prefix+"."+x.name, ".")
@@ -175,8 +175,8 @@ func walk(t *typeDecl, prefix, base string, visit func(path, goOffset, goSize st
 	}
 }
 
-// emitLayoutTest writes Go's layouts, for the test that compares them with what a C
-// compiler printed.
+// emitLayoutTest writes the layouts in Go. A test compares them with the output of a C
+// compiler.
 func emitLayoutTest(a *api, f *file) {
 	f.printf("var goLayouts = map[string]layout{\n")
 	for _, t := range a.types {

@@ -1,6 +1,6 @@
 package main
 
-// layoutProgram returns a C program that prints, against the real headers,
+// layoutProgram returns a C program that includes the real headers and prints
 //
 //	type NAME size align
 //	field NAME.path size offset
@@ -33,5 +33,5 @@ func layoutProgram(a *api) []byte {
 	return f.Bytes()
 }
 
-// measurable reports whether C has a name for t.
+// measurable reports whether t has a name in C.
 func (t *typeDecl) measurable() bool { return !t.nested && !t.anon }

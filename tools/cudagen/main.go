@@ -1,16 +1,16 @@
-// Command cudagen writes the generated part of package driver/cu from NVIDIA's
-// headers: the Driver's methods, its types, enums and constants.
+// Command cudagen generates part of package driver/cu from NVIDIA's headers: the Driver's
+// methods, types, enums and constants.
 //
 //	go run -C tools ./cudagen -header /usr/local/cuda/include -out ../driver/cu
 //
-// With -check it writes nothing and fails if a file would change. With -layout
-// it prints a C program, to be compiled against the same headers, which prints
-// the sizes, offsets and values that the tests of driver/cu compare with.
+// With -check it writes nothing and fails if a file would change. With -layout it prints a C
+// program to be compiled against the same headers. That program prints the sizes, offsets
+// and values with which the tests of driver/cu compare.
 //
-// cuda.h and cudaProfiler.h define the API: functions, ABIs, and groups of NVIDIA's
-// manual. Parsed a second time as the driver's own build sees them, they also have the
-// older ABIs. cudaTypedefs.h has the version of every ABI. The generator copies names,
-// numbers, types and layouts from the headers, but no text.
+// cuda.h and cudaProfiler.h define the API: its functions, their ABIs, and the groups of
+// NVIDIA's manual. The generator parses them a second time with the macros of the driver's
+// own build, which add the older ABIs. cudaTypedefs.h has the version of every ABI. The
+// generator copies names, numbers, types and layouts from the headers, but no text.
 package main
 
 import (
@@ -72,7 +72,7 @@ func run(header, out string, check, layout bool) error {
 	return nil
 }
 
-// compare fails if the generated files in out differ from fs.
+// compare returns an error if the generated files in out differ from fs.
 func compare(fs files, out string) error {
 	different, err := leftovers(fs, out)
 	if err != nil {
@@ -90,7 +90,7 @@ func compare(fs files, out string) error {
 	return nil
 }
 
-// leftovers returns generated files in out that this version no longer writes.
+// leftovers returns the generated files in out that are not in fs.
 func leftovers(fs files, out string) ([]string, error) {
 	found, err := filepath.Glob(filepath.Join(out, "zz_*.go"))
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// The headers in testdata/include were written for this test: a driver API in
-// miniature.
+// The headers in testdata/include were written for this test. They declare a small driver
+// API.
 const include = "testdata/include"
 
 func loadMini(t *testing.T) *api {
@@ -143,7 +143,7 @@ func TestWritingAgainChangesNothingAndCheckSeesEveryDifference(t *testing.T) {
 	}
 }
 
-// If the version of a header's ABIs is unknown, it must not be guessed.
+// If the version of an ABI is unknown, the generator must fail instead of guessing.
 func TestAMismatchBetweenTheHeadersIsAnError(t *testing.T) {
 	for what, replace := range map[string][2]string{
 		"2 ABIs in cuda.h, 1 versions": {"typedef CUresult (*PFN_cuThingAdd_v11000)(CUthing *out, const CUparams *params);", ""},
@@ -171,8 +171,8 @@ func TestAMismatchBetweenTheHeadersIsAnError(t *testing.T) {
 	}
 }
 
-// A name that is a macro, as cuda.h has for functions on a stream, is separated from
-// the type before it.
+// A macro can hide the space before a name, as in cuda.h's functions on a stream. The
+// prototype must have a space between the type and the name.
 func TestPrototypesAreAsTheHeaderHasThem(t *testing.T) {
 	want := map[string]string{
 		"cuThingOpen":  "CUresult cuThingOpen(CUthing *out, CUbig handle, unsigned int flags)",

@@ -1,6 +1,6 @@
 package main
 
-// api is everything the generator takes from the headers.
+// api has everything that the generator reads from the headers.
 type api struct {
 	version   int // CUDA_VERSION
 	types     []*typeDecl
@@ -9,7 +9,7 @@ type api struct {
 	typeNames map[string]bool
 }
 
-// kind says which sort of Go type a C type becomes.
+// kind is the kind of Go type that a C type becomes.
 type kind int
 
 const (
@@ -26,14 +26,14 @@ const (
 type typeDecl struct {
 	name   string
 	kind   kind
-	target string // alias: the Go type it stands for; scalar: its Go type
+	target string // alias: the Go type that it names; scalar: its Go type
 	cDecl  string // callback: the C declaration
 	size   int64
 	align  int64
 	fields []field
 	values []enumerator
 	anon   bool // unnamed enum: its constants are untyped
-	nested bool // named by the generator, because it has no name in C
+	nested bool // has no name in C, so the generator named it
 	cPath  string
 	signed bool
 }
@@ -61,9 +61,9 @@ type constant struct {
 	goType string // empty: untyped
 }
 
-// function is one driver function in one of its ABIs.
+// function is a driver function in one of its ABIs.
 type function struct {
-	name   string // the name in C, with cudaTypedefs.h's version if it is older
+	name   string // the name in C, with the version from cudaTypedefs.h if it is an older ABI
 	base   string // the name passed to cuGetProcAddress
 	symbol string // the exported symbol
 	since  int
@@ -80,7 +80,7 @@ type param struct {
 	class  class
 }
 
-// class says how an argument is passed.
+// class is the way an argument is passed.
 type class int
 
 const (

@@ -14,7 +14,8 @@ import (
 	"modernc.org/cc/v4"
 )
 
-// The parser asks for these two; nothing in the headers depends on the host's.
+// The headers include stdlib.h and stdint.h. These replacements make the result independent
+// of the host.
 const (
 	stdlibH = "typedef unsigned long size_t;\n"
 	stdintH = `typedef unsigned int uint32_t;
@@ -69,14 +70,14 @@ func pass(dir, defines string, headers ...string) (*cc.AST, error) {
 	})
 }
 
-// load reads the headers in dir.
+// load reads the headers below dir.
 func load(dir string) (*api, error) {
 	current, err := pass(dir, "", "cuda.h", "cudaProfiler.h")
 	if err != nil {
 		return nil, err
 	}
-	// Only the driver's own build declares the older ABIs. The second macro keeps
-	// sentinels out of the enums.
+	// The first macro makes the headers declare the older ABIs, as in the driver's own
+	// build. The second macro removes sentinels from the enums.
 	const internal = "#define __CUDA_API_VERSION_INTERNAL\n#define __CUDA_API_VERSION_INTERNAL_ODR\n"
 	all, err := pass(dir, internal, "cudaTypedefs.h", "cudaProfiler.h", "cudaProfilerTypedefs.h")
 	if err != nil {
@@ -99,7 +100,7 @@ type loaderState struct {
 	*api
 }
 
-// declarations yields the file-scope declarators of the CUDA headers.
+// declarations yields all declarators at file scope in the CUDA headers.
 func declarations(ast *cc.AST, yield func(decl *cc.Declaration, d *cc.Declarator)) {
 	for tu := ast.TranslationUnit; tu != nil; tu = tu.TranslationUnit {
 		ext := tu.ExternalDeclaration
@@ -173,7 +174,7 @@ var (
 	pfnName       = regexp.MustCompile(`^PFN_(cu\w+?)_v(\d+)$`)
 )
 
-// abi is one version of a function, with an exported symbol of its own.
+// abi is one version of a function, with its own exported symbol.
 type abi struct {
 	symbol string
 	decl   *cc.Declaration
@@ -181,8 +182,8 @@ type abi struct {
 	number int // 1 for a symbol without suffix
 }
 
-// collectFunctions finds the current functions and the older ABIs that a supported
-// driver needs, and determines the CUDA version that introduced each.
+// collectFunctions finds the current functions, and the older ABIs that a supported driver
+// needs. It determines the CUDA version that introduced each.
 func (l *loaderState) collectFunctions(current, all *cc.AST, groups map[position]string) error {
 	abis := map[string][]abi{} // by base name, oldest first
 	sinces := map[string][]pfn{}
@@ -232,8 +233,8 @@ func (l *loaderState) collectFunctions(current, all *cc.AST, groups map[position
 				group = groups[positionOf(a.decl)]
 			}
 		}
-		// The first of the current symbols gets the plain name. If the header declares
-		// a later one beside it, that one keeps its symbol, as in C.
+		// The first current symbol gets the plain name. If the header also declares a later
+		// one, that one keeps its symbol, as in C.
 		plain := true
 		for i, a := range list {
 			f := &function{
@@ -285,7 +286,7 @@ func match(base string, list []abi, versions []pfn) ([]pfn, error) {
 	return versions, nil
 }
 
-// shape describes the parameters of a function as far as the ABI is concerned.
+// shape describes the ABI of a function's parameters.
 func shape(t *cc.FunctionType) string {
 	var b strings.Builder
 	for _, p := range t.Parameters() {
@@ -297,9 +298,9 @@ func shape(t *cc.FunctionType) string {
 // oldestDriver is the CUDA version of the oldest supported driver.
 const oldestDriver = 11040
 
-// wanted are older ABIs that no driver needs, but that people use: the plain form of
-// context creation, the forms of instantiation that return a log, and the short capture
-// query.
+// wanted are older ABIs that no supported driver needs, but that programs use: the plain
+// form of context creation, the forms of instantiation that return a log, and the short
+// capture query.
 var wanted = map[string]bool{
 	"cuCtxCreate_v2": true, "cuGraphInstantiate": true, "cuGraphInstantiate_v2": true,
 	"cuStreamGetCaptureInfo": true,
@@ -313,12 +314,12 @@ func needed(base string, list []abi, versions []pfn, i int) bool {
 	return i+1 < len(list) && versions[i+1].version > oldestDriver
 }
 
-// groupOf supplements the header, which puts the older names of
-// cuGraphInstantiateWithFlags in no group.
+// groupOf supplements the header, in which the older names of cuGraphInstantiateWithFlags
+// have no group.
 var groupOf = map[string]string{"cuGraphInstantiate": "CUDA_GRAPH"}
 
-// source returns the text of a node. The expansion of a macro has no white space before
-// it, so source adds a space between two words.
+// source returns the text of a node. A macro expansion does not contain the white space
+// before it, so source adds a space between two words.
 func source(n cc.Node) string {
 	var b strings.Builder
 	word := func(c byte) bool {

@@ -12,7 +12,7 @@ import (
 	"modernc.org/cc/v4"
 )
 
-// collectTypes collects every type of the headers in order.
+// collectTypes collects all types of the headers, in order.
 func (l *loaderState) collectTypes(ast *cc.AST) {
 	declarations(ast, func(decl *cc.Declaration, d *cc.Declarator) {
 		if d != nil && d.IsTypename() {
@@ -39,7 +39,7 @@ func specifierType(decl *cc.Declaration) cc.Type {
 	return decl.DeclarationSpecifiers.Type()
 }
 
-// basic are the C types that correspond to a built-in Go type.
+// basic maps C types to built-in Go types.
 var basic = map[string]string{
 	"size_t": "uintptr", "uint32_t": "uint32", "uint64_t": "uint64", "cuuint32_t": "uint32", "cuuint64_t": "uint64",
 }
@@ -71,7 +71,7 @@ func (l *loaderState) collectType(decl *cc.Declaration, d *cc.Declarator) {
 	}
 }
 
-// typedefName returns the name that a declaration defines, if it is a typedef.
+// typedefName returns the name that a typedef defines, or "" for another declaration.
 func typedefName(decl *cc.Declaration) string {
 	for s := decl.DeclarationSpecifiers; s != nil; s = s.DeclarationSpecifiers {
 		if s.Case == cc.DeclarationSpecifiersTypeSpec && s.TypeSpecifier.Case == cc.TypeSpecifierTypeName {
@@ -81,8 +81,8 @@ func typedefName(decl *cc.Declaration) string {
 	return ""
 }
 
-// preferPlainScalars makes the name without version suffix the defined type,
-// so that CUdeviceptr prints as that and not as CUdeviceptr_v2.
+// preferPlainScalars makes the name without a version suffix the defined type, so that a
+// value prints as CUdeviceptr and not as CUdeviceptr_v2.
 func (l *loaderState) preferPlainScalars() {
 	byName := map[string]*typeDecl{}
 	for _, t := range l.types {
@@ -242,7 +242,7 @@ func (l *loaderState) scalar(t cc.Type) string {
 	panic(fmt.Sprintf("no Go type for %s (%v)", t, t.Kind()))
 }
 
-// exported makes the first letter upper case. A name with a leading underscore stays
+// exported changes the first letter to upper case. A name with a leading underscore stays
 // unexported.
 func exported(s string) string {
 	if s == "" || s[0] == '_' {
@@ -253,8 +253,8 @@ func exported(s string) string {
 	return string(r)
 }
 
-// deviceAddresses are parameters of type void* that take a device address. go vet would
-// object to converting one to an unsafe.Pointer.
+// deviceAddresses are parameters of type void* that accept a device address. Their Go type
+// is an integer, because go vet reports the conversion of an address to unsafe.Pointer.
 var deviceAddresses = map[string]bool{
 	"cuTensorMapEncodeTiled.globalAddress":      true,
 	"cuTensorMapEncodeIm2col.globalAddress":     true,

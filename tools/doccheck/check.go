@@ -44,7 +44,7 @@ func (r *report) packageComment() {
 	r.errs = append(r.errs, fmt.Errorf("%s: the package has no comment", r.pkg.path))
 }
 
-// name counts an exported name, and records it if none of the comments says anything.
+// name counts an exported name. It records an error if none of the comments has text.
 func (r *report) name(pos token.Pos, name string, comments ...*ast.CommentGroup) {
 	r.names++
 	for _, c := range comments {
@@ -56,7 +56,7 @@ func (r *report) name(pos token.Pos, name string, comments ...*ast.CommentGroup)
 	r.errs = append(r.errs, fmt.Errorf("%s/%s:%d: %s has no comment", r.pkg.path, filepath.Base(at.Filename), at.Line, name))
 }
 
-// has reports whether a comment has text other than directives.
+// has reports whether a comment contains text besides directives.
 func has(c *ast.CommentGroup) bool { return c != nil && strings.TrimSpace(c.Text()) != "" }
 
 func (r *report) function(d *ast.FuncDecl) {
@@ -73,7 +73,7 @@ func (r *report) function(d *ast.FuncDecl) {
 	}
 }
 
-// receiver returns the name of a method's type.
+// receiver returns the name of a method's receiver type.
 func receiver(t ast.Expr) string {
 	switch t := t.(type) {
 	case *ast.StarExpr:
@@ -89,8 +89,7 @@ func receiver(t ast.Expr) string {
 }
 
 func (r *report) group(d *ast.GenDecl, generated bool) {
-	// The comment of a group is above the group, or above the first of several adjacent
-	// names.
+	// A group's comment is above the group, or above the first of several adjacent names.
 	above := d.Doc
 	for _, s := range d.Specs {
 		switch s := s.(type) {
@@ -109,8 +108,8 @@ func (r *report) group(d *ast.GenDecl, generated bool) {
 	}
 }
 
-// members checks the fields of a struct and the methods of an interface. The comment of
-// an interface with one method also counts for that method.
+// members checks the fields of a struct or the methods of an interface. If an interface has
+// only one method, the interface's comment also counts for the method.
 func (r *report) members(s *ast.TypeSpec, above *ast.CommentGroup, generated bool) {
 	switch t := s.Type.(type) {
 	case *ast.StructType:
@@ -125,8 +124,8 @@ func (r *report) members(s *ast.TypeSpec, above *ast.CommentGroup, generated boo
 	}
 }
 
-// fields checks the names in a struct or interface. A name that follows another without
-// an empty line shares the comment above that one.
+// fields checks the names in a struct or interface. Adjacent names without an empty line
+// between them share the comment above the first.
 func (r *report) fields(of string, fs *ast.FieldList, above *ast.CommentGroup) {
 	last := -1
 	for _, f := range fs.List {

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// examples finds the main types that no example shows. A main type is a struct that has
-// a method and that a function of its package returns. Errors and generated types do
-// not count. An example shows a type if it is named after the type, one of its methods,
-// or a function or method that returns it. It must also be run, which takes a comment
-// with its output.
+// examples returns an error for each main type without an example. A main type is a struct
+// that has a method and is returned by a function of its package. Error types and generated
+// types do not count. An example counts if it is named after the type, one of its methods,
+// or a function or method that returns it. It must also have an output comment, so that it
+// is run.
 func (p *pkg) examples() []error {
 	var errs []error
 	shown := p.shown()
@@ -24,7 +24,7 @@ func (p *pkg) examples() []error {
 	return errs
 }
 
-// shown returns the names after which runnable examples are named.
+// shown returns the types, methods and functions that runnable examples are named after.
 func (p *pkg) shown() map[string]bool {
 	m := map[string]bool{}
 	for _, e := range doc.Examples(p.tests...) {
@@ -37,9 +37,9 @@ func (p *pkg) shown() map[string]bool {
 	return m
 }
 
-// exempt lists, by package, types without an example: those that only packages built on
-// top use, as their comments say, those with CUDA's own name and shape, and those that
-// need a library that a test cannot rely on.
+// exempt lists types without an example, by package. Some are only for packages built on
+// top, as their comments explain, and some have CUDA's own name and layout. Others need a
+// library that a test cannot rely on.
 var exempt = map[string][]string{
 	"driver":    {"Call", "Calls", "Declared"},
 	"driver/cu": {"Batch", "CUstreamBatchMemOpParams_v1_WaitValue", "CUstreamBatchMemOpParams_v1_WriteValue"},
@@ -47,7 +47,7 @@ var exempt = map[string][]string{
 	"ptx/nvrtc": {"Cache", "Compiler", "Result"},
 }
 
-// A mainType is a type and the functions that return it.
+// A mainType is a type and the names of the functions that return it.
 type mainType struct {
 	name  string
 	names []string

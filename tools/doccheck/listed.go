@@ -17,9 +17,9 @@ import (
 	"strings"
 )
 
-// notRun are the examples that no test runs, with the reason. All others must have an
-// output comment that Go recognises. "// Output:" directly below another comment is
-// part of that comment, and such an example is compiled but never run.
+// notRun are the examples that no test runs, with the reason. All others must have an output
+// comment that Go recognises. An "// Output:" directly below another comment is part of that
+// comment, so Go compiles the example but never runs it.
 var notRun = map[string]string{
 	"github.com/purecuda/cuda/ptx/nvrtc.Example":         "what it prints depends on whether NVRTC is installed",
 	"github.com/purecuda/cuda/ptx/nvrtc.ExampleNewCache": "writes into the working directory where NVRTC is installed",
@@ -53,8 +53,8 @@ func listed(root string, exempt map[string]string) (int, error) {
 	return len(run), errors.Join(errs...)
 }
 
-// examplesWritten returns the examples in the sources, by import path and name, with
-// their places.
+// examplesWritten returns the positions of all examples in the sources, by import path and
+// name.
 func examplesWritten(root string) (map[string]string, error) {
 	out, err := goCommand(root, "list", "-json=Dir,ImportPath,TestGoFiles,XTestGoFiles", "./...")
 	if err != nil {
@@ -102,7 +102,7 @@ func packagesOf(examples map[string]string) []string {
 	return slices.Sorted(maps.Keys(pkgs))
 }
 
-// examplesRun returns the examples that "go test" knows.
+// examplesRun returns the examples that "go test -list" prints.
 func examplesRun(root string, pkgs []string) (map[string]bool, error) {
 	out, err := goCommand(root, append([]string{"test", "-vet=off", "-json", "-list", "^Example"}, pkgs...)...)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// A pkg holds the files of one package, regardless of build constraints.
+// A pkg has the files of one package, regardless of build constraints.
 type pkg struct {
-	path  string // below the root, with slashes
+	path  string // relative to the root, with slashes
 	fset  *token.FileSet
 	files []*ast.File
 	tests []*ast.File // the files that may contain examples
@@ -37,7 +37,7 @@ func load(root string) ([]*pkg, error) {
 	return pkgs, err
 }
 
-// hidden reports whether other modules cannot import anything in or below a folder.
+// hidden reports whether no other module can import packages in or below a folder.
 func hidden(dir string) bool {
 	name := filepath.Base(dir)
 	if name == "internal" || name == "testdata" || strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") {
@@ -47,8 +47,8 @@ func hidden(dir string) bool {
 	return err == nil
 }
 
-// read parses the package in dir. It returns nil if there is none, or for a command. A
-// program beside a package, such as a generator, is not part of it.
+// read parses the package in dir. It returns nil if dir has no package, or only a command. A
+// program in the same folder, such as a generator, is not part of the package.
 func read(root, dir string) (*pkg, error) {
 	rel, err := filepath.Rel(root, dir)
 	if err != nil {

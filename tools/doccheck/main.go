@@ -2,19 +2,17 @@
 //
 //	go run -C tools ./doccheck -root ..
 //
-// It checks the names that pkg.go.dev shows: every package of the module that is
-// neither internal nor a command, with its constants, variables, functions, types and
-// methods on every system. A comment on a group of constants or variables counts for
-// all of them.
+// It checks the names that pkg.go.dev shows: the constants, variables, functions, types and
+// methods of every package that is neither internal nor a command. It includes names for all
+// systems. A comment on a group of constants or variables counts for the whole group.
 //
-// With -listed it fails if an example is written but never run, also in internal
-// packages: see listed.go.
+// With -listed it fails if an example has source but is never run, in internal packages too.
+// See listed.go.
 //
-// With -returns it fails for a test that passes by returning early: see returns.go.
+// With -returns it fails for a test that passes by returning early. See returns.go.
 //
-// With -fields it also fails for an undocumented struct field, except in generated
-// files. With -examples it also fails for a main type without a runnable example: see
-// examples.go.
+// With -fields it also fails for an undocumented struct field, except in generated files.
+// With -examples it also fails for a main type without a runnable example. See examples.go.
 package main
 
 import (

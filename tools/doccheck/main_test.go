@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// module returns a folder with a package p of one file and its tests.
+// module returns a folder that contains package p: a file with the given text, and its
+// tests.
 func module(t *testing.T, text, tests string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -98,7 +99,8 @@ func TestNamesWithoutACommentAreFound(t *testing.T) {
 	}
 }
 
-// An output comment below another comment does not count, and the example never runs.
+// Go ignores an output comment that is part of another comment, so doccheck must report that
+// the example never runs.
 func TestExamplesThatAreNotRunAreFound(t *testing.T) {
 	root := module(t, documented, "package p\n\nfunc ExampleT() {\n\t// Output:\n}\n\nfunc ExampleNew() {\n\t// [end]\n\t// Output:\n}\n\n"+
 		"func ExampleI() {\n}\n")

@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// returns finds tests that pass by doing nothing: an if that only returns, in the body
-// of a test or of a function that takes a *testing.T. Such a test counts as passed
-// where it checked nothing. It must skip with a reason. Fuzz targets are exempt,
-// because they may ignore unsuitable inputs.
+// returns finds tests that can pass without checking anything. It looks for an if statement
+// that only returns, in the body of a test or of a function with a *testing.T. Such a test
+// must skip with a reason instead. Fuzz targets are exempt, because they may ignore
+// unsuitable inputs.
 func returns(root string) error {
 	var errs []error
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -67,7 +67,7 @@ func returnsIn(path string) (errs []error, err error) {
 	return errs, nil
 }
 
-// takesT reports a function whose first parameter is a *testing.T.
+// takesT reports whether the first parameter of a function is a *testing.T.
 func takesT(f *ast.FuncType) bool {
 	if len(f.Params.List) == 0 {
 		return false
@@ -80,7 +80,7 @@ func takesT(f *ast.FuncType) bool {
 	return ok && s.Sel.Name == "T"
 }
 
-// passes reports an if that only returns.
+// passes reports whether a statement is an if statement that only returns.
 func passes(s ast.Stmt) bool {
 	i, ok := s.(*ast.IfStmt)
 	if !ok || len(i.Body.List) != 1 {

@@ -77,7 +77,7 @@ func absolute(u *url.URL) error {
 	return nil
 }
 
-// exists looks up every part of a path in its folder, so that case matters on every
+// exists looks up each part of a path in its folder, so that letter case matters on every
 // system.
 func (c *checker) exists(to string) error {
 	if to == "." {

@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/tools/internal/doc"
 )
 
-// A document holds the links and anchors of a Markdown file.
+// A document has the links and anchors of a Markdown file.
 type document struct {
 	links   []link
 	anchors map[string]bool
@@ -62,9 +62,9 @@ func (d *document) read(line string, number int) {
 	}
 }
 
-// heading records the anchor that a heading gets: its letters, digits, hyphens and
-// underscores in lower case, with hyphens for spaces, and a number if the name is not
-// its first use.
+// heading records the anchor of a heading: its letters, digits, hyphens and underscores in
+// lower case, with hyphens for spaces. If the heading repeats an earlier one, its anchor
+// also has a number.
 func (d *document) heading(text string) {
 	text = linkText.ReplaceAllString(text, "$1")
 	var b strings.Builder

@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/tools/internal/doc"
 )
 
-// A directive is the line before a code block that says where the code comes from.
+// A directive is the comment line before a code block that names the source of the code.
 type directive struct {
 	line  int
 	file  string
@@ -22,8 +22,8 @@ const (
 	closing = "-->"
 )
 
-// rewrite returns the document with every block that has a directive replaced by what
-// part returns for it. Everything else is unchanged.
+// rewrite returns the document with the contents of every block that has a directive
+// replaced. part returns the new contents. Everything else is unchanged.
 func rewrite(name, text string, part func(file, part string) (string, error)) (string, error) {
 	w := &writer{name: name, lines: strings.Split(text, "\n"), part: part}
 	for i := 0; i < len(w.lines); {
@@ -39,7 +39,7 @@ type writer struct {
 	lines []string
 	part  func(file, part string) (string, error)
 
-	before directive // a directive that a block must follow
+	before directive // the last directive, until its block follows
 	out    []string
 	errs   []error
 }
@@ -56,7 +56,7 @@ func (w *writer) pending() {
 	w.before = directive{}
 }
 
-// next processes line i, and returns the index of the line after what it read.
+// next processes line i and returns the index of the next line to process.
 func (w *writer) next(i int) int {
 	line := strings.TrimSpace(w.lines[i])
 	fence, language, block := doc.Fence(w.lines[i])
@@ -95,7 +95,7 @@ func (w *writer) block(begin int, fence, language string) int {
 	return end + 1
 }
 
-// body returns what the block between two lines should show.
+// body returns the new contents of the block between the lines begin and end.
 func (w *writer) body(begin, end int, language string) []string {
 	d, now := w.before, w.lines[begin+1:max(end, begin+1)]
 	if !d.valid {

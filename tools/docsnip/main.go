@@ -1,35 +1,35 @@
-// Command docsnip copies code into documents from files that tests compile and run, so
-// that no document can show code that does not work.
+// Command docsnip copies code into documents from files that tests compile and run. The code
+// in the documents is therefore always tested.
 //
 //	go run -C tools ./docsnip -root ..           # write the documents
 //	go run -C tools ./docsnip -root .. -check    # fail if one would change
 //
-// A document says where a code block comes from on the line before it:
+// The line before a code block names the source of the code:
 //
 //	<!-- snippet: examples/04-capture/main.go#capture -->
 //	```go
 //	...
 //	```
 //
-// The part called capture is between the lines "// [capture]" and "// [end]" of that
-// file. Parts can be nested, and the marker lines are not shown. Several parts with one
-// name are shown one after another, separated by an empty line. Without a name it is
-// the whole file. Files can be in any language: a marker may also begin with #.
+// In that file, the part called capture is between the lines "// [capture]" and "// [end]".
+// Parts can be nested, and the marker lines are not shown. Parts with the same name are
+// shown in order, separated by an empty line. Without a part name, the whole file is shown.
+// Files can be in any language: a marker may also begin with #.
 //
-// The output of an example in a test file is shown by the example's name:
+// The output of an example in a test file has the name of the example:
 //
 //	<!-- snippet: internal/snippets/kernels_test.go#Example_kernelsWrong/output -->
 //
-// Every Go block must have such a line. If code is not from this repository, the line
-// says so and what it is:
+// Every Go block must have such a line. If the code is not from this repository, the line
+// describes the code:
 //
 //	<!-- snippet: none: how a program with cgo does it -->
 //
-// Figures and output that a document repeats from another one are also checked: see
+// Docsnip also checks figures and output that one document repeats from another. See
 // quoted.go.
 //
-// By default, all Markdown files of the repository are processed, otherwise those that
-// are named.
+// By default it processes all Markdown files of the repository, and otherwise only the named
+// files.
 package main
 
 import (
@@ -53,8 +53,8 @@ func main() {
 	}
 }
 
-// run updates all documents, or reports which are out of date. It continues after an
-// error, so that all errors are reported at once.
+// run updates all documents, or reports the outdated ones. After an error it continues, so
+// that it reports all errors at once.
 func run(root string, names []string, check bool) error {
 	if len(names) == 0 {
 		var err error

@@ -13,14 +13,15 @@ import (
 
 const quote = "<!-- quoted:"
 
-// quoted checks what a document quotes from another one, such as figures:
+// quoted checks what a document repeats from another document, such as figures:
 //
 //	<!-- quoted: docs/results/h200-driver-580.md -->
 //
-// The table or code block after that line may omit lines and columns and reorder them.
-// Everything it shows must be in the source. The cells of a table row must be in a
-// source row that begins with the same cell, below the same heads, in a table that has
-// all of these heads. The lines of a block must be there unchanged.
+// The table or code block after that line may omit lines and columns of the source and
+// change their order. Everything that it contains must also be in the source. For each row
+// of a table, the source needs a table that has all column heads of the quoting table. In
+// that table, one row must have the same cells below the same heads. The lines of a code
+// block must be in the source unchanged.
 func quoted(root, name, text string) []error {
 	var errs []error
 	lines := strings.Split(text, "\n")
@@ -41,7 +42,7 @@ func quoted(root, name, text string) []error {
 	return errs
 }
 
-// standsIn compares the table or block that lines begin with.
+// standsIn compares the table or code block at the beginning of lines with the source.
 func standsIn(from string, lines, source []string) error {
 	for len(lines) > 0 && strings.TrimSpace(lines[0]) == "" {
 		lines = lines[1:]
@@ -71,14 +72,13 @@ func blockStandsIn(from string, lines []string, fence string, source []string) e
 	return errors.Join(errs...)
 }
 
-// A table has the cells of its head and of its rows.
 type table struct {
 	head []string
 	rows [][]string
 }
 
-// tableOf parses the table that lines begin with, and returns its number of lines. A
-// table needs a separator line below its head, and a row.
+// tableOf parses the table at the beginning of lines and returns its number of lines. A
+// table has a separator line below its head, and at least one row.
 func tableOf(lines []string) (t *table, n int) {
 	for n < len(lines) && strings.HasPrefix(lines[n], "|") {
 		n++
@@ -106,7 +106,8 @@ func tablesOf(lines []string) []*table {
 	return all
 }
 
-// standsIn looks for each row in the tables that have the heads.
+// standsIn returns an error for each row that is in none of the tables with all column
+// heads.
 func (t *table) standsIn(from string, tables []*table) error {
 	var heads []map[string]int
 	var with []*table
@@ -131,7 +132,8 @@ func (t *table) standsIn(from string, tables []*table) error {
 	return errors.Join(errs...)
 }
 
-// columns maps heads to columns. A head that occurs twice cannot be quoted.
+// columns maps heads to columns. A head that occurs twice maps to -1, because it cannot be
+// quoted.
 func (t *table) columns() map[string]int {
 	at := make(map[string]int)
 	for i, h := range t.head {
@@ -143,8 +145,7 @@ func (t *table) columns() map[string]int {
 	return at
 }
 
-// among reports whether all heads of t are among those of columns, and t has each only
-// once.
+// among reports whether at contains all heads of t, and no head occurs twice in t.
 func (t *table) among(at map[string]int) bool {
 	for i, h := range t.head {
 		if column, ok := at[h]; !ok || column < 0 || slices.Contains(t.head[:i], h) {
@@ -154,7 +155,7 @@ func (t *table) among(at map[string]int) bool {
 	return true
 }
 
-// has reports whether the table has a row with these cells below these heads.
+// has reports whether the table has a row with the given cells below the given heads.
 func (t *table) has(cells, heads []string, at map[string]int) bool {
 	return len(cells) == len(heads) && slices.ContainsFunc(t.rows, func(row []string) bool {
 		for i, c := range cells {

@@ -39,10 +39,10 @@ func (s source) part(file, name string) (string, error) {
 	return got, nil
 }
 
-// outputSuffix selects what an example prints instead of its code.
+// outputSuffix selects an example's output instead of its code.
 const outputSuffix = "/output"
 
-// output returns what the example of that name must print for its test to pass.
+// output returns the output that the example must print for its test to pass.
 func output(text, name string) (string, error) {
 	f, err := parser.ParseFile(token.NewFileSet(), "", text, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
@@ -59,7 +59,7 @@ func output(text, name string) (string, error) {
 	return "", fmt.Errorf("no example is called %s", name)
 }
 
-// compiled returns an error for Go code that no build includes.
+// compiled returns an error if no build includes the Go file.
 func compiled(path, file string) error {
 	if !strings.HasSuffix(file, ".go") {
 		return nil
@@ -135,8 +135,8 @@ func markOf(line string) (string, bool) {
 	return name, !strings.ContainsAny(name, " \t[]\"")
 }
 
-// trim removes empty lines at both ends, and reduces several empty lines, as a removed
-// marker leaves, to one.
+// trim removes empty lines at both ends. It also reduces several empty lines, which a
+// removed marker leaves, to one.
 func trim(lines []string) []string {
 	var out []string
 	for _, line := range lines {
@@ -155,7 +155,7 @@ func trim(lines []string) []string {
 	return out
 }
 
-// margin removes the indentation that all lines share.
+// margin removes the indentation common to all lines.
 func margin(lines []string) []string {
 	indent, first := "", true
 	for _, line := range lines {

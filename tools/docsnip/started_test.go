@@ -15,8 +15,8 @@ import (
 	"github.com/purecuda/cuda/tools/internal/doc"
 )
 
-// A step is a block of a page that a reader follows: a file to write, commands to run,
-// or the output of the commands before it.
+// A step is a block of a page that a reader follows: a file to write, commands to run, or
+// the output of the previous commands.
 type step struct {
 	line int
 	file string // name of a file to write; empty for commands
@@ -26,9 +26,9 @@ type step struct {
 
 var fileNamed = regexp.MustCompile("\\*\\*`([^`]+)`\\*\\*")
 
-// steps reads a page up to a heading. The line before a block says what to do with it:
-// a file name in bold, or a remark that it is output. Any other block without a
-// language is commands, and one with a language is ignored.
+// steps reads the blocks of a page up to a heading. The line before a block can be a file
+// name in bold, or a remark that the block is output. Any other block is commands if it has
+// no language, and is ignored otherwise.
 func steps(text, until string) ([]step, error) {
 	lines := strings.Split(text, "\n")
 	var out []step
@@ -67,8 +67,8 @@ func steps(text, until string) ([]step, error) {
 	return nil, errors.New("the page has no line " + until)
 }
 
-// Someone who copies the blocks of a page in order, and does nothing else, gets working
-// programs and a passing test.
+// A reader who copies the blocks of the page in order, and does nothing else, must get
+// working programs and a passing test.
 func TestGettingStartedCanBeFollowed(t *testing.T) {
 	follow(t, "getting-started.md", "## When it does not work", counts{commands: 5, files: 5, outputs: 2})
 }
@@ -77,10 +77,10 @@ func TestCUDAGraphsCanBeTried(t *testing.T) {
 	follow(t, "cuda-graphs.md", "## What a launch costs", counts{commands: 2, files: 1, outputs: 1})
 }
 
-// counts has the number of blocks of each kind on a page.
+// counts is the number of blocks of each kind on a page.
 type counts struct{ commands, files, outputs int }
 
-// follow does what a page says, up to a heading.
+// follow executes the steps of a page, up to a heading.
 func follow(t *testing.T, name, until string, want counts) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the page's commands are for a shell")
@@ -119,7 +119,7 @@ func follow(t *testing.T, name, until string, want counts) {
 	}
 }
 
-// reader follows a page.
+// reader executes the steps of a page.
 type reader struct {
 	t       *testing.T
 	root    string
@@ -134,11 +134,11 @@ func (r *reader) write(s step) {
 	}
 }
 
-// install is the command with which a reader gets the module.
+// install is the command on the page that downloads the module.
 const install = "go get github.com/purecuda/cuda\n"
 
-// run runs commands in a shell whose working directory is kept between steps. The
-// module is this tree instead of a release, and nothing is downloaded.
+// run runs commands in a shell. The working directory is kept between steps. The module is
+// this tree instead of a release, so nothing is downloaded.
 func (r *reader) run(s step) {
 	commands := strings.Replace(s.text, install, fmt.Sprintf("go mod edit -replace github.com/purecuda/cuda='%s'\n%s", r.root, install), 1)
 	where := filepath.Join(r.t.TempDir(), "where")

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// answers is what a driver on a GPU returned to the calls of the emulator's tests, and
-// where the emulator returns something else.
+// answers has the results of the emulator's tests on a GPU's driver, and the tests whose
+// results differ on the emulator.
 type answers struct {
 	said  map[string]string
 	other []difference
@@ -41,7 +41,7 @@ func readAnswers(folder string) (answers, error) {
 	return a, nil
 }
 
-// readLines reads lines "question = what about it".
+// readLines reads lines of the form "question = answer".
 func readLines(file string) (map[string]string, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {

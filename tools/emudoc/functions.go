@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// status says how the emulator supports a function.
+// status is the emulator's support for a function.
 type status int
 
 const (
@@ -18,14 +18,14 @@ const (
 	absent
 )
 
-// function is a driver function in one of its forms.
+// function is a driver function in one of its ABIs.
 type function struct {
 	cu.Function
 	status  status
-	missing string // the missing feature of a refused function
+	missing string // what the emulator lacks, for a function that it rejects
 }
 
-// functions queries an emulator for all functions.
+// functions queries an emulator for its support of all functions.
 func functions() ([]function, error) {
 	emu := emulator.New(emulator.Config{})
 	defer emu.Close()
@@ -56,7 +56,7 @@ func count(fs []function, s status) (n int) {
 	return n
 }
 
-// complete reports functions that the emulator lacks altogether.
+// complete returns an error for each function that the emulator does not have at all.
 func complete(fs []function) error {
 	var errs []error
 	for _, f := range fs {

@@ -14,15 +14,15 @@ import (
 	"github.com/purecuda/cuda/internal/ptxtest"
 )
 
-// pattern is a line of the list of instruction forms, with the emulator's support for
-// it.
+// pattern is a line in the list of instruction forms, with the emulator's support for its
+// forms.
 type pattern struct {
 	ptxtest.Pattern
 	forms   int
-	missing string // what is not emulated; empty if the forms are executed
+	missing string // what the emulator lacks; empty if it executes the forms
 }
 
-// patterns queries an emulator for all instruction forms.
+// patterns queries an emulator for its support of all instruction forms.
 func patterns() ([]pattern, error) {
 	var all []pattern
 	err := withDriver(func(d *driver.Driver) error {
@@ -63,8 +63,8 @@ func withDriver(f func(*driver.Driver) error) error {
 	return f(d)
 }
 
-// ask loads the pattern's forms, all together if they are emulated, otherwise one by
-// one. They must all be refused for the same reason.
+// ask loads the pattern's forms. If the emulator supports them, one module contains all.
+// Otherwise each form is in its own module, and all must be rejected for the same reason.
 func ask(d *driver.Driver, p ptxtest.Pattern) (pattern, error) {
 	row := pattern{Pattern: p, forms: len(p.Forms())}
 	if reason(d, p.Module(p.Forms()...)) == "" {
@@ -81,7 +81,7 @@ func ask(d *driver.Driver, p ptxtest.Pattern) (pattern, error) {
 	return row, nil
 }
 
-// reason returns the JIT's reason for refusing a module.
+// reason returns the JIT compiler's reason for rejecting a module.
 func reason(d *driver.Driver, text string) string {
 	image, log := append([]byte(text), 0), make([]byte, 1<<16)
 	options := []cu.CUjit_option{cu.CU_JIT_ERROR_LOG_BUFFER, cu.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES}
@@ -148,7 +148,8 @@ func sectionsOf(ps []pattern) (names []string) {
 	return names
 }
 
-// sizes counts a section's forms, and how many are executed.
+// sizes returns the number of forms in a section, and how many of them the emulator
+// executes.
 func sizes(ps []pattern, section string) (forms, executed int) {
 	for _, p := range ps {
 		if p.Section != section {

@@ -1,16 +1,16 @@
-// Command emudoc writes three documents. docs/emulator-functions.md says how the
-// emulator supports each driver function, and where its results differ from those of a
-// driver on a GPU. docs/emulator-instructions.md does the same for each instruction
-// form. docs/ptx-instructions.md is the table of package isa.
+// Command emudoc writes three documents. docs/emulator-functions.md lists the emulator's
+// support for each driver function, and where its results differ from those of a driver on a
+// GPU. docs/emulator-instructions.md lists its support for each instruction form.
+// docs/ptx-instructions.md has the table of package isa.
 //
 //	go run -C tools ./emudoc -root ..
 //
-// With -check it writes nothing and fails if a file would change, or if the emulator
-// lacks a function.
+// With -check it writes nothing and fails if a file would change, or if the emulator lacks a
+// function.
 //
-// The functions come from the table in package driver/cu, which is generated from
-// cuda.h; the emulator is queried for each. The differing results come from the test
-// that compares them, see driver/emulator/testdata.
+// The functions come from the table in package driver/cu, which is generated from cuda.h.
+// The command queries the emulator for each function. The differing results come from the
+// test that compares them: see driver/emulator/testdata.
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/purecuda/cuda/tools/internal/doc"
 )
 
-// The files to write, below the root.
+// The files to write, relative to the root.
 const (
 	output             = "docs/emulator-functions.md"
 	outputInstructions = "docs/emulator-instructions.md"

@@ -27,7 +27,7 @@ func markdown(fs []function, a answers) []byte {
 	return b.Bytes()
 }
 
-// missing lists the refused functions by the missing feature.
+// missing lists the rejected functions, grouped by the missing feature.
 func missing(b *bytes.Buffer, fs []function) {
 	b.WriteString("## What is refused\n\n| what is not emulated | functions |\n|---|---|\n")
 	var parts []string
@@ -48,7 +48,7 @@ func missing(b *bytes.Buffer, fs []function) {
 	b.WriteString("\n")
 }
 
-// differing lists the results that differ from a driver's.
+// differing lists the results that differ from those of a GPU's driver.
 func differing(b *bytes.Buffer, a answers) {
 	b.WriteString("## Results that differ\n\n")
 	fmt.Fprintf(b, "The header does not fully specify the codes and values that functions return. So %d queries were run with driver 580 on an H200. `TestAnswersAreThoseOfTheDriver` runs the same queries on the emulator and compares. %d results differ:\n\n",

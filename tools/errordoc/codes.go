@@ -9,14 +9,14 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// code is one value of CUresult.
+// code is a value of CUresult.
 type code struct {
 	number uint32
 	name   string
-	text   string // the library's explanation, "" if it has none
+	text   string // the library's explanation, or "" if there is none
 }
 
-// codes returns all values that have a name. CUDA's are below 1000.
+// codes returns all values that have a name. CUDA uses only numbers below 1000.
 func codes() []code {
 	var cs []code
 	for n := range uint32(10000) {
@@ -30,7 +30,7 @@ func codes() []code {
 	return cs
 }
 
-// complete reports codes without an explanation.
+// complete returns an error for each code without an explanation.
 func complete(cs []code) error {
 	var errs []error
 	for _, c := range cs {
@@ -41,7 +41,7 @@ func complete(cs []code) error {
 	return errors.Join(errs...)
 }
 
-// lost reports whether the code loses the context.
+// lost reports whether the context is lost after this code.
 func (c code) lost() bool { return errors.Is(driver.CUresult(c.number), driver.ErrContextLost) }
 
 func markdown(cs []code) []byte {

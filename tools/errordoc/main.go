@@ -1,5 +1,5 @@
-// Command errordoc writes docs/error-codes.md: every code that the driver can return,
-// and package driver's explanation.
+// Command errordoc writes docs/error-codes.md, with every code that the driver can return
+// and its explanation from package driver.
 //
 //	go run -C tools ./errordoc -root ..
 //

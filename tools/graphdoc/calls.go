@@ -8,27 +8,27 @@ import (
 	"strings"
 )
 
-// calls records which function refers to which. Every reference counts as a call,
-// because functions that are passed on are called by somebody.
+// calls records which functions refer to which functions. Every reference counts as a call,
+// because a function that is passed as a value is called later.
 //
-// References that are not plain calls are treated as follows.
+// Some references need special treatment:
 //
-//   - A method Cu… of Driver is the C function. One that only calls another is an
-//     alias of it (cuGraphInstantiate). The field of that name in the table of
-//     functions is the C function too, and so is the number Fn… of a function,
-//     except as an argument of Has.
-//   - A method of Batch is the C function of its name, called later.
-//   - The function that is passed to Own to destroy an object is called by Close of
-//     the object's type.
-//   - A method of an interface stands for that method of every type in these
-//     packages that implements the interface.
+//   - A method Cu… of Driver stands for the C function. If it only calls another such
+//     method, it is an alias of that method's C function (cuGraphInstantiate).
+//   - The field with a C function's name in the function table also stands for the C
+//     function. So does its number Fn…, except as an argument of Has.
+//   - A method of Batch stands for the C function with its name, called later.
+//   - The function that is passed to Own to destroy an object is called by Close of the
+//     object's type.
+//   - A method of an interface stands for that method of every type in these packages that
+//     implements the interface.
 type calls struct {
-	of       map[types.Object][]types.Object // what refers to an object
-	raw      map[string][]types.Object       // what refers to a C function, by its name
+	of       map[types.Object][]types.Object // the functions that refer to an object
+	raw      map[string][]types.Object       // the functions that refer to a C function, by its name
 	concrete []types.Type                    // all types that are not interfaces
 }
 
-// read finds the calls in packages.
+// read finds the calls in the packages.
 func read(pkgs []*source) *calls {
 	c := &calls{of: make(map[types.Object][]types.Object), raw: make(map[string][]types.Object)}
 	for _, s := range pkgs {
@@ -52,7 +52,7 @@ func (c *calls) addTypes(scope *types.Scope) {
 	}
 }
 
-// declaration reads a function, or variables with initial values.
+// declaration reads the references in a function, or in variables with initial values.
 func (c *calls) declaration(s *source, d ast.Decl) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
@@ -70,13 +70,13 @@ func (c *calls) declaration(s *source, d ast.Decl) {
 	}
 }
 
-// isTable reports whether a function only handles functions by number: the methods of
-// Batch, and Has and Proc of Driver. Nothing in its body counts as a call.
+// isTable reports whether a function selects C functions by number: the methods of Batch,
+// and the methods Has and Proc of Driver. No reference in its body counts as a call.
 func isTable(f *types.Func) bool {
 	return receiver(f) == "Batch" || receiver(f) == "Driver" && (f.Name() == "Has" || f.Name() == "Proc")
 }
 
-// body reads the references of from in a piece of syntax.
+// body records the references that from makes in a piece of syntax.
 func (c *calls) body(s *source, from types.Object, n ast.Node) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -89,8 +89,8 @@ func (c *calls) body(s *source, from types.Object, n ast.Node) {
 	})
 }
 
-// call handles calls whose arguments do not all count as calls by from. It reports
-// whether to read n like other syntax.
+// call handles calls with special arguments: Driver.Has does not call its argument, and
+// Close calls the last argument of Own. It reports whether to read n like other syntax.
 func (c *calls) call(s *source, from types.Object, n *ast.CallExpr) bool {
 	f, ok := s.info.Uses[calleeName(n.Fun)].(*types.Func)
 	switch {
@@ -105,7 +105,7 @@ func (c *calls) call(s *source, from types.Object, n *ast.CallExpr) bool {
 	return true
 }
 
-// calleeName returns the last identifier of the called expression.
+// calleeName returns the last identifier of a call's function expression.
 func calleeName(e ast.Expr) *ast.Ident {
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -161,7 +161,8 @@ func (c *calls) useFunc(from types.Object, to *types.Func) {
 	}
 }
 
-// useImplementations records a call of every implementation of an interface's method.
+// useImplementations records a call of an interface's method by every type that implements
+// the interface.
 func (c *calls) useImplementations(from types.Object, m *types.Func) {
 	recv := m.Signature().Recv()
 	if recv == nil || !types.IsInterface(recv.Type()) {
@@ -178,8 +179,8 @@ func (c *calls) useImplementations(from types.Object, m *types.Func) {
 	}
 }
 
-// useRaw records a call of a C function. A method Cu… that calls another is an alias: a
-// caller of the first also calls the second.
+// useRaw records a call of a C function. If from is a method Cu… for another C function, it
+// is an alias: its callers also call the function called name.
 func (c *calls) useRaw(from types.Object, name string) {
 	if f, ok := from.(*types.Func); ok && isRaw(f) {
 		if other := baseOf(f.Name()); other != name {
@@ -190,18 +191,18 @@ func (c *calls) useRaw(from types.Object, name string) {
 	c.raw[name] = append(c.raw[name], from)
 }
 
-// aliasOf stands for everything that calls another C function.
+// aliasOf stands for all callers of another C function.
 type aliasOf struct {
 	types.Object
 	name string
 }
 
-// isRaw reports whether a function is a method of Driver for a C function.
+// isRaw reports whether f is a method of Driver that stands for a C function.
 func isRaw(f *types.Func) bool {
 	return receiver(f) == "Driver" && strings.HasPrefix(f.Name(), "Cu")
 }
 
-// receiver returns the name of the type that has the method f, "" for a function.
+// receiver returns the name of a method's receiver type, or "" for a function.
 func receiver(f *types.Func) string {
 	recv := f.Signature().Recv()
 	if recv == nil {
@@ -245,8 +246,8 @@ func (c *calls) api(name string) []*types.Func {
 	return found
 }
 
-// isAPI reports whether f belongs to the typed API: exported, and neither in package cu
-// nor in an internal package.
+// isAPI reports whether f belongs to the typed API. It must be exported, and neither in
+// package cu nor in an internal package.
 func isAPI(f *types.Func) bool {
 	r := receiver(f)
 	return f.Exported() && (r == "" || token.IsExported(r)) && f.Pkg().Name() != "cu" && !strings.Contains(f.Pkg().Path(), "internal/")

@@ -13,10 +13,10 @@ import (
 type group struct {
 	title string
 	names *regexp.Regexp
-	not   string // a prefix of names to exclude
+	not   string // a prefix of names that do not belong to the group
 }
 
-// groups are the functions in the table.
+// groups are the groups of the functions in the table.
 var groups = []group{
 	{"Graphs", regexp.MustCompile(`^cuGraph`), "cuGraphics"},
 	{"Memory of graphs", regexp.MustCompile(`^cuDevice\w*GraphMem`), ""},
@@ -28,14 +28,14 @@ func (g group) has(name string) bool {
 	return g.names.MatchString(name) && (g.not == "" || !strings.HasPrefix(name, g.not))
 }
 
-// function is a function under its name in C, with all its forms.
+// function is a C function with all its ABIs.
 type function struct {
 	name  string
 	group string
-	since []int // the CUDA version of each form
+	since []int // the CUDA version that introduced each ABI
 }
 
-// functions returns the functions of the table, by group and name.
+// functions returns the functions of the groups, by group and name.
 func functions() ([]function, error) {
 	byName := make(map[string]*function)
 	var all []*function
@@ -70,14 +70,14 @@ func sorted(groups []group, all []*function) (list []function, err error) {
 	return list, nil
 }
 
-// baseOf returns the name in C of a method of Driver: cuGraphAddNode for
+// baseOf returns the C name of a method of Driver. It returns cuGraphAddNode for
 // CuGraphAddNode and for CuGraphAddNode_v12020.
 func baseOf(method string) string {
 	name, _, _ := strings.Cut(method, "_v")
 	return "cu" + strings.TrimPrefix(name, "Cu")
 }
 
-// versions formats CUDA versions, newest last.
+// versions formats CUDA versions, oldest first.
 func versions(since []int) string {
 	text := make([]string, len(since))
 	for i, v := range since {

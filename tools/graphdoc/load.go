@@ -18,9 +18,9 @@ import (
 	"strings"
 )
 
-// source is a package with its syntax.
+// source is a package with its syntax trees.
 type source struct {
-	name  string // as in the module: driver, graph
+	name  string // path in the module, such as driver or graph
 	files []*ast.File
 	types *types.Package
 	info  *types.Info
@@ -33,9 +33,9 @@ type listed struct {
 	Module                  *struct{ Main bool }
 }
 
-// load parses and checks packages of the module in root, in an order in which none
-// imports a later one. The platform is
-// always the same, so that the result is too.
+// load parses and type-checks packages of the module in root. The names must be in an order
+// in which no package imports a later one. The platform is fixed, so that the result is the
+// same everywhere.
 func load(root string, names ...string) ([]*source, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
@@ -58,9 +58,10 @@ func load(root string, names ...string) ([]*source, error) {
 	return all, nil
 }
 
-// users returns a package and those of its users that the named packages need, all of the
-// module in root, in an order in which none imports a later one. Types that several of them
-// share are the same only if each is checked from source.
+// users returns the package called of, and those of its importers on which the named
+// packages depend. All are in the module in root, each after its imports. Each must be
+// checked from source. Otherwise two packages could have different objects for the same
+// type.
 func users(root, of string, names ...string) ([]string, error) {
 	args := []string{"list", "-deps", "-json=ImportPath,Imports,Module"}
 	for _, n := range names {
@@ -97,7 +98,7 @@ func users(root, of string, names ...string) ([]string, error) {
 	}
 }
 
-// list runs go list for packages and what they import.
+// list runs go list for packages and their imports.
 func list(root string, names []string) (map[string]listed, error) {
 	args := []string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,Module"}
 	for _, n := range names {
@@ -135,10 +136,9 @@ type loading struct {
 // open opens a package's export data, written by the compiler.
 func (l *loading) open(path string) (io.ReadCloser, error) { return os.Open(l.list[path].Export) }
 
-// Import implements types.Importer. A package of this module is checked from source, as
-// everything that it imports of the module is. Its objects are then the same for all that
-// import it. Two packages would not agree on a type that only one of them had from
-// export data.
+// Import implements types.Importer. It checks a package of this module from source. All
+// importers then share the package's objects. With export data, importers could have
+// different objects for the same type.
 func (l *loading) Import(path string) (*types.Package, error) {
 	p, ok := l.list[path]
 	if !ok || p.Module == nil || !p.Module.Main {

@@ -1,15 +1,14 @@
-// Command graphdoc writes docs/graph-functions.md, which has every graph, capture and
-// user-object function of cuda.h with the typed API that calls it, and
-// docs/driver-functions.md, which has all functions.
+// Command graphdoc writes two documents. docs/graph-functions.md has every graph, capture
+// and user-object function of cuda.h, and the typed API that calls it.
+// docs/driver-functions.md has all functions.
 //
 //	go run -C tools ./graphdoc -root ..
 //
-// With -check it writes nothing and fails if a file would change. With
-// -complete it fails if no typed API calls some function about graphs.
+// With -check it writes nothing and fails if a file would change. With -complete it fails if
+// no typed API calls one of the graph functions.
 //
-// The functions come from the table in package driver/cu, which is generated from
-// cuda.h. Their callers come from the source of packages driver and graph: see
-// calls.go.
+// The functions come from the table in package driver/cu, which is generated from cuda.h.
+// Their callers come from the source of packages driver and graph: see calls.go.
 package main
 
 import (
@@ -22,7 +21,7 @@ import (
 	"github.com/purecuda/cuda/tools/internal/doc"
 )
 
-// The files that are written, below the root.
+// The files to write, relative to the root.
 const (
 	output       = "docs/graph-functions.md"
 	outputDriver = "docs/driver-functions.md"
@@ -63,7 +62,7 @@ func tableOf(c *calls, functions func() ([]function, error)) (table, error) {
 	return fill(fs, c), nil
 }
 
-// callsOf reads the packages of the typed API and what they share.
+// callsOf reads the packages of the typed API and the packages that they share.
 func callsOf(root string) (*calls, error) {
 	names, err := users(root, "driver/cu", "driver", "graph", "graph/cache", "graph/callable")
 	if err != nil {
@@ -76,7 +75,7 @@ func callsOf(root string) (*calls, error) {
 	return read(pkgs), nil
 }
 
-// complete returns an error that names the functions without typed API.
+// complete returns an error that lists the functions without typed API.
 func (t table) complete() error {
 	var missing []string
 	for _, r := range t {

@@ -21,7 +21,7 @@ func TestThereAreNinetyFunctions(t *testing.T) {
 	}
 }
 
-// Every way of calling a C function is recognised, in a module that has one of each.
+// The module in testdata has one call of each kind. All of them must be found.
 func TestCallsAreReadFromTheSource(t *testing.T) {
 	pkgs, err := load("testdata/small", "driver/cu", "driver", "graph")
 	if err != nil {

@@ -12,20 +12,20 @@ import (
 // row is a function with its callers.
 type row struct {
 	function
-	api []string // package graph first, and callers of few functions before callers of many
+	api []string // callers in package graph first, and callers of few C functions before callers of many
 }
 
 type table []row
 
-// readers read everything in a graph, to draw or measure it. That they call a function
-// does not make it usable for anyone else.
+// readers read everything in a graph, to draw or measure it. They do not count as typed API
+// for the functions that they call.
 var readers = []string{
 	"graph.Graph.Snapshot", "graph.Exec.Snapshot", "graph.Graph.Profile",
 }
 
 func fill(fs []function, c *calls) table {
 	t := make(table, len(fs))
-	reach := make(map[string]int) // how many C functions a caller calls
+	reach := make(map[string]int) // number of C functions that a caller calls
 	for i, f := range fs {
 		t[i].function = f
 		for _, a := range only(f.name, c.api(f.name)) {
@@ -43,8 +43,9 @@ func fill(fs []function, c *calls) table {
 	return t
 }
 
-// closers are the methods that destroy an object. The last reference to an object destroys
-// it, and nearly everything can hold that: these stand for all of them.
+// closers are the methods listed for functions that destroy an object. The object is
+// destroyed with its last reference, and almost every method can hold a reference, so the
+// full list would be too long.
 var closers = map[string][]string{
 	"cuGraphDestroy":     {"graph.Graph.Close"},
 	"cuGraphExecDestroy": {"graph.Exec.Close"},
@@ -68,7 +69,7 @@ func only(name string, api []*types.Func) []*types.Func {
 	return some
 }
 
-// order puts package graph first.
+// order sorts names in package graph first.
 func order(name string) int {
 	if strings.HasPrefix(name, "graph.") {
 		return 0
@@ -94,7 +95,7 @@ func (t table) markdown() []byte {
 	return b.Bytes()
 }
 
-// count writes how many functions are covered.
+// count writes the number of functions with typed API.
 func (t table) count(b *bytes.Buffer) {
 	b.WriteString("The functions are counted by their C names in the table that package `driver/cu` has from the header: ")
 	words := []string{"`cuGraph…` without `cuGraphics…`", "`cuDevice…GraphMem…`", "`cuUserObject…`", "`cuStream…Captur…` and `cuThreadExchangeStreamCaptureMode`"}

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// Package driver has aliases of what its users need of driver/cu, all in cuda.go. Of the result
-// codes, these are the codes that code or documentation outside driver/cu names as driver's.
+// Package driver must define its aliases of driver/cu only in cuda.go. It must not define an
+// alias of a result code that no code or document uses as driver's.
 func TestDriverListsItsAliasesOfCuInOneFile(t *testing.T) {
 	aliases := make(map[string]bool)
 	for name, f := range parse(t, "../../driver/*.go") {
@@ -41,7 +41,8 @@ func TestDriverListsItsAliasesOfCuInOneFile(t *testing.T) {
 
 var codeOfDriver = regexp.MustCompile(`\bdriver\.CUDA_[A-Z_0-9]+`)
 
-// namesOfDriver are the result codes that files below a folder name as package driver's.
+// namesOfDriver returns the result codes that files below root use with the prefix
+// "driver.".
 func namesOfDriver(t *testing.T, root string) map[string]bool {
 	t.Helper()
 	names := make(map[string]bool)
@@ -61,7 +62,7 @@ func namesOfDriver(t *testing.T, root string) map[string]bool {
 	return names
 }
 
-// parse reads the files of a package without its tests, by their names.
+// parse parses the files of a package, without its tests, and returns them by file name.
 func parse(t *testing.T, pattern string) map[string]*ast.File {
 	t.Helper()
 	names, err := filepath.Glob(pattern)
@@ -82,8 +83,8 @@ func parse(t *testing.T, pattern string) map[string]*ast.File {
 	return files
 }
 
-// aliasesOfCu returns the exported types, constants and variables of a file that are
-// aliases of names in package cu.
+// aliasesOfCu returns the exported types, constants and variables of a file that are aliases
+// of package cu's.
 func aliasesOfCu(f *ast.File) (names []string) {
 	for _, d := range f.Decls {
 		g, ok := d.(*ast.GenDecl)

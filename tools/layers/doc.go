@@ -1,8 +1,8 @@
-// Package layers tests which packages of the module may import which, with and
-// without their tests.
+// Package layers tests which packages of the module may import which packages. Tests of a
+// package may import more than the package itself.
 //
 //	go test -C tools -count=1 ./layers
 //
-// Without -count=1 the go command may reuse an earlier result: it does not know that
-// the test reads the packages of another module.
+// Without -count=1 the go command may reuse an earlier result, because it does not know that
+// the test reads another module.
 package layers

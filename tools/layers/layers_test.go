@@ -16,14 +16,13 @@ import (
 
 const module = "github.com/purecuda/cuda/"
 
-// A layer is a package, or all packages below a folder if path ends in a slash, with
-// what it may depend on, directly or indirectly. The first layer that matches a package
-// counts. A path in a list that ends in a slash stands for all packages below it, "all"
-// for every package.
+// A layer is a package and the packages on which it may depend, directly or indirectly. A
+// path that ends in a slash stands for all packages below it, and "all" stands for every
+// package. A package belongs to the first layer that matches it.
 type layer struct {
 	path  string
-	may   []string // without its tests
-	tests []string // its tests, in addition
+	may   []string // dependencies without its tests
+	tests []string // additional dependencies of its tests
 }
 
 var layers = []layer{
@@ -98,15 +97,15 @@ var layers = []layer{
 
 var (
 	all = []string{"all"}
-	// leaves are packages that any package may import, because they import nothing of
-	// the module.
+	// leaves are packages that any package may import. They import nothing of the module.
 	leaves = []string{"internal/absent", "internal/hint", "internal/zstd"}
-	// typed is package driver and what it depends on.
+	// typed is package driver and its dependencies.
 	typed = list(list(leaves, shared...), "loader", "driver/cu", "driver/image", "driver", "ptx")
-	// ofGraph is package graph and what it depends on.
+	// ofGraph is package graph and its dependencies.
 	ofGraph = list(typed, "graph", "graph/internal/access", "graph/internal/captures", "graph/internal/inflight",
 		"graph/internal/refusal", "graph/internal/retain", "graph/internal/ring")
-	// shared has the types that package driver shares with the packages that build objects on it.
+	// shared are the packages with types that package driver shares with packages built on
+	// it.
 	shared = []string{"internal/elem", "internal/hostcall", "internal/hostthread", "internal/launch", "internal/life", "internal/uses"}
 )
 
@@ -115,7 +114,7 @@ func list(first []string, more ...string) []string { return slices.Concat(first,
 // native are the packages that call C, by path prefix.
 var native = []string{"github.com/ebitengine/purego", "golang.org/x/sys"}
 
-// builds are the environments and tags in which packages are listed.
+// builds are the environments and build tags for which packages are listed.
 var builds = map[string]struct {
 	env  []string
 	tags string
@@ -173,7 +172,7 @@ func packages(t *testing.T, tags string, env []string) map[string]*pkg {
 	return all
 }
 
-// faults returns the forbidden imports as text.
+// faults returns the forbidden imports, one per line.
 func faults(all map[string]*pkg) (found []string) {
 	for _, path := range slices.Sorted(maps.Keys(all)) {
 		p := all[path]
@@ -202,7 +201,7 @@ func faults(all map[string]*pkg) (found []string) {
 	return found
 }
 
-// testDeps returns what the tests of a package depend on.
+// testDeps returns the dependencies of a package's tests.
 func (p *pkg) testDeps(all map[string]*pkg) []string {
 	deps := make(map[string]bool)
 	for _, i := range slices.Concat(p.TestImports, p.XTestImports) {
@@ -229,8 +228,8 @@ func matches(path, pattern string) bool {
 	return pattern == "all" || path == pattern || strings.HasSuffix(pattern, "/") && strings.HasPrefix(path, pattern)
 }
 
-// allowed reports whether a package may depend on another. isNative judges packages
-// outside this module.
+// allowed reports whether a package may depend on dep. It accepts packages outside this
+// module, which isNative checks.
 func allowed(dep, own string, may []string) bool {
 	path, ok := strings.CutPrefix(dep, module)
 	if !ok || path == own {
@@ -243,7 +242,7 @@ func isNative(path string) bool {
 	return slices.ContainsFunc(native, func(n string) bool { return path == n || strings.HasPrefix(path, n+"/") })
 }
 
-// Each kind of fault is found.
+// Every kind of fault must be found.
 func TestFaultsAreFound(t *testing.T) {
 	p := func(path string, imports, tests []string) *pkg {
 		return &pkg{ImportPath: module + path, Imports: imports, Deps: imports, XTestImports: tests}

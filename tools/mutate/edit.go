@@ -18,15 +18,16 @@ import (
 	"strings"
 )
 
-// switchPath is the package with the variable that selects the change. It exists only
-// in the overlay.
+// switchPath is the path of the package with the variable that selects a change. The package
+// exists only in the overlay.
 const (
 	switchPath = "internal/mutate/mutant"
 	switchName = "mutant_"
 )
 
-// switchText reads the number from the environment before any other package is
-// initialised. With MUTATE_TRACE it notes in a file which changes are reached.
+// switchText is the source of that package. It reads the change's number from the
+// environment before any other package is initialised. With MUTATE_TRACE it records in a
+// file which changes are reached.
 const switchText = `// Package mutant says which change of the code is made.
 package mutant
 
@@ -69,14 +70,15 @@ type numbered struct {
 	id int
 }
 
-// span is the position of a change in the file that contains all changes.
+// span is the range of a change in the file that contains all changes.
 type span struct {
 	site     *site
 	from, to int
 }
 
-// instrument writes a file with all of its changes, each conditional on its number. If
-// tracing is set, the conditions also record that they were reached.
+// instrument returns a file with all of its changes. The code of each change runs only if
+// its number is selected. If tracing is set, the conditions also record that they were
+// reached.
 func (p *pkg) instrument(s *source, changes []numbered, module string, tracing bool) ([]byte, []span) {
 	type edit struct {
 		insertion
@@ -93,8 +95,8 @@ func (p *pkg) instrument(s *source, changes []numbered, module string, tracing b
 			edits = append(edits, edit{put, strings.ReplaceAll(put.text, on, cond), n})
 		}
 	}
-	// At the same position, closing text comes before opening text. Inner changes close
-	// first, and outer ones open first.
+	// At the same position, closing text precedes opening text. Nested changes close from
+	// the inside out, and open from the outside in.
 	slices.SortStableFunc(edits, func(a, b edit) int {
 		switch {
 		case a.at != b.at:
@@ -114,7 +116,7 @@ func (p *pkg) instrument(s *source, changes []numbered, module string, tracing b
 	for n, c := range changes {
 		spans[n] = span{site: c.site, from: -1}
 	}
-	// On the line of the package clause, so that line numbers do not change.
+	// The import is on the line of the package clause, so that line numbers do not change.
 	head := p.offset(s.tree.Name.End())
 	done := 0
 	upTo := func(offset int) {
@@ -138,7 +140,7 @@ func (p *pkg) instrument(s *source, changes []numbered, module string, tracing b
 	return out.Bytes(), spans
 }
 
-// switchTypes tells the type checker about the package in the overlay.
+// switchTypes is an importer that also has the package in the overlay.
 type switchTypes struct {
 	types.Importer
 	pkg *types.Package
@@ -195,7 +197,8 @@ func (p *pkg) wrong(chosen []*site) ([]*site, error) {
 			}
 		}
 		if inner == nil {
-			// The error is outside every change, such as a missing return.
+			// The error is outside all changes, such as a missing return. Blame the nearest
+			// change.
 			for _, s := range spans[pos.Filename] {
 				far := max(s.from-pos.Offset, pos.Offset-s.to)
 				if inner == nil || far < size {

@@ -20,7 +20,7 @@ import (
 	"strings"
 )
 
-// listed is a package as go list describes it.
+// listed is a package in the output of go list.
 type listed struct {
 	ImportPath, Dir, Export   string
 	GoFiles                   []string
@@ -28,8 +28,8 @@ type listed struct {
 	Deps                      []string
 }
 
-// environ returns the environment of all commands, which run the tests without cgo, as
-// users build the library.
+// environ returns the environment of all commands. It disables cgo, as in users' builds of
+// the library.
 func environ(more ...string) []string {
 	return append(append(os.Environ(), "CGO_ENABLED=0"), more...)
 }
@@ -58,7 +58,7 @@ func goList(root string, args ...string) ([]listed, error) {
 // pkg is a package to change.
 type pkg struct {
 	path, dir string
-	rel       string // path of dir below the root
+	rel       string // path of the folder, relative to the root
 	fset      *token.FileSet
 	files     []*source
 	exports   types.Importer
@@ -128,7 +128,7 @@ func load(root string, patterns []string) ([]*pkg, error) {
 	return pkgs, nil
 }
 
-// typeCheck returns every error that the compiler would have.
+// typeCheck returns all errors that the compiler would report.
 func (p *pkg) typeCheck(trees []*ast.File, info *types.Info, from types.Importer) []error {
 	var errs []error
 	cfg := types.Config{
@@ -136,7 +136,7 @@ func (p *pkg) typeCheck(trees []*ast.File, info *types.Info, from types.Importer
 		Sizes:    types.SizesFor("gc", runtime.GOARCH),
 		Error:    func(err error) { errs = append(errs, err) },
 	}
-	_, _ = cfg.Check(p.path, p.fset, trees, info) // its error is the first of errs
+	_, _ = cfg.Check(p.path, p.fset, trees, info) // the returned error is also the first in errs
 	return errs
 }
 
@@ -149,7 +149,7 @@ func (p *pkg) offset(pos token.Pos) int { return p.fset.PositionFor(pos, false).
 
 func (p *pkg) line(pos token.Pos) int { return p.fset.PositionFor(pos, false).Line }
 
-// oneLine formats code for a list.
+// oneLine formats code on one line.
 func oneLine(code string) string {
 	code = strings.Join(strings.Fields(code), " ")
 	if r := []rune(code); len(r) > 100 {

@@ -1,19 +1,19 @@
 //go:build unix
 
-// Command mutate measures what the tests notice. It breaks the code in small ways, one
-// at a time, and reports the changes for which no test fails.
+// Command mutate measures which errors the tests detect. It breaks the code in small ways,
+// one at a time, and reports the changes for which no test fails.
 //
 //	go run -C tools ./mutate sample -root .. -seed 20261123 -n 600 -mutants mutants.jsonl
 //	go run -C tools ./mutate run -root .. -mutants mutants.jsonl -results results.jsonl
 //	go run -C tools ./mutate lines -root .. -at graph/exec.go:313,loader/latch.go:30 -mutants some.jsonl
 //	go run -C tools ./mutate table -mutants mutants.jsonl -results results.jsonl
 //
-// All changes of the sample are compiled into the packages at once. Each is conditional
-// on a variable that the environment sets when a test binary starts. So a change costs
-// a run of the tests that reach it, but no compilation. The source tree is not
-// modified: the compiler gets the changed files as an overlay.
+// It compiles all changes of the sample into the packages at once. Each change depends on a
+// variable that the environment sets when a test binary starts. To try a change, the command
+// only runs the tests that reach it, without compiling. The source tree is not modified,
+// because the compiler reads the changed files from an overlay.
 //
-// docs/robustness.md says how to read the result.
+// docs/robustness.md explains the results.
 package main
 
 import (
@@ -25,10 +25,10 @@ import (
 	"time"
 )
 
-// packages are the packages from which changes are drawn.
+// packages are the packages to change.
 const packages = "./loader,./driver/cu,./driver,./driver/image,./driver/trace,./driver/cudatest,./driver/emulator,./driver/emulator/internal/vm,./graph,./ptx"
 
-// apart lists, by package, the folders with further tests of it.
+// apart lists the folders that have further tests of a package, by package.
 var apart = map[string][]string{
 	"graph": {
 		"graph/internal/condtest", "graph/internal/drivertest", "graph/internal/misusetest", "graph/internal/inflight",

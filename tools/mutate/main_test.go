@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// module writes the module to break.
+// module writes a module with a package whose code is to be changed.
 func module(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -40,7 +40,7 @@ func ok(t *testing.T, err error) {
 	}
 }
 
-// what lists the changes of a function that have a given state, by kind and code.
+// what lists the changes of a function that have a given state. Each has its kind and code.
 func what(t *testing.T, sample, results, function, state string) []string {
 	t.Helper()
 	_, all, err := readSample(sample)
@@ -77,7 +77,7 @@ func TestChangesAreKilledByTheTestsThatNoticeThem(t *testing.T) {
 		{"Mean", killed, "statement dropped: sum += v"},
 		{"Mean", killed, "operator exchanged: sum / len(values)"},
 		{"Mean", killed, "defer dropped: defer mu.Unlock()"},
-		{"Mean", killed, "lock dropped: mu.Lock()"}, // package sync reports it
+		{"Mean", killed, "lock dropped: mu.Lock()"}, // package sync reports the unlock of an unlocked mutex
 		{"Untested", unreached, "comparison shifted: a > 3"},
 		{"Untested", unreached, "constant changed: 1"},
 		{"Careless", survived, "statement dropped: b++"},
@@ -99,14 +99,14 @@ func TestChangesAreKilledByTheTestsThatNoticeThem(t *testing.T) {
 		t.Errorf("a second run tried something again: %v", err)
 	}
 
-	// A test that fails without any change kills nothing.
+	// A test that fails even without a change must not count as killing one.
 	write(t, dir, "unreliable", "")
 	ok(t, run([]string{"run", "-root", dir, "-mutants", sample, "-results", results, "-work", work, "-retry", survived}))
 	if got := what(t, sample, results, "Careless", killed); len(got) != 0 {
 		t.Errorf("killed by a test that fails without a change: %q", got)
 	}
 
-	// A new test kills what survived before, once it is tried again.
+	// After a new test is added, a retry must kill the changes that survived.
 	write(t, dir, "more_test.go", "package sums\n\nimport \"testing\"\n\nfunc TestMore(t *testing.T) {\n\tif Careless(3) != 7 || Untested(4) != 5 || Untested(3) != 3 {\n\t\tt.Error(\"wrong\")\n\t}\n}\n")
 	ok(t, run([]string{"run", "-root", dir, "-mutants", sample, "-results", results, "-work", work, "-retry", survived + "," + unreached}))
 	for _, function := range []string{"Untested", "Careless"} {
@@ -124,8 +124,8 @@ func TestChangesAreKilledByTheTestsThatNoticeThem(t *testing.T) {
 
 func itoa(n int) string { return string(rune('0'+n/10)) + string(rune('0'+n%10)) }
 
-// A sample has the requested number of changes, all of them compile, and the same seed
-// gives the same sample.
+// A sample must have the requested number of changes, and all must compile. The same seed
+// must give the same sample.
 func TestASampleIsThatOfItsSeed(t *testing.T) {
 	dir := module(t)
 	var texts []string

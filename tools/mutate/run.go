@@ -16,20 +16,20 @@ import (
 	"time"
 )
 
-// runner tries the changes of a sample one after the other.
+// runner tries the changes of a sample one by one.
 type runner struct {
 	root, work       string
 	mutants, results string
 	retry, only      []string
 	with             []string
 	short            bool
-	patience         time.Duration // additional time, for a machine that is busy
+	patience         time.Duration // additional time for tests on a busy machine
 	deadline         time.Time
 
 	module   string
 	pkgs     []*pkg
 	changes  map[*pkg][]numbered
-	overlays [2]string // the one to run, and the one that traces
+	overlays [2]string // the overlay with the changes, and the overlay that traces
 	tested   map[string]*testPackage
 	out      *os.File
 }
@@ -81,7 +81,7 @@ func (r *runner) run() error {
 			return err
 		}
 		if known && res.State != killed && res.State != timedOut {
-			res.State = before.State // the tests given now cannot kill it, so its state stays
+			res.State = before.State // only some tests were run, so a change that they do not kill keeps its state
 			if before.State == unreached && res.Tests != 0 {
 				res.State = survived
 			}
@@ -94,7 +94,7 @@ func (r *runner) run() error {
 	return nil
 }
 
-// wanted reports whether to try a change in this run.
+// wanted reports whether this run must try a change.
 func (r *runner) wanted(m mutant, done map[int]result) bool {
 	if len(r.only) != 0 {
 		return slices.Contains(r.only, strconv.Itoa(m.ID))
@@ -113,7 +113,7 @@ func (r *runner) note(m mutant, res result) error {
 	return err
 }
 
-// prepare finds the changes in the current code, and writes the overlays.
+// prepare finds the changes in the current code and writes the overlays.
 func (r *runner) prepare(all []mutant, done map[int]result) error {
 	var paths []string
 	for _, m := range all {
@@ -162,8 +162,8 @@ func (r *runner) prepare(all []mutant, done map[int]result) error {
 	return nil
 }
 
-// testsOf returns the packages whose tests are tried for a change in a package: its own
-// first, then the folders that hold kinds of its tests.
+// testsOf returns the packages whose tests are run for a change in a package: the package
+// itself, and then the folders that have further tests of it.
 func (r *runner) testsOf(path string) []string {
 	list := []string{path}
 	for _, folder := range apart[strings.TrimPrefix(path, r.module+"/")] {
@@ -172,11 +172,11 @@ func (r *runner) testsOf(path string) []string {
 	return list
 }
 
-// slower is how many times their usual time tests may take with a change.
+// slower is how many times longer than usual the tests may take with a change.
 const slower = 6
 
-// try runs the tests that reach a change. Short tests that reach little else come
-// first.
+// try runs the tests that reach a change. It begins with short tests that reach few other
+// changes.
 func (r *runner) try(m mutant, packages []string) (result, error) {
 	res := result{ID: m.ID, State: unreached}
 	begun := time.Now()
@@ -209,7 +209,7 @@ func (r *runner) try(m mutant, packages []string) (result, error) {
 				res.Secs = time.Since(begun).Seconds()
 				return res, nil
 			}
-			// The change is the cause if the test passes without it.
+			// If the test passes without the change, the change caused the failure.
 			guilty := batch
 			if t := find(batch, outcome.test); t != nil {
 				guilty = []*test{t}
@@ -234,8 +234,8 @@ func (r *runner) try(m mutant, packages []string) (result, error) {
 	return res, nil
 }
 
-// batchOf returns the tests for the next process. The first batch is short, because
-// most changes fail one of its tests.
+// batchOf returns the tests for the next process. The first batch is short, because most
+// changes make one of its tests fail.
 func batchOf(reach []*test, before int) []*test {
 	limit := 0.5
 	if before > 0 {

@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// mutant is a change of the sample.
+// mutant is a change in the sample.
 type mutant struct {
 	ID   int
 	Pkg  string
@@ -33,13 +33,13 @@ type mutant struct {
 type header struct {
 	Seed       uint64
 	Commit     string
-	Statements map[string]int // statements that can be changed, by package
-	Rejected   int            // changes that were drawn but do not compile
+	Statements map[string]int // number of statements that can be changed, by package
+	Rejected   int            // number of drawn changes that do not compile
 }
 
-// drawSample chooses n changes. It draws statements with equal probability from all
-// packages, then one of the statement's kinds of change, then one change of that kind.
-// It replaces changes that do not compile.
+// drawSample chooses n changes and writes them to a file. It draws statements with equal
+// probability from all packages. For each statement it draws a kind of change, and then a
+// change of that kind. It replaces changes that do not compile.
 func drawSample(root string, patterns []string, seed uint64, n int, file string) error {
 	if _, err := os.Stat(file); err == nil {
 		return fmt.Errorf("%s exists: a sample is drawn once", file)
@@ -62,8 +62,8 @@ func drawSample(root string, patterns []string, seed uint64, n int, file string)
 	shares := proportional(counts, n)
 	var all []mutant
 	for i, p := range pkgs {
-		// Each package has its own random sequence, so that the growth of one package
-		// does not affect what is drawn from the others.
+		// Each package has its own random sequence. If one package grows, the changes drawn
+		// from the others stay the same.
 		random := rand.New(rand.NewPCG(seed, uint64(i)))
 		sites, rejected, err := p.draw(lists[i], shares[i], random)
 		if err != nil {
@@ -79,8 +79,8 @@ func drawSample(root string, patterns []string, seed uint64, n int, file string)
 	return writeSample(file, head, all)
 }
 
-// listLines writes all changes of some lines as a sample, to check whether a test
-// notices what it was written for.
+// listLines writes all changes of the given lines as a sample. It serves to check whether a
+// test detects the errors that it was written for.
 func listLines(root string, patterns, lines []string, file string) error {
 	pkgs, err := load(root, patterns)
 	if err != nil {
@@ -139,7 +139,7 @@ func sum(list []int) int {
 	return n
 }
 
-// proportional divides n among parts of the given sizes, by largest remainder.
+// proportional divides n in proportion to the sizes, by the method of largest remainders.
 func proportional(sizes []int, n int) []int {
 	total := sum(sizes)
 	shares := make([]int, len(sizes))
@@ -204,7 +204,7 @@ func (p *pkg) draw(list []*statement, n int, random *rand.Rand) (chosen []*site,
 	}
 }
 
-// readSample reads the file that drawSample wrote.
+// readSample reads a file that drawSample wrote.
 func readSample(file string) (header, []mutant, error) {
 	var head header
 	f, err := os.Open(file)
@@ -227,14 +227,15 @@ func readSample(file string) (header, []mutant, error) {
 	return head, all, nil
 }
 
-// result is the outcome of a change. The last one in the file counts.
+// result is the outcome of a change. If a file has several results for a change, the last
+// one counts.
 type result struct {
 	ID    int
 	State string
 	By    string  `json:",omitempty"` // the test that failed
 	Why   string  `json:",omitempty"` // the first line of its output
-	Tests int     // number of tests that were run with it
-	Secs  float64 // time they took
+	Tests int     // number of tests that were run with the change
+	Secs  float64 // time taken by the tests
 }
 
 // The states of a change.

@@ -26,25 +26,25 @@ const (
 	early      = "early return"
 )
 
-// insertion is text that a change inserts before or after existing code. A change only
-// inserts, so that changes of nested code are independent.
+// insertion is text that a change inserts into the code. Changes never replace text, so
+// changes of nested code are independent.
 type insertion struct {
 	at    int
-	after bool // it closes what opens before at
-	span  int  // bytes of the enclosed code
+	after bool // the text closes what begins before at
+	span  int  // length of the enclosed code in bytes
 	text  string
 }
 
-// site is one possible change. In its insertions, "on" stands for the condition that
-// selects it.
+// site is a possible change. In its insertions, on stands for the condition that selects the
+// change.
 type site struct {
-	Key  string // stays the same as long as the code of its function does
+	Key  string // stays the same while the code of its function stays the same
 	Kind string
 	File string
 	Line int
 	Func string
-	Code string // the code that is changed
-	To   string // what it becomes
+	Code string // the code before the change
+	To   string // the code after the change
 
 	src  *source
 	from int
@@ -52,14 +52,14 @@ type site struct {
 	put  []insertion
 }
 
-// statement is a statement that can be drawn, with its possible changes.
+// statement is a statement that can be drawn.
 type statement struct {
 	sites []*site
 }
 
-const on = "\x00" // replaced once the number is known
+const on = "\x00" // replaced when the number of the change is known
 
-// finder lists the changes of one function.
+// finder finds the changes of one function.
 type finder struct {
 	p     *pkg
 	s     *source
@@ -70,7 +70,7 @@ type finder struct {
 	now   *statement
 }
 
-// statements lists what can be changed in a package.
+// statements returns the statements of a package that can be changed.
 func (p *pkg) statements() []*statement {
 	var all []*statement
 	seen := map[string]int{}
@@ -122,7 +122,7 @@ func funcName(fn *ast.FuncDecl) string {
 	}
 }
 
-// body lists the statements of a function, or of a function literal in it.
+// body finds the changes in a function or function literal.
 func (f *finder) body(typ *ast.FuncType, sig *types.Signature, b *ast.BlockStmt) {
 	outer, outerSig := f.types, f.sig
 	f.types, f.sig = typ, sig
@@ -136,7 +136,7 @@ func (f *finder) list(list []ast.Stmt, top bool) {
 	}
 }
 
-// statement lists the changes of s itself and of the statements inside.
+// statement finds the changes of s and of the statements inside.
 func (f *finder) statement(s ast.Stmt, canReturn bool) {
 	st := &statement{}
 	f.all = append(f.all, st)
@@ -232,7 +232,8 @@ func (f *finder) statement(s ast.Stmt, canReturn bool) {
 	f.now = outer
 }
 
-// simple lists the changes in a statement that is part of another.
+// simple finds the changes in a statement that is part of another, such as the
+// initialisation of a loop.
 func (f *finder) simple(s ast.Stmt) {
 	switch s := s.(type) {
 	case *ast.AssignStmt:
@@ -256,8 +257,8 @@ func isBlank(lhs []ast.Expr) bool {
 	return true
 }
 
-// leaves reports whether a block ends by leaving the surrounding code. If so, the
-// condition before it is a check.
+// leaves reports whether the block's last statement leaves the surrounding code. If so, the
+// condition before the block is a check.
 func leaves(b *ast.BlockStmt) bool {
 	if len(b.List) == 0 {
 		return false
@@ -291,7 +292,7 @@ func (f *finder) add(kind string, n ast.Node, to string, put ...insertion) {
 
 func (f *finder) code(n ast.Node) string { return f.p.text(f.s, n.Pos(), n.End()) }
 
-// around records a change that encloses n.
+// around records a change that inserts text before and after n.
 func (f *finder) around(kind string, n ast.Node, before, after, to string) {
 	f.add(kind, n, to, insertion{at: f.p.offset(n.Pos()), text: before}, insertion{at: f.p.offset(n.End()), after: true, text: after})
 }
@@ -312,7 +313,7 @@ func (f *finder) dropped(s *ast.ExprStmt) {
 	if sel, ok := call.Fun.(*ast.SelectorExpr); ok {
 		switch name := sel.Sel.Name; {
 		case name == "KeepAlive":
-			return // a test cannot rely on the effect
+			return // a test cannot depend on its effect
 		case strings.HasSuffix(strings.ToLower(name), "lock"), strings.HasPrefix(name, "lock"), strings.HasPrefix(name, "unlock"):
 			kind = lock
 		}
@@ -320,7 +321,7 @@ func (f *finder) dropped(s *ast.ExprStmt) {
 	f.around(kind, s, "if !"+on+" { ", " }", "dropped")
 }
 
-// assignOp replaces the operator of an assignment that has one.
+// assignOp replaces the operator of an assignment such as +=.
 func (f *finder) assignOp(s *ast.AssignStmt) {
 	op, ok := assignments[s.Tok]
 	if !ok || len(s.Lhs) != 1 {
@@ -346,8 +347,8 @@ var shifted = map[token.Token]token.Token{
 	token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ, token.GEQ: token.GTR, token.EQL: token.NEQ, token.NEQ: token.EQL,
 }
 
-// exprs lists the changes of operators and constants in an expression, and those in its
-// function literals.
+// exprs finds the changes of operators and constants in an expression, and the changes in
+// its function literals.
 func (f *finder) exprs(e ast.Expr) {
 	if e == nil {
 		return
@@ -397,7 +398,7 @@ func (f *finder) literal(n *ast.BasicLit) {
 		return
 	}
 	if b, ok := tv.Type.(*types.Basic); ok && b.Info()&types.IsUntyped != 0 {
-		return // part of a larger constant
+		return // part of a larger constant expression
 	}
 	v := constant.BinaryOp(constant.ToInt(tv.Value), token.ADD, constant.MakeInt64(1))
 	if constant.Compare(constant.ToInt(tv.Value), token.GTR, constant.MakeInt64(1)) && n.Pos()%2 == 0 {
@@ -415,8 +416,9 @@ func (f *finder) truth(n *ast.Ident) {
 	f.choice(value, n, f.p.info.Types[n].Type, other, other)
 }
 
-// choice replaces an expression. The compiler inlines a function literal that is called
-// at once, so only one of the two is evaluated.
+// choice replaces an expression with a conditional expression. It uses a function literal
+// that is called at once. The compiler inlines the literal, so only one of the two
+// expressions is evaluated.
 func (f *finder) choice(kind string, n ast.Expr, t types.Type, other, to string) {
 	name, ok := f.typeName(t)
 	if !ok {
@@ -425,7 +427,7 @@ func (f *finder) choice(kind string, n ast.Expr, t types.Type, other, to string)
 	f.around(kind, n, "func() "+name+" { if "+on+" { return "+other+" }; return ", " }()", to)
 }
 
-// typeName writes a type in the notation of the file, if that is possible.
+// typeName formats a type as the file would, if that is possible.
 func (f *finder) typeName(t types.Type) (string, bool) {
 	if b, ok := t.(*types.Basic); ok && b.Info()&types.IsUntyped != 0 {
 		t = types.Default(t)
@@ -451,7 +453,7 @@ func (f *finder) typeName(t types.Type) (string, bool) {
 	return name, ok
 }
 
-// swallowed returns no error instead of one.
+// swallowed replaces a returned error with no error.
 func (f *finder) swallowed(s *ast.ReturnStmt) {
 	n := f.sig.Results().Len()
 	if n == 0 || len(s.Results) != n {
@@ -464,7 +466,7 @@ func (f *finder) swallowed(s *ast.ReturnStmt) {
 	}
 	var b strings.Builder
 	if call, ok := last.(*ast.CallExpr); ok && !f.p.info.Types[call.Fun].IsType() {
-		fmt.Fprintf(&b, "_ = %s; ", f.code(call)) // its effects still happen
+		fmt.Fprintf(&b, "_ = %s; ", f.code(call)) // keeps the side effects of the call
 	}
 	b.WriteString("return ")
 	for _, r := range s.Results[:n-1] {
@@ -474,8 +476,8 @@ func (f *finder) swallowed(s *ast.ReturnStmt) {
 	f.around(swallow, s, "if "+on+" { "+b.String()+" }; ", "", b.String())
 }
 
-// noError returns the code's way to say that there is no error: nil, or what a function
-// of the driver returns.
+// noError returns the expression for no error: nil, or the success code of a driver
+// function.
 func noError(t types.Type) string {
 	if types.Identical(t, types.Universe.Lookup("error").Type()) {
 		return "nil"
@@ -490,8 +492,8 @@ func noError(t types.Type) string {
 	return ""
 }
 
-// returnsZero reports whether a statement returns what an early return would, or only
-// keeps something alive until here.
+// returnsZero reports whether an early return before the statement would have no effect.
+// This is true if the statement returns zero values or calls KeepAlive.
 func (f *finder) returnsZero(s ast.Stmt) bool {
 	if e, ok := s.(*ast.ExprStmt); ok {
 		call, ok := e.X.(*ast.CallExpr)
@@ -539,7 +541,7 @@ func (f *finder) returnsZero(s ast.Stmt) bool {
 	return true
 }
 
-// early returns zero values before a statement of a function.
+// early inserts a return of zero values before a statement.
 func (f *finder) early(s ast.Stmt) {
 	if f.returnsZero(s) {
 		return

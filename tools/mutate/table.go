@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// writeTable writes the outcomes of the changes, by package and by kind, and lists
-// those for which no test failed.
+// writeTable writes a table of the outcomes, by package and by kind. It then lists the
+// changes for which no test failed.
 func writeTable(w io.Writer, mutants, results, same string) error {
 	head, all, err := readSample(mutants)
 	if err != nil {
@@ -113,7 +113,8 @@ func count(w io.Writer, title string, all []mutant, group func(mutant) string, s
 	fmt.Fprintln(w)
 }
 
-// readReasons reads why changes are equivalent: the key, a tab, the reason.
+// readReasons reads why changes are equivalent to the original code. Each line has a key, a
+// tab and the reason.
 func readReasons(file string) (map[string]string, error) {
 	all := map[string]string{}
 	if file == "" {

@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// testPackage holds the tests of a package, compiled with all changes.
+// testPackage has the tests of a package, compiled with all changes.
 type testPackage struct {
 	r      *runner
 	path   string
@@ -29,20 +29,20 @@ type testPackage struct {
 	tests  []*test
 }
 
-// test is one test, with what was seen when it ran without a change.
+// test is a test, with measurements from a run without a change.
 type test struct {
 	Name       string
 	Secs       float64
-	Hits       []int // the changes that it reaches
-	Unreliable bool  // it fails even without a change
+	Hits       []int // the changes that the test reaches
+	Unreliable bool  // fails even without a change
 }
 
-// dataLimit limits the memory of the tests, in KiB: a change can make a loop allocate
-// for ever.
+// dataLimit limits the memory of the tests, in KiB, because a change can make a loop
+// allocate without end.
 const dataLimit = 4 << 20
 
-// tests compiles the tests of a package and finds out what each reaches. Earlier
-// results are kept in the work folder.
+// tests compiles the tests of a package and determines which changes each test reaches. It
+// caches the results in the work folder.
 func (r *runner) tests(path string) (*testPackage, error) {
 	if tp := r.tested[path]; tp != nil {
 		return tp, nil
@@ -135,7 +135,7 @@ func (tp *testPackage) list() ([]string, error) {
 
 var testName = regexp.MustCompile(`^(Test|Example|Fuzz)\w*$`)
 
-// trace runs one test to see which changes it reaches, and how long it takes.
+// trace runs a test to determine which changes it reaches and how long it takes.
 func (tp *testPackage) trace(binary, name string) (*test, error) {
 	file := filepath.Join(tp.r.work, "hits")
 	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -163,7 +163,7 @@ func (tp *testPackage) trace(binary, name string) (*test, error) {
 	}
 	if outcome.failed {
 		// The tracing code may disturb the test, for instance if the test counts
-		// allocations. The result without it counts.
+		// allocations. Whether the test is reliable is therefore decided without tracing.
 		plain, err := tp.process(tp.binary, []*test{t}, 5*time.Minute, "MUTATE_ID=0")
 		if err != nil {
 			return nil, err
@@ -183,7 +183,7 @@ type outcome struct {
 	why             string
 }
 
-// exec runs tests with a change, or with none.
+// exec runs tests with the change of that number, or with no change if id is 0.
 func (tp *testPackage) exec(tests []*test, id int) (outcome, error) {
 	limit := tp.r.patience
 	for _, t := range tests {
@@ -223,7 +223,7 @@ func (tp *testPackage) process(binary string, tests []*test, limit time.Duration
 	return o, nil
 }
 
-// read finds the test that failed and its message.
+// read finds the failed test and its message in the output.
 func (o *outcome) read(out string) {
 	running := ""
 	for line := range strings.Lines(out) {
@@ -243,5 +243,5 @@ func (o *outcome) read(out string) {
 	}
 }
 
-// message matches a line that a test logs.
+// message matches a line that a test has logged.
 var message = regexp.MustCompile(`^\s+\w+_test\.go:\d+: `)

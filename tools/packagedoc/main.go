@@ -1,5 +1,5 @@
-// Command packagedoc writes docs/internals/packages.md: the packages of the library and
-// their imports, as a picture and as a table.
+// Command packagedoc writes docs/internals/packages.md, with the packages of the library and
+// their imports as a diagram and a table.
 //
 //	go run -C tools ./packagedoc -root ..
 //
@@ -36,14 +36,14 @@ func run(root string, check bool) error {
 	return doc.Write(filepath.Join(root, output), []byte(markdown(all)), check, "make docs")
 }
 
-// pkg is a package of the library, identified by its path below the module.
+// pkg is a package of the library. Its path is relative to the module.
 type pkg struct {
 	path, about string
-	imports     []string // of the library, sorted
+	imports     []string // imported packages of the library, sorted
 }
 
-// list returns the packages that programs can import, and the packages that those
-// import. Commands, examples and packages that only tests use are omitted.
+// list returns the packages that programs can import, and the packages that these import. It
+// omits commands, examples and packages that only tests use.
 func list(root string) (map[string]pkg, error) {
 	cmd := exec.Command("go", "list", "-json=ImportPath,Doc,Imports,Name", "./...")
 	cmd.Dir = root
@@ -134,7 +134,7 @@ graph TD
 	return b.String()
 }
 
-// indirectly reports whether from also reaches to through another package.
+// indirectly reports whether from also imports to through another package.
 func indirectly(all map[string]pkg, from, to string) bool {
 	for _, i := range all[from].imports {
 		if i != to && reaches(all, i, to) {
@@ -148,12 +148,14 @@ func reaches(all map[string]pkg, from, to string) bool {
 	return from == to || slices.ContainsFunc(all[from].imports, func(i string) bool { return reaches(all, i, to) })
 }
 
-// id returns the identifier of a box, because "graph" alone is a keyword in Mermaid.
+// id returns the identifier of a box in the diagram. Its prefix is needed because "graph"
+// alone is a keyword in Mermaid.
 func id(path string) string {
 	return "p_" + strings.NewReplacer("/", "_", "-", "_").Replace(path)
 }
 
-// sentence returns the first sentence of a package's documentation, without its name.
+// sentence returns the first sentence of a package's documentation, without "Package" and
+// the name.
 func sentence(p pkg) string {
 	_, about, found := strings.Cut(p.about, "Package "+filepath.Base(p.path)+" ")
 	if !found {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// An import that a longer path already shows has no arrow of its own, but it is in the
-// table.
+// If a longer path shows an import, the diagram must not have an arrow for it. The table
+// must still list it.
 func TestArrowsAreThoseThatNothingElseShows(t *testing.T) {
 	text := markdown(map[string]pkg{
 		"a":          {path: "a", about: "Package a is the first.", imports: []string{"b", "internal/c"}},

@@ -1,3 +1,3 @@
-// Package parts tests how the Makefile and the scripts report parts that a machine
-// cannot run: as not run, never as passed.
+// Package parts tests what the Makefile and the scripts report for parts that a machine
+// cannot run: that they were not run, never that they passed.
 package parts

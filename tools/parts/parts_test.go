@@ -12,8 +12,8 @@ import (
 
 const root = "../.."
 
-// command runs a program in the repository and returns what it printed, or
-// skips the test where there is no such program.
+// command runs a program in the repository and returns its output. It skips the test if the
+// program is not installed.
 func command(t *testing.T, env []string, name string, args ...string) (string, error) {
 	t.Helper()
 	if _, err := exec.LookPath(name); err != nil {
@@ -21,7 +21,7 @@ func command(t *testing.T, env []string, name string, args ...string) (string, e
 	}
 	cmd := exec.Command(name, args...)
 	cmd.Dir = root
-	// A make above this one would hand down its flags.
+	// If make runs this test, its flags must not reach the make below.
 	cmd.Env = append(os.Environ(), append(env, "MAKEFLAGS=", "MFLAGS=", "MAKELEVEL=", "REQUIRE_ALL=")...)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
@@ -43,7 +43,7 @@ func TestPartsThatCannotRunAreCounted(t *testing.T) {
 	}
 }
 
-// An example that has nothing to show on a machine passed nothing.
+// If an example has nothing to show on a machine, it must count as not run.
 func TestExamplesThatShowNothingAreNotRun(t *testing.T) {
 	dir := t.TempDir()
 	script, err := os.ReadFile(filepath.Join(root, "scripts", "gpu-run.sh"))

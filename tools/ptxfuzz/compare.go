@@ -15,22 +15,22 @@ import (
 	"github.com/purecuda/cuda/ptx/isa"
 )
 
-// crashed stands for an error of ptxas itself.
+// crashed is the verdict if ptxas itself failed.
 const crashed = "ptxas crashed"
 
-// verdict is what the library and ptxas say of one instruction or text.
+// verdict has the results of the library and of ptxas for an instruction or a text.
 type verdict struct {
 	family string
 	what   string
-	theirs string // why ptxas refuses it; "" if it accepts it
+	theirs string // why ptxas rejects it; "" if ptxas accepts it
 	ours   string
 }
 
 // tally counts verdicts.
 type tally struct {
 	valid, invalid int
-	accepted       []verdict // accepted by the library, refused by ptxas
-	refused        []verdict // refused by the library, accepted by ptxas
+	accepted       []verdict // accepted by the library, rejected by ptxas
+	refused        []verdict // rejected by the library, accepted by ptxas
 }
 
 func (t *tally) add(v verdict) {
@@ -93,13 +93,14 @@ func percent(n, of int) float64 {
 }
 
 // macroLines is larger than any line number in the compiler's macros. An error inside a
-// macro has the macro's own line number.
+// macro has the line number in the macro, so larger line numbers belong to the text.
 const macroLines = 5000
 
-// batch is the number of instructions in one text.
+// batch is the number of instructions per text.
 const batch = 90
 
-// instructions gets both verdicts on instructions, all in one kernel.
+// instructions returns both verdicts on each instruction. All instructions are in one
+// kernel.
 func (a *assembler) instructions(dir, version, target string, lines []string) ([]verdict, error) {
 	head := ".version " + version + "\n.target " + target + "\n" + surroundings
 	t, _ := ptx.ParseTarget(target)
@@ -112,9 +113,9 @@ func (a *assembler) instructions(dir, version, target string, lines []string) ([
 	for i := range lines {
 		open[i] = i
 	}
-	// A syntax error hides what follows it, so refused instructions are removed until
-	// none is left. The last instruction is always wrong, which keeps ptxas from
-	// compiling the right ones.
+	// A syntax error hides the errors after it. Rejected instructions are therefore removed
+	// and the rest is assembled again, until no instruction is rejected. The last
+	// instruction is always invalid, which prevents ptxas from compiling the valid ones.
 	var ask func(open []int) error
 	ask = func(open []int) error {
 		var b strings.Builder
@@ -158,7 +159,8 @@ func (a *assembler) instructions(dir, version, target string, lines []string) ([
 			theirs[open[0]] = r.first()
 			return nil
 		}
-		// Some instructions are macros, whose errors have other line numbers.
+		// No error has the line number of an instruction, so an instruction is a macro.
+		// Halve the batch to find it.
 		return halve()
 	}
 	if err := ask(open); err != nil {
@@ -171,7 +173,7 @@ func (a *assembler) instructions(dir, version, target string, lines []string) ([
 	return out, nil
 }
 
-// ours returns why the library refuses a text, "" if it does not.
+// ours returns the library's reason for rejecting a text, or "" if it accepts the text.
 func ours(text string) string {
 	m, err := ptx.Parse("", []byte(text))
 	if err == nil {
@@ -187,15 +189,15 @@ func ours(text string) string {
 	return err.Error()
 }
 
-// headers are versions, each with a target that it knows.
+// headers are PTX versions, each with a target that the version supports.
 var headers = []struct{ version, target string }{
 	{"7.8", "sm_90"}, {"7.8", "sm_80"}, {"7.8", "sm_75"}, {"7.0", "sm_80"}, {"6.4", "sm_70"}, {"6.0", "sm_60"}, {"5.0", "sm_53"},
 	{"3.1", "sm_35"}, {"3.0", "sm_20"}, {"2.3", "sm_20"}, {"1.4", "sm_13"}, {"1.0", "sm_10"},
 	{"8.4", "sm_90a"}, {"8.4", "sm_90"}, {"8.4", "sm_89"}, {"8.1", "sm_90"}, {"8.0", "sm_90a"}, {"9.0", "sm_90a"}, {"9.0", "sm_90"}, {"9.0", "sm_75"}, {"8.8", "sm_90a"}, {"8.6", "sm_90"},
 }
 
-// forms compares n instructions of each name for each version and target. If after is
-// given, it uses only later versions.
+// forms compares n instructions of each name for each version and target. If after is set,
+// it uses only later versions.
 func forms(assemblers []*assembler, seed uint64, n, examples int, only, after string) error {
 	dir, err := os.MkdirTemp("", "ptxfuzz")
 	if err != nil {
@@ -263,7 +265,7 @@ func (j *formsJob) run(dir string) {
 	}
 }
 
-// parallel calls do for 0 to n-1, on all processors.
+// parallel calls do with the numbers from 0 to n-1, on all processors.
 func parallel(n int, do func(i int)) {
 	var wg sync.WaitGroup
 	var next atomic.Int64
@@ -286,8 +288,9 @@ func matches(only, name string) bool {
 	return false
 }
 
-// newestFor returns the assembler for a text of the version: the oldest that accepts
-// it, because newer ones may have dropped features that the text may use.
+// newestFor returns the assembler for a text of the given version. It is the oldest
+// assembler that accepts the version, because newer ones may have dropped features that the
+// text uses.
 func newestFor(list []*assembler, version string) *assembler {
 	v := parseVersion(version)
 	for _, a := range list {
@@ -298,7 +301,7 @@ func newestFor(list []*assembler, version string) *assembler {
 	return nil
 }
 
-// parseVersion parses 8.4. The version is 0.0 if the text is not one.
+// parseVersion parses a version such as 8.4. It returns 0.0 for any other text.
 func parseVersion(s string) ptx.Version {
 	major, minor, _ := strings.Cut(s, ".")
 	return ptx.Version{Major: atoi(major), Minor: atoi(minor)}

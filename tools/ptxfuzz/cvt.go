@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// cvt compares every conversion between integers of 8 to 64 bits, f16, bf16, f32 and
-// f64, with each rounding, with and without .ftz and .sat. These include the 1,944
-// conversions of a public test suite (inputs of 16 and 32 bits), of which 1,581 are
-// invalid.
+// cvt compares every conversion between integers of 8 to 64 bits, f16, bf16, f32 and f64. It
+// uses each rounding mode, with and without .ftz and .sat. This includes the 1,944
+// conversions in a public test suite (inputs of 16 and 32 bits), of which 1,581 are invalid.
 func cvt(assemblers []*assembler, examples int) error {
 	dir, err := os.MkdirTemp("", "ptxfuzz")
 	if err != nil {

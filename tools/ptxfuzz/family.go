@@ -2,7 +2,7 @@ package main
 
 import "strings"
 
-// families maps instructions to groups by what they do.
+// families maps names of instructions to groups with a similar purpose.
 var families = map[string]string{}
 
 func init() {

@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/ptx/isa"
 )
 
-// surroundings declare what generated instructions use: several registers of each type,
-// and variables in each state space.
+// surroundings are the declarations for generated instructions: several registers of each
+// type, and variables in each state space.
 const surroundings = `.address_size 64
 .global .align 16 .b32 gv[8];
 .const .align 16 .b32 cv[8];
@@ -28,7 +28,7 @@ const surroundings = `.address_size 64
 	.reg .v4 .b16 %wh1, %wh2; .reg .v4 .b32 %wb1, %wb2; .reg .v4 .f32 %wf1, %wf2;
 `
 
-// halves are registers whose types only newer texts have.
+// halves declares registers whose types need a newer PTX version.
 const halves = "\t.reg .f16 %hf<9>; .reg .f16x2 %hx<9>;\n"
 
 // registers by type.
@@ -40,16 +40,16 @@ var registers = map[ptx.Type]string{
 
 var prefixes = []string{"qb", "qu", "hb", "hu", "hs", "b", "u", "s", "f", "bd", "ud", "d", "p"}
 
-// maker generates instructions from the rules, some with a change.
+// maker generates instructions from the rules and changes most of them.
 type maker struct {
 	rng   *rand.Rand
 	halfs bool
-	words []string // modifiers of all instructions
+	words []string // the modifiers of all instructions
 }
 
 func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
 
-// instruction is an instruction that a form allows.
+// instruction is an instruction that matches a form.
 type instruction struct {
 	name  string
 	mods  []string
@@ -66,7 +66,7 @@ func (i *instruction) String() string {
 	return op + " " + strings.Join(i.args, ", ") + ";"
 }
 
-// make generates an instruction of the form.
+// make generates an instruction that matches the form.
 func (m *maker) make(f *isa.Form) *instruction {
 	in := &instruction{name: f.Name()}
 	vector := 0
@@ -117,7 +117,7 @@ func wider(t ptx.Type) ptx.Type {
 	return map[ptx.Type]ptx.Type{ptx.U16: ptx.U32, ptx.S16: ptx.S32, ptx.U32: ptx.U64, ptx.S32: ptx.S64}[t]
 }
 
-// address returns an address [a] in the state space of the modifiers.
+// address returns an address [a] in the state space that the modifiers select.
 func (m *maker) address(mods []string, nth int) string {
 	for _, w := range mods {
 		s, ok := ptx.ParseSpace(w)
@@ -165,7 +165,7 @@ func (m *maker) operand(kind string, t ptx.Type, n int) string {
 	return m.register(t)
 }
 
-// register returns a register of the type, or one of bits of the same size.
+// register returns a register of the type, or an untyped register of the same size.
 func (m *maker) register(t ptx.Type) string {
 	p, ok := registers[t]
 	if !ok || !m.halfs && (p == "hf" || p == "hx") || m.rng.IntN(3) == 0 && t != ptx.Pred {
@@ -177,12 +177,12 @@ func (m *maker) register(t ptx.Type) string {
 	return fmt.Sprintf("%%%s%d", p, m.rng.IntN(9))
 }
 
-// change makes a change that may make the instruction invalid.
+// change changes the instruction, which may make it invalid.
 func (m *maker) change(in *instruction, f *isa.Form) {
 	switch m.rng.IntN(10) {
 	case 0, 1: // another modifier
 		in.mods = append(in.mods, m.word(f))
-	case 2: // one modifier fewer
+	case 2: // remove a modifier
 		if len(in.mods) > 0 {
 			i := m.rng.IntN(len(in.mods))
 			in.mods = append(in.mods[:i:i], in.mods[i+1:]...)
@@ -195,7 +195,7 @@ func (m *maker) change(in *instruction, f *isa.Form) {
 		if len(in.types) > 0 {
 			in.types[m.rng.IntN(len(in.types))] = pick(m.rng, typeWords)
 		}
-	case 6: // another number of operands
+	case 6: // change the number of operands
 		if len(in.args) > 0 && m.rng.IntN(2) == 0 {
 			in.args = in.args[:len(in.args)-1]
 		} else {
@@ -221,7 +221,7 @@ func (m *maker) other() string {
 	})
 }
 
-// word returns a modifier, usually one that other forms of the instruction have.
+// word returns a modifier, usually from another form of the same instruction.
 func (m *maker) word(f *isa.Form) string {
 	if m.rng.IntN(3) > 0 {
 		first, _, _ := strings.Cut(f.Name(), ".")

@@ -34,9 +34,9 @@ func newMachine() (*machine, error) {
 
 func (m *machine) close() error { return errors.Join(m.ctx.Close(), m.d.Close()) }
 
-// load returns why a text is refused, "" if it is loaded. If the emulator lacks a
-// feature that the text needs, that says nothing about the text, and unsupported is
-// set.
+// load returns why the emulator rejects a text, or "" if it loads the text. If the emulator
+// lacks a feature that the text needs, unsupported is true and the reason is not a verdict
+// on the text.
 func (m *machine) load(text string) (why string, unsupported bool) {
 	mod, err := m.ctx.LoadModule([]byte(text))
 	switch {

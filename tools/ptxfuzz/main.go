@@ -1,6 +1,5 @@
-// Command ptxfuzz compares the library's check of PTX with NVIDIA's ptxas. It prints,
-// by family, what the library accepts although it is invalid and refuses although it is
-// valid.
+// Command ptxfuzz compares the library's PTX checks with NVIDIA's ptxas. It prints, by
+// family, the invalid PTX that the library accepts and the valid PTX that it rejects.
 //
 //	-mode mutants ROOT   seeded changes of the project's kernels, loaded on the emulator
 //	-mode forms          instructions generated from the rules, most with a change

@@ -16,18 +16,17 @@ import (
 	"github.com/purecuda/cuda/ptx/isa"
 )
 
-// base is a text with one kernel that ptxas accepts, and the instructions of a family
-// in it.
+// base is a text that ptxas accepts. It has one kernel with instructions of a family.
 type base struct {
 	name, text, target string
-	places             []int // indices of instructions
+	places             []int // indices of the family's instructions
 }
 
-// maxBase limits the instructions of a base, because ptxas compiles every mutant.
+// maxBase limits the number of instructions in a base, because ptxas compiles every mutant.
 const maxBase = 250
 
-// bases returns the project's kernels, one by one, by families of instructions. If
-// raise is given, each text gets that .version, unless it has a newer one.
+// bases returns the project's kernels as separate texts, by families of instructions. If
+// raise is set, it raises the .version of older texts to that version.
 func bases(root string, newest ptx.Version, raise string) (map[string][]base, error) {
 	out := map[string][]base{}
 	add := func(name, text string) {
@@ -39,7 +38,7 @@ func bases(root string, newest ptx.Version, raise string) (map[string][]base, er
 			m.Version = v
 			text = m.String()
 		}
-		if isa.Check(m) != nil { // a form newer than the newest assembler, or one that raise made invalid
+		if isa.Check(m) != nil { // needs a newer assembler, or became invalid with the raised version
 			return
 		}
 		places := map[string][]int{}
@@ -92,7 +91,7 @@ func bases(root string, newest ptx.Version, raise string) (map[string][]base, er
 	return out, nil
 }
 
-// single returns the module's kernels, each as a module with everything else in it.
+// single splits a module into one module per kernel. Each has everything else of the module.
 func single(m *ptx.Module) []string {
 	var out []string
 	for _, d := range m.Decls {
@@ -135,8 +134,7 @@ type mutant struct {
 	family, what, text, target string
 }
 
-// mutants returns n mutants of each family, each of which parses and differs from its
-// base.
+// mutants returns n mutants of each family. Each mutant parses and differs from its base.
 func mutants(root string, newest ptx.Version, seed uint64, n int, only, raise string) ([]mutant, error) {
 	all, err := bases(root, newest, raise)
 	if err != nil {
@@ -182,7 +180,7 @@ func mutants(root string, newest ptx.Version, seed uint64, n int, only, raise st
 	return out, nil
 }
 
-// compareMutants loads and assembles all mutants, on all cores.
+// compareMutants loads and assembles all mutants, on all processors.
 func compareMutants(assemblers []*assembler, root string, seed uint64, n, examples int, only, raise string) error {
 	list, err := mutants(root, assemblers[len(assemblers)-1].newest, seed, n, only, raise)
 	if err != nil {
@@ -235,7 +233,7 @@ func compareMutants(assemblers []*assembler, root string, seed uint64, n, exampl
 	return within(out, examples)
 }
 
-// one compares one mutant.
+// one compares the verdicts on a mutant.
 func one(assemblers []*assembler, gpu *machine, dir string, m mutant) (verdict, bool, error) {
 	v := verdict{family: m.family, what: m.what, theirs: crashed}
 	a := newestFor(assemblers, header(m.text, ".version"))
@@ -244,8 +242,8 @@ func one(assemblers []*assembler, gpu *machine, dir string, m mutant) (verdict, 
 	}
 	r, err := a.assemble(dir, m.text, a.arch(m.target), "-O0")
 	if err == nil && !r.ok && strings.Contains(r.first(), "too much shared") {
-		// The available resources depend on the assembler and on the GPU. The newest
-		// assembler, for the emulator's architecture, decides.
+		// The limit of shared memory depends on the assembler and on the GPU. The newest
+		// assembler decides, for the emulator's architecture.
 		r, err = assemblers[len(assemblers)-1].assemble(dir, m.text, emulated, "-O0")
 	}
 	switch {
@@ -260,13 +258,13 @@ func one(assemblers []*assembler, gpu *machine, dir string, m mutant) (verdict, 
 			v.theirs = "refused"
 		}
 		if strings.Contains(v.theirs, "Unresolved extern") || strings.Contains(v.theirs, "too much") && !strings.Contains(v.theirs, "shared") {
-			v.theirs = crashed // limits of one GPU, or symbols that are linked later, say nothing about the text
+			v.theirs = crashed // the limits of a GPU and symbols that are linked later are not errors in the text
 			return v, false, nil
 		}
 	}
 	why, unsupported := gpu.load(m.text)
 	if v.ours = why; unsupported {
-		v.ours = ours(m.text) // the rules' verdict, because the emulator lacks the rest
+		v.ours = ours(m.text) // use the verdict of the rules if the emulator lacks a feature
 		if v.theirs != "" && v.ours == "" {
 			v.ours = why
 		}
@@ -274,8 +272,8 @@ func one(assemblers []*assembler, gpu *machine, dir string, m mutant) (verdict, 
 	return v, unsupported, nil
 }
 
-// within prints a report, and returns an error if more than one verdict in a hundred is
-// wrong.
+// within prints a report. It returns an error if more than 1 % of the invalid texts are
+// accepted, or more than 1 % of the valid texts rejected.
 func within(all []verdict, examples int) error {
 	accepted, refused, valid, invalid := report(all, examples)
 	if 100*accepted > invalid || 100*refused > valid {

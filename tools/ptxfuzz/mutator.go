@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/ptx/isa"
 )
 
-// mutator changes one thing in a module.
+// mutator makes one change in a module.
 type mutator struct {
 	rng   *rand.Rand
 	words []string
@@ -59,7 +59,7 @@ func (u *mutator) instruction(nth int) string {
 			return ""
 		}
 		mods[pick(u.rng, at)] = pick(u.rng, typeWords)
-	case 4: // one operand fewer or more
+	case 4: // add or remove an operand
 		if len(in.Args) == 0 {
 			return ""
 		}
@@ -82,7 +82,7 @@ func (u *mutator) instruction(nth int) string {
 			&ptx.Imm{Bits: uint64(u.rng.IntN(300))}, &ptx.Imm{Bits: ^uint64(0)}, &ptx.Imm{Kind: ptx.ImmF32, Bits: 0x3f800000},
 			&ptx.Imm{Kind: ptx.ImmF64, Bits: 0x3ff0000000000000}, &ptx.Sink{}, &ptx.Sym{Name: "nowhere"},
 		})
-	default: // an operand from elsewhere
+	default: // use an operand from elsewhere
 		if len(in.Args) == 0 || len(others) == 0 {
 			return ""
 		}
@@ -104,7 +104,7 @@ func (u *mutator) instruction(nth int) string {
 	return now + "  (was " + was + ")"
 }
 
-// text returns an instruction as it is printed.
+// text returns the printed form of an instruction.
 func text(in *ptx.Instr) string {
 	m := &ptx.Module{Decls: []ptx.Decl{&ptx.Function{Name: "f", Body: &ptx.Block{Stmts: []ptx.Stmt{in}}}}}
 	s := m.String()
@@ -190,8 +190,8 @@ func (u *mutator) declaration() string {
 	return ""
 }
 
-// tooOld reports a version older than the target. Drivers refuse it, and so does
-// package ptx (Needs), but ptxas does not.
+// tooOld reports whether the version is too old for the target. Drivers and package ptx
+// (Needs) reject such a text, but ptxas accepts it.
 func (u *mutator) tooOld() bool {
 	since, ok := u.m.Needs().Target.Since()
 	return ok && !u.m.Version.AtLeast(since.Major, since.Minor)
@@ -231,7 +231,7 @@ func (u *mutator) statements(visit func(ptx.Stmt)) {
 	}
 }
 
-// some describes a text by one of its instructions.
+// some identifies a text by one of its instructions.
 func (u *mutator) some() string {
 	out := ""
 	instructions(u.m, func(in *ptx.Instr) {

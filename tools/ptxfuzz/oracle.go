@@ -14,16 +14,16 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// assembler is a ptxas and the newest PTX version that it accepts.
+// assembler is a ptxas executable and the newest PTX version that it accepts.
 type assembler struct {
 	path   string
 	newest ptx.Version
-	oldest int // the oldest architecture that it compiles for
+	oldest int // the oldest architecture that it supports
 }
 
 var release = regexp.MustCompile(`release (\d+)\.(\d+)`)
 
-// newAssembler queries a ptxas for its version.
+// newAssembler runs a ptxas to determine its version.
 func newAssembler(path string) (*assembler, error) {
 	out, err := exec.Command(path, "--version").Output()
 	if err != nil {
@@ -49,11 +49,11 @@ func newAssembler(path string) (*assembler, error) {
 	return a, nil
 }
 
-// takes reports whether the assembler knows a text's version.
+// takes reports whether the assembler accepts a PTX version.
 func (a *assembler) takes(v ptx.Version) bool { return a.newest.AtLeast(v.Major, v.Minor) }
 
-// arch returns the architecture to compile for: the text's own, or the oldest that the
-// assembler supports.
+// arch returns the architecture to compile for: the text's target if the assembler supports
+// it, and otherwise the oldest supported one.
 func (a *assembler) arch(target string) string {
 	t, ok := ptx.ParseTarget(target)
 	if !ok || 10*t.Major+t.Minor < a.oldest {
@@ -85,8 +85,8 @@ func (r result) first() string {
 	return r.rest
 }
 
-// errCrash is the error for a ptxas that was ended by a signal, as happens with some
-// wrong instructions. It says nothing about them.
+// errCrash is the error if a signal ended ptxas, as happens with some invalid instructions.
+// It is not a verdict on them.
 var errCrash = errors.New("ptxas crashed")
 
 // assemble compiles a text.

@@ -26,7 +26,7 @@ func texts(assemblers []*assembler, examples int, roots []string) error {
 			for i, text := range textsOf(path) {
 				v := verdict{family: filepath.Base(root), what: fmt.Sprintf("%s#%d", path, i), ours: ours(text)}
 				a := newestFor(assemblers, header(text, ".version"))
-				if a == nil { // newer than every assembler: only loading can be tested
+				if a == nil { // newer than every assembler, so only the library checks it
 					unasked++
 				} else {
 					r, err := a.assemble(dir, text, a.arch(targetOf(text)), "-O0")
@@ -35,7 +35,7 @@ func texts(assemblers []*assembler, examples int, roots []string) error {
 					}
 					switch v.theirs = r.first(); {
 					case strings.Contains(v.theirs, "Unresolved extern"):
-						v.theirs = "" // it is linked later
+						v.theirs = "" // the symbol is linked later
 					case !r.ok && v.theirs == "":
 						v.theirs = "refused"
 					}
@@ -69,7 +69,7 @@ func textsOf(path string) []string {
 	case ".go":
 		var out []string
 		for _, m := range ptxConstant.FindAllStringSubmatch(string(b), -1) {
-			if !strings.Contains(m[1], "%%") { // it is a format for fmt.Sprintf
+			if !strings.Contains(m[1], "%%") { // not a format for fmt.Sprintf
 				out = append(out, m[1])
 			}
 		}

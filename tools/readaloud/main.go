@@ -1,11 +1,12 @@
-// Command readaloud draws random comments from the Go code and random sentences from
-// the documentation, for somebody who did not write them to read.
+// Command readaloud draws random comments from the Go code and random sentences from the
+// documentation. Somebody who did not write them can then judge them.
 //
 //	go run -C tools ./readaloud -root .. -seed 1 -n 50
 //
 // All comments are equally likely, and so are all sentences. For the same files, a seed
-// always draws the same ones. Generated files, testdata, the expected output of
-// examples, code in documents and docs/results, which programs printed, are left out.
+// always draws the same passages. The command omits generated files, testdata, the expected
+// output of examples, and code in documents. It also omits docs/results, which contains the
+// output of programs.
 package main
 
 import (
@@ -31,7 +32,7 @@ func main() {
 
 // A passage is a comment or a sentence, with its position.
 type passage struct {
-	file string // path below the root, with slashes
+	file string // relative to the root, with slashes
 	line int
 	text string
 }
@@ -41,8 +42,8 @@ func run(w io.Writer, root, under string, seed uint64, n int) error {
 	if err != nil {
 		return err
 	}
-	// Two generators, so that a change in the code does not affect which sentences are
-	// drawn.
+	// Comments and sentences have separate generators, so that a change in the code does not
+	// affect which sentences are drawn.
 	print(w, "comments", comments, seed, n)
 	print(w, "sentences", sentences, seed, n)
 	return nil

@@ -131,8 +131,9 @@ func TestSeedDecides(t *testing.T) {
 	}
 }
 
-// Every passage is equally likely. In 40,000 draws of one of four, a count differs by
-// more than 500 once in 10^8 runs, and the seeds are fixed.
+// Every passage must be equally likely. In 40,000 draws of one of four passages, a count
+// differs by more than 500 once in 10^8 runs. The seeds are fixed, so the test is
+// deterministic.
 func TestDrawIsUniform(t *testing.T) {
 	all := []passage{{text: "a"}, {text: "b"}, {text: "c"}, {text: "d"}}
 	counts := map[string]int{}

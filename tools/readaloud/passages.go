@@ -16,8 +16,8 @@ import (
 	"github.com/purecuda/cuda/tools/internal/doc"
 )
 
-// passages returns all comments and sentences of the files below root whose paths begin
-// with under, in path order.
+// passages returns all comments and sentences in the files below root whose paths begin with
+// under. They are in the order of the paths.
 func passages(root, under string) (comments, sentences []passage, err error) {
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -65,8 +65,8 @@ func skipped(rel, name string) bool {
 	return strings.HasPrefix(name, ".") || name == "testdata" || rel == "build" || rel == "bundle" || rel == "docs/results"
 }
 
-// commentsOf returns the comments of a Go file without directives, none if the file is
-// generated.
+// commentsOf returns the comments of a Go file, without directives. It returns none for a
+// generated file.
 func commentsOf(name string, text []byte) ([]passage, error) {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, name, text, parser.ParseComments|parser.SkipObjectResolution)
@@ -87,7 +87,8 @@ func commentsOf(name string, text []byte) ([]passage, error) {
 	return all, nil
 }
 
-// output matches the comment of an example that go test compares with what it prints.
+// output matches an example's output comment, which go test compares with the printed
+// output.
 var output = regexp.MustCompile(`(?i)^(unordered )?output:`)
 
 var (
@@ -97,8 +98,8 @@ var (
 	rule      = regexp.MustCompile(`^[\s|:-]*$`)
 )
 
-// sentencesOf returns the sentences of a Markdown document, none if it is generated.
-// Headings, code and comments are not sentences. The end of a table cell or list item
+// sentencesOf returns the sentences of a Markdown document, or none if the document is
+// generated. It omits headings, code and comments. The end of a table cell or list item also
 // ends a sentence.
 func sentencesOf(name, text string) []passage {
 	if generated.MatchString(text) {
@@ -106,8 +107,8 @@ func sentencesOf(name, text string) []passage {
 	}
 	var (
 		all  []passage
-		para []string // lines of the paragraph so far
-		from int      // number of the first one
+		para []string // the lines of the current paragraph
+		from int      // number of the paragraph's first line
 	)
 	flush := func() {
 		all = append(all, split(name, from, para)...)
@@ -146,7 +147,7 @@ func sentencesOf(name, text string) []passage {
 	return all
 }
 
-// split returns the sentences of a paragraph whose first line has the number from.
+// split returns the sentences of a paragraph. from is the number of its first line.
 func split(name string, from int, lines []string) []passage {
 	var (
 		all   []passage
@@ -181,7 +182,7 @@ func split(name string, from int, lines []string) []passage {
 	return all
 }
 
-// ends reports whether a word is the last of its sentence, given the next word.
+// ends reports whether a word ends its sentence, given the next word.
 func ends(word, next string) bool {
 	bare := strings.TrimRight(word, "*_)\"'`")
 	if !strings.HasSuffix(bare, ".") && !strings.HasSuffix(bare, "?") && !strings.HasSuffix(bare, "!") ||
@@ -192,7 +193,7 @@ func ends(word, next string) bool {
 	return !unicode.IsLower(first) || strings.HasPrefix(next, "`") || strings.HasPrefix(next, "[")
 }
 
-// prose reports whether a text has enough words to judge.
+// prose reports whether a text has at least four words.
 func prose(text string) bool {
 	n := 0
 	for _, word := range strings.Fields(text) {

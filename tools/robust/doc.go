@@ -1,2 +1,3 @@
-// Package robust tests programs of this module by building and running them.
+// Package robust builds programs that use CUDA in unusual ways, runs them and checks their
+// output.
 package robust

@@ -11,20 +11,19 @@ import (
 	"github.com/purecuda/cuda/tools/robust/work"
 )
 
-// gpuVariable names the environment variable that makes the programs use the system's
-// driver.
+// gpuVariable is the environment variable that makes the programs use the system's driver.
 const gpuVariable = "PURECUDA_REQUIRE_GPU"
 
 func emulated() bool { return os.Getenv(gpuVariable) == "" }
 
-// builder builds programs of this module into a folder of the test.
+// builder builds programs into a folder of the test.
 type builder struct {
 	t   *testing.T
 	dir string
 }
 
-// withCgo returns a builder of programs that need cgo, which takes a C compiler. It
-// skips the test if there is none.
+// withCgo returns a builder for programs that need cgo. It skips the test if there is no C
+// compiler.
 func withCgo(t *testing.T) builder {
 	if runtime.GOOS != "linux" {
 		t.Skip("these programs are for Linux")

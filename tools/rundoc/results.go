@@ -12,16 +12,16 @@ import (
 	"github.com/purecuda/cuda/tools/internal/doc"
 )
 
-// result is the output of one part in one run.
+// result is the output of one part of a run.
 type result struct {
 	file, part, commit, date, machine string
 	counts
 }
 
-// counts has the verdicts in an output.
+// counts has the numbers of verdicts in an output.
 type counts struct {
 	passed, failed, notRun int // lines of bundle/run.sh, rows with a budget
-	tests, skipped         int // tests within them
+	tests, skipped         int // tests in all of these lines
 	failures               []string
 }
 
@@ -60,7 +60,7 @@ func results(file, text string) ([]*result, error) {
 // printed returns the next code block or table.
 func printed(lines []string) []string {
 	for i, line := range lines {
-		if strings.HasPrefix(line, "<!--") { // it belongs to another run, or is a comment
+		if strings.HasPrefix(line, "<!--") { // belongs to another run, or is a comment
 			return nil
 		}
 		if fence, _, ok := doc.Fence(line); ok {
@@ -78,9 +78,9 @@ func printed(lines []string) []string {
 }
 
 func (r *result) count(lines []string) {
-	kept := -1 // the column of a budget table that says whether the budget was kept
+	kept := -1 // the column of a budget table with the verdict
 	running, lacks := "", false
-	ended := func() { // an example checks its results before it prints them
+	ended := func() { // a finished example has passed, because it checks its results before it prints them
 		switch {
 		case running == "":
 		case lacks:
@@ -146,8 +146,8 @@ func (r *result) outcome() string {
 	return s
 }
 
-// table shows the latest run of each part on each machine and, if it failed, the latest
-// that passed.
+// table formats the latest run of each part on each machine. If that run failed, it also has
+// the latest run that passed.
 func table(runs []*result) string {
 	var order []string
 	latest := map[string][]*result{}

@@ -11,12 +11,12 @@ import (
 	"github.com/purecuda/cuda/tools/internal/source"
 )
 
-// surface is an exported API: the lines of each package, in order, by path below the
-// module.
+// surface is an exported API. It maps each package, by its path in the module, to its sorted
+// lines.
 type surface map[string][]string
 
-// api writes api/*.txt, one file per package, or with -check fails if they would
-// change. It also fails if something that the last tag exported is gone.
+// api writes api/*.txt, one file per package. With -check it instead fails if a file would
+// change. It also fails if a name exported by the last tag has been removed.
 func api(o options) error {
 	now, err := surfaceOf(o.root)
 	if err != nil {
@@ -52,8 +52,8 @@ func surfaceOf(root string) (surface, error) {
 	return s, nil
 }
 
-// qualify returns the line itself if it is the same on every platform, else one line
-// for each platform that has it.
+// qualify returns the line itself if it is the same on every platform. Otherwise it returns
+// one line for each platform that has it.
 func qualify(line string, where []platform) []string {
 	if len(where) == len(platforms) {
 		return []string{line}
@@ -85,7 +85,8 @@ func collect(root string, p platform, files *source.Files, on map[string]map[str
 	return nil
 }
 
-// public returns a package's path below its module, if other modules may import it.
+// public returns a package's path in its module, and whether other modules may import the
+// package.
 func public(p source.Package) (string, bool) {
 	name := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, p.Module), "/")
 	if p.Name == "main" || slices.Contains(strings.Split(name, "/"), "internal") || strings.HasPrefix(name, "examples") {
@@ -94,7 +95,7 @@ func public(p source.Package) (string, bool) {
 	return name, true
 }
 
-// fileOf returns the name of the file with a package's API.
+// fileOf returns the name of the file for a package's API.
 func fileOf(name string) string { return strings.ReplaceAll(name, "/", ".") + ".txt" }
 
 func (s surface) write(dir string) error {
@@ -157,7 +158,7 @@ func marked(mark string, lines []string) []string {
 	return all
 }
 
-// minus lists what s has and other lacks, as "package: line".
+// minus returns the lines that s has and other does not have, as "package: line".
 func (s surface) minus(other surface) []string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(s)) {

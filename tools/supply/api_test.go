@@ -76,7 +76,8 @@ func TestFilesHaveToBeUpToDate(t *testing.T) {
 	}
 }
 
-// A tag's API comes from its source; additions are allowed.
+// The API of a tag comes from its source. Removals must be reported, and additions are
+// allowed.
 func TestWhatATagExportedHasToStay(t *testing.T) {
 	root := t.TempDir()
 	git := func(args ...string) {
@@ -135,14 +136,15 @@ func TestTheLastTagIsTheHighestVersionBehindTheCommit(t *testing.T) {
 	}
 	gitIn(t, root, "tag", "v0.10.0")
 	gitIn(t, root, commit...)
-	gitIn(t, root, "tag", "v2.0.0") // of a later commit
+	gitIn(t, root, "tag", "v2.0.0") // a tag on a later commit
 	gitIn(t, root, "checkout", "-q", "HEAD~")
 	if tag, err := lastTag(root); tag != "v0.10.0" || err != nil {
 		t.Errorf("%q, %v", tag, err)
 	}
 }
 
-// A check that treated any of these as a source without tags would pass.
+// Each of these sources cannot tell which tags exist. If lastTag treated one as a source
+// without tags, the check would pass.
 func TestASourceThatKnowsNoTagsIsAnError(t *testing.T) {
 	root := t.TempDir()
 	t.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(root))

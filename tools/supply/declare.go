@@ -12,9 +12,9 @@ import (
 	"strings"
 )
 
-// declarations lists what a package exports, one line for each thing that a user can
-// depend on, such as a constant with its value, a field or a method. Parameters have no
-// names, because names may change.
+// declarations lists the exports of a package. It returns one line for each property that a
+// user can depend on, such as a constant with its value, a field or a method. It omits the
+// names of parameters, because they may change.
 func declarations(pkg *types.Package) []string {
 	var all []string
 	for _, name := range pkg.Scope().Names() {
@@ -36,7 +36,7 @@ func declarations(pkg *types.Package) []string {
 	return all
 }
 
-// value formats a constant, long strings in full.
+// value formats a constant. A long string is not shortened.
 func value(c *types.Const) string {
 	if c.Val().Kind() == constant.String {
 		return c.Val().ExactString()
@@ -63,7 +63,7 @@ func typeLines(t *types.TypeName) []string {
 	return append(all, methods(t.Name(), named)...)
 }
 
-// comparable returns a note if a struct cannot be compared or used as a key.
+// comparable returns a note if values of a struct type cannot be compared.
 func comparable(t types.Type) string {
 	if types.Comparable(t) {
 		return ""
@@ -86,7 +86,7 @@ func fields(head string, s *types.Struct) []string {
 	return all
 }
 
-// methods lists the methods of a type that is not an interface, embedded ones included.
+// methods lists the methods of a type that is not an interface, including embedded methods.
 func methods(name string, t *types.Named) []string {
 	if types.IsInterface(t) {
 		return nil
@@ -129,7 +129,7 @@ func typeText(t types.Type) string {
 	text := types.TypeString(t, (*types.Package).Name)
 	expr, err := parser.ParseExpr(text)
 	if err != nil {
-		return text // such as the constraint that stands for an interface
+		return text // such as the type set of a constraint
 	}
 	ast.Inspect(expr, func(n ast.Node) bool {
 		if f, ok := n.(*ast.FuncType); ok {
@@ -145,7 +145,7 @@ func typeText(t types.Type) string {
 	return oneLine.Replace(strings.Join(strings.Fields(strings.ReplaceAll(b.String(), "\n", " ; ")), " "))
 }
 
-// oneLine removes what line ends leave behind.
+// oneLine removes the traces of line breaks.
 var oneLine = strings.NewReplacer("{ ; ", "{ ", " ; }", " }", " ; ", "; ")
 
 func unname(list *ast.FieldList) {

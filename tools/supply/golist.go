@@ -18,7 +18,7 @@ type listed struct {
 	Module     *module
 }
 
-// module is a module as the go command writes it.
+// module is a module in the output of the go command.
 type module struct {
 	Path, Version, Sum, Dir string
 	Main                    bool
@@ -38,8 +38,8 @@ func (p platform) String() string {
 	return p.os + "-" + p.arch
 }
 
-// platforms are those that are compiled. The first is the one that most of the
-// documentation is about.
+// platforms are the platforms that are compiled. The first is the one that most of the
+// documentation describes.
 var platforms = []platform{
 	{"linux", "amd64", ""}, {"linux", "arm64", ""}, {"windows", "amd64", ""},
 	{"windows", "arm64", ""}, {"darwin", "arm64", ""}, {"linux", "amd64", "static"},

@@ -13,20 +13,20 @@ import (
 	"github.com/purecuda/cuda/tools/internal/doc"
 )
 
-// allowed are the licences (SPDX identifiers) that code linked into a program may have:
-// those that require no more than including their text.
+// allowed are the licences (SPDX identifiers) allowed for code that is linked into a
+// program. They require only that programs include their text.
 var allowed = []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT"}
 
-// dependency is a module and its use.
+// dependency is a module and its use in this repository.
 type dependency struct {
 	module
-	use     string // "programs", "tests" or one of our modules, such as tools
+	use     string // "programs", "tests" or a module of this repository, such as tools
 	licence string
 	notice  bool
 }
 
-// licences writes the table of dependencies, or checks it. It fails if a module that
-// goes into programs has no known licence or one that is not allowed.
+// licences writes or checks the table of dependencies. It fails if a module that is linked
+// into programs has no known or allowed licence.
 func licences(o options) error {
 	all, err := dependencies(o.root)
 	if err != nil {
@@ -67,7 +67,8 @@ func dependencies(root string) ([]dependency, error) {
 	return all, nil
 }
 
-// ownModules returns the folders below root that have a go.mod, "" first.
+// ownModules returns the folders below root that have a go.mod file. The first is "", the
+// root itself.
 func ownModules(root string) ([]string, error) {
 	out, err := command(root, nil, "git", "ls-files", "-co", "--exclude-standard", "--", "*go.mod")
 	if err != nil {
@@ -83,8 +84,8 @@ func ownModules(root string) ([]string, error) {
 	return dirs, nil
 }
 
-// merge leaves out modules that are already listed for a stricter use, or for the
-// programs of the same module.
+// merge adds modules to all. It omits a module that is already listed for programs, or for
+// the programs of the same module of this repository.
 func merge(all, some []dependency) []dependency {
 	for _, d := range some {
 		if !slices.ContainsFunc(all, func(a dependency) bool {
@@ -100,7 +101,7 @@ func dependenciesOf(dir, use string, tests bool) ([]dependency, error) {
 	seen := make(map[string]dependency)
 	on := platforms
 	if use != "programs" {
-		on = on[:1] // tools run only on our own platform
+		on = on[:1] // tools run only on the first platform
 	}
 	for _, p := range on {
 		list, err := goList(dir, p, "-deps", fmt.Sprint("-test=", tests), "-json=ImportPath,Standard,Module", "./...")
@@ -110,7 +111,7 @@ func dependenciesOf(dir, use string, tests bool) ([]dependency, error) {
 		for _, l := range list {
 			m := l.Module
 			if m == nil || m.Main || m.Replace != nil && m.Replace.Version == "" {
-				continue // a package of the standard library, or ours
+				continue // in the standard library, or in this repository
 			}
 			if seen[m.Path], err = licensed(*m, use); err != nil {
 				return nil, err
@@ -129,7 +130,7 @@ func sorted(seen map[string]dependency) []dependency {
 	return all
 }
 
-// licensed looks for the licence in a module's folder.
+// licensed identifies the licence in a module's folder.
 func licensed(m module, use string) (dependency, error) {
 	d := dependency{module: m, use: use}
 	if m.Dir == "" {
@@ -156,13 +157,13 @@ func licensed(m module, use string) (dependency, error) {
 
 var blanks = regexp.MustCompile(`[\s*#/]+`)
 
-// identify recognises a licence by words that no other has.
+// identify recognises a licence by phrases that no other licence contains.
 func identify(text []byte) string {
 	s := strings.ToLower(string(blanks.ReplaceAll(bytes.TrimSpace(text), []byte(" "))))
 	has := func(words string) bool { return strings.Contains(s, words) }
 	switch {
 	case has("gnu general public license") || has("gnu lesser general public license"):
-		return "" // these never occur by accident
+		return "" // these phrases never occur by accident
 	case has("apache license version 2.0"):
 		return "Apache-2.0"
 	case has("mozilla public license version 2.0"):

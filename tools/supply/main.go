@@ -1,5 +1,5 @@
-// Supply reports what is shipped: the exported API and whether it kept its promises,
-// the modules that go into a program, and their licences.
+// Command supply reports what is shipped: the exported API and its compatibility with the
+// last tag, the modules that are linked into programs, and their licences.
 //
 //	go run -C tools ./supply api -root ..
 //
@@ -10,7 +10,7 @@
 //	supply sbom [PROGRAM ...]   prints a bill of materials (SPDX 2.3, JSON) of the
 //	                            library, or of programs that the go command built
 //
-// All take -root, the repository's root.
+// All commands accept -root, the repository's root.
 package main
 
 import (

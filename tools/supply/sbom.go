@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// spdx is the part of SPDX 2.3 (spdx.github.io/spdx-spec/v2.3) that is used here.
+// spdx is the part of an SPDX 2.3 document (spdx.github.io/spdx-spec/v2.3) that this tool
+// writes.
 type spdx struct {
 	Version       string         `json:"spdxVersion"`
 	DataLicence   string         `json:"dataLicense"`
@@ -57,8 +58,8 @@ type relationship struct {
 	To   string `json:"relatedSpdxElement"`
 }
 
-// sbom prints a bill of materials. The output depends only on its subject and on the
-// time in SOURCE_DATE_EPOCH.
+// sbom prints a bill of materials. The output depends only on the described module or
+// programs and on SOURCE_DATE_EPOCH.
 func sbom(o options) error {
 	bill, err := newBill()
 	if err != nil {
@@ -81,7 +82,7 @@ func sbom(o options) error {
 	return e.Encode(bill.finish())
 }
 
-// The module to which this tool belongs.
+// The module that this tool belongs to.
 const ours, oursLicence = "github.com/purecuda/cuda", "Apache-2.0"
 
 type bill struct {
@@ -98,7 +99,7 @@ func newBill() (*bill, error) {
 		Creation: creation{Created: time.Unix(seconds, 0).UTC().Format(time.RFC3339), Creators: []string{"Tool: github.com/purecuda/cuda/tools/supply"}}}}, nil
 }
 
-// library adds this module and what its packages import.
+// library adds this module and the modules that its packages import.
 func (b *bill) library(root string) error {
 	version, err := command(root, nil, "git", "describe", "--tags", "--always")
 	if err != nil {
@@ -115,7 +116,8 @@ func (b *bill) library(root string) error {
 	return nil
 }
 
-// program adds a program built by the go command, from the information embedded in it.
+// program adds a program that the go command built. The information is embedded in the
+// program.
 func (b *bill) program(root, file string) error {
 	info, err := buildinfo.ReadFile(file)
 	if err != nil {
@@ -146,8 +148,8 @@ func (b *bill) program(root, file string) error {
 	return nil
 }
 
-// versionOf returns the version of a program's module, or the commit from which it was
-// built, or "".
+// versionOf returns the version of a program's module, or else the commit from which it was
+// built, or else "".
 func versionOf(info *debug.BuildInfo) string {
 	if v := info.Main.Version; v != "(devel)" {
 		return v
@@ -160,7 +162,7 @@ func versionOf(info *debug.BuildInfo) string {
 	return ""
 }
 
-// target returns the platform that a program was built for.
+// target returns the platform of a program.
 func target(info *debug.BuildInfo) string {
 	set := make(map[string]string)
 	for _, s := range info.Settings {
@@ -173,7 +175,7 @@ func target(info *debug.BuildInfo) string {
 	return text
 }
 
-// find looks for a module's licence in the module cache.
+// find identifies a module's licence in the module cache.
 func find(root string, m *debug.Module) (dependency, error) {
 	d := dependency{module: module{Path: m.Path, Version: m.Version, Sum: m.Sum}}
 	out, err := command(root, []string{"GOFLAGS=-mod=mod", "GOWORK=off"}, "go", "list", "-m", "-f", "{{.Dir}}", m.Path+"@"+m.Version)
@@ -216,8 +218,8 @@ func (b *bill) relate(from, kind, to string) {
 	b.Relationships = append(b.Relationships, relationship{from, kind, to})
 }
 
-// finish names the document after the first package. A hash of the contents is part of
-// its namespace, because a namespace must not be used for two documents.
+// finish names the document after the first package. Its namespace contains a hash of the
+// contents, because each namespace must belong to only one document.
 func (b *bill) finish() spdx {
 	first := b.Packages[0]
 	b.Name = strings.TrimPrefix(first.ID, "SPDXRef-")

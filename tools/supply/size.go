@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// maxZip is the largest number of bytes that "go get" may have to download for the
+// maxZip is the largest allowed size in bytes of the zip that "go get" downloads for the
 // module.
 const maxZip = 3_500_000
 
@@ -35,8 +35,8 @@ func size(o options) error {
 	return nil
 }
 
-// moduleFiles returns the files that git tracks or would track, without those of nested
-// modules and vendored packages: the files that the go command puts in a zip.
+// moduleFiles returns the files that git tracks or would track, except those of nested
+// modules and vendored packages. The go command puts the same files in a zip.
 func moduleFiles(root string) ([]string, error) {
 	out, err := command(root, nil, "git", "ls-files", "-z", "-co", "--exclude-standard")
 	if err != nil {
@@ -68,8 +68,8 @@ type folder struct {
 	size int64
 }
 
-// zipped returns the size of a zip with the files, and what each folder contributes,
-// the largest first.
+// zipped returns the size of a zip with the files. It also returns the size that each folder
+// adds, largest first.
 func zipped(root string, files []string) (int64, []folder, error) {
 	var written counter
 	w := zip.NewWriter(&written)

@@ -18,7 +18,7 @@ func TestTheZipIsSmallEnough(t *testing.T) {
 	}
 }
 
-// The zip has the files of the module that git would have: nothing ignored, and no
+// The zip must have the files that git would track. It must not have ignored files or a
 // nested module.
 func TestModulesBelowAreNotInTheZip(t *testing.T) {
 	root := t.TempDir()

@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-// removedFile lists, as "package: line", what was removed or changed on purpose since
-// the last tag. If it is not empty, the next tag must raise the minor version.
+// removedFile lists intended removals and changes since the last tag, as "package: line". If
+// it is not empty, the next tag must raise the minor version.
 const removedFile = "removed.txt"
 
-// compareTag returns an error if something that the last tag exported is gone and is
-// not in removedFile. The tag's API comes from its source.
+// compareTag returns an error if an export of the last tag has been removed and is not in
+// removedFile. The API of the tag comes from its source.
 func (s surface) compareTag(o options) error {
 	tag, err := lastTag(o.root)
 	if err != nil {
@@ -37,8 +37,8 @@ func (s surface) compareTag(o options) error {
 	return s.promise(o, was, tag, lines(string(text)))
 }
 
-// lastTag returns the highest version tag in the commit's history, "" if there is none.
-// A source without history has no tags either, but that is an error.
+// lastTag returns the highest version tag in the commit's history, or "" if there is none. A
+// source without history also has no tags, so lastTag returns an error for it.
 func lastTag(root string) (string, error) {
 	out, err := command(root, nil, "git", "rev-parse", "--is-shallow-repository", "--show-prefix")
 	if err != nil {
@@ -50,7 +50,7 @@ func lastTag(root string) (string, error) {
 	case shallow != "false":
 		return "", errors.New("this checkout is shallow, so its tags may be missing: git fetch --unshallow --tags")
 	}
-	// Sorted by version, v1.0.0-rc.1 before v1.0.0.
+	// Sort by version, with v1.0.0-rc.1 before v1.0.0.
 	out, err = command(root, nil, "git", "-c", "versionsort.suffix=-", "tag", "--list", "v[0-9]*", "--merged", "HEAD", "--sort=-version:refname")
 	if err != nil {
 		return "", err
@@ -59,7 +59,7 @@ func lastTag(root string) (string, error) {
 	return tag, nil
 }
 
-// promise compares with the API of a tag.
+// promise compares the API with the API of a tag.
 func (s surface) promise(o options, was surface, tag string, allowed []string) error {
 	gone := slices.DeleteFunc(was.minus(s), func(l string) bool { return slices.Contains(allowed, l) })
 	if len(gone) > 0 {

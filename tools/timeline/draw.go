@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Sizes of the picture in pixels.
+// Dimensions of the picture, in pixels.
 const (
 	width, height = 800, 330
-	left          = 80  // position of time 0
-	right         = 770 // end of the longest step
+	left          = 80  // x coordinate of time 0
+	right         = 770 // x coordinate of the end of the longest step
 	lane          = 30  // height of a lane
 )
 
@@ -47,7 +47,8 @@ func draw(f figures) string {
 		f.kernels, f.copies, f.launches.host, f.launches.wall, f.graph.host, f.graph.wall)
 	c.rect(0, 0, width, height, "#ffffff")
 
-	// The device starts as long after the first launch as it ends after the last.
+	// Assume that the device's delay after the first launch equals its delay after the last
+	// one.
 	delay := f.launches.wall - f.launches.host
 	n := f.operations()
 	kernel := (f.graph.wall - delay) / float64(n)
@@ -86,14 +87,13 @@ func (c *canvas) lanes(y float64) {
 	}
 }
 
-// block draws something that takes time, with a gap at its end that separates it from
-// the next.
+// block draws an interval of time. A gap at its end separates it from the next block.
 func (c *canvas) block(begin, length, y float64, color string) {
 	w := length * c.perMicrosecond
 	c.rect(c.x(begin), y, math.Max(w-math.Min(1, w/3), 0.5), lane, color)
 }
 
-// axis marks every 50 µs.
+// axis draws a mark every 50 µs.
 func (c *canvas) axis(longest float64) {
 	const y = 240
 	c.rect(left, y, right-left, 1, textColor)

@@ -1,12 +1,12 @@
-// Command timeline draws docs/pictures/launches-and-graph.svg: one step of the
-// quickstart, by stream launches and as a graph, on the host and on the device.
+// Command timeline draws docs/pictures/launches-and-graph.svg. The picture shows one step of
+// the quickstart, by stream launches and as a graph, on the host and on the device.
 //
 //	go run -C tools ./timeline -root ..           # write the picture
 //	go run -C tools ./timeline -root .. -check    # fail if it would change
 //
-// It reads the times from docs/results/h200-driver-580.md. They say how long the host
-// is busy and when the step is done. How long one kernel takes was not measured, so all
-// are drawn equally long.
+// It reads two times from docs/results/h200-driver-580.md: how long the host is busy, and
+// when the step is done. The times of single kernels were not measured, so all kernels have
+// the same length in the picture.
 package main
 
 import (
@@ -47,7 +47,7 @@ type figures struct {
 
 func (f figures) operations() int { return f.kernels + f.copies }
 
-// A way is one way to run a step: how long the host is busy, and when the step is done,
+// A way is a way to run a step: how long the host is busy, and when the step is done, both
 // in µs.
 type way struct{ host, wall float64 }
 

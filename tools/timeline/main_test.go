@@ -34,8 +34,8 @@ func TestMissingFiguresAreNamed(t *testing.T) {
 	}
 }
 
-// The picture has a block for each launch on the host and for each operation on the
-// device, both for launches and for the graph.
+// For launches and for the graph, the picture must have a block for each launch on the host
+// and a block for each operation on the device.
 func TestThePictureIsXMLWithABlockForEachOperation(t *testing.T) {
 	f, err := read(printed)
 	if err != nil {

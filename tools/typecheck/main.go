@@ -1,13 +1,12 @@
-// Command typecheck checks that all packages and tests compile for other systems and
-// with other build tags, without compiling them. It parses and type-checks everything
-// from source, the standard library included. That takes about two seconds per target;
-// "go vet" and "go build" take forty.
+// Command typecheck checks that all packages and tests compile for other systems and with
+// other build tags. It parses and type-checks everything from source, including the standard
+// library, but does not compile it. That takes about two seconds per target. "go vet" and
+// "go build" take forty.
 //
 //	go run -C tools ./typecheck -root .. linux/arm64 windows/amd64 linux/amd64/static
 //
-// It does not find problems that only the compiler, the assembler, the linker or vet
-// can find. For that reason "make cross" also vets package loader and links the
-// quickstart.
+// It does not find problems that only the compiler, the assembler, the linker or vet can
+// find. For that reason "make cross" also vets package loader and links the quickstart.
 package main
 
 import (
@@ -39,7 +38,7 @@ func main() {
 	}
 }
 
-// run checks all targets, as many at the same time as there are processors.
+// run checks all targets, with one goroutine per processor.
 func run(folders, names []string) error {
 	if len(names) == 0 {
 		return errors.New("name targets, such as linux/arm64 or linux/amd64/static")

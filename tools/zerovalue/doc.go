@@ -1,5 +1,5 @@
 // Package zerovalue tests the rule for nil and zero objects on all exported methods and
-// functions: none panics, and an error result says what is missing and what constructs
-// it. The test has no list of types. It asks the compiler for them, writes a program
-// that names each, and runs it.
+// functions. None may panic, and an error must name what is missing and the function that
+// creates it. The test gets the exported names from the compiler, generates a program that
+// refers to all of them, and runs the program.
 package zerovalue

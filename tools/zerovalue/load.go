@@ -21,7 +21,7 @@ type listed struct {
 	DepOnly                  bool
 }
 
-// load returns the module's packages that other modules may import.
+// load returns the packages of the module that other modules may import.
 func load(root string) ([]*types.Package, error) {
 	cmd := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Name,Export,DepOnly", "./...")
 	cmd.Dir = root

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// names gives each package a unique name in the program.
+// names maps each package to its unique name in the program.
 type names map[string]string
 
 func (n names) of(p *types.Package) string {
@@ -18,8 +18,8 @@ func (n names) of(p *types.Package) string {
 	return name
 }
 
-// program returns the source of a program that lists every exported function, and every
-// exported type with methods, of the packages. It hands the list to zerovalue/calls.
+// program returns the source of a program that lists the exported functions of the packages,
+// and their exported types with methods. The program passes the list to zerovalue/calls.
 func program(packages []*types.Package) (string, error) {
 	imported := make(names)
 	var list strings.Builder
@@ -55,7 +55,8 @@ func program(packages []*types.Package) (string, error) {
 	return b.String(), nil
 }
 
-// typeLine lists a type as a nil pointer to it, unless it has no methods.
+// typeLine returns the line that lists a type, as a nil pointer to it. It returns "" for an
+// alias, an interface or a type without methods.
 func typeLine(o *types.TypeName, imported names) (string, error) {
 	if o.IsAlias() {
 		return "", nil
@@ -71,8 +72,7 @@ func typeLine(o *types.TypeName, imported names) (string, error) {
 	return fmt.Sprintf("\t{Name: %q, Type: (*%s.%s%s)(nil)},\n", o.Pkg().Name()+"."+o.Name(), imported.of(o.Pkg()), o.Name(), args), nil
 }
 
-// typeArgs chooses, for each type parameter, the first of a few types that its
-// constraint admits.
+// typeArgs returns a type argument for each type parameter.
 func typeArgs(in *types.Package, params *types.TypeParamList, imported names) (string, error) {
 	if params.Len() == 0 {
 		return "", nil
@@ -89,8 +89,8 @@ func typeArgs(in *types.Package, params *types.TypeParamList, imported names) (s
 	return "[" + strings.Join(all, ", ") + "]", nil
 }
 
-// satisfying returns a type for a constraint: float32 if that is allowed, else one that
-// the constraint lists, else one of the package.
+// satisfying returns a type that satisfies a constraint. It prefers float32, then a type
+// that the constraint lists, and then a type of the package.
 func satisfying(in *types.Package, c *types.Interface) (types.Type, error) {
 	for _, k := range []types.BasicKind{types.Float32, types.Uint32, types.Int} {
 		if t := types.Typ[k]; types.Satisfies(t, c) {

@@ -17,7 +17,7 @@ import (
 	"github.com/purecuda/cuda/tools/zerovalue/calls"
 )
 
-// Calls that may panic, by prefix of their names, and why. All are documented.
+// The calls that may panic, by prefix of their names, and the documented reason.
 var mayPanic = map[string]string{
 	"loader.Args.":     "an index out of range, as of a slice",
 	"loader.Frame.":    "an index out of range, as of a slice; on the path of every node that is added",
@@ -25,7 +25,7 @@ var mayPanic = map[string]string{
 	"loader.Latch.":    "a nil lock, or one that is unlocked twice, as of a sync.Mutex",
 	"loader.Invoke":    "the native call itself, without a function",
 	"kernels.Layout.":  "a dimension out of range, as of a slice",
-	// Promoted from package cu through a nil pointer.
+	// These methods are promoted from package cu through a nil pointer.
 	"driver.Driver.Cu":          "a raw function",
 	"driver.Driver.BeforeClose": "for packages that make raw calls",
 	"driver.Driver.NewBatch":    "for packages that make raw calls",
@@ -39,11 +39,11 @@ var mayPanic = map[string]string{
 	"ptx.Module.":               "a nil writer, or a syntax tree that was put together wrongly",
 }
 
-// Methods that return no error for a nil or zero object, because there is nothing to do
-// or nothing wrong.
+// The methods that may return no error for a nil or zero object, because there is nothing to
+// do.
 var mayReturnNil = regexp.MustCompile(`\.(Close|Abort|Unwrap|Err)$|^kernels\.|^ptx\.`)
 
-// Methods with a different error, and why.
+// The methods that return a different error, and the reason.
 var otherError = map[string]string{
 	"driver.Driver.Cu":             "a C function, whose error has a code and says that the Driver is zero",
 	"cu.Driver.Cu":                 "a C function, whose error has a code and says that the Driver is nil",
@@ -74,7 +74,7 @@ func TestNilAndZeroObjectsAreRefusedInWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := make(map[string]bool) // constructors that errors may suggest
+	made := make(map[string]bool) // the constructors that an error may name
 	for _, p := range packages {
 		exported(p, made)
 	}
@@ -115,7 +115,8 @@ func TestNilAndZeroObjectsAreRefusedInWords(t *testing.T) {
 	t.Logf("%d calls", seen)
 }
 
-// where returns a panic's first line, and the library's line that caused it.
+// where returns the first line of a panic's stack, and the line of the library that
+// panicked.
 func where(stack string) string {
 	lines := strings.Split(stack, "\n")
 	for _, l := range lines {
@@ -126,8 +127,8 @@ func where(stack string) string {
 	return stack
 }
 
-// exported adds the names of a package's functions (graph.New) and methods
-// (Graph.Add).
+// exported adds the names of a package's functions (graph.New) and methods (Graph.Add) to a
+// set.
 func exported(p *types.Package, to map[string]bool) {
 	for _, name := range p.Scope().Names() {
 		switch o := p.Scope().Lookup(name).(type) {
@@ -142,8 +143,8 @@ func exported(p *types.Package, to map[string]bool) {
 	}
 }
 
-// runCalls builds the program and runs it in an empty folder. If a call ends the
-// process, it runs the program again from the next call.
+// runCalls builds the program and runs it in an empty folder. If a call ends the process,
+// runCalls runs the program again and continues with the next call.
 func runCalls(t *testing.T, packages []*types.Package) []calls.Call {
 	t.Helper()
 	text, err := program(packages)
@@ -184,13 +185,13 @@ func runCalls(t *testing.T, packages []*types.Package) []calls.Call {
 	}
 }
 
-// parse reads the lines of calls. Each call has a line when it begins and one when it
-// has ended.
+// parse reads the lines of the program. Each call has a line before it begins and a line
+// after it ends.
 func parse(t *testing.T, from *bytes.Buffer) []calls.Call {
 	t.Helper()
 	var list []calls.Call
 	lines := bufio.NewScanner(from)
-	lines.Buffer(nil, 1<<20) // the stack of a panic is long
+	lines.Buffer(nil, 1<<20) // a line can contain the long stack of a panic
 	for lines.Scan() {
 		var c calls.Call
 		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {

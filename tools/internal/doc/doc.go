@@ -1,4 +1,4 @@
-// Package doc has what the tools that read or write the repository's documents share.
+// Package doc is shared by the tools that read or write the repository's documents.
 package doc
 
 import (
@@ -11,8 +11,7 @@ import (
 	"strings"
 )
 
-// Main runs a document generator with its flags: where the repository is, and whether
-// to write nothing and fail if a document would change.
+// Main runs a document generator with the flags -root and -check.
 func Main(name string, run func(root string, check bool) error) {
 	root := flag.String("root", "..", "the folder of the library's module")
 	check := flag.Bool("check", false, "write nothing, fail if a document would change")
@@ -23,8 +22,8 @@ func Main(name string, run func(root string, check bool) error) {
 	}
 }
 
-// Write writes a document. With check, it fails if the document would change, and names
-// the command that writes it.
+// Write writes a document. With check, it instead fails if the document would change, and
+// names the command that writes it.
 func Write(path string, text []byte, check bool, command string) error {
 	if !check {
 		return os.WriteFile(path, text, 0o644)
@@ -50,8 +49,8 @@ func firstDifference(a, b string) int {
 	return min(len(as), len(bs)) + 1
 }
 
-// Documents returns all Markdown files of the repository that are not build output,
-// below root and with slashes.
+// Documents returns the Markdown files below root, except build output. The paths are
+// relative to root, with slashes.
 func Documents(root string) ([]string, error) {
 	var names []string
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -78,7 +77,7 @@ func made(folder string) bool {
 	return strings.HasPrefix(folder, ".") || folder == "build" || folder == "bundle"
 }
 
-// Fence reports whether a line opens a code block, and in which language.
+// Fence reports whether a line opens a code block, and returns its fence and language.
 func Fence(line string) (fence, language string, ok bool) {
 	s := strings.TrimLeft(line, " ")
 	rest := strings.TrimLeft(s, "`")
@@ -90,8 +89,8 @@ func Fence(line string) (fence, language string, ok bool) {
 	return s[:n], language, true
 }
 
-// End returns the index of the line that ends the block that begins at line begin, or
-// -1.
+// End returns the index of the line that ends the code block whose first line is begin, or
+// -1 if the block does not end.
 func End(lines []string, begin int, fence string) int {
 	for i := begin + 1; i < len(lines); i++ {
 		s := strings.TrimSpace(lines[i])

@@ -1,6 +1,6 @@
-// Package source type-checks packages from their source for any system and with any
-// build tags, the standard library's included. Nothing is compiled, so it is cheap for
-// many targets: about two seconds each; a build takes twenty.
+// Package source type-checks packages from source, including the standard library, for any
+// system and build tags. It does not compile them, so it is fast enough for many targets:
+// about two seconds each, where a build takes twenty.
 package source
 
 import (
@@ -20,7 +20,7 @@ import (
 	"sync"
 )
 
-// Target is a system with optional build tags, separated by commas.
+// Target is a system, with optional build tags separated by commas.
 type Target struct{ OS, Arch, Tags string }
 
 // ParseTarget parses GOOS/GOARCH or GOOS/GOARCH/TAGS.
@@ -43,15 +43,14 @@ func (t Target) String() string {
 	return t.OS + "/" + t.Arch + "/" + t.Tags
 }
 
-// Package is a package of the module, or the variant of one that is compiled for a
-// test.
+// Package is a package of the module, or its variant that is compiled for a test.
 type Package struct {
 	ImportPath, Name, Module string
 	Types                    *types.Package
 }
 
-// listed is a package in the output of go list. The path of a test variant has the test
-// in brackets, and its files include those of the test.
+// listed is a package in the output of go list. The path of a test variant contains the name
+// of the test in brackets, and its files include the test files.
 type listed struct {
 	ImportPath, Name, Dir string
 	Standard              bool
@@ -87,14 +86,13 @@ func (t Target) list(folder string, tests bool) ([]listed, error) {
 	}
 }
 
-// Declarations type-checks the declarations in a module's packages, without the bodies
-// of their functions.
+// Declarations type-checks the declarations in a module's packages, without function bodies.
 func (f *Files) Declarations(t Target, folder string) ([]Package, error) {
 	return f.check(t, []string{folder}, false)
 }
 
-// Everything type-checks the packages of several modules, given as folders, with their
-// tests.
+// Everything type-checks the packages of several modules with their tests. The modules are
+// given as folders.
 func (f *Files) Everything(t Target, folders ...string) ([]Package, error) {
 	return f.check(t, folders, true)
 }
@@ -116,23 +114,23 @@ func (f *Files) check(t Target, folders []string, whole bool) ([]Package, error)
 	return c.own, errors.Join(c.errs...)
 }
 
-// checker checks for one target. It keeps checked packages by import path, because the
-// modules share imports.
+// checker checks packages for one target. It caches checked packages by import path, because
+// the modules share imports.
 type checker struct {
 	target Target
 	files  *Files
-	whole  bool // includes the bodies of functions
+	whole  bool // also checks function bodies
 	sizes  types.Sizes
 	done   map[string]*types.Package
-	own    []Package // packages of the modules themselves
+	own    []Package // packages of the checked modules
 	errs   []error
 }
 
-// check checks a package whose imports were already checked. It ignores bodies and
-// errors in the standard library, which is known to compile.
+// check checks a package whose imports have already been checked. In the standard library,
+// which is known to compile, it ignores function bodies and errors.
 func (c *checker) check(p listed) {
 	if c.done[p.ImportPath] != nil || strings.HasSuffix(p.ImportPath, ".test") {
-		return // a path with that suffix is the main program that "go test" generates
+		return // the main program that "go test" generates
 	}
 	whole := c.whole && !p.Standard
 	var syntax []*ast.File
@@ -158,14 +156,14 @@ func (c *checker) check(p listed) {
 		config.GoVersion = "go" + p.Module.GoVersion
 	}
 	path, _, _ := strings.Cut(p.ImportPath, " ")
-	checked, _ := config.Check(path, c.files.set, syntax, nil) // Error collects its errors
+	checked, _ := config.Check(path, c.files.set, syntax, nil) // config.Error collects the errors
 	c.done[p.ImportPath] = checked
 	if p.Module != nil && p.Module.Main {
 		c.own = append(c.own, Package{p.ImportPath, p.Name, p.Module.Path, checked})
 	}
 }
 
-// imports resolves what a package imports.
+// imports resolves the imports of a package.
 type imports struct {
 	c *checker
 	p listed
@@ -181,8 +179,8 @@ func (i imports) Import(path string) (*types.Package, error) {
 	return nil, fmt.Errorf("%s is not among the packages that go list printed", path)
 }
 
-// Files caches syntax trees, because most files are the same for all targets. Several
-// goroutines may use one.
+// Files caches syntax trees, because most files are the same for all targets. It is safe for
+// concurrent use.
 type Files struct {
 	set   *token.FileSet
 	mu    sync.Mutex
@@ -199,7 +197,7 @@ func NewFiles() *Files {
 	return &Files{set: token.NewFileSet(), trees: make(map[key]func() (*ast.File, error))}
 }
 
-// parse parses a file once. Unless whole is set, it drops the bodies of functions.
+// parse parses a file once. Unless whole is set, it removes function bodies.
 func (f *Files) parse(path string, whole bool) (*ast.File, error) {
 	f.mu.Lock()
 	read := f.trees[key{path, whole}]
@@ -209,7 +207,7 @@ func (f *Files) parse(path string, whole bool) (*ast.File, error) {
 			if err == nil && !whole {
 				for _, d := range tree.Decls {
 					if d, ok := d.(*ast.FuncDecl); ok && d.Body != nil {
-						d.Body = new(ast.BlockStmt) // not nil, which would mean a function in assembly
+						d.Body = new(ast.BlockStmt) // nil would mean a function in assembly
 					}
 				}
 			}

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// module writes a module with files for only some systems, for a tag, and for tests.
+// module writes a module that has files for particular systems, for a build tag and for
+// tests.
 func module(t *testing.T, change map[string]string) string {
 	t.Helper()
 	files := map[string]string{
@@ -62,7 +63,7 @@ func TestWhatOnlyATargetHasIsChecked(t *testing.T) {
 				}
 			case err != nil:
 				t.Errorf("%s with %s: %v", name, c.file, err)
-			case len(all) < 3: // the package, with its tests, and the tests outside
+			case len(all) < 3: // the package, its variant with tests, and the external test package
 				t.Errorf("%s with %s: only %v", name, c.file, all)
 			}
 		}

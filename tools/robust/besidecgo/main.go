@@ -1,10 +1,10 @@
 //go:build cgo
 
-// Command besidecgo uses CUDA from C, by cgo, and from this module in the same process
-// with the same primary context. A graph of this module changes memory that C
-// allocated, and C checks it. With the argument "emulator" this module uses an emulated
-// device, and C only queries the system's driver, if there is one, for its number of
-// devices.
+// Command besidecgo uses CUDA from C through cgo and from this module, in the same process
+// and with the same primary context. A graph of this module changes memory that C allocated,
+// and C checks the result. With the argument "emulator", this module uses an emulated
+// device. C then only queries the number of devices from the system's driver, if there is
+// one.
 package main
 
 // #cgo LDFLAGS: -ldl
@@ -102,8 +102,8 @@ func run(emulated bool) error {
 
 const words = 5000
 
-// share lets C allocate and fill memory, changes it with a graph of this module, and checks the
-// result through C.
+// share makes C allocate and fill memory, changes the memory with a graph of this module,
+// and checks the result in C.
 func share(d *work.Device) error {
 	runtime.LockOSThread() // C's calls must come from one thread
 	defer runtime.UnlockOSThread()
@@ -119,7 +119,7 @@ func share(d *work.Device) error {
 	return errors.Join(err, work.Check(got, 42))
 }
 
-// many runs share in many goroutines at once.
+// many runs share on many goroutines concurrently.
 func many(d *work.Device) error {
 	errs := make(chan error, 16)
 	for range cap(errs) {

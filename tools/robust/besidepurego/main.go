@@ -1,8 +1,8 @@
 //go:build linux && (amd64 || arm64)
 
-// Command besidepurego uses CUDA from another binding, made with purego, and from this
-// module in the same process with the same primary context. With the argument
-// "emulator" this module uses an emulated device, and the other binding calls the C
+// Command besidepurego uses CUDA from another binding, built with purego, and from this
+// module. Both are in the same process and use the same primary context. With the argument
+// "emulator", this module uses an emulated device, and the other binding calls only the C
 // library.
 package main
 
@@ -68,7 +68,7 @@ func run(emulated bool) error {
 	return errors.Join(err, sorts(), d.Close(), check("release", other.release(other.device)))
 }
 
-// callbacks makes a C function from a Go function, as the driver's callbacks are.
+// callbacks creates a C function from a Go function, like a callback for the driver.
 func callbacks() error {
 	lib, err := purego.Dlopen("libc.so.6", purego.RTLD_NOW)
 	if err != nil {
@@ -82,7 +82,7 @@ func callbacks() error {
 	return sorts()
 }
 
-// sorts makes C call Go.
+// sorts makes C call the Go function.
 func sorts() error {
 	values := []int32{3, 1, 2}
 	other.sort(unsafe.Pointer(unsafe.SliceData(values)), 3, 4, other.compare)
@@ -110,9 +110,9 @@ func bind() error {
 
 const words = 5000
 
-// share makes both work on the same memory.
+// share uses the same memory from both bindings.
 func share(d *work.Device) error {
-	runtime.LockOSThread() // the other binding's context belongs to one thread
+	runtime.LockOSThread() // the other binding's context is current only on this thread
 	defer runtime.UnlockOSThread()
 	p := new(uint64)
 	if err := errors.Join(check("set", other.set(other.context)), check("alloc", other.alloc(p, 4*words)),

@@ -1,7 +1,7 @@
 //go:build cgo
 
-// Command cshared is a C library written in Go that uses CUDA. Like every Go library
-// for C, it needs cgo.
+// Command cshared is a C library written in Go that uses CUDA. Like every C library written
+// in Go, it needs cgo.
 //
 //	CGO_ENABLED=1 go build -buildmode=c-shared -o libadd.so ./cshared
 package main
@@ -21,9 +21,7 @@ var device struct {
 	*work.Device
 }
 
-// AddOpen opens a device once. It returns 0 on success.
-//
-//export AddOpen
+// AddOpen opens a device, unless it is already open. It returns 0 on success.
 func AddOpen(emulated C.int) C.int {
 	device.Lock()
 	defer device.Unlock()
@@ -37,14 +35,10 @@ func AddOpen(emulated C.int) C.int {
 	return answer(err)
 }
 
-// AddSelftest works on memory of the library's own. Any thread may call it.
-//
-//export AddSelftest
+// AddSelftest tests the device with the library's own memory. Any thread may call it.
 func AddSelftest() C.int { return answer(device.Selftest()) }
 
-// AddTo adds to the caller's memory, in the primary context of device 0.
-//
-//export AddTo
+// AddTo adds by to the caller's memory, in the primary context of device 0.
 func AddTo(address C.ulonglong, n C.int, by C.uint, replays C.int) C.int {
 	return answer(device.Add(uint64(address), int(n), uint32(by), int(replays)))
 }

@@ -1,5 +1,6 @@
-// Command pluginhost opens the plugin and uses CUDA beside it:
-// pluginhost PATH [emulator]
+// Command pluginhost opens the plugin and also uses CUDA itself.
+//
+//	pluginhost PATH [emulator]
 package main
 
 import (

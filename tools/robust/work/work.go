@@ -1,5 +1,5 @@
-// Package work is what the programs of this module do with a device: they add to
-// memory, possibly somebody else's, with a captured graph.
+// Package work is the device work that the programs share: a captured graph adds to memory,
+// which may belong to another part of the program.
 package work
 
 import (
@@ -16,7 +16,7 @@ import (
 //go:embed add.ptx
 var ptx []byte
 
-// Device is a device's primary context with the kernel in it.
+// Device is a device's primary context with a loaded kernel.
 type Device struct {
 	driver  *driver.Driver
 	Context *driver.Context
@@ -24,7 +24,7 @@ type Device struct {
 	add     *driver.Kernel
 }
 
-// Open opens the system's driver, or an emulated one.
+// Open opens the system's driver or an emulated driver.
 func Open(emulated bool) (d *Device, err error) {
 	d = new(Device)
 	defer func() {
@@ -60,13 +60,13 @@ func open(emulated bool) (*driver.Driver, error) {
 	return d, nil
 }
 
-// Close releases everything.
+// Close closes the module, the context and the driver.
 func (d *Device) Close() error {
 	return errors.Join(d.module.Close(), d.Context.Close(), d.driver.Close())
 }
 
-// Add adds by to n words at a device address, once for each replay of a graph, and
-// waits.
+// Add adds by to each of n words at a device address, replays times, by replaying a graph.
+// It returns when all work has finished.
 func (d *Device) Add(address uint64, n int, by uint32, replays int) (err error) {
 	s, err := d.Context.NewStream()
 	if err != nil {
@@ -95,7 +95,7 @@ func (d *Device) Add(address uint64, n int, by uint32, replays int) (err error) 
 	return s.Wait(context.Background())
 }
 
-// Selftest adds to memory of its own and checks the result.
+// Selftest adds to newly allocated memory and checks the result.
 func (d *Device) Selftest() (err error) {
 	const n = 1000
 	b, err := driver.AllocFrom(d.Context, make([]uint32, n))

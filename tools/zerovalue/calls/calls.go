@@ -1,7 +1,6 @@
-// Package calls makes every call in a list of exported types and functions: methods on
-// nil and on the zero value, and functions, each with several sets of empty arguments.
-// The outcome of each call is a line of JSON on standard output. A line is also written
-// before the call.
+// Package calls calls exported functions, and the methods of exported types on a nil pointer
+// and on the zero value. It makes each call with several sets of empty arguments. It writes
+// a line of JSON to standard output before each call, and another with the outcome.
 package calls
 
 import (
@@ -27,37 +26,37 @@ type Exported struct {
 	Value any
 }
 
-// Call is the outcome of a call. A line without Done is a call that has begun.
+// Call is the outcome of a call. Done is false in the line before the call.
 type Call struct {
 	Number   int    // position in the sequence of calls
 	Name     string // graph.Graph.Add
-	Receiver string // nil, zero, or "" for a function
+	Receiver string // "nil", "zero", or "" for a function
 	Args     string // the set of arguments
 	Done     bool
 	Panic    string `json:",omitempty"`
 	Hangs    bool   `json:",omitempty"`
-	Failed   bool   `json:",omitempty"` // testing.TB's Fatal was called
-	CanFail  bool   `json:",omitempty"` // the last result is an error
+	Failed   bool   `json:",omitempty"` // the call used testing.TB's Fatal
+	CanFail  bool   `json:",omitempty"` // the last result has type error
 	Err      string `json:",omitempty"`
 }
 
 // The sets of arguments.
 const (
-	zeroArgs = "zero arguments"    // the zero value of each
-	nilArgs  = "typed nil"         // nil pointers in interfaces
-	someArgs = "arguments of zero" // pointers to zero values, functions, one element
+	zeroArgs = "zero arguments"    // the zero value of each parameter's type
+	nilArgs  = "typed nil"         // as zeroArgs, but interfaces contain nil pointers
+	someArgs = "arguments of zero" // pointers to zero values, functions, slices of one element
 )
 
-// caller knows the types whose values can stand for an interface.
+// caller has the types whose values can be used for an interface.
 type caller struct {
 	types  []reflect.Type // pointer types
 	out    *json.Encoder
 	number int
-	from   int // earlier calls are skipped
+	from   int // skip calls before this number
 }
 
-// Main makes the calls and returns the exit status. An argument is the number of the
-// first call to make, after one that ended the process.
+// Main makes the calls and returns the exit status. A command-line argument is the number of
+// the first call, so that a new process can continue after a call that ended the old one.
 func Main(all []Exported) int {
 	c := &caller{out: json.NewEncoder(os.Stdout)}
 	if len(os.Args) > 1 {
@@ -89,13 +88,13 @@ func Main(all []Exported) int {
 	return 0
 }
 
-// isData reports whether a type is a plain struct rather than an object: all of its
-// fields can be set, and a nil pointer to it is a valid value.
+// isData reports whether a type is a plain struct rather than an object. All of its fields
+// can be set, and a nil pointer to it is valid.
 func isData(t reflect.Type) bool {
 	if t.Kind() != reflect.Struct {
 		return true
 	}
-	if strings.HasPrefix(t.Name(), "CU") { // C's own, some of which contain a union
+	if strings.HasPrefix(t.Name(), "CU") { // CUDA's own types; some contain a union
 		return true
 	}
 	for i := range t.NumField() {
@@ -106,7 +105,7 @@ func isData(t reflect.Type) bool {
 	return t.NumField() > 0
 }
 
-// call calls a function with each set of arguments that differs.
+// call calls a function once with each different set of arguments.
 func (c *caller) call(call Call, function func() reflect.Value) {
 	sets := []string{zeroArgs}
 	if t := function().Type(); t.NumIn() > 0 {
@@ -156,8 +155,7 @@ func (c *caller) write(call Call) {
 	}
 }
 
-// results calls f and examines what it returned: an error, or an iterator, which is
-// run.
+// results calls f and examines its results. It returns an error's text and runs an iterator.
 func (c *caller) results(f reflect.Value, args []reflect.Value) (string, bool) {
 	results := f.Call(args)
 	text, canFail := "", false
@@ -254,8 +252,8 @@ func (c *caller) arg(t reflect.Type, set string) reflect.Value {
 	return reflect.Zero(t)
 }
 
-// implementation returns a value for an interface: a nil pointer, or a pointer to a
-// zero value, of the first type that has its methods.
+// implementation returns a value for an interface. It is a nil pointer, or a pointer to a
+// zero value, of the first type that implements the interface.
 func (c *caller) implementation(t reflect.Type, set string) reflect.Value {
 	for _, p := range c.types {
 		if !p.Implements(t) {
@@ -272,7 +270,7 @@ func (c *caller) implementation(t reflect.Type, set string) reflect.Value {
 	return reflect.Zero(t)
 }
 
-// state is the fmt.State for calling Format methods.
+// state is a fmt.State for calls of Format methods.
 type state struct{}
 
 func (state) Write(b []byte) (int, error) { return len(b), nil }
@@ -280,7 +278,7 @@ func (state) Width() (int, bool)          { return 0, false }
 func (state) Precision() (int, bool)      { return 0, false }
 func (state) Flag(int) bool               { return true }
 
-// recorder is a testing.TB for functions that report to one.
+// recorder is a testing.TB for functions that require one.
 type recorder struct{ testing.TB }
 
 func (*recorder) Helper()                  {}
