@@ -250,7 +250,7 @@ type memForm struct {
 	sync  bool
 }
 
-// memory checks the modifiers of a load or store.
+// memory parses the modifiers of a load or store.
 func (l *lowerer) memory(f *form) (mf memForm, ok bool) {
 	for _, r := range f.rest {
 		if r != "shared::cluster" && !cacheMod(r) {

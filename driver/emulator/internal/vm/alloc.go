@@ -195,7 +195,7 @@ func (a *allocator) findBlocks() bool {
 			leader[to.at] = true
 		}
 	}
-	at := make([]int, len(code)+1) // block that begins at an instruction
+	at := make([]int, len(code)+1) // at[i] is the block that begins at instruction i
 	for i := range code {
 		if leader[i] {
 			at[i] = len(a.blocks)

@@ -177,7 +177,7 @@ type Attributes struct {
 	ConstBytes  int // bytes of user constants
 	LocalBytes  int // bytes of local memory and stack of one thread
 	NumRegs     int
-	PTXVersion  int  // 10*major+minor of the .target (90), as CU_FUNC_ATTRIBUTE_PTX_VERSION
+	PTXVersion  int  // 10*major+minor of the .target (90), for CU_FUNC_ATTRIBUTE_PTX_VERSION
 	ReqBlock    Dim3 // .reqntid, zero if none
 	MaxBlock    Dim3 // .maxntid, zero if none
 	ReqCluster  Dim3 // .reqnctapercluster, zero if none
@@ -202,8 +202,8 @@ type DeviceInfo struct {
 	SMs               int    // %nsmid; 0 counts as 1
 	WarpsPerSM        int    // %nwarpid; 0 counts as 64
 	ClockKHz          int    // rate of %clock; 0 counts as 1,000,000
-	GridID            uint64 // %gridid of this launch
-	GraphExec         uint64 // %current_graph_exec of this launch
+	GridID            uint64 // value of %gridid
+	GraphExec         uint64 // value of %current_graph_exec
 }
 
 // Checks enables the sanitizer's optional checks for one launch.
@@ -228,7 +228,7 @@ const (
 // LaunchOptions describes one kernel launch.
 type LaunchOptions struct {
 	Grid, Block   Dim3
-	Cluster       Dim3   // zero or 1,1,1: no cluster
+	Cluster       Dim3   // zero or 1,1,1 means no clusters
 	DynamicShared uint32 // bytes
 	// Params is the parameter block (see Kernel.Params). Launch reads it
 	// before it returns and does not write to it.
@@ -283,8 +283,8 @@ type LaunchOptions struct {
 
 // Stats holds counts that launches add to.
 type Stats struct {
-	WarpInstructions uint64 // instructions issued, per warp
-	LaneInstructions uint64 // instructions executed, per lane
+	WarpInstructions uint64 // number of instructions that warps issued
+	LaneInstructions uint64 // number of instructions that lanes executed
 	// Counts is updated only by launches with LaunchOptions.Count. Concurrent launches with Count
 	// must not share a Stats.
 	Counts Counts

@@ -121,7 +121,7 @@ func (k *Kernel) ready() {
 	}
 }
 
-// describe fills in what the kernel's header declares: parameters and limits.
+// describe records the parameters and limits that the kernel's header declares.
 func (k *Kernel) describe(s *source, f *ptx.Function) {
 	at := 0
 	for _, p := range f.Params {
@@ -233,7 +233,7 @@ func (c *compiler) initPart(s *source, v *ptx.Variable, in *ptx.Init, dims []int
 			step *= d
 		}
 	}
-	// A flat list may fill an array of several dimensions.
+	// A flat list may initialise an array of several dimensions.
 	if len(in.Elems) > 0 && !in.Elems[0].List && len(inner) > 0 {
 		step, inner = elem, nil
 	}

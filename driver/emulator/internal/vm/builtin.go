@@ -22,7 +22,7 @@ var builtins = map[string]builtin{
 	"__assertfail": builtinAssert,
 }
 
-// extern finds the Go implementation of an undefined function.
+// extern returns the Go implementation of an undefined function.
 func (c *compiler) extern(name string) (Extern, builtin) {
 	if e := c.opts.Externs[name]; e != nil {
 		return e, nil
@@ -294,7 +294,8 @@ type spec struct {
 	nothing                         bool // too wide to print
 }
 
-// parse reads a conversion from f[i:] up to its letter.
+// parse reads the flags, width and precision of a conversion at f[i:]. It returns the index of the
+// conversion's letter.
 func (p *printer) parse(f string, i int, s *spec) int {
 	for ; i < len(f); i++ {
 		switch f[i] {
@@ -431,7 +432,7 @@ type printed struct {
 	prefix string
 	zeros  int
 	text   string
-	tail   int    // zeros after the text
+	tail   int    // number of zeros after text
 	end    string // text after the tail zeros
 }
 

@@ -80,7 +80,7 @@ func (s shape) move(dst, src string) string {
 	return fmt.Sprintf("mov.%s %s, %s;", s.typ, dst, src)
 }
 
-// value returns the bytes that a lane passes.
+// value returns the argument bytes of a lane.
 func (s shape) value(lane int) []byte {
 	b := make([]byte, s.size())
 	for i := range b {

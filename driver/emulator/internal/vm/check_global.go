@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// Races in global memory. Each granule of memory that a checked launch accesses has a record of its
-// last write and of up to three reads, from different threads and warps if possible. A granule has
-// 4 bytes until an access is smaller. From then on, it has 1 byte.
+// Races in global memory. Each granule of memory that a checked launch accesses has a record. The
+// record holds the last write and up to three reads, from different threads and warps if possible.
+// A granule has 4 bytes until an access is smaller. From then on, it has 1 byte.
 
 // tracker guards the access records of all memory.
 type tracker struct {
@@ -144,7 +144,7 @@ func (t *tracker) meet(w *warp, in *inst, p uint64) {
 	left.join(b.published)
 }
 
-// forget drops what a launch that has ended published.
+// forget deletes the clocks that an ended launch published.
 func (t *tracker) forget(r *launchRun) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -194,7 +194,8 @@ func (w *warp) raceGlobal(in *inst, r *Region, p uint64, i int) {
 	}
 }
 
-// conflict returns an earlier access that is unordered with now. both says that both are writes.
+// conflict returns an earlier access that is unordered with now. both reports whether the two
+// accesses are writes.
 func (c *cell) conflict(now mark, write bool, knows clockSet) (prev mark, both bool) {
 	switch {
 	case c.write.unordered(now, knows):
@@ -210,8 +211,8 @@ func (c *cell) conflict(now mark, write bool, knows clockSet) (prev mark, both b
 	return mark{}, false
 }
 
-// record makes now the last access. For reads, it keeps one by another lane of the warp and one by
-// another warp.
+// record stores now as the last access. Before a read replaces the last read, record keeps the old
+// one if it is by another lane or another warp.
 func (c *cell) record(now mark, write bool) {
 	if write {
 		*c = cell{write: now}

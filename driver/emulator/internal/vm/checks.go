@@ -11,8 +11,8 @@ import (
 
 // The optional checks. A checked launch runs a copy of the program in which every memory
 // instruction is wrapped. It caches no region, so each access goes through warp.reach. Unchecked
-// launches have no overhead. The blocks of a checked launch run on one goroutine in an order that
-// depends only on the seed, so the findings do not depend on timing.
+// launches have no overhead. The blocks of a checked launch run on one goroutine, in an order that
+// depends only on the seed. The findings therefore do not depend on timing.
 //
 // Barriers and lane-synchronising operations order accesses within a block. An atomic or volatile
 // access is treated as if it ordered the whole block. Programs that synchronise through flags
@@ -38,11 +38,11 @@ type shadow struct {
 	local  map[*warp]*localShadow
 }
 
-// shadowByte records the last write and up to three reads of a byte: the last read, the last
-// earlier one by another lane of that warp, and the last earlier one by another warp.
+// shadowByte records the last write and up to three reads of a byte. read is the last read. mate is
+// the last earlier read by another lane of the same warp. other is the last earlier read by another
+// warp.
 type shadowByte struct{ write, read, mate, other touch }
 
-// reads records a read.
 func (b *shadowByte) reads(now touch) {
 	switch r := b.read; {
 	case r.thread == 0 || r.thread == now.thread:
@@ -348,7 +348,7 @@ func (w *warp) apart(id int) (a, b *split) {
 	return a, nil
 }
 
-// waiter returns a split that waits at a barrier.
+// waiter returns a split that waits at barrier id, and its warp.
 func (c *cta) waiter(id int) (*warp, *split) {
 	for _, w := range c.warps {
 		if s, _ := w.apart(id); s != nil {
@@ -358,7 +358,7 @@ func (c *cta) waiter(id int) (*warp, *split) {
 	return nil, nil
 }
 
-// exited returns the first thread that has exited.
+// exited returns the lowest thread that has exited.
 func (c *cta) exited() Dim3 {
 	for _, w := range c.warps {
 		all := full

@@ -12,8 +12,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Function pointers point into functionWindow: function i has the address functionWindow +
-// i*functionStep. There is no code at these addresses.
+// Function pointers are addresses in functionWindow. Function i has the address functionWindow +
+// i*functionStep. The addresses contain no code.
 const (
 	functionWindow = 0x6e00_0000_0000
 	functionStep   = 16
@@ -35,7 +35,7 @@ type compiler struct {
 
 	// Programs of kernels (see build.go).
 	mu       sync.Mutex
-	size     int // statements of all functions
+	size     int // number of statements in all functions
 	lowered  int // statements lowered so far
 	checked  map[*symbol]bool
 	checkAll bool // every function has been checked

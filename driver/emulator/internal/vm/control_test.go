@@ -136,8 +136,8 @@ SPIN:
 }
 
 func TestSpinLockWithTheReleaseBehindTheLoop(t *testing.T) {
-	// The loop has the usual form: done = false; while (!done) if (cas) { ...; release; done =
-	// true; }
+	// The loop has the usual form: done = false; while (!done) if (cas) {...; release; done =
+	// true;}
 	m := load(t, `.visible .entry k(.param .u64 lock, .param .u64 count)
 {
 	.reg .pred %p; .reg .b32 %r<4>; .reg .b64 %rd<3>;

@@ -358,8 +358,8 @@ func (w *warp) reset() {
 	w.setFrame(frame{})
 }
 
-// A launch's seed selects the schedule: the order of blocks, the order in which the warps of a
-// block take turns, and the length of a turn. Without a seed, everything runs in numerical order.
+// A launch's seed selects the schedule: the order of blocks, the order of a block's warps, and the
+// length of a turn. Without a seed, everything runs in numerical order.
 
 // shuffle randomises the order of a block's warps if the launch has a seed. It starts from
 // numerical order, because a reused block has the order of its previous launch.

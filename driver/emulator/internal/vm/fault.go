@@ -141,8 +141,8 @@ func (w *warp) fault(kind FaultKind, in *inst) *Fault {
 	return w.laneFault(kind, in, lane, "")
 }
 
-// laneFault returns a fault for one lane at instruction in. If in is nil, the instruction is the
-// one at w.pc.
+// laneFault returns a fault for one lane. in is the instruction, or nil for the instruction at
+// w.pc.
 func (w *warp) laneFault(kind FaultKind, in *inst, lane int, detail string) *Fault {
 	pc := w.pc
 	if in != nil {
@@ -170,7 +170,8 @@ func (w *warp) accessFault(kind FaultKind, in *inst, p uint64, i int, detail str
 }
 
 // pcOf returns the index of an instruction in the program. For the instruction that reads a copy's
-// source, it returns the index of the copy. If in is not part of the program, it returns otherwise.
+// source, it returns the index of the copy. If the program does not contain in, pcOf returns
+// otherwise.
 func (p *program) pcOf(in *inst, otherwise int32) int32 {
 	if in == nil || len(p.code) == 0 {
 		return otherwise
@@ -187,7 +188,7 @@ func (p *program) pcOf(in *inst, otherwise int32) int32 {
 	return otherwise
 }
 
-// sourceLine returns line n of a text, trimmed.
+// sourceLine returns line n of a text, without surrounding space.
 func sourceLine(text string, n int) string {
 	for ; n > 1; n-- {
 		i := strings.IndexByte(text, '\n')

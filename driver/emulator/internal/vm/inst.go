@@ -175,7 +175,7 @@ type function struct {
 	builtin builtin
 }
 
-// slotLayout is a parameter's place in a frame's local memory.
+// slotLayout is the position of a parameter in a frame's local memory.
 type slotLayout struct{ offset, size, align uint32 }
 
 // constant is a column with the same value in all lanes.
@@ -200,7 +200,7 @@ type program struct {
 	slots   int32
 	cluster map[int32]bool // slots of instructions with .shared::cluster
 	looks   map[int32]bool // slots of instructions that wait for mbarrier objects
-	reserve bool           // some instruction reads a register about reserved shared memory
+	reserve bool           // an instruction reads a special register about reserved shared memory
 }
 
 // form holds an opcode's modifiers by category.

@@ -143,7 +143,7 @@ func (r *launchRun) release() {
 func (r *launchRun) work() {
 	n := r.opts.Workers
 	if r.opts.Checks&accessChecks != 0 {
-		n = 1 // findings must not depend on timing
+		n = 1 // use one worker, because findings must not depend on timing
 		defer r.mem.track.forget(r)
 	}
 	if n <= 0 {
@@ -469,7 +469,7 @@ func (w *warp) growLocal(n uint32) {
 	w.local, w.localN = buf, n
 }
 
-// fillConstants writes a function's constants into the running frame.
+// fillConstants writes a function's constants into the current frame.
 func (w *warp) fillConstants(f *function, m uint32) {
 	for _, k := range f.consts {
 		switch k.reg.class {

@@ -175,7 +175,7 @@ func NewBuffer(size uint64) (b []byte, err error) {
 		return nil, ErrTooLarge
 	}
 	defer func() {
-		if recover() != nil { // makeslice: len out of range
+		if recover() != nil { // make panics if the length is out of range
 			b, err = nil, ErrTooLarge
 		}
 	}()

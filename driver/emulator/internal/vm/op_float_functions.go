@@ -365,8 +365,8 @@ func canonicalF32(x float32) float32 {
 	return x
 }
 
-// nanOf returns the NaN that an operation on a and b produces: b if it is a NaN, else a if it is a
-// NaN, else the NaN of invalid operations.
+// nanOf returns the NaN that an operation on a and b produces. It is b if b is a NaN, or else a if
+// a is a NaN. Otherwise, it is the NaN of invalid operations.
 func nanOf(a, b float64) float64 {
 	switch {
 	case b != b:

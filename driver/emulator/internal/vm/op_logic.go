@@ -230,7 +230,7 @@ func lop3Func(table uint8) func(a, b, c uint32) uint32 {
 }
 
 func lowerLop3(l *lowerer, i *ptx.Instr, f *form) {
-	// lop3.b32 d, a, b, c, immLut; lop3.or.b32 d|p, a, b, c, immLut, q.
+	// The forms are lop3.b32 d, a, b, c, immLut and lop3.or.b32 d|p, a, b, c, immLut, q.
 	if !l.args(i, 5, 6) || f.typ() != ptx.B32 {
 		return
 	}

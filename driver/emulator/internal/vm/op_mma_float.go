@@ -151,7 +151,7 @@ func (t term) float32() float32 {
 	return float32(math.Ldexp(float64(t.sig), int(t.exp)))
 }
 
-// floats multiplies floating-point numbers other than doubles.
+// floats multiplies matrices of floating-point numbers other than f64.
 func (o *mmaOp) floats(w *mmaWork) {
 	for i := range o.copies * o.m {
 		from := i / o.m * o.n // offset in B of the same copy

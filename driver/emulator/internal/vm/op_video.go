@@ -201,9 +201,9 @@ func (v *video) saturate(r int64) int64 {
 
 // vshr is the only scalar video instruction implemented here, and only in the forms with whole
 // registers. Current devices implement none of these instructions. Drivers replace them with
-// sequences of other instructions, whose results differ from the ISA. (On an H100 with driver 580,
-// vadd.u32.u32.u32.sat wraps around, a result in .h1 is the upper half of the sum, and .min and
-// .max compare other values.) For the forms of vshr implemented here, the results agree with the
+// sequences of other instructions, whose results differ from the ISA. On an H100 with driver 580,
+// vadd.u32.u32.u32.sat wraps around, and a result in .h1 is the upper half of the sum. The results
+// of .min and .max also differ. For the forms of vshr implemented here, the results agree with the
 // ISA.
 
 func init() {

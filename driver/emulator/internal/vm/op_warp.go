@@ -401,7 +401,7 @@ func (w *warp) members(in *inst, m uint32) (want, group uint32) {
 	return want, group
 }
 
-// execGroups executes in separately for each group of lanes with equal member masks.
+// execGroups executes the instruction in once for each group of lanes with equal member masks.
 func (w *warp) execGroups(in *inst, m uint32) {
 	for m != 0 {
 		_, g := w.members(in, m)
@@ -433,7 +433,7 @@ func (w *warp) rendezvous(in *inst) {
 	w.meet(in, here)
 }
 
-// waitsAt reports whether s waits at an instruction that can be combined with in.
+// waitsAt reports whether s waits at an instruction that can be combined with the instruction in.
 func (w *warp) waitsAt(s *split, in *inst) bool {
 	return s.wait == waitWarp && s.in != nil && s.in.x.sync.sig == in.x.sync.sig && len(s.in.x.sync.operands) == len(in.x.sync.operands)
 }
@@ -453,7 +453,7 @@ func (w *warp) splitMembers(s *split) (want, group uint32) {
 	return want, group
 }
 
-// meet executes in for the lanes in here, which wait at several instructions.
+// meet executes the instruction in for the lanes of mask here, which wait at several instructions.
 func (w *warp) meet(in *inst, here uint32) {
 	n := len(in.x.sync.operands)
 	sc := &w.scratch

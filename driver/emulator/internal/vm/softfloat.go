@@ -6,10 +6,10 @@ import (
 	"math/bits"
 )
 
-// Rounding. A result in a narrow format is computed in two steps. First, the exact value is rounded
-// to odd in a float64: it is truncated, and the last bit is set if the value was not exact. This
-// preserves everything that later rounding to at most 50 bits depends on. The second step rounds as
-// the instruction specifies.
+// Rounding. A result in a narrow format is computed in two steps. The first step rounds the exact
+// value to odd in a float64. It truncates the value and sets the last bit if the value was not
+// exact. This preserves everything that later rounding to at most 50 bits depends on. The second
+// step rounds as the instruction specifies.
 
 // odd returns s+e rounded to odd. s is the float64 nearest to the exact value, and e has the sign
 // of the difference.

@@ -74,7 +74,7 @@ func (p *countedProgram) counted(base *program) *program {
 	return p.prog
 }
 
-// count makes in count its executions. in is a copy of original, which is at pc.
+// count turns in, a copy of the instruction original at pc, into an instruction that also counts.
 func (in *inst) count(original *inst, pc int32) {
 	switch in.ctl {
 	case ctlNone, ctlSync, ctlWarpBarrier: // the scheduler also executes these through exec

@@ -32,9 +32,9 @@ const (
 	waitWarp             // for lanes of its own warp
 )
 
-// The number of back edges after which a split yields to other splits of its warp, and a warp to
-// other warps of its CTA. spinCost is the cost of a back edge after an atomic, volatile or shared
-// access, because such a loop probably waits for another thread.
+// A turn ends after idleSplit back edges. It ends after only spinSplit back edges that follow
+// atomic, volatile or shared accesses, because such a loop probably waits for another thread. The
+// running split then yields to other splits of its warp, or the warp to other warps of its CTA.
 const (
 	spinSplit = 32
 	idleSplit = 1 << 14
@@ -296,7 +296,7 @@ func (w *warp) control(in *inst, m uint32, budget *int) bool {
 	case ctlExit:
 		return w.exit(m)
 	}
-	if m != w.mask { // the other lanes continue; the lanes in m rejoin them in
+	if m != w.mask { // the lanes outside m skip the instruction
 		rest := w.mask &^ m
 		w.mask = m
 		w.splits = append(w.splits, split{pc: w.pc + 1, mask: rest, frame: w.frame, turn: w.turn})
