@@ -17,11 +17,11 @@ import (
 //go:embed testdata/*.tar.gz
 var archives embed.FS
 
-// Build is one compilation of all sources: an architecture and options.
+// Build is one compilation of all sources for one architecture, with its options.
 type Build struct {
 	Name  string // name of the archive, without ".tar.gz"
-	SM    int    // 90 for compute_90
-	Debug bool   // -G: no optimisation, debug sections
+	SM    int    // compute capability times 10: 90 for compute_90
+	Debug bool   // compiled with -G: no optimisation, debug sections
 }
 
 // Builds lists all builds.
@@ -33,11 +33,11 @@ var Builds = []Build{
 	{Name: "compute_90_O0", SM: 90, Debug: true},
 }
 
-// Folder names the environment variable with a folder of archives to use instead: the
-// output of another compiler for the same sources.
+// Folder names the environment variable with the path of a folder whose archives replace the
+// embedded ones. They contain another compiler's output for the same sources.
 const Folder = "PURECUDA_CORPUS"
 
-// PTX returns the text of each source by name.
+// PTX returns the PTX of all sources, by source name.
 func (b Build) PTX() (map[string]string, error) {
 	packed, err := b.archive()
 	if err != nil {
@@ -80,5 +80,5 @@ func unpack(packed []byte) (map[string]string, error) {
 	}
 }
 
-// Runs reports whether the build can run a step.
+// Runs reports whether the build supports the step's compute capability.
 func (b Build) Runs(s Step) bool { return s.SM <= b.SM }

@@ -12,8 +12,8 @@ import (
 	"github.com/purecuda/cuda/internal/verify/corpus"
 )
 
-// Driver 580's compiler keeps state per OS thread. Loads that compile, loads that fail
-// and links run on all threads at once. None may affect the next.
+// The compiler of driver 580 keeps state per OS thread. Successful loads, failing loads and links
+// run concurrently on several threads. No operation may affect the next one on its thread.
 func TestLoadsMistakesAndLinksShareThreadsOnGPU(t *testing.T) {
 	gputest.OnGPU(t, func(t *testing.T, c *driver.Context) {
 		loaded, linked := corpus.Builds[0], corpus.Builds[3] // compute_75 and compute_100
@@ -58,8 +58,8 @@ func loadFails(t *testing.T, c *driver.Context, text string) {
 	}
 }
 
-// neverCompiled returns the text with an added comment, so that it is not in the
-// driver's cache.
+// neverCompiled returns the text with a random comment, so that the text is not in the driver's
+// cache.
 func neverCompiled(text string) []byte {
 	return fmt.Appendf(nil, "%s\n// %x\n", text, rand.Uint64())
 }

@@ -1,11 +1,10 @@
-// Package corpus is a set of small CUDA programs, the PTX that nvcc compiles them to,
-// and a way to run any of them. A parser, a printer and an emulator can be tested on a
-// compiler's real output. It is for tests only.
+// Package corpus is a set of small CUDA programs, with the PTX that nvcc generates for them and
+// functions to run them. It allows testing a parser, a printer and an emulator on real compiler
+// output. Only tests may import it.
 //
-// The sources are in cuda/. Lines that begin with "//@" say how to run their kernels;
-// see [Step]. The PTX is in testdata/, one archive per [Build], made by
-// scripts/corpus.sh with nvcc 13.0. The results of the kernels on an H200 are in
-// testdata/h200-results.json.
+// The sources are in cuda/. Lines that begin with "//@" describe how to run the kernels (see
+// [Step]). The PTX is in testdata/, one archive per [Build], created by scripts/corpus.sh with nvcc
+// 13.0. The kernels' results on an H200 are in testdata/h200-results.json.
 package corpus
 
 import (
@@ -20,12 +19,12 @@ var cudaFiles embed.FS
 
 // Source is one CUDA file.
 type Source struct {
-	Name  string // without ".cu"
+	Name  string // file name without ".cu"
 	Text  string
-	Steps []Step // what to do with it, in this order, in one loaded module
+	Steps []Step // executed in order in one loaded module
 }
 
-// Sources reads all sources, sorted by name.
+// Sources returns all sources, sorted by name.
 func Sources() ([]*Source, error) {
 	entries, err := cudaFiles.ReadDir("cuda")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// leastSources is the smallest number of programs that the corpus may have.
+// leastSources is the minimum number of programs in the corpus.
 const leastSources = 64
 
 func sources(t testing.TB) []*corpus.Source {
@@ -32,7 +32,6 @@ func texts(t testing.TB, b corpus.Build) map[string]string {
 	return all
 }
 
-// eachText runs a test on every source in every build.
 func eachText(t *testing.T, test func(t *testing.T, b corpus.Build, src *corpus.Source, text string)) {
 	t.Helper()
 	all := sources(t)

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Elem is the type of a buffer's elements or of a number.
+// Elem is the type of a number or of a buffer's elements.
 type Elem struct {
 	Name string
 	Size int
@@ -40,7 +40,7 @@ func elemByName(name string) (Elem, bool) {
 // IsFloat reports whether elements are floating-point numbers.
 func (e Elem) IsFloat() bool { return e.kind >= float }
 
-// put stores a number, rounded to the type.
+// put stores a number at dst, rounded to the type.
 func (e Elem) put(dst []byte, v float64) {
 	switch {
 	case e.kind == half:
@@ -71,7 +71,7 @@ func (e Elem) bits(src []byte) (v uint64) {
 	return v
 }
 
-// float returns an element of a floating-point type.
+// float returns the floating-point element at src as a float64.
 func (e Elem) float(src []byte) float64 {
 	b := e.bits(src)
 	switch {
@@ -90,8 +90,8 @@ func bfloatBits(v float64) uint16 {
 	return uint16((b + 0x7fff + b>>16&1) >> 16)
 }
 
-// halfBits rounds to the nearest half, ties to even. It scales v so that the unit is
-// the last place of the half; rounding to an integer then does it.
+// halfBits rounds v to the nearest half, ties to even. It scales v so that one unit is the last
+// place of the half. Rounding to an integer then gives the result.
 func halfBits(v float64) uint16 {
 	sign := uint16(math.Float64bits(v) >> 48 & 0x8000)
 	if v == 0 {

@@ -21,15 +21,15 @@ var update = flag.Bool("update", false, "write testdata/emulator.md anew")
 
 const emulatorTable = "testdata/emulator.md"
 
-// The emulator's results for the corpus match the table in testdata. Most sources leave
-// what an H200 left. The table lists refusals and differences, and must change with
-// them, for better or worse.
+// The emulator's results for the corpus must match the table in testdata. For most sources they
+// equal the results of an H200. The table lists rejections and differences, and must be updated
+// when they change in either direction.
 func TestEmulatorTakesTheCorpusAsTheTableSays(t *testing.T) {
 	h200, err := corpus.H200()
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := make(map[string][]string) // builds by finding
+	got := make(map[string][]string) // build names by finding
 	total, good := 0, 0
 	for _, b := range corpus.Builds {
 		if b.SM > 90 {
@@ -50,7 +50,7 @@ func TestEmulatorTakesTheCorpusAsTheTableSays(t *testing.T) {
 	checkTable(t, table(total, good, got))
 }
 
-// onEmulator runs a source on a new emulator, because a fault ends its usefulness.
+// onEmulator runs a source on a new emulator, because a fault makes an emulator unusable.
 func onEmulator(t *testing.T, h200 *corpus.Kept, src *corpus.Source, b corpus.Build, text string) (finding string) {
 	t.Helper()
 	t.Run(b.Name+"/"+src.Name, func(t *testing.T) {
@@ -81,7 +81,7 @@ func run(t *testing.T, d *driver.Driver, src *corpus.Source, b corpus.Build, tex
 		t.Fatal(err)
 	}
 	o.results, o.err = src.Run(c, b, text)
-	// After a fault closing fails too, which adds no information.
+	// After a fault, closing also fails. That error adds no information.
 	if err := errors.Join(c.Close(), d.Close()); err != nil && o.err == nil {
 		t.Error(err)
 	}
@@ -103,8 +103,7 @@ func judge(h200 *corpus.Kept, src *corpus.Source, b corpus.Build, o outcome) str
 	return ""
 }
 
-// complaints returns the distinct problems that the log of a load names, without the
-// positions.
+// complaints returns the distinct problems in the log of a load, without their positions.
 func complaints(err error) (list []string) {
 	for line := range strings.Lines(fmt.Sprintf("%+v", errors.Unwrap(err))) {
 		_, what, ok := strings.Cut(line, "; error   : ")

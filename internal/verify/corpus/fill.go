@@ -5,14 +5,14 @@ import (
 	"hash/fnv"
 )
 
-// Fill says what a buffer contains before the launch. The random kinds depend only on
-// the names of source, kernel and argument.
+// Fill describes the contents of a buffer before the launch. Random contents depend only on the
+// names of the source, the kernel and the argument.
 type Fill struct {
 	Kind   string
 	Params []float64
 }
 
-// fills are the kinds, with the smallest and largest number of parameters of each.
+// fills maps each kind to its function and to its minimum and maximum number of parameters.
 var fills = map[string]struct {
 	least, most int
 	at          func(r *random, f Fill, e Elem, i, n int, dst []byte)
@@ -37,7 +37,7 @@ func (f Fill) check() error {
 	return nil
 }
 
-// bytes returns the initial contents of the argument's buffer. seed is any text.
+// bytes returns the initial contents of the argument's buffer. seed may be any text.
 func (a *Arg) bytes(seed string) []byte {
 	b := make([]byte, a.Count*a.Type.Size)
 	r := newRandom(seed + "/" + a.Name)
@@ -48,7 +48,8 @@ func (a *Arg) bytes(seed string) []byte {
 	return b
 }
 
-// rampAt: ramp counts 0, 1, 2 ...; ramp(a) begins at a; ramp(a,b) has a step of b.
+// rampAt implements ramp. The values count up from 0 in steps of 1. ramp(a) starts at a, and
+// ramp(a,b) has steps of b.
 func rampAt(_ *random, f Fill, e Elem, i, _ int, dst []byte) {
 	start, step := 0.0, 1.0
 	if len(f.Params) > 0 {
@@ -57,10 +58,10 @@ func rampAt(_ *random, f Fill, e Elem, i, _ int, dst []byte) {
 	if len(f.Params) > 1 {
 		step = f.Params[1]
 	}
-	e.put(dst, start+float64(step*float64(i))) // the conversion keeps Go from fusing the operations on any machine
+	e.put(dst, start+float64(step*float64(i))) // the conversion prevents Go from fusing the operations
 }
 
-// randomAt: random gives any bits for integers, -1 to 1 for floats.
+// randomAt implements random: any bit pattern for integers, numbers from -1 to 1 for floats.
 func randomAt(r *random, f Fill, e Elem, _, _ int, dst []byte) {
 	if e.IsFloat() {
 		e.put(dst, float64(2*r.unit())-1)
@@ -69,8 +70,8 @@ func randomAt(r *random, f Fill, e Elem, _, _ int, dst []byte) {
 	e.putBits(dst, r.next())
 }
 
-// rangeAt: range(lo,hi) gives numbers in that range, or above lo without hi; whole
-// numbers for integers.
+// rangeAt implements range(lo,hi): numbers from lo up to but not including hi. They are whole
+// numbers for integer types.
 func rangeAt(r *random, f Fill, e Elem, _, _ int, dst []byte) {
 	lo, hi := f.Params[0], f.Params[1]
 	if e.IsFloat() {
@@ -80,7 +81,7 @@ func rangeAt(r *random, f Fill, e Elem, _, _ int, dst []byte) {
 	e.put(dst, lo+float64(r.below(uint64(hi-lo))))
 }
 
-// permAt: perm gives the numbers 0 to n-1 in random order, by the Fisher-Yates shuffle.
+// permAt implements perm: the numbers 0 to n-1 in random order, by the Fisher-Yates shuffle.
 func permAt(r *random, _ Fill, e Elem, i, n int, dst []byte) {
 	if r.perm == nil {
 		r.perm = make([]int, n)
@@ -92,7 +93,8 @@ func permAt(r *random, _ Fill, e Elem, i, n int, dst []byte) {
 	e.put(dst, float64(r.perm[i]))
 }
 
-// textAt: text gives letters from a on, 26 or as many as stated.
+// textAt implements text: lower-case letters from a on. Its parameter is the number of different
+// letters, 26 by default.
 func textAt(r *random, f Fill, e Elem, _, _ int, dst []byte) {
 	letters := uint64(26)
 	if len(f.Params) > 0 {
@@ -101,8 +103,7 @@ func textAt(r *random, f Fill, e Elem, _, _ int, dst []byte) {
 	e.putBits(dst, 'a'+r.below(letters))
 }
 
-// random is splitmix64, because the numbers must never change, whatever Go's library
-// does.
+// random is a splitmix64 generator. Its numbers must never change, unlike those of Go's library.
 type random struct {
 	state uint64
 	perm  []int

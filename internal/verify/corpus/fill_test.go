@@ -50,7 +50,7 @@ func TestFillsAreWhatTheySay(t *testing.T) {
 	}
 }
 
-// The numbers must never change, because digests of results depend on them.
+// The numbers must never change, because the digests of recorded results depend on them.
 func TestRandomNumbersAreTheSameForEver(t *testing.T) {
 	if got, want := newRandom("seed").next(), uint64(0x4fc6ff10b8479ed); got != want {
 		t.Errorf("%#x, expected %#x", got, want)
@@ -61,8 +61,8 @@ func TestRandomNumbersAreTheSameForEver(t *testing.T) {
 	}
 }
 
-// Every half survives conversion to float64 and back. Numbers between two halves go to
-// the nearer one, ties to the even one.
+// Every half must survive conversion to float64 and back. A number between two halves must become
+// the nearer one, and a tie the even one.
 func TestHalvesAreRoundedToTheNearest(t *testing.T) {
 	for b := uint16(0); b < 0x7c00; b++ {
 		v := halfValue(b)

@@ -14,35 +14,34 @@ import (
 //go:embed testdata/h200-results.json
 var h200Results []byte
 
-// Kept holds the results of the kernels on a device, to compare with later.
+// Kept holds the recorded results of the kernels on a device.
 type Kept struct {
 	Device string
-	CUDA   int // version of the driver: 13000 is CUDA 13.0
-	// Sources maps source and step to results. Builds with the same result share one
-	// entry.
+	CUDA   int // CUDA version of the driver: 13000 for CUDA 13.0
+	// Sources maps a source and a step to results. Builds with the same result share one entry.
 	Sources map[string]map[string][]*KeptResult
 }
 
-// KeptResult is one result that some builds have in common.
+// KeptResult is a recorded result and the builds that produced it.
 type KeptResult struct {
 	Builds  []string
 	Outputs []KeptOutput
 }
 
-// KeptOutput is a digest of an output. If the launch changed the output, it also has
-// the first bytes of one with a tolerance, or all bytes of a short one.
+// KeptOutput is the recorded digest of an output. If the launch changed the output, Data contains
+// the first bytes of an output with a tolerance, or all bytes of a short one.
 type KeptOutput struct {
 	Name   string
-	Digest string `json:",omitempty"` // empty if the contents vary from run to run
+	Digest string `json:",omitempty"` // empty if the contents differ between runs
 	Data   []byte `json:",omitempty"`
 }
 
 const (
 	keptBytes = 1024 // for an output with a tolerance
-	fewBytes  = 64   // for any other output up to this size
+	fewBytes  = 64   // for any other output of at most this size
 )
 
-// H200 returns the results of an H200 with driver 580.
+// H200 returns the recorded results of an H200 with driver 580.
 func H200() (*Kept, error) {
 	k := new(Kept)
 	return k, json.Unmarshal(h200Results, k)
@@ -109,8 +108,8 @@ func digest(b []byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Compare reports how the results of a source differ from the kept ones. It returns nil
-// if they match.
+// Compare returns an error that describes how the results of a source differ from the recorded
+// ones, or nil if they match.
 func (k *Kept) Compare(src *Source, b Build, results []Result) error {
 	for _, r := range results {
 		kept := k.find(src.Name, r.Step, b.Name)
@@ -161,7 +160,7 @@ func (o *Output) compare(kept *KeptOutput) error {
 	return fmt.Errorf("digest %s, %s was kept", digest(o.Bytes), kept.Digest)
 }
 
-// near compares two elements, floats with the argument's tolerance.
+// near compares two elements. Floats may differ by the argument's tolerance.
 func (a *Arg) near(got, want []byte) error {
 	if a.Type.bits(got) == a.Type.bits(want) {
 		return nil
@@ -176,7 +175,7 @@ func (a *Arg) near(got, want []byte) error {
 	return fmt.Errorf("%v, not %v", g, w)
 }
 
-// Same reports how two runs of one source differ, in any bit.
+// Same returns an error if the results of two runs of one source differ in any bit.
 func Same(a, b []Result) error {
 	if len(a) != len(b) {
 		return fmt.Errorf("%d results and %d", len(a), len(b))

@@ -65,8 +65,8 @@ func TestTheSameMeansEveryBit(t *testing.T) {
 	}
 }
 
-// Every kept result of an H200 belongs to a step, and every step that ran there has a
-// result.
+// Every recorded result of the H200 must belong to a step, and every step that ran on the H200 must
+// have a result.
 func TestResultsOfTheH200AreComplete(t *testing.T) {
 	h200, err := corpus.H200()
 	if err != nil {

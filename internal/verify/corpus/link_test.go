@@ -11,8 +11,8 @@ import (
 	"github.com/purecuda/cuda/internal/verify/corpus"
 )
 
-// PTX for a newer device cannot run, but the driver's linker compiles it: the printed
-// text gives the same machine code.
+// The GPU cannot run PTX for a newer device, but the driver's linker compiles it. The printed text
+// must compile to the same machine code as the original.
 func TestPrintedTextCompilesToTheSameCodeOnGPU(t *testing.T) {
 	gputest.OnGPU(t, func(t *testing.T, c *driver.Context) {
 		for _, b := range corpus.Builds {
@@ -33,7 +33,7 @@ func TestPrintedTextCompilesToTheSameCodeOnGPU(t *testing.T) {
 	})
 }
 
-// machineCode returns the cubin that the driver compiles PTX to for the build's target.
+// machineCode returns the cubin to which the driver compiles PTX for the build's target.
 func machineCode(t *testing.T, c *driver.Context, b corpus.Build, text string) []byte {
 	t.Helper()
 	l, err := c.NewLinker(driver.WithTarget(image.Arch{Major: b.SM / 10, Minor: b.SM % 10}))

@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/internal/verify/corpus"
 )
 
-// The sources have no races, and the emulator reports none in the compiled text.
+// The sources have no races, so the emulator must not report any in the compiled text.
 func TestNoSourceHasARace(t *testing.T) {
 	const checks = emulator.CheckSharedRaces | emulator.CheckGlobalRaces | emulator.CheckBarriers
 	for _, b := range corpus.Builds {

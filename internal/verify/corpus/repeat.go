@@ -6,17 +6,16 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// Repeat loads the PTX of a source in build b and runs all steps for b, as Run does.
-// After each launch it calls again, for measuring how long the launch takes. Again's
-// launch function enqueues the same launch n more times and waits for them. The
-// launches work on the buffers as they are; refill restores the contents from before
-// the first launch.
+// Repeat loads the PTX of a source in build b and runs all steps for b, as Run does. After each
+// launch it calls again, which can measure how long the launch takes. The function launch enqueues
+// the same launch n more times and waits for all of them. These launches use the current contents
+// of the buffers. The function refill restores the contents from before the first launch.
 func (src *Source) Repeat(c *driver.Context, b Build, ptx string, again func(step string, refill func() error, launch func(n int) error) error) error {
 	_, err := src.run(c, b, ptx, again)
 	return err
 }
 
-// repeat passes a launch that ran once to again.
+// repeat passes a finished launch to again.
 func (r *runner) repeat(name string, launch *driver.Launch, mem *memory) error {
 	if r.again == nil {
 		return nil
@@ -31,7 +30,7 @@ func (r *runner) repeat(name string, launch *driver.Launch, mem *memory) error {
 	})
 }
 
-// refill restores the contents that all buffers had before the launch.
+// refill restores the contents that the buffers had before the first launch.
 func (m *memory) refill() error {
 	for i, b := range m.buffers {
 		if err := b.CopyFrom(m.of[i].bytes(m.seed)); err != nil {

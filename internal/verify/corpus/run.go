@@ -9,13 +9,13 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// Output is what a step left in a buffer or variable.
+// Output is the contents of a buffer or variable after a step.
 type Output struct {
 	Arg   *Arg
 	Bytes []byte
 }
 
-// Result holds the outputs of a step.
+// Result holds all outputs of a step.
 type Result struct {
 	Step    string // "sum", or "sum.2" for its second launch
 	Outputs []Output
@@ -27,7 +27,7 @@ func (src *Source) Run(c *driver.Context, b Build, ptx string) ([]Result, error)
 	return src.run(c, b, ptx, nil)
 }
 
-// again is called after each launch; see Repeat.
+// again is called after each launch (see Repeat).
 type again func(step string, refill func() error, launch func(n int) error) error
 
 func (src *Source) run(c *driver.Context, b Build, ptx string, again again) ([]Result, error) {
@@ -44,7 +44,7 @@ func (src *Source) run(c *driver.Context, b Build, ptx string, again again) ([]R
 	return results, errors.Join(err, stream.Close(), m.Close())
 }
 
-// LoadError is the error of a module that the driver refused.
+// LoadError means that the driver rejected a module.
 type LoadError struct{ Cause error }
 
 func (e *LoadError) Error() string { return "load: " + e.Cause.Error() }
@@ -76,7 +76,8 @@ func (r *runner) steps(b Build) (all []Result, err error) {
 	return all, nil
 }
 
-// name numbers steps of the same name, whether or not the build runs them.
+// name returns the step's name. It numbers steps of the same name, whether or not the build runs
+// them.
 func (r *runner) name(s *Step) string {
 	r.seen[s.Name]++
 	if n := r.seen[s.Name]; n > 1 {
@@ -200,7 +201,7 @@ func (m *memory) buffer(a *Arg) (*driver.Buffer[byte], error) {
 	return b, nil
 }
 
-// scalar returns the number as a Go value of its type.
+// scalar returns the argument's number as a Go value of its type.
 func (a *Arg) scalar() any {
 	b := a.valueBytes()
 	bits := a.Type.bits(b)
@@ -229,7 +230,7 @@ func (a *Arg) valueBytes() []byte {
 	return b
 }
 
-// structure returns the fields in C's layout, as an array of bytes.
+// structure returns the struct's fields in C's layout, as a Go array of bytes.
 func (m *memory) structure(a *Arg) (any, error) {
 	bytes, _, err := m.layOut(a.Fields)
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 	"github.com/purecuda/cuda/internal/verify/corpus"
 )
 
-// resultsFile names the environment variable with a file to which the results of a GPU
-// are written: the next testdata/h200-results.json.
+// resultsFile names the environment variable with the path to which the results of a GPU are
+// written. The file can replace testdata/h200-results.json.
 const resultsFile = "PURECUDA_CORPUS_RESULTS"
 
-// The printed text is the same program: loaded by the driver and run on the same
-// inputs, it leaves the same bytes.
+// The printed text must be the same program as the original: on the same inputs it must produce the
+// same bytes.
 func TestPrintedTextRunsAsTheCompilersOnGPU(t *testing.T) {
 	gputest.OnGPU(t, func(t *testing.T, c *driver.Context) {
 		kept := recorder{t: t}
@@ -30,7 +30,7 @@ func TestPrintedTextRunsAsTheCompilersOnGPU(t *testing.T) {
 	})
 }
 
-// loadable returns the builds whose target the device supports.
+// loadable returns the builds whose targets the device supports.
 func loadable(t *testing.T, c *driver.Context) (list []corpus.Build) {
 	t.Helper()
 	major, minor, err := c.Device().ComputeCapability()
@@ -66,13 +66,13 @@ func runBuild(t *testing.T, c *driver.Context, b corpus.Build, kept *recorder) {
 	}
 }
 
-// recorder collects results and compares them with those of the same device
-// that the repository has.
+// recorder collects results. It compares them with the results in the repository if they come from
+// the same type of device.
 type recorder struct {
 	t    *testing.T
 	mu   sync.Mutex
 	all  corpus.Kept
-	here *corpus.Kept // nil if it is another device
+	here *corpus.Kept // nil for another type of device
 }
 
 func (k *recorder) describe(c *driver.Context) {

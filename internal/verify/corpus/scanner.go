@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// scanner parses a line of directives. After the first error it reads nothing.
+// scanner parses a line of directives. After the first error it does not read any further.
 type scanner struct {
 	rest string
 	err  error
@@ -44,7 +44,7 @@ func (s *scanner) fail(problem string) {
 	s.err = fmt.Errorf("%s before %s", problem, rest)
 }
 
-// word returns a name or a number.
+// word reads a name or a number.
 func (s *scanner) word(what string) string {
 	s.skip()
 	n := strings.IndexFunc(s.rest, func(r rune) bool { return !isWord(r) })

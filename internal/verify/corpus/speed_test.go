@@ -15,23 +15,23 @@ import (
 	"github.com/purecuda/cuda/internal/verify/corpus"
 )
 
-// The number of launches per measurement, and of measurements. The launches of one
+// These are the numbers of launches per measurement and of measurements. The launches of one
 // measurement do not wait for each other.
 const (
 	launchesPerTime = 16
 	times           = 7
 )
 
-// work counts what the launches of a step did, in PTX instructions.
+// work counts the PTX instructions that the launches of a step executed.
 type work struct {
 	warps, lanes uint64
-	took         time.Duration // the shortest time; 0 before the first measurement
+	took         time.Duration // the minimum time; 0 before the first measurement
 }
 
-// laneRate returns millions of lane instructions per second.
+// laneRate returns the speed in millions of lane instructions per second.
 func (w work) laneRate() float64 { return float64(w.lanes) / w.took.Seconds() / 1e6 }
 
-// fullRate returns what laneRate would be if all lanes of each warp were active.
+// fullRate returns the laneRate that would result if all lanes of each warp were active.
 func (w work) fullRate() float64 { return 32 * float64(w.warps) / w.took.Seconds() / 1e6 }
 
 // surveyed is one kernel of one build.
@@ -44,18 +44,18 @@ func (s surveyed) String() string {
 	return fmt.Sprintf("%-13s %-36s %5.1f of 32 lanes %6.0f M/s, %6.0f M/s if all were active", s.build, s.name, float64(s.lanes)/float64(s.warps), s.laneRate(), s.fullRate())
 }
 
-// slow is the fraction of the median rate below which a kernel must have a reason for
-// being slow. The speed of the machine cancels out.
+// slow is the minimum rate of a kernel as a fraction of the median rate. Comparing with the median
+// cancels out the speed of the machine.
 const slow = 0.1
 
-// launchTime is how long a launch that does next to nothing may take.
+// launchTime is how long a launch that does almost no work may take.
 const launchTime = 10 * time.Microsecond
 
-// heavy are the kernels that may be slower, because a single instruction multiplies
-// matrices (4096 multiplications) or prints.
+// heavy lists kernels that may be slower, because a single instruction performs 4096
+// multiplications of a matrix product, or prints.
 var heavy = []string{"wmma_", "mma_ptx/", "printing/"}
 
-// usual are typical kernels, whose rates are printed.
+// usual lists typical kernels whose rates are logged.
 var usual = []string{
 	"reduce_shuffle/sum_f32", "reduce_tree/", "scan/inclusive", "histogram/direct", "histogram/privatised", "bitonic_sort/",
 	"matmul_tiled/", "stencil/", "nbody/", "wmma_f16/", "wmma_int8/wmma_s8", "mma_ptx/mma_f16", "doubles/", "halves/half_math",
@@ -66,8 +66,8 @@ func in(list []string, name string) bool {
 	return slices.ContainsFunc(list, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
-// No kernel compiled by nvcc is slow without a reason: every source, optimised and not,
-// on one core.
+// No kernel that nvcc compiled may be slow without a reason. The test runs every source on one
+// core, with and without optimisation.
 func TestSpeedOfCompiledKernels(t *testing.T) {
 	if os.Getenv("PURECUDA_BENCH") != "1" {
 		t.Skip("times say something only with nothing else on the machine: they are measured if PURECUDA_BENCH is 1")
@@ -100,8 +100,8 @@ func judgeSpeeds(t *testing.T, all []surveyed) {
 	t.Logf("%-13s the slowest: %s, %.0f M/s; the median of %d kernels: %.0f M/s", all[0].build, all[0].name, all[0].fullRate(), len(all), median)
 }
 
-// survey counts the instructions of a source's steps on one emulator, and times them on
-// another that does not count.
+// survey counts the instructions of a source's steps on one emulator. It times the steps on another
+// emulator that does not count.
 func survey(t *testing.T, b corpus.Build, src *corpus.Source, text string) (list []surveyed) {
 	t.Helper()
 	counts := make(map[string]work)
@@ -172,7 +172,7 @@ func repeat(t *testing.T, emu *emulator.Emulator, b corpus.Build, src *corpus.So
 	}
 }
 
-// executed returns the sum of the instructions of all kernels so far.
+// executed returns the total instructions that all kernels have executed so far.
 func executed(emu *emulator.Emulator) (w work) {
 	for _, n := range emu.Profile("").Opcodes {
 		w.warps += n.Warps

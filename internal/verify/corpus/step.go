@@ -14,25 +14,23 @@ import (
 //	//@ set table u32[256] random
 //	//@ get counter u32[1]
 //
-// The first form launches a kernel and records its buffers afterwards. A grid and a
-// block have up to three dimensions; the third number is the dynamic shared memory in
-// bytes. "set" fills a variable of the module, "get" records its contents. Builds for
-// an older target skip steps with sm=80.
+// The first form launches a kernel and then records its buffers. A grid and a block have up to
+// three dimensions. The third number is the dynamic shared memory in bytes. "set" fills a variable
+// of the module, and "get" records its contents. Builds for an older target skip steps with sm=80.
 type Step struct {
 	Kind    StepKind
-	Name    string // the kernel or the variable
+	Name    string // name of the kernel or the variable
 	Grid    driver.Dim3
 	Block   driver.Dim3
 	Shared  uint32
 	Cluster driver.Dim3
-	SM      int   // lowest compute capability, 75 for 7.5
-	Args    []Arg // of a launch; set and get have one that describes the variable
+	SM      int   // minimum compute capability times 10, such as 75
+	Args    []Arg // arguments of a launch; set and get have one, which describes the variable
 }
 
-// StepKind distinguishes the three forms.
+// StepKind distinguishes the three forms of a Step.
 type StepKind uint8
 
-// The kinds of steps.
 const (
 	Launch StepKind = iota
 	Set
@@ -51,17 +49,17 @@ const (
 type Arg struct {
 	Name    string
 	Type    Elem
-	Count   int // of a buffer's elements
+	Count   int // number of elements in a buffer
 	Fill    Fill
 	Tol     float64 // relative; 0 means exact
-	Varies  bool    // not compared, because it varies
-	Value   float64 // of a number; integers beyond 2^53 are in Bits
+	Varies  bool    // excluded from comparison, because it differs between runs
+	Value   float64 // of a number; Bits holds integers beyond 2^53
 	Bits    uint64
-	Fields  []Arg  // of a struct
-	Same    string // the earlier buffer
+	Fields  []Arg  // fields of a struct
+	Same    string // name of the earlier argument whose buffer is used
 	Buffer  bool
 	Null    bool
-	Integer bool // Bits is the value
+	Integer bool // the value is in Bits
 }
 
 func parseStep(text string) (Step, error) {
@@ -123,7 +121,7 @@ func (s *scanner) options(step *Step) {
 	}
 }
 
-// dim = number { "x" number }.
+// dim parses number { "x" number }.
 func (s *scanner) dim() driver.Dim3 {
 	d := [3]int{1, 1, 1}
 	text := s.word("a size such as 4x2")
@@ -209,7 +207,7 @@ func (s *scanner) elem() Elem {
 	return e
 }
 
-// fill = word [ "(" number { "," number } ")" ].
+// fill parses word [ "(" number { "," number } ")" ].
 func (s *scanner) fill() Fill {
 	f := Fill{Kind: s.word("what the buffer holds")}
 	if s.has("(") {

@@ -10,8 +10,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// nvcc's output for each architecture, optimised and not, parses. Printing and parsing
-// it gives the same tree, and Signatures finds the same kernels.
+// The parser must accept nvcc's output for each architecture, optimised and not. Printing and
+// parsing the text must give the same tree, and Signatures must find the same kernels.
 func TestCompilersTextRoundTrips(t *testing.T) {
 	for _, b := range corpus.Builds {
 		t.Run(b.Name, func(t *testing.T) {
@@ -40,8 +40,8 @@ func TestCompilersTextRoundTrips(t *testing.T) {
 	}
 }
 
-// BenchmarkParseCompiled parses nvcc's output for compute_90 file by file: about a
-// megabyte.
+// BenchmarkParseCompiled parses nvcc's output for compute_90 file by file, about a megabyte in
+// total.
 func BenchmarkParseCompiled(b *testing.B) {
 	texts, err := corpus.Build{Name: "compute_90", SM: 90}.PTX()
 	if err != nil {

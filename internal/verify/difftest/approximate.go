@@ -2,7 +2,8 @@ package difftest
 
 import "math"
 
-// Approximate functions, with the bounds that the PTX ISA states for each instruction.
+// This file covers the approximate functions, with the bounds that the PTX ISA gives for each
+// instruction.
 
 func approximateForms() []Form {
 	t := &table{}
@@ -35,8 +36,8 @@ func of(f func(float64) float64) func([]float64) float64 {
 
 func rsqrt(x float64) float64 { return 1 / math.Sqrt(x) }
 
-// divApprox returns 0 if the divisor is above 2^126, and NaN for an infinity divided by
-// such a number.
+// divApprox returns 0 if the divisor is above 2^126. If the dividend is also infinite, it returns
+// NaN.
 func divApprox(a []float64) float64 {
 	if y := math.Abs(a[1]); y > 0x1p126 && !math.IsInf(y, 0) {
 		if math.IsInf(a[0], 0) {
@@ -61,7 +62,7 @@ func (t *table) functions(ftz string) {
 	}
 }
 
-// gross adds the functions of f64 that have about 20 accurate bits, and rsqrt.
+// gross adds f64 functions with about 20 accurate bits, and rsqrt.
 func (t *table) gross() {
 	rcp := func(x float64) float64 { return 1 / x }
 	t.bound("rcp.approx.ftz.f64", "f64", "f64", Bound{Exact: of(rcp), Rel: 0x1p-19, Ftz: true, Upper: true})

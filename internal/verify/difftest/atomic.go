@@ -2,8 +2,8 @@ package difftest
 
 import "strings"
 
-// Atomic operations (PTX ISA, "Parallel Synchronization and Communication Instructions:
-// atom, red"), each thread on its own memory.
+// This file covers atomic operations (PTX ISA, "Parallel Synchronization and Communication
+// Instructions: atom, red"). Each thread operates on its own memory.
 
 // updates lists the operations and their types.
 var updates = []struct{ op, types string }{
@@ -13,7 +13,7 @@ var updates = []struct{ op, types string }{
 	{"min", "u32 s32 u64 s64"}, {"max", "u32 s32 u64 s64"},
 }
 
-// ownMemory lists where an atomic operation can work: %a is stored there first.
+// ownMemory lists the memory on which an atomic operation can operate. %a is stored there first.
 var ownMemory = []place{
 	{"global", ".global", "[%ps]", ""},
 	{"generic global", "", "[%w1]", "cvta.global.u64 %w1, %ps; "},
@@ -63,7 +63,8 @@ func (t *table) red(p place, op, ty, order string) {
 		name+" "+p.address+", %b; ld"+p.space+"."+bits(ty)+" %d, "+p.address+";")
 }
 
-// cas compares with a value that is in memory for every second thread.
+// cas adds compare-and-swap. For every second thread, the compared value equals the value in
+// memory.
 func (t *table) cas(p place, ty string) {
 	name := "atom" + p.space + ".cas." + ty
 	same := "and.b32 %t4, %t2, 2; setp.eq.u32 %p, %t4, 0; @%p mov." + ty + " %b, %a; "
@@ -96,7 +97,7 @@ func (t *table) wideAtomics() {
 	})
 }
 
-// vectorAtomics update several numbers in global memory, each independently.
+// vectorAtomics adds atomics that update several numbers in global memory, each independently.
 func (t *table) vectorAtomics() {
 	vector := func(n int, ty, op string) {
 		regs := func(r []string) string { return "{" + strings.Join(r[:n], ", ") + "}" }
@@ -130,7 +131,7 @@ func reversed(s []string) []string {
 	return r
 }
 
-// contended adds reductions by all threads of a block at one address.
+// contended adds reductions by all threads of a block to one address.
 func (t *table) contended() {
 	const (
 		shared = "mov.u64 %w1, smem; st.shared.b64 [%w1], %w2; "
@@ -139,7 +140,7 @@ func (t *table) contended() {
 	for _, u := range updates {
 		each(u.types, func(ty string) {
 			if ty[0] == 'f' || ty[0] == 'b' && ty != bits(ty) || u.op == "inc" || u.op == "dec" {
-				return // the result depends on the order
+				return // the result depends on the order of the threads
 			}
 			each(".shared .global", func(space string) {
 				setup := shared

@@ -2,8 +2,8 @@ package difftest
 
 import "fmt"
 
-// Logic, shifts and bit fields (PTX ISA, "Logic and Shift Instructions", and
-// the bit instructions among the integer ones; moves of parts).
+// This file covers logic, shifts and bit fields (PTX ISA, "Logic and Shift Instructions"), the bit
+// instructions among the integer ones, and moves that pack and unpack.
 
 func bitForms() []Form {
 	t := &table{}
@@ -26,8 +26,8 @@ func (t *table) logic() {
 	})
 }
 
-// lop3 adds the 256 functions of lop3, each an immediate table. One form tries four of
-// them.
+// lop3 adds the 256 functions of lop3, each selected by an immediate table. One form covers four
+// functions.
 func (t *table) lop3() {
 	for k := 0; k < 256; k += 4 {
 		body := ""
@@ -39,7 +39,7 @@ func (t *table) lop3() {
 	each("and or xor", func(op string) {
 		for _, table := range []int{0x96, 0xe8, 0xca, 0x80, 0x01} {
 			if op == "xor" {
-				continue // PTX has only .and and .or
+				continue // PTX provides only .and and .or
 			}
 			t.add(fmt.Sprintf("lop3.%s.b32 %#02x", op, table), "b32 pred", thrice("b32")+" pred",
 				fmt.Sprintf("lop3.%s.b32 %%d|%%x, %%a, %%b, %%c, %d, %%e;", op, table))

@@ -5,24 +5,23 @@ import (
 	"math"
 )
 
-// Bound is how close an approximate result must be to the exact one: within the largest
-// of the allowances.
+// Bound limits how far an approximate result may be from the exact one. The largest of the
+// allowances applies.
 type Bound struct {
-	// Exact is the function of the operands' values.
+	// Exact computes the exact result from the operands' values.
 	Exact func(a []float64) float64
-	// ULP is in units in the last place of the result's type, Rel is relative, Abs
-	// absolute.
+	// ULP is in units in the last place of the result's type. Rel is relative and Abs is absolute.
 	ULP, Rel, Abs float64
-	// Upper: the lower half of the operands' bits is ignored.
+	// Upper means that the lower half of the operands' bits is ignored.
 	Upper bool
-	// Ftz: subnormal operands count as zeros, subnormal results may be zeros.
+	// Ftz means that subnormal operands count as zeros, and that subnormal results may be zeros.
 	Ftz bool
-	// Domain, if not nil, reports where the bound holds.
+	// Domain, if not nil, reports whether the bound applies to the operands.
 	Domain func(a []float64) bool
 }
 
-// Check describes what is wrong with a result of f for a tuple of operands. It returns
-// "" if the result is within the bound.
+// Check checks a result of f for a tuple of operands. It returns "" if the result is within the
+// bound, and otherwise a description of the error.
 func (f *Form) Check(in []uint64, out uint64) string {
 	t := typeOf(f.Out[0])
 	p, packed := pairs[t]
@@ -74,7 +73,7 @@ func (b *Bound) within(f float, want, got float64) bool {
 		return want == got
 	}
 	allowed := max(b.ULP*f.ulp(want), b.Rel*math.Abs(want), b.Abs)
-	allowed += f.ulp(want) / 2 // rounding of the stored result
+	allowed += f.ulp(want) / 2 // for rounding the stored result
 	if math.IsInf(got, 0) {
 		return want > 0 == (got > 0) && math.Abs(want)+allowed >= f.largest()
 	}
@@ -101,7 +100,7 @@ func (f float) value(x uint64) float64 {
 	return v
 }
 
-// smallest and largest return the ends of the range of normal numbers.
+// smallest and largest return the limits of the positive normal numbers.
 func (f float) smallest() float64 { return f.value(1 << f.mant) }
 func (f float) largest() float64  { return f.value((1<<f.exp-1)<<f.mant - 1) }
 

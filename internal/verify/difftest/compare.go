@@ -1,7 +1,7 @@
 package difftest
 
-// Comparison and selection (PTX ISA, "Comparison and Selection Instructions"
-// and "Half Precision Comparison Instructions").
+// This file covers comparison and selection (PTX ISA, "Comparison and Selection Instructions" and
+// "Half Precision Comparison Instructions").
 
 const (
 	signedComparisons   = "eq ne lt le gt ge"

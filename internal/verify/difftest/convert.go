@@ -1,6 +1,6 @@
 package difftest
 
-// Conversions of single values (PTX ISA, "Data Movement and Conversion
+// This file covers conversions of single values (PTX ISA, "Data Movement and Conversion
 // Instructions: cvt").
 
 const (
@@ -29,7 +29,7 @@ func (t *table) intToInt() {
 	})
 }
 
-// intKind returns a kind of operands near the limits of the integer types.
+// intKind returns an operand kind with values near the limits of the integer types.
 func intKind(ty string) string {
 	if ty == "f32" || ty == "f64" {
 		return ty + ":" + ty + "int"
@@ -101,7 +101,7 @@ func (t *table) narrowings() {
 	t.op("cvt.rna.satfinite.tf32.f32", "b32", "f32")
 }
 
-// rename distinguishes a form from the same form in another list.
+// rename adds a suffix to a form's name, because another list contains the same form.
 func (f *Form) rename(suffix string) { f.Name += suffix }
 
 func (t *table) integrals() {

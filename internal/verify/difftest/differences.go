@@ -1,10 +1,10 @@
 package difftest
 
-// Difference is a form whose results on the emulator differ from the H200's, with the
-// reason for leaving it so.
+// Difference describes forms whose results on the emulator differ from those of the H200, and why
+// the difference remains.
 type Difference struct {
 	Forms []string
-	// Section of the PTX ISA (release 9.0) that describes the form.
+	// Section is the section of the PTX ISA (release 9.0) that describes the form.
 	Section string
 	Why     string
 }
@@ -40,7 +40,7 @@ func Differences() []Difference {
 	}
 }
 
-// Known returns the difference that a form belongs to, or nil.
+// Known returns the difference that lists a form, or nil.
 func Known(form string) *Difference {
 	for _, d := range Differences() {
 		for _, f := range d.Forms {

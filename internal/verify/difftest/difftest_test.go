@@ -42,8 +42,8 @@ func run(t *testing.T, c *driver.Context, forms []difftest.Form, use func(i int,
 	}
 }
 
-// TestFormsGiveTheResultsOfAnH200 runs each form and compares with the record, on the
-// GPU as well as on the emulator.
+// TestFormsGiveTheResultsOfAnH200 runs each form on the emulator and on the GPU, and compares the
+// results with the record.
 func TestFormsGiveTheResultsOfAnH200(t *testing.T) {
 	if *record != "" {
 		t.Skip("recording")
@@ -55,9 +55,9 @@ func TestFormsGiveTheResultsOfAnH200(t *testing.T) {
 	}
 }
 
-// step returns the distance between the forms to run. It is at least 7 with -short, for
-// machines where all forms have already run in another way. Not 8, because forms come in
-// groups of four and eight.
+// step returns the distance between the forms to run. With -short it is at least 7, for machines
+// where another test run already covers all forms. It is not 8, because forms come in groups of
+// four and eight.
 func step() int {
 	if testing.Short() {
 		return max(stride, 7)
@@ -91,8 +91,8 @@ func compare(t *testing.T, c *driver.Context, g difftest.Group) {
 		}
 		check(t, form, r, a)
 	})
-	// The operands were generated on amd64. Where a compiler fuses multiplications and
-	// additions, rand's normal numbers differ once in a million.
+	// The recorded operands were generated on amd64. On machines whose compiler fuses
+	// multiplications and additions, about one in a million of rand's normal numbers differs.
 	if others > len(forms)/100 {
 		t.Errorf("%d of %d forms have other operands here than were recorded", others, len(forms))
 	} else if others > 0 {
@@ -131,8 +131,8 @@ func check(t *testing.T, f *difftest.Form, r *difftest.Record, a difftest.Answer
 	}
 }
 
-// TestRecord records the GPU's results. It also compares them with the emulator's, in
-// more detail than the record allows later.
+// TestRecord records the GPU's results. It also compares them with the emulator's results, in more
+// detail than is possible with the record.
 func TestRecord(t *testing.T) {
 	if *record == "" {
 		t.Skip("nothing to record: see -record")

@@ -1,10 +1,9 @@
-// Package difftest compares the emulator with a GPU, instruction form by instruction
-// form. A form is an opcode with one choice of modifiers and types; Groups lists them.
-// Each becomes a kernel, whose threads execute it on edge values against edge values
-// and on seeded random values. The results of an H200 are in testdata, with a hash of
-// the PTX and the operands that produced them. The PTX itself is generated again from
-// the table.
+// Package difftest compares the emulator with a GPU for each instruction form. A form is an opcode
+// with one choice of modifiers and types. Groups lists the forms. Each form becomes a kernel whose
+// threads execute it on pairs of edge values and on seeded random values. The folder testdata
+// contains the results of an H200, with a hash of the PTX and the operands that produced them. The
+// tests generate the PTX itself from the table of forms.
 //
-// Exact forms must agree bit for bit, including NaNs. Approximate forms must be as
-// close to the exact function as the ISA says, on the GPU too, and give the same NaNs.
+// Exact forms must agree bit for bit, including NaNs. On the emulator and on the GPU, approximate
+// forms must be as close to the exact function as the ISA requires. Their NaNs must also agree.
 package difftest

@@ -14,8 +14,8 @@ var update = flag.Bool("update", false, "write the document instead of comparing
 
 const document = "../../../docs/emulator-differences.md"
 
-// TestDocumentIsOfThisTable checks docs/emulator-differences.md against the table of
-// forms, the records and the list of differences. With -update it writes the document.
+// TestDocumentIsOfThisTable checks that docs/emulator-differences.md matches the table of forms,
+// the records and the list of differences. With -update it writes the document.
 func TestDocumentIsOfThisTable(t *testing.T) {
 	want := intro + counts(t) + found + bounds() + left()
 	if *update {

@@ -54,7 +54,7 @@ func (f float) edges() []uint64 {
 	step := uint64(1) << f.mant
 	half := step >> 1
 	positive := []uint64{
-		0, 1, 2, half, step - 1, step, step + 1, 2 * step, // the subnormal and the smallest normal numbers
+		0, 1, 2, half, step - 1, step, step + 1, 2 * step, // subnormal numbers and the smallest normal ones
 		one, one + 1, one - 1, one + half, one - step, one + step, one + step + half, one + 3*step + half>>1,
 		inf - 1, inf - 2, inf - step, inf - step - 1, inf, inf | half, inf + 1, inf + step - 1,
 	}

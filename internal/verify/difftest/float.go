@@ -1,6 +1,6 @@
 package difftest
 
-// Arithmetic in f32 and f64 (PTX ISA, "Floating-Point Instructions").
+// This file covers arithmetic in f32 and f64 (PTX ISA, "Floating-Point Instructions").
 
 const roundings = "rn rz rm rp"
 

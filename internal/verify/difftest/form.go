@@ -4,17 +4,17 @@ import "strings"
 
 // Form is one instruction form.
 type Form struct {
-	// Name is unique: the opcode, and whatever distinguishes two uses of it.
+	// Name is unique. It is the opcode, plus a suffix if several forms have the same opcode.
 	Name string
-	// In are the operands %a, %b, %c and %e, Out the results %d, %x, %y and
-	// %z. Each is a PTX type, then perhaps a colon and the operands' kind.
+	// In describes the operands %a, %b, %c and %e, and Out the results %d, %x, %y and %z. Each is a
+	// PTX type, optionally followed by a colon and the operand's kind.
 	In, Out []string
 	// Body is the PTX that computes the results.
 	Body string
-	// Payload: checksums include NaN payloads. Results that are kept in full must agree
-	// in all bits in any case.
+	// Payload means that checksums include NaN payloads. Results that are recorded in full must
+	// always agree in all bits.
 	Payload bool
-	// Bound checks an approximate form; nil where results are exact.
+	// Bound checks an approximate form. It is nil if the results are exact.
 	Bound *Bound
 }
 
@@ -43,10 +43,9 @@ func Groups() []Group {
 	}
 }
 
-// table accumulates forms.
 type table struct{ forms []Form }
 
-// op adds the form of an opcode whose operands are registers in order.
+// op adds the form of an opcode whose operands are registers in the usual order.
 func (t *table) op(opcode, out, in string) *Form {
 	regs := []string{}
 	for i := range strings.Fields(out) {
@@ -69,20 +68,20 @@ var (
 	outRegs = []string{"%d", "%x", "%y", "%z"}
 )
 
-// each calls f for each word of a list; "_" stands for the empty word.
+// each calls f for each word of a list. "_" represents the empty word.
 func each(list string, f func(word string)) {
 	for _, w := range strings.Fields(list) {
 		f(strings.TrimPrefix(w, "_"))
 	}
 }
 
-// typeOf returns the type of an operand or result, without its kind.
+// typeOf returns the type of an operand or result without its kind.
 func typeOf(s string) string {
 	t, _, _ := strings.Cut(s, ":")
 	return t
 }
 
-// kindOf returns the kind of an operand's values, which is its type unless stated.
+// kindOf returns the kind of an operand. The default is its type.
 func kindOf(s string) string {
 	t, k, ok := strings.Cut(s, ":")
 	if ok {
@@ -97,7 +96,7 @@ func bitsOf(t string) int {
 	case "pred":
 		return 1
 	case "u8", "s8", "b8":
-		return 32 // in 32-bit registers, so that the extension is visible
+		return 32 // stored in 32-bit registers, so that the extension is visible
 	case "u16", "s16", "b16", "f16", "bf16", "e4m3x2", "e5m2x2":
 		return 16
 	case "u64", "s64", "b64", "f64":

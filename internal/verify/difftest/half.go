@@ -1,6 +1,6 @@
 package difftest
 
-// Arithmetic in f16 and bf16, single and in pairs (PTX ISA, "Half Precision
+// This file covers arithmetic in f16 and bf16, single and in pairs (PTX ISA, "Half Precision
 // Floating-Point Instructions").
 
 const halves = "f16 f16x2 bf16 bf16x2"
@@ -53,7 +53,7 @@ func (t *table) halfExtremes(ty string) {
 	})
 }
 
-// outOfBounds tries fma.oob on each NaN, as each operand.
+// outOfBounds adds fma.oob with each NaN as each operand.
 func (t *table) outOfBounds(ty, two string) {
 	each("_ _.relu", func(relu string) {
 		op := "fma.rn.oob" + relu + "." + ty

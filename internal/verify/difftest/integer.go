@@ -1,6 +1,6 @@
 package difftest
 
-// Integer arithmetic (PTX ISA, "Integer Arithmetic Instructions" and
+// This file covers integer arithmetic (PTX ISA, "Integer Arithmetic Instructions" and
 // "Extended-Precision Integer Arithmetic Instructions").
 
 const ints = "u16 s16 u32 s32 u64 s64"
@@ -14,7 +14,6 @@ func integerForms() []Form {
 	return t.forms
 }
 
-// twice and thrice repeat a type.
 func twice(s string) string  { return s + " " + s }
 func thrice(s string) string { return s + " " + s + " " + s }
 
@@ -55,8 +54,8 @@ func (t *table) products() {
 	t.op("mad24.hi.sat.s32", "s32", thrice("s32"))
 }
 
-// carries adds chains: a second instruction makes visible what the first leaves in the
-// condition code.
+// carries adds chains of two instructions. The second one makes the condition code that the first
+// one sets visible.
 func (t *table) carries() {
 	each("u32 s32 u64 s64", func(ty string) {
 		four := thrice(ty) + " " + ty

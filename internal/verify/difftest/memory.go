@@ -2,9 +2,9 @@ package difftest
 
 import "strings"
 
-// Loads and stores (PTX ISA, "ld", "ld.global.nc", "ldu", "st").
+// This file covers loads and stores (PTX ISA, "ld", "ld.global.nc", "ldu", "st").
 
-// place is a way to address 16 bytes of memory that hold %a and %b.
+// place is a way to address 16 bytes of memory that contain %a and %b.
 type place struct{ name, space, address, setup string }
 
 const (
@@ -61,7 +61,7 @@ func (t *table) loads(p place) {
 	}
 }
 
-// stores adds writes over memory with a known pattern, which is then read as a whole.
+// stores adds stores to memory filled with a known pattern. The whole memory is then read.
 func (t *table) stores(p place) {
 	setup := strings.ReplaceAll(p.setup, "{%a, %b}", "{%w5, %w6}")
 	setup = "mov.u64 %w5, 0x1122334455667788; mov.u64 %w6, 0x99aabbccddeeff00; " + setup
@@ -85,7 +85,7 @@ func (t *table) stores(p place) {
 
 const scopesAndOrders = "relaxed.cta relaxed.cluster relaxed.gpu relaxed.sys acquire.cta acquire.cluster acquire.gpu acquire.sys"
 
-// cachedLoads adds loads from the operands' own memory, which nothing writes.
+// cachedLoads adds loads from the memory of the operands, to which no thread writes.
 func (t *table) cachedLoads() {
 	load := func(mods, vec string) {
 		op := "ld" + mods + vec + ".u32"
@@ -133,7 +133,7 @@ func (t *table) cachedStores() {
 	})
 }
 
-// wideMoves load and store 128 bits at once.
+// wideMoves adds loads and stores of 128 bits.
 func (t *table) wideMoves() {
 	for _, p := range places {
 		op := p.space + ".b128"

@@ -10,15 +10,15 @@ import (
 const (
 	// Tuples is the number of operand tuples of each form, one per thread.
 	Tuples = 4096
-	// Block is the number of threads of a block.
+	// Block is the number of threads per block.
 	Block = 128
-	// scratch is the memory of each thread in bytes.
+	// scratch is the number of bytes of memory per thread.
 	scratch = 32
 	// Header starts each module.
 	Header = ".version 8.6\n.target sm_90\n.address_size 64\n"
 )
 
-// Module returns the PTX of some forms: kernels k0, k1 ... in order.
+// Module returns a PTX module with one kernel per form, named k0, k1 and so on.
 func Module(forms []Form) string {
 	var b strings.Builder
 	b.WriteString(Header)
@@ -28,8 +28,8 @@ func Module(forms []Form) string {
 	return b.String()
 }
 
-// kernel writes the form's kernel. Its parameters are the operands, the results and the
-// scratch memory.
+// kernel writes the kernel of the form. The kernel's parameters are the addresses of the operands,
+// the results and the scratch memory.
 func (f *Form) kernel(b *strings.Builder, name string) {
 	fmt.Fprintf(b, ".visible .entry %s(.param .u64 in, .param .u64 out, .param .u64 own)\n{\n", name)
 	b.WriteString(".reg .pred %p, %q, %r; .reg .b16 %h<8>; .reg .b32 %i, %t<9>; .reg .b64 %pi, %po, %ps, %w<9>; .reg .f32 %f<8>; .reg .f64 %g<8>;\n")
@@ -99,7 +99,7 @@ func store(b *strings.Builder, r, t string, at int) {
 	fmt.Fprintf(b, "st.global.b64 [%%po+%d], %%w0;\n", at)
 }
 
-// Hash identifies everything that a form's results depend on: its PTX and its operands.
+// Hash identifies the PTX and the operands, on which a form's results depend.
 func (f *Form) Hash(operands []uint64) uint64 {
 	h := sha256.New()
 	h.Write([]byte(Module([]Form{*f})))

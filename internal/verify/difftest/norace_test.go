@@ -2,5 +2,5 @@
 
 package difftest_test
 
-// stride selects every stride-th form: here all.
+// stride is the distance between the forms to run. Without the race detector, all forms run.
 const stride = 1

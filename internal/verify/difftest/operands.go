@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 )
 
-// Operands returns the operands of all threads, one tuple after the other. Even tuples
-// combine edge values, odd ones are random.
+// Operands returns the operands of all threads, one tuple after another. Even tuples combine edge
+// values, and odd tuples are random.
 func (f *Form) Operands() []uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(f.Name))
@@ -25,9 +25,9 @@ func (f *Form) Operands() []uint64 {
 	return v
 }
 
-// grid enumerates all combinations of a form's edge values. The step is coprime to
-// their number. If there are at most half as many combinations as tuples, every one
-// occurs, in a mixed order.
+// grid enumerates all combinations of a form's edge values in a mixed order. The step is coprime to
+// the number of combinations. If that number is at most half the number of tuples, every
+// combination occurs.
 type grid struct {
 	lists     [][]uint64
 	all, step uint64
@@ -66,12 +66,12 @@ func (f *Form) randomTuple(t []uint64, r *rand.Rand) {
 	for i, in := range f.In {
 		t[i] = random(kindOf(in), r)
 		if i > 0 && kindOf(in) == kindOf(f.In[0]) && r.IntN(6) == 0 {
-			t[i] = near(t[0], bitsOf(typeOf(in)), r) // cancellation and ties
+			t[i] = near(t[0], bitsOf(typeOf(in)), r) // yields cancellation and ties
 		}
 	}
 }
 
-// near returns x, possibly negated, with changed low bits.
+// near returns x with changed low bits, and possibly with the opposite sign.
 func near(x uint64, bits int, r *rand.Rand) uint64 {
 	x += uint64(r.IntN(5)) - 2
 	if r.IntN(2) == 0 {
@@ -80,14 +80,14 @@ func near(x uint64, bits int, r *rand.Rand) uint64 {
 	return x & (1<<(bits-1)<<1 - 1)
 }
 
-// float describes a floating-point format for random values.
+// float describes a floating-point format.
 type float struct{ exp, mant uint }
 
 var floats = map[string]float{
 	"f16": {5, 10}, "bf16": {8, 7}, "f32": {8, 23}, "f64": {11, 52}, "e4m3": {4, 3}, "e5m2": {5, 2},
 }
 
-// pairs maps the packed kinds to their element kinds.
+// pairs maps the kinds of packed values to the kinds of their elements.
 var pairs = map[string]struct {
 	elem string
 	bits uint
@@ -96,7 +96,7 @@ var pairs = map[string]struct {
 	"e4m3x2": {"e4m3", 8}, "e5m2x2": {"e5m2", 8},
 }
 
-// small maps the kinds of bounded values to their bounds.
+// small maps kinds of bounded values to their upper bounds.
 var small = map[string]int{"pred": 2, "shift": 70, "pos": 300, "lane": 40, "sel": 65536, "nibble": 16, "six": 64}
 
 func random(kind string, r *rand.Rand) uint64 {
@@ -113,7 +113,7 @@ func random(kind string, r *rand.Rand) uint64 {
 	case "f16nan", "bf16nan":
 		e := edges(kind)
 		return e[r.IntN(len(e))]
-	case "f32int": // around the range of the integer types
+	case "f32int": // numbers around the range of the integer types
 		return uint64(math.Float32bits(float32(r.NormFloat64() * math.Exp2(float64(r.IntN(66))))))
 	case "f64int":
 		return math.Float64bits(r.NormFloat64() * math.Exp2(float64(r.IntN(68))))
@@ -123,7 +123,7 @@ func random(kind string, r *rand.Rand) uint64 {
 	return randomInt(bitsOf(kind), r)
 }
 
-// random returns any pattern, a number near 1, or one with few bits.
+// random returns any bit pattern, a number near 1, or a number whose significand has few bits.
 func (f float) random(r *rand.Rand) uint64 {
 	bits := 1 + f.exp + f.mant
 	x := r.Uint64() >> (64 - bits)
@@ -132,7 +132,7 @@ func (f float) random(r *rand.Rand) uint64 {
 	switch r.IntN(4) {
 	case 0:
 		return x
-	case 1: // few bits in the significand: ties
+	case 1: // few significand bits, which yields ties
 		x &^= 1<<(f.mant-f.mant/3) - 1
 	}
 	return x&(1<<f.mant-1|1<<(bits-1)) | e<<f.mant
@@ -141,9 +141,9 @@ func (f float) random(r *rand.Rand) uint64 {
 func randomInt(bits int, r *rand.Rand) uint64 {
 	x := r.Uint64()
 	switch r.IntN(4) {
-	case 0: // of any length
+	case 0: // a number with any bit length
 		x >>= r.IntN(64)
-	case 1: // negative, of any length
+	case 1: // a negative number with any bit length
 		x = -(x >> r.IntN(64))
 	}
 	return x & (1<<(bits-1)<<1 - 1)

@@ -1,6 +1,6 @@
 package difftest
 
-// Conversions to and from pairs (PTX ISA, "cvt" and "cvt.pack").
+// This file covers conversions to and from pairs (PTX ISA, "cvt" and "cvt.pack").
 
 func packForms() []Form {
 	t := &table{}

@@ -2,6 +2,6 @@
 
 package difftest_test
 
-// stride selects every stride-th form. The race detector does not depend on results, so
-// every eighth is enough.
+// stride is the distance between the forms to run. Races do not depend on the results, so testing
+// every eighth form is enough.
 const stride = 8

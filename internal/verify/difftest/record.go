@@ -10,34 +10,34 @@ import (
 	"io"
 )
 
-// Record is what is kept of a device's results for a form.
+// Record contains the recorded results of a device for one form.
 type Record struct {
 	Name string
-	Hash uint64 // Form.Hash when the form ran
-	// Refused is set if the device's compiler refused the form.
+	Hash uint64 // Form.Hash at the time of recording
+	// Refused means that the device's compiler rejected the form.
 	Refused bool
-	// First holds the results of the first Kept tuples, little endian, each
-	// in as many bytes as count of its type.
+	// First contains the results of the first Kept tuples in little-endian order. Each result has
+	// the number of bytes that its type needs.
 	First []byte
-	// Sums are checksums, one for the results of each Span tuples.
+	// Sums contains one checksum for the results of every Span tuples.
 	Sums []uint32
 }
 
 const (
-	// Kept is the number of tuples whose results are kept.
+	// Kept is the number of tuples whose results are recorded in full.
 	Kept = 192
 	// Span is the number of tuples per checksum.
 	Span = 128
 )
 
-// File holds a device's records for a group.
+// File contains a device's records for a group of forms.
 type File struct {
 	Device  string
 	Driver  int
 	Records []Record
 }
 
-// NewRecord returns what to keep of an answer.
+// NewRecord returns the record of an answer.
 func NewRecord(f *Form, a Answer) Record {
 	r := Record{Name: f.Name, Hash: f.Hash(a.Operands), Refused: a.Refused != nil}
 	if r.Refused {
@@ -50,8 +50,8 @@ func NewRecord(f *Form, a Answer) Record {
 	return r
 }
 
-// kept returns the number of tuples kept. It is larger for approximate forms, for which
-// checksums are useless.
+// kept returns the number of tuples to record in full. Approximate forms need more, because
+// checksums of approximate results are useless.
 func (f *Form) kept() int {
 	if f.Bound != nil {
 		return 4 * Kept
@@ -67,7 +67,7 @@ func (f *Form) sums(results []uint64) []uint32 {
 	return s
 }
 
-// encode packs results. If canonical is set it replaces NaNs, unless the form's
+// encode packs results. If canonical is true, encode replaces NaNs by one NaN, unless the form's
 // checksums include payloads.
 func (f *Form) encode(results []uint64, canonical bool) []byte {
 	var b []byte
@@ -83,7 +83,7 @@ func (f *Form) encode(results []uint64, canonical bool) []byte {
 	return b
 }
 
-// Decode reverses encode.
+// Decode unpacks results that encode packed.
 func (f *Form) Decode(b []byte) []uint64 {
 	var results []uint64
 	for len(b) > 0 {
@@ -95,8 +95,8 @@ func (f *Form) Decode(b []byte) []uint64 {
 	return results
 }
 
-// canonicalNaN returns x, with any NaN of type t replaced by one NaN. Checksums use it
-// so that they survive a refinement of the comparison.
+// canonicalNaN returns x with any NaN of type t replaced by one NaN. Checksums that use it remain
+// valid if the comparison of NaNs becomes stricter.
 func canonicalNaN(t string, x uint64) uint64 {
 	if p, ok := pairs[t]; ok && p.bits == 16 && floats[p.elem].exp != 0 {
 		return canonicalNaN(p.elem, x&0xffff) | canonicalNaN(p.elem, x>>16)<<16
@@ -108,7 +108,7 @@ func canonicalNaN(t string, x uint64) uint64 {
 	return x
 }
 
-// onlyNaNs returns x with every number replaced by 0.
+// onlyNaNs returns x with every number replaced by 0, so that only NaNs remain.
 func onlyNaNs(t string, x uint64) uint64 {
 	if p, ok := pairs[t]; ok {
 		return onlyNaNs(p.elem, x&(1<<p.bits-1)) | onlyNaNs(p.elem, x>>p.bits)<<p.bits
@@ -119,8 +119,8 @@ func onlyNaNs(t string, x uint64) uint64 {
 	return 0
 }
 
-// Difference describes where an answer differs from the record. It returns "" if they
-// agree. For approximate results it compares only NaNs.
+// Difference describes how an answer differs from the record, or returns "" if they agree. For
+// approximate results it compares only NaNs.
 func (f *Form) Difference(r *Record, a Answer) string {
 	in, results := a.Operands, a.Results
 	for i, want := range f.Decode(r.First) {
@@ -145,8 +145,8 @@ func (f *Form) Difference(r *Record, a Answer) string {
 	return ""
 }
 
-// Outside counts the results of an approximate form that are outside its bound, and
-// describes the first.
+// Outside counts the results of an approximate form outside its bound, and describes the first such
+// result.
 func (f *Form) Outside(a Answer) (count int, first string) {
 	if f.Bound == nil {
 		return 0, ""
@@ -162,7 +162,7 @@ func (f *Form) Outside(a Answer) (count int, first string) {
 	return count, first
 }
 
-// Encode returns the file's storage format.
+// Encode returns the contents of the data file.
 func (f *File) Encode() ([]byte, error) {
 	var b bytes.Buffer
 	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
@@ -176,7 +176,7 @@ func (f *File) Encode() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Decode reads the output of Encode.
+// Decode parses the output of Encode.
 func Decode(data []byte) (*File, error) {
 	z, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
@@ -190,7 +190,7 @@ func Decode(data []byte) (*File, error) {
 	return f, gob.NewDecoder(bytes.NewReader(all)).Decode(f)
 }
 
-// Differences lists where two complete answers differ.
+// Differences describes each difference between two complete answers.
 func (f *Form) Differences(want, got Answer) []string {
 	var found []string
 	in, n := want.Operands, len(f.In)

@@ -7,7 +7,8 @@ import (
 	"github.com/purecuda/cuda/internal/verify/difftest"
 )
 
-// answered returns results for a form, computed by a function of the test.
+// answered returns an answer for a form. The function result computes each result from the
+// operands.
 func answered(f *difftest.Form, result func(a []uint64) uint64) difftest.Answer {
 	a := difftest.Answer{Operands: f.Operands()}
 	n := len(f.In)
@@ -49,7 +50,7 @@ func TestAnotherNaNIsADifference(t *testing.T) {
 	}
 }
 
-// For approximate forms, only the bound limits the numbers.
+// For approximate forms, only the bound constrains the numbers. The record must not.
 func TestApproximateNumbersAreNotCompared(t *testing.T) {
 	f := difftest.Form{Name: "half", In: []string{"u32"}, Out: []string{"f16x2"}, Bound: &difftest.Bound{}}
 	is := func(x uint64) difftest.Answer { return answered(&f, func([]uint64) uint64 { return x }) }

@@ -40,8 +40,8 @@ func (d *Device) Close() error {
 	return errors.Join(d.stream.Close(), d.in.Close(), d.out.Close(), d.own.Close())
 }
 
-// Answer is a device's results for a form's operands, or the reason why it does not
-// have the form.
+// Answer contains a device's results for a form's operands, or the reason why the device rejects
+// the form.
 type Answer struct {
 	Operands, Results []uint64
 	Refused           error
@@ -49,8 +49,8 @@ type Answer struct {
 
 const perModule = 24
 
-// Run executes the forms and calls use with each answer and the form's index. If the
-// driver refuses a module, Run divides it until only the offending forms are left.
+// Run executes the forms and calls use with each answer and the index of its form. If the driver
+// rejects a module, Run divides the module until it has isolated the rejected forms.
 func (d *Device) Run(forms []Form, use func(i int, a Answer)) error {
 	for from := 0; from < len(forms); from += perModule {
 		some, err := d.module(forms[from:min(from+perModule, len(forms))])

@@ -2,8 +2,8 @@ package difftest
 
 import "fmt"
 
-// Moves of vectors, and sums of a register and a constant, in forms that compilers do
-// not emit.
+// This file covers moves of vectors, and sums of a register and a constant, in forms that compilers
+// do not emit.
 
 func vectorForms() []Form {
 	t := &table{}
