@@ -208,7 +208,7 @@ func resultOf(c *Call, t reflect.Type) reflect.Value {
 		v.SetFloat(math.Float64frombits(uint64(r)))
 	case reflect.String:
 		v.SetString(GoString(*(**byte)(unsafe.Pointer(&c.Ret))))
-	default: // a word or a pointer
+	default: // the result is an integer, a bool or a pointer
 		v.Set(reflect.NewAt(t, unsafe.Pointer(&c.Ret)).Elem())
 	}
 	return v

@@ -12,7 +12,7 @@ import "runtime"
 //
 // A Scope is read-only after its creation, and any number of calls may share it.
 type Scope struct {
-	value    uintptr // 0: the scope is not bound
+	value    uintptr // value to make current; 0: the scope is not bound
 	get      *Proc   // int get(uintptr *current)
 	set      *Proc   // int set(uintptr value)
 	exchange *Proc   // int exchange(int *mode); nil: the scope is not guarded

@@ -62,7 +62,7 @@ func TestWheelsOfThePythonOnThePath(t *testing.T) {
 	}
 	const name = "libpurecudatest.so.13"
 	want := []string{
-		name, // the name for the system's own search
+		name, // the system searches for this name itself
 		touch(t, venv, "lib/python3.12/site-packages/nvidia/cu13/lib", name),
 		touch(t, base, "lib/python3.12/site-packages/nvidia/cu13/lib", name),
 		touch(t, home, ".local/lib/python3.11/site-packages/nvidia/cu13/lib", name),

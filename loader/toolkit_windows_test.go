@@ -30,7 +30,7 @@ func TestToolkitOfTheEnvironmentGoesFirst(t *testing.T) {
 		}
 		want = append(want, path)
 	}
-	want = append(want, "purecudatest64_13.dll") // the name for the system's own folder
+	want = append(want, "purecudatest64_13.dll") // the system finds this name in its own folder
 	toolkit := Toolkit{Windows: []string{"purecudatest64_13.dll"}}
 	if got := toolkit.Names(); !slices.Equal(got, want) {
 		t.Errorf("names %q, want %q", got, want)

@@ -270,7 +270,7 @@ func (l *lowerer) memory(f *form) (mf memForm, ok bool) {
 // place is the memory that an operand designates: a base column and an offset.
 type place struct {
 	space ptx.Space
-	base  reg // noReg for a kernel parameter
+	base  reg // base address; noReg for a kernel parameter
 	imm   uint64
 }
 
@@ -292,7 +292,7 @@ func (l *lowerer) memoryPlace(o ptx.Operand, space ptx.Space) place {
 			return l.symPlace(b.Name, b.Offset+o.Offset, space)
 		case *ptx.Reg:
 			if space == ptx.ParamSpace && !l.fn.Entry {
-				space = ptx.LocalSpace // function parameters are in local memory
+				space = ptx.LocalSpace // a function's parameters are in local memory
 			}
 			l.looseWidth = true
 			r, _ := l.readReg(b)
@@ -344,7 +344,7 @@ func (l *lowerer) elemPlace(o *ptx.Elem, space ptx.Space) place {
 func (l *lowerer) symPlace(name string, offset int64, space ptx.Space) place {
 	v := l.lookupVar(name)
 	if v == nil {
-		r := l.symbol(name, offset) // reports the error
+		r := l.symbol(name, offset) // symbol reports the error
 		return place{space, r, 0}
 	}
 	if v.kernel {
@@ -355,7 +355,7 @@ func (l *lowerer) symPlace(name string, offset int64, space ptx.Space) place {
 		s = ptx.LocalSpace
 	}
 	if space == ptx.GenericSpace && s != ptx.GlobalSpace && s != ptx.ConstSpace {
-		space = s // [var] without a space uses the variable's own space
+		space = s // without a space, [var] uses the space of var
 	}
 	if space == ptx.ParamSpace {
 		space = ptx.LocalSpace

@@ -248,7 +248,7 @@ func TestFaultsNameKernelLineThreadAndAllocation(t *testing.T) {
 	st.global.u32 [%rd1+4], %r2;
 	ret;
 }`)
-	p := upload(m, make([]uint32, 16)) // 64 bytes
+	p := upload(m, make([]uint32, 16)) // a buffer of 64 bytes
 	f := faultOf(t, m.launch("k", 32, p, uint32(4)))
 	if f.Kind != vm.FaultIllegal || f.Result() != 700 || f.Kernel != "k" || f.Line != 12 || f.Thread.X != 15 || f.Addr != p+64 || f.Size != 4 || !f.Write {
 		t.Errorf("fault is %+v", f)

@@ -34,11 +34,11 @@ type allocator struct {
 	base   [numClasses]uint32 // first index of a class in the numbering of all classes
 	total  uint32
 	blocks []*basicBlock
-	dense  []uint32 // number in the sets, by register; pinned registers have none
-	sparse []uint32 // register, by its number in the sets
+	dense  []uint32 // set number of each register; pinned registers have none
+	sparse []uint32 // register of each set number
 	work   int      // set words that the data flow may still visit
 	ivals  []interval
-	column []uint32 // result
+	column []uint32 // the assigned columns
 	pinned []bool
 }
 
@@ -46,7 +46,7 @@ type allocator struct {
 type basicBlock struct {
 	from, to int
 	next     []int
-	use, def bitset // read before any write in this block; always written in it
+	use, def bitset // registers read before any write in this block; registers always written in it
 	in, out  bitset
 }
 
@@ -389,7 +389,7 @@ func (a *allocator) scanClass(list []interval) uint32 {
 	n := uint32(0)
 	for _, v := range list {
 		if v.end < 0 {
-			continue // never mentioned
+			continue // this register is never mentioned
 		}
 		for len(active) > 0 && active[0].end < v.start {
 			free = append(free, active.pop())

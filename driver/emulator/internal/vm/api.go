@@ -178,13 +178,13 @@ type Attributes struct {
 	LocalBytes  int // bytes of local memory and stack of one thread
 	NumRegs     int
 	PTXVersion  int  // 10*major+minor of the .target (90), for CU_FUNC_ATTRIBUTE_PTX_VERSION
-	ReqBlock    Dim3 // .reqntid, zero if none
-	MaxBlock    Dim3 // .maxntid, zero if none
-	ReqCluster  Dim3 // .reqnctapercluster, zero if none
+	ReqBlock    Dim3 // from .reqntid; zero if absent
+	MaxBlock    Dim3 // from .maxntid; zero if absent
+	ReqCluster  Dim3 // from .reqnctapercluster; zero if absent
 	ParamBytes  int
-	MaxCluster  int  // .maxclusterrank, 0 if none
-	Explicit    bool // .explicitcluster: a launch must specify the cluster size
-	ClusterGrid bool // .blocksareclusters: a launch's grid counts clusters
+	MaxCluster  int  // from .maxclusterrank; 0 if absent
+	Explicit    bool // from .explicitcluster: each launch must specify the cluster size
+	ClusterGrid bool // from .blocksareclusters: the grid of a launch counts clusters
 }
 
 // Dim3 is a size or an index in up to three dimensions.
@@ -198,9 +198,9 @@ func (d Dim3) Count() uint64 { return uint64(d.X) * uint64(d.Y) * uint64(d.Z) }
 // DeviceInfo holds the values that special registers return about the emulated device.
 type DeviceInfo struct {
 	Ordinal           int
-	ComputeCapability int    // 90
-	SMs               int    // %nsmid; 0 counts as 1
-	WarpsPerSM        int    // %nwarpid; 0 counts as 64
+	ComputeCapability int    // 10*major+minor, such as 90
+	SMs               int    // number of multiprocessors (%nsmid); 0 counts as 1
+	WarpsPerSM        int    // number of warps per multiprocessor (%nwarpid); 0 counts as 64
 	ClockKHz          int    // rate of %clock; 0 counts as 1,000,000
 	GridID            uint64 // value of %gridid
 	GraphExec         uint64 // value of %current_graph_exec
@@ -229,7 +229,7 @@ const (
 type LaunchOptions struct {
 	Grid, Block   Dim3
 	Cluster       Dim3   // zero or 1,1,1 means no clusters
-	DynamicShared uint32 // bytes
+	DynamicShared uint32 // size in bytes
 	// Params is the parameter block (see Kernel.Params). Launch reads it
 	// before it returns and does not write to it.
 	Params []byte
@@ -275,13 +275,13 @@ type LaunchOptions struct {
 	BlockMemory uint64
 	// Stats, if not nil, is updated when the launch ends.
 	Stats *Stats
-	// Count enables Stats.Counts. The kernel then runs several times slower.
+	// Count enables Stats.Counts. Counting makes the kernel several times slower.
 	Count bool
 	// User holds the driver's own data. Externs can read it from ExternCall.Options.
 	User any
 }
 
-// Stats holds counts that launches add to.
+// Stats accumulates the counts of launches.
 type Stats struct {
 	WarpInstructions uint64 // number of instructions that warps issued
 	LaneInstructions uint64 // number of instructions that lanes executed

@@ -41,7 +41,7 @@ type Heap struct {
 	dev   int
 	limit uint64
 	used  uint64
-	live  map[uint64]uint64 // sizes by address
+	live  map[uint64]uint64 // sizes of live allocations by address
 }
 
 // NewHeap creates a heap of at most limit bytes on a device.
@@ -324,7 +324,7 @@ width:
 	}
 	for ; i < len(f); i++ {
 		switch f[i] {
-		case 'l', 'j', 'z', 't', 'L': // long is 64 bits, as on the host
+		case 'l', 'j', 'z', 't', 'L': // the host's long has 64 bits
 			s.long = true
 		case 'h':
 			s.short++

@@ -25,9 +25,9 @@ type syncKey struct {
 // event is one execution of an instruction by a warp, or one copy.
 type event struct {
 	launch      *launchRun // set while the launch runs; nil for a copy
-	id          uint64     // of the launch
+	id          uint64     // number of the launch
 	order       Order
-	what        string // the kernel or the copy
+	what        string // name of the kernel or description of the copy
 	place       string // position of the instruction
 	pc          int32
 	block       uint64
@@ -47,7 +47,7 @@ type mark struct {
 
 const (
 	granule     = 4
-	shadowPage  = 256 // bytes of memory
+	shadowPage  = 256 // size in bytes of the memory that one page covers
 	pageEntries = shadowPage / granule
 )
 

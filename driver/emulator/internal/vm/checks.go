@@ -80,9 +80,9 @@ type hit struct {
 	lane  int
 	addr  uint64
 	prev  touch
-	wrote bool // the earlier access is a write
-	waw   bool // both are writes
-	index int  // start of the bytes in old
+	wrote bool // the earlier access was a write
+	waw   bool // both accesses are writes
+	index int  // start of the overwritten bytes in old
 }
 
 // checked returns the program with every memory instruction wrapped in checks.
@@ -390,7 +390,7 @@ type memoryOrder uint8
 const (
 	orderNone memoryOrder = iota
 	orderFence
-	orderRelease // an access with a built-in fence
+	orderRelease // an access that includes a fence
 )
 
 // orderOf returns the memory order of an instruction.
@@ -423,7 +423,7 @@ type blockClock struct {
 	block     uint64 // the block's number in the grid
 	time      uint32
 	knows     clockSet
-	published clockSet // knows at the last fence; nil: no fence yet
+	published clockSet // copy of knows made by the last fence; nil: no fence yet
 	event     *event   // event of the current instruction
 	hits      []globalHit
 	old       []byte

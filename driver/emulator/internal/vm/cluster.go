@@ -22,7 +22,7 @@ const (
 // cluster is the state that the blocks of a cluster share. The first block represents the cluster
 // in the launch's lists.
 type cluster struct {
-	ctas  []*cta // by rank
+	ctas  []*cta // blocks by rank
 	ended []bool
 	stuck int // number of turns in which all blocks waited (see fault.go)
 }
@@ -244,8 +244,8 @@ func (k *cluster) tryOpen() {
 	orderBlocks(k.ctas)
 }
 
-// passBarrier releases the lanes that wait at the cluster's barrier. Lanes that have arrived
-// without waiting need not wait later.
+// passBarrier releases the lanes that wait at the cluster's barrier. Lanes that have arrived but do
+// not wait yet will pass the barrier without waiting.
 func (w *warp) passBarrier() {
 	w.passed |= w.arrived & w.live
 	w.arrived = 0

@@ -25,9 +25,9 @@ type compiler struct {
 	mod     *Module
 	sources []*source
 	exports map[string]*symbol // symbols that other sources may refer to
-	funcs   []*symbol          // by id
+	funcs   []*symbol          // functions by number
 	errs    CompileErrors
-	room    uint32 // see variadicRoom
+	room    uint32 // result of variadicRoom; 0 until computed
 
 	statics    map[static]*symbol // variables declared in functions but placed like module-level ones
 	constBytes int
@@ -59,13 +59,13 @@ type source struct {
 type symbol struct {
 	name   string
 	src    *source
-	fn     *ptx.Function // for a function
-	v      *ptx.Variable // for a variable
-	id     int           // for a function
-	addr   uint64        // for a global or constant
-	target string        // for an alias
+	fn     *ptx.Function // the function that the symbol names
+	v      *ptx.Variable // the variable that the symbol names
+	id     int           // number of a function
+	addr   uint64        // address of a global or constant
+	target string        // symbol that an alias refers to
 
-	reserved bool // its memory has been counted
+	reserved bool // the variable's memory has been counted
 }
 
 func compile(opts CompileOptions, mods []*ptx.Module) (*Module, error) {

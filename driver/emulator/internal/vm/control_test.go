@@ -323,8 +323,8 @@ func TestBarrierReductions(t *testing.T) {
 }
 
 func TestNamedBarriersWithCounts(t *testing.T) {
-	// Warps 0 and 1 arrive at the barrier without waiting. Warps 2 and 3 wait for this, and then
-	// for each other.
+	// Warps 0 and 1 arrive at the barrier without waiting. Warps 2 and 3 wait for warps 0 and 1,
+	// and then for each other.
 	got := runThreads(t, 128, `
 	.shared .u32 v;
 	setp.lt.u32 %p0, %r0, 64;

@@ -23,16 +23,16 @@ type cta struct {
 	recent [8]*Region // most recently found regions
 	matrix *mmaWork   // allocated by the first matrix product
 
-	cluster *cluster // nil until needed if the block is a cluster of its own
+	cluster *cluster // nil if the block is a cluster of its own and needs no cluster state yet
 
 	late []lateCopy
 
-	tally        *tally  // nil unless the launch counts
-	shadow       *shadow // nil unless accesses to shared memory are checked
+	tally        *tally  // set only if the launch counts
+	shadow       *shadow // set only if accesses to shared memory are checked
 	sharedRegion *Region
 	stuck        stuckCTA
 	rng          uint64
-	order        []int // turns of the warps; nil: numerical order
+	order        []int // warps in the order of their turns; nil: numerical order
 }
 
 type barrier struct {
@@ -41,7 +41,7 @@ type barrier struct {
 	units   int      // like arrived, but a whole warp counts as 32
 	masks   []uint32 // arrived threads of each warp
 	expect  int      // number of threads that an instruction specified; 0: all
-	pop     int      // result of bar.red.popc
+	pop     int      // number of threads with a true predicate, for bar.red.popc
 	some    bool
 	none    bool
 }
@@ -190,7 +190,7 @@ const (
 // The flags of a barrier instruction in inst.imm.
 const (
 	barHasCount = 1 << iota
-	barNot      // the predicate of bar.red is negated
+	barNot      // bar.red uses the negated predicate
 )
 
 // barrier executes bar.sync, bar.arrive and bar.red for the running split. Field a is the barrier

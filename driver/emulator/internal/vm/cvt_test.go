@@ -219,7 +219,7 @@ func halfReference(x float64, decode func(uint16) float64) uint16 {
 	if math.Signbit(x) {
 		sign, x = 0x8000, -x
 	}
-	lo, hi := uint16(0), uint16(0x7f80) // hi is infinity
+	lo, hi := uint16(0), uint16(0x7f80) // the bit pattern hi is an infinity
 	if math.IsInf(decode(0x7c00), 1) {
 		hi = 0x7c00
 	}

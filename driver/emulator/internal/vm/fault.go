@@ -266,7 +266,7 @@ func packageOf(function string) string {
 
 func shortName(function string) string {
 	function = lastPart(function)
-	if i := strings.IndexByte(function, '['); i >= 0 { // type arguments
+	if i := strings.IndexByte(function, '['); i >= 0 { // omit type arguments
 		function = function[:i]
 	}
 	return function
@@ -296,8 +296,8 @@ const (
 
 // waitLoop is the loop that a warp is executing.
 type waitLoop struct {
-	from, target int32 // ends of the back edge
-	times        int32 // consecutive iterations without a change to, or a completed wait for, an mbarrier object
+	from, target int32 // start and end of the back edge
+	times        int32 // consecutive iterations in which no mbarrier object changed and no wait completed
 	state        uint64
 }
 

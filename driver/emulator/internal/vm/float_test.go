@@ -570,7 +570,7 @@ func TestArithmeticInF64KeepsANaN(t *testing.T) {
 			if y := math.Float64frombits(b[i]); y != y {
 				want = b[i]
 			}
-			want |= 1 << 51 // the result is quiet
+			want |= 1 << 51 // the resulting NaN is quiet
 			if got[i] != want {
 				t.Errorf("%s of %#x and %#x is %#x, want %#x", op, a[i], b[i], got[i], want)
 			}

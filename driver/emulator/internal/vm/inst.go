@@ -24,7 +24,7 @@ type execFunc func(w *warp, in *inst, m uint32)
 // column indices in the frame's bank of the operand's width.
 type inst struct {
 	exec   execFunc
-	d      uint32 // destination
+	d      uint32 // destination column
 	a      uint32
 	b      uint32
 	c      uint32
@@ -43,11 +43,11 @@ type extra struct {
 	regs  []uint32 // further columns: vector elements and operands
 	wide  []bool   // regs[i] is in the 64-bit bank
 	n     int
-	table []int32 // brx.idx targets
+	table []int32 // targets of brx.idx
 	fn    *function
 	// caller is the function that contains this call.
 	caller *function
-	from   *inst // the instruction that reads the source of a copy
+	from   *inst // for a copy, the instruction that reads the source
 	sync   *syncOp
 }
 
@@ -79,10 +79,10 @@ const (
 
 // lineInfo is the origin of an instruction. It is separate from inst because only reports read it.
 type lineInfo struct {
-	line int32 // in the PTX text
+	line int32 // line in the PTX text
 	file int32 // index of the source module
 	loc  int32 // index+1 into the program's source places
-	op   int32 // index+1 into the opcodes, if a PTX instruction begins here
+	op   int32 // index+1 into the opcodes; 0 unless a PTX instruction begins here
 	// order specifies how the instruction orders memory accesses between blocks.
 	order memoryOrder
 }
@@ -164,8 +164,8 @@ type function struct {
 	name   string
 	id     int // module-wide number, used by function pointers
 	entry  int32
-	banks  [numClasses]uint32 // columns of each class
-	local  uint32             // bytes of local memory, parameters included
+	banks  [numClasses]uint32 // number of columns in each class
+	local  uint32             // bytes of local memory, including parameters
 	consts []constant         // columns that hold constants
 	rets   []slotLayout
 	params []slotLayout
@@ -194,12 +194,12 @@ type program struct {
 	locs    []string
 	files   []string
 	sources []string // text of each file, for reports
-	ops     []string // opcodes
+	ops     []string // the opcodes that the program contains
 	funcs   []*function
 	byID    map[int]*function
 	slots   int32
 	cluster map[int32]bool // slots of instructions with .shared::cluster
-	looks   map[int32]bool // slots of instructions that wait for mbarrier objects
+	looks   map[int32]bool // slots of instructions that test mbarrier objects
 	reserve bool           // an instruction reads a special register about reserved shared memory
 }
 
@@ -210,12 +210,12 @@ type form struct {
 	flags  flag
 	round  rounding
 	cmp    string // comparison of setp and set, in lower case: "lt", "geu"
-	bool   string // "and", "or", "xor"
+	bool   string // Boolean operation: "and", "or", "xor"
 	space  ptx.Space
 	spaces int
 	vec    int
-	sem    string // "relaxed", "acquire", "release", "acq_rel", "sc", "weak", "volatile", "mmio"
-	scope  string // "cta", "cluster", "gpu", "sys"
+	sem    string // memory semantics: "relaxed", "acquire", "release", "acq_rel", "sc", "weak", "volatile", "mmio"
+	scope  string // scope of the memory semantics: "cta", "cluster", "gpu", "sys"
 	rest   []string
 }
 

@@ -20,12 +20,12 @@ type Kernel struct {
 	main   *function
 	// dynamicStart is the shared-memory offset at which dynamic shared memory begins.
 	dynamicStart int
-	build        func() // compiles the program; nil if loading did
+	build        func() // compiles the program; nil if loading compiled it
 	buildOnce    sync.Once
-	maxRegs      int       // .maxnreg, 0 if there is none
-	blocks       uint64    // .minnctapersm
-	pool         sync.Pool // of *cta
-	runs         sync.Pool // of *launchRun
+	maxRegs      int       // from .maxnreg; 0 if absent
+	blocks       uint64    // from .minnctapersm; 0 if absent
+	pool         sync.Pool // reusable *cta values
+	runs         sync.Pool // reusable *launchRun values
 
 	checkOnce sync.Once
 	checkProg *program // the program with access checks
@@ -49,7 +49,7 @@ const (
 // launchRun is the state that the workers of one launch share.
 type launchRun struct {
 	kernel  *Kernel
-	id      uint64 // the launch's number
+	id      uint64 // number of the launch
 	ctx     context.Context
 	opts    *LaunchOptions
 	mem     *Memory
@@ -58,19 +58,19 @@ type launchRun struct {
 	ctas    uint64
 	units   uint64 // number of clusters, or of CTAs if there are no clusters
 	shares  []*share
-	joined  atomic.Int32 // workers started
+	joined  atomic.Int32 // number of workers started
 	aborted atomic.Bool
 	fault   atomic.Pointer[Fault]
 
 	warpInsts, laneInsts atomic.Uint64
 
-	begun      time.Time     // set if there is a timeout
-	blockBytes atomic.Uint64 // local and shared memory of the running blocks
+	begun      time.Time     // start time; set only if there is a timeout
+	blockBytes atomic.Uint64 // size of the local and shared memory of the running blocks
 
 	fence       atomic.Uint64
 	outMu       sync.Mutex
-	tally       *tally     // sum for all ended CTAs, if the launch counts
-	found       [][2]int32 // reported findings, by the instructions involved
+	tally       *tally     // sum over all ended CTAs; set only if the launch counts
+	found       [][2]int32 // instructions of the findings already reported
 	paramRegion Region
 	heapOnce    sync.Once
 	ownHeap     *Heap

@@ -248,7 +248,7 @@ func TestSeedsMakeCopiesLate(t *testing.T) {
 
 type lateCase struct {
 	name, copies, wait string
-	right              bool // the kernel waits as required
+	right              bool // the kernel waits as PTX requires
 }
 
 // wrongWith returns the number of threads that read wrong data.
@@ -344,7 +344,7 @@ func TestWaitsForBarrierObjectsThatNeverEnd(t *testing.T) {
 			"checked": func(o *vm.LaunchOptions) { o.Checks = vm.CheckSharedRaces | vm.CheckUninitialized },
 		} {
 			if what != "" && testing.Short() {
-				continue // too slow for a short run
+				continue // too slow with -short
 			}
 			t.Run(k.name+" "+what, func(t *testing.T) {
 				m := load(t, clusterKernel(k.body))

@@ -117,7 +117,7 @@ func (b *builder) finish(k *Kernel) {
 // registersFor returns how many registers a thread can have if the given number of blocks of
 // threads must fit on a multiprocessor. A compiler observes this limit.
 func registersFor(threads, blocks uint64) int {
-	const perMultiprocessor, unit = 1 << 16, 8 // a warp allocates them in multiples of 256
+	const perMultiprocessor, unit = 1 << 16, 8 // a warp receives registers in multiples of 256
 	warps := (min(threads, maxThreads) + 31) / 32 * min(blocks, maxThreads)
 	return int(max(perMultiprocessor/32/warps/unit*unit, 16))
 }
@@ -183,12 +183,12 @@ type lowerer struct {
 	code   []*lowered
 	vregs  [numClasses]uint32
 	consts map[constant]reg
-	carry  reg // condition code, noReg if not used
+	carry  reg // condition code register, or noReg if unused
 	retPC  reg // column that holds the return address
 	// savedSP holds the value of alloca's stack pointer at function entry.
 	savedSP  reg
 	tables   map[*ptx.BranchTargets]*branchTable // targets of brx.idx
-	lists    map[*ptx.CallTargets]*symbol        // targets of indirect calls, with the last function
+	lists    map[*ptx.CallTargets]*symbol        // last target in each list of an indirect call
 	prologue []*lowered                          // prepended to the completed code
 	local    uint32                              // bytes of local memory used so far
 

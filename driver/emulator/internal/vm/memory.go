@@ -38,9 +38,9 @@ const (
 	// farAway is the distance from which Nearest no longer mentions an allocation.
 	farAway = 1 << 32
 
-	reuseUnit = 512 // sizes that round up to the same multiple reuse each other's addresses
+	reuseUnit = 512 // allocations whose sizes round up to the same multiple share addresses for reuse
 
-	freedKept = 4096 // number of freed ranges remembered for reports
+	freedKept = 4096 // maximum number of freed ranges remembered for reports
 )
 
 // HostDevice is the Device of a Region of host memory.
@@ -60,25 +60,25 @@ type RegionKind uint8
 
 // The kinds of region.
 const (
-	RegionDevice  RegionKind = iota // cuMemAlloc and the like
+	RegionDevice  RegionKind = iota // memory from cuMemAlloc and similar functions
 	RegionHost                      // page-locked or registered host memory
-	RegionManaged                   // cuMemAllocManaged
+	RegionManaged                   // memory from cuMemAllocManaged
 	RegionGlobal                    // a module's .global variables
 	RegionConst                     // a module's .const variables
-	RegionHeap                      // the device-side malloc heap
-	RegionMapped                    // cuMemMap
+	RegionHeap                      // an allocation in the device-side malloc heap
+	RegionMapped                    // memory mapped by cuMemMap
 )
 
 // AllocOptions describes a new region.
 type AllocOptions struct {
 	Device   int // ordinal of the owner; HostDevice for host memory
 	Kind     RegionKind
-	Align    uint64 // 0 means 256
-	ReadOnly bool   // kernels may not write to it
+	Align    uint64 // alignment in bytes; 0 means 256
+	ReadOnly bool   // kernels may not write to the region
 	Tag      string // the allocating function or module, for reports: "cuMemAlloc_v2", "module x"
 	User     any    // the driver's own record of the allocation
-	Reach    *Reach // devices that may access it; nil: the owner and its peers
-	Made     *Trace // where the program allocated it; nil: the caller of Alloc or Map
+	Reach    *Reach // devices that may access the region; nil: the owner and its peers
+	Made     *Trace // where the program allocated the region; nil: the caller of Alloc or Map
 }
 
 // Region is one allocation. Its fields do not change after creation.
@@ -89,7 +89,7 @@ type Region struct {
 
 	base unsafe.Pointer // first byte of data; nil if the region is empty
 	data []byte
-	lazy *lazymem.Mapping // the mapping that contains data, unless data is on Go's heap
+	lazy *lazymem.Mapping // the mapping that contains data; nil if data is on Go's heap
 	dead atomic.Bool
 
 	written *byteSet      // nil unless reads of unwritten memory are checked
@@ -205,7 +205,7 @@ func (m *Memory) Alloc(size uint64, o AllocOptions) (uint64, error) {
 	r := newRegion(addr, buf, o)
 	if lazy != nil {
 		r.lazy = lazy
-		runtime.AddCleanup(r, (*lazymem.Mapping).Release, lazy) // in case the address space is garbage-collected
+		runtime.AddCleanup(r, (*lazymem.Mapping).Release, lazy) // releases the memory if the address space is garbage-collected
 	}
 	m.insert(m.traced(r))
 	return addr, nil
@@ -431,7 +431,7 @@ func (m *Memory) Bytes(addr, size uint64) ([]byte, error) {
 // Spans calls f with consecutive pieces of [addr, addr+size). The range may cover several adjacent
 // regions, such as mappings in one reserved range.
 func (m *Memory) Spans(addr, size uint64, f func(b []byte)) error {
-	for left, a := size, addr; left > 0; { // check everything before the first call of f
+	for left, a := size, addr; left > 0; { // check the whole range before the first call of f
 		r := m.find(a)
 		if r == nil {
 			return ErrOutOfBounds

@@ -69,7 +69,7 @@ func TestFreedAddressesAreRememberedAndNotReused(t *testing.T) {
 func TestAddressesAreReusedWhenTheArenaIsFull(t *testing.T) {
 	m := vm.NewMemory()
 	keep := alloc(t, m, 4096, vm.AllocOptions{})
-	for range 20 { // each reserves 100 GiB of addresses but no memory
+	for range 20 { // each range has 100 GiB of addresses but no memory
 		a, err := m.Reserve(0, 100<<30, 0, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -184,7 +184,7 @@ func TestGapsReachToTheEndOfTheAddresses(t *testing.T) {
 		}
 		return a
 	}
-	const arena, apart = 1 << 40, 256 // addresses of one device, and distance between allocations
+	const arena, apart = 1 << 40, 256 // size of one device's address range, and minimum distance of allocations
 	start := reserve(arena / 2)
 	all := arena - start%arena - apart
 	if a, err := m.Reserve(0, all-arena/2, 0, 0); !errors.Is(err, vm.ErrOutOfAddress) {
@@ -206,7 +206,7 @@ func TestGapsReachToTheEndOfTheAddresses(t *testing.T) {
 	if err := m.Unreserve(whole); err != nil {
 		t.Fatal(err)
 	}
-	reserve(all - arena/2 - apart) // use all addresses that were never used
+	reserve(all - arena/2 - apart) // occupy the addresses that were never used
 	low, high := reserve(1<<20), reserve(1<<20)
 	if low != start || high != low+1<<20+apart {
 		t.Errorf("two ranges at %#x and %#x", low, high)

@@ -68,7 +68,7 @@ func TestMovesOfVectorsKeepEveryByte(t *testing.T) {
 		bytes    int
 		scalars  []string
 		vectors  []string
-		between  bool // includes moves between vectors
+		between  bool // also try moves between two vectors
 		noScalar bool
 	}{
 		{"mov.b16", 2, []string{"%h1"}, []string{"{%b1,%b2}"}, false, false},

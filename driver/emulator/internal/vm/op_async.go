@@ -126,9 +126,9 @@ func (w *warp) asyncCopy(in *inst, m uint32, wideDst bool, size int) {
 // size in bytes) and x.regs (the mbarrier object and the mask).
 type bulkCopy struct {
 	dst, src       place
-	barrier        bool // signals an mbarrier object; otherwise the copy is in a bulk group
-	multicast      bool // copies to each block of the cluster that the mask selects
-	bytes          bool // copies only those bytes of each 16 that the mask selects
+	barrier        bool // the copy signals an mbarrier object; otherwise it is in a bulk group
+	multicast      bool // the copy goes to each block of the cluster that the mask selects
+	bytes          bool // the mask selects the bytes, of each 16, that are copied
 	reduce         atomicOp
 	size           int // bytes of one element of a reduction
 	barImm         uint64
@@ -281,7 +281,7 @@ func (l *lowerer) emitBulk(i *ptx.Instr, dst, src string, c bulkCopy) {
 		n.more(mask, false)
 	}
 	l.slot(n).mem = false
-	n.in.aux = c.dCode | log2(bulkUnit)<<accLog // for reports
+	n.in.aux = c.dCode | log2(bulkUnit)<<accLog // reports show the space and size from aux
 }
 
 // wideAddress returns an operand's place, and a 64-bit column with the base address.
@@ -368,7 +368,7 @@ func (w *warp) bulkTo(in *inst, c *bulkCopy, from []byte, dst, bar uint64, mask 
 	pc := w.pc
 	w.later(kind, i, func() {
 		at := w.pc
-		w.pc = pc // the position for reports
+		w.pc = pc // reports show this position
 		w.bulkDo(in, c, to, from, dst, bar, mask, i)
 		w.pc = at
 	})
@@ -461,9 +461,9 @@ func (w *warp) written(code uint16, p uint64, n int) {
 type lateKind uint8
 
 const (
-	lateAsync   lateKind = iota // cp.async, in groups of one thread
-	lateBulk                    // cp.async.bulk, in groups of one thread
-	lateBarrier                 // through an mbarrier object
+	lateAsync   lateKind = iota // cp.async; the kernel waits for groups of one thread
+	lateBulk                    // cp.async.bulk; the kernel waits for groups of one thread
+	lateBarrier                 // the kernel waits for an mbarrier object
 	lateGroups  = int(lateBarrier)
 )
 

@@ -58,7 +58,7 @@ func lowerAtom(l *lowerer, i *ptx.Instr, f *form) {
 	if op == "cas" {
 		n = 2
 	}
-	if len(args) == n+2 { // a cache policy
+	if len(args) == n+2 { // the last operand is a cache policy
 		args = args[:n+1]
 	}
 	if len(args) != n+1 || len(f.types) != 1 {

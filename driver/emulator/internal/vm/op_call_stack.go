@@ -333,7 +333,7 @@ type dynamicStack struct {
 	top col64 // bytes in use by each lane
 	mem [lanes][]byte
 
-	bytes uint64 // total size of mem
+	bytes uint64 // total size of mem in bytes
 }
 
 func execAlloca(w *warp, in *inst, m uint32) {

@@ -87,7 +87,7 @@ func (l *lowerer) branchTable(t *ptx.BranchTargets) *branchTable {
 		l.tables = map[*ptx.BranchTargets]*branchTable{}
 	}
 	b := &branchTable{labels: make([]*label, 0, len(t.Targets))}
-	l.tables[t] = b // even if invalid, so the error is reported only once
+	l.tables[t] = b // store even an invalid table, so the error is reported only once
 	for _, name := range t.Targets {
 		to := l.lookupLabel(name)
 		if to == nil {

@@ -385,7 +385,7 @@ func nanOrNumber(a, b float64) float64 {
 	return a
 }
 
-// binary64 and unary64 build instructions from functions that produce other NaNs than the hardware.
+// binary64 and unary64 build instructions from functions whose NaNs differ from the hardware's.
 func binary64(fn func(a, b float64) float64) execFunc {
 	return lane2(func(a, b float64) float64 {
 		x := fn(a, b)

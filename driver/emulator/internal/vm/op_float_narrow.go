@@ -423,7 +423,7 @@ func fp8Encode(x float64, e4m3, relu bool) uint32 {
 		return sign | 0x7e
 	}
 	if v >= 256 {
-		q := uint32(math.RoundToEven(v / 32)) // 8 to 14
+		q := uint32(math.RoundToEven(v / 32)) // q is from 8 to 14
 		return sign | min(0x78+q-8, 0x7e)
 	}
 	return sign | formatE4M3.encode(v, roundRN)

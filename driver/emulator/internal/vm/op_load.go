@@ -307,7 +307,7 @@ func (l *lowerer) loadScalar(o ptx.Operand, t ptx.Type, p place, aux uint16) {
 	if p.space == ptx.LocalSpace {
 		exec = loadLocalExec(t, d.class == class64)
 	}
-	if exec == nil { // the combination of a 64-bit register and a 32-bit address
+	if exec == nil { // no function loads into a 64-bit register with a 32-bit address
 		p.base = l.convert(p.base, class64)
 		exec = loadExec(t, d.class == class64, true)
 	}

@@ -26,10 +26,10 @@ type mmaOp struct {
 	copies     int // number of products computed at once
 	d, a, b, c fragment
 	satfinite  bool
-	round      rounding // for f64
+	round      rounding // rounding mode, for f64
 	and        bool     // for bits: count a AND b; otherwise a XOR b
 	sparsity   *sparsity
-	sum        sumRule // for floating point except f64
+	sum        sumRule // rule for sums, for floating point except f64
 }
 
 // mmaWork holds the matrices of one instruction. In A and B, the index along k varies fastest. C
@@ -42,7 +42,7 @@ type mmaWork struct {
 	places   [1024]uint8 // indices along k of A's stored elements, for sparse A
 	column   [64]term    // a column of B, for sparse A
 
-	quickA, quickB quickFactors // for quick forms
+	quickA, quickB quickFactors // used by quick forms
 }
 
 // mmaWork returns the CTA's work area. The CTA's warps run one at a time, so they share it.
@@ -62,7 +62,7 @@ func tileOf(mod string) (t tile, ok bool) {
 // matrixForm holds the modifiers of a matrix instruction by category.
 type matrixForm struct {
 	tile    tile
-	layouts []string // "row" and "col"
+	layouts []string // each layout is "row" or "col"
 	types   []elemType
 	rest    []string
 }
@@ -357,8 +357,8 @@ func fmaNaN(a, b, c float64, r rounding) float64 {
 // sparsity holds the additional properties of a sparse form.
 type sparsity struct {
 	selector int  // selects the lanes, among each four, that hold metadata
-	holders  int  // number of these lanes
-	narrow   bool // elements of 8 or 4 bits
+	holders  int  // number of lanes, among each four, that hold metadata
+	narrow   bool // elements have 8 or 4 bits
 }
 
 // sparseShapes lists the shapes of mma.sp by the type of A.

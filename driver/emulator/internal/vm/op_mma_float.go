@@ -20,7 +20,7 @@ import (
 // value.
 type term struct {
 	sig, exp int32
-	neg      bool // also set for negative zeros
+	neg      bool // sign; also set for negative zeros
 }
 
 // The exponents of infinities and NaNs.
@@ -35,14 +35,14 @@ const keptBits = 25
 // stepProducts is the maximum number of products that are added at once.
 const stepProducts = 16
 
-// tf32Products is the maximum for wmma in tf32.
+// tf32Products is the maximum number of products added at once for wmma in tf32.
 const tf32Products = 4
 
 // sumRule describes how an instruction computes sums.
 type sumRule struct {
 	sum      func(r *sumRule, a, b []term, c uint32) uint32
 	step     int   // number of products added at once
-	fraction int32 // fraction bits of both factors together
+	fraction int32 // number of fraction bits of both factors together
 	f16      bool  // D is f16
 	c16      bool  // C is f16
 }
@@ -154,7 +154,7 @@ func (t term) float32() float32 {
 // floats multiplies matrices of floating-point numbers other than f64.
 func (o *mmaOp) floats(w *mmaWork) {
 	for i := range o.copies * o.m {
-		from := i / o.m * o.n // offset in B of the same copy
+		from := i / o.m * o.n // first column of B that belongs to the same product
 		for j := range o.n {
 			a, b := o.factors(w, i, from+j)
 			w.d[i*o.n+j] = o.sum.sum(&o.sum, a, b, w.c[i*o.n+j])
@@ -421,7 +421,7 @@ func (q *quickFactors) put(at uint16, x uint32, f format) bool {
 	at &= 1023
 	top := uint32(1)<<(f.exp&31) - 1
 	e := x >> (f.mant & 31) & top
-	if e-1 < top-1 { // neither subnormal nor infinite
+	if e-1 < top-1 { // x is neither subnormal nor infinite
 		bias := int32(top >> 1)
 		m := x & (1<<(f.mant&31) - 1)
 		sign := uint64(x>>((f.mant+f.exp)&31)) << 63

@@ -382,7 +382,7 @@ func (l *lowerer) reg128(o ptx.Operand) [2]reg {
 // src128 returns the two columns of a 128-bit register or constant.
 func (l *lowerer) src128(o ptx.Operand) [2]reg {
 	if imm, ok := o.(*ptx.Imm); ok && !imm.IsFloat() {
-		return [2]reg{l.constant(class64, imm.Bits), l.constant(class64, 0)} // also for negative constants
+		return [2]reg{l.constant(class64, imm.Bits), l.constant(class64, 0)} // the upper half is zero even for negative constants
 	}
 	return l.reg128(o)
 }

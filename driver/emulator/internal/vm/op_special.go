@@ -115,7 +115,7 @@ func specialRegister(name, sel string) (execFunc, ptx.Type) {
 		return uniform(func(w *warp) uint32 { return uint32(globalTimer() >> 32) }), ptx.U32
 	case "dynamic_smem_size":
 		return uniform(func(w *warp) uint32 { return w.cta.run.opts.DynamicShared }), ptx.U32
-	case "total_smem_size": // rounded up to the allocation unit
+	case "total_smem_size": // the size is rounded up to the allocation unit
 		return uniform(func(w *warp) uint32 { return alignUp(uint32(w.cta.run.sharedBytes()), sharedUnit) }), ptx.U32
 	case "aggr_smem_size":
 		return uniform(func(w *warp) uint32 { return uint32(w.cta.run.sharedBytes()) + w.cta.run.reservedShared() }), ptx.U32
@@ -248,7 +248,7 @@ func globalTimer() uint64 { return uint64(time.Now().UnixNano()) }
 
 const (
 	reservedBytes = 1024
-	reservedUsed  = 0x120 // bytes in use on an H200 with driver 580
+	reservedUsed  = 0x120 // bytes that system software uses on an H200 with driver 580
 	sharedUnit    = 128
 )
 

@@ -18,14 +18,14 @@ func init() {
 
 // video is the form of a SIMD video instruction.
 type video struct {
-	parts      int // 2 or 4
+	parts      int // number of parts: 2 or 4
 	op         func(a, b int64) int64
 	signedA    bool
 	signedB    bool
 	signed     bool // the result is signed
 	sat        bool
-	add        bool // adds the parts of the result to c
-	mask       uint // the parts that are written
+	add        bool // the parts of the result are added to c
+	mask       uint // mask of the parts that are written
 	selA, selB [4]uint
 }
 
@@ -37,7 +37,7 @@ func videoOp(name string) func(a, b int64) int64 {
 		return func(a, b int64) int64 { return a + b }
 	case "vsub":
 		return func(a, b int64) int64 { return a - b }
-	case "vavrg": // rounded away from zero
+	case "vavrg": // the average is rounded away from zero
 		return func(a, b int64) int64 { return (a + b + int64(1+(a+b)>>63)) >> 1 }
 	case "vabsdiff":
 		return func(a, b int64) int64 { return max(a-b, b-a) }

@@ -433,12 +433,12 @@ func (w *warp) rendezvous(in *inst) {
 	w.meet(in, here)
 }
 
-// waitsAt reports whether s waits at an instruction that can be combined with the instruction in.
+// waitsAt reports whether s waits at an instruction that can be executed together with in.
 func (w *warp) waitsAt(s *split, in *inst) bool {
 	return s.wait == waitWarp && s.in != nil && s.in.x.sync.sig == in.x.sync.sig && len(s.in.x.sync.operands) == len(in.x.sync.operands)
 }
 
-// splitMembers returns the same as members, for a waiting split.
+// splitMembers is the counterpart of members for a waiting split.
 func (w *warp) splitMembers(s *split) (want, group uint32) {
 	if s.in.x.sync.all {
 		return full, s.mask

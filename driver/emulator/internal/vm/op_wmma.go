@@ -114,8 +114,8 @@ func wmmaFragment(operand string, s tile, t elemType) fragment {
 // wmmaMove is one form of wmma.load or wmma.store.
 type wmmaMove struct {
 	fragment
-	rows, cols int  // of the matrix as fragments store it, where B is transposed
-	across     bool // columns are contiguous in memory
+	rows, cols int  // shape of the matrix as fragments store it, where B is transposed
+	across     bool // columns, not rows, are contiguous in memory
 	wideBase   bool
 	store      bool
 	run        int    // number of elements moved at once

@@ -73,7 +73,7 @@ func b2u(b bool) uint32 {
 type scope struct {
 	outer  *scope
 	regs   map[string]regDef
-	ranges map[string]rangeDef // by prefix
+	ranges map[string]rangeDef // ranges by prefix
 	vars   map[string]*local
 	labels map[string]*label
 	tables map[string]*ptx.BranchTargets
@@ -102,8 +102,8 @@ type local struct {
 	offset uint32
 	size   uint64
 	v      *ptx.Variable
-	kernel bool    // a kernel's parameter
-	sym    *symbol // for shared or global memory
+	kernel bool    // the variable is a kernel parameter
+	sym    *symbol // symbol of a variable in shared or global memory
 }
 
 type label struct {

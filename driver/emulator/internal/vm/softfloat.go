@@ -34,7 +34,7 @@ func addOdd(a, b float64) float64 {
 	t := s - a
 	e := float64(a-float64(s-t)) + float64(b-t)
 	if e != e {
-		return s // infinities and NaNs
+		return s // an infinity or a NaN has no rounding error
 	}
 	return odd(s, e)
 }
@@ -89,7 +89,7 @@ func (f format) encode(x float64, r rounding) uint32 {
 	}
 	e := int(b>>52) - 1023
 	sig := b&(1<<52-1) | 1<<52
-	if b>>52 == 0 { // a subnormal float64
+	if b>>52 == 0 { // x is a subnormal float64
 		sig = b & (1<<52 - 1)
 		e = -1022
 	}
@@ -249,7 +249,7 @@ func mulF32(a, b float32, r rounding) float32 {
 
 // fmaF32 returns a*b+c, rounded once to nearest.
 func fmaF32(a, b, c float32) float32 {
-	p := float64(float64(a) * float64(b)) // exact
+	p := float64(float64(a) * float64(b)) // this product is exact
 	s := p + float64(c)
 	// s is rounded to 53 bits. A second rounding, to float32, is wrong in only two cases. One is a
 	// value halfway between two float32 values, with 1 followed by 28 zeros in its low 29 bits. The
@@ -314,7 +314,7 @@ func direct(y float64, rest int, r rounding) float64 {
 	return y
 }
 
-const exactBits = 5000 // bits; enough for a sum or product of any float64 values
+const exactBits = 5000 // precision that holds a sum or product of any float64 values exactly
 
 func exact(x float64) *big.Float { return new(big.Float).SetPrec(exactBits).SetFloat64(x) }
 
@@ -331,7 +331,7 @@ func finite(xs ...float64) bool {
 // nearest rounds an exact value to a float64 in mode r.
 func nearest(x *big.Float, r rounding) float64 {
 	y, _ := x.Float64()
-	if math.IsInf(y, 0) { // above the largest number
+	if math.IsInf(y, 0) { // x is above the largest float64
 		neg := y < 0
 		if r == roundRZ || r == roundRP && neg || r == roundRM && !neg {
 			return math.Copysign(math.MaxFloat64, y)
@@ -433,7 +433,7 @@ func intToF32(mag uint64, neg bool, r rounding) float32 {
 	if mag == 0 {
 		return 0
 	}
-	if n := bits.Len64(mag); n > 53 { // round to odd first
+	if n := bits.Len64(mag); n > 53 { // round to odd at 53 bits first
 		sh := uint(n - 53)
 		lost := mag&(1<<sh-1) != 0
 		mag = mag >> sh << sh

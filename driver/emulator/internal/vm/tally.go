@@ -14,13 +14,13 @@ import (
 // OpCount is the number of executions of an instruction. Lanes whose guard is false are not
 // counted.
 type OpCount struct {
-	Warps uint64 // executions by a warp with at least one active lane
+	Warps uint64 // number of executions by a warp with at least one active lane
 	Lanes uint64
 }
 
 // Traffic counts memory accesses of one kind.
 type Traffic struct {
-	// Requests counts the warps' instructions.
+	// Requests counts the warp instructions that made the accesses.
 	Requests uint64
 	// Bytes counts the bytes that all lanes request.
 	Bytes uint64
@@ -38,7 +38,7 @@ type MemoryTraffic struct{ Loads, Stores, Atomics Traffic }
 
 // Counts holds the counts of launches with LaunchOptions.Count.
 type Counts struct {
-	Opcodes        map[string]OpCount // key: opcode with modifiers
+	Opcodes        map[string]OpCount // counts by opcode with modifiers
 	Global, Shared MemoryTraffic
 }
 
@@ -51,7 +51,7 @@ const (
 
 // tally holds the counts of a running CTA.
 type tally struct {
-	ops            []OpCount // by pc
+	ops            []OpCount // counts by program counter
 	global, shared MemoryTraffic
 }
 

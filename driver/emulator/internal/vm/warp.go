@@ -20,16 +20,16 @@ type split struct {
 	frame frame
 	turn  uint32 // the lowest turn runs first
 	wait  waitKind
-	in    *inst // the instruction at which it waits
-	bar   int32 // number of the barrier for which it waits
+	in    *inst // instruction at which the split waits
+	bar   int32 // number of the barrier for which the split waits
 }
 
 type waitKind uint8
 
 const (
 	waitNone    waitKind = iota
-	waitBarrier          // for a barrier of the CTA
-	waitWarp             // for lanes of its own warp
+	waitBarrier          // wait for a barrier of the CTA
+	waitWarp             // wait for lanes of the same warp
 )
 
 // A turn ends after idleSplit back edges. It ends after only spinSplit back edges that follow
@@ -56,11 +56,11 @@ type warp struct {
 
 	cta  *cta
 	prog *program
-	id   int // number in the CTA
+	id   int // number of the warp in the CTA
 
 	block  Dim3 // block shape for which tid was computed
 	shared []byte
-	local  []byte // localN bytes for each lane
+	local  []byte // local memory, localN bytes for each lane
 	localN uint32
 	cache  []access
 	tid    [3]col32
@@ -70,16 +70,16 @@ type warp struct {
 	synced bool // has accessed memory that others may change since the last back edge
 
 	lastClock uint64
-	count     uint64 // instructions issued
+	count     uint64 // number of instructions issued
 	laneCount uint64
 	scratch   syncScratch
 	arrived   uint32 // lanes that have arrived at the cluster barrier
-	passed    uint32 // lanes that have arrived and need not wait any longer
-	epoch     uint32 // incremented when the lanes synchronise
+	passed    uint32 // lanes whose cluster barrier opened before they waited
+	epoch     uint32 // incremented whenever the lanes synchronise
 	loop      waitLoop
 	dyn       dynamicStack
 	commits   [lateGroups]col32 // number of copy groups that each lane has committed
-	addr      col64             // for instructions that compute all addresses first
+	addr      col64             // scratch for instructions that compute all addresses first
 }
 
 // setFrame makes f the current frame.
@@ -96,7 +96,7 @@ type runState uint8
 const (
 	ranDone    runState = iota // all threads have exited
 	ranBlocked                 // every split waits
-	ranYielded                 // its turn is over
+	ranYielded                 // the turn is over
 )
 
 // run executes the warp until it ends, blocks or its turn is over.

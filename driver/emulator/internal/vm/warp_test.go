@@ -357,7 +357,7 @@ OTHER:
 END:
 	mov.b32 %d, %r4;`)
 	for i, v := range got {
-		if v != 0x4c404c40 { // each of the two halves is 17
+		if v != 0x4c404c40 { // both halves are 17
 			t.Errorf("lane %d has %#x", i, v)
 		}
 	}
