@@ -160,7 +160,7 @@ type fieldKind uint8
 const (
 	fieldAny    fieldKind = iota // an interface
 	fieldMemory                  // a Memory interface
-	fieldOther                   // any other type: set by SetArg's code
+	fieldOther                   // another type, set as SetArg does
 	fieldSpan                    // a View
 	fieldWord                    // a number of 8 bytes
 	fieldHalf                    // a number of 4 bytes
@@ -337,7 +337,7 @@ func (l *Launch) argsType(typ launch.Type, args unsafe.Pointer) (reflect.Type, e
 	return t.Elem(), nil
 }
 
-// note stores information about argument i for setAgain. The argument has been set.
+// note stores information about argument i for setAgain. The argument must already be set.
 func (x *call) note(i int, t reflect.StructField, from unsafe.Pointer) {
 	s := &x.l.b.Slots[i]
 	f := field{from: uint32(t.Offset), to: uint16((uintptr(s.At) - uintptr(unsafe.Pointer(unsafe.SliceData(x.l.b.Store)))) / wordSize)}

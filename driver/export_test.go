@@ -13,8 +13,8 @@ func SetBlockingSlots(n int) (restore func()) {
 	return func() { blockingSlots = old }
 }
 
-// SetFewWaits sets the number of simultaneous waits up to which they do not count as a crowd. With
-// 0, every wait belongs to a crowd.
+// SetFewWaits sets how many simultaneous waits do not yet count as a crowd. With 0, every wait
+// belongs to a crowd.
 func SetFewWaits(n int) (restore func()) {
 	old := waits.few.Swap(int32(n))
 	fewWaitsAre.Store(int32(n) + 1)

@@ -13,7 +13,7 @@ import (
 // not included. Freed memory stays reserved for the next launch until [Device.TrimGraphMem].
 type GraphMemStats struct {
 	Used, UsedHigh         uint64 // allocated now; the maximum since ResetGraphMemStats
-	Reserved, ReservedHigh uint64 // taken from the device; the maximum since then
+	Reserved, ReservedHigh uint64 // taken from the device; the maximum since ResetGraphMemStats
 }
 
 // GraphMemStats returns the memory that graphs use on the device.

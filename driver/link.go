@@ -169,8 +169,8 @@ func (l *Linker) check() error {
 // thread-local state. On driver 580, after PTX that did not compile, a later link on the same
 // thread returns 999 instead of 300. After PTX that was too new, it returns success although
 // symbols are undefined. If the calls of one link are made on several threads, a later load on one
-// of them can crash the process. All calls of a link must therefore be made on one thread, and that
-// thread must end with the state of a failure.
+// of them can crash the process. All calls of a link must therefore be made on one thread. The
+// thread must then end, because a failure leaves its state there.
 func (l *Linker) onThread() (linked []byte, log string, err error) {
 	done := make(chan struct{})
 	go func() {

@@ -43,7 +43,7 @@ type allocation struct {
 	order *ordered     // nil: allocated by cuMemAlloc
 	owner any          // the module or host memory that contains this block
 	bad   error        // why this view could not be created
-	watch life.Watched // watch for leaks of stream-ordered memory
+	watch life.Watched // leak watch of stream-ordered memory
 }
 
 // owned is a buffer and its allocation in a single object.

@@ -21,7 +21,7 @@ import (
 type program struct {
 	life *life.Lifetime
 	ctx  *Context
-	sigs map[string]*ptx.Signature // of the kernels, from the PTX
+	sigs map[string]*ptx.Signature // kernel signatures from the PTX, by name
 	log  string                    // the compiler's output
 
 	needs ptx.Needs // the requirements of the PTX, for error messages

@@ -131,7 +131,7 @@ func (b *Batch) node(f Function, node *CUgraphNode, graph CUgraph, deps *CUgraph
 	return c
 }
 
-// The caller may change these arguments of a call that adds a node between two runs.
+// Between two runs, the caller may change these arguments of a call that adds a node.
 const (
 	BatchGraphWord = 1 // the graph
 	BatchDepsWord  = 2 // the address of the dependencies

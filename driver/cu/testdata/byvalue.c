@@ -1,5 +1,6 @@
-/* Stands in for the driver where arguments are not words. Each function
- * returns or stores a number made of everything that it was given. */
+/* This library takes the place of the driver in tests of arguments that are not
+ * words. Each function returns or stores a number derived from all its
+ * arguments. */
 #include <stddef.h>
 
 typedef struct { char reserved[64]; } handle;

@@ -1,5 +1,6 @@
-/* Stands in for the driver where its functions are resolved. What the exported
- * names answer and what cuGetProcAddress hands out are different numbers. */
+/* This library takes the place of the driver in tests of function resolution.
+ * The exported functions and those from cuGetProcAddress return different
+ * numbers. */
 #include <stddef.h>
 #include <string.h>
 
@@ -7,7 +8,7 @@
 #define VERSION 12020
 #endif
 
-static int newest; /* the latest version that was asked for */
+static int newest; /* the newest requested version */
 
 int cuInit(unsigned flags) { return (int)flags; }
 
@@ -38,7 +39,7 @@ static int find(const char *name, void **out, int version, unsigned long long fl
 		*out = (void *)oldest_update;
 	else if (!strcmp(name, "cuEventQuery"))
 		return 500;
-	return 0; /* success with a null pointer: not there */
+	return 0; /* success with a null pointer: the function is missing */
 }
 
 #ifdef FIRST_FORM
