@@ -1,5 +1,5 @@
-// Package cuda is the root of the module: CUDA from Go without cgo. It has no names of
-// its own. Programs import
+// Package cuda is the root of the module: CUDA from Go without cgo. It exports nothing.
+// Programs import
 //
 //   - github.com/purecuda/cuda/driver: devices, streams, memory, kernels
 //   - github.com/purecuda/cuda/graph: CUDA graphs
@@ -10,4 +10,4 @@
 // Start at https://github.com/purecuda/cuda/blob/main/docs/getting-started.md.
 package cuda
 
-import _ "github.com/purecuda/cuda/driver" // with it, "go get github.com/purecuda/cuda" gets the module's dependencies too
+import _ "github.com/purecuda/cuda/driver" // so that "go get github.com/purecuda/cuda" also gets the module's dependencies

@@ -42,7 +42,8 @@ func run(d *demo.Demo) error {
 
 // add computes a + b on the device.
 func add(d *demo.Demo, a, b []float32) (c []float32, err error) {
-	// A module is loaded device code. The driver compiles this PTX for the GPU.
+	// A module is device code loaded into a context. The driver compiles this PTX for the
+	// GPU.
 	module, err := d.Context.LoadModule(ptx)
 	if err != nil {
 		return nil, err

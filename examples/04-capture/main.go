@@ -61,8 +61,8 @@ func run(d *demo.Demo) error {
 		return err
 	}
 
-	// An executable graph can be launched any number of times. WithUpload moves it to the
-	// device now, so that the first launch need not.
+	// An executable graph can be launched any number of times. WithUpload copies it to the
+	// device now, so the first launch takes no longer than the others.
 	exec, err := g.Instantiate(graph.WithUpload(d.Stream))
 	if err != nil {
 		return err

@@ -80,7 +80,8 @@ func prepare(d *demo.Demo) (ops operations, result *driver.Buffer[float32], err 
 	return ops, result, err
 }
 
-// diamond adds each operation as a node. Add's further arguments are the nodes to wait for.
+// diamond adds each operation as a node. The arguments after the operation are the nodes
+// that it depends on.
 func diamond(g *graph.Graph, ops operations) error {
 	fill, err := add(g, "fill", ops.fill)
 	if err != nil {

@@ -1,6 +1,6 @@
 // Command 06-update changes an executable graph without instantiating it again. It updates
 // the arguments of one node, and then all nodes from another graph. CUDA rejects an update
-// from a graph with different nodes or edges, so the program instantiates that graph.
+// if the other graph has different nodes or edges. The program then instantiates that graph.
 package main
 
 import (

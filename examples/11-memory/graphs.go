@@ -10,9 +10,9 @@ import (
 
 const replays = 3
 
-// scratch creates a graph that allocates and frees its temporary memory. The driver fixes
-// the addresses when the nodes are added. It backs them with memory only between allocation
-// and free of a launch.
+// scratch creates a graph that allocates and frees its temporary memory. The addresses are
+// fixed when the nodes are added. During a launch, they are backed by memory only from the
+// allocation to the free.
 func (e *example) scratch() error {
 	g, err := graph.Capture(e.Stream, graph.ModeThreadLocal, e.record)
 	if err != nil {

@@ -182,8 +182,8 @@ func TestReferenceDependsOnPositionAndEarlierTokens(t *testing.T) {
 	}
 }
 
-// A requirement is met exactly at its limit. The host time matters only if the host reads
-// every token.
+// Values exactly at a limit must meet the requirement. The host time matters only if the
+// host reads every token.
 func TestBars(t *testing.T) {
 	m := &model{options: options{bars: true}}
 	for _, c := range []struct {

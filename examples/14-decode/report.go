@@ -8,8 +8,8 @@ import (
 
 // The requirements of -bench, when the host reads every token.
 const (
-	leastSpeedup   = 1.3 // the graph generates this many times as many tokens per second
-	leastHostRatio = 20  // launches take this many times as much host time
+	leastSpeedup   = 1.3 // least ratio of tokens per second, graph to launches
+	leastHostRatio = 20  // least ratio of host time, launches to graph
 )
 
 // compareWays checks the results. It then decodes with separate launches and with a graph,
@@ -76,8 +76,8 @@ func ratios(t [2]timing) (speedup, host float64) {
 }
 
 // bar returns an error if -bench was given and the graph misses a requirement. It ignores
-// the host time if the host reads seldom. Launches then also wait for space in the driver's
-// queue.
+// the host time if the host reads seldom, because launches then also wait for space in the
+// driver's queue.
 func (m *model) bar(every int, t [2]timing) error {
 	speedup, host := ratios(t)
 	if m.bars && (speedup < leastSpeedup || every == 1 && host < leastHostRatio) {

@@ -60,9 +60,9 @@ func train(d *demo.Demo, lib loader.Library, contexts []*driver.Context) error {
 // target is a stream, or the scope of a capture.
 type target interface{ Do(ops ...driver.Op) error }
 
-// enqueue enqueues or records one training step. The program's own operations are passed to
-// the streams or scopes in to. NCCL always gets the streams, and records its work if they
-// are capturing.
+// enqueue enqueues or records one training step. The parameter to has one stream or scope
+// per device, for the program's own operations. NCCL always gets the streams, and records
+// its work if they are capturing.
 func enqueue[T target](t *training, to []T) error {
 	for i, gradient := range t.before {
 		if err := to[i].Do(gradient); err != nil {

@@ -12,8 +12,8 @@ import (
 // nccl names the library file. NCCL exists only for Linux.
 var nccl = loader.Toolkit{Variable: "PURECUDA_NCCL", Linux: []string{"libnccl.so.2"}}
 
-// oldest is the first version whose collectives can be captured: NCCL 2.9.0, in the encoding
-// of ncclGetVersion. Older versions have fewer digits.
+// oldest is the first version whose collectives can be captured: NCCL 2.9.0, as
+// ncclGetVersion encodes it. The numbers of older versions have fewer digits.
 const oldest = 20900
 
 // openNCCL opens NCCL and returns its version.
@@ -60,7 +60,7 @@ type world struct {
 }
 
 // newWorld connects the devices of the contexts. They must be the machine's first devices,
-// in order: ncclCommInitAll uses those if it gets no list.
+// in order, because ncclCommInitAll with a nil list uses those.
 func newWorld(lib loader.Library, contexts []*driver.Context) (*world, error) {
 	w := &world{devices: make([]functions, len(contexts))}
 	for i, c := range contexts {

@@ -68,8 +68,9 @@ func layers(d *demo.Demo, lib loader.Library) error {
 // target is a stream, or the scope of a capture.
 type target interface{ Do(ops ...driver.Op) error }
 
-// enqueue enqueues or records the work. The program's own kernels are passed to the stream
-// or scope to. cuBLAS uses its own stream, and records its work if that stream is capturing.
+// enqueue enqueues or records the work. The parameter to is the stream or scope for the
+// program's own kernels. cuBLAS uses its own stream, and records its work if that stream is
+// capturing.
 func (l *layer) enqueue(to target) error {
 	if err := l.blas.product32(size, l.c32, l.a, l.b); err != nil {
 		return err

@@ -98,8 +98,7 @@ func (p *pool) send(j *job) error {
 	}
 }
 
-// work runs batches until the queue is closed and empty. Each worker has one goroutine that
-// runs it.
+// work runs batches until the queue is closed and empty. It is the goroutine of one worker.
 func (p *pool) work(w *worker, queue <-chan *job) {
 	defer p.running.Done()
 	batch := make([]*job, 0, maxRows)

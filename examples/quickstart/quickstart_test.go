@@ -31,7 +31,7 @@ func TestEveryWayAgreesWithTheReference(t *testing.T) {
 	})
 }
 
-// runOn is run on a context that is already open.
+// runOn is run with a context that is already open.
 func runOn(t *testing.T, c *driver.Context, size config) *report {
 	t.Helper()
 	b := benchOn(t, c, newModel(size))

@@ -134,7 +134,7 @@ graph TD
 	return b.String()
 }
 
-// indirectly reports whether from also imports to through another package.
+// indirectly reports whether a package imports another through a third.
 func indirectly(all map[string]pkg, from, to string) bool {
 	for _, i := range all[from].imports {
 		if i != to && reaches(all, i, to) {

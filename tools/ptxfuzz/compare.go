@@ -159,8 +159,8 @@ func (a *assembler) instructions(dir, version, target string, lines []string) ([
 			theirs[open[0]] = r.first()
 			return nil
 		}
-		// No error has the line number of an instruction, so an instruction is a macro.
-		// Halve the batch to find it.
+		// No error has the line number of an instruction, so one of the instructions must be
+		// a macro. Halve the batch to find it.
 		return halve()
 	}
 	if err := ask(open); err != nil {

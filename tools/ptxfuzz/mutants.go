@@ -71,7 +71,7 @@ func bases(root string, newest ptx.Version, raise string) (map[string][]base, er
 			return nil, err
 		}
 		m, err := ptx.Parse(file, src)
-		if err != nil { // it is a template
+		if err != nil { // a template, not PTX
 			continue
 		}
 		for _, one := range single(m) {

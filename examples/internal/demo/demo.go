@@ -28,8 +28,8 @@ type Demo struct {
 // Main is the main function of an example. It exits with status 1 if example fails.
 func Main(name string, example func(*Demo) error) { MainOn(1, name, example) }
 
-// MainOn is Main for an example that uses several devices. If it runs on an emulator, the
-// emulator has that many.
+// MainOn is Main for an example that uses several devices. An emulator has that number of
+// devices.
 func MainOn(devices int, name string, example func(*Demo) error) {
 	device := flag.String("device", "auto", "auto, gpu or emulator")
 	flag.Parse()

@@ -105,7 +105,7 @@ const words = 5000
 // share makes C allocate and fill memory, changes the memory with a graph of this module,
 // and checks the result in C.
 func share(d *work.Device) error {
-	runtime.LockOSThread() // C's calls must come from one thread
+	runtime.LockOSThread() // all calls in C must be on one thread
 	defer runtime.UnlockOSThread()
 	var p C.ulonglong
 	if err := check("fill", C.fill(&p, words, 2)); err != nil {
