@@ -12,10 +12,10 @@ import (
 )
 
 // Add adds a node that runs op after deps, which must be nodes of the same graph. Without deps, the
-// node runs when the graph begins. The graph keeps alive what op refers to. The driver copies the
-// parameters of op, so the caller may change and reuse op after Add returns. Nodes of other graphs
-// and operations of other drivers return CUDA_ERROR_INVALID_VALUE. A copy of no bytes becomes an
-// empty node.
+// node runs when the graph begins. The graph keeps alive the objects that op refers to. The driver
+// copies the parameters of op, so the caller may change and reuse op after Add returns. Nodes of
+// other graphs and operations of other drivers return CUDA_ERROR_INVALID_VALUE. A copy of no bytes
+// becomes an empty node.
 //
 // op may belong to another context or device than the graph. It runs in its own context. Copies,
 // and kernels with peer access, may use memory of several devices.
@@ -100,7 +100,7 @@ func (g *Graph) addError(op driver.Op, err error) error {
 }
 
 // accepts rejects operations of other drivers and, in a body, operations that CUDA does not support
-// there. Operations of other contexts and devices are recorded: see setRaw.
+// there. It accepts operations of other contexts and devices: see setRaw.
 func (g *Graph) accepts(op driver.Op) error {
 	if g.part && g.inBody() {
 		if err := bodyTakes(op); err != nil {
@@ -125,8 +125,8 @@ func elsewhere(ctx *driver.Context, op driver.Op) bool {
 	return false
 }
 
-// dependencies returns a C list of the nodes' handles. A single handle is used in place, several
-// are copied to a buffer.
+// dependencies returns a C list of the nodes' handles. It uses a single handle in place and copies
+// several handles to a buffer.
 func (g *Graph) dependencies(deps []Node) (*cu.CUgraphNode, error) {
 	if len(deps) == 0 {
 		return nil, nil
@@ -146,7 +146,7 @@ func (g *Graph) dependencies(deps []Node) (*cu.CUgraphNode, error) {
 	return &g.from[0], nil
 }
 
-// AddEmpty adds a node that does nothing, for other nodes to depend on.
+// AddEmpty adds a node that does nothing. Other nodes can depend on it.
 func (g *Graph) AddEmpty(deps ...Node) (Node, error) {
 	if err := g.lock(); err != nil {
 		return Node{}, err
@@ -173,8 +173,8 @@ func (g *Graph) addGeneric(node, from *cu.CUgraphNode, data *cu.CUgraphEdgeData,
 	return g.d.CuGraphAddNode(node, g.raw, from, data, n, p)
 }
 
-// addRaw adds the node of one operation. The driver copies the parameters. It rejects copies and
-// fills of no bytes, so addRaw adds an empty node for these.
+// addRaw adds the node of one operation. The driver copies the parameters. The driver rejects
+// copies and fills of no bytes, so addRaw adds an empty node for them.
 func (g *Graph) addRaw(n *cu.CUgraphNode, from *cu.CUgraphNode, count uintptr, op driver.Op) error {
 	switch op := op.(type) {
 	case *driver.Launch:
@@ -202,7 +202,7 @@ func (g *Graph) addRaw(n *cu.CUgraphNode, from *cu.CUgraphNode, count uintptr, o
 	return g.addRare(n, from, count, op)
 }
 
-// eventOf returns the event of an operation, and whether the operation waits for it.
+// eventOf returns the event of op, and whether op waits for it.
 func eventOf(op *driver.EventOp) (event cu.CUevent, wait bool) {
 	switch p := op.Uses().Node.(type) {
 	case *cu.CUDA_EVENT_WAIT_NODE_PARAMS:
@@ -237,7 +237,7 @@ func (g *Graph) addKernel(n *cu.CUgraphNode, from *cu.CUgraphNode, count uintptr
 	return g.setAttributes(*n, l.Block().Attributes())
 }
 
-// addKernelV1 is addKernel for drivers before CUDA 12.0.
+// addKernelV1 adds a kernel with drivers before CUDA 12.0.
 func (g *Graph) addKernelV1(n *cu.CUgraphNode, from *cu.CUgraphNode, count uintptr, l *driver.Launch) error {
 	if err := g.d.CuGraphAddKernelNode_v10000(n, g.raw, from, count, v1(&l.Block().Node)); err != nil {
 		return err

@@ -55,15 +55,15 @@ func TestGraphAllocatesUsesAndFrees(t *testing.T) {
 		if _, err := graph.ParamsOf[cu.CUDA_MEM_ALLOC_NODE_PARAMS](f); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 			t.Errorf("allocation parameters of a free node: %v", err)
 		}
-		// The launches must not leave memory allocated, although the exec can still be launched.
+		// The launches must not leave memory allocated while the exec is open.
 		if after := k.Used(); after != before {
 			t.Errorf("%d bytes are used after the launches, %d before", after, before)
 		}
 	})
 }
 
-// Memory that a launch leaves allocated belongs to the program until the program frees it. The next
-// launch then allocates at the same address.
+// A launch leaves memory allocated, which the program then owns and frees. The next launch must
+// allocate at the same address.
 func TestGraphOutputIsGivenBackBeforeTheNextLaunch(t *testing.T) {
 	each(t, func(k *kit) {
 		before := k.Used()
@@ -88,8 +88,8 @@ func TestGraphOutputIsGivenBackBeforeTheNextLaunch(t *testing.T) {
 	})
 }
 
-// With AUTO_FREE_ON_LAUNCH an output is valid until the next launch. The last output is freed
-// once the exec, the graph and the buffer are closed.
+// With AUTO_FREE_ON_LAUNCH, an output is valid until the next launch. The last output is freed once
+// the exec, the graph and the buffer are closed.
 func TestAutoFreeKeepsAnOutputUntilTheNextLaunch(t *testing.T) {
 	each(t, func(k *kit) {
 		before := k.Used()
@@ -132,7 +132,8 @@ func TestAutoFreeKeepsAnOutputUntilTheNextLaunch(t *testing.T) {
 	})
 }
 
-// If the buffer is closed first, its memory is freed when its last user is closed.
+// If the buffer is closed first, its memory must be freed when the last graph or exec that uses it
+// is closed.
 func TestGraphMemoryIsFreedWithTheLastReference(t *testing.T) {
 	each(t, func(k *kit) {
 		before := k.Used()
@@ -210,7 +211,7 @@ func TestLimitsOfGraphsWithMemoryNodesAreExplained(t *testing.T) {
 	})
 }
 
-// The limits of a captured graph are explained too, although the driver created its nodes.
+// Errors for a captured graph must explain its limits, although the driver created its nodes.
 func TestLimitsOfCapturedGraphsWithMemoryAreExplained(t *testing.T) {
 	each(t, func(k *kit) {
 		g := k.Capture(func(sc *graph.Scope) error {
@@ -252,7 +253,7 @@ func (k *kit) expectLimits(g *graph.Graph, from, to graph.Node) {
 		k.Run(x)
 	}
 	k.OK(x.Close())
-	k.Run(k.Exec(g)) // execs may run one after the other
+	k.Run(k.Exec(g)) // launching one exec after the other is allowed
 }
 
 func TestMemoryNodesRefuseWhatCannotBe(t *testing.T) {

@@ -83,8 +83,8 @@ func (n Node) copyAttributesLocked(from Node) error {
 	return nil
 }
 
-// A launch attribute stays with a kernel node until another value is set. CUDA cannot remove one. A
-// node that is set to a Launch must have that Launch's attributes and no others. So the graph
+// A kernel node keeps a launch attribute until another value is set. CUDA cannot remove attributes.
+// A node that is set to a Launch must have that Launch's attributes and no others. So the graph
 // tracks which nodes have attributes, and resets them by copying the attributes of a new kernel
 // node.
 
@@ -149,8 +149,8 @@ func (g *Graph) addBareKernel(n *cu.CUgraphNode, l *driver.Launch) error {
 	return g.d.CuGraphAddKernelNode_v10000(n, g.raw, nil, 0, v1(&l.Block().Node))
 }
 
-// checkAttributes rejects a launch with a cooperative or cluster attribute that the node of an Exec
-// does not have. Setting the node's parameters would silently ignore these attributes.
+// checkAttributes rejects a launch whose cooperative or cluster attributes differ from those of the
+// Exec's node. Setting the node's parameters would silently ignore these attributes.
 func (g *Graph) checkAttributes(n Node, l *driver.Launch) error {
 	for i := range l.Block().Attributes() {
 		a := &l.Block().Attributes()[i]

@@ -16,13 +16,13 @@ import (
 type Item struct {
 	Op    driver.Op
 	After []int             // indices of earlier items in the same list
-	Deps  []Node            // nodes already in the graph; not for a plan
+	Deps  []Node            // nodes already in the graph; must be empty in a plan
 	Name  string            // name of the node, see Node.SetName
 	Uses  []driver.Declared // further memory accesses of the node, see Node.Declare
 }
 
 // Chain returns items for operations that each run after the previous one. The first operation runs
-// after deps. Use the items in AddBatch or, without deps, in NewPlan.
+// after deps. Pass the items to AddBatch or, without deps, to NewPlan.
 func Chain(ops []driver.Op, deps ...Node) []Item {
 	items, before := make([]Item, len(ops)), make([]int, len(ops))
 	for i, op := range ops {
@@ -91,11 +91,11 @@ type builder struct {
 	last           *driver.Launch // launch of the previous item, or nil
 	count          int            // nodes that the driver has created
 	first          int            // index of the item of the first call in the batch
-	before         retain.Mark    // of the references, before the batch began
+	before         retain.Mark    // state of the references before the batch
 	beforeAccesses access.Mark
 
-	described bool       // an item has a name or uses
-	uses      []declared // of the items that declare uses
+	described bool       // some item has a name or uses
+	uses      []declared // of the items that declare accesses
 }
 
 var builders = sync.Pool{New: func() any { return new(builder) }}
@@ -215,7 +215,7 @@ func (b *builder) add(i int) error {
 }
 
 // repeat adds the items after item i for as long as each item repeats the launch and runs only
-// after the previous item. It returns the index of the last item added. It is fast because most
+// after the previous item. It returns the index of the last item added. repeat is a fast path: most
 // long chains consist of few different operations.
 func (b *builder) repeat(i int) int {
 	l := b.last
@@ -325,7 +325,7 @@ func (b *builder) undo(i int, err error) error {
 }
 
 // dependencies returns the handles of the nodes that item i runs after. Handles of this batch may
-// still be unwritten. The driver writes them before it reads the list.
+// not be written yet. The driver writes them before it reads the list.
 func (b *builder) dependencies(i int) (*cu.CUgraphNode, uintptr, error) {
 	it := &b.items[i]
 	for _, a := range it.After {

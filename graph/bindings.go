@@ -39,10 +39,10 @@ type Bindings struct {
 	use      use
 	x        *Exec
 	round    uint64   // number of complete sends so far, plus 1
-	slots    []slot   // the numeric arguments
+	slots    []slot   // numeric arguments
 	spare    []int    // free indices of slots
 	vacant   []int    // free indices of bound
-	marks    []uint64 // by index in bound: equals round if the node is in changed
+	marks    []uint64 // for each node in bound: equals round if the node is in changed
 	bound    []*bound // nil for a node that is no longer bound
 	changed  []*bound // in the order of their first change
 	byNode   map[Node]*bound
@@ -51,7 +51,7 @@ type Bindings struct {
 	g        *Graph          // the graph in which all bound nodes were last found
 	removed  uint32          // number of removals in g at that time
 	batch    *cu.Batch
-	prepared prepared // the calls in batch
+	prepared prepared // describes the calls in batch
 	settled  settled  // state at the last send for which nothing had to be retained
 	fresh    []uint32 // reference slots retained for the nodes in changed
 }
@@ -60,9 +60,9 @@ type Bindings struct {
 // reads, because a launch evicts most of both from the processor's caches. Set reads only the slot.
 // It writes the driver's memory without reading it.
 type slot struct {
-	word  uint64  // its value
+	word  uint64  // value of the argument
 	at    *uint64 // the address that the driver reads
-	b     *bound  // its node; only compared, never dereferenced
+	b     *bound  // node of the argument; only compared, never dereferenced
 	bound int     // index of b in Bindings.bound
 }
 
@@ -124,7 +124,7 @@ type Param[T any] struct {
 	bs   *Bindings
 	b    *bound
 	i    int32
-	slot int32 // index of a numeric argument plus 1, otherwise 0
+	slot int32 // slot index of a numeric argument plus 1, otherwise 0
 }
 
 // Bind binds argument i, counted from 0, of a kernel node. The node has the arguments of l from the
@@ -141,7 +141,7 @@ func Bind[T any](bs *Bindings, n Node, l *driver.Launch, i int) (Param[T], error
 	return Param[T]{bs, b, int32(i), bs.slotOf(b, launch.Plain[T](b.launch.Block(), i))}, nil
 }
 
-// slotOf returns the index plus 1 of the slot for the number at an address that the driver reads.
+// slotOf returns the slot index plus 1 of the numeric argument that the driver reads at an address.
 // For nil it returns 0.
 func (bs *Bindings) slotOf(b *bound, at *uint64) int32 {
 	if at == nil {

@@ -99,7 +99,7 @@ func TestNodesOfWhatIsRecorded(t *testing.T) {
 	})
 }
 
-// As with Do, a rejected launch ends the capture, and the error names the launch.
+// A rejected launch must end the capture, as with Do, and the error must name the launch.
 func TestRecordedNodeThatFails(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.MemoryOf(1)

@@ -14,8 +14,8 @@ import (
 const configIndex = -1
 
 // BindConfig binds the configuration of a kernel node, as [Bind] binds an argument. Each launch can
-// then have another grid, block and dynamic shared memory size. Launch attributes of executable
-// graphs, such as cluster dimensions, cannot change: setting another one returns
+// then have another grid, block and dynamic shared memory size. CUDA cannot change launch
+// attributes of executable graphs, such as cluster dimensions. Setting other attributes returns
 // CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE.
 func BindConfig(bs *Bindings, n Node, l *driver.Launch) (Param[driver.LaunchConfig], error) {
 	b, err := bs.bind(n, l)
@@ -55,7 +55,7 @@ func sameAttributes(a, b *driver.LaunchConfig) bool {
 
 // Unbind removes the bindings of a node. The node keeps the values that were last sent, until
 // Exec.Set or an update changes them. Values not yet sent are discarded. Setting a removed binding
-// returns CUDA_ERROR_INVALID_VALUE. The node can be bound again, also to another launch.
+// returns CUDA_ERROR_INVALID_VALUE. The node can be bound again, to the same or another launch.
 func (bs *Bindings) Unbind(n Node) error {
 	if !bs.exists() {
 		return aBinding.Error(bs == nil)
@@ -173,7 +173,7 @@ func (bs *Bindings) isPrepared(s *driver.Stream) bool {
 	return l.exec == bs.x.keep.raw && l.stream == s.Raw() && l.launch == (s != nil) && slices.Equal(l.nodes, bs.changed)
 }
 
-// prepare fills the batch with these calls.
+// prepare fills the batch with the calls for the changed nodes and, if s is not nil, a launch on s.
 func (bs *Bindings) prepare(s *driver.Stream) {
 	raw, l := bs.x.keep.raw, &bs.prepared
 	bs.settled = settled{}
@@ -190,8 +190,8 @@ func (bs *Bindings) prepare(s *driver.Stream) {
 	*l = prepared{append(l.nodes[:0], bs.changed...), raw, s.Raw(), s != nil}
 }
 
-// check returns an error if a changed node no longer exists. It only searches for the nodes again
-// if the exec has another graph, or if the graph or a nested graph lost nodes.
+// check returns an error if a changed node no longer exists. It searches for the nodes again only
+// if the exec has another graph, or if nodes of the graph or of a nested graph were removed.
 func (bs *Bindings) check(g *Graph) error {
 	if bs.removed == g.removals && bs.g == g {
 		return nil
@@ -210,8 +210,7 @@ func (bs *Bindings) check(g *Graph) error {
 	return nil
 }
 
-// check returns an error if the node no longer exists in the exec's graph or in a graph nested
-// there.
+// check returns an error if the node no longer exists in the exec's graph or in a nested graph.
 func (b *bound) check() error {
 	g := b.node.g
 	if g.shut {
@@ -227,7 +226,7 @@ func (b *bound) isRetainedBy(o *retain.References) bool {
 	if b.known == o && (b.epoch == o.Epoch || b.node.g.part) && b.refs == l.Block().Version {
 		return true
 	}
-	if b.node.g.part { // the exec has no numbers for nodes of nested graphs
+	if b.node.g.part { // the exec does not number the nodes of nested graphs
 		return false
 	}
 	if !o.HoldsFor(b.node.i, l.Uses().Refs) {
@@ -242,7 +241,7 @@ func (b *bound) found(o *retain.References) {
 	b.known, b.epoch, b.refs = o, o.Epoch, b.launch.Block().Version
 }
 
-// sent records that the first done calls succeeded.
+// sent handles a batch in which only the first done calls succeeded.
 func (bs *Bindings) sent(o *retain.References, done int, err error) error {
 	n := min(done, len(bs.changed))
 	bs.commit(o, n)

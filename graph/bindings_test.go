@@ -38,7 +38,7 @@ func TestBoundParametersReachTheNextLaunch(t *testing.T) {
 	})
 }
 
-// Launches already enqueued keep the values they were launched with.
+// Launches already enqueued must keep the values they were launched with.
 func TestBoundParametersBelongToALaunch(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -134,14 +134,14 @@ func TestBoundMemoryIsRetainedAndReleased(t *testing.T) {
 		k.OK(bs.Launch(k.S))
 		k.Expect(b, 1)
 		k.Expect(other, 15)
-		k.OK(other.Close()) // the exec retains it
+		k.OK(other.Close()) // the exec must retain the memory
 		k.OK(add.Set(6))
 		k.OK(bs.Launch(k.S))
 		k.Wait(k.S)
 		k.OK(target.Set(b))
 		k.OK(bs.Launch(k.S))
 		k.Expect(b, 7)
-		k.OK(x.Wait(background)) // nothing retains it any more
+		k.OK(x.Wait(background)) // nothing retains the memory any more
 		if err := target.Set(other); err == nil {
 			err = bs.Launch(k.S)
 			if !errors.Is(err, driver.ErrClosed) {
@@ -273,7 +273,7 @@ func TestClosedExecRefusesItsBindings(t *testing.T) {
 	})
 }
 
-// A launch reuses the prepared calls of the previous launch, but on its own stream.
+// A launch must reuse the prepared calls of the previous launch, but run on its own stream.
 func TestBindingsLaunchOnTheStreamTheyAreGiven(t *testing.T) {
 	each(t, func(k *kit) {
 		b, other := k.Memory(), k.Stream()
@@ -303,13 +303,13 @@ func TestBindingsLaunchOnTheStreamTheyAreGiven(t *testing.T) {
 	})
 }
 
-// askedFor is a kernel argument that calls do when it is read.
+// askedFor is a kernel argument that calls do when the library reads it.
 type askedFor struct{ do func() }
 
 func (a askedFor) ArgWord() uint64 { a.do(); return 0 }
 
 // While one goroutine is inside a call on Bindings, calls by another goroutine on the same Bindings
-// are rejected and change nothing.
+// must be rejected and change nothing.
 func TestBindingsOfTwoGoroutinesAtATimeAreRefused(t *testing.T) {
 	var during func()
 	lib := trace.Wrap(emulator.New(emulator.Config{}), func(c *trace.Call) {

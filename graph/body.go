@@ -179,7 +179,7 @@ func (g *Graph) become(to *Graph) *mover {
 	return m
 }
 
-// end marks a nested graph as ended when the driver's graph is about to be destroyed.
+// end makes a nested graph unusable, because the driver is about to destroy it.
 func (g *Graph) end(why error) { g.shut, g.lost = true, why }
 
 // endAs sets the error that later uses of a closed graph return. The caller is about to close it.
@@ -214,8 +214,8 @@ func (m *mover) move(b *body, deps *cu.CUgraphNode, n int) error {
 	return m.orderAfter(raws, unsafe.Slice(deps, n))
 }
 
-// nodes recreates the nodes and the edges between them. Planned conditional nodes replace their
-// empty nodes.
+// nodes recreates the captured nodes and the edges between them. Planned conditional nodes replace
+// their empty nodes.
 func (m *mover) nodes(nested []planned) ([]cu.CUgraphNode, error) {
 	later := make(map[cu.CUgraphNode]*planned, len(nested))
 	for i := range nested {
@@ -395,7 +395,7 @@ func (m *mover) child(raw cu.CUgraphNode) (n cu.CUgraphNode, err error) {
 	return n, join([]error{err, destroyed})
 }
 
-// like returns a Graph that only the mover uses.
+// like returns another Graph with the properties of g, for use within the mover.
 func (g *Graph) like(raw driver.CUgraph) *Graph {
 	return &Graph{raw: raw, d: g.d, ctx: g.ctx, v2: g.v2, part: true, outer: g.outermost()}
 }

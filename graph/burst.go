@@ -17,8 +17,8 @@ type Burst struct {
 	ctx      *driver.Context // context of the scope's stream
 	launches *launch.Batch
 
-	last    *driver.Launch // last launch whose references are retained and accesses recorded
-	version uint64         // its AccessesVersion; launches with the same version need neither
+	last    *driver.Launch // last launch with retained references and recorded accesses
+	version uint64         // its AccessesVersion; a launch with the same version needs no recording
 
 	ended bool
 	err   error // first error of an operation; nothing is recorded after it
@@ -27,7 +27,7 @@ type Burst struct {
 	accesses *access.Sets // accesses of the launches
 }
 
-// group describes the launches that are collected in Burst.launches.
+// group describes the launches collected in Burst.launches.
 type group struct {
 	kinds  [launch.Max + 1]kind // kernels of the launches, for errors
 	n      int                  // number of kinds
@@ -41,16 +41,16 @@ type kind struct {
 	kernel *driver.Kernel
 }
 
-// other is a launch that no program can have, and unnoted is a version that no launch has.
+// other is a launch that no program can have. unnoted is a version that no launch has.
 var other = new(driver.Launch)
 
 const unnoted = ^uint64(0)
 
-// Burst calls record with a Burst of the scope. Operations passed to Burst.Do are recorded in
-// order, as by Scope.Do, but possibly only when record returns. So record must not use the stream
-// in other ways. Use a Burst to record one launch many times with other arguments, which
-// [driver.Arg] changes cheaply. For a list of operations, use Scope.Do. Burst returns the first
-// error of an operation, even if record does not, before the error of record.
+// Burst calls record with a Burst of the scope. Burst.Do records operations in order, like
+// Scope.Do, but may delay them until record returns. So record must not use the stream in other
+// ways. Use a Burst to record one launch many times with other arguments, which [driver.Arg]
+// changes cheaply. For a list of operations, use Scope.Do. Burst returns the first error of an
+// operation, even if record ignores it, joined with the error of record.
 func (sc *Scope) Burst(record func(*Burst) error) error {
 	b, err := sc.newBurst()
 	if err != nil {
@@ -84,8 +84,8 @@ func (sc *Scope) newBurst() (*Burst, error) {
 	return &Burst{sc: sc, ctx: c, group: p, launches: p.places, last: other, version: unnoted, accesses: access.New()}, nil
 }
 
-// end discards launches not yet recorded. The Burst object is not reused, because the program may
-// have kept it.
+// end discards launches that are not recorded yet. The Burst object is never reused, because the
+// program may have kept it.
 func (b *Burst) end() {
 	b.ended, b.last, b.version = true, other, unnoted
 	r := b.sc.r
@@ -104,8 +104,8 @@ func (b *Burst) end() {
 var groups = sync.Pool{New: func() any { return &group{places: launch.NewBatch()} }}
 
 // Do records operations in order. It reads the operations before it returns, so you may change and
-// reuse them. The error may come from an earlier operation, which it names. After an error nothing
-// is recorded. Only one goroutine at a time may use a Burst.
+// reuse them. Do may return the error of an earlier operation, which the error names. After an
+// error, Do records nothing. Only one goroutine at a time may use a Burst.
 func (b *Burst) Do(ops ...driver.Op) error {
 	if b == nil || b.launches == nil && !b.ended {
 		return aBurst.Error(b == nil)
@@ -128,8 +128,8 @@ func (b *Burst) Do(ops ...driver.Op) error {
 	return nil
 }
 
-// takes reports whether a launch can be batched. If it can, takes has retained its references and
-// recorded its accesses.
+// takes reports whether a launch can be batched. If so, it also retains the launch's references and
+// records its accesses.
 func (b *Burst) takes(l *driver.Launch) bool {
 	if b.ended || b.err != nil || l.Context() != b.ctx || len(l.Block().Attributes()) > 0 {
 		return false
@@ -148,7 +148,7 @@ func (b *Burst) takes(l *driver.Launch) bool {
 	return true
 }
 
-// note records the latest accesses for the launches of the group that come before n and have none
+// note records the latest accesses for those of the first n launches of the group that have none
 // yet.
 func (b *Burst) note(n int) {
 	b.accesses.Again(n - b.noted)
@@ -205,7 +205,7 @@ func (b *Burst) flush() {
 	b.again()
 }
 
-// again begins the next group. Its first launches count as launches of the latest kernel, until
+// again begins the next group. Its first launches are taken to be of the latest kernel until
 // another kernel follows.
 func (b *Burst) again() {
 	b.launches.Empty()

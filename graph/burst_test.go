@@ -134,7 +134,7 @@ func TestBurstNamesTheOperationThatIsRefused(t *testing.T) {
 				if err := u.Do(l); err == nil {
 					k.Error("went on after an error")
 				}
-				return nil // the burst must return the error
+				return nil // ignored: the burst must still return the error
 			})
 		})
 		if !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) || !strings.Contains(err.Error(), "operation 0") {
@@ -210,7 +210,7 @@ func TestBurstNamesTheLaunchThatFailed(t *testing.T) {
 	k.Usable(k.S)
 }
 
-// Every burst must reuse the buffers of earlier bursts, however many launches it records.
+// Each burst must reuse the buffers of earlier bursts, however many launches it records.
 func TestBurstsReuseTheirBuffers(t *testing.T) {
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, new(graphtest.NullCapture))))
 	hook := driver.SetLeakHook(nil)
@@ -301,8 +301,8 @@ var ways = map[string]func(sc *graph.Scope, ops ...driver.Op) error{
 	},
 }
 
-// A launch with the same memory as the previous launch must not collect its memory again. A launch
-// with other memory must. The graph must retain all of the memory.
+// The library must collect the memory of a launch again only if it differs from that of the
+// previous launch. The graph must retain all of the memory.
 func TestRecordedLaunchesKeepTheirMemory(t *testing.T) {
 	for name, record := range ways {
 		t.Run(name, func(t *testing.T) {

@@ -24,7 +24,7 @@ import (
 // goroutine, the recorded work is destroyed and s can be used again. The error of record comes
 // first in Capture's error. A panic continues after the cleanup.
 //
-// In modes other than ModeRelaxed the goroutine stays on one OS thread during the capture.
+// In modes other than ModeRelaxed, the goroutine stays on one OS thread during the capture.
 //
 // If record records nothing, the graph has no nodes (Graph.Len), and launching it does nothing.
 // That is not an error. Synchronous calls (Buffer.CopyTo, CopyFrom and Fill) and work in streams
@@ -57,10 +57,10 @@ func Capture(s *driver.Stream, mode Mode, record func(*Scope) error, opts ...Cap
 	return r.end(record(&r.scope))
 }
 
-// Recording is an open capture, for code that cannot be put into a function as Capture requires.
-// End it on every path. A Recording that becomes unreachable is ended after a garbage collection.
-// Its recorded work is destroyed and it is reported as a leak. If its goroutine was locked to a
-// thread, it stays locked.
+// Recording is an open capture. Use it if you cannot put the recorded code in one function, as
+// Capture requires. End it on every path. If a Recording becomes unreachable, a garbage collection
+// ends it, destroys the recorded work and reports a leak. A goroutine that was locked to a thread
+// stays locked.
 type Recording struct {
 	*recording
 	scope Scope
@@ -71,23 +71,23 @@ type Recording struct {
 type recording struct {
 	s       *driver.Stream
 	mode    Mode
-	made    *keep          // keeps the references of the graph that the capture will return
+	made    *keep          // destroys the graph that the capture will return
 	drop    *life.Lifetime // lifetime of the Recording; nil if the program cannot drop it
-	open    bool           // the function that began the capture need not end it
+	open    bool           // another function than the one that began the capture may end it
 	locked  bool           // the goroutine is locked to its thread
 	thread  uint64         // ID of that thread, if the end must compare it
 	faults  uint64         // cu.CaptureFaults when the capture began
 	unwatch func()         // stops watching for failed calls
 	where   captures.Place
 	into    target
-	home    *Graph // for a body: the outermost graph that will contain it
+	home    *Graph // of a body: the outermost graph that will contain it
 
 	mu       sync.Mutex
 	ended    bool
 	refs     *retain.References     // references of the graph that the capture will return, while g is nil
 	g        *Graph                 // graph being recorded, once it has a Graph object
-	doomed   error                  // why the capture must fail although the driver reports no error
-	planned  []planned              // in a body: conditional nodes to be added
+	doomed   error                  // reason to fail the capture although the driver reports no error
+	planned  []planned              // of a body: conditional nodes to be added
 	branches []*branch              // the captured streams; the first is &origin
 	origin   branch                 // the stream on which the capture began
 	room     [1]*branch             // storage of branches until there is a fork
@@ -98,7 +98,7 @@ type recording struct {
 // branch is one stream of a capture.
 type branch struct {
 	s     *driver.Stream
-	event *driver.Event // for forks and joins; created when needed
+	event *driver.Event // for forks and joins; created on first use
 	open  bool          // used since its last join
 }
 
@@ -132,8 +132,8 @@ func begin(into target, s *driver.Stream, mode Mode) (*Recording, error) {
 	return r.begin(into, s, mode)
 }
 
-// beginAt starts a capture that the calling function ends. Messages give pc as its origin: the
-// entry of the function that the program passed in.
+// beginAt starts a capture that the calling function ends. In messages its origin is pc, the entry
+// of the function that the program passed in.
 func beginAt(into target, s *driver.Stream, mode Mode, pc uintptr) (*Recording, error) {
 	r := &struct {
 		Recording
@@ -194,7 +194,6 @@ func (r *recording) begun() (err error) {
 	return nil
 }
 
-// giveUp ends the lifetime of a graph that will not be created.
 func (r *recording) giveUp(err error) {
 	if r.made != nil {
 		_ = r.made.abandon(err)
@@ -219,7 +218,7 @@ func (r *recording) lockThread() {
 	if r.mode != ModeRelaxed || r.s.Raw() == cu.CU_STREAM_PER_THREAD {
 		r.locked = true
 		runtime.LockOSThread()
-		if r.open || r.s.Raw() == cu.CU_STREAM_PER_THREAD { // the thread ID costs a driver call
+		if r.open || r.s.Raw() == cu.CU_STREAM_PER_THREAD { // querying the ID costs a driver call
 			r.thread = hostthread.ThreadID()
 		}
 	}
@@ -309,7 +308,7 @@ func (r *recording) end(cause error) (*Graph, error) {
 	return r.finish(cause)
 }
 
-// mayEnd rejects an end for which the driver would return an error although it ends the capture.
+// mayEnd rejects calls for which the driver would end the capture and yet return an error.
 func (r *recording) mayEnd() error {
 	if r.ended {
 		return fmt.Errorf("capture of %v: %w", r.s, ErrEnded)
@@ -439,20 +438,19 @@ func (r *Recording) watched() (*Recording, error) {
 	return r, nil
 }
 
-// dropped ends a capture whose Recording and scopes are unreachable. It runs on another thread. On
-// that thread the driver ends even a capture that is not relaxed, but returns the error for a wrong
-// thread.
+// dropped ends a capture whose Recording and scopes are unreachable. It runs on another thread.
+// There the driver ends even a capture that is not relaxed, but returns CUDA's wrong-thread error.
 func (r *recording) dropped(*cu.Driver) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended {
 		return nil
 	}
-	r.locked = false // another goroutine is locked
+	r.locked = false // a different goroutine is locked
 	raw, err := r.endCapture()
 	switch {
 	case ofCapture(err):
-		err = nil // the capture has ended, and nobody can use the recorded work
+		err = nil // the capture ended, and nobody can use the recorded work
 	case err != nil:
 		err = fmt.Errorf("capture of %v: %w", r.s, err)
 	}

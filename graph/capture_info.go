@@ -20,8 +20,8 @@ type captureInfo struct {
 	n      uintptr
 }
 
-// info queries the driver. Since CUDA 12.3, dependencies have edge data. It is always queried,
-// because the driver fails if the caller leaves out data that is not zero.
+// info queries the driver. Since CUDA 12.3, dependencies have edge data. info always queries the
+// data, because the driver fails if the caller omits nonzero data.
 func (r *recording) info(s *driver.Stream) (i captureInfo, err error) {
 	d := s.Context().Guarded()
 	if d.Has(cu.FnCuStreamGetCaptureInfo) {
@@ -95,8 +95,8 @@ func (r *recording) pending(s *driver.Stream) ([]Edge, error) {
 }
 
 // SetDependencies replaces the dependencies of the scope. Its next operation runs only after the
-// From nodes of these edges, which must be nodes of the recorded graph. Work recorded in the scope
-// before then needs no join. To is ignored. Edge data needs CUDA 12.3.
+// From nodes of these edges, which must be nodes of the recorded graph. Earlier work of the scope
+// then needs no join. To is ignored. Edge data needs CUDA 12.3.
 //
 // To let the next operation also run after n, pass the result of Dependencies and Edge{From: n}.
 func (sc *Scope) SetDependencies(edges ...Edge) error {
@@ -170,8 +170,9 @@ func (r *recording) explain(err error) error {
 	return fmt.Errorf("capture of %v: %s: %w", r.s, reason, err)
 }
 
-// invalidatedBy names the call that invalidated the capture. It is the first failed operation of
-// its scopes, or else the likeliest failed call of this process since the capture began.
+// invalidatedBy names the call that invalidated the capture. It returns the first failed operation
+// of the capture's scopes, or else the likeliest of the calls that failed in this process since the
+// capture began.
 func (r *recording) invalidatedBy() string {
 	if first := r.first.Load(); first != nil {
 		return "invalidated when " + *first

@@ -13,21 +13,22 @@ import (
 // graph.
 type target struct {
 	g      *Graph
-	chosen bool // WithTarget was given, even if with a nil graph
+	chosen bool // WithTarget was given, possibly with a nil graph
 	deps   []Node
 	last   *[]Node                 // see WithLast
-	before map[cu.CUgraphNode]bool // the nodes of g
+	before map[cu.CUgraphNode]bool // nodes of g before the capture
 }
 
-// CaptureOption changes how Capture and Begin capture.
+// CaptureOption configures Capture and Begin.
 type CaptureOption func(*target)
 
-// WithTarget captures into an existing graph, which may be nested in a node of another (CUDA 12.3).
-// The recorded work runs after deps, and the capture returns g. WithLast stores the last nodes.
+// WithTarget captures into an existing graph, which may be nested in a node of another graph (CUDA
+// 12.3). The recorded work runs after deps, and the capture returns g. WithLast stores the last
+// nodes.
 //
 // If the capture fails, or leaves a fork that was not joined, the graph is unchanged. The exception
-// is a graph with memory nodes. CUDA cannot remove nodes from it, so the recorded work stays, as
-// the error reports. If the capture is invalidated, CUDA destroys the graph with everything in it.
+// is a graph with memory nodes. CUDA cannot remove nodes from it, so the recorded work stays, and
+// the error says so. If the capture is invalidated, CUDA destroys the graph with everything in it.
 // To avoid that risk, capture a new graph and use AddChild. A capture into a graph nested in a
 // child graph node does this itself, because CUDA would destroy a graph that the node still refers
 // to.
@@ -202,7 +203,7 @@ func (t *target) captureIntoPart(s *driver.Stream, mode Mode, record func(*Scope
 	return g, nil
 }
 
-// takes rejects, before anything is recorded, captures that cannot record into the graph.
+// takes rejects invalid captures into the graph before anything is recorded.
 func (g *Graph) takes(s *driver.Stream, deps []Node) error {
 	if err := s.Ready(); err != nil {
 		return err

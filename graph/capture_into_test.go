@@ -199,7 +199,8 @@ func (k *kit) inNode(g *graph.Graph, op driver.Op) (graph.Node, *graph.Graph, []
 	return n, inner, nodes
 }
 
-// CUDA cannot remove nodes from a graph with memory nodes.
+// CUDA cannot remove nodes from a graph with memory nodes, so the recorded work stays and the error
+// must say so.
 func TestCaptureIntoAGraphSaysWhatItCannotUndo(t *testing.T) {
 	each(t, func(k *kit) {
 		g := k.Graph()
@@ -286,7 +287,7 @@ func TestCaptureIntoNeedsCUDA123(t *testing.T) {
 	})
 }
 
-// If a capture into a body cannot begin, the error names the body and nothing is recorded.
+// If a capture into a body cannot begin, the error must name the body, and nothing may be recorded.
 func TestCaptureIntoABodyNamesIt(t *testing.T) {
 	each(t, func(k *kit) {
 		g := k.Graph()
@@ -434,8 +435,8 @@ func TestGraphOfAFailedCaptureIsClosed(t *testing.T) {
 	})
 }
 
-// The driver may destroy the graph of an invalidated capture before the capture ends. So every
-// later use of the graph must be rejected.
+// The driver may destroy the graph of an invalidated capture before the capture ends. So the
+// library must reject every later use of the graph.
 func TestGraphOfAnInvalidatedCaptureIsRefusedAtOnce(t *testing.T) {
 	each(t, func(k *kit) {
 		_, err := graph.Capture(k.S, graph.ModeGlobal, func(sc *graph.Scope) error {
@@ -497,7 +498,7 @@ func TestGraphAndDependenciesAreRefusedAfterTheCapture(t *testing.T) {
 	})
 }
 
-// Code that has only a stream can find its capture, record into it and retain objects.
+// Code that has only a stream must be able to find its capture, record into it and retain objects.
 func TestScopeOfIsTheCaptureThatHasTheStream(t *testing.T) {
 	each(t, func(k *kit) {
 		other, apart := k.Stream(), k.Stream()

@@ -16,8 +16,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// In a relaxed section, calls that the capture forbids take effect at once, and the capture stays
-// valid.
+// In a relaxed section, calls that the capture forbids must take effect immediately, and the
+// capture must stay valid.
 func TestRelaxedSectionAllowsWhatTheCaptureForbids(t *testing.T) {
 	each(t, func(k *kit) {
 		for _, mode := range graphtest.Modes {
@@ -74,8 +74,8 @@ func TestRelaxedSectionEnds(t *testing.T) {
 	})
 }
 
-// A relaxed section must also keep captures of other threads valid. The section may run on another
-// goroutine than the capture.
+// A relaxed section must also keep captures of other threads valid, even if the section and the
+// capture run on different goroutines.
 func TestRelaxedSectionSparesCapturesOfOtherThreads(t *testing.T) {
 	each(t, func(k *kit) {
 		b, other := k.Memory(), k.Stream()
@@ -293,7 +293,7 @@ func TestForkJoinJoinsWhenTheFunctionFails(t *testing.T) {
 	})
 }
 
-// Parallel branches need no further streams.
+// Parallel branches need no other streams.
 func TestParallelBranchesOfOneStream(t *testing.T) {
 	each(t, func(k *kit) { parallel(k) })
 }
@@ -433,7 +433,7 @@ func recordingAllocs(k *kit) {
 	}
 }
 
-// An invalidated capture must be ended before another can begin.
+// An invalidated capture must be ended before another can begin on the stream.
 func TestInvalidatedCaptureMustBeEnded(t *testing.T) {
 	each(t, func(k *kit) {
 		r, err := graph.Begin(k.S, graph.ModeGlobal)

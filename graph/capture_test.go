@@ -340,7 +340,8 @@ func TestRelaxedRecordingEndsAnywhere(t *testing.T) {
 	})
 }
 
-// A failed launch invalidates a capture, whatever its error code.
+// A failed launch must invalidate the capture, whatever its error code, and the error must name the
+// launch.
 func TestCaptureInvalidatedByAFailedLaunchNamesIt(t *testing.T) {
 	each(t, func(k *kit) {
 		d := k.C.Driver()
@@ -443,7 +444,7 @@ func TestDroppedRecordingOfALivingGoroutine(t *testing.T) {
 	})
 }
 
-// If the program obtained the graph of a capture and drops the capture, the graph must be closed.
+// If a program obtains the graph of a capture and then drops the capture, the graph must be closed.
 func TestDroppedRecordingClosesItsGraph(t *testing.T) {
 	each(t, func(k *kit) {
 		for _, mode := range graphtest.Modes {

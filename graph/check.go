@@ -35,11 +35,11 @@ type Unknown struct {
 // Conflict is memory that two unordered nodes access and at least one of them writes.
 type Conflict struct {
 	A, B     Node          // A comes first in the graph's order
-	OfA, OfB driver.Access // the access of each node
+	OfA, OfB driver.Access // each node's access
 	// From and To are the first range of addresses that both nodes access. It does not include To.
 	From, To uint64
-	// Buffer and Size are the address and size of the allocation that contains the range. They are
-	// 0 if the driver does not know it.
+	// Buffer and Size are the address and size of the allocation that contains the range, or 0 if
+	// the driver does not know the allocation.
 	Buffer uint64
 	Size   uint64
 }
@@ -169,12 +169,12 @@ func declaredOf(uses []driver.Declared) (d declared, err error) {
 // checker flattens a graph and its nested graphs. Each node is one vertex. A node with nested
 // graphs has a first and a last vertex, with the nested vertices between them.
 type checker struct {
-	nodes    []Node  // by vertex
+	nodes    []Node  // for each vertex, its node
 	after    [][]int // for each vertex, the vertices that it runs after
 	graphs   []*Graph
 	uses     []access.StepAccess
 	unknowns []Unknown
-	allocs   map[uint64]uint64 // size by address of the graph's allocations
+	allocs   map[uint64]uint64 // sizes of the graph's allocations, by address
 	d        *driver.Driver
 }
 
@@ -386,8 +386,8 @@ func (c *checker) fill(n Node, v int) error {
 	return nil
 }
 
-// memOp adds the words that are written. A wait for a word does not conflict with the write: it
-// creates an order that dependencies do not show.
+// memOp adds the words that are written. A wait for a word does not conflict with the write,
+// because it orders the two operations.
 func (c *checker) memOp(n Node, v int) error {
 	var p cu.CUDA_BATCH_MEM_OP_NODE_PARAMS
 	if err := n.g.d.CuGraphBatchMemOpNodeGetParams(n.handle(), &p); err != nil {

@@ -275,7 +275,8 @@ func TestCheckSaysWhatItDoesNotKnow(t *testing.T) {
 	})
 }
 
-// One branch writes a word and another waits for it. The wait orders the branches.
+// One branch writes a word and another waits for it. The wait orders the branches, so Check must
+// not report a conflict.
 func TestWaitingForAWordIsNoConflict(t *testing.T) {
 	each(t, func(k *kit) {
 		a, b := k.Memory(), k.Memory()
@@ -363,7 +364,8 @@ func TestCheckOfGraphsThatCannotBe(t *testing.T) {
 	})
 }
 
-// In a large graph many neighbours are ordered. Check must find the one node that is not.
+// In a large graph, dependencies order all neighbours except for one node. Check must find that
+// node.
 func TestCheckOfLargeGraphs(t *testing.T) {
 	each(t, func(k *kit) {
 		a := k.Memory()
@@ -383,8 +385,8 @@ func TestCheckOfLargeGraphs(t *testing.T) {
 	})
 }
 
-// The memory of an allocation node exists from that node on. A node that is not ordered after it
-// may use memory that does not exist yet.
+// The memory of an allocation node exists from that node until the free node. Check must find nodes
+// that are not ordered between the two.
 func TestCheckFindsUseBeforeAllocationAndAfterFree(t *testing.T) {
 	each(t, func(k *kit) {
 		g := k.Graph()
@@ -432,8 +434,8 @@ func TestCheckReportsWhatTheDriverDoesNotTell(t *testing.T) {
 	}
 }
 
-// The bodies of one conditional node never run concurrently. Nodes that are not ordered with the
-// conditional node may run concurrently with its bodies.
+// Check must know that the bodies of one conditional node never run concurrently. Nodes that are
+// not ordered with the conditional node may run concurrently with its bodies.
 func TestCheckLooksIntoBodies(t *testing.T) {
 	each(t, func(k *kit) {
 		a, b := k.Memory(), k.Memory()

@@ -118,7 +118,7 @@ func (g *Graph) AddChildMove(child *Graph, deps ...Node) (Node, error) {
 	if _, err := lockBoth(g, child); err != nil {
 		return Node{}, fmt.Errorf("cannot hand over a child graph: %w", err)
 	}
-	mine, its := g.mu, child.mu // child.mu changes in addChildMove
+	mine, its := g.mu, child.mu // addChildMove changes child.mu
 	n, err := g.addChildMove(child, deps)
 	its.Unlock()
 	mine.Unlock()
@@ -192,7 +192,7 @@ func (g *Graph) onlyWhole(code driver.CUresult, what string) error {
 func (n Node) takeOver(child *Graph) {
 	outer := n.g.outermost()
 	own := child.keep.refs
-	child.life.Disown() // the driver destroys it with the node
+	child.life.Disown() // the driver destroys child with the node
 	child.outer, child.in, child.part, child.moved = outer, n, true, true
 	outer.mixed = outer.mixed || child.mixed
 	outer.enterPart(child)
@@ -276,8 +276,8 @@ func (g *Graph) Clone() (*Graph, error) {
 	if err := g.d.CuGraphClone(&raw, g.raw); err != nil {
 		return nil, k.abandon(fmt.Errorf("clone of %v: %w", g, g.memoryLimit(err, noClone)))
 	}
-	// The clone looks up its nodes when they are needed. It retains their references until it is
-	// closed, not per node.
+	// The clone looks up its nodes on demand. So it retains the graph's references as a whole until
+	// it is closed, not per node.
 	k.refs.Release()
 	k.refs = g.keep.refs.Share().Writable()
 	k.refs.Loosen()
@@ -312,7 +312,7 @@ func (n Node) FindInClone(clone *Graph) (Node, error) {
 }
 
 // inside returns a graph nested in n: the copy in a child graph node, or a body of a conditional
-// node. It always returns the same Graph, so the names and other records of its nodes are kept.
+// node. It returns the same Graph each time, which keeps the names and other records of the nodes.
 func (n Node) inside(raw driver.CUgraph) *Graph {
 	g, outer := n.g, n.g.outermost()
 	if p := outer.parts[raw]; p != nil {

@@ -74,8 +74,8 @@ func (g *Graph) NewCond(opts ...CondOption) (Cond, error) {
 	return c, nil
 }
 
-// home returns, locked, the outermost graph, to which conditions of nodes of g belong. For a body
-// that is being recorded, it returns the outermost graph that will contain the body.
+// home returns the outermost graph, to which conditions of nodes of g belong, and locks it. For a
+// body that is being recorded, that is the outermost graph that will contain the body.
 func (g *Graph) home() (*Graph, error) {
 	if err := g.lock(); err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func (g *Graph) newCond(o condOptions) (Cond, error) {
 	return c, err
 }
 
-// usable returns an error if a new node of g may not use the condition.
+// usable returns an error if a new node of g cannot use the condition.
 func (c Cond) usable(g *Graph) error {
 	switch {
 	case c.g == nil:
@@ -155,8 +155,8 @@ type CondWord interface {
 
 // Set returns an operation that sets the condition to v. v is argument 1 of the Launch, which
 // SetArg and Exec.Set can change. The operation runs a kernel of one thread that is part of this
-// package, like all operations that set conditions. It only has an effect in the condition's graph
-// or in a graph nested there.
+// package, like all operations that set conditions. It has an effect only in the condition's graph
+// and in graphs nested there.
 func (c Cond) Set(v uint32) (*driver.Launch, error) {
 	return c.prepare("cond_set", c, v)
 }
@@ -285,8 +285,8 @@ type Bound struct {
 	rounds  uint32
 }
 
-// Within limits a loop to rounds. counter holds one number. When the loop has ended, it is the
-// number of rounds that ran. No other loop may use counter at the same time.
+// Within limits a loop to rounds. counter contains one number: when the loop has ended, the number
+// of rounds that ran. No other loop may use counter at the same time.
 func (c Cond) Within(counter driver.MemoryOf[uint32], rounds uint32) (Bound, error) {
 	if c.g == nil {
 		return Bound{}, aCond.Error(false)
@@ -301,9 +301,9 @@ func (c Cond) Within(counter driver.MemoryOf[uint32], rounds uint32) (Bound, err
 // Cond returns the condition.
 func (b Bound) Cond() Cond { return b.c }
 
-// Start returns an operation that sets the counter to 0 and the condition to 1. The condition is 0
-// instead if the limit is 0 or the optional predicate does not hold. Place the operation before the
-// WHILE node.
+// Start returns an operation that sets the counter to 0 and the condition to 1. The condition
+// becomes 0 if the limit is 0 or the optional predicate does not hold. Place the operation before
+// the WHILE node.
 func (b Bound) Start(while ...Predicate) (*driver.Launch, error) { return b.count(0, while) }
 
 // Next returns an operation that counts a round. It sets the condition to 1 if fewer rounds than

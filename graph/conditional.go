@@ -80,8 +80,8 @@ func (f form) String() string {
 }
 
 // supported rejects forms that are newer than the driver, which would only return
-// CUDA_ERROR_INVALID_VALUE. If the driver has no conditional nodes, the error is that of the
-// missing function.
+// CUDA_ERROR_INVALID_VALUE. If the driver has no conditional nodes, the error names the missing
+// function.
 func (f form) supported(d *driver.Driver) error {
 	if f.kind == cu.CU_GRAPH_COND_TYPE_SWITCH || f.bodies == 2 {
 		return needs(d, f.String()+" nodes", 12080)
@@ -307,7 +307,8 @@ func (l *execCount) mayHaveOne(g *Graph, k *conditional) error {
 		"cannot instantiate %v: it already has an executable graph, and because %v in it is a %v node there can be only one at a time; close that one, or build the graph a second time", g, k.node, k.form)
 }
 
-// add counts a new executable graph, and remove discounts a destroyed one. On nil they do nothing.
+// add counts a new executable graph, and remove uncounts a destroyed one. A nil execCount counts
+// nothing.
 func (l *execCount) add() *execCount {
 	if l != nil {
 		l.execs.Add(1)
@@ -338,7 +339,7 @@ func (g *Graph) instantiable() error {
 	return g.fillBodies()
 }
 
-// countExec counts an Exec of g. It returns nil for a graph that may have several.
+// countExec counts an Exec of g. It returns nil if g may have several Execs.
 func (g *Graph) countExec() *execCount {
 	if g.anyConditional() == nil {
 		return nil

@@ -1,4 +1,4 @@
-// Package graph is CUDA graphs: work that is described once and replayed with one call.
+// Package graph implements CUDA graphs: work that is described once and replayed with one call.
 //
 // A [Graph] consists of nodes and the dependencies between them. [Graph.Instantiate] creates an
 // [Exec] from it, and [Exec.Launch] runs the Exec on a stream, any number of times. Nodes run the
@@ -32,8 +32,8 @@
 // A [Node] is a small value. It can be set ([Node.Set]), named and destroyed. It has a type,
 // parameters, launch attributes, identifiers and neighbours. [Graph.Nodes] and [Graph.Edges] list
 // the graph. [ParamsOf] reads parameters. [Graph.AddEdges] adds dependencies, including those with
-// edge data such as [Programmatic]. [Graph.AddChild] adds a node with a copy of a graph,
-// [Graph.AddChildMove] one with the graph itself. [Graph.AddNode], [Node.SetParams] and
+// edge data such as [Programmatic]. [Graph.AddChild] adds a node with a copy of a graph.
+// [Graph.AddChildMove] adds a node with the graph itself. [Graph.AddNode], [Node.SetParams] and
 // [Exec.SetParams] accept CUDA's own parameters, for nodes that have no operation here.
 //
 // # Control flow on the device
@@ -93,26 +93,25 @@
 // Graph or Exec at any time, and calls on one object are serialised. There are two exceptions: only
 // one goroutine at a time may use a [Burst] or set [Bindings]. An open capture in a mode other than
 // [ModeRelaxed] belongs to the goroutine that began it, which is locked to its OS thread until the
-// capture ends. Functions passed in (to Capture and Relaxed) are called by the goroutine that
-// passes them.
+// capture ends. Capture and Relaxed call the functions passed to them on the caller's goroutine.
 //
 // # Versions
 //
-// Graphs require a driver of CUDA 11.4 or later. The documentation of later features names the
-// version, as in (CUDA 12.3). On an older driver they return an error that names the version and
-// matches driver.ErrNotSupported. Nothing else depends on the driver's version.
+// Graphs require a driver of CUDA 11.4 or later. The documentation of a later feature names its
+// version, as in (CUDA 12.3). On an older driver the feature returns an error that names the
+// version and matches driver.ErrNotSupported. Nothing else depends on the driver's version.
 //
 // # Errors
 //
-// Errors name the objects and what to do. With errors.Is they match the driver's codes, such as
+// Errors name the objects and the remedy. With errors.Is they match the driver's codes, such as
 // driver.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, even if they were detected before the driver was
 // called. Uses of closed objects match driver.ErrClosed, and uses of a scope after its capture
 // match [ErrEnded]. If a graph fails while it runs, a later call, usually a wait, returns the
 // error.
 //
 // An impossible update is not an error: the [UpdateResult] has the reason and the node. The error
-// of an invalidated capture names the call that caused it if it is known, even if the program
-// ignored that call's own error.
+// of an invalidated capture names the call at fault, if known, even if the program ignored that
+// call's own error.
 //
 // This package imports package driver, and the lock and batches of package loader, but no other
 // package of the module.

@@ -27,8 +27,8 @@ func Programmatic(from, to Node, port ...byte) Edge {
 var plainEdge cu.CUgraphEdgeData
 
 // AddEdges adds dependencies with their data, if any. Data needs CUDA 12.3. A node cannot run after
-// itself. As in CUDA, AddEdges accepts longer cycles, but Instantiate and Check return errors that
-// name their nodes. On error, AddEdges may have added the edges before the rejected one.
+// itself. As in CUDA, AddEdges accepts longer cycles, but Instantiate and Check then return errors
+// that name the nodes. On error, AddEdges may have added the edges before the rejected one.
 func (g *Graph) AddEdges(edges ...Edge) error {
 	return g.changeEdgeData("add edges to", edges, (*Graph).addEdges, (*driver.Driver).CuGraphAddDependencies, true)
 }
@@ -156,7 +156,7 @@ func (g *Graph) removeEdges() error {
 // checkData rejects invalid edge data with a reason, which the driver does not report.
 func (g *Graph) checkData(from Node, data cu.CUgraphEdgeData, to Type) error {
 	if data.Type != byte(cu.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC) {
-		return nil // the driver checks the data
+		return nil // the driver checks the edge data
 	}
 	if p := data.From_port; p != cu.CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC && p != cu.CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER {
 		return invalid("a programmatic dependency leaves %v by port %d; it is port %d (programmatic) or %d (launch order)",

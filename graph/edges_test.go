@@ -100,7 +100,7 @@ func TestEdgesWithDataAreAddedAndRemoved(t *testing.T) {
 		first, second := k.dependents(b)
 		g := k.Graph()
 		n, m := k.Add(g, first), k.Add(g, second)
-		last, err := graphtest.AddAfter(g, k.Launch(k.Plus, b, 3), graph.Edge{From: m}) // no data
+		last, err := graphtest.AddAfter(g, k.Launch(k.Plus, b, 3), graph.Edge{From: m}) // edge without data
 		k.OK(err)
 		e := graph.Edge{From: n, To: m, Data: graph.Programmatic(n, graph.Node{}).Data}
 		plain := graph.Edge{From: n, To: last}

@@ -353,7 +353,7 @@ func ExampleExec_Update() {
 	// false not updated: the nodes or their dependencies are others
 }
 
-// A pool retains what several graphs use, even if its owner closes it.
+// A pool retains the objects that several graphs use, even if their owner closes them.
 func ExamplePool() {
 	c, _, _, _, b := open()
 	pool, err := graph.NewPool(c)
@@ -419,7 +419,7 @@ func ExampleNodes() {
 	// Output: 2 210
 }
 
-// Each replay reads the value that was last set before it.
+// Each replay reads the value that was last set.
 func ExampleScalar() {
 	c, s, _, _, _ := open()
 	step, err := graph.NewScalar(c, uint64(0))

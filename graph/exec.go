@@ -28,12 +28,12 @@ type Exec struct {
 	d     *driver.Driver // bound to the context
 	keep  *execKeep
 
-	g        *Graph // the graph whose nodes Set accepts
+	g        *Graph // Set accepts nodes of this graph
 	foreign  bool   // keep.refs belong to another graph, because of an update
 	opts     options
 	uploaded bool   // uploaded and not changed since then
 	changed  bool   // differs from the graph it was instantiated from
-	updates  uint64 // number of updates that changed all parameters at once
+	updates  uint64 // number of updates that replaced all parameters
 	bindings *Bindings
 }
 
@@ -45,7 +45,7 @@ type execKeep struct {
 	raw   cu.CUgraphExec
 	ctx   *driver.Context
 	refs  *retain.References
-	count *execCount // of a graph that may have only one Exec
+	count *execCount // nil unless the graph may have only one Exec
 	inflight.Launches
 	life life.Lifetime
 	ends ending
@@ -73,7 +73,7 @@ func (k *execKeep) Destroy(d *cu.Driver) error {
 		err = k.ends.do(d, cu.FnCuGraphExecDestroy, uintptr(k.raw))
 	}
 	k.count.remove()
-	if k.Ended == k.Replays { // true even if it was never launched
+	if k.Ended == k.Replays { // also true if the Exec was never launched
 		k.refs.Release()
 	} else {
 		k.ReleaseLater(retain.Reference{Of: k.refs})
@@ -198,9 +198,9 @@ func (x *Exec) launchError(s *driver.Stream, err error) error {
 	return fmt.Errorf("cannot launch %v on %v: %w", x, s, x.memoryError(err))
 }
 
-// Run launches the graph on s and waits for all work now in s. If ctx ends first, Run returns its
-// cause, and the launch continues. On the per-thread stream, the goroutine stays on its thread
-// until Run returns.
+// Run launches the graph on s and waits for all work enqueued in s so far. If ctx ends first, Run
+// returns its cause, and the launch continues. On the per-thread stream, the goroutine stays on its
+// thread until Run returns.
 func (x *Exec) Run(ctx context.Context, s *driver.Stream) error {
 	if !x.exists() {
 		return anExec.Error(x == nil)
@@ -210,7 +210,7 @@ func (x *Exec) Run(ctx context.Context, s *driver.Stream) error {
 		defer runtime.UnlockOSThread()
 	}
 	x.keep.mu.Lock()
-	err, n := x.keep.launch(s), x.keep.Replays // one lock: others may launch too
+	err, n := x.keep.launch(s), x.keep.Replays // one lock, because others may launch too
 	x.keep.mu.Unlock()
 	if err != nil {
 		return x.launchError(s, err)
@@ -222,10 +222,10 @@ func (x *Exec) Run(ctx context.Context, s *driver.Stream) error {
 	return nil
 }
 
-// NoteEnded reports to the Exec that its first n launches, counted as in [Exec.Replays], have
-// ended. Programs call it if they wait for launches with their own events. The Exec then releases
-// objects that only those launches used now, instead of a few launches later. None of these
-// launches may still be running. Run and Wait call NoteEnded themselves.
+// NoteEnded records that the first n launches of the Exec, counted as in [Exec.Replays], have
+// ended. Call it if you wait for launches with your own events. The Exec then releases the objects
+// of those launches immediately, instead of a few launches later. None of the launches may still be
+// running. Run and Wait call NoteEnded themselves.
 func (x *Exec) NoteEnded(n uint64) {
 	if x.exists() {
 		x.noteEnded(n)
@@ -299,8 +299,9 @@ func (x *Exec) allEnded() (bool, error) {
 	return over, err
 }
 
-// Upload uploads the graph to the device without running it, to save the first launch that work. It
-// is ordered like a launch. It does nothing if the graph has not changed since the last upload.
+// Upload uploads the graph to the device without running it, so that the first launch need not
+// upload it. Upload is ordered like a launch. It does nothing if the graph has not changed since
+// the last upload.
 func (x *Exec) Upload(s *driver.Stream) error {
 	if err := x.lock(); err != nil {
 		return err
@@ -475,8 +476,8 @@ func (x *Exec) Enabled(n Node) (bool, error) {
 }
 
 // Stage enqueues operations in s that prepare the next launch, such as copies of its inputs, and
-// does not wait. They run after the previous launch, whatever its stream, so they do not change
-// inputs in use. The next launch runs after them, whatever its stream.
+// does not wait. The operations run after the previous launch, so they do not change inputs in use.
+// The next launch runs after the operations. Both hold for launches on any stream.
 //
 // Within one stream, this order costs nothing. Different streams are ordered by an event. If an
 // operation fails, the error names it. The next launch still runs after the operations before it.

@@ -325,7 +325,7 @@ func TestSetRetainsTheNewAndReleasesTheOld(t *testing.T) {
 				open++
 			}
 		}
-		if open > 3 { // out, and those of the graph and the exec
+		if open > 3 { // out and the memory of the graph and the exec
 			k.Errorf("%d buffers are kept", open)
 		}
 	})
@@ -391,7 +391,7 @@ func TestFlagsOfAClosedExecAreNone(t *testing.T) {
 	})
 }
 
-// A launch runs in the context of its stream, whatever context is current on the thread.
+// A launch must run in the context of its stream, whatever context is current on the thread.
 func TestLaunchIsInTheContextOfItsStream(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		runtime.LockOSThread()

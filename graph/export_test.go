@@ -41,7 +41,7 @@ func AddTagged(g *Graph, op driver.Op, deps ...Node) (Node, error) {
 	return g.added(raw), nil
 }
 
-// BoundPlaces returns the sizes of the tables of bound nodes and numbers.
+// BoundPlaces returns the sizes of the tables of bound nodes and numeric arguments.
 func BoundPlaces(bs *Bindings) (nodes, numbers int) { return len(bs.bound), len(bs.slots) }
 
 func BoundLen(bs *Bindings) int {

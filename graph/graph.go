@@ -21,7 +21,7 @@ import (
 // Graph is work described by nodes and the dependencies between them. To run it, instantiate an
 // [Exec]. Later changes of the graph do not affect existing Execs.
 type Graph struct {
-	mu    *loader.Latch  // locked during every driver call on raw; shared by a graph and the graphs nested in it
+	mu    *loader.Latch  // locked during every driver call on raw; shared with nested graphs
 	d     *driver.Driver // bound to ctx
 	raw   driver.CUgraph
 	ctx   *driver.Context
@@ -31,11 +31,11 @@ type Graph struct {
 	part  bool                      // nested in a node of outer, which destroys it; shares keep and mu with outer
 	v2    bool                      // the driver has the kernel node parameters of CUDA 12.0
 	index map[cu.CUgraphNode]uint32 // index in raws; nil until a lookup needs it
-	raws  []cu.CUgraphNode          // handles, by node number; 0 for a destroyed node
+	raws  []cu.CUgraphNode          // handles by node number; 0 for a destroyed node
 
 	removals uint32 // number of destroyed nodes
 
-	accesses *access.Sets // the memory that nodes use
+	accesses *access.Sets // memory accesses of the nodes
 
 	life       *life.Lifetime
 	watch      life.Watched
@@ -45,7 +45,7 @@ type Graph struct {
 	parts      map[driver.CUgraph]*Graph // of an outermost graph: the nested graphs that were requested
 	conds      *conds                    // of an outermost graph: its conditional nodes
 	rec        *recording                // of an outermost graph: the capture that records into it
-	lost       error                     // reason for closing it, if the program did not close it
+	lost       error                     // why the graph was closed, if the program did not close it
 	table      *[]cu.CUgraphNode         // storage of raws, borrowed from tables
 	names      names
 	users      map[cu.CUuserObject]int // number of references to each user object
@@ -65,15 +65,15 @@ var graphs atomic.Uint64
 // keep contains everything that destroying a graph needs. It must not refer to the Graph, which
 // could then never become unreachable.
 type keep struct {
-	life     life.Lifetime // references of the outermost graph; a plan has its own
+	life     life.Lifetime // lifetime of the outermost graph; a plan has its own
 	refs     *retain.References
 	raw      driver.CUgraph
 	borrowed bool // the owner of raw destroys it, not this Graph
 	ends     ending
 }
 
-// ending is the argument block of a call that destroys an object. Such a call may run a callback,
-// so its block must not be on the stack.
+// ending is the argument block of a call that destroys an object. The driver may run a callback
+// during such a call, so its block must not be on the stack.
 type ending struct {
 	call   loader.Call
 	handle uintptr
@@ -85,11 +85,10 @@ func (e *ending) do(d *cu.Driver, f cu.Function, handle uintptr) error {
 	return d.Result(f, loader.InvokeEscaping(&e.call))
 }
 
-// newKeep begins the lifetime of a graph of c.
 func newKeep(c *driver.Context, kind string) (*keep, error) {
 	of := c.Lifetime()
 	if of == nil {
-		_, err := life.New(c.Lifetime(), kind) // returns the error
+		_, err := life.New(c.Lifetime(), kind) // returns the reason
 		return nil, err
 	}
 	k := new(keep)
@@ -133,7 +132,7 @@ func New(c *driver.Context) (*Graph, error) {
 	return g, nil
 }
 
-// own returns a Graph that owns a driver's graph and destroys it when closed.
+// own returns a Graph that owns raw and destroys it when closed.
 func own(c *driver.Context, k *keep, raw driver.CUgraph) *Graph {
 	d := c.Driver()
 	g := new(Graph) // set field by field: a copy would cost as much as the rest of this function
@@ -254,7 +253,8 @@ func (g *Graph) commit(o *retain.References, n Node) {
 	o.Commit(n.i)
 }
 
-// alive keeps g reachable until this call, so that the collector cannot destroy its handle earlier.
+// alive keeps g reachable during the driver call before it, so that the collector cannot destroy
+// the graph.
 func (g *Graph) alive() { runtime.KeepAlive(g) }
 
 // exists reports whether this package created g.
@@ -403,7 +403,7 @@ func absentName(isNil bool, k *absent.Kind) string {
 	return "zero " + k.Name
 }
 
-// tooOld is the error for a feature that the driver is too old for although no function is missing.
+// tooOld is the error for a feature of a newer driver if no missing function indicates its absence.
 type tooOld struct{ msg string }
 
 func (e *tooOld) Error() string { return e.msg }

@@ -17,8 +17,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// A graph built by hand computes b+2 and c*7 concurrently, then d = b+c. The results must equal
-// those of a capture.
+// A graph built node by node computes b+2 and c*7 concurrently, then d = b+c. The results must
+// equal those of a capture.
 func TestGraphByHandGivesTheResultsOfACapture(t *testing.T) {
 	each(t, func(k *kit) {
 		a, b, d := k.Memory(), k.Memory(), k.Memory()
@@ -367,7 +367,7 @@ func TestGraphKeepsDroppedBuffers(t *testing.T) {
 		}
 		for range 3 {
 			runtime.GC()
-			k.CloseLater(k.MemoryOf(77777)) // would reuse freed memory
+			k.CloseLater(k.MemoryOf(77777)) // would reuse memory that was freed too early
 		}
 		x := k.Exec(g)
 		k.OK(g.Close())
@@ -431,8 +431,8 @@ func TestRecordChoosesByHandWhereItCannotCapture(t *testing.T) {
 
 var background = context.Background()
 
-// If an operation is rejected, the error must name it, and the graph, its executable graph and the
-// context must still work.
+// A rejected operation must be named in the error. The graph, its executable graph and the context
+// must still work.
 func TestRefusedOperationsAreNamedAndLeaveTheGraphUsable(t *testing.T) {
 	each(t, func(k *kit) {
 		b, gone := k.Memory(), k.MemoryOf(1)

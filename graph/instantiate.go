@@ -24,8 +24,8 @@ func withFlags(f cu.CUgraphInstantiate_flags) Option {
 }
 
 // WithAutoFree makes each launch free the memory that the previous launch allocated and did not
-// free (CUDA 11.4). The outputs of a launch in graph memory are then valid until the next launch.
-// The outputs of the last launch are freed with their buffers, see [AddAlloc].
+// free (CUDA 11.4). Outputs in graph memory are then valid until the next launch. The outputs of
+// the last launch are freed with their buffers, see [AddAlloc].
 func WithAutoFree() Option {
 	return withFlags(cu.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH)
 }
@@ -36,7 +36,7 @@ func WithNodePriorities() Option {
 	return withFlags(cu.CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY)
 }
 
-// WithUpload uploads the graph on s as part of Instantiate.
+// WithUpload makes Instantiate also upload the graph on s.
 func WithUpload(s *driver.Stream) Option {
 	return func(o *options) {
 		o.flags |= cu.CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD
@@ -47,10 +47,10 @@ func WithUpload(s *driver.Stream) Option {
 // InstantiateError reports which node could not be instantiated, and why.
 type InstantiateError struct {
 	Result cu.CUgraphInstantiateResult
-	Node   Node // zero if the driver did not name a node of this graph
+	Node   Node // zero unless the driver named a node of this graph
 	Err    error
 	graph  string
-	cycle  string // the nodes of a cycle, if there is one
+	cycle  string // names the nodes of a cycle, if there is one
 }
 
 // Error returns one line with the graph, the node, the reason and the driver's error.
@@ -115,8 +115,8 @@ func (g *Graph) Instantiate(opts ...Option) (*Exec, error) {
 	return g.exec(o)
 }
 
-// chosen applies options. Passing the address of the result to them moves it to the heap, so chosen
-// is called only if there are options.
+// chosen applies options. Options receive the address of the result, which moves it to the heap. So
+// chosen is called only if there are options.
 func chosen(opts []Option) options {
 	var o options
 	absent.Apply(opts, &o)
@@ -142,9 +142,9 @@ func (g *Graph) exec(o options) (*Exec, error) {
 	return x, nil
 }
 
-// instantiate calls the driver's newest ABI. Since CUDA 12.0 it names the failing node. The call is
-// guarded, because instantiating during a GLOBAL capture of other code would invalidate that
-// capture.
+// instantiate calls the newest ABI that the driver has, which names the failing node since CUDA
+// 12.0. The call is guarded, because instantiating during a GLOBAL capture of other code would
+// invalidate that capture.
 func (g *Graph) instantiate(o options) (raw cu.CUgraphExec, err error) {
 	if err := join([]error{g.instantiable(), g.checkFlags(o.flags)}); err != nil {
 		return 0, err
@@ -174,15 +174,15 @@ func (g *Graph) member(raw cu.CUgraphNode) Node {
 	return g.node(raw)
 }
 
-// WithDeviceLaunch lets kernels launch the Exec too, once it is uploaded (CUDA 12.0). The graph
-// must contain at least one node, all of one context, and only kernels, copies, fills and child
-// graphs. WithDeviceLaunch cannot be combined with WithAutoFree.
+// WithDeviceLaunch allows kernels as well as the host to launch the Exec once it is uploaded (CUDA
+// 12.0). The graph must have at least one node and contain only kernels, copies, fills and child
+// graphs of one context. WithDeviceLaunch cannot be combined with WithAutoFree.
 func WithDeviceLaunch() Option {
 	return withFlags(cu.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH)
 }
 
-// flagSince lists the CUDA versions that introduced the flags. It omits the upload flag: if the
-// driver does not support it, Instantiate uploads the graph itself.
+// flagSince lists the CUDA versions that introduced the flags. It omits the upload flag, because
+// Instantiate itself uploads the graph if the driver does not support the flag.
 var flagSince = []struct {
 	flag    cu.CUgraphInstantiate_flags
 	version int
@@ -211,7 +211,7 @@ func (g *Graph) checkFlags(flags cu.CUgraphInstantiate_flags) error {
 	return g.checkDeviceLaunch()
 }
 
-// checkDeviceLaunch rejects a graph that kernels cannot launch.
+// checkDeviceLaunch rejects graphs that kernels cannot launch.
 func (g *Graph) checkDeviceLaunch() error {
 	raws, err := g.handles()
 	if err != nil {
@@ -307,7 +307,7 @@ func (g *Graph) cycle() []Node {
 	return nil
 }
 
-// circle names the nodes of a cycle. Without nodes it returns "".
+// circle names the nodes of a cycle. For no nodes it returns "".
 func circle(nodes []Node) string {
 	names := make([]string, len(nodes))
 	for i, n := range nodes {

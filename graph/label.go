@@ -95,7 +95,7 @@ func typeName(t Type) string {
 }
 
 // does returns the name of a node's type. For a conditional node that this package added, it
-// returns the form. The caller has locked the graph.
+// returns the node's form. The caller has locked the graph.
 func (n Node) does(t Type) string {
 	if t == cu.CU_GRAPH_NODE_TYPE_CONDITIONAL {
 		if k := n.g.outermost().conds.of(n); k != nil {
@@ -200,8 +200,8 @@ func (n Node) shownName(t Type) (string, error) {
 	return n.kernelName()
 }
 
-// called returns the shownName of a node for messages, without an error. The caller has locked the
-// graph.
+// called returns the shownName of a node for error messages, or "" if that fails. The caller has
+// locked the graph.
 func (n Node) called() string {
 	if n.IsZero() {
 		return ""
@@ -218,8 +218,8 @@ func (n Node) called() string {
 }
 
 // kernelName returns the name of a node's kernel, or "" if it is unknown. It uses the name recorded
-// when the node was added, or else the driver's. For nodes that the driver created, it falls back
-// to the kernels recorded for the nodes they were copied from.
+// when the node was added, or else the name that the driver returns. For nodes that the driver
+// created, it falls back to the kernels recorded for the nodes they were copied from.
 func (n Node) kernelName() (string, error) {
 	var p cu.CUDA_KERNEL_NODE_PARAMS
 	if err := n.kernelParams(n.g.d, &p); err != nil {

@@ -15,11 +15,11 @@ type launchOp struct {
 	refs [1]life.Ref
 }
 
-// Op returns the launch of x as an operation. It can run in a stream, be staged before the launch
-// of another Exec, or be added to a graph. CUDA has no node that launches an executable graph. In a
-// graph, the operation becomes a child graph: a copy of x's graph at that time. Adding it is an
-// error if x itself was changed (by Set, Enable, bindings or an update), because the copy would
-// then differ from x.
+// Op returns the launch of x as an operation. The operation can run in a stream, be staged before
+// the launch of another Exec, or be added to a graph. CUDA has no node that launches an executable
+// graph, so in a graph the operation becomes a child graph: a copy of x's current graph. Adding it
+// returns an error if x itself was changed (by Set, Enable, bindings or an update), because the
+// copy would then differ from x.
 func (x *Exec) Op() driver.Op {
 	l := &launchOp{x: x}
 	if x != nil {
@@ -45,7 +45,7 @@ func (l *launchOp) Uses() uses.Set {
 // String implements driver.Op.
 func (l *launchOp) String() string { return "launch of " + l.x.String() }
 
-// child returns the graph that a child graph node can run in place of the launch.
+// child returns a graph whose copy, as a child graph, does the same work as the launch.
 func (l *launchOp) child() (*Graph, error) {
 	x := l.x
 	if err := x.lock(); err != nil {

@@ -22,7 +22,7 @@ import (
 //   - [driver.Stream.FreeGraphMemory], which frees the output of a launch,
 //   - the next launch, if the Exec was created WithAutoFree: the output is valid until then,
 //   - the last reference to the buffer: closing it when the graph and its Execs are closed. So a
-//     program that frees nothing does not leak.
+//     program that frees nothing does not leak memory.
 //
 // A graph whose memory has not been freed cannot be launched again. The memory comes from the
 // device's memory for graphs, which [driver.Device.GraphMemStats] reports. The operation must not
@@ -103,7 +103,8 @@ func (g *Graph) addAllocRaw(from *cu.CUgraphNode, n uintptr, p *cu.CUDA_MEM_ALLO
 
 // AddFree adds a node that frees the memory of an allocation node (CUDA 11.4). The allocation node
 // may be in this graph or in another graph that is launched earlier. The buffer stays open, because
-// nodes between the two use its address. Nothing may use the memory after the free node.
+// nodes between the allocation and the free use its address. Nothing may use the memory after the
+// free node.
 //
 // Memory that the graph frees must not be freed in any other way, or by a second node.
 func (g *Graph) AddFree(op *driver.FreeOp, deps ...Node) (Node, error) {
@@ -164,7 +165,7 @@ func (g *Graph) acceptsFree(op *driver.FreeOp) error {
 }
 
 func (g *Graph) addFreeRaw(from *cu.CUgraphNode, n uintptr, p driver.CUdeviceptr) (raw cu.CUgraphNode, err error) {
-	if p == 0 { // a buffer of zero elements
+	if p == 0 { // the buffer has no elements
 		err = g.d.CuGraphAddEmptyNode(&raw, g.raw, from, n)
 	} else {
 		err = g.d.CuGraphAddMemFreeNode(&raw, g.raw, from, n, p)
@@ -188,8 +189,8 @@ func freedBy(op *driver.FreeOp) (life.GraphMemory, bool) {
 	return nil, false
 }
 
-// memoryError adds the reason, which the driver does not report, why a graph with memory nodes was
-// not launched.
+// memoryError adds the reason why a graph with memory nodes was not launched. The driver does not
+// report it.
 func (x *Exec) memoryError(err error) error {
 	x.keep.mu.Lock()
 	l := x.keep.Mem
@@ -247,8 +248,8 @@ func isMemoryNode(t Type) bool {
 	return t == cu.CU_GRAPH_NODE_TYPE_MEM_ALLOC || t == cu.CU_GRAPH_NODE_TYPE_MEM_FREE
 }
 
-// RetainUserObject makes the graph hold n references to u. Clones, and Execs instantiated from now
-// on, hold references as well (CUDA 11.3). See [driver.UserObject] for how u is destroyed.
+// RetainUserObject makes the graph retain u with n references (CUDA 11.3). Clones, and Execs
+// instantiated from now on, also retain u. See [driver.UserObject] for how u is destroyed.
 func (g *Graph) RetainUserObject(u *driver.UserObject, n int) error {
 	return g.changeUsers("retain", u, n, func() error {
 		return g.d.CuGraphRetainUserObject(g.raw, u.Raw(), uint32(n), 0)
@@ -278,7 +279,7 @@ func (g *Graph) ReleaseUserObject(u *driver.UserObject, n int) error {
 	}, -n)
 }
 
-// changeUsers makes a call that changes the number of references the graph holds to a user object.
+// changeUsers makes a call that changes the number of the graph's references to a user object.
 func (g *Graph) changeUsers(verb string, u *driver.UserObject, n int, call func() error, change int) error {
 	if err := g.lock(); err != nil {
 		return err

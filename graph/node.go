@@ -9,7 +9,7 @@ import (
 )
 
 // Node is one node of a graph. It is a small comparable value: two Nodes are equal if they denote
-// the same node. The zero Node denotes none.
+// the same node. The zero Node denotes no node.
 type Node struct {
 	g *Graph
 	i uint32 // index in the graph's tables, which contain the driver's handle
@@ -39,7 +39,7 @@ func (n Node) Raw() cu.CUgraphNode {
 // handle returns the driver's handle of an existing node. The caller has locked the graph.
 func (n Node) handle() cu.CUgraphNode { return n.g.raws[n.i] }
 
-// has reports whether the graph has a node with that number that was not destroyed.
+// has reports whether node i exists and was not destroyed.
 func (g *Graph) has(i uint32) bool { return uint64(i) < uint64(len(g.raws)) && g.raws[i] != 0 }
 
 // IsZero reports whether n is the zero Node.
@@ -86,7 +86,7 @@ func (n Node) Type() (Type, error) {
 	return t, err
 }
 
-// Destroy removes the node and its edges from its graph. Existing Execs keep it.
+// Destroy removes the node and its edges from its graph. Existing Execs keep the node.
 func (n Node) Destroy() error {
 	if err := n.lock(); err != nil {
 		return err
@@ -102,7 +102,7 @@ func (n Node) Destroy() error {
 	return nil
 }
 
-// lock locks the node's graph for a call. It returns an error if the node does not exist.
+// lock locks the node's graph for a call. It returns an error if the node no longer exists.
 func (n Node) lock() error {
 	if n.g == nil {
 		return errNoNode
@@ -140,14 +140,14 @@ func (g *Graph) removed(n Node) {
 	g.names.set(n.i, "")
 	g.accesses.Forget(n.i)
 	if g.part {
-		return // the outermost graph retains its references
+		return // the outermost graph retains the node's references
 	}
 	o := g.changeRefs()
 	o.Forget(n.i)
 	o.Flush()
 }
 
-// node returns the Node for a driver's node in this graph. If the tables lack it, node adds it,
+// node returns the Node for a driver's node in this graph. It adds nodes that the tables lack,
 // because captures and clones create nodes in the driver.
 func (g *Graph) node(raw cu.CUgraphNode) Node {
 	if raw == 0 {
@@ -176,7 +176,7 @@ func (g *Graph) found(raw cu.CUgraphNode) Node {
 	return n
 }
 
-// check returns an error unless n is a node of g that exists.
+// check returns an error unless n is an existing node of g.
 func (g *Graph) check(n Node) error {
 	switch {
 	case n.g == g && g.has(n.i):
@@ -257,7 +257,7 @@ func (n Node) neighbours(list neighbourList) ([]Node, error) {
 }
 
 // ends lists the nodes at the other ends of a node's edges. It always queries the edge data,
-// because the driver fails if the caller leaves out data that is not zero.
+// because the driver fails if the caller omits nonzero data.
 func (n Node) ends(list neighbourList) ([]cu.CUgraphNode, []cu.CUgraphEdgeData, error) {
 	var count uintptr
 	if err := list(n.g.d, nil, nil, &count); err != nil || count == 0 {
@@ -309,7 +309,8 @@ func (g *Graph) each(list lister) iter.Seq2[Node, error] {
 	}
 }
 
-// collect lists all nodes before one is yielded, because the loop's body may change the graph.
+// collect lists all nodes before the iteration yields the first, because the loop body may change
+// the graph.
 func (g *Graph) collect(list lister) ([]Node, error) {
 	if err := g.lock(); err != nil {
 		return nil, err
@@ -361,7 +362,7 @@ func (g *Graph) nodes(raws []cu.CUgraphNode) []Node {
 // Edge is a dependency: To runs after From.
 type Edge struct {
 	From, To Node
-	// Data is nonzero only for special edges, such as those of programmatic dependent launches.
+	// Data is nonzero only for special edges, such as programmatic dependencies.
 	Data cu.CUgraphEdgeData
 }
 

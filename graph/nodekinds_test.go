@@ -49,7 +49,7 @@ func TestKernelNodesAreAddedReadAndSet(t *testing.T) {
 	})
 }
 
-// If a node of a library's kernel was added by raw parameters, its name must be the one that the
+// A node of a library's kernel is added by raw parameters. Its name must be the name that the
 // driver returns.
 func TestNodesOfLibraryKernelsHaveNames(t *testing.T) {
 	each(t, func(k *kit) {
@@ -292,7 +292,7 @@ func TestCopiesWithArrays(t *testing.T) {
 		if p.SrcMemoryType != cu.CU_MEMORYTYPE_ARRAY || p.SrcArray != a.Raw() {
 			k.Errorf("parameters %+v", p)
 		}
-		k.OK(a.Close()) // the graph must retain it
+		k.OK(a.Close()) // the graph must retain a
 		x := k.Exec(g)
 		k.Run(x)
 		k.expectBox(to, 5)

@@ -154,12 +154,12 @@ func argsOf(d *driver.Driver, p *cu.CUDA_KERNEL_NODE_PARAMS) (args [][]byte, err
 	}
 }
 
-// AddNode adds a node of any type by CUDA's tagged parameters (CUDA 12.2). Use it for nodes for
-// which this package has no operation. The driver writes its results to p, such as an allocation's
+// AddNode adds a node of any type by CUDA's tagged parameters (CUDA 12.2). Use it if this package
+// has no operation for the node. The driver writes its results to p, such as an allocation's
 // address or the bodies of a conditional node.
 //
-// The graph does not know which objects p refers to. It keeps alive those passed as keep. A child
-// graph is copied. To move it instead, use AddChildMove.
+// The graph does not know which objects p refers to. It keeps alive the objects passed as keep. A
+// child graph is copied. To move a child graph, use AddChildMove.
 func (g *Graph) AddNode(p *cu.CUgraphNodeParams, deps []Node, keep ...life.Ref) (Node, error) {
 	if !g.exists() {
 		return Node{}, aGraph.Error(g == nil)
@@ -214,8 +214,8 @@ func (n Node) enterTagged(p *cu.CUDA_CONDITIONAL_NODE_PARAMS) {
 }
 
 // SetParams sets the parameters of a node of a graph by CUDA's tagged parameters (CUDA 12.2), which
-// must be for the node's own type. The graph keeps alive the objects passed as keep instead of
-// those it kept for the node before.
+// must be for the node's own type. The objects passed as keep replace those that the graph kept
+// alive for the node.
 func (n Node) SetParams(p *cu.CUgraphNodeParams, keep ...life.Ref) error {
 	if err := n.lock(); err != nil {
 		return fmt.Errorf("cannot set %v: %w", n, err)
@@ -250,8 +250,7 @@ func (g *Graph) setParams(n Node, p *cu.CUgraphNodeParams, keep []life.Ref) erro
 }
 
 // SetParams is like Set with CUDA's tagged parameters (CUDA 12.2), which must be for the node's own
-// type. The Exec keeps alive the objects passed as keep instead of those it kept for the node
-// before.
+// type. The objects passed as keep replace those that the Exec kept alive for the node.
 func (x *Exec) SetParams(n Node, p *cu.CUgraphNodeParams, keep ...life.Ref) error {
 	if err := x.lock(); err != nil {
 		return err
@@ -289,7 +288,7 @@ func (x *Exec) setParams(n Node, p *cu.CUgraphNodeParams, keep []life.Ref) error
 	return n.g.explainType(n, p.Type, err)
 }
 
-// explainType adds to err that the node has another type, if it has.
+// explainType adds to err that the node has another type, if that is the case.
 func (g *Graph) explainType(n Node, want Type, err error) error {
 	if err == nil {
 		return nil
@@ -301,9 +300,9 @@ func (g *Graph) explainType(n Node, want Type, err error) error {
 	return fmt.Errorf("it is of type %v, but the parameters are of type %v: %w", t, want, err)
 }
 
-// tagged returns an operation as parameters for a node of any type (CUDA 12.2). Only these
+// tagged returns an operation as parameters for a node of any type (CUDA 12.2). Only tagged
 // parameters can change the context of copies and fills. The collector does not see the objects
-// they point to, so the caller must keep op reachable.
+// that the parameters point to, so the caller must keep op reachable.
 func tagged(op driver.Op) (p cu.CUgraphNodeParams, err error) {
 	switch op := op.(type) {
 	case *driver.Launch:

@@ -33,8 +33,8 @@ func TestNodesByTaggedParameters(t *testing.T) {
 		k.OK(n.SetParams(graphtest.FillParams(b, 5), b.Ref()))
 		k.Run(x)
 		k.Expect(d, 7)
-		k.OK(c.Close()) // nothing retains it any more
-		k.OK(d.Close()) // the executable graph retains it
+		k.OK(c.Close()) // nothing retains c any more
+		k.OK(d.Close()) // the executable graph retains d
 		k.Run(x)
 		k.Run(k.Exec(g))
 		k.Expect(b, 5)
@@ -200,7 +200,7 @@ func (k *kit) expectAtLeast(b *driver.Buffer[uint32], want uint32) {
 	}
 }
 
-// A node that is set to a launch must have exactly that launch's attributes, and none of the
+// A node that is set to a launch must have exactly that launch's attributes, and none from the
 // previous launch.
 func TestAttributesFollowTheLaunch(t *testing.T) {
 	each(t, func(k *kit) {
@@ -290,8 +290,8 @@ func TestAnExecutableRefusesLaunchesWithOtherAttributes(t *testing.T) {
 	})
 }
 
-// A nested graph must use the lock of its outermost graph, and the position of that lock in the
-// lock order.
+// A nested graph must be locked by the lock of its outermost graph, in the outermost graph's place
+// in the lock order.
 func TestTwoGraphsAndAPartAreLockedInOneOrder(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()

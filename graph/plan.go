@@ -31,8 +31,8 @@ type Plan struct {
 	mu   loader.Latch
 	keep *keep // references of the operations; replaced, never changed
 
-	kindOf   []uint32     // for each item: its kind, counted from 1
-	accesses *access.Sets // for each item: those of its kind; replaced, never changed
+	kindOf   []uint32     // for each item, its kind, counted from 1
+	accesses *access.Sets // for each item, the accesses of its kind; replaced, never changed
 
 	ops     []driver.Op
 	after   [][]int // Item.After of each item; nil for a chain
@@ -61,11 +61,11 @@ type planKind struct {
 	launch  *driver.Launch
 	version uint32
 	uses    uint64 // launch.Block.Accesses
-	plain   bool   // a single batched call adds it
+	plain   bool   // a single batched call adds the node
 }
 
-// NewPlan creates a plan of items. Their Deps must be empty, because AddPlan accepts the
-// dependencies of items without After.
+// NewPlan creates a plan of items. Their Deps must be empty: pass dependencies to AddPlan instead,
+// which apply to items without After.
 func NewPlan(c *driver.Context, items []Item) (*Plan, error) {
 	ops, after := make([]driver.Op, len(items)), make([][]int, len(items))
 	chain := true
@@ -193,7 +193,7 @@ func (p *Plan) Close() error {
 // AddPlan adds the nodes of p. Items without After run after deps. On failure, the error names the
 // item and the graph is unchanged.
 //
-// The graph keeps alive the objects that the operations of p now refer to until it is closed.
+// Until it is closed, the graph keeps alive the objects that the operations of p now refer to.
 // Changing a node later (Node.Set, Exec.Set) does not release them, because they are retained for
 // all nodes together.
 func (g *Graph) AddPlan(p *Plan, deps ...Node) (Nodes, error) {
@@ -207,7 +207,7 @@ func (g *Graph) AddPlan(p *Plan, deps ...Node) (Nodes, error) {
 	n, err := p.addTo(g, deps)
 	p.mu.Unlock()
 	g.mu.Unlock()
-	runtime.KeepAlive(p) // the frames hold addresses within it
+	runtime.KeepAlive(p) // the frames hold addresses within p
 	g.alive()
 	if err != nil {
 		return Nodes{}, fmt.Errorf("cannot add %v to %v: %w", p, g, err)
@@ -312,7 +312,7 @@ func (p *Plan) enter(g *Graph) Nodes {
 			g.index[raw] = uint32(from + i)
 		}
 	}
-	if g.part { // the outermost graph has no numbers for nodes of nested graphs
+	if g.part { // the outermost graph does not number the nodes of nested graphs
 		g.changeRefs().KeepPlan(p.keep.refs)
 	} else {
 		g.changeRefs().AddPlan(len(p.made), p.keep.refs)
@@ -328,7 +328,7 @@ type Nodes struct {
 	first, n uint32
 }
 
-// Len returns the number of nodes, including nodes destroyed since.
+// Len returns the number of nodes, including nodes that were destroyed later.
 func (s Nodes) Len() int { return int(s.n) }
 
 // At returns the node of item i. It returns the zero Node if there is no such item, if the node was
@@ -351,8 +351,8 @@ func (s Nodes) at(i uint32) Node {
 	return Node{s.g, i}
 }
 
-// current updates the plan for changes of its operations. They may now refer to other objects, or
-// to closed ones.
+// current updates the plan if its operations changed. They may refer to other objects, or to closed
+// ones.
 func (p *Plan) current() error {
 	for i := range p.kinds {
 		k := &p.kinds[i]

@@ -110,7 +110,7 @@ func TestPlanRunsAfterGivenNodes(t *testing.T) {
 		p := k.plan(graph.Item{Op: plus}, graph.Item{Op: times, After: []int{0}})
 		g := k.Graph()
 		deps := []graph.Node{}
-		for range 3 { // first no dependency, then the previous node
+		for range 3 { // first no dependencies, then the previous node
 			n := k.AddPlan(g, p, deps...)
 			deps = []graph.Node{n.At(1)}
 		}
@@ -427,7 +427,7 @@ func TestChainOfAThousand(t *testing.T) {
 	})
 }
 
-// The items need more copied handles than fit in one batch.
+// The items need more copied handles than fit into one batch.
 func TestBatchOfNodesWithManyDependencies(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()

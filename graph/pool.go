@@ -13,13 +13,13 @@ import (
 )
 
 // ErrSealed matches the errors of registering things in a sealed pool, and of making a graph or a
-// capture retain one.
+// capture retain a sealed pool.
 var ErrSealed = errors.New("sealed")
 
 // Pool keeps things alive for several graphs: buffers, modules, events, and any Go values. A
-// registered thing stays alive even if its owner closes it or drops the last reference to it. When
-// the pool is cleared or closed, and no graph retains it, it releases its contents in the order of
-// registration.
+// registered thing stays alive even if its owner closes it or it becomes otherwise unreachable.
+// Once the pool is cleared or closed and no graph retains it, the pool releases its contents in the
+// order of registration.
 //
 // [Graph.Keep] or [Scope.Keep] make a graph retain a pool. The graph's Execs then retain it as
 // well, until their last launch has ended.
@@ -53,11 +53,11 @@ func valueKey(value any) any {
 	case v.Kind() == reflect.Slice, v.Kind() == reflect.Map, v.Kind() == reflect.Func:
 		return identity{v.Type(), v.Pointer(), length(v)}
 	}
-	return new(byte) // such a struct cannot be recognised: each registration counts as new
+	return new(byte) // Go cannot compare such a struct: each registration counts as new
 }
 
 // identity is the key of values that Go cannot compare. The pool retains the value, so no other
-// value can have the same address meanwhile.
+// value can have the same address.
 type identity struct {
 	of      reflect.Type
 	address uintptr
@@ -118,7 +118,7 @@ func NewPool(c *driver.Context) (*Pool, error) {
 	return p, nil
 }
 
-// exists reports whether p was made by NewPool.
+// exists reports whether NewPool created p.
 func (p *Pool) exists() bool { return p != nil && p.core != nil }
 
 // check returns nil while the pool is open, otherwise an error.
@@ -213,8 +213,7 @@ func releaseAll(things []pooled) {
 	}
 }
 
-// kept sorts the things that a program wants a graph to keep alive into references and values. It
-// rejects sealed pools.
+// kept sorts things for Graph.Keep into references and other values. It rejects sealed pools.
 func kept(things []any) (refs []life.Ref, values []any, err error) {
 	for i, t := range things {
 		if list, ok := t.([]life.Ref); ok {
@@ -264,8 +263,8 @@ func (p *Pool) Len() int {
 // InUse reports whether a graph, an Exec or one of its launches retains the pool.
 func (p *Pool) InUse() bool { return p.exists() && p.life.Holders() > 0 }
 
-// Clear releases everything. It returns an error while a graph or an Exec retains the pool, because
-// their nodes refer to its contents.
+// Clear releases everything. While a graph or an Exec retains the pool, Clear returns an error,
+// because nodes refer to the contents.
 func (p *Pool) Clear() error {
 	if err := p.check(); err != nil {
 		return err
@@ -278,8 +277,8 @@ func (p *Pool) Clear() error {
 	return nil
 }
 
-// Seal makes the pool reject registrations, and graphs and captures that do not retain it yet. Its
-// contents and current users do not change.
+// Seal makes the pool reject registrations, and graphs and captures that do not retain the pool
+// yet. The contents and the current users do not change.
 func (p *Pool) Seal() error { return p.seal(true) }
 
 // Unseal undoes Seal.
@@ -329,8 +328,8 @@ func (p *Pool) String() string {
 	return fmt.Sprintf("pool of %d things", p.Len())
 }
 
-// Close makes the pool reject registrations and further graphs. It releases the contents with the
-// last graph that retains the pool, or immediately if there is none.
+// Close makes the pool reject registrations and further graphs. The pool releases its contents when
+// no graph retains it any more.
 func (p *Pool) Close() error {
 	if !p.exists() {
 		return nil

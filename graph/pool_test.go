@@ -27,8 +27,8 @@ func (k *kit) pool() *graph.Pool {
 	return p
 }
 
-// Nodes of other libraries refer to raw addresses. Their graph retains the pool in which the memory
-// is registered.
+// Nodes of other libraries refer to raw addresses. If that memory is registered in a pool that
+// their graph retains, it must stay allocated.
 func TestPoolKeepsWhatIsRegisteredWhileAGraphLives(t *testing.T) {
 	each(t, func(k *kit) {
 		p := k.pool()
@@ -72,7 +72,8 @@ func TestPoolKeepsWhatIsRegisteredWhileAGraphLives(t *testing.T) {
 	})
 }
 
-// The contents must be released with their last holder, whatever the order of the Close calls.
+// The contents must be released with their last holder, in whatever order the pool and the graphs
+// are closed.
 func TestPoolMayBeClosedBeforeItsGraphs(t *testing.T) {
 	each(t, func(k *kit) {
 		p, err := graph.NewPool(k.C)
@@ -213,7 +214,7 @@ func TestPoolIsForAllGoroutines(t *testing.T) {
 						t.Error(err)
 						return
 					}
-					_ = p.Clear() // an error is allowed
+					_ = p.Clear() // may return an error
 					if err := errors.Join(g.Keep(p), g.Close()); err != nil {
 						t.Error(err)
 					}
@@ -328,7 +329,7 @@ func TestUserObjectReferencesAreCounted(t *testing.T) {
 	})
 }
 
-// C code provides its own destructor and the argument for it.
+// C code may supply its own destructor and argument for a user object.
 func TestUserObjectOfCCode(t *testing.T) {
 	each(t, func(k *kit) {
 		var d graphtest.Destructor

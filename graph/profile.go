@@ -22,8 +22,8 @@ type Profile struct {
 	// Run is the time of a launch of the unchanged graph, from an event before the launch to one
 	// after it.
 	Run time.Duration
-	// Measured is the time of a launch with the measuring events around each node. Comparing it
-	// with Run shows how much measuring disturbs.
+	// Measured is the time of a launch with the measuring events around each node. The difference
+	// to Run is the cost of measuring.
 	Measured time.Duration
 	// Overhead is the time measured for an empty node. It is already subtracted from the times of
 	// nodes, but not from Run and Measured.
@@ -51,8 +51,8 @@ func WithOneByOne() ProfileOption {
 // nodes need CUDA 11.1.
 //
 // A node's time is the interval from when the node could begin until its results are visible. For a
-// kernel that does nothing, it is a few microseconds. Most of that disappears when kernels follow
-// one another without events between them.
+// kernel that does nothing, it is a few microseconds. Most of this time disappears when kernels
+// follow one another without events between them.
 //
 // The graph runs 2 × (rounds + 1) times on s, with all its effects on memory: rounds + 1 times
 // unchanged, then as often with the events. Profile changes the graph to instantiate the measured
@@ -269,8 +269,8 @@ func median(times []time.Duration) time.Duration {
 	return times[len(times)/2]
 }
 
-// probe measures a node with events directly before and after it. The graph has a node for each
-// event only while the Exec is created.
+// probe measures a node with events directly before and after it. The graph contains nodes for the
+// events only while the Exec is created.
 type probe struct {
 	*SnapshotNode // the measured node
 	before, after *driver.Event
@@ -281,15 +281,15 @@ type probe struct {
 // probes are the probes of a graph and of its child graphs.
 type probes []level
 
-// level has the probes of one graph.
+// level contains the probes of one graph.
 type level struct {
 	*Snapshot
 	g      *Graph
 	probes []probe // one for each node of the snapshot
 }
 
-// make creates the events for all nodes that can be measured. The body of a conditional node cannot
-// contain events.
+// make creates the events of all nodes that can be measured. Nodes in the body of a conditional
+// node cannot, because bodies cannot contain events.
 func (all *probes) make(s *Snapshot) error {
 	if len(s.Nodes) == 0 {
 		return nil
@@ -322,14 +322,14 @@ func (t *probe) makeEvents(n *SnapshotNode) (err error) {
 }
 
 // probedExec creates an Exec of the graph with probes, and then removes the probes from the graph.
-// They never enter the graph's tables. The caller has locked the graph.
+// The probes never enter the graph's tables. The caller has locked the graph.
 func (g *Graph) probedExec(all probes, oneByOne bool) (x *Exec, err error) {
 	if err = all.insert(oneByOne); err == nil {
 		x, err = g.exec(options{})
 	}
 	refs := all.events()
 	if stay := all.remove(); stay != nil {
-		// If nodes could not be removed, they refer to the events, so the graph retains the events.
+		// Nodes that could not be removed refer to the events, so the graph must retain the events.
 		err = errors.Join(err, stay, g.changeRefs().RetainLoose(refs))
 	}
 	if err == nil {
@@ -383,7 +383,7 @@ func (l *level) joinInOrder() {
 		after[e.To] = append(after[e.To], e.From)
 	}
 	o := access.NewOrder(after)
-	if o == nil { // a cycle, which a graph that runs cannot have
+	if o == nil { // a cycle, which cannot occur in a graph that runs
 		l.joinAsBefore()
 		return
 	}
@@ -392,7 +392,7 @@ func (l *level) joinInOrder() {
 	}
 }
 
-// join gathers the edge that makes one probe begin after another ends.
+// join gathers the edge from the end of one probe to the beginning of another.
 func (l *level) join(from, to int) {
 	g := l.g
 	g.from, g.to = append(g.from, l.probes[from].nodes[1]), append(g.to, l.probes[to].nodes[0])

@@ -5,15 +5,16 @@ import (
 	"github.com/purecuda/cuda/graph/internal/access"
 )
 
-// kernelNodes contains the access sets of a graph's kernel nodes. It omits a set unless the driver
-// reports the same kernel and addresses for the node.
+// kernelNodes contains the access sets of a graph's kernel nodes. It contains a node's set only if
+// the driver reports the same kernel and addresses for the node.
 type kernelNodes struct {
 	params map[uint32]*cu.CUDA_KERNEL_NODE_PARAMS
 	sets   map[uint32]access.Found
 }
 
-// kernelSets finds the access sets of a graph's kernel nodes. Most are recorded for the node. For
-// nodes that the driver created, it searches the sets of captured operations and of copied graphs.
+// kernelSets finds the access sets of a graph's kernel nodes. Most nodes have a recorded set. For
+// nodes that the driver created, kernelSets searches the sets of captured operations and of copied
+// graphs.
 func (g *Graph) kernelSets(nodes []Node) (*kernelNodes, error) {
 	k := &kernelNodes{make(map[uint32]*cu.CUDA_KERNEL_NODE_PARAMS), make(map[uint32]access.Found)}
 	var rest []Node
@@ -44,7 +45,7 @@ func (g *Graph) kernelSets(nodes []Node) (*kernelNodes, error) {
 	return k, nil
 }
 
-// ambiguous is a group of access sets and nodes that kernel and addresses cannot distinguish.
+// ambiguous is a group of access sets and nodes with the same kernel and addresses.
 type ambiguous struct {
 	sets  []access.Found
 	nodes []Node
@@ -84,7 +85,7 @@ func (k *kernelNodes) match(nodes []Node, p *access.Sets) {
 }
 
 // assign assigns access sets to the nodes of t. If the sets differ, it assigns them only if all
-// nodes of the graph are in the order of the sets.
+// nodes are in the order of the sets.
 func (k *kernelNodes) assign(t *ambiguous, inOrder bool) {
 	same := true
 	for _, f := range t.sets[1:] {
@@ -98,8 +99,8 @@ func (k *kernelNodes) assign(t *ambiguous, inOrder bool) {
 	}
 }
 
-// sameOrder reports whether there is one node for each access set, in the order in which the sets
-// were recorded.
+// sameOrder reports whether the nodes correspond to the access sets one to one, in the order in
+// which the sets were recorded.
 func sameOrder(order []*ambiguous, nodes []Node) bool {
 	if len(order) != len(nodes) {
 		return false

@@ -13,7 +13,7 @@ import (
 // Scalar is one value in device memory at a fixed address. Each replay reads the value that was set
 // before it. Pass a Scalar to kernels and copies like a Buffer of one element.
 //
-// T must not contain Go pointers: use a number, a struct or an array of numbers.
+// T must not contain Go pointers. Use a number, a struct or an array of numbers.
 type Scalar[T any] struct {
 	*driver.Buffer[T]
 
@@ -39,9 +39,9 @@ func NewScalar[T any](c *driver.Context, v T) (*Scalar[T], error) {
 	return s, nil
 }
 
-// Set sets the scalar's value in the order of on. Work already in on reads the previous value,
-// later work the new value. Set does not allocate, and it has read v when it returns. It waits only
-// while the values pending on the device use all internal page-locked memory.
+// Set sets the scalar's value in the order of on. Work already in on reads the previous value.
+// Later work reads the new value. Set does not allocate, and it has read v when it returns. Set
+// waits only if pending values use all of the scalar's page-locked memory.
 //
 // If the stream is capturing, Set returns an error, because every replay would set the value again.
 func (s *Scalar[T]) Set(on *driver.Stream, v T) error {

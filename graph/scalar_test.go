@@ -31,7 +31,7 @@ func fetch[T any](k *kit, m driver.MemoryOf[T]) []T {
 	return got
 }
 
-// A node of the graph adds the scalar, which changes between replays, to memory.
+// A node of the graph adds the scalar to memory. The scalar changes between replays.
 func TestScalarHasOneAddressAndANewValueForEachReplay(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()

@@ -24,8 +24,8 @@ type Scope struct {
 }
 
 // ScopeOf returns a Scope that records on s. It returns false if s is not part of a capture of this
-// package. Use it in code that receives only a stream, but must make the graph keep objects alive
-// ([Scope.Keep]) or allocate in it ([Allocate]). The Scope does not keep the Recording reachable.
+// package. Use it in code that receives only a stream but must make the graph keep objects alive
+// ([Scope.Keep]) or allocate ([Allocate]). The Scope does not keep the Recording reachable.
 func ScopeOf(s *driver.Stream) (*Scope, bool) {
 	if s.Ready() != nil {
 		return nil, false
@@ -101,8 +101,8 @@ func (sc *Scope) doOne(op driver.Op) error {
 	return sc.do(r.refs, op)
 }
 
-// repeat records a launch with the same accesses and references as the previous launch, so they are
-// already recorded and retained. Most launches of a long capture are like this.
+// repeat records a launch whose accesses and references equal those of the previous launch. They
+// are already recorded and retained. Most launches of a long capture are like this.
 func (sc *Scope) repeat(l *driver.Launch) error {
 	r := sc.r
 	if r.g != nil {
@@ -141,8 +141,7 @@ func (sc *Scope) do(o *retain.References, op driver.Op) error {
 	return nil
 }
 
-// Keep makes the graph keep alive the objects of work that was recorded without the Scope: see
-// Graph.Keep.
+// Keep makes the graph keep things alive that work recorded without the Scope uses: see Graph.Keep.
 func (sc *Scope) Keep(things ...any) error {
 	r, err := sc.lock()
 	if err != nil {
@@ -253,10 +252,10 @@ func (sc *Scope) endedError() error {
 // forbidden call fails and invalidates the capture.
 type Mode = cu.CUstreamCaptureMode
 
-// The modes, with the values of CUDA.
+// The modes have the values of CUDA.
 const (
-	// ModeGlobal forbids unsafe calls on every thread of the process, except those that this
-	// library makes for itself.
+	// ModeGlobal forbids unsafe calls on every thread of the process, except calls that this
+	// library makes internally.
 	ModeGlobal Mode = cu.CU_STREAM_CAPTURE_MODE_GLOBAL
 	// ModeThreadLocal forbids unsafe calls on the capturing thread.
 	ModeThreadLocal Mode = cu.CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
@@ -404,9 +403,9 @@ func (sc *Scope) Free(op *driver.FreeOp) error {
 	return r.free(sc.s, m, op, op.Uses().Refs)
 }
 
-// free records a free. The caller has locked the capture.
+// free records a free node. The caller has locked the capture.
 func (r *recording) free(s *driver.Stream, m life.GraphMemory, op fmt.Stringer, refs []life.Ref) error {
-	if m.Ptr() == 0 { // zero elements
+	if m.Ptr() == 0 { // no elements
 		return nil
 	}
 	return r.changing(func(o *retain.References) error {

@@ -30,8 +30,8 @@ func (sc *Scope) homeGraph() (*Graph, error) {
 	return g.outermost(), nil
 }
 
-// If records a node that runs a body if the condition is not 0 when the node runs (CUDA 12.3). If
-// calls body once, before it returns, with a Scope that captures another stream. body may itself
+// If records a node that runs a body if the condition is not 0 when the node runs (CUDA 12.3).
+// Before it returns, If calls body once with a Scope that captures another stream. body may itself
 // use If, While and so on. If body returns an error, panics or ends its goroutine, or if its
 // capture fails, the node is not recorded.
 //

@@ -12,9 +12,9 @@ import (
 
 // Set sets the parameters of an Exec's node to those of op, from the next launch on. n is a node of
 // the graph that the Exec was instantiated from, or of a nested graph such as the body of a loop.
-// That graph must be open. It does not change. op must match the node's type. The node's previous
-// references are released once the launches that use them have ended. For a node of a nested graph,
-// they are released when the Exec is updated as a whole or closed.
+// The graph must be open, and Set does not change it. op must match the node's type. The node's
+// previous references are released once the launches that use them have ended. For a node of a
+// nested graph, they are released when the Exec is updated as a whole or closed.
 //
 // The driver cannot change the context and the launch attributes of a kernel, or the kinds of
 // memory of a copy.
@@ -144,8 +144,8 @@ func (x *Exec) setKernel(n cu.CUgraphNode, l *driver.Launch) error {
 
 // Set sets the parameters of a graph's node to those of op, for Execs that are instantiated or
 // updated from the graph afterwards. In a kernel node, op's launch attributes replace those of the
-// previous operation. Attributes that come from a capture, such as the stream's priority, or from a
-// copied node stay.
+// previous operation. Set keeps attributes that come from a capture, such as the stream's priority,
+// or from a copied node.
 func (n Node) Set(op driver.Op) error {
 	if err := n.lock(); err != nil {
 		return fmt.Errorf("cannot set %v: %w", n, err)
@@ -238,8 +238,8 @@ func (g *Graph) setKernel(n cu.CUgraphNode, l *driver.Launch) error {
 	return err
 }
 
-// hasInside is has for a node that does not belong to the Exec's outermost graph. It may belong to
-// a nested graph, whose nodes the driver can set too.
+// hasInside does the work of has for a node outside the Exec's outermost graph. The node may belong
+// to a nested graph, whose nodes the driver can also set.
 func (x *Exec) hasInside(n Node) error {
 	if n.g == nil {
 		return errNoNode
@@ -255,7 +255,7 @@ func (x *Exec) hasInside(n Node) error {
 }
 
 // setInside sets a node of a nested graph. Its references are retained for the Exec as a whole,
-// because the Exec has no numbers for nodes of nested graphs.
+// because the Exec does not number the nodes of nested graphs.
 func (x *Exec) setInside(n Node, op driver.Op) error {
 	if err := n.g.accepts(op); err != nil {
 		return err
@@ -288,10 +288,10 @@ type Change struct {
 	Op   driver.Op
 }
 
-// SetBatch sets many nodes. It batches changes to kernel nodes of the Exec's outermost graph that
-// keep their memory and change only numeric arguments. Each batch is one native call, at about the
-// cost of the same calls in C. SetBatch reads all operations before it returns. Several changes may
-// share an operation only if its arguments are the same for each.
+// SetBatch sets many nodes. It batches changes that only affect numeric arguments of kernel nodes
+// in the Exec's outermost graph. Each batch is one native call, at about the cost of the same calls
+// in C. SetBatch reads all operations before it returns. Several changes may share an operation
+// only if its arguments are the same for each.
 //
 // On failure, the error names the change, and the changes before it have been made.
 func (x *Exec) SetBatch(changes []Change) error {
@@ -406,7 +406,7 @@ func (b *setter) error(i int, err error) error {
 	return fmt.Errorf("change %d: %w", i, setError(c.Node, b.x, c.Op, err))
 }
 
-// explainSet adds to err the reason if the driver can never make such a change in an Exec.
+// explainSet adds the reason to err if the driver cannot make such a change in any Exec.
 func (x *Exec) explainSet(n Node, op driver.Op, err error) error {
 	if typed := n.g.explainOp(n, op, err); typed != err {
 		return typed
@@ -433,7 +433,7 @@ func (x *Exec) explainSet(n Node, op driver.Op, err error) error {
 	return fmt.Errorf("%s: %w", why, err)
 }
 
-// explainOp adds to err that the node's type does not match the operation, if so.
+// explainOp adds to err that the node's type does not match the operation, if that is the case.
 func (g *Graph) explainOp(n Node, op driver.Op, err error) error {
 	if err == nil {
 		return nil

@@ -21,8 +21,8 @@ type Snapshot struct {
 	// Label names a graph in a conditional node: "body", "then", "else" or "body 2". It is "" for
 	// other graphs.
 	Label   string
-	Nodes   []SnapshotNode // by ascending number
-	Edges   []SnapshotEdge // by ascending From, then To
+	Nodes   []SnapshotNode // in ascending order of number
+	Edges   []SnapshotEdge // in ascending order of From, then To
 	Profile *Profile       // nil unless Graph.Profile returned the snapshot
 }
 
@@ -54,7 +54,7 @@ type SnapshotEdge struct {
 	Data     cu.CUgraphEdgeData
 }
 
-// Snapshot returns the current state of the graph.
+// Snapshot returns a Snapshot of the graph's current state.
 func (g *Graph) Snapshot() (*Snapshot, error) {
 	if err := g.lock(); err != nil {
 		return nil, fmt.Errorf("cannot take a snapshot of %v: %w", g, err)
@@ -68,8 +68,8 @@ func (g *Graph) Snapshot() (*Snapshot, error) {
 	return s, nil
 }
 
-// Snapshot returns the current state of the Exec's graph, and which of its nodes are disabled in
-// the Exec (CUDA 11.6). Off is not known for nodes of child graphs and bodies.
+// Snapshot returns a Snapshot of the Exec's graph, including which of its nodes are disabled in the
+// Exec (CUDA 11.6). For nodes of child graphs and bodies, Off is unknown.
 func (x *Exec) Snapshot() (*Snapshot, error) {
 	if err := x.lock(); err != nil {
 		return nil, err
@@ -162,7 +162,8 @@ func (n Node) snapshotInto(s *SnapshotNode, prefix string) (err error) {
 }
 
 // graphsInside returns the graphs in a node. The driver returns the bodies of a conditional node
-// only to the caller that adds the node. If this package did not add it, its bodies are unknown.
+// only to the caller that adds the node. If this package did not add the node, its bodies are
+// unknown.
 func (n Node) graphsInside(t Type) ([]*Graph, error) {
 	switch t {
 	case cu.CU_GRAPH_NODE_TYPE_GRAPH:

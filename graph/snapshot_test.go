@@ -50,7 +50,7 @@ func TestSnapshotIsPlainData(t *testing.T) {
 		if n := p.Nodes[3]; n.Node != s.Join || n.Type != cu.CU_GRAPH_NODE_TYPE_MEMCPY {
 			k.Errorf("%+v", n)
 		}
-		for n := range p.All() { // breaking out of the loop works too, even inside a child graph
+		for n := range p.All() { // the loop may end early, even inside a child graph
 			if n.ID == "4.0.0" {
 				break
 			}
@@ -258,7 +258,7 @@ func TestProfileOfAConditionalMeasuresTheWhole(t *testing.T) {
 			k.Errorf("a node in a body: %+v", inside)
 		}
 		k.Expect(b, 1+2*2*2)
-		k.profile(g) // this works because the Execs of the first profile are closed
+		k.profile(g) // would fail if the first profile had left an Exec open
 	})
 }
 
@@ -271,7 +271,8 @@ func TestProfileOfAnEmptyGraph(t *testing.T) {
 	})
 }
 
-// Profiling uses functions that changed between CUDA versions.
+// Profiling must work on older drivers, although it uses functions that changed between CUDA
+// versions.
 func TestProfileOnOlderDrivers(t *testing.T) {
 	for _, version := range []int{11040, 12000, 12020, 12030, 12080} {
 		t.Run(fmt.Sprint(version), func(t *testing.T) {

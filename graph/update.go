@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/internal/absent"
 )
 
-// UpdateResult is the result of an update: success, or the reason why it is impossible. An Exec
-// that was neither updated nor instantiated anew is unchanged.
+// UpdateResult is the result of an update: success, or the reason why the update is impossible. An
+// Exec that was neither updated nor instantiated anew is unchanged.
 type UpdateResult struct {
 	Result cu.CUgraphExecUpdateResult
 	// Node is the first node of the new graph that does not fit. It is zero if the driver did not
@@ -23,7 +23,7 @@ type UpdateResult struct {
 	Name string
 	// Reinstantiated reports that Update instantiated the Exec anew (WithReinstantiate), because an
 	// update was impossible for the reason in the other fields. Set then accepts the nodes of the
-	// new graph, and the graph must be uploaded again.
+	// new graph, and the Exec must be uploaded again.
 	Reinstantiated bool
 }
 
@@ -71,9 +71,9 @@ func (r UpdateResult) String() string {
 }
 
 // Update sets the parameters of the Exec to those of g. g must have the same nodes with the same
-// dependencies, added in the same order, as the graph that the Exec was instantiated from. If it
-// does not, the UpdateResult has the reason, and the error is nil. WithReinstantiate then
-// instantiates g instead.
+// dependencies, added in the same order, as the graph that the Exec was instantiated from.
+// Otherwise the UpdateResult has the reason, and the error is nil. With WithReinstantiate, Update
+// then instantiates g instead.
 //
 // After an update, Set still accepts the nodes of the graph that the Exec was instantiated from.
 func (x *Exec) Update(g *Graph, opts ...UpdateOption) (UpdateResult, error) {
@@ -113,7 +113,7 @@ func updateOptionsOf(opts []UpdateOption) updateOptions {
 	return o
 }
 
-// reinstantiate replaces the driver's executable graph with a new one of g.
+// reinstantiate replaces the driver's executable graph by a new one of g.
 func (x *Exec) reinstantiate(g *Graph) error {
 	raw, err := g.instantiate(x.opts)
 	if err != nil {
@@ -196,8 +196,8 @@ func isRefusal(err error, r cu.CUgraphExecUpdateResult) bool {
 		r != cu.CU_GRAPH_EXEC_UPDATE_SUCCESS
 }
 
-// execUpdate calls the driver's newest ABI. Since CUDA 12.0 it reports the failing edge. Like
-// instantiate, it is guarded, so that it does not invalidate a capture of other code.
+// execUpdate calls the newest ABI that the driver has, which reports the failing edge since CUDA
+// 12.0. The call is guarded so that it does not invalidate a capture of other code.
 func (x *Exec) execUpdate(g *Graph) (info cu.CUgraphExecUpdateResultInfo, err error) {
 	d := x.ctx.Guarded()
 	x.uploaded, x.changed = false, true
@@ -222,7 +222,7 @@ func (x *Exec) adopt(g *Graph) {
 	k.Sweep()
 }
 
-// node returns the node with its own name or its kernel's name.
+// node formats the node with its own name or its kernel's name.
 func (r UpdateResult) node() string {
 	if r.Name == "" || r.Name == r.Node.Name() {
 		return r.Node.String()

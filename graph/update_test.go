@@ -248,7 +248,7 @@ func TestFlagsThatAnOldDriverLacksAreNotSupported(t *testing.T) {
 	}
 }
 
-// Drivers before CUDA 12.0 do not upload at instantiation, so the library uploads the graph.
+// Drivers before CUDA 12.0 do not upload at instantiation, so the library must upload the graph.
 func TestUploadWithInstantiateOnAnOldDriver(t *testing.T) {
 	gputest.OnEmulator(t, emulator.Config{DriverVersion: 11060}, func(t *testing.T, c *driver.Context) {
 		k := newKit(t, c)

@@ -8,8 +8,8 @@ import (
 	"github.com/purecuda/cuda/graph/cache"
 )
 
-// A program that captures every step must not use more and more memory: captures reuse the blocks
-// of closed graphs.
+// A program that captures every step must not use more and more memory: captures must reuse the
+// blocks of closed graphs.
 func TestBlocksOfClosedGraphsServeLaterCaptures(t *testing.T) {
 	each(t, func(k *kit) {
 		c, err := cache.New(k.C)
@@ -41,7 +41,7 @@ func TestBlocksOfClosedGraphsServeLaterCaptures(t *testing.T) {
 }
 
 // A block freed in the order of a stream may still be in use on that stream. A graph that runs on
-// another stream must not get it.
+// another stream must not get the block.
 func TestBlocksOfAStreamAreNotForCaptures(t *testing.T) {
 	each(t, func(k *kit) {
 		c, err := cache.New(k.C)

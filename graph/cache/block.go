@@ -8,9 +8,9 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// lane identifies the stream in whose order a block was freed. It is not the stream's handle,
-// because the driver reuses handles, and it does not keep the stream reachable. The zero lane means
-// no stream: all work that used the block has ended.
+// lane identifies the stream in whose order a block was freed. It is a number instead of the
+// stream's handle, which the driver may reuse, and does not keep the stream reachable. The zero
+// lane means no stream: all work that used the block has ended.
 type lane uint64
 
 func laneOf(s *driver.Stream) lane { return lane(s.Number()) }
@@ -61,7 +61,7 @@ func (s *shelves) push(b *block) {
 	at.push(b)
 }
 
-// remove takes a free block off its shelf.
+// remove removes a free block from its shelf.
 func (s *shelves) remove(b *block) { s.of(b.lane).remove(b) }
 
 func (s *shelves) add(l lane) *shelf {
@@ -175,7 +175,7 @@ type block struct {
 	ptr        driver.CUdeviceptr
 	size       uintptr
 	lane       lane
-	of         *ownBlocks // the graph that owns the block, or nil
+	of         *ownBlocks // the captured graph that owns the block, or nil
 	generation uint64
 	out        bool
 
@@ -212,8 +212,8 @@ func sizeOfBlock(bytes uintptr) uintptr {
 }
 
 // back records the stream in whose order a block is freed, and reports whether to free the block
-// now. In the capture that owns the block, that is always the case. The graph retains all its
-// blocks, so references from its nodes do not matter.
+// now. In the capture that owns the block, back returns true. The graph retains all its blocks, so
+// references from its nodes do not matter.
 func (b *block) back(s *driver.Stream, at captured) (now bool) {
 	b.c.mu.Lock()
 	defer b.c.mu.Unlock()

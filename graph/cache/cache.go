@@ -1,6 +1,6 @@
-// Package cache is an allocator of device memory for streams and CUDA graphs. It keeps freed memory
-// for the next allocation of about the same size, so in the steady state it does not call the
-// driver. Memory allocated in a capture keeps its address until the graph is closed.
+// Package cache implements an allocator of device memory for streams and CUDA graphs. It keeps
+// freed memory for the next allocation of about the same size, so in the steady state it does not
+// call the driver. Memory allocated in a capture keeps its address until the graph is closed.
 package cache
 
 import (
@@ -26,11 +26,11 @@ import (
 // block. If other streams use the memory, order their work before the free.
 //
 // While a stream is being captured, its allocations belong to the graph, which gets its own blocks
-// at fixed addresses. Only the capture itself reuses blocks that it freed with [Cache.Free]. They
-// return to the cache when the graph and its Execs are closed and their launches have ended, or
-// when the capture fails. Later captures may then use them. A capture never gets a block that was
-// freed in stream order outside of captures, because that stream may still use the block when the
-// graph runs. WithAllocNodes makes the graph allocate and free with nodes instead.
+// at fixed addresses. Blocks that the capture frees with [Cache.Free] can be reused only within the
+// capture. They return to the cache when the graph and its Execs are closed and their launches have
+// ended, or when the capture fails. Later captures may then use them. A capture never gets a block
+// that was freed in stream order outside of captures, because that stream may still use the block
+// when the graph runs. WithAllocNodes makes the graph allocate and free with nodes instead.
 //
 // A Cache is safe for concurrent use.
 type Cache struct {
@@ -108,7 +108,7 @@ func allocFrom[T any](c *Cache, s *driver.Stream, n int) (*driver.Buffer[T], err
 	return driver.BufferAt[T](c.core.ctx, &h.life, h.b.ptr, n, h)
 }
 
-// cachedBuffer is the object kind of a cache's buffers.
+// cachedBuffer is the kind of a cache's buffers in leak reports.
 const cachedBuffer = "cached buffer"
 
 func (c *Cache) handOut(s *driver.Stream, capture captured, bytes uintptr) (*handout, error) {
@@ -138,8 +138,9 @@ func allocNode[T any](s *driver.Stream, n int) (*driver.Buffer[T], error) {
 	return graph.Allocate(sc, op)
 }
 
-// Free closes a buffer of the cache and frees its memory in the order of s. The next allocation
-// on s may use it. Memory that graphs refer to returns to the cache when they release it.
+// Free closes a buffer of the cache and frees its memory in the order of s. The next allocation on
+// s may use the memory. Memory that graphs refer to returns to the cache when the graphs release
+// it.
 func (c *Cache) Free(s *driver.Stream, m driver.Memory) error {
 	if !c.exists() {
 		return aCache.Error(c == nil)
@@ -221,7 +222,7 @@ func freeNode(s *driver.Stream, capture captured, g life.GraphMemory, m driver.M
 	return closeMemory(m)
 }
 
-// Trim returns the free blocks to the driver, which waits for work that still uses them. Trim
+// Trim releases the free blocks to the driver, which waits for work that still uses them, and
 // returns the number of bytes released.
 func (c *Cache) Trim() (uint64, error) {
 	if !c.exists() {

@@ -37,7 +37,7 @@ func TestCacheReusesBlocksOfAStream(t *testing.T) {
 		if elsewhere.Ptr() == at {
 			t.Error("a stream got the block of another stream's unfinished work")
 		}
-		b := k.from(c, k.S, elems-1) // same size class
+		b := k.from(c, k.S, elems-1) // has the same size class
 		if b.Ptr() != at || b.Len() != elems-1 {
 			t.Errorf("got %v at %#x, want the block at %#x", b, b.Ptr(), at)
 		}
@@ -84,7 +84,7 @@ func TestCacheGivesUpWhatIsFreeWhenMemoryIsShort(t *testing.T) {
 	})
 }
 
-// A closed buffer that a graph still refers to must return to the cache with the graph.
+// A buffer that is closed while a graph refers to it must return to the cache with the graph.
 func TestCacheWaitsForGraphsThatReferToABlock(t *testing.T) {
 	each(t, func(k *kit) {
 		c := k.cache()
@@ -282,7 +282,7 @@ func TestCacheInACaptureOfOtherCode(t *testing.T) {
 	})
 }
 
-// In a capture that is invalid, the cache allocates nothing.
+// In an invalid capture, the cache must not allocate.
 func TestCacheInAnInvalidCapture(t *testing.T) {
 	each(t, func(k *kit) {
 		c, d := k.cache(), k.C.Driver()
@@ -300,7 +300,7 @@ func TestCacheInAnInvalidCapture(t *testing.T) {
 	})
 }
 
-// With nodes, allocations in a capture belong to the graph, and the cache does not change.
+// With WithAllocNodes, allocations in a capture belong to the graph, and the cache must not change.
 func TestCaptureFreezesTheCacheAndRecordsNodes(t *testing.T) {
 	each(t, func(k *kit) {
 		before := k.Used()
@@ -452,8 +452,8 @@ func TestCacheIsForAllGoroutines(t *testing.T) {
 	})
 }
 
-// churn allocates memory, in every fourth round within a capture, and checks that nothing else uses
-// it.
+// churn allocates memory repeatedly, in every fourth round within a capture, and checks that
+// nothing else uses the memory.
 func (k *kit) churn(c *cache.Cache, s *driver.Stream, v int) error {
 	b, err := cache.Alloc[uint32](c, s, elems)
 	if err != nil {

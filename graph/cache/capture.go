@@ -12,9 +12,10 @@ import (
 )
 
 // blocksOf returns the blocks of a capture, whoever began it. The graph being captured retains
-// them. They are released with the graph, its clones and its Execs, or when the capture fails.
+// them. The blocks are released with the graph, its clones and its Execs, or when the capture
+// fails.
 func (c *core) blocksOf(s *driver.Stream, at captured) (*ownBlocks, error) {
-	c.beginning.Lock() // several streams of a capture may call this concurrently
+	c.beginning.Lock() // several streams of a capture may call blocksOf concurrently
 	defer c.beginning.Unlock()
 	c.mu.Lock()
 	o := c.graphs[at.id]

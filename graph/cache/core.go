@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// Stats describes the contents of a Cache, in bytes of whole blocks, and counts its allocations.
+// Stats describes the contents of a Cache in bytes of whole blocks, and counts its allocations.
 type Stats struct {
 	InUse     uint64 // used by buffers
 	Free      uint64 // available for the next allocation
@@ -104,8 +104,8 @@ func (c *core) take(s *driver.Stream, at captured, bytes uintptr) (*block, uint6
 
 // reuse hands out a free block, if there is one. A stream gets a block freed in its own order, or
 // one that no work uses. A capture gets one of its graph's own blocks, or one that no work uses,
-// which then belongs to the graph. It cannot use blocks freed in stream order, because nobody knows
-// when and on which stream the graph will run.
+// which then belongs to the graph. A capture cannot use blocks freed in stream order, because the
+// graph may run at any time and on any stream.
 func (c *core) reuse(s *driver.Stream, of *ownBlocks, size uintptr) *block {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -138,7 +138,7 @@ func (c *core) giveTo(of *ownBlocks, b *block) {
 	c.stats.OfGraphs += uint64(b.size)
 }
 
-// enter hands out a new block.
+// enter adds a new block and hands it out.
 func (c *core) enter(ptr driver.CUdeviceptr, size uintptr, l lane, of *ownBlocks) *block {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -195,7 +195,7 @@ func (c *core) trim() (bytes uint64, err error) {
 	c.free = shelves{}
 	c.stats.Free = 0
 	for b := range free.all {
-		b.shelved = false // so that AllocInto cannot find it
+		b.shelved = false // so that AllocInto cannot hand out the block
 	}
 	c.mu.Unlock()
 	var errs []error

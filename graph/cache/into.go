@@ -11,14 +11,13 @@ import (
 )
 
 // AllocInto is like Alloc, but allocates into a buffer that the caller reuses. Pass the zero Buffer
-// first, and later a buffer that was closed or freed. If size and stream are those of the buffer's
-// previous allocation, it usually gets the same memory again, without allocating on Go's heap.
-// Otherwise it gets other memory.
+// first, and later a buffer that was closed or freed. If size and stream equal those of the
+// buffer's previous allocation, the buffer usually gets the same memory again, without an
+// allocation on Go's heap. Otherwise it gets other memory.
 //
 // If the buffer is open, AllocInto returns an error. If a graph still refers to the buffer, it gets
-// other memory. Earlier views and prepared launches refer to the buffer's memory at that time. They
-// work again when the buffer has that memory again. Until then they return an error that the memory
-// is closed.
+// other memory. Earlier views and prepared launches refer to the memory that the buffer had then.
+// While the buffer has other memory, they return an error that the memory is closed.
 //
 // b must not be used concurrently.
 func AllocInto[T any](c *Cache, s *driver.Stream, b *driver.Buffer[T], n int) error {

@@ -56,8 +56,8 @@ func TestKeptBufferHasItsMemoryAgain(t *testing.T) {
 	})
 }
 
-// A reused buffer must not get memory that another buffer has now. Its old views and launches must
-// not become valid for that memory.
+// A reused buffer must not get memory that another buffer has now. Old views and launches of the
+// reused buffer must not become valid for that memory.
 func TestKeptBufferTakesNothingFromOthers(t *testing.T) {
 	each(t, func(k *kit) {
 		c := k.cache()
@@ -120,7 +120,7 @@ func TestKeptBufferGetsOtherMemoryWhereItHasTo(t *testing.T) {
 			k.OK(sc.Do(k.Launch(k.Plus, &b, 1)))
 			return b.Close()
 		})
-		k.into(c, k.S, &b, elems-1) // the graph owns its previous block
+		k.into(c, k.S, &b, elems-1) // the graph owns the buffer's previous block
 		k.OK(b.Close())
 		if s := c.Stats(); s.Allocated != 4 || s.InUse != 0 {
 			k.Errorf("%+v", s)

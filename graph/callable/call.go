@@ -44,8 +44,8 @@ func (c *Callable[In, Out]) send(ctx context.Context, in In, withEvent bool) (*v
 	return v, nil
 }
 
-// ready rejects calls that cannot be made now. If other code is capturing the stream, the capture
-// would record the call with an input that changes.
+// ready returns an error if no call is possible now. If other code is capturing the stream, the
+// capture would record the call although its input changes later.
 func (c *Callable[In, Out]) ready() error {
 	if c.closed {
 		return driver.ErrClosed

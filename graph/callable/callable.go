@@ -1,4 +1,4 @@
-// Package callable makes functions whose work runs as a CUDA graph. A [Func] records the work
+// Package callable creates functions whose work runs as a CUDA graph. A [Func] records the work
 // once for each shape of its input. Every later call copies its input to the device, replays the
 // graph and returns the output.
 //
@@ -11,9 +11,9 @@
 //	call, err := callable.New(s, f, []input{example})
 //	out, err := call.Call(ctx, in)
 //
-// A graph serves one shape of input. The shape consists of the lengths of staged slices and of
-// the properties declared with [Shape]. A [Callable] keeps a graph for each of the most recently
-// used shapes.
+// A graph serves one shape of input. The shape consists of the lengths of staged slices and of the
+// properties declared with [Shape]. A [Callable] keeps a graph for each of the most recently used
+// shapes.
 package callable
 
 import (
@@ -27,11 +27,11 @@ import (
 	"github.com/purecuda/cuda/internal/absent"
 )
 
-// Func records the work of one call and returns where its output will be. It reads the call's input
-// only through the Trace, which then detects every change of the input in a later call. Use
-// StageSlice and StageScalar for data copied to the device in each call, Constant for values that
-// become part of the recorded work, and Shape for properties that determine which work is recorded.
-// A Func runs during a call of the Callable, so it must not use the Callable.
+// Func records the work of one call and returns where its output will be. It must read the call's
+// input only through the Trace, so that later calls detect every change. Use StageSlice and
+// StageScalar for data copied to the device in each call, Constant for values that become part of
+// the recorded work, and Shape for properties that determine which work is recorded. A Func runs
+// during a call of the Callable, so it must not use the Callable.
 type Func[In, Out any] func(t *Trace[In]) (Out, error)
 
 // Module is the usual interface of inference code: it computes an output from an input. *Callable
@@ -58,7 +58,7 @@ type Callable[In, Out any] struct {
 
 	mu       turn
 	closed   bool
-	variants []*variant[In, Out] // ordered by last call, most recent first
+	variants []*variant[In, Out] // in order of their last call, most recent first
 	stats    Stats
 }
 
@@ -67,16 +67,16 @@ type Stats struct {
 	Calls        uint64 // launches enqueued
 	Recorded     uint64 // runs of the function
 	Updated      uint64 // runs that led to an update of the graph
-	Instantiated uint64 // graphs instantiated, including after an impossible update
+	Instantiated uint64 // graphs instantiated, including those for which an update was impossible
 	Evicted      uint64 // variants closed to make room for others
 	Variants     int    // current number of variants
 }
 
-// New creates a Callable that works on s, which must be a stream that can be captured. It prepares
+// New creates a Callable that works on s, which must be a stream that supports capture. It prepares
 // the Callable for the shapes of the examples. Without examples, the first call records. If an
 // example fails, New releases everything.
 //
-// New has the requirements of capture and instantiation. Graphs are updated on every driver that
+// New has the same requirements as capture and instantiation. Updates work on every driver that
 // this module supports.
 func New[In, Out any](s *driver.Stream, f Func[In, Out], examples []In, opts ...Option) (*Callable[In, Out], error) {
 	c := &Callable[In, Out]{s: s, f: f, mu: newTurn(), o: options{mode: graph.ModeRelaxed, max: defaultVariants}}
@@ -113,8 +113,8 @@ func (c *Callable[In, Out]) accepts(examples int) error {
 	return nil
 }
 
-// Prepare records the function for the shapes of the inputs in advance, to save the first calls
-// that work. It launches nothing.
+// Prepare records the function for the shapes of the inputs in advance, so that the first calls
+// need not. It launches nothing.
 func (c *Callable[In, Out]) Prepare(inputs ...In) error {
 	if !c.exists() {
 		return aCallable.Error(c == nil)

@@ -102,7 +102,7 @@ func TestCallableUpdatesItselfWhenConstantsChange(t *testing.T) {
 	})
 }
 
-// A constant device buffer is used in place. A call with another buffer updates the graph.
+// A constant device buffer must be used in place. A call with another buffer must update the graph.
 func TestCallableUsesMemoryOfTheCallerInPlace(t *testing.T) {
 	each(t, func(k *kit) {
 		c := made(k, func(t *callable.Trace[*driver.Buffer[uint32]]) (*driver.HostBuffer[uint32], error) {
@@ -174,7 +174,7 @@ func TestShapeThatIsNoLengthMakesVariants(t *testing.T) {
 	})
 }
 
-// A variant may be evicted while its replay is in flight.
+// A variant may be evicted or closed while its replay is in flight. The replay must still complete.
 func TestEvictionAndCloseLeaveReplaysAlone(t *testing.T) {
 	each(t, func(k *kit) {
 		sum := k.MemoryOf(0)
@@ -335,7 +335,7 @@ func TestCallWithIsForGoroutinesThatShare(t *testing.T) {
 	})
 }
 
-// A Trace's own calls must work in the stricter capture modes.
+// A Trace's own calls must also work in stricter capture modes.
 func TestCallableRecordsInEveryMode(t *testing.T) {
 	each(t, func(k *kit) {
 		for _, mode := range modes {
@@ -416,7 +416,7 @@ func TestCallsThatWaitForAnotherCallAreCancelled(t *testing.T) {
 			cancel(reason)
 			return <-result
 		}
-		// CallWith blocks other calls until its function returns.
+		// CallWith must block other calls until its function returns.
 		k.OK(c.CallWith(background, in, func(*driver.HostBuffer[uint32]) error {
 			for name, call := range map[string]func(context.Context) error{
 				"Call":     func(ctx context.Context) error { _, err := c.Call(ctx, in); return err },

@@ -33,7 +33,7 @@ func (o *Output[T]) Take() (value T, ok bool) {
 }
 
 // CaptureValue is like graph.Capture for a function that also returns a value. If the capture
-// fails, the value is lost, so record must release the objects it created.
+// fails, the value is lost. record must then release the objects it created.
 func CaptureValue[T any](s *driver.Stream, mode graph.Mode, record func(*graph.Scope) (T, error), opts ...graph.CaptureOption) (*graph.Graph, *Output[T], error) {
 	if record == nil {
 		return nil, nil, refusal.Invalid("capture of %v: no function to record", s)
@@ -81,7 +81,7 @@ func (c *Captured[T]) ready(ctx context.Context, s *driver.Stream, opts []graph.
 		return err
 	}
 	if c.Exec.Uploaded() {
-		err = c.Exec.Wait(ctx) // waits for the stream of WithUpload
+		err = c.Exec.Wait(ctx) // also waits for the stream of WithUpload
 	} else {
 		if err := c.Exec.Upload(s); err != nil {
 			return err

@@ -58,7 +58,7 @@ func ExampleCallable_Start() {
 	defer call.Close()
 	pending, err := call.Start(context.Background(), 7)
 	must(err)
-	out, err := pending.Wait(context.Background()) // do other work before this
+	out, err := pending.Wait(context.Background()) // the host can do other work before Wait
 	must(err)
 	fmt.Println(out.Slice())
 	// Output: [8 8]

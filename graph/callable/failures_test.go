@@ -51,7 +51,7 @@ func (f closerFunc) Close() error { return f() }
 var _ io.Closer = closerFunc(nil)
 
 // When a function runs again, it must request the same memory in the same order. Each case breaks
-// this in one way and has the expected reason.
+// this rule in one way and lists the expected reason.
 func TestFunctionThatAsksForOtherMemoryIsRefused(t *testing.T) {
 	each(t, func(k *kit) {
 		for name, c := range map[string]struct {

@@ -18,7 +18,7 @@ var (
 	modes      = []graph.Mode{graph.ModeGlobal, graph.ModeThreadLocal, graph.ModeRelaxed}
 )
 
-// kit extends the Kit of graphtest with functions to create a Callable from.
+// kit extends the Kit of graphtest with functions for Callables.
 type kit struct{ *graphtest.Kit }
 
 func newKit(t testing.TB, c *driver.Context) *kit { return &kit{graphtest.NewKit(t, c)} }

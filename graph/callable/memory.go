@@ -7,9 +7,9 @@ import (
 	"github.com/purecuda/cuda/graph/internal/refusal"
 )
 
-// StageSlice returns device memory into which each call copies a slice of its input, through
-// page-locked memory, before the replay. The slice's length is part of the shape. The memory
-// belongs to the Callable. StageSlice returns nil after a failure.
+// StageSlice returns device memory into which each call copies a slice of its input before the
+// replay, through page-locked memory. The slice's length is part of the shape. The memory belongs
+// to the Callable. StageSlice returns nil after a failure.
 func StageSlice[T, In any](t *Trace[In], get func(In) []T) *driver.Buffer[T] {
 	if t == nil || get == nil {
 		undeclared[T](t, "StageSlice")
@@ -90,7 +90,7 @@ func (m *cellOf[T]) like(p places) bool {
 	return (m.device != nil) == (p != onHost) && (m.host != nil) == (p != onDevice)
 }
 
-// places are the places where a cell has memory.
+// places is a set of places where a cell has memory.
 type places uint8
 
 const (
@@ -118,8 +118,8 @@ func (m *cellOf[T]) make(c *driver.Context, p places, n int) (err error) {
 
 func (m *cellOf[T]) close() error { return refusal.Join([]error{m.device.Close(), m.host.Close()}) }
 
-// stagedCell returns the memory of an input. The graph must retain it even if no recorded work uses
-// it, because the copies of the input do.
+// stagedCell returns the memory of an input. The graph must retain the memory even if no recorded
+// work uses it, because each call copies its input there.
 func stagedCell[T, In any](t *Trace[In], n int) *cellOf[T] {
 	c := ask[T](t, onBoth, n)
 	if c == nil {
@@ -132,8 +132,8 @@ func stagedCell[T, In any](t *Trace[In], n int) *cellOf[T] {
 	return c
 }
 
-// ask returns the next cell. When the function runs again, it returns the cell of the previous run,
-// otherwise a new cell. After a failure it returns nil.
+// ask returns the next cell. If the function runs again, that is the cell of the previous run,
+// otherwise a new cell. After a failure, ask returns nil.
 func ask[T, In any](t *Trace[In], p places, n int) *cellOf[T] {
 	if t.over() {
 		return nil

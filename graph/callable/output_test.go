@@ -48,7 +48,7 @@ func TestStartStagesWithoutWaiting(t *testing.T) {
 		p, err := c.Start(background, in) // would block here if it waited
 		k.OK(err)
 		for i := range in.x {
-			in.x[i] = 0 // already staged, so the caller may change it
+			in.x[i] = 0 // the input is already staged, so the caller may change it
 		}
 		release()
 		out, err := p.Wait(background)

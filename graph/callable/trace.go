@@ -13,7 +13,7 @@ import (
 // Only one goroutine may use a Trace, and only until the Func returns.
 //
 // After one of its methods or functions has failed, all others do nothing. The call returns that
-// failure, so the Func need not check for it. To check anyway, use Err.
+// failure, so the Func need not check. To check anyway, use Err.
 //
 // When constants change, the Func runs again and gets the same memory as before. So it must request
 // the same memory in the same order. Declare any property that affects this with Shape.
@@ -121,8 +121,8 @@ func (t *Trace[In]) differs(how string) error {
 	return refusal.Invalid("the function was recorded again, for other constants, and %s than the previous time; Shape must declare what determines its memory", how)
 }
 
-// Shape declares a property of the input that determines the memory, such as a length, or which
-// work is recorded. Calls with another value have another shape and use their own variant.
+// Shape declares a property of the input that determines the memory or the recorded work, such as a
+// length. Calls with another value have another shape and use their own variant.
 func Shape[T comparable, In any](t *Trace[In], get func(In) T) T {
 	if t == nil || get == nil {
 		return undeclared[T](t, "Shape")
@@ -134,8 +134,8 @@ func Shape[T comparable, In any](t *Trace[In], get func(In) T) T {
 
 // Constant declares a property of the input that becomes part of the recorded work, such as a
 // kernel argument or a buffer used in place. If a call has another value, the function is recorded
-// again and the graph is updated. For a value that changes with every call, staging is better and
-// costs only a small copy. A NaN differs from every value, so each call with a NaN records again.
+// again and the graph is updated. Stage values that change with every call instead: staging costs
+// only a small copy. A NaN differs from every value, so each call with a NaN records again.
 func Constant[T comparable, In any](t *Trace[In], get func(In) T) T {
 	if t == nil || get == nil {
 		return undeclared[T](t, "Constant")

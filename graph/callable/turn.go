@@ -5,13 +5,13 @@ import (
 	"fmt"
 )
 
-// turn is a lock whose waiters can be cancelled by a context, so that a call waiting for another
-// call can be cancelled.
+// turn is a lock. A context can cancel a goroutine that waits for it, and thus a call that waits
+// for another call.
 type turn chan struct{}
 
 func newTurn() turn { return make(turn, 1) }
 
-// Lock acquires the lock. Waiting for it cannot be cancelled.
+// Lock acquires the lock. The wait cannot be cancelled.
 func (t turn) Lock() { t <- struct{}{} }
 
 // Unlock releases the lock.

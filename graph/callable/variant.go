@@ -30,7 +30,7 @@ type traced[In any] struct {
 type hostState uint8
 
 const (
-	hostFree         hostState = iota // now
+	hostFree         hostState = iota // immediately
 	hostBehindEvent                   // after variant.staging completes
 	hostBehindStream                  // after the stream's work completes
 )
@@ -108,8 +108,8 @@ func (c *Callable[In, Out]) refresh(v *variant[In, Out], in In) error {
 	return refusal.Join([]error{g.Close(), closeAll(old)})
 }
 
-// record runs the function under capture. It returns the Trace with its declarations even if the
-// function failed.
+// record runs the function under capture. Even if the function fails, record returns the Trace with
+// its declarations.
 func (c *Callable[In, Out]) record(v *variant[In, Out], in In) (g *graph.Graph, t *Trace[In], out Out, err error) {
 	t = &Trace[In]{in: in, again: v.exec != nil}
 	t.cells = v.cells

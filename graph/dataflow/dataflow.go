@@ -24,10 +24,11 @@ var (
 	aStep = absent.Kind{Name: "Step", Make: "Flow.Add", Code: driver.CUDA_ERROR_INVALID_VALUE}
 )
 
-// Flow is a list of operations in program order. It builds graphs that run them as concurrently as
-// possible with the same results. Edges follow from the memory that operations access: an operation
-// runs after each earlier operation that accesses the same memory, if at least one of the two
-// writes it. Flow omits redundant edges. The same list always produces the same graph.
+// Flow is a list of operations in program order. It builds graphs that run the operations as
+// concurrently as possible, with the same results as in program order. Edges follow from the memory
+// that operations access: an operation runs after each earlier operation that accesses the same
+// memory, if at least one of the two writes it. Flow omits redundant edges. The same list always
+// produces the same graph.
 //
 // Accesses are exact for copies, fills and memory operations. A kernel is assumed to read and write
 // all of each buffer or view among its arguments, unless driver.In or driver.Out narrows that. Some
@@ -49,7 +50,7 @@ type Flow struct {
 // New returns an empty Flow for operations of c.
 func New(c *driver.Context) *Flow { return &Flow{ctx: c} }
 
-// Add adds an operation. It runs after the operations already added that it conflicts with. uses
+// Add adds an operation, which will run after each earlier operation that it conflicts with. uses
 // declares further memory accesses.
 func (f *Flow) Add(op driver.Op, uses ...driver.Declared) (Step, error) {
 	if !f.exists() {
@@ -99,7 +100,7 @@ func (f *Flow) enter(s step) Step {
 // Items returns the steps as items for AddBatch, in order, with their names and declared uses. To
 // run the steps after other nodes, add Deps to the items without After. Without names and declared
 // uses, the items are also suitable for a plan. Items can be called any number of times. Between
-// Add and Items, numeric arguments of launches may change, but not their memory.
+// Add and Items, the numeric arguments of launches may change, but not the memory they use.
 func (f *Flow) Items() ([]graph.Item, error) {
 	if !f.exists() {
 		return nil, aFlow.Error(f == nil)
@@ -176,7 +177,7 @@ func (s Step) SetName(name string) {
 	}
 }
 
-// After makes the step run after others for a reason other than memory. The step must be the latest
+// After makes the step run after others, for reasons other than memory. The step must be the latest
 // of its flow.
 func (s Step) After(others ...Step) error {
 	if s.f == nil {

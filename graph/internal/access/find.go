@@ -31,7 +31,7 @@ type Found struct {
 	in *Sets
 }
 
-// Find returns the set of node i.
+// Find returns the access set of node i.
 func (p *Sets) Find(i uint32) Found {
 	if int(i) < len(p.of) && p.of[i] != 0 {
 		return Found{&p.list[p.of[i]-1], p}
@@ -62,7 +62,7 @@ func (f Found) List() []driver.Access {
 	return list
 }
 
-// Each yields all sets, in node order where it is known.
+// Each yields all sets, in node order if the order is known.
 func (p *Sets) Each(yield func(Found)) {
 	for _, at := range p.of {
 		if at != 0 {

@@ -10,7 +10,7 @@ import (
 // Index contains the memory accesses of steps by address, and finds the steps that a new step must
 // run after.
 type Index struct {
-	segments []segment // accesses without Rows, in ascending order, not overlapping
+	segments []segment // accesses without Rows, in ascending order, without overlaps
 	boxes    []StepAccess
 	all      []StepAccess // every access, to compare with boxes
 }
@@ -86,8 +86,8 @@ func (x *Index) Add(step int, a driver.Access) {
 	x.segments = slices.Replace(x.segments, from, to, cover(x.segments[from:to], lo, hi, step, a.Mode)...)
 }
 
-// cover returns the segments that replace old ones, which may partly lie outside lo to hi, when a
-// step accesses all bytes from lo to hi.
+// cover returns the segments that replace the old ones when a step accesses all bytes from lo to
+// hi. The old segments may extend beyond lo and hi.
 func cover(old []segment, lo, hi uint64, step int, mode driver.AccessMode) []segment {
 	var next []segment
 	if len(old) > 0 && old[0].lo < lo {
@@ -121,7 +121,7 @@ func readBy(next, old []segment, lo, hi uint64, step int) []segment {
 	return next
 }
 
-// cut returns a part of a segment. The part does not share the capacity of readers.
+// cut returns a part of a segment, with a slice of readers that appending does not share.
 func (s segment) cut(lo, hi uint64) segment {
 	if s.lo == lo && s.hi == hi {
 		return s

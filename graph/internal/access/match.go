@@ -109,7 +109,7 @@ func (f Found) Same(o Found) bool {
 	return slices.Equal(f.uses(), o.uses())
 }
 
-// CommonArgs returns, by kernel, the arguments that are memory in all of its sets.
+// CommonArgs returns, for each kernel, the arguments that are memory in all sets of the kernel.
 func CommonArgs(all []Found) map[cu.CUfunction][]int32 {
 	common := make(map[cu.CUfunction][]int32)
 	for _, f := range all {
@@ -129,7 +129,7 @@ func CommonArgs(all []Found) map[cu.CUfunction][]int32 {
 	return common
 }
 
-// Key returns a key that is equal for sets of one kernel with the same addresses in args.
+// Key returns a string that is equal for all sets of one kernel with the same addresses in args.
 func (f Found) Key(args []int32) string {
 	key := binary.NativeEndian.AppendUint64(nil, uint64(f.Kernel.Raw()))
 	for _, a := range args {

@@ -2,7 +2,7 @@ package access
 
 import "slices"
 
-// Reach is a growing list of items that run after earlier ones. For each item it stores all items
+// Reach is a growing list of items that run after earlier ones. For each item, it stores all items
 // that come before.
 type Reach struct{ before []earlier }
 
@@ -42,7 +42,7 @@ func (r *Reach) Add(after []int) []int {
 // Undo removes the latest item.
 func (r *Reach) Undo() { r.before = r.before[:len(r.before)-1] }
 
-// merge adds the numbers of another set, and i.
+// merge adds i and the numbers of another set.
 func (e *earlier) merge(o *earlier, i int) {
 	if o.base > e.base {
 		drop := min((o.base-e.base)/64, len(e.bits))
