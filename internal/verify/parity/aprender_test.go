@@ -12,8 +12,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// Opening a driver resolves its functions. Every call's code is checked, and a missing
-// function is an error.
+// Opening a driver must resolve its functions. The code of every call is checked, and calling a
+// missing function returns an error.
 func TestAprenderDriver(t *testing.T) {
 	gputest.EachDriver(t, func(t *testing.T, d *driver.Driver) {
 		if !d.Has(cu.FnCuGraphLaunch) || d.Version() < driver.MinVersion {
@@ -31,8 +31,8 @@ func TestAprenderDriver(t *testing.T) {
 	}
 }
 
-// A graph built from operations, with grids, arguments and dependencies, many in one
-// batch. It also works for a stream that cannot be captured.
+// The test builds a graph from operations with grids, arguments and dependencies, many of them in
+// one batch. The same must work for a stream that cannot be captured.
 func TestAprenderGraphByHand(t *testing.T) {
 	t.Run("empty", func(t *testing.T) {
 		each(t, func(k *kit) {
@@ -78,7 +78,7 @@ func TestAprenderGraphByHand(t *testing.T) {
 			if _, err := graph.Capture(k.c.LegacyStream(), graph.ModeRelaxed, func(sc *graph.Scope) error { return sc.Do(ops...) }); err == nil {
 				k.Error("the legacy stream was captured")
 			}
-			g := k.graph() // the same list, by hand
+			g := k.graph() // the same operations in a graph built by hand
 			_, err := g.AddBatch(nil, graph.Chain(ops))
 			k.ok(err)
 			for _, g := range []*graph.Graph{g, k.capture(ops...)} {
@@ -90,8 +90,8 @@ func TestAprenderGraphByHand(t *testing.T) {
 	})
 }
 
-// A stream created by other code can be used. Objects that are dropped are destroyed
-// and reported.
+// The module can use a stream that other code created. Objects that a program drops must be
+// destroyed and reported.
 func TestAprenderInstantiateLaunchDestroy(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.memory(1)
@@ -107,8 +107,8 @@ func TestAprenderInstantiateLaunchDestroy(t *testing.T) {
 	})
 }
 
-// A step that is captured repeatedly: Update says whether it accepted the new graph and
-// why not. With WithReinstantiate it does what is needed.
+// The test captures a step repeatedly. Update must report whether it accepted the new graph, and if
+// not, why. With WithReinstantiate it instantiates the graph again if needed.
 func TestAprenderUpdate(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.memory(0)
@@ -132,7 +132,7 @@ func TestAprenderUpdate(t *testing.T) {
 		if r.Updated() || r.Result != cu.CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED || r.Reason() == "" {
 			k.Errorf("another topology: %v (%v)", r, r.Result)
 		}
-		k.run(x) // unchanged
+		k.run(x) // still the old graph
 		k.expect(b, 59)
 		if a := must[graph.UpdateResult](k)(x.Update(longer, graph.WithReinstantiate())); !a.Reinstantiated {
 			k.Errorf("%v", a)
@@ -154,8 +154,7 @@ func TestAprenderModes(t *testing.T) {
 	if mode := *new(graph.Mode); mode != graph.ModeGlobal {
 		t.Errorf("the zero Mode is %v", mode)
 	}
-	// A call that may be illegal during a capture, on another goroutine: the mode
-	// decides.
+	// The capture mode decides whether another goroutine may make a potentially unsafe call.
 	for _, mode := range modes {
 		t.Run(mode.String(), func(t *testing.T) {
 			each(t, func(k *kit) {
@@ -191,8 +190,7 @@ func allocate(k *kit) error {
 	return err
 }
 
-// Code 901 says that something invalidated the capture earlier. This library also says
-// what.
+// Code 901 means that an earlier call invalidated the capture. The error must also name the cause.
 func TestAprender901(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.memory(1)
@@ -209,8 +207,8 @@ func TestAprender901(t *testing.T) {
 	})
 }
 
-// Handles owned by other code in the process work like those created here. Closing the
-// borrowed object leaves the handle to its owner.
+// Handles that other code in the process owns must work like handles created here. Closing the
+// borrowed object must not destroy the handle.
 func TestAprenderHandlesFromElsewhere(t *testing.T) {
 	each(t, func(k *kit) {
 		x := k.memory(1)
@@ -228,7 +226,7 @@ func TestAprenderHandlesFromElsewhere(t *testing.T) {
 			k.Errorf("the kernel is called %q", plus.Name())
 		}
 		step := must[*driver.Launch](k)(plus.Prepare(config, x.Ptr(), uint32(elems), uint32(10)))
-		k.ok(s.Do(step)) // 11
+		k.ok(s.Do(step)) // x is now 11
 		k.ok(s.Record(e))
 		k.ok(e.Wait(background))
 		if done, err := event.Query(); !done || err != nil {
@@ -241,28 +239,28 @@ func TestAprenderHandlesFromElsewhere(t *testing.T) {
 			k.ok(err)
 			k.ok(exec.Set(n, step))
 		}
-		k.ok(exec.Run(background, s)) // 21
+		k.ok(exec.Run(background, s)) // x is now 21
 		k.expect(x, 21)
 		if exec.Replays() != 1 || own.Replays() != 0 {
 			k.Errorf("%d replays here, %d at the owner's", exec.Replays(), own.Replays())
 		}
 
-		// An executable graph is updated as a whole or not at all.
+		// An executable graph is updated completely or not at all.
 		again := k.graph()
 		k.add(again, must[*driver.Launch](k)(plus.Prepare(config, x.Ptr(), uint32(elems), uint32(100))))
 		if how, err := exec.Update(again, graph.WithReinstantiate()); err != nil || how.Reinstantiated {
 			k.Errorf("%v, %v", how, err)
 		}
-		k.ok(exec.Run(background, s)) // 121
+		k.ok(exec.Run(background, s)) // x is now 121
 		k.add(again, step)
 		_, err := exec.Update(again, graph.WithReinstantiate())
 		k.want("another structure", err, driver.ErrNotSupported, "borrowed", "instantiated anew")
 
 		k.ok(errors.Join(exec.Close(), g.Close(), e.Close(), s.Close()))
-		k.ok(c.Lifetime().Check()) // the context is not theirs to close
+		k.ok(c.Lifetime().Check()) // closing the other objects leaves c open
 		k.ok(c.Close())
 		k.want("a closed graph", second(g.Len()), driver.ErrClosed)
-		k.run(own)                 // 221: everything still exists
+		k.run(own)                 // 221: every object still exists
 		k.run(k.exec(own.Graph())) // 222
 		k.ok(errors.Join(k.s.Record(event), event.Wait(background)))
 		k.ok(k.s.Do(k.launch(k.plus, x, 1)))

@@ -16,8 +16,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// However a capture ends, its thread is no longer capturing, and the error of the
-// closure comes first.
+// However a capture ends, its thread must no longer be capturing. The error that the closure
+// returned must come first.
 func TestBaracudaCapture(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.memory(1)
@@ -41,7 +41,7 @@ func TestBaracudaCapture(t *testing.T) {
 					k.Errorf("%s: %v", what, err)
 				}
 			})
-			k.usable(k.s) // this allocates, which an active capture would forbid
+			k.usable(k.s) // allocates, which an active capture would forbid
 		}
 	})
 }
@@ -76,7 +76,7 @@ func TestBaracudaIsCapturing(t *testing.T) {
 	})
 }
 
-// Each node is added by hand, runs, and reports its type.
+// Each kind of node is added by hand, runs, and must report its type.
 func TestBaracudaNodes(t *testing.T) {
 	for name, test := range map[string]func(k *kit, g *graph.Graph) (n graph.Node, check func()){
 		"empty": func(k *kit, g *graph.Graph) (graph.Node, func()) {
@@ -187,7 +187,7 @@ func TestBaracudaNodes(t *testing.T) {
 	}
 }
 
-// filled adds a fill of memory of one type.
+// filled adds a node that fills memory with v.
 func filled[T comparable](k *kit, g *graph.Graph, v T) (graph.Node, func()) {
 	k.Helper()
 	b := made[*driver.Buffer[T]](k)(driver.Alloc[T](k.c, elems))
@@ -290,7 +290,7 @@ func TestBaracudaDependencies(t *testing.T) {
 	})
 }
 
-// A mismatch of graphs is a result that names the node. An error means that the call
+// A mismatch between graphs is a result that names the node. An error only means that the call
 // itself failed.
 func TestBaracudaUpdateResult(t *testing.T) {
 	each(t, func(k *kit) {
@@ -338,10 +338,10 @@ func TestBaracudaUnsupported(t *testing.T) {
 		k.want("memory operations", second(g.Add(write)), driver.ErrNotSupported, "cuGraphAddBatchMemOpNode", "11.7")
 		k.want("arguments", second(n.KernelArgs()), driver.ErrNotSupported, "12.4")
 		k.want("raw call", k.c.Driver().CuGraphExecGetFlags(0, nil), driver.ErrNotSupported, "cuGraphExecGetFlags", "12.0")
-		k.run(k.exec(g)) // the rest works
+		k.run(k.exec(g)) // the other nodes work
 		k.expect(b, 2)
 	})
-	each(t, func(k *kit) { // and with a driver that has it
+	each(t, func(k *kit) { // a driver that has the function
 		n := k.add(k.graph(), k.launch(k.plus, k.memory(1), 5))
 		if args := must[[][]byte](k)(n.KernelArgs()); len(args) != 3 || binary.NativeEndian.Uint32(args[2]) != 5 {
 			k.Errorf("arguments %v", args)

@@ -15,8 +15,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// The function runs once, in the requested mode. Afterwards the graph is uploaded, the
-// earlier work has finished, and the output exists once.
+// The function must run once, in the requested mode. Afterwards the graph must be uploaded, earlier
+// work must have finished, and the output can be taken once.
 func TestCudaAsyncCapture(t *testing.T) {
 	for _, mode := range modes {
 		t.Run(mode.String(), func(t *testing.T) { each(t, func(k *kit) { k.captureReady(mode) }) })
@@ -39,14 +39,14 @@ func (k *kit) captureReady(mode graph.Mode) {
 	if done, err := k.s.Query(); !done || err != nil || runs != 1 || !c.Exec.Uploaded() {
 		k.Errorf("work before is done: %v, %v; runs %d; uploaded %v", done, err, runs, c.Exec.Uploaded())
 	}
-	got, ok := c.Output.Take() // typed, no assertion
+	got, ok := c.Output.Take() // typed, without a type assertion
 	if !ok || got != out {
 		k.Fatalf("output %v, %v", got, ok)
 	}
 	if again, ok := c.Output.Take(); ok || again != nil {
 		k.Errorf("handed out twice: %v", again)
 	}
-	k.expect(got, 0) // recorded, not run
+	k.expect(got, 0) // the work was recorded but has not run
 	k.run(c.Exec)
 	k.expect(got, 12)
 }
@@ -105,8 +105,8 @@ func TestCudaAsyncErrorMatrix(t *testing.T) {
 	})
 }
 
-// cell captures on each driver and checks the resulting error. There must be no graph,
-// nothing must have run, and the stream must work.
+// cell runs record on each driver and checks the resulting error. Afterwards no graph may exist, no
+// recorded work may have run, and the stream must work.
 func cell(t *testing.T, record func(k *kit) error, look func(k *kit, err error)) {
 	t.Helper()
 	each(t, func(k *kit) {
@@ -125,7 +125,7 @@ func cell(t *testing.T, record func(k *kit) error, look func(k *kit, err error))
 	})
 }
 
-// invalidate makes a call that a ModeGlobal capture forbids.
+// invalidate makes a call that a capture in ModeGlobal forbids.
 func (k *kit) invalidate() {
 	if b, err := driver.Alloc[byte](k.c, 64); err == nil {
 		k.closeLater(b)
@@ -134,7 +134,7 @@ func (k *kit) invalidate() {
 }
 
 func cudaAsyncNullGraph(t *testing.T) {
-	var kept driver.CUgraph // the result of the real capture
+	var kept driver.CUgraph // the graph that the real capture returned
 	noGraph := func(a loader.Args, inner *loader.Proc) uintptr {
 		code := a.Forward(inner)
 		out := (*driver.CUgraph)(unsafe.Pointer(a.Ptr(1)))
@@ -154,7 +154,7 @@ func cudaAsyncNullGraph(t *testing.T) {
 	})
 }
 
-// What earlier steps created is destroyed: a test that leaves anything open fails.
+// Objects that earlier steps created must be destroyed. A test fails if any object stays open.
 func TestCudaAsyncFailedInstantiateOrUpload(t *testing.T) {
 	for _, symbol := range []string{"cuGraphInstantiateWithParams", "cuGraphUpload"} {
 		t.Run(symbol, func(t *testing.T) {
@@ -177,7 +177,7 @@ func TestCudaAsyncFailedInstantiateOrUpload(t *testing.T) {
 	}
 }
 
-// Staging inputs does not wait. The next launch runs after it, on the same stream and
+// Staging inputs must not wait. The next launch must run after the staging, on the same stream and
 // on others.
 func TestCudaAsyncUpdate(t *testing.T) {
 	for name, other := range map[string]bool{"same stream": false, "other stream": true} {
@@ -192,7 +192,7 @@ func TestCudaAsyncUpdate(t *testing.T) {
 				}
 				ops := []driver.Op{k.fill(in, 40), k.launch(k.plus, in, 1)}
 				release := k.blocked(staging)
-				k.ok(x.Stage(staging, ops...)) // this would not return if it waited
+				k.ok(x.Stage(staging, ops...)) // would never return if it waited
 				k.ok(x.Launch(k.s))
 				if done, err := k.s.Query(); done || err != nil {
 					k.Errorf("the launch overtook its inputs: %v, %v", done, err)
@@ -208,12 +208,12 @@ func TestCudaAsyncLaunch(t *testing.T) {
 	each(t, func(k *kit) {
 		b, other := k.memory(1), k.stream()
 		x := k.exec(k.capture(k.launch(k.plus, b, 1)))
-		k.ok(x.Run(background, k.s)) // this waits
+		k.ok(x.Run(background, k.s)) // waits
 		if done, err := k.s.Query(); !done || err != nil {
 			k.Errorf("Run returned before the end: %v, %v", done, err)
 		}
 		release := k.blocked(other)
-		k.ok(x.Launch(other)) // this does not, on a stream that was not captured
+		k.ok(x.Launch(other)) // does not wait, on a stream that was not captured
 		if done, err := other.Query(); done || err != nil {
 			k.Errorf("the launch is over before what it runs behind: %v, %v", done, err)
 		}
@@ -294,13 +294,13 @@ func TestCudaAsyncScope(t *testing.T) {
 					driver.CUDA_ERROR_ILLEGAL_STATE)
 				return sc.Do(k.launch(k.plus, b, 1))
 			}))
-			k.run(k.exec(g)) // the first one is unchanged
+			k.run(k.exec(g)) // the first graph is unchanged
 			k.expect(b, 2)
 		})
 	})
 }
 
-// Captures exclude each other on the same stream, not in the process.
+// Captures exclude each other on one stream, but not in one process.
 func TestCudaAsyncExecutionInsideExecution(t *testing.T) {
 	each(t, func(k *kit) {
 		a, b, other := k.memory(1), k.memory(1), k.stream()
@@ -316,7 +316,7 @@ func TestCudaAsyncExecutionInsideExecution(t *testing.T) {
 		k.ok(inner.Scope().Do(k.launch(k.plus, a, 1)))
 		k.ok(r.Scope().Do(k.launch(k.plus, b, 2)))
 		inside, outside := made[*graph.Graph](k)(inner.End()), made[*graph.Graph](k)(r.End())
-		k.run(k.exec(inside)) // and launches
+		k.run(k.exec(inside)) // the inner graph can also be launched
 		k.run(k.exec(outside))
 		k.expect(a, 2)
 		k.expect(b, 3)
@@ -359,7 +359,7 @@ func TestCudaAsyncTeardown(t *testing.T) {
 	})
 }
 
-// dropExec leaves an exec to the garbage collector.
+// dropExec leaves an executable graph to the garbage collector.
 func dropExec(k *kit, c *driver.Context) {
 	k.Helper()
 	onAGoroutine(func() {
@@ -373,8 +373,8 @@ func dropExec(k *kit, c *driver.Context) {
 	})
 }
 
-// layer is a module built from another. forward stages the input, launches, and returns
-// the output.
+// layer is a module that contains another one. forward stages the input, launches the inner module,
+// and returns the output.
 type layer struct {
 	inner callable.Module[[]uint32, *driver.HostBuffer[uint32]]
 }
@@ -410,7 +410,7 @@ func (k *kit) doubled(t *callable.Trace[[]uint32]) (*driver.HostBuffer[uint32], 
 	return callable.Result(t, x), nil
 }
 
-// A value for the launch of a graph can be used wherever other operations can.
+// The launch of a graph must be usable wherever other operations are.
 func TestCudaAsyncLaunchIsAnOperation(t *testing.T) {
 	each(t, func(k *kit) {
 		x := k.memory(1)
@@ -419,17 +419,17 @@ func TestCudaAsyncLaunchIsAnOperation(t *testing.T) {
 		}))
 		exec := k.exec(inner)
 		op := exec.Op()
-		k.ok(k.s.Do(op)) // (1+1)·2
+		k.ok(k.s.Do(op)) // x is now (1+1)·2
 		k.expect(x, 4)
 		if exec.Replays() != 1 || op.Context() != k.c || !strings.Contains(op.String(), "launch of executable graph") {
 			k.Errorf("%d replays of %v", exec.Replays(), op)
 		}
 
-		// In a graph built by hand it becomes a child graph.
+		// In a graph built by hand, the operation becomes a child graph.
 		g := k.graph()
-		first := k.add(g, k.launch(k.plus, x, 1)) // 5
-		n := k.add(g, op, first)                  // 12
-		k.add(g, k.launch(k.plus, x, 1), n)       // 13
+		first := k.add(g, k.launch(k.plus, x, 1)) // x will be 5
+		n := k.add(g, op, first)                  // x will be 12
+		k.add(g, k.launch(k.plus, x, 1), n)       // x will be 13
 		if kind := must[graph.Type](k)(n.Type()); kind != cu.CU_GRAPH_NODE_TYPE_GRAPH {
 			k.Errorf("the node is a %v", kind)
 		}
@@ -437,27 +437,27 @@ func TestCudaAsyncLaunchIsAnOperation(t *testing.T) {
 		k.run(outer)
 		k.expect(x, 13)
 
-		// Captured in any way, it runs where it was recorded.
-		recorded := k.capture(k.launch(k.plus, x, 1), op, k.launch(k.plus, x, 1)) // 14, 30, 31
+		// However it is captured, the operation runs at the position where it was recorded.
+		recorded := k.capture(k.launch(k.plus, x, 1), op, k.launch(k.plus, x, 1)) // x will be 14, 30, 31
 		k.run(k.exec(recorded))
 		k.expect(x, 31)
 		if edges := must[int](k)(recorded.Len()); edges != 3 {
 			k.Errorf("%d nodes were recorded", edges)
 		}
-		k.run(k.exec(k.capture(op, k.launch(k.plus, x, 1)))) // 64, 65
+		k.run(k.exec(k.capture(op, k.launch(k.plus, x, 1)))) // x is 64, then 65
 		k.expect(x, 65)
 
-		// The node of an executable graph accepts another executable graph of the same
+		// A child graph node accepts the launch of another executable graph with the same
 		// structure.
 		other := k.exec(k.capture(k.launch(k.plus, x, 0), k.launch(k.times, x, 1)))
 		k.ok(outer.Set(n, other.Op()))
-		k.run(outer) // 66, 66, 67
+		k.run(outer) // x is 66, 66, 67
 		k.expect(x, 67)
-		k.ok(other.Stage(k.s, op)) // 136
+		k.ok(other.Stage(k.s, op)) // x is now 136
 		k.run(other)
 		k.expect(x, 136)
 
-		// What is impossible is refused, with an error that says what is possible.
+		// Impossible operations return an error that describes the alternatives.
 		for node, err := range inner.Nodes() {
 			k.ok(err)
 			k.ok(exec.Set(node, k.launch(k.plus, x, 7)))
@@ -483,7 +483,7 @@ func TestCudaAsyncUpdateReturnsItsOutput(t *testing.T) {
 		if staged != x {
 			k.Errorf("staged %v", staged)
 		}
-		k.run(exec) // 5·2 + 1
+		k.run(exec) // x is now 5·2 + 1
 		k.expect(staged, 11)
 		none, err := callable.StageValue(exec, k.s, func(do func(...driver.Op) error) (*driver.Buffer[uint32], error) {
 			return x, errors.Join(do(k.copy(x, in)), errOwn)
@@ -495,14 +495,14 @@ func TestCudaAsyncUpdateReturnsItsOutput(t *testing.T) {
 		op := k.fill(closed, 1)
 		k.ok(closed.Close())
 		none, err = callable.StageValue(exec, k.s, func(do func(...driver.Op) error) (*driver.Buffer[uint32], error) {
-			_ = do(op) // an error that is ignored here
+			_ = do(op) // the closure ignores this error
 			return x, nil
 		})
 		if none != nil || !errors.Is(err, driver.ErrClosed) {
 			k.Errorf("%v, %v", none, err)
 		}
 
-		// A capture's output comes with its graph.
+		// CaptureValue returns the graph together with the capture's output.
 		g, out, err := callable.CaptureValue(k.s, graph.ModeThreadLocal, func(sc *graph.Scope) (*driver.Buffer[uint32], error) {
 			return x, sc.Do(k.launch(k.plus, x, 1))
 		})

@@ -17,7 +17,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// An invalidated capture stays on its stream until it is ended.
+// An invalidated capture stays on its stream until the program ends it.
 func TestFerrotorchCaptureStatus(t *testing.T) {
 	each(t, func(k *kit) {
 		expect := func(when string, want cu.CUstreamCaptureStatus) {
@@ -42,8 +42,8 @@ func TestFerrotorchCaptureStatus(t *testing.T) {
 	})
 }
 
-// The address is fixed, and Set reads the value before it returns. Values set before the
-// device has used the earlier ones do not overwrite those.
+// The address of a scalar is fixed, and Set reads the value before it returns. A new value must not
+// overwrite an earlier one that the device has not used yet.
 func TestFerrotorchScalar(t *testing.T) {
 	each(t, func(k *kit) {
 		const replays = 40
@@ -89,10 +89,10 @@ func TestFerrotorchReplaysAndUpload(t *testing.T) {
 		if x.Uploaded() || x.Replays() != 0 {
 			k.Errorf("at first: uploaded %v, %d replays", x.Uploaded(), x.Replays())
 		}
-		for range 2 { // the second time there is nothing to do
+		for range 2 { // the second call has nothing to do
 			k.ok(x.Upload(k.s))
 		}
-		k.expect(b, 1) // nothing ran
+		k.expect(b, 1) // nothing has run
 		closed := must[*driver.Stream](k)(k.c.NewStream())
 		k.ok(closed.Close())
 		k.want("launch on a closed stream", x.Launch(closed), driver.ErrClosed)
@@ -109,7 +109,7 @@ func TestFerrotorchReplaysAndUpload(t *testing.T) {
 	})
 }
 
-// Buffers of any type stay alive as long as a graph or exec that retains the pool.
+// Buffers of any type must stay alive as long as a graph or an executable graph retains the pool.
 func TestFerrotorchPool(t *testing.T) {
 	each(t, func(k *kit) {
 		p := made[*graph.Pool](k)(graph.NewPool(k.c))
@@ -117,11 +117,11 @@ func TestFerrotorchPool(t *testing.T) {
 		b := must[*driver.Buffer[uint32]](k)(driver.AllocFrom(k.c, slices.Repeat([]uint32{8}, elems)))
 		f := must[*driver.Buffer[float64]](k)(driver.Alloc[float64](k.c, 3))
 		k.ok(p.Register(b.Ref(), f.Ref()))
-		k.ok(p.Register(b.Ref())) // it already has it
+		k.ok(p.Register(b.Ref())) // b is registered already
 		if p.Len() != 2 || !p.Has(b.Ref()) || p.Has(out.Ref()) {
 			k.Errorf("%v", p)
 		}
-		// The graph knows only the addresses, as after a capture by other code.
+		// The graph contains only the addresses, as after a capture by other code.
 		g := must[*graph.Graph](k)(graph.New(k.c))
 		k.add(g, must[*driver.Launch](k)(k.sum.Prepare(config, out.Ptr(), b.Ptr(), b.Ptr(), uint32(elems))))
 		k.ok(g.Keep(p))
@@ -147,13 +147,13 @@ func TestFerrotorchPool(t *testing.T) {
 	})
 }
 
-// withCalls runs a test on the emulator and on the GPU, and records the driver calls.
+// withCalls runs a test on the emulator and on the GPU while recording driver calls.
 func withCalls(t *testing.T, test func(k *kit, calls *trace.Recorder)) {
 	t.Helper()
 	with := func(t *testing.T, lib loader.Library) {
 		var calls trace.Recorder
-		// An altered library that changes nothing, so that the system's driver stays
-		// open.
+		// This altered library changes no function. Its Close does nothing, so the system's driver
+		// stays open.
 		d := gputest.Driver(t, trace.Wrap(&altered{Library: lib}, calls.Sink()))
 		test(newKit(t, gputest.Context(t, d)), &calls)
 	}
@@ -173,7 +173,7 @@ func TestFerrotorchPoolKeepsAnyValue(t *testing.T) {
 		big := new([1 << 16]byte)
 		runtime.AddCleanup(big, func(c chan bool) { c <- true }, dropped)
 		k.ok(p.Register(pinned.Ref(), slice, first, event, big, table))
-		k.ok(p.Register(second, "text", slice, table, first.View(0, 1), event)) // only two of them are new
+		k.ok(p.Register(second, "text", slice, table, first.View(0, 1), event)) // only two of them are new to the pool
 		if p.Len() != 8 || !p.Has(slice) || p.Has(slice[1:]) || !p.Has(table) || !p.Has(first) || !p.Has("text") || p.Has("other") {
 			k.Errorf("%v", p)
 		}
@@ -227,13 +227,13 @@ func TestFerrotorchSealedPool(t *testing.T) {
 		k.want("a graph with a sealed pool", g.Keep(p), graph.ErrSealed)
 		k.ok(p.Unseal())
 		g = made[*graph.Graph](k)(graph.Capture(k.s, graph.ModeThreadLocal, record))
-		k.ok(p.Seal()) // whoever retains it can continue
+		k.ok(p.Seal()) // graphs that retain the pool must still work
 		k.run(k.exec(g))
 		k.expect(b, 2)
 	})
 }
 
-// Pools have no numeric IDs: the *Pool itself is passed, also to other goroutines.
+// Pools have no numeric IDs. Programs pass the *Pool itself, also to other goroutines.
 func TestFerrotorchPoolsAreShared(t *testing.T) {
 	each(t, func(k *kit) {
 		p, b := must[*graph.Pool](k)(graph.NewPool(k.c)), k.memory(1)
@@ -267,7 +267,7 @@ func TestFerrotorchGuard(t *testing.T) {
 				k.Errorf("%v, %v", status, err)
 			}
 			x := k.exec(made[*graph.Graph](k)(r.End()))
-			k.ok(r.Abort()) // there is nothing left to abort
+			k.ok(r.Abort()) // nothing is left to abort
 			k.run(x)
 			k.expect(b, 2)
 			if !p.InUse() {
@@ -327,8 +327,8 @@ func TestFerrotorchCallable(t *testing.T) {
 	})
 }
 
-// One program for both: without a GPU it computes the same on the emulator. If there is
-// no driver, the error says where it was looked for.
+// The same program must work with and without a GPU. Without one it computes the same on the
+// emulator. If there is no driver, the error must name the places that were searched.
 func TestFerrotorchWithoutCUDA(t *testing.T) {
 	each(t, func(k *kit) {
 		b, host := k.memory(3), k.host()

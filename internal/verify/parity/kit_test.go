@@ -30,7 +30,7 @@ var (
 	modes      = []graph.Mode{graph.ModeGlobal, graph.ModeThreadLocal, graph.ModeRelaxed}
 )
 
-// kit holds what most tests need: a stream and kernels.
+// kit contains a stream and kernels, which most tests need.
 type kit struct {
 	testing.TB
 	c                         *driver.Context
@@ -68,7 +68,7 @@ func (k *kit) ok(err error) {
 	}
 }
 
-// want checks that an error matches code and contains the words.
+// want checks that err matches code and contains the given words.
 func (k *kit) want(what string, err, code error, words ...string) {
 	k.Helper()
 	if !errors.Is(err, code) {
@@ -92,7 +92,7 @@ func (k *kit) closeLater(c closer) {
 	})
 }
 
-// made returns the result of a call, which is closed when the test ends.
+// made returns the result of a call and closes it when the test ends.
 func made[T closer](k *kit) func(c T, err error) T {
 	return func(c T, err error) T {
 		k.Helper()
@@ -102,7 +102,7 @@ func made[T closer](k *kit) func(c T, err error) T {
 	}
 }
 
-// must returns the result of a call.
+// must returns the result of a call, or fails the test.
 func must[T any](k *kit) func(v T, err error) T {
 	return func(v T, err error) T {
 		k.Helper()
@@ -123,7 +123,7 @@ func (k *kit) event() *driver.Event {
 	return made[*driver.Event](k)(k.c.NewEvent())
 }
 
-// memory returns device memory filled with a value.
+// memory returns device memory filled with v.
 func (k *kit) memory(v uint32) *driver.Buffer[uint32] {
 	k.Helper()
 	b := made[*driver.Buffer[uint32]](k)(driver.Alloc[uint32](k.c, elems))
@@ -162,7 +162,7 @@ func (k *kit) wait(s *driver.Stream) {
 	k.ok(s.Wait(background))
 }
 
-// expect waits for the kit's stream and compares all of b with a value.
+// expect waits for the kit's stream and checks that every element of b is want.
 func (k *kit) expect(b *driver.Buffer[uint32], want uint32) {
 	k.Helper()
 	k.wait(k.s)
@@ -185,7 +185,7 @@ func (k *kit) add(g *graph.Graph, op driver.Op, deps ...graph.Node) graph.Node {
 	return must[graph.Node](k)(g.Add(op, deps...))
 }
 
-// capture records operations one after the other.
+// capture captures the operations in order.
 func (k *kit) capture(ops ...driver.Op) *graph.Graph {
 	k.Helper()
 	return made[*graph.Graph](k)(graph.Capture(k.s, graph.ModeThreadLocal, func(sc *graph.Scope) error {
@@ -208,8 +208,7 @@ func (k *kit) length(g *graph.Graph) int {
 	return must[int](k)(g.Len())
 }
 
-// usable checks that a stream runs work, which a stream that is still captured does
-// not.
+// usable checks that a stream runs work. A stream that is still captured does not.
 func (k *kit) usable(s *driver.Stream) {
 	k.Helper()
 	status, _, _, err := s.CaptureStatus()
@@ -223,8 +222,8 @@ func (k *kit) usable(s *driver.Stream) {
 	k.expect(b, 42)
 }
 
-// blocked makes a stream wait until it is released. If anything waits for that stream
-// before then, the test fails and continues.
+// blocked makes a stream wait until release is called. If a call waits for the stream before then,
+// the test fails and continues.
 func (k *kit) blocked(s *driver.Stream) (release func()) {
 	k.Helper()
 	gate := make(chan struct{})
@@ -239,7 +238,7 @@ func (k *kit) blocked(s *driver.Stream) (release func()) {
 	return release
 }
 
-// onAGoroutine runs f on a goroutine that ends with it.
+// onAGoroutine runs f on a new goroutine and waits for it.
 func onAGoroutine(f func()) {
 	done := make(chan struct{})
 	go func() {
@@ -249,8 +248,7 @@ func onAGoroutine(f func()) {
 	<-done
 }
 
-// altered is a driver, real or emulated, with one function replaced while a switch is
-// on.
+// altered wraps a real or emulated driver and replaces one function while a switch is on.
 type altered struct {
 	loader.Library
 	symbol string
@@ -271,23 +269,22 @@ func (l *altered) Lookup(symbol string) (loader.Proc, error) {
 	}), nil
 }
 
-// Close does nothing: the system's driver stays open, and an emulator has nothing to
-// close.
+// Close does nothing. The system's driver must stay open, and an emulator has nothing to close.
 func (*altered) Close() error { return nil }
 
 const injected = driver.CUDA_ERROR_UNKNOWN
 
-// fails reports a failure without making the call.
+// fails returns an error without making the call.
 func fails(loader.Args, *loader.Proc) uintptr { return uintptr(injected) }
 
-// failsAfterwards makes the call and reports a failure.
+// failsAfterwards makes the call and then returns an error.
 func failsAfterwards(a loader.Args, inner *loader.Proc) uintptr {
 	a.Forward(inner)
 	return uintptr(injected)
 }
 
-// alter runs a test on an emulator and on the GPU. The function is replaced between
-// on(true) and on(false).
+// alter runs a test on an emulator and on the GPU. One function is replaced between on(true) and
+// on(false).
 func alter(t *testing.T, symbol string, answer func(loader.Args, *loader.Proc) uintptr, test func(k *kit, on func(bool))) {
 	t.Helper()
 	with := func(t *testing.T, lib loader.Library) {

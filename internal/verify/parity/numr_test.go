@@ -15,7 +15,7 @@ import (
 	shipped "github.com/purecuda/cuda/ptx/kernels"
 )
 
-// until waits for something that happens in the background.
+// until waits until done returns true.
 func (k *kit) until(what string, done func() bool) {
 	k.Helper()
 	for end := time.Now().Add(10 * time.Second); !done(); time.Sleep(time.Millisecond) {
@@ -25,15 +25,15 @@ func (k *kit) until(what string, done func() bool) {
 	}
 }
 
-// from allocates through a cache.
+// from allocates memory from a cache.
 func (k *kit) from(c *cache.Cache, n int) *driver.Buffer[uint32] {
 	k.Helper()
 	return made[*driver.Buffer[uint32]](k)(cache.Alloc[uint32](c, k.s, n))
 }
 
-// During a capture the cache's free blocks are not used. What the capture allocates
-// belongs to its graph, as nodes or as blocks at fixed addresses. Afterwards the cache
-// is as before, however the capture ended.
+// A capture must not use the cache's free blocks. The memory that it allocates belongs to its
+// graph, as nodes or as blocks at fixed addresses. However the capture ends, the cache must be as
+// it was before.
 func TestNumrCaptureFreezesTheCache(t *testing.T) {
 	t.Run("allocation nodes", func(t *testing.T) {
 		each(t, func(k *kit) {
@@ -48,7 +48,7 @@ func TestNumrCaptureFreezesTheCache(t *testing.T) {
 				k.Errorf("nodes: %v", types)
 			}
 			x := k.exec(g, graph.WithAutoFree())
-			for range 3 { // each launch frees what the previous one left
+			for range 3 { // each launch frees the memory that the previous one left
 				k.run(x)
 			}
 			k.expect(tmp, 21)
@@ -104,7 +104,7 @@ func TestNumrCaptureFreezesTheCache(t *testing.T) {
 		}
 	})
 	t.Run("nothing recorded", func(t *testing.T) {
-		each(t, func(k *kit) { // a graph without nodes is recognised
+		each(t, func(k *kit) { // a graph without nodes must be recognised
 			if g := k.capture(); k.length(g) != 0 {
 				k.Error("nodes out of nothing")
 			}
@@ -112,8 +112,8 @@ func TestNumrCaptureFreezesTheCache(t *testing.T) {
 	})
 }
 
-// capturedWith captures an allocation that is filled with 21 while the cache has a
-// suitable free block, and checks that the block is free again.
+// capturedWith captures an allocation and fills it with 21, while the cache has a suitable free
+// block. It checks that the block is still free afterwards.
 func (k *kit) capturedWith(c *cache.Cache) (g *graph.Graph, tmp *driver.Buffer[uint32]) {
 	k.Helper()
 	idle := k.from(c, elems)
@@ -164,7 +164,7 @@ func TestNumrAllocator(t *testing.T) {
 			k.ok(c.Close())
 			k.want("allocation", second(cache.Alloc[uint32](c, k.s, 1)), driver.ErrClosed)
 			k.ok(k.s.Do(k.fill(b, 3)))
-			k.expect(b, 3) // still good
+			k.expect(b, 3) // b is still valid
 			k.ok(c.Free(k.s, b))
 			if s := c.Stats(); s.InUse != 0 || s.Free != 0 {
 				k.Errorf("not the driver's: %+v", s)
@@ -172,7 +172,7 @@ func TestNumrAllocator(t *testing.T) {
 		})
 	})
 	t.Run("after the context was closed", func(t *testing.T) {
-		each(t, func(k *kit) { // it ends with the last object created from it
+		each(t, func(k *kit) { // the context ends with the last object created in it
 			ctx := must[*driver.Context](k)(k.c.Device().PrimaryContext())
 			s := must[*driver.Stream](k)(ctx.NewStream())
 			c := must[*cache.Cache](k)(cache.New(ctx))
@@ -197,7 +197,7 @@ func TestNumrCopies(t *testing.T) {
 		if !slices.Equal(dst, src) {
 			k.Errorf("%v", dst)
 		}
-		for _, op := range []*driver.CopyOp{ // these are for streams and graphs
+		for _, op := range []*driver.CopyOp{ // these operations are for streams and graphs
 			must[*driver.CopyOp](k)(driver.Upload[uint32](a, up)),
 			k.copy(b, a),
 			must[*driver.CopyOp](k)(driver.Download[uint32](down, b)),
@@ -232,8 +232,8 @@ func TestNumrCopies(t *testing.T) {
 	})
 }
 
-// A copy stream waits for an event of the compute stream. The host waits only for the
-// copy, while the compute stream continues.
+// A copy stream waits for an event of the compute stream. The host must wait only for the copy,
+// while the compute stream continues.
 func TestNumrCopyBesideCompute(t *testing.T) {
 	each(t, func(k *kit) {
 		for _, helper := range []bool{false, true} {
@@ -242,8 +242,7 @@ func TestNumrCopyBesideCompute(t *testing.T) {
 	})
 }
 
-// copyBeside orders the streams by an event of its own, or by the helper that creates
-// one.
+// copyBeside orders the streams with its own event, or with the helper that creates one.
 func (k *kit) copyBeside(helper bool) {
 	k.Helper()
 	a, b, host, ready, side := k.memory(1), k.memory(1), k.host(), k.event(), k.stream()
@@ -258,7 +257,7 @@ func (k *kit) copyBeside(helper bool) {
 		k.ok(k.s.Record(ready))
 		k.ok(side.WaitEvent(ready))
 	}
-	release := k.blocked(k.s) // the compute work that continues
+	release := k.blocked(k.s) // compute work that continues during the copy
 	k.ok(k.s.Do(then))
 	k.ok(side.Do(download))
 	k.wait(side)
@@ -272,8 +271,8 @@ func (k *kit) copyBeside(helper bool) {
 	k.expect(b, 2)
 }
 
-// rowsAndStrides is passed to the kernel by value. The node has its own copy, so
-// nothing that the host does later changes a replay.
+// rowsAndStrides is passed to the kernel by value. The node has its own copy, so later changes on
+// the host must not affect a replay.
 type rowsAndStrides struct{ columns, row, column uint32 }
 
 func TestNumrStridedCopy(t *testing.T) {
@@ -284,12 +283,12 @@ func TestNumrStridedCopy(t *testing.T) {
 			square[i] = uint32(i)
 		}
 		k.ok(src.View(0, 16).CopyFrom(square))
-		shape := rowsAndStrides{columns: 4, row: 1, column: 4} // transposed
+		shape := rowsAndStrides{columns: 4, row: 1, column: 4} // the transposed shape
 		l := must[*driver.Launch](k)(k.strided.Prepare(config, dst, src, uint32(16), shape))
 		g := k.graph()
 		n := k.add(g, l)
 		x := k.exec(g)
-		shape = rowsAndStrides{columns: 4, row: 4, column: 1} // the host's copy
+		shape = rowsAndStrides{columns: 4, row: 4, column: 1} // changes only the host's copy
 		k.ok(driver.SetArg(l, 3, shape))
 		for range 2 {
 			k.run(x)
@@ -301,7 +300,7 @@ func TestNumrStridedCopy(t *testing.T) {
 	})
 }
 
-// The library's own kernel copies elements of any type between strided arrays.
+// The kernel of this library must copy elements of any type between strided arrays.
 func TestNumrStridedCopyKernel(t *testing.T) {
 	each(t, func(k *kit) {
 		src, dst := k.memory(0), k.memory(0)
@@ -315,7 +314,7 @@ func TestNumrStridedCopyKernel(t *testing.T) {
 		g := k.graph()
 		n := k.add(g, l)
 		x := k.exec(g)
-		rows.Strides[0], rows.Strides[1] = 1, 4 // the host's copy
+		rows.Strides[0], rows.Strides[1] = 1, 4 // changes only the host's copy
 		k.ok(driver.SetArg(l, 2, must[shipped.Strided](k)(shipped.NewStrided(dst, rows, src, rows, 4, 4))))
 		for range 2 {
 			k.run(x)
@@ -338,7 +337,7 @@ func (k *kit) strides(b *driver.Buffer[uint32], from func(i int) int) {
 	}
 }
 
-// givesContext reports whether a device of the system's driver is usable.
+// givesContext reports whether the system's driver can create a context.
 func givesContext(t *testing.T) bool {
 	d, err := driver.Open()
 	if err != nil {
@@ -376,7 +375,7 @@ func TestNumrDevices(t *testing.T) {
 			}
 		}
 	})
-	err := driver.Available() // an error with the reason, not a crash
+	err := driver.Available() // returns the reason instead of crashing
 	if err == nil && !givesContext(t) {
 		t.Error("available, and no device gives a context")
 	}

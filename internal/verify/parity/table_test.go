@@ -15,14 +15,14 @@ import (
 //go:embed *_test.go
 var sources embed.FS
 
-// systems maps the sections of the table to their test files.
+// systems maps each section of the table to its test file.
 var systems = map[string]string{
 	"cuda-async": "cudaasync_test.go", "aprender-gpu": "aprender_test.go", "baracuda-runtime": "baracuda_test.go",
 	"ferrotorch-gpu": "ferrotorch_test.go", "numr": "numr_test.go",
 }
 
-// Each line of docs/internals/parity.md names a test, and each test has one line, in
-// the section of its file.
+// Each line of docs/internals/parity.md must name a test, and each test must have one line in the
+// section of its file.
 func TestEachLineHasItsTest(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/internals/parity.md")
 	if err != nil {
@@ -47,7 +47,7 @@ func TestEachLineHasItsTest(t *testing.T) {
 
 var line = regexp.MustCompile("^\\| [^|]+ \\| [^|]+ \\| `(Test\\w+)` \\|$")
 
-// linesOf maps tests to the sections that name them.
+// linesOf maps each test to the section that names it.
 func linesOf(t *testing.T, text string) map[string]string {
 	t.Helper()
 	listed := map[string]string{}
@@ -74,7 +74,7 @@ func linesOf(t *testing.T, text string) map[string]string {
 	return listed
 }
 
-// systemOf returns the section that a file belongs to, "" for other files.
+// systemOf returns the section that a file belongs to, or "" for other files.
 func systemOf(file string) string {
 	for system, f := range systems {
 		if f == file {

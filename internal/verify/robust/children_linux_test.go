@@ -10,8 +10,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// Programs are started while the device works. Neither affects the other, and the new
-// processes inherit no open file of the driver.
+// The test starts programs while the device works. Neither must affect the other, and the new
+// processes must not inherit any open file of the driver.
 func TestChildProcessesBesideWork(t *testing.T) {
 	gputest.EachDriver(t, func(t *testing.T, d *driver.Driver) {
 		p := newProgram(t, d)

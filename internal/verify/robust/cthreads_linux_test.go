@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// clib has functions of the C library and starts threads with it. Like a driver's
-// threads, they are unknown to Go.
+// clib calls the C library and starts threads with it. Like a driver's threads, these threads are
+// unknown to Go.
 type clib struct {
 	t                                    *testing.T
 	create, join, semInit, semWait, post *loader.Proc
@@ -23,7 +23,7 @@ func openC(t *testing.T) *clib {
 	t.Cleanup(func() { closes(t, lib) })
 	find := func(symbol string) *loader.Proc {
 		p, err := lib.Lookup(symbol)
-		if err != nil { // before glibc 2.34 it is in a library of its own
+		if err != nil { // before glibc 2.34 the function is in a separate library
 			threads, err := loader.Open("libpthread.so.0")
 			ok(t, err)
 			p, err = threads.Lookup(symbol)
@@ -58,7 +58,7 @@ func (th cThread) join() {
 	}
 }
 
-// semaphore returns a semaphore in C memory, on which C threads wait.
+// semaphore returns a semaphore in C memory, for C threads to wait on.
 func (c *clib) semaphore() uintptr {
 	p := c.calloc.Call(1, 64)
 	c.semInit.Call(p, 0, 0)

@@ -12,14 +12,14 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// vanishing is a library whose device disappears at some moment. From then on it
-// returns the same code from every call, including calls that release something.
+// vanishing is a library whose device disappears at a chosen moment. From then on every call
+// returns the same code, even calls that release objects.
 type vanishing struct {
 	loader.Library
 	code atomic.Uint32
 }
 
-// Lookup returns a function that checks for the loss first.
+// Lookup returns a function that first checks whether the device has disappeared.
 func (v *vanishing) Lookup(symbol string) (loader.Proc, error) {
 	inner, err := v.Library.Lookup(symbol)
 	if err != nil {
@@ -31,14 +31,14 @@ func (v *vanishing) Lookup(symbol string) (loader.Proc, error) {
 		}
 		result := a.Forward(&inner)
 		if code := v.code.Load(); code != 0 {
-			return uintptr(code) // a wait that was in progress
+			return uintptr(code) // the device disappeared while the call was waiting
 		}
 		return result
 	}), nil
 }
 
-// A device that falls off the bus fails every call with whatever code the driver has
-// for it. Nothing waits for it, Lost reports it, and everything can be closed.
+// When a device falls off the bus, every call fails with the driver's code for that. No call may
+// hang, Lost must report the loss, and everything must be closable.
 func TestADeviceDisappears(t *testing.T) {
 	for _, code := range []driver.CUresult{
 		driver.CUDA_ERROR_UNKNOWN, driver.CUDA_ERROR_ILLEGAL_ADDRESS, driver.CUDA_ERROR_LAUNCH_FAILED,
@@ -75,9 +75,9 @@ func disappear(t *testing.T, code driver.CUresult) {
 
 const waiters = 8
 
-// waiters starts goroutines that wait for work that does not finish before end is
-// called. Their waits can be cancelled, so they poll or use a waiting thread, which the
-// driver releases when the device is gone.
+// waiters starts goroutines that wait for work, which does not finish before end is called. Their
+// waits can be cancelled, so they poll or use a waiting thread. The driver releases the thread when
+// the device is gone.
 func (p *program) waiters() (answer <-chan error, end func()) {
 	answers := make(chan error, waiters)
 	gate := make(chan struct{})

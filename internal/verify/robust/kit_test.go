@@ -18,12 +18,12 @@ var kernels []byte
 
 var one = driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)}
 
-// childVariable is set in a process that is the child of a test.
+// childVariable is set in a process that a test started.
 const childVariable = "PURECUDA_ROBUST_CHILD"
 
-// eachDoomed is gputest.EachDriver for tests after which the device no longer works. On
-// a GPU they run in a process of their own, and the device keeps working in this one
-// during and after the test.
+// eachDoomed is like gputest.EachDriver, for tests after which the device no longer works. On a GPU
+// each test runs in a child process. In this process the device must keep working during and after
+// the test.
 func eachDoomed(t *testing.T, test func(t *testing.T, d *driver.Driver)) {
 	t.Run("emulator", func(t *testing.T) { test(t, gputest.Emulator(t, emulator.Config{})) })
 	t.Run("gpu", func(t *testing.T) {
@@ -39,14 +39,14 @@ func eachDoomed(t *testing.T, test func(t *testing.T, d *driver.Driver)) {
 	})
 }
 
-// inChild runs only the calling test in a new process.
+// inChild runs only the calling test, in a new process.
 func inChild(t *testing.T) {
 	t.Helper()
 	path, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Each level of the name is a separate pattern.
+	// Each level of the test's name needs a separate pattern.
 	name := "^" + strings.ReplaceAll(t.Name(), "/", "$/^") + "$"
 	cmd := exec.Command(path, "-test.run", name, "-test.v", "-test.timeout", "60s")
 	cmd.Env = append(os.Environ(), childVariable+"=1")
@@ -100,7 +100,7 @@ func ok(t *testing.T, err error) {
 	}
 }
 
-// codeOf returns the driver's code in err, success if there is none.
+// codeOf returns the driver's code in err, or success if err contains no code.
 func codeOf(err error) (code driver.CUresult) {
 	_ = errors.As(err, &code)
 	return code

@@ -2,9 +2,9 @@ package robust
 
 import "testing"
 
-// Threads stay: Go keeps its own for later use, and a driver keeps those it started.
-// But a program must not leave one behind each round. Go starts and ends some as
-// needed, so only growth by at least one thread in two rounds counts.
+// Go and a driver keep threads for later use. But a program must not leave a thread behind in each
+// round. Go starts and ends threads as needed, so only growth by at least one thread per two rounds
+// counts.
 func TestThreadsDoNotGrow(t *testing.T) {
 	const settle, rounds = 5, 45
 	early := 0

@@ -12,7 +12,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// eachDriverAnew calls use a number of times, on an emulator with a new one each time.
+// eachDriverAnew calls use several times. Each call on the emulator uses a new emulator.
 func eachDriverAnew(t *testing.T, times int, use func(t *testing.T, d *driver.Driver), then func(t *testing.T, round int)) {
 	t.Run("emulator", func(t *testing.T) {
 		for i := range times {
@@ -29,15 +29,15 @@ func eachDriverAnew(t *testing.T, times int, use func(t *testing.T, d *driver.Dr
 	})
 }
 
-// wholeLife is a program from its context to its end. What it does uses the goroutines
-// that this module starts.
+// wholeLife runs a program from creating a context to closing everything. The program uses all
+// features for which this module starts goroutines.
 func wholeLife(t *testing.T, d *driver.Driver) {
 	p := newProgram(t, d)
 	defer p.closeAll(driver.CUDA_SUCCESS)
 	ok(t, p.s.HostFunc(func() { time.Sleep(time.Millisecond) }))
 	cancelled, cancel := context.WithTimeout(t.Context(), time.Microsecond)
 	defer cancel()
-	_ = p.s.Wait(cancelled) // this leaves a goroutine that continues to wait
+	_ = p.s.Wait(cancelled) // leaves a goroutine that continues to wait
 	g, err := graph.Capture(p.s, graph.ModeGlobal, func(sc *graph.Scope) error { return sc.Do(p.launch) })
 	ok(t, err)
 	p.keep(g)
@@ -60,7 +60,7 @@ func TestNoGoroutineIsLeft(t *testing.T) {
 	})
 }
 
-// settled waits until there are at most that many goroutines, or a few seconds.
+// settled waits until at most want goroutines exist, but not longer than 10 seconds.
 func settled(want int) int {
 	end := time.Now().Add(10 * time.Second)
 	for runtime.NumGoroutine() > want && time.Now().Before(end) {

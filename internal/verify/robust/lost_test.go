@@ -54,7 +54,7 @@ func (l loss) test(t *testing.T, d *driver.Driver) {
 	p.afterwards(l.code)
 }
 
-// program has an object of each kind.
+// program holds one object of each kind.
 type program struct {
 	t      *testing.T
 	d      *driver.Driver
@@ -116,7 +116,7 @@ func (p *program) makeGraph() {
 	ok(p.t, p.x.Run(p.t.Context(), p.s))
 }
 
-// uses returns calls that cannot work without the device.
+// uses returns calls that must fail without the device.
 func (p *program) uses() map[string]func() error {
 	ctx := context.Background()
 	return map[string]func() error{
@@ -144,8 +144,8 @@ func (p *program) uses() map[string]func() error {
 	}
 }
 
-// lost checks that an error has the code, says that the context is lost, and says what
-// to do.
+// lost checks that an error has the code, reports that the context is lost, and describes what to
+// do.
 func (p *program) lost(what string, err error, code driver.CUresult) {
 	p.t.Helper()
 	if !errors.Is(err, code) || !errors.Is(err, driver.ErrContextLost) {
@@ -157,7 +157,8 @@ func (p *program) lost(what string, err error, code driver.CUresult) {
 	}
 }
 
-// closeAll closes everything. That must take no time and may fail only with the code.
+// closeAll closes everything. Closing must take almost no time, and errors must have the given
+// code.
 func (p *program) closeAll(code driver.CUresult) {
 	start := time.Now()
 	for _, c := range slices.Backward(p.open) {
@@ -172,7 +173,7 @@ func (p *program) closeAll(code driver.CUresult) {
 	}
 }
 
-// afterwards checks that a new context in the same process does not help.
+// afterwards checks that a new context in the same process is also unusable.
 func (p *program) afterwards(code driver.CUresult) {
 	dev, err := p.d.Device(0)
 	ok(p.t, err)

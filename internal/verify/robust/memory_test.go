@@ -11,8 +11,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// eachFull runs test on an emulator with 16 MiB of memory and on a GPU, both
-// with all of it allocated, in pieces down to 64 KiB.
+// eachFull runs test on an emulator with 16 MiB of memory and on a GPU. In both cases all device
+// memory is allocated, in pieces of at least 64 KiB.
 func eachFull(t *testing.T, test func(t *testing.T, p *program, full *memoryHog)) {
 	run := func(t *testing.T, d *driver.Driver) {
 		p := newProgram(t, d)
@@ -25,7 +25,7 @@ func eachFull(t *testing.T, test func(t *testing.T, p *program, full *memoryHog)
 	t.Run("gpu", func(t *testing.T) { run(t, gputest.GPU(t)) })
 }
 
-// memoryHog occupies the memory of a device.
+// memoryHog occupies all memory of a device.
 type memoryHog struct {
 	t      *testing.T
 	pieces []*driver.Buffer[byte]
@@ -72,7 +72,7 @@ func TestMemoryOfTheDeviceRunsOut(t *testing.T) {
 	})
 }
 
-// stillWorks uses the existing objects: without free memory they must still work.
+// stillWorks checks that the existing objects work without free memory.
 func (p *program) stillWorks() {
 	p.t.Helper()
 	ok(p.t, p.b.Fill(5))
@@ -86,8 +86,8 @@ func (p *program) stillWorks() {
 	ok(p.t, p.c.Lost())
 }
 
-// The driver decides what a full device still has room for. Whatever does not fit fails
-// with the right error and leaves nothing behind.
+// The driver decides which objects still fit on a full device. Creating an object that does not fit
+// must fail with the right error and must not leak.
 func TestObjectsWithoutMemory(t *testing.T) {
 	eachFull(t, func(t *testing.T, p *program, full *memoryHog) {
 		for range 200 {
@@ -108,8 +108,8 @@ func TestObjectsWithoutMemory(t *testing.T) {
 	})
 }
 
-// wide is the number of parallel kernels in a graph that needs device memory for
-// itself.
+// wide is the number of parallel kernels in a graph. It is large enough that the graph itself needs
+// device memory.
 const wide = 20000
 
 func TestGraphsWithoutMemory(t *testing.T) {
@@ -138,8 +138,8 @@ func TestGraphsWithoutMemory(t *testing.T) {
 	})
 }
 
-// memoryNode: a graph whose own memory does not fit can be created. It is refused when
-// it gets the memory, at instantiation or launch.
+// memoryNode checks a graph whose allocation node needs more memory than the device has left.
+// Creating the graph must succeed. Instantiating or launching it must fail.
 func (p *program) memoryNode() {
 	t := p.t
 	t.Helper()

@@ -18,8 +18,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Signals reach any thread of the process, including the driver's, which run no Go code
-// and have no signal stack.
+// A signal can arrive on any thread of the process. The driver's threads do not run Go code and
+// have no signal stack.
 func TestSignalsOnThreadsOfC(t *testing.T) {
 	c := openC(t)
 	sem := c.semaphore()
@@ -39,8 +39,8 @@ func TestSignalsOnThreadsOfC(t *testing.T) {
 			send(t, id, s)
 			arrives(t, got, s)
 		}
-		send(t, id, syscall.SIGPROF) // without a profile, nothing expects this one
-		send(t, id, syscall.SIGURG)  // Go uses this one to preempt goroutines
+		send(t, id, syscall.SIGPROF) // without a profile, nothing handles this signal
+		send(t, id, syscall.SIGURG)  // Go uses this signal to preempt goroutines
 	}
 	for range threads {
 		c.post.Call(sem)
@@ -70,7 +70,7 @@ func arrives(t *testing.T, got <-chan os.Signal, want os.Signal) {
 	}
 }
 
-// A profile continuously interrupts C threads that call into Go.
+// A profile continuously interrupts C threads while they call into Go.
 func TestProfileWhileThreadsOfCCallGo(t *testing.T) {
 	c := openC(t)
 	var calls atomic.Int64
@@ -109,8 +109,8 @@ func allocate() {
 	sinkMutex.Unlock()
 }
 
-// The same through a driver: its threads call host functions while goroutines launch,
-// replay and wait, and a profile runs.
+// The driver's threads call host functions while a profile runs and goroutines launch, replay and
+// wait.
 func TestProfileWhileTheDriverCallsGo(t *testing.T) {
 	gputest.EachDriver(t, func(t *testing.T, d *driver.Driver) {
 		var out bytes.Buffer
@@ -126,8 +126,8 @@ func TestProfileWhileTheDriverCallsGo(t *testing.T) {
 	})
 }
 
-// replays enqueues kernels and host functions for a while, and counts the host
-// functions.
+// replays enqueues kernels and host functions for some time. It checks that every host function
+// ran.
 func replays(t *testing.T, p *program) {
 	s, err := p.c.NewStream()
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// tasks returns the threads of the process.
+// tasks returns the IDs of the process's threads.
 func tasks(t *testing.T) map[int]bool {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/self/task")

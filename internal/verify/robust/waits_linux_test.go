@@ -12,8 +12,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// A thousand goroutines that wait for the device do not take one thread each, on the
-// emulator or on a GPU.
+// A thousand goroutines that wait for the device must not occupy one thread each.
 func TestThousandWaitsTakeFewThreads(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		const n = 1000
@@ -56,7 +55,7 @@ func TestThousandWaitsTakeFewThreads(t *testing.T) {
 		for begun.Load() < n {
 			time.Sleep(time.Millisecond)
 		}
-		time.Sleep(20 * time.Millisecond) // time for the waits to become a crowd
+		time.Sleep(20 * time.Millisecond) // gives all waits time to begin
 		now := len(tasks(t))
 		if ended.Load() != 0 {
 			t.Error("a wait ended before the work")

@@ -14,7 +14,7 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// graphCounts counts what was done with graphs.
+// graphCounts counts the operations on graphs.
 type graphCounts struct {
 	captures, built, updates, replays, callbacks, conditional, memory, dropped atomic.Int64
 }
@@ -27,8 +27,8 @@ func (c *graphCounts) String() string {
 		c.captures.Load(), c.built.Load(), c.updates.Load(), c.replays.Load(), c.callbacks.Load(), c.conditional.Load(), c.memory.Load(), c.dropped.Load())
 }
 
-// graphWorker is one goroutine's part of a soak with graphs. All words of its memory
-// have the same value, which the worker also computes on the host.
+// graphWorker is one goroutine's part of a soak with graphs. All words of its device memory have
+// the same value, which the worker also computes on the host.
 type graphWorker struct {
 	soak    *soak
 	stream  *driver.Stream
@@ -39,15 +39,15 @@ type graphWorker struct {
 	count   *driver.HostFunc
 	counter *driver.Buffer[uint32] // loop counter
 	choice  *graph.Scalar[uint32]
-	calls   atomic.Int64 // of the function count
-	fired   int64        // how many calls are expected
+	calls   atomic.Int64 // calls of the function count
+	fired   int64        // expected number of calls
 	want    uint32
 	round   int
 }
 
 const graphWords = 1024
 
-// step is one launch of affine.
+// step is one launch of kernel affine.
 type step struct{ factor, summand uint32 }
 
 func (s step) of(v uint32) uint32 { return v*s.factor + s.summand }
@@ -59,7 +59,7 @@ func ofAll(steps []step, v uint32) uint32 {
 	return v
 }
 
-// workGraphs repeats rounds until ctx is over.
+// workGraphs runs rounds until ctx ends.
 func (s *soak) workGraphs(ctx context.Context, i int) (err error) {
 	w := &graphWorker{soak: s, stream: s.streams[i], random: rand.New(rand.NewPCG(2, uint64(i)))}
 	defer func() { err = errors.Join(err, w.close()) }()
@@ -83,7 +83,7 @@ func (s *soak) workGraphs(ctx context.Context, i int) (err error) {
 	return w.verify()
 }
 
-// rounds returns the rounds a worker chooses from: those of the soak's kinds.
+// rounds returns the rounds from which a worker chooses: those of the soak's kinds.
 func (w *graphWorker) rounds() []func() error {
 	kinds := map[string][]func() error{
 		"captures":  {w.captured, w.forked, w.burst},
@@ -159,7 +159,7 @@ func (w *graphWorker) ops(steps []step) ([]driver.Op, error) {
 	return ops, nil
 }
 
-// mode returns a capture mode under which the other goroutines may allocate.
+// mode returns a capture mode that allows other goroutines to allocate.
 func (w *graphWorker) mode() graph.Mode {
 	if w.random.IntN(2) == 0 {
 		return graph.ModeThreadLocal
@@ -185,7 +185,7 @@ func doAll(sc *graph.Scope, ops []driver.Op) error {
 	return nil
 }
 
-// replay launches a few times and computes what the memory should be.
+// replay launches x several times and computes the value that the memory must have.
 func (w *graphWorker) replay(x *graph.Exec, steps []step) error {
 	for range 1 + w.random.IntN(4) {
 		if err := x.Launch(w.stream); err != nil {
@@ -197,8 +197,8 @@ func (w *graphWorker) replay(x *graph.Exec, steps []step) error {
 	return nil
 }
 
-// with instantiates an exec, calls use with it, and closes it and the graph, mostly
-// while it runs.
+// with instantiates g and calls use with the result. It closes both graphs, usually while the
+// executable graph still runs.
 func with(g *graph.Graph, use func(x *graph.Exec) error) error {
 	x, err := g.Instantiate()
 	if err != nil {
@@ -216,7 +216,7 @@ func (w *graphWorker) captured() error {
 	return with(g, func(x *graph.Exec) error { return w.replay(x, steps) })
 }
 
-// forked captures two streams. The second one's work runs after the first's.
+// forked captures two streams. The work of the second runs after the work of the first.
 func (w *graphWorker) forked() error {
 	w.soak.counts.graphs.captures.Add(1)
 	steps := w.steps(3)
@@ -273,7 +273,7 @@ func (w *graphWorker) byHand() error {
 	return with(g, func(x *graph.Exec) error { return w.replay(x, steps) })
 }
 
-// updated updates an exec from other graphs, of the same topology or not.
+// updated updates an executable graph from other graphs, with the same topology or a different one.
 func (w *graphWorker) updated() error {
 	steps := w.some()
 	g, err := w.capture(steps)
@@ -308,7 +308,7 @@ func (w *graphWorker) apply(x *graph.Exec, steps []step) error {
 	return errors.Join(err, g.Close())
 }
 
-// nodeByNode changes parameters of single nodes, and of many at once.
+// nodeByNode changes the parameters of single nodes, and of many nodes in one call.
 func (w *graphWorker) nodeByNode() error {
 	steps := w.some()
 	g, nodes, err := w.hand(steps)
@@ -339,7 +339,7 @@ func (w *graphWorker) nodeByNode() error {
 	})
 }
 
-// withChild launches a clone that contains the original twice as a child graph.
+// withChild launches a clone of a graph. The clone contains the original twice as a child graph.
 func (w *graphWorker) withChild() error {
 	steps := w.steps(4)
 	child, err := w.capture(steps)
@@ -362,7 +362,7 @@ func (w *graphWorker) withChild() error {
 	}))
 }
 
-// leaf returns the node of a chain that nothing depends on.
+// leaf returns the last node of a chain.
 func leaf(g *graph.Graph) (graph.Node, error) {
 	for n, err := range g.Nodes() {
 		if err != nil {
@@ -376,7 +376,7 @@ func leaf(g *graph.Graph) (graph.Node, error) {
 	return graph.Node{}, errors.New("no node is last")
 }
 
-// callback makes a graph call the host between two kernels.
+// callback runs a graph that calls a host function between two kernels.
 func (w *graphWorker) callback() error {
 	steps := w.steps(2)
 	ops, err := w.ops(steps)
@@ -400,7 +400,7 @@ func (w *graphWorker) callback() error {
 
 var errGivenUp = errors.New("given up")
 
-// failing ends a capture with an error, which must leave nothing behind.
+// failing ends a capture with an error, which must not leak anything.
 func (w *graphWorker) failing() error {
 	w.soak.counts.graphs.dropped.Add(1)
 	ops, err := w.ops(w.steps(2))
@@ -437,7 +437,7 @@ func (w *graphWorker) panicked() (err error) {
 	return fmt.Errorf("a capture that panicked returned: %w", err)
 }
 
-// verify reads back and checks the memory.
+// verify copies the memory to the host and checks it.
 func (w *graphWorker) verify() error {
 	down, err := driver.Download(w.host, w.data)
 	if err != nil {

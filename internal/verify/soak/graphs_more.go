@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/graph/cache"
 )
 
-// loop runs steps a number of times in a WHILE node built by hand.
+// loop runs steps several times in a WHILE node that is built by hand.
 func (w *graphWorker) loop() error {
 	w.soak.counts.graphs.conditional.Add(1)
 	rounds := 1 + w.random.IntN(20)
@@ -68,8 +68,8 @@ func (w *graphWorker) addLoop(g *graph.Graph, ops []driver.Op, rounds uint32) er
 	return err
 }
 
-// decision captures an IF-ELSE whose condition depends on a word in memory, and replays
-// it both ways.
+// decision captures an IF-ELSE whose condition depends on a word in memory, and replays both
+// branches.
 func (w *graphWorker) decision() error {
 	w.soak.counts.graphs.conditional.Add(1)
 	steps := w.steps(2)
@@ -109,7 +109,7 @@ func (w *graphWorker) decision() error {
 	})
 }
 
-// bound changes arguments by bindings, in the same native call as the launch.
+// bound changes arguments through bindings, in the same native call as the launch.
 func (w *graphWorker) bound() error {
 	steps := w.some()
 	g, nodes, err := w.hand(steps)
@@ -145,7 +145,7 @@ func (w *graphWorker) bound() error {
 	})
 }
 
-// burst records many launches in few batches.
+// burst records many launches in a few batches.
 func (w *graphWorker) burst() error {
 	w.soak.counts.graphs.captures.Add(1)
 	steps := w.steps(100)
@@ -160,7 +160,7 @@ func (w *graphWorker) burst() error {
 	return with(g, func(x *graph.Exec) error { return w.replay(x, steps) })
 }
 
-// memory makes a graph allocate, compute in the new memory, and free it.
+// memory runs a graph that allocates memory, computes in it and frees it.
 func (w *graphWorker) memory() error {
 	w.soak.counts.graphs.memory.Add(1)
 	g, err := graph.New(w.soak.context)
@@ -180,8 +180,7 @@ func (w *graphWorker) memory() error {
 	})
 }
 
-// addMemory adds an allocation, a fill of it, a copy from it to the worker's
-// memory, and its free.
+// addMemory adds an allocation, a fill of that memory, a copy to the worker's memory, and a free.
 func (w *graphWorker) addMemory(g *graph.Graph, v uint32) error {
 	op, err := driver.NewAlloc[uint32](w.soak.context, nil, graphWords)
 	if err != nil {
@@ -210,7 +209,7 @@ func (w *graphWorker) addMemory(g *graph.Graph, v uint32) error {
 	return errors.Join(err, b.Close())
 }
 
-// cached captures with memory from the cache that all workers share.
+// cached captures work on memory from the cache that all workers share.
 func (w *graphWorker) cached() error {
 	w.soak.counts.graphs.memory.Add(1)
 	v := w.random.Uint32()

@@ -26,8 +26,8 @@ func watchLeaks() *leaks {
 	return l
 }
 
-// settled returns what is still open after a grace period. Cleanups run on their own
-// goroutine, and launches that nobody waited for retain what they use.
+// settled returns the objects that are still open after a grace period. Cleanups run on their own
+// goroutine, and launches that no goroutine waited for retain their references.
 func settled() (open []driver.Leak) {
 	for start := time.Now(); time.Since(start) < 2*time.Second; time.Sleep(10 * time.Millisecond) {
 		runtime.GC()
@@ -38,8 +38,8 @@ func settled() (open []driver.Leak) {
 	return open
 }
 
-// finish makes the garbage collector find unreachable objects. It returns an error with
-// the first of the objects that were dropped or are still open.
+// finish runs the garbage collector until it has found all unreachable objects. It returns an error
+// that lists the first objects that were dropped or are still open.
 func (l *leaks) finish(out io.Writer) error {
 	defer driver.SetLeakHook(nil)
 	open := settled()

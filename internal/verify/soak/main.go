@@ -1,13 +1,11 @@
-// Command soak makes many goroutines use one GPU at the same time, without locking any
-// to a thread, while the garbage collector runs continuously. Each allocates, copies,
-// launches and waits on streams that it shares with the others. It checks every word of
-// every result and closes what it created. With -task graphs each has its own stream,
-// on which it captures, builds, updates, replays and drops graphs. At the end nothing
-// may be left open, and the resources of the process and the device must not have grown
-// since the first part of the run.
+// Command soak makes many goroutines use one GPU concurrently while the garbage collector runs
+// continuously. No goroutine is locked to a thread. Each goroutine allocates, copies, launches and
+// waits on streams that it shares with others. It checks every word of every result and closes the
+// objects it created. With -task graphs each goroutine has its own stream, on which it captures,
+// builds, updates, replays and drops graphs. At the end no object may be open. The resources of the
+// process and the device must not have grown since the first part of the run.
 //
-// The exit status is 1 if a result was wrong, a call failed, an object was leaked or
-// something grew.
+// The exit status is 1 if a result was wrong, a call failed, an object leaked or resource use grew.
 package main
 
 import (
@@ -51,7 +49,7 @@ func main() {
 	fmt.Println("soak: PASS")
 }
 
-// run opens the device, soaks it and checks what is left behind.
+// run opens the device, runs the soak and checks for leftovers.
 func run(ctx context.Context, o options, out io.Writer) error {
 	if o.goroutines < 1 || o.streams < 1 || o.duration <= 0 {
 		return errors.New("-goroutines, -streams and -duration must be positive")

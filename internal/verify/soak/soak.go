@@ -23,18 +23,17 @@ type soak struct {
 	affine  *driver.Kernel
 	streams []*driver.Stream
 	cache   *cache.Cache
-	kinds   string // kinds of graph rounds; "" means all
+	kinds   string // kinds of graph rounds; "": all
 	counts  counts
-	task    func(s *soak, ctx context.Context, i int) error // what goroutine i does until ctx is over
+	task    func(s *soak, ctx context.Context, i int) error // work of goroutine i, which returns when ctx ends
 }
 
-// tasks are the available tasks.
 var tasks = map[string]func(s *soak, ctx context.Context, i int) error{
 	"launches": (*soak).work,
 	"graphs":   (*soak).workGraphs,
 }
 
-// counts shows that work was really done.
+// counts records how much work was done.
 type counts struct {
 	results, launches, copies, allocations, collections atomic.Int64
 	graphs                                              graphCounts
@@ -83,7 +82,7 @@ func (s *soak) Close() error {
 	return errors.Join(append(errs, s.cache.Close(), s.module.Close())...)
 }
 
-// run lets the workers work until ctx is over or one of them fails.
+// run runs the workers until ctx ends or one worker fails.
 func (s *soak) run(ctx context.Context, workers int) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -108,7 +107,7 @@ func (s *soak) run(ctx context.Context, workers int) error {
 	return failure(ctx)
 }
 
-// failure returns why ctx ended, unless the time was up or the user ended it.
+// failure returns why ctx ended, or nil if the time was up or the user ended the run.
 func failure(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, context.DeadlineExceeded) || errors.Is(cause, context.Canceled) {

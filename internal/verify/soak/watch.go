@@ -15,18 +15,18 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// sample is the resource use of the process and the device at one moment.
+// sample records the resource use of the process and the device at one moment.
 type sample struct {
 	at      time.Duration
 	device  uint64 // bytes in use
 	heap    uint64 // bytes of live Go objects
-	runtime uint64 // bytes that the Go runtime got from the system
-	host    uint64 // resident bytes, 0 where the system does not report them
-	threads uint64 // of the process, 0 where the system does not report them
+	runtime uint64 // bytes that the Go runtime obtained from the system
+	host    uint64 // resident bytes; 0 if the system does not report them
+	threads uint64 // threads of the process; 0 if the system does not report them
 	objects uint64 // open handles
 }
 
-// watcher takes samples until it is finished.
+// watcher takes samples until finish is called.
 type watcher struct {
 	stop    chan struct{}
 	done    chan struct{}
@@ -34,10 +34,10 @@ type watcher struct {
 	err     error
 }
 
-// samplesWanted is the number of samples of a run that is long enough.
+// samplesWanted is the number of samples taken during a run that is long enough.
 const samplesWanted = 240
 
-// watch starts sampling. It samples the whole device, so nothing else may use it.
+// watch starts sampling. Samples cover the whole device, so no other process may use it.
 func watch(c *driver.Context, d time.Duration) *watcher {
 	w := &watcher{stop: make(chan struct{}), done: make(chan struct{})}
 	go w.run(c, max(d/samplesWanted, 10*time.Millisecond))
@@ -75,7 +75,7 @@ func take(c *driver.Context) (sample, error) {
 	}, err
 }
 
-// status returns a number from /proc/self/status.
+// status returns the number of a field in /proc/self/status.
 func status(field string) uint64 {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -90,12 +90,11 @@ func status(field string) uint64 {
 	return 0
 }
 
-// enough is how long a run must be for its growth to mean something: at first
-// everything grows.
+// enough is the minimum duration of a run whose growth is checked. At first everything grows.
 const enough = 20 * time.Second
 
-// finish prints the samples by tenths of the run. If the run is long enough, it returns
-// an error if something grew between the second tenth and the last.
+// finish prints samples for each tenth of the run. If the run was long enough, finish returns an
+// error if resource use grew between the second tenth and the last.
 func (w *watcher) finish(out io.Writer) error {
 	close(w.stop)
 	<-w.done
@@ -121,7 +120,7 @@ func (w *watcher) finish(out io.Writer) error {
 
 func mib(bytes uint64) float64 { return float64(bytes) / (1 << 20) }
 
-// grown compares, with room for what varies: the pace of the collector, threads that
+// grown compares two samples. It tolerates variation from the pace of the collector, threads that
 // the runtime keeps, and the driver's pools.
 func grown(first, last sample) error {
 	var errs []error

@@ -20,12 +20,12 @@ type worker struct {
 	soak   *soak
 	stream *driver.Stream
 	event  *driver.Event
-	host   *driver.HostBuffer[uint32] // copied to and from
+	host   *driver.HostBuffer[uint32] // source and destination of copies
 	random *rand.Rand
 	round  int
 }
 
-// work repeats rounds until ctx is over.
+// work runs rounds until ctx ends.
 func (s *soak) work(ctx context.Context, i int) (err error) {
 	w := &worker{soak: s, stream: s.streams[i%len(s.streams)], random: rand.New(rand.NewPCG(1, uint64(i)))}
 	if w.event, err = s.context.NewEvent(); err != nil {
@@ -44,11 +44,11 @@ func (s *soak) work(ctx context.Context, i int) (err error) {
 	return nil
 }
 
-// once allocates device memory in one of several ways, computes on it and frees it.
+// once allocates device memory in one of several ways, computes in it and frees it.
 func (w *worker) once() error {
 	n := 1 + w.random.IntN(maxWords)
 	w.soak.counts.allocations.Add(1)
-	if w.round%8 == 0 { // this kind synchronises the device
+	if w.round%8 == 0 { // this way of allocating synchronises the device
 		b, err := driver.Alloc[uint32](w.soak.context, n)
 		if err != nil {
 			return err
@@ -62,10 +62,10 @@ func (w *worker) once() error {
 	return errors.Join(w.compute(b, n), b.Close())
 }
 
-// compute runs random words through several launches and checks the result.
+// compute runs random words through several launches and checks the results.
 func (w *worker) compute(b *driver.Buffer[uint32], n int) error {
 	words := w.host.View(0, n)
-	want := make([]uint32, n) // garbage for the collector
+	want := make([]uint32, n) // becomes garbage for the collector
 	for i := range want {
 		want[i] = w.random.Uint32()
 	}
@@ -101,7 +101,7 @@ func (w *worker) copy(op *driver.CopyOp, err error) error {
 	return w.stream.Do(op)
 }
 
-// wait uses both ways of waiting.
+// wait alternates between the two ways of waiting.
 func (w *worker) wait() error {
 	if w.round%2 == 0 {
 		return w.stream.Wait(context.Background())

@@ -18,7 +18,8 @@ import (
 
 const stepsText, stepsSize = "PURECUDA_STEPS_TEXT", "PURECUDA_STEPS_SIZE"
 
-// TestLoadForSteps loads and unloads one long text, for TestLoadTakesLinearSteps.
+// TestLoadForSteps loads and unloads one long text. TestLoadTakesLinearSteps runs it in a child
+// process.
 func TestLoadForSteps(t *testing.T) {
 	name := os.Getenv(stepsText)
 	if name == "" {
@@ -38,9 +39,9 @@ func TestLoadForSteps(t *testing.T) {
 	}
 }
 
-// Parsing, checking, compiling, laying out and unloading a text takes a number of steps
-// proportional to its length. A step is a statement of this module executed, as counted
-// by coverage. No clock is involved.
+// Loading and unloading a text must take a number of steps proportional to the text's length.
+// Loading includes parsing, checking, compiling and layout. A step is one executed statement of
+// this module, as counted by coverage. The test does not depend on a clock.
 func TestLoadTakesLinearSteps(t *testing.T) {
 	tool, err := exec.LookPath("go")
 	if err != nil {
@@ -58,14 +59,14 @@ func TestLoadTakesLinearSteps(t *testing.T) {
 			none, some, many := steps(t, counted, name, 1), steps(t, counted, name, n), steps(t, counted, name, 4*n)
 			grown := float64(many-none) / float64(some-none)
 			t.Logf("%9d steps for %d, %10d for %d: %.2f times", some, n, many, 4*n, grown)
-			if grown > 5 { // slightly more than 4, because trees and heaps are searched
+			if grown > 5 { // slightly more than 4, because of searches in trees and heaps
 				t.Errorf("four times the text takes %.2f times the steps", grown)
 			}
 		})
 	}
 }
 
-// steps returns how many statements a load executes.
+// steps returns the number of statements that a load executes.
 func steps(t *testing.T, counted, name string, n int) int {
 	t.Helper()
 	profile := filepath.Join(gputest.TempDir(t), "profile")
@@ -81,7 +82,7 @@ func steps(t *testing.T, counted, name string, n int) int {
 	defer f.Close()
 	total, lines := 0, bufio.NewScanner(f)
 	for lines.Scan() {
-		fields := strings.Fields(lines.Text()) // lines are "file:position statements count"
+		fields := strings.Fields(lines.Text()) // each line is "file:position statements count"
 		if len(fields) != 3 || strings.Contains(fields[0], "internal/gputest/") {
 			continue
 		}

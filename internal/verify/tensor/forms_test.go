@@ -5,20 +5,19 @@ import (
 	"strings"
 )
 
-// The tensor core instructions, each as a kernel.
+// This file generates one kernel for each form of the tensor core instructions.
 
-// tensorForm is one form: a kernel form(d, a, b, c), with one warp per block. For mma
-// the buffers hold registers: register r of lane l of block i is word (i*n+r)*32+l,
-// where n is the number of registers of that operand. For wmma they hold matrices, one
-// after the other.
+// tensorForm is one form with its kernel form(d, a, b, c), which has one warp per block. For mma
+// the buffers hold registers: register r of lane l in block i is word (i*n+r)*32+l, where n is the
+// operand's number of registers. For wmma the buffers hold one matrix after another.
 type tensorForm struct {
-	name       string // the instruction with its modifiers
+	name       string // instruction with its modifiers
 	ptx        string
-	types      [4]string // elements of d, a, b, c
-	words      [4]int    // 32-bit words of each for one block
+	types      [4]string // element types of d, a, b and c
+	words      [4]int    // 32-bit words of each operand per block
 	cases      int
 	sequential bool // the inputs count up instead of being random
-	metadata   bool // the last register of a is the metadata of a sparse product
+	metadata   bool // the last register of a contains the metadata of a sparse product
 }
 
 var elementBits = map[string]int{
@@ -26,7 +25,7 @@ var elementBits = map[string]int{
 	"s8": 8, "u8": 8, "s4": 4, "u4": 4, "b1": 1, "s32": 32,
 }
 
-// tensorForms returns every form that is compared with a device.
+// tensorForms returns all forms that are compared with a device.
 func tensorForms() []tensorForm {
 	var all []tensorForm
 	for _, group := range [][]tensorForm{halfForms(), floatForms(), doubleForms(), integerForms(), wmmaForms(), fragmentForms(), sparseForms()} {
@@ -95,7 +94,7 @@ func integerForms() (all []tensorForm) {
 	return all
 }
 
-// signForms returns the forms for integers with that many bits.
+// signForms returns the signed and unsigned forms for integers with the given number of bits.
 func signForms(s [3]int, bits string) (all []tensorForm) {
 	for _, a := range []string{"s", "u"} {
 		for _, b := range []string{"s", "u"} {
@@ -107,7 +106,7 @@ func signForms(s [3]int, bits string) (all []tensorForm) {
 	return all
 }
 
-// mmaForm returns the form mma.sync of shape s, with the types of d, a, b and c.
+// mmaForm returns the form of mma.sync with shape s and the given types of d, a, b and c.
 func mmaForm(s [3]int, layout, mod string, types [4]string) tensorForm {
 	name := fmt.Sprintf("mma.sync.aligned.m%dn%dk%d.%s%s.%s", s[0], s[1], s[2], layout, mod, strings.Join(types[:], "."))
 	return mmaNamed(name, s, types)
@@ -117,7 +116,7 @@ func mmaNamed(name string, s [3]int, types [4]string) tensorForm {
 	f := tensorForm{name: name, types: types, cases: casesOf(types)}
 	m, n, k := s[0], s[1], s[2]
 	if s == [3]int{8, 8, 4} && types[1] == "f16" {
-		m = 32 // four products at once, also for B's columns
+		m = 32 // four products at once, which also applies to B's columns
 		n = 8
 		f.words = [4]int{wordCount(m*n, types[0]), wordCount(m*k, types[1]), wordCount(4*n*k, types[2]), wordCount(m*n, types[3])}
 	} else {

@@ -5,31 +5,31 @@ import (
 	"math/rand/v2"
 )
 
-// The inputs of the tensor core forms are random, in several modes by turns, because
-// each mode shows a different aspect of how sums are rounded.
+// The inputs of the tensor core forms are random. Several modes alternate, because each mode shows
+// a different aspect of how sums are rounded.
 
 const (
 	modeNear      = iota // magnitudes near 1
-	modeSpread           // over eight powers of two
-	modeWide             // all finite patterns
+	modeSpread           // magnitudes over eight powers of two
+	modeWide             // all finite bit patterns
 	modeSparse           // three in four are zero
-	modeShort            // few bits, so that sums are exact
-	modeSubnormal        // elements of A are subnormal or nearly so
+	modeShort            // few significand bits, so that sums are exact
+	modeSubnormal        // elements of A that are subnormal or nearly so
 	modeTiny             // products too small for the result
-	modeLarge            // products and sums that overflow
+	modeLarge            // products and sums overflow
 	modeSpecial          // infinities and NaNs among the numbers
 	modeAbove            // C is larger than the products
 	modeBelow            // C is smaller than the products
-	modeSingle           // most of A is zero, the rest is spread
+	modeSingle           // most of A is zero, and the rest is spread
 	modes
 )
 
-// floatLayout has the bits of exponent and significand by type.
+// floatLayout maps each type to its numbers of exponent and significand bits.
 var floatLayout = map[string][2]uint{
 	"f16": {5, 10}, "bf16": {8, 7}, "tf32": {8, 23}, "f32": {8, 23}, "f64": {11, 52}, "e4m3": {4, 3}, "e5m2": {5, 2},
 }
 
-// tensorInputs returns operand o (1 for a, 2 for b, 3 for c) of every block.
+// tensorInputs returns the input for operand o (1 for a, 2 for b, 3 for c) of every block.
 func (f *tensorForm) tensorInputs(o int) []uint32 {
 	h := fnv.New64a()
 	h.Write([]byte(f.name))
@@ -75,7 +75,7 @@ func draw(r *rand.Rand, typ string, o, mode, round int) uint64 {
 	if typ == "s32" && mode%2 == 1 { // close to where sums overflow
 		v = uint64(uint32(int32(0x7fffffff)-int32(r.IntN(1000))) ^ uint32(0-r.IntN(2)))
 	}
-	if mode == 2 && typ != "s32" { // all the same
+	if mode == 2 && typ != "s32" { // all elements are the same
 		v = 1<<(bits-1) - uint64(r.IntN(2))
 	}
 	return v
@@ -133,7 +133,7 @@ func drawFloat(r *rand.Rand, typ string, exp, mant uint, o, mode, round int) uin
 		zero = o == 1 && r.IntN(8) != 0
 	}
 	if typ == "tf32" && round%2 == 0 {
-		m = m >> 13 << 13 // otherwise it has bits that tf32 does not have
+		m = m >> 13 << 13 // clears the bits that tf32 does not have
 	}
 	if zero {
 		e, m = 0, 0

@@ -10,9 +10,9 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// matrixKernel returns test(d, a, rows). a has 128 words, arranged by registers or as
-// 32 rows of four. rows has the row whose address each lane supplies. d receives 128
-// words.
+// matrixKernel returns a kernel test(d, a, rows). a contains 128 words, arranged by registers or as
+// 32 rows of four. rows contains, for each lane, the row whose address the lane supplies. d
+// receives 128 words.
 func matrixKernel(body string) string {
 	return ".version 7.8\n.target sm_90\n.address_size 64\n" + `
 .visible .entry test(.param .u64 pd, .param .u64 pa, .param .u64 prows)
@@ -35,7 +35,7 @@ func matrixKernel(body string) string {
 ` + body + "\tret;\n}\n"
 }
 
-// The parts of the kernels, with a and d arranged by rows or by registers.
+// These are the parts of the kernels. a and d are arranged by rows or by registers.
 const (
 	rowsToShared = `
 	mul.wide.u32 %off, %lane, 16;
@@ -65,7 +65,7 @@ const (
 `
 )
 
-// runMatrix runs a kernel on one warp.
+// runMatrix runs a kernel on one warp and returns d.
 func runMatrix(t *testing.T, c *driver.Context, text string, a, rows []uint32) []uint32 {
 	t.Helper()
 	m, err := c.LoadModule([]byte(text))
@@ -102,7 +102,7 @@ func toDevice(t *testing.T, c *driver.Context, v []uint32) *driver.Buffer[uint32
 	return b
 }
 
-// matrixInputs returns 256 different halves in 128 words, and an order of rows.
+// matrixInputs returns 256 different halves in 128 words, and an order of the rows.
 func matrixInputs() (a, rows []uint32) {
 	for i := range uint32(128) {
 		a = append(a, 2*i|(2*i+1)<<16)
@@ -152,7 +152,7 @@ func registers(n int) string {
 	return strings.Join([]string{"%r0", "%r1", "%r2", "%r3"}[:n], ", ")
 }
 
-// fragmentOf returns what a lane holds of a matrix whose row i is row rows[i] of a.
+// fragmentOf returns the word that a lane holds of a matrix whose row i is row rows[i] of a.
 func fragmentOf(a, rows []uint32, lane int, trans bool) uint32 {
 	at := func(row, col int) uint32 {
 		if trans {
@@ -174,7 +174,7 @@ func TestStmatrixStoresRowsAtTheLanesAddresses(t *testing.T) {
 				for k := range number {
 					checkStored(t, got, rows[8*k:8*k+8], a[32*k:], fmt.Sprintf("x%d%s, matrix %d", number, trans, k), trans != "")
 				}
-				for k := 8 * number; k < 32; k++ { // the other rows are unchanged
+				for k := 8 * number; k < 32; k++ { // the other rows must be unchanged
 					if r := rows[k]; !slices.Equal(got[4*r:4*r+4], []uint32{r, r, r, r}) {
 						t.Errorf("x%d%s: row %d became %x", number, trans, r, got[4*r:4*r+4])
 					}
@@ -184,7 +184,7 @@ func TestStmatrixStoresRowsAtTheLanesAddresses(t *testing.T) {
 	})
 }
 
-// checkStored checks that the rows are those of the matrix in the registers.
+// checkStored checks that the stored rows equal the matrix in the registers.
 func checkStored(t *testing.T, got, rows, register []uint32, what string, trans bool) {
 	t.Helper()
 	for lane := range 32 {
@@ -198,7 +198,7 @@ func TestMovmatrixTransposes(t *testing.T) {
 	a, rows := matrixInputs()
 	identity := []uint32{0, 1, 2, 3, 4, 5, 6, 7}
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
-		for _, d := range []string{"%r0", "%r4"} { // also in place
+		for _, d := range []string{"%r0", "%r4"} { // %r0 tests the operation in place
 			text := matrixKernel(loadRegisters + "\tmovmatrix.sync.aligned.m8n8.trans.b16 " + d + ", %r0;\n" + "\tmov.b32 %r0, " + d + ";\n" + fmt.Sprintf(storeRegister, 0, 0))
 			got := runMatrix(t, c, text, a, rows)
 			for lane := range 32 {

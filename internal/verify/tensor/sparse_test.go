@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Products with a sparse A. Two of every four elements are present; for tf32 one of
-// two, and for four-bit elements two pairs of eight. Metadata in the lanes that a
-// selector names says which.
+// This file covers products with a sparse A. Two of every four elements are present. For tf32 it is
+// one of two, and for four-bit elements two pairs of eight. Metadata in the lanes that a selector
+// chooses indicates which elements are present.
 
-// sparseShapes has the values of k by type, with the number of selectors.
+// sparseShapes maps each type to its values of k, with the number of selectors for each.
 var sparseShapes = map[string][][2]int{
 	"f16": {{16, 4}, {32, 2}}, "bf16": {{16, 4}, {32, 2}}, "tf32": {{8, 4}, {16, 2}},
 	"s8": {{32, 2}, {64, 1}}, "u8": {{32, 2}, {64, 1}}, "s4": {{64, 2}, {128, 1}}, "u4": {{64, 2}, {128, 1}},
@@ -42,7 +42,7 @@ func sparseAccumulators(typ string) []string {
 	return []string{"s32"}
 }
 
-// sparseForm returns a form whose A has an additional register, the metadata.
+// sparseForm returns a form whose A has an additional register for the metadata.
 func sparseForm(sp string, k int, cd string, ab [2]string, selector int, sat string) tensorForm {
 	f := tensorForm{types: [4]string{cd, ab[0], ab[1], cd}, metadata: true}
 	f.cases = max(casesOf(f.types)/2, 4)
@@ -57,8 +57,7 @@ func sparseForm(sp string, k int, cd string, ab [2]string, selector int, sat str
 	return f
 }
 
-// drawMetadata returns a random word of metadata: which elements of eight groups are
-// present.
+// drawMetadata returns a random metadata word, which selects the present elements in eight groups.
 func drawMetadata(r *rand.Rand, typ string) uint32 {
 	choices := []uint32{0b0100, 0b1000, 0b1100, 0b1001, 0b1101, 0b1110}
 	if typ == "tf32" {

@@ -19,14 +19,14 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// keptTensor holds the results of an H200, one form per line: its name, the checksum of
-// its PTX, then a checksum of each block's results, or "refused".
+// keptTensor is the file with the results of an H200. Each line contains a form's name, the
+// checksum of its PTX, and a checksum of each block's results, or "refused".
 const keptTensor = "testdata/h200.txt.gz"
 
 var writeTensor = flag.String("tensor.write", "", "write the results of the tensor cores' forms on the GPU to this file")
 
-// The tensor core instructions give the same bits as an H200, including where the ISA
-// leaves the rounding of sums open.
+// The tensor core instructions must give the same bits as an H200, even where the ISA does not
+// specify how sums are rounded.
 func TestTensorCoresAreThoseOfAnH200(t *testing.T) {
 	kept := keptSums(t)
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
@@ -51,7 +51,7 @@ func TestTensorCoresAreThoseOfAnH200(t *testing.T) {
 	})
 }
 
-// onlyOnHopper skips devices that round sums differently.
+// onlyOnHopper skips the test on devices that round sums differently.
 func onlyOnHopper(t *testing.T, c *driver.Context) {
 	t.Helper()
 	major, minor, err := c.Device().ComputeCapability()
@@ -63,8 +63,7 @@ func onlyOnHopper(t *testing.T, c *driver.Context) {
 	}
 }
 
-// check compares a form's results with the kept ones and reports whether they are
-// equal.
+// check compares a form's results with the recorded ones and reports whether they are equal.
 func (f *tensorForm) check(t *testing.T, c *driver.Context, want []string) bool {
 	t.Helper()
 	got, err := f.run(c)
@@ -88,7 +87,7 @@ func (f *tensorForm) check(t *testing.T, c *driver.Context, want []string) bool 
 	return false
 }
 
-// otherForms returns the names in kept that belong to no form.
+// otherForms returns the names in kept that do not belong to any form.
 func otherForms(kept map[string][]string, forms []tensorForm) (names []string) {
 	for name := range kept {
 		if !slices.ContainsFunc(forms, func(f tensorForm) bool { return f.name == name }) {
@@ -98,8 +97,8 @@ func otherForms(kept map[string][]string, forms []tensorForm) (names []string) {
 	return names
 }
 
-// refusedByJIT reports whether an error is about the PTX, rather than about its
-// execution or the machine.
+// refusedByJIT reports whether an error is about the PTX, and not about its execution or the
+// machine.
 func refusedByJIT(err error) bool {
 	switch code(err) {
 	case cu.CUDA_ERROR_INVALID_PTX, cu.CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
@@ -140,7 +139,7 @@ func (f *tensorForm) same(t *testing.T, got, want []string) bool {
 	return true
 }
 
-// run executes the form and returns the results of all blocks.
+// run executes the form's kernel and returns the results of all blocks.
 func (f *tensorForm) run(c *driver.Context) (got []uint32, err error) {
 	m, err := c.LoadModule([]byte(f.ptx))
 	if err != nil {
@@ -172,7 +171,7 @@ func (f *tensorForm) run(c *driver.Context) (got []uint32, err error) {
 	return got, out.CopyTo(got)
 }
 
-// launchAndWait runs a kernel on a stream of its own.
+// launchAndWait runs a kernel on a new stream.
 func launchAndWait(c *driver.Context, k *driver.Kernel, blocks, threads int, args ...any) error {
 	s, err := c.NewStream()
 	if err != nil {
@@ -186,7 +185,7 @@ func launchAndWait(c *driver.Context, k *driver.Kernel, blocks, threads int, arg
 	return s.Wait(context.Background())
 }
 
-// line returns the form's line in keptTensor.
+// line formats the form's results as a line of keptTensor.
 func (f *tensorForm) line(got []uint32, err error) string {
 	head := fmt.Sprintf("%s %08x", f.name, crc32.ChecksumIEEE([]byte(f.ptx)))
 	if err != nil {
@@ -199,11 +198,12 @@ func (f *tensorForm) line(got []uint32, err error) string {
 }
 
 func checksum(words []uint32) string {
-	b, _ := binary.Append(nil, binary.LittleEndian, words) // a []uint32 has a fixed size
+	b, _ := binary.Append(nil, binary.LittleEndian, words) // cannot fail, because a []uint32 has a fixed size
 	return fmt.Sprintf("%08x", crc32.ChecksumIEEE(b))
 }
 
-// TestWriteTensorResults writes the contents of keptTensor to a file, if one is named.
+// TestWriteTensorResults writes the results to a file in the format of keptTensor, if a file is
+// named.
 func TestWriteTensorResults(t *testing.T) {
 	if *writeTensor == "" {
 		t.Skip("no file is named with -tensor.write")
@@ -236,7 +236,7 @@ func TestWriteTensorResults(t *testing.T) {
 	})
 }
 
-// keptSums returns the lines of keptTensor by form.
+// keptSums maps the name of each form to the other fields of its line in keptTensor.
 func keptSums(t *testing.T) map[string][]string {
 	t.Helper()
 	file, err := os.Open(keptTensor)

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// wmmaShape is a shape and the element types that exist for it.
+// wmmaShape is a shape with one of the element types that it supports.
 type wmmaShape struct {
 	m, n, k int
 	typ     string
 }
 
-// wmmaShapes returns the shapes by type of A and B.
+// wmmaShapes returns all shapes for each type of A and B.
 func wmmaShapes() (all []wmmaShape) {
 	for _, t := range []string{"f16", "bf16", "s8", "u8"} {
 		all = append(all, wmmaShape{16, 16, 16, t}, wmmaShape{32, 8, 16, t}, wmmaShape{8, 32, 16, t})
@@ -21,7 +21,7 @@ func wmmaShapes() (all []wmmaShape) {
 
 func (s wmmaShape) String() string { return fmt.Sprintf("m%dn%dk%d", s.m, s.n, s.k) }
 
-// fragmentWords returns the number of registers of an operand: "a", "b", "c", "d".
+// fragmentWords returns the number of registers for the operand "a", "b", "c" or "d".
 func (s wmmaShape) fragmentWords(operand, typ string) int {
 	switch {
 	case operand == "c" || operand == "d":
@@ -34,7 +34,7 @@ func (s wmmaShape) fragmentWords(operand, typ string) int {
 	return max(s.n*s.k*elementBits[typ]/32/32, 1)
 }
 
-// accumulators returns the types of d and c that go with a type of A and B.
+// accumulators returns the types of d and c for a type of A and B.
 func accumulators(typ string) [][2]string {
 	switch typ {
 	case "f16":
@@ -74,7 +74,7 @@ func wmmaForms() (all []tensorForm) {
 	return append(all, wmmaAnd(b1))
 }
 
-// wmmaAnd returns the single-bit form that counts the ones of a AND b.
+// wmmaAnd returns the single-bit form that counts the ones in a AND b.
 func wmmaAnd(s wmmaShape) tensorForm {
 	f := wmmaForm(s, "row.col", [2]string{"s32", "s32"}, "")
 	f.name = strings.ReplaceAll(f.name, ".xor.", ".and.")
@@ -82,8 +82,8 @@ func wmmaAnd(s wmmaShape) tensorForm {
 	return f
 }
 
-// wmmaForm loads three matrices, multiplies and stores one. C is by rows and D by
-// columns.
+// wmmaForm returns a form that loads three matrices, multiplies, and stores one. C is stored by
+// rows and D by columns.
 func wmmaForm(s wmmaShape, layouts string, cd [2]string, tail string) tensorForm {
 	f := tensorForm{types: [4]string{cd[0], s.typ, s.typ, cd[1]}, cases: max(casesOf([4]string{cd[0]})/4, 2)}
 	f.words = [4]int{wordCount(s.m*s.n, cd[0]), wordCount(s.m*s.k, s.typ), wordCount(s.n*s.k, s.typ), wordCount(s.m*s.n, cd[1])}
@@ -116,7 +116,7 @@ func wmmaForm(s wmmaShape, layouts string, cd [2]string, tail string) tensorForm
 	return f
 }
 
-// matrixPointers sets %p0 to %p3 to the block's matrices.
+// matrixPointers writes instructions that set %p0 to %p3 to the block's matrices.
 func matrixPointers(b *strings.Builder, f *tensorForm) {
 	for o := range f.words {
 		fmt.Fprintf(b, "\tmul.wide.u32 %%off, %%cta, %d;\n\tadd.u64 %%p%d, %%base%d, %%off;\n", 4*f.words[o], o, o)
@@ -151,8 +151,8 @@ func wmmaLoad(b *strings.Builder, s wmmaShape, operand, layout, typ, list string
 	fmt.Fprintf(b, "\twmma.load.%s.sync.aligned.%s.%s.global.%s %s, [%%p%d], %d;\n", operand, layout, s, typ, list, o, stride)
 }
 
-// fragmentForms store the registers that a load fills, because the device decides which
-// element of the matrix each lane gets.
+// fragmentForms returns forms that store the registers that a load fills. The device decides which
+// element of the matrix each lane receives.
 func fragmentForms() (all []tensorForm) {
 	for _, s := range wmmaShapes() {
 		for _, operand := range []string{"a", "b", "c"} {

@@ -1,4 +1,4 @@
-// Package zstd_test decodes the output of the zstd program with internal/zstd.
+// Package zstd_test tests internal/zstd on the output of the zstd program.
 package zstd_test
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/purecuda/cuda/internal/zstd"
 )
 
-// random is a generator whose numbers never change, because testdata has the zstd
-// program's output for the contents below.
+// random is a generator whose numbers must never change, because testdata contains the zstd
+// program's output for contents generated from it.
 type random uint64
 
 func (r *random) next(n int) int {
@@ -23,7 +23,7 @@ func (r *random) next(n int) int {
 	return int(uint64(*r) >> 33 % uint64(n))
 }
 
-// contents maps the names that the files in testdata begin with to their contents.
+// contents maps the prefix of each file name in testdata to the file's uncompressed contents.
 var contents = map[string]func() []byte{
 	"empty":  func() []byte { return nil },
 	"byte":   func() []byte { return []byte("x") },
@@ -40,7 +40,7 @@ var contents = map[string]func() []byte{
 			words = append(words, string(generate(2+r.next(9), func(*random) int { return 'a' + r.next(1+r.next(26)) })))
 		}
 		for len(b) < 280000 {
-			if len(b) > 1000 && r.next(6) > 0 { // a repetition of earlier bytes
+			if len(b) > 1000 && r.next(6) > 0 { // repeats earlier bytes
 				at := r.next(len(b) - 700)
 				b = append(b, b[at:at+20+r.next(600)]...)
 			}
@@ -59,8 +59,8 @@ func generate(n int, f func(*random) int) []byte {
 	return b
 }
 
-// files returns the zstd program's output for contents. The names state the options
-// after the first dot.
+// files returns the files that the zstd program produced. The part of a name after the first dot
+// lists the options.
 func files(t testing.TB) []string {
 	list, err := filepath.Glob("testdata/*.zst")
 	if err != nil || len(list) < 18 {
@@ -105,8 +105,8 @@ func must[T any](v T, err error) func(testing.TB) T {
 	}
 }
 
-// Truncated data is an error at every length. So is a change anywhere in a frame with a
-// checksum, unless the contents are the same.
+// Decoding a truncated frame must fail at every length. In a frame with a checksum, a change
+// anywhere must fail, unless the contents stay the same.
 func TestDamagedFrames(t *testing.T) {
 	for _, file := range files(t) {
 		src, want := must(os.ReadFile(file))(t), contentOf(file)
