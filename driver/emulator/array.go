@@ -22,7 +22,7 @@ var arrayFunctions = functions{
 	"cuArray3DCreate_v2":        {cuArray3DCreate, currentUnsafe},
 	"cuArrayDestroy":            {cuArrayDestroy, currentUnsafe},
 	"cuArrayGetDescriptor_v2":   {cuArrayGetDescriptor, current},
-	"cuArray3DGetDescriptor_v2": {cuArray3DGetDescriptor, current},
+	"cuArray3DGetDescriptor_v2": {query(objectAt[array], 1, 0, func(a *array) cu.CUDA_ARRAY3D_DESCRIPTOR { return a.Desc }), current},
 	"cuMemcpyDtoA_v2":           {cuMemcpyDtoA, current},
 	"cuMemcpyAtoD_v2":           {cuMemcpyAtoD, current},
 	"cuMemcpyHtoA_v2":           {cuMemcpyHtoA, current},
@@ -95,14 +95,6 @@ func cuArrayGetDescriptor(c call) result {
 	return put(c, 0, cu.CUDA_ARRAY_DESCRIPTOR{
 		Width: a.Desc.Width, Height: a.Desc.Height, Format: a.Desc.Format, NumChannels: a.Desc.NumChannels,
 	})
-}
-
-func cuArray3DGetDescriptor(c call) result {
-	a := handleAt[array](c, 1)
-	if a == nil {
-		return errInvalidHandle
-	}
-	return put(c, 0, a.Desc)
 }
 
 // arrayOf finds the memory of an array, for copies.

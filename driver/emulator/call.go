@@ -120,6 +120,29 @@ func put[T any](c call, i int, v T) result {
 	return success
 }
 
+// putWords stores words where arguments 0, 1, ... point. A caller that does not need a word passes
+// NULL.
+func (c call) putWords(words ...uintptr) result {
+	for i, w := range words {
+		if p := at[uintptr](c, i); p != nil {
+			*p = w
+		}
+	}
+	return success
+}
+
+// query makes a driver function that stores a fact about the object of argument i where argument
+// out points. lookup resolves the object.
+func query[O, V any](lookup func(c call, i int) (O, result), i, out int, fact func(O) V) func(call) result {
+	return func(c call) result {
+		o, r := lookup(c, i)
+		if r != success {
+			return r
+		}
+		return put(c, out, fact(o))
+	}
+}
+
 // list returns argument i as an array of n elements; nil for NULL.
 func list[T any](c call, i int, n int) []T {
 	p := at[T](c, i)

@@ -27,7 +27,7 @@ var captureFunctions = functions{
 	"cuStreamBeginCapture_v2":              {cuStreamBeginCapture, afterInit},
 	"cuStreamBeginCaptureToGraph":          {cuStreamBeginCaptureToGraph, afterInit},
 	"cuStreamEndCapture":                   {cuStreamEndCapture, afterInit},
-	"cuStreamIsCapturing":                  {cuStreamIsCapturing, afterInit},
+	"cuStreamIsCapturing":                  {query(queriedStream, 0, 1, (*stream).status), afterInit},
 	"cuStreamGetCaptureInfo":               {cuStreamGetCaptureInfoV1, afterInit},
 	"cuStreamGetCaptureInfo_v2":            {cuStreamGetCaptureInfoV2, afterInit},
 	"cuStreamGetCaptureInfo_v3":            {cuStreamGetCaptureInfoV3, afterInit},
@@ -346,10 +346,10 @@ func (s *stream) status() cu.CUstreamCaptureStatus {
 	return cu.CU_STREAM_CAPTURE_STATUS_ACTIVE
 }
 
-// queriedStream returns the stream of argument 0. It fails for the legacy stream while a stream
+// queriedStream returns the stream of argument i. It fails for the legacy stream while a stream
 // that is ordered with it captures. Querying does not break that capture.
-func queriedStream(c call) (*stream, result) {
-	s, r := streamAt(c, 0)
+func queriedStream(c call, i int) (*stream, result) {
+	s, r := streamAt(c, i)
 	if r != success || !s.isLegacy() {
 		return s, r
 	}
@@ -361,17 +361,9 @@ func queriedStream(c call) (*stream, result) {
 	return s, success
 }
 
-func cuStreamIsCapturing(c call) result {
-	s, r := queriedStream(c)
-	if r != success {
-		return r
-	}
-	return put(c, 1, s.status())
-}
-
 // cuStreamGetCaptureInfoV1 is the CUDA 10.1 version: status and id.
 func cuStreamGetCaptureInfoV1(c call) result {
-	s, r := queriedStream(c)
+	s, r := queriedStream(c, 0)
 	switch {
 	case r != success:
 		return r
@@ -400,7 +392,7 @@ func cuStreamGetCaptureInfoV3(c call) result {
 }
 
 func captureInfo(c call, deps **cu.CUgraphNode, data **cu.CUgraphEdgeData, count *uintptr) result {
-	s, r := queriedStream(c)
+	s, r := queriedStream(c, 0)
 	switch {
 	case r != success:
 		return r

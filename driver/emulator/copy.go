@@ -494,29 +494,25 @@ func (e *Emulator) sideOf(p *transfer.Side) (cu.CUmemorytype, unsafe.Pointer, cu
 	return cu.CU_MEMORYTYPE_DEVICE, nil, cu.CUdeviceptr(p.Addr)
 }
 
-// contextFor returns the context in argument i of a copy or fill node. 0 means the current one.
-func contextFor(c call, i int) (*cudaContext, result) {
-	ctx := contextAt(c, i)
+// contextFor returns the context of a copy or fill node whose parameters are argument i: the next
+// argument, where 0 means the current one. cuGraph…NodeSetParams has no such argument, and the node
+// keeps its own context.
+func contextFor(c call, i int, own func() *cudaContext) (*cudaContext, result) {
+	if i == toNode {
+		return own(), success
+	}
+	ctx := contextAt(c, i+1)
 	return ctx, ctx.usable()
 }
 
-func cuGraphAddMemcpyNode(c call) result {
-	return addNode(c, -1, 3, func(*graph) (nodeParams, result) {
-		ctx, r := contextFor(c, 5)
-		if r != success {
-			return nil, r
-		}
-		n, r := c.e.newCopyNode(at[cu.CUDA_MEMCPY3D](c, 4), ctx)
-		return n, r
-	})
-}
-
-func cuGraphMemcpyNodeGetParams(c call) result {
-	return getNode(c, func(n *copyNode) cu.CUDA_MEMCPY3D { return n.params })
-}
-
-func cuGraphMemcpyNodeSetParams(c call) result {
-	return setNode(c, func(old *copyNode) (*copyNode, result) {
-		return c.e.newCopyNode(at[cu.CUDA_MEMCPY3D](c, 1), old.ctx)
-	})
+func readCopy(c call, i int, old *copyNode) (*copyNode, result) {
+	ctx, r := contextFor(c, i, func() *cudaContext { return old.ctx })
+	if r != success {
+		return nil, r
+	}
+	n, r := c.e.newCopyNode(at[cu.CUDA_MEMCPY3D](c, i), ctx)
+	if r == success && i == toStep && !(old.extent.Flat() && n.extent.Flat()) {
+		return nil, errInvalidValue
+	}
+	return n, r
 }

@@ -40,16 +40,16 @@ var deviceFunctions = functions{
 	"cuDeviceGet":                        {cuDeviceGet, afterInit},
 	"cuDeviceGetCount":                   {cuDeviceGetCount, afterInit},
 	"cuDeviceGetName":                    {cuDeviceGetName, afterInit},
-	"cuDeviceGetUuid":                    {cuDeviceGetUuid, afterInit},
-	"cuDeviceGetUuid_v2":                 {cuDeviceGetUuid, afterInit},
-	"cuDeviceTotalMem_v2":                {cuDeviceTotalMem, afterInit},
+	"cuDeviceGetUuid":                    {query(existingDevice, 1, 0, (*device).uuid), afterInit},
+	"cuDeviceGetUuid_v2":                 {query(existingDevice, 1, 0, (*device).uuid), afterInit},
+	"cuDeviceTotalMem_v2":                {query(existingDevice, 1, 0, func(d *device) uintptr { return uintptr(d.e.cfg.MemorySize) }), afterInit},
 	"cuDeviceGetAttribute":               {cuDeviceGetAttribute, afterInit},
 	"cuDeviceGetProperties":              {cuDeviceGetProperties, afterInit},
 	"cuDeviceComputeCapability":          {cuDeviceComputeCapability, afterInit},
 	"cuDeviceGetPCIBusId":                {cuDeviceGetPCIBusID, afterInit},
 	"cuDeviceGetByPCIBusId":              {cuDeviceGetByPCIBusID, afterInit},
-	"cuDeviceGetExecAffinitySupport":     {cuDeviceGetExecAffinitySupport, afterInit},
-	"cuDeviceGetTexture1DLinearMaxWidth": {cuDeviceGetTexture1DLinearMaxWidth, afterInit},
+	"cuDeviceGetExecAffinitySupport":     {query(existingDevice, 2, 0, func(*device) int32 { return 0 }), afterInit},
+	"cuDeviceGetTexture1DLinearMaxWidth": {query(existingDevice, 3, 0, (*device).textureWidth), afterInit},
 }
 
 // deviceAt returns the device whose CUdevice is argument i.
@@ -59,6 +59,14 @@ func deviceAt(c call, i int) *device {
 		return nil
 	}
 	return c.e.devices[n]
+}
+
+// existingDevice is deviceAt for a number that must be valid.
+func existingDevice(c call, i int) (*device, result) {
+	if d := deviceAt(c, i); d != nil {
+		return d, success
+	}
+	return nil, errInvalidDevice
 }
 
 func cuDeviceGet(c call) result {
@@ -99,21 +107,6 @@ func (d *device) uuid() [16]byte {
 	copy(u[:], "purecuda-emu")
 	u[14], u[15] = byte(d.ordinal>>8), byte(d.ordinal)
 	return u
-}
-
-func cuDeviceGetUuid(c call) result {
-	d := deviceAt(c, 1)
-	if d == nil {
-		return errInvalidDevice
-	}
-	return put(c, 0, d.uuid())
-}
-
-func cuDeviceTotalMem(c call) result {
-	if deviceAt(c, 1) == nil {
-		return errInvalidDevice
-	}
-	return put(c, 0, uintptr(c.e.cfg.MemorySize))
 }
 
 func cuDeviceGetAttribute(c call) result {
@@ -203,19 +196,8 @@ func cuDeviceGetByPCIBusID(c call) result {
 	return errInvalidDevice
 }
 
-func cuDeviceGetExecAffinitySupport(c call) result {
-	if deviceAt(c, 2) == nil {
-		return errInvalidDevice
-	}
-	return put(c, 0, int32(0))
-}
-
-func cuDeviceGetTexture1DLinearMaxWidth(c call) result {
-	d := deviceAt(c, 3)
-	if d == nil {
-		return errInvalidDevice
-	}
-	return put(c, 0, uintptr(d.attr(cu.CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH)))
+func (d *device) textureWidth() uintptr {
+	return uintptr(d.attr(cu.CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH))
 }
 
 // sizeOf is unsafe.Sizeof for a type.

@@ -345,6 +345,14 @@ func find[T any](e *Emulator, h uintptr) *T {
 // handleAt returns the object whose handle is argument i.
 func handleAt[T any](c call, i int) *T { return find[T](c.e, c.Word(i)) }
 
+// objectAt is handleAt for a handle that must be valid.
+func objectAt[T any](c call, i int) (*T, result) {
+	if o := handleAt[T](c, i); o != nil {
+		return o, success
+	}
+	return nil, errInvalidHandle
+}
+
 // id returns a number for objects that need an identity but have no handle.
 func (e *Emulator) id() uint64 {
 	e.nextID++

@@ -337,38 +337,12 @@ func eventOf(c call, h uintptr) (*event, result) {
 	return ev, success
 }
 
-func cuGraphAddEventRecordNode(c call) result {
-	return addNode(c, -1, 3, func(*graph) (nodeParams, result) {
-		ev, r := eventOf(c, c.Word(4))
-		return &eventRecordNode{ev}, r
-	})
+func readRecord(c call, i int, _ *eventRecordNode) (*eventRecordNode, result) {
+	ev, r := eventOf(c, c.Word(i))
+	return &eventRecordNode{ev}, r
 }
 
-func cuGraphEventRecordNodeGetEvent(c call) result {
-	return getNode(c, func(n *eventRecordNode) uintptr { return n.ev.handle })
-}
-
-func cuGraphEventRecordNodeSetEvent(c call) result {
-	return setNode(c, func(*eventRecordNode) (*eventRecordNode, result) {
-		ev, r := eventOf(c, c.Word(1))
-		return &eventRecordNode{ev}, r
-	})
-}
-
-func cuGraphAddEventWaitNode(c call) result {
-	return addNode(c, -1, 3, func(*graph) (nodeParams, result) {
-		ev, r := eventOf(c, c.Word(4))
-		return &eventWaitNode{ev}, r
-	})
-}
-
-func cuGraphEventWaitNodeGetEvent(c call) result {
-	return getNode(c, func(n *eventWaitNode) uintptr { return n.ev.handle })
-}
-
-func cuGraphEventWaitNodeSetEvent(c call) result {
-	return setNode(c, func(*eventWaitNode) (*eventWaitNode, result) {
-		ev, r := eventOf(c, c.Word(1))
-		return &eventWaitNode{ev}, r
-	})
+func readWait(c call, i int, _ *eventWaitNode) (*eventWaitNode, result) {
+	ev, r := eventOf(c, c.Word(i))
+	return &eventWaitNode{ev}, r
 }

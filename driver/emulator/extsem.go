@@ -150,14 +150,14 @@ var extSemFunctions = functions{
 	"cuDestroyExternalSemaphore":                       {cuDestroyExternalSemaphore, current},
 	"cuSignalExternalSemaphoresAsync":                  {cuSignalExternalSemaphoresAsync, afterInit},
 	"cuWaitExternalSemaphoresAsync":                    {cuWaitExternalSemaphoresAsync, afterInit},
-	"cuGraphAddExternalSemaphoresSignalNode":           {cuGraphAddExternalSemaphoresSignalNode, afterInit},
-	"cuGraphExternalSemaphoresSignalNodeGetParams":     {cuGraphExternalSemaphoresSignalNodeGetParams, afterInit},
-	"cuGraphExternalSemaphoresSignalNodeSetParams":     {cuGraphExternalSemaphoresSignalNodeSetParams, afterInit},
-	"cuGraphExecExternalSemaphoresSignalNodeSetParams": {cuGraphExecExternalSemaphoresSignalNodeSetParams, afterInit},
-	"cuGraphAddExternalSemaphoresWaitNode":             {cuGraphAddExternalSemaphoresWaitNode, afterInit},
-	"cuGraphExternalSemaphoresWaitNodeGetParams":       {cuGraphExternalSemaphoresWaitNodeGetParams, afterInit},
-	"cuGraphExternalSemaphoresWaitNodeSetParams":       {cuGraphExternalSemaphoresWaitNodeSetParams, afterInit},
-	"cuGraphExecExternalSemaphoresWaitNodeSetParams":   {cuGraphExecExternalSemaphoresWaitNodeSetParams, afterInit},
+	"cuGraphAddExternalSemaphoresSignalNode":           {reader[*semSignalNode](readSignal).add, afterInit},
+	"cuGraphExternalSemaphoresSignalNodeGetParams":     {getNode((*semSignalNode).fields), afterInit},
+	"cuGraphExternalSemaphoresSignalNodeSetParams":     {reader[*semSignalNode](readSignal).set, afterInit},
+	"cuGraphExecExternalSemaphoresSignalNodeSetParams": {reader[*semSignalNode](readSignal).setStep, afterInit},
+	"cuGraphAddExternalSemaphoresWaitNode":             {reader[*semWaitNode](readSemWait).add, afterInit},
+	"cuGraphExternalSemaphoresWaitNodeGetParams":       {getNode((*semWaitNode).fields), afterInit},
+	"cuGraphExternalSemaphoresWaitNodeSetParams":       {reader[*semWaitNode](readSemWait).set, afterInit},
+	"cuGraphExecExternalSemaphoresWaitNodeSetParams":   {reader[*semWaitNode](readSemWait).setStep, afterInit},
 }
 
 func cuImportExternalSemaphore(c call) result {
@@ -318,62 +318,18 @@ func cuWaitExternalSemaphoresAsync(c call) result {
 	return s.submit(n)
 }
 
-func cuGraphAddExternalSemaphoresSignalNode(c call) result {
-	return addNode(c, -1, 3, func(*graph) (nodeParams, result) {
-		return checked(c.e.signalFrom(at[signalNodeArgs](c, 4)))
-	})
+func readSignal(c call, i int, _ *semSignalNode) (*semSignalNode, result) {
+	return c.e.signalFrom(at[signalNodeArgs](c, i))
 }
 
-func cuGraphExternalSemaphoresSignalNodeGetParams(c call) result {
-	_, n, r := nodeOf[*semSignalNode](c, 0)
-	if r != success {
-		return r
-	}
-	return put(c, 1, signalNodeArgs{ExtSemArray: &n.handles()[0], ParamsArray: &n.params[0], NumExtSems: uint32(len(n.sems))})
+func readSemWait(c call, i int, _ *semWaitNode) (*semWaitNode, result) {
+	return c.e.waitFrom(at[waitNodeArgs](c, i))
 }
 
-func cuGraphExternalSemaphoresSignalNodeSetParams(c call) result {
-	return setNode(c, func(*semSignalNode) (*semSignalNode, result) { return c.e.signalFrom(at[signalNodeArgs](c, 1)) })
+func (n *semSignalNode) fields() signalNodeArgs {
+	return signalNodeArgs{ExtSemArray: &n.handles()[0], ParamsArray: &n.params[0], NumExtSems: uint32(len(n.sems))}
 }
 
-func cuGraphExecExternalSemaphoresSignalNodeSetParams(c call) result {
-	return setSemStep[*semSignalNode](c, c.e.signalFrom)
-}
-
-func cuGraphAddExternalSemaphoresWaitNode(c call) result {
-	return addNode(c, -1, 3, func(*graph) (nodeParams, result) {
-		return checked(c.e.waitFrom(at[waitNodeArgs](c, 4)))
-	})
-}
-
-func cuGraphExternalSemaphoresWaitNodeGetParams(c call) result {
-	_, n, r := nodeOf[*semWaitNode](c, 0)
-	if r != success {
-		return r
-	}
-	return put(c, 1, waitNodeArgs{ExtSemArray: &n.handles()[0], ParamsArray: &n.params[0], NumExtSems: uint32(len(n.sems))})
-}
-
-func cuGraphExternalSemaphoresWaitNodeSetParams(c call) result {
-	return setNode(c, func(*semWaitNode) (*semWaitNode, result) { return c.e.waitFrom(at[waitNodeArgs](c, 1)) })
-}
-
-func cuGraphExecExternalSemaphoresWaitNodeSetParams(c call) result {
-	return setSemStep[*semWaitNode](c, c.e.waitFrom)
-}
-
-// setSemStep replaces the parameters of a node in an executable graph.
-func setSemStep[N nodeParams, A any](c call, from func(*A) (N, result)) result {
-	x, n, old, r := stepAt[N](c)
-	if r != success {
-		return r
-	}
-	p, r := from(at[A](c, 2))
-	switch {
-	case r != success:
-		return r
-	case refuses(old, p) != updateOK:
-		return errInvalidValue
-	}
-	return x.set(n, p)
+func (n *semWaitNode) fields() waitNodeArgs {
+	return waitNodeArgs{ExtSemArray: &n.handles()[0], ParamsArray: &n.params[0], NumExtSems: uint32(len(n.sems))}
 }

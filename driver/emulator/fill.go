@@ -149,21 +149,10 @@ func (n *fillNode) fields() cu.CUDA_MEMSET_NODE_PARAMS {
 	}
 }
 
-func cuGraphAddMemsetNode(c call) result {
-	return addNode(c, -1, 3, func(*graph) (nodeParams, result) {
-		ctx, r := contextFor(c, 5)
-		if r != success {
-			return nil, r
-		}
-		n, r := c.e.fillNodeFrom(at[cu.CUDA_MEMSET_NODE_PARAMS](c, 4), ctx)
-		return n, r
-	})
-}
-
-func cuGraphMemsetNodeGetParams(c call) result { return getNode(c, (*fillNode).fields) }
-
-func cuGraphMemsetNodeSetParams(c call) result {
-	return setNode(c, func(old *fillNode) (*fillNode, result) {
-		return c.e.fillNodeFrom(at[cu.CUDA_MEMSET_NODE_PARAMS](c, 1), old.ctx)
-	})
+func readFill(c call, i int, old *fillNode) (*fillNode, result) {
+	ctx, r := contextFor(c, i, func() *cudaContext { return old.ctx })
+	if r != success {
+		return nil, r
+	}
+	return c.e.fillNodeFrom(at[cu.CUDA_MEMSET_NODE_PARAMS](c, i), ctx)
 }

@@ -74,14 +74,14 @@ func (c call) functionOf(h uintptr) (*kernelFunc, result) {
 func functionAt(c call, i int) (*kernelFunc, result) { return c.functionOf(c.Word(i)) }
 
 var kernelFunctions = functions{
-	"cuFuncGetAttribute":       {cuFuncGetAttribute, current},
+	"cuFuncGetAttribute":       {getAttribute(functionAt), current},
 	"cuFuncSetAttribute":       {cuFuncSetAttribute, current},
 	"cuFuncSetCacheConfig":     {cuFuncSetCacheConfig, current},
 	"cuFuncSetSharedMemConfig": {cuFuncSetSharedMemConfig, current},
-	"cuFuncGetModule":          {cuFuncGetModule, current},
+	"cuFuncGetModule":          {query(functionAt, 1, 0, func(f *kernelFunc) uintptr { return f.mod.handle }), current},
 	"cuFuncGetName":            {cuFuncGetName, current},
 	"cuFuncGetParamInfo":       {cuFuncGetParamInfo, current},
-	"cuFuncIsLoaded":           {cuFuncIsLoaded, current},
+	"cuFuncIsLoaded":           {query(functionAt, 1, 0, (*kernelFunc).loading), current},
 	"cuFuncLoad":               {cuFuncLoad, current},
 }
 
@@ -165,16 +165,19 @@ func (f *kernelFunc) setAttribute(a cu.CUfunction_attribute, v int32) result {
 	return success
 }
 
-func cuFuncGetAttribute(c call) result {
-	f, r := functionAt(c, 2)
-	if r != success {
-		return r
+// getAttribute makes a function that reads (value *, attribute, function).
+func getAttribute(lookup func(c call, i int) (*kernelFunc, result)) func(call) result {
+	return func(c call) result {
+		f, r := lookup(c, 2)
+		if r != success {
+			return r
+		}
+		v, r := f.attribute(cu.CUfunction_attribute(c.Uint32(1)))
+		if r != success {
+			return r
+		}
+		return put(c, 0, v)
 	}
-	v, r := f.attribute(cu.CUfunction_attribute(c.Uint32(1)))
-	if r != success {
-		return r
-	}
-	return put(c, 0, v)
 }
 
 func cuFuncSetAttribute(c call) result {
@@ -204,14 +207,6 @@ func cuFuncSetSharedMemConfig(c call) result {
 	}
 	_, r := functionAt(c, 0)
 	return r
-}
-
-func cuFuncGetModule(c call) result {
-	f, r := functionAt(c, 1)
-	if r != success {
-		return r
-	}
-	return put(c, 0, f.mod.handle)
 }
 
 func cuFuncGetName(c call) result {
@@ -249,12 +244,7 @@ func (f *kernelFunc) putParam(c call) result {
 	return success
 }
 
-func cuFuncIsLoaded(c call) result {
-	if _, r := functionAt(c, 1); r != success {
-		return r
-	}
-	return put(c, 0, cu.CU_FUNCTION_LOADING_STATE_LOADED)
-}
+func (*kernelFunc) loading() cu.CUfunctionLoadingState { return cu.CU_FUNCTION_LOADING_STATE_LOADED }
 
 func cuFuncLoad(c call) result {
 	_, r := functionAt(c, 0)

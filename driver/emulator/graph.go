@@ -183,7 +183,7 @@ var graphFunctions = functions{
 	"cuGraphDestroyNode":     {cuGraphDestroyNode, afterInit},
 	"cuGraphClone":           {cuGraphClone, afterInit},
 	"cuGraphNodeFindInClone": {cuGraphNodeFindInClone, afterInit},
-	"cuGraphNodeGetType":     {cuGraphNodeGetType, afterInit},
+	"cuGraphNodeGetType":     {query(nodeAt, 0, 1, func(n *node) cu.CUgraphNodeType { return n.params.kind() }), afterInit},
 	"cuGraphGetNodes":        {cuGraphGetNodes, afterInit},
 	"cuGraphGetRootNodes":    {cuGraphGetRootNodes, afterInit},
 	"cuGraphDebugDotPrint":   {cuGraphDebugDotPrint, afterInit},
@@ -223,14 +223,6 @@ func cuGraphDestroyNode(c call) result {
 	}
 	n.remove()
 	return success
-}
-
-func cuGraphNodeGetType(c call) result {
-	n, r := nodeAt(c, 0)
-	if r != success {
-		return r
-	}
-	return put(c, 1, n.params.kind())
 }
 
 func cuGraphGetNodes(c call) result {

@@ -277,9 +277,9 @@ func (e *Emulator) known(addr, size uint64) bool {
 
 var graphMemFunctions = functions{
 	"cuGraphAddMemAllocNode":       {cuGraphAddMemAllocNode, afterInit},
-	"cuGraphMemAllocNodeGetParams": {cuGraphMemAllocNodeGetParams, afterInit},
+	"cuGraphMemAllocNodeGetParams": {getNode((*allocNode).fields), afterInit},
 	"cuGraphAddMemFreeNode":        {cuGraphAddMemFreeNode, afterInit},
-	"cuGraphMemFreeNodeGetParams":  {cuGraphMemFreeNodeGetParams, afterInit},
+	"cuGraphMemFreeNodeGetParams":  {getNode(func(n *freeNode) cu.CUdeviceptr { return cu.CUdeviceptr(n.alloc.addr) }), afterInit},
 	"cuDeviceGraphMemTrim":         {cuDeviceGraphMemTrim, afterInit},
 	"cuDeviceGetGraphMemAttribute": {cuDeviceGetGraphMemAttribute, afterInit},
 	"cuDeviceSetGraphMemAttribute": {cuDeviceSetGraphMemAttribute, afterInit},
@@ -300,29 +300,17 @@ func cuGraphAddMemAllocNode(c call) result {
 	})
 }
 
-func cuGraphMemAllocNodeGetParams(c call) result {
-	_, n, r := nodeOf[*allocNode](c, 0)
-	if r != success {
-		return r
-	}
-	return put(c, 1, cu.CUDA_MEM_ALLOC_NODE_PARAMS{
+func (n *allocNode) fields() cu.CUDA_MEM_ALLOC_NODE_PARAMS {
+	return cu.CUDA_MEM_ALLOC_NODE_PARAMS{
 		PoolProps: n.props, Bytesize: uintptr(n.size), Dptr: cu.CUdeviceptr(n.addr),
 		AccessDescs: unsafe.SliceData(n.descs), AccessDescCount: uintptr(len(n.descs)),
-	})
+	}
 }
 
 func cuGraphAddMemFreeNode(c call) result {
 	return addNode(c, -1, 3, func(g *graph) (nodeParams, result) {
 		return checked(c.freeFrom(g, cu.CUdeviceptr(c.Uint64(4))))
 	})
-}
-
-func cuGraphMemFreeNodeGetParams(c call) result {
-	_, n, r := nodeOf[*freeNode](c, 0)
-	if r != success {
-		return r
-	}
-	return put(c, 1, cu.CUdeviceptr(n.alloc.addr))
 }
 
 // cuDeviceGraphMemTrim releases the memory that no launch uses.

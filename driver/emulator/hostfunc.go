@@ -99,19 +99,8 @@ func hostNodeFrom(p *hostParams) (*hostNode, result) {
 	return &hostNode{p.fn, p.userData}, success
 }
 
-func cuGraphAddHostNode(c call) result {
-	return addNode(c, -1, 3, func(*graph) (nodeParams, result) {
-		n, r := hostNodeFrom(at[hostParams](c, 4))
-		return n, r
-	})
-}
-
-func cuGraphHostNodeGetParams(c call) result {
-	return getNode(c, func(n *hostNode) hostParams { return hostParams{n.fn, n.userData} })
-}
-
-func cuGraphHostNodeSetParams(c call) result {
-	return setNode(c, func(*hostNode) (*hostNode, result) { return hostNodeFrom(at[hostParams](c, 1)) })
+func readHost(c call, i int, _ *hostNode) (*hostNode, result) {
+	return hostNodeFrom(at[hostParams](c, i))
 }
 
 // userObject is a reference-counted object of the user. The program, graphs and executable graphs
@@ -168,8 +157,8 @@ func cuUserObjectCreate(c call) result {
 	return put(c, 0, u.handle)
 }
 
-// objectAt reads (object, count) from two arguments.
-func objectAt(c call, i int) (*userObject, int, result) {
+// userAt reads (object, count) from two arguments.
+func userAt(c call, i int) (*userObject, int, result) {
 	u, n := handleAt[userObject](c, i), c.Uint32(i+1)
 	if u == nil || n == 0 || n > math.MaxInt32 {
 		return nil, 0, errInvalidValue
@@ -178,7 +167,7 @@ func objectAt(c call, i int) (*userObject, int, result) {
 }
 
 func cuUserObjectRetain(c call) result {
-	u, n, r := objectAt(c, 0)
+	u, n, r := userAt(c, 0)
 	if r != success {
 		return r
 	}
@@ -187,7 +176,7 @@ func cuUserObjectRetain(c call) result {
 }
 
 func cuUserObjectRelease(c call) result {
-	u, n, r := objectAt(c, 0)
+	u, n, r := userAt(c, 0)
 	switch {
 	case r != success:
 		return r
@@ -203,7 +192,7 @@ func cuGraphRetainUserObject(c call) result {
 	if r != success {
 		return r
 	}
-	u, n, r := objectAt(c, 1)
+	u, n, r := userAt(c, 1)
 	flags := c.Uint32(3)
 	switch {
 	case r != success:
@@ -222,7 +211,7 @@ func cuGraphReleaseUserObject(c call) result {
 	if r != success {
 		return r
 	}
-	u, n, r := objectAt(c, 1)
+	u, n, r := userAt(c, 1)
 	switch {
 	case r != success:
 		return r

@@ -224,17 +224,24 @@ func kernelParamsAt(c call, i int, v1 bool) (p kernelParamsV2, ok bool) {
 	return p, true
 }
 
-// kernelNodeAt makes a node's parameters from argument i.
-func (c call) kernelNodeAt(i int, v1 bool, attrs launchAttrs) (*kernelNode, result) {
-	p, ok := kernelParamsAt(c, i, v1)
-	if !ok {
-		return nil, errInvalidValue
+// readKernel returns the reader for a version of the parameters.
+func readKernel(v1 bool) reader[*kernelNode] {
+	return func(c call, i int, old *kernelNode) (*kernelNode, result) {
+		p, ok := kernelParamsAt(c, i, v1)
+		if !ok {
+			return nil, errInvalidValue
+		}
+		return c.kernelNodeFrom(&p, old)
 	}
-	return c.kernelNodeFrom(&p, attrs)
 }
 
-// kernelNodeFrom makes a node's parameters from the struct.
-func (c call) kernelNodeFrom(p *kernelParamsV2, attrs launchAttrs) (*kernelNode, result) {
+// kernelNodeFrom makes a node's parameters from the struct. The attributes are those of old, if it
+// is not nil.
+func (c call) kernelNodeFrom(p *kernelParamsV2, old *kernelNode) (*kernelNode, result) {
+	var attrs launchAttrs
+	if old != nil {
+		attrs = old.attrs
+	}
 	spec := launchSpec{
 		fn:     uintptr(p.Func),
 		grid:   vm.Dim3{X: p.GridDimX, Y: p.GridDimY, Z: p.GridDimZ},
@@ -262,40 +269,6 @@ func (c call) kernelNodeFrom(p *kernelParamsV2, attrs launchAttrs) (*kernelNode,
 		n.kern = k.handle
 	}
 	return n, success
-}
-
-func cuGraphAddKernelNodeV1(c call) result { return addKernelNode(c, true) }
-
-func cuGraphAddKernelNodeV2(c call) result { return addKernelNode(c, false) }
-
-func addKernelNode(c call, v1 bool) result {
-	return addNode(c, -1, 3, func(*graph) (nodeParams, result) {
-		n, r := c.kernelNodeAt(4, v1, launchAttrs{})
-		return n, r
-	})
-}
-
-func cuGraphKernelNodeGetParamsV2(c call) result { return getNode(c, (*kernelNode).fields) }
-
-func cuGraphKernelNodeGetParamsV1(c call) result {
-	_, n, r := nodeOf[*kernelNode](c, 0)
-	if r != success {
-		return r
-	}
-	p := n.fields()
-	return put(c, 1, cu.CUDA_KERNEL_NODE_PARAMS_v1{
-		Func: cu.CUfunction(n.fn.handle), GridDimX: p.GridDimX, GridDimY: p.GridDimY, GridDimZ: p.GridDimZ,
-		BlockDimX: p.BlockDimX, BlockDimY: p.BlockDimY, BlockDimZ: p.BlockDimZ,
-		SharedMemBytes: p.SharedMemBytes, KernelParams: p.KernelParams,
-	})
-}
-
-func cuGraphKernelNodeSetParamsV1(c call) result { return setKernelNode(c, true) }
-
-func cuGraphKernelNodeSetParamsV2(c call) result { return setKernelNode(c, false) }
-
-func setKernelNode(c call, v1 bool) result {
-	return setNode(c, func(old *kernelNode) (*kernelNode, result) { return c.kernelNodeAt(1, v1, old.attrs) })
 }
 
 func cuGraphKernelNodeCopyAttributes(c call) result {
@@ -344,6 +317,15 @@ func cuGraphKernelNodeSetAttribute(c call) result {
 	}
 	n.params = &changed
 	return success
+}
+
+func (n *kernelNode) fieldsV1() cu.CUDA_KERNEL_NODE_PARAMS_v1 {
+	p := n.fields()
+	return cu.CUDA_KERNEL_NODE_PARAMS_v1{
+		Func: cu.CUfunction(n.fn.handle), GridDimX: p.GridDimX, GridDimY: p.GridDimY, GridDimZ: p.GridDimZ,
+		BlockDimX: p.BlockDimX, BlockDimY: p.BlockDimY, BlockDimZ: p.BlockDimZ,
+		SharedMemBytes: p.SharedMemBytes, KernelParams: p.KernelParams,
+	}
 }
 
 // fields returns the node's parameters. The array of pointers and the arguments belong to the node.

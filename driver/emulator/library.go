@@ -33,6 +33,24 @@ func (k *kernel) in(c call) (*kernelFunc, result) {
 	return m.funcs[k.name].ready(), success
 }
 
+// kernelIn returns the function, in the current context, of the kernel in argument i.
+func kernelIn(c call, i int) (*kernelFunc, result) {
+	k, r := objectAt[kernel](c, i)
+	if r != success {
+		return nil, r
+	}
+	return k.in(c)
+}
+
+// moduleOf returns the module, in the current context, of the library in argument i.
+func moduleOf(c call, i int) (*module, result) {
+	lib, r := objectAt[library](c, i)
+	if r != success {
+		return nil, r
+	}
+	return lib.in(c.ctx)
+}
+
 // in returns the library's module in a context.
 func (l *library) in(ctx *cudaContext) (*module, result) {
 	if m := l.modules[ctx]; m != nil && !m.unloaded.Load() {
@@ -54,14 +72,14 @@ var libraryFunctions = functions{
 	"cuLibraryLoadFromFile":     {cuLibraryLoadFromFile, afterInit},
 	"cuLibraryUnload":           {cuLibraryUnload, afterInit | uncaptured},
 	"cuLibraryGetKernel":        {cuLibraryGetKernel, afterInit},
-	"cuLibraryGetKernelCount":   {cuLibraryGetKernelCount, afterInit},
+	"cuLibraryGetKernelCount":   {query(objectAt[library], 1, 0, func(l *library) uint32 { return uint32(len(l.kernels)) }), afterInit},
 	"cuLibraryEnumerateKernels": {cuLibraryEnumerateKernels, afterInit},
-	"cuLibraryGetModule":        {cuLibraryGetModule, current},
-	"cuLibraryGetGlobal":        {cuLibraryGetGlobal, current},
+	"cuLibraryGetModule":        {query(moduleOf, 1, 0, func(m *module) uintptr { return m.handle }), current},
+	"cuLibraryGetGlobal":        {getGlobal(moduleOf), current},
 	"cuLibraryGetManaged":       {cuLibraryGetManaged, current},
-	"cuKernelGetFunction":       {cuKernelGetFunction, current},
-	"cuKernelGetLibrary":        {cuKernelGetLibrary, afterInit},
-	"cuKernelGetAttribute":      {cuKernelGetAttribute, afterInit},
+	"cuKernelGetFunction":       {query(kernelIn, 1, 0, func(f *kernelFunc) uintptr { return f.handle }), current},
+	"cuKernelGetLibrary":        {query(objectAt[kernel], 1, 0, func(k *kernel) uintptr { return k.lib.handle }), afterInit},
+	"cuKernelGetAttribute":      {getAttribute(kernelOn), afterInit},
 	"cuKernelSetAttribute":      {cuKernelSetAttribute, afterInit},
 	"cuKernelSetCacheConfig":    {cuKernelSetCacheConfig, afterInit},
 	"cuKernelGetName":           {cuKernelGetName, afterInit},
@@ -162,14 +180,6 @@ func cuLibraryGetKernel(c call) result {
 	return put(c, 0, k.handle)
 }
 
-func cuLibraryGetKernelCount(c call) result {
-	lib := handleAt[library](c, 1)
-	if lib == nil {
-		return errInvalidHandle
-	}
-	return put(c, 0, uint32(len(lib.kernels)))
-}
-
 func cuLibraryEnumerateKernels(c call) result {
 	lib := handleAt[library](c, 2)
 	out := list[uintptr](c, 0, int(c.Uint32(1)))
@@ -187,56 +197,12 @@ func cuLibraryEnumerateKernels(c call) result {
 	return success
 }
 
-func cuLibraryGetModule(c call) result {
-	lib := handleAt[library](c, 1)
-	if lib == nil {
-		return errInvalidHandle
-	}
-	m, r := lib.in(c.ctx)
-	if r != success {
-		return r
-	}
-	return put(c, 0, m.handle)
-}
-
-func cuLibraryGetGlobal(c call) result {
-	lib := handleAt[library](c, 2)
-	if lib == nil {
-		return errInvalidHandle
-	}
-	m, r := lib.in(c.ctx)
-	if r != success {
-		return r
-	}
-	return putGlobal(c, m)
-}
-
 // cuLibraryGetManaged: variables with .managed are not distinguished from others here.
 func cuLibraryGetManaged(c call) result {
 	if handleAt[library](c, 2) == nil {
 		return errInvalidHandle
 	}
 	return errNotFound
-}
-
-func cuKernelGetFunction(c call) result {
-	k := handleAt[kernel](c, 1)
-	if k == nil {
-		return errInvalidHandle
-	}
-	f, r := k.in(c)
-	if r != success {
-		return r
-	}
-	return put(c, 0, f.handle)
-}
-
-func cuKernelGetLibrary(c call) result {
-	k := handleAt[kernel](c, 1)
-	if k == nil {
-		return errInvalidHandle
-	}
-	return put(c, 0, k.lib.handle)
 }
 
 func cuKernelGetName(c call) result {
@@ -266,34 +232,20 @@ func (k *kernel) on(c call, d *device) (*kernelFunc, result) {
 	return k.in(c)
 }
 
-func cuKernelGetAttribute(c call) result {
-	k, d := handleAt[kernel](c, 2), deviceAt(c, 3)
+// kernelOn returns the function of the kernel in argument i on the device in the next argument.
+func kernelOn(c call, i int) (*kernelFunc, result) {
+	k, d := handleAt[kernel](c, i), deviceAt(c, i+1)
 	switch {
 	case k == nil:
-		return errInvalidHandle
+		return nil, errInvalidHandle
 	case d == nil:
-		return errInvalidDevice
+		return nil, errInvalidDevice
 	}
-	f, r := k.on(c, d)
-	if r != success {
-		return r
-	}
-	v, r := f.attribute(cu.CUfunction_attribute(c.Uint32(1)))
-	if r != success {
-		return r
-	}
-	return put(c, 0, v)
+	return k.on(c, d)
 }
 
 func cuKernelSetAttribute(c call) result {
-	k, d := handleAt[kernel](c, 2), deviceAt(c, 3)
-	switch {
-	case k == nil:
-		return errInvalidHandle
-	case d == nil:
-		return errInvalidDevice
-	}
-	f, r := k.on(c, d)
+	f, r := kernelOn(c, 2)
 	if r != success {
 		return r
 	}

@@ -169,19 +169,8 @@ func (n *memOpNode) fields() cu.CUDA_BATCH_MEM_OP_NODE_PARAMS_v2 {
 	}
 }
 
-func cuGraphAddBatchMemOpNode(c call) result {
-	return addNode(c, -1, 3, func(*graph) (nodeParams, result) {
-		n, r := c.memOpFrom(at[cu.CUDA_BATCH_MEM_OP_NODE_PARAMS_v2](c, 4))
-		return n, r
-	})
-}
-
-func cuGraphBatchMemOpNodeGetParams(c call) result { return getNode(c, (*memOpNode).fields) }
-
-func cuGraphBatchMemOpNodeSetParams(c call) result {
-	return setNode(c, func(*memOpNode) (*memOpNode, result) {
-		return c.memOpFrom(at[cu.CUDA_BATCH_MEM_OP_NODE_PARAMS_v2](c, 1))
-	})
+func readMemOp(c call, i int, _ *memOpNode) (*memOpNode, result) {
+	return c.memOpFrom(at[cu.CUDA_BATCH_MEM_OP_NODE_PARAMS_v2](c, i))
 }
 
 // Other streams, kernels or the host may write a word while a stream waits for it, so these words

@@ -175,14 +175,7 @@ func (d *device) wait() {
 }
 
 func cuMemGetInfo(c call) result {
-	d := c.ctx.dev
-	if p := at[uintptr](c, 0); p != nil {
-		*p = uintptr(d.Left())
-	}
-	if p := at[uintptr](c, 1); p != nil {
-		*p = uintptr(c.e.cfg.MemorySize)
-	}
-	return success
+	return c.putWords(uintptr(c.ctx.dev.Left()), uintptr(c.e.cfg.MemorySize))
 }
 
 func cuMemGetAddressRange(c call) result {
@@ -190,13 +183,7 @@ func cuMemGetAddressRange(c call) result {
 	if !ok {
 		return errNotFound
 	}
-	if p := at[cu.CUdeviceptr](c, 0); p != nil {
-		*p = cu.CUdeviceptr(r.Addr)
-	}
-	if p := at[uintptr](c, 1); p != nil {
-		*p = uintptr(r.Size)
-	}
-	return success
+	return c.putWords(uintptr(r.Addr), uintptr(r.Size))
 }
 
 // Page-locked memory is ordinary Go memory that does not move. With unified addressing, a kernel

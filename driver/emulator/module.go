@@ -73,9 +73,9 @@ var moduleFunctions = functions{
 	"cuModuleLoadFatBinary":      {cuModuleLoadData, current},
 	"cuModuleUnload":             {cuModuleUnload, currentUnsafe},
 	"cuModuleGetFunction":        {cuModuleGetFunction, current},
-	"cuModuleGetFunctionCount":   {cuModuleGetFunctionCount, current},
+	"cuModuleGetFunctionCount":   {query(objectAt[module], 1, 0, func(m *module) uint32 { return uint32(len(m.order)) }), current},
 	"cuModuleEnumerateFunctions": {cuModuleEnumerateFunctions, current},
-	"cuModuleGetGlobal_v2":       {cuModuleGetGlobal, current},
+	"cuModuleGetGlobal_v2":       {getGlobal(objectAt[module]), current},
 }
 
 func cuModuleLoad(c call) result {
@@ -154,14 +154,6 @@ func cuModuleGetFunction(c call) result {
 	return put(c, 0, f.handle)
 }
 
-func cuModuleGetFunctionCount(c call) result {
-	m := handleAt[module](c, 1)
-	if m == nil {
-		return errInvalidHandle
-	}
-	return put(c, 0, uint32(len(m.order)))
-}
-
 func cuModuleEnumerateFunctions(c call) result {
 	m := handleAt[module](c, 2)
 	out := list[uintptr](c, 0, int(c.Uint32(1)))
@@ -179,34 +171,27 @@ func cuModuleEnumerateFunctions(c call) result {
 	return success
 }
 
-func cuModuleGetGlobal(c call) result {
-	m := handleAt[module](c, 2)
-	if m == nil {
-		return errInvalidHandle
+// getGlobal makes a function that reads (address *, size *, container, name) and stores the address
+// and the size of that variable.
+func getGlobal(container func(c call, i int) (*module, result)) func(call) result {
+	return func(c call) result {
+		m, r := container(c, 2)
+		if r != success {
+			return r
+		}
+		name, ok := c.text(3)
+		if !ok || (c.Ptr(0) == nil && c.Ptr(1) == nil) {
+			return errInvalidValue
+		}
+		v, ok := m.code.Variable(name)
+		if !ok && m.funcs[name] != nil {
+			return errInvalidValue
+		}
+		if !ok {
+			return errNotFound
+		}
+		return c.putWords(uintptr(v.Addr), uintptr(v.Size))
 	}
-	return putGlobal(c, m)
-}
-
-// putGlobal stores (address, size) of the variable named by argument 3.
-func putGlobal(c call, m *module) result {
-	name, ok := c.text(3)
-	if !ok || (c.Ptr(0) == nil && c.Ptr(1) == nil) {
-		return errInvalidValue
-	}
-	v, ok := m.code.Variable(name)
-	if !ok && m.funcs[name] != nil {
-		return errInvalidValue
-	}
-	if !ok {
-		return errNotFound
-	}
-	if p := at[cu.CUdeviceptr](c, 0); p != nil {
-		*p = cu.CUdeviceptr(v.Addr)
-	}
-	if p := at[uintptr](c, 1); p != nil {
-		*p = uintptr(v.Size)
-	}
-	return success
 }
 
 // readImage copies the PTX that a load function was given.

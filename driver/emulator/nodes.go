@@ -11,36 +11,36 @@ import (
 )
 
 var graphNodeFunctions = functions{
-	"cuGraphAddKernelNode":            {cuGraphAddKernelNodeV1, afterInit},
-	"cuGraphAddKernelNode_v2":         {cuGraphAddKernelNodeV2, afterInit},
-	"cuGraphKernelNodeGetParams":      {cuGraphKernelNodeGetParamsV1, afterInit},
-	"cuGraphKernelNodeGetParams_v2":   {cuGraphKernelNodeGetParamsV2, afterInit},
-	"cuGraphKernelNodeSetParams":      {cuGraphKernelNodeSetParamsV1, afterInit},
-	"cuGraphKernelNodeSetParams_v2":   {cuGraphKernelNodeSetParamsV2, afterInit},
+	"cuGraphAddKernelNode":            {readKernel(true).add, afterInit},
+	"cuGraphAddKernelNode_v2":         {readKernel(false).add, afterInit},
+	"cuGraphKernelNodeGetParams":      {getNode((*kernelNode).fieldsV1), afterInit},
+	"cuGraphKernelNodeGetParams_v2":   {getNode((*kernelNode).fields), afterInit},
+	"cuGraphKernelNodeSetParams":      {readKernel(true).set, afterInit},
+	"cuGraphKernelNodeSetParams_v2":   {readKernel(false).set, afterInit},
 	"cuGraphKernelNodeCopyAttributes": {cuGraphKernelNodeCopyAttributes, afterInit},
 	"cuGraphKernelNodeGetAttribute":   {cuGraphKernelNodeGetAttribute, afterInit},
 	"cuGraphKernelNodeSetAttribute":   {cuGraphKernelNodeSetAttribute, afterInit},
-	"cuGraphAddMemcpyNode":            {cuGraphAddMemcpyNode, afterInit},
-	"cuGraphMemcpyNodeGetParams":      {cuGraphMemcpyNodeGetParams, afterInit},
-	"cuGraphMemcpyNodeSetParams":      {cuGraphMemcpyNodeSetParams, afterInit},
-	"cuGraphAddMemsetNode":            {cuGraphAddMemsetNode, afterInit},
-	"cuGraphMemsetNodeGetParams":      {cuGraphMemsetNodeGetParams, afterInit},
-	"cuGraphMemsetNodeSetParams":      {cuGraphMemsetNodeSetParams, afterInit},
-	"cuGraphAddHostNode":              {cuGraphAddHostNode, afterInit},
-	"cuGraphHostNodeGetParams":        {cuGraphHostNodeGetParams, afterInit},
-	"cuGraphHostNodeSetParams":        {cuGraphHostNodeSetParams, afterInit},
+	"cuGraphAddMemcpyNode":            {reader[*copyNode](readCopy).add, afterInit},
+	"cuGraphMemcpyNodeGetParams":      {getNode(func(n *copyNode) cu.CUDA_MEMCPY3D { return n.params }), afterInit},
+	"cuGraphMemcpyNodeSetParams":      {reader[*copyNode](readCopy).set, afterInit},
+	"cuGraphAddMemsetNode":            {reader[*fillNode](readFill).add, afterInit},
+	"cuGraphMemsetNodeGetParams":      {getNode((*fillNode).fields), afterInit},
+	"cuGraphMemsetNodeSetParams":      {reader[*fillNode](readFill).set, afterInit},
+	"cuGraphAddHostNode":              {reader[*hostNode](readHost).add, afterInit},
+	"cuGraphHostNodeGetParams":        {getNode(func(n *hostNode) hostParams { return hostParams{n.fn, n.userData} }), afterInit},
+	"cuGraphHostNodeSetParams":        {reader[*hostNode](readHost).set, afterInit},
 	"cuGraphAddChildGraphNode":        {cuGraphAddChildGraphNode, afterInit},
-	"cuGraphChildGraphNodeGetGraph":   {cuGraphChildGraphNodeGetGraph, afterInit},
-	"cuGraphAddEmptyNode":             {cuGraphAddEmptyNode, afterInit},
-	"cuGraphAddEventRecordNode":       {cuGraphAddEventRecordNode, afterInit},
-	"cuGraphEventRecordNodeGetEvent":  {cuGraphEventRecordNodeGetEvent, afterInit},
-	"cuGraphEventRecordNodeSetEvent":  {cuGraphEventRecordNodeSetEvent, afterInit},
-	"cuGraphAddEventWaitNode":         {cuGraphAddEventWaitNode, afterInit},
-	"cuGraphEventWaitNodeGetEvent":    {cuGraphEventWaitNodeGetEvent, afterInit},
-	"cuGraphEventWaitNodeSetEvent":    {cuGraphEventWaitNodeSetEvent, afterInit},
-	"cuGraphAddBatchMemOpNode":        {cuGraphAddBatchMemOpNode, afterInit},
-	"cuGraphBatchMemOpNodeGetParams":  {cuGraphBatchMemOpNodeGetParams, afterInit},
-	"cuGraphBatchMemOpNodeSetParams":  {cuGraphBatchMemOpNodeSetParams, afterInit},
+	"cuGraphChildGraphNodeGetGraph":   {getNode(func(n *childNode) uintptr { return n.graph.handle }), afterInit},
+	"cuGraphAddEmptyNode":             {reader[*emptyNode](readEmpty).add, afterInit},
+	"cuGraphAddEventRecordNode":       {reader[*eventRecordNode](readRecord).add, afterInit},
+	"cuGraphEventRecordNodeGetEvent":  {getNode(func(n *eventRecordNode) uintptr { return n.ev.handle }), afterInit},
+	"cuGraphEventRecordNodeSetEvent":  {reader[*eventRecordNode](readRecord).set, afterInit},
+	"cuGraphAddEventWaitNode":         {reader[*eventWaitNode](readWait).add, afterInit},
+	"cuGraphEventWaitNodeGetEvent":    {getNode(func(n *eventWaitNode) uintptr { return n.ev.handle }), afterInit},
+	"cuGraphEventWaitNodeSetEvent":    {reader[*eventWaitNode](readWait).set, afterInit},
+	"cuGraphAddBatchMemOpNode":        {reader[*memOpNode](readMemOp).add, afterInit},
+	"cuGraphBatchMemOpNodeGetParams":  {getNode((*memOpNode).fields), afterInit},
+	"cuGraphBatchMemOpNodeSetParams":  {reader[*memOpNode](readMemOp).set, afterInit},
 	"cuGraphAddNode":                  {cuGraphAddNodeV1, afterInit},
 	"cuGraphAddNode_v2":               {cuGraphAddNodeV2, afterInit},
 	"cuGraphNodeSetParams":            {cuGraphNodeSetParams, afterInit},
@@ -85,22 +85,44 @@ func nodeOf[P nodeParams](c call, i int) (*node, P, result) {
 	return n, p, success
 }
 
-// getNode stores the parameters of a node, in CUDA's form, where argument 1 points.
-func getNode[N nodeParams, P any](c call, fields func(N) P) result {
-	_, n, r := nodeOf[N](c, 0)
-	if r != success {
-		return r
+// getNode makes a function that stores the parameters of node 0, in CUDA's form, where argument 1
+// points.
+func getNode[N nodeParams, P any](fields func(N) P) func(call) result {
+	return func(c call) result {
+		_, n, r := nodeOf[N](c, 0)
+		if r != success {
+			return r
+		}
+		return put(c, 1, fields(n))
 	}
-	return put(c, 1, fields(n))
 }
 
-// setNode replaces the parameters of a node. make gets the old ones.
-func setNode[N nodeParams](c call, make func(old N) (N, result)) result {
+// A reader makes a node's parameters from argument i, and for some types from the next argument. It
+// is the common part of the functions of a node type, which i distinguishes. old is the parameters
+// that they replace, or nil.
+type reader[N nodeParams] func(c call, i int, old N) (N, result)
+
+const (
+	toNode = 1 // cuGraph…NodeSetParams: (node, parameters)
+	toStep = 2 // cuGraphExec…NodeSetParams: (executable graph, node, parameters)
+	toNew  = 4 // cuGraphAdd…Node: (node *, graph, dependencies, count, parameters)
+)
+
+// add adds a node.
+func (read reader[N]) add(c call) result {
+	return addNode(c, -1, 3, func(*graph) (nodeParams, result) {
+		var none N
+		return checked(read(c, toNew, none))
+	})
+}
+
+// set replaces the parameters of a node.
+func (read reader[N]) set(c call) result {
 	n, old, r := nodeOf[N](c, 0)
 	if r != success {
 		return r
 	}
-	p, r := make(old)
+	p, r := read(c, toNode, old)
 	if r != success {
 		return r
 	}
@@ -108,9 +130,23 @@ func setNode[N nodeParams](c call, make func(old N) (N, result)) result {
 	return success
 }
 
-func cuGraphAddEmptyNode(c call) result {
-	return addNode(c, -1, 3, func(*graph) (nodeParams, result) { return &emptyNode{}, success })
+// setStep replaces the parameters of a node in an executable graph.
+func (read reader[N]) setStep(c call) result {
+	x, n, old, r := stepAt[N](c)
+	if r != success {
+		return r
+	}
+	p, r := read(c, toStep, old)
+	switch {
+	case r != success:
+		return r
+	case refuses(old, p) != updateOK:
+		return errInvalidValue
+	}
+	return x.set(n, p)
 }
+
+func readEmpty(call, int, *emptyNode) (*emptyNode, result) { return &emptyNode{}, success }
 
 // emptyNode does nothing except join dependencies.
 type emptyNode struct{}
@@ -140,12 +176,9 @@ func (c call) tagged(g *graph, p *cu.CUgraphNodeParams, old nodeParams) (nodePar
 	}
 	switch p.Type {
 	case cu.CU_GRAPH_NODE_TYPE_KERNEL:
-		var attrs launchAttrs
-		if k, ok := old.(*kernelNode); ok {
-			attrs = k.attrs
-		}
+		k, _ := old.(*kernelNode)
 		v2 := kernelParamsV2(*p.Kernel())
-		return checked(c.kernelNodeFrom(&v2, attrs))
+		return checked(c.kernelNodeFrom(&v2, k))
 	case cu.CU_GRAPH_NODE_TYPE_MEMCPY:
 		m := p.Memcpy()
 		ctx, r := c.contextOr(m.CopyCtx)
@@ -281,14 +314,6 @@ func childFrom(c call, parent *graph, h uintptr, move bool) (nodeParams, result)
 
 func cuGraphAddChildGraphNode(c call) result {
 	return addNode(c, -1, 3, func(g *graph) (nodeParams, result) { return childFrom(c, g, c.Word(4), false) })
-}
-
-func cuGraphChildGraphNodeGetGraph(c call) result {
-	_, n, r := nodeOf[*childNode](c, 0)
-	if r != success {
-		return r
-	}
-	return put(c, 1, n.graph.handle)
 }
 
 // condition is a conditional handle: a value that kernels set and a

@@ -87,11 +87,11 @@ var poolFunctions = functions{
 	"cuMemPoolGetAttribute":     {cuMemPoolGetAttribute, afterInit | uncaptured},
 	"cuMemPoolSetAccess":        {cuMemPoolSetAccess, afterInit | uncaptured},
 	"cuMemPoolGetAccess":        {cuMemPoolGetAccess, afterInit},
-	"cuDeviceGetDefaultMemPool": {cuDeviceGetDefaultMemPool, afterInit},
-	"cuDeviceGetMemPool":        {cuDeviceGetMemPool, afterInit},
+	"cuDeviceGetDefaultMemPool": {query(existingDevice, 1, 0, func(d *device) uintptr { return d.standardPool().handle }), afterInit},
+	"cuDeviceGetMemPool":        {query(existingDevice, 1, 0, func(d *device) uintptr { return d.currentPool().handle }), afterInit},
 	"cuDeviceSetMemPool":        {cuDeviceSetMemPool, afterInit | uncaptured},
-	"cuMemGetDefaultMemPool":    {cuMemGetDefaultMemPool, afterInit},
-	"cuMemGetMemPool":           {cuMemGetMemPool, afterInit},
+	"cuMemGetDefaultMemPool":    {query(poolOwner, 1, 0, func(d *device) uintptr { return d.standardPool().handle }), afterInit},
+	"cuMemGetMemPool":           {query(poolOwner, 1, 0, func(d *device) uintptr { return d.currentPool().handle }), afterInit},
 	"cuMemSetMemPool":           {cuMemSetMemPool, afterInit | uncaptured},
 }
 
@@ -299,22 +299,6 @@ func cuMemPoolGetAccess(c call) result {
 	return put(c, 0, accessFlags(p.reach.May(int(loc.Id))))
 }
 
-func cuDeviceGetDefaultMemPool(c call) result {
-	d := deviceAt(c, 1)
-	if d == nil {
-		return errInvalidDevice
-	}
-	return put(c, 0, d.standardPool().handle)
-}
-
-func cuDeviceGetMemPool(c call) result {
-	d := deviceAt(c, 1)
-	if d == nil {
-		return errInvalidDevice
-	}
-	return put(c, 0, d.currentPool().handle)
-}
-
 func cuDeviceSetMemPool(c call) result {
 	d, p := deviceAt(c, 0), handleAt[pool](c, 1)
 	switch {
@@ -337,22 +321,6 @@ func poolOwner(c call, i int) (*device, result) {
 	}
 	props := cu.CUmemPoolProps{AllocType: cu.CUmemAllocationType(c.Uint32(i + 1)), Location: *loc}
 	return c.e.poolDevice(&props)
-}
-
-func cuMemGetDefaultMemPool(c call) result {
-	d, r := poolOwner(c, 1)
-	if r != success {
-		return r
-	}
-	return put(c, 0, d.standardPool().handle)
-}
-
-func cuMemGetMemPool(c call) result {
-	d, r := poolOwner(c, 1)
-	if r != success {
-		return r
-	}
-	return put(c, 0, d.currentPool().handle)
 }
 
 func cuMemSetMemPool(c call) result {

@@ -69,9 +69,10 @@ var withoutFunctions = functions{
 	"cuModuleGetTexRef":            {cuModuleGetTexRef, current},
 	"cuModuleGetSurfRef":           {cuModuleGetTexRef, current},
 	"cuLibraryGetUnifiedFunction":  {cuLibraryGetUnifiedFunction, current},
-	"cuStreamGetGreenCtx":          {cuStreamGetGreenCtx, afterInit},
-	"cuCtxAttach":                  {cuCtxAttach, afterInit},
-	"cuCtxDetach":                  {cuCtxDetach, afterInit},
+	// No stream belongs to a green context.
+	"cuStreamGetGreenCtx": {query(streamAt, 0, 1, func(*stream) uintptr { return 0 }), afterInit},
+	"cuCtxAttach":         {cuCtxAttach, afterInit},
+	"cuCtxDetach":         {cuCtxDetach, afterInit},
 }
 
 // invalidValue is for queries about sparse and deferred-mapping arrays. An array here is neither.
@@ -96,14 +97,6 @@ func cuLibraryGetUnifiedFunction(c call) result {
 		return errInvalidHandle
 	}
 	return errInvalidValue
-}
-
-// cuStreamGetGreenCtx: no stream belongs to a green context.
-func cuStreamGetGreenCtx(c call) result {
-	if _, r := streamAt(c, 0); r != success {
-		return r
-	}
-	return put(c, 1, uintptr(0))
 }
 
 // cuCtxAttach adds a user of the current context, which cuCtxDetach removes.

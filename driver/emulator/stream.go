@@ -111,12 +111,12 @@ var streamFunctions = functions{
 	"cuStreamCreateWithPriority": {cuStreamCreateWithPriority, current},
 	"cuStreamDestroy":            {cuStreamDestroy, afterInit},
 	"cuStreamDestroy_v2":         {cuStreamDestroy, afterInit},
-	"cuStreamGetPriority":        {cuStreamGetPriority, afterInit},
-	"cuStreamGetFlags":           {cuStreamGetFlags, afterInit},
-	"cuStreamGetId":              {cuStreamGetID, afterInit},
-	"cuStreamGetCtx":             {cuStreamGetCtx, afterInit},
+	"cuStreamGetPriority":        {query(streamAt, 0, 1, func(s *stream) int32 { return s.priority }), afterInit},
+	"cuStreamGetFlags":           {query(streamAt, 0, 1, func(s *stream) uint32 { return s.flags }), afterInit},
+	"cuStreamGetId":              {query(streamAt, 0, 1, func(s *stream) uint64 { return s.id }), afterInit},
+	"cuStreamGetCtx":             {query(streamAt, 0, 1, func(s *stream) uintptr { return s.ctx.handle }), afterInit},
 	"cuStreamGetCtx_v2":          {cuStreamGetCtxV2, afterInit},
-	"cuStreamGetDevice":          {cuStreamGetDevice, afterInit},
+	"cuStreamGetDevice":          {query(streamAt, 0, 1, func(s *stream) cu.CUdevice { return cu.CUdevice(s.ctx.dev.ordinal) }), afterInit},
 	"cuStreamQuery":              {cuStreamQuery, afterInit},
 	"cuStreamSynchronize":        {cuStreamSynchronize, afterInit},
 	"cuStreamCopyAttributes":     {cuStreamCopyAttributes, afterInit},
@@ -154,38 +154,6 @@ func cuStreamDestroy(c call) result {
 	return s.ctx.dev.fault
 }
 
-func cuStreamGetPriority(c call) result {
-	s, r := streamAt(c, 0)
-	if r != success {
-		return r
-	}
-	return put(c, 1, s.priority)
-}
-
-func cuStreamGetFlags(c call) result {
-	s, r := streamAt(c, 0)
-	if r != success {
-		return r
-	}
-	return put(c, 1, s.flags)
-}
-
-func cuStreamGetID(c call) result {
-	s, r := streamAt(c, 0)
-	if r != success {
-		return r
-	}
-	return put(c, 1, s.id)
-}
-
-func cuStreamGetCtx(c call) result {
-	s, r := streamAt(c, 0)
-	if r != success {
-		return r
-	}
-	return put(c, 1, s.ctx.handle)
-}
-
 // cuStreamGetCtxV2 distinguishes green contexts, of which there are none, from others.
 func cuStreamGetCtxV2(c call) result {
 	s, r := streamAt(c, 0)
@@ -199,14 +167,6 @@ func cuStreamGetCtxV2(c call) result {
 		*green = 0
 	}
 	return put(c, 1, s.ctx.handle)
-}
-
-func cuStreamGetDevice(c call) result {
-	s, r := streamAt(c, 0)
-	if r != success {
-		return r
-	}
-	return put(c, 1, cu.CUdevice(s.ctx.dev.ordinal))
 }
 
 // cuStreamQuery fails for a capturing stream and invalidates the capture, because the stream's work
