@@ -12,7 +12,7 @@ import (
 // proportional to the length of the text. Each remaining program is compiled when it is first
 // needed. Loading only checks the parts of it that no other kernel has shown to be valid.
 
-// Loading may lower eagerLeast statements plus eagerTimes the number of statements in the text.
+// Loading may lower eagerLeast statements plus eagerTimes as many statements as the text contains.
 const (
 	eagerTimes = 4
 	eagerLeast = 1 << 14

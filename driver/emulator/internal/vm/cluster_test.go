@@ -186,9 +186,9 @@ W:	mbarrier.try_wait.parity.shared.b64 %p2, [bar], 0;
 	}
 }
 
-// The checks must treat data that one block wrote into another block's shared memory as written.
-// Accesses of a block before it arrives at another block's barrier object must be ordered before
-// accesses of that block after its wait.
+// The checks must treat data that one block wrote into another block's shared memory as written. A
+// block's accesses before its arrival at another block's barrier object must be ordered before the
+// other block's accesses after its wait.
 func TestChecksKnowClusters(t *testing.T) {
 	const others = arriveWait + `
 	xor.b32 %r6, %rank, 1; mapa.shared::cluster.u32 %r5, %r4, %r6; mov.u32 %r7, bar; mapa.shared::cluster.u32 %r8, %r7, %r6;

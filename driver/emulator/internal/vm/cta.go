@@ -58,7 +58,8 @@ const (
 // its turn. A warp that waits in a loop uses up its turn.
 const spinRounds = 8
 
-// cancelRounds is the number of rounds over the warps between two checks whether the CTA must end.
+// cancelRounds is the number of rounds over the warps between two checks of whether the CTA must
+// end.
 const cancelRounds = 64
 
 // step runs the CTA until it ends or its turn is over.

@@ -390,8 +390,8 @@ func (r *launchRun) newCTA() *cta {
 // bytes returns the size of the memory of the warp's threads.
 func (w *warp) bytes() uint64 { return uint64(len(w.local)) + w.dyn.bytes }
 
-// grew charges memory that a block uses beyond what the kernel declares. It ends the kernel if all
-// running blocks together then exceed the limit.
+// grew charges memory that a block uses beyond what the kernel declares. It ends the kernel if the
+// memory of all running blocks then exceeds the limit.
 func (c *cta) grew(w *warp, in *inst, n uint64) {
 	c.bytes += n
 	if most := c.run.opts.BlockMemory; c.run.blockBytes.Add(n) > most && most != 0 {

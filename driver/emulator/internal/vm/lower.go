@@ -114,8 +114,8 @@ func (b *builder) finish(k *Kernel) {
 	}
 }
 
-// registersFor returns how many registers a thread can have if the given number of blocks of
-// threads must fit on a multiprocessor. A compiler observes this limit.
+// registersFor returns the maximum number of registers per thread if the given number of blocks, of
+// the given number of threads, must fit on a multiprocessor. A compiler observes this limit.
 func registersFor(threads, blocks uint64) int {
 	const perMultiprocessor, unit = 1 << 16, 8 // a warp receives registers in multiples of 256
 	warps := (min(threads, maxThreads) + 31) / 32 * min(blocks, maxThreads)
@@ -505,8 +505,8 @@ func (n *lowered) extra() *extra {
 	return n.in.x
 }
 
-// slot assigns a number to a memory instruction. The number selects its entry in the cache of
-// regions.
+// slot assigns a number to a memory instruction. The number selects the instruction's entry in the
+// cache of regions.
 func (l *lowerer) slot(n *lowered) *lowered {
 	n.mem = true
 	n.in.slot = l.b.prog.slots

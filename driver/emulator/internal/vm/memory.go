@@ -35,7 +35,7 @@ const (
 	paramWindow  = 0x6f20_0000_0000
 	windowMask   = 0xffff_ffff_0000_0000
 
-	// farAway is the distance from which Nearest no longer mentions an allocation.
+	// farAway is the largest distance at which Nearest mentions an allocation.
 	farAway = 1 << 32
 
 	reuseUnit = 512 // allocations whose sizes round up to the same multiple share addresses for reuse

@@ -184,7 +184,7 @@ func TestGapsReachToTheEndOfTheAddresses(t *testing.T) {
 		}
 		return a
 	}
-	const arena, apart = 1 << 40, 256 // size of one device's address range, and minimum distance of allocations
+	const arena, apart = 1 << 40, 256 // size of one device's address range, and minimum distance between allocations
 	start := reserve(arena / 2)
 	all := arena - start%arena - apart
 	if a, err := m.Reserve(0, all-arena/2, 0, 0); !errors.Is(err, vm.ErrOutOfAddress) {

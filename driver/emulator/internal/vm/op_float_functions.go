@@ -341,8 +341,8 @@ func lowerCopysign(l *lowerer, i *ptx.Instr, f *form) {
 }
 
 // NaNs. The PTX ISA specifies the payload of f64 NaNs. An f32 instruction replaces every NaN by the
-// canonical NaN. If several operands are NaNs, the choice follows the hardware. The code makes it
-// explicitly, because host processors differ.
+// canonical NaN. If several operands are NaNs, the result is the NaN that the hardware would
+// choose. The code chooses it explicitly, because host processors differ.
 
 // defaultNaN64 is the NaN that invalid operations produce.
 const defaultNaN64 = 0xfff8_0000_0000_0000

@@ -357,8 +357,8 @@ func (h *half) canonicalLow(x uint32) uint32 {
 	return x
 }
 
-// oobNaN is a NaN, of either sign, that bulk copies can store in elements outside a tensor. The
-// value is that of an H200.
+// oobNaN is a NaN, of either sign, that bulk copies can store in elements outside a tensor. An H200
+// uses this value.
 const oobNaN = 0x7ff7
 
 // outOfBounds is fma.oob, which returns 0 if a factor is oobNaN.

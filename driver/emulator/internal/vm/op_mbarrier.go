@@ -301,7 +301,7 @@ func (b *mbarrier) complete() {
 	}
 }
 
-// mbarrierAt returns the barrier object at p for lane i. The space comes from in.
+// mbarrierAt returns the barrier object at p for lane i. in specifies the space.
 //
 //go:norace
 func (w *warp) mbarrierAt(in *inst, e *access, p uint64, i int) *mbarrier {

@@ -333,9 +333,9 @@ func (t elemType) register() ptx.Type {
 	return ptx.B32
 }
 
-// fragment describes which lane holds which element of a matrix. Each lane i holds each elements.
-// Its x-th element is element at[i*each+x] of the matrix in mmaWork. Bits are counted in groups of
-// 32, because a group is never split.
+// fragment describes which lane holds which elements of a matrix. The x-th element of lane i is
+// element at[i*each+x] of the matrix in mmaWork. Bits are counted in groups of 32, because a group
+// is never split.
 type fragment struct {
 	typ  elemType
 	regs int
@@ -421,7 +421,7 @@ func resultFragment(t elemType, rows, cols int) fragment {
 }
 
 // quadPairs sets the layouts of mma.m8n8k4 in f16. A warp computes four products. Each product uses
-// four adjacent lanes and the four lanes with numbers higher by 16.
+// four adjacent lanes and the four lanes 16 higher.
 func (o *mmaOp) quadPairs(f *matrixForm) {
 	o.copies = 4
 	input := func(byRows bool) fragment {

@@ -67,7 +67,7 @@ type warp struct {
 	slab32 [][lanes]uint32
 	slab64 [][lanes]uint64
 	slabP  []uint32
-	synced bool // has accessed memory that others may change since the last back edge
+	synced bool // since the last back edge, has accessed memory that others may change
 
 	lastClock uint64
 	count     uint64 // number of instructions issued
