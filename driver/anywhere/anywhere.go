@@ -14,8 +14,8 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
-// Open opens the system's driver. If that fails or there is no device, Open opens an emulator with
-// one device. It then logs the reason as a warning to slog's default logger, so a program never
+// Open opens the system's driver. If that fails or there is no device, Open logs the reason as a
+// warning to slog's default logger and opens an emulator with one device. A program therefore never
 // runs on the emulator silently.
 func Open() (*driver.Driver, error) { return OpenWith(emulator.Config{}) }
 

@@ -1,5 +1,5 @@
-// Package elem says which Go types may be elements of device and page-locked memory, and how many
-// bytes a number of elements has. Package driver and the allocators built on it share it.
+// Package elem checks which Go types may be elements of device and page-locked memory, and computes
+// the size of elements. Package driver and the allocators built on it use it.
 package elem
 
 import (
@@ -11,17 +11,17 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// MaxBytes is the largest number of bytes of one piece of memory.
+// MaxBytes is the largest size of one block of memory.
 const MaxBytes = ^uintptr(0) >> 1
 
-// Size returns the size of a T in bytes.
+// Size returns the size of T in bytes.
 func Size[T any]() uintptr {
 	var v T
 	return unsafe.Sizeof(v)
 }
 
-// Bytes returns the bytes of n elements. It returns an error if a T cannot be in device memory, or
-// if n is negative or too large.
+// Bytes returns the size of n elements in bytes. It returns an error if values of T cannot be in
+// device memory, or if n is negative or too large.
 func Bytes[T any](n int) (uintptr, error) {
 	if err := Check[T](); err != nil {
 		return 0, err
@@ -36,19 +36,18 @@ func Bytes[T any](n int) (uintptr, error) {
 	return uintptr(n) * size, nil
 }
 
-// refused caches, by type, why its values cannot be in device memory (reflect.Type to error, nil
-// if they can).
+// refused caches the error of CheckType, or nil, for each type (reflect.Type to error).
 var refused sync.Map
 
-// Check returns nil if values of T may be in device or page-locked memory. T must have a size
-// and contain no Go pointers, because the garbage collector does not look there and the GPU cannot
-// follow them.
+// Check returns nil if values of T may be in device or page-locked memory. T must have a size. It
+// must not contain Go pointers: the garbage collector does not scan that memory, and the GPU cannot
+// follow the pointers.
 func Check[T any]() error { return CheckType(reflect.TypeFor[T]()) }
 
 // CheckType is Check for a type that is known at run time.
 func CheckType(t reflect.Type) error {
 	if k := t.Kind(); k >= reflect.Bool && k <= reflect.Complex128 && k != reflect.Uintptr {
-		return nil // without a look at the table
+		return nil // fast path without the table
 	}
 	if v, ok := refused.Load(t); ok {
 		err, _ := v.(error)
@@ -72,7 +71,7 @@ func problem(t reflect.Type) error {
 	return nil
 }
 
-// goKind describes kinds of Go values that refer to Go memory.
+// goKind describes a kind of Go value that refers to Go memory.
 func goKind(k reflect.Kind) string {
 	switch k {
 	case reflect.Pointer, reflect.UnsafePointer, reflect.Uintptr:
@@ -85,8 +84,8 @@ func goKind(k reflect.Kind) string {
 	return "a Go " + k.String()
 }
 
-// goPointer returns the path and the type of the first Go pointer in values of t, and a nil type if
-// there is none.
+// goPointer returns the path and the type of the first Go pointer in values of t. If there is none,
+// the type is nil.
 func goPointer(t reflect.Type, path string) (string, reflect.Type) {
 	switch t.Kind() {
 	case reflect.Array:
@@ -109,7 +108,7 @@ func goPointer(t reflect.Type, path string) (string, reflect.Type) {
 	return "", nil
 }
 
-// invalid is a type or a length that the driver would not understand. It matches
+// invalid is the error of a type or a length that is not allowed in device memory. It matches
 // CUDA_ERROR_INVALID_VALUE.
 type invalid struct{ text string }
 
