@@ -106,8 +106,8 @@ func tablesOf(lines []string) []*table {
 	return all
 }
 
-// standsIn returns an error for each row that is in none of the tables with all column
-// heads.
+// standsIn returns an error for each row of t that is in none of the tables that have all
+// column heads of t.
 func (t *table) standsIn(from string, tables []*table) error {
 	var heads []map[string]int
 	var with []*table

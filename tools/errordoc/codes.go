@@ -41,7 +41,7 @@ func complete(cs []code) error {
 	return errors.Join(errs...)
 }
 
-// lost reports whether the context is lost after this code.
+// lost reports whether an error with this code means that the context is lost.
 func (c code) lost() bool { return errors.Is(driver.CUresult(c.number), driver.ErrContextLost) }
 
 func markdown(cs []code) []byte {

@@ -161,8 +161,8 @@ func (c *calls) useFunc(from types.Object, to *types.Func) {
 	}
 }
 
-// useImplementations records a call of an interface's method by every type that implements
-// the interface.
+// useImplementations records a call of an interface's method as calls of that method of all
+// types that implement the interface.
 func (c *calls) useImplementations(from types.Object, m *types.Func) {
 	recv := m.Signature().Recv()
 	if recv == nil || !types.IsInterface(recv.Type()) {

@@ -13,7 +13,7 @@ import (
 )
 
 // Package driver must define its aliases of driver/cu only in cuda.go. It must not define an
-// alias of a result code that no code or document uses as driver's.
+// alias of a result code that no code or document uses with the prefix "driver.".
 func TestDriverListsItsAliasesOfCuInOneFile(t *testing.T) {
 	aliases := make(map[string]bool)
 	for name, f := range parse(t, "../../driver/*.go") {

@@ -79,7 +79,7 @@ func drawSample(root string, patterns []string, seed uint64, n int, file string)
 	return writeSample(file, head, all)
 }
 
-// listLines writes all changes of the given lines as a sample. It serves to check whether a
+// listLines writes all changes of the given lines as a sample. Use it to check whether a new
 // test detects the errors that it was written for.
 func listLines(root string, patterns, lines []string, file string) error {
 	pkgs, err := load(root, patterns)

@@ -88,7 +88,7 @@ func beside() string {
 // plan has the numbers of repetitions.
 type plan struct {
 	rounds, turns, starts, processes, layouts int
-	limit                                     time.Duration // time limit of all rounds
+	limit                                     time.Duration // time limit for all rounds
 }
 
 func run(dir, note string, p plan) (ok bool, err error) {

@@ -36,7 +36,7 @@ type api struct {
 }
 
 // resolve creates every function with RegisterFunc. If syscalln is set, it replaces the
-// measured functions with calls of SyscallN.
+// measured functions with functions that call SyscallN.
 func resolve(library uintptr, syscalln bool) (*api, error) {
 	d := new(api)
 	symbols := make(map[string]uintptr)

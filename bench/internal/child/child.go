@@ -157,7 +157,7 @@ func median(v []float64) float64 {
 // First reports whether the command line requests only the result of one kernel.
 func First() bool { return len(os.Args) > 1 && os.Args[1] == "first" }
 
-// Done checks and prints the result of that kernel, which increments 41.
+// Done checks the result of that kernel, which increments 41, and prints "first".
 func Done(value uint32) error {
 	if value != 42 {
 		return fmt.Errorf("the kernel gave %d, not 42", value)

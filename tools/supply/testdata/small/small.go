@@ -1,4 +1,4 @@
-// Package small has one of everything that can be exported.
+// Package small has an export of every kind.
 package small
 
 import "io"

@@ -1,4 +1,4 @@
 package small
 
-// OnWindows is there on Windows only.
+// OnWindows exists only on Windows.
 func OnWindows(handles ...uintptr) {}

@@ -1,4 +1,4 @@
-// Package graph is a small one of the same form, for the generator's test.
+// Package graph is a small package graph for the generator's test.
 package graph
 
 import (
@@ -8,7 +8,7 @@ import (
 
 type Graph struct{ d *driver.Driver }
 
-// New creates; what it gives to Own is called by Close.
+// New creates a graph. Close calls the function that New passes to Own.
 func New(d *driver.Driver) *Graph {
 	g := &Graph{d}
 	_ = d.CuGraphCreate()
@@ -26,12 +26,13 @@ type lister func(d *driver.Driver) error
 
 var list lister = (*driver.Driver).CuGraphGetNodes
 
-// Nodes calls by way of a variable and of a function that is not exported.
+// Nodes calls a C function through a variable and an unexported method.
 func (g *Graph) Nodes() error { return g.each(list) }
 
 func (g *Graph) each(l lister) error { return l(g.d) }
 
-// Edges asks whether there is a function, which is not to call it.
+// Edges queries whether one function exists, which must not count as a call, and calls
+// another.
 func (g *Graph) Edges() error {
 	if g.d.Has(cu.FnCuGraphUpload) {
 		return g.d.CuGraphGetEdges_v10000()
@@ -39,7 +40,7 @@ func (g *Graph) Edges() error {
 	return nil
 }
 
-// All calls only what is exported.
+// All calls only an exported method.
 func (g *Graph) All() error { return g.Edges() }
 
 func (g *Graph) Instantiate() error { return g.d.CuGraphInstantiateWithFlags() }

@@ -1,4 +1,4 @@
-// Package sub is a second file.
+// Package sub is a second package.
 package sub
 
 var Sub int

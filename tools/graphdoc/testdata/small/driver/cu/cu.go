@@ -1,4 +1,4 @@
-// Package cu is a small one of the same form, for the generator's test.
+// Package cu is a small package cu for the generator's test.
 package cu
 
 type Function int
@@ -22,7 +22,7 @@ func (d *Driver) CuGraphInstantiate() error          { return d.CuGraphInstantia
 func (d *Driver) CuGraphInstantiateWithFlags() error { return nil }
 func (d *Driver) Has(f Function) bool                { return f == FnCuGraphUpload }
 
-// Guarded refers to a field of the table.
+// Guarded refers to a field of the function table.
 func (d *Driver) Guarded() int { return d.fn.cuThreadExchangeStreamCaptureMode }
 
 type Batch struct{}
