@@ -15,7 +15,7 @@ import (
 // drawing.
 //
 // A snapshot from Graph.Profile is drawn with the time of each node. WriteDOT marks the critical
-// path of the graph, and that of each child graph on it. It also marks nodes that are disabled in
+// path of the graph and of each child graph on that path. It also marks nodes that are disabled in
 // the snapshot's Exec.
 //
 // For the driver's own drawing, with addresses and handles, see Graph.DriverDOT.
@@ -125,8 +125,8 @@ func quoted(s string) string {
 
 const criticalColor = "#c0392b"
 
-// fillColor returns a colour for the kind of a node: it computes, moves data, allocates, only
-// orders other nodes, or contains graphs.
+// fillColor returns a colour for the kind of a node. There is one each for nodes that compute, move
+// data, allocate, only order other nodes, or contain graphs.
 func fillColor(t graph.Type) string {
 	switch t {
 	case cu.CU_GRAPH_NODE_TYPE_KERNEL:

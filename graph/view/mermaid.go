@@ -73,7 +73,7 @@ func (d *drawing) mermaidInside(b *strings.Builder, n *graph.SnapshotNode, i int
 	fmt.Fprintf(b, "%send\n", indent)
 }
 
-// hasNodesInside reports whether a node is drawn with a frame. It is false for empty graphs,
+// hasNodesInside reports whether a node is drawn with a frame. Nodes with empty graphs have none,
 // because Mermaid does not allow empty frames.
 func hasNodesInside(n *graph.SnapshotNode) bool {
 	for _, in := range n.Graphs {

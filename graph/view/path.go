@@ -98,7 +98,7 @@ func leaves(s *graph.Snapshot) []int {
 	return ends(s, func(e graph.SnapshotEdge) int { return e.From })
 }
 
-// ends returns the indices of the nodes that are at the given end of no edge.
+// ends returns the indices of the nodes that no edge has at the given end.
 func ends(s *graph.Snapshot, end func(graph.SnapshotEdge) int) (places []int) {
 	has := make([]bool, len(s.Nodes))
 	for _, e := range s.Edges {
@@ -112,8 +112,7 @@ func ends(s *graph.Snapshot, end func(graph.SnapshotEdge) int) (places []int) {
 	return places
 }
 
-// programmatic reports whether an edge allows its second kernel to begin before the first has
-// ended.
+// programmatic reports whether an edge lets its second kernel begin before the first has ended.
 func programmatic(e graph.SnapshotEdge) bool {
 	return cu.CUgraphDependencyType(e.Data.Type) == cu.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC
 }

@@ -13,8 +13,8 @@ import (
 // Summary contains the counts of a graph. Nodes of nested graphs count only in Inside and Kinds.
 type Summary struct {
 	Nodes, Edges  int
-	Roots, Leaves int            // nodes without dependencies, nodes on which no other depends
-	Depth         int            // nodes on the longest path
+	Roots, Leaves int            // nodes without dependencies, nodes without dependents
+	Depth         int            // number of nodes on the longest path
 	Width         int            // largest number of nodes at one depth
 	Inside        int            // number of nodes in nested graphs, at any depth
 	Kinds         map[string]int // number of nodes of each SnapshotNode.Kind, including nested graphs
@@ -54,7 +54,7 @@ func (s Summary) String() string {
 	return shape + "\n" + s.kinds()
 }
 
-// kinds lists the kinds of nodes with the most frequent first.
+// kinds lists the kinds of nodes, the most frequent first.
 func (s Summary) kinds() string {
 	kinds := slices.SortedFunc(maps.Keys(s.Kinds), func(a, b string) int {
 		return cmp.Or(cmp.Compare(s.Kinds[b], s.Kinds[a]), cmp.Compare(a, b))

@@ -12,7 +12,7 @@ import (
 // Option configures WriteDOT, WriteMermaid and WriteTable.
 type Option func(*drawing)
 
-// Titled gives a drawing a title. The default is "graph".
+// Titled sets the title of a drawing. The default is "graph".
 func Titled(title string) Option {
 	return func(d *drawing) { d.title = title }
 }

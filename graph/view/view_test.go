@@ -96,7 +96,7 @@ func TestDrawingsOfAnEmptyGraph(t *testing.T) {
 	})
 }
 
-// The driver must supply the kernel names of a capture, because the package did not see the
+// The driver must supply the kernel names of a capture, because package graph did not see the
 // operations.
 func TestDrawingOfACapturedGraphNamesKernels(t *testing.T) {
 	each(t, func(k *kit) {
@@ -197,7 +197,7 @@ func TestDrawingKeepsNumbers(t *testing.T) {
 }
 
 // Before CUDA 12.3 the driver does not return names. Kernels that were added directly must still
-// have theirs.
+// have names.
 func TestDrawingOnADriverThatTellsNoNames(t *testing.T) {
 	gputest.OnEmulator(t, emulator.Config{DriverVersion: 12020}, func(t *testing.T, c *driver.Context) {
 		k := &kit{graphtest.NewKit(t, c)}
@@ -223,7 +223,7 @@ func TestSummaryInFigures(t *testing.T) {
 }
 
 // The critical path goes through the slower of two branches. If the branches run concurrently, the
-// fast one may have to wait for the slow one and then takes as long.
+// fast branch may have to wait for the slow one and then takes as long.
 func TestCriticalPathOfAProfile(t *testing.T) {
 	each(t, func(k *kit) {
 		const pause = 5 * time.Millisecond

@@ -11,9 +11,9 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// Sets are the memory accesses of a graph's nodes that the driver cannot report. For a kernel it
-// returns the addresses among the arguments, but not the size of the memory. All data is numbers in
-// lists, so recording a node costs a comparison and a store.
+// Sets are the memory accesses of a graph's nodes that the driver cannot report. For a kernel, the
+// driver returns the addresses among the arguments, but not the size of the memory. All data is
+// numbers in lists, so recording a node costs a comparison and a store.
 //
 // Copies of the graph share its lists (snapshot). Appending to shared lists is safe. Before
 // existing entries change, the lists must be copied.
@@ -39,7 +39,7 @@ type Set struct {
 	version uint64 // launch.Block.Accesses at that time
 	Kernel  *driver.Kernel
 	at      uint32 // index in spans
-	n, own  uint16 // number of spans; their capacity if only one node uses the set, otherwise 0
+	n, own  uint16 // number of spans; own is their capacity if only one node uses the set, otherwise 0
 }
 
 // Span is a driver.Access without the fields that are the same for all accesses of a kernel.
@@ -75,7 +75,7 @@ func (p *Sets) Noted() int { return len(p.of) }
 // DeclaredUses returns the declared accesses of a node.
 func (p *Sets) DeclaredUses(i uint32) []driver.Access { return p.declared[i] }
 
-// None are the sets of closed graphs.
+// None is the Sets of closed graphs.
 var None = &Sets{shared: true}
 
 // Recycle returns the lists to the pool for another graph, unless a copy shares them.
@@ -87,13 +87,13 @@ func (p *Sets) Recycle() {
 		p.Loose[i] = nil
 		l.Recycle()
 	}
-	clear(p.list) // releases the kernels
+	clear(p.list) // drops the references to kernels
 	clear(p.plans)
 	*p = Sets{of: p.of[:0], list: p.list[:0], spans: p.spans[:0], plans: p.plans[:0], Loose: p.Loose[:0]}
 	pool.Put(p)
 }
 
-// Launch records the accesses of node i, the next node.
+// Launch records the accesses of node i, which must be the next node.
 func (p *Sets) Launch(i int, l *driver.Launch) {
 	if uint64(l.Block().Accesses) == p.version && len(p.of) == i {
 		p.of = append(p.of, p.last)
@@ -110,17 +110,17 @@ func (p *Sets) launchAnew(i int, l *driver.Launch) {
 	p.of = append(p.of, p.last)
 }
 
-// Op is like Launch, for any operation. It ignores operations other than launches.
+// Op is like Launch, but accepts any operation and ignores those that are not launches.
 func (p *Sets) Op(i int, op driver.Op) {
 	if l, ok := op.(*driver.Launch); ok {
 		p.Launch(i, l)
 	}
 }
 
-// repeat gives the next node the latest set.
+// repeat assigns the latest set to the next node.
 func (p *Sets) repeat() { p.of = append(p.of, p.last) }
 
-// Again gives the next n nodes the latest set.
+// Again assigns the latest set to the next n nodes.
 func (p *Sets) Again(n int) {
 	if n == 0 {
 		return
@@ -162,13 +162,13 @@ func note(to []Span, uses []driver.Access) {
 	}
 }
 
-// Plan gives the next n nodes the sets of a plan.
+// Plan assigns the sets of a plan to the next n nodes.
 func (p *Sets) Plan(first, n int, sets *Sets) {
 	p.plans = append(p.plans, planNodes{uint32(first), uint32(n), sets})
 }
 
-// Set replaces the accesses of a node. If the node was set before, it has its own set, which is
-// reused if its capacity suffices.
+// Set replaces the accesses of a node. If the node was already set before, it has a set of its own,
+// which Set reuses if its capacity suffices.
 func (p *Sets) Set(i uint32, op driver.Op) {
 	l, ok := op.(*driver.Launch)
 	if !ok {
@@ -185,7 +185,7 @@ func (p *Sets) Set(i uint32, op driver.Op) {
 	note(p.spans[f.at:], uses)
 }
 
-// ownSet returns a set with the given capacity that only node i uses.
+// ownSet returns a set with the given capacity that no other node uses.
 func (p *Sets) ownSet(i uint32, room uint16) *Set {
 	if at := p.of[i]; at != 0 && p.list[at-1].own >= max(room, 1) {
 		return &p.list[at-1]
@@ -233,7 +233,7 @@ func (p *Sets) unshare() {
 func (p *Sets) snapshot() *Sets {
 	p.shared = true
 	for _, l := range p.Loose {
-		if !l.shared { // writes only if needed: other goroutines may be reading it
+		if !l.shared { // writes only if needed, because other goroutines may be reading l
 			l.shared = true
 		}
 	}

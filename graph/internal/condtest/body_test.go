@@ -118,7 +118,7 @@ func TestNodesOfRecordedBodiesStay(t *testing.T) {
 	})
 }
 
-// The graph must retain the references of a body, even if the program holds nodes of the body.
+// The graph must retain the references of a body, even if the program also holds nodes of the body.
 func TestNodesOfRecordedBodiesKeepWhatTheyReferTo(t *testing.T) {
 	each(t, func(k *kit) {
 		b, sum := k.MemoryOf(5), k.Memory()
@@ -141,7 +141,7 @@ func TestNodesOfRecordedBodiesKeepWhatTheyReferTo(t *testing.T) {
 	})
 }
 
-// Bodies that failed and destroyed conditional nodes have no nodes.
+// The nodes of a failed body or of a destroyed conditional node must no longer exist.
 func TestNodesOfBodiesThatAreGone(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -181,8 +181,8 @@ func TestNodesOfBodiesThatAreGone(t *testing.T) {
 	})
 }
 
-// A capture into an existing body has its own nodes. If a program still holds one, using it must
-// return an error that names the nodes to use.
+// A capture into an existing body has its own nodes. If a program uses such a node later, the error
+// must name the nodes to use instead.
 func TestNodesOfACaptureIntoABodyNameTheBody(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -328,7 +328,8 @@ func TestGraphWithConditionalsHasOneExecAtATime(t *testing.T) {
 		x = k.Exec(g)
 		k.Run(x)
 		k.Expect(b, 5)
-		// x can be instantiated anew from another graph. Its old graph may then have another Exec.
+		// x can be instantiated anew from another graph. The old graph of x may then have another
+		// Exec.
 		plain := k.Graph()
 		k.Add(plain, k.Launch(k.Plus, b, 1))
 		how, err := x.Update(plain, graph.WithReinstantiate())
@@ -349,7 +350,7 @@ func TestGraphWithConditionalsIsNotCopied(t *testing.T) {
 		k.refused("clone", err, driver.CUDA_ERROR_NOT_SUPPORTED, "WHILE", "cloned")
 		_, err = other.AddChild(g)
 		k.refused("child", err, driver.CUDA_ERROR_NOT_SUPPORTED, "WHILE", "child")
-		// The driver also rejects this.
+		// The driver must also reject both operations.
 		var raw driver.CUgraph
 		k.refused("clone by the driver", k.C.Driver().CuGraphClone(&raw, g.Raw()), driver.CUDA_ERROR_NOT_SUPPORTED)
 		var n cu.CUgraphNode
@@ -386,7 +387,7 @@ func TestBodyRefusesWhatCUDADoesNotTakeThere(t *testing.T) {
 	})
 }
 
-// The library cannot see these nodes. The driver must reject them at instantiation.
+// The library cannot see these nodes, so the driver must reject them at instantiation.
 func TestChildGraphOfABodyIsLookedAtByTheDriver(t *testing.T) {
 	each(t, func(k *kit) {
 		g, child := k.Graph(), k.Graph()
@@ -452,7 +453,7 @@ func TestConditionalThatCannotBeCompletedFailsTheCapture(t *testing.T) {
 			if !errors.Is(err, graphtest.Injected) {
 				t.Errorf("%s: If returns %v", call, err)
 			}
-			return nil // ignores the error
+			return nil // ignores the error of If
 		})
 		if !errors.Is(err, graphtest.Injected) {
 			t.Errorf("%s: Capture returns %v", call, err)

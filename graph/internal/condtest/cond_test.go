@@ -91,7 +91,7 @@ func TestBoundedLoop(t *testing.T) {
 		k.Run(x) // the word ends the loop
 		k.want("rounds", counter, 5)
 		k.Expect(b, 6)
-		k.Run(x) // the loop runs no round
+		k.Run(x) // the loop runs no rounds
 		k.want("rounds", counter, 0)
 		k.Expect(b, 6)
 		k.OK(word.Fill(^uint32(0) - 100))
@@ -175,7 +175,7 @@ func TestExecSetsAndSwitchesNodesInBodies(t *testing.T) {
 		gone := k.MemoryOf(3)
 		k.OK(x.Set(second, graphtest.Op[*driver.Launch](k.Kit)(k.Times.Prepare(config, gone, uint32(elems), uint32(7)))))
 		view := gone.All()
-		k.OK(gone.Close()) // the exec must retain it
+		k.OK(gone.Close()) // the exec must retain the memory
 		k.OK(x.Enable(first, false))
 		if on, err := x.Enabled(first); err != nil || on {
 			k.Errorf("enabled %v, %v", on, err)
@@ -195,8 +195,8 @@ func TestExecSetsAndSwitchesNodesInBodies(t *testing.T) {
 	})
 }
 
-// An update uses a graph with conditions of its own. A kernel that sets one of them must set the
-// condition of the Exec's node.
+// An update uses a graph with conditions of its own. A kernel that sets such a condition must then
+// set the condition of the Exec's node.
 func TestUpdateTakesOverKernelsThatSetConditions(t *testing.T) {
 	each(t, func(k *kit) {
 		build := func(in, out *driver.Buffer[uint32]) *graph.Graph {

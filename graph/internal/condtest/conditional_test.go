@@ -13,7 +13,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// A user's kernel that sets a condition: it decrements p[0] and continues the loop until p[0] is 0.
+// A user's kernel that sets a condition. It decrements p[0] and continues the loop until p[0] is 0.
 const countdownPTX = `
 .version 7.0
 .target sm_52
@@ -185,7 +185,7 @@ func TestNestedWhile(t *testing.T) {
 
 func TestSwitchInsideAWhile(t *testing.T) {
 	each(t, func(k *kit) {
-		// A device program of steps: the number of a step selects its body.
+		// The graph is a program of steps. The number of a step selects its body.
 		step, b := k.Words(3), k.Memory()
 		g := k.Graph()
 		more, which := k.Cond(g, graph.WithDefault(1)), k.Cond(g)

@@ -348,7 +348,7 @@ func TestScopesOfBodiesEndWithThem(t *testing.T) {
 	})
 }
 
-// Whatever fails in the capture, the graph in the node must be unchanged.
+// Whatever fails in the capture, the graph nested in the node must be unchanged.
 func TestFailedCaptureIntoAGraphInANodeLeavesIt(t *testing.T) {
 	each(t, func(k *kit) {
 		b, other := k.Memory(), k.Stream()

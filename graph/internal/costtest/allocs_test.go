@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// In the steady state, a program that replays graphs must not allocate. The emulator allocates, so
-// the test uses a driver whose calls do nothing, and the GPU.
+// In the steady state, a program that replays graphs must not allocate. The emulator itself
+// allocates, so the test uses the GPU and a driver whose calls do nothing.
 func TestSteadyStateAllocatesNothing(t *testing.T) {
 	t.Run("null", func(t *testing.T) { steadyState(newKit(t, gputest.Context(t, graphtest.NullDriver(t)))) })
 	t.Run("gpu", func(t *testing.T) { steadyState(newKit(t, gputest.Context(t, gputest.GPU(t)))) })
@@ -107,7 +107,7 @@ func TestCapturesAndExecsAreFewObjects(t *testing.T) {
 
 func fewObjects(k *kit) {
 	k.Helper()
-	hook := driver.SetLeakHook(nil) // with a hook, the library records where each object was created
+	hook := driver.SetLeakHook(nil) // if a hook is set, the library records where each object was created
 	defer driver.SetLeakHook(hook)
 	l := k.Launch(k.Plus, k.Memory(), 1)
 	record := func(sc *graph.Scope) error { return sc.Do(l) }
@@ -135,8 +135,8 @@ func fewObjects(k *kit) {
 	})
 }
 
-// Setting nested nodes and launching a loop must not allocate. The null driver has no bodies, but
-// it has child graphs.
+// Setting nested nodes and launching a loop must not allocate. The null driver supports child
+// graphs, but not bodies.
 func TestSteadyStateOfNodesInNodesAllocatesNothing(t *testing.T) {
 	t.Run("null", func(t *testing.T) {
 		k := newKit(t, gputest.Context(t, graphtest.NullDriver(t)))

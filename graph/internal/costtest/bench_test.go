@@ -15,7 +15,7 @@ import (
 // show only the library's own cost, not that of a GPU. The programs in bench/ compare the same
 // calls with C.
 
-// chainLength is the number of nodes of the large graphs. Their figures are per node.
+// chainLength is the number of nodes in the large graphs, whose figures are per node.
 const chainLength = 1000
 
 type graphBench struct {
@@ -85,7 +85,7 @@ func (b graphBench) perNode(prepare func(), work func(), finish func()) {
 
 func nothing() {}
 
-// inFreshGraph measures ways to add chainLength nodes to an empty graph.
+// inFreshGraph measures add, which adds chainLength nodes to an empty graph.
 func (b graphBench) inFreshGraph(add func(g *graph.Graph)) {
 	b.Helper()
 	var g *graph.Graph
@@ -178,8 +178,8 @@ func BenchmarkExecLaunch(b *testing.B) {
 	}
 }
 
-// launches reports the host time of a launch. ns/op also includes the wait. It enqueues twenty
-// launches between waits.
+// launches reports the host time of a launch. ns/op also includes the wait after every twenty
+// launches.
 func (b graphBench) launches(x *graph.Exec) {
 	b.Helper()
 	b.Run(x)
@@ -287,7 +287,7 @@ func BenchmarkSetTenAndLaunch(b *testing.B) {
 			s.ok(p.Set(s.n))
 		}
 		s.ok(bs.Launch(s.S))
-		if i++; i%20 == 0 { // the driver's queue accepts that many launches
+		if i++; i%20 == 0 { // the driver's queue holds twenty launches
 			b.StopTimer()
 			s.Wait(s.S)
 			b.StartTimer()

@@ -16,7 +16,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// eachPair runs a test with kits for two devices, on an emulator with two devices and on a machine
+// eachPair runs a test with kits for two devices: on an emulator with two devices, and on a machine
 // with two GPUs.
 func eachPair(t *testing.T, test func(k, there *kit)) {
 	t.Helper()
@@ -259,7 +259,7 @@ func TestProfileOfAGraphOverTwoDevices(t *testing.T) {
 	})
 }
 
-// Goroutines alternate between the devices with every call, without selecting a device.
+// Goroutines use the devices alternately without selecting a device.
 func TestGoroutinesWorkOnBothDevices(t *testing.T) {
 	eachPair(t, func(k, there *kit) {
 		const goroutines, rounds = 8, 20
@@ -490,8 +490,8 @@ func copyBetween(k, there *kit) {
 	}
 }
 
-// The type-specific calls that set a copy or fill keep the node's context. A node that is set to an
-// operation of another context must still run in that context.
+// The type-specific calls that set a copy or fill keep the node's context. But a node that is set
+// to an operation of another context must run in that context.
 func TestNodesAreSetToOperationsOfAnotherContext(t *testing.T) {
 	each(t, func(k *kit) {
 		there := k.Beside()

@@ -135,7 +135,7 @@ func TestOtherHandlesOfSemaphores(t *testing.T) {
 	}
 }
 
-// A successful import takes ownership of the descriptor.
+// A successful import takes ownership of the descriptor, so a second import must fail.
 func TestADescriptorIsImportedOnce(t *testing.T) {
 	k := graphtest.WithOther(t, emulator.Config{})
 	theirs, err := k.Emu.NewSemaphore(graphtest.TimelineFD)
@@ -231,7 +231,7 @@ func TestSemaphoresOfSeveralContextsAreRefused(t *testing.T) {
 		k.Errorf("in a stream of another context: %v", err)
 	}
 	g := k.Graph()
-	k.Add(g, k.Signal(far, 1)) // but a graph accepts it
+	k.Add(g, k.Signal(far, 1)) // a graph accepts the operation
 	k.Run(k.Exec(g))
 }
 
@@ -291,8 +291,8 @@ func TestSemaphoreNodesMeetVulkan(t *testing.T) {
 	})
 }
 
-// vulkanAnswers launches a graph and checks that it waits. Then it signals from Vulkan and waits in
-// Vulkan for the graph's signal.
+// vulkanAnswers launches a graph and checks that it waits. Then vulkanAnswers signals from Vulkan
+// and waits there for the graph's signal.
 func vulkanAnswers(k *kit, x *graph.Exec, theirs *vulkantest.Semaphore, value, answer uint64) {
 	k.Helper()
 	k.OK(x.Launch(k.S))

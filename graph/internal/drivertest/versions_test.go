@@ -108,7 +108,7 @@ func TestRareNodesOnOldDrivers(t *testing.T) {
 		child := k.Graph()
 		inner, err := g.AddChild(child, n)
 		k.OK(err)
-		p, err := graph.ParamsOf[cu.CUDA_KERNEL_NODE_PARAMS](n) // uses the struct of that version
+		p, err := graph.ParamsOf[cu.CUDA_KERNEL_NODE_PARAMS](n) // uses the struct of the older version
 		k.OK(err)
 		if p.GridDimX != 1 || p.BlockDimX != elems || p.Func == 0 {
 			k.Errorf("parameters %+v", p)
@@ -232,7 +232,7 @@ var capabilities = []capability{
 		return graphtest.Second(n.KernelArgs())
 	}},
 	{"IF-ELSE nodes", 12080, func(k *kit, _ *driver.Buffer[uint32], _ *graph.Graph, _ graph.Node) error {
-		g := k.Graph() // no instantiation: the condition would prevent it
+		g := k.Graph() // a separate graph: an unused condition prevents instantiation
 		c, err := g.NewCond()
 		if err != nil {
 			return fmt.Errorf("without conditions there is nothing of 12.8: %w", err)
@@ -241,7 +241,7 @@ var capabilities = []capability{
 		return err
 	}},
 	{"SWITCH nodes", 12080, func(k *kit, _ *driver.Buffer[uint32], _ *graph.Graph, _ graph.Node) error {
-		g := k.Graph() // no instantiation: the condition would prevent it
+		g := k.Graph() // a separate graph: an unused condition prevents instantiation
 		c, err := g.NewCond()
 		if err != nil {
 			return fmt.Errorf("without conditions there is nothing of 12.8: %w", err)

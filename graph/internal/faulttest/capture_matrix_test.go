@@ -90,8 +90,8 @@ var forms = []form{
 	}},
 }
 
-// matrix runs a test with each form of capture on each driver. Afterwards the memory must still
-// contain ones, and the streams must work.
+// matrix runs a test with each form of capture on each driver. After the test, the memory must
+// still contain ones, and the streams must work.
 func matrix(t *testing.T, mode graph.Mode, test func(k *kit, run func(record func(*graph.Scope) error) error, b *driver.Buffer[uint32])) {
 	t.Helper()
 	for _, f := range forms {
@@ -380,7 +380,7 @@ func TestMatrixTheWaitIsCancelled(t *testing.T) {
 		b := k.Memory()
 		ctx, cancel := context.WithCancelCause(background)
 		cancel(graphtest.ErrRecord)
-		k.OK(k.S.Do(k.Launch(k.Plus, b, 0))) // loads the kernel, which may wait for the device
+		k.OK(k.S.Do(k.Launch(k.Plus, b, 0))) // loads the kernel now, because loading may wait for the device
 		k.Wait(k.S)
 		hold := make(chan struct{})
 		var once sync.Once

@@ -110,8 +110,8 @@ func byHandAndParallel(sc *graph.Scope, l *driver.Launch) error {
 	return sc.Parallel(do, do)
 }
 
-// failing runs a function once to check that it works. Then it runs it once for each of its driver
-// calls, with that call failing. The function must return that error.
+// failing runs a function once to check that it works. Then failing runs the function once for each
+// of its driver calls, and makes that call fail. The function must return the error of that call.
 func (k *kit) failing(lib *faulty.Library, what string, run func() error) {
 	k.Helper()
 	k.OK(run())
@@ -171,8 +171,8 @@ func TestCapturesIntoABodyReportEachFailure(t *testing.T) {
 	})
 }
 
-// Objects that a body's capture must retain are retained by the graph that will contain the body.
-// If that fails, so must the capture.
+// The graph that will contain a body must retain the objects that the body's capture retained. If
+// it cannot, the capture must fail.
 func TestWhatABodyRetainsIsRetainedByItsGraph(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
@@ -207,8 +207,8 @@ func TestWhatABodyRetainsIsRetainedByItsGraph(t *testing.T) {
 	k.failing(lib, "a body with a user object", capture)
 }
 
-// Graph memory that returns to a cache during a capture of other code must be freed in that
-// capture.
+// Graph memory is returned to a cache while other code is capturing. The memory must be freed
+// within that capture.
 func TestACacheFreesIntoACaptureOfOthers(t *testing.T) {
 	k := newKit(t, gputest.Context(t, gputest.Emulator(t, emulator.Config{})))
 	blocks, err := cache.New(k.C)
@@ -266,7 +266,7 @@ func init() {
 	)
 }
 
-// loopByHand adds a loop of three rounds that are counted in b[0].
+// loopByHand adds a loop of three rounds, which b[0] counts.
 func loopByHand(k *kit, g *graph.Graph, b *driver.Buffer[uint32]) error {
 	c, err := g.NewCond()
 	if err != nil {

@@ -313,8 +313,8 @@ var ofExec = []struct {
 	{"Exec.Apply", func(o *subject) error { return graphtest.Second(o.x.Update(o.g, graph.WithReinstantiate())) }},
 }
 
-// onlyAsked are calls whose failure is not an error: the driver has already made the update, and
-// nodes that cannot be listed also keep their old references.
+// onlyAsked lists calls whose failure is not an error. The driver has already made the update, and
+// nodes that cannot be listed keep their old references as well.
 var onlyAsked = map[string][]string{"Exec.Update": {"cuGraphGetNodes", "cuGraphNodeGetType"}, "Exec.Apply": {"cuGraphGetNodes", "cuGraphNodeGetType"}}
 
 // If a driver call fails, the method that made it must return that error.
@@ -338,7 +338,7 @@ func TestGraphMethodsReturnTheErrorsOfTheirCalls(t *testing.T) {
 			err := m.run(o)
 			made := lib.Stop()
 			if !slices.ContainsFunc(made, func(c faulty.Call) bool { return c.Failed }) {
-				continue // a shorter wait made fewer calls
+				continue // the call did not happen: an earlier end of a wait saves calls
 			}
 			if !errors.Is(err, graphtest.Injected) && !slices.Contains(onlyAsked[m.name], c.Symbol) {
 				t.Errorf("%s: %s failed (call %d of %d), got %v", m.name, c.Symbol, i+1, len(calls), err)

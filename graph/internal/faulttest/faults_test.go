@@ -16,7 +16,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// A flow is a typical use of graphs. It closes the objects it creates, even if a step fails.
+// flow is a typical use of graphs. It closes the objects it creates, even if a step fails.
 type flow struct {
 	name string
 	run  func(k *kit, b *driver.Buffer[uint32]) error
@@ -181,7 +181,7 @@ func TestEveryCallMayFail(t *testing.T) {
 			lib := faulty.Wrap(e)
 			k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
 			b := k.Memory()
-			lib.Ignore("cuThreadExchangeStreamCaptureMode") // part of other calls, cannot fail
+			lib.Ignore("cuThreadExchangeStreamCaptureMode") // is part of other calls and cannot fail
 			k.OK(f.run(k, b))                               // the first run loads the kernels
 			lib.Count()
 			k.OK(f.run(k, b))
@@ -194,7 +194,7 @@ func TestEveryCallMayFail(t *testing.T) {
 			seen := map[string]bool{}
 			for i, c := range calls {
 				if seen[c.Symbol] && i%7 != 0 && testing.Short() {
-					continue // a full run also fails this call; this run fails the function elsewhere
+					continue // skipped in short mode: the function already fails elsewhere in this run
 				}
 				seen[c.Symbol] = true
 				failOnce(k, lib, books, f, b, i+1)
@@ -215,7 +215,7 @@ func failOnce(k *kit, lib *faulty.Library, books *graphtest.Ledger, f flow, b *d
 		}
 	}
 	switch {
-	case failed == "": // a shorter wait made fewer calls
+	case failed == "": // the call did not happen: an earlier end of a wait saves calls
 		k.OK(err)
 	case err == nil:
 		k.Errorf("call %d (%s) failed without an error: %+v", nth, failed, log)
@@ -379,15 +379,15 @@ func saysWhich(err error, symbol string) bool {
 func binds(symbol string) bool { return symbol == "cuCtxGetCurrent" || symbol == "cuCtxSetCurrent" }
 
 // notMade reports whether the one object that is still open, and its user object, could not be
-// released because the driver failed to make the context current. The release cannot be made in any
-// other way.
+// released because the driver failed to make the context current. There is no other way to release
+// it.
 func notMade(err error, symbol, more string) bool {
 	more = strings.Trim(strings.Replace(more, "1 more user object", "", 1), ", ")
 	one := more == "" || strings.HasPrefix(more, "1 more ") && !strings.Contains(more, ",")
 	return binds(symbol) && one && faulty.GivesBack(err.Error())
 }
 
-// A ledger must find a handle that belongs to no object of the library.
+// The ledger must find a handle that no object of the library owns.
 func TestLedgerFindsLostHandles(t *testing.T) {
 	e := emulator.New(emulator.Config{})
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, e)))

@@ -22,7 +22,7 @@ func (k *Kit) BlockedOn(s *driver.Stream) (release func()) {
 	return Block(k.TB, s)
 }
 
-// Recorded captures operations that run one after the other.
+// Recorded captures the operations one after the other and returns the graph.
 func Recorded(s *driver.Stream, ops ...driver.Op) (*graph.Graph, error) {
 	return graph.Capture(s, graph.ModeRelaxed, func(sc *graph.Scope) error { return sc.Do(ops...) })
 }
@@ -37,7 +37,7 @@ func BeginInto(g *graph.Graph, s *driver.Stream, mode graph.Mode, deps ...graph.
 	return graph.Begin(s, mode, graph.WithTarget(g, deps...))
 }
 
-// EdgesOf returns plain edges from each node to the one at the same index.
+// EdgesOf returns a plain edge from each node in from to the node with the same index in to.
 func EdgesOf(from, to []graph.Node) []graph.Edge {
 	list := make([]graph.Edge, len(from))
 	for i := range list {
@@ -55,7 +55,7 @@ func DependOn(n graph.Node, others ...graph.Node) error {
 	return n.Graph().AddEdges(list...)
 }
 
-// AddAfter adds a node after edges with data. It sets To of the edges.
+// AddAfter adds a node with the given edges, including their data. The edges need no To.
 func AddAfter(g *graph.Graph, op driver.Op, deps ...graph.Edge) (graph.Node, error) {
 	n, err := g.Add(op)
 	if err != nil {
@@ -98,7 +98,7 @@ func AlsoAfter(sc *graph.Scope, nodes ...graph.Node) error {
 	return sc.SetDependencies(append(now, After(nodes...)...)...)
 }
 
-// Sequence builds a graph of operations that run one after the other, without a capture.
+// Sequence builds, without a capture, a graph of operations that run one after the other.
 func Sequence(c *driver.Context, ops ...driver.Op) (*graph.Graph, error) {
 	g, err := graph.New(c)
 	if err != nil {
@@ -114,7 +114,7 @@ var Modes = []graph.Mode{graph.ModeGlobal, graph.ModeThreadLocal, graph.ModeRela
 
 var ErrRecord = errors.New("the recording function's own error")
 
-// BodyModes are the modes to test captures with bodies in.
+// BodyModes are the capture modes for tests of bodies.
 var BodyModes = map[string]graph.Mode{
 	"global": graph.ModeGlobal, "thread local": graph.ModeThreadLocal, "relaxed": graph.ModeRelaxed,
 }
@@ -207,7 +207,7 @@ func (k *Kit) Snapshot(g *graph.Graph) *graph.Snapshot {
 	return s
 }
 
-// Pairs returns the conflicting nodes as indices in nodes.
+// Pairs returns the pairs of conflicting nodes as indices in nodes.
 func Pairs(c graph.Checked, nodes []graph.Node) []string {
 	var list []string
 	for _, x := range c.Conflicts {

@@ -45,7 +45,7 @@ func (k *Kit) OK(err error) {
 	}
 }
 
-// CloseLater closes something at the end of the test.
+// CloseLater closes c at the end of the test.
 func (k *Kit) CloseLater(c interface{ Close() error }) {
 	k.Cleanup(func() {
 		if err := c.Close(); err != nil {
@@ -107,7 +107,7 @@ func (k *Kit) Expect(b *driver.Buffer[uint32], want uint32) {
 	}
 }
 
-// Eventually waits for an effect of another thread or goroutine.
+// Eventually waits until done returns true, for effects of other threads or goroutines.
 func (k *Kit) Eventually(what string, done func() bool) {
 	k.Helper()
 	for end := time.Now().Add(20 * time.Second); !done(); time.Sleep(time.Millisecond) {
@@ -176,7 +176,7 @@ func (k *Kit) None(what string, f func()) {
 	}
 }
 
-// Each runs a test with a kit on every driver.
+// Each runs a test on every driver, each time with a new kit.
 func Each(t *testing.T, test func(k *Kit)) {
 	t.Helper()
 	gputest.Each(t, func(t *testing.T, c *driver.Context) { test(NewKit(t, c)) })

@@ -28,8 +28,8 @@ func NewLedger(k *Kit, e *emulator.Emulator) *Ledger {
 	return l
 }
 
-// Wait makes several concurrent waits for a stream, so that the library creates the events it keeps
-// for later waits. There are as many events as concurrent waits.
+// Wait makes several concurrent waits for a stream. Each wait makes the library create an event,
+// which the library keeps for later waits.
 func (l *Ledger) Wait(k *Kit) {
 	const waits = 4
 	gate, done := make(chan struct{}), make(chan error, waits)
@@ -66,7 +66,7 @@ func (l *Ledger) Count() map[string]int {
 }
 
 // More describes the objects that were opened since the ledger was created, unless they are
-// expected. It gives objects that are released after work in flight some time.
+// expected. Objects that are released only after work in flight get time to disappear.
 func (l *Ledger) More(expected func(diff string) bool) string {
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
 		diff := l.Diff()

@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// Alloc adds a node that allocates the kit's number of elements.
+// Alloc adds a node that allocates memory for Elems elements.
 func (k *Kit) Alloc(g *graph.Graph, deps ...graph.Node) (*driver.Buffer[uint32], graph.Node) {
 	k.Helper()
 	op, err := driver.NewAlloc[uint32](k.C, nil, Elems)
@@ -75,7 +75,7 @@ func (k *Kit) Cond(g *graph.Graph, opts ...graph.CondOption) graph.Cond {
 	return c
 }
 
-// Op returns the operation, or fails the test if there is an error.
+// Op returns a function that returns an operation, or fails the test if err is not nil.
 func Op[T any](k *Kit) func(o T, err error) T {
 	return func(o T, err error) T {
 		k.Helper()
@@ -104,7 +104,7 @@ func (k *Kit) AddWhile(g *graph.Graph, c graph.Cond, deps ...graph.Node) (graph.
 	return n, body
 }
 
-// Bound returns an exec that runs plus, then times on memory, together with the graph's nodes and
+// Bound returns an exec that first runs plus and then times on b, with the graph's nodes and
 // launches.
 func (k *Kit) Bound(b *driver.Buffer[uint32]) (x *graph.Exec, plus, times graph.Node, ops [2]*driver.Launch) {
 	k.Helper()

@@ -52,7 +52,7 @@ func (d *Null) Lookup(symbol string) (loader.Proc, error) {
 	return loader.FuncProc(func(loader.Args) uintptr { return 0 }), nil
 }
 
-// make returns a new handle or address. The first is the handle of the only context.
+// make returns a new handle or address. The first one is the handle of the only context.
 func (d *Null) make(a loader.Args) uintptr {
 	*(*uintptr)(a.Ptr(0)) = 1 + d.handles<<20
 	d.handles++

@@ -56,8 +56,8 @@ func (o Other) Await(s *driver.ExternalSemaphore, v uint64) *driver.SemaphoreOp 
 	return op
 }
 
-// Waits launches a graph and checks that it waits for the other API. Then it signals from there and
-// checks the signal that the graph sends back.
+// Waits launches a graph and checks that it waits for the other API. Then Waits signals from the
+// other API and checks the signal that the graph sends back.
 func (o Other) Waits(x *graph.Exec, theirs *emulator.Semaphore, value, answer uint64) {
 	o.Helper()
 	o.OK(x.Launch(o.S))

@@ -11,7 +11,7 @@ import (
 
 // CompletionEvent completes when the work enqueued in a stream so far has ended, and other streams
 // can wait for it. Unlike an Event of package driver, it also works for streams and contexts that
-// the program has closed but that are still retained. It retains the context.
+// the program has closed, as long as they are retained. It retains its context.
 type CompletionEvent struct {
 	refs    atomic.Int32
 	event   driver.CUevent
@@ -30,8 +30,8 @@ func newEvent(s *driver.Stream) (*CompletionEvent, error) {
 	return m, nil
 }
 
-// fits reports whether the event can be recorded in s. It can only be recorded in a stream of its
-// own context, and only if nothing else uses it.
+// fits reports whether the event can be recorded in s. The event can be recorded only in a stream
+// of its own context, and only if nothing else uses the event.
 func (m *CompletionEvent) fits(s *driver.Stream) bool {
 	return m != nil && m.d == s.Context().Guarded() && m.refs.Load() == 1
 }

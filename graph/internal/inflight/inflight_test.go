@@ -21,8 +21,8 @@ import (
 )
 
 // An exec that is closed while it runs is destroyed once its launch has ended. Detecting the end
-// must not touch the launch's stream: it may be capturing by then, and a wait or query would
-// invalidate the capture.
+// must not touch the launch's stream. The stream may be capturing by then, and a wait or query
+// would invalidate the capture.
 func TestCloseDuringCaptureOfTheSameStream(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -41,7 +41,8 @@ func TestCloseDuringCaptureOfTheSameStream(t *testing.T) {
 	})
 }
 
-// Objects that an update replaced are released in the same way, without disturbing a capture.
+// Objects that an update replaced must be released once their launches have ended, without
+// disturbing a capture of the stream.
 func TestReplacingDuringCaptureOfTheSameStream(t *testing.T) {
 	each(t, func(k *kit) {
 		g := k.Graph()
@@ -66,8 +67,8 @@ func TestReplacingDuringCaptureOfTheSameStream(t *testing.T) {
 	})
 }
 
-// A program that waits with its own events reports that to the Exec, which releases the objects of
-// ended launches. A count above the number of launches means all of them.
+// If a program waits with its own events and calls NoteEnded, the Exec must release the objects of
+// the ended launches. A count above the number of launches means all launches.
 func TestNoteEndedReleasesWhatLaunchesUsed(t *testing.T) {
 	each(t, func(k *kit) {
 		g := k.Graph()
@@ -77,7 +78,7 @@ func TestNoteEndedReleasesWhatLaunchesUsed(t *testing.T) {
 		replace := func(m, by *driver.Buffer[uint32]) {
 			k.Helper()
 			k.OK(x.Launch(k.S))
-			k.Wait(k.S) // the Exec does not know of this wait
+			k.Wait(k.S) // the Exec does not know about this wait
 			l := k.Launch(k.Plus, by, 1)
 			k.OK(errors.Join(x.Set(n, l), n.Set(l), m.Close()))
 			x.NoteEnded(x.Replays() - 1)
@@ -167,7 +168,7 @@ func (k *kit) closesWhileCapturing(mode graph.Mode, streamFirst bool) {
 	l := k.Launch(k.Plus, result, 2)
 	captured, err := graph.Capture(k.S, mode, func(sc *graph.Scope) error {
 		done := make(chan error)
-		go func() { // on another thread, as a service would
+		go func() { // runs on another thread, as in a service
 			err := errors.Join(closers[0].Close(), closers[1].Close(), g.Close(), b.Close())
 			time.Sleep(20 * time.Millisecond)
 			done <- err
@@ -218,9 +219,9 @@ func TestAnExecOutlivesItsStreams(t *testing.T) {
 	})
 }
 
-// If a stream is now being captured, work that must run after earlier work on it must be rejected:
-// an event of that stream would draw the other stream into the capture. The earlier work must still
-// be ordered before the next launch.
+// While a stream is being captured, the library must reject new work that has to run after earlier
+// work on that stream. An event of the stream would draw the new work's stream into the capture.
+// The earlier work must still be ordered before the next launch.
 func TestOrderAfterAStreamThatIsBeingCaptured(t *testing.T) {
 	each(t, func(k *kit) {
 		x, out, in := stageKit(k)
@@ -234,7 +235,7 @@ func TestOrderAfterAStreamThatIsBeingCaptured(t *testing.T) {
 		k.OK(x.Launch(other))
 		k.OK(x.Wait(background))
 		k.Expect(out, 7)
-		k.OK(x.Launch(k.S)) // reads the same input
+		k.OK(x.Launch(k.S)) // reads the same input again
 		k.Capture(func(sc *graph.Scope) error {
 			k.refusedAfterCapture(x.Stage(other, in[4]))
 			return sc.Do(k.Launch(k.Plus, out, 1))
@@ -278,8 +279,8 @@ func TestStagedStaysStagedThroughFailures(t *testing.T) {
 	})
 }
 
-// If Apply instantiated anew, CUDA does not relate the two executable graphs. Launches of the Exec
-// must still run one after the other.
+// After Apply has instantiated anew, CUDA does not know that the two executable graphs are related.
+// Launches of the Exec must still run one after the other.
 func TestLaunchesBeforeAndAfterApplyDoNotOverlap(t *testing.T) {
 	each(t, func(k *kit) {
 		out, other := k.Memory(), k.Stream()
@@ -308,7 +309,7 @@ func TestLaunchesBeforeAndAfterApplyDoNotOverlap(t *testing.T) {
 	})
 }
 
-// A launch must be waitable after its stream was closed.
+// It must be possible to wait for a launch after its stream was closed.
 func TestWaitForALaunchWhoseStreamIsClosed(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -402,7 +403,7 @@ func TestContextReportsWhatFailsAfterAnExecIsClosed(t *testing.T) {
 }
 
 // After a failed launch, the previous launch must stay tracked. This must hold even if the failed
-// launch was on another context's per-thread stream, which needs another event.
+// launch was on the per-thread stream of another context, for which a new event was created.
 func TestAFailedLaunchElsewhereLeavesTheOneBefore(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))

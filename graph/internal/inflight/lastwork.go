@@ -11,14 +11,14 @@ import (
 )
 
 // LastWork is the last work of an Exec in a stream: its latest launch, or work staged for the next
-// launch. CUDA orders the launches of one Exec, so only the latest matters. It can be queried for
-// completion, and other streams can wait for it.
+// launch. CUDA orders the launches of one Exec, so only the latest matters. LastWork can be queried
+// for completion, and other streams can wait for it.
 //
-// It never queries the context. cuCtxSynchronize invalidates every open capture in the context, of
-// any thread and mode, even if guarded (https://docs.nvidia.com/cuda/cuda-c-programming-
-// guide/#prohibited-and-unhandled-operations). So LastWork retains the stream until the work is
-// known to have ended, even if the program closes the stream. A stream that the program borrowed
-// cannot be retained.
+// LastWork never queries the context. cuCtxSynchronize invalidates every open capture in the
+// context, of any thread and mode, even if guarded
+// (https://docs.nvidia.com/cuda/cuda-c-programming- guide/#prohibited-and-unhandled-operations). So
+// LastWork retains the stream until the work is known to have ended, even if the program closes the
+// stream. A stream that the program borrowed cannot be retained.
 type LastWork struct {
 	Stream   *driver.Stream
 	retained bool // a reference keeps the driver's stream alive
@@ -32,8 +32,8 @@ func (t *LastWork) Follows(s *driver.Stream) bool { return t.direct && t.Stream 
 
 // Move calls send, which enqueues the work, and makes s the stream of the work if send succeeds.
 //
-// The per-thread stream is a different stream on each thread. For it, Move creates the completion
-// event before the work and records it after the work on the same thread.
+// The per-thread stream is a different stream on each thread. For the per-thread stream, Move
+// creates the completion event before the work and records it after the work on the same thread.
 func (t *LastWork) Move(s *driver.Stream, send func() error) error {
 	if s.Raw() == cu.CU_STREAM_PER_THREAD {
 		return t.moveOnThread(s, send)
@@ -169,7 +169,7 @@ func (t *LastWork) Precede(s *driver.Stream) error {
 	return s.Driver().CuStreamWaitEvent(s.Raw(), t.event.event, 0)
 }
 
-// share returns a LastWork of the same work.
+// share returns another LastWork for the same work.
 func (t *LastWork) share() LastWork {
 	c := LastWork{Stream: t.Stream, retained: t.retained}
 	if t.retained {

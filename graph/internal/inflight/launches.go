@@ -17,19 +17,19 @@ import (
 // in flight still use. CUDA orders the launches of one Exec. So all of them have ended once the
 // stream of the last launch has reached a later point.
 //
-// In the steady state nothing is allocated. Dropped objects collect in dropped. When there are
-// enough, the next launch records a completion event, and the objects move to waiting. They are
-// released when that event has completed.
+// In the steady state, nothing is allocated. Dropped objects collect in dropped. When there are
+// enough of them, the next launch records a completion event, and the objects move to waiting. They
+// are released when that event has completed.
 type Launches struct {
 	LastWork                             // the latest launch
 	Replays         uint64               // number of launches that succeeded
 	Ended           uint64               // number of launches known to have ended
 	Mem             *retain.LaunchMemory // memory that launches leave allocated, or nil
-	waitingRecorded bool                 // waitingFor was recorded after the launches that use waiting
+	waitingRecorded bool                 // waitingFor was recorded after the launches that use the objects
 	dropped         []retain.Reference
-	Staged          LastWork // work staged for the next launch; none if it has no stream
+	Staged          LastWork // work staged for the next launch; empty without a stream
 	waiting         []retain.Reference
-	waitingFor      *CompletionEvent // not LastWork's event, which later queries record again
+	waitingFor      *CompletionEvent // separate from LastWork's event, which later queries record again
 }
 
 // enoughDropped is the number of dropped objects that justifies a completion event.
@@ -69,8 +69,8 @@ func (r *Launches) recordWaiting() {
 	}
 }
 
-// shareEvent uses the event that was recorded with the launch. The next launch then creates
-// another.
+// shareEvent makes the dropped objects wait for the event that was recorded with the launch. The
+// next launch then creates another event.
 func (r *Launches) shareEvent() {
 	if r.Recorded {
 		r.event.refs.Add(1)
@@ -128,7 +128,7 @@ func (r *Launches) NoteEnded(n uint64) {
 	r.Sweep()
 }
 
-// AllEnded reports whether all launches are known to have ended. They include staged work and
+// AllEnded reports whether all launches are known to have ended. These include staged work and
 // launches of an executable graph that was replaced.
 func (r *Launches) AllEnded() (bool, error) {
 	if r.Staged.Stream != nil {
@@ -175,7 +175,7 @@ func (r *Launches) ReleaseDropped(o *retain.References) {
 
 // Replaced records that the driver's executable graph was replaced. The references of the old one
 // are released when its launches have ended. The driver does not order launches of the new graph
-// after them, so they are treated as staged work.
+// after those of the old one, so the old launches are treated as staged work.
 func (r *Launches) Replaced() error {
 	old := &Launches{LastWork: r.LastWork, Replays: r.Replays, Ended: r.Ended, dropped: r.dropped, waiting: r.waiting, waitingFor: r.waitingFor}
 	r.LastWork = LastWork{Stream: r.Stream}
@@ -225,7 +225,7 @@ func (r *Launches) waitForLast() {
 		time.Sleep(Nap(start))
 	}
 	context := r.Stream.Context().Lifetime()
-	context.Note(r.end()) // an event that cannot be destroyed, which no caller can receive
+	context.Note(r.end()) // no caller can receive the error of destroying an event
 }
 
 // Nap returns how long to sleep between two queries of an event awaited since start.

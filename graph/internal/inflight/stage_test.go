@@ -25,7 +25,7 @@ func stageKit(k *kit) (x *graph.Exec, out *driver.Buffer[uint32], in [10]driver.
 	}
 	g := k.Graph()
 	n := k.Add(g, k.SumOf(out, out, input))
-	for range 20 { // long enough for a race to show
+	for range 20 { // long enough to expose a race
 		n = k.Add(g, k.Launch(k.Plus, out, 0), n)
 	}
 	k.Add(g, k.SumOf(out, out, input), n)
@@ -55,7 +55,7 @@ func TestStagingIsOrderedAcrossStreams(t *testing.T) {
 		for i := range 60 {
 			v := i % len(in)
 			k.OK(x.Stage(streams[i%3], in[0]))
-			k.OK(x.Stage(streams[i%2], in[v])) // the later one applies
+			k.OK(x.Stage(streams[i%2], in[v])) // the later of two staged copies applies
 			k.OK(x.Launch(streams[(i+i/3)%3]))
 			want += 2 * uint32(v)
 		}

@@ -14,8 +14,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// The test provokes each error code that CUDA has for captures. The error must have that code and a
-// sentence on its usual cause, and the streams must work afterwards.
+// The test provokes each error code that CUDA has for captures. Each error must have that code and
+// a sentence on its usual cause. The streams must work afterwards.
 func TestCaptureErrorsHaveNamesAndHints(t *testing.T) {
 	each(t, func(k *kit) {
 		d := k.C.Driver()
@@ -144,7 +144,7 @@ func TestCaptureOfAStreamThatOthersCapture(t *testing.T) {
 			if _, err := sc.Fork(other); !errors.Is(err, driver.CUDA_ERROR_STREAM_CAPTURE_MERGE) {
 				k.Errorf("Fork: %v", err)
 			}
-			return sc.Do(k.Launch(k.Plus, b, 1)) // the rejected Fork must do no harm
+			return sc.Do(k.Launch(k.Plus, b, 1)) // the rejected Fork must not end the capture
 		})
 		var theirs driver.CUgraph
 		k.OK(d.CuStreamEndCapture(other.Raw(), &theirs))
@@ -289,7 +289,7 @@ func sideBySide(s *driver.Stream, op driver.Op, mode graph.Mode, base *graph.Gra
 	return errors.Join(err, g.Close())
 }
 
-// During a capture, work on other streams must run immediately.
+// During a capture, work on other streams must run immediately instead of being recorded.
 func TestWorkForOtherStreamsRunsAtOnceDuringACapture(t *testing.T) {
 	each(t, func(k *kit) {
 		a, b, other := k.Memory(), k.Memory(), k.Stream()
@@ -355,7 +355,7 @@ const (
 
 // While a GLOBAL capture is open, CUDA rejects cuMemFree and similar calls on every thread of the
 // process, and each attempt invalidates the capture. Unreachable objects that the collector finds
-// meanwhile must be freed without invalidating it.
+// meanwhile must be freed without invalidating the capture.
 func TestGlobalCaptureSurvivesReclamationOnOtherThreads(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()

@@ -57,7 +57,7 @@ func TestOperationsOfAnotherTypeAreRefusedByName(t *testing.T) {
 			"fill set to one of no bytes":                   {f.Set(nothing), "no bytes"},
 			"fill set to one of no bytes in the executable": {x.Set(f, nothing), "no bytes"},
 		} {
-			var code driver.CUresult // the driver chooses it
+			var code driver.CUresult // any driver code
 			if !errors.As(c.err, &code) || !strings.Contains(c.err.Error(), c.says) {
 				k.Errorf("%s: %v", name, c.err)
 			}

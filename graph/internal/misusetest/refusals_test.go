@@ -202,8 +202,8 @@ func TestBindingsOnAStreamOfAnotherContextReportWhatFails(t *testing.T) {
 }
 
 // If a kernel of a graph faults, the context is lost. Every wait and every later call must return
-// the code, no call may hang, and it must be possible to close everything. On a GPU the fault ends
-// the process, so only the emulator can test this.
+// the error code. No call may hang, and it must be possible to close everything. On a GPU the fault
+// ends the process, so only the emulator can test this.
 func TestKernelFaultInAGraph(t *testing.T) {
 	d := gputest.Emulator(t, emulator.Config{})
 	dev, err := d.Device(0)
@@ -337,8 +337,7 @@ func (f *faulted) makeLoop() {
 	f.keep("exec with a loop", f.loop)
 }
 
-// fault launches the graph that faults while a capture is open, and checks the errors of the
-// waits.
+// fault launches the faulting graph while a capture is open, and checks the errors of the waits.
 func (f *faulted) fault() {
 	var err error
 	f.rec, err = graph.Begin(f.other, graph.ModeRelaxed)

@@ -17,8 +17,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// Callers that wait for the last launch and the cleanup of the closed Exec must both detect that it
-// has ended. Only one of them may release its objects.
+// Several callers wait for the last launch while the Exec is closed. The callers and the cleanup
+// must all detect the end of the launch. Only one of them may release its objects.
 func TestExecIsClosedWhileOthersWaitForIt(t *testing.T) {
 	each(t, func(k *kit) {
 		for range 20 {
@@ -35,7 +35,7 @@ func TestExecIsClosedWhileOthersWaitForIt(t *testing.T) {
 			for range 3 {
 				go func() { waits <- x.Wait(context.Background()) }()
 			}
-			time.Sleep(time.Millisecond) // gives them time to begin waiting
+			time.Sleep(time.Millisecond) // gives the goroutines time to begin waiting
 			k.OK(x.Close())
 			release()
 			for range 3 {
@@ -77,7 +77,8 @@ func TestCopiesKnowTheirKernelsAfterTheOriginalIsGone(t *testing.T) {
 	})
 }
 
-// Until a body's graph is in its node, the program may close it.
+// If a program closes a body's graph before the graph is in its node, the capture must fail, and the
+// stream must stay usable.
 func TestBodyThatWasClosedBeforeItIsInItsNode(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -99,7 +100,7 @@ func TestBodyThatWasClosedBeforeItIsInItsNode(t *testing.T) {
 	})
 }
 
-// The bodies in a snapshot must have the order of the program's own list.
+// A snapshot must list the bodies in the order of the program's own list.
 func TestSnapshotHasBodiesInOrder(t *testing.T) {
 	each(t, func(k *kit) {
 		g := k.Graph()
@@ -133,8 +134,8 @@ func TestChildOfAnotherDriverIsNotSet(t *testing.T) {
 	k.ExpectReason("another driver", k.Exec(g).SetChild(n, other.Graph()), driver.CUDA_ERROR_INVALID_VALUE, "another driver")
 }
 
-// The per-thread stream is a different stream on each thread. A launch must still be waitable on
-// another thread, and its objects must be retained until it ends.
+// The per-thread stream is a different stream on each thread. It must still be possible to wait for
+// a launch on another thread, and its objects must be retained until it ends.
 func TestWaitOfAnotherThreadIsForTheLaunch(t *testing.T) {
 	each(t, func(k *kit) {
 		runtime.LockOSThread()
@@ -150,7 +151,7 @@ func TestWaitOfAnotherThreadIsForTheLaunch(t *testing.T) {
 		n := k.Add(g, k.SumOf(into, a, a), k.Add(g, h))
 		x := k.Exec(g)
 		k.OK(x.Launch(s))
-		k.OK(x.Set(n, k.SumOf(into, b, b))) // now only the launch uses a
+		k.OK(x.Set(n, k.SumOf(into, b, b))) // now only the launch refers to a
 		k.OK(n.Set(k.SumOf(into, b, b)))
 		k.OK(a.Close())
 		waited := make(chan error, 1)

@@ -16,7 +16,7 @@ type modelBuffer struct {
 
 type modelCond struct {
 	c     graph.Cond
-	first uint32 // default value
+	first uint32 // default value of the condition
 	value uint32
 }
 
@@ -55,7 +55,7 @@ type modelNode struct {
 type modelGraph struct {
 	g     *graph.Graph
 	nodes []*modelNode
-	extra map[[2]int]bool // edges by node IDs, in addition to the edges between neighbours
+	extra map[[2]int]bool // edges by node IDs, in addition to those between neighbours
 	conds []*modelCond
 }
 

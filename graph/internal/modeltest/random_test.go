@@ -19,8 +19,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// RandomTime is the environment variable for how long the random test tries further seeds.
-// RandomSeed is the environment variable for the first seed.
+// RandomTime names the environment variable for how long the random test tries further seeds.
+// RandomSeed names the one for the first seed.
 const (
 	RandomTime = "PURECUDA_GRAPH_RANDOM_TIME"
 	RandomSeed = "PURECUDA_GRAPH_RANDOM_SEED"
@@ -68,8 +68,8 @@ func randomCalls(t *testing.T, seed uint64, steps int) {
 	}
 }
 
-// warm creates everything that is created once and kept: the kernels, including those that set
-// conditions, and the event that a cancellable wait uses while the stream is blocked.
+// warm creates everything that is created once and kept. These are the kernels, including those
+// that set conditions, and the event that a cancellable wait uses while the stream is blocked.
 func warm(k *kit) {
 	release := k.Blocked()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
@@ -536,6 +536,6 @@ func (p *player) addWhile() {
 	p.entered(g, n, modelOp{kind: doWhile, v: rounds}, sub)
 	n, err = body.Add(next)
 	p.must(err)
-	p.must(counter.Close()) // the nodes retain it
+	p.must(counter.Close()) // the nodes retain the counter
 	p.entered(sub, n, modelOp{kind: doControl}, nil)
 }

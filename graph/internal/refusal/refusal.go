@@ -1,5 +1,5 @@
-// Package refusal contains errors for calls that are rejected before the driver sees them. Package
-// graph and the packages below it use them.
+// Package refusal contains errors for calls that package graph and the packages below it reject
+// before the driver sees them.
 package refusal
 
 import (
@@ -53,9 +53,9 @@ func Join(errs []error) error {
 	return errors.Join(errs...)
 }
 
-// OtherDriver rejects objects of a driver other than c's, such as an emulated driver, whose handles
-// are invalid in c's driver. CUDA itself or [OtherContext] rejects other contexts of the same
-// driver.
+// OtherDriver rejects objects of a driver other than c's, because their handles are invalid in c's
+// driver. The other driver may be an emulator. CUDA itself or [OtherContext] rejects other contexts
+// of the same driver.
 func OtherDriver(c *driver.Context, what any, of *driver.Context) error {
 	if c == of || c.Device().Driver() == of.Device().Driver() {
 		return nil
@@ -102,7 +102,7 @@ func Code(err error) driver.CUresult {
 	return 0
 }
 
-// Operation rejects nil operations and those of another driver than ctx.
+// Operation rejects nil operations and operations of a driver other than ctx's.
 func Operation(ctx *driver.Context, op driver.Op) error {
 	if op == nil {
 		return Invalid("nil operation")
@@ -112,7 +112,7 @@ func Operation(ctx *driver.Context, op driver.Op) error {
 		return nil
 	}
 	if c == nil {
-		return op.Enqueue(nil) // returns which object is nil or zero, without a driver call
+		return op.Enqueue(nil) // returns the error for a nil or zero object without a driver call
 	}
 	return OtherDriver(ctx, "it", c)
 }

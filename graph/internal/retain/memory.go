@@ -40,7 +40,7 @@ func (m *Memory) clone() *Memory {
 	return &Memory{slices.Clone(m.Allocs), slices.Clone(m.Frees)}
 }
 
-// Memory returns the Memory, which it creates on first use, for changing it.
+// Memory returns the Memory of o for changing it, and creates it on first use.
 func (o *References) Memory() *Memory {
 	if o.Mem == nil {
 		o.Mem = new(Memory)
@@ -60,8 +60,8 @@ func (o *References) addMemoryOf(sub *References) {
 
 // LaunchMemory is the memory that each launch of an Exec leaves allocated or frees.
 type LaunchMemory struct {
-	Left  []life.GraphMemory // allocated and not freed
-	Freed []life.GraphMemory // memory of another graph
+	Left  []life.GraphMemory // memory that is allocated and not freed
+	Freed []life.GraphMemory // memory of another graph that is freed
 	Auto  bool               // a launch first frees the memory left by the previous one
 }
 

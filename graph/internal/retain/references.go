@@ -25,8 +25,8 @@ type References struct {
 
 	entries []entry  // things by slot
 	free    []uint32 // free slots of entries
-	Nodes   []uint32 // for each node, its index in sets plus 1; 0 for none
-	sets    []set    // each is used by one or several nodes
+	Nodes   []uint32 // for each node, its index in sets plus 1; 0 if it has none
+	sets    []set    // each set belongs to one or more nodes
 	Slots   []uint32 // slots of the things in the sets
 
 	seen  seen        // a launch and its set
@@ -60,7 +60,7 @@ type set struct {
 	nodes  uint32 // number of nodes that have the set
 }
 
-// seen is a launch whose references equal a set, so that the next node with that launch needs no
+// seen is a launch whose references equal a set, so that the next node with the same set needs no
 // comparison. It is cleared when sets change.
 type seen struct {
 	launch  *driver.Launch
@@ -152,8 +152,8 @@ func (o *References) RetainOf(sub *References) {
 	o.addMemoryOf(sub)
 }
 
-// use counts one more use of a thing. As a hint, the lifetime stores the slot it got last, here or
-// in other References.
+// use counts one more use of a thing. As a hint, the lifetime stores its latest slot, here or in
+// other References.
 func (o *References) use(l *life.Lifetime) (uint32, error) {
 	if err := l.Check(); err != nil {
 		return 0, err
@@ -181,8 +181,8 @@ func (o *References) put(k Reference) uint32 {
 	return uint32(len(o.entries) - 1)
 }
 
-// drop counts one use less. Unused things wait in Dropped until Flush, because a release may free
-// memory and wait for the device.
+// drop counts one use less. Things without uses wait in Dropped until Flush, because a release may
+// free memory and wait for the device.
 func (o *References) drop(slot uint32) {
 	h := &o.entries[slot]
 	if h.uses--; h.uses > 0 {
@@ -216,8 +216,8 @@ func (o *References) Reserve(n int) {
 	o.Nodes = slices.Grow(o.Nodes, n)
 }
 
-// RefersTo reports whether a node refers to exactly refs and all of them are open. Nothing needs to
-// be retained then.
+// RefersTo reports whether a node refers to exactly refs and all of them are open. If so, nothing
+// needs to be retained.
 func (o *References) RefersTo(node int, refs []life.Ref) bool {
 	if uint(node) >= uint(len(o.Nodes)) {
 		return false
@@ -261,7 +261,7 @@ func (o *References) SetOf(node uint32) uint32 {
 
 const noSet = ^uint32(0) // for unknown nodes
 
-// hasAll reports whether all refs are open and, according to their hints, retained here.
+// hasAll reports whether all refs are open and already retained here, according to their hints.
 func (o *References) hasAll(refs []life.Ref) bool {
 	for _, r := range refs {
 		l := r.Lifetime()
@@ -272,7 +272,8 @@ func (o *References) hasAll(refs []life.Ref) bool {
 	return true
 }
 
-// AddPlan enters n new nodes that use the references of a plan. They have no sets.
+// AddPlan enters n new nodes of a plan. They have no sets, because the plan's references retain
+// their things.
 func (o *References) AddPlan(n int, plan *References) {
 	o.KeepPlan(plan)
 	from := len(o.Nodes)
