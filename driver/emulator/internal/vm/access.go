@@ -39,8 +39,8 @@ const (
 	spaceMask  = 7
 	accWrite   = 8
 	accAtomic  = 16
-	accWide    = 32  // the address is in the 64-bit bank
-	accSync    = 64  // volatile, relaxed, acquire, release
+	accWide    = 32  // the address column is in the 64-bit bank
+	accSync    = 64  // the access is volatile, relaxed, acquire or release
 	accMemory  = 128 // field a holds an address
 	accLog     = 8   // shift for log2 of the access size
 	accMaxSize = 32

@@ -291,7 +291,7 @@ type spec struct {
 	hasPrec                         bool
 	long                            bool // the argument has 64 bits
 	short                           int  // 1 for h, 2 for hh
-	nothing                         bool // too wide to print
+	nothing                         bool // the conversion is too wide to print
 }
 
 // parse reads the flags, width and precision of a conversion at f[i:]. It returns the index of the

@@ -446,7 +446,7 @@ func (l *lowerer) refuseRemote(f *form) {
 //go:norace
 func (w *warp) storeAsync(in *inst, m uint32, size int, barImm uint64) {
 	w.synced = true
-	w.pc = w.prog.pcOf(in, w.pc) // for reports about the mbarrier object
+	w.pc = w.prog.pcOf(in, w.pc) // position for reports about the mbarrier object
 	e, a := w.site(in), *w.addresses(in, true, m)
 	bar := &w.r64[in.b]
 	for ; m != 0; m &= m - 1 {
@@ -490,7 +490,7 @@ func lowerRedAsync(l *lowerer, i *ptx.Instr, f *form) {
 //go:norace
 func (w *warp) reduceAsync(in *inst, m uint32, fn atomicOp, barImm uint64) {
 	w.synced = true
-	w.pc = w.prog.pcOf(in, w.pc) // for reports about the mbarrier object
+	w.pc = w.prog.pcOf(in, w.pc) // position for reports about the mbarrier object
 	e, a := w.site(in), *w.addresses(in, true, m)
 	bar := &w.r64[in.b]
 	for ; m != 0; m &= m - 1 {

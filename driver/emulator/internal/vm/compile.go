@@ -36,7 +36,7 @@ type compiler struct {
 	// Programs of kernels (see build.go).
 	mu       sync.Mutex
 	size     int // number of statements in all functions
-	lowered  int // statements lowered so far
+	lowered  int // number of statements lowered so far
 	checked  map[*symbol]bool
 	checkAll bool // every function has been checked
 }

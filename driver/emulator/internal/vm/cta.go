@@ -27,8 +27,8 @@ type cta struct {
 
 	late []lateCopy
 
-	tally        *tally  // set only if the launch counts
-	shadow       *shadow // set only if accesses to shared memory are checked
+	tally        *tally  // counts of the block; nil unless the launch counts
+	shadow       *shadow // record of accesses; nil unless shared memory is checked
 	sharedRegion *Region
 	stuck        stuckCTA
 	rng          uint64

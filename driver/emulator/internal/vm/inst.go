@@ -40,8 +40,8 @@ type inst struct {
 
 // extra holds fields that few instructions need.
 type extra struct {
-	regs  []uint32 // further columns: vector elements and operands
-	wide  []bool   // regs[i] is in the 64-bit bank
+	regs  []uint32 // further columns, such as vector elements and operands
+	wide  []bool   // whether regs[i] is in the 64-bit bank
 	n     int
 	table []int32 // targets of brx.idx
 	fn    *function
@@ -74,7 +74,7 @@ const (
 	ctlWarpBarrier // bar.warp.sync
 	ctlSync        // shfl.sync, vote.sync, match.sync, redux.sync
 	ctlYield       // nanosleep, which lets other warps run
-	ctlCounted     // any of the above, in a program that counts
+	ctlCounted     // any of the above kinds, in a program that counts
 )
 
 // lineInfo is the origin of an instruction. It is separate from inst because only reports read it.

@@ -64,12 +64,12 @@ type launchRun struct {
 
 	warpInsts, laneInsts atomic.Uint64
 
-	begun      time.Time     // start time; set only if there is a timeout
+	begun      time.Time     // start time; zero unless there is a timeout
 	blockBytes atomic.Uint64 // size of the local and shared memory of the running blocks
 
 	fence       atomic.Uint64
 	outMu       sync.Mutex
-	tally       *tally     // sum over all ended CTAs; set only if the launch counts
+	tally       *tally     // sum over all ended CTAs; nil unless the launch counts
 	found       [][2]int32 // instructions of the findings already reported
 	paramRegion Region
 	heapOnce    sync.Once

@@ -96,7 +96,7 @@ func (l *lowerer) ignoring(r *ptx.Reg, size reg, n *reg) {
 // size, and fills the rest with zeros.
 func (w *warp) asyncCopy(in *inst, m uint32, wideDst bool, size int) {
 	from := in.x.from
-	w.pc = w.prog.pcOf(in, w.pc) // for reports about the source
+	w.pc = w.prog.pcOf(in, w.pc) // position for reports about the source
 	to, src := w.site(in), w.site(from)
 	a := w.addresses(in, wideDst, m)
 	b, n := &w.r64[in.b], &w.r32[in.c]
@@ -297,7 +297,7 @@ func (l *lowerer) wideAddress(o ptx.Operand, space ptx.Space) (reg, place) {
 //go:norace
 func (w *warp) bulkCopy(in *inst, m uint32, c *bulkCopy) {
 	w.synced = true
-	w.pc = w.prog.pcOf(in, w.pc) // for reports about the copy's operands
+	w.pc = w.prog.pcOf(in, w.pc) // position for reports about the copy's operands
 	for ; m != 0; m &= m - 1 {
 		w.beginBulk()
 		w.bulkLane(in, c, first(m))

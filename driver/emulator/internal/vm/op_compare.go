@@ -9,7 +9,7 @@ func init() {
 	register(lowerSet, "set")
 }
 
-// The comparisons that have loops. All others are derived from these.
+// These comparisons have loops. All others are derived from them.
 const (
 	cmpEQ = iota
 	cmpNE // for floating point: ordered and not equal
