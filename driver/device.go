@@ -95,7 +95,6 @@ func (dev Device) sameDriver(o Device) error {
 	return invalidf("%v belongs to another driver (%s)", o, o.driver.Library().Name())
 }
 
-// named prefixes the error with the device.
 func (dev Device) named(err error) error {
 	if err == nil {
 		return nil

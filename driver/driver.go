@@ -90,7 +90,6 @@ func (d *Driver) Guarded() *Driver {
 // exists reports whether New or Open created d.
 func (d *Driver) exists() bool { return d != nil && d.core != nil }
 
-// raw returns the driver of package cu, or nil for a nil d.
 func (d *Driver) raw() *cu.Driver {
 	if d == nil {
 		return nil

@@ -11,7 +11,6 @@ import (
 	"github.com/purecuda/cuda/internal/hostthread"
 )
 
-// nilError is the error of a call on a nil object.
 func nilError(kind string) error { return absentError(true, kind) }
 
 // absentError is the error of a call on an object that is nil, or zero because no constructor

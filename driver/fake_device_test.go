@@ -304,7 +304,6 @@ const axpyPTX = `//
 }
 `
 
-// axpyParams are the sizes of the parameters of axpy.
 var axpyParams = []uintptr{8, 8, 4, 4, 12, 8, 2, 4}
 
 type shape struct{ W, H, D int32 }

@@ -260,7 +260,6 @@ func (f *fake) defineHostFunctions() {
 	})
 }
 
-// fire calls all enqueued host functions.
 func (f *fake) fire() {
 	f.mu.Lock()
 	hosts := f.hosts
@@ -304,7 +303,6 @@ func (f *fake) count(kind string) (n int) {
 	return n
 }
 
-// last returns the latest call of fn.
 func (f *fake) last(t *testing.T, fn cu.Function) fakeCall {
 	t.Helper()
 	f.mu.Lock()
@@ -359,7 +357,6 @@ func (f *fake) onThisThread(fn cu.Function) bool {
 	return false
 }
 
-// lastCall returns the function that was called last.
 func (f *fake) lastCall() cu.Function {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -404,7 +401,6 @@ func noError(t testing.TB, err error) {
 	}
 }
 
-// eventually waits until another goroutine makes cond true.
 func eventually(t testing.TB, what string, cond func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !cond(); time.Sleep(time.Millisecond) {

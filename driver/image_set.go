@@ -191,7 +191,6 @@ func (l *lazyModule) load() (*Module, error) {
 	return m, err
 }
 
-// loaded returns the module, or nil if it is not loaded.
 func (l *lazyModule) loaded() *Module {
 	l.mu.Lock()
 	defer l.mu.Unlock()

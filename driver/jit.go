@@ -164,7 +164,6 @@ func milliseconds(bits uint32) time.Duration {
 	return time.Duration(float64(math.Float32frombits(bits)) * float64(time.Millisecond))
 }
 
-// drop removes an option from the list.
 func (j *jit) drop(o cu.CUjit_option) {
 	for i := slices.Index(j.options, o); i >= 0; i = slices.Index(j.options, o) {
 		j.options, j.values = slices.Delete(j.options, i, i+1), slices.Delete(j.values, i, i+1)

@@ -246,7 +246,6 @@ func newLaunchRig(t *testing.T, lib loader.Library, image []byte) *launchRig {
 	return r
 }
 
-// box is a struct parameter, passed by value.
 type box [3]float32
 
 // wrongLaunch is one wrong way to launch a kernel. The error must contain the kernel's name and

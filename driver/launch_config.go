@@ -38,7 +38,6 @@ func (c *LaunchConfig) plain() bool {
 	return !c.Cooperative && c.Cluster.IsZero() && c.Priority == 0 && !c.Programmatic && c.Attributes == nil
 }
 
-// attributes appends the launch attributes to list.
 func (c *LaunchConfig) attributes(list []cu.CUlaunchAttribute) []cu.CUlaunchAttribute {
 	if c.Cooperative {
 		a := cu.CUlaunchAttribute{Id: cu.CU_LAUNCH_ATTRIBUTE_COOPERATIVE}

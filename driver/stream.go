@@ -184,7 +184,6 @@ func (s *Stream) fault() error {
 	return s.named(s.core.faults.take(s.life, s.raw))
 }
 
-// named prefixes the error with the stream.
 func (s *Stream) named(err error) error {
 	if err == nil {
 		return nil

@@ -36,7 +36,6 @@ func everyWay(t *testing.T, test func(t *testing.T, f *fake, wait func(context.C
 	}
 }
 
-// allBusy makes all live handles busy.
 func (f *fake) allBusy() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -45,7 +44,6 @@ func (f *fake) allBusy() {
 	}
 }
 
-// done marks one handle as done.
 func (f *fake) done(h uintptr) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -31,7 +31,6 @@ type Driver struct {
 	guarded bool
 }
 
-// driverCore is the part that all views of a driver share.
 type driverCore struct {
 	lib         loader.Library
 	version     int

@@ -9,7 +9,6 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// methodOf returns the name of the Driver method that calls f.
 func methodOf(f cu.Function) string { return "C" + f.String()[1:] }
 
 // testdata/functions-13.0.txt lists the names that cuda.h and cudaProfiler.h of CUDA 13.0 declare.

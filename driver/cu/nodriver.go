@@ -31,7 +31,6 @@ func newNoDriver(name, absent string) *Driver {
 	return d
 }
 
-// orNone returns d, or nilDriver if d is nil or zero.
 func (d *Driver) orNone() *Driver {
 	if d == nil || d.fn == nil {
 		return nilDriver()

@@ -59,7 +59,6 @@ var byValue = map[cu.Function]bool{
 	cu.FnCuParamSetf: true, cu.FnCuTexRefSetMipmapLevelBias: true, cu.FnCuTexRefSetMipmapLevelClamp: true,
 }
 
-// add counts a call that has returned.
 func (c *counter) add(f cu.Function, n delta, recorded, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

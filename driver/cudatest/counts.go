@@ -53,7 +53,6 @@ func CountsOf(d *driver.Driver) Counts {
 	return c.sum
 }
 
-// fields returns the numbers in a Counts and their names.
 func (c *Counts) fields() []field {
 	return []field{
 		{"calls", &c.Calls, nil}, {"launches", &c.Launches, nil}, {"graph launches", &c.GraphLaunches, nil},

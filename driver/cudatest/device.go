@@ -215,7 +215,6 @@ func Required(t testing.TB) int {
 	return n
 }
 
-// say logs the device that the test runs on.
 func (o *options) say(t testing.TB, d *driver.Driver) {
 	t.Helper()
 	dev, err := d.Device(0)

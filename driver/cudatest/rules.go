@@ -88,7 +88,6 @@ func (c *Counts) number(k kind) *uint64 {
 	return nil
 }
 
-// add adds the effect of a call.
 func (c *Counts) add(d delta) {
 	if a := c.amount(d.kind); a != nil {
 		a.Count += d.Count

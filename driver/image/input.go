@@ -22,7 +22,6 @@ func CheckInput(data []byte) (Kind, error) {
 	return kind, err
 }
 
-// isHostObject reports whether data is an ELF file for a CPU.
 func isHostObject(data []byte) bool {
 	return bytes.HasPrefix(data, elfMagic) && len(data) >= elfHeaderSize &&
 		data[4] == elfClass64 && data[5] == elfLittleEndian && le.Uint16(data[18:]) != elfMachineCUDA
