@@ -89,7 +89,6 @@ func number10(v int64) string {
 	return fmt.Sprint(v)
 }
 
-// emitStructs writes structs and unions.
 func emitStructs(a *api, f *file) {
 	for _, t := range a.types {
 		switch t.kind {

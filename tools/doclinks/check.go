@@ -18,7 +18,6 @@ type checker struct {
 	errs  []error
 }
 
-// check checks the links of one document.
 func (c *checker) check(name string) {
 	d, err := c.document(name)
 	if err != nil {
@@ -97,7 +96,7 @@ func (c *checker) exists(to string) error {
 	return nil
 }
 
-// anchor looks for the heading or line that a link refers to.
+// anchor returns an error if the document has no heading or line with that name.
 func (c *checker) anchor(to, name string) error {
 	if name == "" {
 		return nil

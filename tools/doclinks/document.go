@@ -40,7 +40,7 @@ func parse(text string) *document {
 			continue
 		}
 		if i = doc.End(lines, i, fence); i < 0 {
-			break // the rest is code
+			break // the code block has no end
 		}
 	}
 	return d

@@ -115,7 +115,6 @@ func (w *writer) body(begin, end int, language string) []string {
 	return strings.Split(strings.TrimSuffix(got, "\n"), "\n")
 }
 
-// parse parses a directive.
 func parse(line string, number int) (directive, error) {
 	s := strings.TrimSpace(line)
 	s, ok := strings.CutSuffix(strings.TrimPrefix(s, opening), closing)

@@ -15,7 +15,7 @@ import (
 // source provides code from the files below root.
 type source struct{ root string }
 
-// part returns a part of a file, or all of it if name is empty.
+// part returns a part of a file, or the whole file if name is empty.
 func (s source) part(file, name string) (string, error) {
 	path := filepath.Join(s.root, filepath.FromSlash(file))
 	if !filepath.IsLocal(filepath.FromSlash(file)) {

@@ -31,7 +31,6 @@ var subjects = []group{
 	{"Replaced by cuLaunchKernel", regexp.MustCompile(`^cuParam`), ""},
 }
 
-// driverFunctions lists all functions of the driver.
 func driverFunctions() ([]function, error) {
 	byName := make(map[string]*function)
 	var all []*function

@@ -216,7 +216,8 @@ func (p *pkg) wrong(chosen []*site) ([]*site, error) {
 	return bad, nil
 }
 
-// overlay writes the files with all changes, and the overlay list for the go command.
+// overlay writes the files with all changes. It also writes the list that the go command's
+// -overlay flag requires.
 func overlay(root, dir, module string, pkgs []*pkg, changes map[*pkg][]numbered, tracing bool) (string, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {

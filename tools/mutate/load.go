@@ -55,7 +55,7 @@ func goList(root string, args ...string) ([]listed, error) {
 	}
 }
 
-// pkg is a package to change.
+// pkg is a package whose code is changed.
 type pkg struct {
 	path, dir string
 	rel       string // path of the folder, relative to the root

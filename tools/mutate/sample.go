@@ -238,7 +238,7 @@ type result struct {
 	Secs  float64 // time taken by the tests
 }
 
-// The states of a change.
+// The outcomes of a change.
 const (
 	killed    = "killed"
 	survived  = "survived"

@@ -407,7 +407,7 @@ func (f *finder) literal(n *ast.BasicLit) {
 	f.choice(value, n, tv.Type, v.ExactString(), v.ExactString())
 }
 
-// truth exchanges true and false.
+// truth replaces true with false, or false with true.
 func (f *finder) truth(n *ast.Ident) {
 	if n.Name != "true" && n.Name != "false" || f.p.info.Uses[n] != types.Universe.Lookup(n.Name) {
 		return

@@ -26,7 +26,6 @@ type verdict struct {
 	ours   string
 }
 
-// tally counts verdicts.
 type tally struct {
 	valid, invalid int
 	accepted       []verdict // accepted by the library, rejected by ptxas

@@ -31,7 +31,7 @@ const surroundings = `.address_size 64
 // halves declares registers whose types need a newer PTX version.
 const halves = "\t.reg .f16 %hf<9>; .reg .f16x2 %hx<9>;\n"
 
-// registers by type.
+// registers maps types to the prefixes of their registers' names.
 var registers = map[ptx.Type]string{
 	ptx.B8: "qb", ptx.U8: "qu", ptx.S8: "qs", ptx.B16: "hb", ptx.U16: "hu", ptx.S16: "hs", ptx.F16: "hf",
 	ptx.B32: "b", ptx.U32: "u", ptx.S32: "s", ptx.F32: "f", ptx.F16x2: "hx",
@@ -232,7 +232,6 @@ func (m *maker) word(f *isa.Form) string {
 	return pick(m.rng, m.words)
 }
 
-// allWords returns all modifiers.
 func allWords() []string {
 	seen := map[string]bool{}
 	var out []string

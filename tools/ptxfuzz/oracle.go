@@ -71,7 +71,7 @@ type result struct {
 	rest  string         // the first error without a line
 }
 
-// first returns one of the errors.
+// first returns the error with the lowest line number, or the first error without a line.
 func (r result) first() string {
 	least := 0
 	for n := range r.lines {
@@ -89,7 +89,6 @@ func (r result) first() string {
 // It is not a verdict on them.
 var errCrash = errors.New("ptxas crashed")
 
-// assemble compiles a text.
 func (a *assembler) assemble(dir, text, arch string, flags ...string) (result, error) {
 	f, err := os.CreateTemp(dir, "*.ptx")
 	if err != nil {
