@@ -9,7 +9,7 @@ import "fmt"
 type Kind struct {
 	Name string // for example "stream"
 	Make string // constructor, for example "Context.NewStream"
-	Code error  // code that the error matches, such as one of the driver's
+	Code error  // error code that the error matches, such as a driver's code
 }
 
 // Error returns the error for a call on a nil object, or on a zero object if isNil is false.
@@ -30,7 +30,7 @@ func (f *failure) Error() string { return f.msg }
 
 func (f *failure) Unwrap() error { return f.code }
 
-// Apply applies options to to. It skips nil options.
+// Apply applies options to the value to. It skips nil options.
 func Apply[Option ~func(T), T any](options []Option, to T) {
 	for _, o := range options {
 		if o != nil {

@@ -29,7 +29,7 @@ type Library struct {
 // Call is a counted call.
 type Call struct {
 	Symbol string // name passed to Lookup, such as cuMemAlloc_v2
-	Result uint32 // what the caller received
+	Result uint32 // result that the caller received
 	Failed bool   // the library caused the failure
 }
 

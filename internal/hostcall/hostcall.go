@@ -32,7 +32,7 @@ type Call struct {
 	Run    func()
 	Once   bool           // the driver calls it exactly once, which unregisters it
 	Report Reporter       // receives a panic; nil: a panic ends the process
-	Life   *life.Lifetime // of its stream; nil for a call in graphs
+	Life   *life.Lifetime // lifetime of its stream; nil for a call in graphs
 	Stream cu.CUstream
 }
 
@@ -140,8 +140,8 @@ func (h *Call) NodeParams() cu.CUDA_HOST_NODE_PARAMS {
 	return cu.CUDA_HOST_NODE_PARAMS{Fn: Addr(), UserData: h.Token()}
 }
 
-// OnGraphDestroy calls fn once graph, its clones and their executable graphs no longer exist. It
-// allows graphs to retain the objects that their nodes refer to. fn runs on a driver thread, must
+// OnGraphDestroy calls fn once graph, its clones and their executable graphs no longer exist.
+// Graphs can use fn to release objects that their nodes refer to. fn runs on a driver thread, must
 // not call CUDA and must not panic. It should only release objects or pass them to another
 // goroutine. d is the guarded driver of the graph's context.
 func OnGraphDestroy(d *cu.Driver, graph cu.CUgraph, fn func()) error {

@@ -13,8 +13,8 @@ import (
 // Block is the part of a driver.Launch that graphs and batches read. The fields needed to record a
 // list of launches come first, because a long list does not fit in the caches.
 type Block struct {
-	// Accesses changes whenever the launch accesses other memory or in another way. Two launches
-	// have the same value only if they use one kernel and access the same memory in the same way.
+	// Accesses changes whenever the launch's accesses or their memory change. Two launches have the
+	// same value only if they use the same kernel and access the same memory in the same way.
 	Accesses Stamp
 	Shape    Stamp    // changes whenever Words or the layout of the arguments changes
 	Store    []uint64 // bytes of the arguments

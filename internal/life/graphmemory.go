@@ -20,8 +20,8 @@ type GraphMemory interface {
 	// freed it.
 	IsAllocated() bool
 	// FreeIn frees the memory in stream order. d is the guarded driver of the context. If s is
-	// capturing, FreeIn records a free node instead, and the caller tracks the frees by its
-	// launches.
+	// capturing, FreeIn records a free node instead, and the caller must track which launches of
+	// that node free the memory.
 	FreeIn(d *cu.Driver, s cu.CUstream) error
 	String() string
 }

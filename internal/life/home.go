@@ -9,7 +9,7 @@ import (
 
 // Home contains the state that the objects of one driver context share.
 type Home struct {
-	Guarded    *cu.Driver // destroys objects: bound to the context and guarded
+	Guarded    *cu.Driver // driver for destroying objects: bound to the context and guarded
 	Background *Background
 	Owner      any // owner of the objects, for leak reports
 

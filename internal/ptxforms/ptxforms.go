@@ -21,7 +21,7 @@ type Instance struct {
 	Text   string   // the module
 }
 
-// headers are tried in order. The first header whose version and target have the form is used.
+// headers are tried in order. The first header whose version and target support the form is used.
 var headers = []string{
 	".version 8.4\n.target sm_90a\n", ".version 9.0\n.target sm_90a\n", ".version 6.4\n.target sm_70\n", ".version 6.3\n.target sm_60\n", ".version 3.1\n.target sm_30\n",
 	".version 2.0\n.target sm_13\n", ".version 1.3\n.target sm_13\n",
@@ -151,8 +151,8 @@ func combinations(places []isa.Place) [][]string {
 	return out
 }
 
-// build creates one instruction in the first module header, and with the first constant, that make
-// it valid.
+// build creates one instruction. It uses the first header and the first constant that make the
+// module valid.
 func build(f *isa.Form, mods modifiers, types []string, v variant) (Instance, bool) {
 	operands := f.Operands()
 	if v.result != "" && (len(operands) == 0 || operands[0].Kind != "result" || operands[0].Count != 0) ||

@@ -12,7 +12,7 @@ var checklist string
 
 // Snippet is one entry of testdata/checklist.txt, one construct of the ISA:
 //
-//	== what it shows | version [target{,option}] [module] [refused]
+//	== name | version [target{,option}] [module] [refused]
 //	text
 //
 // The text is inserted into the kernel that prelude opens. With "module" it directly follows the

@@ -26,7 +26,8 @@ func Agree(t testing.TB, m *ptx.Module, info *ptx.ModuleInfo) {
 			t.Errorf("kernel %s is not there", f.Name)
 			continue
 		}
-		// If a function has several declarations, the reader may report the line of any of them.
+		// If a function has several declarations, the reader may report the line of any
+		// declaration.
 		if want := f.Signature(); len(m.Kernels()) == len(info.Kernels) && f.Body != nil {
 			want.Line = got.Line
 			if !reflect.DeepEqual(*got, want) {

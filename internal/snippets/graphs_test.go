@@ -283,7 +283,7 @@ func Example_graphsFlow() {
 	flow := dataflow.New(ctx)
 	for _, op := range []driver.Op{
 		must(kernels.MulScalar(x, x, float32(2))),
-		must(kernels.MulScalar(y, y, float32(3))), // can run in parallel with the first: other memory
+		must(kernels.MulScalar(y, y, float32(3))), // uses other memory, so it can run in parallel with the first
 		must(kernels.Add(sum, x, y)),              // after both, because it reads what they write
 	} {
 		must(flow.Add(op))

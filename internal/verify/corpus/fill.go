@@ -48,8 +48,8 @@ func (a *Arg) bytes(seed string) []byte {
 	return b
 }
 
-// rampAt implements ramp. The values count up from 0 in steps of 1. ramp(a) starts at a, and
-// ramp(a,b) has steps of b.
+// rampAt implements ramp. The values count up from 0 in steps of 1. ramp(a) starts at a. ramp(a,b)
+// starts at a and has steps of b.
 func rampAt(_ *random, f Fill, e Elem, i, _ int, dst []byte) {
 	start, step := 0.0, 1.0
 	if len(f.Params) > 0 {

@@ -39,12 +39,12 @@ const (
 
 // Arg is one argument, or one field of a struct that is passed by value:
 //
-//	in f32[1000] random       a buffer of 1000 elements and what is in it before
-//	out f32[4] zero ~1e-6     float results that may be off by that much, relatively
-//	time u64[32] zero ?       contents that differ from run to run
+//	in f32[1000] random       a buffer of 1000 elements and its initial contents
+//	out f32[4] zero ~1e-6     float results with a relative tolerance
+//	time u64[32] zero ?       contents that differ between runs
 //	n i32 1000                a number
 //	p {x f32 1, y i8 2}       a struct with C's layout
-//	again @in                 the buffer of an earlier argument once more
+//	again @in                 the buffer of an earlier argument again
 //	none null                 a null pointer
 type Arg struct {
 	Name    string

@@ -15,7 +15,7 @@ func floatForms() []Form {
 	t.signs()
 	for i := range t.forms {
 		f := &t.forms[i]
-		f.Payload = f.Out[0] == "f32" && f.Name != "copysign.f32" // these operations give canonical NaNs
+		f.Payload = f.Out[0] == "f32" && f.Name != "copysign.f32" // these operations return canonical NaNs
 	}
 	return t.forms
 }

@@ -13,7 +13,7 @@ func halfForms() []Form {
 	t.outOfBounds("f16", "0x4000")
 	t.outOfBounds("bf16", "0x4000")
 	for i := range t.forms {
-		t.forms[i].Payload = true // these operations give canonical NaNs
+		t.forms[i].Payload = true // these operations return canonical NaNs
 	}
 	return t.forms
 }

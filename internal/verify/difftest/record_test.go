@@ -50,7 +50,8 @@ func TestAnotherNaNIsADifference(t *testing.T) {
 	}
 }
 
-// For approximate forms, only the bound constrains the numbers. The record must not.
+// For approximate forms, only the bound limits the numbers. Numbers that differ from the record
+// must be accepted.
 func TestApproximateNumbersAreNotCompared(t *testing.T) {
 	f := difftest.Form{Name: "half", In: []string{"u32"}, Out: []string{"f16x2"}, Bound: &difftest.Bound{}}
 	is := func(x uint64) difftest.Answer { return answered(&f, func([]uint64) uint64 { return x }) }

@@ -300,7 +300,7 @@ func TestCudaAsyncScope(t *testing.T) {
 	})
 }
 
-// Captures exclude each other on one stream, but not in one process.
+// Two captures exclude each other on the same stream, but not on different streams of a process.
 func TestCudaAsyncExecutionInsideExecution(t *testing.T) {
 	each(t, func(k *kit) {
 		a, b, other := k.memory(1), k.memory(1), k.stream()

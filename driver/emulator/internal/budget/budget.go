@@ -58,7 +58,7 @@ type Pool struct {
 	reuse     [3]int32 // stored, but without effect
 }
 
-// NewPool returns a pool of at most most bytes. 0 means no limit.
+// NewPool returns a pool on dev. most limits its size in bytes, and 0 means no limit.
 func NewPool(dev *Device, most uint64) Pool {
 	return Pool{dev: dev, most: most, reuse: [3]int32{1, 1, 1}}
 }
@@ -91,7 +91,7 @@ func (p *Pool) Release(size uint64) {
 	p.Trim(p.threshold)
 }
 
-// Trim returns unused memory to the device until at most keep bytes remain reserved.
+// Trim returns unused memory to the device, but keeps at least keep bytes reserved.
 func (p *Pool) Trim(keep uint64) {
 	want := max(roundUp(p.used, unit), min(keep, p.reserved))
 	if want < p.reserved {

@@ -11,8 +11,8 @@ import (
 )
 
 // Linker is the state of a CUlinkState. The caller owns the log buffers, and the linker writes to
-// them until it is destroyed. Its methods may not be called concurrently, except while one of them
-// runs Slowly.
+// them until it is destroyed. Methods may not be called concurrently, except while one of them runs
+// LinkTarget.Slowly.
 type Linker struct {
 	opts     Options
 	room     uintptr // size of the error log's buffer
@@ -57,7 +57,7 @@ func (l *Linker) complain(lines ...string) {
 	if l.opts.err.size != nil {
 		*l.opts.err.size = l.room
 		l.opts.err.write(strings.Join(l.log, "\n"))
-		if *l.opts.err.size == l.room && l.room > 0 { // truncated; a linker does not count the NUL
+		if *l.opts.err.size == l.room && l.room > 0 { // the text was truncated, and a linker does not count the NUL
 			*l.opts.err.size--
 		}
 	}

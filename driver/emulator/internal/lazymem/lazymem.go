@@ -5,7 +5,6 @@
 // exist only on Linux, and not under the race detector, which tracks only Go's heap.
 //
 // A mapping is never unmapped. When memory is freed while a kernel still runs, the kernel may
-// access it until its next instruction finds the region dead. That access must not crash the
-// process. The mapping is therefore kept for later buffers, but its pages are returned to the
-// system.
+// access it until its next instruction notices the free. That access must not crash the process.
+// The mapping is therefore kept for later buffers, but its pages are returned to the system.
 package lazymem

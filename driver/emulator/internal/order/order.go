@@ -16,12 +16,13 @@ import (
 // Lane identifies a stream in the order. It exists as long as anything refers to the stream's
 // tasks.
 type Lane struct {
-	retired atomic.Uint64 // the number of its retirement; 0 while it may have work
+	retired atomic.Uint64 // number of the stream's retirement; 0 while the stream may have work
 }
 
-// Progress records, for each stream, the last task that is ordered before something. When the host
-// knows that all work in a destroyed stream has ended, the stream retires and loses its entry. The
-// number of the last retirement then implies that its work comes before.
+// Progress describes which tasks precede a point in the order: for each stream, the last such task.
+// When the host knows that all work in a destroyed stream has ended, the stream retires and loses
+// its entry. From then on, the number of the last retirement implies that the stream's work
+// precedes the point.
 type Progress map[*Lane]uint64
 
 var (
@@ -36,7 +37,7 @@ func (p Progress) Join(o Progress) {
 	}
 }
 
-// Has reports whether a task of a stream is ordered before.
+// Has reports whether task seq of stream l precedes the point.
 func (p Progress) Has(l *Lane, seq uint64) bool {
 	if p[l] >= seq {
 		return true
@@ -60,7 +61,7 @@ type Task struct {
 	lane   *Lane
 	seq    uint64
 	before Progress
-	nodes  []*Task // nodes of running graphs that are also ordered before this task
+	nodes  []*Task // nodes of running graphs that also precede this task
 	made   *vm.Trace
 
 	plan  Steps
@@ -96,8 +97,8 @@ func (t *Task) after(p *Task) bool {
 	return t.plan.Reaches(p.step, t.step)
 }
 
-// afterNode reports whether a node of a running graph is ordered before the task. The host may
-// learn that a node has ended while the graph still runs.
+// afterNode reports whether a node of a running graph precedes the task. The host may learn that a
+// node has ended while the graph still runs.
 func (t *Task) afterNode(p *Task) bool {
 	return slices.ContainsFunc(t.nodes, func(n *Task) bool {
 		return n.lane == p.lane && n.seq == p.seq && n.after(p)
@@ -115,7 +116,7 @@ type Steps interface {
 	Reaches(from, to int) bool
 }
 
-// New returns the position of a task. It copies before.
+// New returns the position of a task. The map before is copied.
 func New(l *Lane, seq uint64, before Progress, nodes []*Task, made *vm.Trace) *Task {
 	return &Task{lane: l, seq: seq, before: maps.Clone(before), nodes: nodes, made: made}
 }
@@ -141,13 +142,13 @@ func (t *Task) Ended() Progress {
 	return p
 }
 
-// KnownTo reports whether p orders the task before.
+// KnownTo reports whether the task precedes the point that p describes.
 func (t *Task) KnownTo(p Progress) bool { return p.Has(t.lane, t.seq) }
 
 // Learn orders everything in p before the rest of the task.
 func (t *Task) Learn(p Progress) { t.before.Join(p) }
 
-// Known returns everything that is ordered before the task.
+// Known returns everything that precedes the task.
 func (t *Task) Known() Progress { return t.before }
 
 // Number returns the number of the task in its stream.

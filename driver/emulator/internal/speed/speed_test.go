@@ -24,7 +24,7 @@ const (
 	productBar    = time.Second
 )
 
-// speedTimes is how often each launch is timed. The minimum is used.
+// speedTimes is the number of times that each launch is timed. The minimum is used.
 const speedTimes = 9
 
 // timesAreAskedFor skips a timing test unless PURECUDA_BENCH is 1.
@@ -139,7 +139,7 @@ L:
 	bar.warp.sync -1;`},
 }
 
-// speed opens an emulator and passes use a function that launches the kernel on it.
+// speed opens an emulator and calls use with a function that launches the kernel on it.
 func (k *speedKernel) speed(t *testing.T, cfg emulator.Config, use func(emu *emulator.Emulator, do func())) {
 	t.Helper()
 	emu := emulator.New(cfg)

@@ -190,7 +190,7 @@ func Of3D(find Arrays, p *cu.CUDA_MEMCPY3D, dst, src *Side) (Extent, cu.CUresult
 	return n, to.place(find, dst, n)
 }
 
-// OfPeer is Of3D for a copy between contexts, which the caller checks.
+// OfPeer is like Of3D, for a copy between contexts. The caller must check the contexts.
 func OfPeer(find Arrays, p *cu.CUDA_MEMCPY3D_PEER, dst, src *Side) (Extent, cu.CUresult) {
 	n := Extent{uint64(p.WidthInBytes), uint64(p.Height), uint64(p.Depth)}
 	from := operand{p.SrcMemoryType, p.SrcHost, p.SrcDevice, p.SrcArray, p.SrcPitch, p.SrcHeight, p.SrcXInBytes, p.SrcY, p.SrcZ}
@@ -201,7 +201,7 @@ func OfPeer(find Arrays, p *cu.CUDA_MEMCPY3D_PEER, dst, src *Side) (Extent, cu.C
 	return n, to.place(find, dst, n)
 }
 
-// OfBatch is Of3D for one copy of a batch.
+// OfBatch is like Of3D, for one copy of a batch.
 func OfBatch(find Arrays, b *cu.CUDA_MEMCPY3D_BATCH_OP, dst, src *Side) (Extent, cu.CUresult) {
 	if b.SrcAccessOrder < cu.CU_MEMCPY_SRC_ACCESS_ORDER_STREAM || b.SrcAccessOrder > cu.CU_MEMCPY_SRC_ACCESS_ORDER_ANY {
 		return Extent{}, cu.CUDA_ERROR_INVALID_VALUE
