@@ -1,5 +1,5 @@
-/* Stands in for the driver's library on any platform. It keeps what it is given
- * for the test to look at. */
+/* A stand-in for the driver library on any platform. It records its arguments so
+ * that the test can check them. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,14 +17,14 @@ typedef unsigned long long word;
 typedef struct { char reserved[64]; } handle;
 typedef struct { int type; int id; } location;
 
-/* What the last call of cuLaunchKernel or cuIpcOpenMemHandle was given. */
+/* The arguments of the last call of cuLaunchKernel. */
 static word seen[16];
 
 API int cuInit(unsigned flags) { return (int)flags; }
 
 API int cuDriverGetVersion(int *version) { *version = 13000; return 0; }
 
-/* The answers of cuGetProcAddress count, not the exported names. */
+/* Callers must use the results of cuGetProcAddress and not the exported names. */
 static int asked_synchronize(void) { return 42; }
 
 API int cuCtxSynchronize(void) { return 41; }
@@ -36,8 +36,8 @@ API int cuGetProcAddress_v2(const char *name, void **out, int version, word flag
 	return version > 13000 || flags != 0;
 }
 
-/* Eleven arguments, of 4 and of 8 bytes. The first parameter of the kernel is an
- * int, of which twice the value goes where the second one points. */
+/* Eleven arguments of 4 and 8 bytes. The kernel's first parameter is an int. Twice
+ * its value is stored where the second parameter points. */
 API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
 		       unsigned shared, void *stream, void **params, void **extra)
 {
@@ -48,29 +48,29 @@ API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned 
 	return 0;
 }
 
-/* A struct of 64 bytes by value, between two words. */
+/* A struct of 64 bytes is passed by value, between two words. */
 API int cuIpcOpenMemHandle_v2(word *out, handle h, unsigned flags)
 {
 	*out = 0;
 	for (size_t i = 0; i < sizeof h.reserved; i++)
 		*out = *out * 31 + (unsigned char)h.reserved[i];
-	h.reserved[0] = 99; /* the caller's is not this one */
+	h.reserved[0] = 99; /* must not change the caller's struct */
 	return (int)flags;
 }
 
-/* A struct of 8 bytes by value. */
+/* A struct of 8 bytes is passed by value. */
 API int cuMemPrefetchAsync_v2(word ptr, size_t count, location where, unsigned flags, void *stream)
 {
 	return (int)(ptr + 10 * count + 100 * where.type + 1000 * where.id + 10000 * flags + 100000 * (size_t)stream);
 }
 
-/* Floats. */
+/* The arguments include floats. */
 API int cuTexRefSetMipmapLevelClamp(void *ref, float min, float max)
 {
 	return (int)(size_t)ref + (int)(min * 100) + (int)(max * 10000);
 }
 
-/* Words and floating-point numbers in turn, more of both than there are registers. */
+/* Words and floating-point numbers alternate, with more of each than fit in registers. */
 API double mixed(int a, float b, long long c, double d, signed char e, float f, unsigned short g, double h, void *i, float j, unsigned k, double l,
 		 long long m, float n, double o, float p, double q, int r, float s)
 {
@@ -82,7 +82,7 @@ API float half_of(float x) { return x / 2; }
 
 API double twice(double x) { return 2 * x; }
 
-/* No argument is a floating-point number, but the result is. */
+/* Only the result is a floating-point number. */
 API float ratio(int a, int b) { return (float)a / b; }
 
 API int is_more(float a, float b) { return a > b; }
@@ -91,7 +91,7 @@ API const char *name_of(int i) { return i < 0 ? NULL : i ? "one" : ""; }
 
 API signed char length(const char *s) { return (signed char)-(int)strlen(s); }
 
-/* Calls back before it returns, with a floating-point number of its own beside. */
+/* The function calls back before it returns, and it has a floating-point argument. */
 API double after(void (*fn)(void *), void *data, double x) { fn(data); return x + 1; }
 
 /* C writes to Go's memory. */
@@ -103,7 +103,7 @@ API int cuMemcpyDtoH_v2(void *to, word from, size_t bytes)
 	return 0;
 }
 
-/* A callback before the call returns. */
+/* The function calls back before it returns. */
 API int cuOccupancyMaxPotentialBlockSize(int *grid, int *block, void *f, size_t (*shared)(int), size_t fixed, int limit)
 {
 	*grid = (int)shared(limit) + (int)fixed + (int)(size_t)f;
@@ -111,8 +111,8 @@ API int cuOccupancyMaxPotentialBlockSize(int *grid, int *block, void *f, size_t 
 	return 0;
 }
 
-/* A callback on a thread of the library's own, which sleeps before it for as many
- * milliseconds as the stream's number. */
+/* The library calls back on its own thread, which first sleeps. The stream's number
+ * is the delay in milliseconds. */
 typedef void (*host_function)(void *);
 struct task { host_function fn; void *data; unsigned wait; };
 
