@@ -114,7 +114,7 @@ func TestWrongTokenIsReported(t *testing.T) {
 		if _, err := m.measure(1, ways, want); err == nil || !strings.Contains(err.Error(), "by the first run") {
 			t.Errorf("it says %v", err)
 		}
-		ways[1] = func() error { return nil } // a way that enqueues nothing
+		ways[1] = func() error { return nil } // this way enqueues nothing
 		want[6]--
 		if _, err := m.measure(1, ways, want); err == nil {
 			t.Error("tokens that nothing wrote were accepted")

@@ -13,8 +13,8 @@ type stack struct {
 	in, out *driver.HostBuffer[float32] // page-locked, for asynchronous copies
 
 	ops       []driver.Op
-	norms     []*driver.Launch // updates change the scalars of these launches and
-	residuals []*driver.Launch // of these; one per block
+	norms     []*driver.Launch // one per block; updates change its epsilon
+	residuals []*driver.Launch // one per block; updates change its scale
 
 	closers []func() error
 }

@@ -1,7 +1,7 @@
-// Command concurrent prints the packages of a module whose code or tests involve
-// concurrency: a go statement, a channel, package sync or sync/atomic, or parallel tests.
-// The race detector runs on these packages. The command reads the source each time, so the
-// list is always current.
+// Command concurrent prints the packages of a module that involve concurrency in their code
+// or tests. Signs of concurrency are a go statement, a channel, package sync or sync/atomic,
+// and parallel tests. The race detector runs on these packages. The command reads the source
+// each time, so the list is always current.
 //
 //	go run -C tools ./concurrent -root .. [IMPORT PATH ...]
 //

@@ -162,8 +162,8 @@ func (r *runner) prepare(all []mutant, done map[int]result) error {
 	return nil
 }
 
-// testsOf returns the packages whose tests are run for a change in a package: the package
-// itself, and then the folders that have further tests of it.
+// testsOf returns the packages whose tests are run for a change in a package. The package
+// itself is the first, followed by the folders that have further tests of it.
 func (r *runner) testsOf(path string) []string {
 	list := []string{path}
 	for _, folder := range apart[strings.TrimPrefix(path, r.module+"/")] {

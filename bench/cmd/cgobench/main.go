@@ -1,6 +1,6 @@
-// Command cgobench makes the benchmark's driver calls through cgo in the fastest way: with
-// noescape and nocallback, with arguments in C memory, and on a locked thread whose context
-// is set once.
+// Command cgobench makes the benchmark's driver calls through cgo in the fastest way. It
+// uses noescape and nocallback, keeps arguments in C memory, and sets the context once on a
+// locked thread.
 package main
 
 /*

@@ -1,8 +1,8 @@
 // Command launchbench launches every kernel of package launchers with its generated
 // launcher, passing all arguments in each launch. The kernels do nothing.
 //
-// "launchbench list FOLDER" writes the input of the C program that makes the same launches:
-// the PTX files, and list.txt with the kernels, grids and parameters.
+// "launchbench list FOLDER" writes the input of the C program that makes the same launches.
+// The input is the PTX files, and list.txt with the kernels, grids and parameters.
 package main
 
 import (

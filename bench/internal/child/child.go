@@ -181,7 +181,7 @@ func shift() {
 	}
 }
 
-// Main runs a caller. If run returns an error, Main ends the program.
+// Main runs a caller. If run returns an error, Main prints it and exits with status 1.
 func Main(run func() error) {
 	shift()
 	if err := run(); err != nil {
