@@ -89,7 +89,7 @@ type builder struct {
 	from  []cu.CUgraphNode
 
 	last           *driver.Launch // launch of the previous item, or nil
-	count          int            // nodes that the driver has created
+	count          int            // number of nodes that the driver has created
 	first          int            // index of the item of the first call in the batch
 	before         retain.Mark    // state of the references before the batch
 	beforeAccesses access.Mark

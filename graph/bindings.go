@@ -30,7 +30,7 @@ import (
 // the bindings are sent again.
 //
 // [BindConfig] binds the grid and block of a node. [Bindings.Unbind] removes a node's bindings.
-// Nodes of nested graphs, such as the body of a loop, can be bound too.
+// Bind also accepts nodes of nested graphs, such as the body of a loop.
 //
 // Only one goroutine at a time may change and send the bindings of an Exec. Launch and Send wait
 // for other uses of the Exec to finish. Setting a parameter while another goroutine binds or
@@ -49,7 +49,7 @@ type Bindings struct {
 	slotAt   map[*uint64]int // index in slots, by the address that the driver reads
 	updates  uint64          // Exec.updates at the last refresh
 	g        *Graph          // the graph in which all bound nodes were last found
-	removed  uint32          // number of removals in g at that time
+	removed  uint32          // g.removals at that time
 	batch    *cu.Batch
 	prepared prepared // describes the calls in batch
 	settled  settled  // state at the last send for which nothing had to be retained
@@ -345,7 +345,7 @@ func (bs *Bindings) launch(s *driver.Stream) error {
 	if err := k.ready(s); err != nil {
 		return err
 	}
-	if s.Context() != k.ctx { // each call must run in its own context
+	if s.Context() != k.ctx { // each call must run in the context of its node
 		if err := bs.send(nil); err != nil {
 			return err
 		}

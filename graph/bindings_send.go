@@ -92,7 +92,8 @@ var errUnbound = invalid("the node of this Param is no longer bound (Bindings.Un
 // exec.
 //
 // The new references of each node are retained before the calls. They replace the node's old
-// references once its call succeeded. If a call fails, the node and its references are unchanged.
+// references once its call has succeeded. If a call fails, the node and its references are
+// unchanged.
 func (bs *Bindings) send(s *driver.Stream) error {
 	g := bs.x.g
 	if err := g.lock(); err != nil {
@@ -191,7 +192,7 @@ func (bs *Bindings) prepare(s *driver.Stream) {
 }
 
 // check returns an error if a changed node no longer exists. It searches for the nodes again only
-// if the exec has another graph, or if nodes of the graph or of a nested graph were removed.
+// if the exec has another graph, or if its graph or a nested graph lost nodes.
 func (bs *Bindings) check(g *Graph) error {
 	if bs.removed == g.removals && bs.g == g {
 		return nil
@@ -203,7 +204,7 @@ func (bs *Bindings) check(g *Graph) error {
 	}
 	for _, b := range bs.bound {
 		if b != nil && b.check() != nil {
-			return nil // search again next time
+			return nil // makes the next check search again
 		}
 	}
 	bs.removed, bs.g = g.removals, g

@@ -289,7 +289,7 @@ func TestBindingsLaunchOnTheStreamTheyAreGiven(t *testing.T) {
 		back, err := driver.Download[uint32](h, b)
 		k.OK(err)
 		gate := make(chan struct{})
-		k.OK(k.S.HostFunc(func() { <-gate })) // blocks every later launch on this stream
+		k.OK(k.S.HostFunc(func() { <-gate })) // blocks every later launch on k.S
 		k.OK(add.Set(2))
 		k.OK(bs.Launch(other))
 		k.Wait(other)

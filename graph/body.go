@@ -11,14 +11,14 @@ import (
 
 // The body of a conditional node is captured into a separate graph, whose nodes are then recreated
 // in the body. CUDA can capture directly into the body. But if such a capture is invalidated, the
-// driver frees the graph that the node still owns, and the next use of the node crashes the process
-// (seen on driver 580; also github.com/NVIDIA/cuda-python, issue 2918). With a separate graph, a
-// failed capture changes nothing.
+// driver frees the graph that the node still owns. The next use of the node then crashes the
+// process (seen on driver 580; also github.com/NVIDIA/cuda-python, issue 2918). With a separate
+// graph, a failed capture changes nothing.
 
 // body is the result of capturing a body.
 type body struct {
 	g      *Graph
-	last   []Node // nodes that the next operation would have run after
+	last   []Node // nodes that a further operation would have depended on
 	nested []planned
 }
 
@@ -42,7 +42,7 @@ func captureBody(home *Graph, s *driver.Stream, mode Mode, record func(*Scope) e
 	}
 	r.home = home
 	defer r.abandon()                             // record panicked or called runtime.Goexit
-	defer func() { _ = closeNested(r.planned) }() // conditional nodes of a body that failed
+	defer func() { _ = closeNested(r.planned) }() // closes the conditional nodes of a body that failed
 	if err = record(&r.scope); err == nil {
 		g, last, ended := r.endNodes(nil)
 		if ended != nil {
@@ -135,7 +135,7 @@ func (k *conditional) adopt(i int, b *body) error {
 	m := g.become(k.bodies[i])
 	k.bodies[i] = g
 	_, err := m.nodes(b.nested)
-	return join([]error{err, life.Close()}) // on failure, the new node is destroyed too
+	return join([]error{err, life.Close()}) // if this fails, the new node is lost
 }
 
 // retainUsers makes the graph retain the user objects of a graph that is about to be destroyed.
@@ -194,7 +194,7 @@ type mover struct {
 	from, to *Graph
 	clones   map[cu.CUgraphNode]cu.CUgraphNode
 	made     []cu.CUgraphNode
-	numbers  map[cu.CUgraphNode]uint32 // numbers that the nodes must have in to
+	numbers  map[cu.CUgraphNode]uint32 // node numbers to use in the target graph
 }
 
 func newMover(from, to *Graph) *mover {

@@ -18,10 +18,10 @@ type Burst struct {
 	launches *launch.Batch
 
 	last    *driver.Launch // last launch with retained references and recorded accesses
-	version uint64         // its AccessesVersion; a launch with the same version needs no recording
+	version uint64         // AccessesVersion of last; other launches with this version need no recording
 
 	ended bool
-	err   error // first error of an operation; nothing is recorded after it
+	err   error // first error of an operation; it stops the recording
 	first int   // number of operations recorded so far
 	*group
 	accesses *access.Sets // accesses of the launches

@@ -71,21 +71,21 @@ type Recording struct {
 type recording struct {
 	s       *driver.Stream
 	mode    Mode
-	made    *keep          // destroys the graph that the capture will return
+	made    *keep          // destroys the graph that the capture returns
 	drop    *life.Lifetime // lifetime of the Recording; nil if the program cannot drop it
-	open    bool           // another function than the one that began the capture may end it
+	open    bool           // the capture may end in another function than it began in
 	locked  bool           // the goroutine is locked to its thread
-	thread  uint64         // ID of that thread, if the end must compare it
+	thread  uint64         // ID of the locked thread, if the end must compare it
 	faults  uint64         // cu.CaptureFaults when the capture began
 	unwatch func()         // stops watching for failed calls
 	where   captures.Place
 	into    target
-	home    *Graph // of a body: the outermost graph that will contain it
+	home    *Graph // of a body: the outermost graph around it
 
 	mu       sync.Mutex
 	ended    bool
 	refs     *retain.References     // references of the graph that the capture will return, while g is nil
-	g        *Graph                 // graph being recorded, once it has a Graph object
+	g        *Graph                 // the Graph being recorded, if one was requested
 	doomed   error                  // reason to fail the capture although the driver reports no error
 	planned  []planned              // of a body: conditional nodes to be added
 	branches []*branch              // the captured streams; the first is &origin
@@ -99,7 +99,7 @@ type recording struct {
 type branch struct {
 	s     *driver.Stream
 	event *driver.Event // for forks and joins; created on first use
-	open  bool          // used since its last join
+	open  bool          // used since the branch was last joined
 }
 
 // Begin starts capturing s. The same goroutine must call End or Abort, unless the mode is
@@ -218,7 +218,7 @@ func (r *recording) lockThread() {
 	if r.mode != ModeRelaxed || r.s.Raw() == cu.CU_STREAM_PER_THREAD {
 		r.locked = true
 		runtime.LockOSThread()
-		if r.open || r.s.Raw() == cu.CU_STREAM_PER_THREAD { // querying the ID costs a driver call
+		if r.open || r.s.Raw() == cu.CU_STREAM_PER_THREAD { // the thread ID is slow to query
 			r.thread = hostthread.ThreadID()
 		}
 	}
@@ -446,7 +446,7 @@ func (r *recording) dropped(*cu.Driver) error {
 	if r.ended {
 		return nil
 	}
-	r.locked = false // a different goroutine is locked
+	r.locked = false // this goroutine is not the locked one
 	raw, err := r.endCapture()
 	switch {
 	case ofCapture(err):

@@ -171,8 +171,8 @@ func (r *recording) explain(err error) error {
 }
 
 // invalidatedBy names the call that invalidated the capture. It returns the first failed operation
-// of the capture's scopes, or else the likeliest of the calls that failed in this process since the
-// capture began.
+// of the capture's scopes. If there is none, it returns the likeliest of the calls that failed
+// since the capture began.
 func (r *recording) invalidatedBy() string {
 	if first := r.first.Load(); first != nil {
 		return "invalidated when " + *first

@@ -30,8 +30,8 @@ type CaptureOption func(*target)
 // is a graph with memory nodes. CUDA cannot remove nodes from it, so the recorded work stays, and
 // the error says so. If the capture is invalidated, CUDA destroys the graph with everything in it.
 // To avoid that risk, capture a new graph and use AddChild. A capture into a graph nested in a
-// child graph node does this itself, because CUDA would destroy a graph that the node still refers
-// to.
+// child graph node does this itself. Otherwise CUDA would destroy a graph that the node still
+// refers to.
 //
 // A capture into the body of a conditional node creates the nodes in the body when it ends without
 // an error. It supports kernels, copies, fills, empty nodes, child graphs, and conditional nodes by
@@ -225,7 +225,7 @@ func (r *recording) joinAll() (err error) {
 	}
 	for _, b := range r.branches[1:] {
 		if b.open {
-			_ = b.order(r.s) // a failure makes the end of the capture fail too
+			_ = b.order(r.s) // if it fails, so does the end of the capture
 			err = driver.CUDA_ERROR_STREAM_CAPTURE_UNJOINED
 		}
 	}

@@ -198,7 +198,7 @@ func TestCaptureReadyMayBeReadAndLaunchedAtOnce(t *testing.T) {
 		for _, opts := range [][]graph.Option{nil, {graph.WithUpload(k.Stream())}} {
 			b := k.Memory()
 			warm := k.Launch(k.Plus, b, 10)
-			k.OK(k.S.Do(warm)) // this earlier work must have finished too
+			k.OK(k.S.Do(warm)) // this earlier work must also have finished
 			c, err := callable.CaptureReady(background, k.S, graph.ModeThreadLocal, func(sc *graph.Scope) (*driver.Buffer[uint32], error) {
 				return b, sc.Do(k.Launch(k.Plus, b, 1))
 			}, opts...)
@@ -319,7 +319,7 @@ func parallel(k *kit) {
 		))
 		return sc.Do(sum)
 	})
-	shape(k, g, 1, 6) // edges to both branches, inside one, from the end of each, and around them
+	shape(k, g, 1, 6) // edges: to both branches, within one, from both ends, and around both
 	k.Run(k.Exec(g))
 	k.Expect(d, 11)
 }
@@ -465,8 +465,8 @@ func TestNilRecording(t *testing.T) {
 	}
 }
 
-// A list with every kind of recordable operation must create the same nodes in the same order, with
-// the same results, whether it is captured or added directly.
+// A list contains every kind of recordable operation. Whether it is captured or added directly, it
+// must create the same nodes in the same order, with the same results.
 func TestRecordGivesTheSameEitherWay(t *testing.T) {
 	each(t, func(k *kit) {
 		var shown []string

@@ -113,7 +113,7 @@ func (c Cond) usable(g *Graph) error {
 	return nil
 }
 
-// condPTX contains the kernels that set conditions. Each Context loads them once and unloads them.
+// condPTX contains the kernels that set conditions. Each Context loads and unloads them once.
 //
 //go:embed cond.ptx
 var condPTX []byte
@@ -148,7 +148,7 @@ var cmpNames = map[Cmp]string{
 	Less: "<", Equal: "==", Greater: ">", LessOrEqual: "<=", GreaterOrEqual: ">=", NotEqual: "!=",
 }
 
-// CondWord constrains the types of the words that conditions can be set from.
+// CondWord constrains the types of words from which conditions can be set.
 type CondWord interface {
 	uint32 | int32 | float32 | uint64 | int64 | float64
 }
@@ -156,13 +156,13 @@ type CondWord interface {
 // Set returns an operation that sets the condition to v. v is argument 1 of the Launch, which
 // SetArg and Exec.Set can change. The operation runs a kernel of one thread that is part of this
 // package, like all operations that set conditions. It has an effect only in the condition's graph
-// and in graphs nested there.
+// and the graphs nested in it.
 func (c Cond) Set(v uint32) (*driver.Launch, error) {
 	return c.prepare("cond_set", c, v)
 }
 
-// SetTo returns an operation that sets the condition to the first element of word, such as the
-// number of the body that a SWITCH node must run.
+// SetTo returns an operation that sets the condition to the first element of word. For a SWITCH
+// node, that is the number of the body to run.
 func (c Cond) SetTo(word driver.MemoryOf[uint32]) (*driver.Launch, error) {
 	if c.g == nil {
 		return nil, aCond.Error(false)
@@ -285,8 +285,8 @@ type Bound struct {
 	rounds  uint32
 }
 
-// Within limits a loop to rounds. counter contains one number: when the loop has ended, the number
-// of rounds that ran. No other loop may use counter at the same time.
+// Within limits a loop to rounds. counter contains one number. When the loop has ended, that is the
+// number of rounds that ran. No other loop may use counter at the same time.
 func (c Cond) Within(counter driver.MemoryOf[uint32], rounds uint32) (Bound, error) {
 	if c.g == nil {
 		return Bound{}, aCond.Error(false)

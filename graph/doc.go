@@ -48,10 +48,10 @@
 //
 // Between launches an [Exec] can be changed node by node ([Exec.Set], [Exec.SetBatch],
 // [Exec.Enable]) or as a whole. [Exec.Update] reports whether an update is possible and, if not,
-// why and at which node. With [WithReinstantiate] it then instantiates anew. If an argument changes
-// with every launch, bind it once ([Bind], [BindName], [BindConfig]). [Bindings.Launch] then sends
-// the changed arguments and the launch in one native call. [Exec.Stage] prepares the next launch.
-// [Exec.Run] and [Exec.Wait] wait.
+// why and at which node. With [WithReinstantiate], it instantiates the Exec anew if an update is
+// impossible. If an argument changes with every launch, bind it once ([Bind], [BindName],
+// [BindConfig]). [Bindings.Launch] then sends the changed arguments and the launch in one native
+// call. [Exec.Stage] prepares the next launch. [Exec.Run] and [Exec.Wait] wait.
 //
 // Package graph/callable does all of this for a function of its inputs. For each call it copies the
 // input, replays and returns the output. It records again when constants change, and keeps a graph
@@ -92,8 +92,9 @@
 // CUDA does not synchronise its graph objects, but this package does. Any goroutine may use any
 // Graph or Exec at any time, and calls on one object are serialised. There are two exceptions: only
 // one goroutine at a time may use a [Burst] or set [Bindings]. An open capture in a mode other than
-// [ModeRelaxed] belongs to the goroutine that began it, which is locked to its OS thread until the
-// capture ends. Capture and Relaxed call the functions passed to them on the caller's goroutine.
+// [ModeRelaxed] belongs to the goroutine that began it. That goroutine is locked to its OS thread
+// until the capture ends. Capture and Relaxed call the functions passed to them on the caller's
+// goroutine.
 //
 // # Versions
 //

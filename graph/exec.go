@@ -31,7 +31,7 @@ type Exec struct {
 	g        *Graph // Set accepts nodes of this graph
 	foreign  bool   // keep.refs belong to another graph, because of an update
 	opts     options
-	uploaded bool   // uploaded and not changed since then
+	uploaded bool   // uploaded, and not changed since the upload
 	changed  bool   // differs from the graph it was instantiated from
 	updates  uint64 // number of updates that replaced all parameters
 	bindings *Bindings
@@ -210,7 +210,7 @@ func (x *Exec) Run(ctx context.Context, s *driver.Stream) error {
 		defer runtime.UnlockOSThread()
 	}
 	x.keep.mu.Lock()
-	err, n := x.keep.launch(s), x.keep.Replays // one lock, because others may launch too
+	err, n := x.keep.launch(s), x.keep.Replays // one lock: other goroutines may launch
 	x.keep.mu.Unlock()
 	if err != nil {
 		return x.launchError(s, err)
@@ -240,7 +240,7 @@ func (x *Exec) noteEnded(n uint64) {
 	if !x.keep.shut {
 		x.keep.NoteEnded(n)
 	}
-	runtime.KeepAlive(x) // the cleanup of an unreachable Exec does not lock
+	runtime.KeepAlive(x) // the cleanup of an unreachable Exec takes no lock
 }
 
 // Wait waits for the last launch and for later work in its stream. If ctx ends first, Wait returns

@@ -191,10 +191,10 @@ func (sc *Scope) branch(start []Edge, record func(*Scope) error) ([]Edge, error)
 }
 
 // Relaxed calls f and allows calls that captures forbid, such as allocating memory or loading a
-// module, whatever the mode of this capture and of others. Such calls take effect immediately. This
-// applies only to calls of the current goroutine, which stays on its thread until f ends. Work that
-// f enqueues in a captured stream is recorded as usual. Waiting for a captured stream or for the
-// whole context still invalidates the capture.
+// module. It does so whatever the mode of this capture and of others. Such calls take effect
+// immediately. This applies only to calls of the current goroutine, which stays on its thread until
+// f ends. Work that f enqueues in a captured stream is recorded as usual. Waiting for a captured
+// stream or for the whole context still invalidates the capture.
 //
 // Relaxed restores the thread's mode, even if f panics or ends the goroutine.
 func (sc *Scope) Relaxed(f func() error) (err error) {

@@ -28,7 +28,7 @@ type Graph struct {
 	keep  *keep
 	latch loader.Latch              // target of mu, unless the graph is nested
 	shut  bool                      // Close was called
-	part  bool                      // nested in a node of outer, which destroys it; shares keep and mu with outer
+	part  bool                      // nested in a node of outer, which owns keep and mu
 	v2    bool                      // the driver has the kernel node parameters of CUDA 12.0
 	index map[cu.CUgraphNode]uint32 // index in raws; nil until a lookup needs it
 	raws  []cu.CUgraphNode          // handles by node number; 0 for a destroyed node
@@ -39,12 +39,12 @@ type Graph struct {
 
 	life       *life.Lifetime
 	watch      life.Watched
-	seq        uint64 // order in which two graphs are locked; that of outer if nested
+	seq        uint64 // place in the lock order; that of outer if nested
 	outer      *Graph
-	in         Node                      // of a nested graph: the node that contains it
-	parts      map[driver.CUgraph]*Graph // of an outermost graph: the nested graphs that were requested
-	conds      *conds                    // of an outermost graph: its conditional nodes
-	rec        *recording                // of an outermost graph: the capture that records into it
+	in         Node                      // of a nested graph: the node around it
+	parts      map[driver.CUgraph]*Graph // of an outermost graph: nested graphs that were requested
+	conds      *conds                    // of an outermost graph: conditional nodes
+	rec        *recording                // of an outermost graph: the capture that records into the graph
 	lost       error                     // why the graph was closed, if the program did not close it
 	table      *[]cu.CUgraphNode         // storage of raws, borrowed from tables
 	names      names
@@ -54,7 +54,7 @@ type Graph struct {
 	data       []cu.CUgraphEdgeData
 	attributes map[cu.CUgraphNode]attributeSet // nodes that were given launch attributes
 	moved      bool                            // AddChildMove has moved it into its node
-	mixed      bool                            // of an outermost graph: it has nodes of other contexts
+	mixed      bool                            // of an outermost graph: some nodes belong to other contexts
 }
 
 // tables are the node lists of closed graphs, for reuse.
@@ -65,7 +65,7 @@ var graphs atomic.Uint64
 // keep contains everything that destroying a graph needs. It must not refer to the Graph, which
 // could then never become unreachable.
 type keep struct {
-	life     life.Lifetime // lifetime of the outermost graph; a plan has its own
+	life     life.Lifetime // of the outermost graph; a plan has another
 	refs     *retain.References
 	raw      driver.CUgraph
 	borrowed bool // the owner of raw destroys it, not this Graph
@@ -135,7 +135,7 @@ func New(c *driver.Context) (*Graph, error) {
 // own returns a Graph that owns raw and destroys it when closed.
 func own(c *driver.Context, k *keep, raw driver.CUgraph) *Graph {
 	d := c.Driver()
-	g := new(Graph) // set field by field: a copy would cost as much as the rest of this function
+	g := new(Graph) // field by field, because a copy would cost as much as the rest of own
 	g.seq, g.life, g.ctx, g.d, g.raw, g.keep = graphs.Add(1), &k.life, c, d, raw, k
 	g.accesses, g.v2 = access.New(), d.Has(cu.FnCuGraphAddKernelNode)
 	g.mu = &g.latch
@@ -211,7 +211,8 @@ func (g *Graph) String() string {
 // Keep keeps things alive until the graph and every Exec instantiated from now on are closed. Use
 // it for nodes whose parameters the graph does not know, such as those that other libraries
 // captured. A thing can be an object of this module such as a Pool, the list of an operation's
-// Refs, or a value with a method Ref, such as a buffer. Any other Go value stays reachable.
+// Refs, or a value with a method Ref such as a buffer. Keep also accepts any other Go value, and
+// keeps it reachable.
 func (g *Graph) Keep(things ...any) error {
 	if err := g.lock(); err != nil {
 		return err
@@ -233,9 +234,9 @@ func (g *Graph) changeRefs() *retain.References {
 	return g.keep.refs
 }
 
-// commitNew assigns the references that o newly retained to the node that is about to be added.
-// Nested graphs number their nodes differently. Their references are assigned to no node and
-// retained as long as the outermost graph.
+// commitNew assigns the new references in o to the node that is about to be added. Nested graphs
+// number their nodes differently. Their references are assigned to no node and retained as long as
+// the outermost graph.
 func (g *Graph) commitNew(o *retain.References) {
 	if g.part {
 		o.CommitLoose()
@@ -244,7 +245,7 @@ func (g *Graph) commitNew(o *retain.References) {
 	o.CommitNew()
 }
 
-// commit replaces the references of a node by those that o newly retained.
+// commit replaces the references of a node by the new references in o.
 func (g *Graph) commit(o *retain.References, n Node) {
 	if g.part {
 		o.CommitLoose()

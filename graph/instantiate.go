@@ -280,7 +280,7 @@ func (g *Graph) cycle() []Node {
 	state := make(map[Node]int)
 	for _, e := range edges {
 		path := []Node{e.From}
-		next := []int{0} // for each node in path, how many of its edges were followed
+		next := []int{0} // for each node in path, the number of its edges already followed
 		if state[e.From] == done {
 			continue
 		}

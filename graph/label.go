@@ -217,9 +217,9 @@ func (n Node) called() string {
 	return name
 }
 
-// kernelName returns the name of a node's kernel, or "" if it is unknown. It uses the name recorded
-// when the node was added, or else the name that the driver returns. For nodes that the driver
-// created, it falls back to the kernels recorded for the nodes they were copied from.
+// kernelName returns the name of a node's kernel, or "" if it is unknown. It returns the name
+// recorded when the node was added, or else the name that the driver reports. For nodes that the
+// driver created, it falls back to the kernels recorded for the nodes they were copied from.
 func (n Node) kernelName() (string, error) {
 	var p cu.CUDA_KERNEL_NODE_PARAMS
 	if err := n.kernelParams(n.g.d, &p); err != nil {

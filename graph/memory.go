@@ -262,7 +262,7 @@ func (g *Graph) MoveUserObject(u *driver.UserObject) error {
 	return g.changeUsers("take over", u, 1, func() error {
 		err := g.d.CuGraphRetainUserObject(g.raw, u.Raw(), 1, uint32(cu.CU_GRAPH_USER_OBJECT_MOVE))
 		if err == nil {
-			u.Lifetime().Disown() // the graph destroys it
+			u.Lifetime().Disown() // the graph destroys u
 		}
 		return err
 	}, 1)

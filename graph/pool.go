@@ -17,9 +17,9 @@ import (
 var ErrSealed = errors.New("sealed")
 
 // Pool keeps things alive for several graphs: buffers, modules, events, and any Go values. A
-// registered thing stays alive even if its owner closes it or it becomes otherwise unreachable.
-// Once the pool is cleared or closed and no graph retains it, the pool releases its contents in the
-// order of registration.
+// registered thing stays alive even if its owner closes it or drops all references to it. Once the
+// pool is cleared or closed and no graph retains it, the pool releases its contents in the order of
+// registration.
 //
 // [Graph.Keep] or [Scope.Keep] make a graph retain a pool. The graph's Execs then retain it as
 // well, until their last launch has ended.
@@ -130,9 +130,9 @@ func (p *Pool) check() error {
 }
 
 // Register adds all things to the pool, or none if one is closed or nil. Things already in the pool
-// are not added again. A thing can be an object of this module, such as an event, or a value with a
-// method Ref, such as a buffer or a view. Any other value stays reachable, but the pool does not
-// call its Close method.
+// are not added again. A thing can be an object of this module such as an event, or a value with a
+// method Ref such as a buffer or a view. Register also accepts any other value and keeps it
+// reachable, but the pool does not close such values.
 func (p *Pool) Register(things ...any) error {
 	if err := p.check(); err != nil {
 		return err
@@ -277,8 +277,8 @@ func (p *Pool) Clear() error {
 	return nil
 }
 
-// Seal makes the pool reject registrations, and graphs and captures that do not retain the pool
-// yet. The contents and the current users do not change.
+// Seal makes the pool reject registrations and new graphs and captures. The contents and the
+// current users do not change.
 func (p *Pool) Seal() error { return p.seal(true) }
 
 // Unseal undoes Seal.

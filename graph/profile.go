@@ -23,7 +23,7 @@ type Profile struct {
 	// after it.
 	Run time.Duration
 	// Measured is the time of a launch with the measuring events around each node. The difference
-	// to Run is the cost of measuring.
+	// from Run is the cost of measuring.
 	Measured time.Duration
 	// Overhead is the time measured for an empty node. It is already subtracted from the times of
 	// nodes, but not from Run and Measured.
@@ -54,9 +54,9 @@ func WithOneByOne() ProfileOption {
 // kernel that does nothing, it is a few microseconds. Most of this time disappears when kernels
 // follow one another without events between them.
 //
-// The graph runs 2 × (rounds + 1) times on s, with all its effects on memory: rounds + 1 times
-// unchanged, then as often with the events. Profile changes the graph to instantiate the measured
-// Exec, and then restores the graph.
+// The graph runs 2 × (rounds + 1) times on s, with all its effects on memory. The first half of the
+// runs is unchanged, the second half has the events. Profile changes the graph to instantiate the
+// measured Exec, and then restores the graph.
 //
 // The times of concurrent nodes include waiting for device resources: see [WithOneByOne]. The
 // events keep kernels with programmatic edges from overlapping.

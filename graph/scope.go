@@ -82,7 +82,7 @@ func (sc *Scope) Do(ops ...driver.Op) error {
 
 func (sc *Scope) doOne(op driver.Op) error {
 	if l, ok := op.(*launchOp); ok && sc.exists() {
-		return l.recordIn(sc) // locks the capture itself
+		return l.recordIn(sc) // recordIn locks the capture
 	}
 	r, err := sc.lock()
 	if err != nil {

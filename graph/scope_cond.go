@@ -208,8 +208,8 @@ func (sc *Scope) addPending(add adder) (Node, error) {
 	return n, r.doom(sc.update(g, []Edge{{From: n}}))
 }
 
-// doom makes the capture fail for a reason that the driver does not detect: a node is incomplete,
-// and CUDA cannot destroy it during the capture.
+// doom makes the capture fail for a reason that the driver does not detect. The reason is an
+// incomplete node, which CUDA cannot destroy during the capture.
 func (r *recording) doom(err error) error {
 	if err != nil && r.doomed == nil {
 		r.doomed = err

@@ -142,10 +142,10 @@ func (x *Exec) setKernel(n cu.CUgraphNode, l *driver.Launch) error {
 	return x.d.CuGraphExecKernelNodeSetParams(raw, n, &l.Block().Node)
 }
 
-// Set sets the parameters of a graph's node to those of op, for Execs that are instantiated or
-// updated from the graph afterwards. In a kernel node, op's launch attributes replace those of the
-// previous operation. Set keeps attributes that come from a capture, such as the stream's priority,
-// or from a copied node.
+// Set sets the parameters of a graph's node to those of op, for Execs that are later instantiated
+// or updated from the graph. In a kernel node, op's launch attributes replace those of the previous
+// operation. Set keeps attributes that come from a capture, such as the stream's priority, or from
+// a copied node.
 func (n Node) Set(op driver.Op) error {
 	if err := n.lock(); err != nil {
 		return fmt.Errorf("cannot set %v: %w", n, err)
@@ -318,7 +318,7 @@ type setter struct {
 	batch   *cu.Batch
 	first   int // index of the change of the first call in the batch
 
-	last    *driver.Launch // launch of the previous change, if that is in the batch
+	last    *driver.Launch // launch of the previous change, if the batch contains it
 	lastSet uint32         // reference set of that change's node
 }
 

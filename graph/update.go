@@ -73,7 +73,7 @@ func (r UpdateResult) String() string {
 // Update sets the parameters of the Exec to those of g. g must have the same nodes with the same
 // dependencies, added in the same order, as the graph that the Exec was instantiated from.
 // Otherwise the UpdateResult has the reason, and the error is nil. With WithReinstantiate, Update
-// then instantiates g instead.
+// instantiates g if an update is impossible.
 //
 // After an update, Set still accepts the nodes of the graph that the Exec was instantiated from.
 func (x *Exec) Update(g *Graph, opts ...UpdateOption) (UpdateResult, error) {

@@ -9,7 +9,7 @@ import (
 )
 
 // lane identifies the stream in whose order a block was freed. It is a number instead of the
-// stream's handle, which the driver may reuse, and does not keep the stream reachable. The zero
+// stream's handle, which the driver may reuse. A lane does not keep the stream reachable. The zero
 // lane means no stream: all work that used the block has ended.
 type lane uint64
 
@@ -175,12 +175,12 @@ type block struct {
 	ptr        driver.CUdeviceptr
 	size       uintptr
 	lane       lane
-	of         *ownBlocks // the captured graph that owns the block, or nil
+	of         *ownBlocks // the graph or capture that owns the block, or nil
 	generation uint64
 	out        bool
 
 	shelved     bool
-	over, under *block // neighbours on its shelf
+	over, under *block // neighbours on the shelf
 }
 
 // handout is a block in use by a buffer, with the buffer's lifetime.
@@ -199,8 +199,8 @@ const (
 	blockStep     = 2 << 20
 )
 
-// sizeOfBlock rounds a size up so that blocks can be reused: to a power of two up to 1 MiB, and
-// above to a multiple of 2 MiB.
+// sizeOfBlock rounds a size up so that blocks can be reused. It rounds to a power of two up to 1
+// MiB, and to a multiple of 2 MiB for larger sizes.
 func sizeOfBlock(bytes uintptr) uintptr {
 	switch {
 	case bytes <= smallestBlock:

@@ -22,15 +22,15 @@ import (
 // the same size. In the steady state it does not call the driver.
 //
 // Memory is allocated and freed in stream order. The next allocation on the same stream can reuse a
-// freed block immediately, because later work in that stream runs after the work that used the
-// block. If other streams use the memory, order their work before the free.
+// freed block immediately, because later work in that stream runs after earlier work. If other
+// streams use the memory, order their work before the free.
 //
 // While a stream is being captured, its allocations belong to the graph, which gets its own blocks
 // at fixed addresses. Blocks that the capture frees with [Cache.Free] can be reused only within the
 // capture. They return to the cache when the graph and its Execs are closed and their launches have
 // ended, or when the capture fails. Later captures may then use them. A capture never gets a block
-// that was freed in stream order outside of captures, because that stream may still use the block
-// when the graph runs. WithAllocNodes makes the graph allocate and free with nodes instead.
+// that was freed in stream order outside of captures. The stream may still use such a block when
+// the graph runs. With WithAllocNodes, the graph instead allocates and frees with nodes.
 //
 // A Cache is safe for concurrent use.
 type Cache struct {

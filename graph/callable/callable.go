@@ -29,8 +29,8 @@ import (
 
 // Func records the work of one call and returns where its output will be. It must read the call's
 // input only through the Trace, so that later calls detect every change. Use StageSlice and
-// StageScalar for data copied to the device in each call, Constant for values that become part of
-// the recorded work, and Shape for properties that determine which work is recorded. A Func runs
+// StageScalar for data copied to the device in each call. Use Constant for values that become part
+// of the recorded work, and Shape for properties that determine which work is recorded. A Func runs
 // during a call of the Callable, so it must not use the Callable.
 type Func[In, Out any] func(t *Trace[In]) (Out, error)
 
@@ -67,7 +67,7 @@ type Stats struct {
 	Calls        uint64 // launches enqueued
 	Recorded     uint64 // runs of the function
 	Updated      uint64 // runs that led to an update of the graph
-	Instantiated uint64 // graphs instantiated, including those for which an update was impossible
+	Instantiated uint64 // graphs instantiated, including after failed updates
 	Evicted      uint64 // variants closed to make room for others
 	Variants     int    // current number of variants
 }
@@ -239,6 +239,6 @@ func (c *Callable[In, Out]) failed(err error) error {
 	return fmt.Errorf("callable on %v: %w", c.s, err)
 }
 
-// ErrOutputGone is matched when the output of a call is no longer available: it was already
+// ErrOutputGone is matched when the output of a call is no longer available. The output was already
 // returned, a later call of the same shape overwrote it, or the Callable was closed.
 var ErrOutputGone = errors.New("the output is gone")

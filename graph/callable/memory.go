@@ -119,7 +119,7 @@ func (m *cellOf[T]) make(c *driver.Context, p places, n int) (err error) {
 func (m *cellOf[T]) close() error { return refusal.Join([]error{m.device.Close(), m.host.Close()}) }
 
 // stagedCell returns the memory of an input. The graph must retain the memory even if no recorded
-// work uses it, because each call copies its input there.
+// work uses it, because each call copies its input to the memory.
 func stagedCell[T, In any](t *Trace[In], n int) *cellOf[T] {
 	c := ask[T](t, onBoth, n)
 	if c == nil {

@@ -45,7 +45,7 @@ func TestStartStagesWithoutWaiting(t *testing.T) {
 		release := graphtest.Block(k, k.S)
 		defer release()
 		in := affine{ramp(4, 7), 1, 1}
-		p, err := c.Start(background, in) // would block here if it waited
+		p, err := c.Start(background, in) // a Start that waits would block here
 		k.OK(err)
 		for i := range in.x {
 			in.x[i] = 0 // the input is already staged, so the caller may change it

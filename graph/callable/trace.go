@@ -71,7 +71,7 @@ func (t *Trace[In]) Launch(k *driver.Kernel, cfg driver.LaunchConfig, args ...an
 	t.Do(l)
 }
 
-// Own makes the Callable close things when the recorded work is no longer used, because the
+// Own makes the Callable close things when the recorded work is no longer used. That is when the
 // function was recorded again, the variant was evicted or the Callable was closed.
 func (t *Trace[In]) Own(things ...io.Closer) {
 	if t == nil {

@@ -115,7 +115,7 @@ func (c *Callable[In, Out]) record(v *variant[In, Out], in In) (g *graph.Graph, 
 	t.cells = v.cells
 	defer func() {
 		if !t.again {
-			v.traced = t.traced // if the function panicked, newVariant closes it
+			v.traced = t.traced // newVariant closes it if the function panicked
 		} else if !t.ended {
 			_ = closeAll(t.owned)
 		}
@@ -214,7 +214,7 @@ func (v *variant[In, Out]) close(s *driver.Stream) error {
 	return refusal.Join(errs)
 }
 
-// closeAll closes the things passed to Own in reverse order.
+// closeAll closes, in reverse order, the things passed to Own.
 func closeAll(list []io.Closer) error {
 	var errs []error
 	for i := len(list) - 1; i >= 0; i-- {

@@ -26,8 +26,8 @@ var (
 
 // Flow is a list of operations in program order. It builds graphs that run the operations as
 // concurrently as possible, with the same results as in program order. Edges follow from the memory
-// that operations access: an operation runs after each earlier operation that accesses the same
-// memory, if at least one of the two writes it. Flow omits redundant edges. The same list always
+// that operations access. An operation runs after each earlier operation that accesses the same
+// memory, if at least one of them writes it. Flow omits redundant edges. The same list always
 // produces the same graph.
 //
 // Accesses are exact for copies, fills and memory operations. A kernel is assumed to read and write
@@ -44,7 +44,7 @@ type Flow struct {
 	ctx   *driver.Context
 	steps []step
 	index access.Index
-	done  access.Reach // the steps that run before each step
+	done  access.Reach // for each step, the steps before it
 }
 
 // New returns an empty Flow for operations of c.

@@ -41,7 +41,7 @@ func (w *randomWork) op() driver.Op {
 	w.Helper()
 	for {
 		op, err := w.try()
-		if errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) { // a copy within a buffer that overlaps itself
+		if errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) { // an overlapping copy within one buffer
 			continue
 		}
 		w.OK(err)

@@ -125,8 +125,8 @@ func quoted(s string) string {
 
 const criticalColor = "#c0392b"
 
-// fillColor returns a colour for the kind of a node. There is one each for nodes that compute, move
-// data, allocate, only order other nodes, or contain graphs.
+// fillColor returns a colour for the kind of a node. Nodes that compute, move data, allocate, only
+// order other nodes, or contain graphs each have their own colour.
 func fillColor(t graph.Type) string {
 	switch t {
 	case cu.CU_GRAPH_NODE_TYPE_KERNEL:

@@ -17,7 +17,7 @@ func CriticalPath(s *graph.Snapshot) (path []*graph.SnapshotNode, total time.Dur
 		return nil, 0
 	}
 	until := make([]time.Duration, len(s.Nodes)) // for each node, the time of the longest path to its end
-	came := make([]int, len(s.Nodes))            // for each node, the previous node on that path
+	came := make([]int, len(s.Nodes))            // for each node, the previous node on its longest path
 	before := runsAfter(s)
 	last := -1
 	for _, i := range order(s) {
@@ -45,7 +45,7 @@ func CriticalPath(s *graph.Snapshot) (path []*graph.SnapshotNode, total time.Dur
 	return path, total
 }
 
-// levels returns the number of nodes on the longest path to each node, without the node itself.
+// levels returns, for each node, the number of earlier nodes on the longest path to the node.
 func levels(s *graph.Snapshot) []int {
 	levels, before := make([]int, len(s.Nodes)), runsAfter(s)
 	for _, i := range order(s) {

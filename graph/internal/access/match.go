@@ -71,8 +71,9 @@ func NewOrder(after [][]int) *Order {
 // BlockSize is the number of vertices that Reached examines in one pass.
 const BlockSize = 64 * 64
 
-// Reached returns a bit set for each vertex from the beginning of the block on. It contains the
-// vertices of the block that come before the vertex, and the vertex itself.
+// Reached returns a bit set for each vertex from the beginning of the block on. The set contains
+// the vertices of the block that come before the vertex. If the vertex is in the block, the set
+// also contains the vertex.
 func (o *Order) Reached(block int) [][BlockSize / 64]uint64 {
 	from := make([][BlockSize / 64]uint64, len(o.List)-block)
 	for i := range from {

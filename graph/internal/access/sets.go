@@ -18,7 +18,7 @@ import (
 // Copies of the graph share its lists (snapshot). Appending to shared lists is safe. Before
 // existing entries change, the lists must be copied.
 type Sets struct {
-	of    []uint32 // for each node, its index in list plus 1; 0 if unknown here
+	of    []uint32 // for each node, its index in list plus 1; 0 if these Sets do not know it
 	list  []Set
 	spans []Span
 
@@ -36,7 +36,7 @@ type Sets struct {
 
 // Set describes the accesses of one kernel node.
 type Set struct {
-	version uint64 // launch.Block.Accesses at that time
+	version uint64 // launch.Block.Accesses when the set was stored
 	Kernel  *driver.Kernel
 	at      uint32 // index in spans
 	n, own  uint16 // number of spans; own is their capacity if only one node uses the set, otherwise 0

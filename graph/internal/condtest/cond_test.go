@@ -112,7 +112,7 @@ func TestLoopOfAGivenNumberOfRounds(t *testing.T) {
 			n, body := k.AddWhile(g, c, start)
 			add := k.Add(body, k.Launch(k.Plus, a, 1))
 			k.Add(body, k.Op(loop.Next()), add)
-			// The limit must end a loop whose word never would.
+			// The limit must also end a loop whose predicate always holds.
 			again, err := d.Within(counter, rounds)
 			k.OK(err)
 			start = k.Add(g, k.Op(again.Start(graph.When(word, graph.Equal, 0))), n)

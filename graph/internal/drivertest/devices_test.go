@@ -158,7 +158,8 @@ func TestGraphOverTwoDevicesIsUpdated(t *testing.T) {
 		k.Run(x)
 		k.Expect(here, 6)
 		there.Expect(b, 6)
-		// An update cannot change the device of a kernel, so Apply must instantiate the Exec anew.
+		// An update cannot change the device of a kernel, so Apply must instantiate a new
+		// executable graph.
 		other := build(2, there, k, b, here)
 		if result, err = x.Update(other); result.Result == cu.CU_GRAPH_EXEC_UPDATE_SUCCESS {
 			k.Errorf("kernels changed their devices in an update: %v, %v", result, err)
@@ -294,8 +295,8 @@ func bothDevices(k, there *kit, rounds int) (err error) {
 	return nil
 }
 
-// aRound captures work of both devices on a stream of the first device, forks to a stream of the
-// second, runs the graph and checks the result.
+// aRound captures work of both devices. It begins on a stream of the first device and forks to a
+// stream of the second. Then it runs the graph and checks the result.
 func aRound(k, there *kit, s, far *driver.Stream) (err error) {
 	a, err := driver.Alloc[uint32](k.C, elems)
 	if err != nil {

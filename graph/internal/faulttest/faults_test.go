@@ -194,7 +194,7 @@ func TestEveryCallMayFail(t *testing.T) {
 			seen := map[string]bool{}
 			for i, c := range calls {
 				if seen[c.Symbol] && i%7 != 0 && testing.Short() {
-					continue // skipped in short mode: the function already fails elsewhere in this run
+					continue // in short mode, each function fails only once, plus every seventh call
 				}
 				seen[c.Symbol] = true
 				failOnce(k, lib, books, f, b, i+1)
@@ -215,7 +215,7 @@ func failOnce(k *kit, lib *faulty.Library, books *graphtest.Ledger, f flow, b *d
 		}
 	}
 	switch {
-	case failed == "": // the call did not happen: an earlier end of a wait saves calls
+	case failed == "": // a wait ended early and made fewer calls
 		k.OK(err)
 	case err == nil:
 		k.Errorf("call %d (%s) failed without an error: %+v", nth, failed, log)
@@ -378,9 +378,9 @@ func saysWhich(err error, symbol string) bool {
 // binds reports whether a call only checks or sets the current context, as part of another call.
 func binds(symbol string) bool { return symbol == "cuCtxGetCurrent" || symbol == "cuCtxSetCurrent" }
 
-// notMade reports whether the one object that is still open, and its user object, could not be
-// released because the driver failed to make the context current. There is no other way to release
-// it.
+// notMade reports whether an object could not be released because the driver failed to make the
+// context current. One object and its user object may then remain open. There is no other way to
+// release them.
 func notMade(err error, symbol, more string) bool {
 	more = strings.Trim(strings.Replace(more, "1 more user object", "", 1), ", ")
 	one := more == "" || strings.HasPrefix(more, "1 more ") && !strings.Contains(more, ",")

@@ -1,5 +1,5 @@
-// Package graphtest contains helpers for the tests of package graph and of the packages below it:
-// kernels, a stream and memory on every driver, and a driver that does nothing.
+// Package graphtest contains helpers for the tests of package graph and of the packages below it.
+// They include kernels, a stream and memory on every driver, and a driver that does nothing.
 package graphtest
 
 import (

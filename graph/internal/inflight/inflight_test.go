@@ -453,7 +453,7 @@ func (k *kit) newStream() *driver.Stream {
 	return s
 }
 
-// onOtherThread runs f on a new thread, which exits afterwards.
+// onOtherThread runs f on a new thread, which exits when f returns.
 func onOtherThread(f func() error) error {
 	done := make(chan error)
 	go func() {

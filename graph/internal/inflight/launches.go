@@ -1,5 +1,5 @@
-// Package inflight tracks the launches of an executable graph that have not ended: the stream of
-// the last launch, its completion event, and the objects to release when it has ended.
+// Package inflight tracks the launches of an executable graph that have not ended. For them it
+// stores the stream of the last launch, its completion event, and the objects to release later.
 package inflight
 
 import (
@@ -27,7 +27,7 @@ type Launches struct {
 	Mem             *retain.LaunchMemory // memory that launches leave allocated, or nil
 	waitingRecorded bool                 // waitingFor was recorded after the launches that use the objects
 	dropped         []retain.Reference
-	Staged          LastWork // work staged for the next launch; empty without a stream
+	Staged          LastWork // work staged for the next launch, if it has a stream
 	waiting         []retain.Reference
 	waitingFor      *CompletionEvent // separate from LastWork's event, which later queries record again
 }
@@ -80,7 +80,7 @@ func (r *Launches) shareEvent() {
 }
 
 func (r *Launches) use(m *CompletionEvent) {
-	r.Stream.Context().Lifetime().Note(r.waitingFor.release()) // no object waits for that event
+	r.Stream.Context().Lifetime().Note(r.waitingFor.release()) // nothing waits for the previous event
 	r.waitingFor = m
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // The test provokes each error code that CUDA has for captures. Each error must have that code and
-// a sentence on its usual cause. The streams must work afterwards.
+// a sentence on its usual cause. After each error, the streams must work.
 func TestCaptureErrorsHaveNamesAndHints(t *testing.T) {
 	each(t, func(k *kit) {
 		d := k.C.Driver()

@@ -50,8 +50,8 @@ func TestExecIsClosedWhileOthersWaitForIt(t *testing.T) {
 	})
 }
 
-// Copies of a captured graph must keep the access sets of its kernels, even if the graph is changed
-// and closed and later captures reuse its tables.
+// Copies of a captured graph must keep the access sets of its kernels. This must hold even if the
+// graph is changed and closed and later captures reuse its tables.
 func TestCopiesKnowTheirKernelsAfterTheOriginalIsGone(t *testing.T) {
 	each(t, func(k *kit) {
 		a, b := k.Memory(), k.Memory()
@@ -69,7 +69,7 @@ func TestCopiesKnowTheirKernelsAfterTheOriginalIsGone(t *testing.T) {
 				k.OK(n.Set(k.Launch(k.Plus, b, 1)))
 			}
 			k.OK(g.Close())
-			k.Capture(func(sc *graph.Scope) error { // reuses the tables if they are free
+			k.Capture(func(sc *graph.Scope) error { // reuses the graph's tables if they are free
 				return sc.Do(k.SumOf(b, a, a), k.SumOf(b, a, b))
 			})
 			k.Clean(outer)

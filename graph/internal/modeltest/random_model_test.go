@@ -115,7 +115,7 @@ func (g *modelGraph) snapshot() *modelGraph {
 	return c
 }
 
-// find returns the node with an identity, including nodes of nested graphs.
+// find returns the node with the given identity, including nodes of nested graphs.
 func (g *modelGraph) find(id int) *modelNode {
 	for _, n := range g.nodes {
 		if n.id == id {

@@ -60,8 +60,8 @@ func (o *References) addMemoryOf(sub *References) {
 
 // LaunchMemory is the memory that each launch of an Exec leaves allocated or frees.
 type LaunchMemory struct {
-	Left  []life.GraphMemory // memory that is allocated and not freed
-	Freed []life.GraphMemory // memory of another graph that is freed
+	Left  []life.GraphMemory // memory that a launch allocates and does not free
+	Freed []life.GraphMemory // memory of another graph that a launch frees
 	Auto  bool               // a launch first frees the memory left by the previous one
 }
 

@@ -50,7 +50,7 @@ type entry struct {
 // Reference retains one thing. Exactly one field is set, or none in an empty slot.
 type Reference struct {
 	Life *life.Lifetime
-	Of   *References // references of a graph that was copied into a node
+	Of   *References // references of a graph that a node contains
 }
 
 // set is a range of References.Slots. It counts as one use of each thing in it.
