@@ -31,7 +31,7 @@ var registry struct {
 type Call struct {
 	Run    func()
 	Once   bool           // the driver calls it exactly once, which unregisters it
-	Report Reporter       // receives a panic; nil: a panic ends the process
+	Report Reporter       // receives panics. If nil, a panic ends the process
 	Life   *life.Lifetime // lifetime of its stream; nil for a call in graphs
 	Stream cu.CUstream
 }

@@ -33,8 +33,8 @@ var Builds = []Build{
 	{Name: "compute_90_O0", SM: 90, Debug: true},
 }
 
-// Folder names the environment variable with the path of a folder whose archives replace the
-// embedded ones. They contain another compiler's output for the same sources.
+// Folder names the environment variable with the path of a folder. The archives in the folder
+// replace the embedded ones and contain another compiler's output for the same sources.
 const Folder = "PURECUDA_CORPUS"
 
 // PTX returns the PTX of all sources, by source name.

@@ -2,8 +2,8 @@ package difftest
 
 import "fmt"
 
-// This file covers logic, shifts and bit fields (PTX ISA, "Logic and Shift Instructions"), the bit
-// instructions among the integer ones, and moves that pack and unpack.
+// This file covers logic, shifts and bit fields (PTX ISA, "Logic and Shift Instructions"). It also
+// covers the bit instructions among the integer ones, and moves that pack and unpack.
 
 func bitForms() []Form {
 	t := &table{}

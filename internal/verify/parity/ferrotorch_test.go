@@ -173,7 +173,7 @@ func TestFerrotorchPoolKeepsAnyValue(t *testing.T) {
 		big := new([1 << 16]byte)
 		runtime.AddCleanup(big, func(c chan bool) { c <- true }, dropped)
 		k.ok(p.Register(pinned.Ref(), slice, first, event, big, table))
-		k.ok(p.Register(second, "text", slice, table, first.View(0, 1), event)) // only two of them are new to the pool
+		k.ok(p.Register(second, "text", slice, table, first.View(0, 1), event)) // two of these objects are new to the pool
 		if p.Len() != 8 || !p.Has(slice) || p.Has(slice[1:]) || !p.Has(table) || !p.Has(first) || !p.Has("text") || p.Has("other") {
 			k.Errorf("%v", p)
 		}
@@ -327,8 +327,8 @@ func TestFerrotorchCallable(t *testing.T) {
 	})
 }
 
-// The same program must work with and without a GPU. Without one it computes the same on the
-// emulator. If there is no driver, the error must name the places that were searched.
+// The same program must work with and without a GPU. Without a GPU it must compute the same results
+// on the emulator. If there is no driver, the error must list the places that were searched.
 func TestFerrotorchWithoutCUDA(t *testing.T) {
 	each(t, func(k *kit) {
 		b, host := k.memory(3), k.host()

@@ -152,7 +152,8 @@ func registers(n int) string {
 	return strings.Join([]string{"%r0", "%r1", "%r2", "%r3"}[:n], ", ")
 }
 
-// fragmentOf returns the word that a lane holds of a matrix whose row i is row rows[i] of a.
+// fragmentOf returns the word that a lane holds of a matrix. Row i of the matrix is row rows[i] of
+// a.
 func fragmentOf(a, rows []uint32, lane int, trans bool) uint32 {
 	at := func(row, col int) uint32 {
 		if trans {

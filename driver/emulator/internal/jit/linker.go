@@ -70,8 +70,8 @@ func (l *Linker) refuse(r result, lines ...string) result {
 	return r
 }
 
-// Add adds an input. As with driver 580, an input that is invalid on its own is left out, and an
-// input that contradicts other inputs makes all later calls fail.
+// Add adds an input. Add leaves out an input that is invalid on its own. If an input contradicts
+// other inputs, all later calls fail. Driver 580 behaves in the same way.
 func (l *Linker) Add(t LinkTarget, kind cu.CUjitInputType, name, data string) result {
 	switch {
 	case l.complete:
