@@ -44,7 +44,7 @@ var refused sync.Map
 // follow the pointers.
 func Check[T any]() error { return CheckType(reflect.TypeFor[T]()) }
 
-// CheckType is Check for a type that is known at run time.
+// CheckType is like Check, for a type that is known at run time.
 func CheckType(t reflect.Type) error {
 	if k := t.Kind(); k >= reflect.Bool && k <= reflect.Complex128 && k != reflect.Uintptr {
 		return nil // fast path without the table

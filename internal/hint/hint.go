@@ -1,5 +1,5 @@
 // Package hint contains text shared by the errors of packages driver and driver/cu.
 package hint
 
-// ContextLost ends the hint of an error that loses the context.
+// ContextLost is the end of the hint for errors that make the context unusable.
 const ContextLost = "the context is lost: close everything and continue in a new process"

@@ -177,7 +177,7 @@ func Example_cudaGraphsBind() {
 	x := ones(ctx)
 	kernel := affine(ctx)
 	// [bind]
-	launch := must(kernel.Prepare(config, x, uint32(x.Len()), float32(1), float32(0))) // x, n, a, b: x = a·x + b
+	launch := must(kernel.Prepare(config, x, uint32(x.Len()), float32(1), float32(0))) // parameters x, n, a, b of x = a·x + b
 	g := must(graph.New(ctx))
 	node := must(g.Add(launch))
 	exec := must(g.Instantiate())

@@ -42,7 +42,7 @@ func Example_graphsChange() {
 	kernel := affine(ctx)
 	double := must(kernels.MulScalar(x, x, float32(2)))
 	// [change]
-	step := must(kernel.Prepare(config, x, uint32(x.Len()), float32(1), float32(0))) // x, n, a, b: x = a·x + b
+	step := must(kernel.Prepare(config, x, uint32(x.Len()), float32(1), float32(0))) // parameters x, n, a, b of x = a·x + b
 	var node graph.Node
 	g := must(graph.Capture(stream, graph.ModeThreadLocal, func(s *graph.Scope) error {
 		node = must(s.Add(step)) // like Do, but returns the node
@@ -151,7 +151,7 @@ func Example_graphsSet() {
 	x := ones(ctx)
 	kernel := affine(ctx)
 	// [set]
-	step := must(kernel.Prepare(config, x, uint32(x.Len()), float32(2), float32(0))) // x, n, a, b
+	step := must(kernel.Prepare(config, x, uint32(x.Len()), float32(2), float32(0))) // parameters x, n, a, b
 	g := must(graph.New(ctx))
 	node := must(g.Add(step))
 	exec := must(g.Instantiate())
