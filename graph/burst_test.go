@@ -301,8 +301,8 @@ var ways = map[string]func(sc *graph.Scope, ops ...driver.Op) error{
 	},
 }
 
-// The library must collect the memory of a launch again only if it differs from that of the
-// previous launch. The graph must retain all of the memory.
+// The library must collect the memory of a launch only if that memory differs from the previous
+// launch's. The graph must retain all of the memory.
 func TestRecordedLaunchesKeepTheirMemory(t *testing.T) {
 	for name, record := range ways {
 		t.Run(name, func(t *testing.T) {

@@ -170,9 +170,9 @@ func (r *recording) explain(err error) error {
 	return fmt.Errorf("capture of %v: %s: %w", r.s, reason, err)
 }
 
-// invalidatedBy names the call that invalidated the capture. It returns the first failed operation
-// of the capture's scopes. If there is none, it returns the likeliest of the calls that failed
-// since the capture began.
+// invalidatedBy names the call that invalidated the capture. It names the first failed operation of
+// the capture's scopes. If there is none, it names the likeliest of the calls that failed since the
+// capture began.
 func (r *recording) invalidatedBy() string {
 	if first := r.first.Load(); first != nil {
 		return "invalidated when " + *first

@@ -36,7 +36,8 @@ type Unknown struct {
 type Conflict struct {
 	A, B     Node          // A comes first in the graph's order
 	OfA, OfB driver.Access // each node's access
-	// From and To are the first range of addresses that both nodes access. It does not include To.
+	// From and To are the bounds of the first range of addresses that both nodes access. To is
+	// exclusive.
 	From, To uint64
 	// Buffer and Size are the address and size of the allocation that contains the range, or 0 if
 	// the driver does not know the allocation.

@@ -307,8 +307,8 @@ func (l *execCount) mayHaveOne(g *Graph, k *conditional) error {
 		"cannot instantiate %v: it already has an executable graph, and because %v in it is a %v node there can be only one at a time; close that one, or build the graph a second time", g, k.node, k.form)
 }
 
-// add counts a new executable graph, and remove uncounts a destroyed one. A nil execCount counts
-// nothing.
+// add counts a new executable graph, and remove stops counting a destroyed one. A nil execCount
+// counts nothing.
 func (l *execCount) add() *execCount {
 	if l != nil {
 		l.execs.Add(1)

@@ -412,7 +412,7 @@ func Borrow(c *driver.Context, raw driver.CUgraph) (*Graph, error) {
 // waited for, uploaded and updated as a whole. Closing it does not destroy the driver's executable
 // graph. The owner must keep the executable graph until the Exec is closed and its launches have
 // ended. Until then the owner must not launch or change it, because CUDA does not allow concurrent
-// use. Apply fails if it would have to instantiate.
+// use. Update with WithReinstantiate fails if it would have to instantiate anew.
 func (g *Graph) BorrowExec(raw cu.CUgraphExec) (*Exec, error) {
 	if err := g.lock(); err != nil {
 		return nil, err

@@ -235,7 +235,7 @@ func (n Node) kernelName() (string, error) {
 	return n.g.notedName(p.Func), nil
 }
 
-// notedName returns the name of a kernel that was recorded for captured work, or for the graph that
+// notedName returns the name of a kernel recorded for captured work, or recorded in the graph that
 // this graph was copied from.
 func (g *Graph) notedName(f cu.CUfunction) (name string) {
 	for _, l := range g.accesses.Loose {

@@ -40,7 +40,7 @@ type Plan struct {
 	batch   *cu.Batch
 	steps   []step
 	graph   driver.CUgraph // graph handle in the frames
-	graphs  []*uintptr     // addresses of the graph handle in the frames
+	graphs  []*uintptr     // where the frames store the graph handle
 	roots   []loader.Frame // frames that run after the nodes passed to AddPlan
 	depsAt  *cu.CUgraphNode
 	depsLen uintptr // dependency count in the frames of the roots

@@ -2,7 +2,7 @@
 //
 // All functions read a graph.Snapshot. It comes from a graph (Graph.Snapshot), an executable graph
 // (Exec.Snapshot) or a measured run (Graph.Profile). The snapshot of an executable graph also
-// reports disabled nodes. That of a measured run has the time of each node.
+// reports disabled nodes. The snapshot of a measured run has the time of each node.
 //
 //	s, err := g.Profile(ctx, stream)
 //	path, total := view.CriticalPath(s)

@@ -158,8 +158,8 @@ func TestGraphOverTwoDevicesIsUpdated(t *testing.T) {
 		k.Run(x)
 		k.Expect(here, 6)
 		there.Expect(b, 6)
-		// An update cannot change the device of a kernel, so Apply must instantiate a new
-		// executable graph.
+		// An update cannot change the device of a kernel, so Update with WithReinstantiate must
+		// instantiate anew.
 		other := build(2, there, k, b, here)
 		if result, err = x.Update(other); result.Result == cu.CU_GRAPH_EXEC_UPDATE_SUCCESS {
 			k.Errorf("kernels changed their devices in an update: %v, %v", result, err)

@@ -314,7 +314,7 @@ var ofExec = []struct {
 }
 
 // onlyAsked lists calls whose failure is not an error. The driver has already made the update, and
-// nodes that cannot be listed keep their old references as well.
+// the Exec also keeps the old references of nodes that cannot be listed.
 var onlyAsked = map[string][]string{"Exec.Update": {"cuGraphGetNodes", "cuGraphNodeGetType"}, "Exec.Apply": {"cuGraphGetNodes", "cuGraphNodeGetType"}}
 
 // If a driver call fails, the method that made it must return that error.

@@ -279,8 +279,8 @@ func TestStagedStaysStagedThroughFailures(t *testing.T) {
 	})
 }
 
-// After Apply has instantiated anew, CUDA does not know that the two executable graphs are related.
-// Launches of the Exec must still run one after the other.
+// After an Update that instantiated anew, CUDA does not know that the two executable graphs are
+// related. Launches of the Exec must still run one after the other.
 func TestLaunchesBeforeAndAfterApplyDoNotOverlap(t *testing.T) {
 	each(t, func(k *kit) {
 		out, other := k.Memory(), k.Stream()

@@ -75,8 +75,8 @@ func TestWhatCannotTakePartIsRefused(t *testing.T) {
 	})
 }
 
-// A capture of a closed stream into a nested graph must be rejected in the same way as one into the
-// outer graph.
+// A capture of a closed stream into a nested graph must be rejected in the same way as a capture
+// into the outer graph.
 func TestAClosedStreamRecordsNothingIntoAChild(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()

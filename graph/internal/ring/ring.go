@@ -29,7 +29,7 @@ type slot[T any] struct {
 // Slots is the number of values that can be in flight.
 const Slots = 64
 
-// New returns a ring of values for to.
+// New returns a ring for values that Send copies to to.
 func New[T any](c *driver.Context, to *driver.Buffer[T]) (*Ring[T], error) {
 	block, err := driver.AllocHost[T](c, Slots)
 	if err != nil {
