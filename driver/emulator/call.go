@@ -238,8 +238,6 @@ const (
 	errUpdateFailure   = cu.CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE
 	errOutOfResources  = cu.CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
 	errLaunchFailed    = cu.CUDA_ERROR_LAUNCH_FAILED
-	errCoopTooLarge    = cu.CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
-	errInvalidCluster  = cu.CUDA_ERROR_INVALID_CLUSTER_SIZE
 	errUnsupportedLim  = cu.CUDA_ERROR_UNSUPPORTED_LIMIT
 	errLossyQuery      = cu.CUDA_ERROR_LOSSY_QUERY
 	errPeerUnsupported = cu.CUDA_ERROR_PEER_ACCESS_UNSUPPORTED

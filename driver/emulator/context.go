@@ -5,6 +5,7 @@ import (
 
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/driver/emulator/internal/coredump"
+	"github.com/purecuda/cuda/driver/emulator/internal/launch"
 	"github.com/purecuda/cuda/driver/emulator/internal/spec"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
@@ -388,10 +389,10 @@ func cuCtxGetAPIVersion(c call) result {
 
 func cuCtxGetStreamPriorityRange(c call) result {
 	if p := at[int32](c, 0); p != nil {
-		*p = leastPriority
+		*p = launch.LeastPriority
 	}
 	if p := at[int32](c, 1); p != nil {
-		*p = greatestPriority
+		*p = launch.GreatestPriority
 	}
 	return success
 }

@@ -337,7 +337,7 @@ func (run *graphRun) step(x *execution, s *step) result {
 	x.e.stats.graphNodes.Add(1)
 	switch n := s.params.(type) {
 	case *kernelNode:
-		return n.launch(x, run)
+		return n.execute(x, run)
 	case *childNode:
 		return run.steps(x, s.inner[0])
 	case *conditionalNode:

@@ -420,7 +420,7 @@ func nodeName(p nodeParams) string {
 func nodeDetail(p nodeParams) string {
 	switch n := p.(type) {
 	case *kernelNode:
-		return fmt.Sprintf("<<<%v,%v,%d>>>", n.grid, n.block, n.shared)
+		return fmt.Sprintf("<<<%v,%v,%d>>>", n.Grid, n.Block, n.Shared)
 	case *copyNode:
 		return fmt.Sprintf("%d bytes", n.extent.Bytes())
 	case *fillNode:

@@ -6,95 +6,24 @@ import (
 	"unsafe"
 
 	"github.com/purecuda/cuda/driver/cu"
-	"github.com/purecuda/cuda/driver/emulator/internal/spec"
+	"github.com/purecuda/cuda/driver/emulator/internal/launch"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
 // kernelNode is a kernel launch, in a stream or as a node.
 type kernelNode struct {
-	fn          *kernelFunc
-	kern        uintptr // the CUkernel that named it, if any
-	grid, block vm.Dim3
-	shared      uint32
-	args        []byte
-	attrs       launchAttrs
+	fn   *kernelFunc
+	kern uintptr // the CUkernel that named it, if any
+	launch.Launch
+	args []byte
 }
 
 func (n *kernelNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_KERNEL }
 
-// check rejects what a driver rejects before a launch.
-func (n *kernelNode) check() result {
-	f := n.fn
-	g, b := n.shape()
-	threads := b.Count()
-	switch {
-	case g.X == 0 || g.Y == 0 || g.Z == 0, g.X > 1<<31-1, g.Y > 65535, g.Z > 65535,
-		b.X == 0 || b.Y == 0 || b.Z == 0, b.X > 1024, b.Y > 1024, b.Z > 64, threads > 1024:
-		return errInvalidValue
-	case threads > uint64(f.info.MaxThreads):
-		return errInvalidValue
-	case f.info.ReqBlock != vm.Dim3{} && f.info.ReqBlock != b:
-		return errInvalidValue
-	case int64(n.shared) > int64(f.settings.maxDynamicShared), f.info.LocalBytes >= spec.MaxStack:
-		return errInvalidValue
-	case f.info.SharedBytes+int(n.shared) > f.mod.ctx.e.spec().Multiprocessor().SharedOptin:
-		return errInvalidValue // compiled for the architecture, but no block of the device has room
-	case f.code.BlockBytes(b, n.shared) > f.mod.ctx.e.cfg.LimitMemory:
-		return errOutOfMemory
-	}
-	if r := n.checkCluster(); r != success {
-		return r
-	}
-	if n.attrs.cooperative != 0 {
-		resident := uint64(f.blocksPerSM(int(threads), uint64(n.shared))) * uint64(f.mod.ctx.e.cfg.Multiprocessors)
-		if g.Count() > resident {
-			return errCoopTooLarge
-		}
-	}
-	return success
-}
+func (n *kernelNode) run(x *execution) result { return n.execute(x, nil) }
 
-// cluster returns the cluster size of the launch, or zero if there is none.
-func (n *kernelNode) cluster() vm.Dim3 {
-	if n.attrs.cluster != (vm.Dim3{}) {
-		return n.attrs.cluster
-	}
-	return n.fn.settings.cluster
-}
-
-func (n *kernelNode) checkCluster() result {
-	d := n.cluster()
-	if d == (vm.Dim3{}) {
-		if n.fn.info.Explicit {
-			return errInvalidCluster
-		}
-		return success
-	}
-	limit := uint64(portableCluster)
-	if n.fn.settings.nonPortable {
-		limit = largestCluster
-	}
-	if most := uint64(n.fn.info.MaxCluster); most != 0 {
-		limit = min(limit, most)
-	}
-	required := n.fn.info.ReqCluster
-	grid, _ := n.shape()
-	switch {
-	case !n.fn.mod.ctx.e.spec().Multiprocessor().Clusters:
-		return errNotSupported
-	case d.Count() == 0 || d.Count() > limit,
-		grid.X%d.X != 0 || grid.Y%d.Y != 0 || grid.Z%d.Z != 0:
-		return errInvalidCluster
-	case required != vm.Dim3{} && required != d:
-		return errInvalidCluster
-	}
-	return success
-}
-
-func (n *kernelNode) run(x *execution) result { return n.launch(x, nil) }
-
-// launch executes the kernel. user is the value that its extern functions receive.
-func (n *kernelNode) launch(x *execution, user *graphRun) result {
+// execute runs the kernel. user is the value that its extern functions receive.
+func (n *kernelNode) execute(x *execution, user *graphRun) result {
 	e := x.e
 	if n.fn.mod.unloaded.Load() {
 		e.cfg.Log.Error("kernel of an unloaded module", "kernel", n.fn.code.Name())
@@ -120,10 +49,10 @@ func (n *kernelNode) launch(x *execution, user *graphRun) result {
 // options translates the launch for the engine.
 func (n *kernelNode) options(x *execution) *vm.LaunchOptions {
 	e, ctx := x.e, n.fn.mod.ctx
-	grid, block := n.shape()
+	grid, block := n.Shape()
 	opts := &vm.LaunchOptions{
-		Grid: grid, Block: block, Cluster: n.cluster(),
-		DynamicShared: n.shared,
+		Grid: grid, Block: block, Cluster: n.Cluster(),
+		DynamicShared: n.Shared,
 		Params:        n.args,
 		Device: vm.DeviceInfo{
 			Ordinal:           ctx.dev.ordinal,
@@ -133,7 +62,7 @@ func (n *kernelNode) options(x *execution) *vm.LaunchOptions {
 		},
 		Peers:       ctx.peerMask(),
 		Workers:     e.cfg.Workers,
-		Cooperative: n.attrs.cooperative != 0,
+		Cooperative: n.Attrs.Cooperative != 0,
 		Seed:        e.cfg.Seed,
 		Checks:      e.cfg.Check.engine(),
 		Report:      x.findInKernel,
@@ -168,21 +97,6 @@ func (x *execution) launchResult(err error) result {
 	}
 	return x.noteFault(Finding{Kind: "failed launch", Report: err.Error()}, errLaunchFailed)
 }
-
-// shape returns the grid and the block that run. With .blocksareclusters, the grid of a launch
-// counts clusters. A block of one thread then stands for the block that the kernel requires.
-func (n *kernelNode) shape() (grid, block vm.Dim3) {
-	if !n.fn.info.ClusterGrid {
-		return n.grid, n.block
-	}
-	grid, block = times(n.grid, n.fn.info.ReqCluster), n.block
-	if block == (vm.Dim3{X: 1, Y: 1, Z: 1}) {
-		block = n.fn.info.ReqBlock
-	}
-	return grid, block
-}
-
-func times(a, b vm.Dim3) vm.Dim3 { return vm.Dim3{X: a.X * b.X, Y: a.Y * b.Y, Z: a.Z * b.Z} }
 
 // deviceLaunch returns why kernels could not launch the graph on a driver. Here no kernel can: the
 // device functions for it do not exist, and modules that need them do not load. The host launches
@@ -238,15 +152,12 @@ func readKernel(v1 bool) reader[*kernelNode] {
 // kernelNodeFrom makes a node's parameters from the struct. The attributes are those of old, if it
 // is not nil.
 func (c call) kernelNodeFrom(p *kernelParamsV2, old *kernelNode) (*kernelNode, result) {
-	var attrs launchAttrs
+	spec := launchSpec{fn: uintptr(p.Func), params: p.KernelParams, extra: p.Extra}
+	spec.Grid = vm.Dim3{X: p.GridDimX, Y: p.GridDimY, Z: p.GridDimZ}
+	spec.Block = vm.Dim3{X: p.BlockDimX, Y: p.BlockDimY, Z: p.BlockDimZ}
+	spec.Shared = p.SharedMemBytes
 	if old != nil {
-		attrs = old.attrs
-	}
-	spec := launchSpec{
-		fn:     uintptr(p.Func),
-		grid:   vm.Dim3{X: p.GridDimX, Y: p.GridDimY, Z: p.GridDimZ},
-		block:  vm.Dim3{X: p.BlockDimX, Y: p.BlockDimY, Z: p.BlockDimZ},
-		shared: p.SharedMemBytes, params: p.KernelParams, extra: p.Extra,
+		spec.Attrs = old.Attrs
 	}
 	if spec.fn == 0 {
 		spec.fn = uintptr(p.Kern)
@@ -261,7 +172,7 @@ func (c call) kernelNodeFrom(p *kernelParamsV2, old *kernelNode) (*kernelNode, r
 	if r := c.ctx.usable(); r != success {
 		return nil, r
 	}
-	n, r := c.kernelNode(&spec, attrs)
+	n, r := c.kernelNode(&spec)
 	if r != success {
 		return nil, r
 	}
@@ -284,7 +195,7 @@ func cuGraphKernelNodeCopyAttributes(c call) result {
 		return errInvalidContext
 	}
 	changed := *to
-	changed.attrs = from.attrs
+	changed.Attrs = from.Attrs
 	dst.params = &changed
 	return success
 }
@@ -297,7 +208,7 @@ func cuGraphKernelNodeGetAttribute(c call) result {
 	case c.Ptr(2) == nil:
 		return errInvalidValue
 	}
-	return n.attrs.get(cu.CUlaunchAttributeID(c.Uint32(1)), at[cu.CUlaunchAttributeValue](c, 2))
+	return n.Attrs.Get(cu.CUlaunchAttributeID(c.Uint32(1)), at[cu.CUlaunchAttributeValue](c, 2))
 }
 
 func cuGraphKernelNodeSetAttribute(c call) result {
@@ -309,10 +220,10 @@ func cuGraphKernelNodeSetAttribute(c call) result {
 		return errInvalidValue
 	}
 	changed := *old
-	if r := changed.attrs.set(c, cu.CUlaunchAttributeID(c.Uint32(1)), at[cu.CUlaunchAttributeValue](c, 2)); r != success {
+	if r := changed.Attrs.Set(cu.CUlaunchAttributeID(c.Uint32(1)), at[cu.CUlaunchAttributeValue](c, 2), c.isEvent); r != success {
 		return r
 	}
-	if r := changed.check(); r != success {
+	if r := changed.Check(); r != success {
 		return r
 	}
 	n.params = &changed
@@ -331,18 +242,18 @@ func (n *kernelNode) fieldsV1() cu.CUDA_KERNEL_NODE_PARAMS_v1 {
 // fields returns the node's parameters. The array of pointers and the arguments belong to the node.
 func (n *kernelNode) fields() kernelParamsV2 {
 	p := kernelParamsV2{
-		GridDimX: n.grid.X, GridDimY: n.grid.Y, GridDimZ: n.grid.Z,
-		BlockDimX: n.block.X, BlockDimY: n.block.Y, BlockDimZ: n.block.Z,
-		SharedMemBytes: n.shared, Ctx: cu.CUcontext(n.fn.mod.ctx.handle),
+		GridDimX: n.Grid.X, GridDimY: n.Grid.Y, GridDimZ: n.Grid.Z,
+		BlockDimX: n.Block.X, BlockDimY: n.Block.Y, BlockDimZ: n.Block.Z,
+		SharedMemBytes: n.Shared, Ctx: cu.CUcontext(n.fn.mod.ctx.handle),
 	}
 	if n.kern != 0 {
 		p.Kern = cu.CUkernel(n.kern)
 	} else {
 		p.Func = cu.CUfunction(n.fn.handle)
 	}
-	if len(n.fn.params) > 0 {
-		pointers := make([]unsafe.Pointer, len(n.fn.params))
-		for i, at := range n.fn.params {
+	if len(n.fn.Params) > 0 {
+		pointers := make([]unsafe.Pointer, len(n.fn.Params))
+		for i, at := range n.fn.Params {
 			pointers[i] = unsafe.Pointer(&n.args[at.Offset])
 		}
 		p.KernelParams = &pointers[0]

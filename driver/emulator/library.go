@@ -249,7 +249,7 @@ func cuKernelSetAttribute(c call) result {
 	if r != success {
 		return r
 	}
-	return f.setAttribute(cu.CUfunction_attribute(c.Uint32(0)), c.Int32(1))
+	return f.SetAttribute(cu.CUfunction_attribute(c.Uint32(0)), c.Int32(1))
 }
 
 func cuKernelSetCacheConfig(c call) result {
@@ -266,7 +266,7 @@ func cuKernelSetCacheConfig(c call) result {
 	if r != success {
 		return r
 	}
-	f.settings.cache = cu.CUfunc_cache(c.Uint32(1))
+	f.Cache = cu.CUfunc_cache(c.Uint32(1))
 	return success
 }
 

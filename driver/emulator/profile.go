@@ -263,7 +263,7 @@ func H200() *CostModel {
 
 // kernel returns the time that a kernel takes.
 func (m *CostModel) kernel(n *kernelNode, sms int, s *vm.Stats) time.Duration {
-	grid, _ := n.shape()
+	grid, _ := n.Shape()
 	used := float64(min(grid.Count(), uint64(sms)))
 	g := &s.Counts.Global
 	sectors := g.Loads.Transactions + g.Stores.Transactions + g.Atomics.Transactions

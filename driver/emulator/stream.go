@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/driver/emulator/internal/launch"
 	"github.com/purecuda/cuda/driver/emulator/internal/order"
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
@@ -14,11 +15,10 @@ type stream struct {
 	handle    uintptr
 	ctx       *cudaContext
 	flags     uint32
-	priority  int32
 	id        uint64
 	special   bool // legacy or per-thread: made by the context, never destroyed
 	destroyed bool
-	attrs     map[cu.CUlaunchAttributeID]cu.CUlaunchAttributeValue
+	attrs     launch.Stream
 
 	queue     []task
 	running   bool   // has a goroutine
@@ -42,9 +42,6 @@ type stream struct {
 }
 
 const (
-	leastPriority    = 0
-	greatestPriority = -5
-
 	legacyHandle    = uintptr(cu.CU_STREAM_LEGACY)
 	perThreadHandle = uintptr(cu.CU_STREAM_PER_THREAD)
 )
@@ -52,10 +49,10 @@ const (
 func newStream(ctx *cudaContext, handle uintptr, flags uint32, priority int32) *stream {
 	s := &stream{
 		handle: handle, ctx: ctx, flags: flags, id: ctx.e.id(),
-		priority: min(max(priority, greatestPriority), leastPriority),
-		special:  handle == legacyHandle || handle == perThreadHandle,
-		cond:     sync.NewCond(&ctx.e.mu),
-		lane:     new(order.Lane),
+		attrs:   launch.Stream{Priority: launch.ClampPriority(priority)},
+		special: handle == legacyHandle || handle == perThreadHandle,
+		cond:    sync.NewCond(&ctx.e.mu),
+		lane:    new(order.Lane),
 	}
 	if handle == 0 {
 		s.handle = ctx.e.register(s)
@@ -111,7 +108,7 @@ var streamFunctions = functions{
 	"cuStreamCreateWithPriority": {cuStreamCreateWithPriority, current},
 	"cuStreamDestroy":            {cuStreamDestroy, afterInit},
 	"cuStreamDestroy_v2":         {cuStreamDestroy, afterInit},
-	"cuStreamGetPriority":        {query(streamAt, 0, 1, func(s *stream) int32 { return s.priority }), afterInit},
+	"cuStreamGetPriority":        {query(streamAt, 0, 1, func(s *stream) int32 { return s.attrs.Priority }), afterInit},
 	"cuStreamGetFlags":           {query(streamAt, 0, 1, func(s *stream) uint32 { return s.flags }), afterInit},
 	"cuStreamGetId":              {query(streamAt, 0, 1, func(s *stream) uint64 { return s.id }), afterInit},
 	"cuStreamGetCtx":             {query(streamAt, 0, 1, func(s *stream) uintptr { return s.ctx.handle }), afterInit},
@@ -251,65 +248,24 @@ func cuStreamAttachMemAsync(c call) result {
 }
 
 func cuStreamGetAttribute(c call) result {
-	s, r := streamAt(c, 0)
-	out := at[cu.CUlaunchAttributeValue](c, 2)
-	switch {
-	case r != success:
-		return r
-	case out == nil:
-		return errInvalidValue
-	}
-	id := cu.CUlaunchAttributeID(c.Uint32(1))
-	*out = cu.CUlaunchAttributeValue{}
-	switch {
-	case id == cu.CU_LAUNCH_ATTRIBUTE_PRIORITY:
-		*out.Priority() = s.priority
-	case streamAttribute(id):
-		*out = s.attrs[id]
-	default:
-		return errInvalidValue
-	}
-	return success
+	return streamAttribute(c, (*launch.Stream).Get)
 }
 
 func cuStreamSetAttribute(c call) result {
+	return streamAttribute(c, (*launch.Stream).Set)
+}
+
+// streamAttribute reads (stream, attribute, value).
+func streamAttribute(c call, do func(*launch.Stream, cu.CUlaunchAttributeID, *cu.CUlaunchAttributeValue) result) result {
 	s, r := streamAt(c, 0)
-	in := at[cu.CUlaunchAttributeValue](c, 2)
-	id := cu.CUlaunchAttributeID(c.Uint32(1))
+	v := at[cu.CUlaunchAttributeValue](c, 2)
 	switch {
 	case r != success:
 		return r
-	case in == nil:
-		return errInvalidValue
-	case id == cu.CU_LAUNCH_ATTRIBUTE_PRIORITY:
-		s.priority = min(max(*in.Priority(), greatestPriority), leastPriority)
-		return success
-	case !streamAttribute(id),
-		id == cu.CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY && *in.SyncPolicy() > cu.CU_SYNC_POLICY_BLOCKING_SYNC:
+	case v == nil:
 		return errInvalidValue
 	}
-	s.setAttribute(id, *in)
-	return success
-}
-
-func (s *stream) setAttribute(id cu.CUlaunchAttributeID, v cu.CUlaunchAttributeValue) {
-	if s.attrs == nil {
-		s.attrs = make(map[cu.CUlaunchAttributeID]cu.CUlaunchAttributeValue)
-	}
-	s.attrs[id] = v
-}
-
-// streamAttribute reports whether a stream has the attribute.
-func streamAttribute(id cu.CUlaunchAttributeID) bool {
-	switch id {
-	case cu.CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW,
-		cu.CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY,
-		cu.CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP,
-		cu.CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN,
-		cu.CU_LAUNCH_ATTRIBUTE_PRIORITY:
-		return true
-	}
-	return false
+	return do(&s.attrs, cu.CUlaunchAttributeID(c.Uint32(1)), v)
 }
 
 func cuStreamCopyAttributes(c call) result {
@@ -321,9 +277,7 @@ func cuStreamCopyAttributes(c call) result {
 	if r != success {
 		return r
 	}
-	for id, v := range src.attrs {
-		dst.setAttribute(id, v)
-	}
+	dst.attrs.CopyFrom(&src.attrs)
 	return success
 }
 

@@ -64,7 +64,7 @@ func (n *kernelNode) refuses(p *kernelNode) updateRefusal {
 	switch {
 	case n.fn.mod.ctx != p.fn.mod.ctx:
 		return unsupportedFunction
-	case n.attrs.cooperative != p.attrs.cooperative:
+	case n.Attrs.Cooperative != p.Attrs.Cooperative:
 		return attributesChanged
 	}
 	return updateOK
@@ -205,7 +205,7 @@ func (m *pairing) check(flags uint64) *mismatch {
 		if why := refuses(s.params, n.params); why != updateOK {
 			return &mismatch{why: why, node: n}
 		}
-		if k, ok := s.params.(*kernelNode); ok && usePriority && k.attrs.priority != n.params.(*kernelNode).attrs.priority {
+		if k, ok := s.params.(*kernelNode); ok && usePriority && k.Attrs.Priority != n.params.(*kernelNode).Attrs.Priority {
 			return &mismatch{why: attributesChanged, node: n}
 		}
 		if o, ok := n.params.(nested); ok {

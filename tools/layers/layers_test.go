@@ -43,6 +43,7 @@ var layers = []layer{
 	{"driver/emulator/internal/callback", nil, nil},
 	{"driver/emulator/internal/clock", nil, nil},
 	{"driver/emulator/internal/lacking", nil, nil},
+	{"driver/emulator/internal/launch", list(leaves, "loader", "driver/cu", "driver/emulator/internal/", "ptx"), nil},
 	{"driver/emulator/internal/lazymem", nil, list(nil, "driver/emulator/internal/vm", "ptx")},
 	{"driver/emulator/internal/vm", list(nil, "driver/emulator/internal/lazymem", "ptx"), list(nil, "ptx/isa")},
 	{"driver/anywhere", list(typed, "driver/emulator", "driver/emulator/internal/", "ptx/isa"), all},
