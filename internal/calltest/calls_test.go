@@ -35,7 +35,6 @@ func open(t *testing.T) *driver.Driver {
 	return d
 }
 
-// code returns the result code of a call to the stand-in.
 func code(err error) int {
 	var e *driver.Error
 	if !errors.As(err, &e) {

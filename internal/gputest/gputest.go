@@ -17,8 +17,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// RequireGPU names the environment variable with the required number of GPUs. If fewer are present,
-// a test that needs that many fails instead of being skipped.
+// RequireGPU names the environment variable with the required number of GPUs. A test that needs at
+// most that many fails if they are missing, instead of being skipped.
 const RequireGPU = cudatest.RequireGPU
 
 // Each runs test on the emulator and on the GPU. Each run receives the primary context of the first

@@ -211,7 +211,6 @@ func valid(text string) bool {
 	return err == nil && isa.Check(m) == nil
 }
 
-// operand returns the text of operand k of an instruction.
 func operand(o isa.Operand, types []string, vector, k int, constant string) string {
 	n := o.Count
 	if n < 0 {

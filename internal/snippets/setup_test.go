@@ -47,12 +47,10 @@ func affine(ctx *driver.Context) *driver.Kernel {
 	return must(must(ctx.LoadModule(affinePTX)).Kernel("affine"))
 }
 
-// ones returns memory filled with ones.
 func ones(ctx *driver.Context) *driver.Buffer[float32] {
 	return must(driver.AllocFrom(ctx, []float32{1, 1, 1, 1}))
 }
 
-// contents returns a copy of the elements of m.
 func contents[T any](m driver.MemoryOf[T]) []T {
 	v := make([]T, m.All().Len())
 	check(m.All().CopyTo(v))

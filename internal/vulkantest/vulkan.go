@@ -28,8 +28,7 @@ type Device struct {
 	device   uintptr
 }
 
-// These are the Vulkan structures that the package uses. Fields that always stay 0 are omitted or
-// unnamed.
+// These are the Vulkan structures that the package uses.
 type (
 	applicationInfo struct {
 		sType         uint32

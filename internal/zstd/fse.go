@@ -104,7 +104,6 @@ func singleFSE(symbol uint8) *fseTable {
 	return &fseTable{0, []fseEntry{{symbol: symbol}}}
 }
 
-// fseState is a position in a table.
 type fseState struct {
 	t *fseTable
 	e fseEntry

@@ -2,7 +2,6 @@ package zstd
 
 import "math/bits"
 
-// The primes of XXH64.
 const (
 	prime1 uint64 = 0x9e3779b185ebca87
 	prime2 uint64 = 0xc2b2ae3d27d4eb4f

@@ -63,7 +63,6 @@ func onEmulator(t *testing.T, h200 *corpus.Kept, src *corpus.Source, b corpus.Bu
 	return finding
 }
 
-// outcome is the result of a run.
 type outcome struct {
 	results []corpus.Result
 	err     error

@@ -34,7 +34,6 @@ func (w work) laneRate() float64 { return float64(w.lanes) / w.took.Seconds() / 
 // fullRate returns the laneRate that would result if all lanes of each warp were active.
 func (w work) fullRate() float64 { return 32 * float64(w.warps) / w.took.Seconds() / 1e6 }
 
-// surveyed is one kernel of one build.
 type surveyed struct {
 	build, name string
 	work

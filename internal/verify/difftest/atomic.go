@@ -5,7 +5,6 @@ import "strings"
 // This file covers atomic operations (PTX ISA, "Parallel Synchronization and Communication
 // Instructions: atom, red"). Each thread operates on its own memory.
 
-// updates lists the operations and their types.
 var updates = []struct{ op, types string }{
 	{"and", "b32 b64"}, {"or", "b32 b64"}, {"xor", "b32 b64"},
 	{"add", "u32 s32 u64 f32 f64"}, {"add.noftz", "f16 f16x2 bf16 bf16x2"},

@@ -101,7 +101,6 @@ func compare(t *testing.T, c *driver.Context, g difftest.Group) {
 	t.Logf("%d forms on %d operand tuples each, and %d that %s refuses", len(forms)-refused-others, difftest.Tuples, refused, f.Device)
 }
 
-// check compares one form's results with its record.
 func check(t *testing.T, f *difftest.Form, r *difftest.Record, a difftest.Answer) {
 	t.Helper()
 	switch {
@@ -163,7 +162,6 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// explain reports where two answers differ.
 func explain(t *testing.T, f *difftest.Form, want, got difftest.Answer) {
 	if (want.Refused != nil) != (got.Refused != nil) {
 		t.Logf("REFUSED %s: gpu %v, emulator %v", f.Name, want.Refused, got.Refused)

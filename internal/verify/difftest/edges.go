@@ -8,7 +8,6 @@ import (
 
 var edgeCache sync.Map
 
-// edges returns the edge values of a kind.
 func edges(kind string) []uint64 {
 	if e, ok := edgeCache.Load(kind); ok {
 		return e.([]uint64)

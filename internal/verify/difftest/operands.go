@@ -46,7 +46,6 @@ func (f *Form) grid() grid {
 	return g
 }
 
-// tuple computes combination k.
 func (g *grid) tuple(t []uint64, k uint64) {
 	k = k * g.step % g.all
 	for i, e := range g.lists {

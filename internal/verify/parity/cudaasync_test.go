@@ -403,7 +403,6 @@ func TestCudaAsyncForward(t *testing.T) {
 	})
 }
 
-// doubled records a doubling of the input.
 func (k *kit) doubled(t *callable.Trace[[]uint32]) (*driver.HostBuffer[uint32], error) {
 	x := callable.StageSlice(t, func(in []uint32) []uint32 { return in })
 	t.Launch(k.times, config, x, uint32(x.Len()), uint32(2))

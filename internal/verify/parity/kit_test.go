@@ -38,7 +38,6 @@ type kit struct {
 	plus, times, sum, strided *driver.Kernel
 }
 
-// each runs a test on the emulator and on the GPU.
 func each(t *testing.T, test func(k *kit)) {
 	t.Helper()
 	gputest.Each(t, func(t *testing.T, c *driver.Context) { test(newKit(t, c)) })
@@ -123,7 +122,6 @@ func (k *kit) event() *driver.Event {
 	return made[*driver.Event](k)(k.c.NewEvent())
 }
 
-// memory returns device memory filled with v.
 func (k *kit) memory(v uint32) *driver.Buffer[uint32] {
 	k.Helper()
 	b := made[*driver.Buffer[uint32]](k)(driver.Alloc[uint32](k.c, elems))
@@ -185,7 +183,6 @@ func (k *kit) add(g *graph.Graph, op driver.Op, deps ...graph.Node) graph.Node {
 	return must[graph.Node](k)(g.Add(op, deps...))
 }
 
-// capture captures the operations in order.
 func (k *kit) capture(ops ...driver.Op) *graph.Graph {
 	k.Helper()
 	return made[*graph.Graph](k)(graph.Capture(k.s, graph.ModeThreadLocal, func(sc *graph.Scope) error {

@@ -15,7 +15,6 @@ import (
 	shipped "github.com/purecuda/cuda/ptx/kernels"
 )
 
-// until waits until done returns true.
 func (k *kit) until(what string, done func() bool) {
 	k.Helper()
 	for end := time.Now().Add(10 * time.Second); !done(); time.Sleep(time.Millisecond) {
@@ -25,7 +24,6 @@ func (k *kit) until(what string, done func() bool) {
 	}
 }
 
-// from allocates memory from a cache.
 func (k *kit) from(c *cache.Cache, n int) *driver.Buffer[uint32] {
 	k.Helper()
 	return made[*driver.Buffer[uint32]](k)(cache.Alloc[uint32](c, k.s, n))

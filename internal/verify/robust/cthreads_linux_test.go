@@ -35,13 +35,11 @@ func openC(t *testing.T) *clib {
 		find("sem_post"), find("calloc"), find("free")}
 }
 
-// cThread is a thread created by the C library.
 type cThread struct {
 	c  *clib
 	id *uintptr
 }
 
-// start runs the C function at fn on a new thread.
 func (c *clib) start(fn, arg uintptr) cThread {
 	c.t.Helper()
 	id := new(uintptr)

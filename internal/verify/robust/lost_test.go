@@ -13,7 +13,6 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// loss is a way to lose a context.
 type loss struct {
 	kernel  string
 	address uint64

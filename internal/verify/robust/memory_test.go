@@ -25,7 +25,6 @@ func eachFull(t *testing.T, test func(t *testing.T, p *program, full *memoryHog)
 	t.Run("gpu", func(t *testing.T) { run(t, gputest.GPU(t)) })
 }
 
-// memoryHog occupies all memory of a device.
 type memoryHog struct {
 	t      *testing.T
 	pieces []*driver.Buffer[byte]

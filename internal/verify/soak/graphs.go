@@ -14,7 +14,6 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// graphCounts counts the operations on graphs.
 type graphCounts struct {
 	captures, built, updates, replays, callbacks, conditional, memory, dropped atomic.Int64
 }
@@ -416,7 +415,6 @@ func (w *graphWorker) failing() error {
 	return nil
 }
 
-// panicked ends a capture with a panic.
 func (w *graphWorker) panicked() (err error) {
 	w.soak.counts.graphs.dropped.Add(1)
 	ops, err := w.ops(w.steps(1))

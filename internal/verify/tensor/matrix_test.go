@@ -113,7 +113,6 @@ func matrixInputs() (a, rows []uint32) {
 	return a, rows
 }
 
-// half returns half i of words.
 func half(words []uint32, i int) uint32 { return words[i/2] >> (i % 2 * 16) & 0xffff }
 
 func TestLdmatrixLoadsRowsOfTheLanesAddresses(t *testing.T) {

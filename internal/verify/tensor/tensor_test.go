@@ -171,7 +171,6 @@ func (f *tensorForm) run(c *driver.Context) (got []uint32, err error) {
 	return got, out.CopyTo(got)
 }
 
-// launchAndWait runs a kernel on a new stream.
 func launchAndWait(c *driver.Context, k *driver.Kernel, blocks, threads int, args ...any) error {
 	s, err := c.NewStream()
 	if err != nil {

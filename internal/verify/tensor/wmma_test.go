@@ -82,8 +82,8 @@ func wmmaAnd(s wmmaShape) tensorForm {
 	return f
 }
 
-// wmmaForm returns a form that loads three matrices, multiplies, and stores one. C is stored by
-// rows and D by columns.
+// wmmaForm returns a form that loads three matrices, multiplies, and stores one. In memory, C is
+// ordered by rows and D by columns.
 func wmmaForm(s wmmaShape, layouts string, cd [2]string, tail string) tensorForm {
 	f := tensorForm{types: [4]string{cd[0], s.typ, s.typ, cd[1]}, cases: max(casesOf([4]string{cd[0]})/4, 2)}
 	f.words = [4]int{wordCount(s.m*s.n, cd[0]), wordCount(s.m*s.k, s.typ), wordCount(s.n*s.k, s.typ), wordCount(s.m*s.n, cd[1])}

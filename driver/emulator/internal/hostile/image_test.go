@@ -47,7 +47,6 @@ func expect(t *testing.T, what string, err error, want cu.CUresult) {
 	}
 }
 
-// linkedImage returns the linked image of one kernel.
 func linkedImage(t testing.TB) []byte {
 	t.Helper()
 	c := gputest.Context(t, gputest.Emulator(t, emulator.Config{}))

@@ -42,7 +42,6 @@ func NewLinker(opts Options) *Linker {
 	return l
 }
 
-// clearSizes resets the sizes of the logs to 0.
 func (l *Linker) clearSizes() {
 	for _, size := range []*uintptr{l.opts.info.size, l.opts.err.size} {
 		if size != nil {

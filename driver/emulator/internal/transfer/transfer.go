@@ -296,7 +296,6 @@ func Fill(mem *vm.Memory, addr uint64, value uint32, element, n uint64) bool {
 	return true
 }
 
-// repeat fills b with repetitions of the element.
 func repeat(b []byte, value uint32, element uint64) {
 	var word [4]byte
 	binary.LittleEndian.PutUint32(word[:], value)
