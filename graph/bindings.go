@@ -57,8 +57,8 @@ type Bindings struct {
 }
 
 // slot is a numeric argument. The slots are stored together, apart from the memory that the driver
-// reads, because a launch evicts most of both from the processor's caches. Set reads only the slot.
-// It writes the driver's memory without reading it.
+// reads, because a launch evicts most of the slots and of that memory from the processor's caches.
+// Set reads only the slot. It writes the driver's memory without reading it.
 type slot struct {
 	word  uint64  // value of the argument
 	at    *uint64 // the address that the driver reads

@@ -260,8 +260,8 @@ func (bs *Bindings) sent(o *retain.References, done int, err error) error {
 	return err
 }
 
-// commit assigns the retained references to the first n changed nodes and releases those of the
-// others.
+// commit assigns the retained references to the first n changed nodes and releases the retained
+// references of the other nodes.
 func (bs *Bindings) commit(o *retain.References, n int) {
 	if o.Waiting() == 0 {
 		return

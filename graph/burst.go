@@ -148,8 +148,8 @@ func (b *Burst) takes(l *driver.Launch) bool {
 	return true
 }
 
-// note records the latest accesses for those of the first n launches of the group that have none
-// yet.
+// note assigns the latest accesses to each of the first n launches in the group that has no
+// accesses yet.
 func (b *Burst) note(n int) {
 	b.accesses.Again(n - b.noted)
 	b.noted = n

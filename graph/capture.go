@@ -67,7 +67,7 @@ type Recording struct {
 }
 
 // recording is the part of a capture that must survive when the caller drops its Recording. It does
-// not refer to the Recording, which can thus become unreachable.
+// not refer to the Recording, so the Recording can become unreachable.
 type recording struct {
 	s       *driver.Stream
 	mode    Mode

@@ -77,7 +77,7 @@ func (n Node) ChildGraph() (*Graph, error) {
 }
 
 // SetChild sets the parameters of a child graph node of an Exec to those of child. The nodes of
-// child must match those of the graph in the node, as for Update.
+// child must match the nodes of the graph in the node, as for Update.
 func (x *Exec) SetChild(n Node, child *Graph) error {
 	if err := x.lock(); err != nil {
 		return err

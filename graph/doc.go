@@ -77,11 +77,11 @@
 // # What a graph keeps alive
 //
 // The parameters of a node refer to kernels, memory, events and host functions. A graph retains the
-// objects that its nodes currently refer to. An Exec retains those that it was created or last
-// changed with. Both retain them until they are closed or changed, and a running Exec until its run
-// has ended. So buffers and modules may become unreachable, or be closed, while a graph still uses
-// them. The graph does not know the objects of work that libraries or raw calls record without the
-// [Scope]: see [Scope.Keep] and [Graph.Keep].
+// objects that its nodes currently refer to. An Exec retains the objects that it was created or
+// last changed with. Both retain them until they are closed or changed, and a running Exec until
+// its run has ended. So buffers and modules may become unreachable, or be closed, while a graph
+// still uses them. The graph does not know the objects of work that libraries or raw calls record
+// without the [Scope]: see [Scope.Keep] and [Graph.Keep].
 //
 // A Graph, an Exec, a Plan and everything else here with a Close method must be closed, in any
 // order. An object that becomes unreachable instead is destroyed after a garbage collection and

@@ -371,8 +371,8 @@ func (x *Exec) lock() error {
 }
 
 // changeRefs returns the references of the Exec for changing them. After an update they may belong
-// to another graph. They are then detached from node numbers, because the other graph's numbers are
-// meaningless here.
+// to another graph. changeRefs then detaches them from node numbers, because the other graph's
+// numbers are meaningless here.
 func (x *Exec) changeRefs() *retain.References {
 	k := x.keep
 	if k.refs.Alone() && !x.foreign {

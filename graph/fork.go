@@ -130,8 +130,8 @@ func (b *branch) order(s *driver.Stream) error {
 }
 
 // ForkJoin forks to each stream, calls record for each in turn, and joins them all. The work
-// recorded on one stream runs concurrently with that on the others. Later work of the scope runs
-// after all of it. Several calls may use the same streams.
+// recorded on one stream runs concurrently with the work on the other streams. Later work of the
+// scope runs after all of it. Several calls may use the same streams.
 func (sc *Scope) ForkJoin(streams []*driver.Stream, record func(i int, branch *Scope) error) error {
 	if err := sc.check(); err != nil {
 		return err
@@ -191,10 +191,10 @@ func (sc *Scope) branch(start []Edge, record func(*Scope) error) ([]Edge, error)
 }
 
 // Relaxed calls f and allows calls that captures forbid, such as allocating memory or loading a
-// module. It does so whatever the mode of this capture and of others. Such calls take effect
-// immediately. This applies only to calls of the current goroutine, which stays on its thread until
-// f ends. Work that f enqueues in a captured stream is recorded as usual. Waiting for a captured
-// stream or for the whole context still invalidates the capture.
+// module. Relaxed does so whatever the modes of this capture and of other captures. Such calls take
+// effect immediately. This applies only to calls of the current goroutine, which stays on its
+// thread until f ends. Work that f enqueues in a captured stream is recorded as usual. Waiting for
+// a captured stream or for the whole context still invalidates the capture.
 //
 // Relaxed restores the thread's mode, even if f panics or ends the goroutine.
 func (sc *Scope) Relaxed(f func() error) (err error) {

@@ -39,7 +39,7 @@ type Graph struct {
 
 	life       *life.Lifetime
 	watch      life.Watched
-	seq        uint64 // place in the lock order; that of outer if nested
+	seq        uint64 // place in the lock order; if nested, the place of outer
 	outer      *Graph
 	in         Node                      // of a nested graph: the node around it
 	parts      map[driver.CUgraph]*Graph // of an outermost graph: nested graphs that were requested
@@ -209,7 +209,7 @@ func (g *Graph) String() string {
 }
 
 // Keep keeps things alive until the graph and every Exec instantiated from now on are closed. Use
-// it for nodes whose parameters the graph does not know, such as those that other libraries
+// it for nodes whose parameters the graph does not know, such as nodes that other libraries
 // captured. A thing can be an object of this module such as a Pool, the list of an operation's
 // Refs, or a value with a method Ref such as a buffer. Keep also accepts any other Go value, and
 // keeps it reachable.

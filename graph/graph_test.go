@@ -17,8 +17,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// A graph built node by node computes b+2 and c*7 concurrently, then d = b+c. The results must
-// equal those of a capture.
+// A graph built node by node computes b+2 and c*7 concurrently, then d = b+c. A capture must
+// produce the same results.
 func TestGraphByHandGivesTheResultsOfACapture(t *testing.T) {
 	each(t, func(k *kit) {
 		a, b, d := k.Memory(), k.Memory(), k.Memory()

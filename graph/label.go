@@ -191,8 +191,8 @@ func plural(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// shownName returns the name of a node for drawings and summaries: its own name, or else that of
-// its kernel, or else "". The caller has locked the graph.
+// shownName returns the name of a node for drawings and summaries: its own name, or else its
+// kernel's name, or else "". The caller has locked the graph.
 func (n Node) shownName(t Type) (string, error) {
 	if name := n.Name(); name != "" || t != cu.CU_GRAPH_NODE_TYPE_KERNEL {
 		return name, nil

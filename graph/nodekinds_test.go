@@ -234,8 +234,8 @@ func TestTwoDimensionalCopies(t *testing.T) {
 
 func TestThreeDimensionalCopies(t *testing.T) {
 	each(t, func(k *kit) {
-		// The buffers have two layers of two rows of eight elements. The copy moves the rows of the
-		// second layer to the first layer of the other buffer.
+		// The buffers have two layers of two rows of eight elements. The copy writes the rows of
+		// one buffer's second layer to the first layer of another buffer.
 		a, c, to := k.MemoryOf(5), k.MemoryOf(6), k.Memory()
 		k.CloseLater(a)
 		k.CloseLater(c)

@@ -363,7 +363,7 @@ func aboutEvent(op driver.Op) bool {
 	return false
 }
 
-// Allocate records an allocation in the scope's capture. The rules for the memory are those of
+// Allocate records an allocation in the scope's capture. The memory follows the rules of
 // [AddAlloc]. Allocate is separate from [Scope.Do] so that code which receives only a function for
 // operations cannot record allocations by accident. An allocation of zero elements records nothing.
 func Allocate[T any](sc *Scope, op *driver.AllocOp[T]) (*driver.Buffer[T], error) {

@@ -18,8 +18,7 @@ type UpdateResult struct {
 	Node Node
 	// FromNode is set if the edge from FromNode to Node does not fit (drivers from CUDA 12.0).
 	FromNode Node
-	// Name is the name of Node, otherwise that of its kernel (drivers from CUDA 12.3), otherwise
-	// "".
+	// Name is the name of Node, otherwise its kernel's name (drivers from CUDA 12.3), otherwise "".
 	Name string
 	// Reinstantiated reports that Update instantiated the Exec anew (WithReinstantiate), because an
 	// update was impossible for the reason in the other fields. Set then accepts the nodes of the
@@ -209,7 +208,7 @@ func (x *Exec) execUpdate(g *Graph) (info cu.CUgraphExecUpdateResultInfo, err er
 	return info, err
 }
 
-// adopt makes the Exec retain the references of g in place of its own.
+// adopt replaces the Exec's references by those of g.
 func (x *Exec) adopt(g *Graph) {
 	x.updates++
 	k := x.keep

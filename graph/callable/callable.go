@@ -176,8 +176,8 @@ func (c *Callable[In, Out]) Forward(ctx context.Context, in In) (Out, error) {
 // enqueued later in the Callable's stream runs after the replay, and may use outputs on the device.
 // To get the output, call Pending.Wait.
 //
-// The input passes through the same page-locked memory as that of the previous call. ctx limits how
-// long Start waits for the previous copy to finish.
+// All calls of one shape copy their inputs through the same page-locked memory. ctx limits how long
+// Start waits for the previous copy to finish.
 func (c *Callable[In, Out]) Start(ctx context.Context, in In) (Pending[Out], error) {
 	if !c.exists() {
 		return Pending[Out]{}, aCallable.Error(c == nil)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// turn is a lock. A context can cancel a goroutine that waits for it, and thus a call that waits
-// for another call.
+// turn is a lock with cancellable waits, so a context can cancel a call that waits for another
+// call.
 type turn chan struct{}
 
 func newTurn() turn { return make(turn, 1) }

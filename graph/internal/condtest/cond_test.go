@@ -195,8 +195,8 @@ func TestExecSetsAndSwitchesNodesInBodies(t *testing.T) {
 	})
 }
 
-// An update uses a graph with conditions of its own. A kernel that sets such a condition must then
-// set the condition of the Exec's node.
+// The graph of an update has its own conditions. A kernel that sets such a condition must then set
+// the condition of the Exec's node.
 func TestUpdateTakesOverKernelsThatSetConditions(t *testing.T) {
 	each(t, func(k *kit) {
 		build := func(in, out *driver.Buffer[uint32]) *graph.Graph {

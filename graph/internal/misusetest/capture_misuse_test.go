@@ -154,7 +154,8 @@ func TestCaptureOfAStreamThatOthersCapture(t *testing.T) {
 	})
 }
 
-// A second capture on a stream must be rejected with a message that names both places.
+// A second capture on a stream must be rejected with a message that names where both captures
+// began.
 func TestNestedCaptureOfAForkIsRefusedWithThePlace(t *testing.T) {
 	each(t, func(k *kit) {
 		other := k.Stream()

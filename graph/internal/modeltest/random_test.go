@@ -20,7 +20,7 @@ import (
 )
 
 // RandomTime names the environment variable for how long the random test tries further seeds.
-// RandomSeed names the one for the first seed.
+// RandomSeed names the environment variable for the first seed.
 const (
 	RandomTime = "PURECUDA_GRAPH_RANDOM_TIME"
 	RandomSeed = "PURECUDA_GRAPH_RANDOM_SEED"
