@@ -9,9 +9,10 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// A conditional node chooses on the device which of its nested graphs, the bodies, run. A body is
-// built like any graph, with Add or by a capture (WithTarget). In a body, CUDA supports only
-// kernels of the graph's context, copies, fills, empty nodes, child graphs and conditional nodes.
+// A conditional node has nested graphs, its bodies. A condition on the device determines which body
+// runs. A body is built like any graph, with Add or by a capture (WithTarget). In a body, CUDA
+// supports only kernels of the graph's context, copies, fills, empty nodes, child graphs and
+// conditional nodes.
 //
 // A graph with a conditional node cannot be cloned or be a child of another graph.
 

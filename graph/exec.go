@@ -370,7 +370,7 @@ func (x *Exec) lock() error {
 	return x.life.Check()
 }
 
-// changeRefs returns the references of the Exec for changing them. After an update they may belong
+// changeRefs makes the Exec's references writable and returns them. After an update they may belong
 // to another graph. changeRefs then detaches them from node numbers, because the other graph's
 // numbers are meaningless here.
 func (x *Exec) changeRefs() *retain.References {

@@ -225,7 +225,8 @@ func (g *Graph) Keep(things ...any) error {
 	return g.changeRefs().RetainThings(refs, values)
 }
 
-// changeRefs returns the references of the graph for changing them.
+// changeRefs makes the graph's references writable and returns them. If others share them, it first
+// replaces them by a copy.
 func (g *Graph) changeRefs() *retain.References {
 	if o := g.keep.refs; o.Alone() {
 		return o

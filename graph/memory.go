@@ -21,8 +21,8 @@ import (
 //   - a free node of another graph, when that graph is launched,
 //   - [driver.Stream.FreeGraphMemory], which frees the output of a launch,
 //   - the next launch, if the Exec was created WithAutoFree: the output is valid until then,
-//   - the last reference to the buffer: closing it when the graph and its Execs are closed. So a
-//     program that frees nothing does not leak memory.
+//   - the library, once the buffer, the graph and its Execs are closed: a program that frees
+//     nothing does not leak memory.
 //
 // A graph whose memory has not been freed cannot be launched again. The memory comes from the
 // device's memory for graphs, which [driver.Device.GraphMemStats] reports. The operation must not

@@ -54,9 +54,9 @@ func WithOneByOne() ProfileOption {
 // kernel that does nothing, it is a few microseconds. Most of this time disappears when kernels
 // follow one another without events between them.
 //
-// The graph runs 2 × (rounds + 1) times on s, with all its effects on memory. The first half of the
-// runs is unchanged, the second half has the events. Profile changes the graph to instantiate the
-// measured Exec, and then restores the graph.
+// The graph runs 2 × (rounds + 1) times on s, with all its effects on memory. In the first half of
+// the runs the graph is unchanged. In the second half it contains the events. Profile changes the
+// graph to instantiate the measured Exec, and then restores the graph.
 //
 // The times of concurrent nodes include waiting for device resources: see [WithOneByOne]. The
 // events keep kernels with programmatic edges from overlapping.

@@ -174,8 +174,8 @@ func (r *recording) changing(change func(o *retain.References) error) error {
 	return change(o)
 }
 
-// takeRefs returns the references of the graph that is being recorded, for changing them. If there
-// is a Graph object, takeRefs locks it until giveRefs.
+// takeRefs returns the writable references of the graph that is being recorded. If there is a Graph
+// object, takeRefs locks it until giveRefs.
 func (r *recording) takeRefs() *retain.References {
 	if r.g == nil {
 		return r.refs

@@ -121,7 +121,7 @@ func readBy(next, old []segment, lo, hi uint64, step int) []segment {
 	return next
 }
 
-// cut returns a part of a segment, with a slice of readers that appending does not share.
+// cut returns a part of a segment. Appending readers to the part does not change the segment.
 func (s segment) cut(lo, hi uint64) segment {
 	if s.lo == lo && s.hi == hi {
 		return s

@@ -40,7 +40,7 @@ func (m *Memory) clone() *Memory {
 	return &Memory{slices.Clone(m.Allocs), slices.Clone(m.Frees)}
 }
 
-// Memory returns the Memory of o for changing it, and creates it on first use.
+// Memory returns the writable Memory of o, which it creates on first use.
 func (o *References) Memory() *Memory {
 	if o.Mem == nil {
 		o.Mem = new(Memory)
