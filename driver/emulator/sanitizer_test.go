@@ -88,7 +88,7 @@ func inKernel(name string, blocks, threads, a uint32) func(*rig, bool) {
 }
 
 var plants = []plant{
-	{"outside", "64 threads write to memory that has room for only 60.", 0, "illegal address", cu.CUDA_ERROR_ILLEGAL_ADDRESS,
+	{"outside", "64 threads write to a buffer of 60 elements.", 0, "illegal address", cu.CUDA_ERROR_ILLEGAL_ADDRESS,
 		[]string{"write of 4 bytes", "(bugs.cu:12)", "block (0,0,0) thread (60,0,0)", "0 bytes after the end of cuMemAlloc", "allocated at emulator_test.", "st.global.u32 [%rd3]"},
 		func(r *rig, right bool) {
 			n := 240
@@ -97,7 +97,7 @@ var plants = []plant{
 			}
 			r.start("outside", 0, 1, 64, r.unwritten(n), 0, right)
 		}},
-	{"after free", "A kernel is given memory that was freed.", 0, "use after free", cu.CUDA_ERROR_ILLEGAL_ADDRESS,
+	{"after free", "A kernel accesses freed memory.", 0, "use after free", cu.CUDA_ERROR_ILLEGAL_ADDRESS,
 		[]string{"0 bytes into cuMemAlloc", "allocated at emulator_test.", "freed by cuMemFree at emulator_test."},
 		func(r *rig, right bool) {
 			p := r.unwritten(256)
@@ -106,7 +106,7 @@ var plants = []plant{
 			}
 			r.start("outside", 0, 1, 64, p, 0, right)
 		}},
-	{"misaligned", "Four bytes are read at an address that is not a multiple of four.", 0, "misaligned address", cu.CUDA_ERROR_MISALIGNED_ADDRESS,
+	{"misaligned", "A kernel reads four bytes at an address that is not a multiple of four.", 0, "misaligned address", cu.CUDA_ERROR_MISALIGNED_ADDRESS,
 		[]string{"read of 4 bytes", "(bugs.cu:21)", "is not a multiple of 4"},
 		func(r *rig, right bool) {
 			if !right {
@@ -141,15 +141,15 @@ var plants = []plant{
 	{"barrier in two places", "The lanes of a warp reach a barrier at two different instructions.", emulator.CheckBarriers, "barrier misuse", 0,
 		[]string{"a warp has to reach a barrier as a whole", "bugs.cu:6"}, inKernel("two_barriers", 1, 32, 0)},
 
-	{"race in shared memory", "A thread reads what a thread of another warp writes, without a barrier in between.", emulator.CheckSharedRaces, "data race", 0,
+	{"race in shared memory", "A thread reads a value that a thread of another warp writes, without a barrier between the two accesses.", emulator.CheckSharedRaces, "data race", 0,
 		[]string{"(shared)", "(bugs.cu:74)", "unordered with the read of thread (0,0,0)", "(bugs.cu:72)"}, inKernel("shared_race", 1, 64, 0)},
 	{"race between blocks", "Several blocks add to one element without an atomic operation.", emulator.CheckGlobalRaces, "data race", 0,
 		[]string{"(global)", "unordered with the write of block (0,0,0)", "(bugs.cu:84)", "0 bytes into cuMemAlloc"}, inKernel("block_race", 4, 1, 0)},
-	{"missing fence", "The last block to increment a counter reads what the others wrote, but they had no fence between the write and the increment.", emulator.CheckGlobalRaces, "data race", 0,
+	{"missing fence", "The last block to increment a counter reads the results of the other blocks. These blocks have no fence between the write and the increment.", emulator.CheckGlobalRaces, "data race", 0,
 		[]string{"(bugs.cu:96)", "unordered with the write of block (0,0,0) thread (0,0,0)", "(bugs.cu:92)"}, inKernel("no_fence", 4, 1, 3)},
 	{"race between streams", "Two streams use the same memory, and no event orders them.", emulator.CheckGlobalRaces, "data race", 0,
 		[]string{"of an earlier launch of kernel count", "(bugs.cu:10"}, betweenStreams},
-	{"race with a copy", "A copy is enqueued in one stream, and the kernel that computes its data in another.", emulator.CheckGlobalRaces, "data race", 0,
+	{"race with a copy", "A kernel in one stream computes the data for a copy in another stream, and no event orders them.", emulator.CheckGlobalRaces, "data race", 0,
 		[]string{"a copy of 256 bytes, submitted at emulator_test.", "unordered with the write of block (0,0,0) thread (0,0,0)", "kernel count"}, raceWithCopy},
 	{"race in a graph", "Two nodes of a graph use the same memory, and no edge orders them.", emulator.CheckGlobalRaces, "data race", 0,
 		[]string{"of an earlier launch of kernel count"}, raceInGraph},
@@ -158,7 +158,7 @@ var plants = []plant{
 		[]string{"(shared)", "(bugs.cu:113)", "no thread of the block has written"}, inKernel("shared_unwritten", 1, 1, 0)},
 	{"unwritten local memory", "A kernel reads an element of a local array that it did not write.", emulator.CheckUninitialized, "uninitialized read", 0,
 		[]string{"(local)", "(bugs.cu:123)"}, inKernel("local_unwritten", 1, 1, 0)},
-	{"unwritten global memory", "A kernel reads device memory that was allocated and never written.", emulator.CheckUninitialized, "uninitialized read", 0,
+	{"unwritten global memory", "A kernel reads allocated device memory that was never written.", emulator.CheckUninitialized, "uninitialized read", 0,
 		[]string{"(global)", "(bugs.cu:102)", "was never written", "allocated at emulator_test."},
 		func(r *rig, right bool) {
 			p := r.unwritten(256)
@@ -371,9 +371,9 @@ var checkNames = map[emulator.Check]string{
 
 func checkText(c emulator.Check) string {
 	if c == 0 {
-		return "Always found."
+		return "The emulator always finds this mistake."
 	}
-	return "Found with `" + checkNames[c] + "`."
+	return "`" + checkNames[c] + "` finds this mistake."
 }
 
 func TestReportsAreInTheDocs(t *testing.T) {

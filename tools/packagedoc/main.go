@@ -102,10 +102,10 @@ func markdown(all map[string]pkg) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Packages
 
-This page is for those who change the library. %[1]spackagedoc%[1]s (%[1]smake docs%[1]s) generates it from the sources. An arrow points
-from a package to one that it imports. The picture leaves out imports that a chain of arrows already shows. The table has
-all of them. Dashed boxes are internal packages. A test in [tools/layers](../../tools/layers) checks which package may
-depend on which.
+This page is for those who change the library. %[1]spackagedoc%[1]s (%[1]smake docs%[1]s) generates it from the sources. In
+the diagram, an arrow points from a package to a package that it imports. The diagram omits imports that a chain of arrows
+already shows, but the table lists all imports. Dashed boxes are internal packages. A test in
+[tools/layers](../../tools/layers) checks the permitted dependencies.
 
 %[1]s%[1]s%[1]smermaid
 graph TD
@@ -127,7 +127,7 @@ graph TD
 			fmt.Fprintf(&b, "    class %s internal\n", id(p))
 		}
 	}
-	b.WriteString("```\n\n| package | what it is | imports |\n|---|---|---|\n")
+	b.WriteString("```\n\n| package | description | imports |\n|---|---|---|\n")
 	for _, p := range paths {
 		fmt.Fprintf(&b, "| [`%s`](../../%[1]s) | %s | %s |\n", p, sentence(all[p]), code(all[p].imports))
 	}

@@ -182,9 +182,9 @@ func identify(text []byte) string {
 
 func table(all []dependency) string {
 	var b strings.Builder
-	b.WriteString("# Dependencies\n\nThis page is for those who must know which modules they build or ship, and under which licences. `make licences`\n" +
-		"generates it from the imports of packages and tests on all platforms, and from the licence texts in the module cache.\n" +
-		"Only the modules marked \"programs\" become part of a program that imports this module.\n\n" +
+	b.WriteString("# Dependencies\n\nThis page lists the modules that you build or ship, with their licences. `make licences` generates it from the imports\n" +
+		"of packages and tests on all platforms, and from the licence texts in the module cache. Only the modules marked\n" +
+		"\"programs\" are linked into a program that imports this module.\n\n" +
 		"| module | version | licence | NOTICE file | needed by |\n|---|---|---|---|---|\n")
 	for _, d := range all {
 		fmt.Fprintf(&b, "| [`%s`](https://pkg.go.dev/%s@%s) | %s | %s | %s | %s |\n", d.Path, d.Path, d.Version, d.Version, d.licence, yes(d.notice), d.use)

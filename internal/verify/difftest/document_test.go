@@ -34,23 +34,24 @@ func TestDocumentIsOfThisTable(t *testing.T) {
 
 const intro = `# The emulator and a GPU, instruction by instruction
 
-Read this page to find out whether an instruction gives the same results on the emulator as on a GPU.
-` + "`go test -C internal/verify ./difftest -run Document -update`" + ` generates it from the table of forms, the recorded
-results and the list of differences in [internal/verify/difftest](../internal/verify/difftest).
+Read this page to check whether an instruction has the same results on the emulator as on a GPU.
+` + "`go test -C internal/verify ./difftest -run Document -update`" + ` generates the page from the table of forms, the
+recorded results and the list of differences in [internal/verify/difftest](../internal/verify/difftest).
 
-An instruction form is an opcode with one choice of modifiers and types. For each form there is a kernel. Each of its
-threads executes the form on its own operand tuple. The tuples combine edge values (zeros, the ends of the subnormal and
-normal ranges, infinities, NaNs, limits of the integer types) and seeded random values. The repository keeps a GPU's
-results, the first ones in full and all of them as checksums. It also keeps a hash of the PTX and the operands, which are
-generated again from the table.
+An instruction form is an opcode with one choice of modifiers and types. Each form has a test kernel, whose threads execute
+the form on different operand tuples. The tuples combine edge values (zeros, the ends of the subnormal and normal ranges,
+infinities, NaNs, limits of the integer types) and seeded random values. The repository contains a GPU's results, the first
+of them in full and all of them as checksums. It also contains a hash of the PTX and the operands, which the test
+regenerates from the table.
 
-` + "`go test -C internal/verify ./difftest`" + ` runs every form on the emulator and, if there is one, on a GPU, and compares the
-results with the recorded ones. Exact results agree bit for bit, including the sign and payload of NaNs. In f32 arithmetic
-every NaN becomes 0x7fffffff. The checksums do not cover the payloads of f64 and of conversions, but the results that are
-kept in full do. Approximate results are within the ISA's bound of the exact function on both, and have the same NaNs.
-Forms that the GPU's driver refuses to load are refused by the emulator as well.
+` + "`go test -C internal/verify ./difftest`" + ` runs every form on the emulator and on any available GPU. It compares the
+results with the recorded results. Exact results agree bit for bit, including the sign and payload of NaNs. In f32
+arithmetic every NaN becomes 0x7fffffff. The checksums do not cover the NaN payloads of f64 and of conversions, but the
+results stored in full do. Approximate results on the emulator and the GPU are within the ISA's bound of the exact function,
+and have the same NaNs. The emulator rejects the same forms as the GPU's driver.
 
-To record the results again on a machine with a GPU: ` + "`go test -C internal/verify ./difftest -run TestRecord -record testdata`" + `.
+This command records the results again on a machine with a GPU:
+` + "`go test -C internal/verify ./difftest -run TestRecord -record testdata`" + `.
 
 ## What is compared
 
@@ -79,35 +80,35 @@ func counts(t *testing.T) string {
 
 const found = `## What the GPU showed
 
-The PTX ISA leaves this behaviour open, or it is easy to get wrong. The emulator does the same as the GPU.
+The PTX ISA leaves the following behaviour open, or the behaviour is easy to get wrong. The emulator behaves like the GPU.
 
 | instruction | behaviour of the GPU |
 |---|---|
-| div, rem on integers | with a divisor of 0, all bits of the quotient and the remainder are 1 |
-| add, mul, fma, div with .ftz (f32, f16) | a result is flushed if it is below the smallest normal number after rounding to the precision of a normal number: 2^-126 × (1 − 2^-24) is flushed, although it rounds to 2^-126 |
+| div, rem on integers | if the divisor is 0, all bits of the quotient and the remainder are 1 |
+| add, mul, fma, div with .ftz (f32, f16) | a result is flushed if it is below the smallest normal number after rounding with an unlimited exponent range: 2^-126 × (1 − 2^-24) is flushed, although it rounds to 2^-126 in the normal way |
 | testp.normal | zeros count as normal |
 | cvt.ftz.f16.f32 | a subnormal operand is not flushed, as .rm and .rp show |
 | cvt.rn, cvt.rz to tf32 | a NaN becomes 0x7fffe000 |
-| cvt.rna to tf32 | NaNs and infinities are truncated. .satfinite then subtracts one unit in the last place, from NaNs too |
-| cvt.satfinite to f16, bf16 | also limits values that became infinite by rounding |
+| cvt.rna to tf32 | NaNs and infinities are truncated. .satfinite then subtracts one unit in the last place, even from NaNs |
+| cvt.satfinite to f16, bf16 | values that rounding made infinite are also limited |
 | .relu | −0 becomes +0 |
-| cvt.sat | rejected with bf16, and between integer types where no value can be out of range |
-| min, max .xorsign.abs on f16 | the sign of a NaN operand counts |
-| fma.oob | a factor with the pattern 0x7ff7 or 0xfff7, in f16 and in bf16, makes the result 0 and the third operand is ignored |
+| cvt.sat | the compiler rejects .sat with bf16, and between integer types if no value can be out of range |
+| min, max .xorsign.abs on f16 | the sign of a NaN operand contributes to the result's sign |
+| fma.oob | in f16 and in bf16, a factor with the pattern 0x7ff7 or 0xfff7 makes the result 0, regardless of the third operand |
 | rcp, rsqrt .approx.ftz.f64 | the lower half of the operand is ignored, so a NaN with its payload in that half counts as infinity |
-| bfe, bfi on 64 bits | all bits of position and length count. With 32 bits only their low bytes count |
-| atom.add.f32, red.add.f32 | subnormal operands and results become zero in global memory and are kept in shared memory. A generic address counts as the memory to which it points |
-| add, sub, mul, fma, min, max on f64 | of several NaNs, the result is that of the second factor or operand, otherwise that of the addend, otherwise that of the first. A division prefers that of the dividend. An invalid operation gives 0xfff8000000000000 |
-| abs, neg on NaNs | f64: the NaN, made quiet, with its sign. f32, f16 and bf16: the canonical NaN |
+| bfe, bfi on 64 bits | all bits of position and length are used. On 32 bits, only their low bytes are used |
+| atom.add.f32, red.add.f32 | subnormal operands and results become zero in global memory and are kept in shared memory. A generic address is treated as the memory to which it points |
+| add, sub, mul, fma, min, max on f64 | if several operands are NaNs, the result is the NaN of the second factor or operand, otherwise of the addend, otherwise of the first operand. A division prefers the NaN of the dividend. An invalid operation returns 0xfff8000000000000 |
+| abs, neg on NaNs | f64 returns the NaN, made quiet, with its sign. f32, f16 and bf16 return the canonical NaN |
 | atom.add.f64, red.add.f64 | in global memory a NaN is returned unchanged, not made quiet |
-| cvt of NaNs | from f64 and to f64: sign and leading bits of the payload, made quiet. f32 from bf16: the unchanged pattern, not made quiet. Otherwise the canonical NaN |
-| constants | 0f… as an f64 operand is the pattern, not the number. % on constants is unsigned, / is signed |
+| cvt of NaNs | conversions from and to f64 keep the sign and the leading bits of the payload and make the NaN quiet. bf16 to f32 keeps the pattern, not made quiet. All other conversions return the canonical NaN |
+| constants | 0f… as an f64 operand is the bit pattern, not the number. In constant expressions, % is unsigned and / is signed |
 
 `
 
 func bounds() string {
 	var b strings.Builder
-	b.WriteString("## Bounds of approximate forms\n\nResults must be within these bounds plus half a unit in the last place, for rounding the stored result.\n\n")
+	b.WriteString("## Bounds of approximate forms\n\nResults must be within these bounds plus half a unit in the last place, which allows for rounding of the stored result.\n\n")
 	b.WriteString("| form | units in the last place | relative | absolute |\n|---|---|---|---|\n")
 	for _, g := range difftest.Groups() {
 		for _, f := range g.Forms {
