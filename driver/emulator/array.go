@@ -5,8 +5,8 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/transfer"
 )
 
-// array is a CUDA array: rows of elements that the program can only reach by copies. It lies in
-// device memory like any allocation, densely packed.
+// array is a CUDA array: rows of elements that a program can only access by copies. Its elements
+// are densely packed in an ordinary device allocation.
 type array struct {
 	transfer.Array
 	handle uintptr
@@ -97,7 +97,7 @@ func cuArrayGetDescriptor(c call) result {
 	})
 }
 
-// arrayOf finds the memory of an array, for copies.
+// arrayOf returns the array of a handle, or nil.
 func (e *Emulator) arrayOf(h cu.CUarray) *transfer.Array {
 	if a := find[array](e, uintptr(h)); a != nil {
 		return &a.Array
@@ -117,7 +117,7 @@ func (c call) linePlace(h uintptr, offset uint64) (transfer.Side, result) {
 	return transfer.Device(a.Addr + offset), success
 }
 
-// One-dimensional copies between (array, offset) and other memory.
+// The following functions copy between (array, offset) and other memory.
 
 func cuMemcpyDtoA(c call) result {
 	dst, r := c.linePlace(c.Word(0), c.Uint64(1))

@@ -9,15 +9,15 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// call is one call of a driver function: its arguments and the calling thread and context.
+// call is one call of a driver function: its arguments, the calling thread and the current context.
 //
-// It is passed by value and never kept. The arguments may lie on the caller's stack, so neither
-// they nor a closure over them may reach a queue.
+// It is passed by value and never kept. The arguments may be on the caller's stack, so neither the
+// arguments nor a closure over them may reach a queue.
 type call struct {
 	loader.Args
 	e   *Emulator
 	th  *thread      // nil for functions without preconditions
-	ctx *cudaContext // the current context, nil if there is none
+	ctx *cudaContext // the current context, or nil
 }
 
 // function is a driver function and its preconditions.
@@ -29,18 +29,18 @@ type function struct {
 // functions is one part of the function table, by symbol.
 type functions map[string]function
 
-// need is a set of preconditions.
+// need is a set of preconditions of a driver function.
 type need uint8
 
 const (
-	// anywhere: may be called before cuInit and from a host function.
+	// anywhere functions may be called before cuInit and from a host function.
 	anywhere need = 0
-	// afterInit: cuInit was called, and the thread is not running a host function.
+	// afterInit requires that cuInit was called and that the thread is not running a host function.
 	afterInit need = 1 << iota
-	// inContext: a context is current, alive and without a sticky error.
+	// inContext requires a current context that is alive and has no sticky error.
 	inContext
-	// uncaptured: a "potentially unsafe call", which a capture prohibits (see
-	// cuThreadExchangeStreamCaptureMode).
+	// uncaptured marks a "potentially unsafe call", which a capture may prohibit. See
+	// cuThreadExchangeStreamCaptureMode.
 	uncaptured
 
 	current       = afterInit | inContext
@@ -62,7 +62,7 @@ func allFunctions() []functions {
 	}
 }
 
-// bind wraps a function of the table as a Go function for the loader.
+// bind converts a function of the table to a Go function for the loader.
 func (e *Emulator) bind(symbol string, f function) loader.GoFunc {
 	return func(a loader.Args) uintptr {
 		e.stats.calls.Add(1)
@@ -107,10 +107,10 @@ func (e *Emulator) invoke(f function, a loader.Args) result {
 	return f.run(c)
 }
 
-// at returns argument i as a pointer to a T, nil if the caller passed NULL.
+// at returns argument i as a pointer to a T. It returns nil if the caller passed NULL.
 func at[T any](c call, i int) *T { return (*T)(c.Ptr(i)) }
 
-// put stores v where argument i points and reports whether it could.
+// put stores v where argument i points. It returns CUDA_ERROR_INVALID_VALUE for NULL.
 func put[T any](c call, i int, v T) result {
 	p := at[T](c, i)
 	if p == nil {
@@ -120,8 +120,7 @@ func put[T any](c call, i int, v T) result {
 	return success
 }
 
-// putWords stores words where arguments 0, 1, ... point. A caller that does not need a word passes
-// NULL.
+// putWords stores words where arguments 0, 1, ... point. It skips the arguments that are NULL.
 func (c call) putWords(words ...uintptr) result {
 	for i, w := range words {
 		if p := at[uintptr](c, i); p != nil {
@@ -131,8 +130,8 @@ func (c call) putWords(words ...uintptr) result {
 	return success
 }
 
-// query makes a driver function that stores a fact about the object of argument i where argument
-// out points. lookup resolves the object.
+// query returns a driver function that stores a value where argument out points. lookup resolves
+// the object of argument i, and fact returns the value.
 func query[O, V any](lookup func(c call, i int) (O, result), i, out int, fact func(O) V) func(call) result {
 	return func(c call) result {
 		o, r := lookup(c, i)
@@ -143,7 +142,7 @@ func query[O, V any](lookup func(c call, i int) (O, result), i, out int, fact fu
 	}
 }
 
-// list returns argument i as an array of n elements; nil for NULL.
+// list returns argument i as an array of n elements, or nil for NULL.
 func list[T any](c call, i int, n int) []T {
 	p := at[T](c, i)
 	if p == nil || n <= 0 {
@@ -152,7 +151,7 @@ func list[T any](c call, i int, n int) []T {
 	return unsafe.Slice(p, n)
 }
 
-// text returns argument i as a string; false for NULL.
+// text returns argument i as a string. It reports false for NULL.
 func (c call) text(i int) (string, bool) {
 	p := c.Ptr(i)
 	if p == nil {
@@ -181,22 +180,21 @@ func (e *Emulator) cString(s string) *byte {
 	return p
 }
 
-// unlocked runs f without the emulator's lock, for anything that takes time.
+// unlocked runs f, which may take long, without the emulator's lock.
 func (e *Emulator) unlocked(f func()) {
 	e.unlock()
 	defer e.mu.Lock()
 	f()
 }
 
-// notReady returns CUDA_ERROR_NOT_READY, after yielding. A program may poll in a tight loop. Where
-// all goroutines share one thread and none is preempted (wasm), the device would otherwise make no
-// progress.
+// notReady yields and returns CUDA_ERROR_NOT_READY. On wasm, all goroutines share one thread and
+// are never preempted. Without the yield, a program that polls would keep the device from running.
 func (e *Emulator) notReady() result {
 	e.unlocked(runtime.Gosched)
 	return errNotReady
 }
 
-// flag returns 1 for true, as attributes and queries do.
+// flag converts a bool to the integer that attributes and queries return.
 func flag(b bool) int32 {
 	if b {
 		return 1
@@ -204,10 +202,10 @@ func flag(b bool) int32 {
 	return 0
 }
 
-// result is what every driver function returns.
+// result is the result code of a driver function.
 type result = cu.CUresult
 
-// Short names for the codes that are used often.
+// Short names for common result codes.
 const (
 	success            = cu.CUDA_SUCCESS
 	errInvalidValue    = cu.CUDA_ERROR_INVALID_VALUE

@@ -20,7 +20,7 @@ var graphEdgeFunctions = functions{
 }
 
 // edgesAt reads an array of dependencies and, if dataArg is not negative, the array of their edge
-// data. All nodes must belong to the graph, and no node may occur twice.
+// data. All nodes must belong to the graph, and each may occur only once.
 func edgesAt(c call, g *graph, nodesArg, dataArg, countArg int) ([]edge, result) {
 	n := int(c.Word(countArg))
 	if n == 0 {
@@ -54,8 +54,8 @@ func edgesAt(c call, g *graph, nodesArg, dataArg, countArg int) ([]edge, result)
 }
 
 // checkEdge rejects edge data that is invalid for the node at the start of the edge. Only kernels
-// have ports. A programmatic dependency must leave by a port, and a plain one that leaves by a port
-// must leave by the port of the launch order.
+// have ports. A programmatic dependency requires a port. Any other dependency may use only the
+// launch-order port.
 func checkEdge(from *node, data cu.CUgraphEdgeData) result {
 	kernel := from.params.kind() == cu.CU_GRAPH_NODE_TYPE_KERNEL
 	switch {
@@ -70,7 +70,7 @@ func checkEdge(from *node, data cu.CUgraphEdgeData) result {
 	return success
 }
 
-// checkTarget rejects programmatic dependencies of nodes that are not kernels.
+// checkTarget rejects programmatic dependencies of nodes other than kernels.
 func checkTarget(to nodeParams, deps ...edge) result {
 	for _, d := range deps {
 		if d.data.Type != 0 && to.kind() != cu.CU_GRAPH_NODE_TYPE_KERNEL {
@@ -80,8 +80,8 @@ func checkTarget(to nodeParams, deps ...edge) result {
 	return success
 }
 
-// edgeTable returns edges as parallel arrays by the driver's protocol. Without an array for edge
-// data, a query fails if any edge has edge data.
+// edgeTable holds the parallel arrays in which a query returns edges. Without an array for edge
+// data, a query fails if any edge has data.
 type edgeTable struct {
 	from, to []uintptr
 	data     []cu.CUgraphEdgeData
@@ -116,7 +116,7 @@ func (t edgeTable) fill(froms, tos []*node, data []cu.CUgraphEdgeData) result {
 	return success
 }
 
-// table reads the arguments of a query. A negative number means that there is no such argument.
+// table reads the arguments of a query. A negative index means that the query has no such argument.
 func table(c call, from, to, data, num int) edgeTable {
 	t := edgeTable{num: at[uintptr](c, num)}
 	if t.num == nil {
@@ -212,7 +212,7 @@ func changeEdges(c call, dataArg, countArg int, change func(g *graph, from, to *
 		}
 		var d cu.CUgraphEdgeData
 		if data != nil {
-			d = data[0] // driver 580 uses the first edge's data for all
+			d = data[0] // driver 580 uses the data of the first edge for all edges
 		}
 		if r := change(g, from, to, d); r != success {
 			return r
@@ -250,8 +250,8 @@ func (g *graph) disconnect(from, to *node, data cu.CUgraphEdgeData) result {
 	return success
 }
 
-// disconnectAny is disconnect without edge data. Driver 580 then removes the edge whatever its data
-// is.
+// disconnectAny removes an edge without comparing its data, as driver 580 does when the caller
+// passes none.
 func (g *graph) disconnectAny(from, to *node, _ cu.CUgraphEdgeData) result {
 	i := slices.IndexFunc(to.deps, func(d edge) bool { return d.node == from })
 	if i < 0 {

@@ -23,8 +23,8 @@ import (
 // Emulator is an emulated CUDA driver. It implements loader.Library.
 //
 // One mutex guards all of its state: handles, threads, queues and graphs. The mutex is released
-// wherever time passes (executing, copying, compiling, waiting). Work on the device never needs it
-// while it runs.
+// during anything that takes time (executing, copying, compiling, waiting). Running device work
+// never needs the mutex.
 type Emulator struct {
 	cfg   Config
 	procs map[string]loader.Proc
@@ -39,41 +39,41 @@ type Emulator struct {
 	handles        map[uintptr]any
 	threads        map[uint64]*thread
 	devices        []*device
-	captures       map[*capture]struct{} // open ones
+	captures       map[*capture]struct{} // unfinished captures
 	graphAllocs    map[uint64]*allocNode // by address
-	reserved       map[uint64]uint64     // address ranges that the program reserved: size by address
-	keptAlive      map[uintptr]any       // arrays handed out that live as long as a handle
-	exports        []*Semaphore          // by handle, nil for those that were used up
-	texts          map[string]*byte      // C strings handed out, which live as long as the emulator
-	reclaimed      []Leak                // what a context still contained when it was destroyed
-	hostBytes      uint64                // page-locked memory of the program
+	reserved       map[uint64]uint64     // address ranges reserved by the program: size by address
+	keptAlive      map[uintptr]any       // arrays that must live as long as a handle, by handle
+	exports        []*Semaphore          // by handle; nil if consumed
+	texts          map[string]*byte      // C strings that the program received; they live as long as the emulator
+	reclaimed      []Leak                // contents of destroyed contexts
+	hostBytes      uint64                // size of the page-locked memory
 	callbacks      callback.Thread
 	profiles       profiles
 	hostTime       time.Duration // simulated
 	journal        journal
-	coredump       *coredump.Settings // of the process
+	coredump       *coredump.Settings // settings of the process
 	lastFault      string
-	faultOf        map[result]string // reports of the last fault of each code
+	faultOf        map[result]string // report of the last fault with each code
 	pendingLog     []record
 	findings       findings
-	rounds         atomic.Uint64  // executions of plans
-	hostKnows      order.Progress // for the checks of order
-	hostNodes      []*order.Task  // nodes of running graphs that the host knows to be reached
-	leavingStreams []*stream      // destroyed, but the host does not know that their work has ended
+	rounds         atomic.Uint64  // number of plans executed
+	hostKnows      order.Progress // what has ended as far as the host knows, for the checks of order
+	hostNodes      []*order.Task  // nodes of running graphs that the host knows to have been reached
+	leavingStreams []*stream      // destroyed streams whose work may not have ended, as far as the host knows
 	retirements    uint64
-	signals        map[any]order.Progress // left at semaphores and words of memory
+	signals        map[any]order.Progress // what precedes the last signal, by semaphore or address of a word
 	flights        []*flight              // for CheckHostMemory
-	writers        []writer               // also for CheckHostMemory
-	madeAt         map[uintptr]*vm.Trace  // where each handle was made, for CheckLeaks
-	active         int                    // streams with a goroutine
+	writers        []writer               // for CheckHostMemory
+	madeAt         map[uintptr]*vm.Trace  // where each handle was created, for CheckLeaks
+	active         int                    // number of streams with a goroutine
 	idle           *sync.Cond             // signalled when active becomes 0
-	running        context.Context        // of kernels; cancelled by Close
+	running        context.Context        // the context of all kernels; Close cancels it
 	cancel         context.CancelFunc
 }
 
 var _ loader.Library = (*Emulator)(nil)
 
-// New returns an emulated driver. Close stops everything that it runs.
+// New returns an emulated driver. Close stops all of its work.
 func New(cfg Config) *Emulator {
 	e := &Emulator{
 		cfg:         cfg.withDefaults(),
@@ -116,7 +116,7 @@ var anEmulator = absent.Kind{Name: "emulator", Make: "emulator.New", Code: cu.CU
 // exists reports whether e was made by New.
 func (e *Emulator) exists() bool { return e != nil && e.procs != nil }
 
-// Name returns a name that says that this is not a real driver.
+// Name returns a name that identifies the emulator and its devices.
 func (e *Emulator) Name() string {
 	if e == nil {
 		return "no emulator"
@@ -125,8 +125,8 @@ func (e *Emulator) Name() string {
 		e.cfg.Devices, e.cfg.ComputeCapability[0], e.cfg.ComputeCapability[1])
 }
 
-// Lookup finds a driver function by the symbol of its ABI, cuMemAlloc_v2 for instance. It returns
-// loader.ErrSymbolNotFound for a symbol that the driver does not have.
+// Lookup returns the driver function with a symbol of the ABI, such as cuMemAlloc_v2. For an
+// unknown symbol it returns loader.ErrSymbolNotFound.
 func (e *Emulator) Lookup(symbol string) (loader.Proc, error) {
 	if !e.exists() {
 		return loader.Proc{}, anEmulator.Error(e == nil)
@@ -138,8 +138,8 @@ func (e *Emulator) Lookup(symbol string) (loader.Proc, error) {
 	return p, nil
 }
 
-// Close ends everything that runs: it cancels kernels, drops queued work and stops goroutines.
-// Every later call returns CUDA_ERROR_DEINITIALIZED. Close may be called twice.
+// Close cancels running kernels, drops queued work and stops all goroutines. Every later call
+// returns CUDA_ERROR_DEINITIALIZED. A second call has no effect.
 func (e *Emulator) Close() error {
 	if !e.exists() {
 		return nil
@@ -162,77 +162,75 @@ func (e *Emulator) Close() error {
 	return nil
 }
 
-// Config describes the emulated machine. The zero value is one device of compute capability 9.0
-// with 8 GiB of memory.
+// Config describes the emulated machine. The zero value describes one device of compute capability
+// 9.0 with 8 GiB of memory.
 type Config struct {
-	// Devices is the number of devices. 0 means 1. A negative number means none, so that cuInit
-	// returns "no device".
+	// Devices is the number of devices. 0 means 1. A negative number means no devices, so that
+	// cuInit fails with CUDA_ERROR_NO_DEVICE.
 	Devices int
-	// Name is the name of every device. If it is empty, the device gets a name that says
-	// "emulator".
+	// Name is the name of every device. If it is empty, the name contains "emulator".
 	Name string
-	// ComputeCapability is major and minor. Zero means 9.0.
+	// ComputeCapability is the major and the minor version. Zero means 9.0.
 	ComputeCapability [2]int
 	// Multiprocessors is the number of SMs. 0 means 132.
 	Multiprocessors int
-	// MemorySize is the amount of memory that each device reports. 0 means 8 GiB. It is reserved,
-	// not allocated: the process uses only as much as is written. (On Linux, this holds for
-	// allocations of 1 MiB and more. Elsewhere, Go may clear memory that it reuses.)
+	// MemorySize is the amount of memory that each device reports. 0 means 8 GiB. The process uses
+	// only as much of it as is written. (On Linux, this holds for allocations of 1 MiB and more.
+	// Elsewhere, Go may clear memory that it reuses.)
 	MemorySize uint64
-	// LimitMemory, if not 0, is how much of MemorySize can be allocated before
-	// CUDA_ERROR_OUT_OF_MEMORY. It is for tests of that case.
+	// LimitMemory is how much of MemorySize a program can allocate before CUDA_ERROR_OUT_OF_MEMORY.
+	// 0 means all of it. Use it to test that error.
 	LimitMemory uint64
 	// DriverVersion is the version that cuDriverGetVersion returns. 0 means 13000.
 	DriverVersion int
 	// Log receives one record for each failed call, kernel fault, finding and rejected module. If
-	// nil, they are discarded. The handler may query the emulator and call CUDA. Records about a
-	// kernel arrive while the kernel still runs, and a handler that then waits for this kernel
+	// it is nil, the records are discarded. The handler may query the emulator and call CUDA.
+	// Records about a kernel arrive while the kernel runs. A handler that waits for that kernel
 	// deadlocks.
 	Log *slog.Logger
-	// Stdout receives what kernels print. If nil, they print to the program's own standard output,
-	// as with a driver. io.Discard drops it.
+	// Stdout receives the output of kernels. If it is nil, kernels print to the program's standard
+	// output, as with a driver. io.Discard discards the output.
 	Stdout io.Writer
-	// Workers limits how many thread blocks run concurrently. 0 means GOMAXPROCS, and 1 makes every
-	// execution deterministic.
+	// Workers is the maximum number of thread blocks that run concurrently. 0 means GOMAXPROCS. 1
+	// makes every execution deterministic.
 	Workers int
-	// Profile counts instructions by opcode, and the transactions of memory accesses. See
-	// Emulator.Profile. Kernels run several times slower.
+	// Profile counts instructions by opcode and the transactions of memory accesses. See
+	// Emulator.Profile. It makes kernels several times slower.
 	Profile bool
 	// CostModel, if not nil, simulates the times of events. It counts instructions as Profile does.
 	CostModel *CostModel
 	// Seed, if not 0, permutes the order of thread blocks and warps. It also delays the
 	// asynchronous copies of kernels (cp.async and the like) until the kernel waits for them.
 	Seed uint64
-	// Limits bound what modules and kernels may take from the process, for programs that run
+	// Limits bound what modules and kernels may take from the process. Set them if the program runs
 	// untrusted code.
 	Limits Limits
-	// ReuseAddresses gives the address of freed memory to the next allocation of its size (in units
-	// of 512 bytes), as drivers do, for programs that rely on it. By default an address is used
-	// only once. Every access to freed memory is then an error, even if a later allocation would
-	// otherwise hide it.
+	// ReuseAddresses assigns the address of freed memory to the next allocation of the same size
+	// (in units of 512 bytes), as drivers do. By default, each address is used only once. Every
+	// access to freed memory is then an error, even if a later allocation would otherwise hide it.
 	ReuseAddresses bool
-	// Check is the set of the sanitizer's optional checks, for Emulator.Findings.
+	// Check is the set of optional checks. Emulator.Findings returns their results.
 	Check Check
 }
 
-// Limits are the bounds that go beyond LimitMemory. LimitMemory covers everything that is device
-// memory: allocations, the variables of modules, the local and shared memory of the blocks that
-// run, and the heap of malloc in kernels. The stack of one thread is 512 KiB, as on devices.
+// Limits are bounds in addition to LimitMemory. LimitMemory covers all device memory: allocations,
+// the variables of modules, the local and shared memory of running blocks, and the heap of malloc
+// in kernels. The stack of one thread is 512 KiB, as on devices.
 type Limits struct {
-	// Variables limits how many variables a module may declare by declarations that stand for
-	// several, like x<100>. 0 means 1,048,576. A module with more fails with
+	// Variables is the maximum number of variables that a module may declare by declarations of
+	// several variables, such as x<100>. 0 means 1,048,576. A module with more fails with
 	// CUDA_ERROR_OUT_OF_MEMORY.
 	Variables int
-	// HostMemory limits how much page-locked memory may be allocated at a time. 0 means 64 GiB.
-	// Beyond that, allocations fail with CUDA_ERROR_OUT_OF_MEMORY.
+	// HostMemory is the maximum amount of page-locked memory that is allocated at a time. 0 means
+	// 64 GiB. Allocations beyond it fail with CUDA_ERROR_OUT_OF_MEMORY.
 	HostMemory uint64
-	// KernelTime is how long one kernel may run. A kernel that takes longer ends with
-	// CUDA_ERROR_LAUNCH_TIMEOUT, as on a device that drives a display, and the error has its line.
-	// 0 means no limit. Then closing an object that an endless kernel uses waits forever, and only
-	// Emulator.Close ends the kernel.
+	// KernelTime is how long one kernel may run. A slower kernel fails with
+	// CUDA_ERROR_LAUNCH_TIMEOUT, as on a device that drives a display, and the error contains the
+	// kernel's current line. 0 means no limit. Closing an object that an endless kernel uses then
+	// waits forever, and only Emulator.Close ends the kernel.
 	KernelTime time.Duration
-	// Print is how many bytes kernels may print in all. 0 means no limit, as with a driver. Further
-	// output is dropped.
+	// Print is how many bytes all kernels together may print. Further output is discarded. 0 means
+	// no limit, as with a driver.
 	Print int64
 }
 
@@ -243,7 +241,7 @@ const (
 	defaultSMs     = 132
 )
 
-// withDefaults fills in defaults for fields that are zero.
+// withDefaults returns the configuration with defaults for fields that are zero.
 func (c Config) withDefaults() Config {
 	if c.Devices == 0 {
 		c.Devices = 1
@@ -282,7 +280,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// limitedWriter passes on a fixed number of bytes and then fails.
+// limitedWriter writes up to a total number of bytes. Further writes fail.
 type limitedWriter struct {
 	mu   sync.Mutex
 	w    io.Writer
@@ -308,9 +306,9 @@ func (l *limitedWriter) Write(b []byte) (int, error) {
 	return int(n), nil
 }
 
-// Handles are numbers that are never reused, so that the handle of a destroyed object is
-// recognised. They start well above the special stream handles and the small integers that a caller
-// may pass by mistake.
+// Handles are numbers that are never reused, so the handle of a destroyed object is recognised as
+// invalid. They are larger than the special stream handles and the small integers that a caller may
+// pass by mistake.
 const (
 	firstHandle = 0x10000
 	handleStep  = 0x10
@@ -333,10 +331,10 @@ func (e *Emulator) forget(h uintptr) {
 	delete(e.madeAt, h)
 }
 
-// keepAlive makes an array that was handed out live as long as a handle.
+// keepAlive keeps an array that the program received alive until the handle is forgotten.
 func (e *Emulator) keepAlive(h uintptr, array any) { e.keptAlive[h] = array }
 
-// find returns the object of a handle, or nil if it is not of type T.
+// find returns the object of a handle, or nil if the object is not of type T.
 func find[T any](e *Emulator, h uintptr) *T {
 	p, _ := e.handles[h].(*T)
 	return p
@@ -345,7 +343,7 @@ func find[T any](e *Emulator, h uintptr) *T {
 // handleAt returns the object whose handle is argument i.
 func handleAt[T any](c call, i int) *T { return find[T](c.e, c.Word(i)) }
 
-// objectAt is handleAt for a handle that must be valid.
+// objectAt is handleAt for a required handle. It fails with CUDA_ERROR_INVALID_HANDLE.
 func objectAt[T any](c call, i int) (*T, result) {
 	if o := handleAt[T](c, i); o != nil {
 		return o, success
@@ -353,19 +351,19 @@ func objectAt[T any](c call, i int) (*T, result) {
 	return nil, errInvalidHandle
 }
 
-// id returns a number for objects that need an identity but have no handle.
+// id returns a new number for an object that needs an identity in addition to its handle.
 func (e *Emulator) id() uint64 {
 	e.nextID++
 	return e.nextID
 }
 
-// thread is the driver's record of an operating-system thread: its stack of contexts and its
-// capture interaction mode.
+// thread is the state of an operating-system thread: its stack of contexts and its capture
+// interaction mode.
 type thread struct {
 	id       uint64
 	stack    []*cudaContext
-	mode     cu.CUstreamCaptureMode // default 0, GLOBAL
-	callback bool                   // runs host functions; may not call CUDA
+	mode     cu.CUstreamCaptureMode // the default, 0, is GLOBAL
+	callback bool                   // this thread runs host functions and may not call CUDA
 }
 
 // thread returns the calling thread's record.
@@ -387,7 +385,7 @@ func (th *thread) current() *cudaContext {
 	return nil
 }
 
-// setCurrent replaces the top of the stack; nil pops it.
+// setCurrent replaces the top of the stack. A nil context removes the top.
 func (th *thread) setCurrent(ctx *cudaContext) {
 	n := len(th.stack)
 	switch {

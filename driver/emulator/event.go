@@ -6,24 +6,24 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// event is a CUevent. Recording it replaces the point in a stream that it stands for. A wait refers
-// to the point at the time of the call.
+// event is a CUevent. Each record replaces the point in a stream that the event marks. A wait
+// refers to the point at the time of the call.
 type event struct {
 	handle   uintptr
 	ctx      *cudaContext
 	flags    uint32
-	recorded *recordedPoint // nil: never recorded
-	captured *capturedPoint // not nil: last recorded in a capture
+	recorded *recordedPoint // nil if never recorded
+	captured *capturedPoint // not nil if a capture recorded it last
 }
 
-// recordedPoint is where an event was recorded in a stream.
+// recordedPoint is the point in a stream where an event was recorded.
 type recordedPoint struct {
 	dependency
-	at time.Duration // set when the stream gets there
+	at time.Duration // set when the stream reaches the point
 }
 
-// capturedPoint is where an event was recorded in a capturing stream: what the stream depended on
-// then.
+// capturedPoint is the point in a capturing stream where an event was recorded: the stream's
+// dependencies at that time.
 type capturedPoint struct {
 	cap  *capture
 	deps []edge
@@ -69,7 +69,7 @@ func cuEventDestroy(c call) result {
 	return ev.ctx.dev.fault
 }
 
-// eventAt returns the event of argument i, whose context must be usable.
+// eventAt returns the event of argument i. Its context must be usable.
 func eventAt(c call, i int) (*event, result) {
 	ev := handleAt[event](c, i)
 	if ev == nil {
@@ -117,7 +117,7 @@ func (ev *event) record(s *stream) {
 	m.dependency = s.enqueue((*recordOp)(m))
 }
 
-// recordOp is the operation that stores the time when the stream reaches the event.
+// recordOp stores the time when the stream reaches the event.
 type recordOp recordedPoint
 
 func (m *recordOp) run(x *execution) result {
@@ -126,7 +126,7 @@ func (m *recordOp) run(x *execution) result {
 	return m.locked(x)
 }
 
-// locked runs with the emulator's lock held.
+// locked is run with the emulator's lock held.
 func (m *recordOp) locked(x *execution) result {
 	m.at = x.time()
 	return success
@@ -135,10 +135,10 @@ func (m *recordOp) locked(x *execution) result {
 // reached reports whether all work before the event has ended.
 func (ev *event) reached() bool { return ev.recorded == nil || ev.recorded.met() }
 
-// observable checks that the event can be queried or waited for.
+// observable checks that the program may query the event or wait for it.
 func (ev *event) observable(c call) result {
 	if ev.captured != nil && ev.captured.cap.over {
-		return errInvalidValue // it was never recorded outside of the capture
+		return errInvalidValue // never recorded outside of the capture
 	}
 	if ev.captured != nil {
 		return ev.captured.cap.invalidate(errCapturedEvent)
@@ -262,7 +262,7 @@ func cuCtxRecordEvent(c call) result {
 	return success
 }
 
-// cuCtxWaitEvent makes all later work of a context wait.
+// cuCtxWaitEvent orders all later work of a context after an event.
 func cuCtxWaitEvent(c call) result {
 	ctx := contextAt(c, 0)
 	if r := ctx.usable(); r != success {
@@ -290,7 +290,7 @@ func cuCtxWaitEvent(c call) result {
 	return success
 }
 
-// eventRecordNode records an event, and eventWaitNode waits for one.
+// eventRecordNode records an event when its graph runs, and eventWaitNode waits for an event.
 type (
 	eventRecordNode struct{ ev *event }
 	eventWaitNode   struct{ ev *event }
@@ -300,9 +300,9 @@ func (*eventRecordNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE
 
 func (*eventWaitNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_WAIT_EVENT }
 
-// run records the event for the launch that is running. A wait for the event returns when the
-// whole launch has ended, which is later than on a device but never earlier. The recorded time is
-// the node's.
+// run records the event for the running launch. A wait for the event returns only when the whole
+// launch has ended: later than on a device, but never earlier. The recorded time is that of the
+// node.
 func (n *eventRecordNode) run(x *execution) result {
 	x.e.mu.Lock()
 	defer x.e.mu.Unlock()

@@ -12,30 +12,30 @@ type exec struct {
 	e      *Emulator
 	handle uintptr
 	ctx    *cudaContext
-	source *graph // the graph it was made from; its nodes name the steps
+	source *graph // the original graph; its nodes identify the steps
 	flags  uint64
 	plan   *plan
-	last   dependency // its last launch; the next one runs after it
+	last   dependency // the last launch, which the next launch runs after
 	users  map[*userObject]int
-	lone   *graph // the source, if only one executable of it may exist
+	lone   *graph // source, if it may have only one executable graph
 	conds  map[uintptr]*condition
 }
 
-// plan is what a launch executes. It is changed only while no launch uses it. Otherwise a changed
-// copy replaces it, so that queued launches run as they were submitted.
+// plan is the executable form of a graph. It is changed only while no launch uses it. Otherwise a
+// changed copy replaces it, so queued launches run as they were submitted.
 type plan struct {
 	steps    []step
-	index    map[*node]int // index of each node's step
+	index    map[*node]int // index of the step of each node
 	inFlight int
 }
 
-// step is a node of a plan. Steps are in topological order.
+// step is a node in a plan. A plan's steps are in topological order.
 type step struct {
-	node     *node // the node it was made from: its identity, not its content
+	node     *node // identifies the step; the step does not use the node's current parameters
 	params   nodeParams
 	deps     []stepEdge // in the order of the node's edges
 	disabled bool
-	inner    []*plan // of child and conditional nodes
+	inner    []*plan // the plans of a child or conditional node
 }
 
 // stepEdge is a dependency on an earlier step.
@@ -85,7 +85,7 @@ type refusal struct {
 	node   *node
 }
 
-// plan orders the nodes of the graph and of the graphs in it.
+// plan creates the plan of the graph and of its nested graphs.
 func (g *graph) plan() (*plan, *refusal) {
 	order := g.topological()
 	if len(order) < len(g.nodes) {
@@ -113,7 +113,7 @@ func (g *graph) plan() (*plan, *refusal) {
 	return p, nil
 }
 
-// instantiate makes an executable graph.
+// instantiate creates an executable graph.
 func (c call) instantiate(g *graph, flags uint64) (*exec, *refusal) {
 	refuse := func(r result, why cu.CUgraphInstantiateResult) *refusal { return &refusal{result: r, reason: why} }
 	switch {
@@ -160,8 +160,8 @@ func (c call) instantiate(g *graph, flags uint64) (*exec, *refusal) {
 	return x, nil
 }
 
-// deviceHandle is what kernels of the graph read as %current_graph_exec: the handle of the
-// executable graph if it was made for device launch, or else 0.
+// deviceHandle returns the value of %current_graph_exec in the graph's kernels: the handle if the
+// executable graph permits device launch, or 0.
 func (x *exec) deviceHandle() uint64 {
 	if x.flags&uint64(cu.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) == 0 {
 		return 0
@@ -182,12 +182,12 @@ func cuGraphExecGetFlags(c call) result {
 	if r != success {
 		return r
 	}
-	// Driver 580 returns only these two.
+	// driver 580 returns only these two flags
 	const kept = cu.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | cu.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH
 	return put(c, 1, x.flags&uint64(kept))
 }
 
-// destroy ends the executable graph. Queued launches still run.
+// destroy destroys the executable graph. Queued launches still run.
 func (x *exec) destroy() {
 	if x.lone != nil {
 		x.lone.execs--
@@ -200,7 +200,7 @@ func (x *exec) destroy() {
 	x.e.forget(x.handle)
 }
 
-// after runs f when the last launch has ended.
+// after calls f once the last launch has ended.
 func (x *exec) after(f func()) {
 	if x.last.s == nil || x.last.met() {
 		f()
@@ -209,7 +209,7 @@ func (x *exec) after(f func()) {
 	x.last.s.enqueue((*cleanup)(&f))
 }
 
-// cleanup is an operation on the driver's own state.
+// cleanup is an operation that changes only the driver's own state.
 type cleanup func()
 
 func (*cleanup) runsAfterFault() {}
@@ -230,7 +230,7 @@ func cuGraphExecDestroy(c call) result {
 	return success
 }
 
-// cuGraphUpload only checks its arguments: there is nothing to upload.
+// cuGraphUpload only checks its arguments, because launches need no upload.
 func cuGraphUpload(c call) result {
 	_, r := execAt(c, 0)
 	if r != success {
@@ -304,7 +304,7 @@ func (run *graphRun) run(x *execution) result {
 	return r
 }
 
-// steps executes the steps of a plan one after the other.
+// steps executes the steps of a plan in order.
 func (run *graphRun) steps(x *execution, p *plan) result {
 	t := x.timeline(p)
 	defer t.close()

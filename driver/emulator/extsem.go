@@ -12,12 +12,13 @@ import (
 	"github.com/purecuda/cuda/internal/absent"
 )
 
-// Semaphore is the external side of a semaphore that a program imports, as another API like Vulkan
-// or Direct3D would make it. With it, such programs run and can be tested where no other API is
-// available.
+// Semaphore is the external side of an imported semaphore. It stands for a semaphore of another
+// API, such as Vulkan or Direct3D, so that programs that import semaphores can be tested without
+// that API.
 //
-// A binary semaphore (opaque handles) is signalled or not, and a wait resets it. A timeline
-// semaphore or fence has a value that only grows, and a wait returns when the value is reached.
+// A binary semaphore (opaque handles) is signalled or not signalled, and a wait resets it. A
+// timeline semaphore or fence has a value that only grows, and a wait returns once it reaches the
+// requested value.
 type Semaphore struct {
 	kind  cu.CUexternalSemaphoreHandleType
 	e     *Emulator
@@ -25,9 +26,8 @@ type Semaphore struct {
 	value uint64
 }
 
-// NewSemaphore makes a semaphore of the kind that a handle type stands for: file descriptors
-// (opaque and timeline), NT handles (opaque and timeline) and Direct3D 12 fences. It does not
-// support other types.
+// NewSemaphore creates a semaphore of the kind of a handle type. It supports file descriptors and
+// NT handles (both opaque and timeline), and Direct3D 12 fences. Other types fail.
 func (e *Emulator) NewSemaphore(kind cu.CUexternalSemaphoreHandleType) (*Semaphore, error) {
 	if !e.exists() {
 		return nil, anEmulator.Error(e == nil)
@@ -38,7 +38,8 @@ func (e *Emulator) NewSemaphore(kind cu.CUexternalSemaphoreHandleType) (*Semapho
 	return &Semaphore{kind: kind, e: e}, nil
 }
 
-// semaphoreKind reports whether a handle type is emulated, and whether it stands for a timeline.
+// semaphoreKind reports whether the emulator supports a handle type, and whether the semaphore is a
+// timeline.
 func semaphoreKind(kind cu.CUexternalSemaphoreHandleType) (timeline, ok bool) {
 	switch kind {
 	case cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD,
@@ -52,16 +53,16 @@ func semaphoreKind(kind cu.CUexternalSemaphoreHandleType) (timeline, ok bool) {
 	return false, false
 }
 
-// firstExport is the first number used for an exported semaphore. It is larger than the file
-// descriptors and NT handles of a process.
+// firstExport is the number of the first exported semaphore. It is larger than the file descriptors
+// and NT handles of a process.
 const firstExport = 0x40000000
 
 // aSemaphore describes the errors of methods on nil and zero semaphores.
 var aSemaphore = absent.Kind{Name: "semaphore", Make: "Emulator.NewSemaphore", Code: cu.CUDA_ERROR_INVALID_VALUE}
 
-// Export returns a handle for importing the semaphore: a file descriptor or an NT handle, depending
-// on the semaphore's kind. The number is meaningful to this emulator only. An import uses up a file
-// descriptor, as with a driver. An NT handle can be imported any number of times.
+// Export returns a handle with which the program can import the semaphore: a file descriptor or an
+// NT handle, depending on the semaphore's kind. Only this emulator recognizes the handle. As with a
+// driver, importing a file descriptor consumes it, but an NT handle can be imported repeatedly.
 func (s *Semaphore) Export() uintptr {
 	if s == nil || s.e == nil {
 		return 0
@@ -73,8 +74,8 @@ func (s *Semaphore) Export() uintptr {
 	return h
 }
 
-// Value returns the value of a timeline. For a binary semaphore it returns 1 if the semaphore is
-// signalled and 0 if not.
+// Value returns the value of a timeline. For a binary semaphore, it returns 1 if the semaphore is
+// signalled and 0 otherwise.
 func (s *Semaphore) Value() uint64 {
 	if s == nil || s.e == nil {
 		return 0
@@ -98,7 +99,7 @@ func (s *Semaphore) Signal(value uint64) {
 	s.value = max(s.value, value)
 }
 
-// Wait waits as the device does, until ctx ends at the latest.
+// Wait waits for the semaphore as the device does. It returns the error of ctx if ctx ends first.
 func (s *Semaphore) Wait(ctx context.Context, value uint64) error {
 	if s == nil || s.e == nil {
 		return aSemaphore.Error(s == nil)
@@ -112,7 +113,8 @@ func (s *Semaphore) Wait(ctx context.Context, value uint64) error {
 	return nil
 }
 
-// tryWait reports whether a wait is over. If so, it resets a binary semaphore.
+// tryWait reports whether the semaphore has been signalled, or has reached the value. It resets a
+// binary semaphore.
 func (s *Semaphore) tryWait(value uint64) bool {
 	timeline, _ := semaphoreKind(s.kind)
 	s.mu.Lock()
@@ -125,7 +127,7 @@ func (s *Semaphore) tryWait(value uint64) bool {
 	return had
 }
 
-// pause waits between two polls of memory that others change.
+// pause waits between two polls of a value that another goroutine changes.
 func pause(tries int) {
 	if tries < 100 {
 		runtime.Gosched()
@@ -174,7 +176,7 @@ func cuImportExternalSemaphore(c call) result {
 	return put(c, 0, x.handle)
 }
 
-// exported resolves an exported handle, and uses it up if it is a file descriptor.
+// exported returns the semaphore of an exported handle. It consumes a file descriptor.
 func (e *Emulator) exported(d *cu.CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC) (*Semaphore, result) {
 	var h uintptr
 	fd := d.Type == cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD ||
@@ -211,8 +213,8 @@ func cuDestroyExternalSemaphore(c call) result {
 	return success
 }
 
-// semNode signals external semaphores or waits for them, in a stream or as a node. P is CUDA's
-// parameters of one semaphore.
+// semNode signals external semaphores or waits for them, in a stream or as a graph node. P is
+// CUDA's struct of parameters for one semaphore.
 type semNode[P any] struct {
 	sems   []*extSem
 	params []P
@@ -251,7 +253,7 @@ func (n *semWaitNode) run(x *execution) result {
 	return success
 }
 
-// read copies the arrays of a call.
+// read copies the arrays that the program passed.
 func (n *semNode[P]) read(e *Emulator, sems *cu.CUexternalSemaphore, params *P, count uint32) result {
 	if sems == nil || params == nil || count == 0 {
 		return errInvalidValue
@@ -267,7 +269,7 @@ func (n *semNode[P]) read(e *Emulator, sems *cu.CUexternalSemaphore, params *P, 
 	return success
 }
 
-// handles returns the handles of the semaphores in a new array.
+// handles returns a new array with the handles of the semaphores.
 func (n *semNode[P]) handles() []cu.CUexternalSemaphore {
 	list := make([]cu.CUexternalSemaphore, len(n.sems))
 	for i, x := range n.sems {
@@ -292,7 +294,7 @@ func (e *Emulator) waitFrom(p *waitNodeArgs) (*semWaitNode, result) {
 	return n, n.read(e, p.ExtSemArray, p.ParamsArray, p.NumExtSems)
 }
 
-// The calls for streams take (semaphores, parameters, count, stream).
+// The stream functions read (semaphores, parameters, count, stream).
 
 func cuSignalExternalSemaphoresAsync(c call) result {
 	s, r := streamAt(c, 3)

@@ -22,13 +22,13 @@ var fillFunctions = functions{
 	"cuMemsetD2D32Async": {func(c call) result { return fill2DLater(c, 4) }, afterInit},
 }
 
-// fillOp writes an element of 1, 2 or 4 bytes over rows of memory. It is also
-// the memset node's operation.
+// fillOp writes an element of 1, 2 or 4 bytes to every position of a number of rows. It is also the
+// operation of a memset node.
 type fillOp struct {
 	addr, pitch   uint64
 	value         uint32
-	element       uint64 // bytes
-	width, height uint64 // elements, rows
+	element       uint64 // in bytes
+	width, height uint64 // in elements and in rows
 }
 
 // shape rejects inconsistent sizes.
@@ -40,7 +40,7 @@ func (op *fillOp) shape() result {
 	return success
 }
 
-// check rejects a fill that a driver rejects at the call.
+// check rejects a fill that a driver rejects during the call.
 func (op *fillOp) check(e *Emulator) result {
 	if r := op.shape(); r != success || op.width*op.height == 0 {
 		return r
@@ -52,7 +52,7 @@ func (op *fillOp) check(e *Emulator) result {
 	return success
 }
 
-// span returns the number of bytes from the start of the fill to its end.
+// span returns the number of bytes from the first byte of the fill to its end.
 func (op *fillOp) span() uint64 { return (op.height-1)*op.pitch + op.width*op.element }
 
 func (op *fillOp) run(x *execution) result {
@@ -70,7 +70,7 @@ func (op *fillOp) run(x *execution) result {
 	return success
 }
 
-// fillArgs reads (dst, value, count); fill2DArgs (dst, pitch, value, width, height).
+// fillArgs reads (dst, value, count), and fill2DArgs reads (dst, pitch, value, width, height).
 func fillArgs(c call, element uint64) *fillOp {
 	n := c.Uint64(2)
 	return &fillOp{addr: c.Uint64(0), pitch: n * element, value: c.Uint32(1), element: element, width: n, height: 1}
@@ -111,7 +111,7 @@ func submitFill(c call, streamArg int, op *fillOp) result {
 	}
 	r = op.check(c.e)
 	if s.cap != nil {
-		r = op.shape() // memory is not checked in a capture
+		r = op.shape() // a capture does not check memory
 	}
 	if r != success {
 		return r
@@ -119,7 +119,7 @@ func submitFill(c call, streamArg int, op *fillOp) result {
 	return s.submit(&fillNode{fillOp: *op, ctx: s.ctx})
 }
 
-// fillNode is a memset.
+// fillNode is a memset in a stream or a graph.
 type fillNode struct {
 	fillOp
 	ctx *cudaContext

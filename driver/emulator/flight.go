@@ -15,11 +15,12 @@ import (
 )
 
 // A flight lasts from the submission of an asynchronous copy from or to page-locked memory until
-// the host makes sure that the copy has ended. In between, the host must not write that memory.
+// the host has made sure that the copy has ended. During a flight, the host must not write that
+// memory.
 
-// flight is one side of such a copy, with the contents of the memory when the device last accessed
-// it. The emulator's lock guards everything. A copy runs without that lock and holds the flight's
-// own lock instead.
+// flight is one side of a copy in flight, with the contents that the memory had when the device
+// last accessed it. The emulator's lock guards all fields. A copy runs without that lock and holds
+// mu instead.
 type flight struct {
 	dependency
 	addr   uint64
@@ -30,8 +31,8 @@ type flight struct {
 	mu          sync.Mutex
 	live        []byte
 	expected    []byte
-	valid       bool // expected is what the memory must contain
-	overwritten bool // something else writes the memory: its expected contents are unknown
+	valid       bool // expected is valid
+	overwritten bool // other work writes the memory, so its contents are not checked
 }
 
 // writer is work that may write page-locked memory.
@@ -40,8 +41,8 @@ type writer struct {
 	addr, size uint64
 }
 
-// beginFlights is called when work is submitted. It records the memory that the work may write, and
-// begins the flights of a copy.
+// beginFlights records the memory that newly submitted work may write. If the work is a copy, it
+// also begins the copy's flights.
 func (e *Emulator) beginFlights(last dependency, op operation) {
 	e.writers = slices.DeleteFunc(e.writers, func(w writer) bool { return w.met() })
 	e.writes(last, op)
@@ -73,8 +74,8 @@ func (e *Emulator) isHostMemory(addr uint64) bool {
 	return a != nil && a.isHost()
 }
 
-// writes records the memory that an operation may write. For a kernel, that is the memory its
-// arguments point to. For a host function, it is all memory.
+// writes records the memory that an operation may write. A kernel may write any memory that its
+// arguments point to. A host function may write all memory.
 func (e *Emulator) writes(last dependency, op operation) {
 	switch op := op.(type) {
 	case *copyOp:
@@ -103,12 +104,12 @@ func (e *Emulator) writes(last dependency, op operation) {
 	case *graphRun:
 		op.plan.each(func(n nodeParams) { e.writes(last, n) })
 	case *hostNode, *streamCallback:
-		// The copies before it end when it begins, so only later ones need to know about it.
+		// Earlier copies have ended when the host function begins, so it only affects later copies.
 		e.writers = append(e.writers, writer{last, 0, math.MaxUint64})
 	}
 }
 
-// overwritten stops checking memory that other work of the device will write.
+// overwritten ends the checks of memory that other work of the device will write.
 func (e *Emulator) overwritten(last dependency, addr, n uint64) {
 	if !e.isHostMemory(addr) {
 		return
@@ -128,14 +129,14 @@ func (f *flight) overlaps(addr, n uint64) bool {
 	return addr < f.addr+f.size && f.addr-min(f.addr, addr) < n
 }
 
-// unfinished reports whether other work may be writing the memory.
+// unfinished reports whether other work may still write the memory.
 func (e *Emulator) unfinished(f *flight) bool {
 	return slices.ContainsFunc(e.writers, func(w writer) bool {
 		return !w.met() && (w.s != f.s || w.seq != f.seq) && f.overlaps(w.addr, w.size)
 	})
 }
 
-// keep stores what the memory must contain from now on.
+// keep records the current contents as the expected ones.
 func (f *flight) keep() { f.expected, f.valid = append(f.expected[:0], f.live...), true }
 
 // changed returns the index of the first byte that changed, or -1.
@@ -153,7 +154,8 @@ func (f *flight) changed() int {
 	return at
 }
 
-// checkFlight compares the memory with its expected contents. The emulator's lock is held.
+// checkFlight reports a finding if the memory does not have its expected contents. The emulator's
+// lock is held.
 func (e *Emulator) checkFlight(f *flight) {
 	at := f.changed()
 	if at < 0 {
@@ -177,7 +179,7 @@ func (op *copyOp) move(e *Emulator) bool {
 	defer func() {
 		for _, f := range op.flights {
 			if f.target && !f.overwritten {
-				f.keep() // no matter how much was copied
+				f.keep() // even if the copy failed halfway
 			}
 			f.mu.Unlock()
 		}
@@ -185,8 +187,8 @@ func (op *copyOp) move(e *Emulator) bool {
 	return transfer.Copy(e.mem, &op.dst, &op.src, op.extent)
 }
 
-// beginCopy checks the memory of a copy that is about to run, and returns with the flights locked to
-// keep others from checking it. What earlier work wrote is only visible now.
+// beginCopy checks the memory of a copy that is about to run. It locks the flights, so that no
+// other goroutine checks them during the copy. Only now are the results of earlier work visible.
 func (e *Emulator) beginCopy(flights []*flight) {
 	e.mu.Lock()
 	for _, f := range flights {
@@ -207,7 +209,7 @@ func (e *Emulator) beginCopy(flights []*flight) {
 	}
 }
 
-// endFlights ends the flights of the copies that the host now knows to have ended.
+// endFlights ends the flights of copies that the host now knows to have ended.
 func (e *Emulator) endFlights(known order.Progress) {
 	e.flights = slices.DeleteFunc(e.flights, func(f *flight) bool {
 		if !known.Has(f.s.lane, f.seq) {
@@ -218,12 +220,12 @@ func (e *Emulator) endFlights(known order.Progress) {
 	})
 }
 
-// dropFlights drops the flights of memory that is freed.
+// dropFlights discards the flights of memory that is being freed.
 func (e *Emulator) dropFlights(addr, size uint64) {
 	e.flights = slices.DeleteFunc(e.flights, func(f *flight) bool { return f.overlaps(addr, size) })
 }
 
-// checkPointers checks the copy nodes of a graph that is launched.
+// checkPointers reports copy nodes with pageable memory in a graph that is being launched.
 func (e *Emulator) checkPointers(p *plan) {
 	if !e.checks(CheckGraphPointers) {
 		return

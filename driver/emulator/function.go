@@ -15,9 +15,9 @@ type kernelFunc struct {
 	handle uintptr
 	mod    *module
 	code   *vm.Kernel
-	known  bool // the Function is read
+	known  bool // Function has been set
 	launch.Function
-	old *oldLaunch // nil until a function of CUDA before 4.0 sets something
+	old *oldLaunch // nil unless a function of CUDA before 4.0 has set something
 }
 
 func newKernelFunc(m *module, k *vm.Kernel) *kernelFunc {
@@ -26,8 +26,8 @@ func newKernelFunc(m *module, k *vm.Kernel) *kernelFunc {
 	return f
 }
 
-// ready reads the kernel's attributes when the function is first used, because its program may not
-// have been compiled before. Reading takes time, so it releases the lock until it is done.
+// ready reads the kernel's attributes when the function is first used. Reading them may compile the
+// kernel, so ready releases the lock.
 func (f *kernelFunc) ready() *kernelFunc {
 	if f == nil || f.known {
 		return f
@@ -35,7 +35,7 @@ func (f *kernelFunc) ready() *kernelFunc {
 	var info vm.Attributes
 	f.mod.ctx.e.unlocked(func() { info = f.code.Attributes() })
 	if f.known {
-		return f // another thread was faster, and may have set something
+		return f // another thread has read them and may have changed a setting
 	}
 	e := f.mod.ctx.e
 	f.known, f.Function = true, launch.New(f.code, info, e.spec(), e.cfg.LimitMemory)
@@ -70,7 +70,7 @@ var kernelFunctions = functions{
 	"cuFuncLoad":               {cuFuncLoad, current},
 }
 
-// getAttribute makes a function that reads (value *, attribute, function).
+// getAttribute returns a driver function that reads (value *, attribute, function).
 func getAttribute(lookup func(c call, i int) (*kernelFunc, result)) func(call) result {
 	return func(c call) result {
 		f, r := lookup(c, 2)
@@ -136,7 +136,7 @@ func cuFuncGetParamInfo(c call) result {
 	return f.putParam(c)
 }
 
-// putParam stores (offset, size) of the parameter whose number is argument 1.
+// putParam stores (offset, size) of the parameter with the number in argument 1.
 func (f *kernelFunc) putParam(c call) result {
 	i := c.Uint64(1)
 	if c.Ptr(2) == nil || i >= uint64(len(f.Params)) {
@@ -166,7 +166,7 @@ var occupancyFunctions = functions{
 	"cuOccupancyMaxActiveClusters":                         {cuOccupancyMaxActiveClusters, current},
 }
 
-// spec describes the emulator's devices.
+// spec returns the description of the emulator's devices.
 func (e *Emulator) spec() spec.Device {
 	return spec.Device{Capability: e.cfg.ComputeCapability, Multiprocessors: e.cfg.Multiprocessors}
 }
@@ -189,8 +189,8 @@ func cuOccupancyMaxActiveBlocksWithFlags(c call) result {
 	return cuOccupancyMaxActiveBlocks(c)
 }
 
-// cuOccupancyMaxPotentialBlockSize tries block sizes from the largest. The caller's function from
-// block size to shared memory is a C function.
+// cuOccupancyMaxPotentialBlockSize calls the program's C function, if any, to compute the shared
+// memory for each block size.
 func cuOccupancyMaxPotentialBlockSize(c call) result {
 	grid, block := at[int32](c, 0), at[int32](c, 1)
 	f, r := functionAt(c, 2)

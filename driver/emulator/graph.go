@@ -9,44 +9,44 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// graph is a CUDA graph: a program's own, one in a child node, or the body of
-// a conditional node.
+// graph is a CUDA graph: a graph of the program, the graph of a child node, or a body of a
+// conditional node.
 type graph struct {
 	e         *Emulator
 	handle    uintptr
 	nodes     []*node // in the order of creation
-	parent    *node   // the child or conditional node that contains it
-	moved     bool    // moved into parent instead of copied
+	parent    *node   // the child or conditional node that contains the graph, or nil
+	moved     bool    // moved into parent, not copied
 	capturing bool
-	origin    *graph // the graph it was cloned from
+	origin    *graph // the graph that it is a clone of, or nil
 	users     map[*userObject]int
-	execs     int // executable graphs, where only one may exist
+	execs     int // number of executable graphs, counted only if there may be just one
 	destroyed bool
-	handles   []*condition // conditional handles made for it
+	handles   []*condition // the conditional handles created for the graph
 }
 
-// node is a node of a graph. Its parameters are replaced, never changed in place.
+// node is a node of a graph. A change replaces params, whose value is immutable.
 type node struct {
 	handle     uintptr
 	id         uint64
 	graph      *graph
 	params     nodeParams
-	deps       []edge // from
-	dependents []edge // to
-	origin     *node  // the node it was cloned from
+	deps       []edge // dependencies
+	dependents []edge // nodes that depend on this one
+	origin     *node  // the node that it is a clone of, or nil
 }
 
-// edge is one end of a dependency: the node at the other end, and its data.
+// edge is a dependency seen from one of its nodes: the other node, and the edge data.
 type edge struct {
 	node *node
 	data cu.CUgraphEdgeData
 }
 
-// special reports whether the edge is more than a plain dependency.
+// special reports whether the edge has edge data.
 func (d edge) special() bool { return d.data != cu.CUgraphEdgeData{} }
 
-// nodeParams describes what a node does. Values are immutable once they are in a node, because
-// executable graphs share them.
+// nodeParams describes the work of a node. Values in a node are immutable, because executable
+// graphs share them.
 type nodeParams interface {
 	operation
 	kind() cu.CUgraphNodeType
@@ -58,7 +58,7 @@ func (e *Emulator) newGraph() *graph {
 	return g
 }
 
-// add makes a node with the given dependencies, which must belong to this graph.
+// add creates a node. Its dependencies must belong to this graph.
 func (g *graph) add(p nodeParams, deps []edge) *node {
 	n := &node{id: g.e.id(), graph: g, params: p, deps: slices.Clone(deps)}
 	n.handle = g.e.register(n)
@@ -74,11 +74,11 @@ func (g *graph) add(p nodeParams, deps []edge) *node {
 	return n
 }
 
-// nested parameters contain graphs: child and conditional nodes.
+// nested is implemented by nodes that contain graphs: child and conditional nodes.
 type nested interface{ graphs() []*graph }
 
-// destroy releases the graph: its nodes, the graphs in them, and its user objects. Executable
-// graphs made from it stay.
+// destroy destroys the graph with its nodes and nested graphs, and releases its user objects.
+// Executable graphs of it remain valid.
 func (g *graph) destroy() {
 	if g.destroyed {
 		return
@@ -97,7 +97,7 @@ func (g *graph) destroy() {
 	g.e.forget(g.handle)
 }
 
-// drop ends a node's handle and destroys the graphs in the node.
+// drop invalidates a node's handle and destroys the node's graphs.
 func (n *node) drop() {
 	n.graph.e.forget(n.handle)
 	if o, ok := n.params.(nested); ok {
@@ -129,7 +129,7 @@ func without(edges []edge, n *node) []edge {
 	return slices.DeleteFunc(edges, func(d edge) bool { return d.node == n })
 }
 
-// any reports whether a node of the graph, or of a graph in it, is of one of the kinds.
+// any reports whether the graph or a nested graph has a node of one of the kinds.
 func (g *graph) any(kinds ...cu.CUgraphNodeType) bool {
 	return slices.ContainsFunc(g.nodes, func(n *node) bool {
 		if slices.Contains(kinds, n.params.kind()) {
@@ -140,12 +140,12 @@ func (g *graph) any(kinds ...cu.CUgraphNodeType) bool {
 	})
 }
 
-// hasMemory reports whether the graph allocates or frees.
+// hasMemory reports whether the graph has allocation or free nodes.
 func (g *graph) hasMemory() bool {
 	return g.any(cu.CU_GRAPH_NODE_TYPE_MEM_ALLOC, cu.CU_GRAPH_NODE_TYPE_MEM_FREE)
 }
 
-// root returns the outermost graph, which the program made.
+// root returns the outermost graph, which the program created.
 func (g *graph) root() *graph {
 	for g.parent != nil {
 		g = g.parent.graph
@@ -159,7 +159,7 @@ func graphAt(c call, i int) (*graph, result) {
 		return nil, errInvalidValue
 	}
 	g := handleAt[graph](c, i)
-	if g == nil { // driver 580 has the same code for one that was destroyed
+	if g == nil { // driver 580 returns the same code for a destroyed graph
 		return nil, errInvalidValue
 	}
 	return g, success
@@ -196,7 +196,7 @@ func cuGraphCreate(c call) result {
 	return put(c, 0, c.e.newGraph().handle)
 }
 
-// cuGraphDestroy rejects graphs that belong to a node: they are destroyed with it.
+// cuGraphDestroy rejects graphs of nodes, which are destroyed with their node.
 func cuGraphDestroy(c call) result {
 	g := handleAt[graph](c, 0)
 	switch {
@@ -247,9 +247,9 @@ func cuGraphGetRootNodes(c call) result {
 	return putNodes(c, 1, 2, roots)
 }
 
-// putNodes returns an array of nodes by the driver's protocol. Without an array, it stores only
-// their number. With one, it stores at most as many as the array has room for, and zeros after the
-// last one.
+// putNodes returns nodes as driver functions do. Without an array, it stores only their number.
+// Otherwise it fills the array, with zeros after the last node, and stores the number of nodes in
+// it.
 func putNodes(c call, array, count int, nodes []*node) result {
 	num := at[uintptr](c, count)
 	if num == nil {
@@ -268,7 +268,7 @@ func putNodes(c call, array, count int, nodes []*node) result {
 	return success
 }
 
-// cuGraphClone copies a graph and all graphs in it.
+// cuGraphClone copies a graph and its nested graphs.
 func cuGraphClone(c call) result {
 	g, r := graphAt(c, 1)
 	switch {
@@ -298,7 +298,7 @@ func (g *graph) clone() *graph {
 		clones[n] = clone.add(p, deps)
 		clones[n].origin = n
 	}
-	// Keep the edges and nodes in the order of the original.
+	// Keep the original order of edges and nodes.
 	clone.nodes = clone.nodes[:0]
 	for _, n := range g.nodes {
 		t := clones[n]
@@ -315,8 +315,8 @@ func (g *graph) clone() *graph {
 	return clone
 }
 
-// topological orders the nodes so that each comes after its dependencies, and otherwise in the
-// order of creation. The result lacks the nodes of a cycle.
+// topological returns the nodes so that each follows its dependencies. Otherwise the order is that
+// of creation. Nodes of a cycle are missing from the result.
 func (g *graph) topological() []*node {
 	waiting := make(map[*node]int, len(g.nodes))
 	var ready, order []*node
@@ -358,8 +358,7 @@ func cuGraphNodeFindInClone(c call) result {
 	return errInvalidValue
 }
 
-// cuGraphDebugDotPrint writes the graph in Graphviz format. With any flag, nodes show their
-// parameters.
+// cuGraphDebugDotPrint writes the graph in Graphviz format. Any flag adds parameters to the nodes.
 func cuGraphDebugDotPrint(c call) result {
 	g, r := graphAt(c, 0)
 	if r != success {
@@ -379,7 +378,7 @@ func cuGraphDebugDotPrint(c call) result {
 	return success
 }
 
-// dot writes a cluster for the graph and for each graph in it.
+// dot writes a cluster for the graph and for each nested graph.
 func (g *graph) dot(b *strings.Builder, name string, details bool) {
 	fmt.Fprintf(b, "subgraph cluster_%s {\nlabel=%q\n", name, name)
 	for i, n := range g.nodes {

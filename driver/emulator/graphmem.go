@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// allocNode is an allocation node. Its address is reserved when the node is made and never changes.
-// The address has memory between the node's run and the free.
+// allocNode is an allocation node. Its address is reserved when the node is created and never
+// changes. Memory is mapped there from a run of the node until the free.
 type allocNode struct {
 	graph        *graph
 	ctx          *cudaContext
@@ -18,15 +18,15 @@ type allocNode struct {
 	size         uint64
 	props        cu.CUmemPoolProps
 	descs        []cu.CUmemAccessDesc
-	reach        *vm.Reach // the access rights of descs
-	buf          []byte    // the memory for the address, kept between launches
-	freed        *graph    // the graph that has the free node; nil: none
+	reach        *vm.Reach // the access rights that descs grants
+	buf          []byte    // the memory to map, kept between launches
+	freed        *graph    // the graph with the free node, or nil
 	freedOutside bool      // by cuMemFree or cuMemFreeAsync, after a launch
-	live         bool      // in submission order: a launch left it allocated
-	mapped       bool      // at present
-	orphan       bool      // its graph was destroyed
+	live         bool      // allocated, in submission order
+	mapped       bool      // memory is mapped now
+	orphan       bool      // the node's graph was destroyed
 	execs        int
-	pending      int // launches that have not ended
+	pending      int // unfinished launches
 }
 
 func (*allocNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_MEM_ALLOC }
@@ -35,7 +35,7 @@ func (n *allocNode) run(x *execution) result {
 	e := x.e
 	e.mu.Lock()
 	defer e.unlock()
-	if n.mapped { // AUTO_FREE_ON_LAUNCH
+	if n.mapped { // left by a launch with AUTO_FREE_ON_LAUNCH
 		n.unmap(e, "the next launch of its graph")
 	}
 	a := &allocation{addr: n.addr, size: n.size, kind: graphMemoryKind, ctx: nil, dev: n.ctx.dev, node: n, id: e.id(), by: "a graph's allocation node"}
@@ -58,14 +58,14 @@ func (n *allocNode) unmap(e *Emulator, by string) {
 	}
 }
 
-// unmapped is called by release.
+// unmapped updates the node after release has unmapped its memory.
 func (n *allocNode) unmapped(d *device) {
 	n.mapped = false
 	d.graphs.Use(-int64(n.size))
 	n.collect(d.e)
 }
 
-// collect releases the address when nothing can use it any longer.
+// collect releases the address once nothing can use it.
 func (n *allocNode) collect(e *Emulator) {
 	if !n.orphan || n.execs > 0 || n.mapped || n.live || n.pending > 0 {
 		return
@@ -85,7 +85,7 @@ func (n *allocNode) dropBuffer() {
 	}
 }
 
-// reserveBuffer makes sure that there is memory for the next launch.
+// reserveBuffer allocates the memory for the next launch if the node has none.
 func (n *allocNode) reserveBuffer() result {
 	if n.buf != nil {
 		return success
@@ -104,19 +104,19 @@ func (n *allocNode) reserveBuffer() result {
 	return success
 }
 
-// dropped is called when the node's graph is destroyed.
+// dropped records that the node's graph was destroyed.
 func (n *allocNode) dropped(e *Emulator) {
 	n.orphan = true
 	n.collect(e)
 }
 
-// execDestroyed is called when an executable graph with the node is destroyed.
+// execDestroyed records that an executable graph with the node was destroyed.
 func (n *allocNode) execDestroyed(e *Emulator) {
 	n.execs--
 	n.collect(e)
 }
 
-// newAllocNode makes an allocation node and reserves its address.
+// newAllocNode creates an allocation node and reserves its address.
 func (c call) newAllocNode(ctx *cudaContext, props *cu.CUmemPoolProps, size uint64, descs []cu.CUmemAccessDesc) (*allocNode, result) {
 	d, r := c.e.poolDevice(props)
 	if r == success {
@@ -142,7 +142,7 @@ func (c call) newAllocNode(ctx *cudaContext, props *cu.CUmemPoolProps, size uint
 	return n, success
 }
 
-// allocFrom makes an allocation node and returns its address in dptr.
+// allocFrom creates an allocation node and stores its address in dptr.
 func (c call) allocFrom(props *cu.CUmemPoolProps, descs []cu.CUmemAccessDesc, size uintptr, dptr *cu.CUdeviceptr) (*allocNode, result) {
 	n, r := c.newAllocNode(c.ctx, props, uint64(size), descs)
 	if r != success {
@@ -164,8 +164,8 @@ func (n *freeNode) run(x *execution) result {
 	return success
 }
 
-// freeFrom makes a free node. It accepts only the memory of an allocation node, and only one free
-// per graph. The free may be in the graph that allocates or in another one.
+// freeFrom creates a free node for memory of an allocation node. Each graph may contain only one
+// free of it. The allocation may be in another graph.
 func (c call) freeFrom(g *graph, dptr cu.CUdeviceptr) (*freeNode, result) {
 	a := c.e.graphAllocs[uint64(dptr)]
 	if a == nil || a.freedOutside || (a.freed != nil && (a.freed == g || a.freed == a.graph || g == a.graph)) {
@@ -186,7 +186,7 @@ func captureFree(c call, s *stream, dptr cu.CUdeviceptr) result {
 	return s.record(n)
 }
 
-// unmapOp frees graph memory in a stream.
+// unmapOp frees memory of an allocation node in stream order.
 type unmapOp allocNode
 
 func (*unmapOp) runsAfterFault() {}
@@ -206,7 +206,7 @@ func (p *plan) eachAlloc(f func(*allocNode)) {
 	})
 }
 
-// each visits the parameters of all steps, including those of nested plans.
+// each calls f with the parameters of all steps, including the steps of nested plans.
 func (p *plan) each(f func(nodeParams)) {
 	for i := range p.steps {
 		f(p.steps[i].params)
@@ -216,8 +216,8 @@ func (p *plan) each(f func(nodeParams)) {
 	}
 }
 
-// prepareMemory checks that a launch can make its allocations and frees, and tracks what will be
-// allocated after it.
+// prepareMemory checks that a launch can perform its allocations and frees, and records the memory
+// that it will leave allocated.
 func (p *plan) prepareMemory(autoFree bool) result {
 	r := success
 	p.each(func(n nodeParams) {
@@ -246,7 +246,7 @@ func (p *plan) prepareMemory(autoFree bool) result {
 	return success
 }
 
-// launched keeps what the launch allocates until the launch has ended.
+// launched keeps the memory of the launch from being released before the launch has ended.
 func (p *plan) launched() { p.eachAlloc(func(a *allocNode) { a.pending++ }) }
 
 func (p *plan) ended(e *Emulator) {
@@ -262,7 +262,7 @@ func (p *plan) allocates(a *allocNode) bool {
 	return found
 }
 
-// known reports whether a range is memory, or will be when a graph runs.
+// known reports whether a range is memory now or will be memory while a graph runs.
 func (e *Emulator) known(addr, size uint64) bool {
 	if e.mem.Spans(addr, size, func([]byte) {}) == nil {
 		return true
@@ -313,7 +313,7 @@ func cuGraphAddMemFreeNode(c call) result {
 	})
 }
 
-// cuDeviceGraphMemTrim releases the memory that no launch uses.
+// cuDeviceGraphMemTrim releases the memory that no launch has left allocated.
 func cuDeviceGraphMemTrim(c call) result {
 	d := deviceAt(c, 0)
 	if d == nil {
@@ -339,7 +339,7 @@ func cuDeviceGetGraphMemAttribute(c call) result {
 	return put(c, 2, v)
 }
 
-// cuDeviceSetGraphMemAttribute can only reset the high-water marks.
+// cuDeviceSetGraphMemAttribute accepts only the reset of a high-water mark.
 func cuDeviceSetGraphMemAttribute(c call) result {
 	d := deviceAt(c, 0)
 	switch {

@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// callbackEnv is what the driver's own thread for functions of the program needs. On that thread,
-// CUDA calls are forbidden.
+// callbackEnv returns the environment of the thread that calls the program's functions. CUDA calls
+// on that thread fail.
 func (e *Emulator) callbackEnv() callback.Env {
 	return callback.Env{Lock: &e.mu, Unlock: e.unlock, Enter: func() func() {
 		self := e.thread()
@@ -19,7 +19,7 @@ func (e *Emulator) callbackEnv() callback.Env {
 	}}
 }
 
-// hostNode is a call of a host function, in a stream or as a node.
+// hostNode calls a host function, in a stream or as a graph node.
 type hostNode struct {
 	fn       uintptr
 	userData uintptr
@@ -51,8 +51,8 @@ func cuLaunchHostFunc(c call) result {
 	return s.submit(&hostNode{c.Word(1), c.Word(2)})
 }
 
-// streamCallback is the operation of cuStreamAddCallback. Unlike a host function it receives the
-// stream's status, so it runs after a fault too.
+// streamCallback is the operation of cuStreamAddCallback. Unlike a host function, it receives the
+// stream's status and also runs after a fault.
 type streamCallback struct {
 	fn, stream, userData uintptr
 }
@@ -89,7 +89,7 @@ func cuStreamAddCallback(c call) result {
 }
 
 // hostParams is CUDA_HOST_NODE_PARAMS with the user's data as a number. The data need not be a
-// pointer, and a variable of a pointer type may only contain pointers.
+// pointer, and Go pointer variables may only contain pointers.
 type hostParams struct{ fn, userData uintptr }
 
 func hostNodeFrom(p *hostParams) (*hostNode, result) {
@@ -103,8 +103,8 @@ func readHost(c call, i int, _ *hostNode) (*hostNode, result) {
 	return hostNodeFrom(at[hostParams](c, i))
 }
 
-// userObject is a reference-counted object of the user. The program, graphs and executable graphs
-// hold references. When the last reference is released, the destructor runs on the driver's thread.
+// userObject is a reference-counted object of the program. The program, graphs and executable
+// graphs hold references. After the last release, the driver's thread calls the destructor.
 type userObject struct {
 	e         *Emulator
 	handle    uintptr
@@ -124,7 +124,7 @@ func (u *userObject) release(n int) {
 	u.e.callbacks.Post(func() { loader.CallCallback(fn, ptr) })
 }
 
-// eachUser visits the user objects of the graph and the graphs in it.
+// eachUser calls f for each user object of the graph and of its nested graphs.
 func (g *graph) eachUser(f func(u *userObject, n int)) {
 	for u, n := range g.users {
 		f(u, n)
@@ -157,7 +157,7 @@ func cuUserObjectCreate(c call) result {
 	return put(c, 0, u.handle)
 }
 
-// userAt reads (object, count) from two arguments.
+// userAt reads (object, count) from argument i and the next one.
 func userAt(c call, i int) (*userObject, int, result) {
 	u, n := handleAt[userObject](c, i), c.Uint32(i+1)
 	if u == nil || n == 0 || n > math.MaxInt32 {

@@ -10,10 +10,10 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// kernelNode is a kernel launch, in a stream or as a node.
+// kernelNode is a kernel launch in a stream or in a graph.
 type kernelNode struct {
 	fn   *kernelFunc
-	kern uintptr // the CUkernel that named it, if any
+	kern uintptr // the CUkernel that the program passed, or 0
 	launch.Launch
 	args []byte
 }
@@ -22,7 +22,7 @@ func (n *kernelNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_KE
 
 func (n *kernelNode) run(x *execution) result { return n.execute(x, nil) }
 
-// execute runs the kernel. user is the value that its extern functions receive.
+// execute runs the kernel. user is passed to the extern functions that it calls.
 func (n *kernelNode) execute(x *execution, user *graphRun) result {
 	e := x.e
 	if n.fn.mod.unloaded.Load() {
@@ -46,7 +46,7 @@ func (n *kernelNode) execute(x *execution, user *graphRun) result {
 	return x.launchResult(err)
 }
 
-// options translates the launch for the engine.
+// options converts the launch to options of the engine.
 func (n *kernelNode) options(x *execution) *vm.LaunchOptions {
 	e, ctx := x.e, n.fn.mod.ctx
 	grid, block := n.Shape()
@@ -80,7 +80,7 @@ func (n *kernelNode) options(x *execution) *vm.LaunchOptions {
 	return opts
 }
 
-// launchResult returns the code for the error that ended a kernel.
+// launchResult returns the result code for the error that ended a kernel.
 func (x *execution) launchResult(err error) result {
 	if err == nil {
 		return success
@@ -98,9 +98,9 @@ func (x *execution) launchResult(err error) result {
 	return x.noteFault(Finding{Kind: "failed launch", Report: err.Error()}, errLaunchFailed)
 }
 
-// deviceLaunch returns why kernels could not launch the graph on a driver. Here no kernel can: the
-// device functions for it do not exist, and modules that need them do not load. The host launches
-// such executable graphs like others. The codes and reasons are those of driver 580.
+// deviceLaunch returns the reason why a driver does not permit device launch of the graph, as
+// driver 580 reports it. The emulator never permits it: modules that use the device functions do
+// not load. The host can launch such executable graphs.
 func (g *graph) deviceLaunch(flags uint64) *refusal {
 	if autoFree(flags) || len(g.nodes) == 0 {
 		return &refusal{result: errInvalidValue, reason: cu.CUDA_GRAPH_INSTANTIATE_ERROR}
@@ -116,13 +116,13 @@ func (g *graph) deviceLaunch(flags uint64) *refusal {
 	return g.e.oneDevice(g)
 }
 
-// Kernel nodes. Version 1 of the parameters is version 2 without the last two fields, which must
-// not be read in version 1.
+// Version 1 of the kernel node parameters lacks the last two fields of version 2. Those fields must
+// not be read.
 
 type kernelParamsV2 = cu.CUDA_KERNEL_NODE_PARAMS_v2
 
-// kernelParamsAt reads the struct of argument i. It returns the struct by value: the arrays it
-// points to may lie on the caller's stack, so it must not escape to the heap.
+// kernelParamsAt reads the struct of argument i. It returns the struct by value: the arrays that
+// the struct points to may be on the caller's stack, so it must not escape to the heap.
 func kernelParamsAt(c call, i int, v1 bool) (p kernelParamsV2, ok bool) {
 	switch {
 	case c.Ptr(i) == nil:
@@ -138,7 +138,7 @@ func kernelParamsAt(c call, i int, v1 bool) (p kernelParamsV2, ok bool) {
 	return p, true
 }
 
-// readKernel returns the reader for a version of the parameters.
+// readKernel returns the reader of one version of the parameters.
 func readKernel(v1 bool) reader[*kernelNode] {
 	return func(c call, i int, old *kernelNode) (*kernelNode, result) {
 		p, ok := kernelParamsAt(c, i, v1)
@@ -149,8 +149,8 @@ func readKernel(v1 bool) reader[*kernelNode] {
 	}
 }
 
-// kernelNodeFrom makes a node's parameters from the struct. The attributes are those of old, if it
-// is not nil.
+// kernelNodeFrom creates a node's parameters from the struct, with the attributes of old if it is
+// not nil.
 func (c call) kernelNodeFrom(p *kernelParamsV2, old *kernelNode) (*kernelNode, result) {
 	spec := launchSpec{fn: uintptr(p.Func), params: p.KernelParams, extra: p.Extra}
 	spec.Grid = vm.Dim3{X: p.GridDimX, Y: p.GridDimY, Z: p.GridDimZ}
@@ -239,7 +239,7 @@ func (n *kernelNode) fieldsV1() cu.CUDA_KERNEL_NODE_PARAMS_v1 {
 	}
 }
 
-// fields returns the node's parameters. The array of pointers and the arguments belong to the node.
+// fields returns the node's parameters. The pointer array and the arguments belong to the node.
 func (n *kernelNode) fields() kernelParamsV2 {
 	p := kernelParamsV2{
 		GridDimX: n.Grid.X, GridDimY: n.Grid.Y, GridDimZ: n.Grid.Z,

@@ -9,14 +9,13 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// launchSpec describes a kernel launch in the common form of all launch functions and the kernel
-// node's parameters.
+// launchSpec describes a kernel launch. All launch functions and kernel nodes are converted to it.
 type launchSpec struct {
-	launch.Launch // without its Function
+	launch.Launch // Function is not set
 	fn            uintptr
-	params        *unsafe.Pointer // one pointer per parameter
-	extra         *unsafe.Pointer // or one buffer
-	packed        []byte          // or their bytes, not nil
+	params        *unsafe.Pointer // a pointer to each argument, or nil
+	extra         *unsafe.Pointer // a list with a buffer of all arguments, or nil
+	packed        []byte          // the bytes of all arguments, or nil
 }
 
 var launchFunctions = functions{
@@ -25,7 +24,7 @@ var launchFunctions = functions{
 	"cuLaunchCooperativeKernel": {cuLaunchCooperativeKernel, afterInit},
 }
 
-// specAt reads the arguments of cuLaunchKernel: function, six sizes, shared.
+// specAt reads the arguments of cuLaunchKernel: function, six dimensions, shared memory.
 func specAt(c call) launchSpec {
 	spec := launchSpec{fn: c.Word(0), params: at[unsafe.Pointer](c, 9)}
 	spec.Grid = vm.Dim3{X: c.Uint32(1), Y: c.Uint32(2), Z: c.Uint32(3)}
@@ -46,7 +45,7 @@ func cuLaunchCooperativeKernel(c call) result {
 	return launchKernel(c, c.Word(8), &spec)
 }
 
-// launchOf returns the sizes of a launch.
+// launchOf converts the dimensions and the shared memory of a configuration.
 func launchOf(cfg *cu.CUlaunchConfig) launch.Launch {
 	return launch.Launch{
 		Grid:   vm.Dim3{X: cfg.GridDimX, Y: cfg.GridDimY, Z: cfg.GridDimZ},
@@ -72,7 +71,7 @@ func cuLaunchKernelEx(c call) result {
 	return launchKernel(c, uintptr(cfg.HStream), &spec)
 }
 
-// launchKernel checks and submits a kernel.
+// launchKernel checks a kernel launch and submits it.
 func launchKernel(c call, h uintptr, spec *launchSpec) result {
 	s, r := c.streamOf(h)
 	if r != success {
@@ -84,7 +83,7 @@ func launchKernel(c call, h uintptr, spec *launchSpec) result {
 	}
 	if r != success {
 		if s.cap != nil {
-			s.cap.invalidate(r) // even if the launch itself is invalid
+			s.cap.invalidate(r) // even if the launch is invalid
 		}
 		return r
 	}
@@ -99,8 +98,8 @@ func launchKernel(c call, h uintptr, spec *launchSpec) result {
 	return s.captureKernel(n)
 }
 
-// captureKernel records a launch. With programmatic serialization, the launch depends on the
-// programmatic port of the kernels before it.
+// captureKernel records a launch. With programmatic stream serialization, the launch depends on the
+// programmatic port of preceding kernels.
 func (s *stream) captureKernel(n *kernelNode) result {
 	if n.Attrs.Serialization != 0 {
 		deps := make([]edge, len(s.capDeps))
@@ -147,8 +146,8 @@ func (c call) kernelNode(spec *launchSpec) (*kernelNode, result) {
 
 func (c call) isEvent(h uintptr) bool { return find[event](c.e, h) != nil }
 
-// recordEvents records the events of a launch. A kernel starts and ends as one step here, so both
-// events are recorded after it.
+// recordEvents records the events of a launch. The emulator runs a kernel in one step, so it
+// records both events after the kernel.
 func (e *Emulator) recordEvents(s *stream, a *launch.Attributes) {
 	for _, h := range []uintptr{a.AtStart, a.AtEnd} {
 		if ev := find[event](e, h); ev != nil {
@@ -157,13 +156,14 @@ func (e *Emulator) recordEvents(s *stream, a *launch.Attributes) {
 	}
 }
 
-// The launches of CUDA before 4.0: block, shared memory and parameters are state of the function.
+// Before CUDA 4.0, the block size, the shared memory and the arguments of a launch were state of
+// the function.
 
-// oldLaunch is that state.
+// oldLaunch is the launch state of one function.
 type oldLaunch struct {
 	block  vm.Dim3
 	shared uint32
-	size   uint32 // of the parameters
+	size   uint32 // size of the arguments
 	params [oldParameters]byte
 }
 
@@ -175,14 +175,14 @@ var oldLaunchFunctions = functions{
 	"cuFuncSetSharedSize": {cuFuncSetSharedSize, current},
 	"cuParamSetSize":      {cuParamSetSize, current},
 	"cuParamSeti":         {cuParamSeti, current},
-	"cuParamSetf":         {cuParamSeti, current}, // the same bits
+	"cuParamSetf":         {cuParamSeti, current}, // the same bits as an integer
 	"cuParamSetv":         {cuParamSetv, current},
 	"cuLaunch":            {cuLaunch, current},
 	"cuLaunchGrid":        {cuLaunchGrid, current},
 	"cuLaunchGridAsync":   {cuLaunchGridAsync, current},
 }
 
-// oldAt returns the function of argument 0 with its state.
+// oldAt returns the function of argument 0 and its launch state.
 func oldAt(c call) (*kernelFunc, *oldLaunch, result) {
 	f, r := functionAt(c, 0)
 	if r != success {
@@ -231,7 +231,7 @@ func cuParamSetSize(c call) result {
 	return success
 }
 
-// bytes returns the parameter buffer's n bytes at the offset in argument 1.
+// bytes returns n bytes of the parameter buffer, starting at the offset in argument 1.
 func (old *oldLaunch) bytes(c call, n uint64) ([]byte, result) {
 	at := int64(c.Int32(1))
 	if at < 0 || uint64(at)+n > oldParameters {
@@ -278,7 +278,7 @@ func cuLaunchGridAsync(c call) result {
 	return launchOld(c, c.Int32(1), c.Int32(2), c.Word(3))
 }
 
-// launchOld launches with the function's state.
+// launchOld launches a function with its launch state.
 func launchOld(c call, width, height int32, stream uintptr) result {
 	f, old, r := oldAt(c)
 	switch {

@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/jit"
 )
 
-// library is PTX that is not bound to a context. It becomes a module in each context that uses it.
+// library is PTX that is not bound to a context. Each context that uses it compiles it to a module.
 type library struct {
 	handle  uintptr
 	sources []jit.Source
@@ -106,8 +106,8 @@ func cuLibraryLoadFromFile(c call) result {
 	return loadLibrary(c, jit.Sized(data))
 }
 
-// loadLibrary compiles immediately if a context is current, so that a broken image fails here and
-// its log is written. Otherwise it only reads the image.
+// loadLibrary compiles the image immediately, so that a broken image fails here and its log is
+// written. Without a current context, it discards the compiled code.
 func loadLibrary(c call, image jit.Image) result {
 	n := int(c.Uint32(4))
 	opts, r := jit.ReadOptions(list[cu.CUjit_option](c, 2, n), list[unsafe.Pointer](c, 3, n), n)
@@ -197,7 +197,8 @@ func cuLibraryEnumerateKernels(c call) result {
 	return success
 }
 
-// cuLibraryGetManaged: variables with .managed are not distinguished from others here.
+// cuLibraryGetManaged always fails, because the emulator does not distinguish variables with
+// .managed.
 func cuLibraryGetManaged(c call) result {
 	if handleAt[library](c, 2) == nil {
 		return errInvalidHandle
@@ -219,8 +220,8 @@ func cuKernelGetName(c call) result {
 	return put(c, 0, c.e.cString(k.name))
 }
 
-// on returns the function of a CUkernel on a device: in the current context if that context belongs
-// to the device, otherwise in the device's primary context.
+// on returns the kernel's function on a device. It uses the current context if that context belongs
+// to the device, and the device's primary context otherwise.
 func (k *kernel) on(c call, d *device) (*kernelFunc, result) {
 	switch {
 	case c.ctx != nil && c.ctx.alive && c.ctx.dev == d:
@@ -232,7 +233,8 @@ func (k *kernel) on(c call, d *device) (*kernelFunc, result) {
 	return k.in(c)
 }
 
-// kernelOn returns the function of the kernel in argument i on the device in the next argument.
+// kernelOn reads (kernel, device) from argument i on and returns the kernel's function on that
+// device.
 func kernelOn(c call, i int) (*kernelFunc, result) {
 	k, d := handleAt[kernel](c, i), deviceAt(c, i+1)
 	switch {

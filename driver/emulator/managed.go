@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/advice"
 )
 
-// Managed memory does not move here. Advice and prefetch locations are stored and returned, but
-// have no effect.
+// The emulator never migrates managed memory. It stores and returns advice and prefetch locations,
+// but they have no effect.
 
 var rangeFunctions = functions{
 	"cuMemPrefetchAsync":                {cuMemPrefetchAsyncV1, current},
@@ -22,7 +22,7 @@ var rangeFunctions = functions{
 	"cuMemDiscardAndPrefetchBatchAsync": {cuMemDiscardAndPrefetchBatchAsync, current},
 }
 
-// advised returns what is known about the ranges of managed memory.
+// advised returns the advice about the managed memory.
 func (a *allocation) advised() *advice.Ranges {
 	if a.advice == nil {
 		a.advice = advice.New(a.addr, a.size)
@@ -30,7 +30,7 @@ func (a *allocation) advised() *advice.Ranges {
 	return a.advice
 }
 
-// managedAt returns the managed memory that contains a range.
+// managedAt returns the managed allocation that contains a range.
 func (e *Emulator) managedAt(addr, size uint64) (*allocation, result) {
 	a := e.allocationAt(addr)
 	if size == 0 || a == nil || a.kind != managedMemory || a.releasing || size > a.size-(addr-a.addr) {
@@ -45,8 +45,8 @@ func locationIn(c call, i int) cu.CUmemLocation {
 	return cu.CUmemLocation{Type: cu.CUmemLocationType(uint32(w)), Id: int32(w >> 32)}
 }
 
-// oldLocation converts the device number that the first versions of the functions took to a
-// location. -1 means the host.
+// oldLocation converts the device number of the functions' first versions to a location. -1 means
+// the host.
 func oldLocation(c call, i int) cu.CUmemLocation {
 	if dev := c.Int32(i); dev != int32(cu.CU_DEVICE_CPU) {
 		return cu.CUmemLocation{Type: cu.CU_MEM_LOCATION_TYPE_DEVICE, Id: dev}
@@ -96,7 +96,7 @@ func prefetch(c call, to cu.CUmemLocation, streamArg int) result {
 	return success
 }
 
-// uncapturable fails if the stream is capturing, and invalidates the capture.
+// uncapturable fails and invalidates the capture if the stream is capturing.
 func (s *stream) uncapturable() result {
 	if s.cap != nil {
 		return s.cap.invalidate(errUnsupported)
@@ -122,7 +122,7 @@ func cuMemAdviseV1(c call) result {
 	return advise(c, to)
 }
 
-// usesLocation reports whether the advice uses its location.
+// usesLocation reports whether the kind of advice uses a location.
 func (c call) usesLocation() bool {
 	switch cu.CUmem_advise(c.Uint32(2)) {
 	case cu.CU_MEM_ADVISE_SET_PREFERRED_LOCATION, cu.CU_MEM_ADVISE_SET_ACCESSED_BY, cu.CU_MEM_ADVISE_UNSET_ACCESSED_BY:
@@ -170,8 +170,8 @@ func cuMemRangeGetAttributes(c call) result {
 	return success
 }
 
-// rangeAttribute stores an attribute of a range. That is one number, except for
-// CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY, which has as many as there is room for.
+// rangeAttribute stores an attribute of a range. Each attribute is one number, except for
+// CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY, which fills the buffer.
 func rangeAttribute(c call, out unsafe.Pointer, room uint64, attr cu.CUmem_range_attribute, addr, size uint64) result {
 	a, r := c.e.managedAt(addr, size)
 	accessed := attr == cu.CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY
@@ -191,15 +191,15 @@ func rangeAttribute(c call, out unsafe.Pointer, room uint64, attr cu.CUmem_range
 	return success
 }
 
-// rangeBatch is the pieces of managed memory that a batch is about.
+// rangeBatch describes the ranges of managed memory of a batch call.
 type rangeBatch struct {
 	addrs []uint64
 	sizes []uintptr
-	to    []cu.CUmemLocation // of each
+	to    []cu.CUmemLocation // the location of each range
 }
 
-// batchAt reads (addresses, sizes, count). streamArg is the stream, which must not be the legacy
-// stream. The argument before it is the flags.
+// batchAt reads (addresses, sizes, count). Argument streamArg is the stream, which must not be the
+// legacy stream. The argument before it is the flags.
 func batchAt(c call, streamArg int) (rangeBatch, result) {
 	n := int(c.Word(2))
 	b := rangeBatch{addrs: list[uint64](c, 0, n), sizes: list[uintptr](c, 1, n)}
@@ -218,7 +218,8 @@ func batchAt(c call, streamArg int) (rangeBatch, result) {
 	return b, s.uncapturable()
 }
 
-// locate reads (locations, first range of each location, number of locations) from argument 3 on.
+// locate reads (locations, index of the first range of each location, number of locations) from
+// argument 3 on.
 func (b *rangeBatch) locate(c call) result {
 	n := int(c.Word(5))
 	locs, from := list[cu.CUmemLocation](c, 3, n), list[uintptr](c, 4, n)
@@ -254,7 +255,7 @@ func cuMemPrefetchBatchAsync(c call) result {
 	return success
 }
 
-// cuMemDiscardBatchAsync may discard the contents, but need not. Here it keeps them.
+// cuMemDiscardBatchAsync keeps the contents, which CUDA permits.
 func cuMemDiscardBatchAsync(c call) result {
 	_, r := batchAt(c, 4)
 	return r

@@ -15,7 +15,8 @@ var memOpFunctions = functions{
 	"cuStreamBatchMemOp_v2":   {cuStreamBatchMemOp, afterInit},
 }
 
-// memOpNode is a batch of operations on single words of memory, in a stream or as a node.
+// memOpNode is a batch of operations on single words of memory. It runs in a stream or as a graph
+// node.
 type memOpNode struct {
 	ctx   *cudaContext
 	flags uint32
@@ -24,7 +25,7 @@ type memOpNode struct {
 
 func (n *memOpNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_BATCH_MEM_OP }
 
-// memOp makes a batch of one from (stream, address, value, flags).
+// memOp submits a batch of one operation, read from (stream, address, value, flags).
 func memOp(c call, kind cu.CUstreamBatchMemOpType) result {
 	s, r := streamAt(c, 0)
 	if r != success {
@@ -55,12 +56,12 @@ func cuStreamBatchMemOp(c call) result {
 
 func submitMemOps(c call, s *stream, n *memOpNode) result {
 	if r := n.check(c.e); r != success && s.cap == nil {
-		return r // in a capture, memory is not checked
+		return r // a capture does not check memory
 	}
 	return s.submit(n)
 }
 
-// memOpSize returns the size of an operation's word, or 0 for an operation without one.
+// memOpSize returns the size of the word that an operation accesses, or 0 if it accesses none.
 func memOpSize(kind cu.CUstreamBatchMemOpType) uint64 {
 	switch kind {
 	case cu.CU_STREAM_MEM_OP_WAIT_VALUE_32, cu.CU_STREAM_MEM_OP_WRITE_VALUE_32:
@@ -143,7 +144,7 @@ func reachedValue(have, want uint64, flags uint32, size uint64) bool {
 		}
 		return ^(have | want) != 0
 	}
-	if size == 4 { // cyclic: the difference counts, not the order
+	if size == 4 { // cyclic comparison: the sign of the difference decides
 		return int32(uint32(have)-uint32(want)) >= 0
 	}
 	return int64(have-want) >= 0
@@ -173,8 +174,8 @@ func readMemOp(c call, i int, _ *memOpNode) (*memOpNode, result) {
 	return c.memOpFrom(at[cu.CUDA_BATCH_MEM_OP_NODE_PARAMS_v2](c, i))
 }
 
-// Other streams, kernels or the host may write a word while a stream waits for it, so these words
-// are read and written atomically. The address space aligns them.
+// Other streams, kernels or the host may write a word while a stream waits for it, so all accesses
+// to such words are atomic. Regions of the address space are aligned for that.
 
 func loadWord(b []byte) uint64 {
 	if len(b) == 4 {

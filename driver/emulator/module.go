@@ -19,18 +19,18 @@ type module struct {
 	handle   uintptr
 	ctx      *cudaContext
 	code     *vm.Module
-	library  *library // nil: loaded as a module
+	library  *library // nil if loaded as a module
 	funcs    map[string]*kernelFunc
 	order    []*kernelFunc
-	unloaded atomic.Bool // unloaded; kernels may still be in flight, which is an error in the program
+	unloaded atomic.Bool // a kernel that is in flight at this point is an error in the program
 }
 
 func (m *module) owner() *cudaContext { return m.ctx }
 
 func (m *module) destroy() { m.unload() }
 
-// unload ends the module's functions and frees its variables. The work that uses it must have
-// ended.
+// unload invalidates the module's functions and frees its variables. All work that uses them must
+// have ended.
 func (m *module) unload() {
 	if m.unloaded.Swap(true) {
 		return
@@ -48,8 +48,8 @@ func (ctx *cudaContext) discard(code *vm.Module) {
 	}
 }
 
-// newModule registers compiled code and its functions. The variables need device memory, which may
-// have been allocated by others in the meantime.
+// newModule registers compiled code and its functions. It fails if other calls have allocated the
+// memory for the variables since the compilation.
 func (ctx *cudaContext) newModule(code *vm.Module, lib *library) (*module, result) {
 	if !ctx.dev.Charge(code.Bytes()) {
 		ctx.discard(code)
@@ -126,7 +126,7 @@ func loadModule(c call, image jit.Image, opts *jit.Options) result {
 	return put(c, 0, m.handle)
 }
 
-// cuModuleUnload waits for the context, because kernels of the module may still run.
+// cuModuleUnload waits for the context, because kernels of the module may still be running.
 func cuModuleUnload(c call) result {
 	m := handleAt[module](c, 0)
 	if m == nil || m.library != nil {
@@ -171,8 +171,8 @@ func cuModuleEnumerateFunctions(c call) result {
 	return success
 }
 
-// getGlobal makes a function that reads (address *, size *, container, name) and stores the address
-// and the size of that variable.
+// getGlobal returns a driver function that reads (address *, size *, container, name) and stores
+// the address and the size of that variable.
 func getGlobal(container func(c call, i int) (*module, result)) func(call) result {
 	return func(c call) result {
 		m, r := container(c, 2)
@@ -194,7 +194,7 @@ func getGlobal(container func(c call, i int) (*module, result)) func(call) resul
 	}
 }
 
-// readImage copies the PTX that a load function was given.
+// readImage copies the PTX of the image passed to a load function.
 func (e *Emulator) readImage(image jit.Image, o *jit.Options) ([]jit.Source, result) {
 	sources, err := image.Sources(e.target(e.devices[0]).Engine.ComputeCapability)
 	switch {
@@ -209,8 +209,7 @@ func (e *Emulator) readImage(image jit.Image, o *jit.Options) ([]jit.Source, res
 	return nil, cu.CUDA_ERROR_NO_BINARY_FOR_GPU
 }
 
-// compile compiles sources for the context. Compiling takes time, so it releases the lock until it
-// is done.
+// compile compiles sources for the context. It releases the lock while it compiles.
 func (ctx *cudaContext) compile(sources []jit.Source, o *jit.Options) (code *vm.Module, r result) {
 	e := ctx.e
 	var err error
@@ -225,7 +224,7 @@ func (ctx *cudaContext) compile(sources []jit.Source, o *jit.Options) (code *vm.
 	return nil, r
 }
 
-// target describes a device to the compiler.
+// target returns the compiler's description of a device.
 func (e *Emulator) target(d *device) jit.Target {
 	return jit.Target{
 		DriverVersion: e.cfg.DriverVersion,
@@ -247,7 +246,7 @@ type linkState struct {
 	*jit.Linker
 	handle uintptr
 	ctx    *cudaContext
-	count  int // of calls that add
+	count  int // number of calls that added an input
 }
 
 func (l *linkState) owner() *cudaContext { return l.ctx }
@@ -318,8 +317,8 @@ func cuLinkAddFile(c call) result {
 	return l.Add(l.target(), cu.CUjitInputType(c.Uint32(1)), name, string(data))
 }
 
-// addOptions reads the options of one input. Argument i is their number. Log buffers are options of
-// the linker.
+// addOptions reads the options of one input, whose number is argument i. It rejects log buffers,
+// which only the linker as a whole can have.
 func addOptions(c call, i int) result {
 	n := int(c.Uint32(i))
 	opts, r := jit.ReadOptions(list[cu.CUjit_option](c, i+1, n), list[unsafe.Pointer](c, i+2, n), n)
@@ -329,7 +328,7 @@ func addOptions(c call, i int) result {
 	return r
 }
 
-// target returns what the linker compiles for.
+// target returns the linker's description of the context's device.
 func (l *linkState) target() jit.LinkTarget {
 	e := l.ctx.e
 	return jit.LinkTarget{

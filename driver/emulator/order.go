@@ -10,13 +10,13 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// Reaches implements order.Steps. It visits each step in between once, because a graph may have far
-// more paths than steps.
+// Reaches implements order.Steps. It visits each step between the two only once, because a graph
+// may have far more paths than steps.
 func (p *plan) Reaches(from, to int) bool {
 	if from >= to {
 		return from == to
 	}
-	earlier := make([]bool, to-from+1) // [i]: step from+i is to, or comes before it
+	earlier := make([]bool, to-from+1) // [i]: step from+i is to or precedes it
 	earlier[to-from] = true
 	for i := to; i > from; i-- {
 		if !earlier[i-from] {
@@ -31,7 +31,7 @@ func (p *plan) Reaches(from, to int) bool {
 	return earlier[0]
 }
 
-// order gives a new task of the stream its place in the order. e.mu is held.
+// order creates the order.Task of the stream's next task. e.mu is held.
 func (s *stream) order(deps []dependency) *order.Task {
 	e := s.ctx.e
 	if !e.checks(ordering) {
@@ -51,7 +51,7 @@ func (s *stream) order(deps []dependency) *order.Task {
 	return t
 }
 
-// before lists the last tasks of the streams that a task of s waits for implicitly, whether or not
+// before returns the last tasks of the streams that s is implicitly ordered after, whether or not
 // they have ended.
 func (s *stream) before() []dependency {
 	var deps []dependency
@@ -68,7 +68,7 @@ func (s *stream) before() []dependency {
 	return deps
 }
 
-// learn orders tasks before all later tasks of the stream.
+// learn orders the given tasks before all later tasks of the stream.
 func (s *stream) learn(deps ...dependency) {
 	if !s.ctx.e.checks(ordering) {
 		return
@@ -79,12 +79,12 @@ func (s *stream) learn(deps ...dependency) {
 	for _, d := range deps {
 		s.known.Join(d.progress())
 		if d.order != nil {
-			s.shortened = 0 // it lists streams again that have retired since
+			s.shortened = 0 // d may have listed streams that have retired since the last shortening
 		}
 	}
 }
 
-// progress returns what has ended when the task has ended.
+// progress returns everything that has ended once the task has ended.
 func (d dependency) progress() order.Progress {
 	p := order.Progress{d.s.lane: d.seq}
 	if d.order != nil {
@@ -93,8 +93,8 @@ func (d dependency) progress() order.Progress {
 	return p
 }
 
-// hostWaitedFor records that the host has made sure that tasks have ended. Anything the host did
-// before this to memory of copies, it did too early.
+// hostWaitedFor records that the host has waited for tasks. If the host accessed memory of their
+// copies before this, it was too early.
 func (e *Emulator) hostWaitedFor(deps ...dependency) {
 	if !e.checks(ordering) {
 		return
@@ -105,13 +105,13 @@ func (e *Emulator) hostWaitedFor(deps ...dependency) {
 	e.hostAdvanced()
 }
 
-// hostAdvanced updates everything that depends on what the host knows.
+// hostAdvanced updates all state that depends on hostKnows.
 func (e *Emulator) hostAdvanced() {
 	e.hostKnows.Shorten()
 	e.endFlights(e.hostKnows)
 	known := func(n *order.Task) bool { return n.KnownTo(e.hostKnows) }
 	if slices.ContainsFunc(e.hostNodes, known) {
-		e.hostNodes = slices.DeleteFunc(slices.Clone(e.hostNodes), known) // tasks have the old list
+		e.hostNodes = slices.DeleteFunc(slices.Clone(e.hostNodes), known) // existing tasks refer to the old list
 	}
 	e.leavingStreams = slices.DeleteFunc(e.leavingStreams, func(s *stream) bool {
 		if !e.hostKnows.Has(s.lane, s.submitted) {
@@ -122,13 +122,13 @@ func (e *Emulator) hostAdvanced() {
 	})
 }
 
-// retire is for a destroyed stream whose work the host knows to have ended.
+// retire removes a destroyed stream from the order. The host knows that its work has ended.
 func (e *Emulator) retire(s *stream) {
 	e.retirements++
 	e.hostKnows.Retire(s.lane, e.retirements)
 }
 
-// leaveOrder is for a stream that is being destroyed. Its work is kept until the host knows that it
+// leaveOrder keeps the work of a stream that is being destroyed until the host knows that the work
 // has ended.
 func (s *stream) leaveOrder() {
 	e := s.ctx.e
@@ -142,14 +142,14 @@ func (s *stream) leaveOrder() {
 	e.hostAdvanced()
 }
 
-// knownToHost reports whether the host knows that the work has ended. Without checks of order, it
-// always returns true.
+// knownToHost reports whether the host knows that the work has ended. It always returns true unless
+// a check needs the order.
 func (d dependency) knownToHost() bool {
 	e := d.s.ctx.e
 	return !e.checks(ordering) || e.hostKnows.Has(d.s.lane, d.seq)
 }
 
-// hostOrder returns the place of a copy that the host makes itself.
+// hostOrder returns the order.Task of a copy that the host performs itself.
 func (e *Emulator) hostOrder() *order.Task {
 	if !e.checks(ordering) {
 		return nil
@@ -157,8 +157,8 @@ func (e *Emulator) hostOrder() *order.Task {
 	return e.hostKnows.HostCopy(e.hostNodes, vm.Here())
 }
 
-// signal is for an operation that releases waiters through a semaphore or a word of memory. It
-// stores there what comes before the operation.
+// signal stores, for a semaphore or a word of memory, all work that precedes the running operation.
+// The operation then releases the waiters.
 func (x *execution) signal(at any) {
 	if x.order == nil {
 		return
@@ -175,7 +175,7 @@ func (x *execution) signal(at any) {
 	x.e.signals[at] = p
 }
 
-// dropSignals removes the signals stored for words of memory that is freed.
+// dropSignals discards the signals stored for words of memory that is being freed.
 func (e *Emulator) dropSignals(addr, size uint64) {
 	maps.DeleteFunc(e.signals, func(at any, _ order.Progress) bool {
 		word, ok := at.(uint64)
@@ -183,16 +183,16 @@ func (e *Emulator) dropSignals(addr, size uint64) {
 	})
 }
 
-// signalVisible ends the flights of copies before a signal that the host could poll itself. Nothing
-// else follows from the signal, because it is not known whether the host polled it.
+// signalVisible ends the flights of copies that precede a signal that the host could poll. It does
+// not update hostKnows, because the host may not have polled.
 func (e *Emulator) signalVisible(at any, p order.Progress) {
 	if addr, ok := at.(uint64); !ok || e.isHostMemory(addr) {
 		e.endFlights(p)
 	}
 }
 
-// awaited is for an operation that waited for such a signal. The signal may have come from the host
-// or from a kernel, so everything that has ended counts too.
+// awaited orders the running operation after the signal that it waited for. The signal may have
+// come from the host or a kernel, so the operation is also ordered after all work that has ended.
 func (x *execution) awaited(at any) {
 	if x.order == nil {
 		return
@@ -207,7 +207,7 @@ func (x *execution) awaited(at any) {
 	}
 }
 
-// learned orders something before the rest of the running task and before later tasks of its
+// learned orders p before the remaining part of the running task and before later tasks of its
 // stream.
 func (x *execution) learned(p order.Progress) {
 	x.order.Learn(p)
@@ -222,20 +222,19 @@ func (s *stream) learnLate(p order.Progress) {
 	s.late.Join(p)
 }
 
-// completeOrder completes a task's place when its turn comes, with what was not known when it was
-// submitted.
+// completeOrder adds, when a task begins, the dependencies that were unknown when it was submitted.
 func (t *task) completeOrder(s *stream) {
 	if t.order == nil {
 		return
 	}
 	for _, d := range t.deps {
-		s.learnLate(d.progress()) // what that task learned while it ran
+		s.learnLate(d.progress()) // progress of d that became known while d ran
 	}
 	t.order.Learn(s.late)
 }
 
-// hostKnows is for an operation that tells the host how far the stream has progressed. If it is a
-// node, the host only learns about the nodes before it.
+// hostKnows records that the host has learned how far the stream has progressed. From a graph node,
+// the host only learns that the preceding nodes have ended.
 func (x *execution) hostKnows() {
 	if x.order == nil {
 		return
@@ -252,14 +251,14 @@ func (x *execution) hostKnows() {
 	e.hostAdvanced()
 }
 
-// learn is for an operation that waits for a task while it runs. e.mu is held.
+// learn orders the running task after a task that it waited for. e.mu is held.
 func (x *execution) learn(d dependency) {
 	if x.order != nil {
 		x.learned(d.progress())
 	}
 }
 
-// checkRace checks an access of a copy or a fill to device memory for races.
+// checkRace checks an access by a copy or a fill to device memory for races.
 func (e *Emulator) checkRace(order *order.Task, what string, addr, n uint64, write bool) {
 	if order == nil || !e.checks(CheckGlobalRaces) {
 		return
@@ -273,7 +272,7 @@ func (e *Emulator) checkRace(order *order.Task, what string, addr, n uint64, wri
 	}
 }
 
-// checkRaces is touch for one side of a copy.
+// checkRaces calls checkRace for each row of one side of a copy.
 func (e *Emulator) checkRaces(order *order.Task, what string, p *transfer.Side, n transfer.Extent, write bool) {
 	if p.Host != nil || p.Staged != nil || order == nil {
 		return
@@ -285,7 +284,7 @@ func (e *Emulator) checkRaces(order *order.Task, what string, p *transfer.Side, 
 	}
 }
 
-// copied passes a copy that was made to the checks.
+// copied reports a finished copy to the checks.
 func (e *Emulator) copied(order *order.Task, dst, src *transfer.Side, n transfer.Extent) {
 	if !e.checks(CheckGlobalRaces | CheckUninitialized) {
 		return
@@ -308,7 +307,7 @@ func (e *Emulator) copied(order *order.Task, dst, src *transfer.Side, n transfer
 	}
 }
 
-// written passes a fill, or another write of the driver, to the checks.
+// written reports a fill or another write by the driver to the checks.
 func (e *Emulator) written(order *order.Task, what string, addr, n uint64) {
 	e.checkRace(order, what, addr, n, true)
 	e.mem.Written(addr, n)

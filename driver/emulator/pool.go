@@ -13,9 +13,9 @@ type pool struct {
 	budget.Pool
 	handle uintptr
 	dev    *device
-	fixed  bool // the device's default pool
+	fixed  bool // the device's default pool, which cannot be destroyed
 	props  cu.CUmemPoolProps
-	reach  vm.Reach // the devices that may use its memory
+	reach  vm.Reach // the access rights of devices
 }
 
 // devicePools are the pools of a device.
@@ -34,7 +34,7 @@ func (d *device) newPool(fixed bool, most uint64) *pool {
 	return p
 }
 
-// standardPool returns the device's default pool, and makes it on the first call.
+// standardPool returns the device's default pool. The first call creates it.
 func (d *device) standardPool() *pool {
 	if d.pools.standard == nil {
 		d.pools.standard = d.newPool(true, 0)
@@ -49,18 +49,18 @@ func (d *device) currentPool() *pool {
 	return d.pools.current
 }
 
-// trimPools releases all memory that no allocation uses.
+// trimPools releases the pools' unused memory.
 func (d *device) trimPools() {
 	for _, p := range d.pools.all {
 		p.Trim(0)
 	}
 }
 
-// allocate makes memory of the pool.
+// allocate allocates memory from the pool.
 func (p *pool) allocate(ctx *cudaContext, size uint64, by string) (uint64, result) {
 	e := p.dev.e
 	if !p.Reserve(size) {
-		p.dev.wait() // queued frees may make room
+		p.dev.wait() // queued frees may release enough memory
 		p.dev.trimPools()
 		if !p.Reserve(size) {
 			return 0, errOutOfMemory
@@ -115,8 +115,8 @@ func cuMemAllocFromPoolAsync(c call) result {
 	return allocAsync(c, s, p, "cuMemAllocFromPoolAsync")
 }
 
-// allocAsync makes memory for a stream. The address is known immediately. In a capture, the
-// allocation is a node.
+// allocAsync allocates memory in stream order and stores its address immediately. In a capture, it
+// records an allocation node.
 func allocAsync(c call, s *stream, p *pool, by string) result {
 	size := c.Uint64(1)
 	if c.Ptr(0) == nil {
@@ -156,7 +156,7 @@ func allocAsync(c call, s *stream, p *pool, by string) result {
 	return put(c, 0, cu.CUdeviceptr(addr))
 }
 
-// freeOp frees memory when the stream gets there.
+// freeOp frees memory in stream order.
 type freeOp struct {
 	a  *allocation
 	by string
@@ -215,7 +215,7 @@ func cuMemPoolCreate(c call) result {
 	return put(c, 0, p.handle)
 }
 
-// poolDevice returns the device where memory with these properties lies.
+// poolDevice returns the device that the properties specify.
 func (e *Emulator) poolDevice(props *cu.CUmemPoolProps) (*device, result) {
 	loc := props.Location
 	switch {
@@ -233,7 +233,8 @@ func (e *Emulator) poolDevice(props *cu.CUmemPoolProps) (*device, result) {
 	return e.devices[loc.Id], success
 }
 
-// cuMemPoolDestroy destroys the pool. Memory allocated from it stays until it is freed.
+// cuMemPoolDestroy destroys the pool. Memory allocated from the pool remains valid until it is
+// freed.
 func cuMemPoolDestroy(c call) result {
 	p := handleAt[pool](c, 0)
 	if p == nil || p.fixed {
@@ -272,7 +273,7 @@ func cuMemPoolGetAttribute(c call) result {
 	return p.Get(cu.CUmemPool_attribute(c.Uint32(1)), c.Ptr(2))
 }
 
-// cuMemPoolSetAccess sets nothing if one of the descriptions is invalid.
+// cuMemPoolSetAccess changes nothing if any description is invalid.
 func cuMemPoolSetAccess(c call) result {
 	p := handleAt[pool](c, 0)
 	descs := list[cu.CUmemAccessDesc](c, 1, int(c.Word(2)))
@@ -284,7 +285,7 @@ func cuMemPoolSetAccess(c call) result {
 	}
 	for _, d := range descs {
 		if d.Flags == cu.CU_MEM_ACCESS_FLAGS_PROT_READ {
-			return errNotSupported // observed on driver 580
+			return errNotSupported // as driver 580 does
 		}
 	}
 	setAccess(&p.reach, descs)
@@ -312,8 +313,8 @@ func cuDeviceSetMemPool(c call) result {
 	return success
 }
 
-// poolOwner returns the device whose pools are used for a location and an allocation type. These
-// are argument i and the next one.
+// poolOwner reads (location, allocation type) from argument i on and returns the device whose pools
+// serve them.
 func poolOwner(c call, i int) (*device, result) {
 	loc := at[cu.CUmemLocation](c, i)
 	if loc == nil {
@@ -337,7 +338,7 @@ func cuMemSetMemPool(c call) result {
 	return success
 }
 
-// rights returns the rights that flags grant.
+// rights converts access flags to rights.
 func rights(flags cu.CUmemAccess_flags) (read, write bool) {
 	write = flags == cu.CU_MEM_ACCESS_FLAGS_PROT_READWRITE
 	return write || flags == cu.CU_MEM_ACCESS_FLAGS_PROT_READ, write
@@ -354,8 +355,7 @@ func accessFlags(read, write bool) cu.CUmemAccess_flags {
 	return cu.CU_MEM_ACCESS_FLAGS_PROT_NONE
 }
 
-// checkAccess checks a request to set the access rights of devices to memory of d. Access by d
-// itself cannot be revoked.
+// checkAccess checks new access rights to memory of d. d itself must keep full access.
 func (e *Emulator) checkAccess(d *device, descs []cu.CUmemAccessDesc) result {
 	for i, a := range descs {
 		if r := e.checkAccessors(descs[i : i+1]); r != success {
@@ -368,7 +368,7 @@ func (e *Emulator) checkAccess(d *device, descs []cu.CUmemAccessDesc) result {
 	return success
 }
 
-// checkAccessors checks that all locations are devices that exist.
+// checkAccessors checks that each description names an existing device.
 func (e *Emulator) checkAccessors(descs []cu.CUmemAccessDesc) result {
 	for _, a := range descs {
 		switch {
@@ -388,7 +388,7 @@ func setAccess(r *vm.Reach, descs []cu.CUmemAccessDesc) {
 	}
 }
 
-// accessDescs returns the list of descriptions in a node's parameters.
+// accessDescs returns an array of descriptions in a node's parameters as a slice.
 func accessDescs(p *cu.CUmemAccessDesc, n uintptr) []cu.CUmemAccessDesc {
 	if p == nil {
 		return nil
@@ -396,7 +396,7 @@ func accessDescs(p *cu.CUmemAccessDesc, n uintptr) []cu.CUmemAccessDesc {
 	return unsafe.Slice(p, n)
 }
 
-// descs returns what other devices may do with the pool's memory.
+// descs returns the access rights of other devices to the pool's memory.
 func (p *pool) descs(e *Emulator) (list []cu.CUmemAccessDesc) {
 	for i := range e.devices {
 		flags := accessFlags(p.reach.May(i))

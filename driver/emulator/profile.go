@@ -11,41 +11,41 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// Profile holds counts of what the instructions of kernels did. They are collected if
-// Config.Profile or Config.CostModel is set.
+// Profile counts the instructions and memory accesses of kernels. It requires Config.Profile or
+// Config.CostModel.
 type Profile struct {
 	Launches uint64
 	// WarpInstructions and LaneInstructions count the emulator's own instructions. One PTX
-	// instruction may be several of them.
+	// instruction may compile to several of them.
 	WarpInstructions, LaneInstructions uint64
-	// Opcodes counts the PTX instructions by opcode with its modifiers: "ld.global.f32".
+	// Opcodes counts the PTX instructions by opcode with modifiers, such as "ld.global.f32".
 	Opcodes map[string]OpcodeCount
-	// Global and Shared count the accesses to memory. Generic addresses count where they point.
-	// Local memory, parameters and constants are not counted.
+	// Global and Shared count memory accesses. Accesses by generic address count for the memory
+	// that the address points to. Accesses to local memory, parameters and constants are not
+	// counted.
 	Global, Shared MemoryCount
 }
 
-// OpcodeCount says how often an instruction was executed: by warps, and by lanes whose guard was
-// true.
+// OpcodeCount is how often warps executed an instruction, and how often lanes whose guard was true.
 type OpcodeCount struct{ Warps, Lanes uint64 }
 
 // MemoryCount is the traffic of one kind of memory.
 type MemoryCount struct{ Loads, Stores, Atomics Traffic }
 
-// Traffic says what accesses of one kind would cost a device.
+// Traffic is the cost on a device of one kind of access.
 type Traffic struct {
-	Requests uint64 // instructions of warps
-	Bytes    uint64 // requested by the lanes, each lane counted
-	// Transactions counts the sectors of 32 bytes that requests to global memory touch. For shared
-	// memory, it counts the passes that requests take because of bank conflicts.
+	Requests uint64 // number of instructions executed by warps
+	Bytes    uint64 // sum over the lanes
+	// Transactions counts the 32-byte sectors that requests to global memory touch. For shared
+	// memory, it counts the passes that bank conflicts cause.
 	Transactions uint64
-	// Ideal is the minimum number of transactions for the same number of distinct bytes.
+	// Ideal is the minimum number of transactions for the same distinct bytes.
 	Ideal uint64
-	// Coalesced counts the requests that took no more than that minimum.
+	// Coalesced counts the requests that needed only that minimum.
 	Coalesced uint64
 }
 
-// profiles are the counts by kernel name.
+// profiles holds the counts by kernel name.
 type profiles struct {
 	mu   sync.Mutex
 	byID map[string]*profile
@@ -73,8 +73,8 @@ func (p *profiles) add(kernel string, s *vm.Stats) {
 	k.stats.Counts.Add(&s.Counts)
 }
 
-// Profile returns the counts since New of all kernels with the given name, or of all kernels for
-// "". It may be called at any time and includes the kernels that have ended.
+// Profile returns the counts since New of all kernels with the given name, or of all kernels if the
+// name is empty. It includes only kernels that have ended. It may be called at any time.
 func (e *Emulator) Profile(kernel string) Profile {
 	if e == nil {
 		return Profile{}
@@ -93,7 +93,7 @@ func (e *Emulator) Profile(kernel string) Profile {
 	return sum.public()
 }
 
-// ProfiledKernels returns the sorted names of the kernels that Profile has counts for.
+// ProfiledKernels returns the sorted names of the kernels with counts.
 func (e *Emulator) ProfiledKernels() []string {
 	if e == nil {
 		return nil
@@ -125,25 +125,26 @@ func memoryCount(m *vm.MemoryTraffic) MemoryCount {
 // profiled reports whether launches are counted.
 func (e *Emulator) profiled() bool { return e.cfg.Profile || e.simulated() }
 
-// Stats counts what the emulated devices did since New.
+// Stats holds counts since New.
 type Stats struct {
-	Calls         uint64 // of driver functions
-	Launches      uint64 // of kernels that began, in streams and in graphs
+	Calls         uint64 // calls of driver functions
+	Launches      uint64 // started kernels, in streams and in graphs
 	GraphLaunches uint64
-	GraphNodes    uint64 // of nodes that ran, the nodes of child graphs and bodies included
+	GraphNodes    uint64 // executed nodes, including the nodes of child graphs and conditional bodies
 	Copies        uint64
 	BytesCopied   uint64
-	// The copies by the location of their ends. Page-locked memory is the host's.
+	// HostToDevice and the others are the copies by location of source and destination. Page-locked
+	// memory counts as host memory.
 	HostToDevice, DeviceToHost, DeviceToDevice, HostToHost CopyCount
 	Fills                                                  uint64
-	HostCalls                                              uint64 // of host functions and stream callbacks
-	Faults                                                 uint64 // kernels and copies that failed
+	HostCalls                                              uint64 // calls of host functions and stream callbacks
+	Faults                                                 uint64 // failed kernels and copies
 }
 
-// CopyCount is a number of copies and the bytes they copied.
+// CopyCount is a number of copies and of copied bytes.
 type CopyCount struct{ Copies, Bytes uint64 }
 
-// counters holds the running counts of Stats.
+// counters holds the running totals for Stats.
 type counters struct {
 	calls, launches, graphLaunches, graphNodes atomic.Uint64
 	copies, bytes                              [numDirections]atomic.Uint64
@@ -159,7 +160,7 @@ func (c *counters) moved(way direction) CopyCount {
 	return CopyCount{c.copies[way].Load(), c.bytes[way].Load()}
 }
 
-// Stats returns the counts. It may be called at any time.
+// Stats returns the current counts. It may be called at any time.
 func (e *Emulator) Stats() Stats {
 	if e == nil {
 		return Stats{}
@@ -189,8 +190,8 @@ const (
 	numDirections
 )
 
-// direction depends on where the two ends are. Page-locked memory counts as the host's, managed
-// memory as the device's.
+// direction returns the direction of a copy. Page-locked memory counts as host memory, and managed
+// memory as device memory.
 func (e *Emulator) direction(dst, src *transfer.Side) direction {
 	switch to, from := e.onHost(dst), e.onHost(src); {
 	case to && from:
@@ -230,27 +231,27 @@ func (e *Emulator) onHost(p *transfer.Side) bool {
 // number of instructions, unless Config.Workers is 1. The order of calls from several goroutines
 // also varies.
 type CostModel struct {
-	// Submit is the time the host needs to submit a kernel, a copy, a fill, an event or a graph.
+	// Submit is the host's time to submit a kernel, a copy, a fill, an event or a graph.
 	Submit time.Duration
 	// Kernel is the time from a kernel's turn in its stream to its first instruction. GraphKernel
-	// is the same for a kernel in a graph.
+	// is that time for a kernel in a graph.
 	Kernel, GraphKernel time.Duration
-	// Graph is the time from the turn of a graph launch in its stream to the first node.
+	// Graph is the time from a graph launch's turn in its stream to the graph's first node.
 	Graph time.Duration
-	// Copy is the time of a copy or fill of no bytes.
+	// Copy is the fixed part of the time of a copy or a fill.
 	Copy time.Duration
 	// HostFunction is the time to call a host function.
 	HostFunction time.Duration
-	// HostBandwidth and DeviceBandwidth are bytes per second, over the bus and of the device's
-	// memory. 0 means unlimited.
+	// HostBandwidth is the bandwidth of the bus and DeviceBandwidth that of device memory, in bytes
+	// per second. 0 means unlimited.
 	HostBandwidth, DeviceBandwidth float64
-	// InstructionRate is how many instructions a multiprocessor executes per second, counted for
-	// single threads. 0 means unlimited.
+	// InstructionRate is the number of instructions that a multiprocessor executes per second,
+	// counted for each thread. 0 means unlimited.
 	InstructionRate float64
 }
 
-// H200 returns a cost model with the rounded figures of an H200. It predicts the order of
-// magnitude, not the time.
+// H200 returns a cost model with rounded figures of an H200. It predicts orders of magnitude, not
+// times.
 func H200() *CostModel {
 	return &CostModel{
 		Submit: 2500 * time.Nanosecond,
@@ -261,7 +262,7 @@ func H200() *CostModel {
 	}
 }
 
-// kernel returns the time that a kernel takes.
+// kernel returns the time of a kernel.
 func (m *CostModel) kernel(n *kernelNode, sms int, s *vm.Stats) time.Duration {
 	grid, _ := n.Shape()
 	used := float64(min(grid.Count(), uint64(sms)))
@@ -271,15 +272,15 @@ func (m *CostModel) kernel(n *kernelNode, sms int, s *vm.Stats) time.Duration {
 	return max(over(s.LaneInstructions, m.InstructionRate*used), over(sectors*sector, m.DeviceBandwidth))
 }
 
-// copy returns the time it takes to copy n bytes.
+// copy returns the time of a copy of n bytes.
 func (m *CostModel) copy(n uint64, way direction) time.Duration {
 	if way == onDevice {
-		return m.Copy + over(2*n, m.DeviceBandwidth) // read and written
+		return m.Copy + over(2*n, m.DeviceBandwidth) // each byte is read and written
 	}
 	return m.Copy + over(n, m.HostBandwidth)
 }
 
-// fill returns the time it takes to write n bytes.
+// fill returns the time of a fill of n bytes.
 func (m *CostModel) fill(n uint64) time.Duration { return m.Copy + over(n, m.DeviceBandwidth) }
 
 func over(n uint64, rate float64) time.Duration {
@@ -289,14 +290,14 @@ func over(n uint64, rate float64) time.Duration {
 	return time.Duration(float64(n) / rate * 1e9)
 }
 
-// Simulated time, if Config.CostModel is set. Every task of a stream has a time at which it ends,
-// and the host has a clock. The emulator's lock guards both.
+// With Config.CostModel, time is simulated: the host has a clock, and every task of a stream has an
+// end time. The emulator's lock guards both.
 
 // simulated reports whether time is simulated.
 func (e *Emulator) simulated() bool { return e.cfg.CostModel != nil }
 
-// SimulatedTime returns the host's clock under Config.CostModel: the time since New. Without a cost
-// model it returns 0.
+// SimulatedTime returns the host's simulated time since New. Without Config.CostModel, it returns
+// 0.
 func (e *Emulator) SimulatedTime() time.Duration {
 	if e == nil {
 		return 0
@@ -306,9 +307,9 @@ func (e *Emulator) SimulatedTime() time.Duration {
 	return e.hostTime
 }
 
-// submitted advances the host's clock by the cost of submitting work, and returns the new time. A
-// task that only waits costs nothing, because whether it exists depends on how fast this machine
-// is.
+// submitted advances the host's clock by the cost of submitting op and returns the new time. A task
+// without an operation costs nothing, because whether such a task exists depends on the speed of
+// this machine.
 func (e *Emulator) submitted(op operation) time.Duration {
 	if e.simulated() && op != nil {
 		e.hostTime += e.cfg.CostModel.Submit
@@ -316,10 +317,10 @@ func (e *Emulator) submitted(op operation) time.Duration {
 	return e.hostTime
 }
 
-// hostReached advances the host's clock to a time that it has waited for.
+// hostReached advances the host's clock to the end of work that the host has waited for.
 func (e *Emulator) hostReached(t time.Duration) { e.hostTime = max(e.hostTime, t) }
 
-// end returns when the work ended in simulated time.
+// end returns the simulated time at which the work ended.
 func (d dependency) end() time.Duration {
 	if d.seq == 0 || d.seq > uint64(len(d.s.ends)) {
 		return 0
@@ -327,12 +328,11 @@ func (d dependency) end() time.Duration {
 	return d.s.ends[d.seq-1]
 }
 
-// settled reports whether the work has ended and, in simulated time, ended before the host's
-// current time. Otherwise later work may have to begin after it, although there is nothing to wait
-// for.
+// settled reports whether the work has ended, also in simulated time. Work that has ended after the
+// host's simulated time still delays later work.
 func (d dependency) settled() bool { return d.met() && d.end() <= d.s.ctx.e.hostTime }
 
-// begin sets the stream's clock to the time when a task begins.
+// begin sets the clock to the start time of a task.
 func (x *execution) begin(t *task) {
 	x.now = max(x.now, t.submitted)
 	for _, d := range t.deps {
@@ -340,7 +340,7 @@ func (x *execution) begin(t *task) {
 	}
 }
 
-// finish records when a task has ended.
+// finish records the end time of a task.
 func (s *stream) finish(x *execution) {
 	if x.e.simulated() {
 		s.ends = append(s.ends, x.now)
@@ -348,14 +348,14 @@ func (s *stream) finish(x *execution) {
 	}
 }
 
-// spend advances the clock of the execution by the cost of something.
+// spend advances the clock by a cost. It has no effect without a cost model.
 func (x *execution) spend(cost func(m *CostModel) time.Duration) {
 	if m := x.e.cfg.CostModel; m != nil {
 		x.now += cost(m)
 	}
 }
 
-// time returns the time that an event records.
+// time returns the time for an event.
 func (x *execution) time() time.Duration {
 	if x.e.simulated() {
 		return x.now
@@ -363,14 +363,14 @@ func (x *execution) time() time.Duration {
 	return clock.Now()
 }
 
-// timeline records when the steps of a plan end in one launch.
+// timeline records the end times of a plan's steps in one launch.
 type timeline struct {
 	x     *execution
 	start time.Duration
 	ends  []time.Duration
 }
 
-// timeline returns a new timeline, or nil without simulated time.
+// timeline returns a new timeline, or nil if time is not simulated.
 func (x *execution) timeline(p *plan) *timeline {
 	if !x.e.simulated() {
 		return nil
@@ -378,7 +378,7 @@ func (x *execution) timeline(p *plan) *timeline {
 	return &timeline{x, x.now, make([]time.Duration, len(p.steps))}
 }
 
-// begin sets the clock to the time when a step can begin.
+// begin sets the clock to the start time of a step.
 func (t *timeline) begin(s *step) {
 	if t == nil {
 		return
@@ -389,14 +389,14 @@ func (t *timeline) begin(s *step) {
 	}
 }
 
-// end records when step i has ended.
+// end records the end time of step i.
 func (t *timeline) end(i int) {
 	if t != nil {
 		t.ends[i] = t.x.now
 	}
 }
 
-// close sets the clock to the time when all steps have ended.
+// close sets the clock to the end of the last step.
 func (t *timeline) close() {
 	if t == nil {
 		return

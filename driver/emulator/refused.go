@@ -6,16 +6,16 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/lacking"
 )
 
-// A device has features that the emulator lacks. Functions of such features return
-// CUDA_ERROR_NOT_SUPPORTED, and the log says what is missing.
+// The emulator lacks some features of a device. The functions of such a feature return
+// CUDA_ERROR_NOT_SUPPORTED, and the log names the feature.
 
-// argumentChecks is for the missing functions that check their arguments before anything else.
+// argumentChecks contains the missing functions that check their arguments before they fail.
 var argumentChecks = map[string]func(call) result{
 	"cuDeviceGetLuid":                checkLuid,
 	"cuDeviceGetNvSciSyncAttributes": checkNvSciSync,
 }
 
-// refusedFunctions are the functions of package lacking.
+// refusedFunctions are the functions that package lacking lists.
 var refusedFunctions = functions{}
 
 func init() {
@@ -45,21 +45,21 @@ func checkNvSciSync(c call) result {
 	return success
 }
 
-// refuse logs what is missing and returns CUDA_ERROR_NOT_SUPPORTED.
+// refuse logs the missing feature and returns CUDA_ERROR_NOT_SUPPORTED.
 func (e *Emulator) refuse(symbol, what string) result {
 	e.log(slog.LevelWarn, "not emulated", "function", symbol, "what", what)
 	e.journal.why = "the emulator has no " + what
 	return errNotSupported
 }
 
-// Refused reports whether a function exists only to return CUDA_ERROR_NOT_SUPPORTED, and which
-// missing feature it belongs to. The symbol is the one that Lookup takes.
+// Refused reports whether a function always returns CUDA_ERROR_NOT_SUPPORTED because the emulator
+// lacks a feature, and returns the name of the feature. The symbol is that of Lookup.
 // docs/emulator-functions.md lists all functions.
 func Refused(symbol string) (what string, refused bool) {
 	return lacking.Of(symbol)
 }
 
-// Functions about features that no object of the emulator has. They return what a driver returns
+// No object of the emulator has the features of these functions. They return the driver's result
 // for an object without the feature.
 
 var withoutFunctions = functions{
@@ -75,11 +75,12 @@ var withoutFunctions = functions{
 	"cuCtxDetach":         {cuCtxDetach, afterInit},
 }
 
-// invalidValue is for queries about sparse and deferred-mapping arrays. An array here is neither.
+// invalidValue implements queries about sparse arrays and arrays with deferred mapping. The
+// emulator has no such arrays.
 func invalidValue(call) result { return errInvalidValue }
 
-// cuModuleGetTexRef: PTX with texture or surface references is rejected when it is loaded, so no
-// module has any.
+// cuModuleGetTexRef never finds a reference: PTX with texture or surface references is rejected
+// when it is loaded.
 func cuModuleGetTexRef(c call) result {
 	_, ok := c.text(2)
 	switch {
@@ -91,7 +92,7 @@ func cuModuleGetTexRef(c call) result {
 	return errNotFound
 }
 
-// cuLibraryGetUnifiedFunction: device code has no function for the host.
+// cuLibraryGetUnifiedFunction always fails, because device code has no host function.
 func cuLibraryGetUnifiedFunction(c call) result {
 	if handleAt[library](c, 1) == nil {
 		return errInvalidHandle
@@ -99,7 +100,7 @@ func cuLibraryGetUnifiedFunction(c call) result {
 	return errInvalidValue
 }
 
-// cuCtxAttach adds a user of the current context, which cuCtxDetach removes.
+// cuCtxAttach adds a reference to the current context, which cuCtxDetach removes.
 func cuCtxAttach(c call) result {
 	switch {
 	case c.Ptr(0) == nil || c.Uint32(1) != 0:
@@ -114,7 +115,7 @@ func cuCtxAttach(c call) result {
 	return put(c, 0, c.ctx.handle)
 }
 
-// cuCtxDetach undoes one cuCtxAttach. If there is none to undo, it destroys the context.
+// cuCtxDetach undoes one cuCtxAttach. Without one to undo, it destroys the context.
 func cuCtxDetach(c call) result {
 	ctx := handleAt[cudaContext](c, 0)
 	switch {

@@ -28,7 +28,7 @@ var systemFunctions = functions{
 	"cuModuleGetLoadingMode": {cuModuleGetLoadingMode, afterInit},
 }
 
-// nothing implements functions that have no effect here.
+// nothing implements functions without an effect in the emulator.
 func nothing(call) result { return success }
 
 func cuInit(c call) result {
@@ -54,7 +54,7 @@ func cuGetErrorString(c call) result {
 	return errorText(c, func(r cu.CUresult) string { return r.Error() })
 }
 
-// errorText stores a text about a result code. Unknown codes have none.
+// errorText stores the text that say returns for a result code. It fails for unknown codes.
 func errorText(c call, say func(cu.CUresult) string) result {
 	out := at[*byte](c, 1)
 	if out == nil {
@@ -69,7 +69,8 @@ func errorText(c call, say func(cu.CUresult) string) result {
 	return success
 }
 
-// cuGetProcAddress cannot return addresses, because the functions are Go functions.
+// cuGetProcAddress never finds a symbol: the emulator's functions are Go functions, which have no C
+// address.
 func cuGetProcAddress(c call) result {
 	if _, ok := c.text(0); !ok {
 		return errInvalidValue
@@ -88,11 +89,11 @@ func cuModuleGetLoadingMode(c call) result {
 	return put(c, 0, cu.CU_MODULE_LAZY_LOADING)
 }
 
-// knownResult reports whether a code is one of the driver's.
+// knownResult reports whether a code is a result code of CUDA.
 func knownResult(r cu.CUresult) bool { return !strings.HasPrefix(r.String(), "CUresult(") }
 
-// Logging. The handler belongs to the program. It may query the emulator for findings and call
-// CUDA, so no lock is held while it runs.
+// The log handler belongs to the program. It may query the emulator and call CUDA, so it runs
+// without any lock.
 
 // record is a log record that waits until the emulator's lock is released.
 type record struct {
@@ -101,12 +102,12 @@ type record struct {
 	attrs []any
 }
 
-// log logs a record when the emulator's lock is released. The caller holds the lock.
+// log queues a record until the emulator's lock is released. The caller holds the lock.
 func (e *Emulator) log(level slog.Level, msg string, attrs ...any) {
 	e.pendingLog = append(e.pendingLog, record{level, msg, attrs})
 }
 
-// unlock releases the lock and logs the records from while it was held.
+// unlock releases the lock and then logs the records that log has queued.
 func (e *Emulator) unlock() {
 	said := e.pendingLog
 	e.pendingLog = nil
@@ -116,12 +117,12 @@ func (e *Emulator) unlock() {
 	}
 }
 
-// journal implements cuLogs…: the driver's messages about calls that failed. It keeps the last
-// lines and passes each line to the registered callbacks of the program.
+// journal implements the cuLogs… functions: the driver's messages about failed calls. It keeps the
+// most recent lines and passes each line to the program's callbacks.
 type journal struct {
 	lines     []string
 	first     uint32 // the number of lines[0]
-	why       string // for the call that is about to fail, if there is more to say
+	why       string // more about the call that is about to fail, or empty
 	listeners []*listener
 	returned  *sync.Cond // signalled when a listener returns
 	e         *Emulator
@@ -129,23 +130,23 @@ type journal struct {
 
 func (j *journal) init(e *Emulator) { j.e, j.returned = e, sync.NewCond(&e.mu) }
 
-// listener is a callback of the program, of C's type CUlogsCallback.
+// listener is a registered callback of type CUlogsCallback.
 type listener struct {
 	j            *journal
 	handle       uintptr
 	fn, userData uintptr
-	unregistered bool // unregistered: its data may no longer exist
+	unregistered bool // its data may no longer exist
 	calling      bool
 }
 
-// journalLines is how many lines are kept. journalRoom is the maximum size in bytes of a dump of
-// them.
+// journalLines is the maximum number of kept lines. journalRoom is the maximum size in bytes of a
+// dump of them.
 const (
 	journalLines = 100
 	journalRoom  = 25600
 )
 
-// failed records a call that failed.
+// failed adds a line about a failed call.
 func (j *journal) failed(symbol string, r result) {
 	line := fmt.Sprintf("%s: %s (%d)", symbol, r.String(), uint32(r))
 	if j.why != "" {
@@ -155,8 +156,8 @@ func (j *journal) failed(symbol string, r result) {
 	j.add(line)
 }
 
-// add appends a line. The emulator's lock is held. Failures on the thread that runs listeners are
-// not passed to listeners. Otherwise a listener that calls CUDA, which always fails there, would
+// add appends a line. The emulator's lock is held. Calls always fail on the thread that runs
+// listeners, so listeners do not receive those failures. Otherwise a listener that calls CUDA would
 // trigger itself forever.
 func (j *journal) add(line string) {
 	line = line[:min(len(line), journalRoom/journalLines-2)] + "\n"
@@ -172,8 +173,8 @@ func (j *journal) add(line string) {
 	}
 }
 
-// deliver calls the callback with (its data, the level, the text, its length), unless it was
-// unregistered after the line was added.
+// deliver calls the callback with (its data, level, text, length), unless the program has
+// unregistered it in the meantime.
 func (l *listener) deliver(line string) {
 	e := l.j.e
 	e.mu.Lock()
@@ -195,7 +196,7 @@ func (l *listener) call(line string) {
 	loader.CallCallback(l.fn, l.userData, uintptr(cu.CU_LOG_LEVEL_ERROR), uintptr(unsafe.Pointer(&text[0])), uintptr(len(line)))
 }
 
-// after returns the lines from number at on.
+// after returns the lines whose number is at or higher.
 func (j *journal) after(at uint32) string {
 	from := min(max(int(int32(at-j.first)), 0), len(j.lines))
 	return strings.Join(j.lines[from:], "")
@@ -214,8 +215,8 @@ var journalFunctions = functions{
 
 func cuLogsCurrent(c call) result { return put(c, 0, c.e.journal.end()) }
 
-// dump returns the lines after the iterator of argument 0, or all lines if there is no iterator.
-// used advances the iterator past them.
+// dump returns the lines after the iterator in argument 0, or all lines if there is no iterator.
+// used moves the iterator to the end of the returned lines.
 func (c call) dump() (text string, used func()) {
 	at, j := at[uint32](c, 0), &c.e.journal
 	if at == nil {
@@ -260,8 +261,8 @@ func cuLogsRegisterCallback(c call) result {
 	return put(c, 2, l.handle)
 }
 
-// cuLogsUnregisterCallback returns when the callback is no longer running, unless the callback
-// itself calls it.
+// cuLogsUnregisterCallback waits until the callback is not running, unless the callback itself
+// calls it.
 func cuLogsUnregisterCallback(c call) result {
 	l := handleAt[listener](c, 0)
 	if l == nil {
@@ -276,7 +277,7 @@ func cuLogsUnregisterCallback(c call) result {
 	return success
 }
 
-// Settings for core dumps are stored and returned, but no core dump is written.
+// The emulator stores and returns the settings for core dumps, but it never writes a core dump.
 
 var coredumpFunctions = functions{
 	"cuCoredumpGetAttribute":       {cuCoredumpGetAttribute, current},
@@ -295,7 +296,7 @@ func cuCoredumpGetAttribute(c call) result {
 	return getCoredump(c, c.ctx.coredump)
 }
 
-// cuCoredumpSetAttribute: the flags can only be set for the process.
+// cuCoredumpSetAttribute rejects the generation flags, which can only be set for the process.
 func cuCoredumpSetAttribute(c call) result {
 	if !ofContext(c) || cu.CUcoredumpSettings(c.Uint32(0)) == cu.CU_COREDUMP_GENERATION_FLAGS {
 		return errInvalidValue

@@ -5,8 +5,7 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// Virtual memory management: physical memory and addresses are made separately and joined by
-// mappings.
+// Virtual memory management allocates physical memory and addresses separately. Mappings join them.
 
 // physical is memory without an address: a CUmemGenericAllocationHandle.
 type physical struct {
@@ -15,13 +14,13 @@ type physical struct {
 	dev    *device
 	prop   cu.CUmemAllocationProp
 	buf    []byte
-	refs   int // one for the program, and one for each mapping
+	refs   int // one for the program and one per mapping
 }
 
 // mapping is physical memory at an address.
 type mapping struct{ phys *physical }
 
-// virtualUnit is the unit of sizes and addresses.
+// virtualUnit is the granularity of sizes and addresses.
 const virtualUnit = 2 << 20
 
 var virtualFunctions = functions{
@@ -38,7 +37,7 @@ var virtualFunctions = functions{
 	"cuMemGetAllocationPropertiesFromHandle": {cuMemGetAllocationPropertiesFromHandle, afterInit},
 }
 
-// propDevice returns the device in the properties.
+// propDevice returns the device that the properties specify.
 func (e *Emulator) propDevice(p *cu.CUmemAllocationProp) (*device, result) {
 	switch {
 	case p == nil, p.Type != cu.CU_MEM_ALLOCATION_TYPE_PINNED, p.Location.Type == cu.CU_MEM_LOCATION_TYPE_INVALID:
@@ -108,7 +107,7 @@ func cuMemCreate(c call) result {
 	return put(c, 0, uint64(p.handle))
 }
 
-// release drops a reference. The last one frees the memory.
+// release drops a reference. Dropping the last one frees the memory.
 func (p *physical) release() {
 	if p.refs--; p.refs == 0 {
 		p.dev.Refund(uint64(len(p.buf)))
@@ -117,7 +116,7 @@ func (p *physical) release() {
 	}
 }
 
-// physicalAt returns the memory of the 64-bit handle in argument i.
+// physicalAt returns the physical memory whose 64-bit handle is argument i.
 func physicalAt(c call, i int) *physical { return find[physical](c.e, uintptr(c.Uint64(i))) }
 
 func cuMemRelease(c call) result {
@@ -129,7 +128,7 @@ func cuMemRelease(c call) result {
 	return success
 }
 
-// cuMemMap maps the whole of an allocation. Drivers do not support mapping parts either.
+// cuMemMap only maps whole allocations, as drivers do.
 func cuMemMap(c call) result {
 	addr, size, p := c.Uint64(0), c.Uint64(1), physicalAt(c, 3)
 	switch {
@@ -157,7 +156,7 @@ func (e *Emulator) isReserved(addr, size uint64) bool {
 	return false
 }
 
-// mappings calls f for each mapping in a range, and reports whether they fill it.
+// mappings calls f for each mapping in a range. It reports whether the mappings fill the range.
 func (e *Emulator) mappings(addr, size uint64, f func(r *vm.Region, m *mapping)) bool {
 	end := addr + size
 	for addr < end {
@@ -175,7 +174,7 @@ func (e *Emulator) mappings(addr, size uint64, f func(r *vm.Region, m *mapping))
 	return size > 0
 }
 
-// isMapped reports whether a range holds a mapping.
+// isMapped reports whether a range contains a mapping.
 func (e *Emulator) isMapped(addr, size uint64) bool {
 	for _, r := range e.mem.All() {
 		if _, ok := r.User.(*mapping); ok && r.Addr >= addr && r.Addr < addr+size {
@@ -211,7 +210,7 @@ func cuMemSetAccess(c call) result {
 	if descs == nil || !c.e.mappings(c.Uint64(0), c.Uint64(1), func(*vm.Region, *mapping) {}) {
 		return errInvalidValue
 	}
-	var devices []cu.CUmemAccessDesc // host access is not restricted here
+	var devices []cu.CUmemAccessDesc // the emulator does not restrict access by the host
 	for _, d := range descs {
 		if d.Location.Type == cu.CU_MEM_LOCATION_TYPE_DEVICE {
 			devices = append(devices, d)
