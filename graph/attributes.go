@@ -35,7 +35,7 @@ func named(id cu.CUlaunchAttributeID, err error) error {
 }
 
 // CopyAttributes copies the launch attributes from another kernel node to n. The nodes may be in
-// different graphs, but their kernels must belong to one context.
+// different graphs. Their kernels must share a context.
 func (n Node) CopyAttributes(from Node) error {
 	if n.g == nil || from.g == nil {
 		return errNoNode

@@ -41,7 +41,7 @@ func Chain(ops []driver.Op, deps ...Node) []Item {
 // calls into one native call, so it costs about as much as in C. On failure, the error names the
 // item and the graph is unchanged.
 //
-// AddBatch reads all operations before it returns. Several items may share one operation.
+// AddBatch reads all operations before it returns. Items may share an operation.
 func (g *Graph) AddBatch(dst []Node, items []Item) ([]Node, error) {
 	if err := g.lock(); err != nil {
 		return dst, err

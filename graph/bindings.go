@@ -30,7 +30,7 @@ import (
 // the bindings are sent again.
 //
 // [BindConfig] binds the grid and block of a node. [Bindings.Unbind] removes a node's bindings.
-// Bind also accepts nodes of nested graphs, such as the body of a loop.
+// Bind also accepts nodes of nested graphs.
 //
 // Only one goroutine at a time may change and send the bindings of an Exec. Launch and Send wait
 // for other uses of the Exec to finish. Setting a parameter while another goroutine binds or
@@ -81,7 +81,7 @@ type bound struct {
 	refs  uint32             // launch.Block().Version when known was set
 }
 
-// Bindings returns the bindings of the Exec. Every call returns the same Bindings.
+// Bindings returns the bindings of the Exec, the same in every call.
 func (x *Exec) Bindings() *Bindings {
 	if !x.exists() {
 		return nil
@@ -119,7 +119,7 @@ func (bs *Bindings) Changed() int {
 	return len(bs.changed)
 }
 
-// Param is one bound argument. It is a small value, and copies denote the same parameter.
+// Param is one bound argument. Copies denote the same argument.
 type Param[T any] struct {
 	bs   *Bindings
 	b    *bound

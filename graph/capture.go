@@ -24,7 +24,7 @@ import (
 // goroutine, the recorded work is destroyed and s can be used again. The error of record comes
 // first in Capture's error. A panic continues after the cleanup.
 //
-// In modes other than ModeRelaxed, the goroutine stays on one OS thread during the capture.
+// Except in ModeRelaxed, a capture keeps the goroutine on one OS thread.
 //
 // If record records nothing, the graph has no nodes (Graph.Len), and launching it does nothing.
 // That is not an error. Synchronous calls (Buffer.CopyTo, CopyFrom and Fill) and work in streams

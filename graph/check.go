@@ -32,7 +32,7 @@ type Unknown struct {
 	Reason string
 }
 
-// Conflict is memory that two unordered nodes access and at least one of them writes.
+// Conflict is memory that two unordered nodes access and at least one writes.
 type Conflict struct {
 	A, B     Node          // A comes first in the graph's order
 	OfA, OfB driver.Access // each node's access
@@ -48,7 +48,7 @@ type Conflict struct {
 // OK reports whether no conflict was found.
 func (c Checked) OK() bool { return len(c.Conflicts) == 0 }
 
-// Err returns nil if no conflict was found, otherwise an error that describes the conflicts.
+// Err returns an error that describes the conflicts, or nil if there are none.
 func (c Checked) Err() error {
 	if c.OK() {
 		return nil
@@ -116,7 +116,7 @@ func (u Unknown) String() string {
 // unless driver.In or driver.Out narrows that.
 //
 // Check includes nested graphs and the bodies of conditional nodes. Only one body of a conditional
-// node runs at a time. A programmatic dependency counts as a dependency.
+// node runs at a time. Programmatic dependencies count too.
 func (g *Graph) Check() (Checked, error) {
 	if err := g.lock(); err != nil {
 		return Checked{}, err

@@ -20,7 +20,7 @@ import (
 // affecting launches in flight.
 //
 // One Exec never runs concurrently with itself: CUDA runs each launch after the previous one,
-// whatever their streams. For concurrent runs, instantiate several Execs.
+// whatever their streams. For concurrent runs, use several.
 type Exec struct {
 	life  *life.Lifetime
 	watch life.Watched
@@ -91,7 +91,7 @@ func (x *Exec) Raw() cu.CUgraphExec {
 	return x.keep.raw
 }
 
-// Graph returns the graph that the Exec was instantiated from. Set and Enable accept its nodes.
+// Graph returns the graph that the Exec was instantiated from.
 func (x *Exec) Graph() *Graph {
 	if !x.exists() {
 		return nil

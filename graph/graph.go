@@ -19,7 +19,7 @@ import (
 )
 
 // Graph is work described by nodes and the dependencies between them. To run it, instantiate an
-// [Exec]. Later changes of the graph do not affect existing Execs.
+// [Exec]. Existing Execs do not follow later changes.
 type Graph struct {
 	mu    *loader.Latch  // locked during every driver call on raw; shared with nested graphs
 	d     *driver.Driver // bound to ctx
@@ -426,7 +426,7 @@ func needs(d *driver.Driver, what string, since int) error {
 		what, since/1000, since%1000/10, v/1000, v%1000/10)}
 }
 
-// ErrEnded matches the error of using a Scope or Recording after its capture ended.
+// ErrEnded matches the error of using a Scope or Recording whose capture ended.
 var ErrEnded = errors.New("capture has ended")
 
 // ErrEmptyCapture matches the error of a capture that ended without an error but for which the

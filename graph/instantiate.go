@@ -53,7 +53,7 @@ type InstantiateError struct {
 	cycle  string // names the nodes of a cycle, if there is one
 }
 
-// Error returns one line with the graph, the node, the reason and the driver's error.
+// Error returns one line: the graph, the node, the reason, the driver's error.
 func (e *InstantiateError) Error() string {
 	if e == nil || e.Err == nil {
 		return "cannot instantiate"

@@ -106,7 +106,7 @@ func (g *Graph) addAllocRaw(from *cu.CUgraphNode, n uintptr, p *cu.CUDA_MEM_ALLO
 // nodes between the allocation and the free use its address. Nothing may use the memory after the
 // free node.
 //
-// Memory that the graph frees must not be freed in any other way, or by a second node.
+// Memory that the graph frees must not be freed in any other way.
 func (g *Graph) AddFree(op *driver.FreeOp, deps ...Node) (Node, error) {
 	if err := g.lock(); err != nil {
 		return Node{}, err

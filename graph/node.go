@@ -86,7 +86,7 @@ func (n Node) Type() (Type, error) {
 	return t, err
 }
 
-// Destroy removes the node and its edges from its graph. Existing Execs keep the node.
+// Destroy removes the node and its edges. Existing Execs keep the node.
 func (n Node) Destroy() error {
 	if err := n.lock(); err != nil {
 		return err

@@ -34,7 +34,7 @@ type nodeParams interface {
 		driver.CUevent | driver.CUdeviceptr
 }
 
-// ParamsOf returns the parameters of a node. P selects the type that the node must have:
+// ParamsOf returns the parameters of a node. P is the type that the node must have:
 //
 //   - cu.CUDA_KERNEL_NODE_PARAMS, a kernel. Either Func or Kern is set. The arguments that
 //     KernelParams points to belong to the node and stay valid until it is changed or destroyed. To
@@ -119,7 +119,7 @@ func (n Node) kernelParams(d *driver.Driver, p *cu.CUDA_KERNEL_NODE_PARAMS) erro
 	return d.CuGraphKernelNodeGetParams_v10000(n.handle(), v1(p))
 }
 
-// KernelArgs returns a copy of the bytes of each argument of a kernel node (CUDA 12.4).
+// KernelArgs returns a copy of each argument of a kernel node (CUDA 12.4).
 func (n Node) KernelArgs() (args [][]byte, err error) {
 	err = n.get(cu.CU_GRAPH_NODE_TYPE_KERNEL, func(d *driver.Driver) error {
 		var p cu.CUDA_KERNEL_NODE_PARAMS

@@ -103,7 +103,7 @@ func refOf(thing any) (r life.Ref, err error) {
 	return r, nil
 }
 
-// NewPool creates an empty pool. It accepts things of any context of c's driver.
+// NewPool creates an empty pool for things of any context of c's driver.
 func NewPool(c *driver.Context) (*Pool, error) {
 	l, err := life.New(c.Lifetime(), "keep-alive pool")
 	if err != nil {
@@ -260,7 +260,7 @@ func (p *Pool) Len() int {
 	return len(p.core.held)
 }
 
-// InUse reports whether a graph, an Exec or one of its launches retains the pool.
+// InUse reports whether a graph, an Exec or a launch retains the pool.
 func (p *Pool) InUse() bool { return p.exists() && p.life.Holders() > 0 }
 
 // Clear releases everything. While a graph or an Exec retains the pool, Clear returns an error,

@@ -45,10 +45,10 @@ func WithOneByOne() ProfileOption {
 	return func(p *profiling) { p.oneByOne = true }
 }
 
-// Profile runs the graph and measures each node on the device with events directly before and after
-// it. It also measures the nodes of child graphs, but the bodies of a conditional node only as a
-// whole. When all runs have ended, it returns a snapshot of the graph with the times. The event
-// nodes need CUDA 11.1.
+// Profile runs the graph and measures each node on the device with events directly before and
+// after it. It also measures the nodes of child graphs, but the bodies of a conditional node only
+// as a whole. When all runs have ended, it returns a snapshot of the graph with the times. It
+// needs CUDA 11.1.
 //
 // A node's time is the interval from when the node could begin until its results are visible. For a
 // kernel that does nothing, it is a few microseconds. Most of this time disappears when kernels

@@ -293,7 +293,7 @@ type Change struct {
 // in C. SetBatch reads all operations before it returns. Several changes may share an operation
 // only if its arguments are the same for each.
 //
-// On failure, the error names the change, and the changes before it have been made.
+// On failure, the error names the change. The changes before it took effect.
 func (x *Exec) SetBatch(changes []Change) error {
 	if err := x.lock(); err != nil {
 		return err

@@ -74,7 +74,7 @@ func (r UpdateResult) String() string {
 // Otherwise the UpdateResult has the reason, and the error is nil. With WithReinstantiate, Update
 // instantiates g if an update is impossible.
 //
-// After an update, Set still accepts the nodes of the graph that the Exec was instantiated from.
+// After an update, Set still accepts the nodes of the Exec's original graph.
 func (x *Exec) Update(g *Graph, opts ...UpdateOption) (UpdateResult, error) {
 	if err := x.lockWith(g); err != nil {
 		return UpdateResult{Result: cu.CU_GRAPH_EXEC_UPDATE_ERROR}, err
