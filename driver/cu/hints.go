@@ -17,7 +17,7 @@ func (r CUresult) hint() string {
 	case CUDA_ERROR_PROFILER_DISABLED:
 		return "a profiling tool already controls this process"
 	case CUDA_ERROR_PROFILER_NOT_INITIALIZED, CUDA_ERROR_PROFILER_ALREADY_STARTED, CUDA_ERROR_PROFILER_ALREADY_STOPPED:
-		return "only drivers before CUDA 5.0 return this"
+		return "only drivers before CUDA 5.0 return this code"
 	case CUDA_ERROR_STUB_LIBRARY:
 		return "the library is the CUDA toolkit's stub; remove its stubs folder from the library path so that the real driver is found"
 	case CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER:
@@ -26,9 +26,9 @@ func (r CUresult) hint() string {
 		return "another process uses the device exclusively, or the compute mode forbids use; nvidia-smi shows the compute mode"
 
 	case CUDA_ERROR_NO_DEVICE:
-		return "the driver sees no usable GPU"
+		return "the driver finds no usable GPU"
 	case CUDA_ERROR_INVALID_DEVICE:
-		return "no device has this ordinal or handle, or the device cannot do this"
+		return "no device has this ordinal or handle, or the device does not support this call"
 	case CUDA_ERROR_DEVICE_NOT_LICENSED:
 		return "the virtual GPU has no licence"
 
@@ -45,17 +45,17 @@ func (r CUresult) hint() string {
 	case CUDA_ERROR_ALREADY_MAPPED:
 		return "the resource is already mapped"
 	case CUDA_ERROR_NO_BINARY_FOR_GPU:
-		return "the module only has code for other GPUs, and no PTX to compile; build it for this device's compute capability, or include PTX"
+		return "the module contains code for other GPUs only, and no PTX; build it for this device's compute capability, or include PTX"
 	case CUDA_ERROR_ALREADY_ACQUIRED:
 		return "the resource is already acquired"
 	case CUDA_ERROR_NOT_MAPPED, CUDA_ERROR_NOT_MAPPED_AS_ARRAY, CUDA_ERROR_NOT_MAPPED_AS_POINTER:
-		return "the resource is not mapped, or mapped in another form"
+		return "the resource is not mapped, or is mapped in another form"
 	case CUDA_ERROR_ECC_UNCORRECTABLE:
 		return "the GPU's memory had an error that ECC could not correct; " + lostHint + "; the GPU may need a reset"
 	case CUDA_ERROR_UNSUPPORTED_LIMIT:
 		return "the device has no such limit"
 	case CUDA_ERROR_CONTEXT_ALREADY_IN_USE:
-		return "the context is current on another thread, and can be current on only one"
+		return "the context is current on another thread, and can be current on only one thread"
 	case CUDA_ERROR_PEER_ACCESS_UNSUPPORTED:
 		return "the two devices cannot access each other's memory"
 	case CUDA_ERROR_INVALID_PTX:
@@ -82,25 +82,25 @@ func (r CUresult) hint() string {
 	case CUDA_ERROR_FILE_NOT_FOUND:
 		return "there is no such file"
 	case CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND:
-		return "the driver's libraries do not match; reinstall the driver"
+		return "the versions of the driver's libraries do not match; reinstall the driver"
 	case CUDA_ERROR_SHARED_OBJECT_INIT_FAILED:
 		return "a library of the driver could not be initialized"
 	case CUDA_ERROR_OPERATING_SYSTEM:
-		return "a system call of the driver failed; check device permissions and limits (ulimit -l, shared memory)"
+		return "a system call in the driver failed; check device permissions and limits (ulimit -l, shared memory)"
 
 	case CUDA_ERROR_INVALID_HANDLE:
 		return "a handle is zero, was destroyed, or belongs to another context"
 	case CUDA_ERROR_ILLEGAL_STATE:
-		return "the object is not in a state that allows this"
+		return "the state of the object does not allow the call"
 	case CUDA_ERROR_LOSSY_QUERY:
-		return "the result has more than this form of the query can express; use the newer form"
+		return "the result contains more information than this form of the query can return; use the newer form"
 	case CUDA_ERROR_NOT_FOUND:
-		return "nothing has this name; a kernel in C++ needs extern \"C\" or its mangled name"
+		return "there is no object with this name; for a C++ kernel, use extern \"C\" or the mangled name"
 	case CUDA_ERROR_NOT_READY:
 		return "earlier work is not complete yet"
 
 	case CUDA_ERROR_ILLEGAL_ADDRESS:
-		return "a kernel or copy accessed memory that is not mapped for it; " + lostHint
+		return "a kernel or copy accessed an unmapped address; " + lostHint
 	case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
 		return "a block needs more registers, shared memory or threads than a multiprocessor has; use smaller blocks, or check the arguments' total size"
 	case CUDA_ERROR_LAUNCH_TIMEOUT:
@@ -108,9 +108,9 @@ func (r CUresult) hint() string {
 	case CUDA_ERROR_LAUNCH_INCOMPATIBLE_TEXTURING:
 		return "the kernel's textures do not match this launch"
 	case CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED:
-		return "access to that context is already enabled"
+		return "peer access to that context is already enabled"
 	case CUDA_ERROR_PEER_ACCESS_NOT_ENABLED:
-		return "access to that context is not enabled"
+		return "peer access to that context is not enabled"
 	case CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE:
 		return "the primary context is already active, and its flags cannot change until it is released"
 	case CUDA_ERROR_CONTEXT_IS_DESTROYED:
@@ -118,32 +118,32 @@ func (r CUresult) hint() string {
 	case CUDA_ERROR_ASSERT:
 		return "an assert in a kernel failed; " + lostHint
 	case CUDA_ERROR_TOO_MANY_PEERS:
-		return "no more connections between these devices are possible"
+		return "the maximum number of connections between these devices is reached"
 	case CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED:
 		return "this host memory, or part of it, is already page-locked"
 	case CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED:
 		return "this host memory was not registered as page-locked"
 	case CUDA_ERROR_HARDWARE_STACK_ERROR:
-		return "a kernel's call stack is corrupt, most often from too deep a recursion; " + lostHint
+		return "a kernel's call stack is corrupt, usually because of deep recursion; " + lostHint
 	case CUDA_ERROR_ILLEGAL_INSTRUCTION:
-		return "a kernel reached an instruction that the device does not have; " + lostHint
+		return "a kernel executed an instruction that the device does not have; " + lostHint
 	case CUDA_ERROR_MISALIGNED_ADDRESS:
 		return "a kernel accessed an address that is not a multiple of the access size; " + lostHint
 	case CUDA_ERROR_INVALID_ADDRESS_SPACE:
 		return "a kernel used an address with an instruction for another address space (global, shared, local); " + lostHint
 	case CUDA_ERROR_INVALID_PC:
-		return "a kernel jumped out of its code; " + lostHint
+		return "a kernel jumped to an address outside its code; " + lostHint
 	case CUDA_ERROR_LAUNCH_FAILED:
-		return "a kernel failed while it ran; " + lostHint + " (compute-sanitizer finds where)"
+		return "a kernel failed while it ran; " + lostHint + " (compute-sanitizer shows the location)"
 	case CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE:
 		return "a cooperative launch needs all its blocks on the device at once; use fewer blocks (see the kernel's occupancy)"
 	case CUDA_ERROR_TENSOR_MEMORY_LEAK:
 		return "a kernel ended without freeing its tensor memory; " + lostHint
 
 	case CUDA_ERROR_NOT_PERMITTED:
-		return "not allowed here, for example a CUDA call inside a host callback"
+		return "the call is not allowed here, for example inside a host callback"
 	case CUDA_ERROR_NOT_SUPPORTED:
-		return "this device, driver or system cannot do it"
+		return "this device, driver or system does not support the call"
 	case CUDA_ERROR_SYSTEM_NOT_READY:
 		return "the system is still starting, or the NVLink fabric manager is not running"
 	case CUDA_ERROR_SYSTEM_DRIVER_MISMATCH:
@@ -168,15 +168,15 @@ func (r CUresult) hint() string {
 		return "the module mixes two incompatible versions of dynamic parallelism; build all of it with one toolkit"
 
 	case CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED:
-		return "this call cannot be captured, and a stream capture is open; make it before or after, or on a stream that is not part of it"
+		return "this call cannot be captured, and a stream capture is open; make the call before or after the capture, or on a stream outside the capture"
 	case CUDA_ERROR_STREAM_CAPTURE_INVALIDATED:
 		return "an earlier call invalidated this stream capture; end it and look for the first error"
 	case CUDA_ERROR_STREAM_CAPTURE_MERGE:
-		return "this would join two separate stream captures"
+		return "the call would join two separate stream captures"
 	case CUDA_ERROR_STREAM_CAPTURE_UNMATCHED:
 		return "the stream is not capturing, or the capture began on another stream"
 	case CUDA_ERROR_STREAM_CAPTURE_UNJOINED:
-		return "a stream that was forked into the capture was not joined; make the first stream wait for an event on it before the end"
+		return "a stream that was forked into the capture was not joined; make the capture's first stream wait for an event on the forked stream before the end"
 	case CUDA_ERROR_STREAM_CAPTURE_ISOLATION:
 		return "a captured call would depend on work outside the capture"
 	case CUDA_ERROR_STREAM_CAPTURE_IMPLICIT:
@@ -184,19 +184,19 @@ func (r CUresult) hint() string {
 	case CUDA_ERROR_CAPTURED_EVENT:
 		return "the event was last recorded in a stream capture and is not valid outside it"
 	case CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD:
-		return "a capture that is not relaxed must end on the thread that began it; lock the goroutine to its thread until then"
+		return "a capture that is not relaxed must end on the thread that began it; lock the goroutine to its thread until the end"
 	case CUDA_ERROR_TIMEOUT:
 		return "the time limit was exceeded"
 	case CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE:
-		return "the graph differs from the instantiated one in more than parameters; instantiate it again"
+		return "the graph differs from the instantiated graph in more than parameters; instantiate it again"
 	case CUDA_ERROR_EXTERNAL_DEVICE:
 		return "a device other than a GPU failed while it worked for this context; " + lostHint
 	case CUDA_ERROR_INVALID_CLUSTER_SIZE:
-		return "the cluster size does not suit the device, the grid or the kernel"
+		return "the cluster size is invalid for the device, the grid or the kernel"
 	case CUDA_ERROR_FUNCTION_NOT_LOADED:
 		return "the kernel is not loaded yet, and this call does not load it; use cuFuncLoad first"
 	case CUDA_ERROR_INVALID_RESOURCE_TYPE, CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION:
-		return "the kind or number of a green context's resources is not possible"
+		return "the kind or number of the green context's resources is invalid"
 	case CUDA_ERROR_KEY_ROTATION:
 		return "the keys of confidential computing are being changed; " + lostHint
 	case CUDA_ERROR_UNKNOWN:
