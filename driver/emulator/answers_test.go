@@ -13,19 +13,19 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// testdata/h200-answers.txt contains the results of driver 580 for calls that the headers do not
-// fully specify, as recorded on a GPU machine. It has one line for each call, with its result code
-// and what it stored.
+// testdata/h200-answers.txt contains the results of driver 580, recorded on a GPU machine, for
+// calls that the headers do not fully specify. Each line has one call with its result code and the
+// values that it stored.
 
 const (
 	answersFile = "testdata/h200-answers.txt"
-	// differencesFile lists the questions for which the emulator's result differs, with the reason.
+	// differencesFile lists the questions that the emulator answers differently, with the reason.
 	differencesFile = "testdata/differences.txt"
-	// unaskedFile lists the questions for a driver only, because the emulator lacks what they are
-	// about, with the reason.
+	// unaskedFile lists the questions about features that the emulator lacks, with the reason. Only
+	// a driver is asked them.
 	unaskedFile = "testdata/unasked.txt"
-	// writeAnswers names a file to which the answers are appended. It is how the recorded file is
-	// made on a GPU machine.
+	// writeAnswers names the environment variable with the file that receives the answers. It is
+	// used on a GPU machine to record testdata/h200-answers.txt.
 	writeAnswers = "PURECUDA_WRITE_ANSWERS"
 )
 
@@ -53,7 +53,7 @@ func (q *questioner) ask(question string, err error, stored ...any) {
 	}
 }
 
-// questions are run group by group, each with its own driver.
+// Each group of questions uses its own driver.
 var questions = []struct {
 	group string
 	ask   func(q *questioner)
@@ -83,7 +83,7 @@ func TestAnswersAreThoseOfTheDriver(t *testing.T) {
 	if len(kept) == 0 {
 		t.Error(answersFile, "has no answers")
 	}
-	if os.Getenv(writeAnswers) == "" { // otherwise the recorded ones are stale
+	if os.Getenv(writeAnswers) == "" { // a recorded question that is no longer asked is stale
 		for _, question := range forgotten(kept, unasked, asked) {
 			t.Errorf("%s was answered by the driver and is not asked", question)
 		}
@@ -104,7 +104,7 @@ func TestAnswersAreThoseOfTheDriver(t *testing.T) {
 	t.Logf("%d answers, %d of them differ and are explained", len(asked), len(differences))
 }
 
-// forgotten lists the recorded questions that were not asked but should have been.
+// forgotten lists the recorded questions that should have been asked but were not.
 func forgotten(kept, unasked map[string]string, asked map[string]bool) (list []string) {
 	for question := range kept {
 		if _, not := unasked[question]; !asked[question] && (onGPU || !not) {
@@ -121,13 +121,13 @@ func TestForgottenQuestionsAreNoticed(t *testing.T) {
 	}
 }
 
-// compare compares an answer with the recorded one.
+// compare compares an answer with the recorded answer.
 func (q *questioner) compare(a answer, kept, differences map[string]string) {
 	q.t.Helper()
 	want, ok := kept[a.question]
 	reason, differs := differences[a.question]
 	switch {
-	case q.file != nil: // being written
+	case q.file != nil: // the answers are being recorded
 	case !ok:
 		q.t.Errorf("%s = %s: the driver was not asked", a.question, a.text)
 	case !onGPU && differs && a.text == want:
@@ -137,7 +137,7 @@ func (q *questioner) compare(a answer, kept, differences map[string]string) {
 	}
 }
 
-// open opens the file to write to, if one is named.
+// open opens the file named by writeAnswers, if any.
 func (q *questioner) open() {
 	name := os.Getenv(writeAnswers)
 	if name == "" {
@@ -149,7 +149,7 @@ func (q *questioner) open() {
 	q.t.Cleanup(func() { f.Close() })
 }
 
-// readLines reads a file of lines "question = text".
+// readLines reads a file with lines of the form "question = text".
 func readLines(t *testing.T, file string) map[string]string {
 	data, err := os.ReadFile(file)
 	if err != nil {

@@ -12,21 +12,21 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// threadCase is a kernel whose threads each store one word, which must be the same on the emulator
-// and on a GPU. The body finds its thread's index in %id and %me and the input in %in. It leaves
-// its result in %r0.
+// threadCase is a kernel whose threads each store one word. The words must be the same on the
+// emulator and on a GPU. In body, %id and %me are the thread's index, %in is the input, and %r0
+// receives the result.
 type threadCase struct {
 	name    string
-	decls   string // variables in shared memory
+	decls   string // declarations of shared variables
 	body    string
 	perf    string // performance directives
-	target  string // of the module, sm_90 if empty
+	target  string // target of the module; sm_90 if empty
 	grid    driver.Dim3
 	block   uint32
 	cluster driver.Dim3
 	in      []uint32
 	want    func(i int) uint32
-	wantIn  func(i int) uint32 // expected input after the run; nil: unchanged
+	wantIn  func(i int) uint32 // expected input after the run; nil if it must be unchanged
 }
 
 func (k *threadCase) text() string {
@@ -56,7 +56,8 @@ END:
 }`, target, k.perf, k.decls, k.body)
 }
 
-// waitFor returns PTX that waits for a phase of an mbarrier object to end. It gives up with 0xdead.
+// waitFor returns PTX that waits for a phase of an mbarrier object to end. After too many polls,
+// the PTX stores 0xdead.
 func waitFor(bar string, parity int, label string) string {
 	return fmt.Sprintf(`
 	mov.u32 %%tries, 0;
@@ -74,7 +75,7 @@ D%[3]s:
 
 const clusterSync = "\n	barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;\n"
 
-// run runs the case on a context and compares the result.
+// run runs the case in a context and compares the results.
 func (k *threadCase) run(t *testing.T, c *driver.Context) {
 	m, err := c.LoadModule([]byte(k.text()))
 	if err != nil {
@@ -143,8 +144,8 @@ func compareWords(t *testing.T, what string, b *driver.Buffer[uint32], n int, wa
 	}
 }
 
-// runCases runs each case on the emulator, also in other orders and with copies delayed as long as
-// possible, and on the GPU.
+// runCases runs each case on the emulator and on the GPU. On the emulator, it also runs the case in
+// other orders and with copies delayed as long as possible.
 func runCases(t *testing.T, cases []threadCase) {
 	for _, k := range cases {
 		t.Run(k.name, func(t *testing.T) {
@@ -159,8 +160,8 @@ func runCases(t *testing.T, cases []threadCase) {
 	}
 }
 
-// runChecked runs the case with all checks of kernels and with counts. Correct code must not be
-// reported.
+// runChecked runs the case with all checks and with instruction counts. A correct kernel must not
+// cause a finding.
 func (k *threadCase) runChecked(t *testing.T, seed uint64) {
 	t.Helper()
 	e := emulator.New(emulator.Config{
@@ -185,7 +186,8 @@ func sequence(n int) []uint32 {
 
 func always(v uint32) func(int) uint32 { return func(int) uint32 { return v } }
 
-// Instructions that only order, hint or wait are accepted and do not change the kernel's results.
+// Instructions that only order, hint or wait must be accepted and must not change the kernel's
+// results.
 func TestFencesHintsAndPauses(t *testing.T) {
 	fences := `
 	membar.cta; membar.gl; membar.sys; fence.sc.cta; fence.sc.cluster; fence.acq_rel.gpu; fence.acq_rel.sys; fence.acq_rel.cluster;
@@ -315,7 +317,7 @@ STORED:
 }
 
 func TestBulkCopiesInAClusterReachTheOtherBlocks(t *testing.T) {
-	// Each block makes its barrier object wait for 256 bytes.
+	// ready initializes the block's mbarrier object to wait for 256 bytes.
 	const ready = `
 	setp.eq.u32 %p1, %me, 0;
 	@%p1 mbarrier.init.shared::cta.b64 [bar], 1;

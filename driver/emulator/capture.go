@@ -6,18 +6,18 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// capture is one capture sequence. It began in one stream, and other streams may have joined it by
-// waiting for an event recorded in it. All of them add nodes to one graph.
+// capture is one capture sequence. It begins in one stream. Other streams join it by waiting for an
+// event recorded in it. All of its streams add nodes to one graph.
 type capture struct {
 	id          uint64
 	graph       *graph
-	own         bool // the capture made the graph, rather than being given it
+	own         bool // the capture created the graph
 	origin      *stream
-	thread      *thread // the thread that began it
+	thread      *thread // the thread that began the capture
 	mode        cu.CUstreamCaptureMode
-	streams     []*stream // in the order in which they joined; origin first
+	streams     []*stream // in the order of joining; origin first
 	removed     map[*node]bool
-	left        []edge // what destroyed streams would have had to join
+	left        []edge // last nodes of destroyed streams, which must be joined
 	invalidated bool
 	over        bool
 }
@@ -94,7 +94,7 @@ func (cap *capture) join(s *stream, deps []edge) {
 	cap.streams = append(cap.streams, s)
 }
 
-// invalidate breaks the capture. From now on it can only be ended.
+// invalidate invalidates the capture, which can then only be ended. It returns r.
 func (cap *capture) invalidate(r result) result {
 	cap.invalidated = true
 	return r
@@ -121,9 +121,8 @@ func (cap *capture) finish() {
 	}
 }
 
-// drop finishes the capture and destroys the graph it recorded into, even if the caller supplied
-// that graph. Driver 580 does the same, and crashes when that graph lay in a node and the node's
-// graph is used next.
+// drop finishes the capture and destroys its graph, even if the caller supplied the graph. Driver
+// 580 does the same, and it crashes at the next use of a graph that contained that graph in a node.
 func (cap *capture) drop() {
 	cap.finish()
 	cap.graph.destroy()
@@ -139,15 +138,15 @@ func cuStreamEndCapture(c call) result {
 		return errIllegalState
 	}
 	if out == nil {
-		out = new(uintptr) // the capture ends anyway
+		out = new(uintptr) // the capture ends even without a place for the graph
 		defer func() { c.e.discard(*out) }()
 	}
 	*out = 0
 	cap := s.cap
 	switch {
 	case cap.mode != cu.CU_STREAM_CAPTURE_MODE_RELAXED && cap.thread != c.th:
-		// Both observed on driver 580: the capture is over even for its own thread, and streams
-		// that were not joined are detected first.
+		// Driver 580 ends the capture even for its own thread, and it detects unjoined streams
+		// first.
 		unjoined := !cap.invalidated && cap.origin == s && !cap.joined()
 		cap.drop()
 		if unjoined {
@@ -170,15 +169,15 @@ func cuStreamEndCapture(c call) result {
 	return success
 }
 
-// discard destroys the graph of a capture whose result the caller did not take.
+// discard destroys the graph of an ended capture. The caller did not request the graph.
 func (e *Emulator) discard(h uintptr) {
 	if g := find[graph](e, h); g != nil {
 		g.destroy()
 	}
 }
 
-// joined reports whether everything that the other streams recorded is an ancestor of what the
-// origin depends on.
+// joined reports whether the origin's dependencies include everything that the other streams
+// recorded.
 func (cap *capture) joined() bool {
 	reached := make(map[*node]bool)
 	var visit func(edges []edge)
@@ -196,7 +195,7 @@ func (cap *capture) joined() bool {
 		!slices.ContainsFunc(cap.streams, func(s *stream) bool { return slices.ContainsFunc(s.capDeps, unjoined) })
 }
 
-// submit enqueues work in the stream, or records it if the stream is capturing.
+// submit enqueues the work. If the stream is capturing, it records the work instead.
 func (s *stream) submit(n nodeParams) result {
 	if s.cap != nil {
 		return s.record(n)
@@ -208,7 +207,7 @@ func (s *stream) submit(n nodeParams) result {
 	return success
 }
 
-// capturable checks that the stream can still record. Any thread may record.
+// capturable checks that the capture is valid. Any thread may record.
 func (s *stream) capturable() result {
 	if s.cap.invalidated {
 		return errInvalidated
@@ -225,8 +224,8 @@ func (s *stream) record(p nodeParams) result {
 	return success
 }
 
-// captureEvent records an event in a capturing stream. It adds no node and only stores what the
-// stream depends on now.
+// captureEvent records an event in a capturing stream. It adds no node, and only stores the
+// stream's current dependencies.
 func (s *stream) captureEvent(ev *event) result {
 	if r := s.capturable(); r != success {
 		return r
@@ -235,14 +234,15 @@ func (s *stream) captureEvent(ev *event) result {
 	return success
 }
 
-// waitCaptured implements cuStreamWaitEvent when the stream or the event is being captured.
+// waitCaptured implements cuStreamWaitEvent if the stream is capturing or the event was recorded in
+// a capture.
 func (s *stream) waitCaptured(ev *event) result {
 	switch {
 	case ev.captured == nil:
 		if r := s.capturable(); r != success || ev.recorded == nil {
 			return r
 		}
-		return s.cap.invalidate(errIsolation) // depends on work that is not captured
+		return s.cap.invalidate(errIsolation) // the work before the event is not captured
 	case ev.captured.cap.over:
 		if s.cap != nil {
 			s.cap.invalidate(errInvalidValue)
@@ -266,7 +266,7 @@ func (s *stream) waitCaptured(ev *event) result {
 	return success
 }
 
-// mergeEdges adds the edges that are not there yet.
+// mergeEdges returns the union of two lists of edges, in order.
 func mergeEdges(to, more []edge) []edge {
 	to = slices.Clone(to)
 	for _, d := range more {
@@ -277,8 +277,8 @@ func mergeEdges(to, more []edge) []edge {
 	return to
 }
 
-// prohibited checks whether the thread may make a potentially unsafe call. It invalidates the
-// captures that forbid the call.
+// prohibited checks whether the thread may make a potentially unsafe call. If not, it invalidates
+// the captures that forbid the call.
 func (e *Emulator) prohibited(th *thread) result {
 	r := success
 	for cap := range e.captures {
@@ -289,7 +289,8 @@ func (e *Emulator) prohibited(th *thread) result {
 	return r
 }
 
-// forbids implements the table of cuThreadExchangeStreamCaptureMode.
+// forbids reports whether the capture forbids unsafe calls of a thread, by the table of
+// cuThreadExchangeStreamCaptureMode.
 func (cap *capture) forbids(th *thread) bool {
 	switch {
 	case th.mode >= cu.CU_STREAM_CAPTURE_MODE_RELAXED, cap.mode == cu.CU_STREAM_CAPTURE_MODE_RELAXED:
@@ -300,7 +301,8 @@ func (cap *capture) forbids(th *thread) bool {
 	return th.mode == cu.CU_STREAM_CAPTURE_MODE_GLOBAL && cap.mode == cu.CU_STREAM_CAPTURE_MODE_GLOBAL
 }
 
-// refuseWhileCapturing is for calls that would wait for a whole context.
+// refuseWhileCapturing rejects calls that would wait for a whole context while one of its streams
+// is capturing.
 func (e *Emulator) refuseWhileCapturing(th *thread, ctx *cudaContext) result {
 	r := e.prohibited(th)
 	for cap := range e.captures {
@@ -315,8 +317,8 @@ func (cap *capture) touches(ctx *cudaContext) bool {
 	return slices.ContainsFunc(cap.streams, func(s *stream) bool { return s.ctx == ctx })
 }
 
-// implicitlyCaptured rejects use of the legacy stream while a stream that is ordered with it
-// captures, because that order cannot be recorded.
+// implicitlyCaptured rejects use of the legacy stream while a stream ordered with it is capturing,
+// because a capture cannot record that order.
 func (s *stream) implicitlyCaptured() result {
 	r := success
 	if !s.isLegacy() {
@@ -330,12 +332,12 @@ func (s *stream) implicitlyCaptured() result {
 	return r
 }
 
-// blocks reports whether a blocking stream of the context is in the capture.
+// blocks reports whether the capture includes a blocking stream of the context.
 func (cap *capture) blocks(ctx *cudaContext) bool {
 	return slices.ContainsFunc(cap.streams, func(s *stream) bool { return s.ctx == ctx && s.blocking() })
 }
 
-// status returns the capture status that queries report for the stream.
+// status returns the stream's capture status for queries.
 func (s *stream) status() cu.CUstreamCaptureStatus {
 	switch {
 	case s.cap == nil:
@@ -346,8 +348,8 @@ func (s *stream) status() cu.CUstreamCaptureStatus {
 	return cu.CU_STREAM_CAPTURE_STATUS_ACTIVE
 }
 
-// queriedStream returns the stream of argument i. It fails for the legacy stream while a stream
-// that is ordered with it captures. Querying does not break that capture.
+// queriedStream returns the stream of argument i. For the legacy stream, it fails while a blocking
+// stream is capturing, but it does not invalidate that capture.
 func queriedStream(c call, i int) (*stream, result) {
 	s, r := streamAt(c, i)
 	if r != success || !s.isLegacy() {
@@ -361,7 +363,7 @@ func queriedStream(c call, i int) (*stream, result) {
 	return s, success
 }
 
-// cuStreamGetCaptureInfoV1 is the CUDA 10.1 version: status and id.
+// cuStreamGetCaptureInfoV1 is the version of CUDA 10.1, which returns the status and the id.
 func cuStreamGetCaptureInfoV1(c call) result {
 	s, r := queriedStream(c, 0)
 	switch {
@@ -409,7 +411,7 @@ func captureInfo(c call, deps **cu.CUgraphNode, data **cu.CUgraphEdgeData, count
 	if g := at[uintptr](c, 3); g != nil {
 		*g = s.cap.graph.handle
 	}
-	// The arrays belong to the stream until its next capturing call.
+	// The arrays remain valid until the next call that captures in the stream.
 	handles := make([]cu.CUgraphNode, len(s.capDeps)+1)
 	edges := make([]cu.CUgraphEdgeData, len(s.capDeps)+1)
 	for i, d := range s.capDeps {
@@ -427,7 +429,7 @@ func captureInfo(c call, deps **cu.CUgraphNode, data **cu.CUgraphEdgeData, count
 	return success
 }
 
-// cuStreamUpdateCaptureDependenciesV1 has (stream, nodes, count, flags).
+// cuStreamUpdateCaptureDependenciesV1 reads (stream, nodes, count, flags).
 func cuStreamUpdateCaptureDependenciesV1(c call) result {
 	return updateCapture(c, -1, 2, c.Uint32(3))
 }
@@ -462,7 +464,8 @@ func updateCapture(c call, dataArg, countArg int, flags uint32) result {
 	return success
 }
 
-// remove records nodes that the caller removed from a dependency set. They need not be joined.
+// remove records nodes that the program removed from a stream's dependencies. They need not be
+// joined.
 func (cap *capture) remove(edges []edge) {
 	if cap.removed == nil {
 		cap.removed = make(map[*node]bool)

@@ -307,7 +307,7 @@ func TestCaptureInfo(t *testing.T) {
 	if st != cu.CU_STREAM_CAPTURE_STATUS_ACTIVE || id == 0 || g == 0 || n != 1 || *deps != r.nodes(g)[1] {
 		t.Errorf("status %v, id %d, graph %#x, %d dependencies", st, id, g, n)
 	}
-	// the next node must depend on both
+	// the next node must depend on both nodes
 	all := r.nodes(g)
 	r.ok(r.CuStreamUpdateCaptureDependencies(s, &all[0], nil, 1, uint32(cu.CU_STREAM_ADD_CAPTURE_DEPENDENCIES)))
 	r.ok(r.launch(add, s, p, 0, 1))
@@ -345,7 +345,7 @@ func TestCaptureToAGraph(t *testing.T) {
 	r.ok(r.CuStreamSynchronize(s))
 	r.wantWords("both", p, 4)
 
-	// an invalidated capture leaves nothing that its owner can use
+	// a failed capture must leave nothing that its owner can use
 	r.ok(r.CuStreamBeginCaptureToGraph(s, g, nil, nil, 0, global))
 	r.want("query", r.CuStreamQuery(s), unsupported)
 	var none cu.CUgraph
@@ -408,7 +408,7 @@ func TestEveryKindOfWorkIsCaptured(t *testing.T) {
 	r.ok(r.CuMemFreeHost(pinned))
 }
 
-// As observed on driver 580.
+// During a capture, the graph and its nodes cannot be destroyed, as with driver 580.
 func TestWhatCannotBeDestroyedDuringACapture(t *testing.T) {
 	r := newRig(t)
 	p, s, add := r.alloc(4), r.stream(), r.kernel("add")
@@ -423,7 +423,7 @@ func TestWhatCannotBeDestroyedDuringACapture(t *testing.T) {
 	r.ok(r.CuGraphDestroy(g))
 }
 
-// A capture that fails also destroys the graph that it was given.
+// A failed capture must destroy even a graph that the caller supplied.
 func TestAnInvalidatedCaptureDestroysTheGraphItWasGiven(t *testing.T) {
 	r := newRig(t)
 	s, g := r.stream(), r.graph()
@@ -444,8 +444,8 @@ func TestAnInvalidatedCaptureDestroysTheGraphItWasGiven(t *testing.T) {
 	r.want("a clone of the graph", r.CuGraphClone(&out, g), gone)
 }
 
-// If the end of a capture is invalid for two reasons, an unjoined stream is reported rather than
-// the wrong thread.
+// If ending a capture is invalid for two reasons, the result must report the unjoined stream and
+// not the wrong thread.
 func TestUnjoinedIsFoundBeforeTheThread(t *testing.T) {
 	for _, mode := range []cu.CUstreamCaptureMode{global, threadLocal, relaxed} {
 		r := newRig(t)
@@ -462,7 +462,7 @@ func TestUnjoinedIsFoundBeforeTheThread(t *testing.T) {
 	}
 }
 
-// A stream that is destroyed while it takes part in a capture leaves the capture. What it recorded
+// A stream that is destroyed during a capture leaves the capture, but the nodes that it recorded
 // must still be joined.
 func TestAForkedStreamMayBeDestroyedInACapture(t *testing.T) {
 	r := newRig(t)

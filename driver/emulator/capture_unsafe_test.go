@@ -7,15 +7,15 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// unsafeCall is a call that may or may not be legal during a capture.
+// unsafeCall is a call that some captures prohibit.
 type unsafeCall struct {
 	name   string
 	call   func() error
 	breaks bool
 }
 
-// unsafeCalls creates what the calls need. Each call may be made repeatedly, during a capture of
-// another stream or after it.
+// unsafeCalls creates the objects for the calls. Each call may be repeated, during or after a
+// capture of another stream.
 func (r *rig) unsafeCalls() []unsafeCall {
 	idle := r.stream()
 	ev := r.event(cu.CU_EVENT_DISABLE_TIMING)
@@ -185,14 +185,14 @@ func TestUnsafeCallsBreakACaptureOfTheirThread(t *testing.T) {
 	}
 }
 
-// Calls that a thread-local or relaxed capture, or a relaxed thread, allows.
+// A thread-local capture, a relaxed capture and a relaxed thread must allow these calls.
 func TestUnsafeCallsThatAreAllowed(t *testing.T) {
 	r := newRig(t)
 	s := r.stream()
 	allowed := func(what string, mode cu.CUstreamCaptureMode, run func(call func() error) cu.CUresult) {
 		for _, c := range r.unsafeCalls() {
 			if c.name == "cuCtxSynchronize" {
-				continue // would wait for the captured stream
+				continue // this call would wait for the captured stream
 			}
 			r.settle()
 			r.ok(r.CuStreamBeginCapture(s, mode))

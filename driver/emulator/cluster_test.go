@@ -104,7 +104,8 @@ WAIT:` + waitFor("bar", 0, "a") + "mov.u32 %r0, 5;" + clusterSync, want: always(
 	})
 }
 
-// A device with clusters need not support clusters of sixteen blocks.
+// Clusters of sixteen blocks must fail unless the function allows non-portable sizes. A device need
+// not support such clusters.
 func TestLargeClustersMustBeAllowed(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		k := threadCase{grid: blocks(16), block: 32, cluster: blocks(16), body: clusterSync + "mov.u32 %r0, %cluster_nctarank;"}
@@ -140,8 +141,8 @@ func TestLargeClustersMustBeAllowed(t *testing.T) {
 	})
 }
 
-// A kernel may start early. After griddepcontrol.wait, it must see everything that the kernel
-// before it wrote.
+// A kernel with programmatic serialization may start early. After griddepcontrol.wait, it must see
+// all writes of the previous kernel.
 func TestProgrammaticLaunchesSeeWhatCameBefore(t *testing.T) {
 	k := threadCase{grid: blocks(64), block: 128, body: `
 	griddepcontrol.launch_dependents;
@@ -184,7 +185,7 @@ func TestProgrammaticLaunchesSeeWhatCameBefore(t *testing.T) {
 	})
 }
 
-// The cluster directives of a kernel restrict its launches. The codes are the driver's.
+// The cluster directives of a kernel must restrict its launches, with the driver's result codes.
 func TestKernelsBindTheirClusters(t *testing.T) {
 	r := newRig(t)
 	for _, k := range []struct {
@@ -227,7 +228,7 @@ func TestKernelsBindTheirClusters(t *testing.T) {
 	r.ok(r.CuCtxSynchronize())
 }
 
-// A graph node launches its kernel in the same clusters.
+// A kernel in a graph must run in the same clusters as in a stream.
 func TestClustersInAGraph(t *testing.T) {
 	k := threadCase{grid: blocks(8), block: 32, decls: ".shared .b32 word;\n", body: `
 	st.shared.u32 [word], %rank;` + clusterSync + `

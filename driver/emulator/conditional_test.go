@@ -16,14 +16,14 @@ const (
 	switchNode = cu.CU_GRAPH_COND_TYPE_SWITCH
 )
 
-// handle makes a condition that is set to v at each launch.
+// handle creates a conditional handle that each launch sets to v.
 func (r *rig) handle(g cu.CUgraph, v uint32) (h cu.CUgraphConditionalHandle) {
 	r.t.Helper()
 	r.ok(r.CuGraphConditionalHandleCreate(&h, g, r.ctx, v, cu.CU_GRAPH_COND_ASSIGN_DEFAULT))
 	return h
 }
 
-// wantReason instantiates an invalid graph and checks the reason.
+// wantReason instantiates an invalid graph and checks the result code and the reason.
 func (r *rig) wantReason(what string, g cu.CUgraph, code cu.CUresult, why cu.CUgraphInstantiateResult) {
 	r.t.Helper()
 	var x cu.CUgraphExec
@@ -43,7 +43,7 @@ func (r *rig) child(g, of cu.CUgraph) (cu.CUgraphNode, cu.CUgraph) {
 	return n, inner
 }
 
-// The expected results in this file are those of driver 580 on an H200.
+// The expected results in this file were recorded with driver 580 on an H200.
 
 func TestGraphWithConditionalsHasOneExecutable(t *testing.T) {
 	r := newRig(t)
@@ -200,7 +200,7 @@ func TestConditionsOutliveTheirGraphInAnExecutable(t *testing.T) {
 	r.wantWords("rounds left", p, 0)
 }
 
-// Before CUDA 12.8 there were only IF and WHILE, and a launch never got past a body without nodes.
+// Before CUDA 12.8, the only forms were IF and WHILE, and a launch hung at a body without nodes.
 func TestConditionalsBefore128(t *testing.T) {
 	if onGPU {
 		t.Skip("this is about the emulator alone")
@@ -223,7 +223,8 @@ func TestConditionalsBefore128(t *testing.T) {
 	r.forgive = true
 }
 
-// Setting a value that is not a handle fails the graph launch with a fault that names the value.
+// Setting a value that is not a conditional handle must fail the graph launch with a fault that
+// contains the value.
 func TestSettingWhatIsNoConditionalHandleIsAFault(t *testing.T) {
 	r := newRig(t)
 	if onGPU {
@@ -286,7 +287,7 @@ const conditionalPTX = `
 }
 `
 
-// conditional adds a node of the form after a node, with its body graphs.
+// conditional adds a conditional node after a node. It returns the body graphs.
 func (r *rig) conditional(g cu.CUgraph, form cu.CUgraphConditionalNodeType, size int, h cu.CUgraphConditionalHandle, after ...cu.CUgraphNode) []cu.CUgraph {
 	r.t.Helper()
 	p := &cu.CUgraphNodeParams{Type: cu.CU_GRAPH_NODE_TYPE_CONDITIONAL}
@@ -296,7 +297,7 @@ func (r *rig) conditional(g cu.CUgraph, form cu.CUgraphConditionalNodeType, size
 	return append([]cu.CUgraph(nil), unsafe.Slice(p.Conditional().PhGraph_out, size)...)
 }
 
-// setter returns a kernel node with arguments (p, handle).
+// setter adds a kernel node with the arguments (p, handle).
 func (r *rig) setter(g cu.CUgraph, f cu.CUfunction, p cu.CUdeviceptr, h cu.CUgraphConditionalHandle) cu.CUgraphNode {
 	r.t.Helper()
 	params := &struct {

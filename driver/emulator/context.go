@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// cudaContext is a CUDA context. The primary context of a device keeps its handle forever and is
+// cudaContext is a CUDA context. A device's primary context always has the same handle, and is
 // alive while it is retained.
 type cudaContext struct {
 	e       *Emulator
@@ -28,12 +28,12 @@ type cudaContext struct {
 	cache     cu.CUfunc_cache
 	peers     map[*cudaContext]struct{}
 	coredump  *coredump.Settings
-	attached  int          // by cuCtxAttach
-	heaps     []*vm.Heap   // of malloc in kernels; the last one is in use
-	leftWork  []dependency // unfinished work of destroyed streams, and work that the host does not know to have ended
+	attached  int          // number of calls of cuCtxAttach
+	heaps     []*vm.Heap   // the heaps of malloc in kernels; the last one is in use
+	leftWork  []dependency // work of destroyed streams that has not ended, or has not ended as far as the host knows
 }
 
-// usable checks whether the context can take a call.
+// usable checks that the context exists, is alive and has no fault.
 func (ctx *cudaContext) usable() result {
 	switch {
 	case ctx == nil:
@@ -44,7 +44,7 @@ func (ctx *cudaContext) usable() result {
 	return ctx.dev.fault
 }
 
-// open makes a context alive and empty.
+// open makes the context alive and empty.
 func (ctx *cudaContext) open(flags uint32) {
 	e := ctx.e
 	ctx.alive, ctx.flags, ctx.id = true, flags, e.id()
@@ -58,7 +58,7 @@ func (ctx *cudaContext) open(flags uint32) {
 	ctx.dev.contexts = append(ctx.dev.contexts, ctx)
 }
 
-// close waits for the context's work and releases everything in it.
+// close waits for the context's work and then destroys everything in the context.
 func (ctx *cudaContext) close(by string) {
 	ctx.wait()
 	e := ctx.e
@@ -81,7 +81,7 @@ func (ctx *cudaContext) close(by string) {
 		h.Release()
 	}
 	ctx.alive = false
-	for s := range ctx.streams { // which ctx.wait waited for
+	for s := range ctx.streams { // ctx.wait has waited for their work
 		if e.checks(ordering) {
 			e.retire(s)
 		}
@@ -97,10 +97,10 @@ func (ctx *cudaContext) close(by string) {
 	ctx.dev.contexts = contexts
 }
 
-// owned is an object that is destroyed with its context.
+// owned is implemented by objects that are destroyed with their context.
 type owned interface {
 	owner() *cudaContext
-	destroy() // releases what the object holds; the caller forgets its handle
+	destroy() // releases the object's resources; the caller forgets its handle
 }
 
 // wait waits for all work submitted to the context so far.
@@ -126,7 +126,7 @@ func waitAll(contexts ...*cudaContext) {
 	}
 }
 
-// kernelHeap returns the heap in which malloc in the context's kernels allocates.
+// kernelHeap returns the heap of malloc in the context's kernels.
 func (ctx *cudaContext) kernelHeap() *vm.Heap {
 	ctx.e.mu.Lock()
 	defer ctx.e.mu.Unlock()
@@ -141,7 +141,7 @@ func (ctx *cudaContext) newHeap() {
 	ctx.heaps = append(ctx.heaps, vm.NewHeap(ctx.e.mem, ctx.dev.ordinal, limit))
 }
 
-// pending lists the last submitted work of each stream that has not finished.
+// pending returns the last tasks of streams with unfinished work.
 func (ctx *cudaContext) pending() []dependency {
 	var deps []dependency
 	for s := range ctx.streams {
@@ -151,7 +151,7 @@ func (ctx *cudaContext) pending() []dependency {
 	return append(deps, ctx.leftWork...)
 }
 
-// forgetEnded drops the work of destroyed streams that no longer has to be waited for.
+// forgetEnded drops finished work of destroyed streams.
 func (ctx *cudaContext) forgetEnded() {
 	ctx.leftWork = slices.DeleteFunc(ctx.leftWork, func(d dependency) bool { return d.settled() && d.knownToHost() })
 }
@@ -203,7 +203,7 @@ var contextFunctions = functions{
 
 func cuCtxCreateV1(c call) result { return createContext(c, c.Uint32(1), 2) }
 
-// cuCtxCreateV3 takes affinity parameters, which no emulated device has.
+// cuCtxCreateV3 rejects affinity parameters, because emulated devices do not support any.
 func cuCtxCreateV3(c call) result {
 	if c.Int32(2) != 0 {
 		return cu.CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY
@@ -307,7 +307,7 @@ func cuCtxGetCurrent(c call) result {
 	return put(c, 0, h)
 }
 
-// contextAt returns the context of argument i; 0 means the current one.
+// contextAt returns the context of argument i, where 0 means the current one.
 func contextAt(c call, i int) *cudaContext {
 	if c.Word(i) == 0 {
 		return c.ctx
@@ -334,7 +334,7 @@ func cuCtxGetFlags(c call) result {
 	if c.ctx == nil {
 		return errInvalidContext
 	}
-	return put(c, 0, c.ctx.flags|uint32(cu.CU_CTX_MAP_HOST)) // which is always on
+	return put(c, 0, c.ctx.flags|uint32(cu.CU_CTX_MAP_HOST)) // CU_CTX_MAP_HOST is always on
 }
 
 func cuCtxSetFlags(c call) result {
@@ -369,8 +369,8 @@ func cuCtxSynchronizeV2(c call) result {
 	return synchronize(c, ctx)
 }
 
-// synchronize waits for a context. It fails while one of the context's streams is capturing,
-// whatever the capture's mode.
+// synchronize waits for a context. It fails while a stream of the context is capturing, in any
+// capture mode.
 func synchronize(c call, ctx *cudaContext) result {
 	if r := c.e.refuseWhileCapturing(c.th, ctx); r != success {
 		return r
@@ -502,7 +502,7 @@ func cuCtxSetSharedMemConfig(c call) result {
 	return success // banks have had 4 bytes since compute capability 5.0
 }
 
-// cuCtxGetExecAffinity: every context has all of the device.
+// cuCtxGetExecAffinity returns all multiprocessors, because affinity cannot be restricted.
 func cuCtxGetExecAffinity(c call) result {
 	if cu.CUexecAffinityType(c.Uint32(1)) != cu.CU_EXEC_AFFINITY_TYPE_SM_COUNT {
 		return cu.CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY
@@ -545,7 +545,7 @@ func cuCtxGetLimit(c call) result {
 	return put(c, 0, v)
 }
 
-// unknownLimit distinguishes a limit that the device lacks from an invalid one.
+// unknownLimit returns the result for a limit that the device lacks, or for an invalid limit.
 func unknownLimit(limit cu.CUlimit) result {
 	if limit < cu.CU_LIMIT_MAX {
 		return errUnsupportedLim

@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// reachable reports whether the memory of one side exists, or will exist when a graph runs.
+// reachable reports whether one side's memory exists or will exist while a graph runs.
 func (e *Emulator) reachable(p *transfer.Side, n transfer.Extent) bool {
 	if p.Host != nil || p.Staged != nil {
 		return true
@@ -18,7 +18,7 @@ func (e *Emulator) reachable(p *transfer.Side, n transfer.Extent) bool {
 	return e.known(p.Addr+first, p.Span(n)-first)
 }
 
-// copyOp is an asynchronous copy, in a stream or as a node.
+// copyOp is an asynchronous copy in a stream or a graph.
 type copyOp struct {
 	dst, src transfer.Side
 	extent   transfer.Extent
@@ -36,8 +36,8 @@ func (op *copyOp) run(x *execution) result {
 	return success
 }
 
-// pinned replaces a host pointer by an address if the driver knows the memory. The copy then looks
-// the memory up when it runs.
+// pinned replaces a host pointer to memory that the driver knows by an address. The copy then looks
+// up the memory when it runs.
 func (e *Emulator) pinned(p *transfer.Side, n transfer.Extent) {
 	if p.Host == nil {
 		return
@@ -49,7 +49,7 @@ func (e *Emulator) pinned(p *transfer.Side, n transfer.Extent) {
 	}
 }
 
-// checkCopy rejects a copy that reaches outside its memory.
+// checkCopy rejects a copy that exceeds its memory.
 func (e *Emulator) checkCopy(dst, src *transfer.Side, n transfer.Extent) result {
 	if n.Bytes() == 0 {
 		return success
@@ -63,7 +63,7 @@ func (e *Emulator) checkCopy(dst, src *transfer.Side, n transfer.Extent) result 
 	return success
 }
 
-// releasing reports whether a free of the memory has already been submitted.
+// releasing reports whether a free of the memory has been submitted.
 func (e *Emulator) releasing(p *transfer.Side) bool {
 	if p.Host != nil || p.Staged != nil {
 		return false
@@ -72,8 +72,8 @@ func (e *Emulator) releasing(p *transfer.Side) bool {
 	return a != nil && a.releasing
 }
 
-// copyNow is a synchronous copy. It waits for the legacy stream and copies on the calling
-// goroutine, because the host's side may be on the caller's stack.
+// copyNow performs a synchronous copy. After the legacy stream's work, it copies on the calling
+// goroutine, because the host memory may be on the caller's stack.
 func copyNow(c call, dst, src *transfer.Side, n transfer.Extent) result {
 	e, s := c.e, c.ctx.legacy
 	if r := e.checkCopy(dst, src, n); r != success {
@@ -89,7 +89,7 @@ func copyNow(c call, dst, src *transfer.Side, n transfer.Extent) result {
 	return e.copyHere(c.ctx, dst, src, n)
 }
 
-// copyHere copies on the calling goroutine.
+// copyHere performs a copy on the calling goroutine.
 func (e *Emulator) copyHere(ctx *cudaContext, dst, src *transfer.Side, n transfer.Extent) result {
 	way := e.direction(dst, src)
 	e.stats.copied(n.Bytes(), way)
@@ -110,9 +110,9 @@ func (e *Emulator) copyHere(ctx *cudaContext, dst, src *transfer.Side, n transfe
 	return ctx.dev.fault
 }
 
-// copyLater is an asynchronous copy. Like a driver, it reads pageable source memory during the
-// call, and returns only when pageable destination memory has been written. Only places without
-// pageable memory reach the queue.
+// copyLater submits an asynchronous copy. Like a driver, it reads pageable source memory during the
+// call. It writes pageable destination memory before it returns. No pageable memory reaches the
+// queue.
 func copyLater(c call, s *stream, dst, src *transfer.Side, n transfer.Extent) result {
 	e := c.e
 	e.pinned(dst, n)
@@ -143,7 +143,7 @@ func copyLater(c call, s *stream, dst, src *transfer.Side, n transfer.Extent) re
 	return success
 }
 
-// enqueueCopy enqueues a copy without a pageable side.
+// enqueueCopy enqueues a copy. Neither side may be pageable memory.
 func enqueueCopy(s *stream, dst, src *transfer.Side, n transfer.Extent) {
 	op := &copyOp{extent: n}
 	op.dst = transfer.Side{Staged: dst.Staged, Addr: dst.Addr, Pitch: dst.Pitch, Height: dst.Height, X: dst.X, Y: dst.Y, Z: dst.Z}
@@ -166,11 +166,11 @@ var copyFunctions = functions{
 	"cuMemcpyBatchAsync_v2": {cuMemcpyBatchAsyncV2, afterInit},
 }
 
-// missing reports whether either side of a non-empty copy is NULL.
+// missing reports whether a copy of n > 0 bytes has a NULL side.
 func missing(c call, i, j int, n uint64) bool { return n != 0 && (c.Word(i) == 0 || c.Word(j) == 0) }
 
-// lineNow is a synchronous copy of n bytes. The sides stay on the stack, because what they refer to
-// may lie there.
+// lineNow performs a synchronous copy of n bytes. The sides must remain on the stack, because they
+// may refer to memory on the caller's stack.
 func lineNow(c call, dst, src transfer.Side, n uint64) result {
 	if n != 0 && (dst.Null() || src.Null()) {
 		return errInvalidValue
@@ -178,7 +178,7 @@ func lineNow(c call, dst, src transfer.Side, n uint64) result {
 	return copyNow(c, &dst, &src, transfer.Line(n))
 }
 
-// lineLater is lineNow for an asynchronous copy in the stream of argument i.
+// lineLater submits an asynchronous copy of n bytes to the stream of argument i.
 func lineLater(c call, i int, dst, src transfer.Side, n uint64) result {
 	s, r := streamAt(c, i)
 	switch {
@@ -202,8 +202,8 @@ func cuMemcpyDtoD(c call) result {
 	return lineNow(c, transfer.Device(c.Uint64(0)), transfer.Device(c.Uint64(1)), c.Uint64(2))
 }
 
-// cuMemcpy infers the kind of both sides from the addresses. Pageable host memory must be passed to
-// the functions that take a pointer.
+// cuMemcpy infers the kinds of memory from the addresses. It does not support pageable host memory,
+// which has to be passed as a pointer to the other functions.
 func cuMemcpy(c call) result { return cuMemcpyDtoD(c) }
 
 func cuMemcpyPeer(c call) result {
@@ -244,22 +244,22 @@ func cuMemcpyPeerAsync(c call) result {
 	if handleAt[cudaContext](c, 1) == nil || handleAt[cudaContext](c, 3) == nil {
 		return errInvalidContext
 	}
-	if s.cap != nil { // observed on driver 580
+	if s.cap != nil { // as driver 580 does
 		return s.cap.invalidate(errUnsupported)
 	}
 	dst, src := transfer.Device(c.Uint64(0)), transfer.Device(c.Uint64(2))
 	return copyLater(c, s, &dst, &src, transfer.Line(n))
 }
 
-// cuMemcpyBatchAsyncV1 also took a pointer for the index of the copy that failed.
+// cuMemcpyBatchAsyncV1 also reads a pointer for the index of the copy that failed.
 func cuMemcpyBatchAsyncV1(c call) result {
 	return copyBatch(c, 8, at[uintptr](c, 7))
 }
 
 func cuMemcpyBatchAsyncV2(c call) result { return copyBatch(c, 7, nil) }
 
-// copyBatch makes the copies one after the other. The attributes are hints about order, and the
-// order of a single queue always satisfies them.
+// copyBatch enqueues the copies in order. It ignores the attributes, which only permit other
+// orders.
 func copyBatch(c call, streamArg int, failed *uintptr) result {
 	n := int(c.Word(3))
 	dsts, srcs, sizes := list[uint64](c, 0, n), list[uint64](c, 1, n), list[uintptr](c, 2, n)
@@ -373,7 +373,7 @@ func cuMemcpy3DPeerAsync(c call) result {
 	if r != success {
 		return r
 	}
-	if s.cap != nil { // observed on driver 580
+	if s.cap != nil { // as driver 580 does
 		return s.cap.invalidate(errUnsupported)
 	}
 	return copyLater(c, s, &dst, &src, n)
@@ -384,7 +384,7 @@ var copyBatch3DFunctions = functions{
 	"cuMemcpy3DBatchAsync_v2": {cuMemcpy3DBatchAsyncV2, afterInit},
 }
 
-// cuMemcpy3DBatchAsyncV1 also took a pointer for the index of the copy that failed.
+// cuMemcpy3DBatchAsyncV1 also reads a pointer for the index of the copy that failed.
 func cuMemcpy3DBatchAsyncV1(c call) result {
 	failed := at[uintptr](c, 2)
 	if failed != nil {
@@ -395,7 +395,7 @@ func cuMemcpy3DBatchAsyncV1(c call) result {
 
 func cuMemcpy3DBatchAsyncV2(c call) result { return copyBatch3D(c, 2, nil) }
 
-// copyBatch3D reads (count, copies) and, from flagsArg on, flags and stream.
+// copyBatch3D reads (count, copies, …, flags, stream), with the flags in argument flagsArg.
 func copyBatch3D(c call, flagsArg int, failed *uintptr) result {
 	ops := list[cu.CUDA_MEMCPY3D_BATCH_OP](c, 1, int(c.Word(0)))
 	s, r := streamAt(c, flagsArg+1)
@@ -427,8 +427,8 @@ func copyBatch3D(c call, flagsArg int, failed *uintptr) result {
 	return success
 }
 
-// copyNode is a copy with the parameters of CUDA_MEMCPY3D. It refers to the user's memory for as
-// long as it exists, as a driver's node does.
+// copyNode is a copy with the parameters of CUDA_MEMCPY3D. As in a driver, it refers to the
+// program's memory for as long as the node exists.
 type copyNode struct {
 	copyOp
 	ctx    *cudaContext
@@ -438,7 +438,7 @@ type copyNode struct {
 
 func (*copyNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_MEMCPY }
 
-// newCopyNode checks the parameters of a copy.
+// newCopyNode checks the parameters of a copy and creates a node's parameters.
 func (e *Emulator) newCopyNode(p *cu.CUDA_MEMCPY3D, ctx *cudaContext) (*copyNode, result) {
 	if p == nil {
 		return nil, errInvalidValue
@@ -480,7 +480,7 @@ func captureCopy(c call, s *stream, dst, src *transfer.Side, n transfer.Extent) 
 	return s.record(node)
 }
 
-// sideOf describes a place the way CUDA_MEMCPY3D does.
+// sideOf returns one side of a copy in the form of CUDA_MEMCPY3D.
 func (e *Emulator) sideOf(p *transfer.Side) (cu.CUmemorytype, unsafe.Pointer, cu.CUdeviceptr) {
 	if p.Host != nil {
 		return cu.CU_MEMORYTYPE_HOST, p.Host, 0
@@ -494,9 +494,9 @@ func (e *Emulator) sideOf(p *transfer.Side) (cu.CUmemorytype, unsafe.Pointer, cu
 	return cu.CU_MEMORYTYPE_DEVICE, nil, cu.CUdeviceptr(p.Addr)
 }
 
-// contextFor returns the context of a copy or fill node whose parameters are argument i: the next
-// argument, where 0 means the current one. cuGraph…NodeSetParams has no such argument, and the node
-// keeps its own context.
+// contextFor returns the context of a copy or fill node with parameters in argument i. The next
+// argument is the context, where 0 means the current one. cuGraph…NodeSetParams has no such
+// argument and keeps the node's own context.
 func contextFor(c call, i int, own func() *cudaContext) (*cudaContext, result) {
 	if i == toNode {
 		return own(), success

@@ -62,7 +62,7 @@ func TestMappedMemory(t *testing.T) {
 	r.ok(r.CuMemAddressFree(p, 2*unit))
 }
 
-// batchPointer and batchArray are sides of a copy in a batch.
+// batchPointer and batchArray return one side of a copy in a batch.
 func batchPointer(p cu.CUdeviceptr) (o cu.CUmemcpy3DOperand) {
 	o.Type = cu.CU_MEMCPY_OPERAND_TYPE_POINTER
 	*o.Op.Ptr() = cu.CUmemcpy3DOperand_v1_Op_Ptr{Ptr: p, LocHint: device0}
@@ -75,7 +75,7 @@ func batchArray(a cu.CUarray, x, y uintptr) (o cu.CUmemcpy3DOperand) {
 	return o
 }
 
-// Extents and offsets count the elements of an array.
+// For an array, extents and offsets must count elements.
 func TestABatchCopiesIntoAndOutOfAnArray(t *testing.T) {
 	r := newRig(t)
 	p, back, s := r.alloc(64), r.alloc(16), r.stream()
@@ -130,7 +130,8 @@ func TestABatchOfCopiesCopiesEach(t *testing.T) {
 	r.wantWords("the copies", dst, 14, 15, 16, 0, 10, 11, 0, 13)
 }
 
-// The direction of a copy depends on the address where it begins, not on the base of its rows.
+// The direction of a copy must depend on the address of its first byte, not on the base address of
+// its rows.
 func TestStatisticsOfCopiesGoByTheAddress(t *testing.T) {
 	r := newRigWith(t, emulator.Config{})
 	if r.emu == nil {

@@ -12,13 +12,13 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// costs has round numbers that can be distinguished in a sum.
+// costs returns a model with round numbers that can be distinguished in a sum.
 func costs() *emulator.CostModel {
 	return &emulator.CostModel{Submit: 1 * time.Microsecond, Kernel: 10 * time.Microsecond, GraphKernel: 4 * time.Microsecond,
 		Graph: 5 * time.Microsecond, Copy: 2 * time.Microsecond, HostFunction: 30 * time.Microsecond, HostBandwidth: 1e9}
 }
 
-// stage is a stream with what the tests run in it.
+// stage is a context with simulated time, and the stream, buffer and launch of a test.
 type stage struct {
 	t      *testing.T
 	c      *driver.Context
@@ -47,8 +47,8 @@ func closingOf[T interface{ Close() error }](t *testing.T, v T) T {
 	return v
 }
 
-// onStage runs test on an emulator with simulated time, often enough to show an order that depends
-// on the machine.
+// onStage runs test repeatedly on emulators with simulated time, to detect results that depend on
+// the machine's speed.
 func onStage(t *testing.T, m *emulator.CostModel, test func(st *stage)) {
 	t.Helper()
 	for range 10 {
@@ -78,7 +78,7 @@ func (st *stage) ok(err error) {
 	}
 }
 
-// timed returns the time between events before and after what f submits.
+// timed returns the time between two events around the work that f submits.
 func (st *stage) timed(f func()) time.Duration {
 	st.t.Helper()
 	a, b := closingOf(st.t, must(st.c.NewEvent(driver.WithTiming()))(st.t)), closingOf(st.t, must(st.c.NewEvent(driver.WithTiming()))(st.t))
@@ -91,14 +91,14 @@ func (st *stage) timed(f func()) time.Duration {
 
 func (st *stage) want(what string, got, want time.Duration) {
 	st.t.Helper()
-	if diff := got - want; diff < -time.Nanosecond || diff > time.Nanosecond { // CUDA returns float32
+	if diff := got - want; diff < -time.Nanosecond || diff > time.Nanosecond { // CUDA returns a float32
 		st.t.Errorf("%s took %v, want %v", what, got, want)
 	}
 }
 
 func TestSimulatedTimeOfAStream(t *testing.T) {
 	onStage(t, costs(), func(st *stage) {
-		// The first event is reached immediately, one submission before the kernel.
+		// The first event completes immediately, one submission before the kernel.
 		st.want("a kernel", st.timed(func() { st.ok(st.s.Do(st.launch)) }), 11*time.Microsecond)
 		st.want("three kernels", st.timed(func() {
 			for range 3 {
@@ -107,7 +107,7 @@ func TestSimulatedTimeOfAStream(t *testing.T) {
 		}), 31*time.Microsecond)
 		st.want("nothing", st.timed(func() {}), time.Microsecond)
 		st.want("a host function", st.timed(func() { st.ok(st.s.HostFunc(func() {})) }), 31*time.Microsecond)
-		// What the host does in between takes no time.
+		// The host's own code must take no simulated time.
 		st.want("a slow program", st.timed(func() {
 			st.ok(st.s.Do(st.launch))
 			time.Sleep(time.Millisecond)
@@ -125,16 +125,16 @@ func TestSimulatedTimeOfCopies(t *testing.T) {
 	})
 }
 
-// Work that may run concurrently does.
+// Independent work must overlap in simulated time.
 func TestSimulatedTimeOverlaps(t *testing.T) {
 	onStage(t, costs(), func(st *stage) {
 		other := closingOf(t, must(st.c.NewStream())(t))
 		fork, join := closingOf(t, must(st.c.NewEvent())(t)), closingOf(t, must(st.c.NewEvent())(t))
 		st.want("two kernels at the same time", st.timed(func() {
-			st.ok(st.s.Record(fork)) // the host is at 2 µs, the first event at 1
+			st.ok(st.s.Record(fork)) // the host's time is 2 µs, and the event's time 1 µs
 			st.ok(other.WaitEvent(fork))
-			st.ok(st.s.Do(st.launch))  // from 3 to 13
-			st.ok(other.Do(st.launch)) // from 4 to 14
+			st.ok(st.s.Do(st.launch))  // from 3 to 13 µs
+			st.ok(other.Do(st.launch)) // from 4 to 14 µs
 			st.ok(other.Record(join))
 			st.ok(st.s.WaitEvent(join))
 		}), 13*time.Microsecond)
@@ -165,7 +165,7 @@ func (st *stage) graph(build func(g *graph.Graph)) *graph.Exec {
 	return closingOf(st.t, must(g.Instantiate())(st.t))
 }
 
-// Larger grids take longer, once every multiprocessor is in use.
+// Larger grids must take longer once all multiprocessors are in use.
 func TestSimulatedTimeOfInstructions(t *testing.T) {
 	m := costs()
 	m.InstructionRate = 1e6
@@ -229,7 +229,7 @@ func TestProfileCountsByKernel(t *testing.T) {
 	if store.Launches != 2 || all.Launches != 3 {
 		t.Errorf("%d launches of store, %d of all", store.Launches, all.Launches)
 	}
-	// Two launches of four warps; all lanes write the same word.
+	// Both launches have four warps, and all lanes write the same word.
 	if got, want := store.Opcodes["st.global.u32"], (emulator.OpcodeCount{Warps: 8, Lanes: 256}); got != want {
 		t.Errorf("stores: %+v, want %+v", got, want)
 	}

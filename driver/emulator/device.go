@@ -18,13 +18,13 @@ type device struct {
 	primary      *cudaContext
 	primaryFlags uint32
 	primaryRefs  int
-	contexts     []*cudaContext // those that are alive, the primary context included
+	contexts     []*cudaContext // alive contexts, including the primary one
 
-	// fault is the error that ended a kernel. It is sticky and affects the whole device: a driver
-	// returns it in all contexts, old and new, until the process ends.
+	// fault is the error that ended a kernel. It is sticky and affects the whole device: as with a
+	// driver, calls in all old and new contexts return it.
 	fault result
 
-	budget.Device // of its memory
+	budget.Device // budget of the device's memory
 	pools         devicePools
 	graphs        budget.Graphs
 }
@@ -52,7 +52,7 @@ var deviceFunctions = functions{
 	"cuDeviceGetTexture1DLinearMaxWidth": {query(existingDevice, 3, 0, (*device).textureWidth), afterInit},
 }
 
-// deviceAt returns the device whose CUdevice is argument i.
+// deviceAt returns the device whose CUdevice is argument i, or nil.
 func deviceAt(c call, i int) *device {
 	n := int(c.Int32(i))
 	if n < 0 || n >= len(c.e.devices) {
@@ -61,7 +61,7 @@ func deviceAt(c call, i int) *device {
 	return c.e.devices[n]
 }
 
-// existingDevice is deviceAt for a number that must be valid.
+// existingDevice is deviceAt for a required device. It fails with CUDA_ERROR_INVALID_DEVICE.
 func existingDevice(c call, i int) (*device, result) {
 	if d := deviceAt(c, i); d != nil {
 		return d, success
@@ -90,7 +90,7 @@ func cuDeviceGetName(c call) result {
 	return putText(c, 0, int(c.Int32(1)), c.e.cfg.Name)
 }
 
-// putText writes a NUL-terminated string, cut to fit the buffer.
+// putText writes a NUL-terminated string, truncated to the size of the buffer.
 func putText(c call, i, room int, s string) result {
 	dst := list[byte](c, i, room)
 	if dst == nil {
@@ -101,7 +101,7 @@ func putText(c call, i, room int, s string) result {
 	return success
 }
 
-// uuid returns the UUID of the device: its text identifies the emulator, its last byte the device.
+// uuid returns the device's UUID. Its text identifies the emulator, and its last bytes the device.
 func (d *device) uuid() [16]byte {
 	var u [16]byte
 	copy(u[:], "purecuda-emu")
@@ -164,7 +164,7 @@ func cuDeviceComputeCapability(c call) result {
 	return success
 }
 
-// busID returns the PCI address of a device. Each device has its own bus.
+// busID returns a PCI address. Each device has its own bus.
 func (d *device) busID() string {
 	const digits = "0123456789ABCDEF"
 	bus := d.ordinal + 1
@@ -200,7 +200,7 @@ func (d *device) textureWidth() uintptr {
 	return uintptr(d.attr(cu.CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH))
 }
 
-// sizeOf is unsafe.Sizeof for a type.
+// sizeOf returns the size of a type.
 func sizeOf[T any]() uintptr {
 	var v T
 	return unsafe.Sizeof(v)
@@ -214,7 +214,7 @@ var moreDeviceFunctions = functions{
 	"cuFlushGPUDirectRDMAWrites":          {cuFlushGPUDirectRDMAWrites, current},
 }
 
-// cuDeviceGetHostAtomicCapabilities: over PCI Express there are none.
+// cuDeviceGetHostAtomicCapabilities returns no capabilities, as for a device on PCI Express.
 func cuDeviceGetHostAtomicCapabilities(c call) result {
 	caps := list[uint32](c, 0, int(c.Uint32(2)))
 	switch {
@@ -227,12 +227,11 @@ func cuDeviceGetHostAtomicCapabilities(c call) result {
 	return success
 }
 
-// allAtomics lists the atomics that a device can perform in the memory of another device.
+// allAtomics is the set of atomics that a device can perform in another device's memory.
 const allAtomics = cu.CU_ATOMIC_CAPABILITY_SIGNED | cu.CU_ATOMIC_CAPABILITY_UNSIGNED |
 	cu.CU_ATOMIC_CAPABILITY_REDUCTION | cu.CU_ATOMIC_CAPABILITY_SCALAR_32 | cu.CU_ATOMIC_CAPABILITY_SCALAR_64
 
-// cuDeviceGetP2PAtomicCapabilities: an emulated device can perform all atomics in the memory of its
-// peers.
+// cuDeviceGetP2PAtomicCapabilities returns all capabilities for every pair of devices.
 func cuDeviceGetP2PAtomicCapabilities(c call) result {
 	caps := list[uint32](c, 0, int(c.Uint32(2)))
 	a, b := deviceAt(c, 3), deviceAt(c, 4)
@@ -248,7 +247,8 @@ func cuDeviceGetP2PAtomicCapabilities(c call) result {
 	return success
 }
 
-// notification is a function registered for events of a device. No such events occur here.
+// notification is a registered callback for events of a device. Such events never occur in the
+// emulator.
 type notification struct {
 	handle uintptr
 	dev    *device
@@ -279,7 +279,8 @@ func cuDeviceUnregisterAsyncNotification(c call) result {
 	return success
 }
 
-// cuFlushGPUDirectRDMAWrites: nothing else writes to a device's memory.
+// cuFlushGPUDirectRDMAWrites has nothing to flush, because no other hardware writes to device
+// memory.
 func cuFlushGPUDirectRDMAWrites(c call) result {
 	scope := cu.CUflushGPUDirectRDMAWritesScope(c.Uint32(1))
 	if cu.CUflushGPUDirectRDMAWritesTarget(c.Uint32(0)) != cu.CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX ||
@@ -296,7 +297,7 @@ var peerFunctions = functions{
 	"cuCtxDisablePeerAccess":  {cuCtxDisablePeerAccess, current},
 }
 
-// peerMask returns a bit for each device whose memory kernels of the context may access.
+// peerMask returns a mask of the devices whose memory the context's kernels may access as peers.
 func (ctx *cudaContext) peerMask() uint64 {
 	ctx.e.mu.Lock()
 	defer ctx.e.mu.Unlock()
@@ -336,7 +337,7 @@ func cuDeviceGetP2PAttribute(c call) result {
 	return errInvalidValue
 }
 
-// peerAt returns the context of argument 0, which must be alive.
+// peerAt returns the context of argument 0. It must be alive.
 func peerAt(c call) (*cudaContext, result) {
 	peer := handleAt[cudaContext](c, 0)
 	if peer == nil || !peer.alive {
@@ -374,7 +375,7 @@ func cuCtxDisablePeerAccess(c call) result {
 	return success
 }
 
-// deviceMask returns a bit for each device that a node runs on or whose memory it accesses.
+// deviceMask returns a mask of the devices that a node runs on or whose memory it accesses.
 func (e *Emulator) deviceMask(p nodeParams) (mask uint64) {
 	with := func(d *device) { mask |= 1 << d.ordinal }
 	switch n := p.(type) {
@@ -393,8 +394,8 @@ func (e *Emulator) deviceMask(p nodeParams) (mask uint64) {
 	return mask
 }
 
-// nodeElsewhere returns the first node that works with devices other than home. It also looks in
-// nested graphs.
+// nodeElsewhere returns the first node, in the graph and its nested graphs, that uses a device
+// other than home.
 func (e *Emulator) nodeElsewhere(g *graph, home *device) *node {
 	for _, n := range g.nodes {
 		if e.deviceMask(n.params)&^(1<<home.ordinal) != 0 {
@@ -413,8 +414,8 @@ func (e *Emulator) nodeElsewhere(g *graph, home *device) *node {
 	return nil
 }
 
-// manyDevices rejects bodies of conditional nodes with work on a device other than that of the
-// condition, as driver 580 does.
+// manyDevices rejects conditional bodies that use a device other than the condition's, as driver
+// 580 does.
 func (e *Emulator) manyDevices(g *graph) *refusal {
 	for _, n := range g.nodes {
 		inner, ok := n.params.(nested)
@@ -434,7 +435,7 @@ func (e *Emulator) manyDevices(g *graph) *refusal {
 	return nil
 }
 
-// oneDevice rejects a graph for device launch that works with several devices.
+// oneDevice rejects a graph for device launch that uses several devices.
 func (e *Emulator) oneDevice(g *graph) *refusal {
 	var first uint64
 	for _, n := range g.nodes {

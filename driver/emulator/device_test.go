@@ -185,7 +185,7 @@ func TestSeveralDevicesAndPeers(t *testing.T) {
 	r.ok(r.CuCtxEnablePeerAccess(r.ctx, 0))
 	r.want("again", r.CuCtxEnablePeerAccess(r.ctx, 0), cu.CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED)
 	r.ok(r.launch(r.kernel("add"), 0, p, 0, 1))
-	r.ok(r.CuCtxSynchronize()) // the kernel needs the access for as long as it runs
+	r.ok(r.CuCtxSynchronize()) // the running kernel requires the access
 	r.ok(r.CuCtxDisablePeerAccess(r.ctx))
 	r.want("again", r.CuCtxDisablePeerAccess(r.ctx), cu.CUDA_ERROR_PEER_ACCESS_NOT_ENABLED)
 }
@@ -244,7 +244,7 @@ func TestOldQueriesOfADeviceAgreeWithItsAttributes(t *testing.T) {
 	}
 }
 
-// The device of any context can be queried, not only that of the current one.
+// The device must be returned for any context, not only for the current one.
 func TestADeviceOfAContextIsTold(t *testing.T) {
 	r := newRigWith(t, emulator.Config{Devices: 2})
 	if r.emu == nil {
@@ -281,14 +281,14 @@ func TestADeviceOfAContextIsTold(t *testing.T) {
 	r.ok(r.CuDevicePrimaryCtxRelease(second))
 }
 
-// The first version of instantiation has a log, which is cut if it does not fit.
+// The first version of instantiation must write a log and truncate it to the size of the buffer.
 func TestTheFirstInstantiationExplainsInALog(t *testing.T) {
 	r := newRig(t)
 	if r.emu == nil {
 		t.Skip("the words are the emulator's")
 	}
 	g := r.graph()
-	r.handle(g, 0) // that no node uses
+	r.handle(g, 0) // no node uses this handle
 	for _, size := range []int{0, 1, 5, 200} {
 		log := bytes.Repeat([]byte{0xee}, size+8)
 		var x cu.CUgraphExec
@@ -303,7 +303,7 @@ func TestTheFirstInstantiationExplainsInALog(t *testing.T) {
 	}
 }
 
-// A handle in a nested graph counts too.
+// An unused handle in a nested graph must also be rejected.
 func TestAHandleForNothingInABodyIsRefused(t *testing.T) {
 	r := newRig(t)
 	g := r.graph()

@@ -83,7 +83,7 @@ func TestCloseStopsWhatRuns(t *testing.T) {
 	r := newRig(t)
 	s := r.stream()
 	p := r.alloc(4)
-	r.ok(r.CuStreamWaitValue32(s, p, 1, 1)) // never written
+	r.ok(r.CuStreamWaitValue32(s, p, 1, 1)) // nothing ever writes this value
 	waiting := make(chan error)
 	go func() { waiting <- r.CuStreamSynchronize(s) }()
 	time.Sleep(5 * time.Millisecond)
@@ -129,7 +129,7 @@ func TestUseOfFreedMemoryInAKernelIsAFault(t *testing.T) {
 	}
 }
 
-// Any goroutine may use a bound view while others capture and free.
+// Several goroutines must be able to use bound views while others capture and free.
 func TestManyGoroutinesWorkAtATime(t *testing.T) {
 	r := newRig(t)
 	d := r.Bound(r.ctx)
@@ -183,7 +183,7 @@ func work(d *driver.Driver, s cu.CUstream, add cu.CUfunction, v uint32) error {
 	return err
 }
 
-// journalData stays at the same address for the life of the program.
+// journalData has an address that never changes.
 var journalData byte
 
 func journalRig(t *testing.T) *rig {
@@ -207,7 +207,7 @@ func (r *rig) fail() {
 	r.want("nowhere", r.CuMemAlloc(nil, 4), cu.CUDA_ERROR_INVALID_VALUE)
 }
 
-// hostFunc enqueues a host function, after everything already queued for its thread.
+// hostFunc enqueues a host function in the legacy stream.
 func (r *rig) hostFunc(f func()) {
 	r.t.Helper()
 	r.ok(r.CuLaunchHostFunc(0, cu.CUhostFn(loader.NewCallback(func(uintptr) { f() })), nil))
@@ -294,7 +294,7 @@ func TestAListenerIsNotToldOfItsOwnFailures(t *testing.T) {
 	}
 }
 
-// asking is a handler of log records that queries the emulator and calls CUDA.
+// asking is a log handler that queries the emulator and calls CUDA.
 type asking struct {
 	slog.Handler
 	ask func()
@@ -309,8 +309,8 @@ func (h *asking) Handle(context.Context, slog.Record) error {
 	return nil
 }
 
-// askingRig is a rig whose log handler makes every query, and copies. A test with it that hangs has
-// deadlocked on itself.
+// askingRig returns a rig whose log handler makes every query and a copy. A deadlock in the handler
+// makes the test hang.
 func askingRig(t *testing.T, check emulator.Check, told *atomic.Int32) *rig {
 	t.Helper()
 	h := &asking{}
@@ -323,7 +323,7 @@ func askingRig(t *testing.T, check emulator.Check, told *atomic.Int32) *rig {
 		told.Add(1)
 		r.emu.Findings()
 		r.emu.Leaks()
-		if !asks.CompareAndSwap(false, true) { // the copy itself may fail and be logged
+		if !asks.CompareAndSwap(false, true) { // the handler's own copy may fail and be logged
 			return
 		}
 		defer asks.Store(false)
@@ -331,7 +331,7 @@ func askingRig(t *testing.T, check emulator.Check, told *atomic.Int32) *rig {
 		defer runtime.UnlockOSThread()
 		var old cu.CUcontext
 		if r.CuCtxGetCurrent(&old) != nil || r.CuCtxSetCurrent(r.ctx) != nil {
-			return // on the thread of host functions, or after the end
+			return // on the thread of host functions, or after Close
 		}
 		r.CuMemcpyHtoDAsync(to, unsafe.Pointer(&from[0]), 4, s)
 		r.CuStreamSynchronize(s)
@@ -374,8 +374,7 @@ func TestTheLogMayAskTheEmulatorAfterAFailedCall(t *testing.T) {
 	}
 }
 
-// The loops are empty. Where goroutines share one thread, the queries themselves must let the
-// device work.
+// Polling in an empty loop must end. On wasm, the queries must yield so that the device can run.
 func TestAskingAgainAndAgainEnds(t *testing.T) {
 	r := newRig(t)
 	s, start, end := r.stream(), r.event(0), r.event(0)
@@ -415,7 +414,7 @@ again:
 	ret;
 }`
 
-// A kernel that waits for the host yields to it.
+// A kernel that waits for the host must yield to the host.
 func TestAKernelMayWaitForTheHost(t *testing.T) {
 	r := newRig(t)
 	f, s, words := r.function(r.module(waiter), "waits"), r.stream(), r.pinned(8)

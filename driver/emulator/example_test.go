@@ -34,8 +34,8 @@ const doubling = `.version 7.0
 }
 `
 
-// demo is a program's state: a buffer of 64 numbers, and a kernel with its arguments that doubles
-// the first n of them.
+// demo is the state of a program: a buffer of 64 numbers, and a kernel that doubles the first n of
+// them.
 type demo struct {
 	d      *driver.Driver
 	c      *driver.Context
@@ -73,7 +73,7 @@ func open(emu *emulator.Emulator, n uint32) (p demo, err error) {
 	return p, err
 }
 
-// run doubles the numbers and waits for the end.
+// run doubles the numbers and waits for the kernel.
 func (p demo) run() error {
 	return errors.Join(p.x.Fill(21), p.s.Do(p.double), p.s.Wait(context.Background()))
 }
@@ -84,7 +84,8 @@ func (p demo) close() {
 	}
 }
 
-// The same program runs on a GPU if the library of driver.SystemLibrary replaces the emulator.
+// To run the same program on a GPU, pass the library of driver.SystemLibrary instead of the
+// emulator.
 func ExampleNew() {
 	emu := emulator.New(emulator.Config{ComputeCapability: [2]int{8, 0}, Multiprocessors: 108})
 	defer emu.Close()
@@ -103,12 +104,12 @@ func ExampleNew() {
 	// Output: purecuda emulator (sm_80) 42 42
 }
 
-// A kernel that writes outside of its memory fails as it does on a device, and the emulator reports
-// where.
+// A kernel that writes outside of its memory fails as on a device. The emulator reports the
+// faulting access.
 func ExampleEmulator_LastFault() {
 	emu := emulator.New(emulator.Config{})
 	defer emu.Close()
-	p, err := open(emu, 65) // one too many
+	p, err := open(emu, 65) // one number more than the buffer contains
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -141,7 +142,7 @@ func ExampleEmulator_Profile() {
 	// 1
 }
 
-// Simulated times tell which of two ways takes longer, and are the same in every run.
+// Simulated times show which of two ways takes longer. They are the same in every run.
 func ExampleCostModel() {
 	emu := emulator.New(emulator.Config{CostModel: &emulator.CostModel{Kernel: 5 * time.Microsecond, Graph: 3 * time.Microsecond, GraphKernel: time.Microsecond}})
 	defer emu.Close()
@@ -180,7 +181,7 @@ func ExampleCostModel() {
 	// 6µs
 }
 
-// The external side of a semaphore that a program imports from another API.
+// A Semaphore is the external side of a semaphore that a program imports from another API.
 func ExampleSemaphore() {
 	emu := emulator.New(emulator.Config{})
 	defer emu.Close()

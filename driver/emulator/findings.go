@@ -12,26 +12,26 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// Finding is an error in a program: one that ended a kernel, or one that a check of Config.Check
-// detected.
+// Finding is an error in a program: an error that ended a kernel or a copy, or one that a check of
+// Config.Check detected.
 type Finding struct {
 	Kind   string // "illegal address", "data race", "leak", ...
-	Report string // all that is known, on one line
-	Fatal  bool   // it ended the kernel or the copy, and broke the context
-	// At lists the program's calls that submitted the work, or made the object, innermost first. It
-	// is empty unless Config.Check requires it.
+	Report string // the complete report, on one line
+	Fatal  bool   // ended the kernel or the copy and left a sticky error
+	// At is the program's call stack, innermost call first, where it submitted the work or created
+	// the object. Outside of leaks, it is empty unless Config.Check is set.
 	At string
 
-	// For findings in kernels. Zero in others.
+	// The following fields are zero in findings outside of kernels.
 	Kernel  string
-	File    string // the module
-	Line    int    // in the PTX text, from 1
-	Source  string // "file.cu:12" where the PTX has .loc
-	Instr   string // the instruction's line
+	File    string // name of the module
+	Line    int    // line in the PTX text, from 1
+	Source  string // "file.cu:12" if the PTX has .loc directives
+	Instr   string // text of the instruction's line
 	Block   [3]uint32
 	Thread  [3]uint32
 	Address uint64
-	Size    int    // bytes of the access, 0 if the finding is not about an access
+	Size    int    // size of the access in bytes, or 0 if there is no access
 	Space   string // "global", "shared", "local", "generic", ...
 	Write   bool
 }
@@ -48,15 +48,15 @@ const (
 	kindCopy     = "illegal address"
 )
 
-// findings are kept for the lifetime of the emulator, each once.
+// findings holds each finding of the emulator's lifetime once.
 type findings struct {
 	mu   sync.Mutex
 	list []Finding
 	seen map[string]bool
 }
 
-// Findings returns the findings so far, in the order of their detection. A finding at the same
-// place of the same program is kept once.
+// Findings returns all findings so far, in order of detection. Each place in a program is reported
+// once per kind.
 func (e *Emulator) Findings() []Finding {
 	if e == nil {
 		return nil
@@ -66,7 +66,8 @@ func (e *Emulator) Findings() []Finding {
 	return slices.Clone(e.findings.list)
 }
 
-// add stores a finding, unless one with the same key is already stored.
+// add stores a finding, unless one with the same key is already stored. It reports whether it has
+// stored it.
 func (l *findings) add(key string, f Finding) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,24 +82,25 @@ func (l *findings) add(key string, f Finding) bool {
 	return true
 }
 
-// find stores and logs a finding. The caller must not hold a lock: see say.
+// find stores and logs a finding. The caller must not hold a lock, because the log handler may call
+// the emulator.
 func (e *Emulator) find(key string, f Finding) {
 	if e.findings.add(key, f) {
 		e.cfg.Log.Warn("finding", "kind", f.Kind, "report", f.Report)
 	}
 }
 
-// plain returns a finding outside of kernels, and its key.
+// plain returns a finding outside of kernels and its key.
 func plain(kind, key, report, made string) (string, Finding) {
 	return kind + key, Finding{Kind: kind, Report: kind + ": " + report, At: made}
 }
 
-// findPlain stores a finding outside of kernels. The caller must not hold a lock.
+// findPlain stores and logs a finding outside of kernels. The caller must not hold a lock.
 func (e *Emulator) findPlain(kind, key, report, made string) {
 	e.find(plain(kind, key, report, made))
 }
 
-// findLocked is findPlain with the emulator's lock held.
+// findLocked is findPlain for callers that hold the emulator's lock.
 func (e *Emulator) findLocked(kind, key, report, made string) {
 	key, f := plain(kind, key, report, made)
 	if e.findings.add(key, f) {
@@ -106,8 +108,8 @@ func (e *Emulator) findLocked(kind, key, report, made string) {
 	}
 }
 
-// findInKernel receives the engine's findings. Findings of one kernel are duplicates if they have
-// the same kind and instruction.
+// findInKernel receives the engine's findings. Findings of the same kind at the same instruction of
+// a kernel are duplicates.
 func (x *execution) findInKernel(f *vm.Fault) {
 	found := findingOf(f, false)
 	found.At = x.made.String()
@@ -126,55 +128,56 @@ func findingOf(f *vm.Fault, fatal bool) Finding {
 	}
 }
 
-// findFatal stores an error that ended a kernel. Each one counts, so its number is its key.
+// findFatal stores an error that ended a kernel or a copy. Its number n is its key, because no such
+// errors are duplicates.
 func (e *Emulator) findFatal(n uint64, f Finding) {
 	f.Fatal = true
 	e.find(fmt.Sprint("fatal", n), f)
 }
 
-// Check is a set of the sanitizer's optional checks, for Config.Check. Accesses that are outside of
-// allocations, after free, misaligned or in the wrong space always end a kernel, as on a device.
+// Check is a set of optional checks, for Config.Check. Accesses outside of allocations, after a
+// free, misaligned or in the wrong space always end a kernel, as on a device.
 //
 // CheckSharedRaces, CheckGlobalRaces and CheckUninitialized make kernels about 20 times slower and
-// run the blocks of a launch one at a time. What they find then depends on Config.Seed alone.
-// Without these three, nothing is slower.
+// run the blocks of a launch one at a time. Their findings then depend only on Config.Seed. The
+// other checks do not slow kernels down.
 type Check uint32
 
-// The optional checks. None of them changes what a program computes.
+// The optional checks. No check changes the results of a program.
 const (
 	// CheckBarriers finds barriers that some threads of a block never reach because they have
-	// exited, and barriers that the threads of one warp reach at different places.
+	// exited. It also finds barriers that the threads of one warp reach at different instructions.
 	CheckBarriers Check = 1 << iota
 	// CheckSharedRaces finds pairs of accesses to shared memory that no barrier orders, where at
-	// least one is a write. Atomic and volatile accesses count as if they ordered the whole block,
-	// so races across them are not found.
+	// least one access is a write. It assumes that atomic and volatile accesses order the whole
+	// block, so it misses races across them.
 	CheckSharedRaces
 	// CheckGlobalRaces finds unordered accesses to global memory by threads, warps and blocks of a
 	// launch, by launches and copies in different streams, and by nodes of a graph. A fence
 	// followed by an atomic or volatile access orders one block before another whose atomic or
-	// volatile access reads the value. Streams are ordered by events, by the rules of the legacy
-	// stream, and by what the host waited for.
+	// volatile access reads the value. Events, the rules of the legacy stream, and the host's waits
+	// order streams.
 	CheckGlobalRaces
 	// CheckUninitialized finds reads of shared, local and device memory that was never written.
 	CheckUninitialized
 	// CheckHostMemory finds page-locked memory that the host writes while an asynchronous copy from
-	// or to it is in flight. It compares contents, so it detects neither reads nor writes that
-	// leave the contents as they were. It skips memory that the device may also write: by other
-	// copies, fills and graphs, and by kernels with a pointer to that memory among their arguments.
-	// The host may rely on a word that a stream writes, but not on one that a kernel writes.
+	// or to it is in flight. It compares contents, so it detects neither reads nor writes of the
+	// same values. It skips memory that other copies, fills and graphs may write, and memory that a
+	// kernel's arguments point to. The host may rely on a word that a stream writes, but not on one
+	// that a kernel writes.
 	CheckHostMemory
-	// CheckGraphPointers finds copy nodes that refer to pageable host memory. A graph reads or
-	// writes that memory at each launch, long after the call that passed the pointer.
+	// CheckGraphPointers finds copy nodes that refer to pageable host memory. A graph accesses that
+	// memory at each launch, long after the call that passed the pointer.
 	CheckGraphPointers
-	// CheckLeaks records where each object was made, and reports a finding for each object still
-	// open when the emulator is closed.
+	// CheckLeaks records where each object was created, and reports a finding for each object that
+	// is still open when the emulator is closed.
 	CheckLeaks
 
-	// CheckAll enables all of them.
+	// CheckAll enables all checks.
 	CheckAll = CheckLeaks<<1 - 1
 )
 
-// engine converts the checks to those of the engine that runs kernels.
+// engine returns the checks that the engine performs in kernels.
 func (c Check) engine() vm.Checks {
 	var v vm.Checks
 	for from, to := range map[Check]vm.Checks{
@@ -188,16 +191,16 @@ func (c Check) engine() vm.Checks {
 	return v
 }
 
-// checks reports whether any of the given checks is on.
+// checks reports whether any of the given checks is enabled.
 func (e *Emulator) checks(c Check) bool { return e.cfg.Check&c != 0 }
 
-// ordering is the set of checks that need to know what is ordered.
+// ordering is the set of checks that require the order of all work.
 const ordering = CheckGlobalRaces | CheckHostMemory
 
 const errIllegalAddress = cu.CUDA_ERROR_ILLEGAL_ADDRESS
 
-// noteFault logs the error that ended a kernel or a copy and stores it for LastFault and Explain.
-// It returns the code.
+// noteFault logs the error that ended a kernel or a copy, and stores it for LastFault and Explain.
+// It returns code.
 func (x *execution) noteFault(f Finding, code result) result {
 	e := x.e
 	f.At = x.made.String()
@@ -214,13 +217,14 @@ func (x *execution) noteFault(f Finding, code result) result {
 	return code
 }
 
-// noteMissing is noteFault for memory that did not exist when a copy or a fill ran.
+// noteMissing is noteFault for a copy or a fill whose memory did not exist when it ran.
 func (x *execution) noteMissing(what string, addr uint64) result {
 	return x.noteFault(Finding{Kind: kindCopy, Report: what + ": " + x.e.mem.Nearest(addr), Address: addr}, errIllegalAddress)
 }
 
-// LastFault returns the report of the last kernel that failed: kernel, PTX line, block, thread,
-// address and the nearest allocation. It is empty if no kernel failed.
+// LastFault returns the report of the last kernel or copy that failed. For a kernel, it names the
+// kernel, the PTX line, the block, the thread, the address and the nearest allocation. It is empty
+// if nothing failed.
 func (e *Emulator) LastFault() string {
 	if e == nil {
 		return ""
@@ -231,7 +235,7 @@ func (e *Emulator) LastFault() string {
 }
 
 // Explain returns the report of the last kernel or copy that failed with the given code. It is
-// empty if none did. Package driver includes it in its errors.
+// empty if none did. Package driver adds it to its errors.
 func (e *Emulator) Explain(code cu.CUresult) string {
 	if e == nil {
 		return ""
@@ -241,7 +245,7 @@ func (e *Emulator) Explain(code cu.CUresult) string {
 	return e.faultOf[code]
 }
 
-// reportCopyFault reports which side of a copy did not exist when the copy ran.
+// reportCopyFault reports each side of a copy that did not exist when the copy ran.
 func (x *execution) reportCopyFault(op *copyOp) result {
 	for _, p := range []*transfer.Side{&op.dst, &op.src} {
 		if _, ok := p.Row(x.e.mem, p.Offset(0, 0), op.extent.Width); !ok {
@@ -251,18 +255,18 @@ func (x *execution) reportCopyFault(op *copyOp) result {
 	return errIllegalAddress
 }
 
-// Leak is an object that a program made and did not release.
+// Leak is an object that a program created and did not release.
 type Leak struct {
 	Kind    string  // "stream", "memory", ...
-	Handle  uintptr // 0 for memory
-	Address uint64  // of memory
-	Size    uint64  // of memory
-	MadeBy  string  // of memory: the function that allocated it
-	By      string  // the call that reclaimed it with its context; empty: it is still open
-	At      string  // the calls of the program that made it; for handles, with CheckLeaks only
+	Handle  uintptr // 0 if the object is memory
+	Address uint64  // only for memory
+	Size    uint64  // only for memory
+	MadeBy  string  // the function that allocated the memory
+	By      string  // the call that destroyed the object with its context; empty if the object is still open
+	At      string  // the program's call stack at creation; for handles only with CheckLeaks
 }
 
-// String names the leaked object, and says who made it where that is known.
+// String describes the leaked object and how it was created.
 func (l Leak) String() string {
 	var b strings.Builder
 	b.WriteString(l.Kind)
@@ -284,8 +288,8 @@ func (l Leak) String() string {
 	return b.String()
 }
 
-// Leaks lists what is open: handles, memory, references to primary contexts, and what a context
-// still contained when it was destroyed. The list is empty if the program released everything.
+// Leaks lists all open handles, memory and references to primary contexts. It also lists objects
+// that were destroyed with their context. The list is empty if the program released everything.
 func (e *Emulator) Leaks() []Leak {
 	if !e.exists() {
 		return nil
@@ -295,7 +299,7 @@ func (e *Emulator) Leaks() []Leak {
 	return e.leaks()
 }
 
-// leaks is Leaks with the lock held.
+// leaks is Leaks for callers that hold the lock.
 func (e *Emulator) leaks() []Leak {
 	leaks := slices.Clone(e.reclaimed)
 	for h, object := range e.handles {
@@ -325,8 +329,8 @@ func (e *Emulator) leaks() []Leak {
 	return leaks
 }
 
-// isLeak reports whether an object belongs to a device that has a fault. A driver releases such
-// objects only when the process ends.
+// isLeak reports whether an object belongs to a device with a fault. A driver releases such objects
+// only when the process ends.
 func isLeak(object any) bool {
 	o, ok := object.(owned)
 	return ok && o.owner().dev.fault != success
@@ -340,7 +344,7 @@ func (e *Emulator) leakOf(a *allocation, by string) Leak {
 	return l
 }
 
-// findLeaks reports a finding for each object still open when the emulator is closed.
+// findLeaks reports a finding for each open object. Close calls it.
 func (e *Emulator) findLeaks() {
 	if !e.checks(CheckLeaks) {
 		return
@@ -350,8 +354,8 @@ func (e *Emulator) findLeaks() {
 	}
 }
 
-// leakKind names an object that the program must release. It returns "" for an object that is part
-// of another object.
+// leakKind returns the name of an object that the program must release, or "" for a part of another
+// object.
 func leakKind(object any) string {
 	switch o := object.(type) {
 	case *cudaContext:
@@ -395,8 +399,8 @@ func leakKind(object any) string {
 	return ""
 }
 
-// ScheduleError says which schedule made a program fail. An emulator with that Seed and one worker
-// repeats the failure.
+// ScheduleError is the failure of a program under one schedule. An emulator with that Seed and one
+// worker repeats the failure.
 type ScheduleError struct {
 	Seed uint64
 	Err  error
@@ -410,7 +414,7 @@ func (e *ScheduleError) Error() string {
 	return fmt.Sprintf("with Config{Seed: %d, Workers: 1}: %v", e.Seed, e.Err)
 }
 
-// Unwrap returns the error that the program failed with.
+// Unwrap returns the program's error.
 func (e *ScheduleError) Unwrap() error {
 	if e == nil {
 		return nil
@@ -418,10 +422,10 @@ func (e *ScheduleError) Unwrap() error {
 	return e.Err
 }
 
-// Schedules runs a program on n emulators, each of which runs blocks and warps in a different
-// order: first the usual order, then those of the seeds 1 to n-1. It stops at the first failure,
-// which is the program's own error or a finding of cfg.Check, and returns a *ScheduleError. Each
-// emulator is closed after its run, so leaks are among the findings if CheckLeaks is set.
+// Schedules runs a program on n emulators, each with a different order of blocks and warps: first
+// the usual order, then the orders of the seeds 1 to n-1. It stops at the first failure and returns
+// a *ScheduleError. A failure is the program's own error or a finding of cfg.Check. Each emulator
+// is closed after its run, so CheckLeaks adds leaks to the findings.
 //
 // A program whose result depends on the order fails only for some seeds. The seed in the error
 // repeats the failure.

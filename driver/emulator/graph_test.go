@@ -167,7 +167,7 @@ func TestKernelNodeParameters(t *testing.T) {
 	r.want("kernel parameters of an empty node", r.CuGraphKernelNodeGetParams(e, &params), invalidValue)
 }
 
-// A queued launch runs with the parameters that it was submitted with.
+// A queued launch must run with the parameters at the time of its submission.
 func TestParametersOfQueuedLaunchesStay(t *testing.T) {
 	r := newRig(t)
 	p, s, shift := r.alloc(4), r.stream(), r.kernel("shift")
@@ -219,7 +219,7 @@ func TestDestroyedExecutableFinishesItsLaunch(t *testing.T) {
 	gate := r.gate()
 	gate.block(s)
 	r.ok(r.CuGraphLaunch(x, s))
-	if !onGPU { // a driver may wait in the destruction
+	if !onGPU { // a driver may wait when it destroys this
 		r.ok(r.CuGraphExecDestroy(x))
 	}
 	gate.open()
@@ -246,7 +246,7 @@ func TestChildGraphs(t *testing.T) {
 		t.Error("the child is not a copy")
 	}
 	r.want("destroy of a child", r.CuGraphDestroy(inner), invalidValue)
-	if !onGPU { // a driver does not survive it
+	if !onGPU { // a driver crashes
 		r.want("a graph in itself", r.CuGraphAddChildGraphNode(new(cu.CUgraphNode), g, nil, 0, g), invalidValue)
 	}
 	x := r.instantiate(g)
@@ -313,7 +313,7 @@ func TestGraphsWithMemory(t *testing.T) {
 	var n cu.CUgraphNode
 	r.want("as a child", r.CuGraphAddChildGraphNode(&n, parent, nil, 0, g), cu.CUDA_ERROR_NOT_SUPPORTED)
 
-	// without a free node the memory stays after the launch
+	// without a free node, the memory remains allocated after the launch
 	var x, second cu.CUgraphExec
 	r.ok(r.CuGraphInstantiate(&x, g, 0))
 	r.want("second executable", r.CuGraphInstantiate(&second, g, 0), cu.CUDA_ERROR_NOT_SUPPORTED)
@@ -333,7 +333,7 @@ func TestGraphsWithMemory(t *testing.T) {
 	r.ok(r.CuGraphExecDestroy(x))
 	r.want("free node of what is freed outside", r.CuGraphAddMemFreeNode(&f, g, &c, 1, alloc.Dptr), invalidValue)
 
-	// with AUTO_FREE_ON_LAUNCH it may be launched again
+	// with AUTO_FREE_ON_LAUNCH, the graph can be launched again
 	r.ok(r.CuGraphInstantiate(&x, g, uint64(cu.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH)))
 	r.ok(r.CuGraphLaunch(x, s))
 	r.ok(r.CuGraphLaunch(x, s))
@@ -365,7 +365,7 @@ func TestGraphsThatFreeTheirMemory(t *testing.T) {
 	r.ok(r.CuStreamSynchronize(s))
 	r.want("free of what is free", r.CuMemFreeAsync(alloc.Dptr, s), invalidValue)
 	r.ok(r.CuDeviceGetGraphMemAttribute(r.dev, cu.CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, unsafe.Pointer(&used)))
-	if used != 0 && !onGPU { // a driver counts it until a trim
+	if used != 0 && !onGPU { // a driver counts the memory until it is trimmed
 		t.Errorf("used afterwards: %d", used)
 	}
 	r.ok(r.CuGraphExecDestroy(x))
@@ -377,7 +377,7 @@ func TestGraphsThatFreeTheirMemory(t *testing.T) {
 	}
 }
 
-// Memory is kept for queued launches, whatever is released in the meantime.
+// A queued launch must keep its memory, even if objects are released in the meantime.
 func TestQueuedLaunchKeepsItsMemory(t *testing.T) {
 	r := newRig(t)
 	p, s := r.alloc(4), r.stream()
@@ -513,8 +513,8 @@ func TestLaunchOfAGraphIsNotCaptured(t *testing.T) {
 	}
 }
 
-// User objects are reference-counted. The last release destroys an object, and releasing more
-// references than exist fails.
+// The last release of a user object must destroy it. Releasing more references than exist must
+// fail.
 func TestReferencesOfUserObjectsAreCounted(t *testing.T) {
 	r := newRig(t)
 	destroyed := make(chan uintptr, 4)
@@ -546,7 +546,7 @@ func TestReferencesOfUserObjectsAreCounted(t *testing.T) {
 		}
 	}
 	last()
-	if r.emu != nil { // a driver does not survive these
+	if r.emu != nil { // a driver crashes in these calls
 		r.want("a reference too many", r.CuUserObjectRelease(u, 1), cu.CUDA_ERROR_INVALID_VALUE)
 	}
 	var other cu.CUuserObject

@@ -14,7 +14,7 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/transfer"
 )
 
-// Kernels of several devices may fail at the same time.
+// Concurrent faults of kernels on several devices must all be recorded.
 func TestNoFaultIsLost(t *testing.T) {
 	const each, devices = 20000, 4
 	e := New(Config{})
@@ -36,7 +36,8 @@ func TestNoFaultIsLost(t *testing.T) {
 	}
 }
 
-// A copy that fails may have written some of its rows. The host must not be blamed for that.
+// A failed copy may have written some of its rows. No finding may report those rows as writes by
+// the host.
 func TestTheRowsOfAFailedCopyAreNotTheHosts(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -75,7 +76,7 @@ func TestTheRowsOfAFailedCopyAreNotTheHosts(t *testing.T) {
 	}
 }
 
-// opened is a driver on an emulator with the checks, and a current context.
+// opened returns a driver with a current context on an emulator with the given checks.
 func opened(t *testing.T, checks Check) (*Emulator, *driver.Driver, *cudaContext) {
 	t.Helper()
 	runtime.LockOSThread()
@@ -97,7 +98,7 @@ func opened(t *testing.T, checks Check) (*Emulator, *driver.Driver, *cudaContext
 	return e, d, find[cudaContext](e, uintptr(ctx))
 }
 
-// leave destroys a stream whose work waits for the word, and lets the work end afterwards.
+// leave destroys a stream whose work waits for the word, and then lets the work end.
 func leave(d *driver.Driver, word cu.CUdeviceptr) error {
 	var s cu.CUstream
 	var ev cu.CUevent
@@ -107,8 +108,7 @@ func leave(d *driver.Driver, word cu.CUdeviceptr) error {
 		d.CuStreamWriteValue32(0, word, 1, 0), d.CuEventSynchronize(ev), d.CuEventDestroy(ev))
 }
 
-// The remaining work of destroyed streams is forgotten when it has ended, even if nothing waits for
-// the whole context.
+// Finished work of destroyed streams must be dropped even if nothing waits for the whole context.
 func TestWorkOfDestroyedStreamsIsForgotten(t *testing.T) {
 	e, d, ctx := opened(t, 0)
 	var word cu.CUdeviceptr
@@ -139,8 +139,8 @@ func TestWorkOfDestroyedStreamsIsForgotten(t *testing.T) {
 	}
 }
 
-// The signals stored for one word of memory do not accumulate when the streams that wrote it are
-// destroyed.
+// The signals stored for one word of memory must not accumulate when the streams that wrote the
+// word are destroyed.
 func TestSignalsForgetDestroyedStreams(t *testing.T) {
 	e, d, _ := opened(t, CheckGlobalRaces)
 	var word cu.CUdeviceptr
@@ -169,7 +169,7 @@ func TestSignalsForgetDestroyedStreams(t *testing.T) {
 	}
 }
 
-// The order that a node found out is forgotten when the node has run, even if the memory it
+// After a node has run, the order computed for the node must be dropped, even if the memory that it
 // accessed still refers to the node.
 func TestNodesForgetWhatTheyAskedFor(t *testing.T) {
 	e, d, ctx := opened(t, CheckGlobalRaces)
@@ -200,7 +200,7 @@ func TestNodesForgetWhatTheyAskedFor(t *testing.T) {
 	}
 }
 
-// The checks of a long-running program do not accumulate records of its past.
+// In a long-running program, the checks must not accumulate records of the past.
 func TestTheOrderDoesNotGrow(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -220,8 +220,8 @@ func TestTheOrderDoesNotGrow(t *testing.T) {
 	ok(d.CuInit(0), d.CuCtxCreate(&ctx, nil, 0, 0), d.CuMemAlloc(&p, 256))
 	var legacy *stream
 	var orders []weak.Pointer[order.Task]
-	// The nodes of this graph also access the memory. A node's place in the order is stored with
-	// the memory and must not retain those before it.
+	// The nodes of this graph also access the memory. The order.Task stored with the memory must
+	// not retain earlier tasks.
 	var g cu.CUgraph
 	var x cu.CUgraphExec
 	var first, second cu.CUgraphNode

@@ -54,8 +54,7 @@ func TestArgumentsAsOneBuffer(t *testing.T) {
 	}{uint64(p), 1, 77}
 	size := new(uintptr)
 	*size = unsafe.Sizeof(*block)
-	// Keys stored as pointers are written as numbers, so that the collector does not take them for
-	// addresses.
+	// The keys are written as numbers, so the garbage collector does not treat them as addresses.
 	extra := make([]unsafe.Pointer, 5)
 	words := (*[5]uintptr)(unsafe.Pointer(&extra[0]))
 	words[0], words[2], words[4] = cu.CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT, cu.CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT, cu.CU_LAUNCH_PARAM_END_AS_INT
@@ -183,8 +182,8 @@ const gridOfClusters = `.version 9.0
 }
 `
 
-// A grid of .blocksareclusters counts clusters. A block of one thread stands for the block that the
-// kernel requires.
+// With .blocksareclusters, the grid counts clusters. A block of one thread stands for the block
+// that the kernel requires.
 func TestGridsThatCountClusters(t *testing.T) {
 	r := newRig(t)
 	f := r.function(r.module(gridOfClusters), "k")
@@ -200,7 +199,7 @@ func TestGridsThatCountClusters(t *testing.T) {
 		cfg.NumAttrs = min(cluster, 1)
 		return r.CuLaunchKernelEx(&cfg, f, &args[0], nil)
 	}
-	for _, how := range [][2]uint32{{0, 32}, {0, 1}, {2, 32}} { // attribute, threads
+	for _, how := range [][2]uint32{{0, 32}, {0, 1}, {2, 32}} { // attribute, number of threads
 		r.ok(launch(how[0], how[1]))
 		r.ok(r.CuCtxSynchronize())
 		got := make([]uint32, 4*8)
@@ -215,7 +214,7 @@ func TestGridsThatCountClusters(t *testing.T) {
 	r.want("a larger cluster", launch(4, 32), cu.CUDA_ERROR_INVALID_CLUSTER_SIZE)
 }
 
-// Kernels of a graph that a device may launch see its handle. Others see zero.
+// Kernels of a graph for device launch must read its handle. Other kernels must read zero.
 func TestKernelsSeeTheGraphTheyAreIn(t *testing.T) {
 	r := newRig(t)
 	f := r.function(r.module(gridOfClusters), "g")
@@ -292,7 +291,7 @@ func TestLaunchesOfTheOldKind(t *testing.T) {
 	r.want("empty grid", r.CuLaunchGrid(f, 0, 1), cu.CUDA_ERROR_INVALID_VALUE)
 }
 
-// A launch takes the parameters as they are at the call.
+// A launch must use the parameters at the time of the call.
 func TestParametersCanBeChangedAfterAnOldLaunch(t *testing.T) {
 	r := newRig(t)
 	f, p, s := r.kernel("add"), r.alloc(4), r.stream()
@@ -310,7 +309,7 @@ func TestParametersCanBeChangedAfterAnOldLaunch(t *testing.T) {
 	r.wantWords("the launch", p, 5)
 }
 
-// A kernel that is declared must be defined unless it is .extern, as ptxas requires.
+// A declared kernel must be defined unless it is .extern, as ptxas requires.
 func TestDeclaredKernels(t *testing.T) {
 	const head = ".version 7.0\n.target sm_52\n.address_size 64\n"
 	c := gputest.Context(t, gputest.Emulator(t, emulator.Config{}))
@@ -330,13 +329,13 @@ func TestDeclaredKernels(t *testing.T) {
 	}
 }
 
-// The limit on a kernel's static shared memory is checked when the text is compiled for the device.
-// The limit of a block is checked at the launch.
+// Compilation must check the kernel's static shared memory against the limit of the device. The
+// launch must check it against the limit of a block.
 func TestStaticSharedMemoryAbove48KiB(t *testing.T) {
 	const kib = 1 << 10
 	for _, c := range []struct {
 		capability     [2]int
-		compiled, runs int // the most bytes
+		compiled, runs int // largest sizes that compile and run
 	}{
 		{[2]int{7, 5}, 64 * kib, 64 * kib},
 		{[2]int{8, 0}, 164 * kib, 163 * kib},
@@ -365,7 +364,8 @@ func TestStaticSharedMemoryAbove48KiB(t *testing.T) {
 	}
 }
 
-// staticShared runs a kernel that writes and reads both ends of an array.
+// staticShared runs a kernel that accesses the first and the last word of an array in shared
+// memory.
 func (p demo) staticShared(bytes int) error {
 	m, err := p.c.LoadModule(fmt.Appendf(nil, `.version 6.3
 .target sm_70
@@ -398,7 +398,7 @@ func (p demo) staticShared(bytes int) error {
 		return err
 	}
 	defer out.Close()
-	// The typed API checks this on its own, so the emulator is tested first.
+	// The typed API has its own check, so the emulator's check is tested first.
 	address := out.Ptr()
 	params := []unsafe.Pointer{unsafe.Pointer(&address)}
 	runtime.LockOSThread()
@@ -428,7 +428,7 @@ func (p demo) staticShared(bytes int) error {
 	return nil
 }
 
-// An event in a launch attribute is an event of the program.
+// The events of launch attributes must be recorded.
 func TestEventsOfLaunchAttributes(t *testing.T) {
 	r := newRig(t)
 	if r.emu == nil {
@@ -452,8 +452,7 @@ func TestEventsOfLaunchAttributes(t *testing.T) {
 	r.wantWords("the launch", p, 1)
 }
 
-// bench opens an emulator for a benchmark. It measures the emulator's own cost, which determines
-// how long tests on it take.
+// bench opens an emulator for a benchmark of the emulator's own cost.
 func bench(b *testing.B) (d *driver.Driver, ctx cu.CUcontext) {
 	b.Helper()
 	emu := emulator.New(emulator.Config{})

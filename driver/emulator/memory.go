@@ -8,42 +8,42 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// allocation is the driver's record of a piece of memory. It is the User of the memory's region in
-// the address space.
+// allocation is the driver's record of a piece of memory. The memory's region in the address space
+// refers to it as its User.
 type allocation struct {
 	addr, size uint64
 	kind       allocationKind
-	ctx        *cudaContext // the context whose memory it is; nil for a pool's
+	ctx        *cudaContext // the context that owns the memory; nil for memory of a pool
 	dev        *device
 	id         uint64
-	by         string // the function that made it
+	by         string // the function that allocated it
 
-	hostFlags  uint32         // of page-locked memory
-	pool       *pool          // of stream-ordered memory
-	node       *allocNode     // of memory that a graph made
-	releasing  bool           // a free is queued: the pointer is already invalid
-	asyncMemOp bool           // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS was cleared
-	advice     *advice.Ranges // of managed memory; nil: none
-	array      bool           // of a CUDA array: the program gets no address of it
+	hostFlags  uint32         // only for page-locked memory
+	pool       *pool          // the pool that stream-ordered memory belongs to
+	node       *allocNode     // the node that allocated graph memory
+	releasing  bool           // a free is queued, so the pointer is already invalid
+	asyncMemOp bool           // the program has cleared CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
+	advice     *advice.Ranges // advice about managed memory, or nil
+	array      bool           // the memory of a CUDA array, whose address the program does not know
 }
 
 type allocationKind uint8
 
 const (
 	deviceMemory allocationKind = iota
-	pageLocked                  // made by the driver
-	registered                  // made by the user, page-locked by the driver
+	pageLocked                  // allocated by the driver
+	registered                  // allocated by the program and registered
 	managedMemory
 	pooledMemory
 	graphMemoryKind
 )
 
-// granularity is the unit of the pitch of cuMemAllocPitch.
+// granularity is the unit of pitches that cuMemAllocPitch returns.
 const granularity = 512
 
 func roundUp(n, to uint64) uint64 { return (n + to - 1) / to * to }
 
-// allocate makes device memory that belongs to the context.
+// allocate allocates device memory that belongs to the context.
 func (ctx *cudaContext) allocate(size uint64, by string) (uint64, result) {
 	e := ctx.e
 	if !ctx.dev.Charge(size) {
@@ -62,8 +62,8 @@ func (ctx *cudaContext) allocate(size uint64, by string) (uint64, result) {
 	return addr, success
 }
 
-// allocationAt returns the allocation at an address. It returns nil if there is none, or only one
-// that callers of the driver do not know about.
+// allocationAt returns the allocation at an address, or nil. Variables of modules and mappings are
+// not allocations.
 func (e *Emulator) allocationAt(addr uint64) *allocation {
 	r, ok := e.mem.Find(addr)
 	if !ok {
@@ -73,10 +73,10 @@ func (e *Emulator) allocationAt(addr uint64) *allocation {
 	return a
 }
 
-// release ends an allocation of any kind.
+// release frees an allocation of any kind.
 func (e *Emulator) release(a *allocation, by string) {
 	if _, err := e.mem.Free(a.addr, by); err != nil {
-		return // its region is gone already
+		return // the region has already been freed
 	}
 	e.dropFlights(a.addr, a.size)
 	e.dropSignals(a.addr, a.size)
@@ -92,7 +92,7 @@ func (e *Emulator) release(a *allocation, by string) {
 	}
 }
 
-// reclaimMemory releases what a closing context still owns.
+// reclaimMemory frees the memory that a closing context still owns.
 func (e *Emulator) reclaimMemory(ctx *cudaContext, by string) {
 	for _, r := range e.mem.All() {
 		if a, ok := r.User.(*allocation); ok && a.ctx == ctx {
@@ -143,7 +143,7 @@ func cuMemAllocPitch(c call) result {
 	return put(c, 0, cu.CUdeviceptr(addr))
 }
 
-// cuMemFree waits for the device, because work submitted before may still use the memory.
+// cuMemFree waits for the device, because work in flight may use the memory.
 func cuMemFree(c call) result {
 	addr := c.Uint64(0)
 	if addr == 0 {
@@ -169,7 +169,7 @@ func cuMemFree(c call) result {
 	return a.dev.fault
 }
 
-// wait waits for all work of the device's contexts.
+// wait waits for all work in the device's contexts.
 func (d *device) wait() {
 	waitAll(d.contexts...)
 }
@@ -186,9 +186,9 @@ func cuMemGetAddressRange(c call) result {
 	return c.putWords(uintptr(r.Addr), uintptr(r.Size))
 }
 
-// Page-locked memory is ordinary Go memory that does not move. With unified addressing, a kernel
-// reaches it at its host address. It is therefore a region of the device's address space like any
-// other, and the region keeps it alive.
+// Page-locked memory is Go memory, which does not move. With unified addressing, kernels access it
+// by its host address, so it is a region of the device's address space. The region keeps the memory
+// alive.
 
 var hostMemoryFunctions = functions{
 	"cuMemHostAlloc":               {cuMemHostAlloc, currentUnsafe},
@@ -211,7 +211,7 @@ const (
 		cu.CU_MEMHOSTREGISTER_IOMEMORY | cu.CU_MEMHOSTREGISTER_READ_ONLY
 )
 
-// newPages makes zeroed memory that is aligned to a page.
+// newPages allocates zeroed memory that begins at a page.
 func newPages(size uint64) ([]byte, bool) {
 	b, err := vm.NewBuffer(size + pageSize)
 	if err != nil || size == 0 {
@@ -221,7 +221,7 @@ func newPages(size uint64) ([]byte, bool) {
 	return b[skip : uint64(skip)+size : uint64(skip)+size], true
 }
 
-// mapHost makes host memory known to the device.
+// mapHost adds host memory to the device's address space.
 func (e *Emulator) mapHost(b []byte, a *allocation, kind vm.RegionKind) result {
 	addr, err := e.mem.MapHost(b, vm.AllocOptions{Kind: kind, Tag: a.by, User: a})
 	if err != nil {
@@ -260,7 +260,7 @@ func allocHost(c call, flags uint32, by string) result {
 	return success
 }
 
-// hostAt returns the page-locked allocation that contains the pointer of argument i.
+// hostAt returns the page-locked allocation that contains the address in argument i, or nil.
 func hostAt(c call, i int) *allocation {
 	a := c.e.allocationAt(c.Uint64(i))
 	if a == nil || (a.kind != pageLocked && a.kind != registered) {
@@ -282,8 +282,7 @@ func cuMemFreeHost(c call) result {
 	return c.ctx.dev.fault
 }
 
-// cuMemHostRegister keeps a reference to the caller's memory until it is unregistered, which is the
-// purpose of the function.
+// cuMemHostRegister keeps a reference to the caller's memory until the memory is unregistered.
 func cuMemHostRegister(c call) result {
 	p, size, flags := c.Ptr(0), c.Uint64(1), c.Uint32(2)
 	if p == nil || size == 0 || flags&^uint32(hostRegisterFlags) != 0 {
@@ -326,8 +325,8 @@ func cuMemHostGetFlags(c call) result {
 	return put(c, 0, a.hostFlags)
 }
 
-// cuMemAllocManaged makes memory that host and device see at one address. There is nothing to
-// migrate.
+// cuMemAllocManaged allocates memory that the host and the device access at the same address. The
+// emulator never migrates it.
 func cuMemAllocManaged(c call) result {
 	size, flags := c.Uint64(1), c.Uint32(2)
 	if c.Ptr(0) == nil || size == 0 ||
@@ -362,7 +361,7 @@ func cuPointerGetAttribute(c call) result {
 	return c.pointerAttribute(c.Ptr(0), cu.CUpointer_attribute(c.Uint32(1)), c.Uint64(2))
 }
 
-// cuPointerGetAttributes returns zeros for an unknown pointer.
+// cuPointerGetAttributes stores zeros for an unknown pointer.
 func cuPointerGetAttributes(c call) result {
 	n := int(c.Uint32(0))
 	attrs, data := list[cu.CUpointer_attribute](c, 1, n), list[unsafe.Pointer](c, 2, n)
@@ -384,7 +383,7 @@ func cuPointerGetAttributes(c call) result {
 	return success
 }
 
-// attributeSize returns the size of the value that a pointer attribute writes.
+// attributeSize returns the size of a pointer attribute's value.
 func attributeSize(attr cu.CUpointer_attribute) int {
 	switch attr {
 	case cu.CU_POINTER_ATTRIBUTE_P2P_TOKENS:
@@ -399,10 +398,10 @@ func attributeSize(attr cu.CUpointer_attribute) int {
 	return 8
 }
 
-// isHost reports whether the memory is in the host's address space.
+// isHost reports whether the memory is page-locked host memory.
 func (a *allocation) isHost() bool { return a.kind == pageLocked || a.kind == registered }
 
-// pointerAttribute stores one attribute of the memory at addr.
+// pointerAttribute stores an attribute of the memory at addr.
 func (c call) pointerAttribute(out unsafe.Pointer, attr cu.CUpointer_attribute, addr uint64) result {
 	region, ok := c.e.mem.Find(addr)
 	if !ok {
@@ -475,7 +474,7 @@ func (c call) pointerAttribute(out unsafe.Pointer, attr cu.CUpointer_attribute, 
 	return success
 }
 
-// reaches reports whether kernels of the current context may access the region.
+// reaches reports whether the current context's kernels may access the region.
 func (c call) reaches(r *vm.Region) bool {
 	if c.ctx == nil || r.Device == vm.HostDevice || r.Device == c.ctx.dev.ordinal {
 		return true

@@ -91,8 +91,8 @@ func TestCopiesBetweenHostAndDevice(t *testing.T) {
 	r.want("nothing", r.CuMemcpyHtoD(p, unsafe.Pointer(&in[0]), 0), 0)
 }
 
-// The source of an asynchronous copy from pageable memory may be changed as soon as the call has
-// returned, even if the stream has not reached the copy.
+// The caller may change the pageable source of an asynchronous copy as soon as the call has
+// returned, even if the copy has not run.
 func TestPageableSourceIsReadAtTheCall(t *testing.T) {
 	r := newRig(t)
 	p, s := r.alloc(8), r.stream()
@@ -257,7 +257,7 @@ func TestManagedMemoryIsSharedWithTheHost(t *testing.T) {
 	r.ok(r.CuMemFree(p))
 }
 
-// The device of an address is that of the context in which it was allocated.
+// The device of an address must be the device of the context that allocated it.
 func TestPointersTellTheirDevice(t *testing.T) {
 	r := newRigWith(t, emulator.Config{Devices: 3})
 	if r.emu == nil {
@@ -283,7 +283,7 @@ func TestPointersTellTheirDevice(t *testing.T) {
 	r.ok(r.CuCtxSetCurrent(r.ctx))
 }
 
-// mapped returns physical memory that is mapped at an address, without access.
+// mapped maps physical memory at an address without access rights.
 func (r *rig) mapped() (p cu.CUdeviceptr, size uintptr) {
 	r.t.Helper()
 	prop := cu.CUmemAllocationProp{Type: cu.CU_MEM_ALLOCATION_TYPE_PINNED}
@@ -320,7 +320,7 @@ func TestKernelsReachWhatIsMapped(t *testing.T) {
 	}
 }
 
-// A list with an invalid entry changes nothing.
+// A list with an invalid entry must change no access rights.
 func TestAccessIsSetAsAWhole(t *testing.T) {
 	r := newRig(t)
 	p, size := r.mapped()
@@ -409,7 +409,7 @@ func TestAPrefetchBreaksACapture(t *testing.T) {
 	r.want("end", r.CuStreamEndCapture(s, &g), cu.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
 }
 
-// The second location applies to all ranges from its index on.
+// The second location must apply to all ranges from its index on.
 func TestABatchFetchesToItsLocations(t *testing.T) {
 	r := newRig(t)
 	const page = 2 << 20
@@ -430,7 +430,7 @@ func TestABatchFetchesToItsLocations(t *testing.T) {
 	}
 }
 
-// The address of freed memory is reused only on request.
+// The address of freed memory must be reused only with Config.ReuseAddresses.
 func TestReuseAddresses(t *testing.T) {
 	for _, reuse := range []bool{false, true} {
 		c := gputest.Context(t, gputest.Emulator(t, emulator.Config{ReuseAddresses: reuse}))

@@ -16,7 +16,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// load returns the result and the error log of loading an image.
+// load loads an image and returns the result and the error log.
 func (r *rig) load(image string) (cu.CUresult, string) {
 	b := append([]byte(image), make([]byte, 64)...)
 	log := make([]byte, 4096)
@@ -156,7 +156,7 @@ func (l *linker) complete() error {
 	return l.CuLinkComplete(l.state, &image, &size)
 }
 
-// The codes are those of driver 580.
+// The expected codes are those of driver 580.
 func TestLinkerCallsAtTheWrongTime(t *testing.T) {
 	r := newRig(t)
 	l := r.linker()
@@ -188,13 +188,13 @@ func TestLinkerInputsThatAreNone(t *testing.T) {
 	r.want("a missing file", r.CuLinkAddFile(l.state, cu.CU_JIT_INPUT_PTX, cstr("/none.ptx"), 0, nil, nil), cu.CUDA_ERROR_FILE_NOT_FOUND)
 	r.want("text that is not PTX", l.add(cu.CU_JIT_INPUT_PTX, "hello"), cu.CUDA_ERROR_INVALID_IMAGE)
 	r.want("a newer target", l.add(cu.CU_JIT_INPUT_PTX, strings.Replace(linkPTX, "sm_70", "sm_120", 1)), cu.CUDA_ERROR_INVALID_PTX)
-	r.ok(l.add(cu.CU_JIT_INPUT_PTX, linkPTX)) // an input that was rejected on its own is left out
+	r.ok(l.add(cu.CU_JIT_INPUT_PTX, linkPTX)) // the rejected input is not part of the link
 	r.ok(l.complete())
 	r.ok(r.CuLinkDestroy(l.state))
 }
 
-// wantLinkFault is want for contradictions between inputs. On a thread where PTX failed to compile
-// before, driver 580 returns CUDA_ERROR_UNKNOWN for them.
+// wantLinkFault is want for contradictions between inputs. For these, driver 580 returns
+// CUDA_ERROR_UNKNOWN on a thread where PTX has failed to compile.
 func (r *rig) wantLinkFault(what string, err error, want cu.CUresult) {
 	r.t.Helper()
 	if onGPU && want == cu.CUDA_ERROR_INVALID_SOURCE && code(err) == cu.CUDA_ERROR_UNKNOWN {
@@ -240,7 +240,7 @@ func TestLinkersThatAreNotMade(t *testing.T) {
 	r.want("no state", r.CuLinkCreate(0, nil, nil, nil), invalid)
 }
 
-// A log that does not fit is cut, and its size is the buffer's.
+// A log that does not fit must be truncated, and its size must be the size of the buffer.
 func TestLinkerLogIsCut(t *testing.T) {
 	r := newRig(t)
 	l := r.linker()
@@ -254,8 +254,8 @@ func TestLinkerLogIsCut(t *testing.T) {
 	r.ok(r.CuLinkDestroy(l.state))
 }
 
-// Undefined symbols are in the log even where the driver returns success, as 580 does on a thread
-// where it has rejected PTX that is too new.
+// The log must name undefined symbols even if the driver returns success. Driver 580 does so on a
+// thread where it has rejected PTX that is too new.
 func TestLinkerLogNamesWhatIsUndefined(t *testing.T) {
 	r := newRig(t)
 	text := append([]byte(strings.Replace(linkPTX, "8.0", "99.0", 1)), 0)
@@ -272,8 +272,8 @@ func TestLinkerLogNamesWhatIsUndefined(t *testing.T) {
 	r.ok(r.CuLinkDestroy(l.state))
 }
 
-// Text that does not compile is rejected when it is added, whatever the reason, not when the link
-// is completed.
+// Text that does not compile must be rejected by the call that adds it, not when the link is
+// completed.
 func TestLinkerRefusesWhatDoesNotCompileAtOnce(t *testing.T) {
 	r := newRig(t)
 	for what, text := range map[string]string{
@@ -291,7 +291,7 @@ func TestLinkerRefusesWhatDoesNotCompileAtOnce(t *testing.T) {
 	}
 }
 
-// A compressed entry that cannot be unpacked is rejected, and the log says why.
+// A damaged compressed entry must be rejected, and the log must contain the reason.
 func TestDamagedEntriesOfFatBinaries(t *testing.T) {
 	c := gputest.Context(t, gputest.Emulator(t, emulator.Config{}))
 	for _, file := range []string{"default.fatbin", "speed.fatbin"} {
@@ -300,7 +300,7 @@ func TestDamagedEntriesOfFatBinaries(t *testing.T) {
 			t.Fatal(err)
 		}
 		entry := len(good)
-		for at := 16; at < len(good); { // the last one is the PTX
+		for at := 16; at < len(good); { // the PTX is the last entry
 			entry = at
 			at += int(binary.LittleEndian.Uint32(good[at+4:])) + int(binary.LittleEndian.Uint64(good[at+8:]))
 		}
@@ -336,7 +336,7 @@ func TestDamagedEntriesOfFatBinaries(t *testing.T) {
 	}
 }
 
-// Both drivers reject it and report the line.
+// The driver and the emulator both reject the text and report the line.
 func TestPTXThatIsNotASCIIIsRefused(t *testing.T) {
 	const head = ".version 7.0\n.target sm_52\n.address_size 64\n"
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
@@ -354,8 +354,9 @@ func TestPTXThatIsNotASCIIIsRefused(t *testing.T) {
 	})
 }
 
-// What NVIDIA's compiler rejects is rejected with its code, the line and the correct form, even in
-// functions that are never called. An instruction that exists but is not emulated has another code.
+// The emulator must reject what NVIDIA's compiler rejects, even in functions that are never called.
+// The code must be the compiler's, and the log must contain the line and the correct form. For an
+// instruction that exists but is not emulated, the code must be different.
 func TestTheRulesOfTheISADecideAtLoad(t *testing.T) {
 	p, err := open(emulator.New(emulator.Config{}), 1)
 	if err != nil {
@@ -383,7 +384,7 @@ func TestTheRulesOfTheISADecideAtLoad(t *testing.T) {
 	}
 }
 
-// BenchmarkLoad loads the largest PTX that ships.
+// BenchmarkLoad loads the largest PTX file of the module.
 func BenchmarkLoad(b *testing.B) {
 	text, err := os.ReadFile("../../internal/launchers/norm.ptx")
 	if err != nil {
@@ -412,7 +413,7 @@ func TestLinkingNeedsAPlaceForTheImage(t *testing.T) {
 	size := uintptr(7)
 	r.want("a size alone", r.CuLinkComplete(l.state, nil, &size), cu.CUDA_ERROR_INVALID_VALUE)
 	var image unsafe.Pointer
-	r.ok(r.CuLinkComplete(l.state, &image, nil)) // the size may be left out
+	r.ok(r.CuLinkComplete(l.state, &image, nil)) // the size is optional
 	if image == nil || size != 7 {
 		t.Errorf("image %v, size %d", image, size)
 	}

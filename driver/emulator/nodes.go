@@ -46,9 +46,9 @@ var graphNodeFunctions = functions{
 	"cuGraphNodeSetParams":            {cuGraphNodeSetParams, afterInit},
 }
 
-// addNode is the common part of the functions that add a node. Their arguments begin with (node *,
-// graph, dependencies, [data,] count). It calls make after it has resolved the graph and checked
-// the dependencies.
+// addNode implements the functions that add a node. Their arguments begin with (node *, graph,
+// dependencies, [data,] count). It calls make after it has resolved the graph and checked the
+// dependencies.
 func addNode(c call, dataArg, countArg int, make func(g *graph) (nodeParams, result)) result {
 	g, r := graphAt(c, 1)
 	switch {
@@ -71,7 +71,7 @@ func addNode(c call, dataArg, countArg int, make func(g *graph) (nodeParams, res
 	return put(c, 0, g.add(p, deps).handle)
 }
 
-// nodeOf returns the node of argument i if it has parameters of type P.
+// nodeOf returns the node of argument i. The node's parameters must have type P.
 func nodeOf[P nodeParams](c call, i int) (*node, P, result) {
 	var none P
 	n, r := nodeAt(c, i)
@@ -85,8 +85,8 @@ func nodeOf[P nodeParams](c call, i int) (*node, P, result) {
 	return n, p, success
 }
 
-// getNode makes a function that stores the parameters of node 0, in CUDA's form, where argument 1
-// points.
+// getNode returns a driver function that stores the parameters of the node in argument 0, in CUDA's
+// form, where argument 1 points.
 func getNode[N nodeParams, P any](fields func(N) P) func(call) result {
 	return func(c call) result {
 		_, n, r := nodeOf[N](c, 0)
@@ -97,9 +97,9 @@ func getNode[N nodeParams, P any](fields func(N) P) func(call) result {
 	}
 }
 
-// A reader makes a node's parameters from argument i, and for some types from the next argument. It
-// is the common part of the functions of a node type, which i distinguishes. old is the parameters
-// that they replace, or nil.
+// A reader creates a node's parameters from argument i. Some readers also read the next argument.
+// The functions of a node type share a reader, and i identifies the function. old is the node's
+// current parameters, or nil for a new node.
 type reader[N nodeParams] func(c call, i int, old N) (N, result)
 
 const (
@@ -159,7 +159,7 @@ func cuGraphAddNodeV1(c call) result { return addTagged(c, -1, 3, 4) }
 
 func cuGraphAddNodeV2(c call) result { return addTagged(c, 3, 4, 5) }
 
-// addTagged adds a node of any type.
+// addTagged adds a node whose parameters are a CUgraphNodeParams.
 func addTagged(c call, dataArg, countArg, paramsArg int) result {
 	p := at[cu.CUgraphNodeParams](c, paramsArg)
 	if p == nil || p.Reserved0 != [3]int32{} || p.Reserved2 != 0 {
@@ -168,8 +168,8 @@ func addTagged(c call, dataArg, countArg, paramsArg int) result {
 	return addNode(c, dataArg, countArg, func(g *graph) (nodeParams, result) { return c.tagged(g, p, nil) })
 }
 
-// tagged makes parameters from the tagged union. old is the parameters that they replace, or nil
-// for a new node.
+// tagged creates a node's parameters from the tagged union. old is the node's current parameters,
+// or nil for a new node.
 func (c call) tagged(g *graph, p *cu.CUgraphNodeParams, old nodeParams) (nodeParams, result) {
 	if old != nil && old.kind() != p.Type {
 		return nil, errInvalidValue
@@ -239,7 +239,7 @@ func (c call) tagged(g *graph, p *cu.CUgraphNodeParams, old nodeParams) (nodePar
 	return nil, errInvalidValue
 }
 
-// checked converts a typed result to the interface, and avoids a typed nil.
+// checked converts parameters to the interface. It returns an untyped nil for a failed result.
 func checked[P nodeParams](p P, r result) (nodeParams, result) {
 	if r != success {
 		return nil, r
@@ -272,7 +272,8 @@ func cuGraphNodeSetParams(c call) result {
 	return success
 }
 
-// replace replaces the parameters of a node, and the graph of a child graph node.
+// replace replaces a node's parameters. If the old or the new parameters contain a child graph, it
+// also updates the graph's owner.
 func (n *node) replace(p nodeParams) {
 	if o, ok := n.params.(*childNode); ok {
 		o.graph.destroy()
@@ -288,12 +289,12 @@ type childNode struct{ graph *graph }
 
 func (*childNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_GRAPH }
 
-// run is never called: an executable graph has the child's steps instead.
+// run is never called, because an executable graph contains the child graph's steps.
 func (*childNode) run(*execution) result { return errLaunchFailed }
 
 func (n *childNode) graphs() []*graph { return []*graph{n.graph} }
 
-// childFrom embeds a copy of a graph, or the graph itself if it is moved.
+// childFrom creates a child node with a copy of a graph, or with the graph itself if it is moved.
 func childFrom(c call, parent *graph, h uintptr, move bool) (nodeParams, result) {
 	g := find[graph](c.e, h)
 	switch {
@@ -306,7 +307,7 @@ func childFrom(c call, parent *graph, h uintptr, move bool) (nodeParams, result)
 	case move:
 		g.moved = true
 		return &childNode{graph: g}, success
-	case g.hasMemory(), g.parent != nil: // a graph in a node is not copied into another (driver 580)
+	case g.hasMemory(), g.parent != nil: // driver 580 does not copy the graph of a node into another node
 		return nil, errNotSupported
 	}
 	return &childNode{graph: g.clone()}, success
@@ -316,16 +317,15 @@ func cuGraphAddChildGraphNode(c call) result {
 	return addNode(c, -1, 3, func(g *graph) (nodeParams, result) { return childFrom(c, g, c.Word(4), false) })
 }
 
-// condition is a conditional handle: a value that kernels set and a
-// conditional node reads.
+// condition is a conditional handle. Kernels set its value, and a conditional node reads it.
 type condition struct {
 	handle  uintptr
 	e       *Emulator
 	graph   *graph
 	ctx     *cudaContext
 	initial uint32
-	assign  bool             // initial is assigned at each launch
-	node    *conditionalNode // the node that uses it
+	assign  bool             // each launch assigns initial
+	node    *conditionalNode // the node that uses the handle, or nil
 	value   atomic.Uint32
 }
 
@@ -338,7 +338,7 @@ func cuGraphConditionalHandleCreate(c call) result {
 	if r != success {
 		return r
 	}
-	ctx := find[cudaContext](c.e, c.Word(2)) // here 0 does not mean the current context
+	ctx := find[cudaContext](c.e, c.Word(2)) // 0 does not mean the current context for this function
 	r = ctx.usable()
 	flags := c.Uint32(4)
 	switch {
@@ -353,7 +353,8 @@ func cuGraphConditionalHandleCreate(c call) result {
 	return put(c, 0, uint64(h.handle))
 }
 
-// unusedCondition reports whether the graph, or a graph in it, has a handle that no node uses.
+// unusedCondition reports whether the graph or a nested graph has a conditional handle that no node
+// uses.
 func (g *graph) unusedCondition() bool {
 	for _, h := range g.handles {
 		if h.node == nil {
@@ -372,7 +373,7 @@ func (g *graph) unusedCondition() bool {
 	return false
 }
 
-// conditionalNode runs its bodies depending on the value of a handle.
+// conditionalNode runs its bodies depending on the value of a conditional handle.
 type conditionalNode struct {
 	cond   *condition
 	form   cu.CUgraphConditionalNodeType
@@ -381,13 +382,13 @@ type conditionalNode struct {
 
 func (*conditionalNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_CONDITIONAL }
 
-// run is never called: an executable graph has the steps of the bodies instead.
+// run is never called, because an executable graph contains the bodies' steps.
 func (*conditionalNode) run(*execution) result { return errLaunchFailed }
 
 func (n *conditionalNode) graphs() []*graph { return n.bodies }
 
-// conditionalFrom makes a conditional node and its empty body graphs. It returns the handles of the
-// bodies in an array that belongs to the node.
+// conditionalFrom creates a conditional node with empty body graphs. It returns the bodies' handles
+// in an array that belongs to the node.
 func (c call) conditionalFrom(g *graph, p *cu.CUDA_CONDITIONAL_NODE_PARAMS) (*conditionalNode, result) {
 	h := find[condition](c.e, uintptr(p.Handle))
 	if h == nil || h.node != nil || h.graph.root() != g.root() || (p.Ctx != 0 && uintptr(p.Ctx) != h.ctx.handle) {
@@ -413,7 +414,7 @@ func (c call) conditionalFrom(g *graph, p *cu.CUDA_CONDITIONAL_NODE_PARAMS) (*co
 	return n, success
 }
 
-// resetConditions assigns the default values at the beginning of a launch.
+// resetConditions assigns the initial values at the beginning of a launch.
 func (run *graphRun) resetConditions(e *Emulator, p *plan) {
 	for i := range p.steps {
 		if n, ok := p.steps[i].params.(*conditionalNode); ok && n.cond.assign {
@@ -452,8 +453,8 @@ func (run *graphRun) conditional(x *execution, n *conditionalNode, bodies []*pla
 	return success
 }
 
-// setConditional is the device function of that name: (handle, value). Only a kernel that is a node
-// of a graph may call it. For any other kernel, driver 580 returns 700.
+// setConditional implements the device function cudaGraphSetConditional(handle, value). Only
+// kernels in a graph may call it. For other kernels, driver 580 returns CUDA_ERROR_ILLEGAL_ADDRESS.
 func setConditional(call *vm.ExternCall) {
 	run, ok := call.Options.User.(*graphRun)
 	if !ok || len(call.Args) < 12 {
@@ -469,7 +470,8 @@ func setConditional(call *vm.ExternCall) {
 	call.Fault = fmt.Sprintf("cudaGraphSetConditional: %#x is not a conditional handle", h)
 }
 
-// condition resolves a handle for the executable graph, or otherwise for a graph.
+// condition returns the condition of a handle: that of the executable graph, if it has one, or else
+// that of a graph.
 func (run *graphRun) condition(h uintptr) *condition {
 	x := run.exec
 	x.e.mu.Lock()
@@ -480,8 +482,8 @@ func (run *graphRun) condition(h uintptr) *condition {
 	return find[condition](x.e, h)
 }
 
-// enterConditions registers the conditions of a plan. They outlive the graph that they were made
-// for.
+// enterConditions registers the conditions of a plan. They remain valid after the graph of their
+// handle is destroyed.
 func (x *exec) enterConditions(p *plan) {
 	for i := range p.steps {
 		if n, ok := p.steps[i].params.(*conditionalNode); ok {
@@ -493,8 +495,8 @@ func (x *exec) enterConditions(p *plan) {
 	}
 }
 
-// translate makes the handles of a graph refer to the conditions of the plan that took over the
-// graph's parameters.
+// translate maps the handles of a graph to the conditions of the plan that was updated from the
+// graph.
 func (x *exec) translate(p *plan, m *pairing) {
 	for i := range p.steps {
 		n, ok := m.byStep[i].params.(nested)
@@ -512,19 +514,19 @@ func (x *exec) translate(p *plan, m *pairing) {
 	}
 }
 
-// moreForms is the CUDA version that added IF-ELSE, SWITCH and bodies without nodes. Before it, a
-// launch that reaches an empty body hangs.
+// moreForms is the first CUDA version with IF-ELSE, SWITCH and bodies without nodes. In earlier
+// versions, a launch that reaches an empty body hangs.
 const moreForms = 12080
 
-// body runs a body of a conditional node.
+// body runs one body of a conditional node.
 func (run *graphRun) body(x *execution, p *plan) result {
 	if len(p.steps) == 0 && x.e.cfg.DriverVersion < moreForms {
-		return cu.CUDA_ERROR_LAUNCH_TIMEOUT // what a watchdog would return
+		return cu.CUDA_ERROR_LAUNCH_TIMEOUT // the result of a watchdog
 	}
 	return run.steps(x, p)
 }
 
-// inBodies reports whether bodies may have nodes of this type.
+// inBodies reports whether conditional bodies may contain nodes of this type.
 func inBodies(t cu.CUgraphNodeType) bool {
 	switch t {
 	case cu.CU_GRAPH_NODE_TYPE_KERNEL, cu.CU_GRAPH_NODE_TYPE_MEMCPY, cu.CU_GRAPH_NODE_TYPE_MEMSET,
@@ -534,8 +536,8 @@ func inBodies(t cu.CUgraphNodeType) bool {
 	return false
 }
 
-// misplaced returns a node that is not allowed where it is. inBody tells whether the graph is part
-// of a body.
+// misplaced returns a node of a type that is not allowed in its graph. inBody reports whether the
+// graph is in a conditional body.
 func (g *graph) misplaced(inBody bool) *node {
 	for _, n := range g.nodes {
 		if inBody && !inBodies(n.params.kind()) {

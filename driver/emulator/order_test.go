@@ -11,7 +11,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Operations that order a launch in one stream before one in another, and operations that do not.
+// orders lists operations that order a launch in one stream before a launch in another, and
+// operations that do not.
 var orders = []struct {
 	name    string
 	ordered bool
@@ -56,7 +57,7 @@ var orders = []struct {
 	{"ends of streams that were waited for", true, func(r *rig, a, b cu.CUstream) {
 		r.ok(r.CuStreamSynchronize(a))
 		r.ok(r.CuStreamDestroy(a))
-		for range 3 { // which the order then forgets
+		for range 3 { // the checks then drop these streams
 			var s cu.CUstream
 			r.ok(r.CuStreamCreate(&s, uint32(cu.CU_STREAM_NON_BLOCKING)))
 			r.ok(r.CuStreamDestroy(s))
@@ -81,7 +82,7 @@ func TestRacesBetweenStreamsFollowWhatTheProgramOrders(t *testing.T) {
 	followOrders(t, nil)
 }
 
-// The same with simulated time. A dependency that costs no time still counts.
+// Races must also be found with simulated time. Dependencies that take no time must still count.
 func TestRacesBetweenStreamsAreFoundInSimulatedTime(t *testing.T) { followOrders(t, costs()) }
 
 func followOrders(t *testing.T, m *emulator.CostModel) {
@@ -129,9 +130,9 @@ func TestGraphLaunchesAreOrderedLikeOtherWork(t *testing.T) {
 		f := r.function(r.module(bugs), "count")
 		first := r.addKernel(g, f, p, 0, 0)
 		middle := r.addKernel(g, f, p+64, 0, 0, first)
-		r.addKernel(g, f, p, 0, 0, middle) // after the first by way of another
+		r.addKernel(g, f, p, 0, 0, middle) // indirectly after the first node
 		x := r.instantiate(g)
-		for range 3 { // launches of one executable are in order in any stream
+		for range 3 { // launches of one executable graph are ordered even in different streams
 			r.ok(r.CuGraphLaunch(x, a))
 			r.ok(r.CuGraphLaunch(x, b))
 		}
@@ -146,12 +147,12 @@ func TestGraphLaunchesAreOrderedLikeOtherWork(t *testing.T) {
 	}
 }
 
-// A graph of forks and joins has too many paths to follow them all.
+// A graph of forks and joins has too many paths to follow each of them.
 func TestRacesInGraphsOfManyPathsAreFoundSoon(t *testing.T) {
 	r := checkedRig(t, emulator.CheckGlobalRaces)
 	p, g := r.alloc(256), r.graph()
 	f := r.function(r.module(bugs), "count")
-	r.addKernel(g, f, p, 0, 0) // without outgoing edges
+	r.addKernel(g, f, p, 0, 0) // no edge leads from this node
 	end := r.addKernel(g, f, r.alloc(256), 0, 0)
 	for range 40 {
 		var left, right, join cu.CUgraphNode
@@ -169,8 +170,8 @@ func TestRacesInGraphsOfManyPathsAreFoundSoon(t *testing.T) {
 	}
 }
 
-// What a stream learns from a flag written later is also known to streams that wait for it,
-// including in the tasks after the wait.
+// If a stream learns of earlier work from a flag in memory, streams that wait for that stream must
+// learn of it as well. That includes the tasks after the wait.
 func TestWhatATaskLearnsIsPassedOn(t *testing.T) {
 	r := checkedRig(t, emulator.CheckGlobalRaces)
 	p, a, b, c := r.alloc(256), r.stream(), r.stream(), r.stream()
@@ -189,7 +190,7 @@ func TestWhatATaskLearnsIsPassedOn(t *testing.T) {
 	}
 }
 
-// A wait does not include work that others submit during the wait.
+// A wait must not cover work that other threads submit during the wait.
 func TestAWaitEndsWithWhatWasSubmittedBeforeIt(t *testing.T) {
 	waits := map[string]func(r *rig, s cu.CUstream) error{
 		"stream":  func(r *rig, s cu.CUstream) error { return r.CuStreamSynchronize(s) },
@@ -201,7 +202,7 @@ func TestAWaitEndsWithWhatWasSubmittedBeforeIt(t *testing.T) {
 			p, a, b := r.alloc(256), r.stream(), r.stream()
 			hold := r.gate()
 			goOn := map[cu.CUstream]chan bool{a: make(chan bool), b: make(chan bool)}
-			submit := func(s cu.CUstream) { // a kernel after a host function
+			submit := func(s cu.CUstream) { // a host function and then a kernel
 				fn := loader.NewCallback(func(uintptr) { <-goOn[s] })
 				r.ok(r.CuLaunchHostFunc(s, cu.CUhostFn(fn), nil))
 				r.start("count", s, 1, 64, p, 0, true)
@@ -217,10 +218,10 @@ func TestAWaitEndsWithWhatWasSubmittedBeforeIt(t *testing.T) {
 					}
 				})
 			}()
-			for r.emu.Stats().Calls < calls+2 { // one to make the context current, and one to wait
+			for r.emu.Stats().Calls < calls+2 { // one call sets the context, and one call waits
 				time.Sleep(time.Millisecond)
 			}
-			time.Sleep(20 * time.Millisecond) // time for the wait to begin: the call is counted before that
+			time.Sleep(20 * time.Millisecond) // the call is counted before the wait begins
 			submit(a)
 			hold.open()
 			select {
@@ -230,7 +231,7 @@ func TestAWaitEndsWithWhatWasSubmittedBeforeIt(t *testing.T) {
 			}
 			submit(b)
 			close(goOn[a])
-			r.quietlyPassed(a) // so that its kernel is the first
+			r.quietlyPassed(a) // the stream's kernel must run first
 			close(goOn[b])
 			r.settle()
 			if len(r.emu.Findings()) == 0 {
@@ -240,7 +241,7 @@ func TestAWaitEndsWithWhatWasSubmittedBeforeIt(t *testing.T) {
 	}
 }
 
-// A host function in a graph tells the host that the nodes before it have ended.
+// A host function in a graph lets the host know that the preceding nodes have ended.
 func TestAHostNodeTellsOfTheNodesBeforeIt(t *testing.T) {
 	for _, before := range []bool{true, false} {
 		r := checkedRig(t, emulator.CheckGlobalRaces)
@@ -263,7 +264,7 @@ func TestAHostNodeTellsOfTheNodesBeforeIt(t *testing.T) {
 		r.ok(r.CuLaunchHostFunc(b, cu.CUhostFn(wait), nil))
 		r.start("count", b, 1, 64, p, 0, true)
 		close(goOn)
-		r.quietlyPassed(a) // so that the graph's kernel is the first
+		r.quietlyPassed(a) // the graph's kernel must run first
 		close(last)
 		r.settle()
 		if found := r.emu.Findings(); (len(found) == 0) != before {
@@ -272,7 +273,7 @@ func TestAHostNodeTellsOfTheNodesBeforeIt(t *testing.T) {
 	}
 }
 
-// A synchronous copy by the host is ordered only by what the host knows.
+// A synchronous copy must race with work in flight that the host has not waited for.
 func TestCopiesOfTheHostRaceWithWorkThatItDidNotWaitFor(t *testing.T) {
 	for _, waited := range []bool{true, false} {
 		r := checkedRig(t, emulator.CheckGlobalRaces)
@@ -298,7 +299,8 @@ func (r *rig) device(h []byte) cu.CUdeviceptr {
 	return p
 }
 
-// fetch and store enqueue a copy of all of h from and to device memory.
+// fetch enqueues a copy from device memory to all of h, and store enqueues a copy in the other
+// direction.
 func (r *rig) fetch(h []byte, p cu.CUdeviceptr, s cu.CUstream) {
 	r.t.Helper()
 	r.ok(r.CuMemcpyDtoHAsync(unsafe.Pointer(&h[0]), p, uintptr(len(h)), s))
@@ -309,7 +311,8 @@ func (r *rig) store(p cu.CUdeviceptr, h []byte, s cu.CUstream) {
 	r.ok(r.CuMemcpyHtoDAsync(p, unsafe.Pointer(&h[0]), uintptr(len(h)), s))
 }
 
-// fetchRows enqueues a copy of two rows of 32 bytes, to bytes 64 to 96 and 192 to 224 of h.
+// fetchRows enqueues a copy of two rows of 32 bytes. The rows are bytes 64 to 96 and 192 to 224 of
+// h.
 func (r *rig) fetchRows(h []byte, p cu.CUdeviceptr, s cu.CUstream) {
 	r.t.Helper()
 	r.ok(r.CuMemcpy2DAsync(&cu.CUDA_MEMCPY2D{
@@ -319,8 +322,8 @@ func (r *rig) fetchRows(h []byte, p cu.CUdeviceptr, s cu.CUstream) {
 	}, s))
 }
 
-// quietlyPassed waits until the work now in s is done, without the host learning about it: the time
-// between events says nothing about the order.
+// quietlyPassed waits until the work in s has ended, but the checks do not see the wait. It polls
+// an elapsed time, which does not order anything.
 func (r *rig) quietlyPassed(s cu.CUstream) {
 	r.t.Helper()
 	ev, ms := r.event(0), float32(0)
@@ -338,7 +341,7 @@ func (r *rig) filled(bytes int) cu.CUdeviceptr {
 	return p
 }
 
-// Writes of the device itself to page-locked memory around a copy.
+// deviceWrites lists writes by the device to page-locked memory before, during or after a copy.
 var deviceWrites = []struct {
 	name string
 	run  func(r *rig, s cu.CUstream, h []byte, p cu.CUdeviceptr)
@@ -424,7 +427,7 @@ func TestTheHostMayGoByAWord(t *testing.T) {
 	}
 }
 
-// A copy that is submitted while another to the same memory runs.
+// A copy is submitted while another copy to the same memory runs.
 func TestACopyIsSubmittedWhileAnotherRuns(t *testing.T) {
 	r := checkedRig(t, emulator.CheckHostMemory)
 	const size = 8 << 20
@@ -458,7 +461,8 @@ func TestWritesAfterTheCopyRanAreFound(t *testing.T) {
 	}
 }
 
-// Only the bytes that the device writes count as written by it. Host writes next to them are found.
+// Only the bytes that the device writes may be excluded from the check. Host writes next to them
+// must be found.
 func TestWritesBesideACopyOfRowsAreFound(t *testing.T) {
 	for at, found := range map[int]bool{3: true, 40: true, 70: false, 240: true} {
 		r := checkedRig(t, emulator.CheckHostMemory)
@@ -477,8 +481,8 @@ func TestWritesBesideACopyOfRowsAreFound(t *testing.T) {
 	}
 }
 
-// If the device was still writing a source when its copy was submitted, the source is checked from
-// when the copy runs.
+// If the device is still writing a copy's source at submission, the source must be checked from the
+// start of the copy.
 func TestWritesOfASourceThatTheDeviceFilledAreFound(t *testing.T) {
 	for _, known := range []bool{true, false} {
 		r := checkedRig(t, emulator.CheckHostMemory)

@@ -212,24 +212,24 @@ func (e *Emulator) onHost(p *transfer.Side) bool {
 	return a != nil && a.isHost()
 }
 
-// CostModel says how long things take on a device, for tests and for rough comparisons of two ways
-// to do the same thing. With a cost model, the times of events are simulated and are the same in
-// every run. It is deliberately simple:
+// CostModel is the cost of operations on a device, for tests and for rough comparisons of two
+// programs. With a cost model, the times of events are simulated and are the same in every run. The
+// model is deliberately simple:
 //
-//   - The host's clock advances by Submit for each piece of work that it submits,
-//     and to the end of what it waits for. The program's own code in between
-//     takes no time.
-//   - Work begins when it has been submitted, when the work before it in its
-//     stream has ended, and when the events that its stream waits for are
-//     reached. A node of a graph begins when the nodes it depends on have ended.
-//   - Work that may run concurrently does, and neither slows the other down.
-//   - A kernel takes as long as its instructions or its accesses to global
-//     memory, whichever is longer. A grid with fewer blocks than there are
-//     multiprocessors uses as many multiprocessors as it has blocks.
+//   - Each submission of work advances the host's clock by Submit. A wait
+//     advances the clock to the end of the work. The program's own code takes
+//     no time.
+//   - Work begins once it has been submitted, the previous work in its stream
+//     has ended, and the events that its stream waits for have been reached. A
+//     node of a graph begins once its dependencies have ended.
+//   - Work that may run concurrently does so, without being slowed down.
+//   - The time of a kernel is that of its instructions or of its accesses to
+//     global memory, whichever is longer. A grid with fewer blocks than the
+//     device has multiprocessors uses one multiprocessor per block.
 //
-// Two things vary from run to run. Kernels that wait for each other in loops execute a varying
-// number of instructions, unless Config.Workers is 1. The order of calls from several goroutines
-// also varies.
+// Simulated times can still vary for two reasons. Unless Config.Workers is 1, kernels that wait for
+// each other in loops execute a varying number of instructions. The order of calls from several
+// goroutines also varies.
 type CostModel struct {
 	// Submit is the host's time to submit a kernel, a copy, a fill, an event or a graph.
 	Submit time.Duration

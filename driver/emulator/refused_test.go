@@ -48,7 +48,7 @@ func TestARefusalSaysWhatIsNotEmulated(t *testing.T) {
 	if what, refused := emulator.Refused("cuTexObjectCreate"); !refused || what != "textures and surfaces" {
 		t.Errorf("%q, %v", what, refused)
 	}
-	for _, symbol := range []string{"cuDeviceGetLuid", "cuDeviceGetNvSciSyncAttributes"} { // which check their arguments first
+	for _, symbol := range []string{"cuDeviceGetLuid", "cuDeviceGetNvSciSyncAttributes"} { // these functions check their arguments first
 		if _, refused := emulator.Refused(symbol); !refused {
 			t.Errorf("%s is not refused", symbol)
 		}
@@ -61,7 +61,7 @@ func TestARefusalSaysWhatIsNotEmulated(t *testing.T) {
 	}
 }
 
-// dump returns the driver's journal after an iterator.
+// dump returns the lines of the driver's journal after an iterator.
 func (r *rig) dump(at *cu.CUlogIterator) string {
 	r.t.Helper()
 	text := make([]byte, 1<<15)
@@ -110,7 +110,7 @@ func TestAContextEndsWithItsLastUser(t *testing.T) {
 	r.ok(r.CuCtxSetCurrent(r.ctx))
 }
 
-// loads loads a module and unloads it again. It returns the JIT's error log.
+// loads loads and unloads a module. It returns the JIT's error log.
 func (r *rig) loads(text string) (says string, err error) {
 	image, log := append([]byte(text), 0), make([]byte, 4096)
 	options := []cu.CUjit_option{cu.CU_JIT_ERROR_LOG_BUFFER, cu.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES}
@@ -124,8 +124,8 @@ func (r *rig) loads(text string) (says string, err error) {
 	return string(log), err
 }
 
-// notEmulated lists the sections of the list that the emulator rejects, and the prefixes of
-// rejected instructions in other sections. docs/emulator-instructions.md has the forms.
+// notEmulated lists the sections of the list that the emulator rejects completely, and the prefixes
+// of rejected instructions in other sections. docs/emulator-instructions.md lists the forms.
 var notEmulated = []string{"multimem", "textures and surfaces", "cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor", "cp.async.bulk.prefetch.tensor", "tensormap.", "wgmma.",
 	"vadd.", "vsub.", "vabsdiff.", "vmin.", "vmax.", "vshl.", "vmad.", "vset."}
 
@@ -135,12 +135,12 @@ func isEmulated(section, form string) bool {
 			return false
 		}
 	}
-	// Of vshr, the forms for which devices follow the ISA.
+	// Devices follow the ISA only for some forms of vshr.
 	return !strings.HasPrefix(form, "vshr.") || !strings.Contains(form, ".min ") && !strings.Contains(form, ".max ") && !strings.Contains(form, ".h") && !strings.Contains(form, ".b")
 }
 
-// A driver accepts all forms of the list. The emulator rejects what it lacks when the module is
-// loaded, and reports the line.
+// A driver accepts all forms of the list. If the emulator lacks a form, it must reject the module
+// when it is loaded, and report the line.
 func TestInstructionFormsOfTheISA(t *testing.T) {
 	r := newRig(t)
 	for _, p := range ptxtest.Instructions() {
@@ -168,15 +168,15 @@ func TestInstructionFormsOfTheISA(t *testing.T) {
 	}
 }
 
-// unasked lists forms whose operands are names of functions and labels, which other tests cover,
-// and forms for GPUs newer than the emulator's.
+// unasked lists two kinds of forms that are not tested here: forms with names of functions or
+// labels as operands, which other tests cover, and forms for newer GPUs.
 var unasked = map[string]bool{
 	"call": true, "brx.idx": true, "multimem.cp.async.bulk": true, "multimem.cp.reduce.async.bulk": true,
 }
 
-// A form that the rules of package isa allow is either executed, or listed as missing and rejected
-// with CUDA_ERROR_NOT_SUPPORTED. PURECUDA_UPDATE=1 writes the list. docs/ptx-instructions.md prints
-// it.
+// Each form that the rules of package isa allow must either run, or be listed as missing and fail
+// with CUDA_ERROR_NOT_SUPPORTED. PURECUDA_UPDATE=1 writes the list, which docs/ptx-instructions.md
+// prints.
 func TestTheListOfMissingForms(t *testing.T) {
 	if onGPU {
 		t.Skip("a GPU executes every form")

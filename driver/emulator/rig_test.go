@@ -14,12 +14,11 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// onGPU makes the tests of shared behaviour run on the real driver, to verify that the emulator
-// behaves the same. Tests of the emulator alone do not run then. They are excluded, not reported as
-// skipped.
+// onGPU runs the tests of shared behaviour on the real driver, to verify that the emulator behaves
+// the same. Tests of the emulator's own functions are then excluded, not skipped.
 var onGPU = os.Getenv("PURECUDA_TEST_DRIVER") == "system"
 
-// rig is a driver with a current primary context, on a locked thread.
+// rig is a driver with a current primary context on a locked thread.
 type rig struct {
 	*driver.Driver
 	t   *testing.T
@@ -27,11 +26,11 @@ type rig struct {
 	dev cu.CUdevice
 	ctx cu.CUcontext
 
-	forgive bool // leaks are what the test is about
+	forgive bool // the test leaks on purpose
 }
 
-// newRig opens the driver under test. When the test ends, nothing may be left open unless the test
-// poisoned the context.
+// newRig opens the driver under test. At the end of the test, no object may be open unless the test
+// has caused a sticky error.
 func newRig(t *testing.T) *rig { return newRigWith(t, emulator.Config{}) }
 
 func newRigWith(t *testing.T, cfg emulator.Config) *rig {
@@ -86,7 +85,7 @@ func (r *rig) close() {
 	}
 }
 
-// ok fails the test if a call failed.
+// ok stops the test if a call failed.
 func (r *rig) ok(err error) {
 	if err != nil {
 		r.t.Helper()
@@ -139,7 +138,7 @@ func (r *rig) kernel(name string) cu.CUfunction {
 
 func cstr(s string) *byte { b := append([]byte(s), 0); return &b[0] }
 
-// alloc makes device memory for the duration of the test.
+// alloc allocates device memory until the end of the test.
 func (r *rig) alloc(bytes int) cu.CUdeviceptr {
 	r.t.Helper()
 	var p cu.CUdeviceptr
@@ -150,7 +149,7 @@ func (r *rig) alloc(bytes int) cu.CUdeviceptr {
 	return p
 }
 
-// stream makes a non-blocking stream for the duration of the test.
+// stream creates a non-blocking stream until the end of the test.
 func (r *rig) stream() cu.CUstream { return r.streamWith(cu.CU_STREAM_NON_BLOCKING) }
 
 func (r *rig) streamWith(flags cu.CUstream_flags) cu.CUstream {
@@ -185,7 +184,7 @@ func (r *rig) instantiate(g cu.CUgraph) cu.CUgraphExec {
 	return x
 }
 
-// read copies words back after everything has ended.
+// read waits for all work and copies words back to the host.
 func (r *rig) read(p cu.CUdeviceptr, n int) []uint32 {
 	r.t.Helper()
 	r.ok(r.CuCtxSynchronize())
@@ -206,7 +205,7 @@ func (r *rig) wantWords(what string, p cu.CUdeviceptr, want ...uint32) {
 	}
 }
 
-// launchParams are kernel arguments in memory that does not move.
+// launchParams holds kernel arguments in memory that does not move.
 type launchParams struct {
 	ptr  uint64
 	a, b uint32
@@ -240,7 +239,7 @@ func (r *rig) addKernel(g cu.CUgraph, f cu.CUfunction, p cu.CUdeviceptr, a, b ui
 	return n
 }
 
-// first returns the address of a slice's array, or nil if it is empty.
+// first returns the address of a slice's first element, or nil if the slice is empty.
 func first[T any](s []T) *T {
 	if len(s) == 0 {
 		return nil
@@ -248,7 +247,7 @@ func first[T any](s []T) *T {
 	return &s[0]
 }
 
-// gate blocks a stream until it is opened from the host.
+// gate blocks a stream until the host opens the gate.
 type gate struct {
 	r    *rig
 	flag *uint32
@@ -273,18 +272,18 @@ func (g *gate) block(s cu.CUstream) {
 	g.r.ok(g.r.CuStreamWaitValue32(s, g.p, 1, uint32(cu.CU_STREAM_WAIT_VALUE_EQ)))
 }
 
-// settle waits for everything, so that the next step finds idle streams.
+// settle waits for all work, so that the next step begins with idle streams.
 func (r *rig) settle() {
 	r.t.Helper()
 	r.ok(r.CuCtxSynchronize())
 }
 
-// elsewhere runs f on another locked thread with the same context.
+// elsewhere runs f with the same context on another locked thread.
 func (r *rig) elsewhere(f func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		runtime.LockOSThread() // so that the thread ends with the goroutine
+		runtime.LockOSThread() // the thread ends with the goroutine
 		if err := r.CuCtxSetCurrent(r.ctx); err != nil {
 			r.t.Error(err)
 			return
@@ -299,7 +298,7 @@ func (g *gate) open() { atomic.StoreUint32(g.flag, 1) }
 
 func (g *gate) isOpen() bool { return atomic.LoadUint32(g.flag) != 0 }
 
-// testPTX has kernels of one shape, (p *u32, a u32, b u32).
+// testPTX contains kernels with the parameters (p *u32, a u32, b u32).
 const testPTX = `
 .version 7.0
 .target sm_70

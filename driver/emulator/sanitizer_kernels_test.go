@@ -14,9 +14,9 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
-// bugs has a kernel for each thing that the sanitizer finds, all with parameters (p *u32, a u32, b
-// u32). Those that have a correct variant run it if b is 1. The lines of bugs.cu are as a compiler
-// would have recorded them.
+// bugs contains a kernel for each kind of finding. The parameters are (p *u32, a u32, b u32). If a
+// kernel has a correct variant, it runs that variant if b is 1. The .loc directives refer to lines
+// of bugs.cu, as in a compiler's output.
 var bugs = bugHeader + strings.Join([]string{
 	bug("outside", 10, `
 	mul.wide.u32 %rd2, %t, 4;
@@ -152,8 +152,8 @@ const bugHeader = `
 .const .align 4 .b8 table[64];
 `
 
-// bug returns a kernel. %t is the thread in the block, %i the thread in the grid, and %ok says
-// whether to run the correct variant.
+// bug returns the text of a kernel. In body, %t is the thread's index in the block, %i its index in
+// the grid, and %ok whether to run the correct variant.
 func bug(name string, line int, body string) string {
 	return `
 .visible .entry ` + name + `(.param .u64 p, .param .u32 a, .param .u32 b)
@@ -173,8 +173,8 @@ func bug(name string, line int, body string) string {
 `
 }
 
-// last makes each thread store its number in one word, which then has the number of the last
-// thread.
+// In last, each thread stores its index in one word, so the word contains the index of the thread
+// that ran last.
 const last = `
 .version 7.0
 .target sm_70
@@ -192,7 +192,7 @@ const last = `
 }
 `
 
-// lastOf runs it with four blocks of two warps.
+// lastOf runs last with four blocks of two warps.
 func lastOf(emu *emulator.Emulator) (v uint32, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -298,7 +298,7 @@ func ExampleEmulator_Findings() {
 		fmt.Println(err)
 		return
 	}
-	if err := d.CuCtxCreate(&ctx, nil, 0, 0); err != nil { // and never destroyed
+	if err := d.CuCtxCreate(&ctx, nil, 0, 0); err != nil { // the example does not destroy the context
 		fmt.Println(err)
 		return
 	}

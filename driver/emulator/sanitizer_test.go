@@ -14,7 +14,7 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
-// checkedRig is a rig on an emulator with checks, whichever driver the other tests use.
+// checkedRig returns a rig on an emulator with checks, even if the other tests use the real driver.
 func checkedRig(t *testing.T, check emulator.Check) *rig {
 	t.Helper()
 	return checkedRigWith(t, emulator.Config{Check: check})
@@ -38,7 +38,7 @@ func checkedRigWith(t *testing.T, cfg emulator.Config) *rig {
 	return r
 }
 
-// start launches one of the kernels with bugs, in its wrong or correct variant.
+// start launches a kernel of bugs in its incorrect or correct variant.
 func (r *rig) start(name string, s cu.CUstream, blocks, threads uint32, p cu.CUdeviceptr, a uint32, right bool) {
 	r.t.Helper()
 	f := r.function(r.module(bugs), name)
@@ -52,7 +52,7 @@ func bit(b bool) uint32 {
 	return 0
 }
 
-// unwritten makes device memory that is never written.
+// unwritten allocates device memory that is never written.
 func (r *rig) unwritten(bytes int) cu.CUdeviceptr {
 	r.t.Helper()
 	var p cu.CUdeviceptr
@@ -61,7 +61,7 @@ func (r *rig) unwritten(bytes int) cu.CUdeviceptr {
 	return p
 }
 
-// pinned makes page-locked memory.
+// pinned allocates page-locked memory.
 func (r *rig) pinned(bytes int) []byte {
 	r.t.Helper()
 	var p unsafe.Pointer
@@ -70,19 +70,19 @@ func (r *rig) pinned(bytes int) []byte {
 	return unsafe.Slice((*byte)(p), bytes)
 }
 
-// plant is a bug and the expected findings. run makes the mistake, or runs the correct variant,
-// which leaves no finding.
+// plant is a bug with the expected findings. run either makes the mistake, or runs the correct
+// variant, which must not cause a finding.
 type plant struct {
 	name  string
-	what  string // for the documentation: what is wrong
+	what  string // description of the mistake, for the documentation
 	check emulator.Check
 	kind  string
-	code  cu.CUresult // of the context afterwards
+	code  cu.CUresult // expected result of later calls in the context
 	has   []string
 	run   func(r *rig, right bool)
 }
 
-// inKernel plants a bug that is in a kernel alone.
+// inKernel returns a run function for a bug that is completely in a kernel.
 func inKernel(name string, blocks, threads, a uint32) func(*rig, bool) {
 	return func(r *rig, right bool) { r.start(name, 0, blocks, threads, r.alloc(256), a, right) }
 }
@@ -186,7 +186,7 @@ func betweenStreams(r *rig, right bool) {
 		r.ok(r.CuEventRecord(ev, a))
 		r.ok(r.CuStreamWaitEvent(b, ev, 0))
 	}
-	r.passed(a) // which does not order the two
+	r.passed(a) // this does not order the kernels
 	r.start("count", b, 1, 64, p, 0, right)
 }
 
@@ -200,7 +200,7 @@ func raceWithCopy(r *rig, right bool) {
 	r.ok(r.CuMemcpyDtoDAsync(to, p, 256, b))
 }
 
-// passed waits until the work now in s is done, in a way that the checks do not see.
+// passed waits until the work in s has ended, but the checks do not see the wait.
 func (r *rig) passed(s cu.CUstream) {
 	r.t.Helper()
 	g := r.gate()
@@ -232,8 +232,7 @@ func writeDestination(r *rig, right bool) {
 	r.touchWhile(s, right, &h[3], func() { r.ok(r.CuMemcpyDtoHAsync(unsafe.Pointer(&h[0]), p, 64, s)) })
 }
 
-// touchWhile writes a byte on the host after a copy was submitted, either before the copy runs or
-// after it has run.
+// touchWhile submits a copy and writes a byte on the host, either before or after the copy runs.
 func (r *rig) touchWhile(s cu.CUstream, after bool, b *byte, submit func()) {
 	g := r.gate()
 	g.block(s)
@@ -246,7 +245,7 @@ func (r *rig) touchWhile(s cu.CUstream, after bool, b *byte, submit func()) {
 	g.open()
 }
 
-// ordinary is memory that does not move, as a captured pointer requires.
+// ordinary is memory that does not move. Capturing a pointer requires that.
 var ordinary [64]byte
 
 func pageable(r *rig, right bool) {
@@ -336,7 +335,7 @@ const (
 	reportsEnd   = "<!-- end of reports -->\n"
 )
 
-// The parts of a report that differ from run to run.
+// varying matches the parts of reports that differ from run to run.
 var varying = []struct {
 	pattern *regexp.Regexp
 	with    string
@@ -346,7 +345,7 @@ var varying = []struct {
 	{regexp.MustCompile(`stream 0x[0-9a-f]+`), "stream 0x…"},
 }
 
-// reports returns the reports of the planted bugs as the documentation shows them.
+// reports returns the reports of the planted bugs as in the documentation.
 func reports(t *testing.T) string {
 	var b strings.Builder
 	for _, p := range plants {

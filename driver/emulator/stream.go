@@ -10,13 +10,13 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// stream is an in-order queue of work. Its goroutine exists while the queue has work.
+// stream is an in-order queue of work. It has a goroutine while the queue contains work.
 type stream struct {
 	handle    uintptr
 	ctx       *cudaContext
 	flags     uint32
 	id        uint64
-	special   bool // legacy or per-thread: made by the context, never destroyed
+	special   bool // a legacy or per-thread stream, which its context creates and which is never destroyed
 	destroyed bool
 	attrs     launch.Stream
 
@@ -26,19 +26,19 @@ type stream struct {
 	done      uint64 // number of the last task that ended
 	cond      *sync.Cond
 
-	now  time.Duration   // simulated: when its last task ended
-	ends []time.Duration // of all its tasks, if time is simulated
+	now  time.Duration   // end of the last task in simulated time
+	ends []time.Duration // ends of all tasks, if time is simulated
 
-	cap     *capture // nil: not capturing
-	capDeps []edge   // what the next captured node depends on
+	cap     *capture // nil if not capturing
+	capDeps []edge   // dependencies of the next captured node
 
-	// For the checks of order.
+	// The following fields are for the checks that require the order of all work.
 	lane      *order.Lane
-	known     order.Progress // what comes before the next task
-	late      order.Progress // what tasks learned while they ran
-	shortened uint64         // the number of retirements by which both were last shortened
-	latest    *order.Task    // of the last task
-	reached   *order.Task    // of the last task that ended
+	known     order.Progress // all work that precedes the next task
+	late      order.Progress // work that tasks turned out to follow while they ran
+	shortened uint64         // number of retirements at the last shortening of known and late
+	latest    *order.Task    // the last task
+	reached   *order.Task    // the last task that ended
 }
 
 const (
@@ -65,16 +65,16 @@ func (s *stream) owner() *cudaContext { return s.ctx }
 
 func (s *stream) destroy() { s.destroyed = true }
 
-// isLegacy reports whether s is the NULL stream of its context.
+// isLegacy reports whether s is the legacy stream of its context.
 func (s *stream) isLegacy() bool { return s.handle == legacyHandle }
 
-// blocking streams are ordered with the legacy stream in both directions.
+// blocking reports whether s is ordered with the legacy stream in both directions.
 func (s *stream) blocking() bool {
 	return !s.isLegacy() && s.flags&uint32(cu.CU_STREAM_NON_BLOCKING) == 0
 }
 
-// streamOf resolves a CUstream. 0 and 1 are the legacy stream of the current context, and 2 is the
-// calling thread's own stream.
+// streamOf returns the stream of a handle. 0 and 1 are the legacy stream of the current context,
+// and 2 is the calling thread's own stream.
 func (c call) streamOf(h uintptr) (*stream, result) {
 	switch h {
 	case 0, legacyHandle:
@@ -134,8 +134,8 @@ func createStream(c call, priority int32) result {
 	return put(c, 0, newStream(c.ctx, 0, flags, priority).handle)
 }
 
-// cuStreamDestroy returns immediately, and queued work still runs. Destroying the stream in which a
-// capture began also destroys the capture.
+// cuStreamDestroy returns immediately, and queued work still runs. Destroying the origin stream of
+// a capture also destroys the capture.
 func cuStreamDestroy(c call) result {
 	s := handleAt[stream](c, 0)
 	if s == nil {
@@ -151,7 +151,7 @@ func cuStreamDestroy(c call) result {
 	return s.ctx.dev.fault
 }
 
-// cuStreamGetCtxV2 distinguishes green contexts, of which there are none, from others.
+// cuStreamGetCtxV2 can also return a green context. The emulator has none.
 func cuStreamGetCtxV2(c call) result {
 	s, r := streamAt(c, 0)
 	switch {
@@ -166,8 +166,8 @@ func cuStreamGetCtxV2(c call) result {
 	return put(c, 1, s.ctx.handle)
 }
 
-// cuStreamQuery fails for a capturing stream and invalidates the capture, because the stream's work
-// is not scheduled.
+// cuStreamQuery fails for a capturing stream and invalidates the capture, because captured work
+// never runs in the stream.
 func cuStreamQuery(c call) result {
 	s, r := waitable(c)
 	if r != success {
@@ -190,7 +190,8 @@ func cuStreamSynchronize(c call) result {
 	return s.ctx.dev.fault
 }
 
-// waitable returns the stream of argument 0 if it may be queried or waited for.
+// waitable returns the stream of argument 0. It fails if the stream may not be queried or waited
+// for.
 func waitable(c call) (*stream, result) {
 	s, r := streamAt(c, 0)
 	if r != success {
@@ -208,8 +209,8 @@ func waitable(c call) (*stream, result) {
 	return s, success
 }
 
-// finished reports whether all work of s has ended. For the legacy stream, that includes the work
-// of all blocking streams.
+// finished reports whether all work in s has ended. For the legacy stream, that includes the work
+// in all blocking streams.
 func (s *stream) finished() bool {
 	if s.done < s.submitted {
 		return false
@@ -224,17 +225,17 @@ func (s *stream) finished() bool {
 	return true
 }
 
-// wait waits until everything submitted so far has ended.
+// wait waits for all work submitted so far.
 func (s *stream) wait() {
-	ends := s.end() // other threads may submit more concurrently
+	ends := s.end() // before waiting, because other threads may submit more work
 	for _, d := range s.barrier() {
 		d.wait()
 	}
 	s.ctx.e.hostWaitedFor(ends...)
 }
 
-// end lists what the host knows to have ended once it has waited for s. It returns nothing unless a
-// check needs it.
+// end returns the last tasks that the host knows to have ended once it has waited for s. Without
+// checks of order, it returns nil.
 func (s *stream) end() []dependency {
 	if !s.ctx.e.checks(ordering) {
 		return nil
@@ -244,7 +245,7 @@ func (s *stream) end() []dependency {
 
 func cuStreamAttachMemAsync(c call) result {
 	_, r := streamAt(c, 0)
-	return r // managed memory here is always coherent
+	return r // the emulator's managed memory is always coherent
 }
 
 func cuStreamGetAttribute(c call) result {
@@ -281,15 +282,15 @@ func cuStreamCopyAttributes(c call) result {
 	return success
 }
 
-// operation is a piece of device work. The same value runs in a stream and as a node of a graph, so
-// it never changes once it can run. To change parameters, make a new one.
+// operation is a piece of device work, in a stream or in a node of a graph. The same value may run
+// many times, so it is immutable once it can run.
 type operation interface {
-	// run executes the operation on a stream's goroutine, without the
-	// emulator's lock. A result other than success is a fault of the context.
+	// run executes the operation on a stream's goroutine, without the emulator's lock. A result
+	// other than success becomes a fault of the device.
 	run(x *execution) result
 }
 
-// unconditional operations run even after a fault of the context.
+// unconditional operations run even after a fault.
 type unconditional interface{ runsAfterFault() }
 
 // execution is the environment of a running operation.
@@ -297,22 +298,22 @@ type execution struct {
 	e      *Emulator
 	ctx    *cudaContext
 	stream *stream
-	now    time.Duration // simulated
-	order  *order.Task   // of what runs; nil unless a check needs it
-	made   *vm.Trace     // where the program submitted it; nil without checks
+	now    time.Duration // simulated time
+	order  *order.Task   // the running task; nil unless a check requires the order
+	made   *vm.Trace     // where the program submitted the operation; nil without checks
 }
 
-// dependency is work that must end first: a task of a stream.
+// dependency is a task of a stream that must end before other work begins.
 type dependency struct {
 	s     *stream
 	seq   uint64
-	order *order.Task // of the task; nil unless a check needs it
+	order *order.Task // nil unless a check requires the order
 }
 
 // met reports whether the work has ended.
 func (d dependency) met() bool { return d.s.done >= d.seq }
 
-// wait makes the host wait for the work. The emulator's lock is held before and after.
+// wait waits on behalf of the host. The emulator's lock is held before and after the call.
 func (d dependency) wait() {
 	d.block()
 	e := d.s.ctx.e
@@ -320,7 +321,8 @@ func (d dependency) wait() {
 	e.hostWaitedFor(d)
 }
 
-// block waits for the work on a stream's goroutine, with the lock held.
+// block waits for the work. Unlike wait, it does not update the host's clock and order. The
+// emulator's lock is held before and after the call.
 func (d dependency) block() {
 	for !d.met() {
 		d.s.cond.Wait()
@@ -329,11 +331,11 @@ func (d dependency) block() {
 
 // task is one entry of a stream's queue.
 type task struct {
-	op   operation // nil: only the dependencies matter
+	op   operation // nil if the task only waits
 	deps []dependency
-	// submitted is the host's simulated time.
+	// submitted is the host's simulated time of submission.
 	submitted time.Duration
-	// order is for the checks that need it, nil otherwise.
+	// order is nil unless a check requires the order.
 	order *order.Task
 	made  *vm.Trace // where the program submitted it; nil without checks
 }
@@ -341,7 +343,7 @@ type task struct {
 // last returns the last task of the stream.
 func (s *stream) last() dependency { return dependency{s, s.submitted, s.latest} }
 
-// appendPending adds the stream's last task, if it has not ended.
+// appendPending appends the stream's last task if it has not ended.
 func (s *stream) appendPending(deps []dependency) []dependency {
 	if last := s.last(); !last.settled() {
 		deps = append(deps, last)
@@ -349,9 +351,9 @@ func (s *stream) appendPending(deps []dependency) []dependency {
 	return deps
 }
 
-// barrier lists what a task submitted to s now must wait for in addition to the order of s. The
-// legacy stream waits for all blocking streams of its context, and they wait for it. The pending
-// work of s itself comes last.
+// barrier returns everything that a task submitted to s now must wait for. The legacy stream and
+// the blocking streams of its context wait for each other. The pending work in s is the last
+// element.
 func (s *stream) barrier() []dependency {
 	return s.appendPending(s.implicitDeps(nil))
 }
@@ -370,7 +372,7 @@ func (s *stream) implicitDeps(deps []dependency) []dependency {
 	return deps
 }
 
-// enqueue appends work to the stream and returns the task.
+// enqueue appends work to the stream and returns its task.
 func (s *stream) enqueue(op operation, deps ...dependency) dependency {
 	e := s.ctx.e
 	s.submitted++
@@ -387,7 +389,7 @@ func (s *stream) enqueue(op operation, deps ...dependency) dependency {
 	return s.last()
 }
 
-// submittedAt returns where the program submits work, for findings about it.
+// submittedAt returns the program's call stack for findings about the submitted work.
 func (e *Emulator) submittedAt(order *order.Task) *vm.Trace {
 	switch {
 	case order != nil:
@@ -398,7 +400,8 @@ func (e *Emulator) submittedAt(order *order.Task) *vm.Trace {
 	return nil
 }
 
-// work is the stream's goroutine. It ends when the queue is empty.
+// work runs the tasks of the stream's queue on the stream's goroutine. It returns when the queue is
+// empty.
 func (s *stream) work() {
 	e := s.ctx.e
 	x := &execution{e: e, ctx: s.ctx, stream: s, now: s.now}
@@ -432,7 +435,7 @@ func (s *stream) work() {
 	}
 }
 
-// runTask runs one operation, unless the context has a fault.
+// runTask runs one operation. After a fault, it runs only unconditional operations.
 func (s *stream) runTask(x *execution, op operation) {
 	if op == nil {
 		return

@@ -47,10 +47,10 @@ func TestLegacyStreamIsOrderedWithBlockingStreams(t *testing.T) {
 	g := r.gate()
 	g.block(blocking)
 	r.ok(r.launch(shift, blocking, p, 0, 1))
-	r.ok(r.launch(shift, 0, p, 0, 2))        // after the blocking stream
-	r.ok(r.launch(shift, blocking, p, 0, 3)) // after the legacy stream
+	r.ok(r.launch(shift, 0, p, 0, 2))        // ordered after the blocking stream
+	r.ok(r.launch(shift, blocking, p, 0, 3)) // ordered after the legacy stream
 	r.want("legacy stream", r.CuStreamQuery(0), cu.CUDA_ERROR_NOT_READY)
-	r.ok(r.launch(shift, free, p, 0, 0)) // does not wait
+	r.ok(r.launch(shift, free, p, 0, 0)) // not ordered
 	r.ok(r.CuStreamSynchronize(free))
 	g.open()
 	r.wantWords("order", p, 2*(2*1+2)+3)
@@ -106,7 +106,7 @@ func TestDestroyedStreamFinishesItsWork(t *testing.T) {
 	r.ok(r.launch(add, s, p, 0, 7))
 	ev := r.event(0)
 	r.ok(r.CuEventRecord(ev, s))
-	if !onGPU { // a driver may wait in the destruction
+	if !onGPU { // a driver may wait when it destroys this
 		r.ok(r.CuStreamDestroy(s))
 	}
 	g.open()
@@ -127,7 +127,7 @@ func TestEvents(t *testing.T) {
 	r.want("elapsed before a record", r.CuEventElapsedTime(&ms, a, b), cu.CUDA_ERROR_INVALID_HANDLE)
 	g := r.gate()
 	r.ok(r.CuEventRecord(a, s))
-	r.ok(r.CuEventSynchronize(a)) // its time must not include a late start
+	r.ok(r.CuEventSynchronize(a)) // otherwise the time includes a late start
 	g.block(s)
 	r.ok(r.CuEventRecord(b, s))
 	r.ok(r.CuEventRecord(untimed, s))
@@ -245,13 +245,13 @@ func TestTrapIsALaunchFailure(t *testing.T) {
 	r.want("trap", r.CuCtxSynchronize(), cu.CUDA_ERROR_LAUNCH_FAILED)
 }
 
-// All existing streams of a context and the legacy stream wait for an event. Work enqueued before
-// does not.
+// All existing streams of a context, including the legacy stream, must wait for the event. Work
+// enqueued earlier must not wait.
 func TestAContextWaitsForAnEvent(t *testing.T) {
 	r := newRig(t)
 	p, shift := r.alloc(8), r.kernel("shift")
 	a, b, c, ev := r.stream(), r.stream(), r.stream(), r.event(cu.CU_EVENT_DISABLE_TIMING)
-	r.ok(r.CuCtxWaitEvent(r.ctx, ev)) // that was never recorded
+	r.ok(r.CuCtxWaitEvent(r.ctx, ev)) // for an event that was never recorded
 	r.want("after an event that was not recorded", r.CuStreamQuery(b), 0)
 	g := r.gate()
 	g.block(a)
@@ -266,7 +266,7 @@ func TestAContextWaitsForAnEvent(t *testing.T) {
 	r.wantWords("order", p, 7)
 }
 
-// An event recorded for a context covers the work of all its streams.
+// An event recorded for a context must cover the work of all its streams.
 func TestAnEventIsRecordedForAContext(t *testing.T) {
 	r := newRig(t)
 	a, b, ev := r.stream(), r.stream(), r.event(0)
@@ -280,8 +280,8 @@ func TestAnEventIsRecordedForAContext(t *testing.T) {
 	r.want("the stream that the event waited for", r.CuStreamQuery(a), 0)
 }
 
-// Events of a context order two streams, even if the work has ended before the host requests the
-// order.
+// Events of a context must order two streams, even if the work has ended before the order is
+// requested.
 func TestEventsOfContextsOrderStreams(t *testing.T) {
 	for name, between := range map[string]func(r *rig, a, b cu.CUstream){
 		"a wait of the context": func(r *rig, a, b cu.CUstream) {
@@ -331,7 +331,7 @@ func TestEventsOfContextsThatAreRefused(t *testing.T) {
 	r.want("a record of no event", r.CuCtxRecordEvent(r.ctx, 0xdead0), cu.CUDA_ERROR_INVALID_HANDLE)
 }
 
-// The results of driver 580 for a descriptor that does not name a semaphore.
+// A descriptor that does not name a semaphore must fail with the result of driver 580.
 func TestImportOfNoSemaphore(t *testing.T) {
 	r := newRig(t)
 	d := cu.CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC{Type: cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD}
@@ -351,7 +351,7 @@ func TestExternalSemaphoreNodes(t *testing.T) {
 	*d.Handle.Fd() = int32(theirs.Export())
 	sems := make([]cu.CUexternalSemaphore, 1)
 	r.ok(r.CuImportExternalSemaphore(&sems[0], &d))
-	if n := len(r.emu.Leaks()); n != 2 { // with the primary context
+	if n := len(r.emu.Leaks()); n != 2 { // the semaphore and the primary context
 		t.Errorf("%d leaks while it is open", n)
 	}
 	signal := []cu.CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS{{}}
@@ -379,7 +379,7 @@ func TestExternalSemaphoreNodes(t *testing.T) {
 	r.want("destroyed twice", r.CuDestroyExternalSemaphore(sems[0]), cu.CUDA_ERROR_INVALID_HANDLE)
 }
 
-// Closing the emulator ends a wait for a signal that never comes.
+// Close must end a wait for a signal that never comes.
 func TestCloseEndsAWaitForASemaphore(t *testing.T) {
 	e := emulator.New(emulator.Config{})
 	d, err := driver.New(e)
@@ -409,13 +409,13 @@ func TestCloseEndsAWaitForASemaphore(t *testing.T) {
 	if err := c.LegacyStream().Do(wait); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Close(); err != nil { // returns: the wait is over
+	if err := e.Close(); err != nil { // Close returns only after the wait has ended
 		t.Error(err)
 	}
 }
 
-// The edge data that driver 580 accepts between nodes. A removal without edge data removes any
-// edge.
+// Between nodes, the emulator must accept the edge data that driver 580 accepts. A removal without
+// edge data must remove any edge.
 func TestEdgeDataBetweenNodes(t *testing.T) {
 	r := newRig(t)
 	m := r.module(edgeKernel)

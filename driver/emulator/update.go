@@ -7,7 +7,7 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// The reason why a node or a graph cannot replace another.
+// updateRefusal is the reason why a node or a graph cannot replace another.
 type updateRefusal = cu.CUgraphExecUpdateResult
 
 const (
@@ -21,7 +21,7 @@ const (
 	attributesChanged   = cu.CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED
 )
 
-// refuses returns why p cannot replace old.
+// refuses returns the reason why p cannot replace old, or updateOK.
 func refuses(old, p nodeParams) updateRefusal {
 	if old.kind() != p.kind() {
 		return typeChanged
@@ -101,13 +101,13 @@ func (n *memOpNode) refuses(p *memOpNode) updateRefusal {
 	return updateOK
 }
 
-// mismatch says where an update fails.
+// mismatch is the place and the reason of a failed update.
 type mismatch struct {
 	why        updateRefusal
 	node, from *node
 }
 
-// pairing matches the steps of a plan with the nodes of a graph.
+// pairing assigns the nodes of a graph to the steps of a plan.
 type pairing struct {
 	plan   *plan
 	graph  *graph
@@ -115,7 +115,8 @@ type pairing struct {
 	byNode map[*node]int
 }
 
-// pair matches exits in order, then dependencies in the order of the edges.
+// pair first matches the exits in order. From there it matches dependencies in the order of the
+// edges.
 func (p *plan) pair(g *graph) (*pairing, *mismatch) {
 	if len(p.steps) != len(g.nodes) {
 		return nil, &mismatch{why: topologyChanged}
@@ -129,7 +130,7 @@ func (p *plan) pair(g *graph) (*pairing, *mismatch) {
 		}
 		return nil, bad
 	}
-	for i := len(steps) - 1; i >= 0; i-- { // from the last, as driver 580 does
+	for i := len(steps) - 1; i >= 0; i-- { // driver 580 begins with the last exit
 		if bad := m.match(steps[i], nodes[i], nil); bad != nil {
 			return nil, bad
 		}
@@ -137,7 +138,7 @@ func (p *plan) pair(g *graph) (*pairing, *mismatch) {
 	return m, nil
 }
 
-// exits returns the steps that nothing depends on, in the order in which their nodes were created.
+// exits returns the steps without dependents, ordered by the creation of their nodes.
 func (p *plan) exits() []int {
 	needed := make([]bool, len(p.steps))
 	for _, s := range p.steps {
@@ -165,7 +166,8 @@ func (g *graph) exits() []*node {
 	return out
 }
 
-// match pairs a step with a node, and what they depend on. user is the node to name in the report.
+// match pairs a step with a node, and then their dependencies. user is the node to report if they
+// do not match.
 func (m *pairing) match(i int, n *node, user *node) *mismatch {
 	if paired, ok := m.byStep[i]; ok || m.has(n) {
 		if paired == n {
@@ -197,7 +199,7 @@ func (m *pairing) has(n *node) bool {
 	return ok
 }
 
-// check returns why the graph's nodes cannot replace the steps' parameters.
+// check returns a mismatch if some node's parameters cannot replace those of its step.
 func (m *pairing) check(flags uint64) *mismatch {
 	usePriority := flags&uint64(cu.CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY) != 0
 	for i := range m.plan.steps {
@@ -227,8 +229,8 @@ func (p *plan) matched(g *graph, flags uint64) (*pairing, *mismatch) {
 	return m, m.check(flags)
 }
 
-// update replaces the parameters with those of the graph's nodes. If any cannot be replaced, it
-// replaces none.
+// update replaces the steps' parameters by those of the graph's nodes. If any of them cannot be
+// replaced, update changes nothing.
 func (p *plan) update(g *graph, flags uint64) *mismatch {
 	m, bad := p.matched(g, flags)
 	if bad != nil {
@@ -248,7 +250,7 @@ func (p *plan) update(g *graph, flags uint64) *mismatch {
 	return nil
 }
 
-// update replaces a conditional node's bodies and the default of its handle.
+// update updates the bodies of a conditional node and the initial value of its handle.
 func (s *step) update(n *conditionalNode, flags uint64) {
 	old := s.params.(*conditionalNode)
 	old.cond.initial, old.cond.assign = n.cond.initial, n.cond.assign
@@ -257,7 +259,7 @@ func (s *step) update(n *conditionalNode, flags uint64) {
 	}
 }
 
-// tryUpdate updates an executable from a graph.
+// tryUpdate updates an executable graph from a graph.
 func tryUpdate(c call) (*mismatch, result) {
 	x, r := execAt(c, 0)
 	if r != success {
@@ -307,7 +309,7 @@ func cuGraphExecUpdateV2(c call) result {
 	return r
 }
 
-// cuGraphExecUpdateV1 is the version before CUDA 12: (exec, graph, node *, result *).
+// cuGraphExecUpdateV1 is the version before CUDA 12. It reads (exec, graph, node *, result *).
 func cuGraphExecUpdateV1(c call) result {
 	out, why := at[cu.CUgraphNode](c, 2), at[updateRefusal](c, 3)
 	if why == nil {
@@ -334,7 +336,7 @@ func nodeHandle(n *node) cu.CUgraphNode {
 	return cu.CUgraphNode(n.handle)
 }
 
-// find returns the step made from a node, in the plan or in one inside it.
+// find returns the step of a node in the plan or in a nested plan.
 func (p *plan) find(n *node) *step {
 	if i, ok := p.index[n]; ok {
 		return &p.steps[i]
@@ -349,7 +351,7 @@ func (p *plan) find(n *node) *step {
 	return nil
 }
 
-// clone copies the plan and all plans in it. The parameters are shared.
+// clone copies the plan and its nested plans, which share their parameters with the original.
 func (p *plan) clone() *plan {
 	q := &plan{steps: append([]step(nil), p.steps...), index: p.index}
 	for i := range q.steps {
@@ -362,7 +364,8 @@ func (p *plan) clone() *plan {
 	return q
 }
 
-// change returns the step of a node for changing it, in a plan that no launch uses.
+// change returns the step of a node so that the caller can change it. If a launch uses the plan, it
+// is cloned first.
 func (x *exec) change(n *node) *step {
 	if x.plan.inFlight > 0 {
 		x.plan = x.plan.clone()
@@ -370,8 +373,8 @@ func (x *exec) change(n *node) *step {
 	return x.plan.find(n)
 }
 
-// stepAt returns the step named by (exec, node) in arguments 0 and 1, whose parameters must have
-// type P. The caller may not change the step.
+// stepAt reads (exec, node) from arguments 0 and 1. The node's step must have parameters of type P.
+// The caller may not change the step.
 func stepAt[P nodeParams](c call) (*exec, *node, P, result) {
 	var none P
 	x, r := execAt(c, 0)
@@ -393,7 +396,7 @@ func stepAt[P nodeParams](c call) (*exec, *node, P, result) {
 	return x, n, p, success
 }
 
-// set replaces the parameters of a node in the executable graph.
+// set replaces the parameters of a node's step.
 func (x *exec) set(n *node, p nodeParams) result {
 	x.change(n).params = p
 	return success
@@ -449,7 +452,7 @@ func setExecChild(c call, x *exec, n *node, h uintptr) result {
 	return success
 }
 
-// canDisable reports whether a node of this kind can be disabled.
+// canDisable reports whether nodes with these parameters can be disabled.
 func canDisable(p nodeParams) bool {
 	switch p.kind() {
 	case cu.CU_GRAPH_NODE_TYPE_KERNEL, cu.CU_GRAPH_NODE_TYPE_MEMCPY, cu.CU_GRAPH_NODE_TYPE_MEMSET:

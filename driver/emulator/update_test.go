@@ -8,12 +8,12 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// updateCase is a graph, a changed graph, and the expected result of an update.
+// updateCase is a graph, a changed version of it, and the expected result of an update.
 type updateCase struct {
 	name          string
 	base, changed func(b *builder) []cu.CUgraphNode
 	want          cu.CUgraphExecUpdateResult
-	node, from    int // which of the changed graph's nodes are named; -1: none
+	node, from    int // indices of the reported nodes in the changed graph; -1 if none
 }
 
 // builder adds nodes to a graph.
@@ -79,7 +79,7 @@ func (b *builder) cooperative() cu.CUgraphNode {
 	return n
 }
 
-// The expected results are those of driver 580 on an H200.
+// The expected results were recorded with driver 580 on an H200.
 func TestUpdateNamesTheFirstDifference(t *testing.T) {
 	r := newRig(t)
 	p, add := r.alloc(256), r.kernel("add")
