@@ -100,18 +100,18 @@ func (a *allocation) freeOn(s *Stream) error {
 // AllocAsync allocates device memory for n elements in the order of s. Later work in s may use the
 // memory. Work in other streams must be ordered after the allocation. The memory comes from the
 // device's current pool (see [MemPool.SetReleaseThreshold]). On a device without pools
-// (Properties.MemoryPools) AllocAsync returns CUDA_ERROR_NOT_SUPPORTED. Close and FreeAsync free
-// the memory in stream order, and so does the library when the buffer becomes unreachable. In every
-// case, uses in other streams must be ordered before the free.
+// (Properties.MemoryPools) the error is CUDA_ERROR_NOT_SUPPORTED. Close and FreeAsync free the
+// memory in stream order, as does the library if the buffer becomes unreachable. Uses in other
+// streams must be ordered before the free.
 //
-// In a capturing stream, the allocation becomes a graph node and the graph owns the memory, so
-// Close does not free it. FreeAsync records a free node during the capture. After the capture, it
-// frees memory that a launch left allocated.
+// In a capture, the allocation becomes a graph node and the graph owns the memory, so Close does
+// not free it. During the capture, FreeAsync records a free node. Afterwards, it frees memory that
+// a launch left allocated.
 func AllocAsync[T any](s *Stream, n int) (*Buffer[T], error) {
 	return AllocFromPool[T](s, nil, n)
 }
 
-// AllocFromPool is [AllocAsync] with an explicit pool. A nil pool means the device's current one.
+// AllocFromPool is [AllocAsync] from a given pool. Nil means the current pool.
 func AllocFromPool[T any](s *Stream, pool *MemPool, n int) (*Buffer[T], error) {
 	bytes, err := bufferBytes[T](n)
 	if err != nil {
@@ -216,12 +216,12 @@ func (b *Buffer[T]) FreeAsync(s *Stream) error {
 	return err
 }
 
-// AllocAsyncInto allocates as AllocAsync does, into a buffer that the caller reuses: a zero Buffer
-// at first, and later a closed one. It rejects an open buffer. If the pool keeps freed memory
-// ([MemPool.SetReleaseThreshold]) and the program allocates and frees the same size in one stream,
-// the address stays the same and nothing is allocated on Go's heap. If address and size are
-// unchanged, views and prepared launches of the previous allocation work again. Otherwise they
-// report that the buffer is closed. Only one goroutine at a time may use b.
+// AllocAsyncInto is AllocAsync into a buffer that the caller reuses: a zero Buffer at first, and
+// later a closed one. It rejects an open buffer. If the pool keeps freed memory
+// ([MemPool.SetReleaseThreshold]) and one stream allocates and frees the same size, the address
+// stays the same and nothing is allocated on Go's heap. If address and size are unchanged, views
+// and prepared launches of the previous allocation work again. Otherwise they report that the
+// buffer is closed. Only one goroutine at a time may use b.
 func AllocAsyncInto[T any](s *Stream, b *Buffer[T], n int) error {
 	if b == nil {
 		return invalidf("the buffer to allocate into is nil; it can be a zero Buffer")
@@ -305,8 +305,8 @@ func (a *allocation) adopt(s *Stream, elem reflect.Type, ptr CUdeviceptr, bytes 
 
 // BufferAt creates a Buffer of n elements at ptr, in memory that an allocator owns. When the buffer
 // is closed or unreachable and its last reference is released, end runs instead of a free. The
-// buffer takes ownership of l, which no other object may use. end must not refer to the buffer, but
-// may contain l.
+// buffer owns l, which no other object may use. end must not refer to the buffer, but may contain
+// l.
 func BufferAt[T any](c *Context, l *life.Lifetime, ptr CUdeviceptr, n int, end life.Destroyer) (*Buffer[T], error) {
 	if l == nil {
 		return nil, fmt.Errorf("cannot make a buffer at %#x: %w", uint64(ptr), absentError(true, "lifetime"))
@@ -399,7 +399,7 @@ func (o *AllocOp[T]) String() string {
 	return fmt.Sprintf("allocation of %d × %s", o.n, elemName[T]())
 }
 
-// FreeOp is a free for graphs. To free memory in a stream, use Buffer.FreeAsync.
+// FreeOp is a free for graphs. In a stream, use Buffer.FreeAsync.
 type FreeOp struct {
 	mem  span
 	refs [1]life.Ref

@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// Array is a CUDA array: device memory in an opaque layout, for textures and surfaces. Its elements
-// have no addresses, so only copies can read and write them (see [Region]).
+// Array is a CUDA array: memory in an opaque layout, for textures and surfaces. Its elements have
+// no addresses, so only copies can access them (see [Region]).
 type Array struct {
 	life *life.Lifetime
 	ctx  *Context

@@ -12,16 +12,16 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// Buffer is device memory for Len elements of type T, which must not contain Go pointers. Views
-// share its memory and keep it reachable. Closing the buffer closes its views.
+// Buffer is device memory for Len elements of type T, which must not contain Go pointers. Closing
+// the buffer closes its views.
 type Buffer[T any] struct {
 	mem span // first: see Launch.setFast
 }
 
-// Alloc allocates uninitialised device memory for n elements. If n is 0, the address is 0. If there
-// is too little memory, the error matches CUDA_ERROR_OUT_OF_MEMORY and reports the requested size.
-// cuMemAlloc may wait for the device and fails during a stream capture. For repeated allocations,
-// use [AllocAsync].
+// Alloc allocates uninitialised device memory for n elements. If n is 0, the address is 0. If
+// memory runs out, the error matches CUDA_ERROR_OUT_OF_MEMORY and reports the requested size. Alloc
+// may wait for the device and fails during a stream capture. For repeated allocations, use
+// [AllocAsync].
 func Alloc[T any](c *Context, n int) (*Buffer[T], error) {
 	kind, bytes, err := newBuffer[T](n)
 	if err != nil {
@@ -91,7 +91,7 @@ func (b *Buffer[T]) Len() int { return b.All().Len() }
 // Bytes returns the size in bytes.
 func (b *Buffer[T]) Bytes() uintptr { return b.span().bytes }
 
-// Ptr returns the device address. Keep the buffer reachable while you use the address.
+// Ptr returns the device address. Keep b reachable while you use the address.
 func (b *Buffer[T]) Ptr() CUdeviceptr { return b.span().ptr }
 
 // Context returns the buffer's context.
@@ -106,14 +106,14 @@ func (b *Buffer[T]) All() View[T] { return View[T]{b.span()} }
 // View returns elements lo to hi-1, as [View.View] does.
 func (b *Buffer[T]) View(lo, hi int) View[T] { return b.All().View(lo, hi) }
 
-// CopyFrom copies src, which must have the buffer's length, to the device: see [View.CopyFrom].
+// CopyFrom copies src to the device: see [View.CopyFrom].
 func (b *Buffer[T]) CopyFrom(src []T) error {
 	err := b.All().CopyFrom(src)
 	runtime.KeepAlive(b)
 	return err
 }
 
-// CopyTo copies the buffer to dst, which must have the same length: see [View.CopyTo].
+// CopyTo copies the buffer to dst: see [View.CopyTo].
 func (b *Buffer[T]) CopyTo(dst []T) error {
 	err := b.All().CopyTo(dst)
 	runtime.KeepAlive(b)
@@ -127,9 +127,9 @@ func (b *Buffer[T]) Fill(v T) error {
 	return err
 }
 
-// Close frees the memory. For a buffer from [Alloc], the free waits for the device. For one from
-// [AllocAsync], it runs in the order of its stream. First wait for work in other streams that uses
-// the memory, or order that work before the free.
+// Close frees the memory. For a buffer from [Alloc], Close waits for the device. After
+// [AllocAsync], the free runs in the order of the stream. First wait for work in other streams that
+// uses the memory, or order it before the free.
 func (b *Buffer[T]) Close() error {
 	if b == nil || b.mem.a == nil {
 		return nil
@@ -155,7 +155,7 @@ func (b *Buffer[T]) span() span {
 }
 
 // View is a part of a device buffer: elements of type T at fixed addresses. A View is a small value
-// that shares the buffer's memory and keeps it reachable.
+// that keeps the buffer reachable.
 type View[T any] struct {
 	mem span // must stay the only field: see Launch.setFast
 }
@@ -201,7 +201,7 @@ func (v View[T]) Len() int { return count[T](v.mem.bytes) }
 // Bytes returns the size in bytes.
 func (v View[T]) Bytes() uintptr { return v.mem.bytes }
 
-// Ptr returns the device address. Keep the view or its buffer reachable while you use the address.
+// Ptr returns the device address. Keep v reachable while you use the address.
 func (v View[T]) Ptr() CUdeviceptr { return v.mem.ptr }
 
 // Context returns the memory's context.

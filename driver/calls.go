@@ -14,7 +14,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Doer runs or records operations. It is a *Stream or a scope of package graph.
+// Doer runs or records operations: a *Stream, or a scope of package graph.
 type Doer interface{ Do(ops ...Op) error }
 
 // Calls launches one kernel repeatedly with new arguments and without allocating. The launchers

@@ -46,7 +46,7 @@ type contextCore struct {
 
 // PrimaryContext retains the device's primary context, which the CUDA runtime and most libraries
 // use. Prefer it to NewContext. Each call returns a new Context for the same driver context.
-// Closing the last one in the process releases it.
+// Closing the last one releases it.
 func (dev Device) PrimaryContext() (*Context, error) {
 	if err := dev.check(); err != nil {
 		return nil, err
@@ -177,8 +177,8 @@ func (c *Context) Driver() *Driver {
 	return c.core.bound
 }
 
-// Guarded is like Driver, but the calls of its view are also [Driver.Guarded]. Use it for calls
-// that the program did not request at this point: freeing, growing, waiting.
+// Guarded is like Driver, but the calls of the returned view are also guarded: see
+// [Driver.Guarded]. Use it for calls that the program did not request: freeing, growing, waiting.
 func (c *Context) Guarded() *Driver {
 	if c == nil || c.core == nil {
 		return noDriver()
@@ -250,7 +250,7 @@ func (c *Context) Limit(l cu.CUlimit) (uint64, error) {
 	return uint64(v), err
 }
 
-// SetLimit changes a limit, such as the stack size of a thread or the size of the printf buffer.
+// SetLimit changes a limit, such as the stack size of each thread.
 func (c *Context) SetLimit(l cu.CUlimit, v uint64) error {
 	if err := c.check(); err != nil {
 		return err
@@ -260,7 +260,7 @@ func (c *Context) SetLimit(l cu.CUlimit, v uint64) error {
 	return err
 }
 
-// StreamPriorityRange returns the lowest and the highest stream priority, where a lower number is a
+// StreamPriorityRange returns the lowest and the highest stream priority. A lower number is a
 // higher priority. If the device has no priorities, both are 0.
 func (c *Context) StreamPriorityRange() (least, greatest int, err error) {
 	if err := c.check(); err != nil {
@@ -272,9 +272,8 @@ func (c *Context) StreamPriorityRange() (least, greatest int, err error) {
 	return int(l), int(g), err
 }
 
-// Synchronize waits until all work in the context is done. If ctx can be cancelled, a separate
-// goroutine makes the blocking call. After a cancellation, that goroutine stays until the device is
-// done. To wait for a single stream, use Stream.Wait.
+// Synchronize waits until all work in the context is done. If ctx is cancelled, a goroutine stays
+// blocked until the device is done. To wait for a single stream, use Stream.Wait.
 func (c *Context) Synchronize(ctx context.Context) error {
 	if c == nil || c.core == nil {
 		return absentError(c == nil, "context")
@@ -346,7 +345,7 @@ func (c *Context) EnablePeerAccess(peer *Context) error {
 	})
 }
 
-// DisablePeerAccess reverts EnablePeerAccess. If access is not enabled, it does nothing.
+// DisablePeerAccess reverts EnablePeerAccess. Without access, it does nothing.
 func (c *Context) DisablePeerAccess(peer *Context) error {
 	return c.peer(peer, "disable", cu.CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, func(d *cu.Driver) error {
 		return d.CuCtxDisablePeerAccess(peer.core.raw)

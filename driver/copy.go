@@ -65,8 +65,8 @@ func Download[T any](dst HostMemoryOf[T], src MemoryOf[T]) (*CopyOp, error) {
 }
 
 // CopyDevice returns an operation that copies src to dst, which must have the same length. src may
-// belong to another context or device. Enqueue the copy in a stream of dst's context. If src and
-// dst are parts of one buffer, they must not overlap.
+// belong to another context or device. Enqueue the copy in a stream of dst's context. src and dst
+// must not overlap.
 func CopyDevice[T any](dst, src MemoryOf[T]) (*CopyOp, error) {
 	d, err := spanOfAll(dst)
 	if err != nil {
@@ -295,8 +295,8 @@ func (o *CopyOp) sendPeer(s *Stream) error {
 	return s.d.CuMemcpyPeerAsync(o.dst, o.ctx.Raw(), o.src, o.other.Raw(), o.bytes, s.raw)
 }
 
-// Region is one end of a 2D or 3D copy: a box in memory that consists of layers of rows. Only
-// Memory and Pitch are required. Pitch and Rows are ignored for an [Array].
+// Region is one end of a 2D or 3D copy: a box of layers of rows in memory. Only Memory and Pitch
+// are required. An [Array] ignores Pitch and Rows.
 type Region struct {
 	Memory Memory
 	Pitch  uintptr // bytes from one row to the next
@@ -311,7 +311,7 @@ func Copy2D(dst, src Region, width, height uintptr) (*CopyOp, error) {
 	return newRegionCopy("2D copy", dst, src, width, height, 1)
 }
 
-// Copy3D returns an operation that copies depth layers of height rows of width bytes.
+// Copy3D returns an operation that copies depth × height rows of width bytes.
 func Copy3D(dst, src Region, width, height, depth uintptr) (*CopyOp, error) {
 	return newRegionCopy("3D copy", dst, src, width, height, depth)
 }

@@ -7,7 +7,7 @@ import (
 
 // Package driver uses these parts of package cu. Package cu has the rest of cuda.h.
 
-// MinVersion is the CUDA version of the oldest supported driver: 11.4, for NVIDIA driver 470.
+// MinVersion is the oldest supported CUDA version: 11.4 (NVIDIA driver 470).
 const MinVersion = cu.MinVersion
 
 // SystemLibrary opens the system's CUDA driver. An empty path means the library that
@@ -16,7 +16,7 @@ func SystemLibrary(path string) (loader.Library, error) { return cu.SystemLibrar
 
 // Error is the failure of a driver function. It has the function's name, the code, the usual cause,
 // and the log of the driver's compiler or linker. errors.Is matches the code. %v prints one line,
-// and %+v also prints the whole log.
+// and %+v adds the log.
 type Error = cu.Error
 
 var (
@@ -52,7 +52,7 @@ type (
 // [Error] with its code.
 type CUresult = cu.CUresult
 
-// These are the values of [CUresult] that programs compare with. Package cu has all values.
+// These are the most common values of [CUresult]. Package cu has all values.
 const (
 	CUDA_SUCCESS                              = cu.CUDA_SUCCESS
 	CUDA_ERROR_INVALID_VALUE                  = cu.CUDA_ERROR_INVALID_VALUE

@@ -127,7 +127,7 @@ func (dev Device) UUID() (UUID, error) {
 	return uuidOf(raw), nil
 }
 
-// TotalMem returns the device's memory in bytes. [Context.MemInfo] also returns how much is free.
+// TotalMem returns the device's memory in bytes. See also [Context.MemInfo].
 func (dev Device) TotalMem() (uint64, error) {
 	if err := dev.check(); err != nil {
 		return 0, err
@@ -228,7 +228,7 @@ type Properties struct {
 	HostRegisterSupported bool
 }
 
-// Properties queries the properties. A property that the driver does not support is zero.
+// Properties queries the properties. Properties unknown to the driver are zero.
 func (dev Device) Properties() (Properties, error) {
 	var p Properties
 	if err := dev.check(); err != nil {
@@ -252,7 +252,7 @@ func (dev Device) Properties() (Properties, error) {
 	return p, nil
 }
 
-// SM returns the compute capability as a single number, as in sm_90: 90 for 9.0.
+// SM returns the compute capability as a single number: 90 for 9.0.
 func (p Properties) SM() int { return p.ComputeMajor*10 + p.ComputeMinor }
 
 // String returns a one-line description for a log.

@@ -15,7 +15,7 @@ import (
 
 // Driver is an opened CUDA driver. It embeds the driver of package cu, so every raw function is a
 // method with its C name: d.CuLaunchKernel. On a zero Driver these methods return an error. On a
-// nil *Driver they panic, as promoted methods do.
+// nil *Driver they panic.
 //
 // Bound and Guarded return views of the same driver. The calls of a view run in a given context, or
 // do not disturb captures.
@@ -69,8 +69,8 @@ func Open() (*Driver, error) {
 // Init initialises the driver, as New and Open have already done.
 func (d *Driver) Init() error { return d.raw().Init() }
 
-// Bound returns a view of the driver in which every call first makes ctx current on its thread,
-// within the same native call. ctx stays current afterwards.
+// Bound returns a view of the driver in which every call first makes ctx current on its thread, in
+// the same native call. ctx stays current.
 func (d *Driver) Bound(ctx CUcontext) *Driver {
 	if !d.exists() {
 		return noDriver()
@@ -100,7 +100,7 @@ func (d *Driver) raw() *cu.Driver {
 // Has reports whether the driver has this version of the function.
 func (d *Driver) Has(f cu.Function) bool { return d.raw().Has(f) }
 
-// Version returns the CUDA version that the driver supports. For CUDA 12.4 it returns 12040.
+// Version returns the CUDA version that the driver supports: 12040 for 12.4.
 func (d *Driver) Version() int { return d.raw().Version() }
 
 // Library returns the library that the driver was created from.
@@ -125,11 +125,10 @@ func (d *Driver) Close() error {
 	return d.Driver.Close()
 }
 
-// Available returns nil if the system's CUDA driver can be used, or an error with the reason if it
-// cannot. Reasons include a missing library, no GPU, a driver that is too old, and devices that
-// create no context because other processes use them exclusively. The result is determined once,
-// and the library stays loaded. If the process has no primary context, the first call takes as long
-// as creating one.
+// Available returns nil if the system's CUDA driver can be used, and otherwise an error with the
+// reason: for example, a missing library, no GPU, a driver that is too old, or devices that other
+// processes use exclusively. The result is determined once, and the library stays loaded. If the
+// process has no primary context, the first call takes as long as creating one.
 func Available() error { return available() }
 
 var available = sync.OnceValue(func() error {
@@ -179,7 +178,7 @@ type Leak struct {
 	Err     error     // why the driver could not destroy it, or nil
 }
 
-// String returns the object, why it could not be destroyed, and where it was created.
+// String names the object, why it was not destroyed, and where it was created.
 func (l Leak) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %#x of %v was not closed", l.Kind, l.Handle, l.Device)
@@ -193,10 +192,10 @@ func (l Leak) String() string {
 }
 
 // SetLeakHook sets a hook that is called for every object that becomes unreachable without Close.
-// It returns the previous hook. The hook receives the stack of the object's creation. Use it in
-// tests and to find leaks: without a hook, such objects are destroyed silently, at no cost per
-// object. Stacks are recorded only for objects created after the call. A nil hook turns the
-// recording off. The hook runs on a goroutine of this package, after the object was destroyed.
+// It returns the previous hook. The hook receives the stack of the object's creation. Without a
+// hook, such objects are destroyed silently, at no cost per object. Stacks are recorded only for
+// objects created after the call. A nil hook turns the recording off. The hook runs on a goroutine
+// of this package, after the object was destroyed.
 func SetLeakHook(hook func(Leak)) (previous func(Leak)) {
 	hooks.Lock()
 	defer hooks.Unlock()
@@ -223,8 +222,8 @@ func leakOf(r life.Report) Leak {
 	return l
 }
 
-// OpenObjects returns the objects that were created since a leak hook was set and are not destroyed
-// yet, in no particular order. Without a hook it returns none.
+// OpenObjects returns the objects created since a leak hook was set and not destroyed yet, in no
+// particular order. Without a hook it returns none.
 func OpenObjects() []Leak {
 	open := life.Open()
 	leaks := make([]Leak, len(open))

@@ -82,7 +82,7 @@ func makerOf(kind string) string {
 }
 
 // Named prefixes an error's text with a name, such as a file name. Unlike fmt.Errorf, it preserves
-// the compiler's log for %+v. It returns nil for a nil error.
+// the compiler's log for %+v. A nil error stays nil.
 func Named(name string, err error) error {
 	if err == nil {
 		return nil
@@ -109,10 +109,9 @@ func (e *namedError) Format(s fmt.State, verb rune) {
 var noDriver = sync.OnceValue(func() *Driver { return &Driver{*cu.NoContext(), new(driverCore)} })
 
 // Lost returns nil if the context still works. Otherwise the error matches [ErrContextLost] and the
-// code with which the driver rejects a trivial query. For a closed context, it matches only
-// [ErrClosed]. Use Lost for health checks, and to distinguish a transient CUDA_ERROR_UNKNOWN from a
-// lost device. It does not wait, so it cannot detect a kernel that fails later. It does not disturb
-// captures.
+// driver's code for a trivial query. For a closed context, it matches only [ErrClosed]. Use Lost
+// for health checks, and to distinguish a transient CUDA_ERROR_UNKNOWN from a lost device. It does
+// not wait, so it cannot detect a kernel that fails later. It does not disturb captures.
 func (c *Context) Lost() error {
 	if err := c.check(); err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 	"github.com/purecuda/cuda/internal/uses"
 )
 
-// Event marks a point in a stream's work. The host and other streams can wait for it.
+// Event marks a point in a stream. The host and other streams can wait for it.
 type Event struct {
 	life   *life.Lifetime
 	ctx    *Context
@@ -34,12 +34,12 @@ func WithTiming() EventOption {
 	return func(f *cu.CUevent_flags) { *f &^= cu.CU_EVENT_DISABLE_TIMING }
 }
 
-// WithBlockingSync makes a thread that waits for the event sleep instead of spinning.
+// WithBlockingSync makes waiting threads sleep instead of spinning.
 func WithBlockingSync() EventOption {
 	return func(f *cu.CUevent_flags) { *f |= cu.CU_EVENT_BLOCKING_SYNC }
 }
 
-// WithInterprocess allows other processes to share the event. Such an event has no timing.
+// WithInterprocess allows processes to share the event. It excludes timing.
 func WithInterprocess() EventOption {
 	return func(f *cu.CUevent_flags) { *f |= cu.CU_EVENT_INTERPROCESS | cu.CU_EVENT_DISABLE_TIMING }
 }
@@ -118,7 +118,7 @@ func (e *Event) String() string {
 	return fmt.Sprintf("event %#x of %v", uintptr(e.raw), e.ctx.Device())
 }
 
-// Close destroys the event. Streams that already wait for the event keep waiting for it.
+// Close destroys the event. Streams that wait for the event keep waiting.
 func (e *Event) Close() error {
 	if e == nil || e.borrowed {
 		return nil
@@ -146,7 +146,7 @@ func (e *Event) Query() (done bool, err error) {
 }
 
 // Wait waits for the latest record of the event, as [Stream.Wait] waits for a stream. If the event
-// is recorded repeatedly, Wait returns once a query finds it done.
+// is recorded again, Wait returns once a query finds it done.
 func (e *Event) Wait(ctx context.Context) error {
 	if err := e.check(); err != nil {
 		return err
@@ -173,8 +173,8 @@ func (e *Event) block() error        { return e.ctx.core.guarded.CuEventSynchron
 // context's flags.
 func (e *Event) sleeps() (bool, error) { return e.sleepy, nil }
 
-// Elapsed returns the time from start to e, with a resolution of about 0.5 µs. Both events need
-// timing. If either has not completed, the error is CUDA_ERROR_NOT_READY.
+// Elapsed returns the time from start to e, precise to about 0.5 µs. Both events need timing. If
+// either is pending, the error is CUDA_ERROR_NOT_READY.
 func (e *Event) Elapsed(start *Event) (time.Duration, error) {
 	for _, x := range []*Event{e, start} {
 		if err := x.check(); err != nil {
@@ -218,7 +218,7 @@ func (e *Event) Lifetime() *life.Lifetime {
 // done releases the reference that a wait retained.
 func (e *Event) done() { e.life.Done() }
 
-// EventOp is an operation that records an event or makes the stream wait for it.
+// EventOp is an operation that records an event or waits for it.
 type EventOp struct {
 	event *Event
 	wait  bool
@@ -258,7 +258,7 @@ func (o *EventOp) Enqueue(s *Stream) error {
 	return s.Record(o.event)
 }
 
-// Context returns the event's context. A wait may run in a stream of any context.
+// Context returns the event's context. A wait may run in any context.
 func (o *EventOp) Context() *Context {
 	if o == nil {
 		return nil

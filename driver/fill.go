@@ -24,7 +24,7 @@ type FillOp struct {
 
 // Fill returns an operation that sets every element of dst to v. The hardware fills memory in units
 // of 1, 2 or 4 bytes, so the bytes of a larger v must repeat one unit, as those of 0 do. For other
-// values, use [View.Fill], which makes several passes.
+// values, use [View.Fill].
 func Fill[T any](dst MemoryOf[T], v T) (*FillOp, error) {
 	s, unit, value, err := newFill(dst, v)
 	if err != nil {
@@ -177,7 +177,7 @@ func columnUnit(size int) int {
 	return 1
 }
 
-// Bytes returns the number of bytes to set. The driver rejects a graph node that sets no bytes.
+// Bytes returns the number of bytes to set. A graph node must set at least one.
 func (o *FillOp) Bytes() uintptr {
 	if o == nil {
 		return 0

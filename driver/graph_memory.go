@@ -52,8 +52,8 @@ func (dev Device) ResetGraphMemStats() error {
 	return nil
 }
 
-// TrimGraphMem returns memory that graphs do not use to the device. Memory that a launch allocated
-// and left counts as used. TrimGraphMem does not disturb captures.
+// TrimGraphMem returns unused graph memory to the device. Memory that a launch left allocated
+// counts as used. TrimGraphMem does not disturb captures.
 func (dev Device) TrimGraphMem() error {
 	if err := dev.check(); err != nil {
 		return err
@@ -131,9 +131,9 @@ func (o *ordered) freeLeft(d *cu.Driver) error {
 	return d.CuMemFree(o.ptr)
 }
 
-// FreeGraphMemory frees memory that a graph launch allocated and left. The free runs after all work
-// already in s. The buffer stays open, because the next launch allocates at the same address. To
-// close the buffer as well, use [Buffer.FreeAsync].
+// FreeGraphMemory frees memory that a graph launch left allocated, in stream order. The buffer
+// stays open, because the next launch allocates at the same address. To close the buffer as well,
+// use [Buffer.FreeAsync].
 func (s *Stream) FreeGraphMemory(m Memory) error {
 	if err := s.ready(); err != nil {
 		return err
@@ -177,7 +177,7 @@ func (a *allocation) closeGraphMemory(s *Stream) error {
 // must retain the buffer before it creates the node, because an allocation node cannot be removed.
 type pendingGraphBuffer[T any] struct{ a *allocation }
 
-// PendGraphBuffer begins a buffer in graph memory. The caller must end with At or Abandon.
+// PendGraphBuffer begins a buffer in graph memory. End it with At or Abandon.
 func (o *AllocOp[T]) PendGraphBuffer() (pendingGraphBuffer[T], error) {
 	var none pendingGraphBuffer[T]
 	if o == nil {

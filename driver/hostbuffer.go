@@ -46,8 +46,8 @@ func hostFlags(opts []HostOption) hostOptions {
 }
 
 // AllocHost allocates zeroed page-locked memory for n elements. It is much slower than allocating
-// on Go's heap, so allocate once and reuse the memory. If the host has too little memory, the error
-// matches CUDA_ERROR_OUT_OF_MEMORY.
+// on Go's heap, so reuse the memory. If host memory runs out, the error matches
+// CUDA_ERROR_OUT_OF_MEMORY.
 func AllocHost[T any](c *Context, n int, opts ...HostOption) (*HostBuffer[T], error) {
 	kind, bytes, err := newHostBuffer[T](n)
 	if err != nil {
@@ -141,8 +141,8 @@ func registerHost(c *Context, kind string, p unsafe.Pointer, bytes uintptr, flag
 }
 
 // Slice returns the memory as a Go slice, or nil for a nil or closed buffer. The slice is valid
-// while the buffer is reachable and open, and does not keep the buffer alive. Before you use the
-// slice, wait for device work that accesses the memory.
+// while the buffer is reachable and open. Before you use the slice, wait for device work that
+// accesses the memory.
 func (h *HostBuffer[T]) Slice() []T { return h.All().Slice() }
 
 // Len returns the number of elements.
@@ -166,8 +166,7 @@ func (h *HostBuffer[T]) All() HostView[T] { return HostView[T]{h.hostSpan()} }
 // View returns elements lo to hi-1, as [HostView.View] does.
 func (h *HostBuffer[T]) View(lo, hi int) HostView[T] { return h.All().View(lo, hi) }
 
-// Device returns a view through which kernels access the memory over the bus. The view keeps h
-// alive.
+// Device returns a view through which kernels access the memory over the bus.
 func (h *HostBuffer[T]) Device() (View[T], error) {
 	s := h.hostSpan()
 	if err := s.check(); err != nil {
@@ -207,8 +206,7 @@ func (h *HostBuffer[T]) hostSpan() hostSpan {
 	return h.mem
 }
 
-// HostView is a part of a page-locked buffer. A HostView is a small value that keeps the buffer
-// alive.
+// HostView is a part of a page-locked buffer, which it keeps alive.
 type HostView[T any] struct {
 	mem hostSpan
 }

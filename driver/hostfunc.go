@@ -53,8 +53,8 @@ func NewHostFunc(c *Context, fn func()) (*HostFunc, error) {
 	return h, nil
 }
 
-// HostFunc enqueues a call of fn under the rules of type [HostFunc]. In a capturing stream, fn runs
-// at each launch of the graph. Otherwise it runs once.
+// HostFunc enqueues a call of fn under the rules of type [HostFunc]. In a capture, fn runs at each
+// launch of the graph. Otherwise it runs once.
 func (s *Stream) HostFunc(fn func()) error {
 	if err := s.ready(); err != nil {
 		return err
@@ -176,7 +176,7 @@ func (p *HostPanic) Error() string {
 	return fmt.Sprintf("host function panicked: %v", p.Value)
 }
 
-// Unwrap returns the panic's value if the value is an error, and otherwise nil.
+// Unwrap returns the panic's value if it is an error, and otherwise nil.
 func (p *HostPanic) Unwrap() error {
 	if p == nil {
 		return nil
@@ -285,8 +285,8 @@ type userRefs struct {
 	given int // added by Retain and not yet released by Release
 }
 
-// NewUserObject creates an object. When its last reference is released, destroy runs on a goroutine
-// of its own and may call CUDA. The program holds one reference until Close.
+// NewUserObject creates an object. When its last reference is released, destroy runs on its own
+// goroutine and may call CUDA. The program holds one reference until Close.
 func (c *Context) NewUserObject(destroy func()) (*UserObject, error) {
 	if c == nil || c.core == nil {
 		return nil, absentError(c == nil, "context")
@@ -427,7 +427,7 @@ func (u *UserObject) String() string {
 	return u.life.String()
 }
 
-// Close releases the program's reference. If it is the last one, CUDA destroys the object.
+// Close releases the program's reference, which NewUserObject created.
 func (u *UserObject) Close() error {
 	if u == nil {
 		return nil

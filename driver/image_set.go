@@ -27,7 +27,7 @@ func NewImageSet(images ...*image.Image) (*ImageSet, error) {
 }
 
 // ReadImages creates a set from the files of fsys (such as an embed.FS) that match the patterns,
-// for example "kernels*.ptx" and "kernels*.cubin". See path.Match.
+// such as "*.ptx" and "*.cubin". See path.Match.
 func ReadImages(fsys fs.FS, patterns ...string) (*ImageSet, error) {
 	if fsys == nil {
 		return nil, invalidf("images from a nil file system")
@@ -79,8 +79,8 @@ func (s *ImageSet) LoadModule(c *Context, opts ...JITOption) (*Module, error) {
 	return loadBest(s, c, func(i *image.Image) (*Module, error) { return c.loadModule(c.Driver(), loadableOf(i), opts) })
 }
 
-// LoadLibrary is LoadModule for a Library. A driver that loads machine code lazily accepts the
-// first image. If that image does not suit the device, Library.Kernel returns an error.
+// LoadLibrary is LoadModule for a Library. With lazy loading, only the best image is tried. If it
+// is unsuitable, Library.Kernel returns an error.
 func (s *ImageSet) LoadLibrary(c *Context, opts ...JITOption) (*Library, error) {
 	return loadBest(s, c, func(i *image.Image) (*Library, error) { return c.loadLibrary(loadableOf(i), opts) })
 }
@@ -127,7 +127,7 @@ func unfit(err error) bool {
 	return false
 }
 
-// Arch returns the device's architecture, for example sm_90 for compute capability 9.0.
+// Arch returns the device's architecture, such as sm_90.
 func (dev Device) Arch() (image.Arch, error) {
 	major, minor, err := dev.ComputeCapability()
 	return image.Arch{Major: major, Minor: minor}, err

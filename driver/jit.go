@@ -55,9 +55,9 @@ var jitRanges = map[cu.CUjit_option]struct{ least, most int }{
 	cu.CU_JIT_SPLIT_COMPILE:         {0, math.MaxInt32},
 }
 
-// WithTarget compiles for an architecture. The zero Arch means the context's architecture, which is
-// also the default. Use it for a [Linker] whose image is stored, because the result does not load
-// on other devices. It excludes CU_JIT_THREADS_PER_BLOCK.
+// WithTarget compiles for an architecture. The default, like the zero Arch, is the context's
+// architecture. Use WithTarget if a linked image is stored for other devices. It excludes
+// CU_JIT_THREADS_PER_BLOCK.
 func WithTarget(a image.Arch) JITOption {
 	if a == (image.Arch{}) {
 		return func(j *jit) {
@@ -149,7 +149,7 @@ func (j *jit) answered() {
 func (j *jit) close() { j.pins.Unpin() }
 
 // WithJITTime stores in t how long the driver's compiler and linker ran, also if they failed. For a
-// [Library], the time only covers compilation during the load.
+// [Library], t covers only compilation during the load.
 func WithJITTime(t *time.Duration) JITOption {
 	return func(j *jit) {
 		j.set(cu.CU_JIT_WALL_TIME, 0)

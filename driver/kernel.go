@@ -12,7 +12,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Kernel is a function of a module or library. The Kernel keeps the code loaded.
+// Kernel is a function of a module or library, which it keeps loaded.
 type Kernel struct {
 	code   *program
 	raw    cu.CUfunction
@@ -50,9 +50,8 @@ func (p *program) newKernel(name string, raw cu.CUfunction) (*Kernel, error) {
 }
 
 // BorrowKernel returns a Kernel for a function that other code loaded into this context. The
-// function must stay loaded while the Kernel, or a graph that refers to it, is in use. The driver
-// reports its name since CUDA 12.3 and its parameters since CUDA 12.4. On older drivers, launches
-// do not check arguments.
+// function must stay loaded while the Kernel or a graph uses it. The driver reports its name since
+// CUDA 12.3 and its parameters since CUDA 12.4. On older drivers, launches do not check arguments.
 func (c *Context) BorrowKernel(raw cu.CUfunction) (*Kernel, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -221,7 +220,7 @@ type KernelInfo struct {
 	NonPortableCluster bool // clusters of more than 8 blocks are allowed
 }
 
-// Info returns the properties that the compiler determined. The first call loads the kernel.
+// Info returns the kernel's properties. The first call loads the kernel.
 func (k *Kernel) Info() (KernelInfo, error) {
 	if err := k.check(); err != nil {
 		return KernelInfo{}, err
@@ -299,8 +298,8 @@ func (k *Kernel) Attribute(a cu.CUfunction_attribute) (int, error) {
 	return int(v), nil
 }
 
-// SetAttribute changes one attribute of the kernel for all later launches. Prepare raises the limit
-// of dynamic shared memory if necessary, so a program need not set it.
+// SetAttribute changes one attribute of the kernel for all later launches. Prepare already raises
+// the limit of dynamic shared memory if necessary.
 func (k *Kernel) SetAttribute(a cu.CUfunction_attribute, v int) error {
 	if err := k.check(); err != nil {
 		return err
@@ -332,8 +331,8 @@ func (k *Kernel) SetCacheConfig(c cu.CUfunc_cache) error {
 	return nil
 }
 
-// MaxActiveBlocks returns how many blocks can be resident on one multiprocessor. Each block has the
-// given number of threads and sharedMem bytes of dynamic shared memory.
+// MaxActiveBlocks returns how many blocks can be resident on one multiprocessor. sharedMem is the
+// dynamic shared memory of each block, in bytes.
 func (k *Kernel) MaxActiveBlocks(threads int, sharedMem uintptr) (int, error) {
 	if err := k.check(); err != nil {
 		return 0, err
@@ -362,8 +361,8 @@ type BlockSize struct {
 }
 
 // MaxPotentialBlockSize returns the block size with the highest occupancy. If limit is not 0, the
-// size is at most limit. sharedMem returns the dynamic shared memory in bytes of a block with that
-// many threads. A nil sharedMem means none.
+// size is at most limit. sharedMem returns the dynamic shared memory of a block in bytes. A nil
+// sharedMem means none.
 func (k *Kernel) MaxPotentialBlockSize(sharedMem func(threads int) uintptr, limit int) (BlockSize, error) {
 	info, err := k.Info()
 	if err != nil {
@@ -414,7 +413,7 @@ func (k *Kernel) MaxPotentialClusterSize(cfg LaunchConfig) (int, error) {
 	return k.clusters(&cfg, false)
 }
 
-// MaxActiveClusters returns how many clusters can be resident on the device at once (CUDA 11.8).
+// MaxActiveClusters returns how many clusters fit on the device (CUDA 11.8).
 func (k *Kernel) MaxActiveClusters(cfg LaunchConfig) (int, error) {
 	return k.clusters(&cfg, true)
 }

@@ -14,8 +14,8 @@ import (
 )
 
 // Launch is a kernel launch with its configuration and arguments. It can be enqueued any number of
-// times. The driver copies the arguments when the launch is enqueued, so you can then change them
-// ([SetArg]) and enqueue it again.
+// times. The driver copies the arguments when the launch is enqueued, so you can change them
+// afterwards ([SetArg]).
 type Launch struct {
 	// These fields come first because recording a list of launches reads them. They fill two
 	// cache lines.
@@ -254,8 +254,7 @@ func (l *Launch) Uses() uses.Set {
 	return uses.Set{Refs: l.refs, Accesses: l.uses}
 }
 
-// Block returns the part of the launch that graph nodes and batches read. It changes with the
-// launch.
+// Block returns the part of the launch that graph nodes and batches read.
 func (l *Launch) Block() *launch.Block {
 	if l == nil {
 		return nil

@@ -267,8 +267,8 @@ func (e *argError) Is(target error) bool {
 }
 
 // Arg is one argument of a launch that changes repeatedly, such as a step number. Its type is
-// checked once, when the Arg is created, while [SetArg] checks at each call. An Arg is a small
-// value, and its copies refer to the same argument.
+// checked only once, when the Arg is created. An Arg is a small value, and its copies refer to the
+// same argument.
 type Arg[T any] struct {
 	l     *Launch
 	i     int

@@ -16,7 +16,7 @@ import (
 )
 
 // Linker joins images that use each other's symbols (extern). It accepts relocatable cubins, fat
-// binaries, object files, archives, and PTX, which it compiles.
+// binaries, object files, archives and PTX.
 type Linker struct {
 	ctx  *Context
 	opts []JITOption
@@ -76,8 +76,8 @@ func (l *Linker) Add(name string, data []byte, opts ...JITOption) error {
 
 // Complete compiles the inputs, links them and returns the image, a cubin that the caller must not
 // change. Until an input is added, later calls return the same image. On failure, the [*Error] has
-// the log. The log lists code that does not compile, with its lines of PTX, and symbols that are
-// undefined, or defined twice or inconsistently.
+// the log, which lists PTX that does not compile, and symbols that are undefined or defined twice
+// or inconsistently.
 func (l *Linker) Complete() ([]byte, error) {
 	if l == nil {
 		return nil, nilError("linker")
@@ -137,7 +137,7 @@ func (l *Linker) signatures() map[string]*ptx.Signature {
 	return all
 }
 
-// Log returns the compiler's output of the last successful Complete: see Module.Log.
+// Log returns the compiler's output of the last successful Complete.
 func (l *Linker) Log() string {
 	if l == nil {
 		return ""

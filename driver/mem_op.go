@@ -22,7 +22,7 @@ type MemOp struct {
 	node   cu.CUDA_BATCH_MEM_OP_NODE_PARAMS
 }
 
-// MemStep is one step of a MemOp. WriteWord, WaitWord and MemBarrier create steps.
+// MemStep is one step of a MemOp: see WriteWord, WaitWord and MemBarrier.
 type MemStep func(*MemOp) error
 
 // Word constrains the element types of memory operations.
@@ -48,8 +48,8 @@ func NewMemOp(c *Context, steps ...MemStep) (*MemOp, error) {
 	return o, nil
 }
 
-// WriteWord returns a step that writes v to element i of dst. By default, an observer of v also
-// sees all earlier work in the stream. flags can remove that guarantee.
+// WriteWord returns a step that writes v to element i of dst. Unless flags prevent it, an observer
+// of v also sees all earlier work in the stream.
 func WriteWord[T Word](dst MemoryOf[T], i int, v T, flags cu.CUstreamWriteValue_flags) MemStep {
 	return func(o *MemOp) error {
 		addr, err := word(o, dst, i, Writes)
@@ -92,7 +92,7 @@ func WaitWord[T Word](src MemoryOf[T], i int, v T, flags cu.CUstreamWaitValue_fl
 	}
 }
 
-// MemBarrier returns a step that orders the steps before it with the steps after it.
+// MemBarrier returns a step that orders earlier steps before later ones.
 func MemBarrier(flags cu.CUstreamMemoryBarrier_flags) MemStep {
 	return func(o *MemOp) error {
 		var p cu.CUstreamBatchMemOpParams

@@ -24,7 +24,7 @@ type Memory interface {
 	span() span
 }
 
-// MemoryOf is device memory with elements of type T: a *Buffer[T] or a View[T].
+// MemoryOf is device memory with elements of type T: a *Buffer or a View.
 type MemoryOf[T any] interface {
 	Memory
 	// Ptr returns the device address, which is 0 for memory of no bytes.

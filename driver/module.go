@@ -97,8 +97,7 @@ func moduleKernels(d *Driver, m cu.CUmodule) []string {
 	return names
 }
 
-// Kernel returns the kernel with the given name. If there is none, the error lists the module's
-// kernels.
+// Kernel returns the named kernel, or an error that lists the module's kernels.
 func (m *Module) Kernel(name string) (*Kernel, error) {
 	if m != nil && m.lazy != nil {
 		return m.lazy.kernel(name)
@@ -316,8 +315,8 @@ type Library struct {
 	raw  cu.CUlibrary
 }
 
-// LoadLibrary is LoadModule for a [Library]. Drivers may compile later. In that case, the first
-// call of Kernel or Global returns the error for PTX that does not compile.
+// LoadLibrary is LoadModule for a [Library]. If the driver compiles later, the first call of Kernel
+// or Global returns the error for PTX that does not compile.
 func (c *Context) LoadLibrary(data []byte, opts ...JITOption) (*Library, error) {
 	if c == nil || c.core == nil {
 		return nil, absentError(c == nil, "context")
@@ -418,8 +417,8 @@ func (l *Library) Kernels() ([]string, error) {
 	return names, nil
 }
 
-// Global returns a variable of the library as a view of bytes. Each context has its own copy of the
-// variable, and the view is of the copy in the Library's context.
+// Global returns a variable as a view of bytes. Each context has its own copy of the variable. The
+// view is of the copy in the Library's context.
 func (l *Library) Global(name string) (View[byte], error) {
 	if err := l.check(); err != nil {
 		return View[byte]{}, err

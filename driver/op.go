@@ -9,12 +9,12 @@ import (
 	"github.com/purecuda/cuda/internal/uses"
 )
 
-// Op describes one piece of device work. [Stream.Do] runs it, or records it if the stream is
-// capturing. Package graph creates nodes from it and updates them.
+// Op describes one piece of device work. [Stream.Do] runs it, or records it in a capture. Package
+// graph creates nodes from it and updates them.
 //
 // The only operations are *Launch, *CopyOp, *FillOp, *HostFunc, *EventOp, *MemOp, *SemaphoreOp, and
 // the launch of an executable graph. [AllocOp] and [FreeOp] do not implement Op, because each
-// replay of an allocation would change its address. Several goroutines may enqueue an operation
+// replay would change the allocation's address. Several goroutines may enqueue an operation
 // concurrently, but not while one of them changes it ([SetArg]). Except for HostFunc and EventOp,
 // Enqueue makes one driver call and does not allocate. Slices and node parameters that methods
 // return belong to the operation and change with it.
@@ -29,7 +29,7 @@ type Op interface {
 	String() string // a description for messages and drawings
 }
 
-// AccessMode is what an operation does to a range of memory: it reads, writes or both.
+// AccessMode is the kind of a memory access: reading, writing or both.
 type AccessMode = uses.Mode
 
 // The modes of memory access.
@@ -70,7 +70,7 @@ func In(m Memory) Declared { return Declared{m, Reads} }
 // Out declares that a kernel only writes the memory.
 func Out(m Memory) Declared { return Declared{m, Writes} }
 
-// InOut declares that a kernel reads and writes the memory, which is also the default.
+// InOut declares that a kernel reads and writes the memory. It is the default.
 func InOut(m Memory) Declared { return Declared{m, ReadsWrites} }
 
 // Access returns the access to the whole memory, or an error if the memory cannot be used.

@@ -58,8 +58,7 @@ func (c *Context) DefaultPool() (*MemPool, error) {
 	return c.devicePool("default", (*Driver).CuDeviceGetDefaultMemPool)
 }
 
-// CurrentPool returns the pool from which AllocAsync allocates: the default pool, or the one set by
-// SetPool.
+// CurrentPool returns the pool that AllocAsync uses. SetPool changes it.
 func (c *Context) CurrentPool() (*MemPool, error) {
 	return c.devicePool("current", (*Driver).CuDeviceGetMemPool)
 }
@@ -76,7 +75,7 @@ func (c *Context) devicePool(which string, get func(*Driver, *cu.CUmemoryPool, c
 	return p, nil
 }
 
-// SetPool makes AllocAsync allocate from p on p's device, in the whole process.
+// SetPool makes AllocAsync use p on p's device, in the whole process.
 func (c *Context) SetPool(p *MemPool) error {
 	if err := c.check(); err != nil {
 		return err
@@ -102,7 +101,7 @@ func (p *MemPool) check() error {
 	return p.life.Check()
 }
 
-// Lifetime returns the ownership record. For the device's own pools it is the context's.
+// Lifetime returns the ownership record. The device's pools have the context's.
 func (p *MemPool) Lifetime() *life.Lifetime {
 	if p == nil {
 		return nil

@@ -158,7 +158,7 @@ func (s *ExternalSemaphore) String() string {
 	return fmt.Sprintf("%v (%v)", s.life, s.kind)
 }
 
-// Close releases the import, but not the original semaphore. First wait for work that uses it.
+// Close releases the import. First wait for work that uses the semaphore.
 func (s *ExternalSemaphore) Close() error {
 	if s == nil {
 		return nil
@@ -182,7 +182,7 @@ type SemaphorePoint struct {
 	Flags     uint32         // CUDA_EXTERNAL_SEMAPHORE_SIGNAL_ or _WAIT_SKIP_NVSCIBUF_MEMSYNC
 }
 
-// SemaphoreOp is an operation that signals external semaphores or makes the stream wait for them.
+// SemaphoreOp is an operation that signals or waits for external semaphores.
 type SemaphoreOp struct {
 	ctx   *Context
 	raw   []cu.CUexternalSemaphore

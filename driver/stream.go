@@ -43,7 +43,7 @@ func (s *Stream) guardedSelf() *Driver {
 	return s.core.guarded
 }
 
-// Driver returns a view of the driver for calls that pass this stream and need no other context.
+// Driver returns a view of the driver for calls that pass this stream.
 func (s *Stream) Driver() *Driver {
 	if s == nil {
 		return noDriver()
@@ -101,8 +101,8 @@ func (c *Context) NewStream(opts ...StreamOption) (*Stream, error) {
 // clamp32 returns the nearest 32-bit number.
 func clamp32(n int) int32 { return int32(max(math.MinInt32, min(n, math.MaxInt32))) }
 
-// LegacyStream returns CUDA's default stream. The legacy stream and all blocking streams of the
-// context wait for each other. Closing it does nothing.
+// LegacyStream returns CUDA's default stream. It and the blocking streams of the context wait for
+// each other. Close does nothing.
 func (c *Context) LegacyStream() *Stream {
 	if c == nil || c.core == nil {
 		return nil
@@ -111,8 +111,8 @@ func (c *Context) LegacyStream() *Stream {
 }
 
 // PerThreadStream returns the default stream of whichever OS thread makes a call. A goroutine that
-// uses it should therefore call runtime.LockOSThread. Closing the stream does nothing. Close memory
-// that was allocated in its order: otherwise the memory is freed in the order of another thread's
+// uses it should therefore call runtime.LockOSThread. Closing it does nothing. Close memory that
+// was allocated in its order: otherwise the memory is freed in the order of another thread's
 // stream.
 func (c *Context) PerThreadStream() *Stream {
 	if c == nil || c.core == nil {
@@ -122,9 +122,9 @@ func (c *Context) PerThreadStream() *Stream {
 }
 
 // BorrowStream returns a Stream for a handle of this context that other code owns. The handle must
-// stay valid while the Stream is in use. Closing the Stream does nothing. An executable graph uses
-// the stream of its last launch until the graph's own Wait or Run has returned, or until the graph
-// is closed and the launch has ended.
+// stay valid while the Stream is used. Close does nothing. An executable graph uses the stream of
+// its last launch until the graph's Wait or Run returns, or until the graph is closed and the
+// launch has ended.
 func (c *Context) BorrowStream(raw CUstream) (*Stream, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -191,8 +191,7 @@ func (s *Stream) named(err error) error {
 	return fmt.Errorf("%v: %w", s, err)
 }
 
-// Raw returns the driver's handle. For a nil Stream it returns 0, the handle of CUDA's legacy
-// stream.
+// Raw returns the driver's handle. A nil Stream has 0, the legacy stream.
 func (s *Stream) Raw() CUstream {
 	if s == nil {
 		return 0
@@ -222,7 +221,7 @@ func (s *Stream) String() string {
 }
 
 // Close destroys the stream. Work in it still runs. If an executable graph was last launched in the
-// stream, the stream is destroyed only after that launch is known to have ended.
+// stream, the stream is destroyed after that launch has ended.
 func (s *Stream) Close() error {
 	if s == nil || !s.owned {
 		return nil
@@ -232,10 +231,9 @@ func (s *Stream) Close() error {
 	return err
 }
 
-// Do enqueues operations in the stream, in order. If the stream is capturing, it records them
-// instead. Do does not wait. If an operation fails when it runs, a later call returns the error,
-// usually Wait. If one of several operations cannot be enqueued, the error names it, and the
-// operations before it are enqueued.
+// Do enqueues operations in the stream, in order. A capturing stream records them instead. Do does
+// not wait. If an operation fails when it runs, a later call returns the error, usually Wait. If an
+// operation cannot be enqueued, the error names it, and the operations before it are enqueued.
 func (s *Stream) Do(ops ...Op) error {
 	if !s.quiet() {
 		if err := s.ready(); err != nil {
@@ -264,7 +262,7 @@ func ofSeveral(ops []Op, i int, err error) error {
 	return fmt.Errorf("operation %d: %w", i, err)
 }
 
-// Record records e in the stream. The event completes after all work already in the stream.
+// Record records e, which completes after all work already in the stream.
 func (s *Stream) Record(e *Event) error {
 	if !s.open() || !e.open() || e.ctx != s.ctx {
 		if err := s.refuses(e); err != nil {
@@ -280,8 +278,8 @@ func (s *Stream) Record(e *Event) error {
 	return nil
 }
 
-// WaitEvent makes later work in the stream wait for the latest record of e. If e was never
-// recorded, there is nothing to wait for. The event may belong to another context or device.
+// WaitEvent makes later work in the stream wait for the latest record of e, if any. The event may
+// belong to another context or device.
 func (s *Stream) WaitEvent(e *Event) error {
 	if !s.open() || !e.open() || e.ctx != s.ctx {
 		if err := s.refuses(e); err != nil {
@@ -326,8 +324,8 @@ func (s *Stream) Query() (done bool, err error) {
 // Wait waits for the work that was enqueued in the stream before the call. If ctx is cancelled,
 // Wait returns the cause of the cancellation and the work continues. A nil ctx is never cancelled.
 // The error may be from earlier work, because CUDA reports errors late. Up to GOMAXPROCS goroutines
-// wait as fast as the driver's blocking call. If there are more, a wait takes up to about a
-// millisecond longer, but does not occupy a thread. A capturing stream cannot be waited for.
+// wait as fast as the driver's blocking call. With more goroutines, a wait takes up to a
+// millisecond longer, but occupies no thread. A capturing stream cannot be waited for.
 func (s *Stream) Wait(ctx context.Context) error {
 	if err := s.check(); err != nil {
 		return err
@@ -359,7 +357,7 @@ func (s *Stream) queryOrMark() (*mark, error) {
 	return m, s.named(err)
 }
 
-// Priority returns the stream's priority. The default is 0, and lower numbers go first.
+// Priority returns the priority. The default is 0, and lower numbers go first.
 func (s *Stream) Priority() (int, error) {
 	if err := s.check(); err != nil {
 		return 0, err
@@ -383,8 +381,8 @@ func (s *Stream) Flags() (cu.CUstream_flags, error) {
 
 // CaptureStatus returns the status of the stream's capture, its ID and its graph. The status
 // distinguishes an active capture from an invalidated one. The ID is unique in the process. The
-// capture owns the graph. If the stream is not capturing, the ID and the graph are 0. CaptureStatus
-// does not disturb any capture.
+// capture owns the graph. Without a capture, the ID and the graph are 0. CaptureStatus does not
+// disturb captures.
 func (s *Stream) CaptureStatus() (status cu.CUstreamCaptureStatus, id uint64, graph CUgraph, err error) {
 	if err := s.check(); err != nil {
 		return 0, 0, 0, err
@@ -416,9 +414,9 @@ func (s *Stream) captureInfo() (i captureInfo, err error) {
 	return i, err
 }
 
-// After makes later work in s run after all work already in other. It does not wait. If other is
-// capturing, s joins the capture. Each call creates and destroys an event. For repeated calls, it
-// is cheaper to use your own event and WaitEvent.
+// After makes later work in s run after all work already in other. If other is capturing, s joins
+// the capture. Each call creates and destroys an event. For repeated calls, it is cheaper to use
+// your own event and WaitEvent.
 func (s *Stream) After(other *Stream) error {
 	if err := s.ready(); err != nil {
 		return err
@@ -455,7 +453,7 @@ func (s *Stream) Number() uint64 {
 	return s.number
 }
 
-// Lifetime returns the ownership record. For a borrowed stream it is the context's.
+// Lifetime returns the ownership record. A borrowed stream has the context's.
 func (s *Stream) Lifetime() *life.Lifetime {
 	if s == nil {
 		return nil
