@@ -2,26 +2,26 @@ package ptx
 
 import "math"
 
-// Pos is a place in the text: 1-based line and 1-based column in bytes.
-// The zero Pos is "nowhere" (a node made by a program).
+// Pos is a position in the text: a 1-based line and a 1-based column in bytes. The zero
+// Pos means that a node has no position, because a program created it.
 type Pos struct {
 	Line, Col int32
 }
 
-// IsValid reports whether p names a place.
+// IsValid reports whether p is a position in a text.
 func (p Pos) IsValid() bool { return p.Line > 0 }
 
 // Module is one PTX file.
 //
-// Strings in the tree are substrings of Source and slices of a parsed tree may
-// share one backing array: replace them, do not append to or write into them.
+// Strings in the tree are substrings of Source. Slices of a parsed tree may share one
+// backing array: replace them, but do not append to them or change their elements.
 type Module struct {
-	Name        string // as given to Parse, for messages
+	Name        string // as passed to Parse; used in error messages
 	Source      string // the whole text; "" for a tree made by a program
 	Version     Version
 	Targets     []string // of all .target directives: "sm_90a", "debug", "texmode_unified" ...
-	AddressSize int      // 32 or 64; 0 where not stated (32 by the ISA)
-	Decls       []Decl   // everything after the header, in the order of the text
+	AddressSize int      // 32 or 64; 0 if not specified (the ISA then assumes 32)
+	Decls       []Decl   // everything after the header, in source order
 }
 
 // Version is the argument of .version.
@@ -29,8 +29,9 @@ type Version struct {
 	Major, Minor int
 }
 
-// Decl is a module-level directive: *Function, *Variable, *RegDecl (before the
-// ABI, PTX 1.x and 2.x), *Alias, *File, *Section, *Pragma, *Loc or *Raw.
+// Decl is a module-level directive: *Function, *Variable, *RegDecl, *Alias, *File,
+// *Section, *Pragma, *Loc or *Raw. A *RegDecl occurs there only before the ABI, in PTX
+// 1.x and 2.x.
 type Decl interface {
 	Position() Pos // where it begins
 	decl()
@@ -39,14 +40,14 @@ type Decl interface {
 // Function is an .entry (kernel) or .func, with or without a body.
 type Function struct {
 	Pos        Pos
-	Doc        string // comment that ends on the line before, without its markers
+	Doc        string // comment that ends on the previous line, without comment markers
 	Linkage    Linkage
 	Entry      bool
 	Name       string
 	Attributes []Attribute // .attribute(...)
 	Return     []*Variable // .func only
 	Params     []*Variable // Space is ParamSpace, or RegSpace in a .func
-	Perf       []Directive // .maxntid, .reqntid, .minnctapersm, .noreturn, .pragma ... in order
+	Perf       []Directive // .maxntid, .reqntid, .noreturn, .pragma ... in source order
 	Body       *Block      // nil: a declaration
 }
 
@@ -64,8 +65,8 @@ type Directive struct {
 	Text []string // strings: .pragma "nounroll" (unquoted), .language "c++"
 }
 
-// Variable is one declared variable or parameter. A list in one declaration
-// (.global .u32 a, b;) gives one Variable each.
+// Variable is one declared variable or parameter. A declaration of several (.global .u32
+// a, b;) yields one Variable for each.
 type Variable struct {
 	Pos        Pos
 	Doc        string // as in Function; module level only
@@ -73,23 +74,23 @@ type Variable struct {
 	Space      Space
 	Bank       int // .const[n]; 0 otherwise
 	Attributes []Attribute
-	Align      int // .align; 0 where not stated
+	Align      int // .align in bytes; 0 if not specified
 	Vector     int // 2, 4 or 8 for .v2, .v4, .v8; 0 for a scalar
 	Type       Type
 	Ptr        *Pointer // a kernel parameter's .ptr; nil otherwise
-	Name       string   // "" in a prototype that names none, "_" likewise
-	Count      int      // name<Count>: Count variables name0 ... ; 0 for a single one
-	Dims       []int64  // array dimensions, Unsized for []; empty: no array
+	Name       string   // "" for an unnamed prototype parameter; "_" is kept as written
+	Count      int      // name<Count> declares name0 to name(Count-1); 0 for a single variable
+	Dims       []int64  // array dimensions, Unsized for []; empty if not an array
 	Init       *Init    // initialiser; nil: none
 }
 
-// Unsized is the dimension of an array whose first size is left open.
+// Unsized is the value in Dims for a first dimension without a size, as in a[].
 const Unsized = int64(-1)
 
-// Pointer holds what .ptr states about a kernel parameter.
+// Pointer holds the .ptr attributes of a kernel parameter.
 type Pointer struct {
-	Space Space // GenericSpace where not stated
-	Align int   // of the memory it points to; 0 where not stated
+	Space Space // GenericSpace if not specified
+	Align int   // alignment of the memory it points to, in bytes; 0 if not specified
 }
 
 // Init is an initialiser: a brace list or one value.
@@ -98,7 +99,7 @@ type Init struct {
 	Field string  // addr_mode_0 in { addr_mode_0 = wrap } of a .samplerref; "" otherwise
 	List  bool    // { Elems... }
 	Elems []Init  // of a list
-	Value Operand // otherwise: *Imm, or *Sym (an address; Generic and Mask are possible here)
+	Value Operand // otherwise an *Imm, or a *Sym for an address, which may set Generic and Mask
 }
 
 // Alias is ".alias Name, Target;".
@@ -112,16 +113,16 @@ type File struct {
 	Pos   Pos
 	Index int
 	Name  string // as written between the quotes
-	Stamp bool   // Time and Size are stated
+	Stamp bool   // Time and Size are present
 	Time  uint64
 	Size  uint64
 }
 
-// Section is ".section Name { ... }", DWARF data kept as written. The section
-// .nv_intermediate_source_section { ... } of PTX 9.4 is one too, under that Name.
+// Section is ".section Name { ... }", DWARF data kept as written. The directive
+// .nv_intermediate_source_section { ... } of PTX 9.4 is also a Section, with that Name.
 type Section struct {
 	Pos  Pos
-	Name string // with its dot: ".debug_info"
+	Name string // with its leading dot: ".debug_info"
 	Text string // between the braces
 }
 
@@ -145,19 +146,19 @@ type Block struct {
 	Stmts []Stmt
 }
 
-// RegDecl declares one register, or a range of them. A list in one declaration
-// gives one RegDecl each.
+// RegDecl declares one register or a range of registers. A declaration of several yields
+// one RegDecl for each.
 type RegDecl struct {
 	Pos    Pos
 	Type   Type
 	Vector int // 2 or 4 for .v2, .v4; 0 for a scalar
 	Align  int // rarely stated; 0 otherwise
 	Name   string
-	Count  int // Name<Count>: registers Name0 ... Name(Count-1); 0 for a single one named Name
+	Count  int // Name<Count> declares Name0 to Name(Count-1); 0 for a single register
 }
 
-// Label marks the statement after it. The labels of .branchtargets,
-// .calltargets and .callprototype are in those nodes instead.
+// Label marks the next statement. The labels of .branchtargets, .calltargets and
+// .callprototype are stored in those nodes instead.
 type Label struct {
 	Pos  Pos
 	Name string
@@ -165,7 +166,7 @@ type Label struct {
 
 // Instr is one instruction.
 type Instr struct {
-	Pos   Pos // of the opcode; the guard has its own in Guard.Pos
+	Pos   Pos // position of the opcode; the guard's position is Guard.Pos
 	Guard Guard
 	Op    *Opcode
 	Args  []Operand
@@ -183,7 +184,7 @@ type Guard struct {
 type Opcode struct {
 	Text string   // "ld.global.nc.v4.f32"
 	Name string   // "ld"
-	Mods []string // "global", "nc", "v4", "f32": in order, dots removed ("shared::cta" is one)
+	Mods []string // "global", "nc", "v4", "f32": in order, without dots; "shared::cta" is one
 }
 
 // Operand is *Reg, *RegSum, *Imm, *Sym, *Vec, *Addr, *Elem, *Pair, *List or *Sink.
@@ -192,7 +193,7 @@ type Operand interface {
 	operand()
 }
 
-// Reg is a register: one that is declared, or a special one.
+// Reg is a declared or predefined register.
 //
 // A name is a Reg if a .reg declaration in scope declares it, or if it starts with '%'
 // and no variable in scope has that name. Every other name is a Sym.
@@ -202,7 +203,7 @@ type Reg struct {
 	Sel     string // component or sub-word after the dot: "x", "b0", "h10"; "" for none
 	Not     bool   // !p
 	Neg     bool   // -r
-	Special bool   // a predefined register: %tid, %clock64 ...
+	Special bool   // predefined: %tid, %clock64 ...
 }
 
 // RegSum is a register plus a constant, as an operand of an instruction that does not
@@ -214,18 +215,18 @@ type RegSum struct {
 	Offset int64 // never 0
 }
 
-// ImmKind says how an immediate was written.
+// ImmKind identifies the notation of an immediate.
 type ImmKind uint8
 
 // The kinds of immediates.
 const (
 	ImmInt  ImmKind = iota // signed 64-bit
-	ImmUint                // unsigned 64-bit: suffix U, or too large for int64
+	ImmUint                // unsigned 64-bit: has the suffix U or does not fit in an int64
 	ImmF32                 // 0fXXXXXXXX: Bits holds the 32-bit pattern
 	ImmF64                 // 0dXXXXXXXXXXXXXXXX or decimal: Bits holds the 64-bit pattern
 )
 
-// Imm is an immediate. Constant expressions are folded; WARP_SZ is 32.
+// Imm is an immediate. Constant expressions are folded, and WARP_SZ is replaced by 32.
 type Imm struct {
 	Pos  Pos
 	Kind ImmKind
@@ -253,8 +254,8 @@ func (i *Imm) Float64() float64 {
 	return float64(int64(i.Bits))
 }
 
-// Float32Bits returns the value as a single-precision pattern: exactly what 0f wrote (a
-// NaN's payload included), else rounded to nearest even.
+// Float32Bits returns the bits of the value in single precision. A 0f literal's bits are
+// returned unchanged, even for a NaN. Other values are rounded to nearest even.
 func (i *Imm) Float32Bits() uint32 {
 	if i.Kind == ImmF32 {
 		return uint32(i.Bits)
@@ -262,7 +263,8 @@ func (i *Imm) Float32Bits() uint32 {
 	return math.Float32bits(float32(i.Float64()))
 }
 
-// Float64Bits returns the value as a double-precision pattern: exactly what 0d wrote.
+// Float64Bits returns the bits of the value in double precision. A 0d literal's bits are
+// returned unchanged.
 func (i *Imm) Float64Bits() uint64 {
 	if i.Kind == ImmF64 {
 		return i.Bits
@@ -273,13 +275,13 @@ func (i *Imm) Float64Bits() uint64 {
 // IsFloat reports whether the immediate was written as a floating-point number.
 func (i *Imm) IsFloat() bool { return i.Kind >= ImmF32 }
 
-// Sym is the name of a variable, parameter, function or label, with a byte offset.
+// Sym is the name of a variable, parameter, function or label, plus a byte offset.
 type Sym struct {
 	Pos     Pos
 	Name    string
 	Offset  int64
 	Generic bool   // generic(Name): initialisers
-	Mask    uint64 // Mask(Name), one byte of an address in an initialiser; 0 for none
+	Mask    uint64 // in an initialiser, Mask(Name) selects one byte of an address; 0 if absent
 }
 
 // Vec is { a, b, ... }.
@@ -292,23 +294,23 @@ type Vec struct {
 // and tensor maps.
 type Addr struct {
 	Pos    Pos
-	Base   Operand // *Reg, *Sym (its own Offset is 0); nil: the absolute address Offset
+	Base   Operand // *Reg or *Sym (with Offset 0); nil for the absolute address Offset
 	Offset int64
-	Rest   []Operand // after the first comma: sampler, coordinates
-	Suffix string    // "unified" in [a].unified; "" for none
+	Rest   []Operand // operands after the first comma: sampler, coordinates
+	Suffix string    // "unified" for [a].unified; "" if absent
 }
 
-// Elem is an array element: Name[Offset], Name[Index+Offset]. As the operand of
-// a memory instruction it is the element, elsewhere its address. Offset counts
-// elements, not bytes.
+// Elem is an array element: Name[Offset] or Name[Index+Offset]. In a memory instruction
+// it denotes the element, in any other instruction its address. Offset counts elements,
+// not bytes.
 type Elem struct {
 	Pos    Pos
 	Name   string
-	Index  *Reg // nil: a constant index
+	Index  *Reg // nil for a constant index
 	Offset int64
 }
 
-// Pair is a|b: two predicates of setp, the value and the predicate of shfl.
+// Pair is a|b: the two predicates of setp, or the value and the predicate of shfl.
 type Pair struct {
 	Pos  Pos
 	A, B Operand
@@ -320,12 +322,12 @@ type List struct {
 	Elems []Operand
 }
 
-// Sink is _, a result that is discarded.
+// Sink is _, a destination that discards the result.
 type Sink struct {
 	Pos Pos
 }
 
-// BranchTargets is "Label: .branchtargets L1, L2, ...;", the table of brx.idx.
+// BranchTargets is "Label: .branchtargets L1, L2, ...;", the jump table of brx.idx.
 type BranchTargets struct {
 	Pos     Pos
 	Label   string
@@ -354,7 +356,7 @@ type Pragma struct {
 	Text []string // unquoted
 }
 
-// Loc is a .loc line: the source position of what follows.
+// Loc is a .loc line: the source position of the code after it.
 type Loc struct {
 	Pos             Pos
 	Intermediate    bool // .loc_intermediate: a position in the front end's intermediate code
@@ -362,7 +364,7 @@ type Loc struct {
 	Inlined         *Inlined // nil: not inlined
 }
 
-// Inlined is the second half of a .loc: function_name ..., inlined_at ...
+// Inlined is the optional second part of a .loc: function_name ..., inlined_at ...
 type Inlined struct {
 	Func            string // a label in .debug_str
 	FuncOffset      int64

@@ -32,8 +32,8 @@ func synthetic(size int) []byte {
 	return []byte(b.String())
 }
 
-// BenchmarkParse1MB measures a single core only with -cpu 1. With more cores, the
-// garbage collector uses the others.
+// BenchmarkParse1MB measures a single core only with -cpu 1. Otherwise the garbage
+// collector runs on other cores.
 func BenchmarkParse1MB(b *testing.B) {
 	src := synthetic(1 << 20)
 	b.SetBytes(int64(len(src)))
@@ -70,7 +70,8 @@ func BenchmarkSignatures(b *testing.B) {
 	}
 }
 
-// BenchmarkSignaturesSmall measures what a module of one kernel costs at load time.
+// BenchmarkSignaturesSmall measures Signatures on a module with one kernel, as every
+// module load calls it.
 func BenchmarkSignaturesSmall(b *testing.B) {
 	src := []byte(".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 p, .param .f32 x, .param .u32 n)\n{\n\tret;\n}\n")
 	b.ReportAllocs()

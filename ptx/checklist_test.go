@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Every construct of the ISA parses, prints as text that parses to the same tree, and
-// hides no kernel from Signatures. Package nvidiatest checks with the real assembler
+// Every construct of the ISA must parse, print as text that parses to the same tree, and
+// not hide a kernel from Signatures. Package nvidiatest checks with the real assembler
 // that the snippets are valid PTX.
 func TestChecklist(t *testing.T) {
 	list := ptxtest.Checklist()

@@ -3,21 +3,22 @@ package ptx
 import "strings"
 
 // docBefore returns the text of the comments that end on the line before the current
-// token (or on its line, before it) and stand alone on their lines.
+// token, or before the token on its own line. The comments must have their lines to
+// themselves.
 func (l *lexer) docBefore() string {
 	d := l.doc
 	if d.end == 0 || l.tokLine-d.lastLine > 1 || d.end > l.tok.start {
 		return ""
 	}
-	l.doc = comment{} // it documents this token or nothing, and is never read again
+	l.doc = comment{} // use each comment for at most one token
 	if strings.TrimSpace(l.src[d.end:l.tok.start]) != "" {
-		return "" // there is something in between
+		return "" // other text separates the comment from the token
 	}
 	return cleanComment(l.src[d.start:d.end])
 }
 
-// cleanComment takes the markers off a run of comments. The compiler's
-// notes "// .globl name" and "// .weak name" are not documentation.
+// cleanComment removes the markers from consecutive comments, and the compiler's notes
+// "// .globl name" and "// .weak name".
 func cleanComment(s string) string {
 	var lines []string
 	block := false
@@ -42,8 +43,8 @@ func cleanComment(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// cleanLine strips the comment markers from one line. block tells whether the line
-// starts inside /* */, and the second result whether it ends there.
+// cleanLine strips the comment markers from one line. The parameter block reports whether
+// the line starts inside /* */, and the second result whether it ends inside it.
 func cleanLine(line string, block bool) (string, bool) {
 	line = strings.TrimSpace(line)
 	var b strings.Builder

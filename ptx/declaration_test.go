@@ -215,7 +215,8 @@ func TestLineEndsOfWindows(t *testing.T) {
 	}
 }
 
-// Compilers up to CUDA 3.0 wrote prototypes without a semicolon.
+// Compilers up to CUDA 3.0 wrote prototypes without a semicolon, so the parser must
+// accept them.
 func TestPrototypesNeedNoSemicolon(t *testing.T) {
 	m := parse(t, `.version 1.4
 .target sm_13

@@ -1,5 +1,5 @@
-// Package ptx treats PTX, the text form of NVIDIA's virtual instruction set, as data.
-// It knows PTX ISA 3.x to 9.x and needs no driver.
+// Package ptx treats PTX, the text form of NVIDIA's virtual instruction set, as data. It
+// covers PTX ISA 3.x to 9.x and does not need a driver.
 //
 //   - [Parse] makes a syntax tree with positions, and reports every syntax error
 //     it finds with its line and what was expected there.
@@ -7,13 +7,13 @@
 //   - [Signatures] reads only what a launch needs (kernels, their parameters and
 //     launch bounds) at the speed of a scan, for use while a module is loaded.
 //
-// Parsing takes linear time whatever the text contains: less than 100 µs per KiB on a
-// machine that reads ordinary modules at 50 MB/s.
+// Parsing takes linear time for any text: less than 100 µs per KiB on a machine that
+// reads ordinary modules at 50 MB/s.
 //
-// Instructions are not checked against the ISA: any opcode with any modifiers parses,
-// so text of a newer ISA does too. Code that executes or rewrites instructions decides
-// which ones it supports.
+// Instructions are not checked against the ISA: any opcode with any modifiers parses, so
+// text of a newer ISA does too. Code that executes or rewrites instructions decides which
+// ones it supports.
 //
-// The package imports only light parts of the standard library, because package
-// driver imports it to read kernel signatures.
+// The package imports only light parts of the standard library, because package driver
+// imports it to read kernel signatures.
 package ptx

@@ -6,22 +6,22 @@ import (
 	"strings"
 )
 
-// maxErrors is how many errors one Parse reports before it gives up.
+// maxErrors is the number of errors after which Parse stops.
 const maxErrors = 20
 
 // Error is one syntax error.
 type Error struct {
 	File     string // the name given to Parse; may be ""
 	Pos      Pos
-	Line     string // the line the error is in, shortened when it is very long
-	Expected string // what was expected there; "" where Problem says it all
+	Line     string // source line of the error, shortened if very long
+	Expected string // "" if Problem contains the whole message
 	Found    string // what was found instead, when Expected is set
 	Problem  string // any error other than an unexpected token
 	indent   int    // bytes of Line before the error
 }
 
-// Error returns one line: the position, what was expected, what was found, and the
-// source line.
+// Error returns one line: the position, the expected and the found token, and the source
+// line.
 func (e *Error) Error() string {
 	if e == nil {
 		return "no error"
@@ -29,7 +29,7 @@ func (e *Error) Error() string {
 	return e.place() + e.what() + ": " + strings.TrimSpace(e.Line)
 }
 
-// Detail returns several lines: the message, the source line, and a mark under the
+// Detail returns several lines: the message, the source line, and a marker under the
 // error.
 func (e *Error) Detail() string {
 	if e == nil {
@@ -64,7 +64,7 @@ func (e *Error) what() string {
 	return "expected " + e.Expected + ", found " + e.Found
 }
 
-// Errors is what Parse returns when there are syntax errors, in source order. errors.As
+// Errors is the error that Parse returns for syntax errors, in source order. errors.As
 // finds the first *Error in it.
 type Errors []*Error
 
@@ -91,7 +91,7 @@ func (e Errors) Detail() string {
 // Format writes Error for %v and %s, Detail for %+v.
 func (e Errors) Format(f fmt.State, verb rune) { format(f, verb, e.Error, e.Detail) }
 
-// Unwrap returns the errors one by one.
+// Unwrap returns the errors as a list for errors.Is and errors.As.
 func (e Errors) Unwrap() []error {
 	out := make([]error, len(e))
 	for i, err := range e {

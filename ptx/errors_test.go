@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Each case marks the place of its error with «.
+// Each case marks the expected position of its error with «.
 func TestErrorPlacesAndMessages(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{"«", `expected ".version" (a module starts with .version and .target), found end of file`},
@@ -135,7 +135,7 @@ func TestSeveralErrorsInOneRun(t *testing.T) {
 		".entry k(.param .u64 p)",     // 5
 		"{",                           //
 		"\t.reg .b32 %r<5;",           // 7
-		"\tadd.s32 %r1, %r2, %r3",     // 8: the ";" is missing, found on 9
+		"\tadd.s32 %r1, %r2, %r3",     // 8: no ";", reported on line 9
 		"\tmul.lo.s32 %r1, %r2, 3;",   // 9
 		"\tmov.u32 %r1, {1, 2;",       // 10
 		"\t{",                         //
@@ -201,8 +201,8 @@ func TestNestingIsLimited(t *testing.T) {
 	}
 }
 
-// An error is reported once. The rest of its statement is skipped, braces and all, and
-// the next statement is read as usual.
+// An error must be reported only once. The parser skips the rest of the statement,
+// including braces, and reads the next statement normally.
 func TestAnErrorEndsWithItsStatement(t *testing.T) {
 	for _, text := range []string{
 		"\tadd.u32 %r1, ] {%r2} %r3; mov.u32 %r4, 1;\n",
@@ -225,7 +225,7 @@ func TestAnErrorEndsWithItsStatement(t *testing.T) {
 	}
 }
 
-// A function's names are not in scope in the next.
+// A function's local names must not be in scope in the next function.
 func TestNamesEndWithTheirFunction(t *testing.T) {
 	m := parse(t, header+`.global .u32 a;
 .func (.reg .u32 r) f(.reg .u64 a) { cvt.u32.u64 r, a; ret; }

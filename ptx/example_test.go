@@ -110,7 +110,7 @@ func ExampleVariable() {
 	// Output: table 16 elements, 128 bytes, aligned to 8
 }
 
-// Positions are 1-based; the zero Pos is not valid.
+// Positions are 1-based. The zero Pos is not valid.
 func ExamplePos() {
 	at := module().Decls[0].Position()
 	fmt.Println(at.Line, at.Col, at.IsValid(), ptx.Pos{}.IsValid())
@@ -128,7 +128,7 @@ func ExampleParseTarget() {
 	// sm_90a since PTX 8.0 runs on 9.0: true on 10.0: false
 }
 
-// NewestFor returns the newest PTX that a driver accepts.
+// NewestFor returns the newest PTX version that a driver accepts.
 func ExampleNewestFor() {
 	v, _ := ptx.NewestFor(12040)
 	fmt.Println(v, v.AtLeast(8, 0))

@@ -2,7 +2,7 @@ package ptx
 
 import "math"
 
-// Binding strength of the operators, weakest first. PTX ISA, "Constant Expressions".
+// Operator precedence, lowest first. PTX ISA, "Constant Expressions".
 const (
 	lowest = iota // ?:
 	precOrElse
@@ -17,7 +17,8 @@ const (
 	precProduct
 )
 
-// operator is a binary operator: its spelling packed into a number, or 0.
+// operator is a binary operator, its characters packed into a number. Zero is no
+// operator.
 type operator uint16
 
 const (
@@ -45,8 +46,8 @@ func (p *parser) startsConstant() bool {
 // expression reads and folds a constant expression.
 func (p *parser) expression() value { return p.exprFrom(p.unary(), lowest) }
 
-// exprFrom continues after the operand left, with operators that bind at least as
-// strongly as least.
+// exprFrom parses the rest of an expression after its left operand. It consumes operators
+// of precedence least or higher.
 func (p *parser) exprFrom(left value, least int) value {
 	for {
 		op, prec := p.operator()
@@ -87,7 +88,7 @@ func (p *parser) conditional(cond value) value {
 	return otherwise
 }
 
-// operator returns the binary operator that the current token starts.
+// operator returns the binary operator at the current token and its precedence.
 func (p *parser) operator() (operator, int) {
 	var second byte
 	if p.off < len(p.src) {
@@ -97,7 +98,7 @@ func (p *parser) operator() (operator, int) {
 	switch p.tok.kind {
 	case '*', '/', '%':
 		return operator(p.tok.kind), precProduct
-	case tokIdent: // 7%3: the lexer reads a register there
+	case tokIdent: // in 7%3 the lexer reads %3 as a register
 		if s := p.text(); s[0] == '%' && class[s[1]] == clDigit {
 			return '%', precProduct
 		}
@@ -133,7 +134,7 @@ func (p *parser) operator() (operator, int) {
 	return 0, 0
 }
 
-// take moves past an operator.
+// take consumes an operator.
 func (p *parser) take(op operator) {
 	switch {
 	case op > math.MaxUint8:
@@ -231,7 +232,8 @@ func (p *parser) unaryOn(op tokenKind, v value) value {
 	return v
 }
 
-// fold computes a op b; problem describes what is wrong, if anything.
+// fold computes a op b. The string problem describes an invalid operation and is "" for a
+// valid one.
 func fold(op operator, a, b value) (v value, problem string) {
 	switch op {
 	case opAnd:
@@ -248,7 +250,7 @@ func fold(op operator, a, b value) (v value, problem string) {
 	if (op == '/' || op == '%') && b.Bits == 0 {
 		return a, "division by zero in a constant expression"
 	}
-	if op == '%' { // unsigned whatever the operands, unlike C
+	if op == '%' { // unlike C, unsigned for signed operands too
 		return intValue(int64(a.Bits % b.Bits)), ""
 	}
 	if a.Kind == ImmUint || b.Kind == ImmUint {
@@ -283,8 +285,8 @@ func foldFloat(op operator, a, b float64) (value, string) {
 	return value{}, "this operator needs integers"
 }
 
-// foldShift keeps the left operand's kind, and shifts a signed one arithmetically. The
-// ISA does not define counts above 63; the assembler uses their low six bits.
+// foldShift keeps the left operand's kind. It shifts a signed operand arithmetically. The
+// ISA does not define counts above 63; like the assembler, it uses their low six bits.
 func foldShift(op operator, a, b value) value {
 	n := b.Bits & 63
 	switch {
@@ -311,7 +313,7 @@ func foldUint(op operator, a, b uint64) value {
 	case opGE:
 		return boolValue(a >= b)
 	}
-	v := foldInt(op, int64(a), int64(b)) // the same bits either way
+	v := foldInt(op, int64(a), int64(b)) // signed and unsigned arithmetic give the same bits
 	if op != opEQ && op != opNE {
 		v.Kind = ImmUint
 	}

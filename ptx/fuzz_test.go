@@ -23,9 +23,9 @@ func seed(f *testing.F) {
 	f.Add([]byte(header + ".entry k(.param .u64 p) { @!%p bra L; L: st.u32 [p+4], {1, -2.5}; }"))
 }
 
-// FuzzParse checks that nothing panics, that text that parses survives printing, and
-// that the signature reader sees the same kernels. Each text is tried as is and as a
-// body.
+// FuzzParse checks three things: nothing panics, text that parses still parses after
+// printing, and Signatures finds the same kernels. Each text is tried as a module and as
+// a body.
 func FuzzParse(f *testing.F) {
 	seed(f)
 	f.Add([]byte("x: .branchtargets a, b; add.u32 %r1, {1, _}|p, [a+-4, {b}].unified, t[%r1+2], -3U;"))
@@ -54,8 +54,8 @@ func checkParse(t *testing.T, src []byte) {
 	ptxtest.RoundTrip(t, m)
 }
 
-// checkErrors checks that each error has a position in the text, after the previous
-// one.
+// checkErrors checks that each error has a position in the text, and that positions
+// increase.
 func checkErrors(t *testing.T, src []byte, list ptx.Errors) {
 	_ = list.Error() + list.Detail()
 	lines := int32(strings.Count(string(src), "\n") + 1)
@@ -82,7 +82,7 @@ func checkTime(t *testing.T, src []byte) {
 	}
 }
 
-// FuzzSignatures checks that Signatures never panics and always returns an info.
+// FuzzSignatures checks that Signatures never panics and always returns a ModuleInfo.
 func FuzzSignatures(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, src []byte) {
@@ -102,9 +102,9 @@ func FuzzSignatures(f *testing.F) {
 	})
 }
 
-// FuzzRoundTrip: each byte of the input stands for a word of the language, so that far
-// more inputs parse than random text would. What parses is printed, parsed and printed
-// again without a change.
+// FuzzRoundTrip maps each input byte to a word of the language, so that far more inputs
+// parse than with random text. If a text parses, printing and parsing it again must not
+// change the printed text.
 func FuzzRoundTrip(f *testing.F) {
 	for _, s := range ptxtest.Checklist() {
 		f.Add(inWords(s.Text))
@@ -117,7 +117,7 @@ func FuzzRoundTrip(f *testing.F) {
 				ptxtest.RoundTrip(t, m)
 				continue
 			}
-			// What could be read of a broken text is printable, too.
+			// The tree of an invalid text must be printable as well.
 			printed := m.String()
 			_, _ = ptx.Parse("fuzz", []byte(printed))
 		}
@@ -125,7 +125,8 @@ func FuzzRoundTrip(f *testing.F) {
 	})
 }
 
-// words is the vocabulary of FuzzRoundTrip: at most 256.
+// words is the vocabulary of FuzzRoundTrip. One byte selects a word, so it has at most
+// 256.
 var words = strings.Fields(`
 ; , ( ) { } [ ] < > + - * / % ! ~ & | ^ ? : = @ && || << >> <= >= == != _ . :: ;; @! @@DWARF {} () [] :; 0 1 2 7 8 31 64
 0x1F 0b11 017 5U 18446744073709551615 9223372036854775808 1.5 1. .5e-3 1e9 0f3F800000 0d7FF8000000000001 0xff 0xff00
@@ -140,8 +141,8 @@ a b x y k L N table r p q i tab f _1 $v WARP_SZ generic function_name inlined_at
 add ld.global.f32 st setp.lt.and mov.b64 call call.uni brx.idx bra ret cp.async.bulk tex.2d.v4.f32 op ld .f32x2 debug sm_90a
 .debug_str 8.0 addr_mode_0 wrap _Z4kernPf %.z .s32.s32 0e 0x 08 $ é`)
 
-// glued words follow the previous word without a space, as suffixes and two-byte
-// operators do.
+// glued contains the words that follow the previous word without a space, such as
+// suffixes and second bytes of operators.
 var glued = map[string]bool{".x": true, ".y": true, ".b0": true, ".h10": true, ".unified": true, "[": true, ":": true, "=": true}
 
 func fromWords(codes []byte) string {

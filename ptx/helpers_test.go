@@ -21,7 +21,7 @@ func parse(t testing.TB, src string) *ptx.Module {
 	return m
 }
 
-// body parses statements inside a kernel and returns them.
+// body parses statements inside a kernel.
 func body(t testing.TB, src string) []ptx.Stmt {
 	t.Helper()
 	m := parse(t, header+".entry k() {\n"+src+"\n}\n")
@@ -48,7 +48,7 @@ func errorsOf(t testing.TB, err error) ptx.Errors {
 	return list
 }
 
-// testdata returns the files of testdata by name.
+// testdata returns the contents of the files in testdata, by name.
 func testdata(t testing.TB) map[string]string {
 	t.Helper()
 	names, err := filepath.Glob("testdata/*.ptx")

@@ -5,20 +5,20 @@ import (
 	"slices"
 )
 
-// Inspection describes a module by its text alone. It does not know what the driver's
-// compiler made of a kernel. Memory sizes are the declared ones, without padding for
-// alignment.
+// Inspection describes a module from its text. It cannot report what the driver's
+// compiler generates from the text. Memory sizes are the declared sizes, without padding
+// for alignment.
 type Inspection struct {
-	Name         string // as given to Parse
+	Name         string // as passed to Parse
 	Version      Version
 	Targets      []string
-	AddressSize  int // 32 or 64; 0 where not stated
+	AddressSize  int // 32 or 64; 0 if not specified
 	Needs        Needs
-	Kernels      []FunctionInfo // entries with a body, in the order of the text
+	Kernels      []FunctionInfo // entries with a body, in source order
 	Functions    []FunctionInfo // .func with a body
-	Variables    []VariableInfo // of the module, without those that are only declared
+	Variables    []VariableInfo // module-level variables that the text defines
 	Externs      []ExternInfo   // declared but not defined in the text
-	Features     []FeatureInfo  // features that the text uses, as far as this package knows them
+	Features     []FeatureInfo  // features of the text that this package recognizes
 	Global       int64          // bytes of .global variables
 	Const        int64          // bytes of .const variables
 	Instructions int
@@ -29,22 +29,22 @@ type FunctionInfo struct {
 	Signature // a kernel's launch signature; a .func's parameters
 
 	Pos           Pos
-	Doc           string // comment that ends on the line before
+	Doc           string // comment that ends on the previous line
 	Linkage       Linkage
 	Entry         bool
 	Registers     Registers
-	Shared        int64    // bytes of .shared variables it declares or names; for a kernel, its callees included
-	DynamicShared bool     // those variables include an .extern .shared array
+	Shared        int64    // bytes of .shared variables that it names; a kernel's include those of its callees
+	DynamicShared bool     // Shared includes an .extern .shared array
 	Local         int64    // bytes of its own .local variables
 	Stack         int64    // Local plus the largest Stack of its callees; -1: recursion or calls through pointers
 	Calls         []string // functions that it calls by name, sorted
 	Indirect      int      // calls through pointers
-	Uses          []string // variables of the module that its own body names, sorted
+	Uses          []string // module-level variables that its own body names, sorted
 	Instructions  int
 	Blocks        int // basic blocks
 }
 
-// VariableInfo is one variable of the module.
+// VariableInfo is one module-level variable.
 type VariableInfo struct {
 	Pos         Pos
 	Name        string
@@ -57,7 +57,7 @@ type VariableInfo struct {
 	Initialised bool
 }
 
-// ExternInfo is a symbol that must be defined elsewhere.
+// ExternInfo is a symbol that another module or the driver must define.
 type ExternInfo struct {
 	Pos      Pos
 	Name     string
@@ -67,17 +67,17 @@ type ExternInfo struct {
 	Builtin  bool  // provided by the driver: vprintf, malloc ...
 }
 
-// FeatureInfo is a feature used by the text that not every device has, or that is of
-// interest otherwise.
+// FeatureInfo is a notable feature of the text, for example one that not every device
+// supports.
 type FeatureInfo struct {
 	Name   string // "tensor cores (mma)"
-	Target string // the first target that has it: "sm_70"; "" if all have it
+	Target string // the first target that supports it: "sm_70"; "" if all do
 	Count  int    // how many instructions
 	First  Pos
 }
 
-// Inspect reads a tree and reports what is in it. If the tree has syntax errors, the
-// report lacks what could not be parsed.
+// Inspect reports the contents of a tree. If the tree has syntax errors, the report omits
+// the parts that could not be parsed.
 func Inspect(m *Module) *Inspection {
 	if m == nil {
 		return new(Inspection)
@@ -111,11 +111,10 @@ func find(list []FunctionInfo, name string) *FunctionInfo {
 	return nil
 }
 
-// inspector gathers an Inspection.
 type inspector struct {
 	out      *Inspection
-	vars     map[string]*Variable // of the module: definitions before declarations
-	bodies   map[string]bool      // names of functions with a body
+	vars     map[string]*Variable // module-level variables; a definition replaces a declaration
+	bodies   map[string]bool      // functions with a body, by name
 	funcs    []*functionNotes
 	byName   map[string]*functionNotes
 	ops      map[*Opcode]*opNotes
@@ -123,10 +122,11 @@ type inspector struct {
 	declared []*Function   // without a body
 }
 
-// functionNotes holds a function's report and what it needs from its callees.
+// functionNotes holds the report of a function and the data that is propagated from its
+// callees.
 type functionNotes struct {
 	info   FunctionInfo
-	shared map[string]*Variable // of the module, that it names
+	shared map[string]*Variable // module-level .shared variables that it names
 	own    int64                // bytes of .shared that it declares
 	state  visit
 }
@@ -178,8 +178,8 @@ func (x *inspector) variable(v *Variable) {
 	x.out.Variables = append(x.out.Variables, n)
 }
 
-// bytes returns the size of v, or of all of v<count>. Sizes that no device could hold
-// are capped, so that sums do not overflow.
+// bytes returns the size of v, or of all variables of v<count>. It caps sizes that no
+// device could hold, so that sums do not overflow.
 func (v *Variable) bytes() int64 {
 	const enough = 1 << 40
 	return min(min(v.Size(), enough)*min(int64(max(v.Count, 1)), 1<<20), enough)
@@ -199,7 +199,7 @@ func (x *inspector) function(f *Function) {
 	x.byName[f.Name] = n
 }
 
-// externs lists the symbols that are only declared, each name once.
+// externs lists the undefined symbols, each name once.
 func (x *inspector) externs() {
 	seen := map[string]bool{}
 	add := func(e ExternInfo) {
@@ -225,7 +225,7 @@ func comparePos(a, b Pos, nameA, nameB string) int {
 	return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col), cmp.Compare(nameA, nameB))
 }
 
-// builtins are the functions that the driver's compiler provides.
+// builtins are the functions that the driver's compiler defines.
 var builtins = map[string]bool{
 	"vprintf": true, "malloc": true, "free": true, "__assertfail": true, "cudaGraphSetConditional": true,
 }

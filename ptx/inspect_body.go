@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// bodyReader walks one body. It counts, notes what the text refers to, and writes the
-// code as a flat list for the register estimate.
+// bodyReader traverses one body. It counts instructions, records references, and builds
+// the flat code for the register estimate.
 type bodyReader struct {
 	x      *inspector
 	n      *functionNotes
@@ -17,17 +17,17 @@ type bodyReader struct {
 	uses   map[string]bool
 }
 
-// bodyScope holds the declarations of one pair of braces.
+// bodyScope holds the declarations in one pair of braces.
 type bodyScope struct {
 	single map[string]regSize  // registers by name
 	ranges map[string]regRange // of name<count>
-	ids    map[string]int32    // numbers of the registers seen
+	ids    map[string]int32    // register numbers by name
 	labels map[string]int32
 	tables map[string][]string // of .branchtargets
-	vars   map[string]bool     // that hide the module's
+	vars   map[string]bool     // local names that hide module-level variables
 }
 
-// regRange describes the registers of one name<count>.
+// regRange describes the registers of one declaration name<count>.
 type regRange struct {
 	count int
 	size  regSize
@@ -90,7 +90,6 @@ func (b *bodyReader) declare(name string, count int, t Type, vector int) {
 	}
 }
 
-// block reads a body or a nested scope.
 func (b *bodyReader) block(blk *Block) {
 	b.push()
 	b.announce(blk)
@@ -100,7 +99,8 @@ func (b *bodyReader) block(blk *Block) {
 	b.pop()
 }
 
-// announce declares the labels of a scope, since labels may be used before they appear.
+// announce declares the labels of a scope in advance, because branches may refer to later
+// labels.
 func (b *bodyReader) announce(blk *Block) {
 	s := b.top()
 	for _, st := range blk.Stmts {
@@ -165,7 +165,7 @@ func (b *bodyReader) instr(in *Instr) {
 	b.flow(in, op)
 }
 
-// call notes the callee. Registers in the result list are written.
+// call records the callee of a call. The call writes the registers in its result list.
 func (b *bodyReader) call(in *Instr) {
 	c, ok := in.Call()
 	if !ok {
@@ -188,7 +188,7 @@ func (b *bodyReader) call(in *Instr) {
 
 func (b *bodyReader) called(name string) { b.calls[name] = true }
 
-// operand notes the registers and variables in an operand.
+// operand records the registers and variables in an operand.
 func (b *bodyReader) operand(o Operand, how access) {
 	switch o := o.(type) {
 	case *Reg:
@@ -196,7 +196,7 @@ func (b *bodyReader) operand(o Operand, how access) {
 			b.x.special(o)
 			return
 		}
-		if o.Sel != "" && how&regWrite != 0 { // part of it is written, the rest stays
+		if o.Sel != "" && how&regWrite != 0 { // writing a part keeps the rest of the register
 			how |= regRead
 		}
 		b.register(o.Name, how)
@@ -232,7 +232,7 @@ func (b *bodyReader) operands(list []Operand, how access) {
 
 func (b *bodyReader) use(reg string) { b.register(reg, regRead) }
 
-// register looks a register up, innermost scope first.
+// register resolves a register name, innermost scope first, and records the access.
 func (b *bodyReader) register(name string, how access) {
 	for i := len(b.scopes) - 1; i >= 0; i-- {
 		s := &b.scopes[i]
@@ -253,19 +253,19 @@ func (b *bodyReader) register(name string, how access) {
 	}
 }
 
-// find looks name up among the scope's own registers. The name of a range may itself
-// end in digits: r12 can come from r<13> or from r1<3>.
+// find searches the scope's own registers for name. The name of a range can end in
+// digits: r12 can belong to r<13> or to r1<3>.
 func (s *bodyScope) find(name string) (regSize, bool) {
 	if size, ok := s.single[name]; ok {
 		return size, true
 	}
-	const longest = 10 // more digits than any count has
+	const longest = 10 // more digits than any valid count
 	index, scale := 0, 1
 	for i := len(name) - 1; i > 0 && len(name)-i <= longest && class[name[i]] == clDigit; i-- {
 		index += int(name[i]-'0') * scale
 		scale *= 10
 		if name[i] == '0' && i+1 < len(name) {
-			continue // a register's number has no leading zero
+			continue // register numbers have no leading zero
 		}
 		if r, ok := s.ranges[name[:i]]; ok && index < r.count {
 			return r.size, true
@@ -274,7 +274,7 @@ func (s *bodyScope) find(name string) (regSize, bool) {
 	return regSize{}, false
 }
 
-// symbol notes a variable of the module, unless a local name hides it.
+// symbol records a use of a module-level variable, unless a local name hides it.
 func (b *bodyReader) symbol(name string) {
 	v := b.x.vars[name]
 	if v == nil || b.uses[name] || b.hidden(name) {

@@ -1,24 +1,23 @@
 package ptx
 
-// Registers summarises a body's use of registers. PTX registers are unlimited: the
-// compiler decides how many a kernel takes when it reorders and repeats instructions,
-// spills, and reserves some for calls. For 210 kernels, ptxas 11.8 allocated 1.5 times
-// the estimate in the median, between 1.0 and 2.6 times for four out of five, and never
-// less than a third of it.
+// Registers summarises a body's use of registers. PTX has unlimited registers. The number
+// of hardware registers depends on how the compiler schedules and repeats instructions,
+// spills values, and reserves registers for calls. For 210 kernels, ptxas 11.8 allocated
+// a median of 1.5 times the estimate. The ratio was between 1.0 and 2.6 for four kernels
+// out of five, and never below a third.
 type Registers struct {
 	// Registers that the body declares, nested scopes included.
 	Preds, Bits16, Bits32, Bits64, Bits128 int
 
-	// Live is an estimate: the largest number of 32-bit registers whose values are
-	// needed at the same point, with instructions in source order. A 64-bit register
-	// counts as two, one of 8 or 16 bits as one. It is -1 if the body is too large and
-	// tangled to tell.
+	// Live estimates the largest number of 32-bit registers that are live at one point,
+	// with instructions in source order. A 64-bit register counts as two, an 8-bit or
+	// 16-bit register as one. Live is -1 if the body is too complex for an estimate.
 	Live      int
-	LivePreds int // the same for predicates
-	At        Pos // where Live is reached
+	LivePreds int // the same estimate for predicates; -1 if Live is
+	At        Pos // where the maximum Live occurs
 }
 
-// Declared returns the number of declared registers, predicates included.
+// Declared returns the number of declared registers, including predicates.
 func (r *Registers) Declared() int {
 	return r.Preds + r.Bits16 + r.Bits32 + r.Bits64 + r.Bits128
 }
@@ -38,7 +37,7 @@ func (r *Registers) add(t Type, n int) {
 	}
 }
 
-// regSize is how much space a register takes while it is live.
+// regSize is the space that a live register occupies.
 type regSize struct {
 	words, preds int32
 }
@@ -57,21 +56,21 @@ func (s regSize) max(t regSize) regSize {
 	return regSize{max(s.words, t.words), max(s.preds, t.preds)}
 }
 
-// code is a body in the form the register estimate works on: instructions with the
-// registers they touch, by number, in basic blocks.
+// code is a body in the form used by the register estimate. It lists the instructions in
+// basic blocks, with the numbers of the registers they access.
 type code struct {
 	instrs  []codeInstr
 	touched []touch
 	sizes   []regSize // of the registers
 	blocks  []codeBlock
-	labels  map[int32]int32 // the block that a label begins
-	jumps   []int32         // label numbers, those of all blocks concatenated
+	labels  map[int32]int32 // index of the block that starts at each label
+	jumps   []int32         // target labels of all blocks, concatenated
 	open    bool            // the last block accepts more instructions
 }
 
 type codeInstr struct {
 	at    Pos
-	touch int32 // index of its first entry in touched
+	touch int32 // index of the instruction's first entry in touched
 }
 
 type touch struct {
@@ -79,10 +78,10 @@ type touch struct {
 	how access
 }
 
-// codeBlock is a basic block: instructions that run one after the other.
+// codeBlock is a basic block: instructions that run in sequence.
 type codeBlock struct {
-	instr int32 // index of its first one
-	jump  int32 // index of its first one
+	instr int32 // index of the block's first instruction
+	jump  int32 // index of the block's first entry in jumps
 	falls bool  // control continues in the next block
 }
 
@@ -91,7 +90,7 @@ func (c *code) register(s regSize) int32 {
 	return int32(len(c.sizes) - 1)
 }
 
-// start opens a block unless one is open.
+// start opens a block if none is open.
 func (c *code) start() {
 	if !c.open {
 		c.blocks = append(c.blocks, codeBlock{instr: int32(len(c.instrs)), jump: int32(len(c.jumps)), falls: true})
@@ -99,7 +98,6 @@ func (c *code) start() {
 	}
 }
 
-// label begins a block.
 func (c *code) label(id int32) {
 	if c.open && c.blocks[len(c.blocks)-1].instr < int32(len(c.instrs)) {
 		c.open = false
@@ -122,13 +120,14 @@ func (c *code) touch(reg int32, how access) {
 
 func (c *code) jump(label int32) { c.jumps = append(c.jumps, label) }
 
-// end ends the block. If guarded is set, control may also continue in the next one.
+// end closes the current block. If guarded is set, control can also continue in the next
+// block.
 func (c *code) end(guarded bool) {
 	c.blocks[len(c.blocks)-1].falls = guarded
 	c.open = false
 }
 
-// touches returns the entries of instruction i.
+// touches returns the register accesses of instruction i.
 func (c *code) touches(i int32) []touch {
 	end := len(c.touched)
 	if int(i)+1 < len(c.instrs) {

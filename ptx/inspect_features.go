@@ -2,8 +2,8 @@ package ptx
 
 import "strings"
 
-// featureTable names features by the instructions that use them, after the "Target ISA
-// Notes" of each instruction in the PTX ISA. The functions look only at the name and
+// featureTable detects features by the instructions that use them. It follows the "Target
+// ISA Notes" of each instruction in the PTX ISA. The functions examine only the name and
 // the modifiers.
 var featureTable = []struct {
 	name   string
@@ -48,7 +48,7 @@ var featureTable = []struct {
 	{"performance counters", "", nil},
 }
 
-// Features that show in special registers and in no instruction.
+// Features that only special registers reveal, not instructions.
 var (
 	featureClocks   = len(featureTable) - 3
 	featureClusters = len(featureTable) - 2
@@ -66,7 +66,7 @@ func opNamed(names ...string) func(*Opcode) bool {
 	}
 }
 
-// modifier reports whether one of the modifiers is prefix, or prefix and a
+// modifier reports whether one of the modifiers equals prefix, or prefix followed by a
 // packing such as x2.
 func modifier(op *Opcode, prefix string) bool {
 	for _, m := range op.Mods {
@@ -77,8 +77,8 @@ func modifier(op *Opcode, prefix string) bool {
 	return false
 }
 
-// arithmetic reports whether the opcode computes: moves and matrix instructions do not
-// count.
+// arithmetic reports whether the opcode computes a value. Moves and matrix instructions
+// do not count.
 func arithmetic(op *Opcode) bool {
 	switch op.Name {
 	case "ld", "ldu", "st", "mov", "cvt", "mma", "wmma", "wgmma", "tcgen05", "atom", "red", "multimem", "cp", "tex", "tld4":
@@ -105,7 +105,7 @@ func (x *inspector) feature(i int, at Pos) {
 	f.Count++
 }
 
-// special notes the features of a predefined register.
+// special records the features that a predefined register requires.
 func (x *inspector) special(r *Reg) {
 	switch name := r.Name; {
 	case strings.HasPrefix(name, "%clock"), strings.HasPrefix(name, "%globaltimer"):

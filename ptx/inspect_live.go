@@ -1,40 +1,41 @@
 package ptx
 
-// maxWalk bounds the work for one body, in visits of a block for one register. Only a
-// body with tens of thousands of blocks, and registers live through most of them,
-// reaches it.
+// maxWalk limits the work for one body, counted in visits of a block for one register.
+// Only a body with tens of thousands of blocks, most of whose registers are live in most
+// blocks, reaches the limit.
 const maxWalk = 1 << 25
 
-// liveness finds which registers hold a value that is still needed, per block.
+// liveness computes for each block which registers hold a value that is still needed.
 //
-// Most registers of a compiler's output live within one block. For each of the others,
-// walking back from its uses finds the blocks where it is live. That avoids a table of
-// blocks times registers.
+// Most registers in compiler output live within one block. For every other register, a
+// backward walk from its uses finds the blocks where the register is live. This avoids a
+// table of blocks times registers.
 type liveness struct {
 	*code
 	next, before [][]int32
-	spans        []span    // per register: its blocks
-	list         []blockOf // those of all registers concatenated
-	outside      []regSize // per block: total size of the registers, touched by several blocks, that are live at its end
-	atEnd        [][]int32 // per block: the registers it touches that are live at its end
-	fresh        [][]int32 // per block: registers whose first write in it is their first write anywhere
+	spans        []span    // per register: its range in list
+	list         []blockOf // block entries of all registers, concatenated
+	outside      []regSize // per block: size of multi-block registers live at its end
+	atEnd        [][]int32 // per block: the registers it uses that are live at its end
+	fresh        [][]int32 // per block: registers that no earlier block wrote
 	walked       int
 
-	// Stamps per block, for the current register.
+	// Per block: the number of the last register, plus 1, for which each property holds.
 	touched, kills, out, in, reached []int32
 }
 
 type span struct{ first, n int32 }
 
-// blockOf is what a block does with one register, seen from outside the block.
+// blockOf describes the effect of a block on one register.
 type blockOf struct {
 	block   int32
-	exposed bool // reads it before writing it
-	kills   bool // writes all of it
+	exposed bool // the block reads the register before it writes it
+	kills   bool // the block writes the whole register
 	writes  bool
 }
 
-// pressure returns the most registers that are live at one point, and that point.
+// pressure returns the largest numbers of live words and predicates, and where the words
+// peak. It returns false if the body is too complex.
 func (c *code) pressure() (words, preds int, at Pos, ok bool) {
 	if len(c.instrs) == 0 {
 		return 0, 0, Pos{}, true
@@ -55,18 +56,18 @@ func (c *code) pressure() (words, preds int, at Pos, ok bool) {
 	return int(most.words), int(most.preds), at, true
 }
 
-// summarise finds which blocks touch which registers, and how.
+// summarise records for each register its blocks and their accesses.
 func (l *liveness) summarise() {
 	type entry struct {
 		reg int32
 		blockOf
 	}
 	var all []entry
-	place := make([]int32, len(l.sizes)) // 1 + the register's entry of the block
+	place := make([]int32, len(l.sizes)) // 1 + the index of the register's entry for this block
 	for b := range int32(len(l.blocks)) {
 		start := int32(len(all))
 		for i := l.blocks[b].instr; i < l.last(b); i++ {
-			for pass := range 2 { // an instruction reads before it writes
+			for pass := range 2 { // reads first, because an instruction reads before it writes
 				for _, t := range l.touches(i) {
 					p := place[t.reg]
 					if p <= start {
@@ -102,12 +103,12 @@ func (l *liveness) summarise() {
 	}
 }
 
-// walk finds and notes the blocks at whose end reg is live.
+// walk records the blocks at whose end reg is live.
 func (l *liveness) walk(reg int32) {
 	s := l.spans[reg]
 	uses := l.list[s.first : s.first+s.n]
 	stamp := reg + 1
-	var todo []int32 // blocks at whose beginning it is live
+	var todo []int32 // blocks at whose start reg is live
 	for _, u := range uses {
 		l.touched[u.block] = stamp
 		if u.kills {
@@ -137,7 +138,7 @@ func (l *liveness) walk(reg int32) {
 			}
 		}
 	}
-	maybe := l.in[0] == stamp // read before it was written, on some path
+	maybe := l.in[0] == stamp // reg may be read before it is written
 	if maybe {
 		l.forward(reg, uses)
 	}
@@ -152,9 +153,9 @@ func (l *liveness) walk(reg int32) {
 	}
 }
 
-// forward marks the blocks at whose end reg may have been written. A register that is
-// written and read under the same predicate would otherwise seem live from the
-// beginning of the body. It cannot be live where nothing has written it yet.
+// forward marks the blocks at whose end reg may have been written. Without it, a register
+// written and read under the same predicate would appear live from the start of the body.
+// A register cannot be live before its first write.
 func (l *liveness) forward(reg int32, uses []blockOf) {
 	stamp := reg + 1
 	var todo []int32
@@ -184,11 +185,11 @@ func (l *liveness) forward(reg int32, uses []blockOf) {
 	}
 }
 
-// scan goes through each block from its end and finds the largest number of live
+// scan walks backwards through each block and finds the largest total size of live
 // registers.
 func (l *liveness) scan() (most regSize, at Pos) {
-	live := make([]int32, len(l.sizes))  // 1 + the block in which the register is live
-	first := make([]int32, len(l.sizes)) // 1 + the instruction that writes it first
+	live := make([]int32, len(l.sizes))  // 1 + the last block in which the register was live
+	first := make([]int32, len(l.sizes)) // 1 + the instruction that first writes the register
 	for b := range int32(len(l.blocks)) {
 		l.markFresh(b, first)
 		for _, r := range l.atEnd[b] {
@@ -208,7 +209,7 @@ func (l *liveness) scan() (most regSize, at Pos) {
 				if t.how&regWrite == 0 {
 					continue
 				}
-				if live[t.reg] != b+1 { // the result is never read, but it occupies a register
+				if live[t.reg] != b+1 { // an unused result still occupies a register
 					peak = peak.plus(l.sizes[t.reg])
 				} else if t.how&regPart == 0 || first[t.reg] == i+1 {
 					live[t.reg] = 0
@@ -228,8 +229,8 @@ func (l *liveness) scan() (most regSize, at Pos) {
 	return most, at
 }
 
-// markFresh finds the first write in block b of registers that nothing has written
-// before. Such a write, even under a predicate, leaves no older value live.
+// markFresh finds the first write in block b to each register that no earlier block
+// wrote. Before such a write, even a predicated one, the register holds no value.
 func (l *liveness) markFresh(b int32, first []int32) {
 	if len(l.fresh[b]) == 0 {
 		return

@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// registers inspects a kernel made of some declarations and statements.
+// registers inspects a kernel with the given declarations and statements.
 func registers(t testing.TB, src string) ptx.Registers {
 	t.Helper()
 	return inspected(t, src).Registers
@@ -81,7 +81,7 @@ func TestLiveRegisters(t *testing.T) {
 	}
 }
 
-// A body without instructions is known to need no registers.
+// A body without instructions must have an estimate of zero, not an unknown one.
 func TestAnEmptyBodyNeedsNoRegisters(t *testing.T) {
 	for _, src := range []string{"", "L:", "{ }"} {
 		if r := registers(t, src); r.Live != 0 || r.LivePreds != 0 {
@@ -104,8 +104,8 @@ func TestDeclaredRegisters(t *testing.T) {
 	}
 }
 
-// A body in which very many registers are live through very many blocks gets no
-// estimate, rather than one that takes minutes.
+// A body in which very many registers are live in very many blocks must get no estimate.
+// Computing one would take minutes.
 func TestTangledBodiesHaveNoEstimate(t *testing.T) {
 	var b strings.Builder
 	const n = 9000

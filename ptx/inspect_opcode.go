@@ -1,15 +1,15 @@
 package ptx
 
-// access says how an instruction uses a register.
+// access describes how an instruction accesses a register.
 type access uint8
 
 const (
 	regRead  access = 1 << iota
 	regWrite        // writes it
-	regPart         // with regWrite: some or all of the old value may stay
+	regPart         // with regWrite: part of the old value may remain
 )
 
-// flowKind says where control goes after an instruction.
+// flowKind describes the control flow after an instruction.
 type flowKind uint8
 
 const (
@@ -19,11 +19,11 @@ const (
 	flowLeave           // ret, exit, trap
 )
 
-// opNotes is what the inspection needs to know of an opcode, computed once per
+// opNotes holds the properties of an opcode that the inspection uses, computed once per
 // spelling.
 type opNotes struct {
 	writes   bool // the first operand is the result, unless it is an address
-	keeps    bool // it is also read
+	keeps    bool // the instruction also reads its first operand
 	call     bool
 	flow     flowKind
 	features []int // indices in featureTable
@@ -58,9 +58,9 @@ func newOpNotes(op *Opcode) *opNotes {
 	return n
 }
 
-// writesFirst reports whether the first operand is a result. Instructions whose
-// first operand is an address write no register and need not be named here, nor
-// do those without operands.
+// writesFirst reports whether the first operand is a result. Instructions without
+// operands, or with an address as first operand, need no case here because they write no
+// register.
 func writesFirst(op *Opcode) bool {
 	switch op.Name {
 	case "bra", "brx", "call", "ret", "exit", "nanosleep", "pmevent", "setmaxnreg", "stackrestore":
@@ -75,7 +75,7 @@ func writesFirst(op *Opcode) bool {
 	return true
 }
 
-// access is what the instruction does to the registers of operand i.
+// access returns how the instruction accesses the registers of operand i.
 func (n *opNotes) access(i int, o Operand, guarded bool) access {
 	if i > 0 || !n.writes {
 		return regRead

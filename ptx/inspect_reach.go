@@ -1,14 +1,13 @@
 package ptx
 
-// reach propagates what called functions need to their callers: shared memory and
-// stack.
+// reach adds the callees' shared memory and stack to their callers.
 func (x *inspector) reach() {
 	for _, n := range x.funcs {
 		if n.state == unvisited {
 			x.visit(n)
 		}
 	}
-	deep := false // a .func uses shared memory
+	deep := false // whether any .func uses shared memory
 	for _, n := range x.funcs {
 		deep = deep || !n.info.Entry && (n.own > 0 || len(n.shared) > 0)
 	}
@@ -17,13 +16,13 @@ func (x *inspector) reach() {
 	}
 }
 
-// visit computes n's stack after those of its callees. It keeps its own list of active
-// calls instead of recursing, since a chain of calls may be as long as the text.
+// visit computes root's stack after the stacks of its callees. It keeps a list of active
+// calls instead of recursing, because a call chain can be as long as the text.
 func (x *inspector) visit(root *functionNotes) {
 	type frame struct {
 		n    *functionNotes
 		next int   // index in Calls
-		most int64 // stack of the callees so far, -1 for unknown
+		most int64 // largest stack of the callees so far, -1 if unknown
 	}
 	path := []frame{{n: root}}
 	root.state = visiting
@@ -57,7 +56,7 @@ func (x *inspector) visit(root *functionNotes) {
 	}
 }
 
-// deeper returns the larger of two stacks, or -1 if one is unknown.
+// deeper returns the larger stack, or -1 if either is unknown.
 func deeper(a, b int64) int64 {
 	if a < 0 || b < 0 {
 		return -1
@@ -65,8 +64,8 @@ func deeper(a, b int64) int64 {
 	return max(a, b)
 }
 
-// sharedOf adds up the .shared variables of n and, if deep is set, of all functions it
-// reaches.
+// sharedOf adds up the sizes of the .shared variables of n. If deep is set, it includes
+// every function that n reaches.
 func (x *inspector) sharedOf(n *functionNotes, deep bool) {
 	names := map[string]*Variable{}
 	var size int64
@@ -83,8 +82,8 @@ func (x *inspector) sharedOf(n *functionNotes, deep bool) {
 	n.info.Shared = size
 }
 
-// reached returns n and, if deep is set, all functions that it calls directly or
-// indirectly.
+// reached returns n. If deep is set, it also returns the functions that n calls directly
+// or indirectly.
 func (x *inspector) reached(n *functionNotes, deep bool) []*functionNotes {
 	list := []*functionNotes{n}
 	if !deep {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Summary writes the report as text: what the module needs, then each kernel, then the
-// rest. Its layout may change between versions.
+// Summary writes the report as text: the requirements of the module, the kernels, then
+// everything else. The layout may change between versions.
 func (i *Inspection) Summary(w io.Writer) error {
 	s := &summary{}
 	s.module(i)
@@ -33,7 +33,7 @@ func (i *Inspection) String() string {
 
 type summary struct{ strings.Builder }
 
-// row writes an indented line: a name, then the formatted text.
+// row writes an indented line that consists of a name and the formatted text.
 func (s *summary) row(name, format string, args ...any) {
 	fmt.Fprintf(s, "  %-11s "+format+"\n", append([]any{name}, args...)...)
 }
@@ -116,7 +116,7 @@ func (p Param) text() string {
 	return name + " ." + p.Type.String()
 }
 
-// boundsText returns the launch bounds, "" if there are none.
+// boundsText returns the launch bounds, or "" if there are none.
 func (f *FunctionInfo) boundsText() string {
 	var parts []string
 	add := func(is bool, format string, args ...any) {

@@ -152,7 +152,8 @@ func TestInspectFeatures(t *testing.T) {
 	}
 }
 
-// The reports of two files are kept as text. PURECUDA_UPDATE=1 rewrites them.
+// The summaries of two files must match the golden files. PURECUDA_UPDATE=1 rewrites
+// those.
 func TestSummary(t *testing.T) {
 	for _, name := range []string{"compiler.ptx", "features.ptx"} {
 		m, err := ptx.Parse(name, []byte(testdata(t)[name]))
@@ -194,7 +195,7 @@ func TestSummaryReportsTheWritersError(t *testing.T) {
 	}
 }
 
-// Ten megabytes take at most seconds to read and inspect, even on a slow machine.
+// Reading and inspecting ten megabytes must take at most seconds, even on a slow machine.
 func TestInspectIsQuick(t *testing.T) {
 	if testing.Short() {
 		t.Skip("how the time grows with the text is the same everywhere: without -short")
@@ -224,7 +225,7 @@ func BenchmarkInspect1MB(b *testing.B) {
 	}
 }
 
-// FuzzInspect checks that no tree makes Inspect panic, with errors or without.
+// FuzzInspect checks that Inspect never panics, whether or not the tree has errors.
 func FuzzInspect(f *testing.F) {
 	seed(f)
 	f.Add([]byte(".reg .b32 a<3>, a1<4>; .reg .pred p; L: @p bra L; call (a1), f, (a12); t: .branchtargets L, M; brx.idx a0, t; mov.b32 a1.x, {a2, a11};"))

@@ -1,15 +1,15 @@
 package ptx
 
-// tokenKind is the byte itself for punctuation, one of these otherwise.
+// tokenKind is the byte itself for punctuation, otherwise one of these constants.
 type tokenKind uint8
 
 const (
 	tokEOF    tokenKind = iota
-	tokStop             // takes the current token's place after an error, until the parser recovers
-	tokBad              // not a token; lexer.problem may say why
+	tokStop             // replaces the current token after an error, until the parser recovers
+	tokBad              // invalid token; lexer.problem may contain the reason
 	tokIdent            // add, %r1, $L_1, _
 	tokDot              // .global, .shared::cta
-	tokNumber           // any numeric literal; folded by number
+	tokNumber           // any numeric literal; parseNumber converts it
 	tokString           // "..." with its quotes
 )
 
@@ -19,21 +19,21 @@ type token struct {
 }
 
 // lexer splits the text into tokens on demand. After next, off is just past the current
-// token, so the parser can look at the bytes there. Dotted suffixes (ld.global, %tid.x)
-// and two-byte operators are read that way.
+// token. The parser therefore can examine the bytes there, which is how it reads dotted
+// suffixes (ld.global, %tid.x) and two-byte operators.
 type lexer struct {
 	src       string
 	off       int
 	line      int32
 	lineStart int
 	tok       token
-	tokLine   int32 // where tok starts; a token never spans lines
+	tokLine   int32 // position of tok, which never spans lines
 	tokCol    int32
 	problem   string // why tok is tokBad; "" for a stray character
 	doc       comment
 }
 
-// comment is the last run of comments that have their lines to themselves.
+// comment is the last group of consecutive comments that have their lines to themselves.
 type comment struct {
 	start, end int
 	lastLine   int32
@@ -56,7 +56,7 @@ const (
 
 var (
 	class   [256]uint8
-	inIdent [256]bool // allowed inside an identifier
+	inIdent [256]bool // bytes allowed in an identifier
 )
 
 func init() {
@@ -88,10 +88,10 @@ func init() {
 // text returns the current token as written.
 func (l *lexer) text() string { return l.src[l.tok.start:l.tok.end] }
 
-// word returns a tokDot's name without the dot.
+// word returns the name of a tokDot without the dot.
 func (l *lexer) word() string { return l.src[l.tok.start+1 : l.tok.end] }
 
-// pos returns where the current token starts.
+// pos returns the start of the current token.
 func (l *lexer) pos() Pos { return Pos{Line: l.tokLine, Col: l.tokCol} }
 
 // scan reads the next token.
@@ -221,7 +221,7 @@ func endOfNumber(src string, i int) int {
 	if src[i] == '0' && i+1 < len(src) && class[src[i+1]] == clIdent {
 		switch src[i+1] {
 		case 'e', 'E':
-		default: // 0x, 0b, 0f, 0d, and malformed numbers: all up to the end of the word
+		default: // 0x, 0b, 0f, 0d and malformed numbers: everything to the end of the word
 			for j < len(src) && inIdent[src[j]] {
 				j++
 			}
@@ -254,8 +254,8 @@ func digits(src string, i int) int {
 	return i
 }
 
-// skipComment returns the offset after the comment at i; i if there is none or it is
-// not closed (tok is then tokBad).
+// skipComment returns the offset after the comment at i. It returns i if there is no
+// comment, and sets tok to tokBad if the comment is not closed.
 func (l *lexer) skipComment(i int) int {
 	if i+1 >= len(l.src) {
 		return i
@@ -292,8 +292,8 @@ func (l *lexer) skipComment(i int) int {
 	return j
 }
 
-// noteComment records the comment at start as documentation of what follows, or appends
-// it to the run that it continues.
+// noteComment starts a new documentation comment with the comment at start, or appends it
+// to the previous one.
 func (l *lexer) noteComment(start, end int, first int32) {
 	d := &l.doc
 	if first-d.lastLine <= 1 && l.off <= d.start && d.end > 0 {
@@ -307,7 +307,7 @@ func (l *lexer) noteComment(start, end int, first int32) {
 	d.lastLine = l.line
 }
 
-// startsLine reports whether there is only white space before offset i on its line.
+// startsLine reports whether only white space precedes offset i on its line.
 func startsLine(src string, i int) bool {
 	for i > 0 && class[src[i-1]] == clSpace {
 		i--
@@ -315,8 +315,8 @@ func startsLine(src string, i int) bool {
 	return i == 0 || src[i-1] == '\n'
 }
 
-// skipLineMarker skips the lines that a C preprocessor leaves: # 12 "file", #line. It
-// returns i for any other line that starts with # (tok is then tokBad).
+// skipLineMarker skips line markers of a C preprocessor: # 12 "file", #line. For any
+// other line that starts with #, it sets tok to tokBad and returns i.
 func (l *lexer) skipLineMarker(i int) int {
 	j := i + 1
 	for j < len(l.src) && class[l.src[j]] == clSpace {
@@ -337,8 +337,8 @@ func (l *lexer) skipLineMarker(i int) int {
 	return k
 }
 
-// peek returns the first byte after the current token that is not white space, 0 at the
-// end. It does not look past comments.
+// peek returns the first byte after the current token that is not white space, or 0 at
+// the end. It does not skip comments.
 func (l *lexer) peek() byte {
 	for i := l.off; i < len(l.src); i++ {
 		if c := class[l.src[i]]; c != clSpace && c != clNewline {

@@ -10,16 +10,16 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// bar is the most time that a KiB of any text may take on a machine that reads ordinary
-// text at usualSpeed.
+// bar is the maximum time per KiB of any text, on a machine that parses ordinary text at
+// usualSpeed.
 const (
 	bar        = 100 * time.Microsecond
 	usualSpeed = 20 * time.Microsecond // per KiB: 50 MB/s
-	slack      = 2 * raceSlack         // other work runs on the machine too
+	slack      = 2 * raceSlack         // allows for other work on the machine
 )
 
-// Half a megabyte of each text takes milliseconds in linear time, and many minutes in
-// quadratic time. The limit leaves room for slow machines and the race detector.
+// Half a megabyte of each text takes milliseconds in linear time and many minutes in
+// quadratic time. The limit allows for slow machines and the race detector.
 func TestTimeIsLinear(t *testing.T) {
 	if testing.Short() {
 		t.Skip("how the time grows with the text is the same everywhere: without -short")
@@ -61,19 +61,19 @@ func TestNoTextIsSlow(t *testing.T) {
 	t.Logf("the slowest of %d texts takes %.1f µs/KiB; the limit here is %.0f", len(texts), micros(slowest), micros(limit))
 }
 
-// slowness returns the bar, raised by how much slower than usual this machine is:
-// because it is slow or busy, or because of the race detector or a fuzzer.
+// slowness returns bar, scaled to the speed of this machine. The machine may be slow or
+// busy, or run a race detector or a fuzzer.
 func slowness() time.Duration {
 	ordinary := perKiB(synthetic(1<<17), usualSpeed, parseTime)
 	limit := slack * max(bar, time.Duration(float64(bar)*float64(ordinary)/float64(usualSpeed)))
 	if runtime.GOARCH == "wasm" {
-		limit *= 4 // wasm runtimes optimise only after a while, on a thread that other work delays
+		limit *= 4 // wasm runtimes start optimising late, on a thread that other work delays
 	}
 	return limit
 }
 
-// perKiB returns the best time of several runs, and stops at the first one within the
-// limit. On a busy machine most runs also measure other programs.
+// perKiB returns the best time of several runs. It stops at the first run within the
+// limit, because on a busy machine most runs also measure other programs.
 func perKiB(text []byte, limit time.Duration, measure func([]byte) time.Duration) time.Duration {
 	best := time.Duration(1<<63 - 1)
 	for try := 0; try < 100 && best > limit; try++ {

@@ -14,7 +14,8 @@ func (v Version) AtLeast(major, minor int) bool {
 	return v.Major > major || v.Major == major && v.Minor >= minor
 }
 
-// Line is line n of the source, counted from 1, without its end; "" if there is none.
+// Line returns line n of the source without its line end. Lines count from 1. It returns
+// "" if there is no such line.
 func (m *Module) Line(n int) string {
 	s := m.Source
 	for ; n > 1; n-- {
@@ -30,8 +31,8 @@ func (m *Module) Line(n int) string {
 	return strings.TrimSuffix(s, "\r")
 }
 
-// Function returns the function or kernel of that name: its definition if there is one,
-// else a declaration, else nil.
+// Function returns the function or kernel with that name. It returns the definition if
+// there is one, otherwise a declaration, or nil if the module has neither.
 func (m *Module) Function(name string) *Function {
 	var found *Function
 	for _, d := range m.Decls {
@@ -42,8 +43,8 @@ func (m *Module) Function(name string) *Function {
 	return found
 }
 
-// Variable returns the module-level variable of that name: its definition if there is
-// one, else an .extern declaration, else nil.
+// Variable returns the module-level variable with that name. It returns the definition if
+// there is one, otherwise an .extern declaration, or nil if the module has neither.
 func (m *Module) Variable(name string) *Variable {
 	var found *Variable
 	for _, d := range m.Decls {
@@ -54,7 +55,7 @@ func (m *Module) Variable(name string) *Variable {
 	return found
 }
 
-// Kernels returns the entries with a body, in the order of the text.
+// Kernels returns the entries with a body, in source order.
 func (m *Module) Kernels() []*Function {
 	var out []*Function
 	for _, d := range m.Decls {
@@ -65,8 +66,8 @@ func (m *Module) Kernels() []*Function {
 	return out
 }
 
-// Directive returns the performance directive of that name ("maxntid"), if the
-// function has it.
+// Directive returns the performance directive with that name, such as "maxntid", and
+// whether the function has it.
 func (f *Function) Directive(name string) (Directive, bool) {
 	for _, d := range f.Perf {
 		if d.Name == name {
@@ -76,8 +77,8 @@ func (f *Function) Directive(name string) (Directive, bool) {
 	return Directive{}, false
 }
 
-// Len returns the number of array elements: 1 for a variable that is not an array, -1
-// for an array whose first dimension is open.
+// Len returns the number of array elements. It returns 1 for a variable that is not an
+// array and -1 for an array without a first size.
 func (v *Variable) Len() int64 {
 	n := int64(1)
 	for _, d := range v.Dims {
@@ -85,21 +86,22 @@ func (v *Variable) Len() int64 {
 		case d == Unsized:
 			return -1
 		case d != 0 && n > math.MaxInt64/64/d:
-			return math.MaxInt64 / 64 // a hand-made tree may be too large; the parser refuses that
+			return math.MaxInt64 / 64 // only in a program's own tree: the parser rejects such sizes
 		}
 		n *= d
 	}
 	return n
 }
 
-// ElemSize returns the size in bytes of one element, vectors included.
+// ElemSize returns the size of one element in bytes. A vector is one element.
 func (v *Variable) ElemSize() int64 { return int64(v.Type.Size() * max(v.Vector, 1)) }
 
-// Size returns the size in bytes, 0 for an array whose first dimension is open. For
-// name<n> it is the size of one of the n variables.
+// Size returns the size in bytes, or 0 for an array without a first size. For name<n> it
+// returns the size of a single variable.
 func (v *Variable) Size() int64 { return max(v.Len(), 0) * v.ElemSize() }
 
-// Alignment returns the alignment in bytes: as stated, or else that of the element.
+// Alignment returns the alignment in bytes: .align if specified, otherwise the natural
+// alignment of the element.
 func (v *Variable) Alignment() int64 {
 	if v.Align > 0 {
 		return int64(v.Align)
@@ -107,8 +109,8 @@ func (v *Variable) Alignment() int64 {
 	return max(v.ElemSize(), 1)
 }
 
-// NewOpcode splits an instruction's full name, such as "ld.global.f32". It returns
-// false if the text is not one.
+// NewOpcode splits an instruction's full name, such as "ld.global.f32". It returns false
+// if the text is not an instruction name.
 func NewOpcode(text string) (*Opcode, bool) {
 	name, rest, dotted := strings.Cut(text, ".")
 	op := &Opcode{Text: text, Name: name}
@@ -136,8 +138,8 @@ func (o *Opcode) Has(mod string) bool {
 	return false
 }
 
-// Type returns the last modifier that is a type: the operation's type for most
-// instructions, the source's for cvt and setp; or NoType if there is none.
+// Type returns the last modifier that is a type, or NoType. For most instructions this is
+// the type of the operation. For cvt and setp it is the source type.
 func (o *Opcode) Type() Type {
 	for i := len(o.Mods) - 1; i >= 0; i-- {
 		if t := ParseType(o.Mods[i]); t != NoType {
@@ -147,11 +149,11 @@ func (o *Opcode) Type() Type {
 	return NoType
 }
 
-// Call holds the operands of a call instruction by their meaning.
+// Call holds the operands of a call instruction by role.
 type Call struct {
 	Return []Operand // *Sym of .param variables, *Reg, *Sink
 	Callee Operand   // *Sym, or *Reg of an indirect call
-	Args   []Operand // as Return, and *Imm
+	Args   []Operand // as in Return, and *Imm
 	Table  string    // label of .calltargets or .callprototype, "" for a direct call
 }
 
@@ -159,8 +161,8 @@ type Call struct {
 //
 //	call (ret), callee, (args), table;
 //
-// All but the callee are optional. It returns false for every other instruction and for
-// a call that does not have this form.
+// Only the callee is required. Call returns false for any other instruction and for a
+// call in a different form.
 func (in *Instr) Call() (Call, bool) {
 	var c Call
 	args := in.Args

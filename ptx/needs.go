@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// Needs is what PTX requires of the driver that compiles it and of the device that runs
-// it, according to .version and .target. [Module.Needs] and [ModuleInfo.Needs] read it.
-// [Needs.Check] checks it against one machine.
+// Needs holds the requirements of PTX for the driver that compiles it and the device that
+// runs it. They come from .version and .target. [Module.Needs] and [ModuleInfo.Needs]
+// return them, and [Needs.Check] compares them with a driver and a device.
 type Needs struct {
 	Version     Version // zero if the text has no .version
 	Target      Target  // the most demanding architecture; not valid if the text names none
-	AddressSize int     // 32 or 64; 0 where not stated, which drivers take as their own
+	AddressSize int     // 32 or 64; 0 if not specified, which drivers treat as their own size
 	unknown     string  // a target that begins with sm_ but is not an architecture
 }
 
-// Needs returns what the module requires of driver and device.
+// Needs returns the requirements of the module for the driver and the device.
 func (m *Module) Needs() Needs { return needs(m.Version, m.Targets, m.AddressSize) }
 
-// Needs returns what the module requires of driver and device.
+// Needs returns the requirements of the module for the driver and the device.
 func (m *ModuleInfo) Needs() Needs { return needs(m.Version, m.Targets, m.AddressSize) }
 
 func needs(v Version, targets []string, addressSize int) Needs {
@@ -36,8 +36,8 @@ func needs(v Version, targets []string, addressSize int) Needs {
 }
 
 // Driver returns the CUDA version of the oldest driver that accepts the text, in
-// cuDriverGetVersion's format: 12040 for 12.4. The second result is false if this
-// package does not know the PTX version.
+// cuDriverGetVersion's format: 12040 for 12.4. The second result is false for a PTX
+// version unknown to this package.
 func (n Needs) Driver() (cuda int, known bool) { return n.Version.CUDA() }
 
 // String returns the requirements in one line.
@@ -52,17 +52,17 @@ func (n Needs) String() string {
 	return driver + " and a device of " + n.Target.Devices()
 }
 
-// UnmetKind says which need is not met.
+// UnmetKind identifies the requirement that is not met.
 type UnmetKind uint8
 
-// The requirements that may not be met.
+// The kinds of unmet requirements.
 const (
 	UnmetText    UnmetKind = iota // the header is invalid on any machine
 	UnmetVersion                  // the driver is older than .version
 	UnmetTarget                   // .target is not for the device
 )
 
-// UnmetError says why a machine cannot load a module, and what to do.
+// UnmetError reports why a machine cannot load a module and suggests a remedy.
 type UnmetError struct {
 	Kind    UnmetKind
 	Needs   Needs
@@ -70,7 +70,7 @@ type UnmetError struct {
 	Advice  string
 }
 
-// Error returns the problem and the advice in one line.
+// Error returns the problem and the suggested remedy in one line.
 func (e *UnmetError) Error() string {
 	if e == nil {
 		return "nothing is unmet"
@@ -78,15 +78,14 @@ func (e *UnmetError) Error() string {
 	return e.Problem + ": " + e.Advice
 }
 
-// Check checks whether a driver of the given CUDA version can compile the text for a
-// device of the given compute capability. The version is in cuDriverGetVersion's
-// format: 13000 for 13.0. Check returns nil or an [*UnmetError] that says what to do. A
-// CUDA version of 0 skips the check of the driver, a capability of 0.0 that of the
-// device.
+// Check reports whether a driver can compile the text for a device. The driver is given
+// by its CUDA version in cuDriverGetVersion's format (13000 for 13.0), the device by its
+// compute capability. Check returns nil or an [*UnmetError]. A CUDA version of 0 skips
+// the check of the driver, and a capability of 0.0 skips the check of the device.
 //
-// Check refuses only what certainly fails. It assumes that a driver newer than this
-// package accepts every version, and that an unknown target follows the rule of its
-// suffix. It does not look at instructions: the driver's compiler checks those.
+// Check rejects only modules that certainly fail. It assumes that a driver newer than
+// this package accepts every version, and that an unknown target follows the rule of its
+// suffix. It does not examine instructions, which the driver's compiler checks.
 func (n Needs) Check(cuda, major, minor int) error {
 	for _, check := range []func(cuda, device int) *UnmetError{n.checkHeader, n.checkVersion, n.checkPair, n.checkTarget, n.checkAddresses} {
 		if e := check(cuda, capability(major, minor)); e != nil {
@@ -139,9 +138,8 @@ func (n Needs) tooNew(cuda int, newest Version) *UnmetError {
 	}
 }
 
-// checkPair checks .version and .target together. Each version knows the targets of its
-// time, and a driver knows its own. A driver may accept a target with versions older
-// than the one that introduced it.
+// checkPair checks that .version includes .target. Each PTX version has its own list of
+// targets. A driver may be more lenient and accept a target with an older .version.
 func (n Needs) checkPair(cuda, _ int) *UnmetError {
 	since, ok := n.Target.Since()
 	_, listed := NewestFor(cuda)
@@ -182,7 +180,8 @@ func (n Needs) targetAdvice(device int) string {
 		portable, n.Target.Scope.suffix(), n.Target.Scope)
 }
 
-// checkAddresses refuses 32-bit code from capability 9.0 on, where no compiler exists.
+// checkAddresses rejects 32-bit code for capability 9.0 and later, for which no compiler
+// exists.
 func (n Needs) checkAddresses(_, device int) *UnmetError {
 	if n.AddressSize != 32 || device < capability(9, 0) {
 		return nil

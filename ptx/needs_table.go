@@ -25,9 +25,9 @@ var releases = []release{
 	{Version{1, 5}, 3000}, {Version{1, 4}, 2020}, {Version{1, 3}, 2010}, {Version{1, 2}, 2000}, {Version{1, 1}, 1010}, {Version{1, 0}, 1000},
 }
 
-// firstVersions maps each target to the oldest PTX ISA version that has it. Up to sm_72
-// that is the oldest one ptxas 11.8 accepts, from sm_75 on the oldest for ptxas 13.0.
-// Later targets follow the PTX ISA's ".target". Driver 580 agrees, see
+// firstVersions maps each target to the oldest PTX ISA version that has it. Up to sm_72,
+// that is the oldest version that ptxas 11.8 accepts. From sm_75 on, it is the oldest for
+// ptxas 13.0. Later targets follow ".target" in the PTX ISA. Driver 580 agrees: see
 // testdata/headers-580.txt.
 var firstVersions = map[string]Version{
 	"10": {1, 0}, "11": {1, 0}, "12": {1, 2}, "13": {1, 2}, "20": {2, 0}, "21": {2, 0},
@@ -40,8 +40,8 @@ var firstVersions = map[string]Version{
 	"120": {8, 7}, "120a": {8, 7}, "120f": {8, 8}, "121": {8, 8}, "121a": {8, 8}, "121f": {8, 8},
 }
 
-// Since returns the PTX ISA version that introduced the target, false if this package
-// does not know the target.
+// Since returns the PTX ISA version that introduced the target. It returns false for a
+// target unknown to this package.
 func (t Target) Since() (Version, bool) {
 	name, ok := strings.CutPrefix(Target{Major: t.Major, Minor: t.Minor, Scope: t.Scope}.String(), "sm_")
 	if !ok {
@@ -51,9 +51,9 @@ func (t Target) Since() (Version, bool) {
 	return v, ok
 }
 
-// CUDA returns the CUDA version of the first driver that accepts PTX of version v, in
-// cuDriverGetVersion's format (12040 for 12.4). It returns false for versions that this
-// package does not know.
+// CUDA returns the CUDA version of the first driver that accepts PTX version v, in
+// cuDriverGetVersion's format (12040 for 12.4). It returns false for a version unknown to
+// this package.
 func (v Version) CUDA() (int, bool) {
 	for _, r := range releases {
 		if r.ptx == v {
@@ -63,9 +63,9 @@ func (v Version) CUDA() (int, bool) {
 	return 0, false
 }
 
-// NewestFor returns the newest PTX ISA version that a driver of a CUDA version accepts
-// (13000 for 13.0). It returns false for a driver newer than this package's table or
-// older than all of it.
+// NewestFor returns the newest PTX ISA version that a driver accepts, given the driver's
+// CUDA version (13000 for 13.0). It returns false for a driver newer or older than this
+// package's table.
 func NewestFor(cuda int) (Version, bool) {
 	if cuda/10 > releases[0].cuda/10 {
 		return releases[0].ptx, false

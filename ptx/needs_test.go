@@ -12,7 +12,7 @@ import (
 // answer is one line of testdata/headers-580.txt.
 type answer struct{ text, code string }
 
-// answers reads the headers and the driver's result for each.
+// answers reads the headers in testdata and the driver's result for each header.
 func answers(t *testing.T) []answer {
 	t.Helper()
 	data, err := os.ReadFile("testdata/headers-580.txt")
@@ -40,7 +40,7 @@ func answers(t *testing.T) []answer {
 	return out
 }
 
-// Check agrees with driver 580 on an H200 about every header.
+// Check must agree with the recorded results of driver 580 on an H200 for every header.
 func TestNeedsAgreeWithTheDriver(t *testing.T) {
 	for _, a := range answers(t) {
 		m, err := ptx.Parse("", []byte(a.text))
@@ -113,7 +113,7 @@ func TestCheckSaysWhatToDo(t *testing.T) {
 	}
 }
 
-// Versions and targets that this package does not know are not refused.
+// Check must accept versions and targets that this package does not know.
 func TestTheUnknownIsNotRefused(t *testing.T) {
 	for _, test := range []struct {
 		version, target    string

@@ -17,7 +17,7 @@ func TestRangesOfLabels(t *testing.T) {
 	}
 }
 
-// A few bytes must not create a list of millions.
+// A range of labels that takes a few bytes must not create a list of millions.
 func TestRangesOfLabelsAreBounded(t *testing.T) {
 	for _, n := range []string{"0", "1000", "2147483647"} {
 		_, err := ptx.Parse("", []byte(header+".entry k() { t: .branchtargets N<"+n+">; }"))
@@ -102,7 +102,8 @@ func TestPackedTypes(t *testing.T) {
 	}
 }
 
-// A comment documents only the first declaration after it, not others on that line.
+// A comment must document only the first declaration after it, not other declarations on
+// that line.
 func TestCommentDocumentsOneDeclaration(t *testing.T) {
 	m := parse(t, header+"/* x */ .global .u32 a; .global .u32 b;\n.global .u32 c;")
 	if a, b, c := m.Variable("a").Doc, m.Variable("b").Doc, m.Variable("c").Doc; a != "x" || b != "" || c != "" {

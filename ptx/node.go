@@ -1,80 +1,80 @@
 package ptx
 
-// Methods that Decl, Stmt and Operand require of each node.
+// Position methods, which Decl, Stmt and Operand require of each node.
 
-// Position returns where it begins.
+// Position returns the start of the node.
 func (n *Function) Position() Pos { return n.Pos }
 
-// Position returns where it begins.
+// Position returns the start of the node.
 func (n *Variable) Position() Pos { return n.Pos }
 
-// Position returns where it begins.
+// Position returns the start of the node.
 func (n *Alias) Position() Pos { return n.Pos }
 
-// Position returns where it begins.
+// Position returns the start of the node.
 func (n *File) Position() Pos { return n.Pos }
 
-// Position returns where it begins.
+// Position returns the start of the node.
 func (n *Section) Position() Pos { return n.Pos }
 
-// Position returns where it begins.
+// Position returns the start of the node.
 func (n *Raw) Position() Pos { return n.Pos }
 
-// Position returns where it begins.
+// Position returns the start of the node.
 func (n *Block) Position() Pos { return n.Pos }
 
-// Position returns where it begins.
+// Position returns the start of the node.
 func (n *RegDecl) Position() Pos { return n.Pos }
 
-// Position returns where it begins.
+// Position returns the start of the node.
 func (n *Label) Position() Pos { return n.Pos }
 
-// Position returns where it begins.
+// Position returns the start of the node.
 func (n *Instr) Position() Pos { return n.Pos }
 
-// Position returns where it begins.
+// Position returns the start of the node.
 func (n *Reg) Position() Pos { return n.Pos }
 
-// Position returns where it begins.
+// Position returns the start of the node.
 func (n *RegSum) Position() Pos { return n.Pos }
 
-// Position returns where it begins.
+// Position returns the start of the node.
 func (n *Imm) Position() Pos { return n.Pos }
 
-// Position returns where it begins.
+// Position returns the start of the node.
 func (n *Sym) Position() Pos { return n.Pos }
 
-// Position returns where it begins.
+// Position returns the start of the node.
 func (n *Vec) Position() Pos { return n.Pos }
 
-// Position returns where it begins.
+// Position returns the start of the node.
 func (n *Addr) Position() Pos { return n.Pos }
 
-// Position returns where it begins.
+// Position returns the start of the node.
 func (n *Elem) Position() Pos { return n.Pos }
 
-// Position returns where it begins.
+// Position returns the start of the node.
 func (n *Pair) Position() Pos { return n.Pos }
 
-// Position returns where it begins.
+// Position returns the start of the node.
 func (n *List) Position() Pos { return n.Pos }
 
-// Position returns where it begins.
+// Position returns the start of the node.
 func (n *Sink) Position() Pos { return n.Pos }
 
-// Position returns where it begins.
+// Position returns the start of the node.
 func (n *BranchTargets) Position() Pos { return n.Pos }
 
-// Position returns where it begins.
+// Position returns the start of the node.
 func (n *CallTargets) Position() Pos { return n.Pos }
 
-// Position returns where it begins.
+// Position returns the start of the node.
 func (n *CallPrototype) Position() Pos { return n.Pos }
 
-// Position returns where it begins.
+// Position returns the start of the node.
 func (n *Pragma) Position() Pos { return n.Pos }
 
-// Position returns where it begins.
+// Position returns the start of the node.
 func (n *Loc) Position() Pos { return n.Pos }
 
 func (*Function) decl() {}

@@ -11,7 +11,7 @@ type value struct {
 	Bits uint64
 }
 
-// parseNumber reads a literal. PTX ISA, "Integer Constants" and "Floating-Point
+// parseNumber parses a literal. PTX ISA, "Integer Constants" and "Floating-Point
 // Constants".
 func parseNumber(s string) (value, bool) {
 	if len(s) > 1 && s[0] == '0' {
@@ -40,7 +40,8 @@ func parseNumber(s string) (value, bool) {
 	return parseInteger(s, 10)
 }
 
-// parseInteger reads digits and the suffix U. A number too large for int64 is unsigned.
+// parseInteger parses digits and the suffix U. A number that does not fit in an int64 is
+// unsigned.
 func parseInteger(s string, base uint64) (value, bool) {
 	kind := ImmInt
 	if n := len(s); n > 0 && s[n-1] == 'U' {

@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// shape prints an operand with the kind of each node, to distinguish nodes that print
-// alike.
+// shape prints an operand with the kind of each node, because nodes of different kinds
+// can print alike.
 func shape(o ptx.Operand) string {
 	switch o := o.(type) {
 	case *ptx.Reg:
@@ -168,7 +168,7 @@ func TestConstantExpressions(t *testing.T) {
 		{"-16>>2", "int 0xfffffffffffffffc"},
 		{"(.u64)-16>>60", "uint 0xf"},
 		{"(.s64)5U", "int 0x5"},
-		{"1<<65", "int 0x2"}, // the low six bits count
+		{"1<<65", "int 0x2"}, // only the low six bits of a shift count are used
 		{"5<<-1", "int 0x8000000000000000"},
 		{"-5>>70", "int 0xffffffffffffffff"},
 		{"3<4", "int 0x1"},

@@ -83,7 +83,7 @@ func (p *parser) section() *Section {
 	return s
 }
 
-// sourceSection names the directive that carries the text of intermediate code.
+// sourceSection is the directive that contains the source of intermediate code.
 const sourceSection = "nv_intermediate_source_section"
 
 // intermediateSource = .nv_intermediate_source_section { text }.
@@ -104,7 +104,7 @@ func (p *parser) intermediateSource() *Section {
 	return s
 }
 
-// jump continues at offset off, counting the lines in between.
+// jump moves to offset off and counts the lines in between.
 func (p *parser) jump(off int) {
 	between := p.src[p.off:off]
 	if n := strings.Count(between, "\n"); n > 0 {
@@ -115,7 +115,7 @@ func (p *parser) jump(off int) {
 	p.next()
 }
 
-// dwarfLine = @@DWARF anything, to the end of the line.
+// dwarfLine = @@DWARF and any text up to the end of the line.
 func (p *parser) dwarfLine() *Raw {
 	r := &Raw{Pos: p.pos()}
 	end := endOfLine(p.src, p.tok.start)
@@ -142,7 +142,7 @@ func (p *parser) pragmaText() []string {
 	return out
 }
 
-// quotedText reads a string and returns it without its quotes, escapes untouched.
+// quotedText parses a string. It removes the quotes and leaves escapes unchanged.
 func (p *parser) quotedText(what string) string {
 	if !p.at(tokString) {
 		p.expected(what)
@@ -153,7 +153,7 @@ func (p *parser) quotedText(what string) string {
 	return s[1 : len(s)-1]
 }
 
-// plainNumber reads an unsigned integer literal, not an expression.
+// plainNumber parses an unsigned integer literal, not an expression.
 func (p *parser) plainNumber(what string) uint64 {
 	if !p.at(tokNumber) {
 		p.expected(what)
@@ -168,7 +168,7 @@ func (p *parser) plainNumber(what string) uint64 {
 	return v.Bits
 }
 
-// smallNumber is plainNumber for numbers that fit an int32.
+// smallNumber parses a plainNumber that must fit in an int32.
 func (p *parser) smallNumber(what string) int {
 	if p.at(tokNumber) {
 		if v, ok := parseNumber(p.text()); ok && v.Kind < ImmF32 && v.Bits > 1<<31-1 {

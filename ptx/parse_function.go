@@ -34,8 +34,8 @@ func (p *parser) functionHeader(f *Function) {
 	}
 }
 
-// beforeNext reports whether the next declaration begins here, or the text ends. The
-// prototype of a .func needs no ";", since compilers up to CUDA 3.0 wrote none.
+// beforeNext reports whether the next token starts a declaration or ends the text. The
+// prototype of a .func may lack a ";", because compilers up to CUDA 3.0 wrote none.
 func (p *parser) beforeNext() bool {
 	return p.at(tokEOF) || p.tok.kind == tokDot && p.declares() && p.word() != "pragma"
 }
@@ -46,8 +46,8 @@ func endsWithPragma(list []Directive) bool {
 	return len(list) > 0 && list[len(list)-1].Name == "pragma"
 }
 
-// performance reads the directives between a function's header and its body.
-// PTX ISA, "Performance-Tuning Directives", "Cluster Dimension Directives".
+// performance parses the directives between a function's header and its body. PTX ISA,
+// "Performance-Tuning Directives", "Cluster Dimension Directives".
 func (p *parser) performance(list *[]Directive) {
 	for p.at(tokDot) {
 		least, most := 0, 0
@@ -99,7 +99,7 @@ func (p *parser) language() Directive {
 	return d
 }
 
-// recoverHeader skips to the body, so that errors in the body are reported too.
+// recoverHeader skips to the body, so that the parser also reports errors there.
 func (p *parser) recoverHeader() {
 	if !p.recovering() {
 		return

@@ -36,8 +36,8 @@ func (p *parser) initList() []Init {
 	return list
 }
 
-// commas counts the commas up to the next brace, to size a list in advance. Data tables
-// are long, and growing their list was most of the work.
+// commas counts the commas up to the next brace to preallocate a list. Growing the lists
+// of long data tables took most of the time.
 func (p *parser) commas() int {
 	rest := p.src[p.off:]
 	if i := strings.IndexAny(rest, "{}"); i >= 0 {
@@ -70,7 +70,8 @@ func (p *parser) initValue() Operand {
 	return s
 }
 
-// maskedConstant folds mask(constant): the masked bits, shifted down to bit 0.
+// maskedConstant folds mask(constant): it extracts the masked bits and shifts them down
+// to bit 0.
 func (p *parser) maskedConstant(mask *Imm) *Imm {
 	v := uint64(p.integer("an address or an integer"))
 	p.expect(')', `")"`)

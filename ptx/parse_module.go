@@ -83,7 +83,6 @@ func (p *parser) addressSizeDirective() {
 	p.next()
 }
 
-// declaration reads one module-level directive.
 func (p *parser) declaration() {
 	if p.accept(';') { // stray, harmless
 		return
@@ -165,7 +164,6 @@ func (p *parser) alias() *Alias {
 	return a
 }
 
-// ident reads an identifier.
 func (p *parser) ident(what string) string {
 	if !p.at(tokIdent) {
 		p.expected(what)
@@ -176,8 +174,8 @@ func (p *parser) ident(what string) string {
 	return s
 }
 
-// startsDeclaration reports whether the current token begins a module-level
-// directive that can never stand inside a body.
+// startsDeclaration reports whether the current token starts a module-level directive
+// that is not allowed inside a body.
 func (p *parser) startsDeclaration() bool {
 	if p.tok.kind != tokDot {
 		return false
@@ -189,8 +187,8 @@ func (p *parser) startsDeclaration() bool {
 	return false
 }
 
-// recoverModule skips to the next place where a declaration can start, and past
-// offset start, where the one that failed began.
+// recoverModule skips to the next possible start of a declaration, after the failed
+// declaration at offset start.
 func (p *parser) recoverModule(start int) {
 	p.unwind = false
 	if p.failed && !p.recovering() {
@@ -219,7 +217,7 @@ func (p *parser) recoverModule(start int) {
 	}
 }
 
-// declares reports whether the current directive begins a declaration at module level.
+// declares reports whether the current directive starts a declaration at module level.
 func (p *parser) declares() bool {
 	switch p.word() {
 	case "target", "address_size", "extern", "weak", "common", "global", "const", "shared", "tex",

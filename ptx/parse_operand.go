@@ -1,6 +1,6 @@
 package ptx
 
-// warpSize is the predefined constant of the ISA.
+// warpSize is the predefined constant for the warp size.
 const warpSize = "WARP_SZ"
 
 // operand = simple [ "|" simple ]. In a call, "(" opens a list.
@@ -73,7 +73,7 @@ func (p *parser) name() Operand {
 	return n
 }
 
-// register reads the current identifier and its selector.
+// register parses a register and its selector at the current identifier.
 func (p *parser) register() *Reg {
 	n := p.regs.get()
 	n.Pos, n.Name = p.pos(), p.text()
@@ -83,7 +83,7 @@ func (p *parser) register() *Reg {
 	return n
 }
 
-// regSum reads the constant added to r.
+// regSum parses the constant added to r.
 func (p *parser) regSum(r *Reg) Operand {
 	offset := p.offset()
 	if offset == 0 {
@@ -94,15 +94,15 @@ func (p *parser) regSum(r *Reg) Operand {
 	return n
 }
 
-// attached returns the dotted suffix directly after the current token and makes it part
-// of the token; "" if there is none.
+// attached returns the dotted suffix that immediately follows the current token, and
+// extends the token over it. It returns "" if there is none.
 func (p *parser) attached() string {
 	if p.off == len(p.src) || p.src[p.off] != '.' {
 		return ""
 	}
 	start := p.off + 1
 	end := endOfModifier(p.src, start)
-	if end > start { // otherwise the dot is an error of its own
+	if end > start { // otherwise the dot is a separate error
 		p.off = end
 	}
 	return p.src[start:end]
@@ -142,7 +142,7 @@ func (p *parser) list() *List {
 	return n
 }
 
-// elements reads operands up to the closing token; the current one opens.
+// elements parses operands from the current opening token to the closing token.
 func (p *parser) elements(end tokenKind, what string) []Operand {
 	defer p.leave()
 	if !p.enter() {
@@ -219,7 +219,7 @@ func (p *parser) element(pos Pos, array string) *Elem {
 	return n
 }
 
-// offset = { ( "+" | "-" ) term }: the constant added to a name. 0 if there is none.
+// offset = { ( "+" | "-" ) term }: the constant added to a name, or 0.
 func (p *parser) offset() int64 {
 	var sum int64
 	for {
@@ -244,7 +244,7 @@ func (p *parser) offsetTerm() int64 {
 	return p.integerOf(p.exprFrom(p.unary(), precProduct), "an offset")
 }
 
-// integer reads a constant expression that must be an integer.
+// integer parses a constant expression that must be an integer.
 func (p *parser) integer(what string) int64 {
 	if !p.startsConstant() {
 		p.expected(what)
@@ -260,11 +260,10 @@ func (p *parser) integerOf(v value, what string) int64 {
 	return int64(v.Bits)
 }
 
-// immediate reads a constant expression.
 func (p *parser) immediate() *Imm {
 	pos := p.pos()
 	if p.at(tokNumber) && p.off < len(p.src) && (p.src[p.off] == ';' || p.src[p.off] == ',') {
-		if v, ok := parseNumber(p.text()); ok { // nearly always a plain number
+		if v, ok := parseNumber(p.text()); ok { // fast path: nearly always a plain number
 			p.scan()
 			return p.newImm(pos, v)
 		}

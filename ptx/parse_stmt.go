@@ -61,7 +61,7 @@ func (p *parser) statement() {
 	}
 }
 
-// atLabel reports whether the identifier is followed by a colon.
+// atLabel reports whether a colon follows the current identifier.
 func (p *parser) atLabel() bool {
 	i := p.off
 	if i == len(p.src) || p.src[i] == '.' {
@@ -112,9 +112,9 @@ func (p *parser) targets(what string, ranges bool) []string {
 	return out
 }
 
-// labelRange appends prefix0, prefix1 ... Each label needs bytes for its definition, so
-// a text that names more labels than it has room to define is wrong. Without that bound
-// a few bytes could create millions of names.
+// labelRange appends prefix0, prefix1 ... A text can define only as many labels as it has
+// bytes, so a longer range is an error. Without this limit, a few bytes could create
+// millions of names.
 func (p *parser) labelRange(out []string, prefix string) []string {
 	p.next()
 	n := p.smallNumber("how many labels")
@@ -134,7 +134,7 @@ func (p *parser) labelRange(out []string, prefix string) []string {
 // prototype = [(return)] _ [(parameters)] { performance } ;
 func (p *parser) prototype(pos Pos, label string) *CallPrototype {
 	c := &CallPrototype{Pos: pos, Label: label}
-	mark := p.names.mark() // its names are not in scope anywhere else
+	mark := p.names.mark() // names in the prototype are not in scope outside it
 	defer p.names.reset(mark)
 	p.next()
 	if p.at('(') {
@@ -149,7 +149,6 @@ func (p *parser) prototype(pos Pos, label string) *CallPrototype {
 	return c
 }
 
-// directive reads a directive inside a body.
 func (p *parser) directive() {
 	switch p.word() {
 	case "loc", "loc_intermediate":
@@ -184,7 +183,7 @@ func (p *parser) directive() {
 	}
 }
 
-// missingBrace ends all open bodies: what follows belongs to the module.
+// missingBrace ends all open bodies, because the next directive belongs to the module.
 func (p *parser) missingBrace() {
 	p.expected(`"}" before ` + p.text())
 	if p.recovering() {
@@ -258,7 +257,7 @@ func (p *parser) opcode() *Opcode {
 	return op
 }
 
-// spaced appends modifiers that are separated from the opcode by spaces.
+// spaced appends modifiers that follow the opcode after spaces.
 func (p *parser) spaced(text string) string {
 	parts := []string{text}
 	for p.at(tokDot) {
@@ -268,8 +267,8 @@ func (p *parser) spaced(text string) string {
 	return strings.Join(parts, "")
 }
 
-// recoverStatement skips to where the next statement can start. It returns false if the
-// block cannot continue.
+// recoverStatement skips to the next possible start of a statement. It returns false if
+// the block cannot continue.
 func (p *parser) recoverStatement(start int) bool {
 	if !p.recovering() {
 		return false
@@ -293,8 +292,8 @@ func (p *parser) recoverStatement(start int) bool {
 	return true // the caller reports the missing brace
 }
 
-// startsStatement guesses whether the token begins a statement: it is the first on its
-// line and looks like one.
+// startsStatement guesses whether the current token starts a statement. The token must be
+// the first on its line and have a suitable kind.
 func (p *parser) startsStatement() bool {
 	switch p.tok.kind {
 	case tokDot, '@', '{':

@@ -1,6 +1,7 @@
 package ptx
 
-// atSpace reports whether the token is a state space that a declaration can start with.
+// atSpace reports whether the current token is a state space that can start a
+// declaration.
 func (p *parser) atSpace() bool {
 	if p.tok.kind != tokDot {
 		return false
@@ -9,8 +10,8 @@ func (p *parser) atSpace() bool {
 	return ok && s != SRegSpace
 }
 
-// variableList = qualifiers name [= init] {, name [= init]} ;
-// Each name becomes a node, which goes to the open body or to the module.
+// variableList = qualifiers name [= init] {, name [= init]} ; Each name becomes a node in
+// the current body or in the module.
 func (p *parser) variableList(head Variable) {
 	p.qualifiers(&head, false)
 	for !p.failed {
@@ -33,7 +34,6 @@ func (p *parser) variableList(head Variable) {
 	p.expect(';', `"," or ";"`)
 }
 
-// finish stores a finished declaration.
 func (p *parser) finish(v *Variable) {
 	if v.Space != RegSpace {
 		p.names.declare(v.Name, variable, v.Count)
@@ -52,7 +52,7 @@ func (p *parser) finish(v *Variable) {
 	p.emit(r)
 }
 
-// emit adds a node that is allowed in a body and at module level to the current one.
+// emit adds a node to the current body, or to the module outside of bodies.
 func (p *parser) emit(n interface {
 	Decl
 	Stmt
@@ -220,7 +220,7 @@ func (p *parser) declarator(v *Variable) {
 	v.Dims = p.dims.end()
 }
 
-// maxElements bounds an array, so that no size computed from one overflows.
+// maxElements limits the size of an array, so that computed sizes do not overflow.
 const maxElements = 1 << 40
 
 func (p *parser) dimension(first bool) int64 {

@@ -5,15 +5,15 @@ import (
 	"strconv"
 )
 
-// maxDepth bounds the nesting of scopes, braces and parentheses. Compilers stay far
-// below it. Without a bound, a text of "{" alone would exhaust the stack.
+// maxDepth limits the nesting of scopes, braces and parentheses. Compiler output stays
+// far below it. Without a limit, a text of "{" only would exhaust the stack.
 const maxDepth = 200
 
-// Parse reads PTX text. The name is for messages only. The text ends at the
-// first NUL byte, as it does for the driver.
+// Parse parses PTX text. Error messages contain name. Like the driver, Parse ends the
+// text at the first NUL byte.
 //
-// On syntax errors the error is of type [Errors], and the module holds what could still
-// be read; use it only for inspection.
+// For syntax errors, Parse returns an error of type [Errors] and a module with the parts
+// that could be parsed. Use that module only for inspection.
 func Parse(name string, src []byte) (*Module, error) {
 	p := newParser(name, string(untilNUL(src)))
 	m := p.module()
@@ -23,19 +23,19 @@ func Parse(name string, src []byte) (*Module, error) {
 	return m, nil
 }
 
-// parser turns tokens into nodes. After an error the current token is tokStop, which
-// nothing accepts, so every loop and every production ends. The statement loop then
-// recovers. Errors in between are consequences of the first and are dropped.
+// parser turns tokens into nodes. After an error the current token is tokStop, which no
+// production accepts, so every loop and every production ends. The statement loop then
+// recovers. Further errors before the recovery result from the first one and are dropped.
 type parser struct {
 	lexer
 	path   string // for messages
 	errs   Errors
 	failed bool
 	stop   tokenKind // the token that tokStop replaces
-	unwind bool      // a module-level directive inside a body: the closing brace is missing
-	fatal  bool      // no recovery: the rest of the text is not read
+	unwind bool      // a body contains a module-level directive: its closing brace is missing
+	fatal  bool      // an error without recovery: the parser does not read the rest
 	depth  int
-	ranged int // number of labels named by ranges
+	ranged int // number of labels that ranges created
 
 	mod     *Module
 	names   scope
@@ -62,7 +62,7 @@ type parser struct {
 	regDecls slab[RegDecl]
 	vars     slab[Variable]
 	locs     slab[Loc]
-	args     slab[Operand] // of instructions, built in place
+	args     slab[Operand] // operands of instructions, built in place
 	elems    slab[Operand] // of nested operands
 	stmts    slab[Stmt]
 	params   slab[*Variable]
@@ -70,7 +70,8 @@ type parser struct {
 	dims     slab[int64]
 	ptrs     slab[Pointer]
 
-	// What Signatures keeps, and what it reuses for each kernel.
+	// State of Signatures: the parameters it returns and the space it reuses for each
+	// kernel.
 	kept slab[Param]
 	perf []Directive
 }
@@ -90,7 +91,6 @@ func newParser(name, src string) *parser {
 	return p
 }
 
-// next moves to the next token.
 func (p *parser) next() {
 	if !p.failed {
 		p.scan()
@@ -99,10 +99,10 @@ func (p *parser) next() {
 
 func (p *parser) at(k tokenKind) bool { return p.tok.kind == k }
 
-// atWord reports whether the token is .word.
+// atWord reports whether the current token is .word.
 func (p *parser) atWord(word string) bool { return p.tok.kind == tokDot && p.word() == word }
 
-// accept moves past the token if it is k.
+// accept consumes the current token if it is k.
 func (p *parser) accept(k tokenKind) bool {
 	if p.tok.kind != k {
 		return false
@@ -111,14 +111,14 @@ func (p *parser) accept(k tokenKind) bool {
 	return true
 }
 
-// expect is accept, but reports an error if the token is not k.
+// expect consumes the current token if it is k, and otherwise reports an error.
 func (p *parser) expect(k tokenKind, what string) {
 	if !p.accept(k) {
 		p.expected(what)
 	}
 }
 
-// expected reports the current token as an error and stops the production.
+// expected reports an unexpected current token and stops the production.
 func (p *parser) expected(what string) {
 	e := Error{Expected: what, Found: p.found()}
 	if p.tok.kind == tokBad && p.problem != "" {
@@ -127,7 +127,7 @@ func (p *parser) expected(what string) {
 	p.report(e, p.tok.start, p.pos())
 }
 
-// fail reports another problem at the current token and stops the production.
+// fail reports any other problem at the current token and stops the production.
 func (p *parser) fail(problem string) {
 	p.report(Error{Problem: problem}, p.tok.start, p.pos())
 }
@@ -145,7 +145,7 @@ func (p *parser) report(e Error, off int, at Pos) {
 // note adds an error without stopping the production.
 func (p *parser) note(e Error, off int, at Pos) {
 	if n := len(p.errs); n > 0 && p.errs[n-1].Pos == at || p.fatal {
-		return // a consequence of the previous error
+		return // results from the previous error
 	}
 	if len(p.errs) == maxErrors {
 		e = Error{Problem: "too many errors: the rest of the text was not read"}
@@ -174,8 +174,8 @@ func (p *parser) found() string {
 	return `"` + s + `"`
 }
 
-// enter counts a level of nesting. If there are too many, it fails for good and returns
-// false.
+// enter increments the nesting level. If the level exceeds maxDepth, it stops the parser
+// and returns false.
 func (p *parser) enter() bool {
 	p.depth++
 	if p.depth > maxDepth {
@@ -188,8 +188,8 @@ func (p *parser) enter() bool {
 
 func (p *parser) leave() { p.depth-- }
 
-// recovering ends the failed state and makes the token that failed current again. It
-// returns false if the rest is not to be read; the parser is then at the end.
+// recovering ends the error state and restores the token that failed. It returns false if
+// the parser must stop; the current token is then the end of the text.
 func (p *parser) recovering() bool {
 	p.failed = false
 	p.tok.kind = p.stop

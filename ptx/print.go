@@ -2,8 +2,8 @@ package ptx
 
 import "strconv"
 
-// String returns the module as PTX text. Comments are lost, except those kept in Doc.
-// Parsing the text gives the same tree except for positions.
+// String returns the module as PTX text. The text keeps only the comments in Doc. Parsing
+// it returns the same tree except for positions.
 func (m *Module) String() string { return string(m.Append(nil)) }
 
 // Append appends the module as PTX text to b.
@@ -30,7 +30,7 @@ func OperandString(o Operand) string {
 	return string(w.b)
 }
 
-// printer appends text; its methods are named after what they write.
+// printer appends text. Each method is named after what it writes.
 type printer struct {
 	b      []byte
 	indent int
@@ -44,8 +44,8 @@ func (w *printer) put(parts ...string) {
 
 func (w *printer) int(v int64) { w.b = strconv.AppendInt(w.b, v, 10) }
 
-// tabs writes the indentation. It has a limit above any compiler's nesting, so that
-// printing hostile input does not multiply its size.
+// tabs writes the indentation. It limits the width to more than any compiler's nesting,
+// so that printing hostile input does not multiply its size.
 func (w *printer) tabs() {
 	const most = "\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t"
 	w.put(most[:min(w.indent, len(most))])
@@ -86,7 +86,7 @@ func (w *printer) decl(d Decl) {
 	}
 }
 
-// shared writes a node that is allowed both in a body and at module level.
+// shared writes a node that is allowed in a body and at module level.
 func (w *printer) shared(node any) {
 	switch n := node.(type) {
 	case *Variable:

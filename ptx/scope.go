@@ -1,8 +1,8 @@
 package ptx
 
-// scope knows which names are registers and which are variables, where the first letter
-// does not tell. Names with '%' are registers and others are not, unless declared
-// otherwise. For compilers' output it stays empty.
+// scope records declared names whose first character does not show whether they are
+// registers. By default, names with '%' are registers and other names are not. For
+// compiler output the scope stays empty.
 type scope struct {
 	single map[string]named // name
 	ranges map[string]named // prefix of name<count>
@@ -88,7 +88,8 @@ func (s *scope) isRegister(name string) bool {
 	return kind == register
 }
 
-// inRange looks name up as prefix + number below the prefix's count.
+// inRange splits name into a prefix and a number, and checks the number against the
+// prefix's count.
 func (s *scope) inRange(name string) nameKind {
 	index, scale := uint64(0), uint64(1)
 	for i := len(name) - 1; i > 0 && len(name)-i < 11 && class[name[i]] == clDigit; i-- {

@@ -1,11 +1,11 @@
 package ptx
 
-// Signature holds what a launch of a kernel needs.
+// Signature holds the properties of a kernel that a launch needs.
 type Signature struct {
 	Name       string
 	Line       int     // line of its .entry
 	Params     []Param // in order
-	ParamBytes int     // size of the parameter block: the end of the last parameter
+	ParamBytes int     // size of the parameter block in bytes: the end of the last parameter
 
 	// Launch bounds; 0 where not stated.
 	MaxThreads  [3]int // .maxntid; 1 for sizes that are not written
@@ -14,23 +14,23 @@ type Signature struct {
 	MaxRegs     int    // .maxnreg
 	ReqCluster  [3]int // .reqnctapercluster, in the same form
 	MaxCluster  int    // .maxclusterrank
-	ClusterGrid bool   // .blocksareclusters: the grid is counted in clusters
+	ClusterGrid bool   // .blocksareclusters: the grid size counts clusters
 }
 
 // Param is one kernel parameter.
 type Param struct {
 	Name     string
 	Kind     ParamKind
-	Type     Type  // of the parameter, or of an array's element
-	Len      int64 // array elements; 1 for a scalar, -1 for an open array
-	Size     int   // bytes; 0 for an open array
+	Type     Type  // type of the parameter, or of one array element
+	Len      int64 // array elements; 1 for a scalar, -1 for an array without a size
+	Size     int   // bytes; 0 for an array without a size
 	Align    int   // bytes
-	Offset   int   // from the start of the parameter block
-	PtrSpace Space // of a ParamPointer: where it points
-	PtrAlign int   // of a ParamPointer: the alignment of its memory; 0 where not stated
+	Offset   int   // bytes from the start of the parameter block
+	PtrSpace Space // state space that a ParamPointer points to
+	PtrAlign int   // alignment of the memory that a ParamPointer points to; 0 if not specified
 }
 
-// ParamKind says what a parameter is, as far as the text shows. Compilers declare most
+// ParamKind classifies a parameter as far as the text shows. Compilers declare most
 // pointers as plain .u64 or .b64.
 type ParamKind uint8
 
@@ -55,15 +55,15 @@ func (k ParamKind) String() string {
 	return "scalar"
 }
 
-// ModuleInfo is what Signatures returns.
+// ModuleInfo is the result of Signatures.
 type ModuleInfo struct {
 	Version     Version
 	Targets     []string
-	AddressSize int         // 32 or 64; 0 where not stated (32 by the ISA)
-	Kernels     []Signature // entries, in the order of the text, each name once
+	AddressSize int         // 32 or 64; 0 if not specified (the ISA then assumes 32)
+	Kernels     []Signature // entries in source order, each name once
 }
 
-// Kernel returns the signature of that name, or nil.
+// Kernel returns the signature of the kernel with that name, or nil.
 func (m *ModuleInfo) Kernel(name string) *Signature {
 	for i := range m.Kernels {
 		if m.Kernels[i].Name == name {
@@ -84,8 +84,8 @@ func (f *Function) Signature() Signature {
 	return s
 }
 
-// read lays out the parameters in params, which has room for them, and copies the
-// bounds.
+// read lays out the parameters in params, which must have enough room, and copies the
+// launch bounds.
 func (s *Signature) read(f *Function, params []Param) {
 	s.Params = params
 	for i, v := range f.Params {
@@ -97,7 +97,7 @@ func (s *Signature) read(f *Function, params []Param) {
 	}
 }
 
-// param lays out the parameter after byte end.
+// param lays out the parameter after the previous one, which ends at byte end.
 func (v *Variable) param(end int) Param {
 	p := Param{
 		Name: v.Name, Type: v.Type, Len: v.Len(),

@@ -6,18 +6,18 @@ import (
 )
 
 // Signatures reads the header of PTX text and the signatures of its kernels. It skips
-// everything else, so nothing in a body can make it fail. The result does not refer to
-// src.
+// everything else, so a body cannot make it fail. The result does not refer to src.
 //
-// A syntax error in a module's or kernel's header gives an error of type [Errors]; the
-// info then holds what could still be read. Text that is cut off inside a body is not
-// an error here: loading it will report it.
+// For a syntax error in the header of the module or of a kernel, Signatures returns an
+// error of type [Errors]. The ModuleInfo then holds the parts that could be read. Text
+// that is cut off inside a body is not an error here. The driver reports it when it loads
+// the text.
 func Signatures(src []byte) (*ModuleInfo, error) {
 	src = untilNUL(src)
 	if len(src) == 0 {
 		return signaturesOf("")
 	}
-	// No copy is needed, because only errors keep parts of the text.
+	// No copy is needed, because only errors refer to the text.
 	info, err := signaturesOf(unsafe.String(&src[0], len(src)))
 	if err != nil {
 		return signaturesOf(string(src))
@@ -25,7 +25,7 @@ func Signatures(src []byte) (*ModuleInfo, error) {
 	return info, nil
 }
 
-// signaturesOf returns values that refer to src only if there is an error.
+// signaturesOf returns values that refer to src only if it returns an error.
 func signaturesOf(src string) (*ModuleInfo, error) {
 	p := newParser("", src)
 	p.mod = &Module{}
@@ -95,7 +95,7 @@ func (p *parser) signatureOrSkip(info *ModuleInfo, index map[string]int) {
 	}
 }
 
-// skipDeclaration skips everything up to the ";" or, if body is set, over the body.
+// skipDeclaration skips past the ";" or, if body is set, past the body.
 func (p *parser) skipDeclaration(body bool) {
 	p.jump(p.skipHead(body))
 	if p.at('{') {
@@ -105,8 +105,8 @@ func (p *parser) skipDeclaration(body bool) {
 	p.next()
 }
 
-// skipFunction skips a .func with its body. A prototype may lack a ";" and end where
-// the next declaration begins.
+// skipFunction skips a .func with its body. A prototype may lack a ";" and end at the
+// next declaration.
 func (p *parser) skipFunction() {
 	depth := 0
 	for p.next(); !p.at(tokEOF); p.next() {
@@ -132,7 +132,7 @@ func (p *parser) skipBody() {
 	p.jump(end)
 }
 
-// entry reads a kernel's header and keeps its signature, once per name. A definition
+// entry reads a kernel's header and stores its signature, once per name. A definition
 // replaces a declaration.
 func (p *parser) entry(info *ModuleInfo, index map[string]int) {
 	f := Function{Pos: p.pos(), Entry: true, Perf: p.perf[:0]}
@@ -157,7 +157,7 @@ func (p *parser) entry(info *ModuleInfo, index map[string]int) {
 	}
 }
 
-// entryHeader is functionHeader, except that it accepts unknown directives.
+// entryHeader parses the same header as functionHeader, but accepts unknown directives.
 func (p *parser) entryHeader(f *Function) {
 	p.next()
 	f.Name = p.ident("the kernel's name")
@@ -192,8 +192,7 @@ func (p *parser) keep(info *ModuleInfo, index map[string]int, f *Function) {
 	info.Kernels = append(info.Kernels, s)
 }
 
-// copyNames makes the names refer to a copy of themselves, so that they do not keep the
-// text alive.
+// copyNames replaces the names with copies, so that they do not keep the text alive.
 func (m *ModuleInfo) copyNames() {
 	size := 0
 	for i := range m.Kernels {

@@ -191,8 +191,8 @@ func manyKernels(n int) []byte {
 	return []byte(b.String())
 }
 
-// A kernel's signature needs no allocation of its own, so loading a module of hundreds
-// does not allocate hundreds of times.
+// A kernel's signature must not need an allocation of its own. Otherwise loading a module
+// of hundreds of kernels would allocate hundreds of times.
 func TestSignaturesOfManyKernelsAllocateLittle(t *testing.T) {
 	src := manyKernels(100)
 	var info *ptx.ModuleInfo
@@ -208,7 +208,7 @@ func TestSignaturesOfManyKernelsAllocateLittle(t *testing.T) {
 	if len(info.Kernels) != 100 {
 		t.Fatalf("%d kernels", len(info.Kernels))
 	}
-	clear(src) // nothing may refer to it
+	clear(src) // the result must not refer to src
 	for i, k := range info.Kernels {
 		want := fmt.Sprintf("kernel%d", i)
 		if k.Name != want || k.MinBlocks != i%4+1 || k.MaxThreads != [3]int{256, 1, 1} || len(k.Params) != 4 || k.ParamBytes != 44 {
@@ -225,7 +225,7 @@ func TestSignaturesOfManyKernelsAllocateLittle(t *testing.T) {
 	}
 }
 
-// Error messages do not refer to the text either.
+// Errors must copy the text they quote, because the caller may overwrite it.
 func TestErrorsOfSignaturesKeepTheirWords(t *testing.T) {
 	src := []byte(".version 7.0\n.target sm_70\n.visible .entry bad(.param .wrong p)\n{\n}\n.visible .entry good(.param .u64 q)\n{\n}\n")
 	info, err := ptx.Signatures(src)

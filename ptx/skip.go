@@ -2,14 +2,16 @@ package ptx
 
 import "strings"
 
-// skips marks the bytes that skipBraces has to look at, ends those of skipHead.
+// skips marks the bytes at which skipBraces stops, ends the bytes at which skipHead
+// stops.
 var (
 	skips = [256]bool{'{': true, '}': true, '/': true, '"': true, '@': true, '#': true}
 	ends  = [256]bool{'{': true, ';': true, '/': true, '"': true, '@': true, '#': true}
 )
 
-// skipBraces returns the offset after the brace that closes the current "{" token,
-// skipping comments and strings; false if there is none. The lexer does not move.
+// skipBraces returns the offset after the brace that closes the current "{". It skips
+// comments and strings. It returns false if the brace is not closed. The lexer does not
+// move.
 func (l *lexer) skipBraces() (end int, ok bool) {
 	src := l.src
 	if end, ok := plainBody(src, l.tok.end); ok {
@@ -35,7 +37,7 @@ func (l *lexer) skipBraces() (end int, ok bool) {
 }
 
 // plainBody is a much faster skipBraces for a body without comments, strings, nested
-// blocks and lines of other tools.
+// blocks and lines from other tools.
 func plainBody(src string, from int) (end int, ok bool) {
 	n := strings.IndexByte(src[from:], '}')
 	if n < 0 {
@@ -47,13 +49,12 @@ func plainBody(src string, from int) (end int, ok bool) {
 			return 0, false
 		}
 	}
-	// Guards contain "@" everywhere, so looking for "@@" takes long. Its only use is
-	// @@DWARF.
+	// Guards contain many "@", so a search for "@@" is slow. Only @@DWARF uses "@@".
 	return from + n + 1, !strings.Contains(body, "DWARF")
 }
 
-// skipSource is skipBraces for intermediate code: the text between .source_begin and
-// .source_end is not PTX and can contain any brace.
+// skipSource is skipBraces for intermediate code. The text between .source_begin and
+// .source_end is not PTX and can contain unbalanced braces.
 func (l *lexer) skipSource() (end int, ok bool) {
 	src, depth := l.src, 1
 	for i := l.tok.end; i < len(src); i++ {
@@ -77,8 +78,8 @@ func (l *lexer) skipSource() (end int, ok bool) {
 	return len(src), false
 }
 
-// skipHead returns the offset of the first ";" or "{" after the current token; with
-// body false, of the first ";" only.
+// skipHead returns the offset of the first ";" or "{" after the current token. If body is
+// false, it looks only for ";".
 func (l *lexer) skipHead(body bool) int {
 	src := l.src
 	for i := l.tok.start; i < len(src); i++ {
@@ -99,8 +100,8 @@ func (l *lexer) skipHead(body bool) int {
 	return len(src)
 }
 
-// endOfOpaque returns the offset after the comment, string, @@DWARF line or
-// preprocessor line that starts at i, or i+1 if none does.
+// endOfOpaque returns the offset after the comment, string, @@DWARF line or preprocessor
+// line at i, or i+1 if there is none.
 func endOfOpaque(src string, i int) int {
 	switch src[i] {
 	case '"':
@@ -126,7 +127,7 @@ func endOfLine(src string, i int) int {
 	return len(src)
 }
 
-// endOfComment returns the offset after the comment at i, i+1 if there is none.
+// endOfComment returns the offset after the comment at i, or i+1 if there is none.
 func endOfComment(src string, i int) int {
 	if i+1 == len(src) {
 		return i + 1
@@ -143,7 +144,7 @@ func endOfComment(src string, i int) int {
 	return i + 1
 }
 
-// endOfString returns the offset after the string at i. A string ends with its line.
+// endOfString returns the offset after the string at i. A line end also ends the string.
 func endOfString(src string, i int) int {
 	for i++; i < len(src); i++ {
 		switch src[i] {

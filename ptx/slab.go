@@ -1,13 +1,13 @@
 package ptx
 
-// slab allocates nodes in chunks: one allocation for up to maxChunk nodes. A chunk
-// stays alive as long as any of its nodes does, which is right for a tree. It counts
-// what is used, because shrinking a slice would store a pointer for each node, with a
-// write barrier while the garbage collector runs.
+// slab allocates nodes in chunks of up to maxChunk, with one allocation per chunk. A
+// chunk stays alive as long as any of its nodes, which suits a tree. The slab counts used
+// nodes instead of shrinking a slice. A shrunken slice would store a pointer for each
+// node, with a write barrier during garbage collection.
 type slab[T any] struct {
 	chunk []T
 	used  int
-	open  int // start of the list that push appends to
+	open  int // start of the list that push extends
 }
 
 const (
@@ -23,7 +23,8 @@ func (s *slab[T]) get() *T {
 	return &s.chunk[s.used-1]
 }
 
-// copyOf returns a copy of list that an append cannot write past.
+// copyOf returns a copy of list with no spare capacity, so that an append to it
+// reallocates.
 func (s *slab[T]) copyOf(list []T) []T {
 	n := len(list)
 	if n == 0 {
@@ -50,8 +51,8 @@ func (s *slab[T]) take(n int) []T {
 	return s.chunk[s.used-n : s.used : s.used]
 }
 
-// push appends x to the list being built between begin and end. Nothing else may be
-// taken from the slab in between.
+// push appends x to the list between begin and end. Nothing else may be allocated from
+// the slab before end.
 func (s *slab[T]) push(x T) {
 	if s.used == len(s.chunk) {
 		begun := s.chunk[s.open:]
@@ -65,7 +66,7 @@ func (s *slab[T]) push(x T) {
 // begin starts a list for push.
 func (s *slab[T]) begin() { s.open = s.used }
 
-// end returns the list since begin, nil for an empty one.
+// end returns the elements pushed since begin, or nil if there are none.
 func (s *slab[T]) end() []T {
 	if s.open == s.used {
 		return nil
@@ -73,8 +74,8 @@ func (s *slab[T]) end() []T {
 	return s.chunk[s.open:s.used:s.used]
 }
 
-// rewind takes back everything allocated since used was n, if that is still the same
-// chunk. Nothing may refer to it any more.
+// rewind frees everything allocated since used was n, if the chunk is still the same. The
+// caller must no longer refer to it.
 func (s *slab[T]) rewind(n int) {
 	if n <= s.used {
 		clear(s.chunk[n:s.used])
@@ -82,7 +83,7 @@ func (s *slab[T]) rewind(n int) {
 	}
 }
 
-// grow starts a chunk with room for n.
+// grow allocates a chunk with room for n nodes.
 func (s *slab[T]) grow(n int) {
 	size := min(max(2*len(s.chunk), minChunk), maxChunk)
 	s.chunk, s.used, s.open = make([]T, max(n, size)), 0, 0

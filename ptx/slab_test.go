@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Lists built in place keep their elements when a chunk is full, and do not overlap.
+// Lists built in place must keep their elements when a chunk is full, and must not
+// overlap.
 func TestSlabListsAreApart(t *testing.T) {
 	var s slab[int]
 	var lists, want [][]int

@@ -139,7 +139,7 @@ func TestInlinedLocations(t *testing.T) {
 func TestNamesFollowScopes(t *testing.T) {
 	m := parse(t, header+lines(
 		".entry k() {",
-		"op x;", // not declared: a symbol
+		"op x;", // x is not declared, so it is a symbol
 		"{ .reg .u32 x; op x; { .shared .u32 x; op x; } op x; }",
 		"op x;",
 		"}",

@@ -12,17 +12,17 @@ type Target struct {
 	Scope        TargetScope
 }
 
-// TargetScope says on which devices code for a target runs. PTX ISA, ".target".
+// TargetScope defines the devices on which code for a target runs. PTX ISA, ".target".
 type TargetScope uint8
 
 // The scopes of targets.
 const (
-	Portable       TargetScope = iota // sm_90: that capability and every later one
-	FamilySpecific                    // sm_100f: that capability and later ones of its family
-	ArchSpecific                      // sm_90a: that capability only
+	Portable       TargetScope = iota // sm_90: the named capability and every later one
+	FamilySpecific                    // sm_100f: the named capability and later ones of its family
+	ArchSpecific                      // sm_90a: the named capability only
 )
 
-// String is "portable", "family-specific" or "architecture-specific".
+// String returns "portable", "family-specific" or "architecture-specific".
 func (s TargetScope) String() string {
 	switch s {
 	case FamilySpecific:
@@ -35,8 +35,8 @@ func (s TargetScope) String() string {
 
 func (s TargetScope) suffix() string { return [...]string{"", "f", "a"}[min(s, ArchSpecific)] }
 
-// ParseTarget reads an architecture. Like ptxas, it takes compute_90 for sm_90. It
-// returns false for other targets, such as debug.
+// ParseTarget parses the name of an architecture. Like ptxas, it accepts compute_90 for
+// sm_90. It returns false for other targets, such as debug.
 func ParseTarget(name string) (Target, bool) {
 	rest, ok := strings.CutPrefix(name, "sm_")
 	if !ok {
@@ -62,11 +62,11 @@ func ParseTarget(name string) (Target, bool) {
 	return t, true
 }
 
-// IsValid reports whether t is an architecture, not the zero Target.
+// IsValid reports whether t is an architecture. The zero Target is not valid.
 func (t Target) IsValid() bool { return t.Major > 0 }
 
-// String returns the name of the target, or a composed one for a Target made by a
-// program.
+// String returns the name of the target as written. It composes a name for a Target
+// created by a program.
 func (t Target) String() string {
 	if t.Name != "" || !t.IsValid() {
 		return t.Name
@@ -74,8 +74,8 @@ func (t Target) String() string {
 	return "sm_" + strconv.Itoa(t.Major) + strconv.Itoa(t.Minor) + t.Scope.suffix()
 }
 
-// RunsOn reports whether PTX for the target can be compiled for a device of
-// that compute capability.
+// RunsOn reports whether PTX for the target can be compiled for a device of the given
+// compute capability.
 func (t Target) RunsOn(major, minor int) bool {
 	device, own := renamed(capability(major, minor)), renamed(t.number())
 	switch t.Scope {
@@ -109,7 +109,7 @@ func capability(major, minor int) int { return 10*major + minor }
 
 func capabilityText(n int) string { return strconv.Itoa(n/10) + "." + strconv.Itoa(n%10) }
 
-// renamed maps capability 10.1 to 11.0, as it is called since PTX ISA 9.0.
+// renamed maps capability 10.1 to 11.0, its name since PTX ISA 9.0.
 func renamed(n int) int {
 	if n == 101 {
 		return 110

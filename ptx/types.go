@@ -4,8 +4,8 @@ package ptx
 // dot (.f32, .pred, ...). PTX ISA, "Fundamental Types" and "Packed Data Types".
 type Type uint8
 
-// The types. The ISA requires registers that hold a packed type to be declared as bits
-// of the same size; the type is then a modifier of the instruction.
+// The types. The ISA requires registers for a packed type to be declared as bits of the
+// same size. The packed type is a modifier of the instruction.
 const (
 	NoType Type = iota
 	Pred
@@ -38,7 +38,7 @@ const (
 	E2M3x2
 	E3M2x2
 	UE8M0x2
-	S2F6x2 // fixed point: two integer and six fraction bits each
+	S2F6x2 // packed fixed point: two integer and six fraction bits each
 	E4M3x4
 	E5M2x4
 	E2M3x4
@@ -60,10 +60,10 @@ type typeInfo struct {
 	kind TypeKind
 }
 
-// TypeKind groups types by how their bits are read.
+// TypeKind groups types by the interpretation of their bits.
 type TypeKind uint8
 
-// The groups of types.
+// The kinds of types.
 const (
 	KindNone     TypeKind = iota
 	KindPred              // one bit
@@ -102,9 +102,9 @@ func (t Type) String() string {
 	return ""
 }
 
-// Size returns the number of bytes that a value of the type takes in memory. Opaque
-// references count as the 64-bit handle that the driver passes for them. A .pred is
-// never in memory and counts as 1.
+// Size returns the size of a value in memory, in bytes. For an opaque reference it is the
+// size of the 64-bit handle that the driver passes. A .pred cannot be in memory; its size
+// is 1.
 func (t Type) Size() int {
 	if t < numTypes {
 		return int(typeTable[t].size)
@@ -112,7 +112,7 @@ func (t Type) Size() int {
 	return 0
 }
 
-// Kind returns how the type's bits are read.
+// Kind returns the interpretation of the bits of the type.
 func (t Type) Kind() TypeKind {
 	if t < numTypes {
 		return typeTable[t].kind
@@ -120,8 +120,8 @@ func (t Type) Kind() TypeKind {
 	return KindNone
 }
 
-// ParseType returns the type with that name ("f32", no dot), NoType if there is none.
-// It also parses instruction modifiers.
+// ParseType returns the type with that name ("f32", without a dot), or NoType. The name
+// can come from an instruction modifier.
 func ParseType(name string) Type {
 	if len(name) < 2 || len(name) > len("samplerref") {
 		return NoType
@@ -139,7 +139,7 @@ type Space uint8
 
 // The state spaces.
 const (
-	GenericSpace Space = iota // none stated: a generic address
+	GenericSpace Space = iota // not specified: a generic address
 	RegSpace
 	SRegSpace
 	ConstSpace
@@ -153,7 +153,8 @@ const (
 
 var spaceNames = [numSpaces]string{"", "reg", "sreg", "const", "global", "local", "param", "shared", "tex"}
 
-// String returns the space's name as PTX writes it, without the dot; "" for generic.
+// String returns the space's name as PTX writes it, without the dot. It returns "" for
+// GenericSpace.
 func (s Space) String() string {
 	if s < numSpaces {
 		return spaceNames[s]
@@ -161,9 +162,9 @@ func (s Space) String() string {
 	return ""
 }
 
-// ParseSpace parses the name of a state space from a declaration or an instruction's
-// modifier. It ignores sub-qualifiers: "shared::cluster" is SharedSpace. Check the
-// modifier where the difference matters.
+// ParseSpace parses the name of a state space from a declaration or a modifier. It
+// ignores sub-qualifiers: it returns SharedSpace for "shared::cluster". Check the
+// modifier itself where the difference matters.
 func ParseSpace(name string) (Space, bool) {
 	for i := 0; i+1 < len(name); i++ {
 		if name[i] == ':' && name[i+1] == ':' {
@@ -194,7 +195,7 @@ const (
 
 var linkageNames = [numLinkages]string{"", "visible", "extern", "weak", "common"}
 
-// String returns the linkage's directive without the dot; "" for none.
+// String returns the linkage's directive without the dot. It returns "" for NoLinkage.
 func (l Linkage) String() string {
 	if l < numLinkages {
 		return linkageNames[l]

@@ -1,12 +1,12 @@
-// Command ptxinfo describes PTX files: the driver and device they need, their kernels
-// with parameters, memory and an estimate of registers, their variables, and what must
-// be defined elsewhere.
+// Command ptxinfo describes PTX files. It prints the required driver and device, the
+// kernels with parameters, memory and a register estimate, the variables, and the
+// undefined symbols.
 //
 //	go run github.com/purecuda/cuda/ptx/cmd/ptxinfo [-driver 12.4] [-device 8.6] FILE...
 //
-// It reports what NVIDIA's compiler would refuse (package isa) and then exits with
-// status 1. With -driver or -device it also checks whether such a driver accepts the
-// file for such a device, and exits with 1 if not. The file "-" is standard input.
+// The command exits with status 1 if package isa reports code that NVIDIA's compiler
+// would reject. With -driver or -device it also checks whether that driver accepts the
+// file for that device, and exits with 1 if not. The file "-" is standard input.
 package main
 
 import (
@@ -24,7 +24,7 @@ import (
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
-// machine holds the driver and the device given by flags.
+// machine holds the driver and the device from the flags.
 type machine struct {
 	driver, device string
 	short          bool
@@ -88,7 +88,7 @@ func read(name string, in io.Reader) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
-// check checks the needs against the driver and the device given by flags.
+// check compares the needs with the driver and the device from the flags.
 func (m machine) check(n ptx.Needs) error {
 	var driver, major, minor int
 	if m.driver != "" {
@@ -107,7 +107,7 @@ func (m machine) check(n ptx.Needs) error {
 	return n.Check(driver, major, minor)
 }
 
-// pair parses two numbers with a dot between them.
+// pair parses two numbers separated by a dot.
 func pair(s string) (a, b int, err error) {
 	first, second, ok := strings.Cut(s, ".")
 	a, err1 := strconv.Atoi(first)
