@@ -19,10 +19,11 @@ import (
 
 const (
 	answersFile = "testdata/h200-answers.txt"
-	// differencesFile lists the questions that the emulator answers differently, with the reason.
+	// differencesFile lists the questions for which the emulator's answer differs from the
+	// driver's. Each line has the reason.
 	differencesFile = "testdata/differences.txt"
-	// unaskedFile lists the questions about features that the emulator lacks, with the reason. Only
-	// a driver is asked them.
+	// unaskedFile lists the questions that only a driver can answer, because the emulator lacks a
+	// feature. Each line has the reason.
 	unaskedFile = "testdata/unasked.txt"
 	// writeAnswers names the environment variable with the file that receives the answers. It is
 	// used on a GPU machine to record testdata/h200-answers.txt.

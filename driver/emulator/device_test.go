@@ -199,7 +199,7 @@ func TestDeviceAttributesThatAreNotTold(t *testing.T) {
 	r.want("no place and no device", r.CuDeviceGetAttribute(nil, cu.CU_DEVICE_ATTRIBUTE_WARP_SIZE, 99), cu.CUDA_ERROR_INVALID_VALUE)
 }
 
-// The device queries of early CUDA versions agree with the device's attributes.
+// The device queries of early CUDA versions must agree with the device's attributes.
 func TestOldQueriesOfADeviceAgreeWithItsAttributes(t *testing.T) {
 	r := newRig(t)
 	attr := func(a cu.CUdevice_attribute) (v int32) {

@@ -45,7 +45,7 @@ type Emulator struct {
 	keptAlive      map[uintptr]any       // arrays that must live as long as a handle, by handle
 	exports        []*Semaphore          // by handle; nil if consumed
 	texts          map[string]*byte      // C strings that the program received; they live as long as the emulator
-	reclaimed      []Leak                // contents of destroyed contexts
+	reclaimed      []Leak                // objects that were destroyed with their context
 	hostBytes      uint64                // size of the page-locked memory
 	callbacks      callback.Thread
 	profiles       profiles
@@ -57,11 +57,11 @@ type Emulator struct {
 	pendingLog     []record
 	findings       findings
 	rounds         atomic.Uint64  // number of plans executed
-	hostKnows      order.Progress // what has ended as far as the host knows, for the checks of order
+	hostKnows      order.Progress // the work that the host knows to have ended, for the checks of order
 	hostNodes      []*order.Task  // nodes of running graphs that the host knows to have been reached
 	leavingStreams []*stream      // destroyed streams whose work may not have ended, as far as the host knows
 	retirements    uint64
-	signals        map[any]order.Progress // what precedes the last signal, by semaphore or address of a word
+	signals        map[any]order.Progress // the work that precedes the last signal, by semaphore or word address
 	flights        []*flight              // for CheckHostMemory
 	writers        []writer               // for CheckHostMemory
 	madeAt         map[uintptr]*vm.Trace  // where each handle was created, for CheckLeaks

@@ -226,7 +226,7 @@ func TestTheJournalTellsOfEachFailure(t *testing.T) {
 	}
 	r.ok(r.CuLogsUnregisterCallback(h))
 	r.want("nowhere", r.CuMemAlloc(nil, 4), cu.CUDA_ERROR_INVALID_VALUE)
-	r.ok(r.CuLaunchHostFunc(0, cu.CUhostFn(fn), nil)) // after everything queued for the same thread
+	r.ok(r.CuLaunchHostFunc(0, cu.CUhostFn(fn), nil)) // it runs after all callbacks queued earlier
 	if got := <-told; got != 0 {
 		t.Errorf("told with %#x after the end", got)
 	}

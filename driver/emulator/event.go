@@ -13,7 +13,7 @@ type event struct {
 	ctx      *cudaContext
 	flags    uint32
 	recorded *recordedPoint // nil if never recorded
-	captured *capturedPoint // not nil if a capture recorded it last
+	captured *capturedPoint // nil unless a capture recorded the event last
 }
 
 // recordedPoint is the point in a stream where an event was recorded.
@@ -126,7 +126,7 @@ func (m *recordOp) run(x *execution) result {
 	return m.locked(x)
 }
 
-// locked is run with the emulator's lock held.
+// locked implements run for callers that hold the emulator's lock.
 func (m *recordOp) locked(x *execution) result {
 	m.at = x.time()
 	return success
@@ -301,8 +301,8 @@ func (*eventRecordNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE
 func (*eventWaitNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_WAIT_EVENT }
 
 // run records the event for the running launch. A wait for the event returns only when the whole
-// launch has ended: later than on a device, but never earlier. The recorded time is that of the
-// node.
+// launch has ended: later than on a device, but never earlier. The recorded time is the time at
+// which the node runs.
 func (n *eventRecordNode) run(x *execution) result {
 	x.e.mu.Lock()
 	defer x.e.mu.Unlock()

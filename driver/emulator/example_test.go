@@ -142,7 +142,7 @@ func ExampleEmulator_Profile() {
 	// 1
 }
 
-// Simulated times show which of two ways takes longer. They are the same in every run.
+// Simulated times show which of two programs takes longer. They are the same in every run.
 func ExampleCostModel() {
 	emu := emulator.New(emulator.Config{CostModel: &emulator.CostModel{Kernel: 5 * time.Microsecond, Graph: 3 * time.Microsecond, GraphKernel: time.Microsecond}})
 	defer emu.Close()

@@ -19,7 +19,7 @@ type Finding struct {
 	Report string // the complete report, on one line
 	Fatal  bool   // ended the kernel or the copy and left a sticky error
 	// At is the program's call stack, innermost call first, where it submitted the work or created
-	// the object. Outside of leaks, it is empty unless Config.Check is set.
+	// the object. It is empty unless Config.Check is set.
 	At string
 
 	// The following fields are zero in findings outside of kernels.
@@ -128,8 +128,8 @@ func findingOf(f *vm.Fault, fatal bool) Finding {
 	}
 }
 
-// findFatal stores an error that ended a kernel or a copy. Its number n is its key, because no such
-// errors are duplicates.
+// findFatal stores an error that ended a kernel or a copy. Its number n is its key, so such errors
+// are never duplicates.
 func (e *Emulator) findFatal(n uint64, f Finding) {
 	f.Fatal = true
 	e.find(fmt.Sprint("fatal", n), f)

@@ -77,8 +77,8 @@ func (g *graph) add(p nodeParams, deps []edge) *node {
 // nested is implemented by nodes that contain graphs: child and conditional nodes.
 type nested interface{ graphs() []*graph }
 
-// destroy destroys the graph with its nodes and nested graphs, and releases its user objects.
-// Executable graphs of it remain valid.
+// destroy destroys the graph with its nodes and nested graphs, and releases its user objects. Its
+// executable graphs remain valid.
 func (g *graph) destroy() {
 	if g.destroyed {
 		return
@@ -315,8 +315,8 @@ func (g *graph) clone() *graph {
 	return clone
 }
 
-// topological returns the nodes so that each follows its dependencies. Otherwise the order is that
-// of creation. Nodes of a cycle are missing from the result.
+// topological returns the nodes so that each follows its dependencies. Independent nodes are in the
+// order of creation. Nodes of a cycle are missing from the result.
 func (g *graph) topological() []*node {
 	waiting := make(map[*node]int, len(g.nodes))
 	var ready, order []*node

@@ -21,7 +21,7 @@ type allocNode struct {
 	reach        *vm.Reach // the access rights that descs grants
 	buf          []byte    // the memory to map, kept between launches
 	freed        *graph    // the graph with the free node, or nil
-	freedOutside bool      // by cuMemFree or cuMemFreeAsync, after a launch
+	freedOutside bool      // freed by cuMemFree or cuMemFreeAsync after a launch
 	live         bool      // allocated, in submission order
 	mapped       bool      // memory is mapped now
 	orphan       bool      // the node's graph was destroyed
@@ -246,7 +246,7 @@ func (p *plan) prepareMemory(autoFree bool) result {
 	return success
 }
 
-// launched keeps the memory of the launch from being released before the launch has ended.
+// launched prevents the release of the launch's memory until the launch has ended.
 func (p *plan) launched() { p.eachAlloc(func(a *allocNode) { a.pending++ }) }
 
 func (p *plan) ended(e *Emulator) {

@@ -88,8 +88,8 @@ func cuStreamAddCallback(c call) result {
 	return success
 }
 
-// hostParams is CUDA_HOST_NODE_PARAMS with the user's data as a number. The data need not be a
-// pointer, and Go pointer variables may only contain pointers.
+// hostParams is CUDA_HOST_NODE_PARAMS with the user's data as a number. The data may be any number,
+// but a Go variable of a pointer type may only contain pointers.
 type hostParams struct{ fn, userData uintptr }
 
 func hostNodeFrom(p *hostParams) (*hostNode, result) {

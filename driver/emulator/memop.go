@@ -25,7 +25,7 @@ type memOpNode struct {
 
 func (n *memOpNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_BATCH_MEM_OP }
 
-// memOp submits a batch of one operation, read from (stream, address, value, flags).
+// memOp reads (stream, address, value, flags) and submits a batch of one operation.
 func memOp(c call, kind cu.CUstreamBatchMemOpType) result {
 	s, r := streamAt(c, 0)
 	if r != success {

@@ -156,7 +156,7 @@ func (l *linker) complete() error {
 	return l.CuLinkComplete(l.state, &image, &size)
 }
 
-// The expected codes are those of driver 580.
+// The expected codes were recorded with driver 580.
 func TestLinkerCallsAtTheWrongTime(t *testing.T) {
 	r := newRig(t)
 	l := r.linker()

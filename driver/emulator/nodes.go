@@ -470,8 +470,8 @@ func setConditional(call *vm.ExternCall) {
 	call.Fault = fmt.Sprintf("cudaGraphSetConditional: %#x is not a conditional handle", h)
 }
 
-// condition returns the condition of a handle: that of the executable graph, if it has one, or else
-// that of a graph.
+// condition returns the condition of a handle. It prefers a condition of the executable graph to a
+// condition of a graph.
 func (run *graphRun) condition(h uintptr) *condition {
 	x := run.exec
 	x.e.mu.Lock()

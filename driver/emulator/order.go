@@ -16,7 +16,7 @@ func (p *plan) Reaches(from, to int) bool {
 	if from >= to {
 		return from == to
 	}
-	earlier := make([]bool, to-from+1) // [i]: step from+i is to or precedes it
+	earlier := make([]bool, to-from+1) // earlier[i]: step from+i is to, or precedes to
 	earlier[to-from] = true
 	for i := to; i > from; i-- {
 		if !earlier[i-from] {
@@ -93,8 +93,8 @@ func (d dependency) progress() order.Progress {
 	return p
 }
 
-// hostWaitedFor records that the host has waited for tasks. If the host accessed memory of their
-// copies before this, it was too early.
+// hostWaitedFor records that the host has waited for tasks. Host accesses to the memory of their
+// copies before this call were too early.
 func (e *Emulator) hostWaitedFor(deps ...dependency) {
 	if !e.checks(ordering) {
 		return

@@ -202,7 +202,7 @@ func TestAWaitEndsWithWhatWasSubmittedBeforeIt(t *testing.T) {
 			p, a, b := r.alloc(256), r.stream(), r.stream()
 			hold := r.gate()
 			goOn := map[cu.CUstream]chan bool{a: make(chan bool), b: make(chan bool)}
-			submit := func(s cu.CUstream) { // a host function and then a kernel
+			submit := func(s cu.CUstream) { // enqueues a host function and then a kernel
 				fn := loader.NewCallback(func(uintptr) { <-goOn[s] })
 				r.ok(r.CuLaunchHostFunc(s, cu.CUhostFn(fn), nil))
 				r.start("count", s, 1, 64, p, 0, true)

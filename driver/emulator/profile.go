@@ -133,8 +133,8 @@ type Stats struct {
 	GraphNodes    uint64 // executed nodes, including the nodes of child graphs and conditional bodies
 	Copies        uint64
 	BytesCopied   uint64
-	// HostToDevice and the others are the copies by location of source and destination. Page-locked
-	// memory counts as host memory.
+	// HostToDevice, DeviceToHost, DeviceToDevice and HostToHost count copies by the location of
+	// source and destination. Page-locked memory counts as host memory.
 	HostToDevice, DeviceToHost, DeviceToDevice, HostToHost CopyCount
 	Fills                                                  uint64
 	HostCalls                                              uint64 // calls of host functions and stream callbacks
@@ -223,9 +223,9 @@ func (e *Emulator) onHost(p *transfer.Side) bool {
 //     has ended, and the events that its stream waits for have been reached. A
 //     node of a graph begins once its dependencies have ended.
 //   - Work that may run concurrently does so, without being slowed down.
-//   - The time of a kernel is that of its instructions or of its accesses to
-//     global memory, whichever is longer. A grid with fewer blocks than the
-//     device has multiprocessors uses one multiprocessor per block.
+//   - A kernel takes as long as its instructions or its accesses to global
+//     memory, whichever is longer. A grid with fewer blocks than the device has
+//     multiprocessors uses one multiprocessor per block.
 //
 // Simulated times can still vary for two reasons. Unless Config.Workers is 1, kernels that wait for
 // each other in loops execute a varying number of instructions. The order of calls from several
@@ -242,8 +242,8 @@ type CostModel struct {
 	Copy time.Duration
 	// HostFunction is the time to call a host function.
 	HostFunction time.Duration
-	// HostBandwidth is the bandwidth of the bus and DeviceBandwidth that of device memory, in bytes
-	// per second. 0 means unlimited.
+	// HostBandwidth and DeviceBandwidth are the bandwidths of the bus and of device memory, in
+	// bytes per second. 0 means unlimited.
 	HostBandwidth, DeviceBandwidth float64
 	// InstructionRate is the number of instructions that a multiprocessor executes per second,
 	// counted for each thread. 0 means unlimited.

@@ -53,7 +53,7 @@ func (e *Emulator) refuse(symbol, what string) result {
 }
 
 // Refused reports whether a function always returns CUDA_ERROR_NOT_SUPPORTED because the emulator
-// lacks a feature, and returns the name of the feature. The symbol is that of Lookup.
+// lacks a feature, and returns the name of the feature. symbol is a name that Lookup accepts.
 // docs/emulator-functions.md lists all functions.
 func Refused(symbol string) (what string, refused bool) {
 	return lacking.Of(symbol)

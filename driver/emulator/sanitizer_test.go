@@ -82,7 +82,7 @@ type plant struct {
 	run   func(r *rig, right bool)
 }
 
-// inKernel returns a run function for a bug that is completely in a kernel.
+// inKernel returns a run function for a bug that is entirely in a kernel.
 func inKernel(name string, blocks, threads, a uint32) func(*rig, bool) {
 	return func(r *rig, right bool) { r.start(name, 0, blocks, threads, r.alloc(256), a, right) }
 }
@@ -245,7 +245,7 @@ func (r *rig) touchWhile(s cu.CUstream, after bool, b *byte, submit func()) {
 	g.open()
 }
 
-// ordinary is memory that does not move. Capturing a pointer requires that.
+// ordinary is memory that does not move, so a captured copy may refer to it.
 var ordinary [64]byte
 
 func pageable(r *rig, right bool) {
@@ -345,7 +345,7 @@ var varying = []struct {
 	{regexp.MustCompile(`stream 0x[0-9a-f]+`), "stream 0x…"},
 }
 
-// reports returns the reports of the planted bugs as in the documentation.
+// reports returns the reports of the planted bugs in the form that the documentation shows.
 func reports(t *testing.T) string {
 	var b strings.Builder
 	for _, p := range plants {

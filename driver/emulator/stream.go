@@ -35,7 +35,7 @@ type stream struct {
 	// The following fields are for the checks that require the order of all work.
 	lane      *order.Lane
 	known     order.Progress // all work that precedes the next task
-	late      order.Progress // work that tasks turned out to follow while they ran
+	late      order.Progress // work that running tasks were found to be ordered after
 	shortened uint64         // number of retirements at the last shortening of known and late
 	latest    *order.Task    // the last task
 	reached   *order.Task    // the last task that ended

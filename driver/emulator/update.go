@@ -199,7 +199,7 @@ func (m *pairing) has(n *node) bool {
 	return ok
 }
 
-// check returns a mismatch if some node's parameters cannot replace those of its step.
+// check returns a mismatch if a node's parameters cannot replace the parameters of its step.
 func (m *pairing) check(flags uint64) *mismatch {
 	usePriority := flags&uint64(cu.CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY) != 0
 	for i := range m.plan.steps {
@@ -229,8 +229,8 @@ func (p *plan) matched(g *graph, flags uint64) (*pairing, *mismatch) {
 	return m, m.check(flags)
 }
 
-// update replaces the steps' parameters by those of the graph's nodes. If any of them cannot be
-// replaced, update changes nothing.
+// update copies the parameters of the graph's nodes to the steps. If a step cannot accept them,
+// update changes nothing.
 func (p *plan) update(g *graph, flags uint64) *mismatch {
 	m, bad := p.matched(g, flags)
 	if bad != nil {

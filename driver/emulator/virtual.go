@@ -5,7 +5,8 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// Virtual memory management allocates physical memory and addresses separately. Mappings join them.
+// Virtual memory management allocates physical memory and addresses separately. A mapping joins the
+// two.
 
 // physical is memory without an address: a CUmemGenericAllocationHandle.
 type physical struct {

@@ -12,7 +12,7 @@ type (
 	value     = cu.CUlaunchAttributeValue
 )
 
-// Attributes are the attributes of a launch or a kernel node. Attributes that only steer the
+// Attributes holds the attributes of a launch or a kernel node. Attributes that only affect the
 // hardware of a real device are stored and returned, but have no effect. Copies are independent.
 type Attributes struct {
 	Cooperative   int32
@@ -20,13 +20,14 @@ type Attributes struct {
 	Priority      int32
 	HasPriority   bool
 	Serialization int32
-	// The handles of the programmatic and the launch completion event, or 0.
+	// AtStart and AtEnd are the handles of the programmatic event and of the launch completion
+	// event, or 0.
 	AtStart, AtEnd uintptr
 
 	others map[attribute]value // never changed in place, because copies share it
 }
 
-// Set sets an attribute. isEvent reports whether a handle is that of an event.
+// Set sets an attribute. isEvent reports whether a handle refers to an event.
 func (a *Attributes) Set(id attribute, v *value, isEvent func(uintptr) bool) cu.CUresult {
 	switch id {
 	case cu.CU_LAUNCH_ATTRIBUTE_IGNORE:
@@ -106,7 +107,7 @@ func (a *Attributes) Get(id attribute, out *value) cu.CUresult {
 	return success
 }
 
-// Stream are the attributes of a stream. They are stored and returned, but have no effect.
+// Stream holds the attributes of a stream. They are stored and returned, but have no effect.
 type Stream struct {
 	Priority int32
 	others   map[attribute]value

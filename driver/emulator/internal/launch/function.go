@@ -18,7 +18,7 @@ type Function struct {
 
 	code          *vm.Kernel
 	device        spec.Device
-	memory        uint64 // the device's memory, which limits what blocks may use
+	memory        uint64 // size of the device's memory
 	carveout      int32
 	nonPortable   bool
 	cluster       vm.Dim3
@@ -27,8 +27,8 @@ type Function struct {
 
 const defaultShared = 48 << 10 // shared memory that a block gets without opting in to more
 
-// New returns the function of a kernel whose attributes are info, on a device with an amount of
-// memory.
+// New returns the function of a kernel with the given attributes, on a device with the given amount
+// of memory.
 func New(code *vm.Kernel, info vm.Attributes, device spec.Device, memory uint64) Function {
 	return Function{
 		Info: info, Params: code.Params(), code: code, device: device, memory: memory,
@@ -85,7 +85,7 @@ func flag(b bool) int32 {
 	return 0
 }
 
-// SetAttribute sets an attribute, if it can be changed.
+// SetAttribute sets an attribute. It fails for attributes that cannot be changed.
 func (f *Function) SetAttribute(a cu.CUfunction_attribute, v int32) cu.CUresult {
 	switch a {
 	case cu.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
@@ -147,7 +147,8 @@ func (f *Function) BestBlock(limit int, shared func(threads int) uint64) (best, 
 	return best, blocks * f.device.Multiprocessors
 }
 
-// FreeShared returns how much dynamic shared memory each of a number of resident blocks can have.
+// FreeShared returns how much dynamic shared memory each block can have if the given number of
+// blocks is resident on a multiprocessor.
 func (f *Function) FreeShared(blocks, threads int) (uintptr, cu.CUresult) {
 	if blocks <= 0 || threads <= 0 || f.Blocks(threads, 0) < blocks {
 		return 0, errInvalidValue
@@ -171,8 +172,8 @@ func (f *Function) largestCluster() int32 {
 	return portableCluster
 }
 
-// Arguments copies the arguments of a launch into a new parameter block. It reads them from params,
-// which has one pointer for each parameter, or from extra.
+// Arguments copies the arguments of a launch to a new parameter block. params has a pointer to each
+// argument. extra is a list that contains one buffer with all arguments.
 func (f *Function) Arguments(params, extra *unsafe.Pointer) ([]byte, cu.CUresult) {
 	block := make([]byte, f.Info.ParamBytes)
 	switch {

@@ -1,6 +1,6 @@
-// Package launch decides what a kernel launch may look like: the attributes of functions, launches
-// and streams, the valid grids, blocks and clusters, how many blocks are resident, and the layout of
-// the parameters. It holds no handles and needs no lock.
+// Package launch validates kernel launches. It contains the attributes of functions, launches and
+// streams, the rules for grids, blocks and clusters, the occupancy of a device, and the layout of
+// arguments. It uses no handles and requires no lock.
 package launch
 
 import (
@@ -42,7 +42,7 @@ func (l *Launch) Check() cu.CUresult {
 	case int64(l.Shared) > int64(f.MaxDynamicShared), f.Info.LocalBytes >= spec.MaxStack:
 		return errInvalidValue
 	case f.Info.SharedBytes+int(l.Shared) > f.limits().SharedOptin:
-		return errInvalidValue // compiled for the architecture, but no block of the device has room
+		return errInvalidValue // no block of this device can have that much shared memory
 	case f.code.BlockBytes(b, l.Shared) > f.memory:
 		return cu.CUDA_ERROR_OUT_OF_MEMORY
 	}

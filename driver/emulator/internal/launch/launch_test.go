@@ -84,7 +84,7 @@ func TestCheckRejectsWhatADriverRejects(t *testing.T) {
 	}
 }
 
-// A function attribute that a program sets changes which launches are valid.
+// Setting a function's attributes must change which launches are valid.
 func TestAttributesOfAFunction(t *testing.T) {
 	f := newFunction(t, 1<<30)
 	dynamic := cu.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
@@ -138,7 +138,7 @@ func TestOccupancy(t *testing.T) {
 	}
 }
 
-// Arguments come from a pointer for each parameter or from one buffer, but not from both.
+// Arguments must accept either a pointer for each parameter or one buffer, but not both.
 func TestArguments(t *testing.T) {
 	f := newFunction(t, 1<<30)
 	a, b := uint32(7), uint64(9)
@@ -171,7 +171,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// A graph's node and its copies share their attributes until one of them is changed.
+// Changing the attributes of a copy must not change the original.
 func TestCopiesOfLaunchAttributesAreIndependent(t *testing.T) {
 	no := func(uintptr) bool { return false }
 	domain := cu.CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN
