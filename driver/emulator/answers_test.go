@@ -40,7 +40,7 @@ type questioner struct {
 
 type answer struct{ question, text string }
 
-// ask records the result code of a call and, if the call succeeded, what it stored.
+// ask records the result code of a call and, if the call succeeded, the values that it stored.
 func (q *questioner) ask(question string, err error, stored ...any) {
 	q.t.Helper()
 	text := fmt.Sprint(uint32(code(err)))

@@ -180,7 +180,7 @@ func (e *Emulator) cString(s string) *byte {
 	return p
 }
 
-// unlocked runs f, which may take long, without the emulator's lock.
+// unlocked runs f without the emulator's lock. Use it for anything that takes long.
 func (e *Emulator) unlocked(f func()) {
 	e.unlock()
 	defer e.mu.Lock()

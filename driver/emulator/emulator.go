@@ -202,8 +202,8 @@ type Config struct {
 	// Seed, if not 0, permutes the order of thread blocks and warps. It also delays the
 	// asynchronous copies of kernels (cp.async and the like) until the kernel waits for them.
 	Seed uint64
-	// Limits bound what modules and kernels may take from the process. Set them if the program runs
-	// untrusted code.
+	// Limits restricts the use of the process's resources by modules and kernels. Set it if the
+	// program runs untrusted code.
 	Limits Limits
 	// ReuseAddresses assigns the address of freed memory to the next allocation of the same size
 	// (in units of 512 bytes), as drivers do. By default, each address is used only once. Every
@@ -221,8 +221,8 @@ type Limits struct {
 	// several variables, such as x<100>. 0 means 1,048,576. A module with more fails with
 	// CUDA_ERROR_OUT_OF_MEMORY.
 	Variables int
-	// HostMemory is the maximum amount of page-locked memory that is allocated at a time. 0 means
-	// 64 GiB. Allocations beyond it fail with CUDA_ERROR_OUT_OF_MEMORY.
+	// HostMemory is the maximum amount of page-locked memory at any time. 0 means 64 GiB.
+	// Allocations beyond it fail with CUDA_ERROR_OUT_OF_MEMORY.
 	HostMemory uint64
 	// KernelTime is how long one kernel may run. A slower kernel fails with
 	// CUDA_ERROR_LAUNCH_TIMEOUT, as on a device that drives a display, and the error contains the

@@ -152,11 +152,11 @@ const (
 	// least one access is a write. It assumes that atomic and volatile accesses order the whole
 	// block, so it misses races across them.
 	CheckSharedRaces
-	// CheckGlobalRaces finds unordered accesses to global memory by threads, warps and blocks of a
-	// launch, by launches and copies in different streams, and by nodes of a graph. A fence
-	// followed by an atomic or volatile access orders one block before another whose atomic or
-	// volatile access reads the value. Events, the rules of the legacy stream, and the host's waits
-	// order streams.
+	// CheckGlobalRaces finds unordered accesses to global memory. They may be by threads, warps and
+	// blocks of a launch, by launches and copies in different streams, or by nodes of a graph. A
+	// fence followed by an atomic or volatile access orders one block before another whose atomic
+	// or volatile access reads the value. Events, the rules of the legacy stream, and the host's
+	// waits order streams.
 	CheckGlobalRaces
 	// CheckUninitialized finds reads of shared, local and device memory that was never written.
 	CheckUninitialized

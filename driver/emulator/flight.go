@@ -14,9 +14,9 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// A flight lasts from the submission of an asynchronous copy from or to page-locked memory until
-// the host has made sure that the copy has ended. During a flight, the host must not write that
-// memory.
+// A flight begins when an asynchronous copy from or to page-locked memory is submitted. It lasts
+// until the host has made sure that the copy has ended. During a flight, the host must not write
+// that memory.
 
 // flight is one side of a copy in flight, with the contents that the memory had when the device
 // last accessed it. The emulator's lock guards all fields. A copy runs without that lock and holds
@@ -209,7 +209,7 @@ func (e *Emulator) beginCopy(flights []*flight) {
 	}
 }
 
-// endFlights ends the flights of copies that the host now knows to have ended.
+// endFlights ends the flights of copies that the host has learned to have ended.
 func (e *Emulator) endFlights(known order.Progress) {
 	e.flights = slices.DeleteFunc(e.flights, func(f *flight) bool {
 		if !known.Has(f.s.lane, f.seq) {

@@ -169,8 +169,8 @@ func TestSignalsForgetDestroyedStreams(t *testing.T) {
 	}
 }
 
-// After a node has run, the order computed for the node must be dropped, even if the memory that it
-// accessed still refers to the node.
+// After a node has run, the order computed for it must be dropped, even if the memory that the node
+// accessed still refers to it.
 func TestNodesForgetWhatTheyAskedFor(t *testing.T) {
 	e, d, ctx := opened(t, CheckGlobalRaces)
 	var p cu.CUdeviceptr

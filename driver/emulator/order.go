@@ -149,7 +149,7 @@ func (d dependency) knownToHost() bool {
 	return !e.checks(ordering) || e.hostKnows.Has(d.s.lane, d.seq)
 }
 
-// hostOrder returns the order.Task of a copy that the host performs itself.
+// hostOrder returns the order.Task of a synchronous copy, which runs on the host.
 func (e *Emulator) hostOrder() *order.Task {
 	if !e.checks(ordering) {
 		return nil

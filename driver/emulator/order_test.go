@@ -241,7 +241,7 @@ func TestAWaitEndsWithWhatWasSubmittedBeforeIt(t *testing.T) {
 	}
 }
 
-// A host function in a graph lets the host know that the preceding nodes have ended.
+// When a host function in a graph runs, the host knows that the preceding nodes have ended.
 func TestAHostNodeTellsOfTheNodesBeforeIt(t *testing.T) {
 	for _, before := range []bool{true, false} {
 		r := checkedRig(t, emulator.CheckGlobalRaces)

@@ -355,7 +355,7 @@ func accessFlags(read, write bool) cu.CUmemAccess_flags {
 	return cu.CU_MEM_ACCESS_FLAGS_PROT_NONE
 }
 
-// checkAccess checks new access rights to memory of d. d itself must keep full access.
+// checkAccess checks new access rights to memory of d, which itself must keep full access.
 func (e *Emulator) checkAccess(d *device, descs []cu.CUmemAccessDesc) result {
 	for i, a := range descs {
 		if r := e.checkAccessors(descs[i : i+1]); r != success {

@@ -219,9 +219,9 @@ func (e *Emulator) onHost(p *transfer.Side) bool {
 //   - Each submission of work advances the host's clock by Submit. A wait
 //     advances the clock to the end of the work. The program's own code takes
 //     no time.
-//   - Work begins once it has been submitted, the previous work in its stream
-//     has ended, and the events that its stream waits for have been reached. A
-//     node of a graph begins once its dependencies have ended.
+//   - Submitted work begins once the previous work in its stream has ended and
+//     the events that its stream waits for have been reached. A node of a graph
+//     begins once its dependencies have ended.
 //   - Work that may run concurrently does so, without being slowed down.
 //   - A kernel takes as long as its instructions or its accesses to global
 //     memory, whichever is longer. A grid with fewer blocks than the device has

@@ -105,7 +105,7 @@ func code(err error) cu.CUresult {
 	return 0xffff
 }
 
-// want checks the result code of a call.
+// want compares the result code of a call with the expected code.
 func (r *rig) want(what string, err error, want cu.CUresult) {
 	if got := code(err); got != want {
 		r.t.Helper()

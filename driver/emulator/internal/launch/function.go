@@ -135,8 +135,8 @@ func (f *Function) resident(threads int, dynamic uint32) uint64 {
 const warpSize = 32
 
 // BestBlock returns the block size of at most limit threads that keeps the most threads resident,
-// and how many blocks of that size the device has room for. shared returns the dynamic shared memory
-// of a block.
+// and how many such blocks the device has room for. shared returns the dynamic shared memory of a
+// block.
 func (f *Function) BestBlock(limit int, shared func(threads int) uint64) (best, blocks int) {
 	resident := 0
 	for threads := limit; threads > 0; threads = (threads - 1) / warpSize * warpSize {

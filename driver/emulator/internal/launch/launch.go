@@ -1,6 +1,6 @@
 // Package launch validates kernel launches. It contains the attributes of functions, launches and
-// streams, the rules for grids, blocks and clusters, the occupancy of a device, and the layout of
-// arguments. It uses no handles and requires no lock.
+// streams, the rules for grids, blocks and clusters, and the layout of arguments. It also computes
+// occupancy. It uses no handles and requires no lock.
 package launch
 
 import (
@@ -18,7 +18,7 @@ const (
 	errInvalidCluster = cu.CUDA_ERROR_INVALID_CLUSTER_SIZE
 )
 
-// Launch is a launch of a kernel, without its arguments.
+// Launch describes a kernel launch without its arguments.
 type Launch struct {
 	Function    *Function
 	Grid, Block vm.Dim3
@@ -26,7 +26,7 @@ type Launch struct {
 	Attrs       Attributes
 }
 
-// Check rejects what a driver rejects before a launch.
+// Check rejects invalid launches with the driver's result codes.
 func (l *Launch) Check() cu.CUresult {
 	f := l.Function
 	g, b := l.Shape()
