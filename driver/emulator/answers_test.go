@@ -179,7 +179,6 @@ var (
 	host    = cu.CUmemLocation{Type: cu.CU_MEM_LOCATION_TYPE_HOST}
 )
 
-// alignedPages returns n pages of ordinary memory.
 func alignedPages(n int) unsafe.Pointer {
 	const page = 4096
 	b := make([]byte, (n+1)*page)

@@ -20,13 +20,11 @@ type call struct {
 	ctx *cudaContext // the current context, or nil
 }
 
-// function is a driver function and its preconditions.
 type function struct {
 	run  func(c call) result
 	need need
 }
 
-// functions is one part of the function table, by symbol.
 type functions map[string]function
 
 // need is a set of preconditions of a driver function.
@@ -47,7 +45,6 @@ const (
 	currentUnsafe = current | uncaptured
 )
 
-// allFunctions lists the parts of the function table.
 func allFunctions() []functions {
 	return []functions{
 		systemFunctions, deviceFunctions, primaryFunctions, contextFunctions,

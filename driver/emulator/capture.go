@@ -111,7 +111,6 @@ func (cap *capture) leave(s *stream) {
 	s.cap, s.capDeps = nil, nil
 }
 
-// finish removes all streams from the capture.
 func (cap *capture) finish() {
 	cap.over = true
 	cap.graph.capturing = false

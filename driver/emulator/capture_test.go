@@ -41,7 +41,6 @@ func (r *rig) captured(s cu.CUstream, f func()) cu.CUgraph {
 	return g
 }
 
-// nodes lists a graph's nodes.
 func (r *rig) nodes(g cu.CUgraph) []cu.CUgraphNode {
 	r.t.Helper()
 	var n uintptr

@@ -103,7 +103,6 @@ type owned interface {
 	destroy() // releases the object's resources; the caller forgets its handle
 }
 
-// wait waits for all work submitted to the context so far.
 func (ctx *cudaContext) wait() {
 	waitAll(ctx)
 }

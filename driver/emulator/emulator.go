@@ -314,7 +314,6 @@ const (
 	handleStep  = 0x10
 )
 
-// register assigns a handle to an object.
 func (e *Emulator) register(object any) uintptr {
 	e.nextHandle += handleStep
 	e.handles[e.nextHandle] = object
@@ -324,7 +323,6 @@ func (e *Emulator) register(object any) uintptr {
 	return e.nextHandle
 }
 
-// forget makes a handle invalid.
 func (e *Emulator) forget(h uintptr) {
 	delete(e.handles, h)
 	delete(e.keptAlive, h)

@@ -162,7 +162,6 @@ func TestManyGoroutinesWorkAtATime(t *testing.T) {
 	r.wantWords("untouched", sum, 0)
 }
 
-// work allocates, computes, copies and frees.
 func work(d *driver.Driver, s cu.CUstream, add cu.CUfunction, v uint32) error {
 	var p cu.CUdeviceptr
 	if err := d.CuMemAlloc(&p, 8); err != nil {

@@ -110,7 +110,6 @@ func recordEvent(c call, flags uint32) result {
 	return success
 }
 
-// record records the event in the stream.
 func (ev *event) record(s *stream) {
 	m := &recordedPoint{dependency: dependency{s: s}}
 	ev.recorded, ev.captured = m, nil

@@ -7,7 +7,6 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// exec is an executable graph.
 type exec struct {
 	e      *Emulator
 	handle uintptr

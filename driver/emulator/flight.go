@@ -170,7 +170,6 @@ func (e *Emulator) checkFlight(f *flight) {
 		at, side, f.size, f.made, e.mem.Nearest(f.addr)), f.made.String())
 }
 
-// move performs the copy.
 func (op *copyOp) move(e *Emulator) bool {
 	if len(op.flights) == 0 {
 		return transfer.Copy(e.mem, &op.dst, &op.src, op.extent)

@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// kernelFunc is a kernel of a module: a CUfunction.
+// kernelFunc is a CUfunction.
 type kernelFunc struct {
 	handle uintptr
 	mod    *module

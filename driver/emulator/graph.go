@@ -113,7 +113,6 @@ func (n *node) drop() {
 	}
 }
 
-// remove removes a node and its edges from the graph.
 func (n *node) remove() {
 	for _, d := range n.deps {
 		d.node.dependents = without(d.node.dependents, n)

@@ -11,7 +11,7 @@ import (
 
 // launchSpec describes a kernel launch. All launch functions and kernel nodes are converted to it.
 type launchSpec struct {
-	launch.Launch // Function is not set
+	launch.Launch // without Function
 	fn            uintptr
 	params        *unsafe.Pointer // a pointer to each argument, or nil
 	extra         *unsafe.Pointer // a list with a buffer of all arguments, or nil
@@ -167,7 +167,6 @@ type oldLaunch struct {
 	params [oldParameters]byte
 }
 
-// oldParameters is the size of the parameter buffer.
 const oldParameters = 4096
 
 var oldLaunchFunctions = functions{

@@ -17,7 +17,7 @@ type library struct {
 	byName  map[string]*kernel
 }
 
-// kernel is a kernel of a library: a CUkernel.
+// kernel is a CUkernel.
 type kernel struct {
 	handle uintptr
 	lib    *library

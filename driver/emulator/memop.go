@@ -100,7 +100,6 @@ func (n *memOpNode) run(x *execution) result {
 	return success
 }
 
-// step runs one operation of the batch.
 func (n *memOpNode) step(x *execution, op *cu.CUstreamBatchMemOpParams) result {
 	size := memOpSize(*op.Operation())
 	if size == 0 {

@@ -365,7 +365,6 @@ func TestKernelsDoNotReachWhatIsNotMapped(t *testing.T) {
 	}
 }
 
-// readMostly queries one attribute of a range.
 func (r *rig) readMostly(p cu.CUdeviceptr, size uintptr) (v int32) {
 	r.t.Helper()
 	r.ok(r.CuMemRangeGetAttribute(unsafe.Pointer(&v), 4, cu.CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY, p, size))

@@ -241,7 +241,7 @@ func (e *Emulator) target(d *device) jit.Target {
 	}
 }
 
-// linkState is a linker: a CUlinkState.
+// linkState is a CUlinkState.
 type linkState struct {
 	*jit.Linker
 	handle uintptr

@@ -108,7 +108,6 @@ const (
 	toNew  = 4 // cuGraphAdd…Node: (node *, graph, dependencies, count, parameters)
 )
 
-// add adds a node.
 func (read reader[N]) add(c call) result {
 	return addNode(c, -1, 3, func(*graph) (nodeParams, result) {
 		var none N
@@ -116,7 +115,6 @@ func (read reader[N]) add(c call) result {
 	})
 }
 
-// set replaces the parameters of a node.
 func (read reader[N]) set(c call) result {
 	n, old, r := nodeOf[N](c, 0)
 	if r != success {

@@ -228,7 +228,7 @@ func (t *task) completeOrder(s *stream) {
 		return
 	}
 	for _, d := range t.deps {
-		s.learnLate(d.progress()) // progress of d that became known while d ran
+		s.learnLate(d.progress()) // work that d was found to be ordered after while it ran
 	}
 	t.order.Learn(s.late)
 }

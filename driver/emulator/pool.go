@@ -8,7 +8,6 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// pool is a CUmemoryPool.
 type pool struct {
 	budget.Pool
 	handle uintptr
@@ -18,7 +17,6 @@ type pool struct {
 	reach  vm.Reach // the access rights of devices
 }
 
-// devicePools are the pools of a device.
 type devicePools struct {
 	standard, current *pool
 	all               []*pool

@@ -179,7 +179,6 @@ func (e *Emulator) Stats() Stats {
 	return s
 }
 
-// direction is the direction of a copy.
 type direction int
 
 const (

@@ -93,7 +93,6 @@ func (r *rig) ok(err error) {
 	}
 }
 
-// code returns the result code of a call.
 func code(err error) cu.CUresult {
 	if err == nil {
 		return 0
@@ -231,7 +230,6 @@ func kernelNode(f cu.CUfunction, p cu.CUdeviceptr, a, b uint32) *cu.CUDA_KERNEL_
 	}
 }
 
-// addKernel adds a kernel node.
 func (r *rig) addKernel(g cu.CUgraph, f cu.CUfunction, p cu.CUdeviceptr, a, b uint32, deps ...cu.CUgraphNode) cu.CUgraphNode {
 	r.t.Helper()
 	var n cu.CUgraphNode
@@ -293,7 +291,6 @@ func (r *rig) elsewhere(f func()) {
 	<-done
 }
 
-// open unblocks the stream.
 func (g *gate) open() { atomic.StoreUint32(g.flag, 1) }
 
 func (g *gate) isOpen() bool { return atomic.LoadUint32(g.flag) != 0 }

@@ -310,7 +310,6 @@ type dependency struct {
 	order *order.Task // nil unless a check requires the order
 }
 
-// met reports whether the work has ended.
 func (d dependency) met() bool { return d.s.done >= d.seq }
 
 // wait waits on behalf of the host. The emulator's lock is held before and after the call.
@@ -340,7 +339,6 @@ type task struct {
 	made  *vm.Trace // where the program submitted it; nil without checks
 }
 
-// last returns the last task of the stream.
 func (s *stream) last() dependency { return dependency{s, s.submitted, s.latest} }
 
 // appendPending appends the stream's last task if it has not ended.

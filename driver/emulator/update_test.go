@@ -16,7 +16,6 @@ type updateCase struct {
 	node, from    int // indices of the reported nodes in the changed graph; -1 if none
 }
 
-// builder adds nodes to a graph.
 type builder struct {
 	r   *rig
 	g   cu.CUgraph

@@ -39,7 +39,7 @@ func New(code *vm.Kernel, info vm.Attributes, device spec.Device, memory uint64)
 
 func (f *Function) limits() spec.Multiprocessor { return f.device.Multiprocessor() }
 
-// Attribute returns the value of an attribute.
+// Attribute returns an attribute. It fails for unknown attributes.
 func (f *Function) Attribute(a cu.CUfunction_attribute) (int32, cu.CUresult) {
 	switch a {
 	case cu.CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
