@@ -1,4 +1,4 @@
-// Package isa knows which instructions the PTX ISA has: for each opcode its modifiers,
+// Package isa describes the instructions of the PTX ISA: for each opcode its modifiers,
 // types and operands, and the .version and .target that introduced them.
 //
 // [Check] applies these rules to a module. It reports what NVIDIA's compiler would refuse,

@@ -24,7 +24,7 @@ var features = []feature{
 		"cuMipmappedArrayGetMemoryRequirements", "cuMipmappedArrayGetSparseProperties",
 	}},
 	{"sparse arrays", []string{"cuMemMapArrayAsync"}},
-	{"tensor maps, whose contents are the hardware's", []string{
+	{"tensor maps, whose format is private to the hardware", []string{
 		"cuTensorMapEncodeIm2col", "cuTensorMapEncodeIm2colWide", "cuTensorMapEncodeTiled", "cuTensorMapReplaceAddress",
 	}},
 	{"memory and events of other processes", []string{
@@ -40,7 +40,7 @@ var features = []feature{
 	{"multicast between devices", []string{
 		"cuMulticastAddDevice", "cuMulticastBindAddr", "cuMulticastBindMem", "cuMulticastCreate", "cuMulticastGetGranularity", "cuMulticastUnbind",
 	}},
-	{"parts of a device and green contexts", []string{
+	{"device resources and green contexts", []string{
 		"cuCtxFromGreenCtx", "cuCtxGetDevResource", "cuDevResourceGenerateDesc", "cuDevSmResourceSplitByCount", "cuDeviceGetDevResource",
 		"cuGreenCtxCreate", "cuGreenCtxDestroy", "cuGreenCtxGetDevResource", "cuGreenCtxGetId", "cuGreenCtxRecordEvent",
 		"cuGreenCtxStreamCreate", "cuGreenCtxWaitEvent",
@@ -49,15 +49,15 @@ var features = []feature{
 		"cuCheckpointProcessCheckpoint", "cuCheckpointProcessGetRestoreThreadId", "cuCheckpointProcessGetState",
 		"cuCheckpointProcessLock", "cuCheckpointProcessRestore", "cuCheckpointProcessUnlock",
 	}},
-	{"stream memory operations of the first version, which the device's attributes say it lacks", []string{
+	{"the first version of stream memory operations, which the device's attributes exclude", []string{
 		"cuStreamBatchMemOp", "cuStreamWaitValue32", "cuStreamWaitValue64", "cuStreamWriteValue32", "cuStreamWriteValue64",
 	}},
-	{"launches on several devices at a time, which the device's attributes say it lacks", []string{"cuLaunchCooperativeKernelMultiDevice"}},
-	{"decompression by hardware, which the device's attributes say it lacks", []string{"cuMemBatchDecompressAsync"}},
-	{"settings of the profiler, which CUDA 12 took away", []string{"cuProfilerInitialize"}},
-	{"private interfaces, which have no documents", []string{"cuGetExportTable"}},
-	{"LUIDs, which devices have on Windows only", []string{"cuDeviceGetLuid"}},
-	{"NvSciSync, which embedded systems have", []string{"cuDeviceGetNvSciSyncAttributes"}},
+	{"launches on several devices at once, which the device's attributes exclude", []string{"cuLaunchCooperativeKernelMultiDevice"}},
+	{"hardware decompression, which the device's attributes exclude", []string{"cuMemBatchDecompressAsync"}},
+	{"profiler settings, which CUDA 12 removed", []string{"cuProfilerInitialize"}},
+	{"private interfaces, which are undocumented", []string{"cuGetExportTable"}},
+	{"LUIDs, which exist only on Windows", []string{"cuDeviceGetLuid"}},
+	{"NvSciSync, which exists only on embedded systems", []string{"cuDeviceGetNvSciSyncAttributes"}},
 }
 
 // what maps each function to its feature.
