@@ -105,9 +105,10 @@ func (e *Emulator) arrayOf(h cu.CUarray) *transfer.Array {
 	return nil
 }
 
-// linePlace returns a one-dimensional array as one side of a copy, starting at an offset in bytes.
-func (c call) linePlace(h uintptr, offset uint64) (transfer.Side, result) {
-	a := find[array](c.e, h)
+// linePlace reads (array, offset in bytes) from argument i on and returns that place in a
+// one-dimensional array as one side of a copy.
+func linePlace(c call, i int) (transfer.Side, result) {
+	a, offset := handleAt[array](c, i), c.Uint64(i+1)
 	switch {
 	case a == nil:
 		return transfer.Side{}, errInvalidHandle
@@ -119,76 +120,61 @@ func (c call) linePlace(h uintptr, offset uint64) (transfer.Side, result) {
 
 // The following functions copy between (array, offset) and other memory.
 
-func cuMemcpyDtoA(c call) result {
-	dst, r := c.linePlace(c.Word(0), c.Uint64(1))
+// arrayNow performs a synchronous copy of n bytes, unless r is a failure to resolve a side.
+func arrayNow(c call, r result, dst, src transfer.Side, n uint64) result {
 	if r != success {
 		return r
 	}
-	src := transfer.Device(c.Uint64(2))
-	return copyNow(c, &dst, &src, transfer.Line(c.Uint64(3)))
+	return copyNow(c, &dst, &src, transfer.Line(n))
+}
+
+func cuMemcpyDtoA(c call) result {
+	dst, r := linePlace(c, 0)
+	return arrayNow(c, r, dst, transfer.Device(c.Uint64(2)), c.Uint64(3))
 }
 
 func cuMemcpyAtoD(c call) result {
-	src, r := c.linePlace(c.Word(1), c.Uint64(2))
-	if r != success {
-		return r
-	}
-	dst := transfer.Device(c.Uint64(0))
-	return copyNow(c, &dst, &src, transfer.Line(c.Uint64(3)))
+	src, r := linePlace(c, 1)
+	return arrayNow(c, r, transfer.Device(c.Uint64(0)), src, c.Uint64(3))
 }
 
 func cuMemcpyHtoA(c call) result {
-	dst, r := c.linePlace(c.Word(0), c.Uint64(1))
-	if r != success {
-		return r
-	}
-	src := transfer.Host(c.Ptr(2))
-	return copyNow(c, &dst, &src, transfer.Line(c.Uint64(3)))
+	dst, r := linePlace(c, 0)
+	return arrayNow(c, r, dst, transfer.Host(c.Ptr(2)), c.Uint64(3))
 }
 
 func cuMemcpyAtoH(c call) result {
-	src, r := c.linePlace(c.Word(1), c.Uint64(2))
-	if r != success {
-		return r
-	}
-	dst := transfer.Host(c.Ptr(0))
-	return copyNow(c, &dst, &src, transfer.Line(c.Uint64(3)))
+	src, r := linePlace(c, 1)
+	return arrayNow(c, r, transfer.Host(c.Ptr(0)), src, c.Uint64(3))
 }
 
 func cuMemcpyAtoA(c call) result {
-	dst, r := c.linePlace(c.Word(0), c.Uint64(1))
+	dst, r := linePlace(c, 0)
 	if r != success {
 		return r
 	}
-	src, r := c.linePlace(c.Word(2), c.Uint64(3))
-	if r != success {
+	src, r := linePlace(c, 2)
+	return arrayNow(c, r, dst, src, c.Uint64(4))
+}
+
+// arrayLater is arrayNow for an asynchronous copy. Its size and its stream are arguments 3 and 4.
+func arrayLater(c call, r result, dst, src transfer.Side) result {
+	s, bad := streamAt(c, 4)
+	switch {
+	case bad != success:
+		return bad
+	case r != success:
 		return r
 	}
-	return copyNow(c, &dst, &src, transfer.Line(c.Uint64(4)))
+	return copyLater(c, s, &dst, &src, transfer.Line(c.Uint64(3)))
 }
 
 func cuMemcpyHtoAAsync(c call) result {
-	s, r := streamAt(c, 4)
-	if r != success {
-		return r
-	}
-	dst, r := c.linePlace(c.Word(0), c.Uint64(1))
-	if r != success {
-		return r
-	}
-	src := transfer.Host(c.Ptr(2))
-	return copyLater(c, s, &dst, &src, transfer.Line(c.Uint64(3)))
+	dst, r := linePlace(c, 0)
+	return arrayLater(c, r, dst, transfer.Host(c.Ptr(2)))
 }
 
 func cuMemcpyAtoHAsync(c call) result {
-	s, r := streamAt(c, 4)
-	if r != success {
-		return r
-	}
-	src, r := c.linePlace(c.Word(1), c.Uint64(2))
-	if r != success {
-		return r
-	}
-	dst := transfer.Host(c.Ptr(0))
-	return copyLater(c, s, &dst, &src, transfer.Line(c.Uint64(3)))
+	src, r := linePlace(c, 1)
+	return arrayLater(c, r, transfer.Host(c.Ptr(0)), src)
 }

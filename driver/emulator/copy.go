@@ -290,73 +290,57 @@ func copyBatch(c call, streamArg int, failed *uintptr) result {
 }
 
 var copy3DFunctions = functions{
-	"cuMemcpy2D_v2":          {cuMemcpy2D, current},
-	"cuMemcpy2DUnaligned_v2": {cuMemcpy2D, current},
-	"cuMemcpy3D_v2":          {cuMemcpy3D, current},
-	"cuMemcpy3DPeer":         {cuMemcpy3DPeer, current},
-	"cuMemcpy2DAsync_v2":     {cuMemcpy2DAsync, afterInit},
-	"cuMemcpy3DAsync_v2":     {cuMemcpy3DAsync, afterInit},
+	"cuMemcpy2D_v2":          {sides(sides2D).now, current},
+	"cuMemcpy2DUnaligned_v2": {sides(sides2D).now, current},
+	"cuMemcpy3D_v2":          {sides(sides3D).now, current},
+	"cuMemcpy3DPeer":         {sides(sidesPeer).now, current},
+	"cuMemcpy2DAsync_v2":     {sides(sides2D).later, afterInit},
+	"cuMemcpy3DAsync_v2":     {sides(sides3D).later, afterInit},
 	"cuMemcpy3DPeerAsync":    {cuMemcpy3DPeerAsync, afterInit},
 }
 
-func placesPeer(c call, dst, src *transfer.Side) (transfer.Extent, result) {
+// sides reads the sides of a copy from argument 0. It returns them by value: they must not escape to
+// the heap, because they may refer to memory on the caller's stack.
+type sides func(c call) (dst, src transfer.Side, n transfer.Extent, r result)
+
+func sides2D(c call) (dst, src transfer.Side, n transfer.Extent, r result) {
+	n, r = transfer.Of2D(c.e.arrayOf, at[cu.CUDA_MEMCPY2D](c, 0), &dst, &src)
+	return dst, src, n, r
+}
+
+func sides3D(c call) (dst, src transfer.Side, n transfer.Extent, r result) {
+	n, r = transfer.Of3D(c.e.arrayOf, at[cu.CUDA_MEMCPY3D](c, 0), &dst, &src)
+	return dst, src, n, r
+}
+
+func sidesPeer(c call) (dst, src transfer.Side, n transfer.Extent, r result) {
 	p := at[cu.CUDA_MEMCPY3D_PEER](c, 0)
-	if p == nil || p.SrcLOD != 0 || p.DstLOD != 0 {
-		return transfer.Extent{}, errInvalidValue
+	switch {
+	case p == nil || p.SrcLOD != 0 || p.DstLOD != 0:
+		return dst, src, n, errInvalidValue
+	case find[cudaContext](c.e, uintptr(p.SrcContext)) == nil || find[cudaContext](c.e, uintptr(p.DstContext)) == nil:
+		return dst, src, n, errInvalidContext
 	}
-	if find[cudaContext](c.e, uintptr(p.SrcContext)) == nil || find[cudaContext](c.e, uintptr(p.DstContext)) == nil {
-		return transfer.Extent{}, errInvalidContext
-	}
-	return transfer.OfPeer(c.e.arrayOf, p, dst, src)
+	n, r = transfer.OfPeer(c.e.arrayOf, p, &dst, &src)
+	return dst, src, n, r
 }
 
-func cuMemcpy2D(c call) result {
-	var dst, src transfer.Side
-	n, r := transfer.Of2D(c.e.arrayOf, at[cu.CUDA_MEMCPY2D](c, 0), &dst, &src)
+// now performs a synchronous copy.
+func (read sides) now(c call) result {
+	dst, src, n, r := read(c)
 	if r != success {
 		return r
 	}
 	return copyNow(c, &dst, &src, n)
 }
 
-func cuMemcpy3D(c call) result {
-	var dst, src transfer.Side
-	n, r := transfer.Of3D(c.e.arrayOf, at[cu.CUDA_MEMCPY3D](c, 0), &dst, &src)
-	if r != success {
-		return r
-	}
-	return copyNow(c, &dst, &src, n)
-}
-
-func cuMemcpy3DPeer(c call) result {
-	var dst, src transfer.Side
-	n, r := placesPeer(c, &dst, &src)
-	if r != success {
-		return r
-	}
-	return copyNow(c, &dst, &src, n)
-}
-
-func cuMemcpy2DAsync(c call) result {
+// later submits an asynchronous copy to the stream of argument 1.
+func (read sides) later(c call) result {
 	s, r := streamAt(c, 1)
 	if r != success {
 		return r
 	}
-	var dst, src transfer.Side
-	n, r := transfer.Of2D(c.e.arrayOf, at[cu.CUDA_MEMCPY2D](c, 0), &dst, &src)
-	if r != success {
-		return r
-	}
-	return copyLater(c, s, &dst, &src, n)
-}
-
-func cuMemcpy3DAsync(c call) result {
-	s, r := streamAt(c, 1)
-	if r != success {
-		return r
-	}
-	var dst, src transfer.Side
-	n, r := transfer.Of3D(c.e.arrayOf, at[cu.CUDA_MEMCPY3D](c, 0), &dst, &src)
+	dst, src, n, r := read(c)
 	if r != success {
 		return r
 	}
@@ -368,8 +352,7 @@ func cuMemcpy3DPeerAsync(c call) result {
 	if r != success {
 		return r
 	}
-	var dst, src transfer.Side
-	n, r := placesPeer(c, &dst, &src)
+	dst, src, n, r := sidesPeer(c)
 	if r != success {
 		return r
 	}
