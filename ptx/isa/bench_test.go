@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/ptx/isa"
 )
 
-// BenchmarkCheck measures the check of the largest PTX that ships, to compare with the
-// time it takes to parse.
+// BenchmarkCheck measures Check on the largest PTX file in the repository, for comparison
+// with the time to parse it.
 func BenchmarkCheck(b *testing.B) {
 	text, err := os.ReadFile(filepath.Join("..", "kernels", "launchers", "norm.ptx"))
 	if err != nil {

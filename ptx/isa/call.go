@@ -34,11 +34,11 @@ func callRule(c *checker, _ *Form, _ *match, in *ptx.Instr) string {
 	return ""
 }
 
-// unknownCallee stands for a signature that the text does not state.
+// unknownCallee marks a call whose signature the text does not contain.
 const unknownCallee = "-"
 
-// variadic reports whether the arguments omit the last parameter, which they may if it
-// is an open array.
+// variadic reports whether the arguments omit the last parameter. Only an array without a
+// size may be omitted.
 func variadic(params []*ptx.Variable, given int) bool {
 	n := len(params)
 	return n > 0 && given == n-1 && len(params[n-1].Dims) > 0 && params[n-1].Dims[0] == ptx.Unsized
@@ -86,7 +86,7 @@ func (c *checker) callee(call ptx.Call) (rets, params []*ptx.Variable, problem s
 	return nil, nil, "a function is called by its name or through a register"
 }
 
-// argument checks one argument or, if result is set, one result.
+// argument checks one argument, or one result if result is set.
 func (c *checker) argument(o ptx.Operand, p *ptx.Variable, result bool) string {
 	array := len(p.Dims) > 0 || p.Vector > 0
 	switch o := o.(type) {

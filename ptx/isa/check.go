@@ -8,14 +8,13 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Check reports everything in the module that the PTX ISA does not allow, in all
-// functions, called or not. The error is nil or [Errors].
+// Check reports every violation of the PTX ISA in the module, including those in
+// functions that are never called. It returns nil or an error of type [Errors].
 func Check(m *ptx.Module) error { return check(m, 0) }
 
-// CheckFor is Check for a text that will be compiled for an architecture such as
-// "sm_86", as drivers compile for their device. The architecture decides how many bytes
-// of .shared variables a kernel can have. Everything else follows the text's own
-// header.
+// CheckFor is Check for a text that will be compiled for an architecture such as "sm_86".
+// The architecture limits the bytes of .shared variables per kernel. All other rules
+// follow the .version and .target of the text.
 func CheckFor(m *ptx.Module, arch string) error {
 	t, _ := ptx.ParseTarget(arch)
 	return check(m, 10*t.Major+t.Minor)
@@ -45,9 +44,9 @@ func check(m *ptx.Module, arch int) error {
 	return c.errs
 }
 
-// Legal checks whether an instruction with these modifiers exists for a version and
-// target. It returns nil or an error that says what is wrong. It does not see operands:
-// Check does, which knows their types.
+// Legal checks whether an instruction with these modifiers exists in a PTX version for a
+// target. It returns nil or an error that describes the problem. It does not check
+// operands. Check does, because it has their types.
 func Legal(op *ptx.Opcode, version ptx.Version, target string) error {
 	if op == nil {
 		return &Error{Problem: "there is no instruction"}
@@ -59,7 +58,7 @@ func Legal(op *ptx.Opcode, version ptx.Version, target string) error {
 	return nil
 }
 
-// text holds what a module's header states.
+// text holds the data from the header of a module.
 type text struct {
 	version int // 78 for 7.8
 	target  int // 90 for sm_90
@@ -87,7 +86,8 @@ func newText(v ptx.Version, targets []string) text {
 	return t
 }
 
-// unknownPossible reports whether the text may use features that the table lacks.
+// unknownPossible reports whether the text may use features that are missing from the
+// table.
 func (t *text) unknownPossible() bool {
 	return t.version > knownVersion && (t.target > knownTarget || t.name == "")
 }
@@ -100,7 +100,6 @@ func (t *text) String() string {
 	return fmt.Sprintf("PTX %d.%d for %s", t.version/10, t.version%10, name)
 }
 
-// checker checks one module.
 type checker struct {
 	text
 	file    string
@@ -113,7 +112,7 @@ type checker struct {
 	fn      *ptx.Function
 	labels  map[string]labelKind
 	protos  map[string]*ptx.CallPrototype
-	targets map[string]*ptx.Function // the first target of a .calltargets
+	targets map[string]*ptx.Function // the first target of each .calltargets, by label
 	used    map[*ptx.Function]*uses
 }
 
@@ -175,7 +174,7 @@ func (c *checker) function(f *ptx.Function) {
 	c.names.reset(mark)
 }
 
-// labelKind is what a label is attached to.
+// labelKind is the kind of statement that a label marks.
 type labelKind uint8
 
 const (
@@ -286,7 +285,8 @@ func (c *checker) instruction(in *ptx.Instr) {
 	}
 }
 
-// fits checks operands and rules. It returns nil if they fit.
+// fits checks the operands and rules of one form. It returns nil if the instruction fits
+// the form.
 func (c *checker) fits(m *match, in *ptx.Instr) *misfit {
 	f := m.form
 	args := f.args
@@ -297,7 +297,7 @@ func (c *checker) fits(m *match, in *ptx.Instr) *misfit {
 	for i, o := range in.Args {
 		if why := c.operand(&args[i], m, o); why != fine {
 			near := 1 + i
-			if why == specialLate { // this reason is more specific than that of another form
+			if why == specialLate { // more specific than the reason from another form
 				near++
 			}
 			return &misfit{arg: i, why: why, near: near}
@@ -311,13 +311,13 @@ func (c *checker) fits(m *match, in *ptx.Instr) *misfit {
 	return nil
 }
 
-// misfit says why operands do not fit a form.
+// misfit describes why operands do not fit a form.
 type misfit struct {
 	count   bool
 	arg     int
 	why     reason
 	problem string
-	near    int // how many operands fit; the form with the most is probably the intended one
+	near    int // number of operands that fit; the form with the most is probably intended
 	match   *match
 }
 

@@ -11,7 +11,7 @@ type directive struct {
 	need, until need
 	function    bool // allowed on .func
 	kernel      bool // allowed on .entry
-	positive    bool // its numbers must not be 0
+	positive    bool // its numbers must be positive
 }
 
 var directives = map[string]directive{
@@ -28,7 +28,7 @@ var directives = map[string]directive{
 	"abi_preserve_control": {need: need{version: 90, target: 80}, function: true},
 }
 
-// conflicts are directives that exclude each other.
+// conflicts lists directives that exclude each other.
 var conflicts = [][2]string{{"maxntid", "reqntid"}, {"reqnctapercluster", "maxclusterrank"}}
 
 // header checks a function's directives and parameters.
@@ -63,13 +63,13 @@ func (c *checker) header(f *ptx.Function) {
 	}
 }
 
-// parameterBytes returns how many bytes of parameters a kernel may have.
+// parameterBytes returns the maximum size of the parameters of a kernel.
 func (c *checker) parameterBytes() int64 {
 	switch {
 	case c.version >= 81 && c.target >= 70:
 		return 32764
 	case c.version < 15:
-		return 256 + 4096 // older compilers accept less, newer ones this much
+		return 256 + 4096 // the limit of newer compilers; older ones have a lower limit
 	}
 	return 4352
 }
@@ -99,7 +99,8 @@ func (c *checker) directive(f *ptx.Function, d ptx.Directive) {
 	}
 }
 
-// maxParameterAlign is the largest alignment of a parameter of a .func or .entry.
+// maxParameterAlign is the maximum alignment of a parameter of a .func or .entry, in
+// bytes.
 const maxParameterAlign = 128
 
 // parameter checks a parameter or result.
@@ -162,7 +163,7 @@ func (c *checker) storable(pos ptx.Pos, name string, t ptx.Type, space ptx.Space
 	return false
 }
 
-// fundamental reports whether variables can have the type.
+// fundamental reports whether a variable can have the type.
 func fundamental(t ptx.Type) bool {
 	switch t {
 	case ptx.B8, ptx.B16, ptx.B32, ptx.B64, ptx.U8, ptx.U16, ptx.U32, ptx.U64, ptx.S8, ptx.S16, ptx.S32, ptx.S64, ptx.F32, ptx.F64,
@@ -172,10 +173,11 @@ func fundamental(t ptx.Type) bool {
 	return false
 }
 
-// maxVector is the largest size of a vector in bytes.
+// maxVector is the maximum size of a vector in bytes.
 const maxVector = 16
 
-// variable checks a declaration at module level or, if in is a function, in its body.
+// variable checks a declaration in the body of function in, or at module level if in is
+// nil.
 func (c *checker) variable(v *ptx.Variable, in *ptx.Function) {
 	if !c.storable(v.Pos, v.Name, v.Type, v.Space) {
 		return
@@ -225,7 +227,7 @@ func managed(v *ptx.Variable) bool {
 	return false
 }
 
-// initial checks an initial value by its own kind only.
+// initial checks the kind of an initial value.
 func (c *checker) initial(v *ptx.Variable, i *ptx.Init, array bool) {
 	switch {
 	case i.List && !array:
@@ -233,7 +235,7 @@ func (c *checker) initial(v *ptx.Variable, i *ptx.Init, array bool) {
 	case i.List && len(v.Dims) > 0 && v.Dims[0] > 0 && int64(len(i.Elems)) > v.Dims[0]*max(int64(v.Vector), 1):
 		c.fail(i.Pos, "%s has %d elements, but its initial value has %d", v.Name, v.Dims[0], len(i.Elems))
 	case i.List:
-		return // the elements are checked when they are laid out
+		return // the elements are checked at layout
 	case v.Type.Kind() == ptx.KindFloat:
 		if n, ok := i.Value.(*ptx.Imm); ok && !n.IsFloat() {
 			c.fail(i.Pos, "%s is of type .%s and its initial value is an integer: write it with a decimal point", v.Name, v.Type)

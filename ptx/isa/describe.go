@@ -7,11 +7,11 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Forms lists the rules for an instruction's first word ("add", "cp"), nil if there is
-// no such instruction.
+// Forms returns the rules for the first word of an instruction ("add", "cp"), or nil if
+// there is no such instruction.
 func Forms(name string) []*Form { return forms(name) }
 
-// Names lists the first words of all instructions, sorted.
+// Names returns the first words of all instructions, sorted.
 func Names() []string {
 	table.once.Do(load)
 	var out []string
@@ -22,8 +22,8 @@ func Names() []string {
 	return out
 }
 
-// Name returns the instruction's name with the modifiers that belong to it:
-// "cp.async.bulk".
+// Name returns the name of the instruction, including modifiers that are part of the
+// name: "cp.async.bulk".
 func (f *Form) Name() string {
 	if f == nil {
 		return ""
@@ -31,13 +31,14 @@ func (f *Form) Name() string {
 	return strings.Join(append([]string{f.name}, f.sub...), ".")
 }
 
-// Place is a place for one modifier or type.
+// Place is a position for one modifier or type, with its alternatives.
 type Place struct {
 	Choices  []string
 	Optional bool
 }
 
-// Modifiers returns the places for modifiers, which may appear in any order.
+// Modifiers returns the places for modifiers. An instruction may have its modifiers in
+// any order.
 func (f *Form) Modifiers() []Place {
 	if f == nil {
 		return nil
@@ -73,9 +74,9 @@ func names(list []choice) []string {
 type Operand struct {
 	Kind     string   // "result", "source", "register", "constant", "address", "predicate", "label", "nothing" (_) or "any"
 	Type     ptx.Type // NoType if the instruction's types determine it
-	Place    int      // the index in Types of the type; -1 if Type holds it
-	Wide     bool     // twice as large as that type
-	Count    int      // elements of a vector; 0 for a scalar, -1 if .v2, .v4 or .v8 determines it
+	Place    int      // index in Types of the type; -1 if Type holds it
+	Wide     bool     // twice the size of that type
+	Count    int      // elements of a vector; 0 for a scalar, -1 if .v2, .v4 or .v8 determines the number
 	Optional bool
 }
 
@@ -96,8 +97,8 @@ func (f *Form) Operands() []Operand {
 	return out
 }
 
-// Since returns what the form requires, such as "PTX 7.8 and sm_90", or "" if every
-// text may use it.
+// Since returns the requirements of the form, such as "PTX 7.8 and sm_90". It returns ""
+// if there are none.
 func (f *Form) Since() string {
 	if f == nil {
 		return ""
@@ -105,8 +106,8 @@ func (f *Form) Since() string {
 	return f.need.String()
 }
 
-// Until returns from where on the form no longer exists, such as "PTX 6.4 and sm_70",
-// or "" if it still does.
+// Until returns the version and target that removed the form, such as "PTX 6.4 and
+// sm_70". It returns "" if the form still exists.
 func (f *Form) Until() string {
 	if f == nil {
 		return ""
@@ -114,8 +115,8 @@ func (f *Form) Until() string {
 	return f.until.String()
 }
 
-// Later lists the modifiers and types that were added after the form, each with what it
-// requires: ".cluster: PTX 7.8 and sm_90".
+// Later returns the modifiers and types that were added after the form, each with its
+// requirements: ".cluster: PTX 7.8 and sm_90".
 func (f *Form) Later() []string {
 	if f == nil {
 		return nil

@@ -7,11 +7,11 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// env holds the registers and variables in scope at the point being checked.
+// env holds the registers and variables in scope at the current instruction.
 type env struct {
 	single map[string]entry
 	ranges []ranged // in declaration order
-	mixed  int      // number of registers in single whose names look like those of ranges
+	mixed  int      // number of registers in single whose names look like part of a range
 	undo   []undo
 	depth  int32 // nesting depth of blocks
 }
@@ -27,7 +27,7 @@ type regType struct {
 	vector int // 2, 4; 0 for a scalar
 }
 
-// ranged is a declaration like %r<10>.
+// ranged is a declaration of a range, such as %r<10>.
 type ranged struct {
 	prefix string
 	reg    regType
@@ -44,7 +44,7 @@ type undo struct {
 
 func (e *env) mark() int { return len(e.undo) }
 
-// reset removes what was declared since mark.
+// reset removes the declarations made since mark.
 func (e *env) reset(mark int) {
 	for len(e.undo) > mark {
 		u := &e.undo[len(e.undo)-1]
@@ -86,7 +86,7 @@ func (e *env) put(name string, n entry) {
 	e.single[name] = n
 }
 
-// maxNumbered bounds v<n> for variables. No real program has more.
+// maxNumbered limits n in v<n> for variables. Real programs have far fewer.
 const maxNumbered = 1 << 16
 
 func (e *env) variable(v *ptx.Variable) {
@@ -102,7 +102,6 @@ func numbered(name string, count, i int) string {
 	return name + strconv.Itoa(i)
 }
 
-// param declares a function's parameter.
 func (e *env) param(v *ptx.Variable) {
 	if v.Space == ptx.RegSpace {
 		e.declare(v.Name, v.Count, regType{v.Type, v.Vector})
@@ -111,8 +110,8 @@ func (e *env) param(v *ptx.Variable) {
 	e.variable(v)
 }
 
-// register finds a declared register. Nearly all belong to a few ranges, which are
-// compared one by one, the innermost first.
+// register finds a declared register. Nearly all registers belong to a few ranges, which
+// are searched linearly from the innermost scope outwards.
 func (e *env) register(name string) (regType, bool) {
 	if e.mixed > 0 || !endsInDigit(name) {
 		if n, ok := e.single[name]; ok {
@@ -134,7 +133,7 @@ func endsInDigit(name string) bool {
 	return c >= '0' && c <= '9'
 }
 
-// index parses the number of a register. For text that is not one, it returns a number
+// index parses the number of a register. If digits is not a number, it returns a number
 // that no register has.
 func index(digits string) uint64 {
 	if digits[0] == '0' && len(digits) > 1 || len(digits) > 10 {
@@ -151,7 +150,7 @@ func index(digits string) uint64 {
 	return n
 }
 
-// local finds a variable or parameter that the function declares.
+// local finds a variable or parameter that the function declares, or nil.
 func (e *env) local(name string) *ptx.Variable { return e.single[name].v }
 
 // here reports whether the current block declares the name.

@@ -8,14 +8,15 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// maxErrors is the largest number of errors that one Check reports.
+// maxErrors is the maximum number of errors that one Check reports.
 const maxErrors = 10_000
 
-// Error is one place in a module that NVIDIA's compiler would refuse.
+// Error is one violation at a position in a module. NVIDIA's compiler would reject the
+// code there.
 type Error struct {
 	File    string // the module's name
 	Pos     ptx.Pos
-	Problem string // what is wrong and what would be right
+	Problem string // the violation and the correct form
 }
 
 // Error returns the position and the problem in one line.
@@ -27,8 +28,8 @@ func (e *Error) Error() string {
 	return name + ":" + strconv.Itoa(int(e.Pos.Line)) + ":" + strconv.Itoa(int(e.Pos.Col)) + ": " + e.Problem
 }
 
-// Errors is what Check returns, in source order. errors.As finds the first *Error in
-// it.
+// Errors is the error that Check returns, in source order. errors.As finds the first
+// *Error in it.
 type Errors []*Error
 
 // Error returns the first error and the number of errors.
@@ -42,7 +43,7 @@ func (e Errors) Error() string {
 	return fmt.Sprintf("%v (and %d more)", e[0], len(e)-1)
 }
 
-// Format writes Error for %v and %s, every error on a line of its own for %+v.
+// Format writes Error for %v and %s. For %+v it writes each error on its own line.
 func (e Errors) Format(f fmt.State, verb rune) {
 	if verb != 'v' || !f.Flag('+') {
 		_, _ = io.WriteString(f, e.Error())
@@ -56,7 +57,7 @@ func (e Errors) Format(f fmt.State, verb rune) {
 	}
 }
 
-// Unwrap returns the errors one by one.
+// Unwrap returns the errors as a list for errors.Is and errors.As.
 func (e Errors) Unwrap() []error {
 	out := make([]error, len(e))
 	for i, err := range e {

@@ -9,31 +9,31 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Form is one rule of the table: instructions that differ only in the choices of their
-// modifiers and types.
+// Form is one rule of the table. It covers instructions that differ only in the choice of
+// their modifiers and types.
 type Form struct {
 	name  string
-	sub   []string // modifiers that belong to the name and come first: "async", "bulk" of cp
+	sub   []string // modifiers at the start that are part of the name: "async", "bulk" of cp
 	slots []slot
 	types [maxTypes][]choice
 	nType int
 	args  []arg
 	need  need
-	until need // if not zero: not allowed from this version and target on
+	until need // version and target that removed the form; zero if it still exists
 	rules []rule
-	vec   int // the slot with v2, v4, v8; -1 if there is none
+	vec   int // index of the slot with v2, v4, v8; -1 if there is none
 	text  string
 }
 
 const maxTypes = 4
 
-// slot is a place for one of several modifiers.
+// slot is a position for one of several modifiers.
 type slot struct {
 	choices  []choice
 	optional bool
 }
 
-// choice is one modifier or type, with what it requires.
+// choice is one modifier or type with its requirements.
 type choice struct {
 	name string
 	typ  ptx.Type
@@ -70,14 +70,14 @@ func (n need) String() string {
 	return strings.Join(parts, " and ")
 }
 
-// rule is a check beyond what modifiers and operand types express.
+// rule is a check that the notation for modifiers and operand types cannot express.
 type rule func(c *checker, f *Form, m *match, in *ptx.Instr) string
 
-// argKind says what is allowed as an operand.
+// argKind is the kind of operand that an argument accepts.
 type argKind uint8
 
 const (
-	argDst   argKind = iota // d: a register that is written
+	argDst   argKind = iota // d: a destination register
 	argSrc                  // s: a register or an immediate
 	argReg                  // r: a register
 	argImm                  // i: an immediate
@@ -92,26 +92,26 @@ const (
 type arg struct {
 	kind     argKind
 	typ      ptx.Type // the fixed type
-	slot     int8     // 1 to 4: the type is that of this slot; 0: typ
+	slot     int8     // 1 to 4: the type comes from this type slot; 0: from typ
 	wide     bool     // twice the size of the slot's type
 	relaxed  bool     // ~ a wider register is allowed
 	optional bool     // ?
 	special  bool     // + a special register is allowed
 	symbol   bool     // & the address of a variable or function is allowed
-	signed   bool     // && also as a signed 64-bit number
+	signed   bool     // && as &, also for a signed 64-bit type
 	sink     bool     // _
 	not      bool     // ! on a predicate
 	pair     bool     // | a predicate may follow: a|p
 	pairs    bool     // ^ a predicate must follow
-	vecs     bool     // *v: a vector of as many elements as the .v modifier says
+	vecs     bool     // *v: a vector whose length the .v modifier specifies
 	count    int8     // *n: a vector of n elements; 0: a scalar
 	neg      bool     // - may be negated
-	selector byte     // =1, =2, =4: may select bytes or halves, as video instructions do
-	multiple int64    // %16: a constant must be a multiple of it
-	address  int8     // which address of the form this is
-	exact    bool     // constants beside registers in a vector must have the type's own size
+	selector byte     // =1, =2, =4: a byte or half selector is allowed, as in video instructions
+	multiple int64    // %16: a constant must be a multiple of this number
+	address  int8     // index among the address operands of the form
+	exact    bool     // constants among registers in a vector must have exactly the type's size
 	number   bool     // # a plain integer: packed registers are not allowed
-	low, hi  int64    // bounds of an immediate, if any
+	low, hi  int64    // bounds of a constant, if any
 	bounded  bool
 }
 
@@ -121,7 +121,7 @@ var table struct {
 	all    []*Form
 }
 
-// forms returns the rules for an instruction's first word.
+// forms returns the rules for the first word of an instruction.
 func forms(name string) []*Form {
 	table.once.Do(load)
 	return table.byName[name]
@@ -143,9 +143,8 @@ func load() {
 	}
 }
 
-// parseLine parses a rule: names ; modifiers ; operands ; needs ; rules. The table is
-// part of the program, so parseLine panics on a mistake in it, which every test would
-// show.
+// parseLine parses a rule: names ; modifiers ; operands ; needs ; rules. It panics on an
+// error, because the table is part of the program and every test parses it.
 func parseLine(line string) []*Form {
 	var cols [5]string
 	for i, s := range strings.Split(line, ";") {
@@ -224,7 +223,8 @@ func parseChoices(s string) []choice {
 	return out
 }
 
-// parseNeed parses 7.8/90, 7.8 or /90. 8.0/90a means only that architecture.
+// parseNeed parses 7.8/90, 7.8 or /90. The form 8.0/90a requires exactly that
+// architecture.
 func parseNeed(s string) need {
 	var n need
 	version, target, _ := strings.Cut(s, "/")
@@ -253,7 +253,7 @@ var argKinds = map[byte]argKind{
 	'd': argDst, 's': argSrc, 'r': argReg, 'i': argImm, 'a': argAddr, 'p': argPred, 'x': argAny, 'l': argLabel, 'n': argNone,
 }
 
-// typeLetters are the names of type slots in operands.
+// typeLetters contains the names of type slots in operands.
 const typeLetters = "TUVX"
 
 // parseArg parses an operand: a letter for its kind, ":" and its type, then flags.
@@ -337,7 +337,7 @@ func (a *arg) setType(s string) {
 	}
 }
 
-// of returns the operand's type in an instruction of the given types.
+// of returns the operand's type, given the types of the instruction.
 func (a *arg) of(types *[maxTypes]ptx.Type) ptx.Type {
 	if a.slot == 0 {
 		return a.typ

@@ -18,8 +18,8 @@ func check(t *testing.T, text string) error {
 	return isa.Check(m)
 }
 
-// Every instruction form that drivers and the assembler are known to accept is
-// accepted.
+// Check must accept every instruction form that drivers and the assembler are known to
+// accept.
 func TestEveryKnownInstructionIsAccepted(t *testing.T) {
 	for _, p := range ptxtest.Instructions() {
 		bad := 0

@@ -7,24 +7,24 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// opcode holds what the rules say of one spelling of an instruction. A module has few
-// spellings, so each is looked up once.
+// opcode holds the result of looking up one spelling of an instruction. A module has few
+// spellings, so each is looked up only once.
 type opcode struct {
-	open    bool    // nothing is known, so operands are not checked
-	problem string  // what is wrong with the name, its modifiers or types
-	matches []match // rules that its modifiers fit
+	open    bool    // the table lacks the instruction, so operands are not checked
+	problem string  // error in the name, the modifiers or the types
+	matches []match // rules that fit the modifiers
 }
 
 // match is a rule that fits a spelling.
 type match struct {
 	form   *Form
 	types  [maxTypes]ptx.Type
-	vector int       // from .v2, .v4, .v8; 0 for none
-	space  [2]string // of the first and the second address operand
+	vector int       // length from .v2, .v4, .v8; 0 without one
+	space  [2]string // state space of the first and the second address operand
 	spaces int
 }
 
-// narrow holds the instruction types that no register has.
+// narrow contains the instruction types that no register can have.
 var narrow = map[string]bool{
 	"b1": true, "u1": true, "s4": true, "u4": true, "s2": true, "u2": true, "b1024": true,
 	"e2m1": true, "e2m3": true, "e3m2": true, "ue8m0": true, "ue4m3": true,
@@ -76,7 +76,7 @@ func (t *text) find(op *ptx.Opcode) *opcode {
 	return o
 }
 
-// instead says what replaces a form that no longer exists.
+// instead describes the replacement for a form that no longer exists.
 func instead(op *ptx.Opcode, old *Form, all []*Form) string {
 	for _, f := range all {
 		for _, s := range f.slots {
@@ -93,8 +93,8 @@ func instead(op *ptx.Opcode, old *Form, all []*Form) string {
 	return ""
 }
 
-// match fits the modifiers into the form's slots. Modifiers may appear in any order, as
-// the compiler allows. Types must keep theirs.
+// match assigns the modifiers to slots of the form. Like the compiler, it accepts
+// modifiers in any order, but types only in their own order.
 func (f *Form) match(t *text, op *ptx.Opcode) (match, bool) {
 	m := match{form: f}
 	mods := op.Mods
@@ -159,8 +159,8 @@ var idle = map[string]need{
 
 var tensorMaps = need{version: 80}
 
-// idleFor reports whether mod has no effect on the form: the form does not have it as a
-// modifier of its own.
+// idleFor reports whether mod has no effect on the form. A modifier that the form itself
+// has does have an effect.
 func (t *text) idleFor(f *Form, mod string) bool {
 	_, ok := idle[mod]
 	if !ok || mod == "oob" && t.version > knownVersion || f.slotOf(mod, 0) >= 0 {
@@ -169,7 +169,7 @@ func (t *text) idleFor(f *Form, mod string) bool {
 	return f.name != "tensormap" && f.name != "multimem"
 }
 
-// everywhere is what a modifier requires whatever the instruction.
+// everywhere contains modifiers with the same requirements for every instruction.
 var everywhere = map[string]need{"ftz": {version: 14}, "approx": {version: 14}}
 
 func isSpace(mod string) bool {
@@ -177,7 +177,7 @@ func isSpace(mod string) bool {
 	return ok && (mod == s.String() || strings.HasPrefix(mod, s.String()+"::"))
 }
 
-// slotOf returns the first open slot that accepts the modifier, -1 if there is none.
+// slotOf returns the first open slot that accepts the modifier, or -1 if there is none.
 func (f *Form) slotOf(mod string, filled uint64) int {
 	for i := range f.slots {
 		if filled>>i&1 == 0 && hasChoice(f.slots[i].choices, mod) {
@@ -196,8 +196,7 @@ func hasChoice(list []choice, name string) bool {
 	return false
 }
 
-// each calls visit for every choice that the opcode makes among the form's
-// alternatives.
+// each calls visit for every alternative of the form's slots that the opcode uses.
 func (m *match) each(op *ptx.Opcode, visit func(c *choice)) {
 	f := m.form
 	filled, types := uint64(0), 0
@@ -224,14 +223,14 @@ func (m *match) each(op *ptx.Opcode, visit func(c *choice)) {
 	}
 }
 
-// met reports whether the text's version and target have everything that is used.
+// met reports whether the version and target of the text support every modifier used.
 func (m *match) met(t *text, op *ptx.Opcode) bool {
 	ok := m.form.need.met(t)
 	m.each(op, func(c *choice) { ok = ok && c.need.met(t) })
 	return ok
 }
 
-// needs says what the text's version or target lacks.
+// needs describes the requirements that the version or target of the text does not meet.
 func (m *match) needs(t *text, op *ptx.Opcode) string {
 	what, n := op.Text, m.form.need
 	if n.met(t) {
@@ -244,7 +243,7 @@ func (m *match) needs(t *text, op *ptx.Opcode) string {
 	return what + " needs " + n.String() + "; the text is " + t.String()
 }
 
-// explain says why no form fits the modifiers and types.
+// explain describes why no form fits the modifiers and types.
 func explain(op *ptx.Opcode, all []*Form) string {
 	name, mods, some := named(op, all)
 	if len(some) == 0 {
@@ -270,8 +269,8 @@ func explain(op *ptx.Opcode, all []*Form) string {
 	return op.Text + ": these modifiers do not go together with " + typesOf(mods)
 }
 
-// longer returns the words that would complete the name to that of instructions with
-// these types: .lo, .hi and .wide for mul.
+// longer returns modifiers that would turn the name into an existing one with these
+// types: .lo, .hi and .wide for mul.
 func longer(mods []string, all []*Form, short *Form) string {
 	var words []string
 	for _, f := range all {
@@ -284,8 +283,8 @@ func longer(mods []string, all []*Form, short *Form) string {
 	return strings.Join(words, " ")
 }
 
-// named returns the forms whose whole name is the opcode's. It prefers cp.async.bulk to
-// cp.async.
+// named returns the forms with the longest name that the opcode contains. It prefers
+// cp.async.bulk to cp.async.
 func named(op *ptx.Opcode, all []*Form) (name string, mods []string, some []*Form) {
 	longest := -1
 	for _, f := range all {
@@ -383,8 +382,7 @@ func listTypes(some []*Form) string {
 	return strings.Join(out, ", or ")
 }
 
-// missingSlot lists the choices of a mandatory slot, if that slot is all that is
-// missing.
+// missingSlot lists the choices of a mandatory slot, if only that slot is missing.
 func missingSlot(mods []string, some []*Form) string {
 	for _, f := range some {
 		filled, ok := uint64(0), true

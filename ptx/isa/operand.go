@@ -6,7 +6,6 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// operand checks one operand.
 func (c *checker) operand(a *arg, m *match, o ptx.Operand) reason {
 	if a.kind == argAny {
 		return c.exists(o)
@@ -84,7 +83,7 @@ func (c *checker) operand(a *arg, m *match, o ptx.Operand) reason {
 
 var sinkPred = arg{kind: argDst, typ: ptx.Pred, sink: true}
 
-// scalar checks an operand that is a single value.
+// scalar checks an operand that must be a single value.
 func (c *checker) scalar(a *arg, t ptx.Type, o ptx.Operand) reason {
 	switch o := o.(type) {
 	case *ptx.Reg:
@@ -149,9 +148,9 @@ func component(vector int, sel string) bool {
 	return i >= 0 && i < vector
 }
 
-// selects reports whether a selector such as .b0 or .h1 is allowed on the operand. An
-// operand of one value takes a byte or a half. For two halves or four bytes, a result
-// selects the written ones, highest first, and a source selects one for each lane.
+// selects reports whether the operand accepts a selector such as .b0 or .h1. A
+// single-value operand accepts one byte or half. For two halves or four bytes, a source
+// selects one part for each lane, and a result lists the lanes to write, highest first.
 func selects(a *arg, sel string) bool {
 	unit, digits := sel[0], sel[1:]
 	switch a.selector {
@@ -178,9 +177,8 @@ func selects(a *arg, sel string) bool {
 	return digits != ""
 }
 
-// accepts reports whether a register of type r is allowed where an instruction has type
-// t. PTX ISA, "Operand Type Checking" and "Operand Size Exceeding Instruction-Type
-// Size".
+// accepts reports whether an instruction of type t accepts a register of type r. PTX ISA,
+// "Operand Type Checking" and "Operand Size Exceeding Instruction-Type Size".
 func accepts(t, r ptx.Type, relaxed bool) bool {
 	if t == r {
 		return true
@@ -252,7 +250,7 @@ func (c *checker) immediate(a *arg, m *match, o ptx.Operand) reason {
 	return fine
 }
 
-// regSum checks r+4. The compiler does not compare its width, so neither does this.
+// regSum checks r+4. Like the compiler, it does not check the width of the register.
 func (c *checker) regSum(t ptx.Type, o *ptx.RegSum) reason {
 	r, ok := c.names.register(o.Reg.Name)
 	switch {

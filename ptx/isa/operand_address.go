@@ -54,7 +54,7 @@ func (c *checker) addressReg(b *ptx.Reg) reason {
 	return badAddress
 }
 
-// space checks a variable's state space against the instruction's.
+// space checks that a variable's state space matches the instruction.
 func (c *checker) space(a *arg, m *match, name string) reason {
 	v, _ := c.lookup(name)
 	if v == nil {
@@ -87,7 +87,8 @@ func (c *checker) label(o ptx.Operand) reason {
 	return fine
 }
 
-// exists checks that the names in an operand exist, where nothing else checks it.
+// exists checks that the names in an operand are declared. It is used for operands
+// without any other check.
 func (c *checker) exists(o ptx.Operand) reason {
 	switch o := o.(type) {
 	case *ptx.Reg:

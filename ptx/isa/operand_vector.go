@@ -2,8 +2,9 @@ package isa
 
 import "github.com/purecuda/cuda/ptx"
 
-// elements checks { a, b }. The compiler gives a vector a single type, derived from its
-// registers: bits if any of them is of bits, else all are integers or all are floats.
+// elements checks { a, b }. The compiler derives a single type for a vector from its
+// registers. If any register has a bit type, so does the vector. Otherwise all must be
+// integers or all floats.
 func (c *checker) elements(a *arg, t ptx.Type, v *ptx.Vec) reason {
 	var all ptx.Type // type of the vector
 	var exact, wide, ints bool

@@ -7,12 +7,12 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// reason says why an operand does not fit.
+// reason is the reason why an operand does not fit.
 type reason uint8
 
 const (
 	fine        reason = iota
-	undeclared         // a register or symbol that does not exist
+	undeclared         // a register or symbol that is not declared
 	wrongType          // a register of another type
 	notRegister        // not a register, where one is required
 	notSource          // neither a register nor a constant
@@ -20,16 +20,16 @@ const (
 	intAsFloat         // an integer constant for a floating-point type
 	special            // a special register, which only few instructions read
 	specialLate        // a special register newer than the text's version or target
-	readOnly           // a special register that would be written
+	readOnly           // a special register as a destination
 	negated            // -r or !p where negation is not allowed
 	sinkHere           // _ where a value is read or a result must be stored
 	notAddress         // not an [address]
 	badAddress         // [f], [p]
-	otherSpace         // the variable is in another space
+	otherSpace         // the variable is in another state space
 	absolute           // [8]: only in .local
 	notConst           // a register where a constant is required
 	range_             // a constant out of bounds
-	vectorSize         // another number of elements
+	vectorSize         // a vector of the wrong length
 	vectorHere         // {…} where a scalar is required
 	notVector          // a scalar where {…} is required
 	noComponent        // %v.x of a scalar
@@ -38,11 +38,11 @@ const (
 	notMultiple        // a constant that is not a multiple of the required number
 	noPair             // one value where a|b is required
 	notSink            // a result where only _ is allowed
-	noGeneric          // a generic address in a text for an old target
+	noGeneric          // a generic address, which the old target does not support
 	pairHere           // a|b where one value is required
 )
 
-// reasonText says why operand o does not fit.
+// reasonText describes why operand o does not fit.
 func (c *checker) reasonText(why reason, a *arg, m *match, o ptx.Operand) string {
 	t := a.of(&m.types)
 	want := c.wanted(a, t)

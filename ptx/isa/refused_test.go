@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/ptx/isa"
 )
 
-// in returns a kernel with the given line, which is line 20 of the text.
+// in returns a kernel that contains the given line as line 20.
 func in(version, target, line string) string {
 	return ".version " + version + "\n.target " + target + `
 .address_size 64
@@ -37,10 +37,10 @@ L0:
 `
 }
 
-// Instructions that ptxas refuses, and the problem Check reports for each.
+// Check must report the expected problem for each instruction that ptxas rejects.
 func TestWhatIsRefused(t *testing.T) {
 	for _, c := range []struct{ line, says string }{
-		// another type than the instruction's
+		// register types that differ from the instruction type
 		{"add.s32 %f1, %f2, %f3;", "add.s32: operand 1 is register %f1 of type .f32; it must be .s32"},
 		{"add.f16 %b1, %b2, %b3;", "add.f16: operand 1 is register %b1 of type .b32; it must be .f16"},
 		{"st.global.u64 [%bd1], %b1;", "st.global.u64: operand 2 is register %b1 of type .b32; it must be .u64 or wider"},
@@ -50,7 +50,7 @@ func TestWhatIsRefused(t *testing.T) {
 		{"add.s32 %s1, %s2, 1.0;", "operand 3 is a floating-point constant; it must be .s32"},
 		{"setp.eq.s32 %s1, %s2, %s3;", "operand 1 is register %s1 of type .s32; it must be .pred"},
 		{"ld.global.v2.u32 {%u1, %f1}, [%bd1];", "operand 1 is {register %u1 of type .u32, register %f1 of type .f32}"},
-		// modifiers without a meaning
+		// modifiers that the instruction does not have
 		{"mov.approx.b32 %b1, %b2;", "mov has no modifier .approx"},
 		{"ld.rn.global.b32 %b1, [%bd1];", "ld has no modifier .rn"},
 		{"mul.v2.s32 %s1, %s2, %s3;", "mul has no modifier .v2"},
@@ -61,7 +61,7 @@ func TestWhatIsRefused(t *testing.T) {
 		{"add.sat.u32 %u1, %u2, %u3;", "do not go together"},
 		{"ld.volatile.ca.global.b32 %b1, [%bd1];", "do not go together"},
 		{"ld.global.shared.b32 %b1, [%bd1];", "do not go together"},
-		// modifiers that are missing
+		// missing modifiers
 		{"sqrt.f32 %f1, %f2;", "sqrt.f32 is not available from PTX 1.4 on: sqrt needs one of .approx .rn .rz .rm .rp"},
 		{"cvt.f32.s32 %f1, %s1;", "cvt.f32.s32 lacks a modifier: one of .rn .rz .rm .rp"},
 		{"ld.acquire.global.b32 %b1, [%bd1];", "lacks a modifier: one of .cta .cluster .gpu .sys"},
@@ -69,7 +69,7 @@ func TestWhatIsRefused(t *testing.T) {
 		{"mul.s32 %s1, %s2, %s3;", "mul.s32 lacks a modifier after mul: one of .lo .hi .wide"},
 		{"vote.all.pred %p1, %p2;", "vote.all.pred is not available from PTX 6.4 and sm_70 on: write vote.sync"},
 		{"shfl.up.b32 %b1, %b2, 1, 0;", "shfl.up.b32 is not available from PTX 6.4 and sm_70 on: write shfl.sync"},
-		// types and names that do not exist
+		// nonexistent types and names
 		{"add.b32 %b1, %b2, %b3;", "add has no type .b32; it takes .u16 .s16"},
 		{"atom.global.and.u32 %u1, [%bd1], %u2;", "do not go together with .u32"},
 		{"fnord.rn.f32 %f1;", "there is no instruction fnord"},
@@ -125,7 +125,7 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 }
 
-// A text is checked against its own version and target.
+// Check must apply the rules for the .version and .target of the text.
 func TestTheTextsOwnHeaderCounts(t *testing.T) {
 	for _, c := range []struct {
 		version, target, line string
@@ -156,7 +156,7 @@ func TestTheTextsOwnHeaderCounts(t *testing.T) {
 	}
 }
 
-// Text that looks wrong but that ptxas accepts.
+// Check must accept unusual text that ptxas accepts.
 func TestWhatIsAccepted(t *testing.T) {
 	for _, line := range []string{
 		"add.s32.sat %s1, %s2, %s3;", "ld.b32.global %b1, [%bd1];", "add.s32 %u1, %b2, 70000;", "ld.global.u8 %bd1, [%b1];",
@@ -173,7 +173,7 @@ func TestWhatIsAccepted(t *testing.T) {
 	}
 }
 
-// Whole texts: functions that nobody calls, headers and variables.
+// Check must also report errors in uncalled functions, headers and variables.
 func TestDeclarationsAreChecked(t *testing.T) {
 	const head = ".version 7.8\n.target sm_90\n.address_size 64\n"
 	for _, c := range []struct{ text, says string }{
@@ -201,7 +201,7 @@ func TestDeclarationsAreChecked(t *testing.T) {
 	}
 	for _, text := range []string{
 		".func f() .noreturn { ret; }", ".extern .shared .b32 s[];\n.entry k() { .reg .b32 %r; mov.u32 %r, s; ret; }",
-		".shared .b8 s[60000];", ".shared .b8 s[60000];\n.entry k() { ret; }", // a variable that no kernel names takes no memory
+		".shared .b8 s[60000];", ".shared .b8 s[60000];\n.entry k() { ret; }", // no kernel names it: no memory
 		".global .b32 g[] = {1, 2};", ".extern .global .b32 g;\n.visible .global .b32 g;", ".func f(.param .b8 v[]) { ret; }",
 		".func f();\n.func f() { ret; }",
 	} {
@@ -211,8 +211,9 @@ func TestDeclarationsAreChecked(t *testing.T) {
 	}
 }
 
-// A mov to a vector also accepts a scalar, which is copied to every component. The vector has at
-// most 16 bytes. A special register such as %tid, without a selector, is a vector.
+// A mov to a vector also accepts a scalar, which is copied to every component. A vector
+// has at most 16 bytes. A special register such as %tid is a vector unless it has a
+// selector.
 func TestMovesOfVectors(t *testing.T) {
 	for _, version := range []string{"7.8 sm_90", "8.4 sm_90a"} {
 		v, target, _ := strings.Cut(version, " ")
@@ -246,8 +247,8 @@ func TestMovesOfVectors(t *testing.T) {
 	}
 }
 
-// The architecture that a text is compiled for decides how much .shared memory a kernel
-// can have, not the text.
+// The .shared limit of a kernel must depend on the architecture passed to CheckFor, not
+// on the .target of the text.
 func TestSharedMemoryFollowsTheArchitecture(t *testing.T) {
 	text := func(header string, bytes int) *ptx.Module {
 		m, err := ptx.Parse("t", fmt.Appendf(nil, "%s\n.shared .b8 s[%d];\n.entry k() { .reg .b32 %%r; mov.u32 %%r, s; ret; }", header, bytes))
@@ -279,7 +280,7 @@ func TestSharedMemoryFollowsTheArchitecture(t *testing.T) {
 	}
 }
 
-// A parity is 0 or 1, and a store that completes on a barrier accepts integers as
+// A parity must be 0 or 1. A store that completes on a barrier must accept integers as
 // floats.
 func TestOperandsOfBarrierOperations(t *testing.T) {
 	for line, says := range map[string]string{
@@ -312,7 +313,7 @@ func TestOperandsOfBarrierOperations(t *testing.T) {
 	}
 }
 
-// Each special register requires the version and target that introduced it.
+// Check must reject each special register in a text for an older version or target.
 func TestSpecialRegistersNeedAVersion(t *testing.T) {
 	for _, c := range []struct{ version, target, line, says string }{
 		{"1.2", "sm_13", "mov.u32 %u1, %laneid;", "%laneid, which needs PTX 1.3; the text is PTX 1.2 for sm_13"},
@@ -375,7 +376,7 @@ func TestLegal(t *testing.T) {
 	}
 }
 
-// Errors come in source order, each with its line.
+// Errors must be in source order, each with its line.
 func TestErrorsTellTheirPlaces(t *testing.T) {
 	err := check(t, in("7.8", "sm_90", "bar.sync 16;\n\tadd.b32 %b1, %b2, %b3;\n\tadd.s32 %s1, %s2, %s3;"))
 	var all isa.Errors

@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// rules are the rules that the table's last column names.
+// rules maps the names in the last column of the table to their checks.
 var rules map[string]rule
 
 func init() {
@@ -45,7 +45,7 @@ func xorsign(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
 	return ""
 }
 
-// cvtaRule requires a register as the source of .to, and otherwise a variable of the
+// cvtaRule requires a register as the source of .to. Otherwise a variable must be in the
 // named state space.
 func cvtaRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	var name string
@@ -68,7 +68,7 @@ func cvtaRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	return ""
 }
 
-// memoryRule limits the bytes of a vector.
+// memoryRule limits the size of a vector in bytes.
 func memoryRule(_ *checker, _ *Form, m *match, _ *ptx.Instr) string {
 	if n := max(m.vector, 1) * m.types[0].Size(); n > 16 {
 		return fmt.Sprintf("a vector of %d bytes; at most 16 are allowed", n)
@@ -76,7 +76,7 @@ func memoryRule(_ *checker, _ *Form, m *match, _ *ptx.Instr) string {
 	return ""
 }
 
-// prefetchRule allows .L2::64B and its like for global memory only.
+// prefetchRule allows prefetch sizes such as .L2::64B only for global memory.
 func prefetchRule(_ *checker, _ *Form, m *match, in *ptx.Instr) string {
 	if m.space[0] == "" || m.space[0] == "global" {
 		return ""
@@ -89,7 +89,7 @@ func prefetchRule(_ *checker, _ *Form, m *match, in *ptx.Instr) string {
 	return ""
 }
 
-// storeRule forbids a function to write its own input parameters.
+// storeRule forbids stores to the input parameters of the same function.
 func storeRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	if m.space[0] != "param" || c.fn == nil {
 		return ""
@@ -109,7 +109,7 @@ func storeRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	return ""
 }
 
-// loadRule forbids a function to read its own result.
+// loadRule forbids loads from the result of the same function.
 func loadRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	if m.space[0] != "param" || c.fn == nil {
 		return ""
@@ -124,7 +124,8 @@ func loadRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	return ""
 }
 
-// atomicRule: 64-bit atomics came to shared memory later than to global memory.
+// atomicRule checks for 64-bit atomics, which came to shared memory later than to global
+// memory.
 func atomicRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	if m.types[0].Size() == 8 && strings.HasPrefix(m.space[0], "shared") && c.target < 20 {
 		return "64-bit operations in .shared need sm_20; the text is " + c.text.String()
@@ -132,7 +133,7 @@ func atomicRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	return ""
 }
 
-// barrierRule limits the barrier's number and the number of threads.
+// barrierRule limits the number of the barrier and the thread count.
 func barrierRule(_ *checker, f *Form, m *match, in *ptx.Instr) string {
 	at := 0
 	if f.nType > 0 {
@@ -205,7 +206,7 @@ func cvtIntRule(_ *checker, _ *Form, m *match, in *ptx.Instr) string {
 	return ""
 }
 
-// rowCol checks the layouts, whose order matters.
+// rowCol checks the order of the layout modifiers.
 func rowCol(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
 	if slices.Index(in.Op.Mods, "row") > slices.Index(in.Op.Mods, "col") {
 		return "the layouts are .row.col"
@@ -213,7 +214,8 @@ func rowCol(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
 	return ""
 }
 
-// vmadRule allows a minus on either the product or the addend, and none with .po.
+// vmadRule allows a minus on the product or on the addend, but not on both, and not with
+// .po.
 func vmadRule(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
 	neg := func(i int) bool { r, ok := in.Args[i].(*ptx.Reg); return ok && r.Neg }
 	switch product := neg(1) != neg(2); {
@@ -240,9 +242,9 @@ func (c *checker) labelOf(o ptx.Operand, kind labelKind, what string) string {
 	return ""
 }
 
-// wgmmaRule checks the operands of a warpgroup product. These are the registers of the
-// result, a descriptor or registers for the first factor, a descriptor for the second,
-// a predicate, and the signs and layouts that the types allow.
+// wgmmaRule checks the operands of a warpgroup product. These are the result registers, a
+// descriptor or registers for the first factor, a descriptor for the second factor, and a
+// predicate. The signs and layouts that the types allow follow.
 func wgmmaRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	columns := 0
 	for _, mod := range in.Op.Mods {
@@ -295,7 +297,7 @@ func wgmmaRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	return ""
 }
 
-// sparseRule requires the metadata in a register. (The compiler also accepts a vector.)
+// sparseRule requires the metadata to be a register. The compiler also accepts a vector.
 func sparseRule(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
 	if _, ok := in.Args[4].(*ptx.Imm); ok {
 		return "operand 5 must be a register, .b32"
@@ -303,7 +305,7 @@ func sparseRule(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
 	return ""
 }
 
-// fractionRule requires a fraction of the accesses: more than none and at most all.
+// fractionRule requires a fraction of the accesses in the range (0, 1].
 func fractionRule(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
 	if len(in.Args) < 2 {
 		return ""

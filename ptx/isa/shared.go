@@ -6,22 +6,23 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// sharedLimits has the bytes of .shared variables that a kernel can have, by the
-// architecture it is compiled for, according to ptxas of CUDA 12.4. CUDA 11.8 and older
-// allow 48 KiB for all.
+// sharedLimits maps an architecture to the maximum bytes of .shared variables in a
+// kernel, according to ptxas of CUDA 12.4. For CUDA 11.8 and older the limit is always 48
+// KiB.
 var sharedLimits = map[int]int64{
 	50: 64 << 10, 52: 96 << 10, 53: 64 << 10, 60: 64 << 10, 61: 96 << 10, 62: 64 << 10, 70: 96 << 10, 72: 64 << 10, 75: 64 << 10,
 	80: 164 << 10, 86: 100 << 10, 87: 164 << 10, 89: 164 << 10, 90: 164 << 10,
 }
 
-// Limits for architectures older than the table's, and the largest of any.
+// The limit for architectures older than those in the table, and the largest limit of
+// all.
 const (
 	oldShared  = 48 << 10
 	mostShared = 164 << 10
 )
 
 // sharedLimit returns the limit for the architecture that the text is compiled for. If
-// that is unknown, it may be any architecture not older than the target.
+// that architecture is unknown, it can be the target or any newer one.
 func (c *checker) sharedLimit() (bytes int64, arch string) {
 	target := c.arch
 	if target == 0 && c.own {
@@ -37,14 +38,14 @@ func (c *checker) sharedLimit() (bytes int64, arch string) {
 	return oldShared, arch
 }
 
-// uses holds what a function names.
+// uses holds the .shared variables and functions that a function names.
 type uses struct {
 	f      *ptx.Function
 	shared map[*ptx.Variable]bool
 	calls  map[*ptx.Function]bool
 }
 
-// use records that the function names v.
+// use records that the current function names v.
 func (c *checker) use(v *ptx.Variable) {
 	if v.Space != ptx.SharedSpace || v.Linkage == ptx.Extern {
 		return
@@ -56,7 +57,7 @@ func (c *checker) use(v *ptx.Variable) {
 	u.shared[v] = true
 }
 
-// call records that the function calls f.
+// call records that the current function calls f.
 func (c *checker) call(f *ptx.Function) {
 	u := c.usesOf(c.fn)
 	if u.calls == nil {
@@ -102,15 +103,15 @@ func (c *checker) sharedMemory(m *ptx.Module) {
 	}
 }
 
-// Kernels that share many functions are checked as long as the work is proportional to
-// the length of the text. Kernels after that are not refused here.
+// These constants limit the total number of steps that the check of all kernels may take,
+// in proportion to the text. Kernels beyond the limit are accepted unchecked.
 const (
 	reachTimes = 64
 	reachLeast = 1 << 16
 )
 
-// reach collects the variables that f and its callees name. It returns what is left of
-// the steps it may take, less than 0 if they did not suffice.
+// reach collects the .shared variables that f and its callees name. It returns the number
+// of steps left, or a negative number if they were not enough.
 func (c *checker) reach(f *ptx.Function, vars map[*ptx.Variable]bool, left int) int {
 	seen := map[*ptx.Function]bool{f: true}
 	for list := []*ptx.Function{f}; len(list) > 0; {

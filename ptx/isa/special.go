@@ -21,7 +21,7 @@ func (c *checker) specialReg(a *arg, t ptx.Type, o *ptx.Reg) reason {
 		return vectorHere
 	}
 	have := specialType(o)
-	if have == ptx.NoType { // the parser knows it, but this table does not
+	if have == ptx.NoType { // missing from this table, but not from the parser
 		return fine
 	}
 	if have == ptx.Pred || t == ptx.Pred {
@@ -39,8 +39,8 @@ func (c *checker) specialReg(a *arg, t ptx.Type, o *ptx.Reg) reason {
 	return wrongType
 }
 
-// vectorSpecial reports whether o is all components of a special register that has
-// several: %tid, not %tid.x.
+// vectorSpecial reports whether o names all components of a multi-component special
+// register: %tid, not %tid.x.
 func vectorSpecial(o *ptx.Reg) bool {
 	if o.Sel != "" {
 		return false
@@ -52,8 +52,8 @@ func vectorSpecial(o *ptx.Reg) bool {
 	return false
 }
 
-// specialType returns the type that a special register is read as; NoType if there is
-// no such register.
+// specialType returns the type of a special register, or NoType if there is no such
+// register.
 func specialType(o *ptx.Reg) ptx.Type {
 	switch o.Name {
 	case "%clock64", "%globaltimer", "%current_graph_exec", "%gridid":
@@ -70,8 +70,8 @@ func specialType(o *ptx.Reg) ptx.Type {
 	return ptx.U32
 }
 
-// specialNeeds holds the version and target that introduced special registers, if not
-// the first. ptxas up to CUDA 12.4 refuses each register without them.
+// specialNeeds maps special registers to the version and target that introduced them, if
+// later than the first. ptxas up to CUDA 12.4 rejects each register in an older text.
 var specialNeeds = map[string]need{
 	"%laneid": {version: 13}, "%warpid": {version: 13}, "%smid": {version: 13},
 	"%nwarpid": {version: 20, target: 20}, "%nsmid": {version: 20, target: 20},
@@ -105,7 +105,8 @@ func specialNeed(name string) need {
 	return specialNeeds[name]
 }
 
-// lateSpecial returns the special register in an operand that is newer than the text.
+// lateSpecial returns the name of a special register in the operand that is newer than
+// the text, or "".
 func (c *checker) lateSpecial(o ptx.Operand) string {
 	switch o := o.(type) {
 	case *ptx.Reg:

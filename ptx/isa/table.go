@@ -5,28 +5,34 @@ import (
 	"strings"
 )
 
-// The table of the PTX ISA, one rule a line:
+// The table of the PTX ISA has one rule per line:
 //
 //	names ; modifiers ; operands ; version/target ; rules
 //
-// Modifiers: a|b is a place for one of them, [a|b] may stay empty, T=… is a type. The
-// types of an instruction keep their order, modifiers do not. $x is a list below,
-// a@7.8/90 came with PTX 7.8 and sm_90, …/90a is only for that architecture.
+// Modifiers: a|b is a place for one of two modifiers, [a|b] an optional place, T=… a
+// place for a type. The types of an instruction have a fixed order, modifiers do not. $x
+// refers to a list below. a@7.8/90 requires PTX 7.8 and sm_90. …/90a is for that
+// architecture only.
 //
-// Operands: d is written, s a register or constant, r a register, i a constant, a an
-// address, p a predicate, l a label, x anything. The type follows after ":". T, U, V
-// and X are those of the modifiers in order, W is twice the size of T. Then come flags:
-// ~ also wider registers, + also special registers, & also addresses of variables (&&
-// also as .s64), ? may be absent, _ may be "_" (n must be), ! may be negated, | a
-// predicate may follow it (^ must), # no packed register, *4 a vector of four, *v one
-// of as many as .v says, (0..15) the bounds of a constant, %16 the number it must be a
-// multiple of, - may be negated, =1 may select bytes or halves (=2 and =4: of each
-// lane).
+// Operands: d is a destination register, s a register or constant, r a register, i a
+// constant, a an address, p a predicate, l a label, n only "_", x anything. The type
+// follows after ":". T, U, V and X are the types of the modifiers in order, and W is
+// twice the size of T. Flags follow:
 //
-// A version and target after < say from where on a form no longer exists.
+//   - ~ allows wider registers, + special registers.
+//   - & allows addresses of variables, && also as .s64.
+//   - ? makes the operand optional, _ allows "_".
+//   - ! allows a logical negation, - an arithmetic one.
+//   - | allows a predicate after the operand, ^ requires one.
+//   - # forbids packed registers.
+//   - *4 is a vector of four, *v a vector of the length in the .v modifier.
+//   - (0..15) are the bounds of a constant, %16 requires a multiple of 16.
+//   - =1 allows a byte or half selector, =2 and =4 one for each lane.
+//
+// A version and target after < removed the form.
 var sources = []string{tableInteger, tableFloat, tableCompare, tableMove, tableMemory, tableAtomic, tableControl, tableWarp, tableAsync, tableMatrix, tableVideo, tableTexture}
 
-// shapes returns the shapes of warpgroup products with a given depth.
+// shapes returns the shapes of warpgroup products of depth k.
 func shapes(k int) string {
 	var out []string
 	for n := 8; n <= 256; n += 8 {
