@@ -41,12 +41,12 @@ recorded results and the list of differences in [internal/verify/difftest](../in
 An instruction form is an opcode with one choice of modifiers and types. Each form has a test kernel, whose threads execute
 the form on different operand tuples. The tuples combine edge values (zeros, the ends of the subnormal and normal ranges,
 infinities, NaNs, limits of the integer types) and seeded random values. The repository contains a GPU's results, the first
-of them in full and all of them as checksums. It also contains a hash of the PTX and the operands, which the test
-regenerates from the table.
+of them in full and all of them as checksums. The recorded data also contain a hash of the PTX and the operands, which the
+test regenerates from the table.
 
-` + "`go test -C internal/verify ./difftest`" + ` runs every form on the emulator and on any available GPU. It compares the
-results with the recorded results. Exact results agree bit for bit, including the sign and payload of NaNs. In f32
-arithmetic every NaN becomes 0x7fffffff. The checksums do not cover the NaN payloads of f64 and of conversions, but the
+` + "`go test -C internal/verify ./difftest`" + ` runs every form on the emulator and on any available GPU. The test
+compares the results with the recorded results. Exact results agree bit for bit, including the sign and payload of NaNs. In
+f32 arithmetic every NaN becomes 0x7fffffff. The checksums do not cover the NaN payloads of f64 and of conversions, but the
 results stored in full do. Approximate results on the emulator and the GPU are within the ISA's bound of the exact function,
 and have the same NaNs. The emulator rejects the same forms as the GPU's driver.
 
