@@ -17,8 +17,8 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// launched is all that a launch passes to the driver and to code that derives order
-// from it.
+// launched holds the parameters of a launch and its accesses, from which code derives
+// order.
 type launched struct {
 	kernel *driver.Kernel
 	config driver.LaunchConfig
@@ -43,8 +43,7 @@ func (a launched) is(b launched) bool {
 	return a.kernel == b.kernel && reflect.DeepEqual(a.config, b.config) && a.args == b.args && slices.Equal(a.uses, b.uses)
 }
 
-// An operation that is remade with other operands is like a new one with those
-// operands.
+// An operation reused with other operands must equal a new operation with those operands.
 func TestOperationsAreMadeAgain(t *testing.T) {
 	on(t, func(k *kit, _ [2]int) {
 		for _, op := range every(k) {
@@ -63,7 +62,7 @@ func TestOperationsAreMadeAgain(t *testing.T) {
 	})
 }
 
-// Every kernel is launched by an operation on some device capability.
+// Every kernel must be launched by an operation for some compute capability.
 func TestEveryKernelHasAnOperation(t *testing.T) {
 	launched := make(map[string]bool)
 	for _, c := range [][2]int{{5, 2}, {8, 0}, {9, 0}} {
@@ -92,7 +91,8 @@ func TestEveryKernelHasAnOperation(t *testing.T) {
 	}
 }
 
-// An operation that cannot be remade is replaced by a new one.
+// An operation of another kernel cannot be reused. The function must return a new
+// operation and leave the other unchanged.
 func TestOperationsOfOtherKernelsAreLeftAlone(t *testing.T) {
 	each(t, func(k *kit) {
 		x, y := alloc[float32](k, 64), alloc[float32](k, 64)
@@ -101,7 +101,7 @@ func TestOperationsOfOtherKernelsAreLeftAlone(t *testing.T) {
 		was := launchedBy(k, fill)
 		text, err := fs.ReadFile(kernels.Texts(), "fill.ptx")
 		k.ok(err)
-		own, err := k.c.LoadModule(text) // kernels with the same names as those of package kernels
+		own, err := k.c.LoadModule(text) // same kernel names as in this package
 		k.ok(err)
 		defer func() { k.ok(own.Close()) }()
 		same, err := own.Kernel(fill.Kernel().Name())
@@ -129,7 +129,7 @@ func TestOperationsOfOtherKernelsAreLeftAlone(t *testing.T) {
 	})
 }
 
-// A scope records the operation as it was at each call.
+// A scope must record the state of a reused operation at each call.
 func TestAScopeRecordsAnOperationMadeAgain(t *testing.T) {
 	each(t, func(k *kit) {
 		x := alloc[float32](k, 4096)
@@ -155,9 +155,9 @@ func TestAScopeRecordsAnOperationMadeAgain(t *testing.T) {
 	})
 }
 
-// BenchmarkAgain compares the ways to launch a kernel with other arguments each time:
-// by its generated launcher, by an operation that is remade, and by setting an argument
-// of one. The driver's own launch does nothing in "silent".
+// BenchmarkAgain compares three ways to launch a kernel with different arguments each
+// time: with its generated launcher, by reusing an operation, and by setting one argument
+// of an operation. In "silent", the launch function of the driver does nothing.
 func BenchmarkAgain(b *testing.B) {
 	b.Run("silent", func(b *testing.B) { benchmarkWays(newKit(b, gputest.Silent(b, cu.FnCuLaunchKernel)), b) })
 	b.Run("gpu", func(b *testing.B) { benchmarkWays(newKit(b, gputest.Context(b, gputest.GPU(b))), b) })

@@ -11,9 +11,9 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// An emulated launch allocates what it needs to run, so without a GPU the launch
-// function does nothing. With the tag purecuda_syscall, argument blocks escape to the
-// heap.
+// Launching an operation must not allocate. An emulated launch itself allocates memory,
+// so without a GPU the launch function is replaced by one that does nothing. With the tag
+// purecuda_syscall, argument blocks escape to the heap.
 func TestSendingAnOperationAllocatesNothing(t *testing.T) {
 	test := func(t *testing.T, c *driver.Context) {
 		k := newKit(t, c)
@@ -28,7 +28,7 @@ func TestSendingAnOperationAllocatesNothing(t *testing.T) {
 	t.Run("silent", func(t *testing.T) { test(t, gputest.Silent(t, cu.FnCuLaunchKernel)) })
 }
 
-// onSilent runs a test on a GPU, and on a driver whose launches do nothing.
+// onSilent runs a test on a GPU, and on a driver whose launch functions do nothing.
 func onSilent(t *testing.T, test func(k *kit)) {
 	t.Helper()
 	t.Run("gpu", func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestMakingAnOperationAgainAllocatesNothing(t *testing.T) {
 				_, err := op.make(round, again...)
 				k.ok(err)
 				if !l.Config().Cluster.IsZero() {
-					return // this launch is a driver function that is not silenced
+					return // uses a driver function that still has an effect
 				}
 				k.ok(k.s.Do(l))
 			}); n != 0 {
@@ -58,7 +58,7 @@ func TestMakingAnOperationAgainAllocatesNothing(t *testing.T) {
 	})
 }
 
-// Views created for the call stay on the stack.
+// Views created for a call must stay on the stack.
 func TestOperandsThatAreViewsAreNotAllocated(t *testing.T) {
 	onSilent(t, func(k *kit) {
 		x, y, z := alloc[float32](k, 4096), alloc[float32](k, 4096), alloc[float32](k, 4096)

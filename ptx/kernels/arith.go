@@ -6,7 +6,7 @@ import (
 )
 
 // arithSource returns the PTX file for a type. It is not a table, because the linker
-// would keep all files in every program that uses a table of a few.
+// would keep every file of the table in a program that uses only some of them.
 func arithSource(typ string) source {
 	switch typ {
 	case "f16":
@@ -27,53 +27,53 @@ func arithSource(typ string) source {
 	return launchers.ArithF64Module
 }
 
-// Number lists the types that have arithmetic.
+// Number lists the types that support arithmetic.
 //
-// Results of float32 and float64 are rounded to the nearest. The 16-bit types compute
-// in float32 and round again, which makes a difference only for subnormals. Integers
-// wrap around. An integer quotient is rounded toward zero, and division by 0 gives 0.
+// Results of float32 and float64 are rounded to nearest. The 16-bit types compute in
+// float32 and round a second time, which affects only subnormals. Integers wrap around.
+// Integer division rounds toward zero, and division by 0 returns 0.
 type Number interface {
 	int32 | uint32 | int64 | uint64 | F16 | BF16 | float32 | float64
 }
 
 // Add returns the operation dst[i] = a[i] + b[i].
 //
-// Here and in the other operations of two operands, dst and a have the same length. The
-// length of b is the same or divides it; in the second case b is repeated, like a row
-// that is added to each row of a matrix. dst may be a, or b if b is not repeated.
+// In all operations with two operands, dst and a must have the same length. The length of
+// b must divide that length. A shorter b is repeated, like a row that is added to each
+// row of a matrix. dst may be a, or b if b has the same length.
 //
-// Arguments: 0 dst, 1 number of elements (uint64), 2 a, 3 b, 4 number of
-// elements of b (uint64). It reads a and b and writes dst.
+// Arguments: 0 dst, 1 number of elements (uint64), 2 a, 3 b, 4 number of elements of b
+// (uint64). It reads a and b and writes dst.
 func Add[T Number](dst, a, b driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return binary("add", again, dst, a, b)
 }
 
-// Sub returns the operation dst[i] = a[i] - b[i]; operands and arguments are those of
+// Sub returns the operation dst[i] = a[i] - b[i]. It has the operands and arguments of
 // [Add].
 func Sub[T Number](dst, a, b driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return binary("sub", again, dst, a, b)
 }
 
-// Mul returns the operation dst[i] = a[i] · b[i]; operands and arguments are those of
+// Mul returns the operation dst[i] = a[i] · b[i]. It has the operands and arguments of
 // [Add].
 func Mul[T Number](dst, a, b driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return binary("mul", again, dst, a, b)
 }
 
-// Div returns the operation dst[i] = a[i] / b[i]; operands and arguments are those of
+// Div returns the operation dst[i] = a[i] / b[i]. It has the operands and arguments of
 // [Add].
 func Div[T Number](dst, a, b driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return binary("div", again, dst, a, b)
 }
 
 // Maximum returns the operation that sets dst[i] to the larger of a[i] and b[i]. If one
-// of them is NaN, it is the other one. Operands and arguments are those of [Add].
+// of the two is NaN, the result is the other. It has the operands and arguments of [Add].
 func Maximum[T Number](dst, a, b driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return binary("max", again, dst, a, b)
 }
 
-// Minimum returns the operation that sets dst[i] to the smaller of a[i] and b[i]. If
-// one of them is NaN, it is the other one. Operands and arguments are those of [Add].
+// Minimum returns the operation that sets dst[i] to the smaller of a[i] and b[i]. If one
+// of the two is NaN, the result is the other. It has the operands and arguments of [Add].
 func Minimum[T Number](dst, a, b driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return binary("min", again, dst, a, b)
 }
@@ -92,7 +92,7 @@ func binary[T Number](name string, again []*driver.Launch, dst, a, b driver.Memo
 	return l, nil
 }
 
-// repeats checks operands of which the last may be shorter.
+// repeats checks operands whose last one may be shorter and is then repeated.
 func repeats(dst, a, b operand) error {
 	if err := usable(dst, a, b); err != nil {
 		return err
@@ -111,53 +111,52 @@ func repeats(dst, a, b operand) error {
 
 // AddScalar returns the operation dst[i] = a[i] + b for a number b.
 //
-// Here and in the other operations with a number, dst and a have the same length and
-// may be the same memory.
+// In all operations with a number, dst and a must have the same length and may be the
+// same memory.
 //
-// Arguments: 0 dst, 1 number of elements (uint64), 2 a, 3 b. It reads a and
-// writes dst.
+// Arguments: 0 dst, 1 number of elements (uint64), 2 a, 3 b. It reads a and writes dst.
 func AddScalar[T Number](dst, a driver.MemoryOf[T], b T, again ...*driver.Launch) (*driver.Launch, error) {
 	return scalar("add", again, dst, a, b)
 }
 
-// SubScalar returns the operation dst[i] = a[i] - b; operands and arguments are those
-// of [AddScalar].
+// SubScalar returns the operation dst[i] = a[i] - b. It has the operands and arguments of
+// [AddScalar].
 func SubScalar[T Number](dst, a driver.MemoryOf[T], b T, again ...*driver.Launch) (*driver.Launch, error) {
 	return scalar("sub", again, dst, a, b)
 }
 
-// ScalarSub returns the operation dst[i] = b - a[i]; operands and arguments are those
-// of [AddScalar].
+// ScalarSub returns the operation dst[i] = b - a[i]. It has the operands and arguments of
+// [AddScalar].
 func ScalarSub[T Number](dst driver.MemoryOf[T], b T, a driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return scalar("subfrom", again, dst, a, b)
 }
 
-// MulScalar returns the operation dst[i] = a[i] · b; operands and arguments are those
-// of [AddScalar].
+// MulScalar returns the operation dst[i] = a[i] · b. It has the operands and arguments of
+// [AddScalar].
 func MulScalar[T Number](dst, a driver.MemoryOf[T], b T, again ...*driver.Launch) (*driver.Launch, error) {
 	return scalar("mul", again, dst, a, b)
 }
 
-// DivScalar returns the operation dst[i] = a[i] / b; operands and arguments are those
-// of [AddScalar].
+// DivScalar returns the operation dst[i] = a[i] / b. It has the operands and arguments of
+// [AddScalar].
 func DivScalar[T Number](dst, a driver.MemoryOf[T], b T, again ...*driver.Launch) (*driver.Launch, error) {
 	return scalar("div", again, dst, a, b)
 }
 
-// ScalarDiv returns the operation dst[i] = b / a[i]; operands and arguments are those
-// of [AddScalar].
+// ScalarDiv returns the operation dst[i] = b / a[i]. It has the operands and arguments of
+// [AddScalar].
 func ScalarDiv[T Number](dst driver.MemoryOf[T], b T, a driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return scalar("divinto", again, dst, a, b)
 }
 
-// MaximumScalar returns the operation that sets dst[i] to the larger of a[i] and b, as
-// [Maximum] does; operands and arguments are those of [AddScalar].
+// MaximumScalar returns the operation that sets dst[i] to the larger of a[i] and b. It
+// treats NaN like [Maximum]. It has the operands and arguments of [AddScalar].
 func MaximumScalar[T Number](dst, a driver.MemoryOf[T], b T, again ...*driver.Launch) (*driver.Launch, error) {
 	return scalar("max", again, dst, a, b)
 }
 
-// MinimumScalar returns the operation that sets dst[i] to the smaller of a[i] and b, as
-// [Minimum] does; operands and arguments are those of [AddScalar].
+// MinimumScalar returns the operation that sets dst[i] to the smaller of a[i] and b. It
+// treats NaN like [Minimum]. It has the operands and arguments of [AddScalar].
 func MinimumScalar[T Number](dst, a driver.MemoryOf[T], b T, again ...*driver.Launch) (*driver.Launch, error) {
 	return scalar("min", again, dst, a, b)
 }

@@ -21,7 +21,7 @@ func TestArithmeticInEveryType(t *testing.T) {
 	})
 }
 
-// operands returns pairs that reach special cases, and random ones.
+// operands returns pairs of special values and of random numbers.
 func operands[T kernels.Number]() (a, b []T) {
 	special := []float64{0, 1, -1, 2, -7, 100, -math.MaxInt32 - 1, math.MaxInt32}
 	if isFloat[T]() {
@@ -47,8 +47,8 @@ func isFloat[T kernels.Element]() bool {
 	return false
 }
 
-// reference returns what an operation should give, for floats with both roundings of
-// the 16-bit types.
+// reference returns the expected result. For the 16-bit types it rounds twice, as the
+// kernels do.
 func reference[T kernels.Number](op string, a, b T) T {
 	if !isFloat[T]() {
 		return whole(op, a, b)

@@ -7,15 +7,14 @@ import (
 
 var axpySource = source(launchers.AxpyModule)
 
-// Axpy returns the operation that adds a·x[i] to each element of y. x and y have the
+// Axpy returns the operation that adds a·x[i] to each element of y. x and y must have the
 // same length.
 //
-// float32 and float64 are rounded once, as a fused multiply-add does. The 16-bit types
-// round that result to float32 first: the error is at most half a unit in the last
-// place plus 2^-12 of one.
+// For float32 and float64 it is a fused multiply-add, which rounds once. For the 16-bit
+// types it rounds the result to float32 first. The error is then at most (0.5 + 2^-12)
+// units in the last place.
 //
-// Arguments: 0 y, 1 number of elements (uint64), 2 a, 3 x. It reads x and y and
-// writes y.
+// Arguments: 0 y, 1 number of elements (uint64), 2 a, 3 x. It reads x and y and writes y.
 func Axpy[T Float](y driver.MemoryOf[T], a T, x driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	to, from := operandOf("y", y), operandOf("x", x)
 	if err := elementwiseOf(to, from); err != nil {

@@ -14,11 +14,11 @@ import (
 	"github.com/purecuda/cuda/ptx/num"
 )
 
-// bar is the fraction of the bandwidth of a device-to-device copy that operations which
-// only move memory must reach.
+// bar is the minimum bandwidth of operations that only move memory, as a fraction of the
+// bandwidth of a device-to-device copy.
 const bar = 0.85
 
-// enough is a number of bytes that keeps the device busy.
+// enough is the number of bytes that keeps the device busy.
 const enough = 1 << 30
 
 // measured is one line of the table: an operation, the bytes it moves, and whether the
@@ -30,8 +30,8 @@ type measured struct {
 	judged bool
 }
 
-// Times mean something only on a GPU with nothing else on it, so PURECUDA_BENCH=1
-// enables the check against the bar.
+// Operations that only move memory must reach the bar. Times are meaningful only on an
+// otherwise idle GPU, so the test requires PURECUDA_BENCH=1.
 func TestBandwidthOfElementwiseOperations(t *testing.T) {
 	if os.Getenv("PURECUDA_BENCH") != "1" {
 		t.Skip("PURECUDA_BENCH is not 1")
@@ -158,7 +158,8 @@ func middle(d []time.Duration) time.Duration {
 	return d[len(d)/2]
 }
 
-// Like TestBandwidthOfElementwiseOperations, for operations on rows.
+// Operations on rows must reach the bar, under the same conditions as
+// TestBandwidthOfElementwiseOperations.
 func TestBandwidthOfOperationsOnRows(t *testing.T) {
 	if os.Getenv("PURECUDA_BENCH") != "1" {
 		t.Skip("PURECUDA_BENCH is not 1")
@@ -193,8 +194,8 @@ func TestBandwidthOfOperationsOnRows(t *testing.T) {
 	})
 }
 
-// varied fills memory with numbers that are of ordinary size and either sign as any of
-// the float types. Constant data costs a device less power, which makes it faster.
+// varied fills memory with bits that are numbers of moderate size and either sign in
+// every float type. Constant data would make the device use less power and run faster.
 func (k *kit) varied(m driver.MemoryOf[uint8]) {
 	k.Helper()
 	const part = 1 << 26
@@ -211,7 +212,7 @@ func (k *kit) varied(m driver.MemoryOf[uint8]) {
 	}
 }
 
-// seen returns the memory, without its first skip bytes, as elements.
+// seen returns the memory after its first skip bytes as elements.
 func seen[T kernels.Element](k *kit, m driver.MemoryOf[uint8], skip int) driver.View[T] {
 	k.Helper()
 	v, err := driver.ViewAs[T](m.All().View(skip, skip+enough))
@@ -219,7 +220,7 @@ func seen[T kernels.Element](k *kit, m driver.MemoryOf[uint8], skip int) driver.
 	return v
 }
 
-// rowsOf returns the operations that work on rows of floats.
+// rowsOf returns the operations on rows of floats.
 func rowsOf[T kernels.NetFloat](k *kit, name string, a, b driver.MemoryOf[uint8], w *kernels.Workspace) []measured {
 	k.Helper()
 	src, dst := seen[T](k, a, 0), seen[T](k, b, 0)
@@ -234,7 +235,7 @@ func rowsOf[T kernels.NetFloat](k *kit, name string, a, b driver.MemoryOf[uint8]
 	for _, cols := range []int{32, 64, 256, 1024, 4096, 8192, 16384, 1 << 15, 1 << 16, 1 << 17} {
 		rows, size := n/cols, fmt.Sprintf(" of %d %s", cols, name)
 		from, to := kernels.MatrixOf(src, rows, cols), kernels.MatrixOf(dst, rows, cols)
-		weight, judged := src.View(0, cols), cols >= 64 // shorter rows have no bar yet: they are only shown
+		weight, judged := src.View(0, cols), cols >= 64 // shorter rows have no bar
 		list = append(list,
 			measured{"sums" + size, k.made(kernels.SumRows(sum.View(0, rows), from, w)), enough, judged},
 			measured{"argmax" + size, k.made(kernels.ArgmaxRows(place.View(0, rows), from, w)), enough, judged},
@@ -257,7 +258,7 @@ func rowsOf[T kernels.NetFloat](k *kit, name string, a, b driver.MemoryOf[uint8]
 	return list
 }
 
-// sumsInto returns sums of other types.
+// sumsInto returns sums with other accumulator types.
 func sumsInto(k *kit, a driver.MemoryOf[uint8], w *kernels.Workspace) []measured {
 	k.Helper()
 	f, i, u := alloc[float64](k, 1), alloc[int64](k, 1), alloc[uint64](k, 1)

@@ -5,7 +5,7 @@ import (
 	"github.com/purecuda/cuda/internal/launchers"
 )
 
-// castSource returns the PTX file for the type that is cast.
+// castSource returns the PTX file for a source type.
 func castSource(typ string) source {
 	switch typ {
 	case "f16":
@@ -20,16 +20,16 @@ func castSource(typ string) source {
 
 var castIntSource = source(launchers.CastIntModule)
 
-// Cast returns the operation that sets each element of dst to that of src, converted:
+// Cast returns the operation that converts each element of src and stores it in dst:
 //
-//   - to a float: rounded to the nearest, ties to even, once for all types;
-//     numbers that are too large become an infinity,
-//   - from a float to an integer: toward zero; numbers out of range become the
-//     nearest end of it, and NaN becomes 0,
-//   - from an integer to an integer: the low bits, as in Go.
+//   - A conversion to a float rounds once to nearest, ties to even. Numbers that
+//     are too large become an infinity.
+//   - A conversion from a float to an integer rounds toward zero. Numbers out of
+//     range become the nearest limit of the range, and NaN becomes 0.
+//   - A conversion between integers keeps the low bits, as in Go.
 //
-// dst and src have the same length. They may be the same memory if the types have the
-// same size.
+// dst and src must have the same length. They may be the same memory if the types have
+// the same size.
 //
 // Arguments: 0 dst, 1 src, 2 number of elements (uint64). It reads src and writes dst.
 func Cast[D, S Element](dst driver.MemoryOf[D], src driver.MemoryOf[S], again ...*driver.Launch) (*driver.Launch, error) {
@@ -47,8 +47,8 @@ func Cast[D, S Element](dst driver.MemoryOf[D], src driver.MemoryOf[S], again ..
 }
 
 // castKernel returns the kernel for a pair of types. Conversions that keep the bits are
-// copies. When integers are truncated or extended, the sign of the destination does not
-// matter.
+// copies. Truncating or extending an integer does not depend on whether the destination
+// is signed.
 func castKernel[D, S Element]() (source, kernelName) {
 	s, d := typeName[S](), typeName[D]()
 	switch {
@@ -64,7 +64,7 @@ func castKernel[D, S Element]() (source, kernelName) {
 	return castIntSource, kernelName{"cast_", s, "_", unsignedName[D]()}
 }
 
-// unsignedName returns the name of the unsigned integer of the same size.
+// unsignedName returns the name of the unsigned integer type with the size of T.
 func unsignedName[T Element]() string {
 	switch sizeOf[T]() {
 	case 1:

@@ -11,8 +11,7 @@ import (
 	"github.com/purecuda/cuda/ptx/num"
 )
 
-// edges returns numbers around the limits of the types and around their rounding
-// points.
+// edges returns numbers close to the limits and rounding boundaries of the types.
 func edges() []float64 {
 	v := []float64{0, math.Copysign(0, -1), 0.4, 0.5, 0.6, 1, 1.5, 2.5, 127, 127.9, 128, 255, 255.5, 256,
 		2048, 2049, 2051, 32767, 32768, 65503, 65519, 65520, 65535, 65536, 1 << 24, 1<<24 + 1, 1<<31 - 1, 1 << 31, 1<<32 - 1, 1 << 32,
@@ -76,7 +75,7 @@ func casts[D, S kernels.Element](k *kit) {
 	}
 }
 
-// integers returns values that do not come from floats.
+// integers returns integer test values that edges cannot represent.
 func integers[S kernels.Element]() (v []S) {
 	for shift := range 64 {
 		for _, off := range []int64{-1, 0, 1} {
@@ -92,7 +91,7 @@ func integers[S kernels.Element]() (v []S) {
 	return v
 }
 
-// converted returns the reference: the exact value of v, rounded once.
+// converted returns the expected result: the exact value of v, rounded once.
 func converted[D, S kernels.Element](v S) D {
 	f := number(v)
 	switch any(v).(type) {
@@ -135,7 +134,7 @@ func clamped[D kernels.Element](f float64) D {
 	return fromWord[D](uint64(f))
 }
 
-// fromWord takes the lower bits of a word.
+// fromWord returns the value of type D in the lower bits of a word.
 func fromWord[D kernels.Element](w uint64) (v D) {
 	copy(unsafe.Slice((*byte)(unsafe.Pointer(&v)), sizeOf[D]()), unsafe.Slice((*byte)(unsafe.Pointer(&w)), 8))
 	return v
@@ -165,7 +164,7 @@ func nearestBig[D kernels.Element](x *big.Float) D {
 	return v
 }
 
-// short rounds to the number of bits that a 16-bit type has for numbers of that size.
+// short rounds to the precision that a 16-bit type has for numbers of that size.
 func short[D kernels.Float](x *big.Float) float64 {
 	bits, smallest := precision[D]()
 	bits -= max(0, smallest-(x.MantExp(nil)-1))

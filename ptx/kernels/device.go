@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/internal/launchers"
 )
 
-// device holds what operations need to know about a device.
+// device holds the device properties that operations use.
 type device struct {
 	driver          weak.Pointer[driver.Driver]
 	ordinal         int
@@ -18,11 +18,11 @@ type device struct {
 	major, minor    int
 }
 
-// devices caches what was last queried, by device ordinal.
+// devices caches the properties last queried, by device ordinal.
 var devices [16]atomic.Pointer[device]
 
-// deviceOf returns the properties of the context's device, from the cache unless
-// another device took the place of this one.
+// deviceOf returns the properties of the context's device. It uses the cache unless the
+// ordinal now belongs to another device.
 func deviceOf(c *driver.Context) (*device, error) {
 	dev := c.Device()
 	latest := &devices[uint(dev.Ordinal())%uint(len(devices))]
@@ -46,9 +46,9 @@ func (d *device) is(dev driver.Device) bool {
 	return d.ordinal == dev.Ordinal() && dev.Driver() != nil && d.driver.Value() == dev.Driver()
 }
 
-// newer is a file of kernels for devices from a compute capability on. They are
-// variants, with a suffix, of kernels in other files that use instructions which older
-// devices lack. They take the same arguments and give the same results.
+// newer is a file with variants of kernels for devices from a given compute capability
+// on. The variants use instructions that older devices lack. They have the same arguments
+// and results, and a suffix in their names.
 type newer struct {
 	source       source
 	major, minor int
@@ -56,15 +56,15 @@ type newer struct {
 	kernels      []string // without the suffix
 }
 
-// rowsSm80 has row kernels for compute capability 8.0. Only code that creates
-// operations of these kernels may refer to it, because the linker keeps the file in
-// every program that does.
+// rowsSm80 contains row kernels for compute capability 8.0. Only code that creates
+// operations of these kernels may refer to it. The linker keeps the file in every program
+// that contains such a reference.
 var rowsSm80 = &newer{
 	launchers.RowsSm80Module, 8, 0, "_sm80",
 	[]string{"softmax_bf16", "rmsnorm_bf16", "layernorm_bf16", "argmax_f16", "argmax_bf16"},
 }
 
-// softmaxSm90 and normSm90 use clusters of blocks for rows that are too long for one
+// softmaxSm90 and normSm90 use clusters of blocks for rows that are too long for a single
 // block.
 var (
 	softmaxSm90 = &newer{launchers.SoftmaxSm90Module, 9, 0, "_sm90", []string{"softmax_f32", "softmax_f16", "softmax_bf16"}}
@@ -74,8 +74,8 @@ var (
 	}
 )
 
-// orOlder returns the source and the name of the kernel for the device: from n if n has
-// the kernel and suits the device, else from s. n may be nil.
+// orOlder returns the source and the name of the kernel for the device. They come from n
+// if n has the kernel and suits the device, and otherwise from s. n may be nil.
 func (n *newer) orOlder(s source, c *driver.Context, kernel kernelName) (source, kernelName, error) {
 	if n == nil || !slices.ContainsFunc(n.kernels, kernel.is) {
 		return s, kernel, nil

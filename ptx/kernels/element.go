@@ -6,7 +6,7 @@ import (
 	"github.com/purecuda/cuda/ptx/num"
 )
 
-// Element lists the types that operands' elements can have.
+// Element lists the element types of operands.
 type Element interface {
 	uint8 | int8 | uint16 | int16 | uint32 | int32 | uint64 | int64 | F16 | BF16 | float32 | float64
 }
@@ -40,7 +40,7 @@ const (
 	typeF64
 )
 
-// elementNames are the types' names within the names of kernels.
+// elementNames are the names of the types in kernel names.
 var elementNames = [...]string{"", "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f16", "bf16", "f32", "f64"}
 
 func typeOf[T Element]() elementType {
@@ -72,11 +72,11 @@ func typeOf[T Element]() elementType {
 	return typeF64
 }
 
-// typeName returns the type's name within the names of kernels.
+// typeName returns the name of the type in kernel names.
 func typeName[T Element]() string { return elementNames[typeOf[T]()] }
 
-// bitsName is typeName for kernels that only move elements: it depends on the size
-// alone.
+// bitsName is typeName for kernels that only move elements. The name depends only on the
+// size.
 func bitsName[T any]() string {
 	switch sizeOf[T]() {
 	case 1:
@@ -91,7 +91,7 @@ func bitsName[T any]() string {
 
 func isFloat[T Element]() bool { return typeOf[T]() >= typeF16 }
 
-// F16 and BF16 are the element types of 16-bit kernels; package num converts them.
+// F16 and BF16 are the element types of 16-bit kernels. Package num converts them.
 type (
 	F16  = num.F16
 	BF16 = num.BF16

@@ -5,15 +5,15 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// operation creates one operation with the operands of one of two rounds, which differ
-// in addresses, lengths and numbers.
+// operation creates one operation with the operands of round 0 or 1. The rounds differ in
+// addresses, lengths and numbers.
 type operation struct {
 	name string
 	make func(round int, again ...*driver.Launch) (*driver.Launch, error)
 }
 
-// every returns an operation for every kernel that the device has. Operands are views
-// created for the call.
+// every returns an operation for every kernel that the device supports. Operands are
+// views created for the call.
 func every(k *kit) []operation {
 	k.Helper()
 	e := &everything{kit: k, work: workspace(k)}
@@ -128,21 +128,21 @@ func (e *everything) add(name string, make func(round int, again ...*driver.Laun
 	e.all = append(e.all, operation{name, make})
 }
 
-// room is the number of elements that each operand can have.
+// room is the maximum number of elements of each operand.
 const room = 40 << 10
 
 // many returns the number of elements of a round.
 func many(round int) int { return 512 << (2 * round) }
 
-// three holds buffers in which operations have one operand each.
+// three holds three buffers. An operation has one operand in each.
 type three[T kernels.Element] struct {
 	name string
 	bufs [3]*driver.Buffer[T]
 	made map[part]driver.MemoryOf[T]
 }
 
-// part is a view of one of three buffers. It is created once, so that only the
-// allocations of creating operations are counted.
+// part identifies a view of one of the three buffers. The view is created once, so that
+// tests count only the operation's own allocations.
 type part struct{ buf, round, n int }
 
 func threeOf[T kernels.Element](e *everything, name string) three[T] {
@@ -207,7 +207,7 @@ func floatsOps[T kernels.Float](e *everything, m three[T]) {
 	})
 }
 
-// netsOps adds rows of each length that has its own kernels.
+// netsOps adds operations for each row length that selects different kernels.
 func netsOps[T kernels.NetFloat](e *everything, m three[T]) {
 	for name, cols := range map[string]int{"": 64, " of long rows": 20 << 10} {
 		e.add("Softmax "+m.name+name, func(i int, again ...*driver.Launch) (*driver.Launch, error) {
@@ -228,7 +228,7 @@ func netsOps[T kernels.NetFloat](e *everything, m three[T]) {
 	})
 }
 
-// someRows returns a matrix with the round's number of elements, or with one row.
+// someRows returns a matrix with the round's number of elements, or with a single row.
 func someRows[T kernels.Element](m three[T], buf, round, cols int) kernels.Matrix[T] {
 	rows := max(many(round)/cols, 1)
 	return kernels.MatrixOf(m.view(part{buf, round, rows * cols}), rows, cols)

@@ -34,7 +34,7 @@ func onEmulator(example func(c *driver.Context, s *driver.Stream) error) (err er
 	return example(c, s)
 }
 
-// show waits and prints what memory holds.
+// show waits for the stream and prints the contents of memory.
 func show[T kernels.Element](s *driver.Stream, m driver.MemoryOf[T]) error {
 	if err := s.Wait(context.Background()); err != nil {
 		return err
@@ -47,14 +47,14 @@ func show[T kernels.Element](s *driver.Stream, m driver.MemoryOf[T]) error {
 	return nil
 }
 
-// A permuted layout is the same memory with its indices in a different order.
+// A permuted layout describes the same memory with its indices in a different order.
 func ExampleRowMajor() {
 	l := kernels.RowMajor(2, 3)
 	fmt.Println(l.Strides, l.Permute(1, 0).Strides)
 	// Output: [3 1] [1 3]
 }
 
-// With a workspace, all multiprocessors reduce a long row.
+// With a workspace, all multiprocessors reduce one long row.
 func ExampleWorkspace() {
 	err := onEmulator(func(c *driver.Context, s *driver.Stream) (err error) {
 		x, err := driver.Alloc[float32](c, 100_000)
@@ -169,7 +169,7 @@ func ExampleCast() {
 	// Output: [0 -1 127]
 }
 
-// A loop whose operands change every round creates one operation.
+// A loop whose operands change every round creates only one operation.
 func Example_again() {
 	if err := onEmulator(func(c *driver.Context, s *driver.Stream) error {
 		x, err := driver.Alloc[float32](c, 6)

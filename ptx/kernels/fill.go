@@ -7,9 +7,9 @@ import (
 
 var fillSource = source(launchers.FillModule)
 
-// Fill returns the operation that sets every element of dst to v. Unlike
-// [driver.Fill] it is a kernel, accepts any value for elements of 8 bytes, and has the
-// value as an argument.
+// Fill returns the operation that sets every element of dst to v. Unlike [driver.Fill] it
+// launches a kernel. It therefore accepts any value for elements of 8 bytes, and the
+// value is an argument that can be changed.
 //
 // Arguments: 0 dst, 1 number of elements (uint64), 2 v. It writes dst.
 func Fill[T Element](dst driver.MemoryOf[T], v T, again ...*driver.Launch) (*driver.Launch, error) {

@@ -11,12 +11,12 @@ var gatherSource = source(launchers.GatherModule)
 type Index interface{ int32 | int64 }
 
 // Gather returns the operation that sets row i of dst to row index[i] of src, as an
-// embedding lookup does. Rows have width elements, without gaps: dst has as many as
-// index has elements, src any number. If an index is negative or not less than the
-// number of rows of src, the row becomes zeros. Nothing outside src is read.
+// embedding lookup does. Rows have width elements, without gaps. dst has one row for each
+// element of index, and src any number of rows. For an index outside the rows of src, the
+// row of dst is set to zeros. Nothing outside src is read.
 //
-// Arguments: 0 dst, 1 number of indices (uint64), 2 bytes of a row (uint64), 3
-// src, 4 rows of src (uint64), 5 index. It reads src and index and writes dst.
+// Arguments: 0 dst, 1 number of indices (uint64), 2 bytes of a row (uint64), 3 src, 4
+// rows of src (uint64), 5 index. It reads src and index and writes dst.
 func Gather[T Element, I Index](dst, src driver.MemoryOf[T], index driver.MemoryOf[I], width int, again ...*driver.Launch) (*driver.Launch, error) {
 	d, s, x := operandOf("dst", dst), operandOf("src", src), operandOf("index", index)
 	if err := rowsFit(d, s, x, width); err != nil {

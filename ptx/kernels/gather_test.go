@@ -21,7 +21,7 @@ func gathers[T kernels.Element, I kernels.Index](k *kit) {
 	index := []I{8, 0, 3, 3, -1, 9, 1, 1 << 30, 7, -1 << 31, 2}
 	for _, width := range []int{1, 2, 3, 8, 16, 100, 513} {
 		values := elements[T](random(rows*width, 9))
-		for i := range values { // NaN would not compare equal as a float
+		for i := range values { // float NaNs would not compare equal
 			values[i] = T(i%100 + 1)
 		}
 		for _, skip := range []int{0, 1} {

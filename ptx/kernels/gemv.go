@@ -7,13 +7,13 @@ import (
 
 var gemvSource = source(launchers.GemvModule)
 
-// Gemv returns the operation that multiplies a matrix by a vector: y[r] is the sum over
-// c of a[r][c]·x[c]. The vectors have the matrix's type, or are float32 with a matrix
-// of F16 or BF16. A matrix without columns gives zeros.
+// Gemv returns the operation that multiplies a matrix by a vector: y[r] is the sum over c
+// of a[r][c]·x[c]. The vectors have the element type of the matrix, or float32 for a
+// matrix of F16 or BF16. For a matrix without columns, the result is zeros.
 //
 // Sums are computed in float32, in an order that depends only on the shape. Before
-// rounding to X, the error of an element is at most (cols/1024+20)·6e-8 times the sum
-// of the absolute values of the products.
+// rounding to X, the error of an element is at most (cols/1024+20)·6e-8 times the sum of
+// the absolute values of the products.
 //
 // Arguments: 0 y, 1 a, 2 x, 3 rows, 4 columns, 5 pitch (all uint64). It reads a and x,
 // and writes y.
@@ -39,7 +39,7 @@ func Gemv[A, X NetFloat](y driver.MemoryOf[X], a Matrix[A], x driver.MemoryOf[X]
 	return l, nil
 }
 
-// gemvConfig makes each team take pairs of rows.
+// gemvConfig returns a launch in which each team processes pairs of rows.
 func gemvConfig(a *box) (driver.LaunchConfig, error) {
 	pairs := (uint64(a.rows) + 1) / 2
 	n, err := multiprocessors(a.mem.Context())

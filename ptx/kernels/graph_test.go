@@ -32,8 +32,8 @@ func (k *kit) chained(z *driver.Buffer[float32]) {
 	k.ok(z.Fill(0))
 }
 
-// The first operations of a kind may be created during a capture: the code is loaded,
-// and the capture continues.
+// Creating the first operation of its kind during a capture must load the code without
+// ending the capture.
 func TestOperationsAreMadeInACapture(t *testing.T) {
 	each(t, func(k *kit) {
 		x, y, z, half := alloc[float32](k, 32), alloc[float32](k, 32), alloc[float32](k, 32), alloc[kernels.F16](k, 32)
@@ -52,7 +52,7 @@ func TestOperationsAreMadeInACapture(t *testing.T) {
 	})
 }
 
-// Edges follow from the operations' declarations.
+// A flow must derive the edges from the declared accesses of the operations.
 func TestAFlowOrdersOperations(t *testing.T) {
 	each(t, func(k *kit) {
 		x, y, z, half := alloc[float32](k, 32), alloc[float32](k, 32), alloc[float32](k, 32), alloc[kernels.F16](k, 32)

@@ -8,8 +8,8 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// If there are more elements than a grid can have threads, each thread handles several.
-// Here the grid is made smaller than the operations make it.
+// If there are more elements than a grid has threads, each thread must process several.
+// The test reduces the grids of the operations to force this.
 func TestAGridOfAnySizeDoesAllElements(t *testing.T) {
 	each(t, func(k *kit) {
 		const n = 2000

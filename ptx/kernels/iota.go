@@ -9,12 +9,10 @@ var iotaSource = source(launchers.IotaModule)
 
 // Iota returns the operation that sets element i of dst to start + i·step.
 //
-// Integers wrap around. Floats of up to 32 bits are computed as float64 and
-// rounded to the nearest at the end; a float64 is rounded once (i is exact up to
-// 2^53).
+// Integers wrap around. Floats of up to 32 bits are computed as float64 and then rounded
+// to nearest. A float64 result is rounded once. The index i is exact up to 2^53.
 //
-// Arguments: 0 dst, 1 number of elements (uint64), 2 start, 3 step. It writes
-// dst.
+// Arguments: 0 dst, 1 number of elements (uint64), 2 start, 3 step. It writes dst.
 func Iota[T Element](dst driver.MemoryOf[T], start, step T, again ...*driver.Launch) (*driver.Launch, error) {
 	d := operandOf("dst", dst)
 	if d.err != nil {
@@ -28,8 +26,8 @@ func Iota[T Element](dst driver.MemoryOf[T], start, step T, again ...*driver.Lau
 	return l, nil
 }
 
-// arithmeticName returns the type's name for kernels that add and multiply, which are
-// the same for signed and unsigned integers.
+// arithmeticName returns the name of the type for kernels that add and multiply. Signed
+// and unsigned integers share those kernels.
 func arithmeticName[T Element]() string {
 	if isFloat[T]() {
 		return typeName[T]()

@@ -10,17 +10,16 @@ import (
 	"github.com/purecuda/cuda/internal/launchers"
 )
 
-// source loads the code of one embedded PTX file into a context, once. Its kernels
-// share a module.
+// source loads the code of one embedded PTX file into a context once. The kernels of the
+// file share a module.
 type source func(*driver.Context) (*driver.Module, error)
 
 // kernelName is the name of a kernel in parts. Comparing the parts with a name does not
-// allocate; joining them does.
+// allocate, but joining them would.
 type kernelName [5]string
 
 func (n *kernelName) String() string { return n[0] + n[1] + n[2] + n[3] + n[4] }
 
-// is reports whether the parts make up the name.
 func (n *kernelName) is(name string) bool {
 	for _, part := range n {
 		if !strings.HasPrefix(name, part) {
@@ -31,8 +30,8 @@ func (n *kernelName) is(name string) bool {
 	return name == ""
 }
 
-// maker creates the operation that launches a kernel, or changes again if that one
-// launches the same kernel.
+// maker creates the operation that launches a kernel. If again launches the same kernel,
+// maker changes and returns it instead.
 type maker struct {
 	source  source
 	context *driver.Context
@@ -40,7 +39,7 @@ type maker struct {
 	again   *driver.Launch
 }
 
-// reused returns the operation to reuse, nil if there is none.
+// reused returns the operation to reuse, or nil if there is none.
 func reused(again []*driver.Launch) *driver.Launch {
 	if len(again) == 0 {
 		return nil
@@ -48,14 +47,15 @@ func reused(again []*driver.Launch) *driver.Launch {
 	return again[0]
 }
 
-// prepare returns the operation with the configuration and arguments.
+// prepare returns an operation with the configuration and arguments.
 func (m *maker) prepare(cfg *driver.LaunchConfig, args ...arg) (*driver.Launch, error) {
 	code, err := m.source(m.context)
 	if err != nil {
 		return nil, err
 	}
 	if l := m.again; l != nil && l.Context() == m.context && m.kernel.is(l.Kernel().Name()) {
-		// A program may have a kernel of that name itself.
+		// Compare the kernels too, because a program may have its own kernel with that
+		// name.
 		if k, err := code.Kernel(l.Kernel().Name()); err == nil && k == l.Kernel() {
 			return l, change(l, cfg, args)
 		}
@@ -71,8 +71,8 @@ func (m *maker) prepare(cfg *driver.LaunchConfig, args ...arg) (*driver.Launch, 
 	return k.Prepare(*cfg, values...)
 }
 
-// change gives a launch another configuration and other arguments. It does not allocate
-// if the arguments have the types of the previous ones.
+// change sets the configuration and arguments of a launch. It does not allocate if the
+// new arguments have the types of the previous ones.
 func change(l *driver.Launch, cfg *driver.LaunchConfig, args []arg) error {
 	if err := l.SetConfig(*cfg); err != nil {
 		return err
@@ -85,32 +85,32 @@ func change(l *driver.Launch, cfg *driver.LaunchConfig, args []arg) error {
 	return nil
 }
 
-// threads is the number of threads per block, which the sources assume.
+// threads is the number of threads per block that the kernel sources assume.
 const threads = 256
 
-// cover returns a grid with one thread for each that has something to do. For little
-// work per thread, that is up to a tenth faster on an H200 than a grid as large as the
-// device whose threads loop. Beyond 2^31-1 blocks, threads do loop.
+// cover returns a grid with busy threads, up to 2^31-1 blocks. If there is more work,
+// each thread loops. With little work per thread, this is up to 10 % faster on an H200
+// than a grid of the size of the device whose threads loop.
 func cover(busy uint64) driver.LaunchConfig {
 	blocks := min(max(1, (busy+threads-1)/threads), math.MaxInt32)
 	return driver.LaunchConfig{Grid: driver.D1(int(blocks)), Block: driver.D1(threads)}
 }
 
-// elementwise prepares a kernel for n elements, of which each thread takes each at a
-// time.
+// elementwise prepares a kernel for n elements. Each thread processes "each" elements at
+// a time.
 func (m *maker) elementwise(n, each uint64, args ...arg) (*driver.Launch, error) {
 	cfg := cover((n + each - 1) / each)
 	return m.prepare(&cfg, args...)
 }
 
-// pack returns how many elements of a size one access moves.
+// pack returns the number of elements of a given size in one 16-byte access.
 func pack(size uintptr) uint64 { return uint64(16 / size) }
 
-// arg is an argument of a kernel: memory, a number, or the shape of a strided copy.
+// arg is an argument of a kernel: memory, a number or a Strided.
 type arg struct {
 	mem  *operand
 	mode driver.AccessMode // of mem
-	kind elementType       // of a number; noType for a null pointer
+	kind elementType       // type of a number; noType for a null pointer
 	bits uint64            // of a number
 	copy *Strided
 }
@@ -169,7 +169,7 @@ func (a *arg) set(l *driver.Launch, i int) error {
 	return driver.SetArg(l, i, driver.CUdeviceptr(0))
 }
 
-// value returns the argument as Prepare takes it.
+// value returns the argument in the form that Prepare accepts.
 func (a *arg) value() any {
 	switch {
 	case a.mem != nil:
@@ -216,6 +216,6 @@ func declared(m driver.Memory, mode driver.AccessMode) driver.Declared {
 	return driver.InOut(m)
 }
 
-// Texts returns the PTX files of all kernels, for programs that load them in another
-// way. A program that calls it contains all of them.
+// Texts returns the PTX files of all kernels, for programs that load them differently. A
+// program that calls it contains all of the files.
 func Texts() fs.FS { return launchers.Texts }

@@ -13,7 +13,7 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// kit holds what the tests need: a context and a stream.
+// kit holds the context and the stream of a test.
 type kit struct {
 	testing.TB
 	c *driver.Context
@@ -51,7 +51,7 @@ func (k *kit) closeLater(c interface{ Close() error }) {
 	})
 }
 
-// made fails the test if the operation could not be created, and else returns it.
+// made returns the operation, or fails the test if there was an error.
 func (k *kit) made(l *driver.Launch, err error) *driver.Launch {
 	k.Helper()
 	k.ok(err)
@@ -66,7 +66,7 @@ func (k *kit) run(l *driver.Launch, err error) {
 	k.ok(k.s.Wait(context.Background()))
 }
 
-// replay creates a graph with the operation and launches it a number of times.
+// replay creates a graph with the operation and launches the graph a number of times.
 func (k *kit) replay(times int, l *driver.Launch, err error) {
 	k.Helper()
 	k.ok(err)
@@ -83,7 +83,7 @@ func (k *kit) replay(times int, l *driver.Launch, err error) {
 	}
 }
 
-// refused checks that operands are refused with an error that contains the words.
+// refused checks that an error was returned and that it contains the words.
 func (k *kit) refused(err error, words ...string) {
 	k.Helper()
 	if !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
@@ -97,7 +97,7 @@ func (k *kit) refused(err error, words ...string) {
 	}
 }
 
-// alloc returns memory for n elements that is freed when the test ends.
+// alloc returns memory for n elements. The test frees it when it ends.
 func alloc[T kernels.Element](k *kit, n int) *driver.Buffer[T] {
 	k.Helper()
 	b, err := driver.Alloc[T](k.c, n)
@@ -106,8 +106,8 @@ func alloc[T kernels.Element](k *kit, n int) *driver.Buffer[T] {
 	return b
 }
 
-// device returns device memory with the given elements, which begin skip elements into
-// a buffer.
+// device returns device memory with the given elements. They begin skip elements into a
+// buffer.
 func device[T kernels.Element](k *kit, skip int, v []T) driver.View[T] {
 	k.Helper()
 	d := alloc[T](k, skip+len(v)).View(skip, skip+len(v))
@@ -122,13 +122,13 @@ func host[T kernels.Element](k *kit, m driver.MemoryOf[T]) []T {
 	return v
 }
 
-// sizes are lengths around every number that the kernels round to.
+// sizes are lengths around each size to which kernels round.
 var sizes = []int{0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 255, 257, 4099, 10007}
 
-// large is a length that is only worth running on hardware.
+// large is a length for hardware only, because it takes too long on the emulator.
 const large = 1000003
 
-// lengths returns sizes and, on a GPU, large.
+// lengths returns sizes and, on a GPU, also large.
 func (k *kit) lengths() []int {
 	if k.emulated() {
 		return sizes
@@ -142,7 +142,7 @@ func (k *kit) emulated() bool {
 	return strings.Contains(strings.ToLower(name), "emulat")
 }
 
-// random returns n numbers drawn with a seed, about as many negative as positive.
+// random returns n numbers generated from a seed, about half of them negative.
 func random(n int, seed uint64) []float64 {
 	r := rand.New(rand.NewPCG(seed, 1))
 	v := make([]float64, n)

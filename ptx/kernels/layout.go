@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// Layout says where the elements of an array are in memory, counted in elements. The
-// element with the indices i, j, … is at Offset + i·Strides[0] + j·Strides[1] + ….
+// Layout describes the positions of the elements of an array in memory, counted in
+// elements. The element with indices i, j, … is at Offset + i·Strides[0] + j·Strides[1] +
+// ….
 type Layout struct {
 	Offset  int
 	Strides []int
@@ -25,8 +26,8 @@ func RowMajor(shape ...int) Layout {
 }
 
 // Permute returns the layout of the same elements with permuted indices: dimension i is
-// the former dimension order[i]. The order (1, 0) transposes a matrix. It panics if
-// there is no such dimension, as an index into a slice does.
+// the former dimension order[i]. The order (1, 0) transposes a matrix. Permute panics if
+// order contains an invalid dimension.
 func (l Layout) Permute(order ...int) Layout {
 	p := Layout{Offset: l.Offset, Strides: make([]int, len(order))}
 	for i, from := range order {
@@ -35,7 +36,7 @@ func (l Layout) Permute(order ...int) Layout {
 	return p
 }
 
-// reach returns the part of an operand that an array of the given shape touches.
+// reach returns the part of an operand that an array of the given shape accesses.
 func (l Layout) reach(o operand, shape []int) (operand, error) {
 	if len(l.Strides) != len(shape) {
 		return o, invalid("%s has %d strides, but the shape has %d dimensions", o.name, len(l.Strides), len(shape))
@@ -60,8 +61,7 @@ func (l Layout) reach(o operand, shape []int) (operand, error) {
 	return o, nil
 }
 
-// stretch extends a range by n steps. It returns false if the range leaves the limits
-// of memory.
+// stretch extends a range by n steps. It returns false if an end of the range overflows.
 func stretch(lo, hi *int64, n, step int64) bool {
 	if n <= 0 {
 		return true
@@ -82,8 +82,8 @@ func stretch(lo, hi *int64, n, step int64) bool {
 	return *lo > -1<<60 && *hi < 1<<60
 }
 
-// product multiplies extents. It returns false if one is negative or the product is too
-// large for a number of elements.
+// product multiplies extents. It returns false if an extent is negative or the product
+// overflows a number of elements.
 func product(extents ...int) (n uint64, ok bool) {
 	n = 1
 	for _, e := range extents {

@@ -14,8 +14,7 @@ import (
 	"github.com/purecuda/cuda/internal/launchers"
 )
 
-// A program contains the PTX that its operations may need on some device, and nothing
-// else.
+// A program must contain only the PTX files that its operations may need on some device.
 func TestProgramsHaveTheTextsTheyUse(t *testing.T) {
 	if testing.Short() {
 		t.Skip("programs are built for this, some seconds for each: without -short")
@@ -40,8 +39,8 @@ func TestProgramsHaveTheTextsTheyUse(t *testing.T) {
 	}
 }
 
-// goTool skips a test that builds programs if there is no go tool, as where only the
-// test binary was copied. "go test" always puts the go tool in the path.
+// goTool skips the test if there is no go tool, for example if only the test binary was
+// copied to the machine. "go test" always adds the go tool to the path.
 func goTool(t *testing.T) {
 	t.Helper()
 	_, err := exec.LookPath("go")
@@ -56,8 +55,8 @@ func goTool(t *testing.T) {
 	}
 }
 
-// linked builds a program that uses one expression, and returns the PTX files it
-// contains.
+// linked builds a program that uses one expression. It returns the names of the PTX files
+// in the program.
 func linked(t *testing.T, uses string) (names []string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -82,7 +81,7 @@ func linked(t *testing.T, uses string) (names []string) {
 	return names
 }
 
-// files returns the PTX files by name.
+// files returns the contents of the PTX files by name.
 func files(t *testing.T) map[string][]byte {
 	t.Helper()
 	all, err := launchers.Texts.ReadDir(".")
@@ -98,8 +97,8 @@ func files(t *testing.T) map[string][]byte {
 	return texts
 }
 
-// arith returns the files of arithmetic: the types that select one are known only at
-// run time.
+// arith returns the names of all arithmetic files. The linker keeps them all, because the
+// element type is known only at run time.
 func arith() (names []string) {
 	for _, t := range []string{"bf16", "f16", "f32", "f64", "i32", "i64", "u32", "u64"} {
 		names = append(names, "arith_"+t+".ptx")

@@ -11,10 +11,10 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// A row that is too long for a block is shared by a cluster of blocks, where the device
-// has them: as few blocks as can hold the row. Rows are also right with any other
-// number and size of clusters. With some sizes the rows are held in registers, with
-// others they are read twice.
+// On devices with clusters, a cluster of blocks shares a row that is too long for one
+// block. It has the fewest blocks that can hold the row. Results must be correct for any
+// number and size of clusters. Some sizes hold the rows in registers, others read them
+// twice.
 func TestClustersOfAnySizeAndNumber(t *testing.T) {
 	each(t, func(k *kit) {
 		clusters[float32](k, 16512)
@@ -54,9 +54,9 @@ func clusters[T kernels.NetFloat](k *kit, cols int) {
 	d.close()
 }
 
-// A row gets as few blocks as hold it, unless more blocks would allow more rows at a
-// time. The registers of a multiprocessor suffice for two blocks of 512 threads, or
-// five of 192.
+// A row must get the fewest blocks that can hold it, unless more blocks allow more rows
+// to run at once. The registers of a multiprocessor suffice for two blocks of 512
+// threads, or five of 192.
 func TestLongRowsHaveAsFewBlocksAsHoldThem(t *testing.T) {
 	gputest.OnEmulator(t, emulator.Config{ComputeCapability: [2]int{9, 0}}, func(t *testing.T, c *driver.Context) {
 		k := newKit(t, c)
@@ -82,7 +82,7 @@ func blocksOf[T kernels.NetFloat](k *kit, list []longRow) {
 	}
 }
 
-// A part of a device may have room for blocks but not for a cluster.
+// Operations on long rows must work on a part of a device that has no room for a cluster.
 func TestLongRowsWhereNoClusterHasRoom(t *testing.T) {
 	gputest.OnEmulator(t, emulator.Config{ComputeCapability: [2]int{9, 0}, Multiprocessors: 1}, func(t *testing.T, c *driver.Context) {
 		k := newKit(t, c)
@@ -100,8 +100,8 @@ func TestLongRowsWhereNoClusterHasRoom(t *testing.T) {
 	})
 }
 
-// centred checks that each row has mean 0 and variance 1, with its elements still in
-// order.
+// centred checks that each row has mean 0 and variance 1, and that the order of its
+// elements is unchanged.
 func centred[T kernels.NetFloat](k *kit, s *sheet[T], got []float64) {
 	k.Helper()
 	for r := range s.rows {

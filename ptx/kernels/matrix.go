@@ -6,21 +6,21 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// Matrix is memory seen as rows: row r begins at element r*Pitch and has Cols elements.
+// Matrix describes memory as rows. Row r begins at element r*Pitch and has Cols elements.
 // Elements between rows are neither read nor written. Operations are fastest if the
 // address, Pitch and Cols are multiples of 16 bytes.
 type Matrix[T Element] struct {
 	Mem        driver.MemoryOf[T]
 	Rows, Cols int
-	Pitch      int // elements from one row to the next; 0: Cols
+	Pitch      int // elements from one row to the next; 0 means Cols
 }
 
-// MatrixOf returns a matrix of contiguous rows.
+// MatrixOf returns a matrix whose rows are contiguous.
 func MatrixOf[T Element](mem driver.MemoryOf[T], rows, cols int) Matrix[T] {
 	return Matrix[T]{Mem: mem, Rows: rows, Cols: cols}
 }
 
-// operand checks the matrix as an operand of an operation.
+// operand checks the matrix and returns it as an operand.
 func (m Matrix[T]) operand(name string) box {
 	pitch := m.Pitch
 	if pitch == 0 {
@@ -29,8 +29,8 @@ func (m Matrix[T]) operand(name string) box {
 	return boxOf(name, m.Mem, shape{layers: 1, rows: m.Rows, cols: m.Cols, pitch: pitch})
 }
 
-// shape describes layers of rows of columns. pitch and layer are the distances in
-// elements from one row, and from one layer, to the next.
+// shape describes layers of rows of columns. pitch is the distance from one row to the
+// next, and layer from one layer to the next, in elements.
 type shape struct {
 	layers, rows, cols int
 	layer, pitch       int
@@ -43,7 +43,7 @@ func (s shape) String() string {
 	return fmt.Sprintf("%d × %d × %d elements with pitches %d and %d", s.layers, s.rows, s.cols, s.layer, s.pitch)
 }
 
-// check refuses rows that share elements.
+// check returns an error if rows share elements.
 func (s shape) check() error {
 	switch {
 	case s.layers < 0 || s.rows < 0 || s.cols < 0:
@@ -58,15 +58,15 @@ func (s shape) check() error {
 	return nil
 }
 
-// extent returns the distance in elements from the first to the last, both included; ok
-// is false if that is too large.
+// extent returns the number of elements from the first to the last, inclusive. It returns
+// false if the number is too large.
 func (s shape) extent() (n int, ok bool) {
 	if s.layers == 0 || s.rows == 0 || s.cols == 0 {
 		return 0, true
 	}
 	a, okA := times(s.layers-1, s.layer)
 	b, okB := times(s.rows-1, s.pitch)
-	const most = 1 << 62 // two numbers below half of it and one more can be added
+	const most = 1 << 62 // a sum of two numbers below half of it, plus one, does not overflow
 	return a + b + s.cols, okA && okB && a < most/2 && b < most/2 && s.cols < most
 }
 
@@ -83,8 +83,8 @@ type box struct {
 	shape
 }
 
-// boxOf checks that a shape lies within memory, and returns the part of the memory it
-// needs.
+// boxOf checks that a shape fits in memory, and returns the part of the memory that it
+// covers.
 func boxOf[T any](name string, mem driver.MemoryOf[T], s shape) box {
 	b := box{operandOf(name, mem), s}
 	if b.err != nil {
@@ -103,7 +103,7 @@ func boxOf[T any](name string, mem driver.MemoryOf[T], s shape) box {
 	return b
 }
 
-// sameShape checks that boxes have the same layers, rows and columns.
+// sameShape checks that all boxes have the same layers, rows and columns.
 func sameShape(first box, others ...box) error {
 	for _, o := range others {
 		if o.layers != first.layers || o.rows != first.rows || o.cols != first.cols {
@@ -113,7 +113,7 @@ func sameShape(first box, others ...box) error {
 	return nil
 }
 
-// access returns the memory of the box as written.
+// access returns the memory of the box as a write access.
 func (b box) access() driver.Access {
 	a := driver.Access{Addr: b.addr, Mode: driver.Writes}
 	size := b.size
@@ -121,8 +121,8 @@ func (b box) access() driver.Access {
 	return a
 }
 
-// boxInPlace allows a source to be exactly the destination, or else to share no element
-// with it.
+// boxInPlace checks that a source is exactly the destination or shares no element with
+// it.
 func boxInPlace(dst, src box) error {
 	if src.addr == dst.addr && src.size == dst.size && src.shape == dst.shape {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// half returns half the distance between neighbours of T near a number: what rounding
-// to T adds to an error.
+// half returns half the distance between neighbouring values of T near a number. This is
+// the error that rounding to T adds.
 func half[T kernels.Element](f float64) float64 {
 	var v T
 	switch any(v).(type) {
@@ -25,7 +25,7 @@ func half[T kernels.Element](f float64) float64 {
 	return 0
 }
 
-// layout is the position of a matrix in a buffer.
+// layout describes the position of a matrix in a buffer.
 type layout struct {
 	rows, cols int
 	skip       int // elements before it
@@ -36,7 +36,7 @@ func (l layout) String() string {
 	return fmt.Sprintf("%d × %d behind %d with gaps of %d", l.rows, l.cols, l.skip, l.gap)
 }
 
-// layouts returns matrices of odd and even sizes, aligned and not, and a large one.
+// layouts returns aligned and unaligned matrices of odd and even sizes, and a large one.
 func (k *kit) layouts() []layout {
 	l := []layout{
 		{0, 0, 0, 0}, {0, 7, 0, 0}, {5, 0, 0, 3}, {1, 1, 0, 0}, {3, 2, 1, 0}, {9, 31, 0, 0}, {9, 33, 1, 2},
@@ -49,7 +49,7 @@ func (k *kit) layouts() []layout {
 	return append(l, layout{1, large, 1, 0}, layout{700, 1003, 0, 5}, layout{150, 4096, 0, 0}, layout{3, 40, 0, 1 << 18}, layout{600, 17408, 0, 0}, layout{70, 1 << 17, 0, 0}, layout{40, 20001, 1, 0}, layout{9, 300000, 0, 8})
 }
 
-// sheet is a matrix on the device together with its elements as numbers.
+// sheet is a matrix on the device, together with the values of its elements.
 type sheet[T kernels.Element] struct {
 	k *kit
 	layout
@@ -60,7 +60,8 @@ type sheet[T kernels.Element] struct {
 
 const gapValue = 77
 
-// sheetOf writes numbers into a matrix. The memory around it is filled with gapValue.
+// sheetOf writes numbers into a matrix. It fills the memory around the matrix with
+// gapValue.
 func sheetOf[T kernels.Element](k *kit, l layout, values []float64) *sheet[T] {
 	k.Helper()
 	pitch := l.cols + l.gap
@@ -83,8 +84,8 @@ func (s *sheet[T]) close() { s.k.ok(s.mem.Close()) }
 // row returns the original numbers of a row.
 func (s *sheet[T]) row(r int) []float64 { return s.at[r*s.cols : (r+1)*s.cols] }
 
-// read returns the matrix as it is on the device now. It fails if the memory around it
-// has changed.
+// read returns the current elements on the device. It fails if the memory around the
+// matrix has changed.
 func (s *sheet[T]) read() []float64 {
 	s.k.Helper()
 	h, pitch := host(s.k, s.mem), s.cols+s.gap
@@ -100,8 +101,8 @@ func (s *sheet[T]) read() []float64 {
 	return got
 }
 
-// near reports whether an element is what it should be. off is the error allowed before
-// rounding to T.
+// near reports whether an element is close enough to the expected value. off is the
+// permitted error before rounding to T.
 func near[T kernels.Element](got, want, off float64) bool {
 	if got == want || got != got && want != want {
 		return true
@@ -109,7 +110,7 @@ func near[T kernels.Element](got, want, off float64) bool {
 	return math.Abs(got-want) <= off+half[T](math.Abs(want)+off)
 }
 
-// far reports an element that is not near.
+// far reports a test error if an element is not near the expected value.
 func (k *kit) far(got, want, off float64, where string, args ...any) {
 	k.Helper()
 	k.Errorf("%s: %v, want %v: off by %g, allowed are %g and rounding", fmt.Sprintf(where, args...), got, want, math.Abs(got-want), off)

@@ -11,9 +11,8 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// on runs a test on emulated devices whose capabilities select different texts. With
-// -short, for machines where all have run in another way already, it uses only the
-// oldest and the newest.
+// on runs a test on emulated devices whose capabilities select different PTX files. With
+// -short it uses only the oldest and the newest.
 func on(t *testing.T, test func(k *kit, capability [2]int)) {
 	t.Helper()
 	capabilities := [][2]int{{5, 2}, {9, 0}, {7, 0}, {7, 5}, {8, 0}}
@@ -68,13 +67,13 @@ func TestNewDevicesHaveATextOfTheirOwn(t *testing.T) {
 	})
 }
 
-// The texts differ in instructions, but not in results.
+// The variants of a kernel for different devices must give the same bits.
 func TestEachTextGivesTheSameBits(t *testing.T) {
 	var first [][]kernels.BF16
 	on(t, func(k *kit, capability [2]int) {
 		src := device(k, 1, elements[kernels.BF16](random(5*1003, 30)))
 		got := [][]kernels.BF16{}
-		for _, skip := range []int{1, 2} { // src and dst aligned alike, and not
+		for _, skip := range []int{1, 2} { // src and dst with the same and with different alignment
 			dst := device(k, skip, make([]kernels.BF16, 5*1003))
 			to, from := kernels.MatrixOf(dst, 5, 1003), kernels.MatrixOf(src, 5, 1003)
 			k.run(kernels.Softmax(to, from, 0.5))

@@ -8,12 +8,12 @@ import (
 var normSource = source(launchers.NormModule)
 
 // RMSNorm returns the operation that divides each row of src by the root of the mean of
-// its squares plus eps, and multiplies it by weight: dst = src / sqrt(mean(src²) + eps)
-// · weight. weight has one element per column; nil stands for ones. Both matrices have
-// the same rows and columns, and dst may be src.
+// its squares plus eps, and multiplies it by weight: dst = src / sqrt(mean(src²) + eps) ·
+// weight. weight has one element per column, and nil means ones. Both matrices must have
+// the same rows and columns. dst may be src.
 //
-// The relative error of an element is at most 2e-6 before rounding to T, as long as the
-// squares are finite.
+// If the squares are finite, the relative error of an element is at most 2e-6 before
+// rounding to T.
 //
 // Rows are read once or twice as with [Softmax]. Arguments: 0 dst, 1 src, 2 weight, 3
 // rows, 4 columns, 5 pitch of dst, 6 pitch of src (all uint64), 7 eps (float32).
@@ -31,19 +31,18 @@ func RMSNorm[T NetFloat](dst, src Matrix[T], weight driver.MemoryOf[T], eps floa
 	return l, nil
 }
 
-// LayerNorm returns the operation that subtracts from each row of src its mean, divides
-// it by the root of its variance plus eps, multiplies it by weight and adds bias: dst =
-// (src-mean) / sqrt(mean((src-mean)²) + eps) · weight + bias. weight and bias have one
-// element per column; nil stands for ones and zeros. Both matrices have the same rows
-// and columns, and dst may be src.
+// LayerNorm returns the operation that normalizes each row of src to mean 0 and variance
+// 1, multiplies it by weight and adds bias: dst = (src-mean) / sqrt(mean((src-mean)²) +
+// eps) · weight + bias. weight and bias have one element per column. A nil weight means
+// ones, and a nil bias means zeros. Both matrices must have the same rows and columns.
+// dst may be src.
 //
 // The error of an element before rounding to T is at most 2e-6 times the sum of |bias|,
 // |weight| and |dst|. If the mean is larger than the standard deviation, add
 // 2e-7·|weight·mean|/deviation.
 //
 // Rows are read once or twice as with [Softmax]. Arguments: 0 dst, 1 src, 2 weight, 3
-// bias, 4 rows, 5 columns, 6 pitch of dst, 7 pitch of src (all uint64), 8 eps
-// (float32).
+// bias, 4 rows, 5 columns, 6 pitch of dst, 7 pitch of src (all uint64), 8 eps (float32).
 func LayerNorm[T NetFloat](dst, src Matrix[T], weight, bias driver.MemoryOf[T], eps float32, again ...*driver.Launch) (*driver.Launch, error) {
 	d, s := dst.operand("dst"), src.operand("src")
 	w, b := perColumn("weight", weight, src.Cols), perColumn("bias", bias, src.Cols)
@@ -59,7 +58,8 @@ func LayerNorm[T NetFloat](dst, src Matrix[T], weight, bias driver.MemoryOf[T], 
 	return l, nil
 }
 
-// normOperands also refuses a weight or bias that overlaps dst.
+// normOperands checks the operands of a norm. It rejects a weight or bias that overlaps
+// dst.
 func normOperands(dst, src box, columns ...operand) error {
 	if err := sameRows(dst, src); err != nil {
 		return err
@@ -78,7 +78,7 @@ func normOperands(dst, src box, columns ...operand) error {
 	return nil
 }
 
-// wholeOf returns all of an operand as written.
+// wholeOf returns a write access to the whole operand.
 func wholeOf(o operand) driver.Access {
 	return driver.Access{Addr: o.addr, Bytes: o.bytes, Mode: driver.Writes}
 }

@@ -18,7 +18,7 @@ func TestNormsOfRows(t *testing.T) {
 	})
 }
 
-// norms tests both norms on rows whose mean is not 0, with and without weight and bias.
+// norms tests both norms, with and without weight and bias, on rows with a nonzero mean.
 func norms[T kernels.NetFloat](k *kit) {
 	k.Helper()
 	for _, l := range k.layouts() {
@@ -41,7 +41,7 @@ func norms[T kernels.NetFloat](k *kit) {
 	}
 }
 
-// normed holds the operands of a test; weight and bias may be nil.
+// normed holds the operands of a test. weight and bias may be nil.
 type normed[T kernels.NetFloat] struct {
 	s                  *sheet[T]
 	weightMem, biasMem *driver.Buffer[T]
@@ -96,7 +96,8 @@ func (n *normed[T]) layer(k *kit) {
 	})
 }
 
-// check runs an operation in place, compares the result and restores the numbers.
+// check runs an operation in place, compares the result, and restores the original
+// numbers.
 func (n *normed[T]) check(k *kit, name string, op *driver.Launch, moments func(row []float64) (mean, factor float64, bias []float64)) {
 	k.Helper()
 	s := n.s
@@ -121,8 +122,8 @@ func (n *normed[T]) check(k *kit, name string, op *driver.Launch, moments func(r
 	}
 }
 
-// With a mean far from 0, a variance computed from sums of squares would lose its
-// digits.
+// A row with a mean far from 0 must keep its precision. A variance computed from sums of
+// squares would lose its digits.
 func TestLayerNormOfRowsFarFromZero(t *testing.T) {
 	each(t, func(k *kit) {
 		for _, l := range []layout{{3, 1000, 0, 0}, {3, 1001, 1, 0}, {1, 17408, 0, 0}} {

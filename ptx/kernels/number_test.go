@@ -37,8 +37,7 @@ func number[T kernels.Element](v T) float64 {
 	return any(v).(float64)
 }
 
-// element returns a number rounded to a type: floats to the nearest, integers toward
-// zero.
+// element rounds a number to a type: to nearest for floats, toward zero for integers.
 func element[T kernels.Element](f float64) T {
 	var v T
 	switch p := any(&v).(type) {
@@ -79,8 +78,8 @@ func elements[T kernels.Element](v []float64) []T {
 	return out
 }
 
-// precision returns how many bits a floating-point type has, and the exponent of its
-// smallest normal number.
+// precision returns the number of significant bits of a floating-point type and the
+// exponent of its smallest normal number.
 func precision[T kernels.Float]() (bits, smallest int) {
 	var v T
 	switch any(v).(type) {
@@ -94,7 +93,7 @@ func precision[T kernels.Float]() (bits, smallest int) {
 	return 53, -1022
 }
 
-// ulp returns the unit in the last place of a result that is exactly want.
+// ulp returns the unit in the last place of the exact result want.
 func ulp[T kernels.Float](want float64) float64 {
 	bits, smallest := precision[T]()
 	_, e := math.Frexp(want)
@@ -104,7 +103,7 @@ func ulp[T kernels.Float](want float64) float64 {
 	return math.Ldexp(1, max(e-1, smallest)-bits+1)
 }
 
-// same compares values: all NaNs are equal, and so are both zeros.
+// same compares values. All NaNs are equal, and so are positive and negative zero.
 func same[T kernels.Element](a, b T) bool {
 	x, y := number(a), number(b)
 	return a == b || x != x && y != y || x == 0 && y == 0

@@ -6,22 +6,20 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// operand is a memory operand of an operation, after the checks that need its element
-// type.
+// operand is a memory operand after the checks that depend on its element type.
 type operand struct {
 	name string
 	mem  driver.View[byte]
 	n    uint64 // elements
 	size uintptr
 	err  error
-	none bool // there is no memory, which is allowed
+	none bool // there is no memory, which some operations allow
 
-	addr, bytes uint64 // of the part that is compared with other operands
+	addr, bytes uint64 // of the part that is compared with other operands, in bytes
 }
 
-// operandOf checks one operand: it must not be nil, it must be open, and its address
-// must be a multiple of the element size, as it is in every buffer and in every view of
-// one.
+// operandOf checks one operand. It must not be nil or closed, and its address must be a
+// multiple of the element size, as in every buffer and every view of a buffer.
 func operandOf[T any](name string, m driver.MemoryOf[T]) operand {
 	o := operand{name: name, size: sizeOf[T]()}
 	if m == nil {
@@ -45,7 +43,7 @@ func (o *operand) set(v driver.View[byte]) {
 	o.addr, o.bytes = uint64(v.Ptr()), uint64(v.Bytes())
 }
 
-// usable returns the first error of the operands.
+// usable returns the first error among the operands.
 func usable(operands ...operand) error {
 	for _, o := range operands {
 		if o.err != nil {
@@ -55,7 +53,8 @@ func usable(operands ...operand) error {
 	return nil
 }
 
-// sameLength also checks that they have the same length.
+// sameLength returns the first error among the operands, or an error if their lengths
+// differ.
 func sameLength(first operand, others ...operand) error {
 	if first.err != nil {
 		return first.err
@@ -71,7 +70,7 @@ func sameLength(first operand, others ...operand) error {
 	return nil
 }
 
-// inPlace allows a source to be exactly the destination, or else not to overlap it.
+// inPlace checks that each source is exactly the destination or does not overlap it.
 func inPlace(dst operand, sources ...operand) error {
 	for _, s := range sources {
 		if s.addr == dst.addr && s.bytes == dst.bytes && s.size == dst.size {
@@ -84,7 +83,7 @@ func inPlace(dst operand, sources ...operand) error {
 	return nil
 }
 
-// apart refuses a source that shares a byte with the destination.
+// apart checks that no source shares a byte with the destination.
 func apart(dst operand, sources ...operand) error {
 	for _, s := range sources {
 		if dst.bytes == 0 || s.bytes == 0 {
@@ -97,8 +96,8 @@ func apart(dst operand, sources ...operand) error {
 	return nil
 }
 
-// elementwiseOf checks operands of the destination's length that are read element by
-// element.
+// elementwiseOf checks operands that must have the length of the destination and are read
+// element by element.
 func elementwiseOf(dst operand, sources ...operand) error {
 	if err := sameLength(dst, sources...); err != nil {
 		return err
@@ -106,8 +105,8 @@ func elementwiseOf(dst operand, sources ...operand) error {
 	return inPlace(dst, sources...)
 }
 
-// invalidError is an invalid operand that is detected before the driver sees it. It
-// matches CUDA_ERROR_INVALID_VALUE.
+// invalidError is an operand error detected before the driver call. It matches
+// CUDA_ERROR_INVALID_VALUE.
 type invalidError struct{ text string }
 
 func (e *invalidError) Error() string { return e.text }
@@ -119,5 +118,5 @@ func invalid(format string, args ...any) error {
 	return &invalidError{fmt.Sprintf(format, args...)}
 }
 
-// opError names the operation that could not be created.
+// opError adds the name of the operation that could not be created.
 func opError(op string, err error) error { return fmt.Errorf("kernels: %s: %w", op, err) }

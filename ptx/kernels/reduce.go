@@ -9,38 +9,39 @@ import (
 
 var sumSource = source(launchers.SumModule)
 
-// Accumulator lists the types in which sums are computed.
+// Accumulator lists the types in which Sum computes.
 type Accumulator interface {
 	float32 | float64 | int64 | uint64
 }
 
-// sums lists the supported pairs of types: the element type and the accumulator.
+// sums lists the supported pairs of element type and accumulator.
 var sums = []string{
 	"sum_f32_f32", "sum_f16_f32", "sum_bf16_f32", "sum_f64_f64", "sum_f32_f64",
 	"sum_i32_i64", "sum_i64_i64", "sum_u32_u64", "sum_u64_u64",
 }
 
 // Sum returns the operation that adds all elements of src and writes the sum to dst,
-// which has one element. The sum is computed in the type of dst: float32 for float32,
-// F16 and BF16; float64 for float64 and float32; int64 for int32 and int64; uint64 for
-// uint32 and uint64. The sum of no elements is 0. Integers wrap around.
+// which must have one element. The sum is computed in the type of dst. A float32 sum
+// accepts float32, F16 and BF16, a float64 sum float64 and float32. An int64 sum accepts
+// int32 and int64, a uint64 sum uint32 and uint64. For an empty src, the sum is 0.
+// Integers wrap around.
 //
-// The order of the additions depends only on the shape and the device, so the same
-// input always gives the same sum. Its error is at most (n/t+30)·u times the sum of the
-// absolute values. u is 6e-8 for float32 and 1.1e-16 for float64, n the number of
-// 16-byte packs of elements, and t the number of threads. t is 1,024 for each
-// multiprocessor if there is a workspace and much to do. Otherwise it is up to 512 for
-// a row, or with many rows about one for each 16 packs, from 2 to 256. In practice the
-// error is a small part of that.
+// The order of the additions depends only on the shape and the device, so the same input
+// always gives the same sum. Its error is at most (n/t+30)·u times the sum of the
+// absolute values. Here u is 6e-8 for float32 and 1.1e-16 for float64, n is the number of
+// 16-byte packs of elements, and t is the number of threads. With a workspace and long
+// rows, t is 1,024 per multiprocessor. Otherwise t is up to 512 per row. With many rows
+// it is about one for each 16 packs, from 2 to 256. In practice the error is much
+// smaller.
 //
 // work may be nil; see [Workspace]. Arguments: 0 dst, 1 src, 2 rows (uint64, 1 here), 3
-// columns (uint64), 4 pitch (uint64), 5 parts (uint32) and 6 the workspace. Do not
-// change the last two. The number of rows may be reduced.
+// columns (uint64), 4 pitch (uint64), 5 parts (uint32) and 6 the workspace. Do not change
+// arguments 5 and 6. The number of rows may be reduced.
 func Sum[S Accumulator, T Element](dst driver.MemoryOf[S], src driver.MemoryOf[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
 	return SumRows(dst, oneRow(src), work, again...)
 }
 
-// SumRows is Sum for each row of a matrix: dst has one element per row.
+// SumRows is Sum for each row of a matrix. dst must have one element per row.
 func SumRows[S Accumulator, T Element](dst driver.MemoryOf[S], src Matrix[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
 	name := kernelName{"sum_", typeName[T](), "_", typeName[S]()}
 	if !slices.ContainsFunc(sums, name.is) {
@@ -55,7 +56,7 @@ func oneRow[T Element](m driver.MemoryOf[T]) Matrix[T] {
 	return MatrixOf(m, 1, lengthOf(m))
 }
 
-// lengthOf returns the number of elements, 0 for memory that operandOf refuses.
+// lengthOf returns the number of elements, or 0 for memory that operandOf rejects.
 func lengthOf[T any](m driver.MemoryOf[T]) int {
 	if m == nil {
 		return 0
@@ -67,7 +68,7 @@ func lengthOf[T any](m driver.MemoryOf[T]) int {
 	return int(v.Bytes() / sizeOf[T]())
 }
 
-// results returns memory with one element per row.
+// results returns memory with one element per row as a box.
 func results[T any](m driver.MemoryOf[T]) box {
 	n := lengthOf(m)
 	return boxOf("dst", m, shape{layers: 1, rows: 1, cols: n, pitch: n})
@@ -83,45 +84,45 @@ type Ordered interface {
 	float32 | F16 | BF16 | float64 | int32 | int64
 }
 
-// Max returns the operation that writes the largest element of src to dst, which has
-// one element. If any element is NaN, the result is NaN, with unspecified bits. The
-// largest of no elements is the smallest value of the type, -Inf for floats. The result
-// is exact.
+// Max returns the operation that writes the largest element of src to dst, which has one
+// element. If any element is NaN, the result is NaN, with unspecified bits. For an empty
+// src, the result is the smallest value of the type (-Inf for floats). The result is
+// exact.
 //
-// Arguments and work are those of [Sum].
+// Max has the arguments and the workspace of [Sum].
 func Max[T Ordered](dst, src driver.MemoryOf[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
 	return MaxRows(dst, oneRow(src), work, again...)
 }
 
-// MaxRows is Max for each row of a matrix: dst has one element per row.
+// MaxRows is Max for each row of a matrix. dst must have one element per row.
 func MaxRows[T Ordered](dst driver.MemoryOf[T], src Matrix[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
 	r := reduction{extremeSource, "max", kernelName{"max_rows_", typeName[T]()}, results(dst), src.operand("src"), work, nil, reused(again)}
 	return r.prepare()
 }
 
-// Min is Max for the smallest element. For no elements it is the largest value of the
-// type.
+// Min is Max for the smallest element. For an empty src, the result is the largest value
+// of the type.
 func Min[T Ordered](dst, src driver.MemoryOf[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
 	return MinRows(dst, oneRow(src), work, again...)
 }
 
-// MinRows is Min for each row of a matrix: dst has one element per row.
+// MinRows is Min for each row of a matrix. dst must have one element per row.
 func MinRows[T Ordered](dst driver.MemoryOf[T], src Matrix[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
 	r := reduction{extremeSource, "min", kernelName{"min_rows_", typeName[T]()}, results(dst), src.operand("src"), work, nil, reused(again)}
 	return r.prepare()
 }
 
 // Argmax returns the operation that writes the index of the largest element of src to
-// dst, which has one element. Of equal elements the first counts. The first NaN counts
-// as the largest. For no elements the index is -1.
+// dst, which must have one element. Among equal elements, the first is selected. If src
+// contains NaN, the first NaN is selected. For an empty src the index is -1.
 //
-// Arguments and work are those of [Sum].
+// Argmax has the arguments and the workspace of [Sum].
 func Argmax[T Ordered](dst driver.MemoryOf[int64], src driver.MemoryOf[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
 	return ArgmaxRows(dst, oneRow(src), work, again...)
 }
 
-// ArgmaxRows is Argmax for each row of a matrix: dst has one element per row, the
-// column.
+// ArgmaxRows is Argmax for each row of a matrix. dst must have one element per row. The
+// index is a column.
 func ArgmaxRows[T Ordered](dst driver.MemoryOf[int64], src Matrix[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
 	r := reduction{argmaxSource, "argmax", kernelName{"argmax_", typeName[T]()}, results(dst), src.operand("src"), work, rowsSm80, reused(again)}
 	return r.prepare()
@@ -134,14 +135,14 @@ type reduction struct {
 	kernel   kernelName
 	dst, src box
 	work     *Workspace
-	newer    *newer // a file with the kernel for newer devices, or nil
+	newer    *newer // file with variants for newer devices, or nil
 	again    *driver.Launch
 }
 
-// ahead is the number of packs that a thread of a reduction loads at a time.
+// ahead is the number of packs that a reduction thread loads at a time.
 const ahead = 4
 
-// prepare chooses how rows are divided among threads.
+// prepare divides the rows among threads and prepares the launch.
 func (r *reduction) prepare() (*driver.Launch, error) {
 	if err := r.check(); err != nil {
 		return nil, opError(r.op, err)
@@ -178,7 +179,7 @@ func (r *reduction) prepare() (*driver.Launch, error) {
 	return l, nil
 }
 
-// check requires one element of dst for each row.
+// check checks that dst has one element for each row.
 func (r *reduction) check() error {
 	if err := usable(r.dst.operand, r.src.operand); err != nil {
 		return err
@@ -192,8 +193,8 @@ func (r *reduction) check() error {
 	return nil
 }
 
-// divide returns the threads of a team and the number of parts of a row. A row has
-// several parts if rows are long and too few to keep the device busy.
+// divide returns the number of threads in a team and the number of parts of a row. If
+// rows are long but too few to keep the device busy, each row has several parts.
 func (r *reduction) divide(multiprocessors, each uint64) (threads int, parts uint64) {
 	rows, cols := uint64(r.src.rows), uint64(r.src.cols)
 	if r.work != nil && 0 < rows && rows <= workRows {

@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// workspace returns a workspace that is closed when the test ends.
+// workspace returns a workspace that the test closes when it ends.
 func workspace(k *kit) *kernels.Workspace {
 	k.Helper()
 	w, err := kernels.NewWorkspace(k.c)
@@ -59,8 +59,8 @@ func sums[S kernels.Accumulator, T kernels.Element](k *kit, w *kernels.Workspace
 	}
 }
 
-// numbers returns random numbers that T can represent, small so that sums of integers
-// are exact as float64.
+// numbers returns random numbers that T can represent. They are small enough that a
+// float64 holds sums of integers exactly.
 func numbers[T kernels.Element](n int, seed uint64) []float64 {
 	v := random(n, seed)
 	for i := range v {
@@ -75,7 +75,7 @@ func numbers[T kernels.Element](n int, seed uint64) []float64 {
 	return v
 }
 
-// extreme is one of the functions that pick an element of each row.
+// extreme is a function that selects an element of each row.
 type extreme[R, T kernels.Element] func(dst driver.MemoryOf[R], src kernels.Matrix[T], w *kernels.Workspace, again ...*driver.Launch) (*driver.Launch, error)
 
 func TestExtremesOfRows(t *testing.T) {
@@ -116,8 +116,8 @@ func picks[R, T kernels.Element](k *kit, w *kernels.Workspace, s *sheet[T], name
 	k.ok(dst.Close())
 }
 
-// argmax returns the index of the first NaN if there is one, else of the first largest
-// element, or -1.
+// argmax returns the index of the first NaN. Without NaN it returns the index of the
+// first largest element, or -1 for an empty row.
 func argmax(row []float64) int {
 	best := -1
 	for i, v := range row {
@@ -173,7 +173,8 @@ func most[T kernels.Ordered]() float64 {
 	return math.Inf(1)
 }
 
-// Few different values make many ties; NaN and infinities occur anywhere.
+// Results must be correct for rows with many ties, and with NaN and infinities at any
+// position.
 func TestExtremesOfTiesAndSpecialNumbers(t *testing.T) {
 	each(t, func(k *kit) {
 		w := workspace(k)
@@ -213,14 +214,14 @@ func specials[T kernels.Ordered](k *kit, w *kernels.Workspace) {
 	}
 }
 
-// nansOf has NaNs with and without a sign, quiet and signalling.
+// These are NaNs of both signs, quiet and signalling.
 var (
 	nansF16  = []kernels.F16{0xfe00, 0x7e00, 0x7fff, 0xffff, 0x7c01, 0xfd23}
 	nansBF16 = []kernels.BF16{0xffc0, 0x7fc0, 0x7fff, 0xffff, 0x7f81, 0xffa5}
 )
 
-// All NaNs are equal. The first one counts, whatever its bits and those of a later one,
-// and whatever numbers come before it.
+// Argmax must return the first NaN of a row. Neither the bits of any NaN nor preceding
+// numbers may change that.
 func TestTheFirstNaNIsTheLargestWhateverItsBits(t *testing.T) {
 	each(t, func(k *kit) {
 		w := workspace(k)
@@ -244,9 +245,9 @@ func firstNaNs[T kernels.Ordered](k *kit, w *kernels.Workspace, nans []T) {
 	longWithNaNs(k, w, nans)
 }
 
-// manyNaNs has rows with an earlier and a later NaN, for each pair of NaNs: within a
-// 16-byte pack, within a thread, and across threads, warps and, where a row is long,
-// blocks.
+// manyNaNs tests rows with an earlier and a later NaN, for each pair of NaNs. The pair
+// lies within a 16-byte pack, within a thread, or across threads, warps and, in long
+// rows, blocks.
 func manyNaNs[T kernels.Ordered](k *kit, w *kernels.Workspace, nans []T) {
 	k.Helper()
 	for _, cols := range []int{7, 200, 5003} {
@@ -261,7 +262,7 @@ func manyNaNs[T kernels.Ordered](k *kit, w *kernels.Workspace, nans []T) {
 					v[r*cols] = element[T](math.Inf(1))
 				}
 			}
-			for _, skip := range []int{0, 1} { // whole packs, and single elements
+			for _, skip := range []int{0, 1} { // whole packs, then single elements
 				src := kernels.MatrixOf(device(k, skip, v), rows, cols)
 				dst := alloc[int64](k, rows)
 				for _, w := range []*kernels.Workspace{nil, w} {
@@ -277,7 +278,7 @@ func manyNaNs[T kernels.Ordered](k *kit, w *kernels.Workspace, nans []T) {
 	}
 }
 
-// longWithNaNs is manyNaNs for a row that many blocks share.
+// longWithNaNs is manyNaNs for a row shared by many blocks.
 func longWithNaNs[T kernels.Ordered](k *kit, w *kernels.Workspace, nans []T) {
 	k.Helper()
 	const first, second = 20000, 40000
@@ -298,8 +299,8 @@ func longWithNaNs[T kernels.Ordered](k *kit, w *kernels.Workspace, nans []T) {
 	}
 }
 
-// With a workspace, many blocks share a long row. What they leave in the workspace must
-// not disturb the next operation that uses it.
+// Repeated reductions must give the same results. With a workspace, many blocks share a
+// long row, and data left in the workspace must not affect the next operation.
 func TestReductionsInAGraphAreTheSameEachTime(t *testing.T) {
 	each(t, func(k *kit) {
 		w, n := workspace(k), 50001
@@ -347,7 +348,7 @@ func TestReductionsInAGraphAreTheSameEachTime(t *testing.T) {
 	})
 }
 
-// An operation created for many rows and columns can run on fewer.
+// An operation created for many rows and columns must work on fewer.
 func TestReductionsOfFewerRowsAndColumns(t *testing.T) {
 	each(t, func(k *kit) {
 		w := workspace(k)

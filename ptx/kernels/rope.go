@@ -10,13 +10,13 @@ import (
 
 var ropeSource = source(launchers.RopeModule)
 
-// Heads is memory seen as tokens of heads: head h of token t begins at element
-// t*TokenPitch + h*HeadPitch and has Dim elements.
+// Heads describes memory as tokens that consist of heads. Head h of token t begins at
+// element t*TokenPitch + h*HeadPitch and has Dim elements.
 type Heads[T Element] struct {
 	Mem                driver.MemoryOf[T]
 	Tokens, Heads, Dim int
-	TokenPitch         int // elements from one token to the next; 0: Heads*HeadPitch
-	HeadPitch          int // elements from one head to the next; 0: Dim
+	TokenPitch         int // elements from one token to the next; 0 means Heads*HeadPitch
+	HeadPitch          int // elements from one head to the next; 0 means Dim
 }
 
 func (h Heads[T]) operand(name string) box {
@@ -30,7 +30,7 @@ func (h Heads[T]) operand(name string) box {
 	return boxOf(name, h.Mem, s)
 }
 
-// Pairing says which elements of a head are rotated together.
+// Pairing selects the elements of a head that are rotated together.
 type Pairing uint32
 
 // The pairings. With n pairs, pair i consists of the elements 2i and 2i+1, or of i and
@@ -51,8 +51,8 @@ func (p Pairing) String() string {
 	return fmt.Sprintf("Pairing(%d)", uint32(p))
 }
 
-// RopeFrequencies returns the usual frequencies for Rope, base^(-i/pairs) for
-// pair i, in radians per position. The usual base is 10,000.
+// RopeFrequencies returns the standard frequencies for Rope: base^(-i/pairs) for pair i,
+// in radians per position. The usual base is 10,000.
 func RopeFrequencies(pairs int, base float64) []float32 {
 	f := make([]float32, pairs)
 	for i := range f {
@@ -61,26 +61,26 @@ func RopeFrequencies(pairs int, base float64) []float32 {
 	return f
 }
 
-// Rope returns the operation that rotates pairs of elements of each head by an angle,
-// the token's position times the pair's frequency: (x, y) becomes (x·cos-y·sin,
-// x·sin+y·cos). There is one position per token and one frequency per pair. A head of
-// Dim elements has at most Dim/2 pairs; elements after the pairs are copied. dst and
-// src have the same extents, and dst may be src.
+// Rope returns the operation that rotates pairs of elements of each head. The angle is
+// the token's position times the pair's frequency, and (x, y) becomes (x·cos-y·sin,
+// x·sin+y·cos). There is one position per token and one frequency per pair. A head of Dim
+// elements has at most Dim/2 pairs. Elements after the pairs are copied. dst and src must
+// have the same extents. dst may be src.
 //
-// The error of an element is at most 4e-7 times the length of its pair before rounding
-// to T, at any position.
+// The error of an element is at most 4e-7 times the length of its pair before rounding to
+// T, at any position.
 //
-// Arguments: 0 dst, 1 src, 2 positions, 3 frequencies, 4 tokens (uint64), 5 heads, 6
-// dim, 7 pairs (uint32), 8 pitch of dst from token to token and 9 from head to head, 10
-// and 11 those of src (uint64), 12 pairing (uint32). It reads src, positions and
-// frequencies, and writes dst.
+// Arguments: 0 dst, 1 src, 2 positions, 3 frequencies, 4 tokens (uint64), 5 heads, 6 dim,
+// 7 pairs (uint32), 8 pitch of dst from token to token and 9 from head to head, 10 and 11
+// those of src (uint64), 12 pairing (uint32). It reads src, positions and frequencies,
+// and writes dst.
 func Rope[T NetFloat](dst, src Heads[T], positions driver.MemoryOf[int32], frequencies driver.MemoryOf[float32], pairing Pairing, again ...*driver.Launch) (*driver.Launch, error) {
 	d, s := dst.operand("dst"), src.operand("src")
 	p, f := operandOf("positions", positions), operandOf("frequencies", frequencies)
 	if err := ropeOperands(d, s, p, f, pairing); err != nil {
 		return nil, opError("rope", err)
 	}
-	const together = 4 // heads per thread, the same number as in rope.cu
+	const together = 4 // heads per thread, as in rope.cu
 	busy := uint64(d.layers) * uint64((d.rows+together-1)/together) * max(f.n, 1)
 	m := maker{ropeSource, d.mem.Context(), kernelName{"rope_", typeName[T]()}, reused(again)}
 	l, err := m.elementwise(busy, 1,

@@ -73,7 +73,7 @@ func ropes[T kernels.NetFloat](k *kit, r turned, p kernels.Pairing) {
 	}
 }
 
-// places returns positions near and far.
+// places returns small and large positions.
 func places(tokens int) []int32 {
 	p := make([]int32, tokens)
 	for i := range p {
@@ -84,7 +84,7 @@ func places(tokens int) []int32 {
 
 type allowed struct{ value, off float64 }
 
-// rope returns the reference: the expected value of each element of the memory.
+// rope returns the expected value of each element of the memory.
 func rope[T kernels.NetFloat](r turned, p kernels.Pairing, before []T, positions []int32, frequencies []float32) []allowed {
 	want := make([]allowed, len(before))
 	for i, v := range before {
@@ -129,7 +129,7 @@ func TestRopesThatCannotBeAreRefused(t *testing.T) {
 	})
 }
 
-// The position in a decode loop is in memory, so each replay sees the current one.
+// A decode loop keeps the position in memory, so each replay must use its current value.
 func TestRopeInAGraphReadsItsPosition(t *testing.T) {
 	each(t, func(k *kit) {
 		x, y := device(k, 0, []float32{1, 0}), alloc[float32](k, 2)

@@ -6,23 +6,22 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// A team of threads shares one row. These are the limits of its size, and the number of
-// threads in a block of several teams.
+// A team of threads shares one row. These are the limits on the size of a team, and the
+// number of threads in a block of several teams.
 const (
 	warp      = 32
 	mostTeam  = 512
 	fullBlock = 256
 )
 
-// blocksEach is how many full blocks a multiprocessor runs at a time.
+// blocksEach is the number of full blocks that a multiprocessor runs at a time.
 const blocksEach = 4
 
-// mostBlocks is the largest grid over rows; beyond it, the kernels loop over the
-// remaining rows.
+// mostBlocks is the largest grid over rows. With more rows, the kernels loop.
 const mostBlocks = 1 << 20
 
-// team returns how many threads share a row if each takes a given number of elements,
-// up to a limit: whole warps, or 1, 2, 4, 8 or 16 threads of one warp.
+// team returns the number of threads that share a row if each thread processes "each"
+// elements. The result is at most "most": whole warps, or 1, 2, 4, 8 or 16 threads.
 func team(cols, each uint64, most int) int {
 	threads := max((cols+each-1)/each, 1)
 	if threads < warp {
@@ -31,9 +30,9 @@ func team(cols, each uint64, most int) int {
 	return warp * int(min((threads+warp-1)/warp, uint64(most)/warp))
 }
 
-// teamFor is team for threads that go over their row in steps of a number of elements.
-// If there are enough rows to fill the device, few threads share a row and each takes
-// several steps. That keeps the cost of combining their results low.
+// teamFor is team for threads that process a row in steps of "step" elements. If there
+// are enough rows to fill the device, teams are small and each thread takes several
+// steps. That lowers the cost of combining their results.
 func teamFor(multiprocessors, rows, cols, step uint64) int {
 	if rows < multiprocessors*manyRows {
 		return team(cols, step, mostTeam)
@@ -44,8 +43,8 @@ func teamFor(multiprocessors, rows, cols, step uint64) int {
 	return team(cols, 4*step, fullBlock)
 }
 
-// manyRows is how many rows per multiprocessor are enough for small teams: as many as a
-// multiprocessor has room for with the smallest team.
+// manyRows is the number of rows per multiprocessor from which small teams are used. A
+// multiprocessor has room for that many of the smallest teams.
 const manyRows = 64
 
 func multiprocessors(c *driver.Context) (uint64, error) {
@@ -56,7 +55,7 @@ func multiprocessors(c *driver.Context) (uint64, error) {
 	return d.multiprocessors, nil
 }
 
-// deal returns the launch of teams for rows. Small teams share a block.
+// deal returns the launch of one team per row. Small teams share a block.
 func deal(rows uint64, team int) driver.LaunchConfig {
 	teams := 1
 	if team <= warp {
@@ -69,37 +68,37 @@ func deal(rows uint64, team int) driver.LaunchConfig {
 	}
 }
 
-// inTurns returns a launch with fewer blocks, each of which handles several rows in
-// turn. If a turn is short or a block large, starting a block costs more than another
-// turn.
+// inTurns returns a launch with fewer blocks, each of which processes several rows in
+// turn. For short rows or large blocks, starting a block costs more than another turn.
 func inTurns(cfg driver.LaunchConfig, multiprocessors uint64) driver.LaunchConfig {
 	cfg.Grid.X = uint32(min(uint64(cfg.Grid.X), multiprocessors*turnsOf))
 	return cfg
 }
 
-// turnsOf is how many blocks inTurns launches per multiprocessor.
+// turnsOf is the number of blocks per multiprocessor that inTurns launches.
 const turnsOf = 64
 
-// inRegisters is how many elements of a row a thread can keep in registers, if rows are whole
-// packs. inRegistersShort is the best number for very short rows that are not.
+// inRegisters is the number of elements of a row that a thread can keep in registers, if
+// rows consist of whole packs. inRegistersShort is the best number for very short rows
+// that do not.
 const (
 	inRegisters      = 32
 	inRegistersShort = 8
 )
 
-// longEach is how many longer rows each multiprocessor works on at a time. They are
-// read twice, so it is only enough to keep the device busy: the fewer rows, the more of
-// them is still cached.
+// longEach is the number of long rows that each multiprocessor processes at a time. They
+// are read twice. With fewer rows, more of each stays in the cache, so the number is only
+// large enough to keep the device busy.
 const longEach = 2
 
-// rowwise is an operation from rows to rows. Rows are read once if a team can hold
-// them.
+// rowwise is an operation from rows to rows. If a team can hold its row, the row is read
+// only once.
 type rowwise struct {
 	source   source
 	kernel   kernelName
 	dst, src box
-	columns  [2]operand // operands with one element per column, or none
-	long     *newer     // the kernel for rows that are too long for a block
+	columns  [2]operand // operands with one element per column, if present
+	long     *newer     // variants for rows that are too long for one block
 	again    *driver.Launch
 }
 
@@ -138,14 +137,14 @@ func (r *rowwise) prepare(args ...arg) (*driver.Launch, error) {
 	return m.prepare(&cfg, args...)
 }
 
-// team returns how many threads share a row. A row that is not whole packs is read
-// twice unless it is short, the second time from the L1 cache.
+// team returns the number of threads that share a row. Rows that do not consist of whole
+// packs are read twice unless they are short. The second read hits the L1 cache.
 func (r *rowwise) team(cols uint64) int {
 	packs := 4 * pack(r.dst.size)
 	switch {
 	case r.packed() && cols <= packs*warp:
-		// If rows are at most a cache line, each thread takes less, so that several
-		// read the line at once.
+		// If a row fits in one cache line, each thread processes fewer elements, so that
+		// several threads read the line at once.
 		line := lineBytes / uint64(r.dst.size)
 		return max(team(cols, packs, warp), team(min(cols, line), packs/2, warp))
 	case r.packed():
@@ -158,16 +157,16 @@ func (r *rowwise) team(cols uint64) int {
 	return max(team((cols+packs)/(2*packs), 1, mostTeam), 2)
 }
 
-// lineBytes is the size of an L1 cache line.
+// lineBytes is the size of an L1 cache line in bytes.
 const lineBytes = 128
 
-// short reports whether rows are read in packs and are at most a cache line long.
+// short reports whether rows consist of whole packs and fit in one cache line.
 func (r *rowwise) short() bool {
 	return r.packed() && uint64(r.dst.cols)*uint64(r.dst.size) <= lineBytes
 }
 
-// packed reports whether rows can be read and written in packs of 16 bytes, like the
-// function of the same name in rows.cuh.
+// packed reports whether rows can be accessed in packs of 16 bytes. The function packed
+// in rows.cuh has the same condition.
 func (r *rowwise) packed() bool {
 	for _, b := range [2]*box{&r.dst, &r.src} {
 		if n := int(pack(b.size)); b.addr%16 != 0 || b.pitch%n != 0 || b.cols%n != 0 {
@@ -182,21 +181,21 @@ func (r *rowwise) packed() bool {
 	return true
 }
 
-// On devices with clusters, a cluster of up to mostCluster blocks shares a long row.
-// Each thread holds packsInRegisters packs, as cluster.cuh says. residentThreads is how many
-// threads of these kernels fit the registers of a multiprocessor.
+// On devices with clusters, a cluster of up to mostCluster blocks shares a long row. Each
+// thread holds packsInRegisters packs, as in cluster.cuh. residentThreads is the number
+// of threads of these kernels that fit in the registers of a multiprocessor.
 const (
 	mostCluster      = 8
 	packsInRegisters = 8
 	residentThreads  = 1024
 )
 
-// clusterTurns is the number of clusters launched for each that can run at a time. With
-// only one, all would read at the same time and then write at the same time.
+// clusterTurns is the number of clusters to launch for each cluster that can run at a
+// time. With only one, all clusters would read at the same time and then all write.
 const clusterTurns = 16
 
-// prepareClusters is prepare for rows that no block can hold. It returns nil if the
-// device has no room for a cluster.
+// prepareClusters is prepare for rows that are too long for a block. It returns nil if
+// the device has no room for a cluster.
 func (r *rowwise) prepareClusters(m *maker, args []arg) (*driver.Launch, error) {
 	cfg, turns := r.cluster()
 	l, err := m.prepare(&cfg, args...)
@@ -211,10 +210,10 @@ func (r *rowwise) prepareClusters(m *maker, args []arg) (*driver.Launch, error) 
 	return l, l.SetConfig(cfg)
 }
 
-// cluster returns the launch of one cluster, and for how many turns of the device to
-// launch clusters. Rows that cannot be held are read twice, the second time from the
-// cache, which holds more of each if fewer are in work. There each thread does more,
-// because threads are started only once.
+// cluster returns the launch of one cluster, and the number of clusters to launch for
+// each that can run at a time. Rows that do not fit in registers are read twice, the
+// second time from the cache. The cache holds more of each row if fewer rows are in
+// progress. For such rows, clusters are launched only once, and each does more work.
 func (r *rowwise) cluster() (cfg driver.LaunchConfig, turns int) {
 	each := packsInRegisters * pack(r.dst.size)
 	turns = clusterTurns
@@ -229,8 +228,8 @@ func (r *rowwise) cluster() (cfg driver.LaunchConfig, turns int) {
 	}, turns
 }
 
-// clusterFor returns how many blocks of how many threads share a row, if each thread
-// can take a given number of elements. It prefers the fewest blocks that hold the row,
+// clusterFor returns the number of blocks that share a row and the threads per block, if
+// each thread can hold "each" elements. It prefers the fewest blocks that hold the row,
 // unless more blocks allow more rows at a time.
 func clusterFor(cols, each uint64) (blocks, threads int) {
 	fits := false
@@ -245,7 +244,7 @@ func clusterFor(cols, each uint64) (blocks, threads int) {
 	return blocks, threads
 }
 
-// optional passes memory that is only read, or a null pointer if there is none.
+// optional passes memory that is only read, or a null pointer for an absent operand.
 func optional(o *operand) arg {
 	if o.none {
 		return arg{}
@@ -253,7 +252,7 @@ func optional(o *operand) arg {
 	return in(o)
 }
 
-// perColumn checks memory with one element per column, which may be nil.
+// perColumn checks memory with one element per column. The memory may be nil.
 func perColumn[T any](name string, m driver.MemoryOf[T], cols int) operand {
 	if m == nil {
 		return operand{name: name, none: true}

@@ -8,8 +8,8 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// If there are more rows than a grid can have teams, each team handles several. Here
-// the grid is made smaller than the operations make it.
+// If there are more rows than a grid has teams, each team must process several. The test
+// reduces the grids of the operations to force this.
 func TestAGridOfAnySizeDoesAllRows(t *testing.T) {
 	each(t, func(k *kit) {
 		const rows, cols = 300, 64
@@ -51,7 +51,8 @@ func TestAGridOfAnySizeDoesAllRows(t *testing.T) {
 	})
 }
 
-// For a row as short as a cache line each thread takes two packs, for longer ones four.
+// In rows as short as a cache line, each thread must process two packs, in longer rows
+// four.
 func TestThreadsOfShortRows(t *testing.T) {
 	each(t, func(k *kit) {
 		teams := map[int]uint32{8: 1, 16: 1, 32: 2, 64: 4, 96: 4, 128: 4, 192: 8, 256: 8, 1024: 32}
@@ -67,8 +68,8 @@ func TestThreadsOfShortRows(t *testing.T) {
 	})
 }
 
-// An emulated launch allocates what it needs to run, so only the changes are counted on
-// the emulator.
+// Changing and launching an operation must not allocate. An emulated launch itself
+// allocates memory, so on the emulator the test counts only the changes.
 func TestChangingAnOperationOnRowsAllocatesNothing(t *testing.T) {
 	each(t, func(k *kit) {
 		x, y := alloc[float32](k, 4096), alloc[float32](k, 4096)

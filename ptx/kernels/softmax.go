@@ -7,25 +7,26 @@ import (
 
 var softmaxSource = source(launchers.SoftmaxModule)
 
-// NetFloat lists the float types that the neural network kernels accept. They compute
-// in float32.
+// NetFloat lists the element types of the neural network kernels. The kernels compute in
+// float32.
 type NetFloat interface {
 	float32 | F16 | BF16
 }
 
 // Softmax returns the operation that sets each row of dst to the softmax of scale times
 // the row of src: exp(scale*x - m) divided by the row's sum of these, where m is the
-// row's largest scale*x. Both matrices have the same rows and columns, and dst may be
+// row's largest scale*x. Both matrices must have the same rows and columns. dst may be
 // src.
 //
-// The relative error of an element before rounding to T is at most 1e-6 + 6e-8·|scale*x
-// - m|, or 1e-6 + 1.5e-7·|scale*x - m| for 16 bits. Results below 2e-38 may be 0. A row
-// that contains NaN or +Inf, or only -Inf, becomes NaN; an element of -Inf becomes 0.
+// The relative error of an element before rounding to T is at most 1e-6 + 6e-8·|scale*x -
+// m|, or 1e-6 + 1.5e-7·|scale*x - m| for 16 bits. Results below 2e-38 may be 0. A row
+// that contains NaN or +Inf, or only -Inf, becomes NaN. In other rows, an element of -Inf
+// becomes 0.
 //
-// Rows of up to 16,384 elements are read once if they begin and end at multiples of 16
-// bytes. On devices since compute capability 9.0, which have clusters of blocks, so are
-// rows of up to 131,072 elements, or 262,144 of 16 bits. Short rows of float32 are read
-// once on all devices. Other rows are read twice.
+// Rows that begin and end at multiples of 16 bytes are read once if they have at most
+// 16,384 elements. From compute capability 9.0 on, which has clusters of blocks, the
+// limit is 131,072 elements, or 262,144 elements of 16 bits. Short rows of float32 are
+// read once on all devices. Other rows are read twice.
 //
 // Arguments: 0 dst, 1 src, 2 rows, 3 columns, 4 pitch of dst, 5 pitch of src (all
 // uint64), 6 scale (float32).

@@ -30,7 +30,7 @@ func softmaxes[T kernels.NetFloat](k *kit) {
 		k.run(kernels.Softmax(s.device, s.device, 1)) // in place
 		apart := d.read()
 		for i, got := range s.read() {
-			// Sums are added in a different order if rows lie differently.
+			// The alignment of a row determines the order of the additions.
 			if want := apart[i]; !near[T](got, want, 4e-6*want+half[T](want)) {
 				k.Errorf("%T, %v: in place element %d is %v, apart %v", *new(T), l, i, got, want)
 				break
@@ -77,7 +77,8 @@ func softmax(row []float64, scale float64) (out, args []float64) {
 	return out, args
 }
 
-// Rows that are held in registers, and rows that are too long for that or not aligned.
+// Rows with special numbers must be correct if they are held in registers, too long for
+// that, or unaligned.
 func TestSoftmaxOfSpecialNumbers(t *testing.T) {
 	each(t, func(k *kit) {
 		for _, scale := range []float64{0.75, -0.75, 0} {
@@ -104,7 +105,7 @@ func softmaxSpecials[T kernels.NetFloat](k *kit, scale, large, largest float64) 
 		put(0, 0, l.cols, -inf)
 		put(1, 3, 4, inf)
 		put(2, 5, 6, nan)
-		put(3, 1, l.cols, -inf) // a mask that leaves one element
+		put(3, 1, l.cols, -inf) // mask all elements except one
 		put(4, 0, l.cols-1, -inf)
 		put(5, 0, l.cols, large)
 		put(6, 0, l.cols/2, -largest)

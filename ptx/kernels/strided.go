@@ -7,19 +7,19 @@ import (
 
 var stridedSource = source(launchers.StridedModule)
 
-// MaxDims is the largest number of dimensions of a strided copy, after dimensions that
-// are contiguous on both sides were merged.
+// MaxDims is the maximum number of dimensions of a strided copy. Dimensions that are
+// contiguous in both layouts are merged first.
 const MaxDims = 8
 
-// Strided describes a strided copy in the form its kernel takes: shape and strides, by
-// value. A graph keeps it with the node, so no copy of it on the device can become
-// stale. [NewStrided] creates one.
+// Strided is the argument of the strided copy kernel: shape and strides, passed by value.
+// A graph node stores the argument, so there is no copy in device memory that could
+// become stale. [NewStrided] creates one.
 //
-// It copies runs of bytes; their number is the product of the extents. Strides and
-// offsets are in bytes, and all runs have the same size. Unused dimensions come first
-// and have the extent 1.
+// The kernel copies runs of bytes. The number of runs is the product of the extents.
+// Strides and offsets are in bytes, and all runs have the same size. Unused dimensions
+// come first and have the extent 1.
 type Strided struct {
-	Runs, Run            uint64 // number of runs, and bytes in each
+	Runs, Run            uint64 // number of runs, and bytes per run
 	To, From             int64  // offsets of the first run
 	Extent               [MaxDims]uint64
 	ToStride, FromStride [MaxDims]int64
@@ -28,12 +28,13 @@ type Strided struct {
 var _ = launchers.Strided(Strided{}) // the kernel's parameter
 
 // StridedCopy returns the operation that copies an array of the given shape from its
-// layout in src to its layout in dst. That can be a transposition, a slice, a broadcast
-// (stride 0 in src), or a reversal (a negative stride). dst and src may be parts of one
-// buffer as long as the range that is written does not overlap the range that is read.
+// layout in src to its layout in dst. The copy can be a transposition, a slice, a
+// broadcast (stride 0 in src) or a reversal (a negative stride). dst and src may be parts
+// of one buffer if the written range does not overlap the read range.
 //
-// Arguments: 0 dst, 1 src, 2 the [Strided]. It reads src and writes dst. Other parts of
-// the two are not touched, but count as accessed: take a View to narrow that down.
+// Arguments: 0 dst, 1 src, 2 the [Strided]. It reads src and writes dst. It declares
+// accesses to all of dst and src, even if the copy touches only parts. Pass a View to
+// narrow the accesses.
 func StridedCopy[T Element](dst driver.MemoryOf[T], to Layout, src driver.MemoryOf[T], from Layout, shape []int, again ...*driver.Launch) (*driver.Launch, error) {
 	d, origin := operandOf("dst", dst), operandOf("src", src)
 	s, err := stridedOf(d, to, origin, from, shape)
@@ -48,8 +49,9 @@ func StridedCopy[T Element](dst driver.MemoryOf[T], to Layout, src driver.Memory
 	return l, nil
 }
 
-// NewStrided returns the argument of a [StridedCopy], to change it later. Every element
-// must lie within the memory, and no two of them at the same position in dst.
+// NewStrided returns the [Strided] argument of a [StridedCopy], for changing the argument
+// later. Every element must lie within the memory, and no two elements may have the same
+// position in dst.
 func NewStrided[T Element](dst driver.MemoryOf[T], to Layout, src driver.MemoryOf[T], from Layout, shape ...int) (Strided, error) {
 	return stridedOf(operandOf("dst", dst), to, operandOf("src", src), from, shape)
 }
@@ -66,7 +68,7 @@ func stridedOf(d operand, to Layout, s operand, from Layout, shape []int) (Strid
 // dim is one dimension of a strided copy, in elements.
 type dim struct{ extent, to, from int64 }
 
-// stridedDims checks a copy and returns its dimensions, merged into as few as possible.
+// stridedDims checks a copy and returns its dimensions, merged as far as possible.
 func stridedDims(dims []dim, dst operand, to Layout, src operand, from Layout, shape []int) ([]dim, error) {
 	if err := usable(dst, src); err != nil {
 		return nil, err
@@ -88,8 +90,8 @@ func stridedDims(dims []dim, dst operand, to Layout, src operand, from Layout, s
 	return merged(dims)
 }
 
-// merged drops dimensions of one element, and joins neighbouring dimensions that are
-// contiguous on both sides.
+// merged drops dimensions of one element and joins adjacent dimensions that are
+// contiguous in both layouts.
 func merged(dims []dim) ([]dim, error) {
 	out := dims[:0]
 	for _, d := range dims {
@@ -113,7 +115,8 @@ func merged(dims []dim) ([]dim, error) {
 
 func (d dim) inOnePiece() bool { return d.to == 1 && d.from == 1 }
 
-// newStrided converts elements to bytes, and makes a contiguous last dimension the run.
+// newStrided converts elements to bytes. If the last dimension is contiguous, each run
+// covers it.
 func newStrided(size int64, to, from int, dims []dim) Strided {
 	s := Strided{Runs: 1, Run: uint64(size), To: int64(to) * size, From: int64(from) * size}
 	for i := range s.Extent {

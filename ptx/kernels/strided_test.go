@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// walk calls f with the positions of every element of an array.
+// walk calls f with both positions of every element of an array.
 func walk(shape []int, to, from kernels.Layout, f func(to, from int)) {
 	index := make([]int, len(shape))
 	for _, n := range shape {
@@ -37,7 +37,7 @@ func walk(shape []int, to, from kernels.Layout, f func(to, from int)) {
 	}
 }
 
-// strides copies with a kernel and on the host, and compares.
+// strides compares a copy by a kernel with a copy on the host.
 func strides[T kernels.Element](k *kit, skip, size int, shape []int, to, from kernels.Layout) {
 	k.Helper()
 	values, want := make([]T, size), make([]T, size)
@@ -63,7 +63,7 @@ func TestStridedCopyOfAnyShape(t *testing.T) {
 			for i, d := range order {
 				moved[i] = shape[d]
 			}
-			// The destination in a different order than the source.
+			// The destination is row-major, and the source is permuted.
 			to, from := kernels.RowMajor(moved...), kernels.RowMajor(shape...).Permute(order...)
 			to.Offset, from.Offset = r.IntN(5), r.IntN(5)
 			size := 5
@@ -83,7 +83,7 @@ func TestStridedCopyOfAnyShape(t *testing.T) {
 	})
 }
 
-// Large strides put elements far apart: here 8 MiB.
+// A copy with large strides, here 8 MiB, must be correct.
 func TestStridedCopyOverLargeStrides(t *testing.T) {
 	each(t, func(k *kit) {
 		const far = 1 << 20
@@ -96,7 +96,8 @@ func TestStridedCopyOverLargeStrides(t *testing.T) {
 	})
 }
 
-// Shape and strides belong to the node: nothing that a replay reads can change later.
+// Replays of a graph must use the shape and strides stored in the node, whatever changes
+// later.
 func TestStridedCopyKeepsItsShapeInAGraph(t *testing.T) {
 	each(t, func(k *kit) {
 		src, dst := device(k, 0, []float32{1, 2, 3, 4, 5, 6}), alloc[float32](k, 6)
@@ -155,7 +156,7 @@ func TestStridedCopyRefusesWhatIsOutside(t *testing.T) {
 	})
 }
 
-// This copies a matrix transposed, without its first column.
+// This example copies a transposed matrix without its first column.
 func ExampleStridedCopy() {
 	err := onEmulator(func(c *driver.Context, s *driver.Stream) error {
 		src, err := driver.AllocFrom(c, []float32{1, 2, 3, 4, 5, 6})

@@ -13,8 +13,8 @@ import (
 //go:embed src/*.cu
 var sources embed.FS
 
-// Drivers since CUDA 11.4 accept every file, also for old devices unless the file's
-// name says otherwise, and each file names its source.
+// Every file must be accepted by drivers since CUDA 11.4 and for old devices, unless the
+// file's name has a suffix. Each file must name its source.
 func TestEveryTextIsForOldDriversToo(t *testing.T) {
 	files, err := fs.ReadDir(kernels.Texts(), ".")
 	if err != nil {
@@ -37,7 +37,7 @@ func TestEveryTextIsForOldDriversToo(t *testing.T) {
 		switch {
 		case strings.HasSuffix(name, "_sm80"):
 			target = "sm_80"
-		case strings.HasSuffix(name, "_sm90"): // drivers that know such devices are CUDA 11.8 or later
+		case strings.HasSuffix(name, "_sm90"): // only drivers since CUDA 11.8 support such devices
 			version, target = "7.8", "sm_90"
 		}
 		head := "// Made from " + source + " by src/build.sh; do not edit.\n\n.version " + version + "\n.target " + target + "\n"

@@ -7,7 +7,7 @@ import (
 
 var transposeSource = source(launchers.TransposeModule)
 
-// tile returns the side length of the squares that a block transposes.
+// tile returns the side length of the square that a block transposes.
 func tile(size uintptr) uint64 {
 	if size == 8 {
 		return 32
@@ -15,12 +15,12 @@ func tile(size uintptr) uint64 {
 	return 64
 }
 
-// Transpose returns the operation that transposes matrices: each of the batches in src
-// has the given number of rows and columns, without gaps, and is written to dst with
-// rows and columns exchanged. dst and src must not overlap.
+// Transpose returns the operation that transposes matrices. src contains the given number
+// of batches, each a matrix of rows and columns without gaps. The operation writes each
+// matrix to dst with rows and columns exchanged. dst and src must not overlap.
 //
-// Arguments: 0 dst, 1 src, 2 batches, 3 rows, 4 columns (uint64). It reads src and
-// writes dst.
+// Arguments: 0 dst, 1 src, 2 batches, 3 rows, 4 columns (uint64). It reads src and writes
+// dst.
 func Transpose[T Element](dst, src driver.MemoryOf[T], batches, rows, columns int, again ...*driver.Launch) (*driver.Launch, error) {
 	d, s := operandOf("dst", dst), operandOf("src", src)
 	if err := matricesFit(d, s, batches, rows, columns); err != nil {

@@ -8,14 +8,14 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// function is a function of one operand, its reference, and its permitted error in
+// function is a function of one operand, with its reference and its permitted error in
 // units in the last place.
 type function[T kernels.Float] struct {
 	name string
 	make func(dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error)
 	want func(x float64) float64
 	ulps float64
-	more func(x float64) float64 // additional units, for float32 and float64
+	more func(x float64) float64 // additional permitted error, for float32 and float64
 }
 
 func functions[T kernels.Float]() []function[T] {
@@ -40,8 +40,8 @@ func geluTanh(x float64) float64 { return x / (1 + math.Exp(-geluArgument(x))) }
 
 func geluArgument(x float64) float64 { return 2 * math.Sqrt(2/math.Pi) * (x + 0.044715*x*x*x) }
 
-// inArgument is the error of the reference that comes from rounding its argument, which
-// is squared and goes through exp.
+// inArgument is the error that the reference has because it rounds its argument. The
+// argument is squared and passed to exp.
 func inArgument[T kernels.Float](x float64) float64 {
 	if _, wide := any(T(0)).(float64); wide && x < 0 {
 		return x * x
@@ -49,8 +49,8 @@ func inArgument[T kernels.Float](x float64) float64 {
 	return 0
 }
 
-// slack returns the error of the float64 reference itself, and what rounding to a
-// 16-bit type adds to the bound of float32.
+// slack returns the permitted error beyond the bound for float32. It covers the error of
+// the float64 reference and the rounding to a 16-bit type.
 func (f *function[T]) slack(x float64) float64 {
 	ulps := f.ulps
 	if f.more != nil {
@@ -120,7 +120,7 @@ func (f *function[T]) check(k *kit, in T, got float64) {
 	}
 }
 
-// vanishes reports whether exp(-x) is no longer finite.
+// vanishes reports whether exp(-x) overflows.
 func (f *function[T]) vanishes(x float64) bool {
 	switch f.name {
 	case "silu", "sigmoid", "gelu tanh":

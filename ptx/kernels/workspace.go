@@ -7,22 +7,21 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// The layout of a workspace, the same as in reduce.cuh: a counter for each row, then 16
-// bytes for each part.
+// The layout of a workspace, as in reduce.cuh: a counter for each row, then 16 bytes for
+// each part.
 const (
 	workRows  = 1024
 	workParts = 4096
 	workBytes = workRows*4 + workParts*16
 )
 
-// Workspace is memory in which the blocks of a reduction leave partial results for the
-// last block. With a workspace, all multiprocessors work on a long row; without one, a
+// Workspace is memory in which the blocks of a reduction store partial results for the
+// last block. With a workspace, all multiprocessors process a long row. Without one, a
 // single block does.
 //
-// Operations that share a workspace must not run at the same time. They declare that
-// they access it, so a graph that derives its edges orders them, and Check reports
-// those that are not ordered. An operation leaves the workspace as it found it and can
-// be repeated.
+// Operations that share a workspace must not run at the same time. They declare their
+// access to it. A graph that derives its edges orders them, and Check reports unordered
+// ones. An operation restores the state of the workspace and can be repeated.
 type Workspace struct {
 	mem *driver.Buffer[uint64]
 }
@@ -40,7 +39,7 @@ func NewWorkspace(c *driver.Context) (*Workspace, error) {
 	return w, nil
 }
 
-// Close frees the workspace once the operations that use it have ended.
+// Close frees the workspace after the operations that use it have ended.
 func (w *Workspace) Close() error {
 	if w == nil {
 		return nil
@@ -48,7 +47,7 @@ func (w *Workspace) Close() error {
 	return w.mem.Close()
 }
 
-// operand returns the workspace as an operand, possibly none.
+// operand returns the workspace as an operand, or an absent operand for nil.
 func (w *Workspace) operand() operand {
 	if w == nil {
 		return operand{none: true}
@@ -56,7 +55,7 @@ func (w *Workspace) operand() operand {
 	return operandOf("workspace", w.mem)
 }
 
-// closing closes an object after a failure and returns both errors.
+// closing closes an object after a failure. It returns both errors.
 func closing(err error, made interface{ Close() error }) error {
 	return errors.Join(err, made.Close())
 }

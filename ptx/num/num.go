@@ -1,19 +1,20 @@
-// Package num provides the 16-bit floating-point types that kernels use and Go lacks:
-// F16, which is __half in CUDA C++ and .f16 in PTX, and BF16, which is __nv_bfloat16
-// and .bf16. A buffer of either has the layout of device memory.
+// Package num provides the 16-bit floating-point types that kernels use and Go lacks. F16
+// is __half in CUDA C++ and .f16 in PTX. BF16 is __nv_bfloat16 and .bf16. Values of both
+// types have the same layout in Go and on the device.
 //
 //	x, err := driver.AllocFrom(ctx, num.ToF16s([]float32{1, 2, 3}))
 //
-// The Go value holds the number's bits, so Go's operators do not compute with the
-// number. Convert it to float32, which represents every value of both types, and back.
+// A Go value holds the bits of the number, so Go's arithmetic operators do not work on
+// the number. Convert it to float32, which represents every value of both types, and
+// back.
 package num
 
 import "math"
 
-// F16 is an IEEE 754 binary16 number: 5 bits of exponent, 11 of precision.
+// F16 is an IEEE 754 binary16 number: a 5-bit exponent and 11 bits of precision.
 type F16 uint16
 
-// BF16 is the upper half of a float32: 8 bits of exponent, 8 of precision.
+// BF16 is the upper half of a float32: an 8-bit exponent and 8 bits of precision.
 type BF16 uint16
 
 // F16FromBits returns the number with these bits.
