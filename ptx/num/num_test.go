@@ -25,8 +25,8 @@ func TestEveryF16IsAFloat32AndBack(t *testing.T) {
 	}
 }
 
-// The middle between two neighbours goes to the even one, and what is slightly off the
-// middle goes to the nearer one.
+// A number halfway between two neighbours must round to the even one. A number slightly
+// off the middle must round to the nearer one.
 func TestRoundingTo16Bits(t *testing.T) {
 	for i := range 0x7bff {
 		lo, hi := num.F16FromBits(uint16(i)), num.F16FromBits(uint16(i+1))

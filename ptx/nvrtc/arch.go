@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Arch is an architecture to compile for, in the form of the option --gpu-architecture.
-// A virtual architecture such as compute_75 gives PTX for every device from that
-// capability on. A real one such as sm_90 gives PTX and a cubin for devices of that
+// Arch is an architecture to compile for, as in the option --gpu-architecture. A virtual
+// architecture such as compute_75 produces PTX for every device of that capability or
+// later. A real architecture such as sm_90 produces PTX and a cubin for devices of that
 // capability. The suffixes a and f are passed to NVRTC unchecked.
 type Arch string
 
@@ -21,8 +21,8 @@ func Real(major, minor int) Arch { return Arch(fmt.Sprintf("sm_%d%d", major, min
 // IsReal reports whether compiling for a produces a cubin.
 func (a Arch) IsReal() bool { return strings.HasPrefix(string(a), "sm_") }
 
-// Archs lists the virtual architectures that the compiler knows, lowest first, without
-// suffixed ones.
+// Archs returns the virtual architectures that the compiler supports, lowest first. It
+// omits those with a suffix.
 func (c *Compiler) Archs() []Arch {
 	if !c.exists() {
 		return nil
@@ -34,10 +34,10 @@ func (c *Compiler) Archs() []Arch {
 	return list
 }
 
-// ArchFor returns the virtual architecture to compile for so that a device of the given
-// compute capability can run the PTX: the device's own, or the highest one below it
-// that the compiler knows. If the device is too old for the compiler, the error lists
-// those the compiler knows.
+// ArchFor returns the virtual architecture to compile for, so that a device of the given
+// compute capability can run the PTX. It is the device's own architecture, or the highest
+// lower one that the compiler supports. If the device is too old for the compiler, the
+// error lists the supported architectures.
 func (c *Compiler) ArchFor(major, minor int) (Arch, error) {
 	if !c.exists() {
 		return "", aCompiler.Error(c == nil)

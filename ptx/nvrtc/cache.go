@@ -18,21 +18,21 @@ import (
 )
 
 // CacheVariable names the environment variable that holds the cache's folder. The value
-// "off" turns the cache off. The variable is ignored in a process that runs with more
-// rights than its user (setuid). Such a process has no cache unless it creates one.
+// "off" turns the cache off. A process that runs with more rights than its user (setuid)
+// ignores the variable. It has no cache unless it creates one.
 const CacheVariable = "PURECUDA_NVRTC_CACHE"
 
-// DefaultCacheBytes is the size limit of a cache for which none was given.
+// DefaultCacheBytes is the default size limit of a cache.
 const DefaultCacheBytes = 256 << 20
 
-// Cache is a folder with one file per result. Any number of goroutines and processes
-// may use it at the same time: entries appear whole, under names that are hashes of
-// everything they depend on, and never change. A damaged entry is removed and compiled
-// again. When the folder exceeds its limit, the least recently used entries are
-// removed.
+// Cache is a folder with one file per result. Any number of goroutines and processes may
+// use the folder at the same time. Entries are written atomically and never change. The
+// name of an entry is a hash of everything that the result depends on. Cache removes a
+// damaged entry, and the program is compiled again. When the folder exceeds its limit,
+// Cache removes the least recently used entries.
 //
-// If the folder cannot be written, nothing is kept, but no compilation fails. Stats
-// reports it.
+// If the folder cannot be written, results are not stored, but no compilation fails.
+// Stats reports the error.
 type Cache struct {
 	dir   string
 	bytes int64
@@ -41,7 +41,7 @@ type Cache struct {
 	stats CacheStats
 }
 
-// CacheStats counts what a Cache did.
+// CacheStats counts the operations of a Cache.
 type CacheStats struct {
 	Hits    int   // results found
 	Misses  int   // results not found
@@ -52,7 +52,7 @@ type CacheStats struct {
 	Err     error // the latest failure
 }
 
-// NewCache returns the cache in a folder, which is created when it is first needed. If
+// NewCache returns a cache in the given folder. The folder is created on first use. If
 // bytes is 0, the limit is DefaultCacheBytes.
 func NewCache(dir string, bytes int64) (*Cache, error) {
 	path, err := filepath.Abs(dir)
@@ -77,8 +77,8 @@ func DefaultCacheDir() (string, error) {
 	return filepath.Join(dir, "purecuda", "nvrtc"), nil
 }
 
-// defaultCache returns the user's cache, nil if it is turned off or there is no place
-// for it.
+// defaultCache returns the user's cache, or nil if it is turned off or no folder is
+// available.
 func defaultCache() *Cache {
 	dir := loader.SecureEnv(CacheVariable)
 	if dir == "off" || loader.Privileged() {
@@ -97,7 +97,7 @@ func defaultCache() *Cache {
 	return c
 }
 
-// aCache describes a cache for the errors of methods on nil or zero caches.
+// aCache describes a cache in the errors of methods called on a nil or zero Cache.
 var aCache = absent.Kind{Name: "cache", Make: "nvrtc.NewCache", Code: ErrClosed}
 
 // Dir returns the folder.
@@ -108,7 +108,7 @@ func (c *Cache) Dir() string {
 	return c.dir
 }
 
-// Stats returns what the cache has done so far.
+// Stats returns the counts since the cache was created.
 func (c *Cache) Stats() CacheStats {
 	if c == nil {
 		return CacheStats{}
@@ -137,13 +137,13 @@ func (c *Cache) Clear() error {
 const (
 	entrySuffix = ".nvrtc"
 	partSuffix  = ".part"
-	// partAge is the age at which an unfinished file counts as abandoned.
+	// partAge is the age at which an unfinished file is considered abandoned.
 	partAge = time.Hour
 )
 
 func (c *Cache) path(k key) string { return filepath.Join(c.dir, k.String()+entrySuffix) }
 
-// count changes the statistics.
+// count updates the statistics.
 func (c *Cache) count(change func(*CacheStats)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -174,7 +174,7 @@ func (c *Cache) get(k key) *Result {
 		return nil
 	}
 	now := time.Now()
-	c.fail(os.Chtimes(path, now, now)) // now it is evicted last
+	c.fail(os.Chtimes(path, now, now)) // mark as most recently used
 	c.count(func(s *CacheStats) { s.Hits++ })
 	return r
 }
@@ -189,7 +189,7 @@ func (c *Cache) put(k key, r *Result) {
 	c.evict()
 }
 
-// write creates a file atomically: whole or not at all.
+// write creates a file atomically.
 func (c *Cache) write(path string, data []byte) error {
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return err
@@ -210,7 +210,7 @@ func (c *Cache) write(path string, data []byte) error {
 		return errors.Join(err, rest)
 	}
 	if isFile(path) {
-		return nil // Windows does not replace a file that is being read; its content is the same
+		return nil // Windows cannot replace a file that is being read, but its content is the same
 	}
 	return err
 }
@@ -233,15 +233,15 @@ func (c *Cache) entries() ([]entry, error) {
 		if !strings.HasSuffix(f.Name(), entrySuffix) && !strings.HasSuffix(f.Name(), partSuffix) {
 			continue
 		}
-		if info, err := f.Info(); err == nil { // another process may have removed it
+		if info, err := f.Info(); err == nil { // another process may have removed the file
 			list = append(list, entry{filepath.Join(c.dir, f.Name()), info.Size(), info.ModTime()})
 		}
 	}
 	return list, err
 }
 
-// evict removes entries above the limit. It removes down to three quarters of the
-// limit, so that not every store has to evict.
+// evict removes the least recently used entries if the cache exceeds its limit. It stops
+// at three quarters of the limit, so that not every store has to evict.
 func (c *Cache) evict() {
 	entries, err := c.entries()
 	c.fail(err)
@@ -269,7 +269,7 @@ func (c *Cache) evict() {
 	}
 }
 
-// remove removes a file, which may be gone already.
+// remove removes a file. It ignores a file that no longer exists.
 func remove(path string) error {
 	err := os.Remove(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -280,8 +280,8 @@ func remove(path string) error {
 
 var errDamaged = errors.New("the entry is damaged")
 
-// An entry is the format's name, the hash of the rest, and the rest: the key and the
-// parts of the result, each preceded by its length.
+// An entry consists of the format's name, a hash of the rest, the key, and the parts of
+// the result. A length precedes each part.
 
 func encode(k key, r *Result) []byte {
 	var body packed
@@ -307,7 +307,7 @@ func decode(k key, data []byte) (*Result, error) {
 	}
 	body := packed(data[head:])
 	if string(body.take()) != string(k[:]) {
-		return nil, errDamaged // a file under another entry's name
+		return nil, errDamaged // the file of a different entry
 	}
 	r := &Result{PTX: body.take(), Cubin: body.take(), Log: string(body.take()), Lowered: make(map[string]string)}
 	for len(body) > 0 {

@@ -2,8 +2,8 @@ package nvrtc
 
 import "fmt"
 
-// Code is an NVRTC result code. It is an error itself: errors.Is finds it in every
-// error from a failed call.
+// Code is an NVRTC result code. It implements error. errors.Is finds it in every error
+// from a failed call.
 type Code int32
 
 // NVRTC's result codes under their C names.

@@ -8,16 +8,15 @@ import (
 	"unsafe"
 )
 
-// Compile compiles a program or finds its result in the cache. It is safe for any
-// number of goroutines; those that need the same result at the same time share one
-// compilation.
+// Compile compiles a program or returns its result from the cache. Any number of
+// goroutines may call it. Concurrent calls with the same program share one compilation.
 //
-// NVRTC cannot be interrupted. When ctx is done, Compile returns ctx's error at once.
-// The compilation continues in the background, its result is stored in the cache, and
+// NVRTC cannot be interrupted. When ctx is done, Compile immediately returns the error of
+// ctx. The compilation continues in the background and stores its result in the cache.
 // Close waits for it.
 //
-// If a program does not compile, the error is an *Error; formatting it with %+v prints
-// the whole log.
+// If a program does not compile, the error is an *Error. Format it with %+v to print the
+// whole log.
 func (c *Compiler) Compile(ctx context.Context, p Program) (*Result, error) {
 	if !c.exists() {
 		return nil, aCompiler.Error(c == nil)
@@ -46,8 +45,8 @@ func (c *Compiler) Compile(ctx context.Context, p Program) (*Result, error) {
 	return f.result.copy(), nil
 }
 
-// clone protects the program from changes by the caller, who may return before it is
-// compiled.
+// clone copies the program, because the caller may return and change it before the
+// compilation ends.
 func clone(p Program) *Program {
 	p.Headers = maps.Clone(p.Headers)
 	p.IncludePaths, p.Options = slices.Clone(p.IncludePaths), slices.Clone(p.Options)
@@ -55,7 +54,7 @@ func clone(p Program) *Program {
 	return &p
 }
 
-// flight is one compilation, for which several callers may wait.
+// flight is one compilation. Several callers may wait for it.
 type flight struct {
 	done   chan struct{}
 	result *Result
@@ -99,8 +98,8 @@ func (c *Compiler) land(f *flight, p *Program, k key, keyed bool) {
 	close(f.done)
 }
 
-// cached returns the result from the cache, or compiles and stores it. If a header
-// changed while the compiler ran, the result is not stored.
+// cached returns the result from the cache, or compiles and stores it. It does not store
+// the result if a header changed during the compilation.
 func (c *Compiler) cached(p *Program, k key) (*Result, error) {
 	if r := c.cache.get(k); r != nil {
 		r.Cached = true
@@ -140,7 +139,7 @@ func (c *Compiler) compile(p *Program) (*Result, error) {
 	return r, run.read(r, names)
 }
 
-// run is one nvrtcProgram.
+// run wraps one nvrtcProgram.
 type run struct {
 	fn *functions
 	p  *Program
@@ -163,14 +162,14 @@ func (r *run) create() error {
 	return nil
 }
 
-// destroy can fail only on an invalid handle, so it ignores the result.
+// destroy ignores the result code, because only an invalid handle can cause a failure.
 func (r *run) destroy() {
 	h := new(uintptr)
 	*h = r.h
 	callP(&r.fn.destroyProgram, unsafe.Pointer(h))
 }
 
-// addNames returns the name expressions as they were passed to NVRTC.
+// addNames passes the name expressions to NVRTC and returns them as C strings.
 func (r *run) addNames() ([]*byte, error) {
 	names := cStrings(r.p.NameExpressions)
 	for i, name := range names {
@@ -183,7 +182,7 @@ func (r *run) addNames() ([]*byte, error) {
 	return names, nil
 }
 
-// read fetches the compiled code and the lowered names.
+// read copies the compiled code and the lowered names to out.
 func (r *run) read(out *Result, names []*byte) error {
 	var failure Code
 	if out.PTX, failure = r.fn.text(r.h, &r.fn.ptxSize, &r.fn.ptx); failure != NVRTC_SUCCESS {

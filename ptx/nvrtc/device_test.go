@@ -16,11 +16,11 @@ import (
 	"github.com/purecuda/cuda/ptx/nvrtc"
 )
 
-// requireNVRTC names the environment variable that makes a missing NVRTC a failure.
+// requireNVRTC names the environment variable that makes a test fail if NVRTC is missing.
 const requireNVRTC = "PURECUDA_REQUIRE_NVRTC"
 
-// installed returns the NVRTC of this machine. Where there is none, the tests in
-// internal/nvidiatest use a downloaded one.
+// installed returns this machine's NVRTC, or skips the test if there is none. The tests
+// in internal/nvidiatest use a downloaded one.
 func installed(t *testing.T, c *driver.Context, opts ...nvrtc.Option) *nvrtc.Compiler {
 	t.Helper()
 	compiler, err := nvrtc.Open(append([]nvrtc.Option{nvrtc.UpTo(c.Driver().Version()), nvrtc.WithoutCache()}, opts...)...)
@@ -145,7 +145,7 @@ extern "C" __global__ void halves(float *x, int n) {
 }
 `
 
-// CUDA's own headers are found, compiled, and cached together with everything they
+// CUDA's own headers must be found, compiled, and cached together with everything they
 // include.
 func TestCUDAHeadersAreFoundAndCached(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
@@ -189,7 +189,7 @@ func runHalves(t *testing.T, c *driver.Context, image []byte) {
 	}
 }
 
-// Newer compilers show the line of an error themselves. It must appear only once.
+// The source line of an error must appear only once. Newer compilers print it themselves.
 func TestErrorsOfTheInstalledCompilerShowTheLine(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		_, err := installed(t, c).Compile(t.Context(), nvrtc.Program{

@@ -1,7 +1,7 @@
 // Package nvrtc compiles CUDA C++ to PTX or to a cubin at run time, with NVIDIA's
-// run-time compiler NVRTC. It opens the NVRTC library that is installed. Building a
-// program requires neither that library nor the CUDA toolkit nor a GPU, and compiling
-// does not require a GPU either.
+// run-time compiler NVRTC. It opens the installed NVRTC library. Building a Go program
+// does not require that library, the CUDA toolkit or a GPU. Compiling CUDA C++ does not
+// require a GPU.
 //
 //	c, err := nvrtc.Open()
 //	if errors.Is(err, nvrtc.ErrNotInstalled) {
@@ -13,24 +13,23 @@
 //
 // # Which library
 //
-// [Open] uses the library named by the environment variable PURECUDA_NVRTC. Otherwise it uses the
-// newest that it finds: in the toolkit that CUDA_PATH or CUDA_HOME names, by the
-// system's own search, where toolkits are usually installed, and in an active conda or
-// Python environment ([loader.OpenToolkit]). It supports NVRTC 11.2 and newer.
+// [Open] uses the library named by the environment variable PURECUDA_NVRTC. Otherwise it
+// opens the newest one that [loader.OpenToolkit] finds. That function searches the
+// toolkit in CUDA_PATH or CUDA_HOME, the system's library path, the usual folders of
+// toolkits, and an active conda or Python environment. It supports NVRTC 11.2 and newer.
 //
-// A driver refuses PTX from an NVRTC that is newer than itself. [UpTo] with the
-// driver's version restricts the search to libraries that are not newer. Within a major
-// version of CUDA, compiling to a cubin also works: use a real architecture such as
-// sm_90.
+// A driver rejects PTX from an NVRTC that is newer than the driver. Pass [UpTo] with the
+// driver's version to skip newer libraries. Within a major version of CUDA, you can also
+// compile to a cubin. Use a real architecture such as sm_90.
 //
 // # The cache
 //
 // Compiling takes a few hundred milliseconds. A result from the cache takes well under
-// one. Results are kept in the folder purecuda/nvrtc of [os.UserCacheDir] (on Linux
-// ~/.cache/purecuda/nvrtc), or in the one that PURECUDA_NVRTC_CACHE names. The value
-// off turns the cache off, as does [WithoutCache]. A cached result is used if nothing
-// that it depends on has changed: the source, options, names, the compiler, and the
-// contents of every header that the source can reach by #include. Programs whose
-// dependencies cannot be known in advance are compiled each time: those that name a
-// header by a macro, and options that make NVRTC write files. [Cache] has the details.
+// one. The cache is the folder purecuda/nvrtc of [os.UserCacheDir] (on Linux
+// ~/.cache/purecuda/nvrtc), or the folder in PURECUDA_NVRTC_CACHE. The value off turns
+// the cache off, as does [WithoutCache]. A cached result is used only if the source,
+// options, names, compiler, and all headers reachable through #include are unchanged. A
+// program is compiled each time if it names a header by a macro, because its dependencies
+// are then unknown. The same applies to options that make NVRTC write files. See [Cache]
+// for details.
 package nvrtc

@@ -10,22 +10,21 @@ import (
 )
 
 var (
-	// ErrNotInstalled is matched when no NVRTC library was found. It is not matched
-	// when PURECUDA_NVRTC or WithLibrary names a library that does not open, which is a
-	// mistake rather than an absence.
+	// ErrNotInstalled matches an error of Open if no NVRTC library was found. It does not
+	// match if PURECUDA_NVRTC or WithLibrary names a library that cannot be opened.
 	ErrNotInstalled = errors.New("NVRTC is not installed")
-	// ErrClosed is matched by the errors of calls on a closed compiler.
+	// ErrClosed matches the errors of calls on a closed compiler.
 	ErrClosed = errors.New("the compiler is closed")
 )
 
 // Error is a failed NVRTC call. errors.Is matches it with its code. Error and %v return
-// one line with the first complaint; %+v adds the whole log, together with the source
-// lines that it refers to.
+// one line with the first compiler message. %+v adds the whole log, with the source lines
+// to which it refers.
 type Error struct {
 	Func    string // the C function that failed
 	Code    Code
 	Program string // the program that was compiled, if any
-	Hint    string // the first complaint, or what to do
+	Hint    string // the first compiler message, or a suggestion
 	Log     string // everything that the compiler printed
 }
 
@@ -66,8 +65,8 @@ func (e *Error) Format(s fmt.State, verb rune) {
 	}
 }
 
-// NotInstalledError reports that there is no NVRTC and what to do. %+v also lists every
-// name that was tried, with the system's reason.
+// NotInstalledError reports that there is no NVRTC library and suggests how to install
+// one. With %+v it also lists every name that was tried, with the system's error.
 type NotInstalledError struct {
 	Cause error // a *loader.OpenError
 }
@@ -91,7 +90,7 @@ func (e *NotInstalledError) Error() string {
 	return ErrNotInstalled.Error() + ": " + advice
 }
 
-// newerError makes the search skip a library.
+// newerError makes the search skip a library that is too new.
 type newerError struct{ version, upTo int }
 
 func (e *newerError) Error() string {
@@ -104,7 +103,7 @@ const advice = "install the CUDA toolkit, or the library alone (pip: nvidia-cuda
 // Is matches ErrNotInstalled.
 func (e *NotInstalledError) Is(target error) bool { return target == ErrNotInstalled }
 
-// Unwrap returns the reason why nothing could be opened.
+// Unwrap returns the errors that prevented opening a library.
 func (e *NotInstalledError) Unwrap() error {
 	if e == nil {
 		return nil
@@ -112,7 +111,7 @@ func (e *NotInstalledError) Unwrap() error {
 	return e.Cause
 }
 
-// Format implements %v and %s (one line), %+v (with what was tried) and %q.
+// Format implements %v and %s (one line), %+v (with the names tried) and %q.
 func (e *NotInstalledError) Format(s fmt.State, verb rune) {
 	switch {
 	case verb == 'q':
@@ -124,7 +123,7 @@ func (e *NotInstalledError) Format(s fmt.State, verb rune) {
 	}
 }
 
-// invalidf returns an error about invalid input from the program.
+// invalidf returns an error for invalid arguments.
 func invalidf(format string, args ...any) error {
 	return fmt.Errorf("nvrtc: "+format, args...)
 }

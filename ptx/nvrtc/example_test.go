@@ -11,7 +11,8 @@ import (
 	"github.com/purecuda/cuda/ptx/nvrtc"
 )
 
-// Compile a template, load it and find the kernel. This works where NVRTC is installed.
+// This example compiles a template, loads it and finds the kernel. It requires an
+// installed NVRTC.
 func Example() {
 	drv, err := driver.New(emulator.New(emulator.Config{})) // or driver.Open, for a GPU
 	if err != nil {
@@ -30,7 +31,7 @@ func Example() {
 
 	compiler, err := nvrtc.Open(nvrtc.UpTo(drv.Version()))
 	if errors.Is(err, nvrtc.ErrNotInstalled) {
-		fmt.Println(err) // says what to install
+		fmt.Println(err) // suggests how to install NVRTC
 		return
 	}
 	if err != nil {
@@ -73,7 +74,7 @@ func Example() {
 	fmt.Println(kernel.Name(), result.Cached)
 }
 
-// Keep results in a folder of your own, of at most 64 MiB.
+// This example stores results in a separate folder with a limit of 64 MiB.
 func ExampleNewCache() {
 	cache, err := nvrtc.NewCache("build/kernels", 64<<20)
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// fake is an NVRTC written in Go. The PTX it produces shows its input.
+// fake is an NVRTC written in Go. The PTX it returns contains its input.
 type fake struct {
-	missing string          // a function that it does not have
+	missing string          // a function that the library lacks
 	fail    map[string]Code // result codes by function
 	compile func(p *fakeProgram) (Code, string)
 
@@ -163,8 +163,8 @@ func (f *fake) text(of func(*fakeProgram) string) func(loader.Args) Code {
 	}
 }
 
-// newFake returns a compiler that uses f and is closed when the test ends. Programs
-// that were not destroyed by then fail the test.
+// newFake returns a compiler that uses f. The test closes the compiler when it ends, and
+// fails if any program was not destroyed.
 func newFake(t *testing.T, f *fake, opts ...Option) *Compiler {
 	t.Helper()
 	c, err := New(f, append([]Option{WithoutCache()}, opts...)...)

@@ -7,7 +7,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// functions is NVRTC's C interface, as nvrtc.h declares it.
+// functions holds the C functions of NVRTC, as declared in nvrtc.h.
 type functions struct {
 	version          loader.Proc
 	createProgram    loader.Proc
@@ -51,8 +51,8 @@ func resolve(lib loader.Library) (*functions, error) {
 	return f, nil
 }
 
-// The argument blocks are named after their C parameters: p is a pointer, h a program
-// and n an int. Pointers are typed, see loader.Call.
+// These argument blocks are named after their C parameters: p is a pointer, h a program
+// and n an int. Their pointers are typed for the reason given at loader.Call.
 
 func callP(proc *loader.Proc, p unsafe.Pointer) Code {
 	b := struct {
@@ -117,7 +117,8 @@ func (f *functions) create(h *uintptr, source, name *byte, n int, texts, names *
 
 func code(ret uintptr) Code { return Code(int32(uint32(ret))) }
 
-// bytes reads data whose size one function returns and another copies.
+// bytes reads data through two functions. One returns the size, and the other copies the
+// data.
 func (f *functions) bytes(h uintptr, size, copy *loader.Proc) ([]byte, Code) {
 	n := new(uintptr)
 	if c := callHP(size, h, unsafe.Pointer(n)); c != NVRTC_SUCCESS || *n == 0 {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzEntry reads cache files that anybody may have written, with a correct hash. What
-// is read must be encoded to the same bytes.
+// FuzzEntry decodes cache files with arbitrary content and a correct hash. Encoding a
+// decoded result must return the same bytes.
 func FuzzEntry(f *testing.F) {
 	f.Add(encode(key{}, &Result{PTX: []byte(".version 7.0"), Log: "fine", Lowered: map[string]string{"f<int>": "_Z1f"}}), true)
 	f.Add([]byte(keyFormat), false)

@@ -8,10 +8,10 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CUDAIncludes returns the folders of CUDA's own headers, for Program.IncludePaths:
-// those that belong to the library, or else the first found in the toolkits' usual
-// places. Headers of a version other than the compiler's usually work, but there is no
-// guarantee. The error says what to install.
+// CUDAIncludes returns the folders of CUDA's own headers, for Program.IncludePaths. They
+// are the folders that belong to the library. If there are none, they are the first that
+// it finds in the usual places of toolkits. Headers of a different version than the
+// compiler usually work, but not always. The error suggests what to install.
 func (c *Compiler) CUDAIncludes() ([]string, error) {
 	if !c.exists() {
 		return nil, aCompiler.Error(c == nil)
@@ -33,9 +33,9 @@ func (c *Compiler) CUDAIncludes() ([]string, error) {
 		strings.Join(folders, ", "))
 }
 
-// includeFolders lists where headers may be: first relative to the library, whose
-// folder is ROOT/lib64, ROOT/targets/SYSTEM/lib, ROOT\bin\x64 or that of a Python
-// wheel, then below the toolkits' folders.
+// includeFolders lists possible folders of headers. Those relative to the library come
+// first, which is in ROOT/lib64, ROOT/targets/SYSTEM/lib, ROOT\bin\x64 or a Python wheel.
+// The toolkits follow.
 func (c *Compiler) includeFolders() []string {
 	var folders []string
 	if c.file != "" {
@@ -50,7 +50,7 @@ func (c *Compiler) includeFolders() []string {
 	return append(folders, systemIncludes...)
 }
 
-// systemIncludes is where Debian puts the headers.
+// systemIncludes lists the folders where Debian installs the headers.
 var systemIncludes = []string{"/usr/include"}
 
 func isFile(path string) bool {

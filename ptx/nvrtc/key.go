@@ -17,10 +17,11 @@ type key [sha256.Size]byte
 
 func (k key) String() string { return hex.EncodeToString(k[:]) }
 
-// keyFormat changes with the meaning of a key or the format of an entry.
+// keyFormat must change when the inputs of a key or the format of an entry change.
 const keyFormat = "purecuda nvrtc 1"
 
-// digest hashes strings so that different lists of strings never give the same input.
+// digest hashes strings with their lengths, so that different lists of strings always
+// have different inputs.
 type digest struct{ hash.Hash }
 
 func newDigest() digest { return digest{sha256.New()} }
@@ -41,8 +42,8 @@ func (d digest) list(texts []string) {
 
 func (d digest) number(n int64) { _ = binary.Write(d, binary.LittleEndian, n) }
 
-// key returns the program's key. It returns false if the result depends on what cannot
-// be known in advance, or if compiling writes files.
+// key returns the program's key. It returns false if not all dependencies are known
+// before compiling, or if compiling writes files.
 func (c *Compiler) key(p *Program) (key, bool) {
 	if slices.ContainsFunc(p.Options, uncached) {
 		return key{}, false
@@ -70,7 +71,8 @@ func (c *Compiler) key(p *Program) (key, bool) {
 	return key(d.Sum(nil)), true
 }
 
-// identify distinguishes builds of the same compiler version by their file.
+// identify adds the library file to the digest, because builds of one compiler version
+// can differ.
 func (c *Compiler) identify(d digest) {
 	d.add(c.release(), c.file)
 	if info, err := os.Stat(c.file); err == nil {
@@ -79,8 +81,8 @@ func (c *Compiler) identify(d digest) {
 	}
 }
 
-// uncached reports whether an option makes NVRTC write files, which a cached result
-// would not, or read files that are not text.
+// uncached reports whether an option prevents caching, because it makes NVRTC write files
+// or read files that are not text.
 func uncached(option string) bool {
 	name := strings.TrimLeft(option, "-")
 	for _, prefix := range []string{"time", "fdevice-time-trace", "pch", "create-pch", "use-pch"} {
@@ -91,8 +93,8 @@ func uncached(option string) bool {
 	return false
 }
 
-// namesPlace reports whether an option puts the working directory into the result, as
-// line numbers do.
+// namesPlace reports whether an option makes the result contain the working directory, as
+// line information does.
 func namesPlace(option string) bool {
 	switch option {
 	case "-G", "--device-debug", "-lineinfo", "--generate-line-info":

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// explain creates the error of a compilation. Its one line is the first complaint. For
-// %+v it has the log, with the source lines that the log refers to.
+// explain creates the error for a failed compilation. The message is the first one in the
+// log. The error also holds the log, with the source lines to which it refers.
 func (c *Compiler) explain(p *Program, failure Code, log string) error {
 	log = strings.TrimSpace(log)
 	e := &Error{Func: "nvrtcCompileProgram", Code: failure, Program: p.name()}
@@ -20,7 +20,7 @@ func (c *Compiler) explain(p *Program, failure Code, log string) error {
 	return e
 }
 
-// advise says what to do about common mistakes.
+// advise returns a suggestion for common mistakes.
 func (c *Compiler) advise(p *Program, failure Code, log string) string {
 	switch {
 	case strings.Contains(log, "--gpu-architecture"):
@@ -36,7 +36,7 @@ func (c *Compiler) advise(p *Program, failure Code, log string) string {
 var (
 	// place matches the beginning of a message: file(12): error: text.
 	place = regexp.MustCompile(`^(.+)\((\d+)\): ((?:[a-z]+ )?error|warning|remark)\b[^:]*: (.*)$`)
-	// cudaHeader matches a header of CUDA's that was not found.
+	// cudaHeader matches the error for a missing CUDA header.
 	cudaHeader = regexp.MustCompile(`(?:cannot|could not) open source file "(cuda|cooperative_groups|mma|nv|cub/|thrust/)`)
 )
 
@@ -59,8 +59,8 @@ func parseMessage(line string) (message, bool) {
 
 func (m message) isError() bool { return strings.HasSuffix(m.severity, "error") }
 
-// sourceLine returns the line that a message refers to, "" if the program does not have
-// it.
+// sourceLine returns the source line of a message, or "" if the program does not contain
+// the line.
 func (p *Program) sourceLine(m message) string {
 	text, ok := p.Headers[m.file]
 	if m.file == p.name() {
@@ -77,7 +77,7 @@ func (p *Program) sourceLine(m message) string {
 }
 
 // firstComplaint returns the first error of the log in short form, and the number of
-// further errors. If no message has a line number, it returns the log's first line.
+// other errors. If no message has a line number, it returns the first line of the log.
 func firstComplaint(log string, p *Program) string {
 	first, more := "", 0
 	for line := range strings.Lines(log) {
@@ -109,8 +109,8 @@ func firstComplaint(log string, p *Program) string {
 	return fmt.Sprintf("%s; and %d more errors", first, more)
 }
 
-// annotate adds the source line below each message, unless the compiler did, as newer
-// ones do.
+// annotate adds the source line below each message. Newer compilers print the line
+// themselves.
 func annotate(log string, p *Program) string {
 	lines := strings.Split(log, "\n")
 	var b strings.Builder

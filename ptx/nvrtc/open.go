@@ -13,12 +13,12 @@ import (
 )
 
 // LibraryVariable names the environment variable with the path of the NVRTC library to
-// open instead of searching. It is ignored in a process that runs with more rights than
-// its user (setuid).
+// open. If it is set, Open does not search. A process that runs with more rights than its
+// user (setuid) ignores the variable.
 const LibraryVariable = "PURECUDA_NVRTC"
 
-// toolkit describes the library's names. All of CUDA 11.2 to 11.8 share one name, on
-// Windows as on Linux, and so does each major version since.
+// toolkit describes the names of the library. CUDA 11.2 to 11.8 share one name, and so do
+// all releases of each later major version, on Windows and on Linux.
 var toolkit = loader.Toolkit{
 	Variable: LibraryVariable,
 	Linux:    []string{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"},
@@ -40,28 +40,29 @@ type Compiler struct {
 	running sync.WaitGroup
 }
 
-// aCompiler describes a compiler for the errors of methods on nil or zero compilers.
+// aCompiler describes a compiler in the errors of methods called on a nil or zero
+// Compiler.
 var aCompiler = absent.Kind{Name: "compiler", Make: "nvrtc.Open or nvrtc.New", Code: ErrClosed}
 
-// exists reports whether c was made by Open or New.
+// exists reports whether Open or New created c.
 func (c *Compiler) exists() bool { return c != nil && c.fn != nil }
 
 type config struct {
 	path  string
 	upTo  int
 	cache *Cache
-	given bool // cache was given, possibly as nil
+	given bool // cache was set, possibly to nil
 }
 
-// Option changes how a Compiler is opened.
+// Option configures a Compiler.
 type Option func(*config)
 
 // WithLibrary opens the library at a path instead of searching.
 func WithLibrary(path string) Option { return func(c *config) { c.path = path } }
 
-// UpTo skips libraries of a CUDA version newer than the given one, in the format of
-// driver.Driver.Version: 12040 for 12.4. A driver refuses PTX that is newer than
-// itself.
+// UpTo skips libraries whose CUDA version is newer than the given one. The version has
+// the format of driver.Driver.Version: 12040 for 12.4. A driver rejects PTX from a newer
+// compiler.
 func UpTo(version int) Option { return func(c *config) { c.upTo = version } }
 
 // WithCache stores results in the given cache.
@@ -69,12 +70,13 @@ func WithCache(cache *Cache) Option {
 	return func(c *config) { c.cache, c.given = cache, true }
 }
 
-// WithoutCache makes every call compile.
+// WithoutCache disables the cache, so that every call compiles.
 func WithoutCache() Option { return WithCache(nil) }
 
-// Open opens NVRTC. The package documentation says where it looks. If there is none,
-// the error matches ErrNotInstalled. It says in one line what to do, and with %+v lists
-// everything that was tried. Close the compiler when it is no longer needed.
+// Open opens NVRTC. The package documentation lists the places that it searches. If there
+// is no library, the error matches ErrNotInstalled. Its one-line message suggests what to
+// install. %+v lists every name that was tried. Close the compiler when it is no longer
+// needed.
 func Open(opts ...Option) (*Compiler, error) {
 	var cfg config
 	absent.Apply(opts, &cfg)
@@ -110,7 +112,7 @@ func open(named string, upTo int) (*loader.DynamicLibrary, error) {
 	return l, nil
 }
 
-// acceptable returns why a library cannot be used, or nil.
+// acceptable returns nil, or the reason why a library cannot be used.
 func acceptable(l loader.Library, upTo int) error {
 	f, err := resolve(l)
 	if err != nil {
@@ -134,8 +136,8 @@ func notOpened(err error, named string) error {
 	return &NotInstalledError{Cause: err}
 }
 
-// New creates a compiler from a library that is already open. The compiler owns the
-// library: Close closes it, and so does New when it fails.
+// New creates a compiler from an open library and becomes its owner. Close closes the
+// library. If New fails, it closes the library itself.
 func New(lib loader.Library, opts ...Option) (*Compiler, error) {
 	if lib == nil {
 		return nil, invalidf("nil library: open one with loader.Open")
@@ -190,7 +192,7 @@ func (c *Compiler) release() string { return release(c.version) }
 
 func release(version int) string { return fmt.Sprintf("%d.%d", version/1000, version%1000/10) }
 
-// Library returns the path of the library, or the name under which it was found.
+// Library returns the path of the library, or the name with which it was opened.
 func (c *Compiler) Library() string {
 	if !c.exists() {
 		return ""
@@ -201,7 +203,7 @@ func (c *Compiler) Library() string {
 	return c.lib.Name()
 }
 
-// Cache returns the cache where results are stored, nil if there is none.
+// Cache returns the cache that stores results, or nil if there is none.
 func (c *Compiler) Cache() *Cache {
 	if !c.exists() {
 		return nil
@@ -217,8 +219,8 @@ func (c *Compiler) String() string {
 	return fmt.Sprintf("NVRTC %s (%s)", c.release(), c.Library())
 }
 
-// Close waits for running compilations and releases the library. Closing twice is
-// allowed.
+// Close waits for running compilations and releases the library. It may be called more
+// than once.
 func (c *Compiler) Close() error {
 	if !c.exists() {
 		return nil
@@ -234,15 +236,15 @@ func (c *Compiler) Close() error {
 	return c.lib.Close()
 }
 
-// permanent keeps the library in the process. NVRTC leaves thread state behind, and
-// unloading the library would remove the code that cleans it up.
+// permanent keeps the library loaded. NVRTC leaves thread-local state behind, and
+// unloading would remove the code that cleans it up.
 type permanent struct{ loader.Library }
 
 func (permanent) Close() error { return nil }
 
-// findBuiltins opens the library that NVRTC itself opens by name at its first
-// compilation. If NVRTC is outside the system's search path, that library would not be
-// found. A failure is not an error here, because the system may still find it.
+// findBuiltins opens the library that NVRTC opens by name during its first compilation.
+// NVRTC could not find it if its folder is outside the system's search path. A failure is
+// ignored, because the system may still find the library.
 func (c *Compiler) findBuiltins() {
 	if c.file == "" {
 		return
@@ -252,5 +254,5 @@ func (c *Compiler) findBuiltins() {
 	if runtime.GOOS == "windows" {
 		name = fmt.Sprintf("nvrtc-builtins64_%d%d.dll", major, minor)
 	}
-	_, _ = loader.Open(filepath.Join(filepath.Dir(c.file), name)) // stays open, as NVRTC does
+	_, _ = loader.Open(filepath.Join(filepath.Dir(c.file), name)) // never closed, like NVRTC
 }

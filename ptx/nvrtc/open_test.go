@@ -53,8 +53,8 @@ func TestNewerLibraryIsPassedOver(t *testing.T) {
 	}
 }
 
-// A given name that is wrong is a mistake. A program that can do without NVRTC must not
-// take it for an absence.
+// A named library that cannot be opened must not match ErrNotInstalled. Otherwise a
+// program that can work without NVRTC would ignore the wrong name.
 func TestNamedLibraryThatDoesNotOpenIsNoAbsence(t *testing.T) {
 	cause := &loader.OpenError{Tried: []loader.Attempt{{Name: "/no/libnvrtc.so", Err: errors.New("no such file")}}}
 	err := notOpened(cause, "/no/libnvrtc.so")
@@ -88,8 +88,8 @@ func TestPlatformWithoutNVRTCSaysSo(t *testing.T) {
 	}
 }
 
-// NVRTC may or may not be installed on this machine. Open must find it, or say that it
-// is missing.
+// NVRTC may or may not be installed on this machine. Open must find it or return
+// ErrNotInstalled.
 func TestOpenFindsNVRTCOrSaysThatThereIsNone(t *testing.T) {
 	t.Setenv(LibraryVariable, "")
 	c, err := Open(WithoutCache())

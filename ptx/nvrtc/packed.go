@@ -10,7 +10,7 @@ func (p *packed) put(b []byte) {
 	*p = append(*p, b...)
 }
 
-// take removes and returns the first string, empty if there is none.
+// take removes and returns the first string. It returns an empty one if none is left.
 func (p *packed) take() []byte {
 	n, head := binary.Uvarint(*p)
 	if head <= 0 || n > uint64(len(*p)-head) {

@@ -7,37 +7,38 @@ import (
 	"strings"
 )
 
-// Program is CUDA C++ text and how to compile it. Only Source is required.
+// Program is CUDA C++ source with compilation settings. Only Source is required.
 type Program struct {
-	// Name is how messages refer to the text, such as "saxpy.cu"; "" means
-	// "program.cu". No file of that name is read, but its folder is searched for
-	// headers.
+	// Name identifies the source in messages, such as "saxpy.cu". "" means "program.cu".
+	// The file itself is not read, but its folder is searched for headers.
 	Name string
-	// Source is the text. Declare kernels extern "C" to find them by their plain names.
+	// Source is the text. Declare kernels extern "C" if you want to find them by their
+	// plain names.
 	Source string
-	// Headers maps names in #include to the texts of headers.
+	// Headers maps names in #include to header texts.
 	Headers map[string]string
-	// IncludePaths are folders to search for headers. Compiler.CUDAIncludes returns
-	// those of CUDA's own headers, such as cuda_fp16.h.
+	// IncludePaths lists folders to search for headers. Compiler.CUDAIncludes returns the
+	// folders of CUDA's own headers, such as cuda_fp16.h.
 	IncludePaths []string
-	// Options are further options of NVRTC, such as "--use_fast_math" or "-DN=3".
+	// Options contains other NVRTC options, such as "--use_fast_math" or "-DN=3".
 	Options []string
-	// Arch is what to compile for. "" leaves the choice to NVRTC, which takes an old
+	// Arch is the architecture to compile for. With "", NVRTC uses its default, an old
 	// virtual architecture. See Compiler.ArchFor.
 	Arch Arch
-	// NameExpressions are C++ names of kernels and variables, such as "add<float>",
-	// whose names in the PTX are needed: see Result.LoweredName. Naming a template here
-	// instantiates it.
+	// NameExpressions lists C++ names of kernels and variables, such as "add<float>".
+	// Result.LoweredName returns their names in the PTX. Listing a template instantiates
+	// it.
 	NameExpressions []string
 }
 
-// Result is compiled code. It belongs to the caller.
+// Result is compiled code. The caller owns it.
 type Result struct {
-	// PTX is the text, without a NUL at its end.
+	// PTX is the text, without a trailing NUL.
 	PTX []byte
-	// Cubin is code for one architecture, nil unless Program.Arch is a real one.
+	// Cubin is code for one architecture. It is nil unless Program.Arch is a real
+	// architecture.
 	Cubin []byte
-	// Log holds the compiler's warnings and remarks; it is usually empty.
+	// Log holds the compiler's warnings and remarks. It is usually empty.
 	Log string
 	// Lowered maps Program.NameExpressions to names in the PTX.
 	Lowered map[string]string
@@ -45,7 +46,8 @@ type Result struct {
 	Cached bool
 }
 
-// Image returns what to load into a context: the cubin if there is one, else the PTX.
+// Image returns the code to load into a context: the cubin if there is one, otherwise the
+// PTX.
 func (r *Result) Image() []byte {
 	if r == nil {
 		return nil
@@ -56,8 +58,8 @@ func (r *Result) Image() []byte {
 	return r.PTX
 }
 
-// LoweredName returns the name in the PTX of one of the program's NameExpressions, for
-// driver.Module.Kernel.
+// LoweredName returns the name in the PTX for one of the program's NameExpressions. Pass
+// it to driver.Module.Kernel.
 func (r *Result) LoweredName(expression string) (string, error) {
 	if r == nil {
 		return "", invalidf("nil result: Compiler.Compile returns one")
@@ -85,7 +87,7 @@ func (p *Program) name() string {
 	return p.Name
 }
 
-// options returns the options for NVRTC.
+// options returns the complete options for NVRTC.
 func (p *Program) options() []string {
 	var list []string
 	if p.Arch != "" {
@@ -97,7 +99,8 @@ func (p *Program) options() []string {
 	return append(list, p.Options...)
 }
 
-// check finds strings that C cannot represent, and contradictions.
+// check returns an error for strings that C cannot represent and for contradictory
+// settings.
 func (p *Program) check() error {
 	for what, texts := range map[string][]string{
 		"Name": {p.Name}, "Source": {p.Source}, "Arch": {string(p.Arch)},

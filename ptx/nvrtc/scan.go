@@ -10,9 +10,9 @@ import (
 )
 
 // scan finds the headers on disk that a program can reach, and adds their paths and
-// contents to its key. NVRTC does not report which headers it read. So scan adds every
-// header that any #include or __has_include names, whatever #if surrounds it, from
-// every folder that has one, whichever NVRTC would choose.
+// contents to its key. NVRTC does not report which headers it read. Therefore scan adds
+// every header named in any #include or __has_include. It ignores #if and adds the header
+// from every folder that contains one.
 type scan struct {
 	p       *Program
 	d       digest
@@ -22,7 +22,7 @@ type scan struct {
 	opaque  bool // an #include cannot be resolved
 }
 
-// Limits of what is read to find a result.
+// Limits on the headers that scan reads.
 const (
 	maxScanFiles = 10_000
 	maxScanBytes = 256 << 20
@@ -33,7 +33,7 @@ func newScan(p *Program, d digest) *scan {
 	return &scan{p: p, d: d, folders: append(folders, optionFolders(p.Options)...), seen: make(map[string]bool)}
 }
 
-// run reports whether everything was found.
+// run reports whether all dependencies could be found.
 func (s *scan) run() bool {
 	s.text(".", s.p.Source)
 	for _, name := range slices.Sorted(maps.Keys(s.p.Headers)) {
@@ -46,16 +46,16 @@ func (s *scan) run() bool {
 }
 
 var (
-	// directive matches a line with #include and what follows it. A comment may end
-	// before it or be inside it.
+	// directive matches a line with #include and the rest of the line. A comment may
+	// precede or interrupt the directive.
 	directive = regexp.MustCompile(`^(?:.*\*/)?[ \t\v\f]*(?:#|%:|\?\?=)(?:[ \t\v\f]|/\*.*?\*/)*include(?:_next)?\b(?:[ \t\v\f]|/\*.*?\*/)*(.*)`)
-	// question matches __has_include and what follows it.
+	// question matches __has_include and its argument.
 	question = regexp.MustCompile(`\b__has_include(?:_next)?[ \t]*\([ \t]*("[^"]*"|<[^>]*>|)`)
 
 	splices = strings.NewReplacer("\\\r\n", "", "\\\n", "")
 )
 
-// text looks for headers in a text from a folder.
+// text scans a text in a folder for headers.
 func (s *scan) text(folder, text string) {
 	if strings.Contains(text, "\\\n") || strings.Contains(text, "\\\r\n") {
 		text = splices.Replace(text)
@@ -72,7 +72,7 @@ func (s *scan) text(folder, text string) {
 	}
 }
 
-// line includes the headers that a line names.
+// line adds the headers named in a line.
 func (s *scan) line(folder, line string) {
 	found := question.FindAllStringSubmatch(line, -1)
 	if m := directive.FindStringSubmatch(line); m != nil {
@@ -82,7 +82,7 @@ func (s *scan) line(folder, line string) {
 		if name, ok := headerName(m[1]); ok {
 			s.include(folder, name)
 		} else {
-			s.opaque = true // the header is named by a macro
+			s.opaque = true // a macro names the header
 		}
 	}
 }
@@ -100,7 +100,7 @@ func headerName(rest string) (string, bool) {
 	return name, ok && name != ""
 }
 
-// include adds every file that the name can refer to.
+// include adds every file to which the name can refer.
 func (s *scan) include(folder, name string) {
 	if filepath.IsAbs(name) {
 		s.file(name)
@@ -151,7 +151,8 @@ func includedFirst(options []string) []string {
 	return optionValues(options, "-include", "--pre-include")
 }
 
-// optionValues finds NAME=VALUE, NAME VALUE and, for one letter, NAMEVALUE.
+// optionValues returns the values in NAME=VALUE, NAME VALUE and, for one-letter names,
+// NAMEVALUE.
 func optionValues(options []string, names ...string) []string {
 	var values []string
 	for i, o := range options {

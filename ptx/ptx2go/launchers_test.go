@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Runs the command with the flags of its go:generate line and compares with the
-// committed files.
+// Running the command with the flags of its go:generate line must reproduce the committed
+// files.
 func TestLaunchersOfKernelsAreUpToDate(t *testing.T) {
 	const dir = "../../internal/launchers"
 	var out, errs bytes.Buffer

@@ -17,7 +17,7 @@ import (
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// run executes the command. It returns the exit status: 1 for a failure, 2 for bad
+// run executes the command and returns the exit status: 1 for a failure, 2 for invalid
 // flags.
 func run(args []string, out, errs io.Writer) int {
 	c := newCommand(errs)
@@ -50,7 +50,7 @@ type command struct {
 	types        list
 }
 
-// list is a repeatable flag.
+// list is a flag that can be repeated.
 type list []string
 
 func (l *list) String() string     { return strings.Join(*l, ", ") }
@@ -158,7 +158,7 @@ func pattern(name, s string) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// inputs expands patterns, because no shell does that in a go:generate line.
+// inputs expands file name patterns, because go:generate does not use a shell.
 func inputs(args []string) ([]string, error) {
 	var out []string
 	for _, a := range args {

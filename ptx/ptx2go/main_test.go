@@ -13,8 +13,8 @@ import (
 
 const text = ".version 7.0\n.target sm_52\n.address_size 64\n.visible .entry k(.param .u32 n)\n{\n\tret;\n}\n"
 
-// The test's own binary stands in for nvcc, so that the test sees its arguments even
-// where there is no nvcc.
+// The test binary also acts as nvcc. The tests can then check its arguments on machines
+// without nvcc.
 func TestMain(m *testing.M) {
 	if out := os.Getenv("PTX2GO_FAKE_NVCC"); out != "" {
 		os.Exit(fakeNVCC(os.Args[1:]))
@@ -39,7 +39,7 @@ func fakeNVCC(args []string) int {
 	return 0
 }
 
-// in runs the command in a directory with these files.
+// in returns a function that runs the command in a directory with these files.
 func in(t *testing.T, files map[string]string) func(args ...string) (status int, out, errs string) {
 	t.Helper()
 	dir := gputest.TempDir(t)

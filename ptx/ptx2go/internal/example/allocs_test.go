@@ -11,9 +11,9 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// onlyLaunches runs test on the GPU, and on an emulator whose launches do nothing,
-// because the emulator's own allocations are not the launcher's. With the tag
-// purecuda_syscall, argument blocks escape to the heap.
+// onlyLaunches runs a test on the GPU, and on an emulator whose launch functions do
+// nothing. An emulated launch itself allocates memory, which the test must not count.
+// With the tag purecuda_syscall, argument blocks escape to the heap.
 func onlyLaunches(t *testing.T, test func(r *rig)) {
 	t.Run("gpu", func(t *testing.T) {
 		gputest.OnGPU(t, func(t *testing.T, c *driver.Context) { test(newRig(t, c)) })

@@ -9,9 +9,9 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// The benchmarks run on the GPU if there is one, else on an emulator whose launches do
-// nothing. Then they measure a launch without the driver. The programs in bench/
-// compare with C.
+// The benchmarks run on a GPU if there is one. Otherwise they run on an emulator whose
+// launch functions do nothing, and so measure a launch without the driver. The programs
+// in bench/ compare launches with C.
 func benchRig(b *testing.B) (axpy Axpy, s *driver.Stream, x *driver.Buffer[float32]) {
 	b.Helper()
 	c := benchContext(b)
@@ -33,8 +33,8 @@ func benchContext(b *testing.B) *driver.Context {
 	return gputest.Silent(b, cu.FnCuLaunchKernel)
 }
 
-// run waits now and then, outside the measured time, because the driver's queue holds
-// about a thousand launches.
+// run waits from time to time, outside the measured time, because the driver's queue
+// holds only about a thousand launches.
 func run(b *testing.B, s *driver.Stream, launch func() error) {
 	b.Helper()
 	for n := 0; b.Loop(); n++ {
@@ -73,7 +73,7 @@ func BenchmarkDo(b *testing.B) {
 	run(b, s, func() error { return axpy.Do(s, cfg, x.All(), x.All(), 1, 1) })
 }
 
-// BenchmarkKernelLaunch measures the launch without generated code, for comparison.
+// BenchmarkKernelLaunch measures a launch without generated code, for comparison.
 func BenchmarkKernelLaunch(b *testing.B) {
 	axpy, s, x := benchRig(b)
 	k, cfg := axpy.Kernel(), axpy.Grid(1)

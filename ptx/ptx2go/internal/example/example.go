@@ -1,4 +1,4 @@
-// Package example holds what ptx2go generates from the kernels beside it. Its tests
+// Package example contains the output of ptx2go for the kernels in this folder. Its tests
 // compile and run the output, and compare it with the committed files.
 package example
 

@@ -10,8 +10,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// rig holds what a test of the generated launchers needs. All of it is closed when the
-// test ends.
+// rig holds the objects that a test of the generated launchers uses. The test closes them
+// when it ends.
 type rig struct {
 	*testing.T
 	c  *driver.Context
@@ -37,7 +37,7 @@ func buffer[T any](r *rig, v []T) *driver.Buffer[T] {
 	return b
 }
 
-// wants waits for the stream and compares the memory.
+// wants waits for the stream and compares the memory with the expected elements.
 func wants[T comparable](r *rig, m driver.MemoryOf[T], want ...T) {
 	r.Helper()
 	noError(r.T, r.s.Wait(context.Background()))

@@ -10,8 +10,8 @@ import (
 	"github.com/purecuda/cuda/ptx/ptx2go/internal/example"
 )
 
-// A set is loaded at once. Each of its kernels can be launched directly, as an
-// operation, or step by step with changing arguments.
+// A set loads all kernels together. Each kernel can be launched directly, as an
+// operation, or repeatedly with changing arguments.
 func ExampleLoadKernels() {
 	d, err := driver.New(emulator.New(emulator.Config{}))
 	check(err)

@@ -94,7 +94,7 @@ func TestMistakesAreRefusedWithTheParametersName(t *testing.T) {
 		} {
 			checkRefusal(t, want, err)
 		}
-		noError(t, axpy.Do(r.s, cfg, x.All(), x.All(), 1, 1)) // the failure left nothing behind
+		noError(t, axpy.Do(r.s, cfg, x.All(), x.All(), 1, 1)) // the failure has no lasting effect
 		wants(r, x, 2)
 	})
 }

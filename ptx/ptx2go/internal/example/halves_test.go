@@ -8,8 +8,8 @@ import (
 	"github.com/purecuda/cuda/ptx/num"
 )
 
-// The launchers accept buffers of the library's 16-bit floats, and numbers and structs
-// of them by value.
+// The launchers must accept buffers of the library's 16-bit floats, and such floats and
+// structs of them by value.
 func TestHalvesAreTheLibrarysTypes(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		r := newRig(t, c)

@@ -7,7 +7,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// build fills in the unit's kernels in source order.
+// build adds the kernels of the unit in source order.
 func (g *generator) build(u *unit) error {
 	var errs problems
 	for _, f := range u.mod.Kernels() {
@@ -23,7 +23,7 @@ func (g *generator) build(u *unit) error {
 	return errs.err()
 }
 
-// kernel builds the model of one kernel. It is nil if a directive skips the kernel.
+// kernel builds the model of one kernel. It returns nil if a directive skips the kernel.
 func (g *generator) kernel(u *unit, f *ptx.Function) (*kernel, error) {
 	k := &kernel{name: f.Name, at: place{u.path, int(f.Pos.Line)}, sig: f.Signature()}
 	doc, list := splitDoc(f.Doc, k.at)
@@ -51,9 +51,9 @@ func (g *generator) kernel(u *unit, f *ptx.Function) (*kernel, error) {
 	return k, errs.err()
 }
 
-// shadowed refuses a parameter with the name of its kernel. If another kernel follows,
-// NVIDIA's compiler terminates the process on such text (ptxas of 11.8, the driver's of
-// 13.0).
+// shadowed rejects a parameter with the name of its kernel. If another kernel follows,
+// such text makes NVIDIA's compiler terminate the process (ptxas of 11.8 and the compiler
+// in the driver of 13.0).
 func (k *kernel) shadowed() error {
 	for _, p := range k.sig.Params {
 		if p.Name == k.name {
@@ -73,13 +73,13 @@ func params(sig []ptx.Param, f *ptx.Function) []*param {
 	return out
 }
 
-// isPointer reports whether the text says that a parameter points to memory that a
+// isPointer reports whether the text declares that a parameter points to memory that a
 // program can allocate. Addresses in shared memory are passed as numbers.
 func isPointer(p ptx.Param) bool {
 	return p.Kind == ptx.ParamPointer && (p.PtrSpace == ptx.GenericSpace || p.PtrSpace == ptx.GlobalSpace)
 }
 
-// sourceName shortens the names that nvcc makes up: axpy_param_0 becomes p0.
+// sourceName shortens names that nvcc generates: axpy_param_0 becomes p0.
 func sourceName(kernel, name string, i int) string {
 	if rest, ok := strings.CutPrefix(name, kernel+"_param_"); ok {
 		return "p" + rest
@@ -109,7 +109,8 @@ func (g *generator) apply(u *unit, k *kernel, d directive) (err error) {
 	return err
 }
 
-// describe applies a directive about parameters: all of them in order, or some by name.
+// describe applies a directive that describes parameters: all of them in order, or some
+// by name.
 func (k *kernel) describe(d directive) error {
 	specs, err := d.specs()
 	if err != nil {
@@ -159,7 +160,7 @@ func (p *param) describe(s spec, at place) error {
 	return nil
 }
 
-// settle decides the Go type.
+// settle determines the Go type.
 func (p *param) settle(at place) error {
 	if p.mode == modeRaw {
 		p.memory, p.typ = false, addressType
@@ -213,8 +214,8 @@ func (g *generator) nameKernel(u *unit, k *kernel) error {
 	return nil
 }
 
-// qualified prefixes a kernel's name with the file's name, unless it already begins
-// with it.
+// qualified adds the file's name as a prefix to a kernel's name, unless the name already
+// begins with it.
 func (g *generator) qualified(u *unit, name string) string {
 	if !g.opts.Qualify || strings.HasPrefix(exported(name), u.ident) {
 		return name
@@ -222,7 +223,7 @@ func (g *generator) qualified(u *unit, name string) string {
 	return u.base + "_" + name
 }
 
-// goName converts a name to a Go name, exported or not.
+// goName converts a name to an exported or unexported Go name, depending on the options.
 func (g *generator) goName(name string) string {
 	if g.opts.Unexported && g.opts.Prefix == "" {
 		return local(name)
@@ -230,8 +231,9 @@ func (g *generator) goName(name string) string {
 	return exported(name)
 }
 
-// sizeBlock decides the block size of the grid helper: what the kernel requires, else
-// what a directive says, else the option's, reduced to what the kernel allows.
+// sizeBlock determines the block size of the grid helper. It prefers the size that the
+// kernel requires, then a directive, then the option. It reduces the size to what the
+// kernel allows.
 func (k *kernel) sizeBlock(block [3]int) error {
 	req, most := k.sig.ReqThreads, k.sig.MaxThreads
 	switch {

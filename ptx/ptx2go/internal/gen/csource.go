@@ -21,7 +21,7 @@ type ckernel struct {
 	doc      string
 	at       place
 	params   []cparam
-	template []string // names of the template's parameters
+	template []string // names of the template parameters
 }
 
 type cparam struct {
@@ -32,8 +32,8 @@ type cparam struct {
 	dims  []int64
 }
 
-// parseC reads a CUDA source and the files it includes by "name". naming converts the
-// names of structs to Go.
+// parseC parses a CUDA source and the files it includes by "name". The function naming
+// converts names of structs to Go.
 func parseC(path, text string, naming func(string) string) *csource {
 	s := scanC(path, text)
 	c := &csource{path: path, naming: naming, types: map[string]ctype{}, structs: map[string]*cstruct{}, macros: s.macros}
@@ -55,7 +55,7 @@ func parseC(path, text string, naming func(string) string) *csource {
 	return c
 }
 
-// constant reads "constexpr int N = 8;".
+// constant parses "constexpr int N = 8;".
 func (c *csource) constant(t []ctoken, i int) {
 	for j := i; j+2 < len(t) && t[j].text != ";"; j++ {
 		if t[j+1].text == "=" {
@@ -67,7 +67,7 @@ func (c *csource) constant(t []ctoken, i int) {
 	}
 }
 
-// kernel reads a function whose declaration begins at token start.
+// kernel parses a function whose declaration begins at token start.
 func (c *csource) kernel(t []ctoken, start, i int) {
 	k := &ckernel{at: place{t[i].file, t[i].line}, doc: t[start].doc, template: templateNames(t[start:i])}
 	for i++; i < len(t); i++ {
@@ -88,7 +88,7 @@ func (c *csource) kernel(t []ctoken, start, i int) {
 	}
 }
 
-// templateNames reads "template <typename T, int N>".
+// templateNames parses "template <typename T, int N>".
 func templateNames(t []ctoken) (names []string) {
 	if len(t) < 2 || t[0].text != "template" {
 		return nil
@@ -127,7 +127,7 @@ func (c *csource) add(k *ckernel) {
 	c.kernels = append(c.kernels, k)
 }
 
-// closing returns the index of the bracket that closes the one at i.
+// closing returns the index of the bracket that closes the bracket at i.
 func closing(t []ctoken, i int) int {
 	for depth := 0; i < len(t); i++ {
 		switch t[i].text {
@@ -159,13 +159,13 @@ func (c *csource) parameters(k *ckernel, t []ctoken) {
 	}
 }
 
-// ignored are words in a declaration that do not affect its layout.
+// ignored contains words that do not affect the layout of a declaration.
 var ignored = map[string]bool{
 	"__restrict__": true, "__restrict": true, "restrict": true, "volatile": true, "struct": true, "register": true,
 	"__grid_constant__": true, "static": true, "inline": true, "typename": true, "constexpr": true,
 }
 
-// declarator reads one parameter or field: "const float *__restrict__ x".
+// declarator parses one parameter or field: "const float *__restrict__ x".
 func (c *csource) declarator(t []ctoken) (p cparam) {
 	var words []string
 	for i := 0; i < len(t); i++ {
@@ -192,7 +192,7 @@ func (c *csource) declarator(t []ctoken) (p cparam) {
 	return p
 }
 
-// isCWord reports whether s is one of the words that integer types consist of.
+// isCWord reports whether s is a word that occurs in names of integer types.
 func isCWord(s string) bool {
 	switch s {
 	case "unsigned", "signed", "char", "short", "int", "long", "float", "double", "bool", "void":
@@ -201,7 +201,7 @@ func isCWord(s string) bool {
 	return false
 }
 
-// number returns the value of an array's size, 0 if it is not a plain number or
+// number returns the size of an array, or 0 if it is neither a plain number nor a
 // constant.
 func (c *csource) number(t []ctoken) int64 {
 	if len(t) != 1 {
@@ -214,7 +214,8 @@ func (c *csource) number(t []ctoken) int64 {
 	return n
 }
 
-// find returns the kernel that PTX calls name, nil if there is none or if several fit.
+// find returns the kernel with the given name in the PTX, or nil if there is none or more
+// than one.
 func (c *csource) find(name string, params int) *ckernel {
 	var found *ckernel
 	plain, _ := sourceOf(name)

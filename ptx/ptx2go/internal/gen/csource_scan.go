@@ -12,20 +12,20 @@ type ctoken struct {
 	text string
 	file string
 	line int
-	doc  string // the comment that ends on the line before, for the first token of a line
+	doc  string // for the first token of a line: the comment that ends on the previous line
 }
 
-// csourceText splits a CUDA source into tokens. It only has to understand declarations
-// of kernels and structs, so it knows little C. The only macros it expands are of the
-// form #define NAME number.
+// csourceText splits a CUDA source into tokens. It understands only the C that
+// declarations of kernels and structs need. It expands only macros of the form #define
+// NAME number.
 type csourceText struct {
 	file   string
 	depth  int // nesting of includes
 	src    string
 	off    int
 	line   int
-	doc    []string // comment lines since the last token
-	docEnd int      // the line that they end on
+	doc    []string // comment lines after the last token
+	docEnd int      // line on which they end
 	tokens []ctoken
 	macros map[string]int64
 }
@@ -73,7 +73,7 @@ func (s *csourceText) step() {
 	}
 }
 
-// cut returns s up to a mark, including the first with bytes of the mark.
+// cut returns s up to a mark, including the first "with" bytes of the mark.
 func cut(s, mark string, with int) string {
 	if i := strings.Index(s[min(with, len(s)):], mark); i >= 0 {
 		return s[:i+min(with, len(s))+with]
@@ -81,7 +81,7 @@ func cut(s, mark string, with int) string {
 	return s
 }
 
-// quoted returns the string or character literal that s begins with.
+// quoted returns the string or character literal at the start of s.
 func quoted(s string) string {
 	for i := 1; i < len(s); i++ {
 		switch s[i] {
@@ -115,8 +115,8 @@ func (s *csourceText) pass(text string) {
 	s.off += len(text)
 }
 
-// comment joins the lines of consecutive comments. A comment on the same line after a
-// token is not about what follows.
+// comment joins the lines of consecutive comments. It ignores a comment after a token on
+// the same line, because that comment does not describe the next token.
 func (s *csourceText) comment(text string) {
 	begin := s.line
 	s.pass(text)
@@ -130,7 +130,7 @@ func (s *csourceText) comment(text string) {
 	s.docEnd = s.line
 }
 
-// uncomment strips the comment markers.
+// uncomment strips the comment markers from a comment.
 func uncomment(text string) []string {
 	if rest, ok := strings.CutPrefix(text, "//"); ok {
 		return []string{strings.TrimRight(strings.TrimPrefix(strings.TrimLeft(rest, "/!"), " "), " \r\t")}
@@ -144,7 +144,7 @@ func uncomment(text string) []string {
 	return lines
 }
 
-// directive consumes a preprocessor line with its continuation lines.
+// directive consumes a preprocessor directive with its continuation lines.
 func (s *csourceText) directive() {
 	text := ""
 	for {
@@ -168,11 +168,11 @@ func (s *csourceText) directive() {
 	}
 }
 
-// maxIncludes stops a file that includes itself.
+// maxIncludes bounds the work for a file that includes itself.
 const maxIncludes = 16
 
-// include scans a file that is included by "name". Files that do not exist, such as
-// CUDA's own headers, are skipped.
+// include scans a file included by "name". It skips files that do not exist, such as
+// CUDA's own headers.
 func (s *csourceText) include(name string) {
 	if len(name) < 3 || name[0] != '"' || s.depth == maxIncludes {
 		return

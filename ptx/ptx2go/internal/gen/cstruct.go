@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// cstruct is a struct of a CUDA source in Go form, with its padding.
+// cstruct is a struct of a CUDA source in Go form, with explicit padding.
 type cstruct struct {
 	name   string // the Go type
 	body   string
@@ -17,8 +17,9 @@ type cstruct struct {
 	at     place
 }
 
-// structAt reads "struct Name { fields };" or "typedef struct { fields } Name;". A
-// struct it does not understand (methods, unions, bit fields) is not a known type.
+// structAt parses "struct Name { fields };" or "typedef struct { fields } Name;". It does
+// not add the type if the struct has unsupported parts, such as methods, unions or bit
+// fields.
 func (c *csource) structAt(t []ctoken, start, i int) {
 	open := i + 1
 	for open < len(t) && t[open].text != "{" {
@@ -82,12 +83,12 @@ func (c *csource) fields(st *cstruct, t []ctoken) bool {
 	return st.fields > 0
 }
 
-// fieldList reads "float x, y, z[4]".
+// fieldList parses "float x, y, z[4]".
 func (c *csource) fieldList(st *cstruct, t []ctoken) bool {
 	var k ckernel
 	c.parameters(&k, t)
 	for i, f := range k.params {
-		if i > 0 { // the type is given only once: what remains is the name and its modifiers
+		if i > 0 { // the type is written only once; the name and its modifiers remain
 			f.name, f.typ = strings.TrimSpace(f.typ+f.name), k.params[0].typ
 		}
 		if f.name == "" || !c.field(st, f) {
@@ -122,8 +123,8 @@ func (c *csource) field(st *cstruct, f cparam) bool {
 	return true
 }
 
-// pad adds explicit padding before a field, because Go aligns some types less strictly
-// than C.
+// pad adds explicit padding before a field, because C aligns some types more strictly
+// than Go.
 func (st *cstruct) pad(align int) {
 	if gap := (align - st.size%align) % align; gap > 0 {
 		st.body += fmt.Sprintf("\t_ [%d]byte\n", gap)

@@ -12,7 +12,8 @@ type ctype struct {
 	size, align int
 }
 
-// ctypes are the built-in types of C and CUDA. long has its size on Linux; see scalar.
+// ctypes contains the built-in types of C and CUDA. long has its size on Linux: see
+// scalar.
 var ctypes = map[string]ctype{
 	"float": {"float32", 4, 4}, "double": {"float64", 8, 8}, "bool": {"bool", 1, 1},
 	"char": {"int8", 1, 1}, "char signed": {"int8", 1, 1}, "char unsigned": {"uint8", 1, 1},
@@ -54,7 +55,7 @@ func (c *csource) lookup(name string) (ctype, bool) {
 	if t, ok := ctypes[canonical(name)]; ok {
 		return t, true
 	}
-	size, ok := basic[name] // a template's argument is already a Go type
+	size, ok := basic[name] // a template argument is already a Go type
 	if !ok {
 		return ctype{}, false
 	}
@@ -86,7 +87,7 @@ func canonical(name string) string {
 	return strings.Join(out, " ")
 }
 
-// typedef reads "typedef unsigned int u32;" and "using u32 = unsigned int;".
+// typedef parses "typedef unsigned int u32;" and "using u32 = unsigned int;".
 func (c *csource) typedef(t []ctoken, i int) {
 	end := i
 	for end < len(t) && t[end].text != ";" {

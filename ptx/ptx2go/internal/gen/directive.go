@@ -6,16 +6,17 @@ import (
 	"strings"
 )
 
-// marker begins comment lines that are addressed to ptx2go.
+// marker starts a comment line with a directive for ptx2go.
 const marker = "ptx2go:"
 
-// directive is one such line: a keyword and what follows.
+// directive is one such line: a keyword and the rest of the line.
 type directive struct {
 	word, rest string
 	at         place
 }
 
-// splitDoc separates the directives from a comment that ends on the line above at.
+// splitDoc separates the directives from the text of a comment that ends on the line
+// above at.
 func splitDoc(doc string, at place) (text string, list []directive) {
 	lines := strings.Split(doc, "\n")
 	first := at.line - len(lines)
@@ -41,7 +42,7 @@ func newDirective(s string, at place) directive {
 	return directive{"params", s, at}
 }
 
-// spec is what a directive says about one parameter.
+// spec is the description of one parameter in a directive.
 type spec struct {
 	name string
 	mode mode
@@ -49,7 +50,7 @@ type spec struct {
 	ptr  bool   // written as *T
 }
 
-// specs reads "in x float32, inout y float32, a float32, n uint32".
+// specs parses "in x float32, inout y float32, a float32, n uint32".
 func (d directive) specs() ([]spec, error) {
 	var out []spec
 	for _, part := range splitList(d.rest) {
@@ -114,7 +115,7 @@ func splitList(s string) []string {
 	return append(out, s[start:])
 }
 
-// block reads "256" or "16x16".
+// block parses "256" or "16x16".
 func (d directive) block() (b [3]int, err error) { return parseBlock(d.rest, d.at) }
 
 func parseBlock(s string, at place) (b [3]int, err error) {

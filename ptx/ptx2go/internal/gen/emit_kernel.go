@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Forms are the optional parts of a launcher.
+// Forms selects the optional parts of a launcher.
 type Forms struct{ Grid, Do, Prepare bool }
 
 // kernel writes the launcher of one kernel.
@@ -25,8 +25,8 @@ func (p *printer) kernel(k *kernel, forms Forms) {
 	p.asserts(k)
 }
 
-// launcherType writes the type. It holds the kernel's calls, or only the kernel if
-// there are no direct launches.
+// launcherType writes the type. It holds the kernel's calls, or only the kernel without
+// direct launches.
 func (p *printer) launcherType(k *kernel, forms Forms) {
 	p.f("// %s launches the kernel %s.\n", k.goName, k.name)
 	if k.doc != "" {
@@ -56,7 +56,7 @@ func (p *printer) launcherOf(k *kernel, forms Forms) {
 	p.f(")\nreturn %s{calls}, err\n}\n\n", k.goName)
 }
 
-// access returns the parameter's mode as a constant of package driver.
+// access returns the constant of package driver for the parameter's mode.
 func (q *param) access() string {
 	switch {
 	case !q.memory:
@@ -71,8 +71,8 @@ func (q *param) access() string {
 
 var axes = [3]string{"x", "y", "z"}
 
-// grid writes the helper that covers elements with blocks. If the kernel states a
-// cluster size, the grid consists of whole clusters.
+// grid writes the helper that computes the number of blocks for a number of elements. If
+// the kernel has a fixed cluster size, the grid consists of whole clusters.
 func (p *printer) grid(k *kernel) {
 	n := 3
 	for n > 1 && k.block[n-1] <= 1 && k.sig.ReqCluster[n-1] <= 1 {
@@ -101,7 +101,7 @@ func (p *printer) grid(k *kernel) {
 	p.f("return driver.LaunchConfig{Grid: driver.Dim3{%s}, Block: driver.D3(%s)}\n}\n\n", strings.Join(sizes, ", "), strings.Join(block, ", "))
 }
 
-// extent returns the grid size that covers elements along an axis.
+// extent returns the expression for the grid size along an axis.
 func (k *kernel) extent(axis int, elements string) string {
 	name, size, cluster := strings.ToUpper(axes[axis]), max(k.block[axis], 1), k.sig.ReqCluster[axis]
 	if cluster > 1 {
@@ -122,7 +122,7 @@ func (p *printer) op(k *kernel) {
 	p.f(")\n}\n\n")
 }
 
-// declared returns the argument together with how the kernel accesses it.
+// declared returns the argument together with its declared access.
 func (q *param) declared() string {
 	if q.memory {
 		switch q.mode {
@@ -137,8 +137,8 @@ func (q *param) declared() string {
 	return q.arg
 }
 
-// formal returns the Go parameters after the stream. memory is the format of the type
-// of typed memory.
+// formal returns the Go parameters after the stream. memory is the format of the type for
+// typed memory.
 func (k *kernel) formal(memory string) string {
 	list := []string{"cfg driver.LaunchConfig"}
 	for _, q := range k.params {
@@ -157,7 +157,7 @@ func (q *param) goType(memory string) string {
 	return fmt.Sprintf(memory, q.typ)
 }
 
-// do writes the direct launch.
+// do writes the method for direct launches.
 func (p *printer) do(k *kernel) {
 	p.f("// Do launches the kernel on a stream, or records the launch in a scope of\n")
 	if k.untyped() {
@@ -180,7 +180,7 @@ func (p *printer) do(k *kernel) {
 	p.f("})\n}\n\n")
 }
 
-// untyped reports whether a parameter is memory of unknown element type.
+// untyped reports whether any parameter is memory of unknown element type.
 func (k *kernel) untyped() bool {
 	for _, q := range k.params {
 		if q.memory && q.typ == "" {
@@ -212,8 +212,8 @@ func (p *printer) args(k *kernel) {
 	p.f("return args, nil\n}\n\n")
 }
 
-// argType returns the type to which a prepared launch's argument is set. Memory of
-// unknown element type is set as bytes.
+// argType returns the Go type of an argument of a prepared launch. Memory of unknown
+// element type is set as bytes.
 func (q *param) argType() string {
 	if q.memory && q.typ == "" {
 		return "driver.View[byte]"
@@ -228,8 +228,8 @@ func (q *param) remark() string {
 	return fmt.Sprintf(" // %s, %s", q.Param.Name, ptxType(q.Param))
 }
 
-// asserts writes compile-time checks that the package's own types, passed by value,
-// have the parameter's size.
+// asserts writes compile-time checks that the package's own types passed by value have
+// the size of their parameter.
 func (p *printer) asserts(k *kernel) {
 	for _, q := range k.params {
 		if q.sized {

@@ -14,21 +14,21 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Options control what is generated from the inputs.
+// Options controls the generated code.
 type Options struct {
 	Package    string                 // name of the package
-	Dir        string                 // where the files go
-	Source     string                 // where to look for the CUDA sources of PTX files
+	Dir        string                 // folder of the generated files
+	Source     string                 // folder that contains the CUDA sources of PTX files
 	Set        string                 // name of the type that holds all kernels
-	Embedded   bool                   // modules belong to the context instead of a set
+	Embedded   bool                   // the context owns the modules, and there is no set
 	Unexported bool                   // Go names are unexported
-	Qualify    bool                   // the kernels' Go names begin with the file's name
+	Qualify    bool                   // prefix the kernels' Go names with the file name
 	Prefix     string                 // prefix of the kernels' Go names
 	Names      map[string]string      // Go names by kernel
 	Types      map[string][]directive // descriptions of parameters by kernel, from AddTypes
 	Only, Skip *regexp.Regexp         // select kernels by their names in the PTX
-	Block      [3]int                 // for grid helpers; zero means 256
-	Forms      Forms                  // what to generate besides operations
+	Block      [3]int                 // for grid helpers; zero means 256 threads
+	Forms      Forms                  // what to generate in addition to operations
 	Compiler   Compiler               // for CUDA sources
 	Tags       string                 // build constraint of the generated files
 }
@@ -37,7 +37,7 @@ func (o *Options) wants(name string) bool {
 	return (o.Only == nil || o.Only.MatchString(name)) && (o.Skip == nil || !o.Skip.MatchString(name))
 }
 
-// ParseForms reads a list such as "grid,do,prepare"; operations are always generated.
+// ParseForms parses a list such as "grid,do,prepare". Operations are always generated.
 func ParseForms(s string) (f Forms, err error) {
 	for _, word := range strings.Split(s, ",") {
 		switch strings.TrimSpace(word) {
@@ -55,8 +55,8 @@ func ParseForms(s string) (f Forms, err error) {
 	return f, nil
 }
 
-// AddTypes adds a flag's description of a kernel's parameters: "axpy: in x float32, n
-// uint32".
+// AddTypes adds a description of a kernel's parameters from a flag: "axpy: in x float32,
+// n uint32".
 func (o *Options) AddTypes(s string) error {
 	name, rest, ok := strings.Cut(s, ":")
 	if !ok || strings.TrimSpace(rest) == "" {
@@ -70,7 +70,7 @@ func (o *Options) AddTypes(s string) error {
 	return nil
 }
 
-// File is a file to write.
+// File is a file for the caller to write.
 type File struct {
 	Path string
 	Data []byte
@@ -83,8 +83,8 @@ type generator struct {
 	names   map[string]place // Go names used in the package
 }
 
-// Generate reads PTX files and CUDA sources and returns the files to write: the Go
-// files in name order, and the PTX compiled from CUDA sources. The error lists every
+// Generate reads PTX files and CUDA sources and returns the files to write. These are the
+// Go files in name order, and the PTX compiled from CUDA sources. The error lists every
 // problem in the inputs.
 func Generate(opts Options, inputs []string) ([]File, error) {
 	g := &generator{opts: opts, structs: map[string]*structType{}, names: map[string]place{}}
@@ -108,7 +108,7 @@ func Generate(opts Options, inputs []string) ([]File, error) {
 	return g.files()
 }
 
-// read parses one input and builds its model.
+// read parses one input and builds the model of its kernels.
 func (g *generator) read(path string) (*unit, error) {
 	base := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 	u := &unit{path: path, ptx: path, base: base, ident: exported(base)}
@@ -131,8 +131,8 @@ func (g *generator) read(path string) (*unit, error) {
 	return u, nil
 }
 
-// text returns the PTX of a unit, which it compiles if the input is a CUDA source. It
-// also parses the source.
+// text returns the PTX of a unit and parses its CUDA source. If the input is a CUDA
+// source, text compiles it.
 func (g *generator) text(u *unit) (text []byte, err error) {
 	if filepath.Ext(u.path) != ".cu" {
 		if u.source, err = g.findSource(u.path, u.base); err != nil {
@@ -148,8 +148,8 @@ func (g *generator) text(u *unit) (text []byte, err error) {
 	return u.compiled, err
 }
 
-// checkOptions refuses options about kernels that no input has: their names are
-// misspelt.
+// checkOptions rejects options for kernels that no input contains, because their names
+// are probably misspelled.
 func (g *generator) checkOptions() error {
 	known := map[string]bool{}
 	for _, u := range g.units {
@@ -171,7 +171,7 @@ func (g *generator) checkOptions() error {
 	return errs.err()
 }
 
-// checkNames makes sure that all generated names are different.
+// checkNames checks that all generated names are different.
 func (g *generator) checkNames() error {
 	var errs problems
 	if !g.opts.Embedded {

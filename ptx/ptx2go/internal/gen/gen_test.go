@@ -49,8 +49,8 @@ func generate(t *testing.T, opts Options, files ...string) (map[string]string, e
 	return texts, err
 }
 
-// one generates one file and returns its Go text without the line breaks and spaces
-// that gofmt decides about.
+// one generates one file. It returns the Go text without the line breaks and spaces that
+// gofmt controls.
 func one(t *testing.T, opts Options, text string) string {
 	t.Helper()
 	files, err := generate(t, opts, "a.ptx", head+text)

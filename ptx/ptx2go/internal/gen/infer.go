@@ -3,9 +3,9 @@ package gen
 import "github.com/purecuda/cuda/ptx"
 
 // pointers finds the parameters that the kernel's body uses as addresses, because nvcc
-// declares them as plain .u64. A parameter is an address if its loaded value is
-// converted from or to a generic address, or is the base of an access. Sums are
-// followed, control flow is not, because a compiler uses each register for one meaning.
+// declares them as plain .u64. A parameter is an address if its loaded value is converted
+// from or to a generic address, or is the base of an access. The analysis follows sums
+// but not control flow, because a compiler uses each register for only one purpose.
 func pointers(f *ptx.Function) map[string]bool {
 	t := tracer{from: map[string]string{}, found: map[string]bool{}, params: map[string]bool{}}
 	for _, p := range f.Params {
@@ -56,7 +56,7 @@ func (t *tracer) instr(in *ptx.Instr) {
 	}
 }
 
-// load notes which parameter a register is loaded from.
+// load records the parameter that a register is loaded from.
 func (t *tracer) load(in *ptx.Instr) {
 	if len(in.Args) != 2 {
 		return
@@ -71,8 +71,8 @@ func (t *tracer) load(in *ptx.Instr) {
 	}
 }
 
-// copy makes the first register stand for the parameter that the others stand for,
-// unless they stand for different parameters.
+// copy makes the first register refer to the same parameter as the others, unless those
+// refer to different parameters.
 func (t *tracer) copy(to ptx.Operand, from []ptx.Operand) {
 	dst, ok := to.(*ptx.Reg)
 	if !ok {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// plainName returns a kernel's name in its source, with its namespaces before and its
-// template arguments after it: scan_uint32 for _Z4scanIjEvPT_, ops::add for
-// _ZN3ops3addEPf. It returns a name that is not mangled, or not like this, unchanged.
+// plainName returns a kernel's name in its source. The result includes namespaces and
+// template arguments: scan_uint32 for _Z4scanIjEvPT_, ops::add for _ZN3ops3addEPf. It
+// returns any other name unchanged.
 func plainName(name string) string {
 	d := demangler{rest: strings.TrimPrefix(name, "_Z")}
 	if d.rest == name {
@@ -20,8 +20,8 @@ func plainName(name string) string {
 	return strings.Join(append([]string{strings.Join(d.parts, "::")}, d.args...), "_")
 }
 
-// sourceOf returns the last part of a mangled name, the one that follows __global__
-// void, and its template arguments as Go types.
+// sourceOf returns the last part of a mangled name, as it follows __global__ void, and
+// its template arguments as Go types.
 func sourceOf(name string) (string, []string) {
 	d := demangler{rest: strings.TrimPrefix(name, "_Z")}
 	if d.rest == name {
@@ -34,7 +34,7 @@ func sourceOf(name string) (string, []string) {
 	return d.parts[len(d.parts)-1], d.args
 }
 
-// demangler reads the subset of the Itanium C++ ABI's "Mangling" that kernels need.
+// demangler parses the subset of "Mangling" in the Itanium C++ ABI that kernels need.
 type demangler struct {
 	rest   string
 	parts  []string // namespaces and the name itself
@@ -91,7 +91,7 @@ var builtinTypes = map[byte]string{
 	'i': "int32", 'j': "uint32", 'l': "int64", 'm': "uint64", 'x': "int64", 'y': "uint64",
 }
 
-// arguments reads template arguments: types by name and numbers.
+// arguments parses template arguments: numbers and types with names.
 func (d *demangler) arguments() (out []string) {
 	for !d.failed && !d.accept("E") {
 		switch {
@@ -102,7 +102,7 @@ func (d *demangler) arguments() (out []string) {
 		case builtinTypes[d.rest[0]] != "":
 			out = append(out, builtinTypes[d.rest[0]])
 			d.rest = d.rest[1:]
-		case d.accept("L") && len(d.rest) > 1: // a number: its type, then its digits
+		case d.accept("L") && len(d.rest) > 1: // a number: type, then digits
 			value, rest, ok := strings.Cut(d.rest[1:], "E")
 			out, d.rest, d.failed = append(out, value), rest, !ok
 		default:

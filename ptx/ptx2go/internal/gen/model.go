@@ -6,18 +6,18 @@ import "github.com/purecuda/cuda/ptx"
 
 // unit is one PTX file, or one CUDA source with the PTX compiled from it.
 type unit struct {
-	path     string // as given, for messages
+	path     string // as passed by the caller, for messages
 	ptx      string // path of the embedded text
-	base     string // its name without extension: axpy
-	ident    string // the same as part of a Go name: Axpy
+	base     string // file name without extension: axpy
+	ident    string // base as part of a Go name: Axpy
 	mod      *ptx.Module
 	kernels  []*kernel
 	structs  []*structType
 	compiled []byte   // the text, if compiled from a CUDA source
-	source   *csource // nil if none was found
+	source   *csource // nil if there is no CUDA source
 }
 
-// kernel is one entry that gets a launcher.
+// kernel is one kernel with a launcher.
 type kernel struct {
 	name   string // name in the PTX
 	goName string
@@ -25,22 +25,22 @@ type kernel struct {
 	at     place
 	sig    ptx.Signature
 	params []*param
-	block  [3]int // block size of the grid helper; 0 means not stated
+	block  [3]int // block size of the grid helper; 0 if not specified
 }
 
 // param is one parameter of a kernel.
 type param struct {
 	ptx.Param
-	name   string // as in the source, else as in the PTX
+	name   string // name in the source, or in the PTX without a source
 	arg    string // name of the Go parameter
 	field  string // name of the Go field
 	mode   mode
 	memory bool   // it is device memory
-	typ    string // Go type of the value or of the memory's elements; "" for memory of any type
-	sized  bool   // typ is declared elsewhere in the package: its size is asserted
+	typ    string // Go type of the value or of the memory's elements; "" for any memory
+	sized  bool   // typ is declared elsewhere in the package, so its size is asserted
 }
 
-// mode is how a kernel accesses a parameter's memory.
+// mode is the declared access of a kernel to the memory of a parameter.
 type mode uint8
 
 const (
@@ -51,7 +51,7 @@ const (
 	modeRaw // an address without memory
 )
 
-// structType is a Go type for a struct that is passed by value.
+// structType is the Go type of a struct passed by value.
 type structType struct {
 	name string
 	doc  string

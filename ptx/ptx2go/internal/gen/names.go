@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// formats are type names that are written in capital letters.
+// formats replaces type names that Go names write in capital letters.
 var formats = strings.NewReplacer("_bf16", "_BF16", "_tf32", "_TF32")
 
 // exported converts a C or PTX name to an exported Go name: scale_add and scaleAdd
@@ -37,7 +37,8 @@ func exported(name string) string {
 	return s
 }
 
-// unexported is exported with a lower-case beginning: scaleAdd, ptxText for PTXText.
+// unexported is exported with its first word in lower case: scaleAdd, ptxText for
+// PTXText.
 func unexported(name string) string {
 	s := []rune(exported(name))
 	for i := range s {
@@ -49,7 +50,7 @@ func unexported(name string) string {
 	return string(s)
 }
 
-// taken are the names that the bodies of generated functions use.
+// taken contains the names that the bodies of generated functions use.
 var taken = map[string]bool{
 	"launcher": true, "launch": true, "args": true, "call": true, "cfg": true, "on": true, "err": true, "driver": true, "unsafe": true,
 	"bool": true, "byte": true, "int": true, "uint": true, "string": true, "nil": true, "error": true,
@@ -57,7 +58,7 @@ var taken = map[string]bool{
 	"uint64": true, "uintptr": true, "float32": true, "float64": true, "complex64": true, "complex128": true,
 }
 
-// local returns a name for a Go parameter that collides with no other use.
+// local returns a name for a Go parameter that does not collide with another name.
 func local(name string) string {
 	s := unexported(name)
 	if token.IsKeyword(s) || taken[s] {

@@ -12,16 +12,16 @@ import (
 	"github.com/purecuda/cuda/ptx/nvrtc"
 )
 
-// Compiler says how to compile CUDA sources to PTX.
+// Compiler configures how CUDA sources are compiled to PTX.
 type Compiler struct {
-	NVCC  string   // path or name; "" means search
-	NVRTC bool     // compile with NVRTC even if there is an nvcc
+	NVCC  string   // path or name; "" searches for nvcc
+	NVRTC bool     // use NVRTC even if there is an nvcc
 	Arch  string   // virtual architecture: compute_70
-	Flags []string // additional flags, before the file name
+	Flags []string // additional flags that precede the file name
 }
 
-// compile returns the PTX of a CUDA source, compiled by nvcc or, without one, by NVRTC.
-// The error contains the compiler's output, which names file and line.
+// compile returns the PTX of a CUDA source. It uses nvcc or, if there is none, NVRTC. The
+// error contains the compiler output with file and line.
 func (c *Compiler) compile(path string) ([]byte, error) {
 	nvcc, err := c.find()
 	if c.NVRTC || err != nil && c.NVCC == "" {
@@ -52,7 +52,7 @@ func (c *Compiler) compile(path string) ([]byte, error) {
 	return os.ReadFile(out)
 }
 
-// arch returns the architecture in nvcc's form for PTX.
+// arch returns the virtual architecture in the form that nvcc accepts.
 func (c *Compiler) arch() string {
 	if c.Arch == "" {
 		return "compute_70"
@@ -63,8 +63,8 @@ func (c *Compiler) arch() string {
 	return c.Arch
 }
 
-// find looks for nvcc under the given name, on the PATH and where toolkits are
-// installed.
+// find searches for nvcc: the configured name, the PATH, and the usual folders of
+// toolkits.
 func (c *Compiler) find() (string, error) {
 	names := []string{c.NVCC}
 	if c.NVCC == "" {

@@ -9,9 +9,9 @@ import (
 	"github.com/purecuda/cuda/ptx/nvrtc"
 )
 
-// compileNVRTC returns the PTX of a CUDA source, compiled by NVRTC: a library of a few
-// megabytes that needs no toolkit. The error contains the compiler's output, with file
-// and line.
+// compileNVRTC returns the PTX of a CUDA source, compiled by NVRTC. That library of a few
+// megabytes does not need a toolkit. The error contains the compiler output with file and
+// line.
 func (c *Compiler) compileNVRTC(path string) ([]byte, error) {
 	source, err := os.ReadFile(path)
 	if err != nil {
@@ -27,7 +27,7 @@ func (c *Compiler) compileNVRTC(path string) ([]byte, error) {
 	p.IncludePaths = installed
 	if missing != nil {
 		for _, name := range []string{"cuda_runtime.h", "cuda_runtime_api.h", "cuda.h", "device_launch_parameters.h"} {
-			p.Headers[name] = "" // NVRTC has what kernels use of them built in
+			p.Headers[name] = "" // NVRTC provides the parts that kernels use
 		}
 	}
 	r, err := rtc.Compile(context.Background(), p)
@@ -40,8 +40,8 @@ func (c *Compiler) compileNVRTC(path string) ([]byte, error) {
 	return nil, fmt.Errorf("NVRTC %d.%d: %w", rtc.Version()/1000, rtc.Version()%1000/10, err)
 }
 
-// hostHeaders returns the C headers that kernel sources include by habit. NVRTC does
-// not have them: it has the functions built in, and the types are those of its targets.
+// hostHeaders returns replacements for the C headers that kernel sources often include.
+// NVRTC lacks these headers but has their functions built in. The types match its targets.
 func hostHeaders() map[string]string {
 	const types = `#pragma once
 typedef signed char int8_t; typedef unsigned char uint8_t;

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// place is a line of a file.
+// place is a position in a file, given by its line.
 type place struct {
 	file string
 	line int
@@ -18,12 +18,11 @@ func (p place) String() string {
 	return fmt.Sprintf("%s:%d", p.file, p.line)
 }
 
-// errorf returns an error at that place.
 func (p place) errorf(format string, args ...any) error {
 	return fmt.Errorf("%v: "+format, append([]any{p}, args...)...)
 }
 
-// problems collects the errors of one run, so that all of them are reported.
+// problems collects the errors of one run, so that ptx2go can report all of them.
 type problems []error
 
 func (p *problems) add(err error) {

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// findSource reads the CUDA source of a PTX text, if it exists: the file of the same
-// name with .cu, beside it or in the directory of -src.
+// findSource reads the CUDA source of a PTX file, if it exists. It has the same name with
+// .cu and is in the same folder or in the folder of -src.
 func (g *generator) findSource(path, base string) (*csource, error) {
 	for _, dir := range []string{g.opts.Source, filepath.Dir(path)} {
 		if dir == "" {
@@ -29,8 +29,8 @@ func (g *generator) readSource(file string) (*csource, error) {
 	return parseC(file, string(text), g.goName), nil
 }
 
-// fromSource takes a kernel's names, types and comment, with directives, from the CUDA
-// source.
+// fromSource copies a kernel's names, types and comment from the CUDA source, and returns
+// the directives in the comment.
 func (g *generator) fromSource(u *unit, k *kernel) (list []directive, err error) {
 	if u.source == nil {
 		return nil, nil
@@ -54,7 +54,7 @@ func (g *generator) fromSource(u *unit, k *kernel) (list []directive, err error)
 	return list, errs.err()
 }
 
-// typeParam gives a parameter its C name and the Go form of its C type.
+// typeParam sets the C name of a parameter and the Go form of its C type.
 func (g *generator) typeParam(u *unit, p *param, cp cparam, at place) error {
 	if cp.name != "" {
 		p.name = cp.name
@@ -64,7 +64,7 @@ func (g *generator) typeParam(u *unit, p *param, cp cparam, at place) error {
 		return g.pointTo(u, p, cp, t, ok, at)
 	}
 	if !ok || canonical(cp.typ) == "long" || canonical(cp.typ) == "long unsigned" {
-		return nil // the PTX states its size
+		return nil // the PTX contains its size
 	}
 	if t.size != p.Size {
 		return at.errorf("parameter %s: a %s has %d bytes as declared here, but the PTX has %s of %d; recompile it, or describe the parameter in a %s comment",
@@ -92,7 +92,7 @@ func (g *generator) pointTo(u *unit, p *param, cp cparam, t ctype, ok bool, at p
 	return nil
 }
 
-// useStruct declares a struct of the source in Go, and the structs it contains.
+// useStruct declares a struct of the source in Go, together with the structs it contains.
 func (g *generator) useStruct(u *unit, name string) error {
 	st := u.source.structs[name]
 	if st == nil {

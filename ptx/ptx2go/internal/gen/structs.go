@@ -29,7 +29,7 @@ func (g *generator) declare(u *unit, d directive) error {
 	return g.addStruct(u, st)
 }
 
-// fields prints the fields of the only type in a file, one per line.
+// fields returns the fields of the only type in a file, one per line.
 func fields(file *ast.File) (string, error) {
 	var b strings.Builder
 	list := file.Decls[0].(*ast.GenDecl).Specs[0].(*ast.TypeSpec).Type.(*ast.StructType).Fields.List
@@ -48,7 +48,7 @@ func fields(file *ast.File) (string, error) {
 	return b.String(), nil
 }
 
-// addStruct adds a type once, because kernels can share it.
+// addStruct adds a type unless another kernel already added it.
 func (g *generator) addStruct(u *unit, st *structType) error {
 	if other := g.structs[st.name]; other != nil {
 		if other.body != st.body {

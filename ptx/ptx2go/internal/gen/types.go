@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// addressType is a device address without the memory behind it.
+// addressType is the Go type of a device address that is passed as a number.
 const addressType = "driver.CUdeviceptr"
 
 // The 16-bit float types of package num.
@@ -18,29 +18,28 @@ const (
 	bf16Type = "num.BF16"
 )
 
-// qualified has the sizes of the types from other packages that generated code uses.
+// qualified maps types from other packages that generated code uses to their sizes.
 var qualified = map[string]int{addressType: 8, f16Type: 2, bf16Type: 2}
 
-// basic has the sizes of the Go types that a kernel parameter can have.
+// basic maps the Go types that a kernel parameter can have to their sizes.
 var basic = map[string]int{
 	"bool": 1, "byte": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "float32": 4, "rune": 4,
 	"int64": 8, "uint64": 8, "float64": 8, "complex64": 8, "complex128": 16, "uintptr": 8,
 }
 
-// noSize are Go types that look suitable but have no fixed size.
+// noSize contains Go types that look suitable but have no fixed size.
 var noSize = map[string]string{
 	"int": "int32 or int64", "uint": "uint32 or uint64", "string": "an array of bytes", "error": "a number", "any": "its type",
 }
 
-// goType is what is known about a Go type expression.
+// goType holds the known properties of a Go type expression.
 type goType struct {
 	text  string
 	size  int
-	known bool // the size is known; otherwise the type is declared elsewhere in the package
+	known bool // the size is known; otherwise the package declares the type elsewhere
 }
 
-// parseType reads a Go type of fixed size: a number, an array, a type of the
-// package.
+// parseType parses a Go type of fixed size: a number, an array or a type of the package.
 func parseType(s string) (goType, error) {
 	e, err := parser.ParseExpr(s)
 	if err != nil {
@@ -88,7 +87,7 @@ func arrayType(e *ast.ArrayType) (goType, error) {
 	return goType{fmt.Sprintf("[%d]%s", n, elem.text), n * elem.size, elem.known}, nil
 }
 
-// plain returns the Go type of a parameter about which nothing more is known.
+// plain returns the Go type of a parameter for which there is no other information.
 func plain(p ptx.Param) string {
 	if p.Kind == ptx.ParamAggregate || p.Size != p.Type.Size() || p.Size > 8 {
 		return fmt.Sprintf("[%d]byte", p.Size)
@@ -112,7 +111,7 @@ func plain(p ptx.Param) string {
 	return "uint" + bits // also for the bits of packed types
 }
 
-// fits checks a Go type for a parameter passed by value.
+// fits checks that a parameter passed by value can have the given Go type.
 func fits(p ptx.Param, t goType) error {
 	if t.known && t.size != p.Size {
 		return fmt.Errorf("a %s has %d bytes, but the parameter is %s with %d", t.text, t.size, ptxType(p), p.Size)
@@ -134,7 +133,7 @@ func fits(p ptx.Param, t goType) error {
 	return nil
 }
 
-// ptxType returns a parameter's type in PTX notation.
+// ptxType returns the type of a parameter in PTX notation.
 func ptxType(p ptx.Param) string {
 	if p.Kind == ptx.ParamAggregate {
 		return fmt.Sprintf(".%v[%d]", p.Type, p.Len)
