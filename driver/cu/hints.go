@@ -200,7 +200,7 @@ func (r CUresult) hint() string {
 	case CUDA_ERROR_KEY_ROTATION:
 		return "the keys of confidential computing are being changed; " + lostHint
 	case CUDA_ERROR_UNKNOWN:
-		return "the driver gives no reason; look at the kernel log (dmesg) for NVRM or Xid lines, and call Context.Lost to find out whether anything still works"
+		return "the driver reports no reason; look for NVRM or Xid lines in the kernel log (dmesg), and check the context with Context.Lost"
 	}
 	return ""
 }

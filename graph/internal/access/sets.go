@@ -1,5 +1,5 @@
-// Package access tracks the memory that kernel nodes of a graph access, which steps conflict, and
-// which steps are ordered.
+// Package access tracks the memory accesses of a graph's kernel nodes, and the conflicts and the
+// order between steps.
 package access
 
 import (

@@ -1,6 +1,5 @@
-// Package retain tracks a graph's references: the objects that its nodes' parameters use, each
-// retained once, and which nodes use each object. It also tracks the memory that graphs allocate
-// and free.
+// Package retain tracks the objects that a graph retains, and which nodes use each object. Each
+// object is retained once. It also tracks the memory that graphs allocate and free.
 package retain
 
 import (
