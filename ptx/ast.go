@@ -16,8 +16,8 @@ func (p Pos) IsValid() bool { return p.Line > 0 }
 // Strings in the tree are substrings of Source. Slices of a parsed tree may share one
 // backing array: replace them, but do not append to them or change their elements.
 type Module struct {
-	Name        string // as passed to Parse; used in error messages
-	Source      string // the whole text; "" for a tree made by a program
+	Name        string // as passed to Parse, for error messages
+	Source      string // the whole text; "" if a program created the tree
 	Version     Version
 	Targets     []string // of all .target directives: "sm_90a", "debug", "texmode_unified" ...
 	AddressSize int      // 32 or 64; 0 if not specified (the ISA then assumes 32)
@@ -69,7 +69,7 @@ type Directive struct {
 // a, b;) yields one Variable for each.
 type Variable struct {
 	Pos        Pos
-	Doc        string // as in Function; module level only
+	Doc        string // as in Function, for module-level variables only
 	Linkage    Linkage
 	Space      Space
 	Bank       int // .const[n]; 0 otherwise
@@ -77,7 +77,7 @@ type Variable struct {
 	Align      int // .align in bytes; 0 if not specified
 	Vector     int // 2, 4 or 8 for .v2, .v4, .v8; 0 for a scalar
 	Type       Type
-	Ptr        *Pointer // a kernel parameter's .ptr; nil otherwise
+	Ptr        *Pointer // set for a kernel parameter with .ptr, otherwise nil
 	Name       string   // "" for an unnamed prototype parameter; "_" is kept as written
 	Count      int      // name<Count> declares name0 to name(Count-1); 0 for a single variable
 	Dims       []int64  // array dimensions, Unsized for []; empty if not an array
@@ -206,9 +206,9 @@ type Reg struct {
 	Special bool   // predefined: %tid, %clock64 ...
 }
 
-// RegSum is a register plus a constant, as an operand of an instruction that does not
-// access memory: add.u32 %r1, %r2+1, %r3. ptxas accepts it, but compilers do not emit
-// it.
+// RegSum is a register plus a constant, as in add.u32 %r1, %r2+1, %r3. It is an operand
+// of an instruction that does not access memory. ptxas accepts such operands, but
+// compilers do not generate them.
 type RegSum struct {
 	Pos    Pos
 	Reg    *Reg
@@ -233,7 +233,7 @@ type Imm struct {
 	Bits uint64
 }
 
-// Int64 returns the value as an integer; floating-point values are truncated.
+// Int64 returns the value as an integer. It truncates a floating-point value.
 func (i *Imm) Int64() int64 {
 	if i.IsFloat() {
 		return int64(i.Float64())

@@ -1,7 +1,7 @@
 // Package ptx treats PTX, the text form of NVIDIA's virtual instruction set, as data. It
 // covers PTX ISA 3.x to 9.x and does not need a driver.
 //
-//   - [Parse] makes a syntax tree with positions, and reports every syntax error
+//   - [Parse] returns a syntax tree with positions, and reports every syntax error
 //     it finds with its line and what was expected there.
 //   - [Module.String] prints a tree; what it prints parses to the same tree.
 //   - [Signatures] reads only what a launch needs (kernels, their parameters and

@@ -11,11 +11,11 @@ const maxErrors = 20
 
 // Error is one syntax error.
 type Error struct {
-	File     string // the name given to Parse; may be ""
+	File     string // as passed to Parse; may be ""
 	Pos      Pos
 	Line     string // source line of the error, shortened if very long
 	Expected string // "" if Problem contains the whole message
-	Found    string // what was found instead, when Expected is set
+	Found    string // the token found instead, if Expected is set
 	Problem  string // any error other than an unexpected token
 	indent   int    // bytes of Line before the error
 }

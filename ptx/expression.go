@@ -46,8 +46,8 @@ func (p *parser) startsConstant() bool {
 // expression reads and folds a constant expression.
 func (p *parser) expression() value { return p.exprFrom(p.unary(), lowest) }
 
-// exprFrom parses the rest of an expression after its left operand. It consumes operators
-// of precedence least or higher.
+// exprFrom parses the rest of an expression after the operand left. It consumes operators
+// whose precedence is at least "least".
 func (p *parser) exprFrom(left value, least int) value {
 	for {
 		op, prec := p.operator()
@@ -250,7 +250,7 @@ func fold(op operator, a, b value) (v value, problem string) {
 	if (op == '/' || op == '%') && b.Bits == 0 {
 		return a, "division by zero in a constant expression"
 	}
-	if op == '%' { // unlike C, unsigned for signed operands too
+	if op == '%' { // unlike in C, unsigned even for signed operands
 		return intValue(int64(a.Bits % b.Bits)), ""
 	}
 	if a.Kind == ImmUint || b.Kind == ImmUint {

@@ -26,7 +26,7 @@ type Inspection struct {
 
 // FunctionInfo is one kernel or function with a body.
 type FunctionInfo struct {
-	Signature // a kernel's launch signature; a .func's parameters
+	Signature // the launch signature of a kernel, or the parameters of a .func
 
 	Pos           Pos
 	Doc           string // comment that ends on the previous line
@@ -51,7 +51,7 @@ type VariableInfo struct {
 	Space       Space
 	Linkage     Linkage
 	Type        Type
-	Size        int64 // bytes; 0 for an array of open size
+	Size        int64 // bytes; 0 for an array without a size
 	Align       int64
 	Managed     bool // .attribute(.managed)
 	Initialised bool

@@ -298,7 +298,7 @@ func (b *bodyReader) hidden(name string) bool {
 	return false
 }
 
-// flow notes where control goes after an instruction, unless it just continues.
+// flow records the targets of an instruction that changes the control flow.
 func (b *bodyReader) flow(in *Instr, op *opNotes) {
 	switch op.flow {
 	case flowBranch:

@@ -1,8 +1,8 @@
 package ptx
 
 // maxWalk limits the work for one body, counted in visits of a block for one register.
-// Only a body with tens of thousands of blocks, most of whose registers are live in most
-// blocks, reaches the limit.
+// Only a huge body reaches it: one with tens of thousands of blocks, in most of which
+// most registers are live.
 const maxWalk = 1 << 25
 
 // liveness computes for each block which registers hold a value that is still needed.

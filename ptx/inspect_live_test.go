@@ -104,8 +104,8 @@ func TestDeclaredRegisters(t *testing.T) {
 	}
 }
 
-// A body in which very many registers are live in very many blocks must get no estimate.
-// Computing one would take minutes.
+// A body in which many registers are live in many blocks must get no estimate, because
+// computing it would take minutes.
 func TestTangledBodiesHaveNoEstimate(t *testing.T) {
 	var b strings.Builder
 	const n = 9000

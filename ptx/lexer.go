@@ -19,8 +19,8 @@ type token struct {
 }
 
 // lexer splits the text into tokens on demand. After next, off is just past the current
-// token. The parser therefore can examine the bytes there, which is how it reads dotted
-// suffixes (ld.global, %tid.x) and two-byte operators.
+// token. The parser can therefore examine the following bytes. It reads dotted suffixes
+// (ld.global, %tid.x) and two-byte operators in this way.
 type lexer struct {
 	src       string
 	off       int
@@ -29,7 +29,7 @@ type lexer struct {
 	tok       token
 	tokLine   int32 // position of tok, which never spans lines
 	tokCol    int32
-	problem   string // why tok is tokBad; "" for a stray character
+	problem   string // reason for tokBad; "" for a stray character
 	doc       comment
 }
 

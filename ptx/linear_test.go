@@ -18,8 +18,9 @@ const (
 	slack      = 2 * raceSlack         // allows for other work on the machine
 )
 
-// Half a megabyte of each text takes milliseconds in linear time and many minutes in
-// quadratic time. The limit allows for slow machines and the race detector.
+// Parse and Signatures must take linear time. Half a megabyte of each text then takes
+// milliseconds, instead of many minutes in quadratic time. The limit allows for slow
+// machines and the race detector.
 func TestTimeIsLinear(t *testing.T) {
 	if testing.Short() {
 		t.Skip("how the time grows with the text is the same everywhere: without -short")

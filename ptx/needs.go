@@ -10,7 +10,7 @@ import (
 // return them, and [Needs.Check] compares them with a driver and a device.
 type Needs struct {
 	Version     Version // zero if the text has no .version
-	Target      Target  // the most demanding architecture; not valid if the text names none
+	Target      Target  // the most demanding architecture; not valid if .target has none
 	AddressSize int     // 32 or 64; 0 if not specified, which drivers treat as their own size
 	unknown     string  // a target that begins with sm_ but is not an architecture
 }

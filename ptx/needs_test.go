@@ -9,7 +9,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// answer is one line of testdata/headers-580.txt.
+// answer is a header and the result of the driver, from one line of
+// testdata/headers-580.txt.
 type answer struct{ text, code string }
 
 // answers reads the headers in testdata and the driver's result for each header.
@@ -113,7 +114,7 @@ func TestCheckSaysWhatToDo(t *testing.T) {
 	}
 }
 
-// Check must accept versions and targets that this package does not know.
+// Check must accept versions and targets that are unknown to this package.
 func TestTheUnknownIsNotRefused(t *testing.T) {
 	for _, test := range []struct {
 		version, target    string

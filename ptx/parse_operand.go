@@ -108,7 +108,7 @@ func (p *parser) attached() string {
 	return p.src[start:end]
 }
 
-// negated = ( "!" | "-" ) register; -WARP_SZ is a number.
+// negated = ( "!" | "-" ) register. -WARP_SZ is a number.
 func (p *parser) negated() Operand {
 	pos, op := p.pos(), p.tok.kind
 	p.scan()

@@ -96,7 +96,9 @@ func (p *parser) label() {
 	p.push(l)
 }
 
-// targets = name {, name} ; where a label can be name<n> for name0, name1 ...
+// targets = name {, name} ;
+//
+// A label can be name<n>, which means name0, name1 ...
 func (p *parser) targets(what string, ranges bool) []string {
 	p.next()
 	var out []string

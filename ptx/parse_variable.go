@@ -10,8 +10,9 @@ func (p *parser) atSpace() bool {
 	return ok && s != SRegSpace
 }
 
-// variableList = qualifiers name [= init] {, name [= init]} ; Each name becomes a node in
-// the current body or in the module.
+// variableList = qualifiers name [= init] {, name [= init]} ;
+//
+// Each name becomes a node in the current body or in the module.
 func (p *parser) variableList(head Variable) {
 	p.qualifiers(&head, false)
 	for !p.failed {

@@ -70,8 +70,7 @@ type parser struct {
 	dims     slab[int64]
 	ptrs     slab[Pointer]
 
-	// State of Signatures: the parameters it returns and the space it reuses for each
-	// kernel.
+	// Signatures stores the returned parameters in kept and reuses perf for each kernel.
 	kept slab[Param]
 	perf []Directive
 }

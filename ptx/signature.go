@@ -8,7 +8,7 @@ type Signature struct {
 	ParamBytes int     // size of the parameter block in bytes: the end of the last parameter
 
 	// Launch bounds; 0 where not stated.
-	MaxThreads  [3]int // .maxntid; 1 for sizes that are not written
+	MaxThreads  [3]int // .maxntid; 1 for omitted dimensions
 	ReqThreads  [3]int // .reqntid, in the same form
 	MinBlocks   int    // .minnctapersm
 	MaxRegs     int    // .maxnreg

@@ -6,12 +6,11 @@ import (
 )
 
 // Signatures reads the header of PTX text and the signatures of its kernels. It skips
-// everything else, so a body cannot make it fail. The result does not refer to src.
+// everything else, so it ignores errors in bodies. The result does not refer to src.
 //
 // For a syntax error in the header of the module or of a kernel, Signatures returns an
-// error of type [Errors]. The ModuleInfo then holds the parts that could be read. Text
-// that is cut off inside a body is not an error here. The driver reports it when it loads
-// the text.
+// error of type [Errors]. The ModuleInfo then holds the parts that could be read. It does
+// not report text that is cut off inside a body. The driver does when it loads the text.
 func Signatures(src []byte) (*ModuleInfo, error) {
 	src = untilNUL(src)
 	if len(src) == 0 {

@@ -191,8 +191,8 @@ func manyKernels(n int) []byte {
 	return []byte(b.String())
 }
 
-// A kernel's signature must not need an allocation of its own. Otherwise loading a module
-// of hundreds of kernels would allocate hundreds of times.
+// A signature must not need a separate allocation. Otherwise loading a module of hundreds
+// of kernels would allocate hundreds of times.
 func TestSignaturesOfManyKernelsAllocateLittle(t *testing.T) {
 	src := manyKernels(100)
 	var info *ptx.ModuleInfo

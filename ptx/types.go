@@ -103,8 +103,8 @@ func (t Type) String() string {
 }
 
 // Size returns the size of a value in memory, in bytes. For an opaque reference it is the
-// size of the 64-bit handle that the driver passes. A .pred cannot be in memory; its size
-// is 1.
+// size of the 64-bit handle that the driver passes. For .pred, which cannot be in memory,
+// it is 1.
 func (t Type) Size() int {
 	if t < numTypes {
 		return int(typeTable[t].size)

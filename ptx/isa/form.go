@@ -256,7 +256,8 @@ var argKinds = map[byte]argKind{
 // typeLetters contains the names of type slots in operands.
 const typeLetters = "TUVX"
 
-// parseArg parses an operand: a letter for its kind, ":" and its type, then flags.
+// parseArg parses an operand. It consists of a letter for the kind, ":" and the type, and
+// flags.
 func parseArg(word string) arg {
 	kind, ok := argKinds[word[0]]
 	if !ok {

@@ -94,7 +94,7 @@ func instead(op *ptx.Opcode, old *Form, all []*Form) string {
 }
 
 // match assigns the modifiers to slots of the form. Like the compiler, it accepts
-// modifiers in any order, but types only in their own order.
+// modifiers in any order, but requires types in the order of the form.
 func (f *Form) match(t *text, op *ptx.Opcode) (match, bool) {
 	m := match{form: f}
 	mods := op.Mods
@@ -145,11 +145,11 @@ func (f *Form) match(t *text, op *ptx.Opcode) (match, bool) {
 	return m, true
 }
 
-// repeatable are modifiers that the compiler accepts more than once.
+// repeatable contains modifiers that the compiler accepts more than once.
 var repeatable = map[string]bool{"sat": true, "cc": true, "NaN": true, "relu": true, "approx": true, "uni": true, "sync": true, "shiftamt": true}
 
-// idle are modifiers that the compiler accepts without effect on every instruction:
-// .oob up to PTX 8.4, those of PTX 8 from there on.
+// idle maps modifiers that the compiler ignores on every instruction to their
+// requirements. It ignores .oob only up to PTX 8.4.
 var idle = map[string]need{
 	"finite": {}, "infinite": {}, "number": {}, "notanumber": {}, "normal": {}, "subnormal": {}, "oob": {},
 	"elemtype": tensorMaps, "rank": tensorMaps, "box_dim": tensorMaps, "global_dim": tensorMaps, "global_address": tensorMaps,
@@ -159,8 +159,8 @@ var idle = map[string]need{
 
 var tensorMaps = need{version: 80}
 
-// idleFor reports whether mod has no effect on the form. A modifier that the form itself
-// has does have an effect.
+// idleFor reports whether mod has no effect on the form. A modifier listed in the form
+// always has an effect.
 func (t *text) idleFor(f *Form, mod string) bool {
 	_, ok := idle[mod]
 	if !ok || mod == "oob" && t.version > knownVersion || f.slotOf(mod, 0) >= 0 {

@@ -133,7 +133,7 @@ func atomicRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	return ""
 }
 
-// barrierRule limits the number of the barrier and the thread count.
+// barrierRule limits the number of the barrier and the number of threads.
 func barrierRule(_ *checker, f *Form, m *match, in *ptx.Instr) string {
 	at := 0
 	if f.nType > 0 {

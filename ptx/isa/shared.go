@@ -103,8 +103,8 @@ func (c *checker) sharedMemory(m *ptx.Module) {
 	}
 }
 
-// These constants limit the total number of steps that the check of all kernels may take,
-// in proportion to the text. Kernels beyond the limit are accepted unchecked.
+// These constants limit the steps for checking all kernels in proportion to the length of
+// the text. Kernels beyond the limit are accepted unchecked.
 const (
 	reachTimes = 64
 	reachLeast = 1 << 16

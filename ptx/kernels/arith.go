@@ -92,7 +92,7 @@ func binary[T Number](name string, again []*driver.Launch, dst, a, b driver.Memo
 	return l, nil
 }
 
-// repeats checks operands whose last one may be shorter and is then repeated.
+// repeats checks operands. The last one may be shorter, and the kernel then repeats it.
 func repeats(dst, a, b operand) error {
 	if err := usable(dst, a, b); err != nil {
 		return err

@@ -194,8 +194,8 @@ func TestBandwidthOfOperationsOnRows(t *testing.T) {
 	})
 }
 
-// varied fills memory with bits that are numbers of moderate size and either sign in
-// every float type. Constant data would make the device use less power and run faster.
+// varied fills memory with bits that represent moderate numbers of both signs in every
+// float type. With constant data, the device would use less power and run faster.
 func (k *kit) varied(m driver.MemoryOf[uint8]) {
 	k.Helper()
 	const part = 1 << 26

@@ -97,8 +97,8 @@ func files(t *testing.T) map[string][]byte {
 	return texts
 }
 
-// arith returns the names of all arithmetic files. The linker keeps them all, because the
-// element type is known only at run time.
+// arith returns the names of all arithmetic files. The linker keeps all of them, because
+// the element type is known only at run time.
 func arith() (names []string) {
 	for _, t := range []string{"bf16", "f16", "f32", "f64", "i32", "i64", "u32", "u64"} {
 		names = append(names, "arith_"+t+".ptx")

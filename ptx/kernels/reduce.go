@@ -21,20 +21,20 @@ var sums = []string{
 }
 
 // Sum returns the operation that adds all elements of src and writes the sum to dst,
-// which must have one element. The sum is computed in the type of dst. A float32 sum
-// accepts float32, F16 and BF16, a float64 sum float64 and float32. An int64 sum accepts
-// int32 and int64, a uint64 sum uint32 and uint64. For an empty src, the sum is 0.
-// Integers wrap around.
+// which must have one element. The sum is computed in the type of dst. A float32 dst
+// accepts elements of float32, F16 and BF16, and a float64 dst accepts float64 and
+// float32. An int64 dst accepts int32 and int64, and a uint64 dst accepts uint32 and
+// uint64. For an empty src, the sum is 0. Integers wrap around.
 //
 // The order of the additions depends only on the shape and the device, so the same input
 // always gives the same sum. Its error is at most (n/t+30)·u times the sum of the
 // absolute values. Here u is 6e-8 for float32 and 1.1e-16 for float64, n is the number of
-// 16-byte packs of elements, and t is the number of threads. With a workspace and long
-// rows, t is 1,024 per multiprocessor. Otherwise t is up to 512 per row. With many rows
+// 16-byte packs of elements, and t is the number of threads. With a workspace and enough
+// work, t is 1,024 per multiprocessor. Otherwise t is up to 512 per row. With many rows
 // it is about one for each 16 packs, from 2 to 256. In practice the error is much
 // smaller.
 //
-// work may be nil; see [Workspace]. Arguments: 0 dst, 1 src, 2 rows (uint64, 1 here), 3
+// work may be nil: see [Workspace]. Arguments: 0 dst, 1 src, 2 rows (uint64, 1 here), 3
 // columns (uint64), 4 pitch (uint64), 5 parts (uint32) and 6 the workspace. Do not change
 // arguments 5 and 6. The number of rows may be reduced.
 func Sum[S Accumulator, T Element](dst driver.MemoryOf[S], src driver.MemoryOf[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {

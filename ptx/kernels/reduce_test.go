@@ -214,7 +214,7 @@ func specials[T kernels.Ordered](k *kit, w *kernels.Workspace) {
 	}
 }
 
-// These are NaNs of both signs, quiet and signalling.
+// The bits of NaNs of both signs, quiet and signalling.
 var (
 	nansF16  = []kernels.F16{0xfe00, 0x7e00, 0x7fff, 0xffff, 0x7c01, 0xfd23}
 	nansBF16 = []kernels.BF16{0xffc0, 0x7fc0, 0x7fff, 0xffff, 0x7f81, 0xffa5}

@@ -72,8 +72,8 @@ func RopeFrequencies(pairs int, base float64) []float32 {
 //
 // Arguments: 0 dst, 1 src, 2 positions, 3 frequencies, 4 tokens (uint64), 5 heads, 6 dim,
 // 7 pairs (uint32), 8 pitch of dst from token to token and 9 from head to head, 10 and 11
-// those of src (uint64), 12 pairing (uint32). It reads src, positions and frequencies,
-// and writes dst.
+// the same pitches of src (uint64), 12 pairing (uint32). It reads src, positions and
+// frequencies, and writes dst.
 func Rope[T NetFloat](dst, src Heads[T], positions driver.MemoryOf[int32], frequencies driver.MemoryOf[float32], pairing Pairing, again ...*driver.Launch) (*driver.Launch, error) {
 	d, s := dst.operand("dst"), src.operand("src")
 	p, f := operandOf("positions", positions), operandOf("frequencies", frequencies)

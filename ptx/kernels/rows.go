@@ -32,7 +32,7 @@ func team(cols, each uint64, most int) int {
 
 // teamFor is team for threads that process a row in steps of "step" elements. If there
 // are enough rows to fill the device, teams are small and each thread takes several
-// steps. That lowers the cost of combining their results.
+// steps. Small teams lower the cost of combining the results of the threads.
 func teamFor(multiprocessors, rows, cols, step uint64) int {
 	if rows < multiprocessors*manyRows {
 		return team(cols, step, mostTeam)
@@ -80,7 +80,7 @@ const turnsOf = 64
 
 // inRegisters is the number of elements of a row that a thread can keep in registers, if
 // rows consist of whole packs. inRegistersShort is the best number for very short rows
-// that do not.
+// that do not consist of whole packs.
 const (
 	inRegisters      = 32
 	inRegistersShort = 8

@@ -105,7 +105,7 @@ func softmaxSpecials[T kernels.NetFloat](k *kit, scale, large, largest float64) 
 		put(0, 0, l.cols, -inf)
 		put(1, 3, 4, inf)
 		put(2, 5, 6, nan)
-		put(3, 1, l.cols, -inf) // mask all elements except one
+		put(3, 1, l.cols, -inf) // mask all elements of the row except one
 		put(4, 0, l.cols-1, -inf)
 		put(5, 0, l.cols, large)
 		put(6, 0, l.cols/2, -largest)

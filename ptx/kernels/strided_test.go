@@ -96,8 +96,8 @@ func TestStridedCopyOverLargeStrides(t *testing.T) {
 	})
 }
 
-// Replays of a graph must use the shape and strides stored in the node, whatever changes
-// later.
+// A graph node must keep the shape and strides of its copy. Later changes to them must
+// not affect replays.
 func TestStridedCopyKeepsItsShapeInAGraph(t *testing.T) {
 	each(t, func(k *kit) {
 		src, dst := device(k, 0, []float32{1, 2, 3, 4, 5, 6}), alloc[float32](k, 6)

@@ -13,8 +13,8 @@ import (
 //go:embed src/*.cu
 var sources embed.FS
 
-// Every file must be accepted by drivers since CUDA 11.4 and for old devices, unless the
-// file's name has a suffix. Each file must name its source.
+// Drivers since CUDA 11.4 must accept every file without a suffix in its name, even for
+// old devices. Each file must name its source.
 func TestEveryTextIsForOldDriversToo(t *testing.T) {
 	files, err := fs.ReadDir(kernels.Texts(), ".")
 	if err != nil {

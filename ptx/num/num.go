@@ -40,7 +40,7 @@ func ToF16(f float32) F16 {
 	case b >= 0x477ff000: // 65520
 		return F16(sign | 0x7c00)
 	case b < 0x38800000: // below 2^-14 the spacing is always 2^-24
-		// Adding 0.5 makes the hardware round there.
+		// Below 2^-14, adding 0.5 makes the hardware round to that spacing.
 		return F16(sign | uint16(math.Float32bits(math.Float32frombits(b)+0.5)-0x3f000000))
 	}
 	b += 0xfff + b>>13&1

@@ -19,7 +19,7 @@ import (
 
 // CacheVariable names the environment variable that holds the cache's folder. The value
 // "off" turns the cache off. A process that runs with more rights than its user (setuid)
-// ignores the variable. It has no cache unless it creates one.
+// ignores the variable. Such a process has no cache unless it creates one.
 const CacheVariable = "PURECUDA_NVRTC_CACHE"
 
 // DefaultCacheBytes is the default size limit of a cache.
@@ -108,7 +108,7 @@ func (c *Cache) Dir() string {
 	return c.dir
 }
 
-// Stats returns the counts since the cache was created.
+// Stats returns the statistics since the cache was created.
 func (c *Cache) Stats() CacheStats {
 	if c == nil {
 		return CacheStats{}

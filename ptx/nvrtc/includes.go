@@ -8,10 +8,10 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// CUDAIncludes returns the folders of CUDA's own headers, for Program.IncludePaths. They
-// are the folders that belong to the library. If there are none, they are the first that
-// it finds in the usual places of toolkits. Headers of a different version than the
-// compiler usually work, but not always. The error suggests what to install.
+// CUDAIncludes returns the folders of CUDA's own headers, for Program.IncludePaths. It
+// prefers the folders that belong to the library. If there are none, it returns the first
+// ones that it finds in the usual places of toolkits. Headers of a different version than
+// the compiler usually work, but not always. The error suggests what to install.
 func (c *Compiler) CUDAIncludes() ([]string, error) {
 	if !c.exists() {
 		return nil, aCompiler.Error(c == nil)
@@ -22,7 +22,7 @@ func (c *Compiler) CUDAIncludes() ([]string, error) {
 			continue
 		}
 		found := []string{folder}
-		// From CUDA 13 on the C++ library (cuda/std, cub) has a folder of its own.
+		// Since CUDA 13, the C++ library (cuda/std, cub) has a separate folder.
 		if cccl := filepath.Join(folder, "cccl"); isFolder(cccl) {
 			found = append(found, cccl)
 		}

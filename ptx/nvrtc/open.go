@@ -73,10 +73,10 @@ func WithCache(cache *Cache) Option {
 // WithoutCache disables the cache, so that every call compiles.
 func WithoutCache() Option { return WithCache(nil) }
 
-// Open opens NVRTC. The package documentation lists the places that it searches. If there
-// is no library, the error matches ErrNotInstalled. Its one-line message suggests what to
-// install. %+v lists every name that was tried. Close the compiler when it is no longer
-// needed.
+// Open opens NVRTC. The package documentation lists the places that it searches. If it
+// finds no library, the error matches ErrNotInstalled. Its one-line message suggests what
+// to install. %+v lists every name that was tried. Close the compiler when it is no
+// longer needed.
 func Open(opts ...Option) (*Compiler, error) {
 	var cfg config
 	absent.Apply(opts, &cfg)

@@ -47,7 +47,7 @@ func (s *scan) run() bool {
 
 var (
 	// directive matches a line with #include and the rest of the line. A comment may
-	// precede or interrupt the directive.
+	// precede the directive or be inside it.
 	directive = regexp.MustCompile(`^(?:.*\*/)?[ \t\v\f]*(?:#|%:|\?\?=)(?:[ \t\v\f]|/\*.*?\*/)*include(?:_next)?\b(?:[ \t\v\f]|/\*.*?\*/)*(.*)`)
 	// question matches __has_include and its argument.
 	question = regexp.MustCompile(`\b__has_include(?:_next)?[ \t]*\([ \t]*("[^"]*"|<[^>]*>|)`)
@@ -146,7 +146,7 @@ func optionFolders(options []string) []string {
 	return optionValues(options, "-I", "--include-path")
 }
 
-// includedFirst returns the headers that the options include before the text.
+// includedFirst returns the headers that options include before the source.
 func includedFirst(options []string) []string {
 	return optionValues(options, "-include", "--pre-include")
 }

@@ -42,7 +42,7 @@
 // .u64 as a pointer by its uses in the body of the kernel. The names of C++ kernels are
 // demangled: scan<unsigned> of namespace ops becomes OpsScanUint32. __half and
 // __nv_bfloat16 become num.F16 and num.BF16. A struct passed by value becomes a Go struct
-// with the padding of C, whose size is checked at compile time. A struct that cannot be
+// with the padding of C. Its size is checked at compile time. A struct that cannot be
 // parsed becomes an array of bytes.
 //
 // # Comments

@@ -75,7 +75,8 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// What NVIDIA's compiler would refuse is reported, each place on a line of its own.
+// ptxinfo must report code that NVIDIA's compiler would reject, with each error on its
+// own line.
 func TestWhatIsInvalidIsSaid(t *testing.T) {
 	wrong := strings.Replace(text, "{ ret; }", "{ .reg .f32 %f<3>;\n add.s32 %f1, %f1, %f2;\n bar.sync 16;\n ret; }", 1)
 	code, _, errs := call(t, wrong, "-")

@@ -184,7 +184,7 @@ func (p *param) settle(at place) error {
 	return nil
 }
 
-// nameArgs gives every parameter a unique Go name.
+// nameArgs assigns a unique Go name to every parameter.
 func (k *kernel) nameArgs() error {
 	seen := map[string]*param{}
 	for _, p := range k.params {

@@ -9,7 +9,8 @@ import (
 // marker starts a comment line with a directive for ptx2go.
 const marker = "ptx2go:"
 
-// directive is one such line: a keyword and the rest of the line.
+// directive is a comment line that begins with marker: a keyword and the rest of the
+// line.
 type directive struct {
 	word, rest string
 	at         place

@@ -28,7 +28,7 @@ type Options struct {
 	Types      map[string][]directive // descriptions of parameters by kernel, from AddTypes
 	Only, Skip *regexp.Regexp         // select kernels by their names in the PTX
 	Block      [3]int                 // for grid helpers; zero means 256 threads
-	Forms      Forms                  // what to generate in addition to operations
+	Forms      Forms                  // forms to generate in addition to operations
 	Compiler   Compiler               // for CUDA sources
 	Tags       string                 // build constraint of the generated files
 }

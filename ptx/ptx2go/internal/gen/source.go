@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// findSource reads the CUDA source of a PTX file, if it exists. It has the same name with
-// .cu and is in the same folder or in the folder of -src.
+// findSource parses the CUDA source of a PTX file, or returns nil if there is none. The
+// source has the same name with .cu. It is in the same folder or in the folder of -src.
 func (g *generator) findSource(path, base string) (*csource, error) {
 	for _, dir := range []string{g.opts.Source, filepath.Dir(path)} {
 		if dir == "" {

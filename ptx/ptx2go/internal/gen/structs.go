@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// declare adds the Go type of a directive like
+// declare adds the Go type in a directive such as
 //
 //	ptx2go: struct Shape { N uint32; Dims [4]uint64 }
 func (g *generator) declare(u *unit, d directive) error {

@@ -87,7 +87,8 @@ func arrayType(e *ast.ArrayType) (goType, error) {
 	return goType{fmt.Sprintf("[%d]%s", n, elem.text), n * elem.size, elem.known}, nil
 }
 
-// plain returns the Go type of a parameter for which there is no other information.
+// plain returns the Go type of a parameter that neither the source nor a directive
+// describes.
 func plain(p ptx.Param) string {
 	if p.Kind == ptx.ParamAggregate || p.Size != p.Type.Size() || p.Size > 8 {
 		return fmt.Sprintf("[%d]byte", p.Size)
