@@ -391,8 +391,9 @@ END:
 	ret;
 }
 `+threadOut(`
+	stacksave.u64 %rd4;
 	mov.u32 %r5, 0;
-AGAIN: // a thousand calls must not use a thousand times the stack
+AGAIN: // each call must leave the stack as it was
 	`+callOf("sum", "%d", "%r0")+`
 	add.u32 %r5, %r5, 1;
 	setp.lt.u32 %p0, %r5, 1000;
@@ -402,7 +403,9 @@ AGAIN: // a thousand calls must not use a thousand times the stack
 	stackrestore.u64 %rd1;
 	alloca.u64 %rd3, 128;
 	setp.ne.u64 %p1, %rd2, %rd3;
-	@%p1 mov.u32 %d, 7777;`))
+	@%p1 mov.u32 %d, 7777;
+	setp.ne.u64 %p1, %rd1, %rd4;
+	@%p1 mov.u32 %d, 8888;`))
 	out := upload(m, make([]uint32, 64))
 	o := grid(1, 64)
 	o.StackLimit = 1 << 20

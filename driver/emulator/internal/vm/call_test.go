@@ -293,7 +293,32 @@ func TestDeviceHeap(t *testing.T) {
 	if !heap.Free(p) || heap.Free(p) {
 		t.Error("free does not tell the first from the second")
 	}
+	if heap.Malloc(1<<19) == 0 {
+		t.Error("half of the heap cannot be allocated")
+	}
 	heap.Release()
+	if heap.Malloc(1<<20) == 0 {
+		t.Error("a released heap cannot be used in full")
+	}
+}
+
+// malloc must read all 64 bits of the size. The low half of the second size alone would fit in the
+// heap.
+func TestMallocOfMoreThanFourGigabytesFails(t *testing.T) {
+	m := load(t, `
+.extern .func (.param .b64 r) malloc(.param .b64 n);
+`+threadOut(`
+	mov.u64 %rd2, 64;
+	setp.eq.u32 %p0, %r0, 1;
+	@%p0 mov.u64 %rd2, 4294967360;
+	{ .param .b64 p0; st.param.b64 [p0], %rd2; .param .b64 rv; call.uni (rv), malloc, (p0); ld.param.b64 %rd3, [rv]; }
+	setp.ne.u64 %p0, %rd3, 0;
+	selp.u32 %d, 1, 0, %p0;`))
+	out := upload(m, []uint32{7, 7})
+	m.mustLaunch("k", 2, out)
+	if got := download[uint32](m, out, 2); got[0] != 1 || got[1] != 0 {
+		t.Errorf("allocated 64 bytes: %d, 4 GiB and 64 bytes: %d, want 1 and 0", got[0], got[1])
+	}
 }
 
 func TestAssertions(t *testing.T) {

@@ -307,8 +307,20 @@ func TestWritesOfTheSameValueAreNoRace(t *testing.T) {
 	if f := findings(t, vm.CheckSharedRaces, 32, strings.Replace(body, "VALUE", "1", 1)); len(f) != 0 {
 		t.Errorf("same value: %v", f)
 	}
-	if f := findings(t, vm.CheckSharedRaces, 64, strings.Replace(body, "VALUE", "%r0", 1)); len(f) != 1 {
-		t.Errorf("different values: %v", f)
+	for _, threads := range []int{32, 64} {
+		if f := findings(t, vm.CheckSharedRaces, threads, strings.Replace(body, "VALUE", "%r0", 1)); len(f) != 1 {
+			t.Errorf("different values of %d threads: %v", threads, f)
+		}
+	}
+	// A store of a byte must compare only the byte.
+	for shift, want := range map[string]int{"8": 0, "7": 1} {
+		f := findings(t, vm.CheckSharedRaces, 32, `
+	.shared .u8 flag;
+	shl.b32 %d, %r0, `+shift+`;
+	st.shared.u8 [flag], %d;`)
+		if len(f) != want {
+			t.Errorf("bytes of values shifted by %s bits: %v, want %d findings", shift, f, want)
+		}
 	}
 }
 

@@ -369,6 +369,56 @@ END:
 			t.Errorf("thread %d: %d, want %d", i, v, want)
 		}
 	}
+	for _, index := range []string{"2", "-1"} {
+		m := load(t, threadOut(`
+	mov.u32 %r1, `+index+`;
+ts: .branchtargets A, B;
+	brx.idx %r1, ts;
+A:
+B:`))
+		f := faultOf(t, m.launch("k", 32, upload(m, make([]uint32, 32))))
+		if f.Kind != vm.FaultInvalidPC || !strings.Contains(f.Detail, "outside its table") {
+			t.Errorf("index %s of two labels: fault is %v", index, f)
+		}
+	}
+}
+
+// A register must keep its value across a backward jump, although the code after the jump's target
+// reads the register only before the code that other registers are used in.
+func TestRegistersKeepTheirValuesAcrossBackwardJumps(t *testing.T) {
+	for _, c := range []struct {
+		body string
+		want uint32
+	}{
+		{`
+	mov.u32 %d, 0; mov.u32 %r1, 1; mov.u32 %r5, 0;
+HEAD:
+	add.u32 %d, %d, %r1;
+	add.u32 %r5, %r5, 1;
+	bra LAST;
+LAST: // sets %r1 for the next round
+	mov.u32 %r1, %r5;
+	mov.u32 %r2, 100;
+	mul.lo.u32 %r3, %r2, %r5;
+	add.u32 %d, %d, %r3;
+	setp.lt.u32 %p0, %r5, 4;
+	@%p0 bra HEAD;`, 1 + 1 + 2 + 3 + 100*(1+2+3+4)},
+		{`
+	bra FIRST;
+THEN:
+	mov.u32 %r2, 100;
+	mul.lo.u32 %r3, %r2, %r2;
+	add.u32 %d, %r3, %r1;
+	bra END;
+FIRST: // sets %r1 for code that stands before it
+	mov.u32 %r1, 7;
+	bra THEN;
+END:`, 100*100 + 7},
+	} {
+		if got := runThreads(t, 1, c.body)[0]; got != c.want {
+			t.Errorf("%s\nreturns %d, want %d", c.body, got, c.want)
+		}
+	}
 }
 
 func TestIrreducibleFlow(t *testing.T) {

@@ -414,6 +414,15 @@ func TestPackedHalfArithmetic(t *testing.T) {
 		}
 		check(t, "setp.f16x2", i, p[i], want, a[i], b[i])
 	}
+	const combined = `.reg .pred %odd; and.b32 %t0, %id, 1; setp.ne.u32 %odd, %t0, 0;
+	setp.lt.and.f16x2 %p|%q, %a, %b, !%odd; selp.b32 %d, 1, 0, %p; @%q add.u32 %d, %d, 2;`
+	for i, got := range eval2[uint32](t, "u32", "f16x2", "f16x2", combined, a, b) {
+		want := p[i]
+		if i%2 == 1 {
+			want = 0
+		}
+		check(t, "setp.and.f16x2", i, got, want, a[i], b[i])
+	}
 }
 
 func TestEightBitFloats(t *testing.T) {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/bits"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -316,6 +318,10 @@ func TestBadModules(t *testing.T) {
 			t.Errorf("%s\ngives %v, want %q", text, err, want)
 		}
 	}
+	_, err := tryLoad(t, ".visible .entry k() { bra A; bra B; bra C; }\n.visible .entry l() { bra D; }")
+	if want := regexp.MustCompile("(?s)label A .*label B .*label C .*label D "); !want.MatchString(fmt.Sprint(err)) {
+		t.Errorf("the errors are not in the order of the code: %v", err)
+	}
 	src, err := ptx.Parse("new.ptx", []byte(".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k() { ret; }"))
 	if err != nil {
 		t.Fatal(err)
@@ -383,6 +389,33 @@ func printed(t *testing.T, format, stores string) string {
 		t.Fatal(err)
 	}
 	return out.String()
+}
+
+// failingWriter counts the calls to Write, which all fail.
+type failingWriter int
+
+func (w *failingWriter) Write([]byte) (int, error) {
+	*w++
+	return 0, io.ErrClosedPipe
+}
+
+// After the writer has failed, a call of vprintf must not produce the rest of its output. The kernel
+// must continue.
+func TestPrintfEndsWhenTheWriterFails(t *testing.T) {
+	m := load(t, `.global .align 1 .b8 fmt[] = {37, 57, 57, 57, 57, 57, 57, 100, 0}; // %999999d
+.extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);
+`+threadOut(`
+	.local .align 8 .b8 depot[8];
+	mov.u64 %rd2, depot; cvta.local.u64 %rd2, %rd2; mov.u64 %rd1, fmt; cvta.global.u64 %rd1, %rd1;
+	{ .param .b64 p0; st.param.b64 [p0], %rd1; .param .b64 p1; st.param.b64 [p1], %rd2; .param .b32 rv; call.uni (rv), vprintf, (p0, p1); ld.param.b32 %d, [rv]; }`))
+	out, w, o := upload(m, []uint32{0}), failingWriter(0), grid(1, 1)
+	o.Stdout = &w
+	if err := m.launchWith("k", o, out); err != nil {
+		t.Fatal(err)
+	}
+	if got := download[uint32](m, out, 1)[0]; w != 1 || got != 1 {
+		t.Errorf("%d writes, vprintf returned %d, want 1 and 1", w, got)
+	}
 }
 
 // A stopped counter must have the width of its name. In particular, the _64 counters must be 64-bit

@@ -166,6 +166,31 @@ func TestMemoryFromManyGoroutines(t *testing.T) {
 	}
 }
 
+// Memory that is freed while a copy runs must end the copy with an error.
+func TestCopiesEndAtMemoryFreedDuringTheCopy(t *testing.T) {
+	m := vm.NewMemory()
+	const page = 2 << 20
+	va, err := m.Reserve(0, 2*page, page, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range uint64(2) {
+		if err := m.Map(va+i*page, make([]byte, page), vm.AllocOptions{Kind: vm.RegionMapped}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pieces := 0
+	err = m.Spans(va, 2*page, func([]byte) {
+		pieces++
+		if _, err := m.Free(va+page, "test"); err != nil {
+			t.Error(err)
+		}
+	})
+	if pieces != 1 || !errors.Is(err, vm.ErrOutOfBounds) {
+		t.Errorf("%d pieces, then %v", pieces, err)
+	}
+}
+
 func TestHugeAllocationsFail(t *testing.T) {
 	if _, err := vm.NewMemory().Alloc(1<<60, vm.AllocOptions{}); err == nil {
 		t.Error("an exabyte was allocated")

@@ -363,6 +363,25 @@ END:
 	}
 }
 
+// The elements of a row of A and of a column of B differ within each register, so each product must
+// combine elements at the same position.
+func TestProductsOfPackedIntegers(t *testing.T) {
+	for mma, want := range map[string]uint32{
+		"m8n8k16.row.col.s32.s8.s8.s32 {%r4, %r5}, {%r1}, {%r2}, {%r3, %r3}": 4*(4*5+3*6+2*-7+1*8) + 9,
+		"m8n8k32.row.col.s32.u4.u4.s32 {%r4, %r5}, {%r1}, {%r2}, {%r3, %r3}": 4*(4*5+3*6+2*9+1*8) + 9,
+	} {
+		got := runThreads(t, 32, `
+	mov.u32 %r1, 0x01020304; mov.u32 %r2, 0x08f90605; mov.u32 %r3, 9;
+	mma.sync.aligned.`+mma+`;
+	mov.u32 %d, %r4;`)
+		for i, v := range got {
+			if v != want {
+				t.Fatalf("%s: lane %d has %d, want %d", mma, i, v, want)
+			}
+		}
+	}
+}
+
 // A matrix product in a partial warp has no defined result, but it must complete.
 func TestProductsOfPartOfAWarpEnd(t *testing.T) {
 	runThreads(t, 20, `
