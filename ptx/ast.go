@@ -112,7 +112,7 @@ type Alias struct {
 type File struct {
 	Pos   Pos
 	Index int
-	Name  string // as written between the quotes
+	Name  string // without the quotes, escapes unchanged
 	Stamp bool   // Time and Size are present
 	Time  uint64
 	Size  uint64
@@ -141,13 +141,13 @@ type Stmt interface {
 
 // Block is a body or a nested scope.
 type Block struct {
-	Pos   Pos // of the opening brace
-	End   Pos // of the closing brace
+	Pos   Pos // position of the opening brace
+	End   Pos // position of the closing brace
 	Stmts []Stmt
 }
 
-// RegDecl declares one register or a range of registers. A declaration of several yields
-// one RegDecl for each.
+// RegDecl declares one register or a range of registers. A declaration with several names
+// yields one RegDecl for each name.
 type RegDecl struct {
 	Pos    Pos
 	Type   Type
@@ -175,7 +175,7 @@ type Instr struct {
 // Guard is the predicate before an instruction: @p or @!p.
 type Guard struct {
 	Pos Pos
-	Reg string // "" for an unguarded instruction
+	Reg string // "" if the instruction has no guard
 	Not bool
 }
 
@@ -366,7 +366,7 @@ type Loc struct {
 
 // Inlined is the optional second part of a .loc: function_name ..., inlined_at ...
 type Inlined struct {
-	Func            string // a label in .debug_str
+	Func            string // the label of the function name in .debug_str
 	FuncOffset      int64
 	File, Line, Col int
 }

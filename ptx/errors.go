@@ -16,7 +16,7 @@ type Error struct {
 	Line     string // source line of the error, shortened if very long
 	Expected string // "" if Problem contains the whole message
 	Found    string // the token found instead, if Expected is set
-	Problem  string // any error other than an unexpected token
+	Problem  string // the message for errors other than an unexpected token
 	indent   int    // bytes of Line before the error
 }
 
@@ -39,7 +39,7 @@ func (e *Error) Detail() string {
 	for _, c := range []byte(e.Line[:min(e.indent, len(e.Line))]) {
 		if c == '\t' {
 			mark = append(mark, '\t')
-		} else if c&0xC0 != 0x80 { // one mark per character, not per UTF-8 byte
+		} else if c&0xC0 != 0x80 { // add one mark per character, not per byte
 			mark = append(mark, ' ')
 		}
 	}

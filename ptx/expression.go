@@ -43,7 +43,7 @@ func (p *parser) startsConstant() bool {
 	return false
 }
 
-// expression reads and folds a constant expression.
+// expression parses and folds a constant expression.
 func (p *parser) expression() value { return p.exprFrom(p.unary(), lowest) }
 
 // exprFrom parses the rest of an expression after the operand left. It consumes operators

@@ -126,8 +126,8 @@ type inspector struct {
 // callees.
 type functionNotes struct {
 	info   FunctionInfo
-	shared map[string]*Variable // module-level .shared variables that it names
-	own    int64                // bytes of .shared that it declares
+	shared map[string]*Variable // module-level .shared variables named in the function
+	own    int64                // bytes of .shared variables declared in the function
 	state  visit
 }
 

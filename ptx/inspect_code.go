@@ -13,7 +13,7 @@ type Registers struct {
 	// with instructions in source order. A 64-bit register counts as two, an 8-bit or
 	// 16-bit register as one. Live is -1 if the body is too complex for an estimate.
 	Live      int
-	LivePreds int // the same estimate for predicates; -1 if Live is
+	LivePreds int // the same estimate for predicates; -1 if Live is -1
 	At        Pos // where the maximum Live occurs
 }
 

@@ -94,7 +94,6 @@ func (l *lexer) word() string { return l.src[l.tok.start+1 : l.tok.end] }
 // pos returns the start of the current token.
 func (l *lexer) pos() Pos { return Pos{Line: l.tokLine, Col: l.tokCol} }
 
-// scan reads the next token.
 func (l *lexer) scan() {
 	src := l.src
 	i := l.off
@@ -114,7 +113,7 @@ func (l *lexer) scan() {
 				j++
 			}
 			l.set(tokIdent, i, j)
-		case clPercent: // a register, or the remainder operator
+		case clPercent: // a register or the remainder operator
 			j := i + 1
 			for j < len(src) && inIdent[src[j]] {
 				j++

@@ -151,9 +151,9 @@ func (o *Opcode) Type() Type {
 
 // Call holds the operands of a call instruction by role.
 type Call struct {
-	Return []Operand // *Sym of .param variables, *Reg, *Sink
-	Callee Operand   // *Sym, or *Reg of an indirect call
-	Args   []Operand // as in Return, and *Imm
+	Return []Operand // each a *Sym of a .param variable, a *Reg or a *Sink
+	Callee Operand   // *Sym, or *Reg for an indirect call
+	Args   []Operand // like Return, and also *Imm
 	Table  string    // label of .calltargets or .callprototype, "" for a direct call
 }
 

@@ -59,7 +59,7 @@ type UnmetKind uint8
 const (
 	UnmetText    UnmetKind = iota // the header is invalid on any machine
 	UnmetVersion                  // the driver is older than .version
-	UnmetTarget                   // .target is not for the device
+	UnmetTarget                   // .target does not include the device
 )
 
 // UnmetError reports why a machine cannot load a module and suggests a remedy.

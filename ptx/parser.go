@@ -144,7 +144,7 @@ func (p *parser) report(e Error, off int, at Pos) {
 // note adds an error without stopping the production.
 func (p *parser) note(e Error, off int, at Pos) {
 	if n := len(p.errs); n > 0 && p.errs[n-1].Pos == at || p.fatal {
-		return // results from the previous error
+		return // this error results from the previous one
 	}
 	if len(p.errs) == maxErrors {
 		e = Error{Problem: "too many errors: the rest of the text was not read"}

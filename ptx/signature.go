@@ -7,12 +7,12 @@ type Signature struct {
 	Params     []Param // in order
 	ParamBytes int     // size of the parameter block in bytes: the end of the last parameter
 
-	// Launch bounds; 0 where not stated.
+	// Launch bounds. 0 means not specified.
 	MaxThreads  [3]int // .maxntid; 1 for omitted dimensions
-	ReqThreads  [3]int // .reqntid, in the same form
+	ReqThreads  [3]int // .reqntid, in the form of MaxThreads
 	MinBlocks   int    // .minnctapersm
 	MaxRegs     int    // .maxnreg
-	ReqCluster  [3]int // .reqnctapercluster, in the same form
+	ReqCluster  [3]int // .reqnctapercluster, in the form of MaxThreads
 	MaxCluster  int    // .maxclusterrank
 	ClusterGrid bool   // .blocksareclusters: the grid size counts clusters
 }

@@ -89,7 +89,7 @@ func (p *parser) signatureOrSkip(info *ModuleInfo, index map[string]int) {
 		p.skipDeclaration(true)
 	case "global", "const", "shared", "local", "tex", "reg", "param", "pragma", "alias":
 		p.skipDeclaration(false)
-	default: // linkage, .file and unknown tokens: token by token
+	default: // skip linkage, .file and unknown directives token by token
 		p.next()
 	}
 }

@@ -39,7 +39,7 @@ func (s *slab[T]) copyOf(list []T) []T {
 	return out
 }
 
-// take allocates a list of n.
+// take allocates a list of n nodes.
 func (s *slab[T]) take(n int) []T {
 	if n == 0 {
 		return nil

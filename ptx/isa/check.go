@@ -297,7 +297,7 @@ func (c *checker) fits(m *match, in *ptx.Instr) *misfit {
 	for i, o := range in.Args {
 		if why := c.operand(&args[i], m, o); why != fine {
 			near := 1 + i
-			if why == specialLate { // more specific than the reason from another form
+			if why == specialLate { // specialLate is more specific than any other reason
 				near++
 			}
 			return &misfit{arg: i, why: why, near: near}

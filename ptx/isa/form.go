@@ -101,8 +101,8 @@ type arg struct {
 	signed   bool     // && as &, also for a signed 64-bit type
 	sink     bool     // _
 	not      bool     // ! on a predicate
-	pair     bool     // | a predicate may follow: a|p
-	pairs    bool     // ^ a predicate must follow
+	pair     bool     // | a predicate may follow the operand: a|p
+	pairs    bool     // ^ a predicate must follow the operand: a|p
 	vecs     bool     // *v: a vector whose length the .v modifier specifies
 	count    int8     // *n: a vector of n elements; 0: a scalar
 	neg      bool     // - may be negated
@@ -110,7 +110,7 @@ type arg struct {
 	multiple int64    // %16: a constant must be a multiple of this number
 	address  int8     // index among the address operands of the form
 	exact    bool     // constants among registers in a vector must have exactly the type's size
-	number   bool     // # a plain integer: packed registers are not allowed
+	number   bool     // # packed registers are not allowed
 	low, hi  int64    // bounds of a constant, if any
 	bounded  bool
 }

@@ -42,8 +42,9 @@ func TestEveryKnownInstructionIsAccepted(t *testing.T) {
 	}
 }
 
-// ptxas accepts constants where the documentation has registers, and a vote without a mode from
-// the first version for sm_90 on.
+// Check must accept two kinds of instructions that ptxas accepts and the documentation
+// does not mention. These are constants in place of registers, and a vote without a mode
+// from the first PTX version for sm_90.
 func TestWhatTheAssemblerAcceptsIsAccepted(t *testing.T) {
 	for _, line := range []string{
 		"cvt.rn.f16x2.e4m3x2 %b1, 96;",

@@ -21,7 +21,7 @@ func (c *checker) specialReg(a *arg, t ptx.Type, o *ptx.Reg) reason {
 		return vectorHere
 	}
 	have := specialType(o)
-	if have == ptx.NoType { // missing from this table, but not from the parser
+	if have == ptx.NoType { // the parser accepts the name, but this table lacks it
 		return fine
 	}
 	if have == ptx.Pred || t == ptx.Pred {

@@ -101,7 +101,7 @@ func TestOperationsOfOtherKernelsAreLeftAlone(t *testing.T) {
 		was := launchedBy(k, fill)
 		text, err := fs.ReadFile(kernels.Texts(), "fill.ptx")
 		k.ok(err)
-		own, err := k.c.LoadModule(text) // same kernel names as in this package
+		own, err := k.c.LoadModule(text) // the module has kernels with this package's names
 		k.ok(err)
 		defer func() { k.ok(own.Close()) }()
 		same, err := own.Kernel(fill.Kernel().Name())

@@ -47,7 +47,7 @@ func TestMakingAnOperationAgainAllocatesNothing(t *testing.T) {
 				_, err := op.make(round, again...)
 				k.ok(err)
 				if !l.Config().Cluster.IsZero() {
-					return // uses a driver function that still has an effect
+					return // the driver function for this launch is not replaced
 				}
 				k.ok(k.s.Do(l))
 			}); n != 0 {

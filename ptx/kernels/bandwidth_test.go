@@ -235,7 +235,7 @@ func rowsOf[T kernels.NetFloat](k *kit, name string, a, b driver.MemoryOf[uint8]
 	for _, cols := range []int{32, 64, 256, 1024, 4096, 8192, 16384, 1 << 15, 1 << 16, 1 << 17} {
 		rows, size := n/cols, fmt.Sprintf(" of %d %s", cols, name)
 		from, to := kernels.MatrixOf(src, rows, cols), kernels.MatrixOf(dst, rows, cols)
-		weight, judged := src.View(0, cols), cols >= 64 // shorter rows have no bar
+		weight, judged := src.View(0, cols), cols >= 64 // no bar for short rows
 		list = append(list,
 			measured{"sums" + size, k.made(kernels.SumRows(sum.View(0, rows), from, w)), enough, judged},
 			measured{"argmax" + size, k.made(kernels.ArgmaxRows(place.View(0, rows), from, w)), enough, judged},

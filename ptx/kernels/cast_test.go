@@ -171,7 +171,7 @@ func short[D kernels.Float](x *big.Float) float64 {
 	if x.Sign() == 0 || bits < 0 {
 		return 0
 	}
-	if bits == 0 { // between 0 and the smallest number
+	if bits == 0 { // the number is below the smallest positive one
 		least := new(big.Float).SetFloat64(ulp[D](0))
 		if new(big.Float).Abs(x).Cmp(least.Quo(least, big.NewFloat(2))) <= 0 {
 			return 0

@@ -55,7 +55,7 @@ type sheet[T kernels.Element] struct {
 	layout
 	mem    *driver.Buffer[T]
 	device kernels.Matrix[T]
-	at     []float64 // row by row, without gaps
+	at     []float64 // values of all rows in order, without the gaps
 }
 
 const gapValue = 77

@@ -262,7 +262,7 @@ func manyNaNs[T kernels.Ordered](k *kit, w *kernels.Workspace, nans []T) {
 					v[r*cols] = element[T](math.Inf(1))
 				}
 			}
-			for _, skip := range []int{0, 1} { // whole packs, then single elements
+			for _, skip := range []int{0, 1} { // aligned data, then data off by one element
 				src := kernels.MatrixOf(device(k, skip, v), rows, cols)
 				dst := alloc[int64](k, rows)
 				for _, w := range []*kernels.Workspace{nil, w} {

@@ -33,8 +33,8 @@ func (h Heads[T]) operand(name string) box {
 // Pairing selects the elements of a head that are rotated together.
 type Pairing uint32
 
-// The pairings. With n pairs, pair i consists of the elements 2i and 2i+1, or of i and
-// i+n.
+// The pairings. With n pairs, pair i consists of elements 2i and 2i+1, or of elements i
+// and i+n.
 const (
 	Neighbours Pairing = iota
 	Halves

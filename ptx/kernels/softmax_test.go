@@ -59,7 +59,7 @@ func softmaxed[T kernels.NetFloat](k *kit, s *sheet[T], scale float64, got []flo
 	}
 }
 
-// softmax also returns the arguments of exp.
+// softmax returns the expected row and the arguments of exp.
 func softmax(row []float64, scale float64) (out, args []float64) {
 	most, sum := math.Inf(-1), 0.0
 	for _, v := range row {

@@ -307,7 +307,7 @@ func decode(k key, data []byte) (*Result, error) {
 	}
 	body := packed(data[head:])
 	if string(body.take()) != string(k[:]) {
-		return nil, errDamaged // the file of a different entry
+		return nil, errDamaged // the file belongs to a different entry
 	}
 	r := &Result{PTX: body.take(), Cubin: body.take(), Log: string(body.take()), Lowered: make(map[string]string)}
 	for len(body) > 0 {

@@ -25,7 +25,7 @@ func TestSecondCompilationComesFromTheCache(t *testing.T) {
 	f, cache := &fake{}, testCache(t)
 	p := Program{Name: "k.cu", Source: "s", Arch: Real(9, 0), NameExpressions: []string{"add<float>"}}
 	first := compileOK(t, newFake(t, f, WithCache(cache)), p)
-	again := compileOK(t, newFake(t, f, WithCache(cache)), p) // as in a second process
+	again := compileOK(t, newFake(t, f, WithCache(cache)), p) // a second compiler, as in another process
 	if first.Cached || !again.Cached || f.compiled.Load() != 1 {
 		t.Errorf("cached %v, then %v; %d compilations", first.Cached, again.Cached, f.compiled.Load())
 	}
@@ -169,7 +169,7 @@ func TestCacheKeepsToItsBound(t *testing.T) {
 		if err := os.Chtimes(cache.path(k), when, when); err != nil && i != 8 {
 			t.Fatal(err)
 		}
-		if i == 6 && cache.get(keys[0]) == nil { // now the most recently used entry
+		if i == 6 && cache.get(keys[0]) == nil { // get makes this entry the most recently used
 			t.Fatal("an entry went before its time")
 		}
 	}

@@ -14,7 +14,7 @@ import (
 // This example compiles a template, loads it and finds the kernel. It requires an
 // installed NVRTC.
 func Example() {
-	drv, err := driver.New(emulator.New(emulator.Config{})) // or driver.Open, for a GPU
+	drv, err := driver.New(emulator.New(emulator.Config{})) // for a GPU, use driver.Open
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func Example() {
 
 	compiler, err := nvrtc.Open(nvrtc.UpTo(drv.Version()))
 	if errors.Is(err, nvrtc.ErrNotInstalled) {
-		fmt.Println(err) // suggests how to install NVRTC
+		fmt.Println(err) // the error suggests how to install NVRTC
 		return
 	}
 	if err != nil {

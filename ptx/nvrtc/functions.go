@@ -21,7 +21,7 @@ type functions struct {
 	archCount, archs loader.Proc // since 11.2
 }
 
-// resolve looks the functions up.
+// resolve looks up NVRTC's functions in the library.
 func resolve(lib loader.Library) (*functions, error) {
 	f := &functions{}
 	for _, s := range []struct {

@@ -51,7 +51,7 @@ type config struct {
 	path  string
 	upTo  int
 	cache *Cache
-	given bool // cache was set, possibly to nil
+	given bool // the caller set cache, possibly to nil
 }
 
 // Option configures a Compiler.
@@ -254,5 +254,5 @@ func (c *Compiler) findBuiltins() {
 	if runtime.GOOS == "windows" {
 		name = fmt.Sprintf("nvrtc-builtins64_%d%d.dll", major, minor)
 	}
-	_, _ = loader.Open(filepath.Join(filepath.Dir(c.file), name)) // never closed, like NVRTC
+	_, _ = loader.Open(filepath.Join(filepath.Dir(c.file), name)) // stays open, because NVRTC never closes it
 }

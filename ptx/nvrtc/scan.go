@@ -87,7 +87,7 @@ func (s *scan) line(folder, line string) {
 	}
 }
 
-// headerName reads "name" or <name>.
+// headerName parses "name" or <name>.
 func headerName(rest string) (string, bool) {
 	if rest == "" {
 		return "", false
@@ -134,7 +134,7 @@ func (s *scan) file(path string) {
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		s.opaque = true // NVRTC may be able to read it
+		s.opaque = true // NVRTC may be able to read the file
 		return
 	}
 	s.d.add(path, string(text))

@@ -24,7 +24,7 @@ func TestDirectLaunchesAreRecordedWithWhatTheyUse(t *testing.T) {
 			}
 			return nil
 		}))(t)
-		noError(t, x.Close()) // the graph retains it
+		noError(t, x.Close()) // the graph retains the buffer
 		defer func() { noError(t, g.Close()) }()
 		if checked := must(g.Check())(t); len(checked.Conflicts) != 0 {
 			t.Errorf("the capture has conflicts: %v", checked.Conflicts)

@@ -28,7 +28,7 @@ type cparam struct {
 	name  string
 	typ   string // C type without const and *
 	stars int
-	konst bool // the pointer's target is const
+	konst bool // the pointer points to a const type
 	dims  []int64
 }
 

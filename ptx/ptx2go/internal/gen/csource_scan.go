@@ -25,7 +25,7 @@ type csourceText struct {
 	off    int
 	line   int
 	doc    []string // comment lines after the last token
-	docEnd int      // line on which they end
+	docEnd int      // last line of the comment in doc
 	tokens []ctoken
 	macros map[string]int64
 }

@@ -26,8 +26,8 @@ type Options struct {
 	Prefix     string                 // prefix of the kernels' Go names
 	Names      map[string]string      // Go names by kernel
 	Types      map[string][]directive // descriptions of parameters by kernel, from AddTypes
-	Only, Skip *regexp.Regexp         // select kernels by their names in the PTX
-	Block      [3]int                 // for grid helpers; zero means 256 threads
+	Only, Skip *regexp.Regexp         // select kernels by name in the PTX
+	Block      [3]int                 // default block size of grid helpers; zero means 256 threads
 	Forms      Forms                  // forms to generate in addition to operations
 	Compiler   Compiler               // for CUDA sources
 	Tags       string                 // build constraint of the generated files

@@ -13,7 +13,7 @@ type unit struct {
 	mod      *ptx.Module
 	kernels  []*kernel
 	structs  []*structType
-	compiled []byte   // the text, if compiled from a CUDA source
+	compiled []byte   // the PTX, if compiled from a CUDA source
 	source   *csource // nil if there is no CUDA source
 }
 
@@ -35,7 +35,7 @@ type param struct {
 	arg    string // name of the Go parameter
 	field  string // name of the Go field
 	mode   mode
-	memory bool   // it is device memory
+	memory bool   // the parameter is device memory
 	typ    string // Go type of the value or of the memory's elements; "" for any memory
 	sized  bool   // typ is declared elsewhere in the package, so its size is asserted
 }
@@ -48,7 +48,7 @@ const (
 	modeIn
 	modeOut
 	modeInOut
-	modeRaw // an address without memory
+	modeRaw // an address as a number, without memory
 )
 
 // structType is the Go type of a struct passed by value.

@@ -109,7 +109,7 @@ func plain(p ptx.Param) string {
 			return bf16Type
 		}
 	}
-	return "uint" + bits // also for the bits of packed types
+	return "uint" + bits // unsigned integers also hold the bits of packed types
 }
 
 // fits checks that a parameter passed by value can have the given Go type.
