@@ -4,8 +4,8 @@ package ptx
 // dot (.f32, .pred, ...). PTX ISA, "Fundamental Types" and "Packed Data Types".
 type Type uint8
 
-// The types. The ISA requires registers for a packed type to be declared as bits of the
-// same size. The packed type is a modifier of the instruction.
+// The types. The ISA requires registers that hold a packed type to be declared with a bit
+// type of the same size. The instruction has the packed type as a modifier.
 const (
 	NoType Type = iota
 	Pred

@@ -244,7 +244,7 @@ func rowsOf[T kernels.NetFloat](k *kit, name string, a, b driver.MemoryOf[uint8]
 			measured{"layer norm" + size, k.made(kernels.LayerNorm(to, from, weight, weight, eps)), 2 * enough, judged},
 		)
 	}
-	for _, cols := range []int{1003, 20001, 90000, 1 << 20} { // rows that are not whole packs, an odd share for each block, and rows too long for registers
+	for _, cols := range []int{1003, 20001, 90000, 1 << 20} { // partial packs, an odd share per block, rows too long for registers
 		rows, size := n/cols, fmt.Sprintf(" of %d %s", cols, name)
 		from := kernels.MatrixOf(src.View(0, rows*cols), rows, cols)
 		to := kernels.MatrixOf(dst.View(0, rows*cols), rows, cols)

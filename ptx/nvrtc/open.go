@@ -254,5 +254,5 @@ func (c *Compiler) findBuiltins() {
 	if runtime.GOOS == "windows" {
 		name = fmt.Sprintf("nvrtc-builtins64_%d%d.dll", major, minor)
 	}
-	_, _ = loader.Open(filepath.Join(filepath.Dir(c.file), name)) // stays open, because NVRTC never closes it
+	_, _ = loader.Open(filepath.Join(filepath.Dir(c.file), name)) // stays open, as in NVRTC
 }
