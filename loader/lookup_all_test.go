@@ -48,6 +48,37 @@ func TestTableOfGoFunctions(t *testing.T) {
 	}
 }
 
+// C returns a bool in the low byte of a register. The other bytes have no meaning.
+func TestBoolsAreBytes(t *testing.T) {
+	for result, want := range map[uintptr]bool{0: false, 1: true, 0x101: true, 0x100: false} {
+		lib := goLibrary{"is": func(loader.Args) uintptr { return result }}
+		var f struct{ Is func() bool }
+		if err := loader.LookupAll(lib, nil, &f); err != nil {
+			t.Fatal(err)
+		}
+		if got := f.Is(); got != want {
+			t.Errorf("%#x is %t", result, got)
+		}
+	}
+}
+
+// The limit for floating-point parameters must not apply to 64-bit integers.
+func TestWideIntegersMayBeAnywhere(t *testing.T) {
+	if unsafe.Sizeof(uintptr(0)) < 8 {
+		t.Skip("64-bit integers take two words")
+	}
+	lib := goLibrary{"f": func(a loader.Args) uintptr { return a.Word(23) >> 32 }}
+	var table struct {
+		F func(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w int32, x uint64) int64
+	}
+	if err := loader.LookupAll(lib, nil, &table); err != nil {
+		t.Fatal(err)
+	}
+	if got := table.F(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5<<32); got != 5 {
+		t.Errorf("returned %d, want 5", got)
+	}
+}
+
 func TestWrongTablesSayWhatIsWrong(t *testing.T) {
 	lib := goLibrary{"f": func(loader.Args) uintptr { return 0 }}
 	for _, c := range []struct {

@@ -37,6 +37,7 @@ func TestErrorPlacesAndMessages(t *testing.T) {
 		{header + ".global .u32 x = 1.5 «<< 2;", `this operator needs integers`},
 		{header + ".global .u32 x = «18446744073709551616;", `malformed or too large number "18446744073709551616"`},
 		{header + ".global .u32 x = «0f123;", `malformed or too large number "0f123"`},
+		{header + ".global .f64 x = «0d3FF0;", `malformed or too large number "0d3FF0"`},
 		{header + ".global .u32 x«", `expected "," or ";", found end of file`},
 		{header + ".global .u32 x «@", `expected "," or ";", found "@"`},
 		{header + ".entry «() { ret; }", `expected the function's name, found "("`},

@@ -17,7 +17,7 @@ func TestPrintIsReadable(t *testing.T) {
 		"// Adds one.", "// To x.",
 		".visible .entry k(.param .u64 .ptr .global .align 4 p, .param .u32 n) .maxntid 32,1,1 {",
 		".reg .pred %p; .reg .b32 %r<3>;",
-		"@!%p bra L; { add.u32 %r1,%r2,-1; } L: st.global.u32 [p+-4],%r1; ret; }",
+		"@!%p bra L; { add.u32 %r1,%r2,-1; .section .debug_x {.b8 1} } L: st.global.u32 [p+-4],%r1; ret; }",
 		".global .align 4 .u32 x[2]={1,0f3F800000};"))
 	want := header + lines("",
 		"// Adds one.", "// To x.",
@@ -32,6 +32,7 @@ func TestPrintIsReadable(t *testing.T) {
 		"\t@!%p bra L;",
 		"\t{",
 		"\t\tadd.u32 %r1, %r2, -1;",
+		"\t\t.section .debug_x {.b8 1}",
 		"\t}",
 		"L:",
 		"\tst.global.u32 [p+-4], %r1;",

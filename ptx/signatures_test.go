@@ -105,6 +105,7 @@ func TestOtherDeclarationsArePassedOver(t *testing.T) {
 		".global .align 4 .b8 text[3] = {123, 125, 59};",
 		".future_directive 5, {a; b}",
 		".section .debug_abbrev { .b8 1 }",
+		".nv_intermediate_source_section { .source_begin } .entry fake() { .source_end }",
 		".alias p, q;",
 		`.pragma ".entry fake() {";`,
 		".extern .entry later(.param .u32 a);",

@@ -255,6 +255,23 @@ func TestWhatTheEnvironmentDemandsIsANumber(t *testing.T) {
 	}
 }
 
+// If a test requires one GPU, it must not run on the emulator. Without a GPU, it must fail.
+func TestARequiredGPUIsNotEmulated(t *testing.T) {
+	t.Setenv(cudatest.RequireGPU, "1")
+	f := &fatal{recorded{TB: t}}
+	var d *driver.Driver
+	var wait sync.WaitGroup
+	wait.Go(func() { d = cudatest.Driver(f) })
+	wait.Wait()
+	switch {
+	case d != nil && cudatest.Emulator(d) != nil:
+		t.Error("the driver is an emulator")
+	case d == nil && (len(f.errors) != 1 || !strings.Contains(f.errors[0], cudatest.RequireGPU+"=1: ")):
+		t.Errorf("without a driver, the failures are %q", f.errors)
+	}
+	f.end()
+}
+
 // Copies are counted by the kinds of memory that they specify. The bytes of a 2D or 3D copy are the
 // product of its dimensions.
 func TestCopiesOfEveryShapeAreCounted(t *testing.T) {
@@ -279,13 +296,17 @@ func TestCopiesOfEveryShapeAreCounted(t *testing.T) {
 		*side.Op.Ptr() = cu.CUmemcpy3DOperand_v1_Op_Ptr{Ptr: at, LocHint: cu.CUmemLocation{Type: cu.CU_MEM_LOCATION_TYPE_DEVICE}}
 	}
 	ok(t, d.CuMemcpy3DBatchAsync(1, &op, 0, s.Raw()))
+	sources, sizes := []driver.CUdeviceptr{a.Ptr(), a.Ptr() + 64}, []uintptr{16, 20}
+	targets, first := []driver.CUdeviceptr{b.Ptr(), b.Ptr() + 64}, uintptr(0)
+	attrs := cu.CUmemcpyAttributes{SrcAccessOrder: cu.CU_MEMCPY_SRC_ACCESS_ORDER_STREAM}
+	ok(t, d.CuMemcpyBatchAsync(&targets[0], &sources[0], &sizes[0], 2, &attrs, &first, 1, s.Raw()))
 	ok(t, c.Synchronize(context.Background()))
 	got := cudatest.CountsOf(d).Since(before)
 	for what, n := range map[string][2]cudatest.Amount{
 		"to the host":   {got.DeviceToHost, {Count: 1, Bytes: 96}},
 		"to the device": {got.HostToDevice, {Count: 1, Bytes: 240}},
 		"on the device": {got.DeviceToDevice, {Count: 1, Bytes: 42}},
-		"of no kind":    {got.Unified, {Count: 1, Bytes: 120}},
+		"of no kind":    {got.Unified, {Count: 3, Bytes: 156}},
 	} {
 		if n[0] != n[1] {
 			t.Errorf("%s: counted %v, want %v", what, n[0], n[1])

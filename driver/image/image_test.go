@@ -131,6 +131,8 @@ func TestBrokenImagesAreRefused(t *testing.T) {
 		copy(data[at:], b)
 		return data
 	}
+	uncounted := append(imagetest.WithSection(0, 0, 2), imagetest.WithSection(1, 1<<40, 8)[64:]...)
+	uncounted[0x3c] = 0 // the size of the first section is the number of sections
 	cubin, fat := imageFile(t, "variants_sm_90.cubin"), imageFile(t, "variants_plain.fatbin")
 	for name, test := range map[string]struct {
 		data []byte
@@ -147,6 +149,7 @@ func TestBrokenImagesAreRefused(t *testing.T) {
 		"program headers of 0":      {change(cubin, 0x36, 0, 0), "program headers"},
 		"names nowhere":             {change(cubin, 0x3e, 0xff, 0xff), "names"},
 		"sections at the end":       {change(cubin, 0x28, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff), "truncated"},
+		"one of many sections":      {uncounted, "truncated"},
 		"notes nowhere":             {imagetest.WithSection(7, 1<<40, 8), "truncated"},
 		"bytes of an unknown type":  {imagetest.WithSection(0x12345678, 1<<40, 8), "truncated"},
 		"a call graph nowhere":      {imagetest.WithSection(0x70000001, 1<<40, 8), "truncated"},

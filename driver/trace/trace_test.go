@@ -81,6 +81,21 @@ func TestArgumentsAreDecoded(t *testing.T) {
 	})
 }
 
+func TestArraysInStructsAreDecoded(t *testing.T) {
+	each(t, func(t *testing.T, c *driver.Context, r *trace.Recorder, _ *trace.Library) {
+		var texture cu.CUtexObject
+		sampling := cu.CUDA_TEXTURE_DESC{
+			AddressMode: [3]cu.CUaddress_mode{cu.CU_TR_ADDRESS_MODE_CLAMP, cu.CU_TR_ADDRESS_MODE_WRAP, cu.CU_TR_ADDRESS_MODE_BORDER},
+			BorderColor: [4]float32{1, 0, 0.5, 0},
+		}
+		if c.Driver().CuTexObjectCreate(&texture, &cu.CUDA_RESOURCE_DESC{ResType: 99}, &sampling, nil) == nil {
+			t.Error("a texture was created from an unknown kind of resource")
+		}
+		const modes = `AddressMode:\[CU_TR_ADDRESS_MODE_CLAMP CU_TR_ADDRESS_MODE_WRAP CU_TR_ADDRESS_MODE_BORDER\]`
+		want(t, line(t, r, cu.FnCuTexObjectCreate), `cuTexObjectCreate\(.*, pTexDesc=&{`+modes+` BorderColor:\[1 0 0.5 0\]}, .*`)
+	})
+}
+
 func cString(s string) *byte { return &append([]byte(s), 0)[0] }
 
 func TestTypedCallsAreTraced(t *testing.T) {
