@@ -68,6 +68,7 @@ var layers = []layer{
 	{"graph/cache", ofGraph, all},
 	{"graph/callable", ofGraph, all},
 	{"graph/dataflow", ofGraph, all},
+	{"graph/serve", list(ofGraph, "graph/callable"), all},
 	{"graph/view", ofGraph, all},
 	{"graph", ofGraph, all},
 

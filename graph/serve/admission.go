@@ -1,0 +1,508 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/purecuda/cuda/driver"
+)
+
+// admission decides which call uses which replica. It does not know what a replica is.
+//
+// While calls wait, no usable replica is idle, and at least one replica is busy. Whoever returns
+// that replica hands it to the next waiter, so no wake-up can be lost.
+type admission struct {
+	mu        sync.Mutex
+	bound     int // of the queue
+	most      int // replicas after growth
+	deadlines bool
+
+	slots   []*slot
+	idle    []*slot // usable; the last one is the next to be used
+	broken  []*slot // idle, but must be created again before use
+	working int     // slots that are not broken, idle or busy
+	busy    int     // slots in use, and the slot that is being created
+	growing bool
+	retry   time.Time     // no replica is created before, unless none works
+	pause   time.Duration // time between attempts to create a replica
+
+	waiting queue
+	spare   *waiter // waiters for reuse
+	arrived uint64  // number of the last arrival
+
+	closed  bool
+	lost    *LostError
+	drained chan struct{} // closed when the pool is closed and nothing is busy
+
+	stats Stats
+}
+
+// slot is one replica. Its fields belong to the call that uses the slot. While the slot is idle,
+// they belong to the admission's lock.
+type slot struct {
+	replica any
+	broken  bool
+	call    uint64  // number of the call that uses the slot, 0 for Prepare
+	held    *waiter // through which the slot was granted; reused when the slot is returned
+	claim   *waiter // takes the slot before any call does, for Prepare
+}
+
+// ticket is an arriving call.
+type ticket struct {
+	priority int
+	number   uint64
+	tried    bool // it already failed to create a replica
+}
+
+// arrival is what an arriving call must do: use or create slot, create a new replica, or wait.
+type arrival struct {
+	slot   *slot
+	waiter *waiter
+}
+
+// admit finds a place for a call. If both fields of the arrival are nil, the caller must create a
+// new replica.
+func (a *admission) admit(ctx context.Context, t *ticket) (arrival, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if t.number == 0 {
+		a.arrived++
+		t.number = a.arrived
+	}
+	if err := a.refusal(); err != nil {
+		return arrival{}, err
+	}
+	if err := a.late(ctx, t.priority); err != nil {
+		return arrival{}, err
+	}
+	if s := pop(&a.idle); s != nil {
+		a.use(s, t.number)
+		return arrival{slot: s}, nil
+	}
+	mayCreate := a.working == 0 || !t.tried && !time.Now().Before(a.retry)
+	if len(a.broken) > 0 && mayCreate {
+		t.tried = true
+		s := pop(&a.broken)
+		a.use(s, t.number)
+		return arrival{slot: s}, nil
+	}
+	full := a.waiting.len() >= a.bound
+	if mayCreate && !t.tried && !a.growing && len(a.slots) < a.most && (full || a.waiting.len() > 0) {
+		t.tried = true
+		a.growing = true
+		a.busy++
+		return arrival{}, nil
+	}
+	if full {
+		a.stats.Refused.Busy++
+		return arrival{}, &BusyError{a.waiting.len(), len(a.slots)}
+	}
+	w := a.newWaiter(t)
+	a.enqueue(w)
+	return arrival{waiter: w}, nil
+}
+
+// refusal returns an error if no call is possible any more.
+func (a *admission) refusal() error {
+	switch {
+	case a.closed:
+		a.stats.Refused.Closed++
+		return errClosed
+	case a.lost != nil:
+		a.stats.Refused.Lost++
+		return a.lost
+	}
+	return nil
+}
+
+var errClosed = fmt.Errorf("serve: the pool: %w", driver.ErrClosed)
+
+// late refuses a call that cannot end before its deadline.
+func (a *admission) late(ctx context.Context, priority int) error {
+	if !a.deadlines || ctx == nil || a.busy == 0 || a.stats.MeanCall == 0 {
+		return nil
+	}
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return nil
+	}
+	e := &tooLate{left: time.Until(deadline), needed: a.stats.MeanCall}
+	if len(a.idle) == 0 {
+		// A replica becomes free about every MeanCall/working.
+		e.ahead = a.waiting.ahead(priority)
+		e.needed += a.stats.MeanCall * time.Duration(e.ahead+1) / time.Duration(max(1, a.working))
+	}
+	if e.needed <= e.left {
+		return nil
+	}
+	a.stats.Refused.TooLate++
+	return e
+}
+
+func pop(list *[]*slot) *slot {
+	n := len(*list)
+	if n == 0 {
+		return nil
+	}
+	s := (*list)[n-1]
+	(*list)[n-1] = nil
+	*list = (*list)[:n-1]
+	return s
+}
+
+func (a *admission) use(s *slot, call uint64) {
+	a.busy++
+	s.call = call
+}
+
+func (a *admission) newWaiter(t *ticket) *waiter {
+	w := a.spare
+	if w == nil {
+		w = &waiter{ready: make(chan struct{}, 1)}
+	} else {
+		a.spare = w.next
+	}
+	w.priority, w.number, w.granted, w.err, w.next, w.at = t.priority, t.number, nil, nil, nil, -1
+	return w
+}
+
+// recycle keeps a waiter for reuse. Nothing may be in its channel.
+func (a *admission) recycle(w *waiter) {
+	if w != nil {
+		w.granted = nil
+		w.next, a.spare = a.spare, w
+	}
+}
+
+func (a *admission) enqueue(w *waiter) {
+	a.waiting.add(w)
+	a.dispatch()
+	a.stats.MostQueued = max(a.stats.MostQueued, a.waiting.len())
+}
+
+// dispatch grants idle replicas to waiters. If no replica works, the next waiter gets a broken one
+// and must create it again.
+func (a *admission) dispatch() {
+	for a.waiting.len() > 0 {
+		s := pop(&a.idle)
+		if s == nil && a.working == 0 {
+			s = pop(&a.broken)
+		}
+		if s == nil {
+			return
+		}
+		w := a.waiting.take()
+		a.use(s, w.number)
+		a.grant(w, s)
+	}
+}
+
+func (a *admission) grant(w *waiter, s *slot) {
+	w.granted, s.held = s, w
+	w.ready <- struct{}{}
+}
+
+// await waits until a replica is granted. If ctx ends first, await passes on a replica that was
+// granted at the same moment.
+func (a *admission) await(ctx context.Context, w *waiter) (*slot, error) {
+	var ended <-chan struct{}
+	if ctx != nil {
+		ended = ctx.Done()
+	}
+	select {
+	case <-w.ready:
+		if w.err == nil && (ctx == nil || ctx.Err() == nil) {
+			return w.granted, nil
+		}
+		return nil, a.leave(ctx, w)
+	case <-ended:
+	}
+	a.mu.Lock()
+	queued := w.at >= 0
+	if queued {
+		a.waiting.remove(w)
+	}
+	a.mu.Unlock()
+	if !queued {
+		<-w.ready // it was sent under the lock
+	}
+	return nil, a.leave(ctx, w)
+}
+
+// leave ends a wait without a call.
+func (a *admission) leave(ctx context.Context, w *waiter) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	err := w.err
+	if err == nil {
+		a.stats.CancelledQueued++
+		err = fmt.Errorf("serve: while the call waited for a replica: %w", context.Cause(ctx))
+	}
+	if s := w.granted; s != nil {
+		a.giveBack(s) // recycles the waiter
+	} else {
+		a.recycle(w)
+	}
+	return err
+}
+
+// put returns a slot after a call.
+func (a *admission) put(s *slot) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.giveBack(s)
+}
+
+func (a *admission) giveBack(s *slot) {
+	a.recycle(s.held)
+	s.held = nil
+	switch {
+	case s.claim != nil:
+		w := s.claim
+		s.claim = nil
+		s.call = 0
+		a.grant(w, s) // stays busy
+		return
+	case s.broken:
+		a.broken = append(a.broken, s)
+	default:
+		a.idle = append(a.idle, s)
+	}
+	a.busy--
+	a.dispatch()
+	a.checkDrained()
+}
+
+func (a *admission) checkDrained() {
+	if a.closed && a.busy == 0 {
+		select {
+		case <-a.drained:
+		default:
+			close(a.drained)
+		}
+	}
+}
+
+// broke marks a busy slot as unusable until it is created again.
+func (a *admission) broke(s *slot) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !s.broken {
+		s.broken = true
+		a.working--
+	}
+}
+
+// repaired marks a busy slot as usable.
+func (a *admission) repaired(s *slot) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s.broken = false
+	a.working++
+	a.stats.Rebuilt++
+}
+
+// noRepair records that a replica could not be created again.
+func (a *admission) noRepair(err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.failedBuild(err)
+}
+
+// works reports whether calls can be served without creating a replica.
+func (a *admission) works() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.working > 0 && a.lost == nil
+}
+
+func (a *admission) failedBuild(err error) {
+	a.retry = time.Now().Add(a.pause)
+	a.stats.BuildsFailed++
+	a.stats.BuildError = err
+}
+
+// notGrown ends a growth without a new replica. err is nil if there is not enough memory.
+func (a *admission) notGrown(err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err != nil {
+		a.failedBuild(err)
+	} else {
+		a.retry = time.Now().Add(a.pause)
+	}
+	a.growing = false
+	a.busy--
+	a.checkDrained()
+}
+
+// grown adds the replica that an arriving call has created, and makes it idle. current is called
+// under the lock, and must report whether the replica is up to date. The call goes on as a waiter,
+// so that calls that arrived earlier go first. The queue never exceeds its bound, because a waiter
+// leaves the queue at once.
+func (a *admission) grown(t *ticket, s *slot, current func() bool) (w *waiter, ok bool, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !current() {
+		return nil, false, nil
+	}
+	a.slots = append(a.slots, s)
+	a.idle = append(a.idle, s)
+	a.working++
+	a.stats.Grown++
+	a.growing = false
+	a.busy--
+	if err := a.refusal(); err != nil {
+		a.checkDrained()
+		return nil, true, err
+	}
+	w = a.newWaiter(t)
+	a.enqueue(w)
+	return w, true, nil
+}
+
+// rejoin makes an arriving call wait after it has repaired a slot, so that calls that arrived
+// earlier go first.
+func (a *admission) rejoin(t *ticket, s *slot) (*waiter, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.refusal(); err != nil {
+		a.giveBack(s)
+		return nil, err
+	}
+	w := a.newWaiter(t)
+	a.waiting.add(w)
+	a.giveBack(s)
+	a.stats.MostQueued = max(a.stats.MostQueued, a.waiting.len())
+	return w, nil
+}
+
+// claim waits until slot i is idle and takes it, before any waiting call. It returns nil if there
+// is no slot i.
+func (a *admission) claim(i int) (*slot, error) {
+	a.mu.Lock()
+	if err := a.refusal(); err != nil || i >= len(a.slots) {
+		a.mu.Unlock()
+		return nil, err
+	}
+	s := a.slots[i]
+	if remove(&a.idle, s) || remove(&a.broken, s) {
+		a.use(s, 0)
+		a.mu.Unlock()
+		return s, nil
+	}
+	w := a.newWaiter(new(ticket))
+	s.claim = w
+	a.mu.Unlock()
+	<-w.ready
+	if err := w.err; err != nil {
+		a.mu.Lock()
+		a.recycle(w)
+		a.mu.Unlock()
+		return nil, err
+	}
+	return s, nil
+}
+
+func remove(list *[]*slot, s *slot) bool {
+	for i, o := range *list {
+		if o == s {
+			*list = append((*list)[:i], (*list)[i+1:]...)
+			return true
+		}
+	}
+	return false
+}
+
+// refuseWaiters ends all waits with an error.
+func (a *admission) refuseWaiters(err error, count *uint64) {
+	for a.waiting.len() > 0 {
+		w := a.waiting.take()
+		*count++
+		w.err = err
+		w.ready <- struct{}{}
+	}
+	for _, s := range a.slots {
+		if w := s.claim; w != nil {
+			s.claim = nil
+			w.err = err
+			w.ready <- struct{}{}
+		}
+	}
+}
+
+// lose ends all waits and refuses all calls from now on. It returns the error for all of them.
+func (a *admission) lose(call uint64, err, state error) *LostError {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.lost == nil {
+		a.lost = &LostError{call, max(0, a.inUse()-1), err, state}
+		a.refuseWaiters(a.lost, &a.stats.Refused.Lost)
+	}
+	return a.lost
+}
+
+func (a *admission) isLost() *LostError {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.lost
+}
+
+// close refuses all calls from now on, and waits until nothing is busy. first is false if close was
+// called before.
+func (a *admission) close() (first bool) {
+	a.mu.Lock()
+	first = !a.closed
+	if first {
+		a.closed = true
+		a.refuseWaiters(errClosed, &a.stats.Refused.Closed)
+		a.checkDrained()
+	}
+	a.mu.Unlock()
+	<-a.drained
+	return first
+}
+
+// finish returns a slot after a successful call, which occupied it for some time.
+func (a *admission) finish(s *slot, took time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.measure(max(1, took))
+	a.giveBack(s)
+}
+
+func (a *admission) measure(took time.Duration) {
+	a.stats.Calls++
+	mean := &a.stats.MeanCall
+	if *mean == 0 {
+		*mean = took
+		return
+	}
+	took = min(took, 8**mean) // one slow call, such as one that records, must not refuse many
+	*mean += (took - *mean) / 8
+}
+
+// count increments a counter of the Stats.
+func (a *admission) count(n *uint64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	*n++
+}
+
+func (a *admission) snapshot() Stats {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s := a.stats
+	s.Replicas, s.Busy, s.Queued = len(a.slots), a.inUse(), a.waiting.len()
+	return s
+}
+
+// inUse returns the number of existing slots that are busy.
+func (a *admission) inUse() int {
+	if a.growing {
+		return a.busy - 1
+	}
+	return a.busy
+}

@@ -1,0 +1,59 @@
+package serve_test
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/purecuda/cuda/graph/internal/graphtest"
+	"github.com/purecuda/cuda/graph/serve"
+	"github.com/purecuda/cuda/internal/gputest"
+)
+
+func TestCallsAllocateNothing(t *testing.T) {
+	t.Run("null", func(t *testing.T) {
+		steady(newKit(t, gputest.Context(t, gputest.Driver(t, new(graphtest.NullCapture)))))
+	})
+	t.Run("gpu", func(t *testing.T) { steady(newKit(t, gputest.Context(t, gputest.GPU(t)))) })
+}
+
+func steady(k *kit) {
+	k.Helper()
+	p := k.pool(k.affine, serve.WithDeadlines())
+	in, calls := ramp(8, 0), 0
+	use := func(output) error { calls++; return nil }
+	k.None("Call", func() { k.OK(p.Call(background, in, use)) })
+	k.None("Do", func() { k.OK(p.Do(background, request{In: in, Use: use, Priority: 3})) })
+	if calls != 2*201 {
+		k.Errorf("%d calls", calls)
+	}
+
+	// While a call holds the only replica, two others queue.
+	const others = 2
+	begin, ended := make(chan struct{}, others), make(chan error, others)
+	defer close(begin)
+	for i := range others {
+		go func() {
+			for range begin {
+				ended <- p.Do(background, request{In: in, Use: use, Priority: i})
+			}
+		}()
+	}
+	wait := func(output) error {
+		for range others {
+			begin <- struct{}{}
+		}
+		for p.Stats().Queued < others {
+			runtime.Gosched()
+		}
+		return nil
+	}
+	k.None("Calls that queue", func() {
+		k.OK(p.Call(background, in, wait))
+		for range others {
+			k.OK(<-ended)
+		}
+	})
+	if s := p.Stats(); s.MostQueued != others || s.Calls != 201*5 {
+		k.Errorf("did %+v", s)
+	}
+}

@@ -1,0 +1,90 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/internal/absent"
+)
+
+// ErrBusy is matched by a BusyError.
+var ErrBusy = errors.New("too many calls are waiting")
+
+// ErrTooLate is matched by the error of a call that WithDeadlines refused, because it could not end
+// before its context's deadline.
+var ErrTooLate = errors.New("the call cannot end in time")
+
+// aPool describes errors of methods on nil and zero Pools.
+var aPool = absent.Kind{Name: "pool", Make: "serve.New", Code: driver.CUDA_ERROR_INVALID_VALUE}
+
+// BusyError is the error of a call that was refused because all replicas were busy and the queue
+// was full. It matches ErrBusy.
+type BusyError struct {
+	Waiting  int // calls in the queue
+	Replicas int // replicas, all of them busy
+}
+
+// Error states the length of the queue.
+func (e *BusyError) Error() string {
+	if e == nil {
+		return ErrBusy.Error()
+	}
+	return fmt.Sprintf("serve: %v: %d, while %d replicas are busy; retry later", ErrBusy, e.Waiting, e.Replicas)
+}
+
+// Is matches ErrBusy.
+func (e *BusyError) Is(target error) bool { return target == ErrBusy }
+
+type tooLate struct {
+	left, needed time.Duration
+	ahead        int
+}
+
+func (e *tooLate) Error() string {
+	return fmt.Sprintf("serve: %v: its deadline is in %v, but it needs about %v with %d calls ahead of it", ErrTooLate, e.left, e.needed, e.ahead)
+}
+
+func (e *tooLate) Unwrap() error { return ErrTooLate }
+
+// LostError is the error of all calls after the context was lost. It matches driver.ErrContextLost
+// and the driver's code.
+type LostError struct {
+	Call   uint64 // number of the call that failed first, in order of arrival; 0 for Prepare
+	Others int    // calls that were running when it failed; any of them may be the cause
+	Err    error  // the first call's error
+	state  error  // of driver.Context.Lost
+}
+
+// Error names the first call and what the program can do.
+func (e *LostError) Error() string {
+	if e == nil || e.Err == nil {
+		return driver.ErrContextLost.Error()
+	}
+	others := ""
+	if e.Others > 0 {
+		others = fmt.Sprintf(" (or in one of %d others that were running)", e.Others)
+	}
+	call := "Prepare"
+	if e.Call != 0 {
+		call = fmt.Sprint("call ", e.Call)
+	}
+	return fmt.Sprintf("serve: the context was lost in %s%s: %v; %s", call, others, e.Err, remedy(e.Err))
+}
+
+// Unwrap returns the first call's error and driver.ErrContextLost.
+func (e *LostError) Unwrap() []error {
+	if e == nil || e.Err == nil {
+		return []error{driver.ErrContextLost}
+	}
+	return []error{e.Err, e.state, driver.ErrContextLost}
+}
+
+// remedy describes what is possible after an error lost the context.
+func remedy(err error) string {
+	if errors.Is(err, driver.ErrContextLost) { // this code persists in all contexts of the process
+		return "the process must end, because new contexts fail as well (seen with driver 580)"
+	}
+	return "close the pool, and create a new context and a new pool; if that fails, the process must end"
+}

@@ -1,0 +1,49 @@
+package serve
+
+import "github.com/purecuda/cuda/graph/callable"
+
+// Option configures New.
+type Option func(*options)
+
+type options struct {
+	replicas  int
+	most      int    // replicas after growth, 0 without WithGrowth
+	memory    uint64 // free device memory that growth requires
+	queue     int
+	deadlines bool
+	callable  []callable.Option
+}
+
+const defaultQueue = 256
+
+// WithReplicas sets the number of replicas that New creates. The default is 1. It is the number of
+// calls that run at the same time.
+func WithReplicas(n int) Option {
+	return func(o *options) { o.replicas = n }
+}
+
+// WithGrowth lets a Pool grow to most replicas. If all replicas are busy and another call already
+// waits, the next call creates a replica, provided that the device has at least memory free bytes.
+// Choose memory as the size of a replica plus the memory that the rest of the program needs.
+func WithGrowth(most int, memory uint64) Option {
+	return func(o *options) { o.most, o.memory = most, memory }
+}
+
+// WithQueue sets how many calls may wait for a replica. Further calls return a BusyError at once. 0
+// means that no call may wait. The default is 256.
+func WithQueue(n int) Option {
+	return func(o *options) { o.queue = n }
+}
+
+// WithDeadlines refuses calls that cannot end in time. Such a call returns an error that matches
+// ErrTooLate at once, instead of waiting in vain. The estimate consists of the recent duration of
+// calls and the number of calls that go first. If no call is running, a call is tried in any case,
+// so that the estimate is renewed.
+func WithDeadlines() Option {
+	return func(o *options) { o.deadlines = true }
+}
+
+// WithCallable adds options for the Callable of each replica.
+func WithCallable(opts ...callable.Option) Option {
+	return func(o *options) { o.callable = append(o.callable, opts...) }
+}

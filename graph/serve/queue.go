@@ -1,0 +1,131 @@
+package serve
+
+// overtakes limits how often calls of higher priority go first: of any overtakes+1 replicas that
+// are handed to waiting calls, at least one goes to the call that has waited longest.
+const overtakes = 7
+
+// waiter is a call that waits for a replica. It is reused by later calls.
+type waiter struct {
+	priority int
+	number   uint64        // arrival, unique
+	granted  *slot         // written before ready is sent
+	err      error         // written before ready is sent, if no replica can be granted
+	ready    chan struct{} // capacity 1, so that a grant never blocks
+
+	at           int     // index in queue.heap, or -1 if the waiter is not in the queue
+	older, newer *waiter // neighbours in order of arrival
+	next         *waiter // in the list of waiters for reuse
+}
+
+// queue contains the waiters twice. The heap orders them by priority, then by arrival. The list
+// orders them by arrival. Its memory is reused, so that waiting does not allocate.
+type queue struct {
+	heap           []*waiter
+	oldest, newest *waiter
+	passed         int // replicas granted to others since one was granted to the oldest
+}
+
+func (q *queue) len() int { return len(q.heap) }
+
+// add inserts a waiter. Most arrive last, but a call that has created a replica arrived earlier.
+func (q *queue) add(w *waiter) {
+	w.newer, w.older = nil, q.newest
+	for w.older != nil && w.older.number > w.number {
+		w.newer, w.older = w.older, w.older.older
+	}
+	q.link(w.older, w)
+	q.link(w, w.newer)
+	w.at = len(q.heap)
+	q.heap = append(q.heap, w)
+	q.up(w.at)
+}
+
+// link makes two waiters neighbours. At an end of the list, one of them is nil.
+func (q *queue) link(older, newer *waiter) {
+	if older == nil {
+		q.oldest = newer
+	} else {
+		older.newer = newer
+	}
+	if newer == nil {
+		q.newest = older
+	} else {
+		newer.older = older
+	}
+}
+
+func (q *queue) remove(w *waiter) {
+	q.link(w.older, w.newer)
+	w.older, w.newer = nil, nil
+	i, last := w.at, len(q.heap)-1
+	q.swap(i, last)
+	q.heap[last] = nil
+	q.heap = q.heap[:last]
+	w.at = -1
+	if i < last {
+		q.up(i)
+		q.down(i)
+	}
+}
+
+// take removes and returns the waiter that is next. The queue must not be empty.
+func (q *queue) take() *waiter {
+	w := q.heap[0]
+	if q.passed >= overtakes {
+		w = q.oldest
+	}
+	if w == q.oldest {
+		q.passed = 0
+	} else {
+		q.passed++
+	}
+	q.remove(w)
+	return w
+}
+
+// ahead counts the waiters that go before a new one of the given priority.
+func (q *queue) ahead(priority int) (n int) {
+	for _, w := range q.heap {
+		if w.priority >= priority {
+			n++
+		}
+	}
+	return n
+}
+
+func (q *queue) before(i, j int) bool {
+	a, b := q.heap[i], q.heap[j]
+	if a.priority != b.priority {
+		return a.priority > b.priority
+	}
+	return a.number < b.number
+}
+
+func (q *queue) swap(i, j int) {
+	q.heap[i], q.heap[j] = q.heap[j], q.heap[i]
+	q.heap[i].at, q.heap[j].at = i, j
+}
+
+func (q *queue) up(i int) {
+	for i > 0 && q.before(i, (i-1)/2) {
+		q.swap(i, (i-1)/2)
+		i = (i - 1) / 2
+	}
+}
+
+func (q *queue) down(i int) {
+	for {
+		child := 2*i + 1
+		if child >= len(q.heap) {
+			return
+		}
+		if child+1 < len(q.heap) && q.before(child+1, child) {
+			child++
+		}
+		if !q.before(child, i) {
+			return
+		}
+		q.swap(i, child)
+		i = child
+	}
+}

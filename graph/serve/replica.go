@@ -1,0 +1,237 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph/callable"
+	"github.com/purecuda/cuda/graph/internal/refusal"
+)
+
+// replica is a Callable with a stream of its own.
+type replica[In, Out any] struct {
+	slot
+	stream  *driver.Stream
+	call    *callable.Callable[In, Out]
+	version int // of the Pool's shapes that it was created with
+}
+
+func (p *Pool[In, Out]) newReplica() *replica[In, Out] {
+	r := new(replica[In, Out])
+	r.slot.replica = r
+	return r
+}
+
+func (p *Pool[In, Out]) of(s *slot) *replica[In, Out] { return s.replica.(*replica[In, Out]) }
+
+// create creates the stream and the Callable of a replica, and prepares the Callable's shapes.
+func (p *Pool[In, Out]) create(r *replica[In, Out]) (err error) {
+	made := false
+	defer func() {
+		if !made { // runs even if the function panicked or called runtime.Goexit
+			err = refusal.Join([]error{err, r.close()})
+		}
+	}()
+	shapes, version := p.preparedShapes()
+	if r.stream, err = p.c.NewStream(); err != nil {
+		return err
+	}
+	if r.call, err = callable.New(r.stream, p.f, shapes, p.o.callable...); err != nil {
+		return err
+	}
+	r.version = version
+	made = true
+	return nil
+}
+
+// close waits for the replica's work and releases everything.
+func (r *replica[In, Out]) close() error {
+	if r.stream == nil {
+		return nil
+	}
+	_ = r.stream.Wait(context.Background()) // an error of the work was already returned
+	err := refusal.Join([]error{r.call.Close(), r.stream.Close()})
+	r.call, r.stream = nil, nil
+	return err
+}
+
+// repair creates a broken replica again. If it fails, it returns the slot.
+func (p *Pool[In, Out]) repair(ctx context.Context, s *slot) (err error) {
+	repaired := false
+	defer func() {
+		if !repaired { // runs even if the function panicked or called runtime.Goexit
+			p.a.put(s)
+		}
+	}()
+	r := p.of(s)
+	if r.stream != nil { // a call that failed may have left work in flight
+		if err := r.stream.Wait(ctx); err != nil && endedWith(ctx, err) {
+			p.a.count(&p.a.stats.CancelledQueued)
+			return fmt.Errorf("serve: while the call waited for a replica: %w", err)
+		}
+	}
+	p.leave(r.close())
+	if err := p.create(r); err != nil {
+		p.a.noRepair(err)
+		if lost := p.lostBy(s.call, err); lost != nil {
+			return lost
+		}
+		return fmt.Errorf("serve: no replica works, and creating one failed: %w", err)
+	}
+	repaired = true
+	p.a.repaired(s)
+	return nil
+}
+
+// grow creates another replica for an arriving call. If the call must wait for a replica
+// afterwards, possibly for the new one, grow returns its waiter.
+func (p *Pool[In, Out]) grow(t *ticket) (w *waiter, err error) {
+	grown := false
+	var failed error
+	defer func() {
+		if !grown { // runs even if the function panicked or called runtime.Goexit
+			p.a.notGrown(failed)
+		}
+	}()
+	free, _, failed := p.c.MemInfo()
+	if failed == nil && free < p.o.memory {
+		return nil, nil
+	}
+	r := p.newReplica()
+	if failed == nil {
+		failed = p.create(r)
+	}
+	for failed == nil {
+		w, grown, err = p.a.grown(t, &r.slot, func() bool { return r.version == p.version })
+		if grown {
+			return w, err
+		}
+		p.leave(r.close()) // Prepare added a shape meanwhile
+		failed = p.create(r)
+	}
+	if lost := p.lostBy(t.number, failed); lost != nil {
+		return nil, lost
+	}
+	return nil, nil
+}
+
+// outcome says what becomes of a replica after a call.
+type outcome uint8
+
+const (
+	panicked  outcome = iota // the recorded function, or one that reads the input, did not return
+	succeeded                // the output is there
+	unchanged                // the call failed before it reached the replica, or its work has ended
+	running                  // the call's work is still in flight
+	failed                   // the replica must be created again
+)
+
+// serve runs a call on a slot, and returns the slot.
+func (p *Pool[In, Out]) serve(ctx context.Context, s *slot, q *Request[In, Out]) (err error) {
+	r := p.of(s)
+	began := time.Now()
+	var end outcome
+	defer func() { p.end(r, end, began) }()
+	out, err := r.call.Call(ctx, q.In)
+	if err != nil {
+		end, err = p.judge(ctx, r, err)
+		return err
+	}
+	end = succeeded
+	if q.Use == nil {
+		return nil
+	}
+	return q.Use(out)
+}
+
+// judge determines what a call's error means for its replica, and returns the error for the caller.
+func (p *Pool[In, Out]) judge(ctx context.Context, r *replica[In, Out], err error) (outcome, error) {
+	cause := err
+	err = r.slot.failed(err)
+	if endedWith(ctx, cause) {
+		p.a.count(&p.a.stats.CancelledRunning)
+		if p.isIdle(r) {
+			return unchanged, err
+		}
+		return running, err
+	}
+	p.a.count(&p.a.stats.Failed)
+	if lost := p.lostBy(r.slot.call, cause); lost != nil {
+		return failed, lost
+	}
+	if fromDriver(cause) || !p.isIdle(r) {
+		return failed, err
+	}
+	return unchanged, err
+}
+
+// failed returns the error of the call that uses the slot.
+func (s *slot) failed(err error) error {
+	if s.call == 0 {
+		return fmt.Errorf("serve: Prepare: %w", err)
+	}
+	return fmt.Errorf("serve: call %d: %w", s.call, err)
+}
+
+// isIdle reports whether the replica's work has ended without an error.
+func (p *Pool[In, Out]) isIdle(r *replica[In, Out]) bool {
+	done, err := r.stream.Query()
+	return done && err == nil
+}
+
+// end returns the replica after a call.
+func (p *Pool[In, Out]) end(r *replica[In, Out], o outcome, began time.Time) {
+	switch o {
+	case succeeded:
+		p.a.finish(&r.slot, time.Since(began))
+	case running:
+		go p.drain(r)
+	case failed, panicked:
+		p.a.broke(&r.slot)
+		p.a.put(&r.slot)
+	default:
+		p.a.put(&r.slot)
+	}
+}
+
+// drain returns a replica when the work of its cancelled call has ended.
+func (p *Pool[In, Out]) drain(r *replica[In, Out]) {
+	if err := r.stream.Wait(context.Background()); err != nil {
+		p.lostBy(r.slot.call, err)
+		p.a.broke(&r.slot)
+	}
+	p.a.put(&r.slot)
+}
+
+// lostBy returns the error for all calls if the context is lost. err is an error of the given call.
+// In a lost context every query fails. A single failure may be transient, so lostBy queries twice.
+func (p *Pool[In, Out]) lostBy(call uint64, err error) error {
+	if !fromDriver(err) {
+		return nil
+	}
+	if lost := p.a.isLost(); lost != nil {
+		return lost
+	}
+	if !errors.Is(p.c.Lost(), driver.ErrContextLost) {
+		return nil
+	}
+	if state := p.c.Lost(); errors.Is(state, driver.ErrContextLost) {
+		return p.a.lose(call, err, state)
+	}
+	return nil
+}
+
+// fromDriver reports whether a driver call failed. Other errors are those of the recorded function
+// and of arguments that were refused. They leave a Callable as it was.
+func fromDriver(err error) bool {
+	var e *driver.Error
+	return errors.As(err, &e)
+}
+
+// endedWith reports whether err is the cause of a context that has ended.
+func endedWith(ctx context.Context, err error) bool {
+	return ctx != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx))
+}

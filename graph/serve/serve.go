@@ -1,0 +1,345 @@
+// Package serve runs a recorded function for many callers at once. A [Pool] has several replicas of
+// the function, each with its own stream, memory and graph. Each call uses one replica. If all are
+// busy, the call waits in a queue of bounded length.
+//
+//	f := func(t *callable.Trace[[]float32]) (*driver.HostBuffer[float32], error) {
+//		x := callable.StageSlice(t, func(in []float32) []float32 { return in }) // one per replica
+//		t.Launch(kernel, cfg, x, weights, uint32(x.Len()))                       // weights are shared
+//		return callable.Result(t, x), nil
+//	}
+//	pool, err := serve.New(ctx, f, [][]float32{example}, serve.WithReplicas(4))
+//	...
+//	err = pool.Call(r.Context(), input, func(out *driver.HostBuffer[float32]) error {
+//		return json.NewEncoder(w).Encode(out.Slice()) // before another call overwrites the output
+//	})
+//
+// What the function declares through its Trace belongs to one replica. What it only refers to, such
+// as weights and kernels, is shared by all replicas.
+package serve
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph/callable"
+	"github.com/purecuda/cuda/graph/internal/refusal"
+	"github.com/purecuda/cuda/internal/absent"
+)
+
+// Pool runs a function for any number of goroutines. Each call takes a free replica, or waits for
+// one. The calling goroutine does all the work of its call. A call allocates only if it is refused
+// or fails, or if it records, creates a replica or is cancelled while it runs.
+//
+// # Order
+//
+// Calls of the same priority are served in order of arrival. Calls of higher priority go first, but
+// of any eight replicas that become free for waiting calls, one goes to the call that has waited
+// longest. So a call that finds n others waiting is overtaken at most 7(n+1) times.
+//
+// # Cancellation
+//
+// If a call's context ends, the call returns the context's cause at once. If the call was already
+// running, its replica serves again only after the call's work on the device has ended.
+//
+// # Failures
+//
+// If a driver call fails, the call returns the error, and the replica is closed and created again
+// before it serves another call. A failed call is never repeated. Errors of the recorded function
+// itself leave the replica as it is. After the context was lost, all calls return the same
+// *LostError.
+type Pool[In, Out any] struct {
+	c *driver.Context
+	f callable.Func[In, Out]
+	o options
+	a admission
+
+	shapes  []In // of which each replica has a graph; guarded by a.mu
+	version int  // of shapes
+
+	preparing sync.Mutex // held by Prepare
+	closing   sync.Mutex // guards closed
+	closed    bool       // the replicas are closed
+	leftMu    sync.Mutex
+	left      error // first error of closing a replica that was created again
+}
+
+// Request is a call with a priority.
+type Request[In, Out any] struct {
+	In       In
+	Use      func(Out) error // like the parameter of Call
+	Priority int             // calls with a higher number go first; the default is 0
+}
+
+// Stats describes a Pool. Counts begin with New.
+type Stats struct {
+	Replicas   int
+	Busy       int // replicas in use, including those whose cancelled call has not ended
+	Queued     int // calls that wait for a replica
+	MostQueued int // largest value of Queued
+
+	Calls            uint64 // calls that computed an output
+	Failed           uint64 // calls that ran and failed, other than by cancellation
+	Refused          Refused
+	CancelledQueued  uint64 // calls whose context ended before they ran
+	CancelledRunning uint64 // calls whose context ended while they ran
+
+	Rebuilt      uint64 // replicas created again after a failure
+	Grown        uint64 // replicas added by WithGrowth
+	BuildsFailed uint64 // failed attempts of either
+	BuildError   error  // of the last failed attempt
+
+	MeanCall time.Duration // recent time for which a call occupied its replica, including Use
+}
+
+// Refused counts calls that were refused, by reason.
+type Refused struct {
+	Busy    uint64 // the queue was full
+	TooLate uint64 // the call could not end before its deadline
+	Closed  uint64 // the pool was closed
+	Lost    uint64 // the context was lost
+}
+
+// retryAfter is the time between failed attempts to create a replica while other replicas work.
+const retryAfter = time.Second
+
+// New creates a Pool with its replicas, and prepares each for the shapes of the examples. f must be
+// safe for concurrent use, because replicas may record at the same time. If New fails, it releases
+// everything.
+//
+// The Pool retains the examples. The caller must close the Pool before the objects that f refers to.
+func New[In, Out any](c *driver.Context, f callable.Func[In, Out], examples []In, opts ...Option) (*Pool[In, Out], error) {
+	p := &Pool[In, Out]{c: c, f: f, o: options{replicas: 1, queue: defaultQueue}, shapes: slices.Clone(examples)}
+	absent.Apply(opts, &p.o)
+	if err := p.accepts(); err != nil {
+		return nil, err
+	}
+	p.a = admission{bound: p.o.queue, most: p.o.most, deadlines: p.o.deadlines, pause: retryAfter, drained: make(chan struct{})}
+	made := false
+	defer func() {
+		if !made { // runs even if the function panicked or called runtime.Goexit
+			_ = p.Close()
+		}
+	}()
+	for range p.o.replicas {
+		r := p.newReplica()
+		if err := p.create(r); err != nil {
+			return nil, fmt.Errorf("serve: replica %d of %d: %w", len(p.a.slots)+1, p.o.replicas, refusal.Join([]error{err, p.Close()}))
+		}
+		p.a.slots = append(p.a.slots, &r.slot)
+		p.a.idle = append(p.a.idle, &r.slot)
+		p.a.working++
+	}
+	made = true
+	return p, nil
+}
+
+// accepts rejects invalid arguments of New.
+func (p *Pool[In, Out]) accepts() error {
+	switch o := p.o; {
+	case p.c == nil:
+		return refusal.Invalid("serve: no context")
+	case p.f == nil:
+		return refusal.Invalid("serve: no function")
+	case o.replicas < 1:
+		return refusal.Invalid("serve: it needs at least one replica, not %d", o.replicas)
+	case o.queue < 0:
+		return refusal.Invalid("serve: a queue cannot have %d places", o.queue)
+	case o.most != 0 && o.most < o.replicas:
+		return refusal.Invalid("serve: it cannot grow from %d to %d replicas", o.replicas, o.most)
+	}
+	return nil
+}
+
+// Call runs the function with an input on a free replica, and passes the output to use. Other calls
+// overwrite the output's memory after use has returned. use may be nil. It must not use the Pool,
+// which could wait for the replica in use. Call returns the error of use unchanged.
+//
+// If all replicas are busy, Call waits. If the queue is full, it returns a BusyError. If ctx ends
+// first, it returns the context's cause. After Close, the error matches driver.ErrClosed.
+func (p *Pool[In, Out]) Call(ctx context.Context, in In, use func(Out) error) error {
+	return p.Do(ctx, Request[In, Out]{In: in, Use: use})
+}
+
+// Do is like Call, with a priority.
+func (p *Pool[In, Out]) Do(ctx context.Context, r Request[In, Out]) error {
+	if !p.exists() {
+		return aPool.Error(p == nil)
+	}
+	s, err := p.take(ctx, r.Priority)
+	if err != nil {
+		return err
+	}
+	return p.serve(ctx, s, &r)
+}
+
+// take returns a slot that only this call may use.
+func (p *Pool[In, Out]) take(ctx context.Context, priority int) (*slot, error) {
+	if ctx != nil && ctx.Err() != nil {
+		p.a.count(&p.a.stats.CancelledQueued)
+		return nil, fmt.Errorf("serve: before the call began: %w", context.Cause(ctx))
+	}
+	t := ticket{priority: priority}
+	for {
+		to, err := p.a.admit(ctx, &t)
+		if err != nil {
+			return nil, err
+		}
+		w := to.waiter
+		switch {
+		case w != nil:
+		case to.slot == nil:
+			w, err = p.grow(&t)
+		case to.slot.broken:
+			w, err = p.repairAndWait(ctx, &t, to.slot)
+		default:
+			return to.slot, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if w != nil {
+			return p.await(ctx, w)
+		}
+	}
+}
+
+// repairAndWait repairs a slot for an arriving call. The call then waits, possibly for this slot. If
+// the repair fails but other replicas work, repairAndWait returns neither a waiter nor an error.
+func (p *Pool[In, Out]) repairAndWait(ctx context.Context, t *ticket, s *slot) (*waiter, error) {
+	err := p.repair(ctx, s)
+	switch {
+	case err == nil:
+		return p.a.rejoin(t, s)
+	case endedWith(ctx, err) || !p.a.works():
+		return nil, err
+	}
+	return nil, nil
+}
+
+// await waits for a replica.
+func (p *Pool[In, Out]) await(ctx context.Context, w *waiter) (*slot, error) {
+	s, err := p.a.await(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	if s.broken { // no replica works
+		if err := p.repair(ctx, s); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// Prepare records the function for the shapes of the inputs in all replicas, so that the first
+// calls need not. Replicas that are created later are also prepared for these shapes. Prepare takes
+// one replica at a time, as soon as it is free, so that the others can serve. The Pool retains one
+// input of each shape.
+func (p *Pool[In, Out]) Prepare(inputs ...In) error {
+	if !p.exists() {
+		return aPool.Error(p == nil)
+	}
+	p.preparing.Lock()
+	defer p.preparing.Unlock()
+	kept := make([]bool, len(inputs))
+	for i := 0; ; i++ {
+		s, err := p.a.claim(i)
+		if err != nil {
+			return err
+		}
+		if s == nil {
+			return nil
+		}
+		if err := p.prepare(s, inputs, kept); err != nil {
+			return err
+		}
+	}
+}
+
+// prepare prepares one replica and returns its slot. kept marks the inputs that the Pool retains.
+func (p *Pool[In, Out]) prepare(s *slot, inputs []In, kept []bool) error {
+	if s.broken {
+		if err := p.repair(context.Background(), s); err != nil {
+			return err
+		}
+	}
+	r := p.of(s)
+	end := panicked
+	defer func() { p.end(r, end, time.Time{}) }()
+	for i, in := range inputs {
+		before := r.call.Stats()
+		if err := r.call.Prepare(in); err != nil {
+			end, err = p.judge(nil, r, err)
+			return err
+		}
+		after := r.call.Stats()
+		recorded := after.Variants+int(after.Evicted) > before.Variants+int(before.Evicted)
+		if recorded && !kept[i] {
+			kept[i] = true
+			p.addShape(in, after.Variants)
+		}
+	}
+	end = unchanged
+	return nil
+}
+
+// addShape keeps an input of a new shape for replicas that are created later. Only as many inputs
+// are kept as a replica keeps variants.
+func (p *Pool[In, Out]) addShape(in In, variants int) {
+	p.a.mu.Lock()
+	defer p.a.mu.Unlock()
+	p.version++
+	p.shapes = append(p.shapes, in)
+	p.shapes = slices.Clone(p.shapes[max(0, len(p.shapes)-variants):]) // create may be reading the old ones
+}
+
+func (p *Pool[In, Out]) preparedShapes() ([]In, int) {
+	p.a.mu.Lock()
+	defer p.a.mu.Unlock()
+	return p.shapes, p.version
+}
+
+// Stats returns the current numbers.
+func (p *Pool[In, Out]) Stats() Stats {
+	if !p.exists() {
+		return Stats{}
+	}
+	return p.a.snapshot()
+}
+
+// Close refuses further calls and ends those that wait. Their errors match driver.ErrClosed. It
+// waits for calls that run, and then closes the replicas. It does not close what the function
+// refers to. Further Closes wait for the first and return nil.
+func (p *Pool[In, Out]) Close() error {
+	if !p.exists() {
+		return nil
+	}
+	p.a.close()
+	p.closing.Lock()
+	defer p.closing.Unlock()
+	if p.closed {
+		return nil
+	}
+	p.closed = true
+	errs := []error{p.left}
+	for _, s := range p.a.slots {
+		errs = append(errs, p.of(s).close())
+	}
+	return refusal.Join(errs)
+}
+
+// leave keeps the first error of closing a replica that is created again. Close returns it.
+func (p *Pool[In, Out]) leave(err error) {
+	if err != nil {
+		p.leftMu.Lock()
+		defer p.leftMu.Unlock()
+		if p.left == nil {
+			p.left = err
+		}
+	}
+}
+
+func (p *Pool[In, Out]) exists() bool { return p != nil && p.f != nil }
