@@ -190,6 +190,8 @@ func TestRegisteredMemoryIsGivenBack(t *testing.T) {
 	f.fail[cu.FnCuMemHostRegister] = driver.CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
 	_, err := driver.RegisterHost(c, s)
 	wantError(t, err, driver.CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "host buffer of float32", "12 bytes")
+	_, err = driver.RegisterHost(c, make([]*int, 1))
+	wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "host buffer of *int")
 }
 
 func TestHostMemoryCanBeAnArgument(t *testing.T) {

@@ -131,6 +131,8 @@ func TestHostFunctionThatIsRefusedIsForgotten(t *testing.T) {
 	if _, err := driver.NewHostFunc(c, nil); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
 		t.Errorf("nil function: %v", err)
 	}
+	_, err := c.AdoptUserObject(nil, 0)
+	wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "user object without a destructor")
 	noError(t, errors.Join(s.Close(), c.Close()))
 }
 

@@ -72,9 +72,15 @@ func TestClosedObjectsAnswerErrorsThatNameThem(t *testing.T) {
 		"event.Query":     func() error { _, err := e.Query(); return err },
 		"event.Wait":      func() error { return e.Wait(context.Background()) },
 		"event.Elapsed":   func() error { _, err := open.Elapsed(e); return err },
-		"context.MemInfo": func() error { _, _, err := c.MemInfo(); return err },
-		"context.sync":    func() error { return c.Synchronize(context.Background()) },
-		"context.new":     func() error { _, err := c.NewEvent(); return err },
+		"context.MemInfo": func() error {
+			free, total, err := c.MemInfo()
+			if free != 0 || total != 0 {
+				t.Errorf("%d bytes of %d are free in a closed context", free, total)
+			}
+			return err
+		},
+		"context.sync": func() error { return c.Synchronize(context.Background()) },
+		"context.new":  func() error { _, err := c.NewEvent(); return err },
 	}
 	noError(t, errors.Join(s.Close(), e.Close(), c.Close()))
 	for name, call := range calls {
@@ -119,6 +125,12 @@ func TestNilAndZeroObjectsAnswerErrors(t *testing.T) {
 	}
 	for _, d := range []*driver.Driver{c.Driver(), c.Guarded()} {
 		wantError(t, d.CuCtxSynchronize(), driver.CUDA_ERROR_INVALID_CONTEXT, "there is no driver")
+	}
+	if h := (*driver.UserObject)(nil).Raw(); h != 0 {
+		t.Errorf("the handle of a nil user object is %#x", h)
+	}
+	if n := (driver.Declared{}).Bytes(); n != 0 {
+		t.Errorf("declared memory without memory has %d bytes", n)
 	}
 	if _, err := (driver.Device{}).Name(); !errors.Is(err, driver.CUDA_ERROR_INVALID_DEVICE) {
 		t.Errorf("zero device: %v", err)

@@ -473,6 +473,9 @@ func TestFreeThatComesTooLateKeepsNothing(t *testing.T) {
 		x := must(driver.AllocAsync[byte](a, 1))(t)
 		noError(t, x.Close())
 		wantError(t, driver.FreeLate(x, b), driver.ErrClosed, "buffer of uint8")
+		y := must(must(driver.NewAlloc[byte](c, nil, 1))(t).PendGraphBuffer())(t).At(0x1000, nil)
+		noError(t, y.Close())
+		wantError(t, driver.FreeLate(y, b), driver.ErrClosed, "graph buffer of uint8")
 		closeAll(t, a, b)
 	})
 }

@@ -194,6 +194,40 @@ func TestOccupancyPicksTheBestBlock(t *testing.T) {
 	wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "0 threads")
 }
 
+const clustersPTX = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry free() { ret; }\n.visible .entry sized() .explicitcluster { ret; }"
+
+// A kernel with .explicitcluster must be launched with a cluster size. Other kernels may be.
+func TestClustersOfAKernel(t *testing.T) {
+	gputest.Each(t, func(t *testing.T, c *driver.Context) {
+		major, _, err := c.Device().ComputeCapability()
+		if noError(t, err); major < 9 {
+			t.Skip("clusters need compute capability 9.0")
+		}
+		m, s := must(c.LoadModule([]byte(clustersPTX)))(t), must(c.NewStream())(t)
+		free, sized := must(m.Kernel("free"))(t), must(m.Kernel("sized"))(t)
+		cfg := driver.LaunchConfig{Grid: driver.D1(8), Block: driver.D1(32)}
+		if n := must(free.MaxPotentialClusterSize(cfg))(t); n < 8 {
+			t.Errorf("the largest cluster has %d blocks, want at least 8", n)
+		}
+		noError(t, free.Launch(s, cfg))
+		wantError(t, sized.Launch(s, cfg), driver.CUDA_ERROR_INVALID_VALUE, "kernel sized", "needs a cluster size")
+		cfg.Cluster = driver.D1(2)
+		if n := must(free.MaxActiveClusters(cfg))(t); n < 1 {
+			t.Errorf("%d clusters of two blocks fit the device", n)
+		}
+		noError(t, free.Launch(s, cfg))
+		noError(t, sized.Launch(s, cfg))
+		noError(t, s.Wait(t.Context()))
+		closeAll(t, m, s)
+		for name, query := range map[string]func(driver.LaunchConfig) (int, error){"largest": free.MaxPotentialClusterSize, "active": free.MaxActiveClusters} {
+			n, err := query(cfg)
+			if wantError(t, err, driver.ErrClosed); n != 0 {
+				t.Errorf("%s: %d for a closed kernel", name, n)
+			}
+		}
+	})
+}
+
 // imageFile reads a compiled file. Its sources are in testdata/images.
 func imageFile(t testing.TB, name string) []byte {
 	t.Helper()
@@ -269,6 +303,9 @@ func TestKernelsOfAClosedDriverAreNotFound(t *testing.T) {
 	c := must(must(d.Device(0))(t).PrimaryContext())(t)
 	m := must(c.LoadModule([]byte(workPTX)))(t)
 	l := must(c.LoadLibrary([]byte(workPTX)))(t)
+	if l.Context() != c {
+		t.Errorf("the context of the library is %v", l.Context())
+	}
 	_ = d.Close() // Close may fail because objects are still open
 	if k, err := m.Kernel("set"); err == nil {
 		t.Errorf("a module has %v", k)
