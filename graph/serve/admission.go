@@ -128,17 +128,17 @@ func (a *admission) late(ctx context.Context, priority int) error {
 	if !ok {
 		return nil
 	}
-	e := &tooLate{left: time.Until(deadline), needed: a.stats.MeanCall}
+	left, needed, ahead := time.Until(deadline), a.stats.MeanCall, 0
 	if len(a.idle) == 0 {
 		// A replica becomes free about every MeanCall/working.
-		e.ahead = a.waiting.ahead(priority)
-		e.needed += a.stats.MeanCall * time.Duration(e.ahead+1) / time.Duration(max(1, a.working))
+		ahead = a.waiting.ahead(priority)
+		needed += a.stats.MeanCall * time.Duration(ahead+1) / time.Duration(max(1, a.working))
 	}
-	if e.needed <= e.left {
+	if needed <= left {
 		return nil
 	}
 	a.stats.Refused.TooLate++
-	return e
+	return &tooLate{left, needed, ahead}
 }
 
 func pop(list *[]*slot) *slot {

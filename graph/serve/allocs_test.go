@@ -1,8 +1,10 @@
 package serve_test
 
 import (
+	"context"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/purecuda/cuda/graph/internal/graphtest"
 	"github.com/purecuda/cuda/graph/serve"
@@ -20,6 +22,8 @@ func steady(k *kit) {
 	k.Helper()
 	p := k.pool(k.affine, serve.WithDeadlines())
 	in, calls := ramp(8, 0), 0
+	far, cancel := context.WithTimeout(background, time.Hour)
+	defer cancel()
 	use := func(output) error { calls++; return nil }
 	k.None("Call", func() { k.OK(p.Call(background, in, use)) })
 	k.None("Do", func() { k.OK(p.Do(background, request{In: in, Use: use, Priority: 3})) })
@@ -34,7 +38,7 @@ func steady(k *kit) {
 	for i := range others {
 		go func() {
 			for range begin {
-				ended <- p.Do(background, request{In: in, Use: use, Priority: i})
+				ended <- p.Do(far, request{In: in, Use: use, Priority: i})
 			}
 		}()
 	}

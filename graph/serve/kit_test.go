@@ -26,13 +26,16 @@ var (
 )
 
 // kit extends the Kit of graphtest with pools.
-type kit struct{ *graphtest.Kit }
+type kit struct {
+	*graphtest.Kit
+	gates []func() // open the gates of the test's functions
+}
 
-func newKit(t testing.TB, c *driver.Context) *kit { return &kit{graphtest.NewKit(t, c)} }
+func newKit(t testing.TB, c *driver.Context) *kit { return &kit{Kit: graphtest.NewKit(t, c)} }
 
 func each(t *testing.T, test func(k *kit)) {
 	t.Helper()
-	graphtest.Each(t, func(k *graphtest.Kit) { test(&kit{k}) })
+	graphtest.Each(t, func(k *graphtest.Kit) { test(&kit{Kit: k}) })
 }
 
 // affine computes 3x + 1.
@@ -47,7 +50,7 @@ func (k *kit) affine(t *callable.Trace[[]uint32]) (output, error) {
 // rejects them, so their calls break a replica.
 func (k *kit) greedy(t *callable.Trace[[]uint32]) (output, error) {
 	if callable.Shape(t, func(in []uint32) bool { return len(in) == 1 }) {
-		callable.Scratch[uint64](t, 1<<50)
+		callable.Scratch[uint64](t, 1<<40)
 	}
 	return k.affine(t)
 }
@@ -71,7 +74,7 @@ func (k *kit) gated() (f fn, open, entered func()) {
 		return k.affine(t)
 	}
 	open = sync.OnceFunc(func() { close(gate) })
-	k.Cleanup(open) // before the pool is closed, even if the test fails
+	k.gates = append(k.gates, open)
 	return f, open, func() { <-inside }
 }
 
@@ -80,7 +83,12 @@ func (k *kit) pool(f fn, opts ...serve.Option) *pool {
 	k.Helper()
 	p, err := serve.New(k.C, f, [][]uint32{ramp(8, 0)}, opts...)
 	k.OK(err)
-	k.CloseLater(p)
+	k.Cleanup(func() {
+		for _, open := range k.gates { // if the test failed, work may still wait
+			open()
+		}
+		k.OK(p.Close())
+	})
 	return p
 }
 

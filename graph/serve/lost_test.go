@@ -43,7 +43,7 @@ func TestLostContextFailsAllCalls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &kit{&graphtest.Kit{TB: t, C: c}}
+	k := &kit{Kit: &graphtest.Kit{TB: t, C: c}}
 	load := func(ptx, name string) (*driver.Module, *driver.Kernel) {
 		m, err := c.LoadModule([]byte(ptx))
 		k.OK(err)
