@@ -25,7 +25,7 @@ type admission struct {
 	working int     // slots that are not broken, idle or busy
 	busy    int     // slots in use, and the slot that is being created
 	growing bool
-	retry   time.Time     // no replica is created before, unless none works
+	retry   time.Time     // earliest time to create a replica, unless none works
 	pause   time.Duration // time between attempts to create a replica
 
 	waiting queue
@@ -45,8 +45,8 @@ type slot struct {
 	replica any
 	broken  bool
 	call    uint64  // number of the call that uses the slot, 0 for Prepare
-	held    *waiter // through which the slot was granted; reused when the slot is returned
-	claim   *waiter // takes the slot before any call does, for Prepare
+	held    *waiter // the waiter that was granted the slot; reused when the slot is returned
+	claim   *waiter // Prepare's waiter, which is granted the slot before any call
 }
 
 // ticket is an arriving call.
@@ -339,8 +339,8 @@ func (a *admission) notGrown(err error) {
 }
 
 // grown adds the replica that an arriving call has created, and makes it idle. current is called
-// under the lock, and must report whether the replica is up to date. The call goes on as a waiter,
-// so that calls that arrived earlier go first. The queue never exceeds its bound, because a waiter
+// under the lock, and must report whether the replica is up to date. The call becomes a waiter, so
+// that calls that arrived earlier go first. The queue never exceeds its bound, because a waiter
 // leaves the queue at once.
 func (a *admission) grown(t *ticket, s *slot, current func() bool) (w *waiter, ok bool, err error) {
 	a.mu.Lock()
@@ -374,7 +374,9 @@ func (a *admission) rejoin(t *ticket, s *slot) (*waiter, error) {
 	}
 	w := a.newWaiter(t)
 	a.waiting.add(w)
-	a.giveBack(s)
+	a.idle = append(a.idle, s) // granted at once, so that the queue does not exceed its bound
+	a.busy--
+	a.dispatch()
 	a.stats.MostQueued = max(a.stats.MostQueued, a.waiting.len())
 	return w, nil
 }

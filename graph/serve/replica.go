@@ -16,7 +16,7 @@ type replica[In, Out any] struct {
 	slot
 	stream  *driver.Stream
 	call    *callable.Callable[In, Out]
-	version int // of the Pool's shapes that it was created with
+	version int // Pool.version when the replica was created
 }
 
 func (p *Pool[In, Out]) newReplica() *replica[In, Out] {
@@ -109,7 +109,7 @@ func (p *Pool[In, Out]) grow(t *ticket) (w *waiter, err error) {
 		if grown {
 			return w, err
 		}
-		p.leave(r.close()) // Prepare added a shape meanwhile
+		p.leave(r.close()) // Prepare added a shape in the meantime
 		failed = p.create(r)
 	}
 	if lost := p.lostBy(t.number, failed); lost != nil {
@@ -123,7 +123,7 @@ type outcome uint8
 
 const (
 	panicked  outcome = iota // the recorded function, or one that reads the input, did not return
-	succeeded                // the output is there
+	succeeded                // the output is complete
 	unchanged                // the call failed before it reached the replica, or its work has ended
 	running                  // the call's work is still in flight
 	failed                   // the replica must be created again

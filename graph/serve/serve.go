@@ -10,7 +10,8 @@
 //	pool, err := serve.New(ctx, f, [][]float32{example}, serve.WithReplicas(4))
 //	...
 //	err = pool.Call(r.Context(), input, func(out *driver.HostBuffer[float32]) error {
-//		return json.NewEncoder(w).Encode(out.Slice()) // before another call overwrites the output
+//		copy(scores, out.Slice()) // the next call overwrites the output
+//		return nil
 //	})
 //
 // What the function declares through its Trace belongs to one replica. What it only refers to, such
@@ -57,8 +58,8 @@ type Pool[In, Out any] struct {
 	o options
 	a admission
 
-	shapes  []In // of which each replica has a graph; guarded by a.mu
-	version int  // of shapes
+	shapes  []In // one input of each prepared shape; guarded by a.mu
+	version int  // number of changes of shapes
 
 	preparing sync.Mutex // held by Prepare
 	closing   sync.Mutex // guards closed
@@ -70,7 +71,7 @@ type Pool[In, Out any] struct {
 // Request is a call with a priority.
 type Request[In, Out any] struct {
 	In       In
-	Use      func(Out) error // like the parameter of Call
+	Use      func(Out) error // like the last parameter of Call
 	Priority int             // calls with a higher number go first; the default is 0
 }
 
@@ -89,8 +90,8 @@ type Stats struct {
 
 	Rebuilt      uint64 // replicas created again after a failure
 	Grown        uint64 // replicas added by WithGrowth
-	BuildsFailed uint64 // failed attempts of either
-	BuildError   error  // of the last failed attempt
+	BuildsFailed uint64 // failed attempts to create a replica, other than by New
+	BuildError   error  // error of the last failed attempt
 
 	MeanCall time.Duration // recent time for which a call occupied its replica, including Use
 }
@@ -312,7 +313,7 @@ func (p *Pool[In, Out]) Stats() Stats {
 
 // Close refuses further calls and ends those that wait. Their errors match driver.ErrClosed. It
 // waits for calls that run, and then closes the replicas. It does not close what the function
-// refers to. Further Closes wait for the first and return nil.
+// refers to. A later Close waits for the first one and returns nil.
 func (p *Pool[In, Out]) Close() error {
 	if !p.exists() {
 		return nil

@@ -146,21 +146,25 @@ func TestCancelledWhileQueued(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(background)
 		second := start(ctx, p, 0, nil)
 		k.queued(p, 1)
-		third := start(background, p, 0, nil)
+		third := start(ctx, p, 0, nil)
 		k.queued(p, 2)
 		cancel(reason)
-		if err := <-second; !errors.Is(err, reason) {
-			t.Errorf("got %v", err)
+		for _, r := range []<-chan error{second, third} {
+			if err := <-r; !errors.Is(err, reason) {
+				t.Errorf("got %v", err)
+			}
 		}
+		fourth := start(background, p, 0, nil)
+		k.queued(p, 1)
 		if err := call(ctx, p, ramp(8, 0)); !errors.Is(err, reason) {
 			t.Errorf("a call whose context has ended: %v", err)
 		}
-		if s := p.Stats(); s.Queued != 1 || s.CancelledQueued != 2 || s.CancelledRunning != 0 {
+		if s := p.Stats(); s.Queued != 1 || s.MostQueued != 2 || s.CancelledQueued != 3 || s.CancelledRunning != 0 {
 			t.Errorf("did %+v", s)
 		}
 		open()
 		k.OK(<-first)
-		k.OK(<-third)
+		k.OK(<-fourth)
 	})
 }
 

@@ -1,0 +1,41 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"testing"
+)
+
+// A waiter that is cancelled at the moment at which it is granted a replica must pass it on. The
+// waiter must then be reusable.
+func TestCancelledWaiterPassesItsReplicaOn(t *testing.T) {
+	for range 200 { // a select with two ready cases chooses at random
+		a := &admission{bound: 2, slots: []*slot{{}}, working: 1, drained: make(chan struct{})}
+		a.idle = append(a.idle, a.slots[0])
+		arrive := func() arrival {
+			to, err := a.admit(nil, new(ticket)) //nolint:staticcheck // a nil context never ends
+			if err != nil {
+				t.Fatal(err)
+			}
+			return to
+		}
+		holder, cancelled, next := arrive(), arrive(), arrive()
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		a.put(holder.slot) // grants it to the cancelled waiter
+		if _, err := a.await(ctx, cancelled.waiter); !errors.Is(err, context.Canceled) {
+			t.Fatalf("got %v", err)
+		}
+		s, err := a.await(nil, next.waiter) //nolint:staticcheck // a nil context never ends
+		if err != nil || s != a.slots[0] {
+			t.Fatalf("the next waiter got %v, %v", s, err)
+		}
+		if a.spare != cancelled.waiter || len(a.spare.ready) != 0 || a.spare.granted != nil {
+			t.Fatal("the waiter is not reusable")
+		}
+		a.put(s)
+		if st := a.snapshot(); st.Busy != 0 || len(a.idle) != 1 || st.CancelledQueued != 1 {
+			t.Fatalf("left: %+v", st)
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package snippets
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph/callable"
+	"github.com/purecuda/cuda/graph/serve"
+	"github.com/purecuda/cuda/ptx/kernels"
+)
+
+type (
+	output = *driver.HostBuffer[float32]
+	scorer = serve.Pool[[]float32, output]
+)
+
+// newScorer returns a pool that computes 2x + 1.
+func newScorer(ctx *driver.Context, opts ...serve.Option) *scorer {
+	weights := ones(ctx)
+	return must(serve.New(ctx, func(t *callable.Trace[[]float32]) (output, error) {
+		x := callable.StageSlice(t, func(in []float32) []float32 { return in })
+		t.Do(must(kernels.MulScalar(x, x, float32(2))), must(kernels.Add(x, x, weights)))
+		return callable.Result(t, x), nil
+	}, [][]float32{make([]float32, elements)}, opts...))
+}
+
+func Example_servingPool() {
+	_, ctx, _ := open()
+	weights := ones(ctx)
+	type output = *driver.HostBuffer[float32]
+	// [pool]
+	f := func(t *callable.Trace[[]float32]) (output, error) {
+		x := callable.StageSlice(t, func(in []float32) []float32 { return in })           // memory of one replica
+		t.Do(must(kernels.MulScalar(x, x, float32(2))), must(kernels.Add(x, x, weights))) // weights are shared
+		return callable.Result(t, x), nil
+	}
+	example := make([]float32, elements)
+	pool := must(serve.New(ctx, f, [][]float32{example}, serve.WithReplicas(4)))
+	defer pool.Close()
+	check(pool.Call(context.Background(), []float32{1, 2, 3, 4}, func(out output) error {
+		fmt.Println(out.Slice()) // read it here: the next call overwrites it
+		return nil
+	}))
+	// [end]
+
+	// Output: [3 5 7 9]
+}
+
+// [handler]
+
+func handle(pool *scorer, w http.ResponseWriter, r *http.Request) {
+	var in []float32
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<16)).Decode(&in); err != nil || len(in) != elements {
+		http.Error(w, "the input must be a list of 4 numbers", http.StatusBadRequest)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), time.Second)
+	defer cancel()
+	scores := make([]float32, elements)
+	err := pool.Call(ctx, in, func(out output) error {
+		copy(scores, out.Slice()) // a slow client must not hold the replica
+		return nil
+	})
+	switch {
+	case err == nil:
+		check(json.NewEncoder(w).Encode(scores))
+	case errors.Is(err, serve.ErrBusy):
+		http.Error(w, "busy", http.StatusTooManyRequests)
+	case errors.Is(err, serve.ErrTooLate), errors.Is(err, context.DeadlineExceeded):
+		http.Error(w, "too late", http.StatusGatewayTimeout)
+	case errors.Is(err, driver.ErrClosed), errors.Is(err, driver.ErrContextLost):
+		http.Error(w, "shutting down", http.StatusServiceUnavailable)
+	default:
+		http.Error(w, "internal error", http.StatusInternalServerError)
+	}
+}
+
+// [end]
+
+func Example_servingHandler() {
+	_, ctx, _ := open()
+	pool := newScorer(ctx)
+	respond := func(body string) {
+		w := httptest.NewRecorder()
+		handle(pool, w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body)))
+		fmt.Print(w.Code, " ", w.Body)
+	}
+	respond("[1,2,3,4]")
+	respond("[1]")
+	check(pool.Close())
+	respond("[1,2,3,4]")
+	// Output:
+	// 200 [3,5,7,9]
+	// 400 the input must be a list of 4 numbers
+	// 503 shutting down
+}
+
+func Example_servingAdmission() {
+	_, ctx, _ := open()
+	// [admission]
+	pool := newScorer(ctx,
+		serve.WithReplicas(2),
+		serve.WithQueue(64),        // the 65th waiting call is refused with ErrBusy
+		serve.WithDeadlines(),      // a call that cannot end in time is refused with ErrTooLate
+		serve.WithGrowth(8, 2<<30), // up to 8 replicas while 2 GiB of device memory are free
+	)
+	defer pool.Close()
+	// [end]
+	// [priority]
+	err := pool.Do(context.Background(), serve.Request[[]float32, output]{
+		In:       []float32{1, 2, 3, 4},
+		Use:      func(out output) error { fmt.Println(out.Slice()); return nil },
+		Priority: 1, // goes before calls of priority 0
+	})
+	// [end]
+	check(err)
+	// Output: [3 5 7 9]
+}
+
+func Example_servingStats() {
+	_, ctx, _ := open()
+	pool := newScorer(ctx, serve.WithReplicas(2), serve.WithQueue(0))
+	var inside, outside sync.WaitGroup
+	inside.Add(2)
+	hold := make(chan struct{})
+	for range 2 {
+		outside.Go(func() {
+			check(pool.Call(context.Background(), make([]float32, elements), func(output) error {
+				inside.Done()
+				<-hold
+				return nil
+			}))
+		})
+	}
+	inside.Wait()
+	_ = pool.Call(context.Background(), make([]float32, elements), nil)
+	// [stats]
+	s := pool.Stats()
+	fmt.Println(s.Busy, "of", s.Replicas, "replicas busy,", s.Queued, "calls queued,", s.Refused.Busy, "refused")
+	// [end]
+	close(hold)
+	outside.Wait()
+	check(pool.Close())
+	// Output: 2 of 2 replicas busy, 0 calls queued, 1 refused
+}
+
+func Example_servingLost() {
+	_, ctx, _ := open()
+	pool := newScorer(ctx)
+	defer pool.Close()
+	err := pool.Call(context.Background(), make([]float32, elements), nil)
+	stop := func(error) {}
+	// [lost]
+	var lost *serve.LostError
+	if errors.As(err, &lost) {
+		stop(lost) // stop listening, close the pool, and end with an exit code that makes the supervisor restart
+	}
+	// [end]
+	fmt.Println(lost == nil)
+	// Output: true
+}
