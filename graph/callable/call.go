@@ -14,11 +14,16 @@ func (c *Callable[In, Out]) run(ctx context.Context, in In) (*variant[In, Out], 
 	if err != nil {
 		return nil, err
 	}
-	if err := v.exec.Wait(ctx); err != nil {
+	if v.wasEager {
+		err = c.s.Wait(ctx)
+	} else {
+		err = v.exec.Wait(ctx) // also waits for earlier work in the stream
+	}
+	if err != nil {
 		return nil, err
 	}
 	v.host = hostFree
-	v.taken = v.launched
+	v.ready()
 	return v, nil
 }
 
@@ -28,10 +33,19 @@ func (c *Callable[In, Out]) send(ctx context.Context, in In, withEvent bool) (*v
 	if err := c.ready(); err != nil {
 		return nil, err
 	}
-	v, err := c.variant(in)
+	v := c.find(in)
+	isEager, err := c.choose(v, in)
 	if err != nil {
 		return nil, err
 	}
+	if isEager {
+		return c.sendEager(ctx, v, in, withEvent)
+	}
+	if v, err = c.variant(v, in); err != nil {
+		return nil, err
+	}
+	v.wasEager = false // close must wait for inputs
+	v.latest = c.work.calls()
 	if err := v.stage(ctx, c.s, in, withEvent); err != nil {
 		return nil, err
 	}
@@ -39,8 +53,10 @@ func (c *Callable[In, Out]) send(ctx context.Context, in In, withEvent bool) (*v
 		v.host = hostBehindStream
 		return nil, err
 	}
+	v.replays++
 	v.launched++
 	c.stats.Calls++
+	c.stats.Replayed++
 	return v, nil
 }
 
@@ -61,23 +77,37 @@ func (c *Callable[In, Out]) ready() error {
 	return nil
 }
 
-// variant finds the variant for an input and updates its constants, or creates a new variant.
-func (c *Callable[In, Out]) variant(in In) (*variant[In, Out], error) {
+// find returns the variant for an input, or nil.
+func (c *Callable[In, Out]) find(in In) *variant[In, Out] {
 	for i, v := range c.variants {
 		if v.fits(in) {
 			copy(c.variants[1:i+1], c.variants[:i])
 			c.variants[0] = v
-			return v, c.refresh(v, in)
+			return v
 		}
 	}
-	v, err := c.newVariant(in)
+	return nil
+}
+
+// variant returns a variant whose graph is right for an input. If v is nil, it is a new variant.
+func (c *Callable[In, Out]) variant(v *variant[In, Out], in In) (*variant[In, Out], error) {
+	if v != nil {
+		return v, c.refresh(v, in)
+	}
+	v, err := c.newVariant(func(v *variant[In, Out]) error { return c.instantiate(v, in) })
 	if err != nil {
+		c.stats.Failed++
 		return nil, err
 	}
+	return v, c.add(v)
+}
+
+// add adds a variant as the most recently called one.
+func (c *Callable[In, Out]) add(v *variant[In, Out]) error {
 	c.variants = append(c.variants, nil)
 	copy(c.variants[1:], c.variants)
 	c.variants[0] = v
-	return v, c.evict()
+	return c.evict()
 }
 
 // evict closes the least recently called variant if there are too many.

@@ -47,7 +47,11 @@ type Module[In, Out any] interface {
 // the graph updated. Each shape of input has a variant with its own memory and graph. WithVariants
 // limits the number of variants. Beyond the limit, the least recently called variant is closed.
 //
-// A call allocates only if it records or evicts. Concurrent calls run one after the other,
+// With the option [WithAdaptive], a shape is recorded only after several calls, and calls of shapes
+// that change too often enqueue their operations directly. Such calls are called eager.
+//
+// A call that replays does not allocate. An eager call allocates one small object, in addition to
+// what the function allocates. Concurrent calls run one after the other,
 // including the wait for the output. If a call's context ends before its turn, the call returns the
 // context's cause. The next call of the same shape overwrites the memory that an output refers to,
 // so goroutines that share a Callable should use CallWith.
@@ -59,15 +63,20 @@ type Callable[In, Out any] struct {
 	mu       turn
 	closed   bool
 	variants []*variant[In, Out] // in order of their last call, most recent first
+	work     *eagerWork          // nil without WithAdaptive
 	stats    Stats
 }
 
 // Stats counts the operations of a Callable.
 type Stats struct {
-	Calls        uint64 // launches enqueued
-	Recorded     uint64 // runs of the function
-	Updated      uint64 // runs that led to an update of the graph
+	Calls        uint64 // calls enqueued
+	Eager        uint64 // calls that enqueued their operations directly
+	Replayed     uint64 // calls that launched a graph
+	Recorded     uint64 // runs of the function that recorded
+	Updated      uint64 // recordings that led to an update of the graph
+	Failed       uint64 // recordings that failed, or whose graph was too different for an update
 	Instantiated uint64 // graphs instantiated, including after failed updates
+	GivenUp      uint64 // shapes that returned to eager calls
 	Evicted      uint64 // variants closed to make room for others
 	Variants     int    // current number of variants
 }
@@ -84,6 +93,7 @@ func New[In, Out any](s *driver.Stream, f Func[In, Out], examples []In, opts ...
 	if err := c.accepts(len(examples)); err != nil {
 		return nil, err
 	}
+	c.prepareEager()
 	made := false
 	defer func() {
 		if !made { // runs even if the function panicked or called runtime.Goexit
@@ -104,6 +114,8 @@ func (c *Callable[In, Out]) accepts(examples int) error {
 		return refusal.Invalid("callable: no function")
 	case c.o.max < 1:
 		return refusal.Invalid("callable: it must keep at least one variant, not %d", c.o.max)
+	case c.o.first < 0:
+		return refusal.Invalid("callable: WithAdaptive(%d): the number of eager calls must not be negative", c.o.first)
 	case examples > c.o.max:
 		return refusal.Invalid("callable: %d examples, but only %d variants are kept; raise WithVariants", examples, c.o.max)
 	}
@@ -125,7 +137,7 @@ func (c *Callable[In, Out]) Prepare(inputs ...In) error {
 		if err := c.ready(); err != nil {
 			return c.failed(err)
 		}
-		if _, err := c.variant(inputs[i]); err != nil {
+		if _, err := c.variant(c.find(inputs[i]), inputs[i]); err != nil {
 			return c.failed(fmt.Errorf("input %d: %w", i, err))
 		}
 	}
@@ -172,7 +184,7 @@ func (c *Callable[In, Out]) Forward(ctx context.Context, in In) (Out, error) {
 	return c.Call(ctx, in)
 }
 
-// Start enqueues a call: it copies the input and launches the graph, but does not wait. Work
+// Start enqueues a call: it copies the input and launches the work, but does not wait. Work
 // enqueued later in the Callable's stream runs after the replay, and may use outputs on the device.
 // To get the output, call Pending.Wait.
 //
@@ -230,6 +242,7 @@ func (c *Callable[In, Out]) Close() error {
 		errs = append(errs, v.close(c.s))
 	}
 	c.variants = nil
+	errs = append(errs, c.work.close())
 	return refusal.Join(errs)
 }
 

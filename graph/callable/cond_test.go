@@ -14,7 +14,7 @@ import (
 type limits struct{ start, limit uint32 }
 
 func TestCallableMayLoopOnTheDevice(t *testing.T) {
-	each(t, func(k *kit) {
+	eachMode(t, func(k *kit) {
 		f := func(t *callable.Trace[limits]) (*driver.HostBuffer[uint32], error) {
 			x := callable.StageScalar(t, func(in limits) uint32 { return in.start })
 			limit := callable.Constant(t, func(in limits) uint32 { return in.limit })
@@ -57,9 +57,9 @@ func TestCallableMayLoopOnTheDevice(t *testing.T) {
 
 // If the recording of a body fails, so must the recording of the function.
 func TestFailedBodyFailsTheTrace(t *testing.T) {
-	each(t, func(k *kit) {
+	eachMode(t, func(k *kit) {
 		sentinel := errors.New("of the body")
-		_, err := callable.New(k.S, func(t *callable.Trace[limits]) (int, error) {
+		_, err := created(k, func(t *callable.Trace[limits]) (int, error) {
 			callable.StageScalar(t, func(in limits) uint32 { return in.start })
 			c, err := t.Scope().NewCond()
 			if err != nil {

@@ -45,6 +45,27 @@ func ExampleCallable() {
 	// 4 calls, 3 recordings, 1 update, 2 variants
 }
 
+// An adaptive Callable records only shapes that repeat. Here each shape runs eagerly twice.
+func ExampleWithAdaptive() {
+	_, s, plus, _, _ := graphtest.Open()
+	f := func(t *callable.Trace[[]uint32]) (*driver.HostBuffer[uint32], error) {
+		x := callable.StageSlice(t, func(x []uint32) []uint32 { return x })
+		t.Launch(plus, config, x, uint32(x.Len()), uint32(1))
+		return callable.Result(t, x), nil
+	}
+	call, err := callable.New(s, f, nil, callable.WithAdaptive(2))
+	must(err)
+	defer call.Close()
+
+	for _, n := range []int{3, 5, 3, 3, 4, 3, 3} {
+		_, err := call.Call(context.Background(), make([]uint32, n))
+		must(err)
+	}
+	did := call.Stats()
+	fmt.Println(did.Eager, "eager calls,", did.Recorded, "recording,", did.Replayed, "replays")
+	// Output: 4 eager calls, 1 recording, 3 replays
+}
+
 // A call can be started now and waited for later.
 func ExampleCallable_Start() {
 	_, s, plus, _, _ := graphtest.Open()

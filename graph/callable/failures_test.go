@@ -24,7 +24,7 @@ func TestFailedRecordingAgainLeavesTheVariant(t *testing.T) {
 			}
 			return out, err
 		}
-		c, err := callable.New(k.S, f, nil)
+		c, err := created(k, f, nil)
 		k.OK(err)
 		in := affine{ramp(6, 1), 2, 2}
 		k.answers(c, in)
@@ -32,7 +32,7 @@ func TestFailedRecordingAgainLeavesTheVariant(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		k.answers(c, in)
-		k.stats(c.Stats(), callable.Stats{Calls: 2, Recorded: 2, Instantiated: 1, Variants: 1})
+		k.stats(c.Stats(), callable.Stats{Calls: 2, Recorded: 2, Failed: 1, Instantiated: 1, Variants: 1})
 		k.answers(c, affine{in.x, 3, 2})
 		if closed != 2 {
 			t.Errorf("%d of what two runs of the function owned was closed", closed)
@@ -53,7 +53,7 @@ var _ io.Closer = closerFunc(nil)
 // When a function runs again, it must request the same memory in the same order. Each case breaks
 // this rule in one way and lists the expected reason.
 func TestFunctionThatAsksForOtherMemoryIsRefused(t *testing.T) {
-	each(t, func(k *kit) {
+	eachMode(t, func(k *kit) {
 		for name, c := range map[string]struct {
 			ask  func(t *callable.Trace[int], n int)
 			want string
@@ -103,7 +103,7 @@ func typeBy(t *callable.Trace[int], n int) {
 }
 
 func TestFirstErrorOfATraceIsReturned(t *testing.T) {
-	each(t, func(k *kit) {
+	eachMode(t, func(k *kit) {
 		sentinel := errors.New("of the function")
 		var seen error
 		f := func(t *callable.Trace[affine]) (*driver.HostBuffer[uint32], error) {
@@ -118,7 +118,7 @@ func TestFirstErrorOfATraceIsReturned(t *testing.T) {
 			t.Do(nil)
 			return nil, sentinel
 		}
-		_, err := callable.New(k.S, f, []affine{{x: ramp(3, 0)}})
+		_, err := created(k, f, []affine{{x: ramp(3, 0)}})
 		if seen == nil || !errors.Is(err, seen) || !errors.Is(err, sentinel) || !strings.Contains(err.Error(), "takes 3 arguments") {
 			t.Errorf("got %v, the first was %v", err, seen)
 		}
@@ -127,10 +127,10 @@ func TestFirstErrorOfATraceIsReturned(t *testing.T) {
 }
 
 func TestResultOfNoMemoryIsRefused(t *testing.T) {
-	each(t, func(k *kit) {
+	eachMode(t, func(k *kit) {
 		var none *driver.Buffer[uint32]
 		for _, src := range []driver.MemoryOf[uint32]{nil, none} {
-			_, err := callable.New(k.S, func(t *callable.Trace[int]) (*driver.HostBuffer[uint32], error) {
+			_, err := created(k, func(t *callable.Trace[int]) (*driver.HostBuffer[uint32], error) {
 				return callable.Result(t, src), nil
 			}, []int{1})
 			if !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
@@ -141,7 +141,7 @@ func TestResultOfNoMemoryIsRefused(t *testing.T) {
 }
 
 func TestTraceEndsWithItsFunction(t *testing.T) {
-	each(t, func(k *kit) {
+	eachMode(t, func(k *kit) {
 		var escaped *callable.Trace[int]
 		made(k, func(t *callable.Trace[int]) (int, error) { escaped = t; return 0, nil }, []int{1})
 		if callable.Scratch[uint32](escaped, 3) != nil || !errors.Is(escaped.Err(), graph.ErrEnded) {
@@ -151,7 +151,7 @@ func TestTraceEndsWithItsFunction(t *testing.T) {
 }
 
 func TestPanicOfTheFunctionLeavesNothing(t *testing.T) {
-	each(t, func(k *kit) {
+	eachMode(t, func(k *kit) {
 		for _, again := range []bool{false, true} {
 			var c *affineCallable
 			owned := 0
@@ -167,12 +167,12 @@ func TestPanicOfTheFunctionLeavesNothing(t *testing.T) {
 			in := affine{ramp(3, 0), 1, 1}
 			var err error
 			if again {
-				c, err = callable.New(k.S, f, []affine{in})
+				c, err = created(k, f, []affine{in})
 				k.OK(err)
 				k.panics(func() { _, _ = c.Call(background, affine{in.x, 1, 99}) })
 				k.answers(c, in)
 			} else {
-				k.panics(func() { _, _ = callable.New(k.S, f, []affine{{in.x, 1, 99}}) })
+				k.panics(func() { _, _ = created(k, f, []affine{{in.x, 1, 99}}) })
 			}
 			k.OK(c.Close())
 			if owned != 0 {
@@ -194,11 +194,11 @@ func (k *kit) panics(f func()) {
 }
 
 func TestGoexitOfTheFunctionLeavesNothing(t *testing.T) {
-	each(t, func(k *kit) {
+	eachMode(t, func(k *kit) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			_, _ = callable.New(k.S, func(t *callable.Trace[affine]) (int, error) {
+			_, _ = created(k, func(t *callable.Trace[affine]) (int, error) {
 				callable.StageSlice(t, func(in affine) []uint32 { return in.x })
 				runtime.Goexit()
 				return 0, nil
@@ -210,9 +210,9 @@ func TestGoexitOfTheFunctionLeavesNothing(t *testing.T) {
 }
 
 func TestCallableRefusesWhatCannotWork(t *testing.T) {
-	each(t, func(k *kit) {
+	eachMode(t, func(k *kit) {
 		in := affine{ramp(2, 0), 1, 1}
-		c, err := callable.New(k.S, k.affine, []affine{in})
+		c, err := created(k, k.affine, []affine{in})
 		k.OK(err)
 		captured, err := graph.Capture(k.S, graph.ModeRelaxed, func(*graph.Scope) error {
 			_, err := c.Call(background, in)

@@ -19,7 +19,13 @@ func StageSlice[T, In any](t *Trace[In], get func(In) []T) *driver.Buffer[T] {
 	if c == nil {
 		return nil
 	}
-	t.inputs = append(t.inputs, sliceInput[T, In]{c, get})
+	i := sliceInput[T, In]{c, get}
+	if t.newInputs() {
+		t.inputs = append(t.inputs, i)
+	}
+	if t.e != nil {
+		t.staged(i.fill(t.in), c.upload)
+	}
 	return c.device
 }
 
@@ -33,8 +39,28 @@ func StageScalar[T, In any](t *Trace[In], get func(In) T) *driver.Buffer[T] {
 	if c == nil {
 		return nil
 	}
-	t.inputs = append(t.inputs, scalarInput[T, In]{c, get})
+	i := scalarInput[T, In]{c, get}
+	if t.newInputs() {
+		t.inputs = append(t.inputs, i)
+	}
+	if t.e != nil {
+		t.staged(i.fill(t.in), c.upload)
+	}
 	return c.device
+}
+
+// newInputs reports whether the run must list its inputs. A repeated eager run has the list of the
+// previous run.
+func (t *Trace[In]) newInputs() bool { return t.e == nil || !t.again }
+
+// staged copies an input of an eager call to the device. filled is the result of filling the
+// page-locked memory.
+func (t *Trace[In]) staged(filled error, upload *driver.CopyOp) {
+	if filled != nil {
+		t.fail(filled)
+		return
+	}
+	t.fail(t.e.stage(upload))
 }
 
 // Scratch returns uninitialised device memory for n elements. The memory belongs to the Callable.
@@ -48,7 +74,7 @@ func Scratch[T, In any](t *Trace[In], n int) *driver.Buffer[T] {
 	return c.device
 }
 
-// Result records a copy of src to page-locked memory and returns that memory, where the host can
+// Result records or enqueues a copy of src to page-locked memory and returns that memory, where the host can
 // read the output. The memory belongs to the Callable, and each call of the shape overwrites it.
 // Result returns nil after a failure.
 func Result[T, In any](t *Trace[In], src driver.MemoryOf[T]) *driver.HostBuffer[T] {
@@ -67,12 +93,15 @@ func Result[T, In any](t *Trace[In], src driver.MemoryOf[T]) *driver.HostBuffer[
 	if c == nil {
 		return nil
 	}
-	op, err := driver.Download[T](c.host, from)
-	if err != nil {
-		t.fail(err)
-		return nil
+	if c.download == nil || c.from != from {
+		op, err := driver.Download[T](c.host, from)
+		if err != nil {
+			t.fail(err)
+			return nil
+		}
+		c.download, c.from = op, from
 	}
-	t.Do(op)
+	t.Do(c.download)
 	return c.host
 }
 
@@ -82,6 +111,9 @@ type cellOf[T any] struct {
 	device *driver.Buffer[T]
 	host   *driver.HostBuffer[T]
 	upload *driver.CopyOp
+
+	download *driver.CopyOp // of a result, from the memory in from
+	from     driver.View[T]
 }
 
 func (m *cellOf[T]) len() int { return max(m.device.Len(), m.host.Len()) }
@@ -125,9 +157,11 @@ func stagedCell[T, In any](t *Trace[In], n int) *cellOf[T] {
 	if c == nil {
 		return nil
 	}
-	if err := t.sc.Keep(c.device.Ref(), c.host.Ref()); err != nil {
-		t.fail(err)
-		return nil
+	if t.sc != nil {
+		if err := t.sc.Keep(c.device.Ref(), c.host.Ref()); err != nil {
+			t.fail(err)
+			return nil
+		}
 	}
 	return c
 }
@@ -142,7 +176,13 @@ func ask[T, In any](t *Trace[In], p places, n int) *cellOf[T] {
 		return askAgain[T](t, p, n)
 	}
 	m := new(cellOf[T])
-	err := t.sc.Relaxed(func() error { return m.make(t.sc.Stream().Context(), p, n) })
+	create := func() error { return m.make(t.stream().Context(), p, n) }
+	var err error
+	if t.sc != nil {
+		err = t.sc.Relaxed(create)
+	} else {
+		err = t.e.relaxed(create)
+	}
 	if err != nil {
 		t.fail(refusal.Join([]error{err, m.close()}))
 		return nil
@@ -173,14 +213,16 @@ type sliceInput[T, In any] struct {
 
 func (i sliceInput[T, In]) holds(in In) bool { return len(i.get(in)) == i.device.Len() }
 
-func (i sliceInput[T, In]) stage(in In, s *driver.Stream) error {
+func (i sliceInput[T, In]) fill(in In) error {
 	from := i.get(in)
 	if len(from) != i.host.Len() {
 		return refusal.Invalid("an input was %d elements long and is %d now; it must not change during a call", i.host.Len(), len(from))
 	}
 	copy(i.host.Slice(), from)
-	return s.Do(i.upload)
+	return nil
 }
+
+func (i sliceInput[T, In]) copyOp() *driver.CopyOp { return i.upload }
 
 type scalarInput[T, In any] struct {
 	*cellOf[T]
@@ -189,7 +231,9 @@ type scalarInput[T, In any] struct {
 
 func (scalarInput[T, In]) holds(In) bool { return true }
 
-func (i scalarInput[T, In]) stage(in In, s *driver.Stream) error {
+func (i scalarInput[T, In]) fill(in In) error {
 	i.host.Slice()[0] = i.get(in)
-	return s.Do(i.upload)
+	return nil
 }
+
+func (i scalarInput[T, In]) copyOp() *driver.CopyOp { return i.upload }

@@ -8,6 +8,8 @@ type Option func(*options)
 type options struct {
 	mode        graph.Mode
 	max         int
+	adaptive    bool
+	first       int // eager calls of a shape before it is recorded
 	instantiate []graph.Option
 }
 
@@ -21,6 +23,21 @@ func WithVariants(n int) Option {
 // WithMode sets the mode in which the function is recorded. The default is ModeRelaxed.
 func WithMode(m graph.Mode) Option {
 	return func(o *options) { o.mode = m }
+}
+
+// WithAdaptive records a shape only if it repeats. The first n calls of each shape run eagerly: the
+// function runs in each of them, and its operations are enqueued directly. The next call records
+// the shape. A negative n is an error. With n = 0, the first call records.
+//
+// A shape returns to eager calls if recording it again costs more than it saves. Six calls in a row
+// that update the graph reach that limit, as do two in a row whose update fails. Calls that only
+// replay count in the other direction. The shape is recorded again after 16 eager calls in a row
+// with the same constants. Each later return doubles that number, up to 4,096.
+//
+// Shapes whose function calls [Trace.Scope] are always recorded, as are the shapes of examples and
+// of Prepare. On the per-thread stream, every shape is recorded.
+func WithAdaptive(n int) Option {
+	return func(o *options) { o.adaptive, o.first = true, n }
 }
 
 // WithInstantiation adds options for the instantiation of each graph.

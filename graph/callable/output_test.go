@@ -25,7 +25,7 @@ func (m twice) Forward(in affine) ([]uint32, error) {
 
 // A module that calls another module twice must replay its graph twice.
 func TestModulesAreMadeOfModules(t *testing.T) {
-	each(t, func(k *kit) {
+	eachMode(t, func(k *kit) {
 		m := twice{made(k, k.affine, nil)}
 		out, err := m.Forward(affine{ramp(4, 1), 3, 2})
 		k.OK(err)
@@ -40,7 +40,7 @@ func TestModulesAreMadeOfModules(t *testing.T) {
 // Start must stage the input on the graph's stream without waiting. The launch must run after the
 // copy.
 func TestStartStagesWithoutWaiting(t *testing.T) {
-	each(t, func(k *kit) {
+	eachMode(t, func(k *kit) {
 		c := made(k, k.affine, []affine{{ramp(4, 0), 1, 1}})
 		release := graphtest.Block(k, k.S)
 		defer release()
@@ -59,7 +59,7 @@ func TestStartStagesWithoutWaiting(t *testing.T) {
 
 // The output of a call must be returned only once.
 func TestOutputOfACallIsHandedOutOnce(t *testing.T) {
-	each(t, func(k *kit) {
+	eachMode(t, func(k *kit) {
 		c := made(k, k.affine, nil)
 		p, err := c.Start(background, affine{ramp(4, 7), 2, 1})
 		k.OK(err)
@@ -74,9 +74,9 @@ func TestOutputOfACallIsHandedOutOnce(t *testing.T) {
 
 // If the function fails, New must release everything, and the stream must stay usable.
 func TestCallableIsDiscardedOnError(t *testing.T) {
-	each(t, func(k *kit) {
+	eachMode(t, func(k *kit) {
 		sentinel := errors.New("no")
-		c, err := callable.New(k.S, func(t *callable.Trace[affine]) (*driver.HostBuffer[uint32], error) {
+		c, err := created(k, func(t *callable.Trace[affine]) (*driver.HostBuffer[uint32], error) {
 			out, err := k.affine(t)
 			return out, errors.Join(err, sentinel)
 		}, []affine{{ramp(4, 7), 2, 1}})
@@ -89,7 +89,7 @@ func TestCallableIsDiscardedOnError(t *testing.T) {
 
 // Waiting for a call must release resources that only earlier calls used.
 func TestWaitReleasesWhatAnEarlierCallUsed(t *testing.T) {
-	each(t, func(k *kit) {
+	eachMode(t, func(k *kit) {
 		c := made(k, func(t *callable.Trace[*driver.Buffer[uint32]]) (int, error) {
 			b := callable.Constant(t, func(b *driver.Buffer[uint32]) *driver.Buffer[uint32] { return b })
 			t.Launch(k.Plus, config, b, uint32(elems), uint32(1))

@@ -18,7 +18,11 @@ type Pending[Out any] struct {
 type outcome[Out any] struct {
 	mu       turn // lock of the Callable
 	out      Out
-	exec     *graph.Exec // launched only by calls
+	exec     *graph.Exec // launched only by calls, or nil
+	replays  uint64      // number of launches of exec
+	work     *eagerWork  // eager calls of the Callable, or nil
+	latest   uint64      // number of calls of work, up to the latest call
+	wasEager bool        // the latest call was eager
 	launched uint64      // number of calls so far
 	taken    uint64      // number of the latest call whose output was returned
 	ended    *driver.Event
@@ -74,9 +78,17 @@ func (p Pending[Out]) take(ctx context.Context) (out Out, err error) {
 	if err := p.lost(); err != nil {
 		return out, err
 	}
-	p.from.taken = p.call
-	p.from.exec.NoteEnded(p.call)
+	p.from.ready()
 	return p.from.out, nil
+}
+
+// ready records that the latest call has ended and that its output is returned.
+func (o *outcome[Out]) ready() {
+	o.taken = o.launched
+	o.work.noteEnded(o.latest)
+	if !o.wasEager {
+		o.exec.NoteEnded(o.replays)
+	}
 }
 
 // gone is ErrOutputGone with a reason.

@@ -17,14 +17,22 @@ import (
 //
 // When constants change, the Func runs again and gets the same memory as before. So it must request
 // the same memory in the same order. Declare any property that affects this with Shape.
+//
+// In an eager call, the Trace enqueues the work directly: see WithAdaptive. Func needs no change for
+// that. Objects that the operations refer to stay alive until the work has ended.
 type Trace[In any] struct {
 	traced[In]
-	in    In
-	sc    *graph.Scope
-	again bool // the function runs again, with existing memory
-	next  int  // index of the next cell
-	err   error
-	ended bool
+	in     In
+	sc     *graph.Scope
+	e      *eager // of an eager call, otherwise nil
+	again  bool   // the function runs again, with existing memory
+	scoped bool   // the function called Scope
+	next   int    // index of the next cell
+	err    error
+	ended  bool
+
+	nextShape, nextConstant int
+	changed                 bool // a constant differs from the previous run
 }
 
 // Err returns the first failure.
@@ -37,33 +45,69 @@ func (t *Trace[In]) Err() error {
 
 // Scope returns the scope in which work is recorded. Use it for forks and joins, and for operations
 // without a method here. The function must return the scope's errors.
+//
+// A shape whose function calls Scope is always recorded. If an eager call discovers that, it records
+// the remaining work and launches it once.
 func (t *Trace[In]) Scope() *graph.Scope {
 	if t == nil {
 		return nil
 	}
+	t.scoped = true
+	if t.sc == nil && t.e != nil && !t.over() {
+		sc, err := t.e.begin()
+		if err != nil {
+			t.fail(err)
+		}
+		t.sc = sc
+	}
 	return t.sc
 }
 
-// Stream returns the stream being captured, for other libraries that enqueue work in a stream. Keep
-// the objects of such work alive with Scope().Keep.
-func (t *Trace[In]) Stream() *driver.Stream { return t.Scope().Stream() }
+// Stream returns the stream in which work is recorded or enqueued, for other libraries. Keep the
+// objects of such work alive with Scope().Keep, or until the Callable is closed.
+func (t *Trace[In]) Stream() *driver.Stream {
+	if t == nil {
+		return nil
+	}
+	if t.sc == nil && t.e != nil {
+		t.e.began = true // the caller may enqueue work in the stream
+	}
+	return t.stream()
+}
 
-// Do records operations in order.
+func (t *Trace[In]) stream() *driver.Stream {
+	if t.sc == nil && t.e != nil {
+		return t.e.s
+	}
+	return t.sc.Stream()
+}
+
+// Do records or enqueues operations in order.
 func (t *Trace[In]) Do(ops ...driver.Op) {
 	for _, op := range ops {
 		if t.over() {
 			return
 		}
-		t.fail(t.sc.Do(op))
+		if t.sc != nil {
+			t.fail(t.sc.Do(op))
+		} else {
+			t.fail(t.e.do(op))
+		}
 	}
 }
 
-// Launch records a kernel launch. See Kernel.Prepare for the configuration and the arguments.
+// Launch records or enqueues a kernel launch. See Kernel.Prepare for the configuration and the arguments.
 func (t *Trace[In]) Launch(k *driver.Kernel, cfg driver.LaunchConfig, args ...any) {
 	if t.over() {
 		return
 	}
-	l, err := k.Prepare(cfg, args...)
+	var l *driver.Launch
+	var err error
+	if t.sc != nil {
+		l, err = k.Prepare(cfg, args...)
+	} else {
+		l, err = t.e.prepare(k, cfg, args)
+	}
 	if err != nil {
 		t.fail(err)
 		return
@@ -72,7 +116,7 @@ func (t *Trace[In]) Launch(k *driver.Kernel, cfg driver.LaunchConfig, args ...an
 }
 
 // Own makes the Callable close things when the recorded work is no longer used. That is when the
-// function was recorded again, the variant was evicted or the Callable was closed.
+// function ran again for the same shape, the variant was evicted or the Callable was closed.
 func (t *Trace[In]) Own(things ...io.Closer) {
 	if t == nil {
 		return
@@ -89,7 +133,7 @@ func (t *Trace[In]) over() bool {
 	if t == nil {
 		return true
 	}
-	if t.sc == nil {
+	if t.sc == nil && t.e == nil {
 		t.fail(aTrace.Error(false))
 	}
 	if t.ended {
@@ -118,7 +162,7 @@ func (t *Trace[In]) end(err error) error {
 
 // differs returns the error for a function that behaved differently when it ran again.
 func (t *Trace[In]) differs(how string) error {
-	return refusal.Invalid("the function was recorded again, for other constants, and %s than the previous time; Shape must declare what determines its memory", how)
+	return refusal.Invalid("the function ran again and %s than the previous time; Shape must declare what determines its memory", how)
 }
 
 // Shape declares a property of the input that determines the memory or the recorded work, such as a
@@ -128,21 +172,42 @@ func Shape[T comparable, In any](t *Trace[In], get func(In) T) T {
 		return undeclared[T](t, "Shape")
 	}
 	v := get(t.in)
-	t.shapes = append(t.shapes, equal[T, In]{get, v})
+	declare(&t.shapes, &t.nextShape, get, v)
 	return v
 }
 
 // Constant declares a property of the input that becomes part of the recorded work, such as a
 // kernel argument or a buffer used in place. If a call has another value, the function is recorded
-// again and the graph is updated. Stage values that change with every call instead: staging costs
+// again and the graph is updated. An eager call simply uses its value. Stage values that change with every call instead: staging costs
 // only a small copy. A NaN differs from every value, so each call with a NaN records again.
 func Constant[T comparable, In any](t *Trace[In], get func(In) T) T {
 	if t == nil || get == nil {
 		return undeclared[T](t, "Constant")
 	}
 	v := get(t.in)
-	t.constants = append(t.constants, equal[T, In]{get, v})
+	if declare(&t.constants, &t.nextConstant, get, v) {
+		t.changed = true
+	}
 	return v
+}
+
+// declare stores entry next of a list. In an eager call, the list contains the entries of the
+// previous run, which declare reuses. It reports whether the value is new.
+func declare[T comparable, In any](list *[]guard[In], next *int, get func(In) T, v T) (changed bool) {
+	i := *next
+	*next++
+	if i == len(*list) {
+		*list = append(*list, &equal[T, In]{get, v})
+		return true
+	}
+	g, ok := (*list)[i].(*equal[T, In])
+	if !ok {
+		(*list)[i] = &equal[T, In]{get, v}
+		return true
+	}
+	changed = g.want != v
+	g.get, g.want = get, v
+	return changed
 }
 
 // undeclared makes the Trace fail because a property was declared without a function.
@@ -158,4 +223,4 @@ type equal[T comparable, In any] struct {
 	want T
 }
 
-func (g equal[T, In]) holds(in In) bool { return g.get(in) == g.want }
+func (g *equal[T, In]) holds(in In) bool { return g.get(in) == g.want }

@@ -15,6 +15,10 @@ type variant[In, Out any] struct {
 	traced[In]
 	staging *driver.Event // completes after the latest input was copied
 	host    hostState
+	made    bool // the function ran, so the memory exists
+	partial bool // exec contains only a part of the work: see Trace.Scope
+	policy
+	e eager
 }
 
 // traced contains the declarations of one run of the function.
@@ -41,28 +45,29 @@ type guard[In any] interface{ holds(in In) bool }
 // input is device memory that each call fills.
 type input[In any] interface {
 	guard[In]
-	stage(in In, s *driver.Stream) error
+	fill(in In) error // the page-locked memory
+	copyOp() *driver.CopyOp
 }
 
 // cell is memory that is kept when the graph is updated.
 type cell interface{ close() error }
 
-// newVariant records the function for a new shape.
-func (c *Callable[In, Out]) newVariant(in In) (*variant[In, Out], error) {
+// newVariant creates a variant for a new shape with make, which runs the function.
+func (c *Callable[In, Out]) newVariant(make func(*variant[In, Out]) error) (*variant[In, Out], error) {
 	v := new(variant[In, Out])
-	v.mu = c.mu
+	v.mu, v.work = c.mu, c.work
 	made := false
 	defer func() {
 		if !made { // runs even if the function panicked or called runtime.Goexit
 			_ = v.close(c.s)
 		}
 	}()
-	err := c.instantiate(v, in)
-	if err == nil {
-		v.staging, err = c.s.Context().NewEvent()
+	var err error
+	if v.staging, err = c.s.Context().NewEvent(); err == nil {
+		v.ended, err = c.s.Context().NewEvent()
 	}
 	if err == nil {
-		v.ended, err = c.s.Context().NewEvent()
+		err = make(v)
 	}
 	if err != nil {
 		return nil, refusal.Join([]error{err, v.close(c.s)})
@@ -71,32 +76,42 @@ func (c *Callable[In, Out]) newVariant(in In) (*variant[In, Out], error) {
 	return v, nil
 }
 
+// instantiate records the function and instantiates the graph. If that fails, the variant is
+// unchanged, except that a new variant has the memory and things to close.
 func (c *Callable[In, Out]) instantiate(v *variant[In, Out], in In) error {
+	old, oldExec := v.owned, v.exec // none, if the variant is new
 	g, t, out, err := c.record(v, in)
-	v.traced, v.out = t.traced, out
+	var x *graph.Exec
+	if err == nil {
+		x, err = g.Instantiate(c.instantiation()...)
+		err = refusal.Join([]error{err, g.Close()})
+	}
 	if err != nil {
+		if v.made {
+			return refusal.Join([]error{err, x.Close(), closeAll(t.owned)})
+		}
+		v.traced, v.exec = t.traced, x
 		return err
 	}
-	v.exec, err = g.Instantiate(append([]graph.Option{graph.WithUpload(c.s)}, c.o.instantiate...)...)
-	if err == nil {
-		c.stats.Instantiated++
-	}
-	return refusal.Join([]error{err, g.Close()})
+	c.stats.Instantiated++
+	v.traced, v.out, v.exec, v.replays, v.made = t.traced, out, x, 0, true
+	v.e.launches, v.partial, v.debt = nil, false, 0
+	return refusal.Join([]error{oldExec.Close(), closeAll(old)})
 }
 
-// refresh records the function again if constants changed, and updates the graph. If that fails,
-// the variant is unchanged.
-func (c *Callable[In, Out]) refresh(v *variant[In, Out], in In) error {
-	if allHold(v.constants, in) {
-		return nil
-	}
+func (c *Callable[In, Out]) instantiation() []graph.Option {
+	return append([]graph.Option{graph.WithUpload(c.s)}, c.o.instantiate...)
+}
+
+// update records the function again and updates the graph. If that fails, the variant is unchanged.
+func (c *Callable[In, Out]) update(v *variant[In, Out], in In) (failed bool, err error) {
 	g, t, out, err := c.record(v, in)
 	if err != nil {
-		return refusal.Join([]error{err, closeAll(t.owned)})
+		return true, refusal.Join([]error{err, closeAll(t.owned)})
 	}
 	a, err := v.exec.Update(g, graph.WithReinstantiate())
 	if err != nil {
-		return refusal.Join([]error{err, g.Close(), closeAll(t.owned)})
+		return true, refusal.Join([]error{err, g.Close(), closeAll(t.owned)})
 	}
 	if a.Reinstantiated {
 		c.stats.Instantiated++
@@ -105,13 +120,13 @@ func (c *Callable[In, Out]) refresh(v *variant[In, Out], in In) error {
 	}
 	old := v.owned
 	v.traced, v.out = t.traced, out
-	return refusal.Join([]error{g.Close(), closeAll(old)})
+	return a.Reinstantiated, refusal.Join([]error{g.Close(), closeAll(old)})
 }
 
 // record runs the function under capture. Even if the function fails, record returns the Trace with
 // its declarations.
 func (c *Callable[In, Out]) record(v *variant[In, Out], in In) (g *graph.Graph, t *Trace[In], out Out, err error) {
-	t = &Trace[In]{in: in, again: v.exec != nil}
+	t = &Trace[In]{in: in, again: v.made}
 	t.cells = v.cells
 	defer func() {
 		if !t.again {
@@ -120,6 +135,7 @@ func (c *Callable[In, Out]) record(v *variant[In, Out], in In) (g *graph.Graph, 
 			_ = closeAll(t.owned)
 		}
 		t.ended = true
+		v.scoped = v.scoped || t.scoped
 	}()
 	c.stats.Recorded++
 	g, err = graph.Capture(c.s, c.o.mode, func(sc *graph.Scope) error {
@@ -159,7 +175,10 @@ func (v *variant[In, Out]) stage(ctx context.Context, s *driver.Stream, in In, w
 	}
 	v.host = hostBehindStream
 	for _, i := range v.inputs {
-		if err := i.stage(in, s); err != nil {
+		if err := i.fill(in); err != nil {
+			return err
+		}
+		if err := s.Do(i.copyOp()); err != nil {
 			return err
 		}
 	}
@@ -198,19 +217,20 @@ func (v *variant[In, Out]) recordEnded(s *driver.Stream) error {
 	return nil
 }
 
-// close releases everything. The graph keeps its memory until its replays in flight have ended. If
-// an input was copied but no replay followed, close waits for the copy.
+// close releases everything. The graph keeps its memory until its replays in flight have ended, and
+// Callable.work keeps the memory of eager calls. If an input was copied but no replay followed,
+// close waits for the copy.
 func (v *variant[In, Out]) close(s *driver.Stream) error {
 	v.gone = true
 	var errs []error
-	if v.host == hostBehindStream {
+	if v.host == hostBehindStream && !v.wasEager {
 		errs = append(errs, v.waitForHost(context.Background(), s))
 	}
 	errs = append(errs, v.exec.Close(), closeAll(v.owned), v.staging.Close(), v.ended.Close())
 	for _, c := range v.cells {
 		errs = append(errs, c.close())
 	}
-	v.exec, v.cells, v.owned, v.staging = nil, nil, nil, nil
+	v.exec, v.cells, v.owned, v.staging, v.e.launches = nil, nil, nil, nil, nil
 	return refusal.Join(errs)
 }
 

@@ -1,0 +1,143 @@
+package faulttest_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator"
+	"github.com/purecuda/cuda/graph/callable"
+	"github.com/purecuda/cuda/graph/internal/graphtest"
+	"github.com/purecuda/cuda/graph/internal/inflight"
+	"github.com/purecuda/cuda/internal/faulty"
+	"github.com/purecuda/cuda/internal/gputest"
+)
+
+// Each driver call of a sequence of eager and recorded calls fails once. The failing call must
+// return the error, and every other call must return the right result. Afterwards nothing may be
+// open.
+func TestEveryDriverCallOfAnAdaptiveCallableMayFail(t *testing.T) {
+	e := emulator.New(emulator.Config{})
+	lib := faulty.Wrap(e)
+	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
+	lib.Ignore("cuThreadExchangeStreamCaptureMode") // is part of other calls and cannot fail
+	for _, err := range k.adaptive() {
+		k.OK(err)
+	}
+	lib.Count()
+	k.adaptive()
+	calls := lib.Stop()
+	inflight.Waiting.Wait()
+	books := graphtest.NewLedger(k.Kit, e)
+	seen := map[string]bool{}
+	for i, c := range calls {
+		if seen[c.Symbol] && i%7 != 0 && testing.Short() {
+			continue // in short mode, each function fails only once, plus every seventh call
+		}
+		seen[c.Symbol] = true
+		failAdaptive(k, lib, books, i+1)
+	}
+}
+
+func failAdaptive(k *kit, lib *faulty.Library, books *graphtest.Ledger, nth int) {
+	k.Helper()
+	lib.FailNth(nth, uint32(graphtest.Injected))
+	errs := k.adaptive()
+	inflight.Waiting.Wait()
+	failed := ""
+	for _, c := range lib.Stop() {
+		if c.Failed {
+			failed = c.Symbol
+		}
+	}
+	switch {
+	case failed == "": // a wait ended early and made fewer calls
+		for _, err := range errs {
+			k.OK(err)
+		}
+	case len(errs) != 1 || graphtest.Cause(errs[0]) != graphtest.Injected || !saysWhich(errs[0], failed):
+		k.Errorf("call %d (%s) failed, and the errors were %v", nth, failed, errs)
+	default:
+		if more := books.More(func(diff string) bool { return notMade(errs[0], failed, diff) }); more != "" {
+			k.Errorf("call %d (%s) failed and left %s, the error was: %v", nth, failed, more, errs[0])
+		}
+	}
+	k.Usable(k.S)
+	books.Again() // Usable may have allocated memory
+}
+
+// adaptive makes eager and recorded calls of three shapes, with two variants, and returns the
+// errors. One shape is given up.
+func (k *kit) adaptive() (errs []error) {
+	k.Helper()
+	note := func(err error) {
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	c, err := callable.New(k.S, k.affine, nil, callable.WithAdaptive(2), callable.WithVariants(2))
+	if err != nil {
+		return []error{err}
+	}
+	for i, n := range []int{3, 3, 4, 3, 3, 5, 3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4} {
+		note(k.answer(c, affine{ramp(n, uint32(i)), 2, uint32(i / 4 * n)}, i%3 == 0))
+	}
+	for i := range uint32(12) {
+		note(k.answer(c, affine{ramp(3, i), 2, i}, false))
+	}
+	if s := c.Stats(); len(errs) == 0 && (s.GivenUp != 1 || s.Evicted == 0) {
+		k.Errorf("the calls did %+v", s)
+	}
+	note(c.Close())
+	for _, before := range []bool{false, true} {
+		if c, err = callable.New(k.S, k.scoped(before), nil, callable.WithAdaptive(2)); err != nil {
+			return append(errs, err)
+		}
+		note(k.answer(c, affine{ramp(3, 1), 2, 3}, before))
+		note(k.answer(c, affine{ramp(3, 2), 2, 4}, before))
+		note(c.Close())
+	}
+	return errs
+}
+
+// scoped is like affine, but calls Scope before or after its first launch.
+func (k *kit) scoped(before bool) callable.Func[affine, *driver.HostBuffer[uint32]] {
+	return func(t *callable.Trace[affine]) (*driver.HostBuffer[uint32], error) {
+		x := callable.StageSlice(t, func(in affine) []uint32 { return in.x })
+		times := callable.Constant(t, func(in affine) uint32 { return in.times })
+		if before {
+			t.Scope()
+		}
+		t.Launch(k.Times, config, x, uint32(x.Len()), times)
+		t.Scope()
+		add := callable.StageScalar(t, func(in affine) uint32 { return in.add })
+		for i := range x.Len() {
+			t.Launch(k.Sum, config, x.View(i, i+1), x.View(i, i+1), add, uint32(1))
+		}
+		return callable.Result(t, x), nil
+	}
+}
+
+// answer makes a call and checks its result.
+func (k *kit) answer(c *affineCallable, in affine, start bool) error {
+	k.Helper()
+	var out *driver.HostBuffer[uint32]
+	var err error
+	if start {
+		var p callable.Pending[*driver.HostBuffer[uint32]]
+		if p, err = c.Start(background, in); err == nil {
+			out, err = p.Wait(background)
+		}
+	} else {
+		out, err = c.Call(background, in)
+	}
+	if err != nil {
+		return err
+	}
+	for i, got := range out.Slice() {
+		if want := in.x[i]*in.times + in.add; got != want {
+			return fmt.Errorf("element %d is %d, want %d", i, got, want)
+		}
+	}
+	return nil
+}
