@@ -22,6 +22,8 @@ var device struct {
 }
 
 // AddOpen opens a device, unless it is already open. It returns 0 on success.
+//
+//export AddOpen
 func AddOpen(emulated C.int) C.int {
 	device.Lock()
 	defer device.Unlock()
@@ -36,9 +38,13 @@ func AddOpen(emulated C.int) C.int {
 }
 
 // AddSelftest tests the device with the library's own memory. Any thread may call it.
+//
+//export AddSelftest
 func AddSelftest() C.int { return answer(device.Selftest()) }
 
 // AddTo adds by to the caller's memory, in the primary context of device 0.
+//
+//export AddTo
 func AddTo(address C.ulonglong, n C.int, by C.uint, replays C.int) C.int {
 	return answer(device.Add(uint64(address), int(n), uint32(by), int(replays)))
 }
