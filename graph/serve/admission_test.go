@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 )
 
 // A waiter that is cancelled at the moment at which it is granted a replica must pass it on. The
@@ -36,6 +37,16 @@ func TestCancelledWaiterPassesItsReplicaOn(t *testing.T) {
 		a.put(s)
 		if st := a.snapshot(); st.Busy != 0 || len(a.idle) != 1 || st.CancelledQueued != 1 {
 			t.Fatalf("left: %+v", st)
+		}
+	}
+}
+
+// One slow call must not make WithDeadlines refuse many others.
+func TestMeanFollowsTheTimeOfCalls(t *testing.T) {
+	a := new(admission)
+	for _, c := range []struct{ took, mean time.Duration }{{8000, 8000}, {16000, 9000}, {time.Hour, 16875}, {8875, 15875}} {
+		if a.measure(c.took); a.stats.MeanCall != c.mean {
+			t.Errorf("after %v the mean is %v, want %v", c.took, a.stats.MeanCall, c.mean)
 		}
 	}
 }

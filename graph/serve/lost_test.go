@@ -112,7 +112,8 @@ func TestLostContextFailsAllCalls(t *testing.T) {
 	if err := call(background, p, ramp(8, 0)); !errors.Is(err, driver.ErrClosed) {
 		t.Errorf("after Close: %v", err)
 	}
-	if s := p.Stats(); s.Busy != 0 || s.Queued != 0 || s.Rebuilt != 0 {
+	// Waiting calls are refused. They must not try to create replicas in a lost context.
+	if s := p.Stats(); s.Busy != 0 || s.Queued != 0 || s.Rebuilt != 0 || s.BuildsFailed != 0 || s.Failed+s.Refused.Lost != uint64(failed+2) {
 		t.Errorf("did %+v", s)
 	}
 	_, _, _ = trapping.Close(), arithmetic.Close(), c.Close() // return the driver's code as well
