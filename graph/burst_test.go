@@ -166,6 +166,24 @@ func TestBurstIsRefusedAfterItsEnd(t *testing.T) {
 	})
 }
 
+func TestBurstOnAClosedStreamIsRefused(t *testing.T) {
+	each(t, func(k *kit) {
+		s, err := k.C.NewStream()
+		k.OK(err)
+		r, err := graph.Begin(s, graph.ModeThreadLocal)
+		k.OK(err)
+		k.OK(s.Close())
+		err = r.Scope().Burst(func(*graph.Burst) error {
+			k.Error("the function was called")
+			return nil
+		})
+		if !errors.Is(err, driver.ErrClosed) {
+			k.Errorf("%v, want ErrClosed", err)
+		}
+		k.OK(r.Abort())
+	})
+}
+
 func TestBurstThatPanicsLeavesTheStreamUsable(t *testing.T) {
 	each(t, func(k *kit) {
 		l := k.Launch(k.Plus, k.Memory(), 1)

@@ -59,6 +59,11 @@ func TestCaptureStatusInsideAndAfter(t *testing.T) {
 		if inside != cu.CU_STREAM_CAPTURE_STATUS_ACTIVE || id == 0 {
 			k.Errorf("inside: status %v, id %d", inside, id)
 		}
+		for _, sc := range []*graph.Scope{nil, {}} {
+			if _, _, err := sc.Status(); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) || !strings.Contains(err.Error(), "Scope: make one with") {
+				k.Errorf("of no capture: %v", err)
+			}
+		}
 		k.Usable(k.S)
 	})
 }

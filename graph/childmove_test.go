@@ -192,6 +192,23 @@ func TestAChildIsHandedOverWhileOthersUseIt(t *testing.T) {
 	})
 }
 
+func TestLaunchOfAnExecIsAddedAsAChildGraph(t *testing.T) {
+	each(t, func(k *kit) {
+		b := k.Memory()
+		inner, g := k.Graph(), k.Graph()
+		k.Add(inner, k.Launch(k.Plus, b, 4))
+		n := k.Add(g, k.Exec(inner).Op())
+		k.Add(g, k.Launch(k.Times, b, 3), n)
+		part, err := n.ChildGraph()
+		k.OK(err)
+		if count, err := part.Len(); count != 1 || err != nil {
+			k.Errorf("%d nodes in the child graph, %v", count, err)
+		}
+		k.Run(k.Exec(g))
+		k.Expect(b, (1+4)*3)
+	})
+}
+
 func TestSetChildOfANode(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()

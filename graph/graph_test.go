@@ -304,6 +304,11 @@ func TestBadInputToGraphs(t *testing.T) {
 				k.Errorf("%s: %v, want %v", c.name, err, c.want)
 			}
 		}
+		fill, err := driver.Fill(b, 1)
+		k.OK(err)
+		if _, err := g.Add(fill, foreign); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) || !strings.Contains(err.Error(), other.String()) {
+			k.Errorf("a fill after a node of %v: %v", other, err)
+		}
 		if count, err := g.Len(); count != 1 || err != nil {
 			k.Errorf("%d nodes after the refusals, %v", count, err)
 		}

@@ -38,6 +38,18 @@ func TestNodesByTaggedParameters(t *testing.T) {
 		k.Run(x)
 		k.Run(k.Exec(g))
 		k.Expect(b, 5)
+
+		// The graph must retain the memory of the new parameters, and only that.
+		e, f := k.MemoryOf(1), k.MemoryOf(1)
+		before, after := e.Ref().Lifetime(), f.Ref().Lifetime()
+		k.OK(n.SetParams(graphtest.FillParams(e, 6), e.Ref()))
+		k.OK(n.SetParams(graphtest.FillParams(f, 6), f.Ref()))
+		k.OK(e.Close())
+		k.OK(f.Close())
+		if open := driver.OpenObjects(); names(open, before) || !names(open, after) {
+			k.Errorf("the graph retains the old memory: %t, the new memory: %t", names(open, before), names(open, after))
+		}
+		k.Run(k.Exec(g))
 	})
 }
 

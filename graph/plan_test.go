@@ -427,6 +427,31 @@ func TestChainOfAThousand(t *testing.T) {
 	})
 }
 
+// If the arguments of a plan's operation change, the graphs that the plan is then added to must
+// retain the new memory.
+func TestPlanKeepsChangedArguments(t *testing.T) {
+	each(t, func(k *kit) {
+		b, next, out := k.MemoryOf(1), k.MemoryOf(3), k.Memory()
+		l, err := k.Sum.Prepare(config, out, b, b, uint32(elems))
+		k.OK(err)
+		p, err := graph.NewPlan(k.C, graph.Chain([]driver.Op{l}))
+		k.OK(err)
+		k.OK(driver.SetArg(l, 1, next))
+		k.OK(driver.SetArg(l, 2, next))
+		g := k.Graph()
+		k.AddPlan(g, p)
+		k.OK(p.Close())
+		k.OK(b.Close())
+		life := next.Ref().Lifetime()
+		k.OK(next.Close())
+		if !names(driver.OpenObjects(), life) {
+			k.Error("closed memory of a graph is gone")
+		}
+		k.Run(k.Exec(g))
+		k.Expect(out, 6)
+	})
+}
+
 // The items need more copied handles than fit into one batch.
 func TestBatchOfNodesWithManyDependencies(t *testing.T) {
 	each(t, func(k *kit) {

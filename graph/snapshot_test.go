@@ -1,6 +1,7 @@
 package graph_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
@@ -216,6 +218,23 @@ func TestProfileRunsTheGraphSoManyTimes(t *testing.T) {
 			k.Errorf("%d rounds", p.Profile.Rounds)
 		}
 		k.Expect(b, 1+2*(3+1))
+	})
+}
+
+// With WithOneByOne, independent nodes must not run at the same time.
+func TestProfileOneByOne(t *testing.T) {
+	each(t, func(k *kit) {
+		g := k.Graph()
+		for range 6 {
+			k.Add(g, k.Launch(k.Plus, k.Memory(), 1))
+		}
+		p := k.profile(g, graph.WithRounds(1), graph.WithOneByOne())
+		slices.SortFunc(p.Nodes, func(a, b graph.SnapshotNode) int { return cmp.Compare(a.Start, b.Start) })
+		for i, n := range p.Nodes[1:] {
+			if end := p.Nodes[i].Start + p.Nodes[i].Time; n.Start+time.Microsecond < end {
+				k.Errorf("node %s began at %v, before node %s ended at %v", n.ID, n.Start, p.Nodes[i].ID, end)
+			}
+		}
 	})
 }
 

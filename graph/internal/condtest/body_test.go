@@ -411,6 +411,8 @@ func TestOperationsOfConditionsRefuseBadArguments(t *testing.T) {
 		c := k.Cond(g)
 		_, err := graph.Cond{}.Set(1)
 		k.refused("the zero condition", err, driver.CUDA_ERROR_INVALID_VALUE)
+		_, err = c.SetWhen(graph.Predicate{})
+		k.refused("the zero predicate", err, driver.CUDA_ERROR_INVALID_VALUE, "zero Predicate", "When")
 		_, err = graph.Cond{}.Within(b, 1)
 		k.refused("a loop of the zero condition", err, driver.CUDA_ERROR_INVALID_VALUE)
 		_, err = c.SetWhen(graph.When(b, graph.Cmp(0), 1))

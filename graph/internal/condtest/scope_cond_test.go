@@ -191,6 +191,10 @@ func TestFailureInABodyLeavesTheCaptureAround(t *testing.T) {
 				k.OK(body.If(d, graphtest.Does(k.Launch(k.Plus, b, 100))))
 				return body.If(c, func(*graph.Scope) error { return errBody })
 			})
+			err = sc.IfElse(c, graphtest.Does(k.Launch(k.Plus, b, 100)), func(*graph.Scope) error { return errBody })
+			if !errors.Is(err, errBody) {
+				k.Errorf("an error in the second body: %v", err)
+			}
 			return errors.Join(sc.If(c, graphtest.Does(k.Launch(k.Plus, b, 1))), sc.Do(k.Launch(k.Times, b, 3)))
 		})
 		// No node uses the condition of the nested body.

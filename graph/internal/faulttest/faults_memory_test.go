@@ -198,6 +198,7 @@ type subject struct {
 	kernel, second, fill, copied, words, host, record, wait, child, empty graph.Node
 
 	launch *driver.Launch
+	inside *driver.Launch // of the node of inner
 	event  *driver.Event
 	inner  *graph.Graph
 	clone  *graph.Graph
@@ -223,7 +224,8 @@ func newSubject(k *kit) *subject {
 	k.CloseLater(o.event)
 	o.record = k.Add(o.g, driver.RecordOp(o.event), o.host)
 	o.wait = k.Add(o.g, driver.WaitOp(o.event), o.record)
-	k.Add(o.inner, k.Launch(k.Times, o.b, 1))
+	o.inside = k.Launch(k.Times, o.b, 1)
+	k.Add(o.inner, o.inside)
 	o.child, err = o.g.AddChild(o.inner, o.wait)
 	k.OK(err)
 	o.empty, err = o.g.AddEmpty(o.child)
@@ -274,6 +276,14 @@ var ofGraph = []struct {
 		}
 		return o.fill.Set(op)
 	}},
+	{"Graph.Add of an empty copy", func(o *subject) error {
+		op, err := driver.CopyDevice[uint32](o.b.View(0, 0), o.b.View(0, 0))
+		if err != nil {
+			return err
+		}
+		_, err = o.g.Add(op)
+		return err
+	}},
 	{"Node.SetChild", func(o *subject) error { return o.child.SetChild(o.inner) }},
 	{"Node.Destroy", func(o *subject) error {
 		n, err := o.g.AddEmpty(o.kernel)
@@ -311,6 +321,21 @@ var ofExec = []struct {
 	{"Exec.Wait", func(o *subject) error { return o.x.Wait(context.Background()) }},
 	{"Exec.Update", func(o *subject) error { return graphtest.Second(o.x.Update(o.g)) }},
 	{"Exec.Apply", func(o *subject) error { return graphtest.Second(o.x.Update(o.g, graph.WithReinstantiate())) }},
+	// This runs after Exec.Update, because Node.SetChild has replaced the nested nodes.
+	{"Exec.SetBatch of nested nodes", func(o *subject) error {
+		part, err := o.child.ChildGraph()
+		if err != nil {
+			return err
+		}
+		changes := []graph.Change{{Node: o.kernel, Op: o.launch}}
+		for n, err := range part.Nodes() {
+			if err != nil {
+				return err
+			}
+			changes = append(changes, graph.Change{Node: n, Op: o.inside})
+		}
+		return o.x.SetBatch(changes)
+	}},
 }
 
 // onlyAsked lists calls whose failure is not an error. The driver has already made the update, and
