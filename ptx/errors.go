@@ -68,7 +68,7 @@ func (e *Error) what() string {
 // finds the first *Error in it.
 type Errors []*Error
 
-// Error returns the first error and the number of errors.
+// Error returns the message of the first error and the number of further errors.
 func (e Errors) Error() string {
 	switch len(e) {
 	case 0:

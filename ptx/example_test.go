@@ -82,7 +82,6 @@ func ExampleNeeds_Check() {
 	// driver of CUDA 11.8: PTX 8.0 is newer than the driver, which supports CUDA 11.8 and accepts PTX up to 7.8: install one of CUDA 12.0 or newer, or compile with a toolkit of CUDA 11.8 or older, or lower .version to 7.8 if the text uses nothing newer
 }
 
-// module returns the module that the examples inspect.
 func module() *ptx.Module {
 	m, err := ptx.Parse("scale.ptx", []byte(scale+".const .align 8 .f64 table[16];\n"))
 	if err != nil {

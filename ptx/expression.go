@@ -17,8 +17,8 @@ const (
 	precProduct
 )
 
-// operator is a binary operator, its characters packed into a number. Zero is no
-// operator.
+// operator packs the one or two characters of a binary operator into a number. Zero means that
+// there is no operator.
 type operator uint16
 
 const (
@@ -32,7 +32,6 @@ const (
 	opElse = operator('|')<<8 | '|'
 )
 
-// startsConstant reports whether the token can begin a constant expression.
 func (p *parser) startsConstant() bool {
 	switch p.tok.kind {
 	case tokNumber, '(', '+', '-', '!', '~':
@@ -43,7 +42,6 @@ func (p *parser) startsConstant() bool {
 	return false
 }
 
-// expression parses and folds a constant expression.
 func (p *parser) expression() value { return p.exprFrom(p.unary(), lowest) }
 
 // exprFrom parses the rest of an expression after the operand left. It consumes operators
@@ -88,7 +86,6 @@ func (p *parser) conditional(cond value) value {
 	return otherwise
 }
 
-// operator returns the binary operator at the current token and its precedence.
 func (p *parser) operator() (operator, int) {
 	var second byte
 	if p.off < len(p.src) {
@@ -134,7 +131,6 @@ func (p *parser) operator() (operator, int) {
 	return 0, 0
 }
 
-// take consumes an operator.
 func (p *parser) take(op operator) {
 	switch {
 	case op > math.MaxUint8:

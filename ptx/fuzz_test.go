@@ -174,7 +174,6 @@ func inWords(text string) []byte {
 	return out
 }
 
-// tokens splits a text roughly as the lexer does.
 func tokens(text string) []string {
 	for _, c := range []string{";", ",", "(", ")", "{", "}", "[", "]", "<", ">", "|", ":", "@", "!", "+", "-", "="} {
 		text = strings.ReplaceAll(text, c, " "+c+" ")

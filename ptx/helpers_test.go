@@ -21,14 +21,12 @@ func parse(t testing.TB, src string) *ptx.Module {
 	return m
 }
 
-// body parses statements inside a kernel.
 func body(t testing.TB, src string) []ptx.Stmt {
 	t.Helper()
 	m := parse(t, header+".entry k() {\n"+src+"\n}\n")
 	return m.Function("k").Body.Stmts
 }
 
-// lastInstr returns the last instruction of body's statements.
 func lastInstr(t testing.TB, src string) *ptx.Instr {
 	t.Helper()
 	list := body(t, src)
@@ -48,7 +46,6 @@ func errorsOf(t testing.TB, err error) ptx.Errors {
 	return list
 }
 
-// testdata returns the contents of the files in testdata, by name.
 func testdata(t testing.TB) map[string]string {
 	t.Helper()
 	names, err := filepath.Glob("testdata/*.ptx")

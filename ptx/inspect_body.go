@@ -17,7 +17,6 @@ type bodyReader struct {
 	uses   map[string]bool
 }
 
-// bodyScope holds the declarations in one pair of braces.
 type bodyScope struct {
 	single map[string]regSize  // registers by name
 	ranges map[string]regRange // of name<count>
@@ -27,7 +26,6 @@ type bodyScope struct {
 	vars   map[string]bool     // local names that hide module-level variables
 }
 
-// regRange describes the registers of one declaration name<count>.
 type regRange struct {
 	count int
 	size  regSize
@@ -188,7 +186,6 @@ func (b *bodyReader) call(in *Instr) {
 
 func (b *bodyReader) called(name string) { b.calls[name] = true }
 
-// operand records the registers and variables in an operand.
 func (b *bodyReader) operand(o Operand, how access) {
 	switch o := o.(type) {
 	case *Reg:
@@ -298,7 +295,6 @@ func (b *bodyReader) hidden(name string) bool {
 	return false
 }
 
-// flow records the targets of an instruction that changes the control flow.
 func (b *bodyReader) flow(in *Instr, op *opNotes) {
 	switch op.flow {
 	case flowBranch:

@@ -37,7 +37,6 @@ func (r *Registers) add(t Type, n int) {
 	}
 }
 
-// regSize is the space that a live register occupies.
 type regSize struct {
 	words, preds int32
 }
@@ -90,7 +89,6 @@ func (c *code) register(s regSize) int32 {
 	return int32(len(c.sizes) - 1)
 }
 
-// start opens a block if none is open.
 func (c *code) start() {
 	if !c.open {
 		c.blocks = append(c.blocks, codeBlock{instr: int32(len(c.instrs)), jump: int32(len(c.jumps)), falls: true})
@@ -127,7 +125,6 @@ func (c *code) end(guarded bool) {
 	c.open = false
 }
 
-// touches returns the register accesses of instruction i.
 func (c *code) touches(i int32) []touch {
 	end := len(c.touched)
 	if int(i)+1 < len(c.instrs) {
@@ -144,7 +141,6 @@ func (c *code) last(b int32) int32 {
 	return int32(len(c.instrs))
 }
 
-// edges returns the successors of each block and the predecessors of each block.
 func (c *code) edges() (next, before [][]int32) {
 	next, before = make([][]int32, len(c.blocks)), make([][]int32, len(c.blocks))
 	add := func(from, to int32) {

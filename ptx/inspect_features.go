@@ -66,8 +66,8 @@ func opNamed(names ...string) func(*Opcode) bool {
 	}
 }
 
-// modifier reports whether one of the modifiers equals prefix, or prefix followed by a
-// packing such as x2.
+// modifier reports whether one of the modifiers equals prefix, or prefix followed by a suffix that
+// starts with x, such as x2.
 func modifier(op *Opcode, prefix string) bool {
 	for _, m := range op.Mods {
 		if rest, ok := strings.CutPrefix(m, prefix); ok && (rest == "" || rest[0] == 'x') {
@@ -77,8 +77,8 @@ func modifier(op *Opcode, prefix string) bool {
 	return false
 }
 
-// arithmetic reports whether the opcode computes a value. Moves and matrix instructions
-// do not count.
+// arithmetic reports whether the opcode computes a value. Loads, stores, atomics, copies, moves,
+// conversions, matrix and texture instructions do not count.
 func arithmetic(op *Opcode) bool {
 	switch op.Name {
 	case "ld", "ldu", "st", "mov", "cvt", "mma", "wmma", "wgmma", "tcgen05", "atom", "red", "multimem", "cp", "tex", "tld4":

@@ -8,7 +8,6 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// registers inspects a kernel with the given declarations and statements.
 func registers(t testing.TB, src string) ptx.Registers {
 	t.Helper()
 	return inspected(t, src).Registers

@@ -1,6 +1,5 @@
 package ptx
 
-// access describes how an instruction accesses a register.
 type access uint8
 
 const (
@@ -9,7 +8,6 @@ const (
 	regPart         // with regWrite: part of the old value may remain
 )
 
-// flowKind describes the control flow after an instruction.
 type flowKind uint8
 
 const (

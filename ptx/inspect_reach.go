@@ -56,7 +56,6 @@ func (x *inspector) visit(root *functionNotes) {
 	}
 }
 
-// deeper returns the larger stack, or -1 if either is unknown.
 func deeper(a, b int64) int64 {
 	if a < 0 || b < 0 {
 		return -1

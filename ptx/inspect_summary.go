@@ -33,7 +33,6 @@ func (i *Inspection) String() string {
 
 type summary struct{ strings.Builder }
 
-// row writes an indented line that consists of a name and the formatted text.
 func (s *summary) row(name, format string, args ...any) {
 	fmt.Fprintf(s, "  %-11s "+format+"\n", append([]any{name}, args...)...)
 }
@@ -116,7 +115,6 @@ func (p Param) text() string {
 	return name + " ." + p.Type.String()
 }
 
-// boundsText returns the launch bounds, or "" if there are none.
 func (f *FunctionInfo) boundsText() string {
 	var parts []string
 	add := func(is bool, format string, args ...any) {

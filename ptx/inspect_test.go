@@ -195,7 +195,7 @@ func TestSummaryReportsTheWritersError(t *testing.T) {
 	}
 }
 
-// Reading and inspecting ten megabytes must take at most seconds, even on a slow machine.
+// Parsing and inspecting ten megabytes must take seconds, not minutes, even on a slow machine.
 func TestInspectIsQuick(t *testing.T) {
 	if testing.Short() {
 		t.Skip("how the time grows with the text is the same everywhere: without -short")

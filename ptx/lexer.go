@@ -85,13 +85,11 @@ func init() {
 	}
 }
 
-// text returns the current token as written.
 func (l *lexer) text() string { return l.src[l.tok.start:l.tok.end] }
 
 // word returns the name of a tokDot without the dot.
 func (l *lexer) word() string { return l.src[l.tok.start+1 : l.tok.end] }
 
-// pos returns the start of the current token.
 func (l *lexer) pos() Pos { return Pos{Line: l.tokLine, Col: l.tokCol} }
 
 func (l *lexer) scan() {

@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// bar is the maximum time per KiB of any text, on a machine that parses ordinary text at
+// bar is the maximum time for one KiB of any text, on a machine that parses ordinary text at
 // usualSpeed.
 const (
 	bar        = 100 * time.Microsecond
@@ -112,7 +112,6 @@ func TestParseAllocatesFewObjects(t *testing.T) {
 	}
 }
 
-// BenchmarkWorst prints the time per KiB of each text.
 func BenchmarkWorst(b *testing.B) {
 	for name, src := range pathological(1 << 18) {
 		text := []byte(src)

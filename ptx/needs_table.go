@@ -78,5 +78,4 @@ func NewestFor(cuda int) (Version, bool) {
 	return Version{}, false
 }
 
-// less reports whether v is older than w.
 func (v Version) less(w Version) bool { return !v.AtLeast(w.Major, w.Minor) }

@@ -5,7 +5,6 @@ import (
 	"strconv"
 )
 
-// value is a constant during evaluation.
 type value struct {
 	Kind ImmKind
 	Bits uint64

@@ -155,7 +155,6 @@ func (p *parser) note(e Error, off int, at Pos) {
 	p.errs = append(p.errs, &e)
 }
 
-// found describes the current token.
 func (p *parser) found() string {
 	switch p.tok.kind {
 	case tokEOF:

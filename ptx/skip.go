@@ -36,8 +36,8 @@ func (l *lexer) skipBraces() (end int, ok bool) {
 	return len(src), false
 }
 
-// plainBody is a much faster skipBraces for a body without comments, strings, nested
-// blocks and lines from other tools.
+// plainBody is a much faster skipBraces for a body without comments, strings, nested blocks,
+// preprocessor lines and @@DWARF lines.
 func plainBody(src string, from int) (end int, ok bool) {
 	n := strings.IndexByte(src[from:], '}')
 	if n < 0 {

@@ -39,7 +39,6 @@ func (s *slab[T]) copyOf(list []T) []T {
 	return out
 }
 
-// take allocates a list of n nodes.
 func (s *slab[T]) take(n int) []T {
 	if n == 0 {
 		return nil
@@ -63,7 +62,6 @@ func (s *slab[T]) push(x T) {
 	s.used++
 }
 
-// begin starts a list for push.
 func (s *slab[T]) begin() { s.open = s.used }
 
 // end returns the elements pushed since begin, or nil if there are none.
@@ -83,7 +81,7 @@ func (s *slab[T]) rewind(n int) {
 	}
 }
 
-// grow allocates a chunk with room for n nodes.
+// grow allocates a chunk with room for at least n nodes.
 func (s *slab[T]) grow(n int) {
 	size := min(max(2*len(s.chunk), minChunk), maxChunk)
 	s.chunk, s.used, s.open = make([]T, max(n, size)), 0, 0

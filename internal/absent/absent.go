@@ -30,7 +30,7 @@ func (f *failure) Error() string { return f.msg }
 
 func (f *failure) Unwrap() error { return f.code }
 
-// Apply applies options to the value to. It skips nil options.
+// Apply passes to to every option that is not nil.
 func Apply[Option ~func(T), T any](options []Option, to T) {
 	for _, o := range options {
 		if o != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// open opens the stand-in in the same way as a program opens a driver. The environment variable
-// contains its path.
+// open opens the stand-in named by loader.PathVariable, in the same way as a program opens a
+// driver.
 func open(t *testing.T) *driver.Driver {
 	t.Helper()
 	if os.Getenv(loader.PathVariable) == "" {
@@ -134,7 +134,6 @@ func TestCCallsBackBeforeItReturns(t *testing.T) {
 	}
 }
 
-// called receives a value from each callback that runs on a C thread.
 var called = make(chan int)
 
 // tokens is the memory that pointers passed to callbacks refer to.

@@ -71,7 +71,7 @@ func problem(t reflect.Type) error {
 	return nil
 }
 
-// goKind describes a kind of Go value that refers to Go memory.
+// goKind describes a kind of Go value that refers to Go memory. It returns "" for other kinds.
 func goKind(k reflect.Kind) string {
 	switch k {
 	case reflect.Pointer, reflect.UnsafePointer, reflect.Uintptr:

@@ -154,9 +154,9 @@ func (l *Library) note(c Call) {
 	l.log = append(l.log, c)
 }
 
-// GivesBack reports whether a function releases an object. Such a call runs even if it is reported
-// as failed. The caller has no second way to release the object, so a leak test would otherwise
-// blame the caller.
+// GivesBack reports whether a function releases an object, judged by its name. Such a call runs
+// even if it is reported as failed: the caller has no second way to release the object, so a leak
+// test would otherwise blame the caller.
 func GivesBack(symbol string) bool {
 	for _, word := range []string{"Destroy", "Free", "Unload", "Release", "Unregister", "EndCapture"} {
 		if strings.Contains(symbol, word) {

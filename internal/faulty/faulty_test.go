@@ -8,7 +8,6 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// counters is a library with two functions. It counts the calls of each.
 type counters map[string]int
 
 func (c counters) Name() string { return "counters" }

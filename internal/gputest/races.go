@@ -20,8 +20,9 @@ type races struct {
 // racesOf maps the names of tests with an emulator to their expected races.
 var racesOf sync.Map
 
-// ExpectRace allows races that the test causes on purpose. is reports whether a finding is such a
-// race. If CheckRaces is set, at least one of them must occur. On a GPU ExpectRace does nothing.
+// ExpectRace allows races that the test causes on purpose, which are the findings for which the
+// function is returns true. If CheckRaces is set, at least one such race must occur. On a GPU
+// ExpectRace does nothing.
 func ExpectRace(t testing.TB, is func(f emulator.Finding) bool) {
 	t.Helper()
 	r, emulated := racesOf.Load(t.Name())

@@ -17,7 +17,6 @@ import (
 // the file of a GPU run shows where the two drivers differ.
 const WriteCodes = "PURECUDA_WRITE_CODES"
 
-// recorder is a library that records failed calls.
 type recorder struct {
 	loader.Library
 	mu     sync.Mutex

@@ -18,7 +18,8 @@ var threads struct {
 	set map[uint64]struct{}
 }
 
-// Mark marks the calling thread as running a host function until unmark is called.
+// Mark marks the thread with this ID as running a host function until unmark is called. If the
+// thread is already marked, unmark does nothing.
 func Mark(id uint64) (unmark func()) {
 	threads.mu.Lock()
 	defer threads.mu.Unlock()
@@ -49,8 +50,8 @@ func onMarked() bool {
 	return inside
 }
 
-// Refuse returns an error if a host function is the caller. It cannot detect calls that other
-// goroutines make on behalf of a host function.
+// Refuse returns an error if the caller runs inside a host function. It cannot detect calls that
+// other goroutines make on behalf of a host function.
 func Refuse() error {
 	if !Inside() {
 		return nil

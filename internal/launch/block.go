@@ -13,8 +13,9 @@ import (
 // Block is the part of a driver.Launch that graphs and batches read. The fields needed to record a
 // list of launches come first, because a long list does not fit in the caches.
 type Block struct {
-	// Accesses changes whenever the launch's accesses or their memory change. Two launches have the
-	// same value only if they use the same kernel and access the same memory in the same way.
+	// Accesses changes whenever the memory or the mode of one of the launch's accesses changes. Two
+	// launches have the same value only if they use the same kernel and access the same memory in
+	// the same modes.
 	Accesses Stamp
 	Shape    Stamp    // changes whenever Words or the layout of the arguments changes
 	Store    []uint64 // bytes of the arguments
@@ -184,8 +185,8 @@ func (b *Block) Mark(i int) Mark {
 	return m
 }
 
-// Changed reports whether the argument's value or its memory has changed since the snapshot.
-// Arguments larger than 8 bytes always count as changed.
+// Changed reports whether the argument's value or any reference of the launch has changed since the
+// snapshot. Arguments larger than 8 bytes always count as changed.
 func (b *Block) Changed(since Mark) bool {
 	return b != nil && (since.at == nil || *since.at != since.word || since.version != b.Version)
 }

@@ -84,7 +84,8 @@ func (x *Watched) Disown(l *Lifetime) bool {
 }
 
 // watch has a runtime cleanup that runs when the watch becomes unreachable. Only the watched object
-// refers to its watch. The pool refers to watches without an object.
+// refers to its watch. After the object is closed, the pool refers to the watch until another
+// object takes it.
 type watch struct{ of *watchedLife }
 
 // watchedLife is the argument of the cleanup. It must not refer to the watch or the object.

@@ -67,7 +67,8 @@ func Instances(f *isa.Form) []Instance {
 	return out
 }
 
-// fromTests returns those instructions of package ptxtest that have the form's name and types.
+// fromTests returns those instructions of package ptxtest that have the form's name and types. If
+// there are none, it returns those that have the name only.
 func fromTests(f *isa.Form) []Instance {
 	var out, others []Instance
 	types := combinations(f.Types())

@@ -6,7 +6,6 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// callRule checks a call's target and arguments.
 func callRule(c *checker, _ *Form, _ *match, in *ptx.Instr) string {
 	call, ok := in.Call()
 	if !ok {
@@ -44,7 +43,6 @@ func variadic(params []*ptx.Variable, given int) bool {
 	return n > 0 && given == n-1 && len(params[n-1].Dims) > 0 && params[n-1].Dims[0] == ptx.Unsized
 }
 
-// callee returns the signature of the called function.
 func (c *checker) callee(call ptx.Call) (rets, params []*ptx.Variable, problem string) {
 	switch o := call.Callee.(type) {
 	case *ptx.Sym:

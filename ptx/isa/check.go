@@ -12,9 +12,9 @@ import (
 // functions that are never called. It returns nil or an error of type [Errors].
 func Check(m *ptx.Module) error { return check(m, 0) }
 
-// CheckFor is Check for a text that will be compiled for an architecture such as "sm_86".
-// The architecture limits the bytes of .shared variables per kernel. All other rules
-// follow the .version and .target of the text.
+// CheckFor is like Check, but for text that will be compiled for an architecture such as "sm_86".
+// The architecture limits the bytes of .shared variables per kernel. All other rules follow the
+// .version and .target of the text.
 func CheckFor(m *ptx.Module, arch string) error {
 	t, _ := ptx.ParseTarget(arch)
 	return check(m, 10*t.Major+t.Minor)
@@ -58,7 +58,6 @@ func Legal(op *ptx.Opcode, version ptx.Version, target string) error {
 	return nil
 }
 
-// text holds the data from the header of a module.
 type text struct {
 	version int // 78 for 7.8
 	target  int // 90 for sm_90
@@ -122,7 +121,6 @@ func (c *checker) fail(pos ptx.Pos, format string, args ...any) {
 	}
 }
 
-// globals collects the module-level names.
 func (c *checker) globals(m *ptx.Module) {
 	c.vars, c.funcs = map[string]*ptx.Variable{}, map[string]*ptx.Function{}
 	for _, d := range m.Decls {
@@ -154,7 +152,6 @@ func (c *checker) globals(m *ptx.Module) {
 	}
 }
 
-// function checks a function's header and body.
 func (c *checker) function(f *ptx.Function) {
 	c.header(f)
 	if f.Body == nil {
@@ -174,7 +171,6 @@ func (c *checker) function(f *ptx.Function) {
 	c.names.reset(mark)
 }
 
-// labelKind is the kind of statement that a label marks.
 type labelKind uint8
 
 const (
@@ -249,7 +245,6 @@ func (c *checker) declared(pos ptx.Pos, name string) {
 	}
 }
 
-// instruction checks one instruction against the table.
 func (c *checker) instruction(in *ptx.Instr) {
 	if in.Guard.Reg != "" {
 		if r, ok := c.names.register(in.Guard.Reg); !ok {

@@ -6,7 +6,6 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// directive is the rule for a performance directive.
 type directive struct {
 	need, until need
 	function    bool // allowed on .func
@@ -31,7 +30,6 @@ var directives = map[string]directive{
 // conflicts lists directives that exclude each other.
 var conflicts = [][2]string{{"maxntid", "reqntid"}, {"reqnctapercluster", "maxclusterrank"}}
 
-// header checks a function's directives and parameters.
 func (c *checker) header(f *ptx.Function) {
 	seen := map[string]bool{}
 	for _, d := range f.Perf {
@@ -63,7 +61,7 @@ func (c *checker) header(f *ptx.Function) {
 	}
 }
 
-// parameterBytes returns the maximum size of the parameters of a kernel.
+// parameterBytes returns the maximum size of a kernel's parameters in bytes.
 func (c *checker) parameterBytes() int64 {
 	switch {
 	case c.version >= 81 && c.target >= 70:
@@ -103,7 +101,6 @@ func (c *checker) directive(f *ptx.Function, d ptx.Directive) {
 // bytes.
 const maxParameterAlign = 128
 
-// parameter checks a parameter or result.
 func (c *checker) parameter(f *ptx.Function, v *ptx.Variable, last bool) {
 	open := len(v.Dims) > 0 && (v.Dims[0] == ptx.Unsized || v.Dims[0] == 0)
 	switch {
@@ -132,7 +129,8 @@ func typeText(v *ptx.Variable) string {
 	return "." + v.Type.String()
 }
 
-// storable checks the type of a variable or register.
+// storable returns false, and reports an error, if no variable or register in the space can have
+// type t.
 func (c *checker) storable(pos ptx.Pos, name string, t ptx.Type, space ptx.Space) bool {
 	switch t {
 	case ptx.Pred:
@@ -176,8 +174,7 @@ func fundamental(t ptx.Type) bool {
 // maxVector is the maximum size of a vector in bytes.
 const maxVector = 16
 
-// variable checks a declaration in the body of function in, or at module level if in is
-// nil.
+// variable checks a declaration in a function body. At module level, in is nil.
 func (c *checker) variable(v *ptx.Variable, in *ptx.Function) {
 	if !c.storable(v.Pos, v.Name, v.Type, v.Space) {
 		return
@@ -227,7 +224,6 @@ func managed(v *ptx.Variable) bool {
 	return false
 }
 
-// initial checks the kind of an initial value.
 func (c *checker) initial(v *ptx.Variable, i *ptx.Init, array bool) {
 	switch {
 	case i.List && !array:
@@ -243,7 +239,6 @@ func (c *checker) initial(v *ptx.Variable, i *ptx.Init, array bool) {
 	}
 }
 
-// registers checks a declaration of registers.
 func (c *checker) registers(d *ptx.RegDecl) {
 	if !c.storable(d.Pos, d.Name, d.Type, ptx.RegSpace) {
 		return

@@ -7,7 +7,7 @@
 //
 // The rules depend on the text's own .version and .target, never on a device. For
 // example, vote without .sync is valid in a text for sm_60, but not in PTX 6.4 for sm_70.
-// The rules are complete for texts that ptxas of CUDA 12.4 accepts (PTX 8.4). For later
+// The rules are complete for texts that ptxas from CUDA 12.4 accepts (PTX 8.4). For later
 // versions they cover the features available up to sm_90a. In a text for a newer target,
 // Check accepts an instruction that matches no rule, because the rules may lack it.
 //

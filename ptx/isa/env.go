@@ -27,7 +27,6 @@ type regType struct {
 	vector int // 2, 4; 0 for a scalar
 }
 
-// ranged is a declaration of a range, such as %r<10>.
 type ranged struct {
 	prefix string
 	reg    regType
@@ -150,7 +149,7 @@ func index(digits string) uint64 {
 	return n
 }
 
-// local finds a variable or parameter that the function declares, or nil.
+// local returns the variable or parameter of the current function with this name, or nil.
 func (e *env) local(name string) *ptx.Variable { return e.single[name].v }
 
 // here reports whether the current block declares the name.

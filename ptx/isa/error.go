@@ -32,7 +32,7 @@ func (e *Error) Error() string {
 // *Error in it.
 type Errors []*Error
 
-// Error returns the first error and the number of errors.
+// Error returns the message of the first error and the number of further errors.
 func (e Errors) Error() string {
 	switch len(e) {
 	case 0:

@@ -49,8 +49,9 @@ type need struct {
 
 func (n need) zero() bool { return n == need{} }
 
-// met reports whether a text with that version and target may use the feature. An
-// architecture-specific feature requires that architecture or a newer one.
+// met reports whether a text with that version and target may use the feature. A feature of an
+// architecture-specific target (own) requires such a target, for example sm_90a, or any target with
+// a higher number.
 func (n need) met(t *text) bool {
 	return t.version >= n.version && t.target >= n.target && (!n.own || t.own || t.target > n.target)
 }
@@ -73,7 +74,6 @@ func (n need) String() string {
 // rule is a check that the notation for modifiers and operand types cannot express.
 type rule func(c *checker, f *Form, m *match, in *ptx.Instr) string
 
-// argKind is the kind of operand that an argument accepts.
 type argKind uint8
 
 const (
@@ -121,7 +121,6 @@ var table struct {
 	all    []*Form
 }
 
-// forms returns the rules for the first word of an instruction.
 func forms(name string) []*Form {
 	table.once.Do(load)
 	return table.byName[name]
@@ -223,8 +222,7 @@ func parseChoices(s string) []choice {
 	return out
 }
 
-// parseNeed parses 7.8/90, 7.8 or /90. The form 8.0/90a requires exactly that
-// architecture.
+// parseNeed parses 7.8/90, 7.8 or /90. The a in 8.0/90a sets own.
 func parseNeed(s string) need {
 	var n need
 	version, target, _ := strings.Cut(s, "/")
@@ -248,7 +246,6 @@ func number(s string) int {
 	return n
 }
 
-// argKinds maps the letters of operands to their kinds.
 var argKinds = map[byte]argKind{
 	'd': argDst, 's': argSrc, 'r': argReg, 'i': argImm, 'a': argAddr, 'p': argPred, 'x': argAny, 'l': argLabel, 'n': argNone,
 }
@@ -338,7 +335,6 @@ func (a *arg) setType(s string) {
 	}
 }
 
-// of returns the operand's type, given the types of the instruction.
 func (a *arg) of(types *[maxTypes]ptx.Type) ptx.Type {
 	if a.slot == 0 {
 		return a.typ

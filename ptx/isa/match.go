@@ -33,7 +33,6 @@ var narrow = map[string]bool{
 
 func isType(m string) bool { return ptx.ParseType(m) != ptx.NoType || narrow[m] }
 
-// find looks up one spelling in the table.
 func (t *text) find(op *ptx.Opcode) *opcode {
 	all := forms(op.Name)
 	if len(all) == 0 {
@@ -148,8 +147,8 @@ func (f *Form) match(t *text, op *ptx.Opcode) (match, bool) {
 // repeatable contains modifiers that the compiler accepts more than once.
 var repeatable = map[string]bool{"sat": true, "cc": true, "NaN": true, "relu": true, "approx": true, "uni": true, "sync": true, "shiftamt": true}
 
-// idle maps modifiers that the compiler ignores on every instruction to their
-// requirements. It ignores .oob only up to PTX 8.4.
+// idle maps modifiers that the compiler ignores on instructions whose form does not list them to
+// their requirements. The compiler ignores .oob only up to PTX 8.4.
 var idle = map[string]need{
 	"finite": {}, "infinite": {}, "number": {}, "notanumber": {}, "normal": {}, "subnormal": {}, "oob": {},
 	"elemtype": tensorMaps, "rank": tensorMaps, "box_dim": tensorMaps, "global_dim": tensorMaps, "global_address": tensorMaps,
@@ -159,8 +158,8 @@ var idle = map[string]need{
 
 var tensorMaps = need{version: 80}
 
-// idleFor reports whether mod has no effect on the form. A modifier listed in the form
-// always has an effect.
+// idleFor reports whether the compiler ignores mod on an instruction of the form. It does so only
+// if the form does not list mod, and never on tensormap and multimem.
 func (t *text) idleFor(f *Form, mod string) bool {
 	_, ok := idle[mod]
 	if !ok || mod == "oob" && t.version > knownVersion || f.slotOf(mod, 0) >= 0 {
@@ -223,14 +222,15 @@ func (m *match) each(op *ptx.Opcode, visit func(c *choice)) {
 	}
 }
 
-// met reports whether the version and target of the text support every modifier used.
+// met reports whether the text meets the requirements of the form and of every choice that the
+// opcode uses.
 func (m *match) met(t *text, op *ptx.Opcode) bool {
 	ok := m.form.need.met(t)
 	m.each(op, func(c *choice) { ok = ok && c.need.met(t) })
 	return ok
 }
 
-// needs describes the requirements that the version or target of the text does not meet.
+// needs describes one requirement that the version or target of the text does not meet.
 func (m *match) needs(t *text, op *ptx.Opcode) string {
 	what, n := op.Text, m.form.need
 	if n.met(t) {
@@ -243,7 +243,6 @@ func (m *match) needs(t *text, op *ptx.Opcode) string {
 	return what + " needs " + n.String() + "; the text is " + t.String()
 }
 
-// explain describes why no form fits the modifiers and types.
 func explain(op *ptx.Opcode, all []*Form) string {
 	name, mods, some := named(op, all)
 	if len(some) == 0 {
@@ -302,7 +301,7 @@ func named(op *ptx.Opcode, all []*Form) (name string, mods []string, some []*For
 	return strings.Join(append([]string{op.Name}, op.Mods[:longest]...), "."), op.Mods[longest:], some
 }
 
-// strangers returns the first modifier that no form has.
+// strangers returns the first modifier or type that none of the forms has, or "".
 func strangers(mods []string, some []*Form) string {
 next:
 	for _, mod := range mods {

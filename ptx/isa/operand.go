@@ -83,7 +83,6 @@ func (c *checker) operand(a *arg, m *match, o ptx.Operand) reason {
 
 var sinkPred = arg{kind: argDst, typ: ptx.Pred, sink: true}
 
-// scalar checks an operand that must be a single value.
 func (c *checker) scalar(a *arg, t ptx.Type, o ptx.Operand) reason {
 	switch o := o.(type) {
 	case *ptx.Reg:
@@ -266,8 +265,8 @@ func (c *checker) regSum(t ptx.Type, o *ptx.RegSum) reason {
 	return fine
 }
 
-// symbol checks the name of a variable or function as a value. With an offset, the
-// compiler accepts it wherever it accepts an integer.
+// symbol checks the name of a variable or function as a value. The compiler accepts a name with an
+// offset wherever it accepts an integer.
 func (c *checker) symbol(a *arg, t ptx.Type, name string, offset bool) reason {
 	v, f := c.lookup(name)
 	switch {

@@ -2,7 +2,6 @@ package isa
 
 import "github.com/purecuda/cuda/ptx"
 
-// address checks an address operand [a].
 func (c *checker) address(a *arg, m *match, o ptx.Operand) reason {
 	if m.spaces == 0 && c.target < 20 {
 		return noGeneric

@@ -7,7 +7,6 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// reason is the reason why an operand does not fit.
 type reason uint8
 
 const (

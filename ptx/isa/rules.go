@@ -68,7 +68,7 @@ func cvtaRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	return ""
 }
 
-// memoryRule limits the size of a vector in bytes.
+// memoryRule limits a vector to 16 bytes.
 func memoryRule(_ *checker, _ *Form, m *match, _ *ptx.Instr) string {
 	if n := max(m.vector, 1) * m.types[0].Size(); n > 16 {
 		return fmt.Sprintf("a vector of %d bytes; at most 16 are allowed", n)
@@ -76,7 +76,7 @@ func memoryRule(_ *checker, _ *Form, m *match, _ *ptx.Instr) string {
 	return ""
 }
 
-// prefetchRule allows prefetch sizes such as .L2::64B only for global memory.
+// prefetchRule allows prefetch sizes such as .L2::64B only for global memory and generic addresses.
 func prefetchRule(_ *checker, _ *Form, m *match, in *ptx.Instr) string {
 	if m.space[0] == "" || m.space[0] == "global" {
 		return ""
@@ -124,8 +124,7 @@ func loadRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	return ""
 }
 
-// atomicRule checks for 64-bit atomics, which came to shared memory later than to global
-// memory.
+// atomicRule rejects 64-bit atomics in .shared for targets below sm_20.
 func atomicRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	if m.types[0].Size() == 8 && strings.HasPrefix(m.space[0], "shared") && c.target < 20 {
 		return "64-bit operations in .shared need sm_20; the text is " + c.text.String()
@@ -206,7 +205,7 @@ func cvtIntRule(_ *checker, _ *Form, m *match, in *ptx.Instr) string {
 	return ""
 }
 
-// rowCol checks the order of the layout modifiers.
+// If .row is present, rowCol requires a .col after it.
 func rowCol(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
 	if slices.Index(in.Op.Mods, "row") > slices.Index(in.Op.Mods, "col") {
 		return "the layouts are .row.col"
@@ -242,9 +241,9 @@ func (c *checker) labelOf(o ptx.Operand, kind labelKind, what string) string {
 	return ""
 }
 
-// wgmmaRule checks the operands of a warpgroup product. These are the result registers, a
-// descriptor or registers for the first factor, a descriptor for the second factor, and a
-// predicate. The signs and layouts that the types allow follow.
+// wgmmaRule checks the operands of a warpgroup product in order: the result registers, the first
+// factor (a descriptor or registers), the descriptor of the second factor, the predicate, and the
+// signs and layouts that the types allow.
 func wgmmaRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	columns := 0
 	for _, mod := range in.Op.Mods {
@@ -305,7 +304,7 @@ func sparseRule(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
 	return ""
 }
 
-// fractionRule requires a fraction of the accesses in the range (0, 1].
+// If operand 2 is a constant, fractionRule requires it to be above 0 and at most 1.
 func fractionRule(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
 	if len(in.Args) < 2 {
 		return ""

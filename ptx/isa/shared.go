@@ -7,7 +7,7 @@ import (
 )
 
 // sharedLimits maps an architecture to the maximum bytes of .shared variables in a
-// kernel, according to ptxas of CUDA 12.4. For CUDA 11.8 and older the limit is always 48
+// kernel, according to ptxas from CUDA 12.4. For CUDA 11.8 and older the limit is always 48
 // KiB.
 var sharedLimits = map[int]int64{
 	50: 64 << 10, 52: 96 << 10, 53: 64 << 10, 60: 64 << 10, 61: 96 << 10, 62: 64 << 10, 70: 96 << 10, 72: 64 << 10, 75: 64 << 10,
@@ -21,8 +21,9 @@ const (
 	mostShared = 164 << 10
 )
 
-// sharedLimit returns the limit for the architecture that the text is compiled for. If
-// that architecture is unknown, it can be the target or any newer one.
+// sharedLimit returns the limit of the architecture passed to CheckFor, or of an
+// architecture-specific target. In all other cases the code may run on any newer GPU, so
+// sharedLimit returns the largest limit.
 func (c *checker) sharedLimit() (bytes int64, arch string) {
 	target := c.arch
 	if target == 0 && c.own {
@@ -103,8 +104,8 @@ func (c *checker) sharedMemory(m *ptx.Module) {
 	}
 }
 
-// These constants limit the steps for checking all kernels in proportion to the length of
-// the text. Kernels beyond the limit are accepted unchecked.
+// sharedMemory takes at most reachTimes steps per function in c.used, plus reachLeast. Kernels
+// beyond that limit are accepted unchecked.
 const (
 	reachTimes = 64
 	reachLeast = 1 << 16

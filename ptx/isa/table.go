@@ -11,8 +11,8 @@ import (
 //
 // Modifiers: a|b is a place for one of two modifiers, [a|b] an optional place, T=… a
 // place for a type. The types of an instruction have a fixed order, modifiers do not. $x
-// refers to a list below. a@7.8/90 requires PTX 7.8 and sm_90. …/90a is for that
-// architecture only.
+// refers to a list below. a@7.8/90 requires PTX 7.8 and sm_90. …/90a requires
+// sm_90a or a target with a higher number.
 //
 // Operands: d is a destination register, s a register or constant, r a register, i a
 // constant, a an address, p a predicate, l a label, n only "_", x anything. The type

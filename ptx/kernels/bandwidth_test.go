@@ -114,7 +114,6 @@ func (k *kit) operations() []measured {
 	}
 }
 
-// bandwidth returns the median of several runs in 10^9 bytes per second.
 func (k *kit) bandwidth(m measured) float64 {
 	k.Helper()
 	const runs, each = 7, 4
@@ -220,7 +219,6 @@ func seen[T kernels.Element](k *kit, m driver.MemoryOf[uint8], skip int) driver.
 	return v
 }
 
-// rowsOf returns the operations on rows of floats.
 func rowsOf[T kernels.NetFloat](k *kit, name string, a, b driver.MemoryOf[uint8], w *kernels.Workspace) []measured {
 	k.Helper()
 	src, dst := seen[T](k, a, 0), seen[T](k, b, 0)
@@ -258,7 +256,6 @@ func rowsOf[T kernels.NetFloat](k *kit, name string, a, b driver.MemoryOf[uint8]
 	return list
 }
 
-// sumsInto returns sums with other accumulator types.
 func sumsInto(k *kit, a driver.MemoryOf[uint8], w *kernels.Workspace) []measured {
 	k.Helper()
 	f, i, u := alloc[float64](k, 1), alloc[int64](k, 1), alloc[uint64](k, 1)
@@ -275,7 +272,6 @@ func sumsInto(k *kit, a driver.MemoryOf[uint8], w *kernels.Workspace) []measured
 	}
 }
 
-// vectors returns matrix-vector products of several shapes.
 func vectors[A, X kernels.NetFloat](k *kit, name string, a, b driver.MemoryOf[uint8]) []measured {
 	k.Helper()
 	m, x := seen[A](k, a, 0), alloc[X](k, 1<<20)

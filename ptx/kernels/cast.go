@@ -5,7 +5,6 @@ import (
 	"github.com/purecuda/cuda/internal/launchers"
 )
 
-// castSource returns the PTX file for a source type.
 func castSource(typ string) source {
 	switch typ {
 	case "f16":
@@ -64,7 +63,6 @@ func castKernel[D, S Element]() (source, kernelName) {
 	return castIntSource, kernelName{"cast_", s, "_", unsignedName[D]()}
 }
 
-// unsignedName returns the name of the unsigned integer type with the size of T.
 func unsignedName[T Element]() string {
 	switch sizeOf[T]() {
 	case 1:

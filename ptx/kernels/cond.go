@@ -16,7 +16,7 @@ func SetCond(c graph.Cond, word driver.MemoryOf[uint32]) (*driver.Launch, error)
 // SetCondWhen returns the operation that compares the first element of word with a
 // constant. It sets the condition to 1 if the comparison holds, and otherwise to 0. The
 // element can be a sum, a norm or a maximum that another kernel computed. SetCondWhen is
-// equivalent to [graph.Cond.SetWhen]. [graph.Bound] also limits the number of rounds of a
+// equivalent to [graph.Cond.SetWhen]. [graph.Bound] also limits the number of iterations of a
 // loop.
 func SetCondWhen[T graph.CondWord](c graph.Cond, word driver.MemoryOf[T], cmp graph.Cmp, constant T) (*driver.Launch, error) {
 	return c.SetWhen(graph.When(word, cmp, constant))

@@ -10,7 +10,6 @@ import (
 	"github.com/purecuda/cuda/internal/launchers"
 )
 
-// device holds the device properties that operations use.
 type device struct {
 	driver          weak.Pointer[driver.Driver]
 	ordinal         int
@@ -46,9 +45,9 @@ func (d *device) is(dev driver.Device) bool {
 	return d.ordinal == dev.Ordinal() && dev.Driver() != nil && d.driver.Value() == dev.Driver()
 }
 
-// newer is a file with variants of kernels for devices from a given compute capability
-// on. The variants use instructions that older devices lack. They have the same arguments
-// and results, and a suffix in their names.
+// newer describes a file with variants of kernels for devices of a minimum compute capability. The
+// variants use instructions that older devices lack. They have the same arguments and results, and
+// a suffix in their names.
 type newer struct {
 	source       source
 	major, minor int

@@ -45,7 +45,7 @@
 // that operation launches the same kernel in the same context, the function sets its
 // operands, numbers and grid, and returns it. Otherwise, or if it is nil, the function
 // creates a new operation. A loop therefore needs one variable, and allocates nothing
-// after its first round:
+// after its first iteration:
 //
 //	var op *driver.Launch
 //	for _, batch := range batches {

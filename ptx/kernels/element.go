@@ -21,7 +21,6 @@ func sizeOf[T any]() uintptr {
 	return unsafe.Sizeof(v)
 }
 
-// elementType identifies a type of Element.
 type elementType uint8
 
 const (
@@ -72,7 +71,6 @@ func typeOf[T Element]() elementType {
 	return typeF64
 }
 
-// typeName returns the name of the type in kernel names.
 func typeName[T Element]() string { return elementNames[typeOf[T]()] }
 
 // bitsName is typeName for kernels that only move elements. The name depends only on the

@@ -131,7 +131,6 @@ func (e *everything) add(name string, make func(round int, again ...*driver.Laun
 // room is the maximum number of elements of each operand.
 const room = 40 << 10
 
-// many returns the number of elements of a round.
 func many(round int) int { return 512 << (2 * round) }
 
 // three holds three buffers. An operation has one operand in each.

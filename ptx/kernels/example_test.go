@@ -10,7 +10,6 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// onEmulator runs an example with a context and a stream.
 func onEmulator(example func(c *driver.Context, s *driver.Stream) error) (err error) {
 	d, err := driver.New(emulator.New(emulator.Config{}))
 	if err != nil {
@@ -34,7 +33,6 @@ func onEmulator(example func(c *driver.Context, s *driver.Stream) error) (err er
 	return example(c, s)
 }
 
-// show waits for the stream and prints the contents of memory.
 func show[T kernels.Element](s *driver.Stream, m driver.MemoryOf[T]) error {
 	if err := s.Wait(context.Background()); err != nil {
 		return err
@@ -169,7 +167,7 @@ func ExampleCast() {
 	// Output: [0 -1 127]
 }
 
-// A loop whose operands change every round creates only one operation.
+// A loop whose operands change in every iteration creates only one operation.
 func Example_again() {
 	if err := onEmulator(func(c *driver.Context, s *driver.Stream) error {
 		x, err := driver.Alloc[float32](c, 6)

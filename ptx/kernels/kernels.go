@@ -39,7 +39,6 @@ type maker struct {
 	again   *driver.Launch
 }
 
-// reused returns the operation to reuse, or nil if there is none.
 func reused(again []*driver.Launch) *driver.Launch {
 	if len(again) == 0 {
 		return nil
@@ -47,7 +46,6 @@ func reused(again []*driver.Launch) *driver.Launch {
 	return again[0]
 }
 
-// prepare returns an operation with the configuration and arguments.
 func (m *maker) prepare(cfg *driver.LaunchConfig, args ...arg) (*driver.Launch, error) {
 	code, err := m.source(m.context)
 	if err != nil {
@@ -132,7 +130,6 @@ func f32(v float32) arg { return number(v) }
 // as returns the number as a T.
 func as[T Element](a *arg) T { return *(*T)(unsafe.Pointer(&a.bits)) }
 
-// set sets argument i of a launch.
 func (a *arg) set(l *driver.Launch, i int) error {
 	switch {
 	case a.mem != nil:

@@ -13,7 +13,6 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// kit holds the context and the stream of a test.
 type kit struct {
 	testing.TB
 	c *driver.Context
@@ -51,14 +50,12 @@ func (k *kit) closeLater(c interface{ Close() error }) {
 	})
 }
 
-// made returns the operation, or fails the test if there was an error.
 func (k *kit) made(l *driver.Launch, err error) *driver.Launch {
 	k.Helper()
 	k.ok(err)
 	return l
 }
 
-// run enqueues an operation and waits for it.
 func (k *kit) run(l *driver.Launch, err error) {
 	k.Helper()
 	k.ok(err)
@@ -83,7 +80,7 @@ func (k *kit) replay(times int, l *driver.Launch, err error) {
 	}
 }
 
-// refused checks that an error was returned and that it contains the words.
+// refused checks that err matches CUDA_ERROR_INVALID_VALUE and contains the words.
 func (k *kit) refused(err error, words ...string) {
 	k.Helper()
 	if !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
@@ -128,7 +125,6 @@ var sizes = []int{0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 255, 257, 4099, 10007}
 // large is a length for hardware only, because it takes too long on the emulator.
 const large = 1000003
 
-// lengths returns sizes and, on a GPU, also large.
 func (k *kit) lengths() []int {
 	if k.emulated() {
 		return sizes

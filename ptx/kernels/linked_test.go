@@ -81,7 +81,6 @@ func linked(t *testing.T, uses string) (names []string) {
 	return names
 }
 
-// files returns the contents of the PTX files by name.
 func files(t *testing.T) map[string][]byte {
 	t.Helper()
 	all, err := launchers.Texts.ReadDir(".")

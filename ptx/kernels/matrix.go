@@ -20,7 +20,6 @@ func MatrixOf[T Element](mem driver.MemoryOf[T], rows, cols int) Matrix[T] {
 	return Matrix[T]{Mem: mem, Rows: rows, Cols: cols}
 }
 
-// operand checks the matrix and returns it as an operand.
 func (m Matrix[T]) operand(name string) box {
 	pitch := m.Pitch
 	if pitch == 0 {
@@ -43,7 +42,7 @@ func (s shape) String() string {
 	return fmt.Sprintf("%d × %d × %d elements with pitches %d and %d", s.layers, s.rows, s.cols, s.layer, s.pitch)
 }
 
-// check returns an error if rows share elements.
+// check returns an error if an extent is negative, or if rows or layers share elements.
 func (s shape) check() error {
 	switch {
 	case s.layers < 0 || s.rows < 0 || s.cols < 0:
@@ -77,7 +76,6 @@ func times(a, b int) (int, bool) {
 	return a * b, a > 0 && b > 0 && a <= (1<<62)/b
 }
 
-// box is an operand with a shape.
 type box struct {
 	operand
 	shape

@@ -10,8 +10,8 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// half returns half the distance between neighbouring values of T near a number. This is
-// the error that rounding to T adds.
+// half returns half the distance between neighbouring values of T near a number. Rounding to T adds
+// at most this error.
 func half[T kernels.Element](f float64) float64 {
 	var v T
 	switch any(v).(type) {
@@ -25,7 +25,6 @@ func half[T kernels.Element](f float64) float64 {
 	return 0
 }
 
-// layout describes the position of a matrix in a buffer.
 type layout struct {
 	rows, cols int
 	skip       int // elements before it
@@ -81,7 +80,6 @@ func sheetOf[T kernels.Element](k *kit, l layout, values []float64) *sheet[T] {
 
 func (s *sheet[T]) close() { s.k.ok(s.mem.Close()) }
 
-// row returns the original numbers of a row.
 func (s *sheet[T]) row(r int) []float64 { return s.at[r*s.cols : (r+1)*s.cols] }
 
 // read returns the current elements on the device. It fails if the memory around the
@@ -110,7 +108,7 @@ func near[T kernels.Element](got, want, off float64) bool {
 	return math.Abs(got-want) <= off+half[T](math.Abs(want)+off)
 }
 
-// far reports a test error if an element is not near the expected value.
+// far reports that an element is not near the expected value.
 func (k *kit) far(got, want, off float64, where string, args ...any) {
 	k.Helper()
 	k.Errorf("%s: %v, want %v: off by %g, allowed are %g and rounding", fmt.Sprintf(where, args...), got, want, math.Abs(got-want), off)

@@ -41,7 +41,6 @@ func norms[T kernels.NetFloat](k *kit) {
 	}
 }
 
-// normed holds the operands of a test. weight and bias may be nil.
 type normed[T kernels.NetFloat] struct {
 	s                  *sheet[T]
 	weightMem, biasMem *driver.Buffer[T]

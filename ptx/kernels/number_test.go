@@ -69,7 +69,6 @@ func element[T kernels.Element](f float64) T {
 	return v
 }
 
-// elements rounds numbers to a type.
 func elements[T kernels.Element](v []float64) []T {
 	out := make([]T, len(v))
 	for i, f := range v {

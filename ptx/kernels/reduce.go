@@ -51,7 +51,6 @@ func SumRows[S Accumulator, T Element](dst driver.MemoryOf[S], src Matrix[T], wo
 	return r.prepare()
 }
 
-// oneRow returns all of the memory as one row.
 func oneRow[T Element](m driver.MemoryOf[T]) Matrix[T] {
 	return MatrixOf(m, 1, lengthOf(m))
 }
@@ -142,7 +141,6 @@ type reduction struct {
 // ahead is the number of packs that a reduction thread loads at a time.
 const ahead = 4
 
-// prepare divides the rows among threads and prepares the launch.
 func (r *reduction) prepare() (*driver.Launch, error) {
 	if err := r.check(); err != nil {
 		return nil, opError(r.op, err)
@@ -179,7 +177,8 @@ func (r *reduction) prepare() (*driver.Launch, error) {
 	return l, nil
 }
 
-// check checks that dst has one element for each row.
+// check returns an error if an operand is invalid, if dst does not have one element for each row,
+// or if dst overlaps src.
 func (r *reduction) check() error {
 	if err := usable(r.dst.operand, r.src.operand); err != nil {
 		return err

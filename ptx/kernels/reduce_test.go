@@ -75,7 +75,6 @@ func numbers[T kernels.Element](n int, seed uint64) []float64 {
 	return v
 }
 
-// extreme is a function that selects an element of each row.
 type extreme[R, T kernels.Element] func(dst driver.MemoryOf[R], src kernels.Matrix[T], w *kernels.Workspace, again ...*driver.Launch) (*driver.Launch, error)
 
 func TestExtremesOfRows(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// turned is the shape of a rope test.
 type turned struct {
 	tokens, heads, dim, pairs int
 	skip, headGap, tokenGap   int
@@ -73,7 +72,6 @@ func ropes[T kernels.NetFloat](k *kit, r turned, p kernels.Pairing) {
 	}
 }
 
-// places returns small and large positions.
 func places(tokens int) []int32 {
 	p := make([]int32, tokens)
 	for i := range p {
@@ -84,7 +82,6 @@ func places(tokens int) []int32 {
 
 type allowed struct{ value, off float64 }
 
-// rope returns the expected value of each element of the memory.
 func rope[T kernels.NetFloat](r turned, p kernels.Pairing, before []T, positions []int32, frequencies []float32) []allowed {
 	want := make([]allowed, len(before))
 	for i, v := range before {

@@ -5,7 +5,6 @@ import (
 	"github.com/purecuda/cuda/internal/launchers"
 )
 
-// unarySource returns the PTX file for a type.
 func unarySource(typ string) source {
 	switch typ {
 	case "f16":

@@ -120,7 +120,8 @@ func (f *function[T]) check(k *kit, in T, got float64) {
 	}
 }
 
-// vanishes reports whether exp(-x) overflows.
+// vanishes reports whether a result of 0 is acceptable for x. The true result is then tiny, and
+// exp(-x) may overflow.
 func (f *function[T]) vanishes(x float64) bool {
 	switch f.name {
 	case "silu", "sigmoid", "gelu tanh":

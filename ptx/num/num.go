@@ -29,7 +29,8 @@ func (h F16) Bits() uint16 { return uint16(h) }
 // Bits returns the number's bits.
 func (h BF16) Bits() uint16 { return uint16(h) }
 
-// ToF16 rounds to the nearest F16, ties to even. Numbers from 65520 on become infinity.
+// ToF16 rounds to the nearest F16, ties to even. Numbers with a magnitude of at least 65520 become
+// infinity.
 func ToF16(f float32) F16 {
 	b := math.Float32bits(f)
 	sign := uint16(b >> 16 & 0x8000)

@@ -63,7 +63,6 @@ func (c *Compiler) archList() string {
 	return strings.Join(names, ", ")
 }
 
-// supportedArchs queries NVRTC for the architectures it supports.
 func (f *functions) supportedArchs() ([]int32, error) {
 	n := new(int32)
 	if c := callP(&f.archCount, ptrTo(n)); c != NVRTC_SUCCESS {

@@ -143,7 +143,6 @@ const (
 
 func (c *Cache) path(k key) string { return filepath.Join(c.dir, k.String()+entrySuffix) }
 
-// count updates the statistics.
 func (c *Cache) count(change func(*CacheStats)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -179,7 +178,6 @@ func (c *Cache) get(k key) *Result {
 	return r
 }
 
-// put stores a result.
 func (c *Cache) put(k key, r *Result) {
 	if err := c.write(c.path(k), encode(k, r)); err != nil {
 		c.fail(err)
@@ -215,7 +213,6 @@ func (c *Cache) write(path string, data []byte) error {
 	return err
 }
 
-// entry is a file of the cache.
 type entry struct {
 	path string
 	size int64

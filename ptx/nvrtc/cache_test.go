@@ -90,7 +90,6 @@ func TestFailuresAreNotKept(t *testing.T) {
 	}
 }
 
-// entryFile returns the only file of a cache.
 func entryFile(t *testing.T, c *Cache) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(c.Dir(), "*"))

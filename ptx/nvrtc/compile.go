@@ -83,7 +83,6 @@ func (c *Compiler) fly(p *Program) (*flight, error) {
 	return f, nil
 }
 
-// land performs the compilation of a flight.
 func (c *Compiler) land(f *flight, p *Program, k key, keyed bool) {
 	if keyed {
 		f.result, f.err = c.cached(p, k)
@@ -115,7 +114,6 @@ func (c *Compiler) cached(p *Program, k key) (*Result, error) {
 	return r, nil
 }
 
-// compile runs NVRTC.
 func (c *Compiler) compile(p *Program) (*Result, error) {
 	run := &run{c.fn, p, 0}
 	if err := run.create(); err != nil {
@@ -182,7 +180,6 @@ func (r *run) addNames() ([]*byte, error) {
 	return names, nil
 }
 
-// read copies the compiled code and the lowered names to out.
 func (r *run) read(out *Result, names []*byte) error {
 	var failure Code
 	if out.PTX, failure = r.fn.text(r.h, &r.fn.ptxSize, &r.fn.ptx); failure != NVRTC_SUCCESS {

@@ -123,7 +123,6 @@ func (e *NotInstalledError) Format(s fmt.State, verb rune) {
 	}
 }
 
-// invalidf returns an error for invalid arguments.
 func invalidf(format string, args ...any) error {
 	return fmt.Errorf("nvrtc: "+format, args...)
 }

@@ -182,7 +182,6 @@ func newFake(t *testing.T, f *fake, opts ...Option) *Compiler {
 	return c
 }
 
-// testCache returns an empty cache.
 func testCache(t *testing.T) *Cache {
 	t.Helper()
 	c, err := NewCache(filepath.Join(gputest.TempDir(t), "cache"), 0)

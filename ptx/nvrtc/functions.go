@@ -21,7 +21,6 @@ type functions struct {
 	archCount, archs loader.Proc // since 11.2
 }
 
-// resolve looks up NVRTC's functions in the library.
 func resolve(lib loader.Library) (*functions, error) {
 	f := &functions{}
 	for _, s := range []struct {
@@ -102,7 +101,6 @@ func callHNP(proc *loader.Proc, h uintptr, n int, p unsafe.Pointer) Code {
 	return code(loader.Invoke(&b.call))
 }
 
-// create calls nvrtcCreateProgram with n headers.
 func (f *functions) create(h *uintptr, source, name *byte, n int, texts, names **byte) Code {
 	b := struct {
 		call         loader.Call

@@ -33,9 +33,9 @@ func (c *Compiler) CUDAIncludes() ([]string, error) {
 		strings.Join(folders, ", "))
 }
 
-// includeFolders lists possible folders of headers. Those relative to the library come
-// first, which is in ROOT/lib64, ROOT/targets/SYSTEM/lib, ROOT\bin\x64 or a Python wheel.
-// The toolkits follow.
+// includeFolders lists possible folders of headers. The first ones are relative to the library,
+// which can be in ROOT/lib64, ROOT/targets/SYSTEM/lib, ROOT\bin\x64 or a Python wheel. The folders
+// of the toolkits follow.
 func (c *Compiler) includeFolders() []string {
 	var folders []string
 	if c.file != "" {

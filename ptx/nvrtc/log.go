@@ -20,7 +20,6 @@ func (c *Compiler) explain(p *Program, failure Code, log string) error {
 	return e
 }
 
-// advise returns a suggestion for common mistakes.
 func (c *Compiler) advise(p *Program, failure Code, log string) string {
 	switch {
 	case strings.Contains(log, "--gpu-architecture"):
@@ -40,7 +39,6 @@ var (
 	cudaHeader = regexp.MustCompile(`(?:cannot|could not) open source file "(cuda|cooperative_groups|mma|nv|cub/|thrust/)`)
 )
 
-// message is a line of the log that refers to a line of the program.
 type message struct {
 	file     string
 	line     int

@@ -136,8 +136,7 @@ func notOpened(err error, named string) error {
 	return &NotInstalledError{Cause: err}
 }
 
-// New creates a compiler from an open library and becomes its owner. Close closes the
-// library. If New fails, it closes the library itself.
+// New creates a compiler that owns lib: Close closes it. If New fails, it closes lib itself.
 func New(lib loader.Library, opts ...Option) (*Compiler, error) {
 	if lib == nil {
 		return nil, invalidf("nil library: open one with loader.Open")

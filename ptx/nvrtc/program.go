@@ -71,7 +71,6 @@ func (r *Result) LoweredName(expression string) (string, error) {
 		expression, slices.Sorted(maps.Keys(r.Lowered)))
 }
 
-// copy returns a deep copy of r.
 func (r *Result) copy() *Result {
 	c := *r
 	c.PTX, c.Cubin, c.Lowered = slices.Clone(r.PTX), slices.Clone(r.Cubin), maps.Clone(r.Lowered)
@@ -87,7 +86,6 @@ func (p *Program) name() string {
 	return p.Name
 }
 
-// options returns the complete options for NVRTC.
 func (p *Program) options() []string {
 	var list []string
 	if p.Arch != "" {

@@ -55,7 +55,7 @@ var (
 	splices = strings.NewReplacer("\\\r\n", "", "\\\n", "")
 )
 
-// text scans a text in a folder for headers.
+// text adds the headers that a text in the given folder includes.
 func (s *scan) text(folder, text string) {
 	if strings.Contains(text, "\\\n") || strings.Contains(text, "\\\r\n") {
 		text = splices.Replace(text)
@@ -141,7 +141,6 @@ func (s *scan) file(path string) {
 	s.text(filepath.Dir(path), string(text))
 }
 
-// optionFolders returns the include folders in the options.
 func optionFolders(options []string) []string {
 	return optionValues(options, "-I", "--include-path")
 }

@@ -50,7 +50,6 @@ type command struct {
 	types        list
 }
 
-// list is a flag that can be repeated.
 type list []string
 
 func (l *list) String() string     { return strings.Join(*l, ", ") }
@@ -200,7 +199,7 @@ func (c *command) generate(out io.Writer) error {
 	return nil
 }
 
-// check compares the files with those on disk.
+// check returns an error that lists the files whose contents on disk differ.
 func check(files []gen.File) error {
 	var stale []string
 	for _, f := range files {

@@ -24,7 +24,6 @@ import (
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
-// machine holds the driver and the device from the flags.
 type machine struct {
 	driver, device string
 	short          bool
@@ -88,7 +87,6 @@ func read(name string, in io.Reader) ([]byte, error) {
 	return os.ReadFile(name)
 }
 
-// check compares the needs with the driver and the device from the flags.
 func (m machine) check(n ptx.Needs) error {
 	var driver, major, minor int
 	if m.driver != "" {
@@ -107,7 +105,6 @@ func (m machine) check(n ptx.Needs) error {
 	return n.Check(driver, major, minor)
 }
 
-// pair parses two numbers separated by a dot.
 func pair(s string) (a, b int, err error) {
 	first, second, ok := strings.Cut(s, ".")
 	a, err1 := strconv.Atoi(first)

@@ -11,7 +11,6 @@ import (
 
 const text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry add(.param .u64 x) { ret; }\n"
 
-// call runs the command with text as its standard input.
 func call(t *testing.T, in string, args ...string) (code int, out, errs string) {
 	t.Helper()
 	var o, e strings.Builder

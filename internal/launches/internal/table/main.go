@@ -43,7 +43,6 @@ func run(dir, output string) error {
 	return os.WriteFile(output, text, 0o666)
 }
 
-// launcher contains the declarations that the generated file has for one kernel.
 type launcher struct {
 	kernel string
 	grid   int          // number of arguments of Grid

@@ -10,8 +10,6 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// rig holds the objects that a test of the generated launchers uses. The test closes them
-// when it ends.
 type rig struct {
 	*testing.T
 	c  *driver.Context

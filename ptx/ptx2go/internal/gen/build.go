@@ -7,7 +7,6 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// build adds the kernels of the unit in source order.
 func (g *generator) build(u *unit) error {
 	var errs problems
 	for _, f := range u.mod.Kernels() {
@@ -160,7 +159,6 @@ func (p *param) describe(s spec, at place) error {
 	return nil
 }
 
-// settle determines the Go type.
 func (p *param) settle(at place) error {
 	if p.mode == modeRaw {
 		p.memory, p.typ = false, addressType

@@ -5,7 +5,6 @@ import (
 	"strings"
 )
 
-// csource holds the kernels and structs of a CUDA source.
 type csource struct {
 	path    string
 	naming  func(string) string
@@ -15,7 +14,6 @@ type csource struct {
 	macros  map[string]int64
 }
 
-// ckernel is a __global__ function.
 type ckernel struct {
 	name     string
 	doc      string
@@ -192,7 +190,7 @@ func (c *csource) declarator(t []ctoken) (p cparam) {
 	return p
 }
 
-// isCWord reports whether s is a word that occurs in names of integer types.
+// isCWord reports whether s is a keyword of C's built-in types.
 func isCWord(s string) bool {
 	switch s {
 	case "unsigned", "signed", "char", "short", "int", "long", "float", "double", "bool", "void":
@@ -214,8 +212,8 @@ func (c *csource) number(t []ctoken) int64 {
 	return n
 }
 
-// find returns the kernel with the given name in the PTX, or nil if there is none or more
-// than one.
+// find returns the source kernel for a name in the PTX and a number of parameters. It returns nil
+// if there is none or more than one.
 func (c *csource) find(name string, params int) *ckernel {
 	var found *ckernel
 	plain, _ := sourceOf(name)

@@ -46,7 +46,6 @@ func init() {
 	}
 }
 
-// lookup returns the Go form of a C type by name.
 func (c *csource) lookup(name string) (ctype, bool) {
 	name = strings.TrimPrefix(name, "std : : ")
 	if t, ok := c.types[name]; ok {

@@ -43,7 +43,6 @@ func newDirective(s string, at place) directive {
 	return directive{"params", s, at}
 }
 
-// spec is the description of one parameter in a directive.
 type spec struct {
 	name string
 	mode mode
@@ -88,7 +87,8 @@ func parseSpec(s string) (spec, string) {
 	return out, ""
 }
 
-// and combines two modes: "in out" is inout.
+// and combines two modes: "in out" and "out in" are inout. For all others, the second mode replaces
+// the first.
 func (m mode) and(o mode) mode {
 	if m == modeIn && o == modeOut || m == modeOut && o == modeIn {
 		return modeInOut

@@ -8,7 +8,6 @@ import (
 // Forms selects the optional parts of a launcher.
 type Forms struct{ Grid, Do, Prepare bool }
 
-// kernel writes the launcher of one kernel.
 func (p *printer) kernel(k *kernel, forms Forms) {
 	p.launcherType(k, forms)
 	p.launcherOf(k, forms)
@@ -110,7 +109,6 @@ func (k *kernel) extent(axis int, elements string) string {
 	return fmt.Sprintf("%s: driver.Blocks(%s, %d).X", name, elements, size)
 }
 
-// op writes the constructor of operations.
 func (p *printer) op(k *kernel) {
 	p.f("// Op returns the launch as an operation for streams, captures and graphs. It\n")
 	p.f("// retains the code and the memory among the arguments.\n")
@@ -122,7 +120,6 @@ func (p *printer) op(k *kernel) {
 	p.f(")\n}\n\n")
 }
 
-// declared returns the argument together with its declared access.
 func (q *param) declared() string {
 	if q.memory {
 		switch q.mode {
@@ -157,7 +154,6 @@ func (q *param) goType(memory string) string {
 	return fmt.Sprintf(memory, q.typ)
 }
 
-// do writes the method for direct launches.
 func (p *printer) do(k *kernel) {
 	p.f("// Do launches the kernel on a stream, or records the launch in a scope of\n")
 	if k.untyped() {

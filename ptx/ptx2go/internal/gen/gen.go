@@ -83,9 +83,8 @@ type generator struct {
 	names   map[string]place // Go names used in the package
 }
 
-// Generate reads PTX files and CUDA sources and returns the files to write. These are the
-// Go files in name order, and the PTX compiled from CUDA sources. The error lists every
-// problem in the inputs.
+// Generate reads PTX files and CUDA sources and returns the files to write: the Go files in name
+// order, and the PTX compiled from CUDA sources. The error lists every problem in the inputs.
 func Generate(opts Options, inputs []string) ([]File, error) {
 	g := &generator{opts: opts, structs: map[string]*structType{}, names: map[string]place{}}
 	if g.opts.Block == [3]int{} {

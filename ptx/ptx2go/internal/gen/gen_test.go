@@ -12,7 +12,6 @@ import (
 
 const head = ".version 7.0\n.target sm_52\n.address_size 64\n"
 
-// entry returns a kernel that does nothing, with a comment above it.
 func entry(comment, name, params string) string {
 	return comment + "\n.visible .entry " + name + "(" + params + ")\n{\n\tret;\n}\n"
 }

@@ -17,7 +17,6 @@ type unit struct {
 	source   *csource // nil if there is no CUDA source
 }
 
-// kernel is one kernel with a launcher.
 type kernel struct {
 	name   string // name in the PTX
 	goName string
@@ -28,7 +27,6 @@ type kernel struct {
 	block  [3]int // block size of the grid helper; 0 if not specified
 }
 
-// param is one parameter of a kernel.
 type param struct {
 	ptx.Param
 	name   string // name in the source, or in the PTX without a source

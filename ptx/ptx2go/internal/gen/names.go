@@ -58,7 +58,7 @@ var taken = map[string]bool{
 	"uint64": true, "uintptr": true, "float32": true, "float64": true, "complex64": true, "complex128": true,
 }
 
-// local returns a name for a Go parameter that does not collide with another name.
+// local returns a name for a Go parameter that is neither a keyword nor in taken.
 func local(name string) string {
 	s := unexported(name)
 	if token.IsKeyword(s) || taken[s] {
@@ -67,5 +67,4 @@ func local(name string) string {
 	return s
 }
 
-// isName reports whether s is a Go identifier.
 func isName(s string) bool { return token.IsIdentifier(s) }

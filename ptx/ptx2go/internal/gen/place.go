@@ -5,7 +5,6 @@ import (
 	"fmt"
 )
 
-// place is a position in a file, given by its line.
 type place struct {
 	file string
 	line int
