@@ -98,7 +98,7 @@ The PTX ISA leaves the following behaviour open, or the behaviour is easy to get
 | rcp, rsqrt .approx.ftz.f64 | the lower half of the operand is ignored, so a NaN with its payload in that half counts as infinity |
 | bfe, bfi on 64 bits | all bits of position and length are used. On 32 bits, only their low bytes are used |
 | atom.add.f32, red.add.f32 | subnormal operands and results become zero in global memory and are kept in shared memory. A generic address is treated as the memory to which it points |
-| add, sub, mul, fma, min, max on f64 | if several operands are NaNs, the result is the NaN of the second factor or operand, otherwise of the addend, otherwise of the first operand. A division prefers the NaN of the dividend. An invalid operation returns 0xfff8000000000000 |
+| add, sub, mul, fma, min, max on f64 | if several operands are NaNs, the result is the first NaN in this order: the second operand (of fma, the second factor), the addend of fma, the first operand. A division prefers the NaN of the dividend. An invalid operation returns 0xfff8000000000000 |
 | abs, neg on NaNs | f64 returns the NaN, made quiet, with its sign. f32, f16 and bf16 return the canonical NaN |
 | atom.add.f64, red.add.f64 | in global memory a NaN is returned unchanged, not made quiet |
 | cvt of NaNs | conversions from and to f64 keep the sign and the leading bits of the payload and make the NaN quiet. bf16 to f32 keeps the pattern, not made quiet. All other conversions return the canonical NaN |
