@@ -12,8 +12,8 @@ import (
 // accessed last, and the faults. In a launch with checks nothing is cached, so every access takes
 // the slow path in this file.
 
-// access caches the region that a memory instruction accessed last. An address a is inside the
-// region if a-addr < n.
+// access caches the region that a memory instruction accessed last. The instruction may access
+// address a of the region if a-addr < n.
 type access struct {
 	addr   uint64
 	n      uint64
@@ -42,16 +42,16 @@ const (
 	accWide    = 32  // the address column is in the 64-bit bank
 	accSync    = 64  // the access is volatile, relaxed, acquire or release
 	accMemory  = 128 // field a holds an address
-	accLog     = 8   // shift for log2 of the access size
+	accLog     = 8   // shift of the field that holds log2 of the access size
 	accMaxSize = 32
 )
 
 var spaceText = [...]string{"generic", "global", "shared", "local", "const", "param", "?", "?"}
 
-// size returns the number of bytes that an instruction accesses.
+// size returns the number of bytes that each lane accesses.
 func (in *inst) size() uint64 { return 1 << (in.aux >> accLog) }
 
-// pointer returns the memory at p after checking lane i's access.
+// pointer returns the memory at p. It panics with a fault if lane i may not access it.
 //
 //go:norace
 //go:nocheckptr
@@ -72,7 +72,7 @@ func (w *warp) site(in *inst) *access {
 	return e
 }
 
-// addresses stores the addresses that an instruction accesses in w.addr.
+// addresses stores the address of every lane, active or not, in w.addr and returns &w.addr.
 //
 //go:norace
 func (w *warp) addresses(in *inst, wide bool, m uint32) *col64 {
@@ -200,7 +200,7 @@ func (r *launchRun) mayAccess(g *Region) bool {
 	return g.Reach != nil || g.Device == HostDevice || g.Device == r.opts.Device.Ordinal || r.opts.Peers>>uint(g.Device)&1 != 0
 }
 
-// lookup finds the live region at p. It searches recently found regions first.
+// lookup returns the live region that contains p, or nil. It searches recently found regions first.
 func (c *cta) lookup(p uint64) *Region {
 	for _, r := range c.recent {
 		if r != nil && p-r.Addr < r.Size && !r.dead.Load() {
@@ -229,7 +229,8 @@ func (w *warp) localPointer(in *inst, off uint64, i int) unsafe.Pointer {
 
 // Operands of memory instructions: forms, spaces, places and vectors.
 
-// cacheMod reports whether a modifier of a load or store is only a cache hint.
+// cacheMod reports whether a modifier of a load or store has no effect here: a cache hint, .nc or
+// .weak.
 func cacheMod(m string) bool {
 	switch m {
 	case "ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "weak":
@@ -250,7 +251,8 @@ type memForm struct {
 	sync  bool
 }
 
-// memory parses the modifiers of a load or store.
+// memory returns the form of a load or store. If the form is unsupported, memory reports the error
+// and returns false.
 func (l *lowerer) memory(f *form) (mf memForm, ok bool) {
 	for _, r := range f.rest {
 		if r != "shared::cluster" && !cacheMod(r) {
@@ -267,14 +269,13 @@ func (l *lowerer) memory(f *form) (mf memForm, ok bool) {
 	return mf, true
 }
 
-// place is the memory that an operand designates: a base column and an offset.
+// place is the location of a memory operand: a space, a base column and an offset in bytes.
 type place struct {
 	space ptx.Space
 	base  reg // base address; noReg for a kernel parameter
 	imm   uint64
 }
 
-// memoryPlace resolves a memory operand.
 func (l *lowerer) memoryPlace(o ptx.Operand, space ptx.Space) place {
 	switch o := o.(type) {
 	case *ptx.Elem:
@@ -315,7 +316,6 @@ func (l *lowerer) memoryPlace(o ptx.Operand, space ptx.Space) place {
 	return place{space, l.constant(class64, 0), 0}
 }
 
-// elemPlace resolves an array element.
 func (l *lowerer) elemPlace(o *ptx.Elem, space ptx.Space) place {
 	v := l.lookupVar(o.Name)
 	if v == nil {
@@ -340,7 +340,6 @@ func (l *lowerer) elemPlace(o *ptx.Elem, space ptx.Space) place {
 	return p
 }
 
-// symPlace resolves a variable.
 func (l *lowerer) symPlace(name string, offset int64, space ptx.Space) place {
 	v := l.lookupVar(name)
 	if v == nil {
@@ -366,7 +365,6 @@ func (l *lowerer) symPlace(name string, offset int64, space ptx.Space) place {
 	return place{space, l.symbol(name, offset), 0}
 }
 
-// spaceCode returns the code of a space in inst.aux.
 func spaceCode(s ptx.Space) uint16 {
 	switch s {
 	case ptx.GlobalSpace:

@@ -34,11 +34,11 @@ type allocator struct {
 	base   [numClasses]uint32 // first index of a class in the numbering of all classes
 	total  uint32
 	blocks []*basicBlock
-	dense  []uint32 // set number of each register; pinned registers have none
+	dense  []uint32 // set number of each register that is not pinned
 	sparse []uint32 // register of each set number
 	work   int      // set words that the data flow may still visit
 	ivals  []interval
-	column []uint32 // the assigned columns
+	column []uint32 // column of each register
 	pinned []bool
 }
 
@@ -61,7 +61,6 @@ type bitset []uint64
 func (s bitset) set(i uint32)      { s[i/64] |= 1 << (i % 64) }
 func (s bitset) has(i uint32) bool { return s[i/64]>>(i%64)&1 != 0 }
 
-// allocate assigns columns to virtual registers.
 func (l *lowerer) allocate() {
 	a := &allocator{l: l}
 	for c := range l.vregs {
@@ -87,7 +86,6 @@ func (l *lowerer) allocate() {
 	a.apply()
 }
 
-// index returns a register's index in the numbering of all classes.
 func (a *allocator) index(r reg) uint32 { return a.base[r.class] + r.id }
 
 // number assigns set numbers to the registers that are not pinned.
@@ -102,17 +100,15 @@ func (a *allocator) number() {
 	}
 }
 
-// words returns the length of a set in words.
 func (a *allocator) words() int { return (len(a.sparse) + 63) / 64 }
 
-// spend deducts n words from the remaining work of the data flow. It returns false if fewer were
-// left.
+// spend deducts n words from the work limit of the data flow. It returns false if fewer were left.
 func (a *allocator) spend(n int) bool {
 	a.work -= n
 	return a.work >= 0
 }
 
-// exact computes liveness by data flow. It returns false if that exceeds the work limit.
+// exact computes liveness by data flow. It returns false if that exceeds a limit.
 func (a *allocator) exact() bool {
 	n := len(a.l.code)
 	a.work = exactWork*n + exactLeast
@@ -173,8 +169,8 @@ func (a *allocator) loops() []interval {
 	return merged
 }
 
-// findBlocks divides the code into basic blocks. It returns false if there are too many jumps
-// between the blocks.
+// findBlocks divides the code into basic blocks. It returns false if the branch tables exceed the
+// work limit.
 func (a *allocator) findBlocks() bool {
 	code := a.l.code
 	leader := make([]bool, len(code)+1)
@@ -213,7 +209,7 @@ func (a *allocator) findBlocks() bool {
 	return true
 }
 
-// endsBlock reports whether execution may continue anywhere other than at the next instruction.
+// endsBlock reports whether n is the last instruction of its basic block.
 func (n *lowered) endsBlock() bool {
 	switch n.in.ctl {
 	case ctlBranch, ctlTable, ctlExit, ctlReturn:
@@ -316,7 +312,7 @@ func (a *allocator) mentions() {
 	}
 }
 
-// pin keeps registers live throughout the code if they are set before it runs.
+// pin makes pinned registers live throughout the code, because they are set before it runs.
 func (a *allocator) pin() {
 	for i, pinned := range a.pinned {
 		if pinned {
@@ -371,7 +367,6 @@ func (a *allocator) extend(i uint32, from, to int) {
 	v.start, v.end = min(v.start, from), max(v.end, to)
 }
 
-// scan assigns each interval a column of its class that is free throughout the interval.
 func (a *allocator) scan() {
 	a.column = make([]uint32, a.total)
 	for c := range a.l.vregs {
@@ -453,7 +448,6 @@ func (h *expiry) pop() uint32 {
 	return c
 }
 
-// apply writes the columns into the instructions.
 func (a *allocator) apply() {
 	for _, n := range a.l.code {
 		for _, r := range n.refs {

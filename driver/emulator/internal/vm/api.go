@@ -172,7 +172,7 @@ type Param struct {
 // Attributes holds the values that cuFuncGetAttribute returns for a kernel. Registers is an
 // estimate, because the emulator does not allocate hardware registers.
 type Attributes struct {
-	MaxThreads  int // largest block that .maxntid and .reqntid permit
+	MaxThreads  int // largest number of threads per block that .maxntid and .reqntid permit
 	SharedBytes int // bytes of static shared memory
 	ConstBytes  int // bytes of user constants
 	LocalBytes  int // bytes of local memory and stack of one thread

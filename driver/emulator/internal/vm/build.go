@@ -33,7 +33,7 @@ func (c *compiler) measure() {
 	}
 }
 
-// mostConst is the maximum size of a source's .const variables.
+// mostConst is the maximum total size, in bytes, of the .const variables of a source.
 const mostConst = 64 << 10
 
 func (c *compiler) measureConstants(s *source) {
@@ -65,7 +65,8 @@ func statements(b *ptx.Block) int {
 	return n
 }
 
-// kernel compiles one entry, or only checks it and leaves compilation for later.
+// kernel compiles one entry. Beyond the limit for loading, it only checks the entry, and the
+// program is compiled when it is first needed.
 func (c *compiler) kernel(s *source, f *ptx.Function) {
 	k := &Kernel{name: f.Name, module: c.mod}
 	k.describe(s, f)
@@ -114,7 +115,6 @@ func (c *compiler) build(k *Kernel, s *source, f *ptx.Function, check bool) {
 	k.measure(b)
 }
 
-// ready compiles the kernel's program if loading did not.
 func (k *Kernel) ready() {
 	if k.build != nil {
 		k.buildOnce.Do(k.build)
@@ -167,7 +167,6 @@ func (k *Kernel) describe(s *source, f *ptx.Function) {
 	}
 }
 
-// measure records the resources that the kernel's program needs.
 func (k *Kernel) measure(b *builder) {
 	a := &k.attrs
 	a.SharedBytes = int(b.sharedEnd)
@@ -183,7 +182,6 @@ func (k *Kernel) measure(b *builder) {
 	}
 }
 
-// initialise writes the initial values of all variables.
 func (c *compiler) initialise() {
 	for _, s := range c.sources {
 		for _, sym := range s.syms {
@@ -215,7 +213,7 @@ func (c *compiler) initVariable(s *source, v *ptx.Variable, b []byte) {
 	c.initPart(s, v, v.Init, dims, elem, b)
 }
 
-// initPart fills b from one initialiser. b is an array with dimensions dims.
+// initPart fills b, an array with dimensions dims, from one initialiser. An element has elem bytes.
 func (c *compiler) initPart(s *source, v *ptx.Variable, in *ptx.Init, dims []int, elem int, b []byte) {
 	if !in.List {
 		if len(b) < elem {
@@ -270,7 +268,7 @@ func (c *compiler) initValue(s *source, v *ptx.Variable, in *ptx.Init, b []byte)
 	copy(b, w[:])
 }
 
-// maskByte returns the byte of x that a mask such as 0xff00 selects.
+// maskByte returns the byte of x that a mask such as 0xff00 selects, shifted down to bit 0.
 func maskByte(x, mask uint64) uint64 {
 	x &= mask
 	for mask&0xff == 0 && mask != 0 {
@@ -279,7 +277,8 @@ func maskByte(x, mask uint64) uint64 {
 	return x
 }
 
-// symbolAddr returns the address of a global, a constant or a function.
+// symbolAddr returns the address of a global, a constant or a function. It returns false if o names
+// none of these.
 func (c *compiler) symbolAddr(s *source, o *ptx.Sym) (uint64, bool) {
 	sym := c.lookup(s, o.Name)
 	switch {

@@ -22,7 +22,7 @@ var builtins = map[string]builtin{
 	"__assertfail": builtinAssert,
 }
 
-// extern returns the Go implementation of an undefined function.
+// extern returns the Extern or the builtin that implements an undefined function, or neither.
 func (c *compiler) extern(name string) (Extern, builtin) {
 	if e := c.opts.Externs[name]; e != nil {
 		return e, nil
@@ -91,7 +91,7 @@ func (h *Heap) Release() {
 	h.used = 0
 }
 
-// heapOf returns the heap of the launch's context, or else the launch's own heap.
+// heapOf returns the heap from the launch options. Without one, it returns the launch's own heap.
 func (r *launchRun) heapOf() *Heap {
 	if r.opts.Heap != nil {
 		return r.opts.Heap
@@ -134,7 +134,7 @@ func builtinAssert(w *warp, in *inst, lane int, args, ret []byte) {
 	panic(w.laneFault(FaultAssert, in, lane, msg))
 }
 
-// print writes the output of one call.
+// print writes the output of one call without interleaving it with other output.
 func (r *launchRun) print(b []byte) {
 	if r.opts.Stdout == nil {
 		return
@@ -144,7 +144,8 @@ func (r *launchRun) print(b []byte) {
 	r.opts.Stdout.Write(b)
 }
 
-// bytesAt returns the n bytes at a generic address for a lane, or fewer if the memory ends before.
+// bytesAt returns the n bytes at a generic address. It panics with a fault if the lane may not read
+// all of them.
 func (w *warp) bytesAt(in *inst, addr uint64, n int, lane int) []byte {
 	probe := inst{aux: spaceGeneric}
 	var out []byte
@@ -156,7 +157,8 @@ func (w *warp) bytesAt(in *inst, addr uint64, n int, lane int) []byte {
 	return out
 }
 
-// cString returns the NUL-terminated string at a generic address.
+// cString returns the string at a generic address up to a NUL byte or 64 KiB. At address 0, the
+// string is empty.
 func (w *warp) cString(in *inst, addr uint64, lane int) string {
 	var out []byte
 	for addr != 0 && len(out) < 1<<16 {
@@ -171,7 +173,7 @@ func (w *warp) cString(in *inst, addr uint64, lane int) string {
 }
 
 // builtinPrintf is vprintf(format, arguments). The argument buffer holds the arguments in order,
-// each at its own alignment. vprintf returns the number of arguments.
+// each at its own alignment. vprintf returns the number of arguments, or -1 for a null format.
 func builtinPrintf(w *warp, in *inst, lane int, args, ret []byte) {
 	format := binary.LittleEndian.Uint64(args)
 	buf := binary.LittleEndian.Uint64(args[8:])
@@ -210,7 +212,6 @@ const (
 	mostWidth = 1 << 31
 )
 
-// print appends text to the output.
 func (p *printer) print(text string) {
 	for len(text) > 0 && !p.full {
 		n := min(len(text), printPiece-len(p.out))
@@ -221,7 +222,6 @@ func (p *printer) print(text string) {
 	}
 }
 
-// repeat prints the character c n times.
 func (p *printer) repeat(c byte, n int) {
 	var piece string
 	for n > 0 && !p.full {
@@ -249,7 +249,7 @@ func (p *printer) flush() {
 	}
 }
 
-// arg reads the next argument, which has 4 or 8 bytes.
+// arg reads the next argument, whose size is 4 or 8 bytes.
 func (p *printer) arg(size int) uint64 {
 	p.off = (p.off + uint64(size) - 1) &^ (uint64(size) - 1)
 	b := p.w.bytesAt(p.in, p.buf+p.off, size, p.lane)
@@ -347,7 +347,7 @@ func (p *printer) number(f string, i int) (int, int) {
 	return i, n
 }
 
-// convert prints the next argument. It returns false for an unknown conversion.
+// convert prints the conversion c. It returns false if c is unknown.
 func (p *printer) convert(c byte, s spec) bool {
 	if s.width > mostWidth || s.prec > mostWidth {
 		s.nothing = true
@@ -397,7 +397,8 @@ func (p *printer) convert(c byte, s spec) bool {
 	return true
 }
 
-// integer reads a 64-bit argument if s.long is set, otherwise a 32-bit one.
+// integer reads a 32-bit argument. If s.long is set, integer reads nothing and the caller reads the
+// argument with last.
 func (p *printer) integer(s *spec) uint64 {
 	if s.long {
 		return 0

@@ -10,7 +10,8 @@ import (
 // record holds the last write and up to three reads, from different threads and warps if possible.
 // A granule has 4 bytes until an access is smaller. From then on, it has 1 byte.
 
-// tracker guards the access records of all memory.
+// tracker holds the state of the checks of global memory. mu also guards the access records of all
+// regions.
 type tracker struct {
 	mu     sync.Mutex
 	checks Checks
@@ -24,7 +25,7 @@ type syncKey struct {
 
 // event is one execution of an instruction by a warp, or one copy.
 type event struct {
-	launch      *launchRun // set while the launch runs; nil for a copy
+	launch      *launchRun // nil for a copy
 	id          uint64     // number of the launch
 	order       Order
 	what        string // name of the kernel or description of the copy
@@ -32,7 +33,7 @@ type event struct {
 	pc          int32
 	block       uint64
 	warp        uint32
-	epoch, lane uint32 // epochs of the block and of the warp
+	epoch, lane uint32 // epoch of the block, epoch of the warp
 	time        uint32 // clock of the block
 	batch       uint32
 	shape, grid Dim3
@@ -67,7 +68,8 @@ type globalHit struct {
 	data  []byte
 }
 
-// cells calls f for each granule in a range of the region.
+// cells calls f with the record of each granule in [off, off+n). If the range begins or ends inside
+// a granule, the page gets one record for each byte.
 func (g *globalShadow) cells(off, n uint64, f func(*cell)) {
 	for end := off + n; off < end; {
 		page, stop := off/shadowPage, min(end, (off/shadowPage+1)*shadowPage)
@@ -86,7 +88,7 @@ func (g *globalShadow) cells(off, n uint64, f func(*cell)) {
 	}
 }
 
-// toBytes splits cells into cells of single bytes.
+// toBytes replaces the record of each granule with one for each of its bytes.
 func toBytes(cells []cell) []cell {
 	out := make([]cell, 0, shadowPage)
 	for _, c := range cells {
@@ -95,7 +97,6 @@ func toBytes(cells []cell) []cell {
 	return out
 }
 
-// globalAccess checks lane i's access to region r.
 func (w *warp) globalAccess(in *inst, e *access, r *Region, p uint64, i int) {
 	w.unremember(in, e)
 	if w.trackGlobal(in, r, p, i) {
@@ -104,8 +105,8 @@ func (w *warp) globalAccess(in *inst, e *access, r *Region, p uint64, i int) {
 }
 
 // trackGlobal records an access and reports whether it reads memory that was never written. The
-// caller reports a finding after the lock is released, because the receiver of a report may call
-// anything.
+// caller reports the finding after trackGlobal has released the lock, because LaunchOptions.Report
+// may call anything.
 func (w *warp) trackGlobal(in *inst, r *Region, p uint64, i int) (unwritten bool) {
 	m := w.cta.run.mem
 	m.track.mu.Lock()
@@ -124,8 +125,9 @@ func (w *warp) trackGlobal(in *inst, r *Region, p uint64, i int) (unwritten bool
 	return unwritten
 }
 
-// meet handles an atomic or volatile access. The access receives the clocks that others published
-// at the address. A write also publishes its block's clocks there.
+// meet handles an atomic or volatile access at p. The block learns the clocks stored at that
+// address. A write then stores the clocks of the block's last fence there, if the block has
+// executed one.
 func (t *tracker) meet(w *warp, in *inst, p uint64) {
 	b := &w.cta.shadow.global
 	key := syncKey{w.cta.run, p &^ 3}
@@ -155,7 +157,7 @@ func (t *tracker) forget(r *launchRun) {
 	}
 }
 
-// eventOf returns the event of the instruction that is executing.
+// eventOf returns the event of the current instruction. All lanes share it.
 func (w *warp) eventOf(in *inst) *event {
 	s, r := w.cta.shadow, w.cta.run
 	if s.global.event == nil {
@@ -211,8 +213,8 @@ func (c *cell) conflict(now mark, write bool, knows clockSet) (prev mark, both b
 	return mark{}, false
 }
 
-// record stores now as the last access. Before a read replaces the last read, record keeps the old
-// one if it is by another lane or another warp.
+// record stores now. A write replaces the whole record. A read replaces the last read, which moves
+// to mate if another lane of the same warp made it, or to other if another warp made it.
 func (c *cell) record(now mark, write bool) {
 	if write {
 		*c = cell{write: now}
@@ -298,7 +300,7 @@ func (m *Memory) Track(c Checks) {
 	m.track.checks |= c
 }
 
-// traced adds to a new region the place where it was created and the records for its checks.
+// traced records where a new region was created and prepares the region's checks.
 func (m *Memory) traced(r *Region) *Region {
 	if r.Kind == RegionHeap {
 		r.Made = nil
@@ -311,7 +313,7 @@ func (m *Memory) traced(r *Region) *Region {
 	return r
 }
 
-// freedAt returns the place where the program frees the region, or nil for a region of a kernel's
+// freedAt returns the place of the call that frees the region, or nil for a region of a kernel's
 // heap.
 func (r *Region) freedAt() *Trace {
 	if r.Kind == RegionHeap {
@@ -408,7 +410,6 @@ func (s *byteSet) access(off uint64, in *inst) (unwritten bool) {
 	return unwritten
 }
 
-// uninitialized reports lane i's read of unwritten global memory.
 func (w *warp) uninitialized(in *inst, p uint64, i int) {
 	detail := "global memory that was never written; " + w.cta.run.mem.Nearest(p)
 	w.find(w.accessFault(FaultUninitialized, in, p, i, detail), w.prog.pcOf(in, w.pc), -1)
@@ -457,7 +458,8 @@ func (m *Memory) copyWritten(r *Region, off, n, src uint64) {
 	}
 }
 
-// eachPart calls f with each part of a range that is in a region.
+// eachPart calls f for each region in a range, with the part of the range in that region. It stops
+// at the first address without a region.
 func (m *Memory) eachPart(addr, size uint64, f func(r *Region, off, n uint64)) {
 	m.track.mu.Lock()
 	defer m.track.mu.Unlock()
@@ -489,7 +491,6 @@ func (w *warp) localOf(i int, n uint64) []bool {
 	return s[i]
 }
 
-// beforeLocal checks an instruction's accesses to local memory.
 func (w *warp) beforeLocal(in *inst, m uint32) {
 	a := w.addresses(in, in.aux&accWide != 0, m)
 	for ; m != 0; m &= m - 1 {

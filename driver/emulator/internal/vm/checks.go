@@ -31,7 +31,7 @@ const resultNotSupported = 801
 type shadow struct {
 	bytes  []shadowByte // one for each byte of shared memory
 	epoch  uint32       // incremented when all accesses of the block so far become ordered
-	batch  uint32       // number of instructions so far
+	batch  uint32       // number of memory instructions so far
 	hits   []hit        // conflicts of the current instruction in shared memory
 	old    []byte       // the bytes that the current instruction overwrites
 	global blockClock
@@ -54,7 +54,8 @@ func (b *shadowByte) reads(now touch) {
 	b.read = now
 }
 
-// race returns an earlier access that is unordered with w's current access.
+// race returns an earlier access that is unordered with w's access now, or a zero touch. wrote
+// reports whether the earlier access is a write.
 func (b *shadowByte) race(w *warp, now touch, write bool) (prev touch, wrote bool) {
 	if w.races(b.write, now) {
 		return b.write, true
@@ -104,7 +105,6 @@ func (k *Kernel) checked() *program {
 	return k.checkProg
 }
 
-// checkedAccess wraps a memory instruction in checks.
 func checkedAccess(exec execFunc, order memoryOrder) execFunc {
 	return func(w *warp, in *inst, m uint32) {
 		w.beforeAccess(in, m, order)
@@ -120,7 +120,8 @@ func checkedFence(exec execFunc) execFunc {
 	}
 }
 
-// resetShadow marks all shared memory as unwritten.
+// resetShadow creates empty access records for a new block, or none if the launch checks no
+// accesses.
 func (c *cta) resetShadow() {
 	if c.run.opts.Checks&accessChecks == 0 {
 		c.shadow = nil
@@ -130,7 +131,7 @@ func (c *cta) resetShadow() {
 	c.shadow.global.reset(c)
 }
 
-// ordered records that all accesses of the block so far happen before its later ones.
+// ordered records that all accesses of the block so far happen before its later accesses.
 func (c *cta) ordered() {
 	if c.shadow != nil {
 		c.shadow.epoch++
@@ -147,8 +148,8 @@ func (c *cta) waited() {
 	c.ordered()
 }
 
-// writtenOutside records that n bytes of the block's shared memory were written through the
-// cluster. Races with such writes are not checked.
+// writtenOutside records that another block of the cluster wrote n bytes at offset at of this
+// block's shared memory. Races with such writes are not checked.
 func (s *shadow) writtenOutside(at, n uint64) {
 	for k := at; k < at+n; k++ {
 		s.bytes[k].write = touch{thread: 1, pc: -1}
@@ -178,7 +179,6 @@ func (w *warp) unremember(in *inst, e *access) {
 	}
 }
 
-// sharedAccess checks lane i's access to shared memory at offset at.
 func (w *warp) sharedAccess(in *inst, e *access, at uint64, i int) {
 	w.unremember(in, e)
 	if s := w.cta.shadow; uint64(len(s.bytes)) >= at+in.size() {
@@ -225,7 +225,8 @@ func (w *warp) races(t, now touch) bool {
 	return !sameWarp || t.warp == now.warp
 }
 
-// afterAccess reports conflicts, except between writes of the same value.
+// afterAccess reports the conflicts of the current instruction, except between writes of the same
+// value.
 func (w *warp) afterAccess(in *inst) {
 	s := w.cta.shadow
 	for _, h := range s.hits {
@@ -260,7 +261,8 @@ func (w *warp) sameValue(in *inst, h hit, other int) bool {
 	return w.sameRegister(in, h.lane, other)
 }
 
-// sameRegister reports whether lanes i and j store the same value.
+// sameRegister reports whether lanes i and j store the same value. It returns false if the
+// instruction does not store a single register.
 func (w *warp) sameRegister(in *inst, i, j int) bool {
 	n := in.size()
 	switch {
@@ -301,7 +303,7 @@ func (w *warp) find(f *Fault, pc, other int32) {
 	}
 }
 
-// unimplemented returns the names of flags that have no effect.
+// unimplemented returns the lowest flag that has no effect, or "" if all flags have one.
 func (c Checks) unimplemented() string {
 	left := c &^ implementedChecks
 	if left == 0 {
@@ -333,7 +335,8 @@ func (c *cta) checkBarrier(id int) {
 	}
 }
 
-// apart returns two splits of the warp that wait for the same barrier at different instructions.
+// apart returns a split of the warp that waits at barrier id. b is a second split that waits there
+// at a different instruction, or nil.
 func (w *warp) apart(id int) (a, b *split) {
 	for i := range w.splits {
 		s := &w.splits[i]
@@ -358,7 +361,7 @@ func (c *cta) waiter(id int) (*warp, *split) {
 	return nil, nil
 }
 
-// exited returns the lowest thread that has exited.
+// exited returns the first thread of the block that has exited.
 func (c *cta) exited() Dim3 {
 	for _, w := range c.warps {
 		all := full
@@ -372,7 +375,6 @@ func (c *cta) exited() Dim3 {
 	return Dim3{}
 }
 
-// findAt reports a finding about the barrier at which split s waits.
 func (w *warp) findAt(s *split, detail string) {
 	f := w.laneFault(FaultBarrier, s.in, bits.TrailingZeros32(s.mask), detail)
 	w.find(f, s.pc-1, -1)
@@ -393,7 +395,6 @@ const (
 	orderRelease // an access that includes a fence
 )
 
-// orderOf returns the memory order of an instruction.
 func orderOf(i *ptx.Instr) memoryOrder {
 	if i == nil {
 		return orderNone
@@ -409,7 +410,7 @@ func orderOf(i *ptx.Instr) memoryOrder {
 	return orderNone
 }
 
-// clockSet holds, for each block, the time up to which its accesses are known.
+// clockSet holds, for each block, the time up to which its accesses are known to have happened.
 type clockSet map[uint64]uint32
 
 func (s clockSet) join(o clockSet) {
@@ -441,8 +442,8 @@ func (b *blockClock) publish() {
 	b.time++
 }
 
-// orderBlocks orders all accesses of the blocks so far before their later ones, as a barrier across
-// them would.
+// orderBlocks makes all accesses of the blocks so far happen before their later accesses, as a
+// barrier across the blocks would.
 func orderBlocks(blocks []*cta) {
 	if blocks[0].shadow == nil {
 		return

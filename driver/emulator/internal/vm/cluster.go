@@ -73,7 +73,7 @@ func (r *launchRun) startCluster(i uint64) *cta {
 	return k.ctas[0]
 }
 
-// step gives each block of the cluster a turn.
+// step runs one turn of each block of the cluster that has not ended.
 func (k *cluster) step() stepState {
 	left, waiting := 0, 0
 	for i, c := range k.ctas {
@@ -141,7 +141,8 @@ func (c *cta) waitsForCluster() bool {
 	return false
 }
 
-// member returns the cluster's block with the given rank, for an access by lane i.
+// member returns the cluster's block with the given rank. It panics with a fault if there is no
+// such block or it has ended.
 func (w *warp) member(in *inst, p uint64, rank uint64, i int) *cta {
 	k := w.cta.group()
 	if rank >= uint64(len(k.ctas)) {
@@ -155,7 +156,7 @@ func (w *warp) member(in *inst, p uint64, rank uint64, i int) *cta {
 }
 
 // reachCluster returns the shared memory of a block of the cluster, or panics with a fault. p is a
-// shared address. window is the offset of the generic address from p.
+// shared address. window is sharedWindow if the instruction used a generic address, otherwise 0.
 func (w *warp) reachCluster(in *inst, e *access, p, window uint64, i int) unsafe.Pointer {
 	if window == 0 && in.aux&accMemory != 0 && !w.prog.cluster[in.slot] {
 		panic(w.accessFault(FaultIllegalInstruction, in, p, i, "an address in another block, in an instruction without .shared::cluster"))
@@ -186,7 +187,6 @@ const (
 	barClusterWait
 )
 
-// barrierCluster executes barrier.cluster for the running split.
 func (w *warp) barrierCluster(in *inst) bool {
 	w.synced = true
 	if in.aux == barClusterArrive {
@@ -222,7 +222,8 @@ func (w *warp) arriveCluster(in *inst) bool {
 	return true
 }
 
-// tryOpen opens the cluster's barrier if every live thread has arrived.
+// tryOpen opens the cluster's barrier if every live thread has arrived and at least one thread is
+// live.
 func (k *cluster) tryOpen() {
 	some := false
 	for _, c := range k.ctas {
@@ -272,7 +273,6 @@ func init() {
 	register(lowerCTARank, "getctarank")
 }
 
-// lowerClusterBarrier lowers barrier.cluster.arrive and .wait.
 func lowerClusterBarrier(l *lowerer, i *ptx.Instr, f *form) {
 	ops := slices.DeleteFunc(slices.Clone(f.rest), func(m string) bool { return m == "cluster" })
 	wait := slices.Equal(ops, []string{"wait"})
@@ -393,7 +393,7 @@ func execIsShared(w *warp, in *inst, m uint32) {
 // st.async and red.async: stores and reductions to the shared memory of a block of the cluster.
 // They signal an mbarrier object in the same block.
 
-// remoteMods checks the modifiers of st.async and red.async.
+// remoteMods returns the operation of red.async, or "". ok reports whether the form is supported.
 func remoteMods(l *lowerer, f *form) (op string, ok bool) {
 	for _, m := range f.rest {
 		switch m {
@@ -405,7 +405,7 @@ func remoteMods(l *lowerer, f *form) (op string, ok bool) {
 			op = m
 		}
 	}
-	// The forms with .global and without an mbarrier require later devices.
+	// The .global form and the form without an mbarrier require a newer device.
 	return op, f.space == ptx.SharedSpace && slices.Contains(f.rest, "mbarrier::complete_tx::bytes") && len(f.types) == 1
 }
 
@@ -434,7 +434,6 @@ func lowerStAsync(l *lowerer, i *ptx.Instr, f *form) {
 	}
 }
 
-// refuseRemote reports an unsupported form as one for later devices or as invalid PTX.
 func (l *lowerer) refuseRemote(f *form) {
 	if f.space == ptx.GlobalSpace {
 		l.unsupported()

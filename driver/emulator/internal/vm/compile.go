@@ -31,7 +31,7 @@ type compiler struct {
 
 	statics    map[static]*symbol // variables declared in functions but placed like module-level ones
 	constBytes int
-	placed     uint64 // total size of variables in bytes
+	placed     uint64 // bytes charged for variables so far
 
 	// Programs of kernels (see build.go).
 	mu       sync.Mutex
@@ -123,7 +123,8 @@ func (c *compiler) addSource(i int, m *ptx.Module) {
 	}
 }
 
-// checkTarget rejects a module whose .target is newer than the device.
+// checkTarget rejects a module whose .target exceeds the device's compute capability. It ignores a
+// suffix such as the a of sm_90a.
 func (c *compiler) checkTarget(s *source) {
 	for _, t := range s.mod.Targets {
 		digits := strings.TrimRight(strings.TrimPrefix(t, "sm_"), "abcdefghijklmnopqrstuvwxyz")
@@ -204,7 +205,7 @@ func (c *compiler) lookup(s *source, name string) *symbol {
 	return nil
 }
 
-// definition returns the symbol that an extern symbol refers to, or sym itself.
+// definition returns the symbol of another source that defines sym, or sym itself.
 func (c *compiler) definition(sym *symbol) *symbol {
 	if sym == nil {
 		return nil
@@ -236,7 +237,8 @@ func sizeOf(v *ptx.Variable) uint64 {
 	return n
 }
 
-// unsizedLen returns the length of an open dimension as the initialiser implies it.
+// unsizedLen returns the length of an unsized dimension: the number of elements in the initialiser,
+// or 0.
 func unsizedLen(v *ptx.Variable) int {
 	if v.Init == nil || !v.Init.List {
 		return 0
@@ -262,7 +264,7 @@ func (c *compiler) placeVariables() {
 	}
 }
 
-// eachVariable calls f for each module-level variable in memory.
+// eachVariable calls f for each module-level .global and .const variable.
 func (c *compiler) eachVariable(f func(sym *symbol)) {
 	for _, s := range c.sources {
 		for _, d := range s.mod.Decls {
@@ -283,7 +285,7 @@ func (c *compiler) eachVariable(f func(sym *symbol)) {
 	}
 }
 
-// defines reports whether the symbol is a variable that needs an address.
+// defines reports whether sym defines a variable that has no address yet.
 func (c *compiler) defines(sym *symbol) bool {
 	return sym.addr == 0 && sym.v.Linkage != ptx.Extern && c.definition(sym) == sym
 }
@@ -319,10 +321,10 @@ func (c *compiler) placeVariable(sym *symbol) {
 	}
 }
 
-// variableUnit is the minimum memory charged for a variable.
+// variableUnit is the size in bytes to a multiple of which a variable's charge is rounded up.
 const variableUnit = 512
 
-// reserve charges a variable's memory and reports whether it fits.
+// reserve charges a variable's memory. It returns false if the variable does not fit.
 func (c *compiler) reserve(sym *symbol) bool {
 	size := sizeOf(sym.v)
 	if limit := c.opts.MemoryLimit; limit != 0 && (limit < c.placed || limit-c.placed < size) {
@@ -335,7 +337,6 @@ func (c *compiler) reserve(sym *symbol) bool {
 	return true
 }
 
-// functionAddr returns the value of a pointer to the function.
 func functionAddr(id int) uint64 { return functionWindow + uint64(id)*functionStep }
 
 // entry compiles a kernel. A kernel that is only declared must have a definition elsewhere unless
@@ -383,7 +384,7 @@ func (l *lowerer) unsupported() {
 	l.fail(CompileUnsupported, "form is not supported by the emulator")
 }
 
-// unknown records an instruction with an unknown name.
+// unknown records an error for an instruction whose name has no lowerFunc.
 func (l *lowerer) unknown(name string) {
 	if what := missing[name]; what != "" {
 		l.missing(what)

@@ -15,10 +15,10 @@ type cta struct {
 	run    *launchRun
 	id     Dim3
 	warps  []*warp
-	live   int // threads that have not exited
+	live   int // number of threads that have not exited
 	bars   [numBarriers]barrier
 	shared []byte
-	bytes  uint64 // shared and local memory charged to the launch
+	bytes  uint64 // bytes of shared and local memory charged to the launch
 	cache  []access
 	recent [8]*Region // most recently found regions
 	matrix *mmaWork   // allocated by the first matrix product
@@ -27,8 +27,8 @@ type cta struct {
 
 	late []lateCopy
 
-	tally        *tally  // counts of the block; nil unless the launch counts
-	shadow       *shadow // record of accesses; nil unless shared memory is checked
+	tally        *tally  // counts of the block; nil unless LaunchOptions.Count is set
+	shadow       *shadow // records of accesses; nil unless the launch checks accesses
 	sharedRegion *Region
 	stuck        stuckCTA
 	rng          uint64
@@ -54,12 +54,11 @@ const (
 	stepWait // every warp waits, at least one of them for another block of the cluster
 )
 
-// spinRounds is the number of rounds in which warps may use up their turns before another CTA gets
-// its turn. A warp that waits in a loop uses up its turn.
+// spinRounds ends a CTA's turn after this many passes over its warps in which a warp used up its
+// own turn. A warp that waits in a loop uses up its turn.
 const spinRounds = 8
 
-// cancelRounds is the number of rounds over the warps between two checks of whether the CTA must
-// end.
+// cancelRounds is the number of passes over a CTA's warps between two calls of endIfAsked.
 const cancelRounds = 64
 
 // step runs the CTA until it ends or its turn is over.
@@ -135,7 +134,7 @@ func (c *cta) runnable() bool {
 	return false
 }
 
-// deadlock returns the fault for a CTA in which every warp waits.
+// deadlock returns the fault for a CTA in which every live warp waits.
 func (c *cta) deadlock() *Fault {
 	for _, w := range c.warps {
 		for i := range w.splits {
@@ -250,15 +249,15 @@ func (w *warp) barrier(in *inst) bool {
 	return w.pick()
 }
 
-// count completes the units of a warp whose live lanes have all arrived, because a barrier counts
-// whole warps.
+// count counts w as 32 arrived threads once all its live lanes have arrived, because a barrier
+// counts whole warps.
 func (b *barrier) count(c *cta, w *warp) {
 	if w.id < len(b.masks) && b.masks[w.id] == w.live && w.live != 0 {
 		b.units += lanes - bits.OnesCount32(w.live)
 	}
 }
 
-// tryOpen opens the barrier if all expected threads have arrived.
+// tryOpen opens the barrier if all expected threads have arrived. Otherwise it does nothing.
 func (c *cta) tryOpen(id int) {
 	b := &c.bars[id]
 	if b.arrived == 0 {
@@ -376,7 +375,7 @@ func (c *cta) shuffle() {
 	}
 }
 
-// turn returns the warp that runs at position i of a round.
+// turn returns the index of the warp that runs at position i of a pass over the warps.
 func (c *cta) turn(i int) int {
 	if len(c.order) == 0 {
 		return i
@@ -384,7 +383,6 @@ func (c *cta) turn(i int) int {
 	return c.order[i]
 }
 
-// random returns the next number of the block's random sequence.
 func (c *cta) random() uint64 {
 	c.rng = splitmix(c.rng)
 	return c.rng

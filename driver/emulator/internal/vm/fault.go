@@ -119,7 +119,6 @@ func (f *Fault) Error() string {
 
 // Fault reports: the position in the code and the thread.
 
-// lineOf returns the origin of the instruction at pc.
 func (w *warp) lineOf(pc int32) lineInfo {
 	if pc < 0 || int(pc) >= len(w.prog.lines) {
 		return lineInfo{}
@@ -169,9 +168,9 @@ func (w *warp) accessFault(kind FaultKind, in *inst, p uint64, i int, detail str
 	return f
 }
 
-// pcOf returns the index of an instruction in the program. For the instruction that reads a copy's
-// source, it returns the index of the copy. If the program does not contain in, pcOf returns
-// otherwise.
+// pcOf returns the index of in within the program. For the instruction that reads the source of a
+// copy, it returns the index of the copy. For any other instruction outside the program, it returns
+// the default that the caller passes.
 func (p *program) pcOf(in *inst, otherwise int32) int32 {
 	if in == nil || len(p.code) == 0 {
 		return otherwise
@@ -220,8 +219,8 @@ func Here() *Trace {
 	return &Trace{append([]uintptr(nil), pcs[:n]...)}
 }
 
-// String lists the innermost calls outside the library, innermost first. It is empty if there are
-// none, as on a goroutine of the emulator.
+// String lists the innermost calls outside the library, at most traceShown, innermost first. It is
+// empty if there are none, as on a goroutine of the emulator.
 func (t *Trace) String() string {
 	if t == nil || len(t.calls) == 0 {
 		return ""
@@ -301,7 +300,7 @@ type waitLoop struct {
 	state        uint64
 }
 
-// turn records one iteration.
+// turn records one jump over the back edge.
 func (l *waitLoop) turn(from, target int32) {
 	if l.from != from || l.target != target {
 		*l = waitLoop{from: from, target: target}
@@ -327,7 +326,8 @@ func (c *cta) lookStuck() {
 	}
 }
 
-// stuckWarp returns a warp that waits in a loop, or nil unless all warps of the block wait.
+// stuckWarp returns a warp that only polls an mbarrier object. It returns nil if a warp of the
+// block makes progress, if all of them are blocked, or if asynchronous copies are outstanding.
 func (c *cta) stuckWarp() (found *warp) {
 	if len(c.late) != 0 {
 		return nil
@@ -371,8 +371,8 @@ func (w *warp) inLoop() bool {
 	return true
 }
 
-// lookIn returns the instruction at which the loop polls an mbarrier object. It returns -1 if the
-// loop contains no poll or has other effects.
+// lookIn returns the index of the instruction with which the loop polls an mbarrier object. It
+// returns -1 if the loop contains no poll or has other effects.
 func (w *warp) lookIn() int32 {
 	prog, at := w.cta.run.kernel.prog, int32(-1) // the compiled program, without checks
 	if w.loop.from-w.loop.target > stuckLength {
@@ -427,8 +427,8 @@ func (w *warp) stuckFault() *Fault {
 	return w.laneFault(FaultDeadlock, &w.prog.code[w.pc], first(mask), "every thread of the block waits; this one for an mbarrier object whose phase no thread completes")
 }
 
-// lookStuck ends a cluster whose blocks have all waited for so long that each has checked itself
-// again.
+// lookStuck panics with a fault if all blocks of the cluster have waited for more than stuckPasses
+// turns and at least one polls an mbarrier object. By then, each block has checked itself again.
 func (k *cluster) lookStuck() {
 	var found *warp
 	for i, c := range k.ctas {

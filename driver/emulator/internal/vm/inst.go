@@ -74,7 +74,7 @@ const (
 	ctlWarpBarrier // bar.warp.sync
 	ctlSync        // shfl.sync, vote.sync, match.sync, redux.sync
 	ctlYield       // nanosleep, which lets other warps run
-	ctlCounted     // any of the above kinds, in a program that counts
+	ctlCounted     // a control instruction that tally.go wrapped to count it
 )
 
 // lineInfo is the origin of an instruction. It is separate from inst because only reports read it.
@@ -124,7 +124,6 @@ const (
 	fieldX // fieldX+i stands for x.regs[i]
 )
 
-// set stores the column index i in field f.
 func (in *inst) set(f field, i uint32) {
 	switch f {
 	case fieldD:
@@ -142,7 +141,6 @@ func (in *inst) set(f field, i uint32) {
 	}
 }
 
-// get returns the column index in field f.
 func (in *inst) get(f field) uint32 {
 	switch f {
 	case fieldD:
@@ -219,7 +217,7 @@ type form struct {
 	rest   []string
 }
 
-// flag is a set of modifiers that have no value.
+// flag is a set of modifiers, one bit for each.
 type flag uint32
 
 const (
@@ -351,7 +349,7 @@ func appendQualified(rest []string, m string) []string {
 	return rest
 }
 
-// typ returns the last type, which is the type of the instruction itself.
+// typ returns the last type, which is the type of the instruction itself, or NoType.
 func (f *form) typ() ptx.Type {
 	if len(f.types) == 0 {
 		return ptx.NoType
@@ -361,5 +359,5 @@ func (f *form) typ() ptx.Type {
 
 func (f *form) has(b flag) bool { return f.flags&b != 0 }
 
-// only reports whether the form has no flags outside b and no unknown modifiers.
+// only reports whether the form has no unknown modifiers and no flags except those in b.
 func (f *form) only(b flag) bool { return f.flags&^b == 0 && len(f.rest) == 0 }

@@ -100,10 +100,9 @@ func (k *Kernel) launch(ctx context.Context, opts *LaunchOptions) error {
 	return nil
 }
 
-// nextLaunch numbers launches and copies.
+// nextLaunch is the number of the latest launch or copy.
 var nextLaunch atomic.Uint64
 
-// newRun reuses a launch state from the pool or creates one.
 func (k *Kernel) newRun(ctx context.Context, opts *LaunchOptions) *launchRun {
 	r, _ := k.runs.Get().(*launchRun)
 	if r == nil {
@@ -139,7 +138,7 @@ func (r *launchRun) release() {
 	r.kernel.runs.Put(r)
 }
 
-// work runs the CTAs on this goroutine and on as many others as help.
+// work runs the launch's CTAs on this goroutine and on helper goroutines.
 func (r *launchRun) work() {
 	n := r.opts.Workers
 	if r.opts.Checks&accessChecks != 0 {
@@ -199,7 +198,7 @@ func (k *Kernel) check(o *LaunchOptions) error {
 	return nil
 }
 
-// oneThread is set on platforms that do not preempt goroutines. There, a CTA that waits for the
+// oneThread is true on platforms that do not preempt goroutines. There, a CTA that waits for the
 // host or another launch must yield, or it would wait forever.
 const oneThread = runtime.GOARCH == "wasm"
 
@@ -261,7 +260,8 @@ func (r *launchRun) startCTA(worker int) *cta {
 	return c
 }
 
-// step runs c for one turn and reports whether c has ended.
+// step runs c, or all blocks of its cluster, for one turn and reports whether they have ended. A
+// panic during the turn ends the launch.
 func (r *launchRun) step(c *cta) (ended bool) {
 	defer func() {
 		if x := recover(); x != nil {
@@ -287,7 +287,7 @@ func (r *launchRun) ended() FaultKind {
 	return FaultNone
 }
 
-// failed records the first fault and stops all workers.
+// failed records x as the launch's fault, unless there is one already, and stops all workers.
 func (r *launchRun) failed(c *cta, x any) {
 	f, ok := x.(*Fault)
 	if !ok {
@@ -304,7 +304,6 @@ func (r *launchRun) failed(c *cta, x any) {
 	r.aborted.Store(true)
 }
 
-// report passes a finding to the launch's Report function.
 func (r *launchRun) report(f *Fault) {
 	if r.opts.Report != nil {
 		r.opts.Report(f)
@@ -387,11 +386,11 @@ func (r *launchRun) newCTA() *cta {
 	return c
 }
 
-// bytes returns the size of the memory of the warp's threads.
+// bytes returns the size, in bytes, of the warp's local memory and alloca memory.
 func (w *warp) bytes() uint64 { return uint64(len(w.local)) + w.dyn.bytes }
 
-// grew charges memory that a block uses beyond what the kernel declares. It ends the kernel if the
-// memory of all running blocks then exceeds the limit.
+// grew charges n bytes that a block uses beyond what the kernel declares. It panics with a fault if
+// the memory of all running blocks then exceeds the limit.
 func (c *cta) grew(w *warp, in *inst, n uint64) {
 	c.bytes += n
 	if most := c.run.opts.BlockMemory; c.run.blockBytes.Add(n) > most && most != 0 {
@@ -414,7 +413,7 @@ func (r *launchRun) roomForBlock() bool {
 	return most == 0 || r.blockBytes.Load()+r.kernel.blockBytes(r.opts) <= most
 }
 
-// sharedBytes returns the size of each CTA's shared memory.
+// sharedBytes returns the size of each CTA's shared memory in bytes.
 func (r *launchRun) sharedBytes() int {
 	if r.opts.DynamicShared != 0 {
 		return r.kernel.dynamicStart + int(r.opts.DynamicShared)
@@ -469,7 +468,7 @@ func (w *warp) growLocal(n uint32) {
 	w.local, w.localN = buf, n
 }
 
-// fillConstants writes a function's constants into the current frame.
+// fillConstants writes a function's constants into the current frame for the lanes in m.
 func (w *warp) fillConstants(f *function, m uint32) {
 	for _, k := range f.consts {
 		switch k.reg.class {
@@ -521,7 +520,6 @@ type share struct {
 	_    [112]byte // keeps shares in separate cache lines
 }
 
-// divide divides r's units into shares for n workers.
 func (r *launchRun) divide(n int) {
 	for len(r.shares) < n {
 		r.shares = append(r.shares, new(share))

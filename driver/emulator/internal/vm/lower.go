@@ -23,7 +23,7 @@ type builder struct {
 	opcodes   map[string]int32
 }
 
-// function returns the function of a symbol and queues it for lowering.
+// function returns the function of a symbol. The first call queues it for lowering.
 func (b *builder) function(s *source, sym *symbol) *function {
 	if f := b.funcs[sym]; f != nil {
 		return f
@@ -47,13 +47,11 @@ func (b *builder) function(s *source, sym *symbol) *function {
 	return f
 }
 
-// addressTaken records that the function's address is taken.
 func (b *builder) addressTaken(sym *symbol) {
 	b.taken[sym] = true
 }
 
-// queueTaken queues the functions that an indirect call may reach: every function of the module
-// whose address may have been taken.
+// queueTaken queues every function with a body, because an indirect call may reach any of them.
 func (b *builder) queueTaken() {
 	if b.check && b.c.checkAll {
 		return
@@ -142,14 +140,15 @@ func targetVersion(m *ptx.Module) int {
 	return 0
 }
 
-// registers estimates how many 32-bit registers a thread would need.
+// registers estimates how many 32-bit registers a thread would need, from 16 to 255.
 func (k *Kernel) registers() int {
 	n := k.main.banks[class32] + 2*k.main.banks[class64]
 	n -= uint32(min(len(k.main.consts), int(n)))
 	return int(min(max(n+8, 16), 255))
 }
 
-// stack returns the statically known local memory of one thread in bytes.
+// stack returns the local memory of the kernel plus that of the largest function it can reach, in
+// bytes.
 func (k *Kernel) stack() int {
 	n := uint32(0)
 	for _, f := range k.prog.funcs {
@@ -224,7 +223,6 @@ func (b *builder) lowerFunction(sym *symbol) {
 	l.place()
 }
 
-// labelAtEnd reports whether there is a label after the last instruction.
 func (l *lowerer) labelAtEnd() bool {
 	for _, i := range l.code {
 		if i.to != nil && i.to.at == len(l.code) {
@@ -246,8 +244,7 @@ func newScope(outer *scope) *scope {
 		tables: map[string]*ptx.BranchTargets{}, protos: map[string]*ptx.CallPrototype{}, calls: map[string]*ptx.CallTargets{}}
 }
 
-// checkParams checks the size of a kernel's parameters against the limit for the target and PTX
-// version.
+// checkParams rejects a kernel whose parameters exceed the limit for the target and PTX version.
 func (l *lowerer) checkParams() {
 	size, limit := uint64(0), uint64(4352)
 	if v := l.file.mod.Version; targetVersion(l.file.mod) >= 70 && (v.Major > 8 || v.Major == 8 && v.Minor >= 1) {
@@ -410,7 +407,7 @@ func (l *lowerer) instruction(i *ptx.Instr) {
 	}
 }
 
-// exec returns the instruction that performs the extension.
+// exec returns the execFunc that performs the extension.
 func (w widen) exec() execFunc {
 	signed := w.typ.Kind() == ptx.KindSigned
 	narrow := uint(8 * w.typ.Size())
@@ -455,7 +452,7 @@ func (l *lowerer) fail(kind CompileErrorKind, format string, args ...any) {
 // bad records invalid PTX.
 func (l *lowerer) bad(format string, args ...any) { l.fail(CompileInvalid, format, args...) }
 
-// args checks the number of operands.
+// args reports whether the instruction has from least to most operands. It records an error if not.
 func (l *lowerer) args(i *ptx.Instr, least, most int) bool {
 	if len(i.Args) < least || len(i.Args) > most {
 		l.bad("%d operands, want %s", len(i.Args), map[bool]string{true: fmt.Sprint(least), false: fmt.Sprintf("%d to %d", least, most)}[least == most])
@@ -490,7 +487,6 @@ func (n *lowered) ref(f field, r reg, def bool) {
 	}
 }
 
-// more adds an operand to x.regs.
 func (n *lowered) more(r reg, def bool) {
 	x := n.extra()
 	n.ref(fieldX+field(len(x.regs)), r, def)
@@ -517,7 +513,7 @@ func (l *lowerer) slot(n *lowered) *lowered {
 	return n
 }
 
-// markAccess sets the remaining flags of a memory instruction.
+// markAccess sets accMemory in a memory instruction, and accWide if its address has 64 bits.
 func (n *lowered) markAccess() {
 	if !n.mem {
 		return
@@ -530,7 +526,7 @@ func (n *lowered) markAccess() {
 	}
 }
 
-// prepend inserts the prologue before the code.
+// prepend inserts the prologue before the code and moves the labels accordingly.
 func (l *lowerer) prepend() {
 	n := len(l.prologue)
 	if n == 0 {
@@ -554,7 +550,7 @@ func (l *lowerer) prepend() {
 	}
 }
 
-// place appends the function's code to the program.
+// place allocates the function's registers and appends its code to the program.
 func (l *lowerer) place() {
 	base := int32(len(l.b.prog.code))
 	l.f.entry = base

@@ -96,7 +96,7 @@ type Region struct {
 	shadow  *globalShadow // nil until an access is checked for races; guarded by Memory.track
 }
 
-// Bytes returns the region's memory.
+// Bytes returns the region's memory itself, not a copy.
 func (r *Region) Bytes() []byte { return r.data }
 
 // Freed reports whether the region was freed. References to its memory remain valid, but another
@@ -156,7 +156,7 @@ func (m *Memory) gap(r *Region) {
 	m.gaps[k] = append(m.gaps[k], r.Addr)
 }
 
-// takeGap returns a freed address for reuse. The caller holds m.mu.
+// takeGap returns a freed address at which size bytes fit, or false. The caller holds m.mu.
 func (m *Memory) takeGap(device int, size, align uint64) (uint64, bool) {
 	k := gapOf(device, size)
 	l := m.gaps[k]
@@ -277,8 +277,8 @@ func (m *Memory) Unreserve(addr uint64) error {
 	return ErrNotMapped
 }
 
-// Free removes the region that begins at addr. Reports of later accesses quote why. A kernel that
-// accesses the region afterwards faults.
+// Free removes the region that begins at addr and returns it. Later accesses by kernels fault, and
+// the reports quote why, the reason for the call.
 func (m *Memory) Free(addr uint64, why string) (*Region, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -363,9 +363,9 @@ func (m *Memory) insert(r *Region) {
 	m.regions[i] = r
 }
 
-// place finds a free address range. Unless ReuseAddresses was called, no address is used twice
-// until the arena is exhausted. A use after free is therefore found however late it comes. After
-// that, place searches the gaps.
+// place finds a free address range in the device's arena. Unless ReuseAddresses was called, no
+// address is used twice until the arena is exhausted. A use after free is therefore found however
+// late it comes. After that, place searches the gaps.
 func (m *Memory) place(device int, size, align uint64) (uint64, error) {
 	if device < 0 || device >= maxDevices {
 		return 0, fmt.Errorf("device %d has no addresses", device)
@@ -452,7 +452,7 @@ func (m *Memory) Spans(addr, size uint64, f func(b []byte)) error {
 	return nil
 }
 
-// Read copies from the address space to b.
+// Read copies len(b) bytes at addr to b.
 func (m *Memory) Read(b []byte, addr uint64) error {
 	return m.Spans(addr, uint64(len(b)), func(p []byte) { b = b[copy(b, p):] })
 }

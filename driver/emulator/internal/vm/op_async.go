@@ -84,7 +84,7 @@ func (l *lowerer) isWide(r *ptx.Reg) bool {
 	return ok && d.reg.class == class64
 }
 
-// ignoring replaces the source size by 0 in lanes where the predicate is true.
+// ignoring sets the source size to 0 in lanes where the predicate is true.
 func (l *lowerer) ignoring(r *ptx.Reg, size reg, n *reg) {
 	p, not := l.pred(r)
 	t := l.newReg(class32)
@@ -128,7 +128,7 @@ type bulkCopy struct {
 	dst, src       place
 	barrier        bool // the copy signals an mbarrier object; otherwise it is in a bulk group
 	multicast      bool // the copy goes to each block of the cluster that the mask selects
-	bytes          bool // the mask selects the bytes, of each 16, that are copied
+	bytes          bool // the mask selects which of every 16 bytes are copied
 	reduce         atomicOp
 	size           int // bytes of one element of a reduction
 	barImm         uint64
@@ -162,7 +162,6 @@ func (l *lowerer) bulk(i *ptx.Instr) {
 	}
 }
 
-// bulkSpaces splits off the two spaces at the start of a bulk copy's modifiers.
 func bulkSpaces(mods []string) (dst, src string, rest []string) {
 	if len(mods) < 2 {
 		return "", "", nil
@@ -351,7 +350,8 @@ func (w *warp) bulkLane(in *inst, c *bulkCopy, i int) {
 	}
 }
 
-// bulkTo writes to one destination and signals its mbarrier object.
+// bulkTo writes to one destination and signals its mbarrier object, or delays both in a launch with
+// a seed.
 //
 //go:norace
 func (w *warp) bulkTo(in *inst, c *bulkCopy, from []byte, dst, bar uint64, mask uint32, i int) {
@@ -413,8 +413,8 @@ func (c *bulkCopy) reduceTo(to, from []byte) {
 	}
 }
 
-// span returns n bytes of memory at p for lane i. code holds the space, plus accWrite for a
-// destination.
+// span returns n bytes of memory at p for lane i, or panics with a fault. code holds the space,
+// plus accWrite for a destination.
 func (w *warp) span(in *inst, code uint16, p uint64, n int, i int) []byte {
 	if n == 0 {
 		return nil
@@ -431,7 +431,7 @@ func (w *warp) span(in *inst, code uint16, p uint64, n int, i int) []byte {
 	return unsafe.Slice((*byte)(at), n)
 }
 
-// written records for the checks that a copy wrote n bytes.
+// written tells the checks that a copy wrote n bytes at p.
 func (w *warp) written(code uint16, p uint64, n int) {
 	s := w.cta.shadow
 	switch {
@@ -562,8 +562,8 @@ func (l *lowerer) waitGroup(i *ptx.Instr, kind lateKind, all bool) {
 	}, noReg)
 }
 
-// completeGroups performs the copies of the lanes in m. It leaves out the newest open groups and
-// the uncommitted group.
+// completeGroups performs the committed copies of the lanes in m, except those in each lane's
+// newest groups. open is the number of groups that it leaves incomplete.
 func (w *warp) completeGroups(kind lateKind, m, open uint32) {
 	w.cta.makeLate(func(k *lateCopy) bool {
 		return k.w == w && k.kind == kind && m>>k.lane&1 != 0 && k.group+open < w.commits[kind][k.lane]

@@ -101,7 +101,7 @@ func lowerAtom(l *lowerer, i *ptx.Instr, f *form) {
 	m.in.aux = spaceCode(p.space) | log2(t.Size())<<accLog | accWrite | accAtomic
 }
 
-// atomicFunc returns the function that op applies to a value of type t.
+// atomicFunc returns the function that op applies to a value of type t, or nil.
 func atomicFunc(op string, t ptx.Type) atomicOp {
 	switch op {
 	case "exch":
@@ -196,7 +196,7 @@ func atomicMinMax(isMax bool, t ptx.Type) atomicOp {
 	}
 }
 
-// atomicExec returns the instruction that applies fn.
+// atomicExec returns the execFunc that applies fn at the address of each lane.
 func atomicExec(fn atomicOp, t ptx.Type, wide bool) execFunc {
 	size := t.Size()
 	is64 := size == 8
@@ -237,7 +237,8 @@ func update64(p *uint64, fn atomicOp, b, c uint64) uint64 {
 	}
 }
 
-// updatePart updates 8 or 16 bits within the aligned 32 bits that contain them.
+// updatePart updates 8 or 16 bits within the aligned 32 bits that contain them, and returns their
+// old value.
 func updatePart(p unsafe.Pointer, size int, fn atomicOp, b, c uint32) uint32 {
 	off := uint(uintptr(p) & 3)
 	word := (*uint32)(unsafe.Add(p, -int(off)))
@@ -253,7 +254,7 @@ func updatePart(p unsafe.Pointer, size int, fn atomicOp, b, c uint32) uint32 {
 	}
 }
 
-// addExec is integer addition, for which Go has an atomic function.
+// addExec returns the execFunc of 32-bit addition, for which Go has an atomic function.
 func addExec(red, wide bool) execFunc {
 	return func(w *warp, in *inst, m uint32) {
 		w.synced = true
@@ -303,8 +304,8 @@ func addGlobal64(old, b, _ uint64) uint64 {
 	}
 }
 
-// sumExec is addition of f32 or f64. The handling of subnormal numbers and NaNs depends on the
-// space. For a generic address, the address determines the space.
+// sumExec returns the execFunc of f32 or f64 addition. The handling of subnormal numbers and NaNs
+// depends on the space. For a generic address, the address determines the space.
 func sumExec(space ptx.Space, t ptx.Type, wide bool) execFunc {
 	return func(w *warp, in *inst, m uint32) {
 		w.synced = true

@@ -8,7 +8,6 @@ import (
 
 // Parameters and results: their positions in a frame and how they are passed.
 
-// layout computes the positions of results and parameters in the function's frame.
 func (f *function) layout(c *compiler, fn *ptx.Function) {
 	f.rets, f.params, f.local = c.layoutSlots(fn.Return, fn.Params)
 }
@@ -73,7 +72,7 @@ func largestParam(b *ptx.Block) uint32 {
 	return n
 }
 
-// functionParams declares a device function's parameters.
+// functionParams places a device function's results and parameters in its frame and declares them.
 func (l *lowerer) functionParams() {
 	l.f.layout(l.b.c, l.fn)
 	l.local = l.f.local
@@ -112,7 +111,6 @@ type piece struct {
 	offset uint64
 }
 
-// pieces returns the parts of a register in memory order.
 func (d regDef) pieces() []piece {
 	t, n := d.typ, max(d.vector, 1)
 	if t == ptx.B128 {
@@ -125,7 +123,7 @@ func (d regDef) pieces() []piece {
 	return out
 }
 
-// size returns the size of the register in memory.
+// size returns the size of the register in memory, in bytes.
 func (d regDef) size() int { return d.typ.Size() * max(d.vector, 1) }
 
 // loadSlot and storeSlot move a register from and to local memory. find selects whether the offset
@@ -221,7 +219,7 @@ func shape(t ptx.Type, vector int) string {
 	return fmt.Sprintf("type .%s", t)
 }
 
-// passParam passes a .param variable.
+// passParam copies an argument or a result that is a .param variable.
 func (l *lowerer) passParam(s *ptx.Sym, at slotLayout, back bool) {
 	lv := l.lookupVar(s.Name)
 	if lv == nil || lv.kernel || lv.space != ptx.ParamSpace {
@@ -283,7 +281,7 @@ func (l *lowerer) saveStack() {
 	l.prologue = append(l.prologue, n)
 }
 
-// toStackType moves a 64-bit value to a 32-bit or 64-bit destination.
+// toStackType moves the 64-bit register r to a destination of 32 or 64 bits.
 func (l *lowerer) toStackType(o ptx.Operand, r reg, f *form) {
 	d := l.dst(o, f.typ())
 	if d.class == class32 {

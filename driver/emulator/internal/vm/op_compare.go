@@ -9,7 +9,7 @@ func init() {
 	register(lowerSet, "set")
 }
 
-// These comparisons have loops. All others are derived from them.
+// compare has a loop for each of these comparisons. All others are derived from them.
 const (
 	cmpEQ = iota
 	cmpNE // for floating point: ordered and not equal
@@ -72,7 +72,7 @@ func comparison(name string, k ptx.TypeKind) (op uint16, ok bool) {
 	return 0, false
 }
 
-// compare returns a mask with one result bit per lane.
+// compare returns a mask with the result of each lane, active or not.
 //
 //go:norace
 func compare[T word](op uint16, a, b *[lanes]T) uint32 {
@@ -129,8 +129,8 @@ func (w *warp) setPred(in *inst, r, m uint32) {
 	w.pr[in.d] = w.pr[in.d]&^m | r&m
 }
 
-// compareFor returns the comparison for type t. It compares 16-bit types as 32-bit values (see
-// widened).
+// compareFor returns the comparison for type t, or nil. It compares 16-bit types as 32-bit values
+// (see widened).
 func compareFor(t ptx.Type) execFunc {
 	switch t {
 	case ptx.S32, ptx.S16:
@@ -171,7 +171,7 @@ func (l *lowerer) widened(r reg, t ptx.Type, ftz bool) reg {
 	return d
 }
 
-// compareRegs emits a comparison of two operands and returns the predicate.
+// compareRegs emits a comparison of two operands and returns the predicate that holds the result.
 func (l *lowerer) compareRegs(x, y ptx.Operand, t ptx.Type, f *form) reg {
 	op, ok := comparison(f.cmp, t.Kind())
 	exec := compareFor(t)

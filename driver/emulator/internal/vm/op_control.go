@@ -33,7 +33,8 @@ func lowerBra(l *lowerer, i *ptx.Instr, f *form) {
 	n.to = to
 }
 
-// labelOf returns the label that an operand refers to.
+// labelOf returns the label that an operand refers to. If there is none, it records an error and
+// returns nil.
 func (l *lowerer) labelOf(o ptx.Operand) *label {
 	s, ok := o.(*ptx.Sym)
 	if !ok {
@@ -78,7 +79,8 @@ type branchTable struct {
 	code   []int32 // the labels' positions in the program, set after placement
 }
 
-// branchTable resolves the labels of a list.
+// branchTable returns the table of a label list. All calls with the same list return the same
+// table.
 func (l *lowerer) branchTable(t *ptx.BranchTargets) *branchTable {
 	if b := l.tables[t]; b != nil {
 		return b
@@ -242,8 +244,7 @@ func init() {
 	register(lowerCall, "call")
 }
 
-// execCalleeAddr computes the address of offset imm in the callee's frame, before or after the
-// call.
+// execCalleeAddr computes the address of offset imm in the callee's frame.
 func execCalleeAddr(w *warp, in *inst, m uint32) {
 	at := uint64(w.frame.local) + uint64(in.x.fn.local) + in.imm
 	w.needLocal(in, at+16)
@@ -272,7 +273,8 @@ func execCopyArg(w *warp, in *inst, m uint32) {
 	}
 }
 
-// needLocal ensures that each lane has at least n bytes of local memory.
+// needLocal ensures that each lane has at least n bytes of local memory. It panics with a fault if
+// n exceeds the stack limit.
 func (w *warp) needLocal(in *inst, n uint64) {
 	if n <= uint64(w.localN) {
 		return
@@ -378,10 +380,10 @@ func (l *lowerer) callTargets(t *ptx.CallTargets) *symbol {
 	return last
 }
 
-// frameCost is the stack space in bytes that each activation uses beyond its locals.
+// frameCost is the stack space in bytes that each call uses beyond the locals.
 const frameCost = 64
 
-// call enters fn for the running split.
+// call enters fn for the running split. If fn is a Go function, call executes it.
 func (w *warp) call(in *inst, fn *function) bool {
 	if fn.ext != nil || fn.builtin != nil {
 		w.callExtern(in, fn)
@@ -462,7 +464,7 @@ func (w *warp) ret(in *inst) bool {
 	return true
 }
 
-// callerFrame returns the frame of the caller whose call precedes pc.
+// callerFrame returns the frame of the caller to which the split returns at pc.
 func (w *warp) callerFrame(pc int32) frame {
 	caller := w.prog.code[pc-1].x.caller
 	f := w.frame

@@ -78,7 +78,6 @@ func isPacked(t ptx.Type) bool {
 	return false
 }
 
-// bitsOf returns the width and signedness of an integer type.
 func bitsOf(t ptx.Type) (width uint, signed bool) {
 	return uint(8 * t.Size()), t.Kind() == ptx.KindSigned
 }
@@ -92,7 +91,7 @@ func extend(x uint64, width uint, signed bool) uint64 {
 	return x << sh >> sh
 }
 
-// cvtInt converts between integer types.
+// cvtInt returns the conversion between two integer types.
 func cvtInt(dt, st ptx.Type, sat bool) execFunc {
 	dw, ds := bitsOf(dt)
 	sw, ss := bitsOf(st)
@@ -135,8 +134,8 @@ func bankFunc(dw, sw uint, one func(uint64) uint64) execFunc {
 	return lane1(func(a uint32) uint32 { return uint32(one(uint64(a))) })
 }
 
-// saturateInt limits x to the range of an integer type with dw bits. signed and ds give the
-// signedness of x and of that type.
+// saturateInt limits x to the range of an integer type with dw bits. signed and ds report whether x
+// and that type are signed.
 func saturateInt(x uint64, signed bool, dw uint, ds bool) uint64 {
 	high := uint64(1)<<(dw-1) - 1 // maximum of a signed type
 	if !ds {
@@ -151,7 +150,7 @@ func saturateInt(x uint64, signed bool, dw uint, ds bool) uint64 {
 	return min(x, high)
 }
 
-// floatOf returns a function that converts a floating-point pattern to its exact value.
+// floatOf returns a function that converts a floating-point pattern to its exact value, or nil.
 func floatOf(t ptx.Type, ftz bool) func(uint64) float64 {
 	switch t {
 	case ptx.F32, ptx.TF32:
@@ -169,7 +168,8 @@ func floatOf(t ptx.Type, ftz bool) func(uint64) float64 {
 	return nil
 }
 
-// cvtFloatInt converts floating point to an integer type. The conversion always saturates.
+// cvtFloatInt returns the conversion from a floating-point format to an integer type, or nil. The
+// conversion always saturates.
 func cvtFloatInt(dt, st ptx.Type, f *form) execFunc {
 	read := floatOf(st, f.has(flagFtz))
 	if read == nil {
@@ -238,7 +238,7 @@ func floatToInt(x float64, dw uint, ds bool) uint64 {
 	return uint64(x)
 }
 
-// cvtIntFloat converts an integer type to floating point.
+// cvtIntFloat returns the conversion from an integer type to a floating-point format, or nil.
 func cvtIntFloat(dt, st ptx.Type, f *form) execFunc {
 	sw, ss := bitsOf(st)
 	r := f.rounding()
@@ -279,7 +279,7 @@ func cvtIntFloat(dt, st ptx.Type, f *form) execFunc {
 	})
 }
 
-// intToF32Odd rounds an integer to odd at 53 bits of precision.
+// intToF32Odd returns mag, negated if neg is set, rounded to odd with 53 bits of precision.
 func intToF32Odd(mag uint64, neg bool) float64 {
 	x := intToF64(mag, false, roundRZ)
 	if uint64(x) != mag {
@@ -418,7 +418,7 @@ func (l *lowerer) cvtPack(i *ptx.Instr, f *form) {
 	l.emit(lane3(func(a, b, c uint32) uint32 { return c<<(2*dw) | one(a)<<dw | one(b) }), l.dst(i.Args[0], ptx.B32), a, b, c)
 }
 
-// windowOf returns the window of a space in the generic address space.
+// windowOf returns the offset that converts an address in a space to a generic address.
 func windowOf(s ptx.Space) (uint64, bool) {
 	switch s {
 	case ptx.GlobalSpace, ptx.ConstSpace:
@@ -521,7 +521,8 @@ func execIsConst(w *warp, in *inst, m uint32) {
 	w.setPred(in, r, m)
 }
 
-// execIsGlobal tests for addresses outside all windows. Constant addresses are not global.
+// execIsGlobal is isspacep.global. It tests for addresses that are outside all windows and not
+// constant.
 func execIsGlobal(w *warp, in *inst, m uint32) {
 	a := &w.r64[in.a]
 	var r uint32

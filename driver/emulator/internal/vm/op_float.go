@@ -129,13 +129,13 @@ func execFmaF64(w *warp, in *inst, m uint32) {
 	}
 }
 
-// tiny reports whether x rounds to less than the smallest normal number, with the precision of a
-// normal number. x is exact or rounded to odd.
+// tiny reports whether x, rounded with an unlimited exponent range, is below the smallest normal
+// number in magnitude. x is exact or rounded to odd.
 func tiny(x float64, r rounding) bool {
 	return math.Abs(float64(toF32(x*0x1p64, r))) < smallest32*0x1p64
 }
 
-// mode32 applies rounding, .ftz and .sat to a binary f32 operation.
+// mode32 builds a binary f32 instruction from op and the form's rounding, .ftz and .sat.
 func mode32(f *form, op func(a, b float32, r rounding) float32) execFunc {
 	r, ftz, sat := f.rounding(), f.has(flagFtz), f.has(flagSat)
 	tiny := tiny32(f.op.Name, r)
@@ -275,7 +275,7 @@ func binaryF64(f *form) execFunc {
 	return nil
 }
 
-// pairF32 is an operation on .f32x2, two f32 values in 64 bits.
+// pairF32 returns an operation on .f32x2, two f32 values in 64 bits, or nil.
 func pairF32(f *form) execFunc {
 	r, ftz, sat := f.rounding(), f.has(flagFtz), f.has(flagSat)
 	op := map[string]func(a, b float32) float32{

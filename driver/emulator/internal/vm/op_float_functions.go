@@ -6,7 +6,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// divApprox is div.approx.f32, whose result is 0 for divisors above 2^126.
+// divApprox is div.approx.f32. For finite divisors above 2^126 in magnitude, it returns a signed
+// zero if the dividend is finite, and otherwise a NaN.
 func divApprox(a, b float32, _ rounding) float32 {
 	if x := math.Abs(float64(b)); x > 0x1p126 && !math.IsInf(x, 0) {
 		switch {
@@ -33,7 +34,7 @@ func (f *form) minmax() minmax {
 	return mm
 }
 
-// of64 returns the min or max of a and b, which are exact.
+// of64 returns the min or max of a and b.
 func (o minmax) of64(a, b float64) float64 {
 	neg := math.Signbit(a) != math.Signbit(b)
 	if o.xorsign {
@@ -58,7 +59,7 @@ func (o minmax) of64(a, b float64) float64 {
 	return r
 }
 
-// f32bits returns the min or max of two f32 bit patterns.
+// f32bits returns the min or max of two f32 bit patterns as a bit pattern.
 func (o minmax) f32bits(a, b uint32) uint32 {
 	x, y := float64(math.Float32frombits(a)), float64(math.Float32frombits(b))
 	if o.abs {
@@ -70,7 +71,7 @@ func (o minmax) f32bits(a, b uint32) uint32 {
 // canonicalNaN is the NaN that f32 instructions produce.
 const canonicalNaN = 0x7fffffff
 
-// narrow32 converts x, which is exact in f32. It replaces a NaN by the canonical NaN.
+// narrow32 converts x, which is exact in f32. A NaN becomes the canonical NaN.
 func narrow32(x float64) float32 {
 	if x != x {
 		return math.Float32frombits(canonicalNaN)
@@ -282,7 +283,8 @@ func flush64(x float64) float64 {
 	return x
 }
 
-// coarse keeps the upper half of a float64, which is the precision of the gross approximations.
+// coarse clears the lower half of a float64, as the gross approximations do, and flushes subnormal
+// numbers.
 func coarse(x float64) float64 {
 	if x != x {
 		return math.Float64frombits(0x7fffffff00000000)
@@ -340,8 +342,8 @@ func lowerCopysign(l *lowerer, i *ptx.Instr, f *form) {
 	}
 }
 
-// NaNs. The PTX ISA specifies the payload of f64 NaNs. An f32 instruction replaces every NaN by the
-// canonical NaN. If several operands are NaNs, the result is the NaN that the hardware would
+// NaNs. The PTX ISA specifies the payload of f64 NaNs. An f32 instruction replaces every NaN with
+// the canonical NaN. If several operands are NaNs, the result is the NaN that the hardware would
 // choose. The code chooses it explicitly, because host processors differ.
 
 // defaultNaN64 is the NaN that invalid operations produce.
@@ -349,7 +351,6 @@ const defaultNaN64 = 0xfff8_0000_0000_0000
 
 func quiet64(x float64) float64 { return math.Float64frombits(math.Float64bits(x) | 1<<51) }
 
-// canonical32 replaces any NaN by the canonical NaN.
 func canonical32(x uint32) uint32 {
 	if x&0x7fffffff > 0x7f800000 {
 		return canonicalNaN
@@ -357,7 +358,6 @@ func canonical32(x uint32) uint32 {
 	return x
 }
 
-// canonicalF32 replaces any NaN by the canonical NaN.
 func canonicalF32(x float32) float32 {
 	if x != x {
 		return math.Float32frombits(canonicalNaN)
@@ -377,7 +377,6 @@ func nanOf(a, b float64) float64 {
 	return math.Float64frombits(defaultNaN64)
 }
 
-// nanOrNumber returns b if it is a NaN, otherwise a.
 func nanOrNumber(a, b float64) float64 {
 	if b != b {
 		return b
@@ -385,7 +384,8 @@ func nanOrNumber(a, b float64) float64 {
 	return a
 }
 
-// binary64 and unary64 build instructions from functions whose NaNs differ from the hardware's.
+// binary64 and unary64 build instructions from functions whose NaNs differ from those of the
+// hardware.
 func binary64(fn func(a, b float64) float64) execFunc {
 	return lane2(func(a, b float64) float64 {
 		x := fn(a, b)
@@ -445,8 +445,8 @@ func execMulF64(w *warp, in *inst, m uint32) {
 	}
 }
 
-// cvtNaN returns the conversion of a NaN's bit pattern. It returns nil if the conversion yields the
-// canonical NaN or no NaN.
+// cvtNaN returns the function that converts the bit pattern of a NaN. It returns nil if the result
+// is the canonical NaN or not a NaN.
 func cvtNaN(dt, st ptx.Type, f *form) func(uint64) uint64 {
 	from, to := formatOf(st), formatOf(dt)
 	switch {

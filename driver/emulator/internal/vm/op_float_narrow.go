@@ -282,7 +282,6 @@ func (l *lowerer) compare16x2(i *ptx.Instr, f *form) [2]reg {
 	return ps
 }
 
-// set16x2 lowers set of packed halves.
 func (l *lowerer) set16x2(i *ptx.Instr, f *form) {
 	ps := l.compare16x2(i, f)
 	if len(i.Args) == 4 {
@@ -334,14 +333,14 @@ func (l *lowerer) cvtPacked(i *ptx.Instr, f *form) {
 	l.emit(lane2(func(a, b float32) uint32 { return one(a)<<16 | one(b) }), l.dst(i.Args[0], dt), a, b)
 }
 
-// tiny reports whether x rounds to less than the smallest normal number, with the precision of a
-// normal number.
+// tiny reports whether x, rounded with an unlimited exponent range, is below the smallest normal
+// number in magnitude.
 func (h *half) tiny(x float64) bool {
 	s := h.format.smallest()
 	return math.Abs(x) < s && math.Abs(h.format.decode(h.format.encode(x*0x1p4, h.round))) < s*0x1p4
 }
 
-// canonical replaces NaNs by the NaN that arithmetic produces.
+// canonical replaces each NaN in x with the NaN that arithmetic produces.
 func (h *half) canonical(x uint32) uint32 {
 	x = h.canonicalLow(x)
 	if h.packed {
@@ -394,7 +393,7 @@ var (
 	formatE4M3 = format{3, 4}
 )
 
-// fp8Encode rounds to nearest with .satfinite, the only mode that exists.
+// fp8Encode rounds x to nearest with .satfinite, the only mode that exists.
 func fp8Encode(x float64, e4m3, relu bool) uint32 {
 	if relu && x <= 0 {
 		x = 0

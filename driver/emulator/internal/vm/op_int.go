@@ -367,7 +367,7 @@ func lowerSad(l *lowerer, i *ptx.Instr, f *form) {
 	l.simple3(i, f.typ(), ops.pick(f.typ()))
 }
 
-// carryReg returns the function's condition code register.
+// carryReg returns the register of the function's condition code. The first call allocates it.
 func (l *lowerer) carryReg() reg {
 	if l.carry == noReg {
 		l.carry = l.newReg(classPred)
@@ -375,7 +375,6 @@ func (l *lowerer) carryReg() reg {
 	return l.carry
 }
 
-// carryOut lowers add.cc and sub.cc.
 func (l *lowerer) carryOut(i *ptx.Instr, f *form) { lowerCarry(l, i, f) }
 
 // lowerCarry lowers the extended-precision family: add.cc, addc, sub.cc, subc, mad.cc and madc. aux

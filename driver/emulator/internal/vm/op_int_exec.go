@@ -244,7 +244,8 @@ func execMadLo[T integer](w *warp, in *inst, m uint32) {
 	}
 }
 
-// execMulWide multiplies 32-bit columns of type T to a 64-bit product of type D.
+// execMulWide multiplies 32-bit columns of type T and writes the 64-bit products to a column of
+// type D.
 //
 //go:norace
 //go:nocheckptr

@@ -129,7 +129,7 @@ type vectorAccess struct {
 	narrow bool // sign-extended elements are truncated to 16 bits
 }
 
-// loadVector returns the general load, for vectors and synchronising forms.
+// loadVector returns the load for the vector and synchronising forms that have no fast path.
 func loadVector(v vectorAccess) execFunc {
 	return func(w *warp, in *inst, m uint32) {
 		e := w.site(in)
@@ -202,8 +202,8 @@ func execLoadVec64(w *warp, in *inst, m uint32) {
 	}
 }
 
-// loadExec returns the plain load for an element type. d64 and a64 select the 64-bit bank for the
-// destination and the address.
+// loadExec returns the plain load for an element type, or nil. d64 and a64 select the 64-bit bank
+// for the destination and the address.
 func loadExec(t ptx.Type, d64, a64 bool) execFunc {
 	type key struct {
 		t        ptx.Type
@@ -250,7 +250,8 @@ func loadExec(t ptx.Type, d64, a64 bool) execFunc {
 	return nil
 }
 
-// loadReg returns the register that receives a loaded element, whatever its width.
+// loadReg returns the register that receives a loaded element, and the register's type, which may
+// be wider.
 func (l *lowerer) loadReg(o ptx.Operand, t ptx.Type) (r reg, rt ptx.Type) {
 	switch o := o.(type) {
 	case *ptx.Sink:
@@ -300,7 +301,6 @@ func lowerLd(l *lowerer, i *ptx.Instr, f *form) {
 	l.loadGeneral(ops, t, p, aux, mf.sync)
 }
 
-// loadScalar emits a load of one element.
 func (l *lowerer) loadScalar(o ptx.Operand, t ptx.Type, p place, aux uint16) {
 	d, rt := l.loadReg(o, t)
 	exec := loadExec(t, d.class == class64, p.base.class == class64)
@@ -352,7 +352,7 @@ func loadLocalExec(t ptx.Type, d64 bool) execFunc {
 	return execLoadLocal[uint64, uint64]
 }
 
-// loadGeneral emits vector and synchronising loads.
+// loadGeneral emits a vector load or a synchronising load.
 func (l *lowerer) loadGeneral(ops []ptx.Operand, t ptx.Type, p place, aux uint16, sync bool) {
 	v := vectorAccess{lg: uint(log2(t.Size())), n: len(ops), wide: p.base.class == class64, sync: sync && p.space != ptx.LocalSpace}
 	v.signed = t.Kind() == ptx.KindSigned
@@ -376,7 +376,7 @@ func (l *lowerer) loadGeneral(ops []ptx.Operand, t ptx.Type, p place, aux uint16
 	}
 }
 
-// load128 loads each 128-bit element as a pair of 64-bit elements.
+// load128 loads a 128-bit element as a pair of 64-bit elements.
 func (l *lowerer) load128(i *ptx.Instr, mf memForm, p place, aux uint16) {
 	if mf.n != 1 {
 		l.unsupported()
@@ -397,7 +397,6 @@ func (l *lowerer) load128(i *ptx.Instr, mf memForm, p place, aux uint16) {
 	n.more(d[1], true)
 }
 
-// loadParam emits loads of kernel parameters.
 func (l *lowerer) loadParam(ops []ptx.Operand, t ptx.Type, p place) {
 	for k, o := range ops {
 		d, rt := l.loadReg(o, t)

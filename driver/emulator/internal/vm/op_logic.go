@@ -178,7 +178,7 @@ func lowerFunnel(l *lowerer, i *ptx.Instr, f *form) {
 	l.simple3(i, ptx.B32, exec)
 }
 
-// lop3 applies the function of three bits that table defines.
+// lop3 applies the function of three bits that table defines to each bit position.
 func lop3(a, b, c uint32, table uint8) uint32 {
 	var r uint32
 	if table&0x01 != 0 {
@@ -406,7 +406,7 @@ func bitMask(a, b uint32, clamp bool) uint32 {
 	return uint32((uint64(1)<<b - 1) << a)
 }
 
-// signExtendAt sign-extends the low b bits of a.
+// signExtendAt extends the low b bits of a to 32 bits, with their sign if signed is set.
 func signExtendAt(a, b uint32, clamp, signed bool) uint32 {
 	if !clamp {
 		b &= 31
@@ -422,7 +422,9 @@ func signExtendAt(a, b uint32, clamp, signed bool) uint32 {
 	return a << (32 - b) >> (32 - b)
 }
 
-// findNth implements fns. It finds the n-th set bit of mask, starting at bit base.
+// findNth implements fns. It returns the position of a set bit of mask, counted from bit base, or
+// all ones if there is no such bit. A negative offset counts downwards. With an offset of 0, only
+// bit base qualifies.
 func findNth(mask, base, offset uint32) uint32 {
 	n := int32(offset)
 	if n == 0 {
@@ -465,9 +467,9 @@ func (l *lowerer) bfe(i *ptx.Instr, f *form, t ptx.Type) {
 	l.emit(exec, l.dst(i.Args[0], t), a, b, c)
 }
 
-// bfe extracts a field of length bits that starts at bit pos. msb is the index of the value's
-// highest bit. Bits beyond msb repeat the sign of the field or of the value, which is sign-extended
-// if signed.
+// bfe extracts the field of c bits that starts at bit b of a. msb is the index of the type's
+// highest bit. If signed is set, the field is sign-extended. Bits of the field beyond msb repeat
+// the sign of a.
 func bfe(a uint64, b, c, msb uint32, signed bool) uint64 {
 	pos, length := fieldByte(b, msb), fieldByte(c, msb)
 	if length == 0 {

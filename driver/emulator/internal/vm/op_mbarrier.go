@@ -64,8 +64,7 @@ func mbarTransfer(sign int64) mbarrierOp {
 	return func(b *mbarrier, x uint64) (uint64, string) { return 0, b.transfer(sign * int64(x)) }
 }
 
-// mbarArrive returns an arrival operation. Its result is the object's phase and count before the
-// arrival.
+// mbarArrive returns an arrival operation. Its result is the object's state before the arrival.
 func mbarArrive(drop, noComplete bool) mbarrierOp {
 	return func(b *mbarrier, x uint64) (uint64, string) {
 		old := *b
@@ -121,7 +120,6 @@ func lowerMbarrier(l *lowerer, i *ptx.Instr, f *form) {
 	l.mbarrier(i, f.space, mf)
 }
 
-// mbarrier emits an mbarrier instruction.
 func (l *lowerer) mbarrier(i *ptx.Instr, space ptx.Space, mf mbarrierForm) {
 	args := i.Args
 	least := b2i(mf.result != ptx.NoType) + 1 + b2i(mf.x != ptx.NoType && !mf.opt)
@@ -159,8 +157,6 @@ func (l *lowerer) emitMbarrier(d reg, p place, x reg, mf mbarrierForm) {
 	}
 }
 
-// mbarrier executes an mbarrier instruction one lane at a time.
-//
 //go:norace
 func (w *warp) mbarrier(in *inst, m uint32, mf mbarrierForm, result class, wide, wideX bool) {
 	w.synced = true
@@ -210,9 +206,9 @@ func (l *lowerer) pendingCount(i *ptx.Instr) {
 	l.emit(lane1(func(a uint64) uint32 { return uint32(mbarrier(a).pending()) }), l.dst(i.Args[0], ptx.U32), l.src(i.Args[1], ptx.B64))
 }
 
-// copyArrive lowers cp.async.mbarrier.arrive. It completes the thread's copies, so the arrival
-// follows immediately. Without .noinc, the arrival is preceded by an increment of the count, so the
-// count does not change.
+// copyArrive lowers cp.async.mbarrier.arrive. It completes the thread's copies. With .noinc, the
+// arrival follows immediately. Without .noinc, an increment of the count precedes the arrival, so
+// the object does not change.
 func (l *lowerer) copyArrive(i *ptx.Instr, f *form, noInc bool) {
 	mf := mbarrierForm{op: func(*mbarrier, uint64) (uint64, string) { return 0, "" }}
 	if noInc {

@@ -42,7 +42,7 @@ type mmaWork struct {
 	places   [1024]uint8 // indices along k of A's stored elements, for sparse A
 	column   [64]term    // a column of B, for sparse A
 
-	quickA, quickB quickFactors // used by quick forms
+	quickA, quickB quickFactors // used by quickFloats
 }
 
 // mmaWork returns the CTA's work area. The CTA's warps run one at a time, so they share it.
@@ -140,7 +140,7 @@ func lowerMma(l *lowerer, i *ptx.Instr, _ *form) {
 	l.matrixProduct(i, o)
 }
 
-// quad reports whether the form has the shape of which a warp computes four products at once.
+// quad reports whether the form is m8n8k4 in f16, of which a warp computes four products at once.
 func (o *mmaOp) quad(a elemType) bool { return o.tile == tile{8, 8, 4} && a == elemF16 }
 
 // modifiers removes the type-dependent modifiers from the form and stores them in o.
@@ -164,7 +164,7 @@ var mmaShapes = map[elemType]string{
 	elemS4: "m8n8k32 m16n8k32 m16n8k64", elemU4: "m8n8k32 m16n8k32 m16n8k64", elemB1: "m8n8k128 m16n8k128 m16n8k256",
 }
 
-// known reports whether an mma with these types and this shape exists.
+// known reports whether an mma with the form's types and the shape of o exists.
 func (o *mmaOp) known(f *matrixForm, shapes map[elemType]string) bool {
 	if !o.in(shapes[f.types[1]]) {
 		return false
@@ -196,7 +196,6 @@ func knownTypes(t []elemType, mixed bool) bool {
 	return d == elemF32 && c == elemF32
 }
 
-// matrixProduct emits a matrix product.
 func (l *lowerer) matrixProduct(i *ptx.Instr, o *mmaOp) {
 	if o.sparsity == nil && !l.args(i, 4, 4) {
 		return
@@ -372,7 +371,8 @@ func (f *matrixForm) takeSparse() bool {
 	return f.take("sp") || f.take("sp::ordered_metadata")
 }
 
-// sparse checks the selector, the instruction's last operand.
+// sparse stores the selector, which is the last operand. It records an error and returns false if
+// the selector is invalid.
 func (l *lowerer) sparse(i *ptx.Instr, o *mmaOp, t elemType) bool {
 	if !l.args(i, 6, 6) {
 		return false
@@ -511,8 +511,8 @@ func lowerMatrixMemory(l *lowerer, i *ptx.Instr, f *form) {
 	l.finishSync(n)
 }
 
-// moveMatrices moves matrices between shared memory and the registers in x.regs, from index 1 on.
-// Lane 8*k+r holds the address of row r of matrix k.
+// moveMatrices moves matrices between shared memory and the registers x.regs[1:]. Lane 8*k+r holds
+// the address of row r of matrix k.
 //
 //go:norace
 //go:nocheckptr

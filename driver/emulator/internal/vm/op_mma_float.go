@@ -9,12 +9,12 @@ import (
 // of the tensor cores. The rules below reproduce the H200's results bit for bit.
 //
 // A step adds up to 16 products and C at once. Products are exact. Each addend is aligned to the
-// one with the highest exponent. For this, the exponent of a product is the sum of its factors'
-// exponents, even if the product of the significands is above 2. Subnormal numbers have the lowest
-// exponent of their format. Bits more than 25 bits below the highest exponent are cut off. The sum
-// of the remaining bits is exact. It is then truncated to f32, where a value beyond the largest
-// number becomes infinite, or rounded to f16, to nearest even. Subnormal inputs and results are not
-// flushed. A zero result is always positive. A NaN result has all bits set except the sign.
+// one with the highest exponent. The exponent of a product counts as the sum of its factors'
+// exponents, whether or not the product of the significands is above 2. Subnormal numbers have the
+// lowest exponent of their format. Bits more than 25 bits below the highest exponent are cut off.
+// The sum of the remaining bits is exact. It is then truncated to f32, where a value beyond the
+// largest number becomes infinite, or rounded to f16, to nearest even. Subnormal inputs and results
+// are not flushed. A zero result is always positive. A NaN result has all bits set except the sign.
 
 // term is the value sig * 2^exp of an element of A or B. For integers and bits, sig alone is the
 // value.
@@ -47,7 +47,6 @@ type sumRule struct {
 	c16      bool  // C is f16
 }
 
-// ruleFor returns the rule of an instruction.
 func ruleFor(o *mmaOp) sumRule {
 	r := sumRule{sum: (*sumRule).steps, step: stepProducts, f16: o.d.typ == elemF16, c16: o.c.typ == elemF16}
 	r.fraction = int32(elemFormats[o.a.typ].mant + elemFormats[o.b.typ].mant)
@@ -276,7 +275,6 @@ func (r *sumRule) pattern(sum int64, low int) uint32 {
 	return x
 }
 
-// sign returns the sign bit in D's type.
 func (r *sumRule) sign() uint32 {
 	if r.f16 {
 		return 1 << 15

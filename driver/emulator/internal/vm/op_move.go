@@ -415,7 +415,7 @@ func (l *lowerer) pack(dst ptx.Operand, v []ptx.Operand, t ptx.Type) {
 	l.emit(execJoin64, d[1], from[2], from[3])
 }
 
-// join combines parts into a scalar. The lowest part comes first.
+// join combines parts, lowest first, into a scalar.
 func (l *lowerer) join(dst reg, from []reg, part ptx.Type) {
 	if dst.class == class64 && part.Size() == 4 {
 		l.emit(execJoin64, dst, from[0], from[1])

@@ -32,7 +32,7 @@ func specialName(o *ptx.Reg) string {
 	return o.Name
 }
 
-// component returns the component of d that sel names, or x if sel is empty.
+// component returns the component of d that sel names. An empty sel names x, and w is 0.
 func component(d Dim3, sel string) uint32 {
 	switch sel {
 	case "y":
