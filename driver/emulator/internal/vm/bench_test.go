@@ -231,7 +231,6 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-// BenchmarkEmptyLaunch launches one block of an empty kernel.
 func BenchmarkEmptyLaunch(b *testing.B) {
 	m := load(b, ".visible .entry nothing() { ret; }")
 	measure(b, m, "nothing", grid(1, 32))

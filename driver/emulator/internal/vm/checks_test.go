@@ -243,7 +243,6 @@ func TestAFunctionsFrameIsUnwrittenAtEachCall(t *testing.T) {
 	}
 }
 
-// BenchmarkSaxpyWithChecks measures the cost of the checks. Compare its result with BenchmarkSaxpy.
 func BenchmarkSaxpyWithChecks(b *testing.B) {
 	const n = 1 << 14
 	m := load(b, saxpy)
@@ -402,8 +401,8 @@ func TestClusterRegisters(t *testing.T) {
 	}
 }
 
-// One thread reads an address. Another thread, or two other threads, then read it, and one of these
-// writes it. The check must still report the first read as unordered with the write.
+// One thread reads an address. One or two other threads then read it, and one of them also writes
+// it. The check must still report the first read as unordered with the write.
 func TestReadsOfOthersAreRemembered(t *testing.T) {
 	for space, base := range map[string]string{
 		"shared": ".shared .u32 v[64]; mov.u32 %r1, v; st.shared.u32 [%r1], 1; bar.sync 0;", "global": "sub.u64 %r1, %out, %rd0;",

@@ -27,7 +27,6 @@ const (
 	mapOther   = "mapa.shared::cluster.u32 %r5, %r4, 1;"
 )
 
-// misuse lists kernels with invalid operations and the expected messages.
 var misuse = []struct {
 	name, body string
 	cluster    uint32
@@ -81,7 +80,7 @@ func TestMisuseOfClustersAndBarrierObjectsIsAFault(t *testing.T) {
 	}
 }
 
-// The blocks form a ring. In each round, each block adds its neighbour's value to its own. The
+// The blocks form a ring. In each iteration, each block adds its neighbour's value to its own. The
 // result must not depend on the order of blocks and warps or on the number of goroutines.
 func TestClustersRunInAnyOrder(t *testing.T) {
 	m := load(t, clusterKernel(`

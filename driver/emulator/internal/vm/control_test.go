@@ -383,8 +383,8 @@ B:`))
 	}
 }
 
-// A register must keep its value across a backward jump, although the code after the jump's target
-// reads the register only before the code that other registers are used in.
+// A register that is read after a backward jump must keep its value up to the jump, although no
+// later instruction in the text reads it.
 func TestRegistersKeepTheirValuesAcrossBackwardJumps(t *testing.T) {
 	for _, c := range []struct {
 		body string
@@ -538,8 +538,8 @@ func TestSeedsChangeOnlyTheOrder(t *testing.T) {
 	}
 }
 
-// Barriers must stop waiting for threads that exit while others wait. The barrier must open even if
-// the last missing thread exits, and even if the instruction specifies a thread count.
+// Barriers must stop waiting for threads that exit while others wait. A barrier must open if the
+// last missing thread exits, with and without a thread count.
 func TestBarriersOpenWhenOthersExitLate(t *testing.T) {
 	for name, wait := range map[string]string{
 		"all threads":      "bar.sync 0;",

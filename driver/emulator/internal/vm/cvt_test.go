@@ -7,7 +7,6 @@ import (
 	"testing"
 )
 
-// intType is an integer type that cvt supports.
 type intType struct {
 	name   string
 	bits   int
@@ -26,7 +25,6 @@ func (t intType) value(x uint64) *big.Int {
 	return v
 }
 
-// limits returns the smallest and the largest value of t.
 func (t intType) limits() (lo, hi *big.Int) {
 	if t.signed {
 		hi = new(big.Int).Lsh(big.NewInt(1), uint(t.bits-1))
@@ -37,7 +35,6 @@ func (t intType) limits() (lo, hi *big.Int) {
 	return new(big.Int), hi.Sub(hi, big.NewInt(1))
 }
 
-// saturated limits x to t's range.
 func (t intType) saturated(x *big.Int) *big.Int {
 	lo, hi := t.limits()
 	if x.Cmp(lo) < 0 {
@@ -357,8 +354,8 @@ func reversed[T any](a []T) []T {
 	return out
 }
 
-// oddOf rounds x to odd in a float64. Compared with any number of few bits, the result is on the
-// same side as x.
+// oddOf rounds x to odd in a float64. Rounding the result to a format with far fewer bits has the
+// same result as rounding x.
 func oddOf(x *big.Float) float64 {
 	y, acc := x.Float64()
 	if acc != big.Exact && math.Float64bits(y)&1 == 0 {

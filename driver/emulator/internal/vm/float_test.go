@@ -72,7 +72,7 @@ func near64(x *big.Float) float64 { v, _ := x.Float64(); return v }
 
 func step32(x float32, to float64) float32 { return math.Nextafter32(x, float32(to)) }
 
-// exactZero returns the zero of a sum whose terms cancel exactly.
+// exactZero returns the correctly signed zero for a sum whose terms cancel exactly.
 func exactZero(a, b float64, mode string) float64 {
 	if mode == "rm" && (math.Signbit(a) || math.Signbit(b)) {
 		return math.Copysign(0, -1)
@@ -80,7 +80,6 @@ func exactZero(a, b float64, mode string) float64 {
 	return a + b
 }
 
-// reference computes a binary operation exactly and then rounds the result.
 func reference[T float32 | float64](op, mode string, a, b float64, near func(*big.Float) T, step func(T, float64) T) T {
 	if !isFinite(a, b) || op == "div" && b == 0 {
 		switch op {
@@ -578,7 +577,6 @@ func TestArithmeticInF64KeepsANaN(t *testing.T) {
 	}
 }
 
-// allNaN fails the test unless every result is the given NaN.
 func allNaN[D, A number](t *testing.T, op string, want D, got []D, operands ...[]A) {
 	t.Helper()
 	for i := range got {

@@ -297,7 +297,6 @@ func TestRegistersLeaveRoomForTheBlocksAskedFor(t *testing.T) {
 	}
 }
 
-// TestBadModules checks the error messages for PTX that cannot be compiled.
 func TestBadModules(t *testing.T) {
 	for text, want := range map[string]string{
 		`.visible .entry k() { .reg .b32 %r; add.f32 %r, %r; ret; }`:                                             "2 operands, want 3",
@@ -501,7 +500,8 @@ E:`)
 	}
 }
 
-// lineWith returns the line number at which words occurs in text, counted with the header.
+// lineWith returns the number of the line in which words first occurs in text. It counts the lines
+// of the header too.
 func lineWith(text, words string) int {
 	before, _, _ := strings.Cut(header+text, words)
 	return 1 + strings.Count(before, "\n")

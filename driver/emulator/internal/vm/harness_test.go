@@ -16,7 +16,6 @@ import (
 
 const header = ".version 8.0\n.target sm_90\n.address_size 64\n"
 
-// number lists the element types of device buffers in tests.
 type number interface {
 	~uint8 | ~int8 | ~uint16 | ~int16 | ~uint32 | ~int32 | ~uint64 | ~int64 | ~float32 | ~float64
 }
@@ -225,7 +224,6 @@ func evaluate[D number](m *machine, n int, in ...uint64) []D {
 	return download[D](m, out, n)
 }
 
-// faultOf returns the *vm.Fault in err, or fails the test if there is none.
 func faultOf(t *testing.T, err error) *vm.Fault {
 	t.Helper()
 	var f *vm.Fault

@@ -100,7 +100,6 @@ func TestInteger32Binary(t *testing.T) {
 	}
 }
 
-// nonZero removes pairs whose second operand is zero.
 func nonZero[T uint32 | uint64](a, b []T) (x, y []T) {
 	for i := range a {
 		if b[i] != 0 {
@@ -466,7 +465,7 @@ func TestDotProducts(t *testing.T) {
 }
 
 // After a subtraction without a borrow, the condition code must be 1, as on an H200. A chain of
-// subtractions gives the same result under either convention.
+// subtractions cannot show this, because its result is the same under either convention.
 func TestConditionCodeOfASubtractionIsNoBorrow(t *testing.T) {
 	m := load(t, `.visible .entry k(.param .u64 out)
 {

@@ -78,7 +78,7 @@ func TestQuickRestsAreExact(t *testing.T) {
 	}
 }
 
-// A step of a matrix product must give the same result in float64 arithmetic as in integer
+// A step of a matrix product must have the same result in float64 arithmetic as in integer
 // arithmetic.
 func TestQuickSumsAreTheGeneralOnes(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))

@@ -19,7 +19,6 @@ import (
 // --use_fast_math.
 var cudaBuilds = []string{"optimised", "debug", "fastmath"}
 
-// eachBuild runs f with each build of the kernels.
 func eachBuild(t *testing.T, f func(t *testing.T, m *machine)) {
 	for _, name := range cudaBuilds {
 		t.Run(name, func(t *testing.T) {
@@ -256,7 +255,6 @@ func TestCUDAHashing(t *testing.T) {
 	})
 }
 
-// bytePerm implements __byte_perm.
 func bytePerm(a, b, s uint32) uint32 {
 	all := uint64(b)<<32 | uint64(a)
 	r := uint32(0)

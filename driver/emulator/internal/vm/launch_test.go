@@ -141,7 +141,6 @@ func TestWideSharedAccessesDoNotConflict(t *testing.T) {
 	}
 }
 
-// In turnstile, each thread receives its position in the order of arrival.
 const turnstile = `
 	atom.global.add.u32 %r1, [%q0], 1;
 	st.global.u32 [%rd1], %r1;`
@@ -369,7 +368,7 @@ func TestWaitsForBarrierObjectsThatNeverEnd(t *testing.T) {
 	}
 }
 
-// Blocks outside a cluster cannot complete each other's mbarrier phases, so the deadlock of a
+// Only blocks of the same cluster can complete each other's mbarrier phases, so the deadlock of a
 // single block must be reported.
 func TestABlockAloneIsStuckByItself(t *testing.T) {
 	m := load(t, clusterKernel(waits[0].body))

@@ -254,7 +254,7 @@ func TestInstructionsOfOneThread(t *testing.T) {
 	}
 }
 
-// These are forms that NVIDIA's compilers reject.
+// NVIDIA's compilers reject these forms.
 func TestFormsThatAreNoneAreRefused(t *testing.T) {
 	for _, body := range []string{
 		"testp.finite.u32 %p0, %r1;",

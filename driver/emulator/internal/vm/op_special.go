@@ -139,7 +139,6 @@ func counterType(name string) ptx.Type {
 	return ptx.U32
 }
 
-// noCounter returns an instruction that reads a stopped counter.
 func noCounter(t ptx.Type) execFunc {
 	if t == ptx.U64 {
 		return uniform64(func(*warp) uint64 { return 0 })
@@ -147,8 +146,8 @@ func noCounter(t ptx.Type) execFunc {
 	return uniform(func(*warp) uint32 { return 0 })
 }
 
-// clusterRegister reads cluster registers. In a launch without clusters, each CTA is a cluster of
-// its own.
+// clusterRegister returns the instruction that reads a cluster register, and the register's type.
+// In a launch without clusters, each CTA is a cluster of its own.
 func clusterRegister(name, sel string) (execFunc, ptx.Type) {
 	var f func(w *warp) uint32
 	switch name {
@@ -183,7 +182,6 @@ func clusterRegister(name, sel string) (execFunc, ptx.Type) {
 	return uniform(f), ptx.U32
 }
 
-// cluster returns the shape of the launch's clusters.
 func (w *warp) cluster() Dim3 {
 	if c := w.cta.run.opts.Cluster; c.Count() != 0 {
 		return c
@@ -255,7 +253,8 @@ const (
 // reservedStart returns the offset of the reserved part in a block with used bytes of its own.
 func reservedStart(used int) int { return (used + 15) &^ 15 }
 
-// reservedRegister reads a register that describes reserved shared memory.
+// reservedRegister returns a function that reads a register about reserved shared memory, or nil
+// for another name.
 func reservedRegister(name string) func(w *warp) uint32 {
 	offset := map[string]uint32{
 		"reserved_smem_offset_begin": 0, "reserved_smem_offset_end": reservedUsed,
@@ -271,7 +270,7 @@ func reservedRegister(name string) func(w *warp) uint32 {
 	return func(w *warp) uint32 { return uint32(w.cta.sharedRegion.Size) - reservedBytes + add }
 }
 
-// reservedShared returns the size of the reserved part on the launch's device.
+// reservedShared returns the size, in bytes, of the reserved part on the launch's device.
 func (r *launchRun) reservedShared() uint32 {
 	if r.opts.Device.ComputeCapability < 80 {
 		return 0

@@ -83,7 +83,7 @@ func storeOne(p unsafe.Pointer, lg uint, v uint64, sync bool) {
 	}
 }
 
-// storeVector returns the general store, for vectors and synchronising forms.
+// storeVector returns the store for the vector and synchronising forms that have no fast path.
 func storeVector(v vectorAccess) execFunc {
 	return func(w *warp, in *inst, m uint32) {
 		e := w.site(in)

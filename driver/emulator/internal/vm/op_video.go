@@ -130,8 +130,9 @@ func (v *video) setMask(sel string) bool {
 	return ok && digits != ""
 }
 
-// selector parses which parts of both sources replace a source's own parts, highest part first.
-// from is the number of the source's first part.
+// selector parses a source's selector. It stores the numbers of the parts that make up the source
+// in to, counting the parts of both sources. Without a selector, these are the source's own parts,
+// of which from is the first.
 func (v *video) selector(to *[4]uint, sel string, from uint) bool {
 	if sel == "" {
 		for k := range to {

@@ -277,7 +277,7 @@ func lowerRedux(l *lowerer, i *ptx.Instr, f *form) {
 	l.finishSync(n)
 }
 
-// reduxFunc returns the operation of redux, or of another reduction on 32 bits.
+// reduxFunc returns the operation of redux, or of another reduction on 32 bits, or nil.
 func reduxFunc(op string, t ptx.Type, f *form) func(a, b uint32) uint32 {
 	if t == ptx.F32 && (op == "min" || op == "max") {
 		mm := minmax{max: op == "max", nan: f.has(flagNaN), abs: f.has(flagAbs)}
@@ -401,7 +401,7 @@ func (w *warp) members(in *inst, m uint32) (want, group uint32) {
 	return want, group
 }
 
-// execGroups executes the instruction in once for each group of lanes with equal member masks.
+// execGroups executes an instruction once for each group of lanes with equal member masks.
 func (w *warp) execGroups(in *inst, m uint32) {
 	for m != 0 {
 		_, g := w.members(in, m)
@@ -453,7 +453,8 @@ func (w *warp) splitMembers(s *split) (want, group uint32) {
 	return want, group
 }
 
-// meet executes the instruction in for the lanes of mask here, which wait at several instructions.
+// meet executes one operation for the lanes in the mask here, which wait for it at several
+// instructions.
 func (w *warp) meet(in *inst, here uint32) {
 	n := len(in.x.sync.operands)
 	sc := &w.scratch
@@ -480,8 +481,8 @@ func (w *warp) meet(in *inst, here uint32) {
 	}
 }
 
-// exchange copies the operands of waiting lanes to the scratch columns. If back is set, it copies
-// the results back.
+// exchange copies the operands of the lanes that meet to the scratch columns. If back is set, it
+// copies the results from the scratch columns to the lanes' registers.
 func (w *warp) exchange(in *inst, back bool) {
 	sc := &w.scratch
 	for i := range w.splits {

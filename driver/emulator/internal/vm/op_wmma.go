@@ -305,7 +305,7 @@ func (t elemType) fp8() bool         { return t == elemE4M3 || t == elemE5M2 }
 func (t elemType) integer() bool     { return t >= elemS8 && t <= elemU4 }
 func (t elemType) accumulator() bool { return t == elemF16 || t == elemF32 }
 
-// bits returns the size of an element.
+// bits returns the size of an element in bits.
 func (t elemType) bits() int {
 	switch t {
 	case elemF64:
@@ -400,7 +400,6 @@ func (o *mmaOp) kElements(t elemType) int {
 	return o.k
 }
 
-// fragments sets the layouts of mma.
 func (o *mmaOp) fragments(f *matrixForm) {
 	k := o.kElements(f.types[1])
 	o.a = inputFragment(f.types[1], o.m, k)

@@ -280,8 +280,9 @@ func (l *lowerer) readReg(o *ptx.Reg) (reg, ptx.Type) {
 	return r, d.typ
 }
 
-// convertClass reads a register whose width differs from the width of the instruction's type.
-// Memory and conversion instructions allow this.
+// convertClass converts a register from another bank to the bank of the instruction's type. Unless
+// the instruction allows other widths, as memory and conversion instructions do, convertClass
+// records an error.
 func (l *lowerer) convertClass(o *ptx.Reg, r reg, rt ptx.Type, want class) reg {
 	if r.class == classPred || want == classPred {
 		l.bad("register %s has type .%s", o.Name, rt)
@@ -424,7 +425,7 @@ type integer interface {
 	uint32 | int32 | uint64 | int64
 }
 
-// col is column i of the bank that holds values of type T.
+// col returns column i of the bank that holds values of type T.
 //
 //go:nocheckptr
 func col[T word](w *warp, i uint32) *[lanes]T {
@@ -438,8 +439,8 @@ func col[T word](w *warp, i uint32) *[lanes]T {
 // first returns the lowest lane of a non-empty mask.
 func first(m uint32) int { return bits.TrailingZeros32(m) & (lanes - 1) }
 
-// The functions below turn a function of one lane's values into an instruction. They are for
-// instructions that are too rare to deserve a dedicated loop.
+// The functions below turn a function of one lane's values into an instruction. They serve
+// instructions that are too rare for a dedicated loop.
 
 func lane1[D, A word](f func(A) D) execFunc {
 	return func(w *warp, in *inst, m uint32) {

@@ -123,7 +123,7 @@ func (f format) overflow(neg bool, r rounding) uint32 {
 // smallest returns the smallest normal number of the format.
 func (f format) smallest() float64 { return math.Ldexp(1, 2-1<<(f.exp-1)) }
 
-// limit replaces an infinity by the largest number with the same sign.
+// limit replaces an infinity with the largest number of the same sign.
 func (f format) limit(x uint32) uint32 {
 	if inf := uint32(1<<f.exp-1) << f.mant; x&(1<<(f.mant+f.exp)-1) == inf {
 		return x - 1
@@ -190,7 +190,7 @@ func toF32(x float64, r rounding) float32 {
 func halfFromFloat64(x float64) uint32 { return formatF16.encode(x, roundRN) }
 func bf16FromFloat64(x float64) uint32 { return formatBF16.encode(x, roundRN) }
 
-// flush replaces a subnormal number by a zero of the same sign.
+// flush replaces a subnormal number with a zero of the same sign.
 func flush(x float32) float32 {
 	if b := math.Float32bits(x); b&0x7f800000 == 0 {
 		return math.Float32frombits(b & 0x80000000)
@@ -428,7 +428,7 @@ func roundIntegral(x float64, r rounding) float64 {
 	return math.RoundToEven(x)
 }
 
-// intToF32 rounds an integer of any size to f32.
+// intToF32 rounds mag, negated if neg is set, to f32.
 func intToF32(mag uint64, neg bool, r rounding) float32 {
 	if mag == 0 {
 		return 0
@@ -505,12 +505,12 @@ func restOfSum(a, b, y float64) (rest int, ok bool) {
 	return sign(e), true
 }
 
-// restOfProduct returns the sign of the exact a*b minus y, as restOfSum does for a sum.
+// restOfProduct is the counterpart of restOfSum for a*b.
 func restOfProduct(a, b, y float64) (rest int, ok bool) {
 	return sign(math.FMA(a, b, -y)), quickRange(y)
 }
 
-// restOfFMA returns the sign of the exact a*b+c minus y (Boldo and Muller, 2005).
+// restOfFMA is the counterpart of restOfSum for a*b+c (Boldo and Muller, 2005).
 func restOfFMA(a, b, c, y float64) (rest int, ok bool) {
 	p := float64(a * b)
 	if !quickRange(p) || !quickRange(c) || !quickRange(y) {
@@ -521,7 +521,7 @@ func restOfFMA(a, b, c, y float64) (rest int, ok bool) {
 	return sign(float64(float64(b1-y)+b2) + a2), true
 }
 
-// restOfQuotient returns the sign of the exact a/b minus y.
+// restOfQuotient is the counterpart of restOfSum for a/b.
 func restOfQuotient(a, b, y float64) (rest int, ok bool) {
 	rest = sign(math.FMA(-y, b, a))
 	if b < 0 {
@@ -530,7 +530,7 @@ func restOfQuotient(a, b, y float64) (rest int, ok bool) {
 	return rest, quickRange(a) && quickRange(b) && quickRange(y)
 }
 
-// restOfRoot returns the sign of the exact square root of a minus y.
+// restOfRoot is the counterpart of restOfSum for the square root of a.
 func restOfRoot(a, y float64) (rest int, ok bool) {
 	return sign(math.FMA(-y, y, a)), quickRange(a)
 }

@@ -74,7 +74,8 @@ func (p *countedProgram) counted(base *program) *program {
 	return p.prog
 }
 
-// count turns in, a copy of the instruction original at pc, into an instruction that also counts.
+// count wraps an instruction to count its executions. original is the same instruction in the
+// program without counts, and pc is its index.
 func (in *inst) count(original *inst, pc int32) {
 	switch in.ctl {
 	case ctlNone, ctlSync, ctlWarpBarrier: // the scheduler also executes these through exec
@@ -170,7 +171,7 @@ func request(transactions, ideal, bytes uint64) Traffic {
 	return r
 }
 
-// distinct returns the number of distinct values of f over the lanes in m.
+// distinct returns the number of distinct values that f returns for the lanes in m.
 func distinct(m uint32, f func(lane int) uint64) uint64 {
 	var seen col64
 	n := 0
@@ -212,7 +213,7 @@ func banks(a *col64, size uint64, m uint32) Traffic {
 	return request(passes, ideal, size*uint64(bits.OnesCount32(m)))
 }
 
-// conflicts returns the largest number of distinct words accessed in one bank.
+// conflicts returns the largest number of distinct words that the lanes in m access in one bank.
 func conflicts(a *col64, size uint64, m uint32) (most uint64) {
 	var words [numBanks][]uint64
 	for ; m != 0; m &= m - 1 {

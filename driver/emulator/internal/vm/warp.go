@@ -99,7 +99,7 @@ const (
 	ranYielded                 // the turn is over
 )
 
-// run executes the warp until it ends, blocks or its turn is over.
+// run executes the warp until all threads have exited, every split waits, or the turn is over.
 //
 //go:norace
 func (w *warp) run() runState {
@@ -195,7 +195,8 @@ func (w *warp) nextStop(pc int32) int32 {
 	return stop
 }
 
-// merge merges the running split with all splits at the same program counter.
+// merge merges the running split with the splits that have the same program counter and frame,
+// except those that wait at a CTA's barrier.
 func (w *warp) merge() {
 	for i := 0; i < len(w.splits); {
 		s := &w.splits[i]
@@ -215,7 +216,8 @@ func (w *warp) drop(i int) {
 	w.splits = w.splits[:last]
 }
 
-// park adds s to the other splits and leaves no split running.
+// park makes the lanes of the running split a parked split with the program counter and wait of s.
+// No split is running afterwards.
 func (w *warp) park(s split) {
 	s.mask, s.frame = w.mask, w.frame
 	if s.turn == 0 {
@@ -320,7 +322,8 @@ func (w *warp) control(in *inst, m uint32, budget *int) bool {
 	panic("vm: unknown control instruction")
 }
 
-// branch moves the lanes in m to target.
+// branch moves the lanes in m to target. The other lanes of the running split continue at the next
+// instruction as a split of their own.
 func (w *warp) branch(target int32, m uint32, budget *int) bool {
 	from := w.pc
 	if m != w.mask {
@@ -420,7 +423,8 @@ func (w *warp) exit(m uint32) bool {
 	return w.pick()
 }
 
-// yield gives other splits and warps a turn.
+// yield ends an instruction that lets other splits and warps run, and charges it to the budget of
+// the turn.
 func (w *warp) yield(in *inst, budget *int) bool {
 	if in.exec != nil {
 		in.exec(w, in, w.mask)

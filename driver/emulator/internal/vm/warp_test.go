@@ -466,7 +466,6 @@ func TestMatrixFormsThatDoNotExistAreRefused(t *testing.T) {
 	}
 }
 
-// BenchmarkMatrixProduct runs b.N dependent m16n8k16 products in f16.
 func BenchmarkMatrixProduct(b *testing.B) {
 	m := load(b, accumulate)
 	out := upload(m, make([]float32, 32))
