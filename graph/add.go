@@ -13,11 +13,11 @@ import (
 
 // Add adds a node that runs op after deps, which must be nodes of the same graph. Without deps, the
 // node runs when the graph begins. The graph keeps alive the objects that op refers to. The driver
-// copies the parameters of op, so the caller may change and reuse op after Add returns. Nodes of
-// other graphs and operations of other drivers return CUDA_ERROR_INVALID_VALUE. A copy of no bytes
-// becomes an empty node.
+// copies the parameters of op, so the caller may change and reuse op after Add returns. Add returns
+// CUDA_ERROR_INVALID_VALUE for a node of another graph or an operation of another driver. A copy or
+// fill of no bytes becomes an empty node.
 //
-// op may belong to another context or device than the graph. It runs in its own context. Copies,
+// op may belong to another context or device than the graph, and runs in its own context. Copies,
 // and kernels with peer access, may use memory of several devices.
 //
 // The launch of an Exec ([Exec.Op]) becomes a child graph.
@@ -64,7 +64,8 @@ func (g *Graph) add(op driver.Op, deps []Node) (Node, error) {
 	return g.added(raw), nil
 }
 
-// addLaunch is the fast path of Add for kernel launches, the most frequent operation.
+// addLaunch is the fast path of Add for kernel launches in the graph's context, the most frequent
+// operation.
 func (g *Graph) addLaunch(l *driver.Launch, deps []Node) (Node, error) {
 	from, err := g.dependencies(deps)
 	if err != nil {
@@ -99,8 +100,9 @@ func (g *Graph) addError(op driver.Op, err error) error {
 	return fmt.Errorf("cannot add %v to %v: %w", op, g, err)
 }
 
-// accepts rejects operations of other drivers and, in a body, operations that CUDA does not support
-// there. It accepts operations of other contexts and devices: see setRaw.
+// accepts returns an error for an operation of another driver and, in the body of a conditional
+// node, for an operation that CUDA does not support there. The operation may belong to another
+// context or device (see setRaw). A copy or fill from another context marks the graph as mixed.
 func (g *Graph) accepts(op driver.Op) error {
 	if g.part && g.inBody() {
 		if err := bodyTakes(op); err != nil {
@@ -125,8 +127,8 @@ func elsewhere(ctx *driver.Context, op driver.Op) bool {
 	return false
 }
 
-// dependencies returns a C list of the nodes' handles. It uses a single handle in place and copies
-// several handles to a buffer.
+// dependencies returns a C list of the nodes' handles. The list points into g.raws if it has one
+// handle, otherwise to g.from.
 func (g *Graph) dependencies(deps []Node) (*cu.CUgraphNode, error) {
 	if len(deps) == 0 {
 		return nil, nil
@@ -173,8 +175,8 @@ func (g *Graph) addGeneric(node, from *cu.CUgraphNode, data *cu.CUgraphEdgeData,
 	return g.d.CuGraphAddNode(node, g.raw, from, data, n, p)
 }
 
-// addRaw adds the node of one operation. The driver copies the parameters. The driver rejects
-// copies and fills of no bytes, so addRaw adds an empty node for them.
+// addRaw adds a node for op, whose parameters the driver copies. For a copy or fill of no bytes,
+// which the driver rejects, it adds an empty node.
 func (g *Graph) addRaw(n *cu.CUgraphNode, from *cu.CUgraphNode, count uintptr, op driver.Op) error {
 	switch op := op.(type) {
 	case *driver.Launch:
@@ -202,7 +204,7 @@ func (g *Graph) addRaw(n *cu.CUgraphNode, from *cu.CUgraphNode, count uintptr, o
 	return g.addRare(n, from, count, op)
 }
 
-// eventOf returns the event of op, and whether op waits for it.
+// eventOf returns the event that op records or waits for, and whether op waits.
 func eventOf(op *driver.EventOp) (event cu.CUevent, wait bool) {
 	switch p := op.Uses().Node.(type) {
 	case *cu.CUDA_EVENT_WAIT_NODE_PARAMS:
@@ -221,9 +223,9 @@ func unknown(op driver.Op) error {
 	return refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "graphs have no node for a %T", op)
 }
 
-// addKernel adds a kernel and then sets its attributes, which are not part of the parameters. The
-// call needs a current context, although the kernel names one. Without it, driver 580 reads address
-// 0.
+// addKernel adds a kernel node and then sets its attributes, which are not part of the parameters.
+// The call needs a current context, although the parameters name a kernel of one. Without a current
+// context, driver 580 reads address 0.
 func (g *Graph) addKernel(n *cu.CUgraphNode, from *cu.CUgraphNode, count uintptr, l *driver.Launch) error {
 	if !g.v2 {
 		return g.addKernelV1(n, from, count, l)
@@ -237,7 +239,7 @@ func (g *Graph) addKernel(n *cu.CUgraphNode, from *cu.CUgraphNode, count uintptr
 	return g.setAttributes(*n, l.Block().Attributes())
 }
 
-// addKernelV1 adds a kernel with drivers before CUDA 12.0.
+// addKernelV1 is addKernel for drivers before CUDA 12.0.
 func (g *Graph) addKernelV1(n *cu.CUgraphNode, from *cu.CUgraphNode, count uintptr, l *driver.Launch) error {
 	if err := g.d.CuGraphAddKernelNode_v10000(n, g.raw, from, count, v1(&l.Block().Node)); err != nil {
 		return err
@@ -245,13 +247,12 @@ func (g *Graph) addKernelV1(n *cu.CUgraphNode, from *cu.CUgraphNode, count uintp
 	return g.setAttributes(*n, l.Block().Attributes())
 }
 
-// v1 returns the parameters in the form for drivers before CUDA 12.0: the same fields without the
-// last two.
+// v1 converts p to the type for drivers before CUDA 12.0, which lacks the last two fields.
 func v1(p *cu.CUDA_KERNEL_NODE_PARAMS) *cu.CUDA_KERNEL_NODE_PARAMS_v1 {
 	return (*cu.CUDA_KERNEL_NODE_PARAMS_v1)(unsafe.Pointer(p))
 }
 
-// setAttributes sets the attributes of a new node. If that fails, it removes the node.
+// setAttributes sets the attributes of a new node. If the driver rejects one, it destroys the node.
 func (g *Graph) setAttributes(n cu.CUgraphNode, attrs []cu.CUlaunchAttribute) error {
 	for i := range attrs {
 		a := &attrs[i]
@@ -265,7 +266,7 @@ func (g *Graph) setAttributes(n cu.CUgraphNode, attrs []cu.CUlaunchAttribute) er
 	return nil
 }
 
-// addRare adds nodes of rare types: batches of memory operations (CUDA 11.7) and external
+// addRare adds a node for a batch of memory operations (CUDA 11.7) or an operation on external
 // semaphores (CUDA 11.2).
 func (g *Graph) addRare(n, from *cu.CUgraphNode, count uintptr, op driver.Op) error {
 	switch op := op.(type) {
@@ -282,8 +283,8 @@ func (g *Graph) addRare(n, from *cu.CUgraphNode, count uintptr, op driver.Op) er
 	return unknown(op)
 }
 
-// boundTo returns the driver bound to the context of op, for operations whose parameters do not
-// name a context.
+// boundTo returns the driver bound to the context of op. It is for operations whose parameters do
+// not name a context.
 func (g *Graph) boundTo(op driver.Op) *driver.Driver {
 	if c := op.Context(); c != g.ctx {
 		return c.Driver()
@@ -322,7 +323,7 @@ func (x *Exec) setRare(n cu.CUgraphNode, op driver.Op) error {
 	return unknown(op)
 }
 
-// setElsewhere sets copies and fills in a graph whose nodes have several contexts. The
+// setElsewhere sets a node to a copy or fill in a graph whose nodes have several contexts. The
 // type-specific calls keep the node's context, so setElsewhere uses the generic call, which sets
 // the context (CUDA 12.2). For other operations it does nothing and returns false.
 func (g *Graph) setElsewhere(n cu.CUgraphNode, op driver.Op) (done bool, err error) {

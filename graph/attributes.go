@@ -83,10 +83,10 @@ func (n Node) copyAttributesLocked(from Node) error {
 	return nil
 }
 
-// A kernel node keeps a launch attribute until another value is set. CUDA cannot remove attributes.
-// A node that is set to a Launch must have that Launch's attributes and no others. So the graph
-// tracks which nodes have attributes, and resets them by copying the attributes of a new kernel
-// node.
+// noteAttributes records that the attributes ids of n may be set. A kernel node keeps a launch
+// attribute until another value is set, and CUDA cannot remove attributes. But a node that is set
+// to a Launch must have only that Launch's attributes. So the graph tracks which nodes have
+// attributes, and resets them by copying the attributes of a new kernel node.
 
 func (g *Graph) noteAttributes(n cu.CUgraphNode, ids attributeSet) {
 	if ids == 0 {
@@ -111,9 +111,9 @@ func attributesOf(l *driver.Launch) (set attributeSet) {
 	return set
 }
 
-// resetAttributes clears the attributes of a node if it has any that l lacks. It always clears a
-// cluster dimension, which need not fit the grid of l. It must run before l's parameters are set.
-// If setting the parameters then fails, the node has no attributes.
+// resetAttributes clears all attributes of n if n has a cluster dimension or an attribute that l
+// lacks. The old cluster dimension need not fit the grid of l, so resetAttributes must run before
+// l's parameters are set. If setting the parameters then fails, the node has no attributes.
 func (g *Graph) resetAttributes(n cu.CUgraphNode, l *driver.Launch) error {
 	keep := attributesOf(l) &^ attributeBit(cu.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
 	if g.attributes[n]&^keep == 0 {
@@ -126,7 +126,8 @@ func (g *Graph) resetAttributes(n cu.CUgraphNode, l *driver.Launch) error {
 	return nil
 }
 
-// clearAttributes copies to n the attributes of a new kernel node in a temporary graph.
+// clearAttributes resets the attributes of n by copying those of a new kernel node in a temporary
+// graph.
 func (g *Graph) clearAttributes(n cu.CUgraphNode, l *driver.Launch) error {
 	var raw driver.CUgraph
 	if err := g.d.CuGraphCreate(&raw, 0); err != nil {
@@ -141,7 +142,6 @@ func (g *Graph) clearAttributes(n cu.CUgraphNode, l *driver.Launch) error {
 	return join([]error{err, g.ctx.Guarded().CuGraphDestroy(raw)})
 }
 
-// addBareKernel adds a kernel without its attributes.
 func (g *Graph) addBareKernel(n *cu.CUgraphNode, l *driver.Launch) error {
 	if g.v2 {
 		return g.d.CuGraphAddKernelNode(n, g.raw, nil, 0, &l.Block().Node)
@@ -149,8 +149,8 @@ func (g *Graph) addBareKernel(n *cu.CUgraphNode, l *driver.Launch) error {
 	return g.d.CuGraphAddKernelNode_v10000(n, g.raw, nil, 0, v1(&l.Block().Node))
 }
 
-// checkAttributes rejects a launch whose cooperative or cluster attributes differ from those of the
-// Exec's node. Setting the node's parameters would silently ignore these attributes.
+// checkAttributes returns an error if a cooperative or cluster attribute of l differs from that of
+// n. Setting the parameters of the Exec's node would silently ignore the difference.
 func (g *Graph) checkAttributes(n Node, l *driver.Launch) error {
 	for i := range l.Block().Attributes() {
 		a := &l.Block().Attributes()[i]

@@ -70,7 +70,6 @@ func (p *batchPool) get(d *driver.Driver) *cu.Batch {
 	return b
 }
 
-// put returns a batch to the pool and detaches it from its driver.
 func (p *batchPool) put(b *cu.Batch) {
 	b.Reset(nil)
 	p.pool.Put(b)
@@ -78,8 +77,8 @@ func (p *batchPool) put(b *cu.Batch) {
 
 // builder adds a batch of nodes to a graph. The driver writes the new handles to made, in order,
 // and later calls of the batch read their dependencies from made. Dependency lists that are not
-// contiguous in made are copied to from. Neither slice may move while the batch holds addresses in
-// it.
+// contiguous in made are copied to from. Neither slice may be reallocated while the batch holds
+// addresses in it.
 type builder struct {
 	g     *Graph
 	items []Item
@@ -94,8 +93,8 @@ type builder struct {
 	before         retain.Mark    // state of the references before the batch
 	beforeAccesses access.Mark
 
-	described bool       // some item has a name or uses
-	uses      []declared // of the items that declare accesses
+	described bool       // an item has a name or declared accesses
+	uses      []declared // declared accesses, one element for each item that has any
 }
 
 var builders = sync.Pool{New: func() any { return new(builder) }}
@@ -107,7 +106,7 @@ func newBuilder(g *Graph, items []Item) *builder {
 	return b
 }
 
-// prepare makes room for n handles.
+// prepare starts a batch of n nodes.
 func (b *builder) prepare(g *Graph, n int) {
 	b.g, b.last, b.count, b.first = g, nil, 0, 0
 	b.made = slices.Grow(b.made[:0], n)[:n]
@@ -172,10 +171,10 @@ func (b *builder) build() error {
 // and few enough that the argument blocks are still in the cache when the calls are made.
 const callsAtOnce = 1 << 10
 
-// handlesAtOnce is the capacity for handles that are copied for the calls of a batch.
+// handlesAtOnce is the smallest capacity that from gets when it grows.
 const handlesAtOnce = 1 << 10
 
-// failedAt is an error of an earlier item, which a flush detected.
+// failedAt is the error of an item whose call failed in a flush for a later item.
 type failedAt struct {
 	item int
 	err  error
@@ -214,9 +213,9 @@ func (b *builder) add(i int) error {
 	return b.call(i, op, from, n)
 }
 
-// repeat adds the items after item i for as long as each item repeats the launch and runs only
-// after the previous item. It returns the index of the last item added. repeat is a fast path: most
-// long chains consist of few different operations.
+// repeat adds the items after item i that launch b.last again and depend only on the item before
+// them. It stops when the batch is full, and returns the index of the last item added, or i. repeat
+// is a fast path, because most long chains consist of few different operations.
 func (b *builder) repeat(i int) int {
 	l := b.last
 	if l == nil || b.g.part || len(l.Block().Attributes()) > 0 {
@@ -234,15 +233,15 @@ func (b *builder) repeat(i int) int {
 	return i
 }
 
-// repeats reports whether the item launches l again, depends only on item i, and has no name or
-// declared uses.
+// repeats reports whether the item launches l, depends only on item i, and has neither a name nor
+// declared accesses.
 func (it *Item) repeats(l *driver.Launch, i int) bool {
 	next, ok := it.Op.(*driver.Launch)
 	return ok && next == l && len(it.After) == 1 && it.After[0] == i && len(it.Deps) == 0 &&
 		it.Name == "" && len(it.Uses) == 0
 }
 
-// addAgain adds a node with the same launch as the previous item, which was already checked.
+// addAgain adds item i, whose launch l is that of the previous item and was already checked.
 func (b *builder) addAgain(i int, l *driver.Launch) error {
 	from, n, err := b.dependencies(i)
 	if err != nil {
@@ -257,8 +256,8 @@ func (b *builder) addAgain(i int, l *driver.Launch) error {
 	return nil
 }
 
-// call appends one call for item i to the batch. If the batch has no single call for the
-// operation, call flushes the batch and adds the node directly.
+// call appends the driver call for item i to the batch. If the operation needs other calls, as a
+// launch with attributes does, call flushes the batch and adds the node directly.
 func (b *builder) call(i int, op driver.Op, from *cu.CUgraphNode, n uintptr) error {
 	g, node := b.g, &b.made[i]
 	switch op := op.(type) {
@@ -288,7 +287,8 @@ func (b *builder) call(i int, op driver.Op, from *cu.CUgraphNode, n uintptr) err
 	return nil
 }
 
-// flush makes the calls of the batch. On failure, it returns the index of the item that failed.
+// flush makes the calls of the batch. On failure, it returns the index of the item whose call
+// failed.
 func (b *builder) flush() (int, error) {
 	n := b.batch.Len()
 	done, err := b.batch.Run()
@@ -309,7 +309,8 @@ func (b *builder) flushBefore() error {
 	return nil
 }
 
-// undo removes the nodes that were added before item i failed.
+// undo destroys all nodes that the driver has created for the batch. It returns err, which occurred
+// at item i, joined with the errors of undo.
 func (b *builder) undo(i int, err error) error {
 	if f, ok := err.(*failedAt); ok {
 		i, err = f.item, f.err
@@ -324,8 +325,8 @@ func (b *builder) undo(i int, err error) error {
 	return join(errs)
 }
 
-// dependencies returns the handles of the nodes that item i runs after. Handles of this batch may
-// not be written yet. The driver writes them before it reads the list.
+// dependencies returns the handles of the nodes that item i runs after, as a pointer and a count.
+// Handles of this batch may not be written yet. The driver writes them before it reads the list.
 func (b *builder) dependencies(i int) (*cu.CUgraphNode, uintptr, error) {
 	it := &b.items[i]
 	for _, a := range it.After {
@@ -342,7 +343,8 @@ func (b *builder) dependencies(i int) (*cu.CUgraphNode, uintptr, error) {
 	return b.gather(it)
 }
 
-// consecutive reports whether the handles are adjacent in made.
+// consecutive reports whether each index is one more than the previous one, so that their handles
+// are adjacent in made.
 func consecutive(after []int) bool {
 	for i, a := range after {
 		if a != after[0]+i {
@@ -382,7 +384,6 @@ func (b *builder) gather(it *Item) (*cu.CUgraphNode, uintptr, error) {
 	return &b.from[start], uintptr(len(b.from) - start), nil
 }
 
-// readUses reads the declared uses of item i before its node is added.
 func (b *builder) readUses(i int, it *Item) error {
 	b.described = true
 	if len(it.Uses) == 0 {
@@ -397,8 +398,8 @@ func (b *builder) readUses(i int, it *Item) error {
 	return nil
 }
 
-// keepUses makes the graph retain the memory of the declared uses. On failure, it returns the index
-// of the item.
+// keepUses makes the graph retain the memory of the declared accesses. On failure, it returns the
+// index of the item.
 func (b *builder) keepUses() (item int, err error) {
 	for i := range b.uses {
 		if err := b.g.changeRefs().RetainLoose(b.uses[i].refs); err != nil {

@@ -27,7 +27,7 @@ import (
 //
 // A bound node has the arguments of the launch it was bound with, plus the values set since.
 // Changes by Exec.Set last only until a binding of the node changes. After an update of the Exec,
-// the bindings are sent again.
+// the next Launch sends all bindings again.
 //
 // [BindConfig] binds the grid and block of a node. [Bindings.Unbind] removes a node's bindings.
 // Bind also accepts nodes of nested graphs.
@@ -38,7 +38,7 @@ import (
 type Bindings struct {
 	use      use
 	x        *Exec
-	round    uint64   // number of complete sends so far, plus 1
+	round    uint64   // at least 1; incremented to remove all marks at once
 	slots    []slot   // numeric arguments
 	spare    []int    // free indices of slots
 	vacant   []int    // free indices of bound
@@ -76,12 +76,12 @@ type bound struct {
 	slots  []int // indices in Bindings.slots of the node's arguments
 
 	fresh int                // end of the node's part of Bindings.fresh
-	known *retain.References // retains the references of launch, while epoch and refs still match
+	known *retain.References // retains the references of launch as long as epoch and refs match
 	epoch uint32             // known.Epoch when known was set
 	refs  uint32             // launch.Block().Version when known was set
 }
 
-// Bindings returns the bindings of the Exec, the same in every call.
+// Bindings returns the bindings of the Exec. Every call returns the same object.
 func (x *Exec) Bindings() *Bindings {
 	if !x.exists() {
 		return nil
@@ -94,7 +94,6 @@ func (x *Exec) Bindings() *Bindings {
 	return x.bindings
 }
 
-// exists reports whether bs belongs to an Exec.
 func (bs *Bindings) exists() bool { return bs != nil && bs.x != nil }
 
 // Exec returns the Exec that the bindings belong to.
@@ -127,8 +126,8 @@ type Param[T any] struct {
 	slot int32 // slot index of a numeric argument plus 1, otherwise 0
 }
 
-// Bind binds argument i, counted from 0, of a kernel node. The node has the arguments of l from the
-// next Launch on. Bind copies the arguments, so the caller may change and reuse l. To bind other
+// Bind binds argument i, counted from 0, of a kernel node. The next Launch passes the arguments of
+// l to the node. Bind copies the arguments, so the caller may change and reuse l. To bind other
 // arguments of the same node, pass the same l.
 func Bind[T any](bs *Bindings, n Node, l *driver.Launch, i int) (Param[T], error) {
 	if _, err := driver.ArgOf[T](l, i); err != nil {
@@ -141,8 +140,9 @@ func Bind[T any](bs *Bindings, n Node, l *driver.Launch, i int) (Param[T], error
 	return Param[T]{bs, b, int32(i), bs.slotOf(b, launch.Plain[T](b.launch.Block(), i))}, nil
 }
 
-// slotOf returns the slot index plus 1 of the numeric argument that the driver reads at an address.
-// For nil it returns 0.
+// slotOf returns 1 plus the index of the slot for the numeric argument that the driver reads at
+// address at. It creates the slot on first use. If at is nil, the argument is not numeric, and
+// slotOf returns 0.
 func (bs *Bindings) slotOf(b *bound, at *uint64) int32 {
 	if at == nil {
 		return 0
@@ -160,7 +160,8 @@ func (bs *Bindings) slotOf(b *bound, at *uint64) int32 {
 	return int32(k) + 1
 }
 
-// take removes and returns the last element of a list. If the list is empty, it returns or.
+// take removes and returns the last element of the list. If the list is empty, take returns its
+// second argument.
 func take(list *[]int, or int) int {
 	n := len(*list)
 	if n == 0 {
@@ -171,7 +172,7 @@ func take(list *[]int, or int) int {
 	return last
 }
 
-// BindName is like Bind, but names the parameter as in the kernel's PTX.
+// BindName is like Bind, but selects the argument by the parameter's name in the kernel's PTX.
 func BindName[T any](bs *Bindings, n Node, l *driver.Launch, name string) (Param[T], error) {
 	i, err := l.ArgIndex(name)
 	if err != nil {
@@ -181,7 +182,7 @@ func BindName[T any](bs *Bindings, n Node, l *driver.Launch, name string) (Param
 }
 
 // Set sets the parameter's value, which the next Launch of the bindings sends. Setting the current
-// value sends nothing. A Memory value is retained. The previous Memory is released when the
+// value sends nothing. Set retains a Memory value. It releases the previous Memory when the
 // launches that use it have ended.
 func (p Param[T]) Set(v T) error {
 	if p.slot == 0 {
@@ -205,7 +206,7 @@ func (p Param[T]) Set(v T) error {
 	return nil
 }
 
-// setAny sets values that are not plain numbers.
+// setAny sets a configuration or an argument that is not a plain number.
 func (p Param[T]) setAny(v T) error {
 	if p.bs == nil {
 		return errNoParam
@@ -230,7 +231,8 @@ func (p Param[T]) setAny(v T) error {
 	return err
 }
 
-// setElsewhere records that an argument of b was set without its slot, and reloads the slots of b.
+// setElsewhere marks b as changed and reloads its slots, because an argument was set without its
+// slot.
 func (bs *Bindings) setElsewhere(b *bound) {
 	for _, k := range b.slots {
 		s := &bs.slots[k]
@@ -248,7 +250,8 @@ func (bs *Bindings) mark(i int) {
 	bs.changed = append(bs.changed, bs.bound[i])
 }
 
-// bind returns the entry of a node. The first call for a node creates the entry with a copy of l.
+// bind returns the entry of node n. The first call for a node creates the entry with a copy of l.
+// Later calls must pass the same l.
 func (bs *Bindings) bind(n Node, l *driver.Launch) (*bound, error) {
 	if !bs.exists() {
 		return nil, aBinding.Error(bs == nil)
@@ -286,7 +289,7 @@ func (bs *Bindings) bind(n Node, l *driver.Launch) (*bound, error) {
 	return b, nil
 }
 
-// bindable rejects nodes that are not kernels, and launches that the graph does not accept.
+// bindable returns an error if n is not a kernel node or if its graph does not accept l.
 func (n Node) bindable(l *driver.Launch) error {
 	if err := n.g.accepts(l); err != nil {
 		return err
@@ -301,7 +304,7 @@ func (n Node) bindable(l *driver.Launch) error {
 	return nil
 }
 
-// refresh marks all bound nodes as changed if an update of the exec has overwritten their
+// refresh marks all bound nodes as changed if an update of the Exec has overwritten their
 // parameters.
 func (bs *Bindings) refresh() {
 	if bs.updates == bs.x.updates {
@@ -315,8 +318,9 @@ func (bs *Bindings) refresh() {
 	}
 }
 
-// Launch launches the Exec with the parameters set since the last launch, in one native call. If it
-// fails, the next Launch sends again the parameters that the driver did not accept.
+// Launch launches the Exec with the parameters set since the last launch. It makes one native call
+// if s belongs to the Exec's context. If it fails, the next Launch sends again the parameters that
+// the driver did not accept.
 func (bs *Bindings) Launch(s *driver.Stream) error {
 	if !bs.exists() {
 		return aBinding.Error(bs == nil)
@@ -384,8 +388,8 @@ func (bs *Bindings) Send() error {
 // use, which would silently leave values unsent. It is not a lock: the second goroutine gets an
 // error.
 //
-// Setting a number only checks use, because marking it costs more than storing the number. Longer
-// calls mark it.
+// Setting a number only checks the mark, because setting the mark costs more than storing the
+// number. Longer calls set it.
 type use struct{ by atomic.Uint32 }
 
 func (u *use) begin() error {

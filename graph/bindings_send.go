@@ -14,7 +14,7 @@ import (
 const configIndex = -1
 
 // BindConfig binds the configuration of a kernel node, as [Bind] binds an argument. Each launch can
-// then have another grid, block and dynamic shared memory size. CUDA cannot change launch
+// then have a different grid, block and dynamic shared memory size. CUDA cannot change launch
 // attributes of executable graphs, such as cluster dimensions. Setting other attributes returns
 // CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE.
 func BindConfig(bs *Bindings, n Node, l *driver.Launch) (Param[driver.LaunchConfig], error) {
@@ -88,12 +88,12 @@ func (bs *Bindings) Unbind(n Node) error {
 
 var errUnbound = invalid("the node of this Param is no longer bound (Bindings.Unbind); bind it again")
 
-// send sends the changes to the driver and, if s is not nil, a launch. The caller has locked the
-// exec.
+// send sends the changes to the driver and, if s is not nil, a launch on s. The caller has locked
+// the Exec.
 //
-// The new references of each node are retained before the calls. They replace the node's old
-// references once its call has succeeded. If a call fails, the node and its references are
-// unchanged.
+// send retains the new references of each node before the calls. They replace the node's old
+// references once its call has succeeded. If the call for a node fails, the node keeps its
+// parameters and references.
 func (bs *Bindings) send(s *driver.Stream) error {
 	g := bs.x.g
 	if err := g.lock(); err != nil {
@@ -137,13 +137,15 @@ func (s *settled) isCurrent(o *retain.References, g *Graph) bool {
 	return s.o == o && s.g == g && s.epoch == o.Epoch && s.removed == g.removals
 }
 
-// sentAll records that all calls succeeded and that nothing had to be retained.
+// sentAll empties changed and removes all marks. It is enough after a send in which all calls
+// succeeded and nothing had to be retained.
 func (bs *Bindings) sentAll() {
 	bs.round++
 	bs.changed = bs.changed[:0]
 }
 
-// retainChanged retains the references of the changed nodes.
+// retainChanged retains what the launches of the changed nodes refer to, except for nodes whose
+// references o already retains.
 func (bs *Bindings) retainChanged(o *retain.References) error {
 	if err := bs.check(bs.x.g); err != nil {
 		return err
@@ -204,7 +206,7 @@ func (bs *Bindings) check(g *Graph) error {
 	}
 	for _, b := range bs.bound {
 		if b != nil && b.check() != nil {
-			return nil // makes the next check search again
+			return nil // bs.removed stays outdated, so the next check searches again
 		}
 	}
 	bs.removed, bs.g = g.removals, g
@@ -237,12 +239,13 @@ func (b *bound) isRetainedBy(o *retain.References) bool {
 	return true
 }
 
-// found caches that o retains the references of the launch.
+// found caches that o retains the references of b.launch.
 func (b *bound) found(o *retain.References) {
 	b.known, b.epoch, b.refs = o, o.Epoch, b.launch.Block().Version
 }
 
-// sent handles a batch in which only the first done calls succeeded.
+// sent records that the first done calls of the batch succeeded. It returns err, with the node
+// whose call failed, if any.
 func (bs *Bindings) sent(o *retain.References, done int, err error) error {
 	n := min(done, len(bs.changed))
 	bs.commit(o, n)

@@ -15,7 +15,7 @@ import (
 // process (seen on driver 580; also github.com/NVIDIA/cuda-python, issue 2918). With a separate
 // graph, a failed capture changes nothing.
 
-// body is the result of capturing a body.
+// body is a captured body that is not yet part of a conditional node.
 type body struct {
 	g      *Graph
 	last   []Node // nodes that a further operation would have depended on
@@ -31,7 +31,8 @@ type planned struct {
 	bodies []*body
 }
 
-// captureBody captures on s a body that will be nested in home.
+// captureBody captures on s a body that will be nested in home. If record is nil, the body is
+// empty.
 func captureBody(home *Graph, s *driver.Stream, mode Mode, record func(*Scope) error) (*body, error) {
 	if record == nil {
 		record = func(*Scope) error { return nil }
@@ -79,7 +80,8 @@ func (b *body) close() error {
 	return join([]error{closeNested(b.nested), b.g.Close()})
 }
 
-// captureIntoBody captures into the body of a conditional node.
+// captureIntoBody captures s and recreates the recorded nodes after deps in g, a body. It returns
+// the last nodes.
 func (g *Graph) captureIntoBody(s *driver.Stream, mode Mode, deps []Node, record func(*Scope) error) ([]Node, error) {
 	b, err := captureBody(g.outermost(), s, mode, record)
 	if err != nil {
@@ -93,7 +95,8 @@ func (g *Graph) captureIntoBody(s *driver.Stream, mode Mode, deps []Node, record
 	return last, nil
 }
 
-// takeBody recreates the nodes of a captured body in g, after deps.
+// takeBody recreates the nodes of a captured body in g, after deps. It returns the clones of
+// b.last.
 func (g *Graph) takeBody(b *body, deps []Node) (last []Node, err error) {
 	unlock, err := lockBoth(g, b.g)
 	if err != nil {
@@ -135,10 +138,10 @@ func (k *conditional) adopt(i int, b *body) error {
 	m := g.become(k.bodies[i])
 	k.bodies[i] = g
 	_, err := m.nodes(b.nested)
-	return join([]error{err, life.Close()}) // if this fails, the new node is lost
+	return join([]error{err, life.Close()})
 }
 
-// retainUsers makes the graph retain the user objects of a graph that is about to be destroyed.
+// retainUsers makes the graph retain user objects of another graph, which is about to be destroyed.
 func (g *Graph) retainUsers(users map[cu.CUuserObject]int) error {
 	for u, n := range users {
 		if n == 0 {
@@ -155,9 +158,9 @@ func (g *Graph) retainUsers(users map[cu.CUuserObject]int) error {
 	return nil
 }
 
-// become replaces the Graph object of an empty body by that of a captured graph. The returned mover
-// recreates the nodes under their numbers. Only the Lifetime of the captured graph remains. Closing
-// it destroys the driver's graph.
+// become makes g, a captured graph, represent the empty body that to represented. The returned
+// mover recreates the captured nodes there with the same node numbers. Only the Lifetime of the
+// captured graph remains. Closing it destroys the driver's graph.
 func (g *Graph) become(to *Graph) *mover {
 	from := g.like(g.raw)
 	from.attributes = g.attributes
@@ -179,7 +182,8 @@ func (g *Graph) become(to *Graph) *mover {
 	return m
 }
 
-// end makes a nested graph unusable, because the driver is about to destroy it.
+// end makes a nested graph unusable, because the driver is about to destroy it. Later uses return
+// why.
 func (g *Graph) end(why error) { g.shut, g.lost = true, why }
 
 // endAs sets the error that later uses of a closed graph return. The caller is about to close it.
@@ -201,7 +205,8 @@ func newMover(from, to *Graph) *mover {
 	return &mover{from: from, to: to, clones: make(map[cu.CUgraphNode]cu.CUgraphNode)}
 }
 
-// move recreates the nodes of a body after deps. The target graph retains everything they refer to.
+// move recreates the nodes of a body after the n nodes at deps. The target graph retains everything
+// that the body's graph retains.
 func (m *mover) move(b *body, deps *cu.CUgraphNode, n int) error {
 	o := m.to.changeRefs()
 	o.RetainOf(m.from.keep.refs)
@@ -250,7 +255,7 @@ func (m *mover) node(raw cu.CUgraphNode, p *planned) error {
 	return nil
 }
 
-// enter adds the clone of raw to the tables of its graph.
+// enter adds the clone of raw to the tables of the target graph.
 func (m *mover) enter(raw, clone cu.CUgraphNode) Node {
 	m.clones[raw] = clone
 	m.made = append(m.made, clone)
@@ -322,7 +327,6 @@ func (m *mover) orderAfter(raws, deps []cu.CUgraphNode) error {
 	return g.addEdges()
 }
 
-// undo destroys the recreated nodes.
 func (m *mover) undo() error {
 	var errs []error
 	for i := len(m.made) - 1; i >= 0; i-- {
@@ -331,7 +335,8 @@ func (m *mover) undo() error {
 	return join(errs)
 }
 
-// cloneNode adds a node with the parameters of raw, a node in the other graph.
+// cloneNode adds to m.to a node with the type and parameters of raw, a node of m.from. The type
+// must be one of bodyTypes.
 func (m *mover) cloneNode(raw cu.CUgraphNode, t Type) (n cu.CUgraphNode, err error) {
 	d, to, ctx := m.to.d, m.to.raw, m.to.ctx.Raw()
 	switch t {
@@ -395,21 +400,21 @@ func (m *mover) child(raw cu.CUgraphNode) (n cu.CUgraphNode, err error) {
 	return n, join([]error{err, destroyed})
 }
 
-// like returns another Graph with the properties of g, for use within the mover.
+// like returns a temporary Graph object for raw, with the driver, context and outermost graph of g.
 func (g *Graph) like(raw driver.CUgraph) *Graph {
 	return &Graph{raw: raw, d: g.d, ctx: g.ctx, v2: g.v2, part: true, outer: g.outermost()}
 }
 
-// bodyTypes are the node types that CUDA supports in bodies.
+// bodyTypes are the node types that CUDA supports in bodies, except conditional nodes, which only a
+// Scope can record.
 var bodyTypes = map[Type]bool{
 	cu.CU_GRAPH_NODE_TYPE_KERNEL: true, cu.CU_GRAPH_NODE_TYPE_MEMCPY: true,
 	cu.CU_GRAPH_NODE_TYPE_MEMSET: true, cu.CU_GRAPH_NODE_TYPE_GRAPH: true,
 	cu.CU_GRAPH_NODE_TYPE_EMPTY: true,
 }
 
-// notInBody returns the error for a node that CUDA does not support in a body, or that cannot be
-// recreated. A conditional node cannot be recreated if no Scope recorded it, because its bodies are
-// unknown.
+// notInBody returns the error for a node type that is not in bodyTypes. A conditional node that no
+// Scope recorded cannot be recreated, because its bodies are unknown.
 func notInBody(t Type) error {
 	if t == cu.CU_GRAPH_NODE_TYPE_CONDITIONAL {
 		return refuse(driver.CUDA_ERROR_NOT_SUPPORTED,
@@ -418,8 +423,8 @@ func notInBody(t Type) error {
 	return refuse(driver.CUDA_ERROR_NOT_SUPPORTED, "%v: CUDA does not allow it in the body of a conditional node, only kernels, copies, fills, empty nodes, child graphs and conditional nodes", t)
 }
 
-// fitsBody rejects unsupported node types in a graph and its child graphs before anything is
-// recreated.
+// fitsBody returns an error if the graph or one of its child graphs has an unsupported node type.
+// It runs before anything is recreated.
 func (g *Graph) fitsBody() error {
 	g.lockLatch()
 	defer g.mu.Unlock()

@@ -27,28 +27,30 @@ type Burst struct {
 	accesses *access.Sets // accesses of the launches
 }
 
-// group describes the launches collected in Burst.launches.
+// group is the reusable part of a Burst: the argument blocks of the collected launches, and their
+// kernels.
 type group struct {
-	kinds  [launch.Max + 1]kind // kernels of the launches, for errors
+	kinds  [launch.Max + 1]kind // kernels of the collected launches, for errors
 	n      int                  // number of kinds
 	noted  int                  // number of launches whose accesses are recorded
 	places *launch.Batch
 }
 
-// kind is a run of launches of one kernel.
+// kind is a sequence of consecutive launches of one kernel.
 type kind struct {
 	from   int
 	kernel *driver.Kernel
 }
 
-// other is a launch that no program can have. unnoted is a version that no launch has.
+// other and unnoted are sentinels: no launch of a program equals other or has the AccessesVersion
+// unnoted.
 var other = new(driver.Launch)
 
 const unnoted = ^uint64(0)
 
 // Burst calls record with a Burst of the scope. Burst.Do records operations in order, like
 // Scope.Do, but may delay them until record returns. So record must not use the stream in other
-// ways. Use a Burst to record one launch many times with other arguments, which [driver.Arg]
+// ways. Use a Burst to record one launch many times with different arguments, which [driver.Arg]
 // changes cheaply. For a list of operations, use Scope.Do. Burst returns the first error of an
 // operation, even if record ignores it, joined with the error of record.
 func (sc *Scope) Burst(record func(*Burst) error) error {
@@ -99,13 +101,13 @@ func (b *Burst) end() {
 	b.group, b.launches, b.accesses = nil, nil, nil
 }
 
-// groups are the groups of ended bursts, for reuse. The argument blocks of their launches stay
+// groups holds the groups of ended bursts, for reuse. The argument blocks of their launches stay
 // filled, so a program that captures the same step again need not fill them.
 var groups = sync.Pool{New: func() any { return &group{places: launch.NewBatch()} }}
 
 // Do records operations in order. It reads the operations before it returns, so you may change and
-// reuse them. Do may return the error of an earlier operation, which the error names. After an
-// error, Do records nothing. Only one goroutine at a time may use a Burst.
+// reuse them. The error of Do may be that of an earlier operation, whose number it contains. After
+// an error, Do records nothing. Only one goroutine at a time may use a Burst.
 func (b *Burst) Do(ops ...driver.Op) error {
 	if b == nil || b.launches == nil && !b.ended {
 		return aBurst.Error(b == nil)
@@ -148,8 +150,8 @@ func (b *Burst) takes(l *driver.Launch) bool {
 	return true
 }
 
-// note assigns the latest accesses to each of the first n launches in the group that has no
-// accesses yet.
+// note extends the recorded accesses to the first n launches of the group. Launches without
+// accesses of their own repeat those of the last launch that has some.
 func (b *Burst) note(n int) {
 	b.accesses.Again(n - b.noted)
 	b.noted = n
@@ -162,7 +164,7 @@ func (b *Burst) retain(l *driver.Launch) bool {
 	return !r.ended && r.keep(l.Uses().Refs) == nil // on failure, doSlowly returns the reason
 }
 
-// doSlowly records an operation separately, after the operations before it.
+// doSlowly flushes the batch and then records op on its own.
 func (b *Burst) doSlowly(op driver.Op) error {
 	switch {
 	case b.ended:
@@ -181,7 +183,7 @@ func (b *Burst) doSlowly(op driver.Op) error {
 	return nil
 }
 
-// flush records the batched launches.
+// flush records the batched launches and stores an error in b.err.
 func (b *Burst) flush() {
 	n := b.launches.Len()
 	if n == 0 {
@@ -205,8 +207,8 @@ func (b *Burst) flush() {
 	b.again()
 }
 
-// again begins the next group. Its first launches are taken to be of the latest kernel until
-// another kernel follows.
+// again begins the next group. The group starts with the kernel of the last launch, because Do may
+// add further launches of it without calling takes.
 func (b *Burst) again() {
 	b.launches.Empty()
 	b.noted = 0
@@ -215,7 +217,8 @@ func (b *Burst) again() {
 	}
 }
 
-// run makes the calls. It locks the Graph if there is one, because the program may use it.
+// run makes the batched calls. If the capture has a Graph, run locks it, because the program may
+// use it.
 func (b *Burst) run() (int, error) {
 	if g := b.sc.r.g; g != nil {
 		g.lockLatch()

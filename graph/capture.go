@@ -71,13 +71,13 @@ type Recording struct {
 type recording struct {
 	s       *driver.Stream
 	mode    Mode
-	made    *keep          // destroys the graph that the capture returns
+	made    *keep          // owner of the graph that the capture will return; nil if the capture has a target
 	drop    *life.Lifetime // lifetime of the Recording; nil if the program cannot drop it
 	open    bool           // the capture may end in another function than it began in
 	locked  bool           // the goroutine is locked to its thread
 	thread  uint64         // ID of the locked thread, if the end must compare it
 	faults  uint64         // cu.CaptureFaults when the capture began
-	unwatch func()         // stops watching for failed calls
+	unwatch func()         // stops the recording of failed calls
 	where   captures.Place
 	into    target
 	home    *Graph // of a body: the outermost graph around it
@@ -85,7 +85,7 @@ type recording struct {
 	mu       sync.Mutex
 	ended    bool
 	refs     *retain.References     // references of the graph that the capture will return, while g is nil
-	g        *Graph                 // the Graph being recorded, if one was requested
+	g        *Graph                 // the target, or the Graph that Scope.Graph created; otherwise nil
 	doomed   error                  // reason to fail the capture although the driver reports no error
 	planned  []planned              // of a body: conditional nodes to be added
 	branches []*branch              // the captured streams; the first is &origin
@@ -169,7 +169,8 @@ func (r *recording) begin() error {
 	return nil
 }
 
-// begun begins the capture and retains everything it needs until it ends.
+// begun begins the capture and retains everything that the capture needs until it ends. On error,
+// it retains nothing.
 func (r *recording) begun() (err error) {
 	if err := r.s.Lifetime().Retain(); err != nil {
 		return err
@@ -283,7 +284,7 @@ func (r *Recording) Abort() error {
 
 var errAborted = errors.New("aborted")
 
-// abandon ends a capture that is still open.
+// abandon ends the capture if it is still open.
 func (r *Recording) abandon() {
 	// After a panic or Goexit no caller receives an error.
 	_ = r.Abort()
@@ -308,7 +309,9 @@ func (r *recording) end(cause error) (*Graph, error) {
 	return r.finish(cause)
 }
 
-// mayEnd rejects calls for which the driver would end the capture and yet return an error.
+// mayEnd returns an error if the capture has ended, if the caller is a host function, or if the
+// capture must end on another thread. In the last case the driver would end the capture and yet
+// return an error.
 func (r *recording) mayEnd() error {
 	if r.ended {
 		return fmt.Errorf("capture of %v: %w", r.s, ErrEnded)
@@ -393,7 +396,7 @@ func (r *recording) deliver(raw driver.CUgraph) (*Graph, error) {
 	return g, nil
 }
 
-// takeBack destroys the recorded work. If anything fails, the capture returns only an error.
+// takeBack destroys the recorded work: the recorded nodes of a target graph, otherwise the graph g.
 func (r *recording) takeBack(g *Graph) error {
 	if r.into.g != nil {
 		return r.undo()
@@ -401,8 +404,8 @@ func (r *recording) takeBack(g *Graph) error {
 	return g.Close()
 }
 
-// discard destroys the recorded work if the driver returned a graph. Its errors are in order of
-// occurrence.
+// discard destroys the recorded work if the driver returned a graph. The returned error contains
+// errs first, then the errors of the cleanup.
 func (r *recording) discard(raw driver.CUgraph, errs ...error) error {
 	errs = append(errs, r.destroy(raw))
 	errs = append(errs, r.closeEvents()...)

@@ -132,8 +132,8 @@ func (sc *Scope) update(g *Graph, edges []Edge) error {
 	return d.CuStreamUpdateCaptureDependencies_v11030(sc.s.Raw(), unsafe.SliceData(nodes), n, how)
 }
 
-// rawEdges returns dependencies as C lists, without duplicates, which the driver rejects. data is
-// nil if all edge data is zero.
+// rawEdges returns dependencies as C lists. It skips further edges from the same node, which the
+// driver rejects. data is nil if all edge data is zero.
 func (g *Graph) rawEdges(edges []Edge) (nodes []cu.CUgraphNode, data []cu.CUgraphEdgeData, err error) {
 	special := false
 	for _, e := range edges {
@@ -152,7 +152,8 @@ func (g *Graph) rawEdges(edges []Edge) (nodes []cu.CUgraphNode, data []cu.CUgrap
 	return nodes, data, nil
 }
 
-// explain adds the reason why ending the capture failed, which the driver does not report.
+// explain adds the reason why ending the capture failed, if it is known. The driver does not report
+// it.
 func (r *recording) explain(err error) error {
 	if err == nil {
 		return nil
@@ -170,9 +171,8 @@ func (r *recording) explain(err error) error {
 	return fmt.Errorf("capture of %v: %s: %w", r.s, reason, err)
 }
 
-// invalidatedBy names the call that invalidated the capture. It names the first failed operation of
-// the capture's scopes. If there is none, it names the likeliest of the calls that failed since the
-// capture began.
+// invalidatedBy describes what invalidated the capture: the first failed operation of the capture's
+// scopes or, if there is none, the likeliest of the calls that failed since the capture began.
 func (r *recording) invalidatedBy() string {
 	if first := r.first.Load(); first != nil {
 		return "invalidated when " + *first
@@ -184,7 +184,7 @@ func (r *recording) invalidatedBy() string {
 }
 
 // likeliest returns the first failure with an error code about captures, or else the first failure.
-// It ignores failures that only report the invalidated capture, and all later ones.
+// It ignores the first failure that only reports the invalidated capture, and all later ones.
 func likeliest(errs []*driver.Error) *driver.Error {
 	var first *driver.Error
 	for _, e := range errs {

@@ -9,8 +9,7 @@ import (
 	"github.com/purecuda/cuda/internal/hostthread"
 )
 
-// target is the graph that a capture records into, according to its options: a new or an existing
-// graph.
+// target holds the options of a capture. Without WithTarget, the capture creates a graph.
 type target struct {
 	g      *Graph
 	chosen bool // WithTarget was given, possibly with a nil graph
@@ -30,13 +29,13 @@ type CaptureOption func(*target)
 // is a graph with memory nodes. CUDA cannot remove nodes from it, so the recorded work stays, and
 // the error says so. If the capture is invalidated, CUDA destroys the graph with everything in it.
 // To avoid that risk, capture a new graph and use AddChild. A capture into a graph nested in a
-// child graph node does this itself. Otherwise CUDA would destroy a graph that the node still
+// child graph node does so automatically. Otherwise CUDA would destroy a graph that the node still
 // refers to.
 //
 // A capture into the body of a conditional node creates the nodes in the body when it ends without
-// an error. It supports kernels, copies, fills, empty nodes, child graphs, and conditional nodes by
-// Scope.If, IfElse, While and Switch. Nodes obtained from its scope become invalid when the capture
-// ends. Use the nodes of WithLast instead.
+// an error. It supports kernels, copies, fills, empty nodes, child graphs, and conditional nodes
+// recorded with Scope.If, IfElse, While and Switch. Nodes obtained from its scope become invalid
+// when the capture ends. Use the nodes of WithLast instead.
 //
 // Until the capture ends, the graph cannot be closed or captured into again, and its nodes cannot
 // be destroyed.
@@ -176,8 +175,8 @@ func (g *Graph) remove(raw cu.CUgraphNode) error {
 
 // captureIntoPart captures into a graph that is nested in a node. If CUDA captured into that graph
 // directly and failed, it would destroy a graph that the node refers to. The next use of the node
-// would crash the process (seen on driver 580). So the recorded work becomes a child graph in the
-// nested graph.
+// would crash the process (seen on driver 580). So the recorded work is recreated in the nested
+// graph if that is a body, and otherwise becomes a child graph in it.
 func (t *target) captureIntoPart(s *driver.Stream, mode Mode, record func(*Scope) error) (*Graph, error) {
 	g := t.g
 	if err := g.takes(s, t.deps); err != nil {
@@ -203,7 +202,7 @@ func (t *target) captureIntoPart(s *driver.Stream, mode Mode, record func(*Scope
 	return g, nil
 }
 
-// takes rejects invalid captures into the graph before anything is recorded.
+// takes checks s and deps before anything is recorded.
 func (g *Graph) takes(s *driver.Stream, deps []Node) error {
 	if err := s.Ready(); err != nil {
 		return err
@@ -225,7 +224,7 @@ func (r *recording) joinAll() (err error) {
 	}
 	for _, b := range r.branches[1:] {
 		if b.open {
-			_ = b.order(r.s) // if it fails, so does the end of the capture
+			_ = b.order(r.s) // if it fails, ending the capture fails too
 			err = driver.CUDA_ERROR_STREAM_CAPTURE_UNJOINED
 		}
 	}
@@ -303,8 +302,8 @@ func (g *Graph) lose(r *recording) {
 	}
 }
 
-// broken returns an error if the capture was invalidated. The graph must not be used then, because
-// the driver may already have destroyed it.
+// broken returns an error unless the capture is active and this thread may query it. If the capture
+// was invalidated, the graph must not be used, because the driver may already have destroyed it.
 func (r *recording) broken() error {
 	if r.s.Raw() == cu.CU_STREAM_PER_THREAD && hostthread.ThreadID() != r.thread {
 		return refuse(driver.CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,

@@ -15,14 +15,14 @@ import (
 
 // Checked is the result of [Graph.Check].
 type Checked struct {
-	// Conflicts are pairs of nodes that may run at the same time although one writes memory that
-	// the other accesses. They are in node order.
+	// Conflicts are pairs of nodes that may run at the same time although one writes memory that the
+	// other accesses. They are sorted by graph and node.
 	Conflicts []Conflict
 	// Truncated reports that the graph is too large to list all conflicts. Further conflicts may
 	// appear once the listed ones are resolved.
 	Truncated bool
-	// Unknown are the nodes that may access memory that the graph does not know about. Check cannot
-	// find their conflicts. Use Node.Declare to declare their accesses.
+	// Unknown are the nodes whose memory accesses are not fully known. Check may miss conflicts with
+	// them. Use Node.Declare to declare their accesses.
 	Unknown []Unknown
 }
 
@@ -56,7 +56,7 @@ func (c Checked) Err() error {
 	return invalid("%v", c)
 }
 
-// String returns a line for each conflict and each unknown node.
+// String returns the number of conflicts, then a line for each conflict and each unknown node.
 func (c Checked) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d conflicts", len(c.Conflicts))
@@ -106,7 +106,7 @@ func (u Unknown) String() string {
 
 // Check finds conflicts between nodes. Two nodes conflict if they access the same bytes, at least
 // one writes them, and no path of dependencies orders them. Check finds all conflicts among the
-// nodes whose accesses are known.
+// nodes whose accesses are known, unless the result is Truncated.
 //
 // Check queries the driver for the exact accesses of copies, fills, memory operations, allocations
 // and frees. For kernels, the graph remembers the memory among the launch arguments, whether the
@@ -116,7 +116,7 @@ func (u Unknown) String() string {
 // unless driver.In or driver.Out narrows that.
 //
 // Check includes nested graphs and the bodies of conditional nodes. Only one body of a conditional
-// node runs at a time. Programmatic dependencies count too.
+// node runs at a time. A programmatic dependency orders its nodes like any other.
 func (g *Graph) Check() (Checked, error) {
 	if err := g.lock(); err != nil {
 		return Checked{}, err
@@ -149,7 +149,6 @@ func (n Node) Declare(uses ...driver.Declared) error {
 	return nil
 }
 
-// declared holds declared accesses and references to their memory.
 type declared struct {
 	item int // index in a batch
 	list []driver.Access
@@ -311,7 +310,8 @@ func (c *checker) kernel(n Node, v int, k *kernelNodes, declared bool) error {
 	return err
 }
 
-// address finds an argument that is a device address passed as a number.
+// address returns the first argument that f does not cover and whose 8-byte value is an address in
+// device memory. Such a value was passed as a number.
 func (c *checker) address(f access.Found, params *cu.CUDA_KERNEL_NODE_PARAMS) (arg int, found bool, err error) {
 	list, _ := f.Kernel.Params()
 	for i, p := range list {
@@ -387,8 +387,8 @@ func (c *checker) fill(n Node, v int) error {
 	return nil
 }
 
-// memOp adds the words that are written. A wait for a word does not conflict with the write,
-// because it orders the two operations.
+// memOp adds the words that are written. It skips waits, because a wait for a word is itself the
+// synchronization with the write.
 func (c *checker) memOp(n Node, v int) error {
 	var p cu.CUDA_BATCH_MEM_OP_NODE_PARAMS
 	if err := n.g.d.CuGraphBatchMemOpNodeGetParams(n.handle(), &p); err != nil {
@@ -434,7 +434,7 @@ func (c *checker) free(n Node, v int) error {
 	return nil
 }
 
-// mostPairs is the largest number of pairs that Check compares in order to find all conflicts.
+// mostPairs is the largest number of pairs that Check compares one by one.
 const mostPairs = 1 << 22
 
 func (c *checker) result(err error) (Checked, error) {
@@ -467,7 +467,7 @@ func (c *checker) result(err error) (Checked, error) {
 	return found, nil
 }
 
-// pair is two accesses, by index.
+// pair holds the indices of two accesses in checker.uses.
 type pair struct{ a, b int }
 
 // neighbours returns the conflicting pairs of accesses that are closest in order. If dependencies
@@ -534,8 +534,8 @@ func (c *checker) cycle() error {
 	return invalid("its nodes form a cycle")
 }
 
-// unordered returns the pairs with no path between their vertices, sorted, with the earlier access
-// of each pair first.
+// unordered returns the pairs with no path between their vertices, sorted and without duplicates.
+// The earlier access of each pair comes first.
 func (c *checker) unordered(o *access.Order, pairs []pair) []pair {
 	for i, p := range pairs {
 		if o.Place[c.uses[p.a].Step] > o.Place[c.uses[p.b].Step] {

@@ -50,7 +50,7 @@ func (g *Graph) addChild(child *Graph, from *cu.CUgraphNode, data *cu.CUgraphEdg
 	return node, nil
 }
 
-// addChildRaw adds the node in the driver. Edge data requires the call for nodes of any type.
+// addChildRaw adds the node in the driver. Edge data requires the generic call.
 func (g *Graph) addChildRaw(child *Graph, from *cu.CUgraphNode, data *cu.CUgraphEdgeData, n uintptr) (raw cu.CUgraphNode, err error) {
 	if data == nil {
 		err = g.d.CuGraphAddChildGraphNode(&raw, g.raw, from, n, child.raw)
@@ -76,8 +76,8 @@ func (n Node) ChildGraph() (*Graph, error) {
 	return n.inside(raw), nil
 }
 
-// SetChild sets the parameters of a child graph node of an Exec to those of child. The nodes of
-// child must match the nodes of the graph in the node, as for Update.
+// SetChild sets the parameters of the nodes inside child graph node n of an Exec to those of
+// child's nodes. The nodes must match as for Update.
 func (x *Exec) SetChild(n Node, child *Graph) error {
 	if err := x.lock(); err != nil {
 		return err
@@ -130,8 +130,8 @@ func (g *Graph) AddChildMove(child *Graph, deps ...Node) (Node, error) {
 	return n, nil
 }
 
-// ownedChildren is the first driver version that supports owned child graphs. Older drivers ignore
-// the field.
+// ownedChildren is the first driver version that can move a child graph into its node. Older
+// drivers ignore the Ownership field.
 const ownedChildren = 12090
 
 func (g *Graph) addChildMove(child *Graph, deps []Node) (Node, error) {
@@ -171,7 +171,7 @@ func (g *Graph) addChildMove(child *Graph, deps []Node) (Node, error) {
 	return n, nil
 }
 
-// explainMove adds the likely reason if a driver that supports owned children rejects one.
+// explainMove adds the likely reason if a driver that can move children does not support one.
 func explainMove(err error) error {
 	if errors.Is(err, driver.ErrNotSupported) {
 		return fmt.Errorf("a graph with conditional nodes cannot be handed over, and this one may have some: %w", err)
@@ -179,7 +179,8 @@ func explainMove(err error) error {
 	return err
 }
 
-// onlyWhole rejects nested graphs for operations that CUDA supports only on outermost graphs.
+// onlyWhole returns an error with code if g is nested. It is for operations that CUDA supports only
+// on outermost graphs.
 func (g *Graph) onlyWhole(code driver.CUresult, what string) error {
 	if !g.part {
 		return nil
@@ -335,8 +336,8 @@ func (g *Graph) outermost() *Graph {
 	return g
 }
 
-// forgetParts ends the graphs nested in a destroyed node. The driver has destroyed them and may
-// reuse their handles.
+// forgetParts marks the graphs nested in n as closed. The driver has destroyed them and may reuse
+// their handles.
 func (n Node) forgetParts() {
 	outer := n.g.outermost()
 	outer.removals++

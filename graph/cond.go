@@ -52,7 +52,8 @@ type condOptions struct {
 }
 
 // WithDefault sets the condition's value at the beginning of each launch. Without it, the condition
-// keeps the value that was last set, even by an earlier launch. It is undefined before the first.
+// keeps the value that was last set, even by an earlier launch. Before the first, the value is
+// undefined.
 func WithDefault(v uint32) CondOption {
 	return func(o *condOptions) { o.initial, o.assign = v, true }
 }
@@ -113,7 +114,7 @@ func (c Cond) usable(g *Graph) error {
 	return nil
 }
 
-// condPTX contains the kernels that set conditions. Each Context loads and unloads them once.
+// condPTX contains the kernels for conditions. Each Context loads and unloads them once.
 //
 //go:embed cond.ptx
 var condPTX []byte
@@ -198,7 +199,8 @@ func (c Cond) SetWhen(p Predicate) (*driver.Launch, error) {
 	return c.setWhen(p, driver.CUdeviceptr(0), 0, 0)
 }
 
-// setWhen is like SetWhen. If counter is memory, it also bounds the number of rounds.
+// setWhen is like SetWhen. If counter is a view, the operation also counts iterations in it and
+// sets the condition to 0 when the count reaches rounds.
 func (c Cond) setWhen(p Predicate, counter any, step, rounds uint32) (*driver.Launch, error) {
 	if c.g == nil {
 		return nil, aCond.Error(false)
@@ -260,7 +262,6 @@ func (c Cond) prepare(kernel string, args ...any) (*driver.Launch, error) {
 
 func (c Cond) opError(err error) error { return fmt.Errorf("cannot set %v: %w", c, err) }
 
-// condKernel returns one of the kernels of condPTX.
 func condKernel(ctx *driver.Context, name string) (*driver.Kernel, error) {
 	m, err := ctx.Embedded("kernels for conditions", condPTX)
 	if err != nil {
@@ -269,24 +270,25 @@ func condKernel(ctx *driver.Context, name string) (*driver.Kernel, error) {
 	return m.Kernel(name)
 }
 
-// Bound is a condition of a WHILE node with a limit on its rounds, which are counted in device
-// memory:
+// Bound is a condition of a WHILE node with a limit on the number of iterations. Its operations
+// count the iterations in device memory:
 //
 //	b, err := c.Within(counter, 100)
 //	start, err := b.Start()          // before the node
 //	...
 //	next, err := b.Next()            // at the end of the body
 //
-// This makes a loop of exactly 100 rounds. With a Predicate for Start and Next, the loop also ends
-// when the Predicate does not hold.
+// This makes a loop of exactly 100 iterations. With a Predicate for Start and Next, the loop also
+// ends when the Predicate does not hold.
 type Bound struct {
 	c       Cond
 	counter driver.View[uint32]
 	rounds  uint32
 }
 
-// Within limits a loop to rounds. counter contains one number. When the loop has ended, that is the
-// number of rounds that ran. No other loop may use counter at the same time.
+// Within limits a loop to the number of iterations in rounds. The first element of counter holds
+// the number of iterations that have run, also after the loop. No other loop may use counter at the
+// same time.
 func (c Cond) Within(counter driver.MemoryOf[uint32], rounds uint32) (Bound, error) {
 	if c.g == nil {
 		return Bound{}, aCond.Error(false)
@@ -301,14 +303,13 @@ func (c Cond) Within(counter driver.MemoryOf[uint32], rounds uint32) (Bound, err
 // Cond returns the condition.
 func (b Bound) Cond() Cond { return b.c }
 
-// Start returns an operation that sets the counter to 0 and the condition to 1. The condition
-// becomes 0 if the limit is 0 or the optional predicate does not hold. Place the operation before
-// the WHILE node.
+// Start returns an operation that sets the counter to 0. It sets the condition to 1 if the limit is
+// not 0 and the optional predicate holds, otherwise to 0. Place it before the WHILE node.
 func (b Bound) Start(while ...Predicate) (*driver.Launch, error) { return b.count(0, while) }
 
-// Next returns an operation that counts a round. It sets the condition to 1 if fewer rounds than
-// the limit have run and the optional predicate holds, otherwise to 0. Place it at the end of the
-// body.
+// Next returns an operation that counts an iteration. It sets the condition to 1 if fewer
+// iterations than the limit have run and the optional predicate holds, otherwise to 0. Place it at
+// the end of the body.
 func (b Bound) Next(while ...Predicate) (*driver.Launch, error) { return b.count(1, while) }
 
 func (b Bound) count(step uint32, while []Predicate) (*driver.Launch, error) {

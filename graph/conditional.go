@@ -35,8 +35,8 @@ func (g *Graph) AddIfElse(c Cond, deps ...Node) (n Node, then, otherwise *Graph,
 	return n, bodies[0], bodies[1], nil
 }
 
-// AddWhile adds a node that checks the condition before each round and runs its body as long as the
-// condition is not 0 (CUDA 12.3). The body must change the condition, or the launch never ends.
+// AddWhile adds a node that checks the condition before each iteration and runs its body as long as
+// the condition is not 0 (CUDA 12.3). The body must change the condition, or the launch never ends.
 func (g *Graph) AddWhile(c Cond, deps ...Node) (n Node, body *Graph, err error) {
 	n, bodies, err := g.addConditional(form{cu.CU_GRAPH_COND_TYPE_WHILE, 1}, c, deps)
 	if err != nil {
@@ -154,7 +154,8 @@ func (n Node) enterBodies(f form, c Cond, bodies *driver.CUgraph) *conditional {
 }
 
 // Bodies returns the graphs in a conditional node, in the order of AddIfElse and AddSwitch. The
-// node owns them. For nodes that this library did not add, the bodies are unknown.
+// node owns them. For a conditional node that this library did not add, it returns
+// CUDA_ERROR_NOT_SUPPORTED.
 func (n Node) Bodies() ([]*Graph, error) {
 	if err := n.lock(); err != nil {
 		return nil, err
@@ -188,7 +189,6 @@ type conditional struct {
 	bodies []*Graph
 }
 
-// of returns the conditional node for n, or nil.
 func (s *conds) of(n Node) *conditional {
 	if s == nil {
 		return nil
@@ -249,8 +249,8 @@ func (p *Graph) inGraph(g *Graph) bool {
 	return false
 }
 
-// noConditionals rejects a graph with a conditional node, for operations that CUDA does not support
-// on such graphs.
+// noConditionals returns an error if the graph or a graph nested in it has a conditional node. It
+// is for operations that CUDA does not support on such graphs.
 func (g *Graph) noConditionals(cannot string) error {
 	k := g.anyConditional()
 	if k == nil {
@@ -264,7 +264,7 @@ func (g *Graph) noConditionals(cannot string) error {
 // nothing.
 const emptyBodies = 12080
 
-// fillBodies adds a node to each empty body, on drivers that need it.
+// fillBodies adds a node to each empty body on drivers before emptyBodies.
 func (g *Graph) fillBodies() error {
 	if g.conds == nil || g.d.Version() >= emptyBodies {
 		return nil
@@ -323,8 +323,8 @@ func (l *execCount) remove() {
 	}
 }
 
-// instantiable rejects graphs that the driver would reject without a reason, and fills empty
-// bodies.
+// instantiable returns an error for graphs that the driver would reject without a reason. It also
+// fills empty bodies if the driver needs that.
 func (g *Graph) instantiable() error {
 	if g.part {
 		return refuse(driver.CUDA_ERROR_NOT_SUPPORTED,

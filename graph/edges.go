@@ -102,7 +102,8 @@ func (g *Graph) haveEdges(edges []Edge) error {
 	return nil
 }
 
-// gatherEdgeData fills g.from, g.to and g.data, and reports whether there is data.
+// gatherEdgeData fills g.from, g.to and g.data, and reports whether any edge has data. It checks
+// the data only if check is set.
 func (g *Graph) gatherEdgeData(edges []Edge, check bool) (special bool, err error) {
 	g.from, g.to, g.data = g.from[:0], g.to[:0], g.data[:0]
 	for i := range edges {
@@ -153,10 +154,11 @@ func (g *Graph) removeEdges() error {
 	return g.d.CuGraphRemoveDependencies_v10000(g.raw, &g.from[0], &g.to[0], n)
 }
 
-// checkData rejects invalid edge data with a reason, which the driver does not report.
+// checkData returns an error for a programmatic dependency with an unknown port or with a node that
+// is not a kernel. The driver would reject it without a reason, and checks all other data itself.
 func (g *Graph) checkData(from Node, data cu.CUgraphEdgeData, to Type) error {
 	if data.Type != byte(cu.CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC) {
-		return nil // the driver checks the edge data
+		return nil
 	}
 	if p := data.From_port; p != cu.CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC && p != cu.CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER {
 		return invalid("a programmatic dependency leaves %v by port %d; it is port %d (programmatic) or %d (launch order)",

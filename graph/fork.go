@@ -49,7 +49,7 @@ func (sc *Scope) fork(s *driver.Stream) (*branch, error) {
 	return b, nil
 }
 
-// again makes s, which is already part of the capture, wait for the scope.
+// again makes b, a branch of the capture, wait for the scope's stream.
 func (sc *Scope) again(b *branch) error {
 	if b == sc.b {
 		return invalid("they are the same stream")
@@ -191,10 +191,10 @@ func (sc *Scope) branch(start []Edge, record func(*Scope) error) ([]Edge, error)
 }
 
 // Relaxed calls f and allows calls that captures forbid, such as allocating memory or loading a
-// module. Relaxed does so whatever the modes of this capture and of other captures. Such calls take
-// effect immediately. This applies only to calls of the current goroutine, which stays on its
-// thread until f ends. Work that f enqueues in a captured stream is recorded as usual. Waiting for
-// a captured stream or for the whole context still invalidates the capture.
+// module, in any mode of this capture and of other captures. Such calls take effect immediately.
+// This applies only to calls of the current goroutine, which stays on its thread until f ends. Work
+// that f enqueues in a captured stream is recorded as usual. Waiting for a captured stream or for
+// the whole context still invalidates the capture.
 //
 // Relaxed restores the thread's mode, even if f panics or ends the goroutine.
 func (sc *Scope) Relaxed(f func() error) (err error) {
@@ -220,7 +220,6 @@ func (sc *Scope) Relaxed(f func() error) (err error) {
 	return f()
 }
 
-// check returns an error if the scope cannot record.
 func (sc *Scope) check() error {
 	r, err := sc.lockUsable()
 	if err != nil {
