@@ -161,7 +161,8 @@ func (k *execKeep) launch(s *driver.Stream) error {
 	return nil
 }
 
-// launchElsewhere launches on a stream that must be retained first.
+// launchElsewhere launches on a stream that must be retained first, because the previous launch was
+// on another stream.
 func (k *execKeep) launchElsewhere(s *driver.Stream) error {
 	if err := k.Move(s, func() error { return s.Driver().CuGraphLaunch(k.raw, s.Raw()) }); err != nil {
 		return err
@@ -170,7 +171,8 @@ func (k *execKeep) launchElsewhere(s *driver.Stream) error {
 	return nil
 }
 
-// ready prepares for a launch. Usually there is nothing to do.
+// ready returns an error if the Exec cannot be launched on s. Otherwise it orders the launch after
+// the staged operations, if any.
 func (k *execKeep) ready(s *driver.Stream) error {
 	if k.shut || s.Lifetime().Closed() || s.Context() != k.ctx {
 		if err := k.accepts(s); err != nil {
@@ -288,7 +290,6 @@ func (x *Exec) waitForLaunches(ctx context.Context) error {
 	}
 }
 
-// allEnded reports whether all launches have ended.
 func (x *Exec) allEnded() (bool, error) {
 	if err := x.lock(); err != nil {
 		return false, err
@@ -343,8 +344,8 @@ func (x *Exec) Replays() uint64 {
 	return x.keep.Replays
 }
 
-// Flags returns the flags of the instantiation that the driver reports. Driver 580 reports the
-// flags for auto free and device launch.
+// Flags returns the instantiation flags that the driver reports. Driver 580 reports those for auto
+// free and device launch.
 func (x *Exec) Flags() (cu.CUgraphInstantiate_flags, error) {
 	if err := x.lock(); err != nil {
 		return 0, err

@@ -192,7 +192,8 @@ var flagSince = []struct {
 	{cu.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH, 12000},
 }
 
-// checkFlags rejects flags that the driver would reject without a reason.
+// checkFlags returns an error for flags that the driver does not support, that exclude each other
+// or that do not fit the graph. The driver would reject them without a reason.
 func (g *Graph) checkFlags(flags cu.CUgraphInstantiate_flags) error {
 	for _, f := range flagSince {
 		if flags&f.flag == 0 {
@@ -211,7 +212,8 @@ func (g *Graph) checkFlags(flags cu.CUgraphInstantiate_flags) error {
 	return g.checkDeviceLaunch()
 }
 
-// checkDeviceLaunch rejects graphs that kernels cannot launch.
+// checkDeviceLaunch returns an error if the graph has no nodes or has a node that device launches
+// do not support.
 func (g *Graph) checkDeviceLaunch() error {
 	raws, err := g.handles()
 	if err != nil {

@@ -191,8 +191,8 @@ func plural(n int, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// shownName returns the name of a node for drawings and summaries: its own name, or else its
-// kernel's name, or else "". The caller has locked the graph.
+// shownName returns the name of a node for drawings and summaries: its own name, or else for a
+// kernel node the kernel's name, or else "". The caller has locked the graph.
 func (n Node) shownName(t Type) (string, error) {
 	if name := n.Name(); name != "" || t != cu.CU_GRAPH_NODE_TYPE_KERNEL {
 		return name, nil
@@ -235,8 +235,8 @@ func (n Node) kernelName() (string, error) {
 	return n.g.notedName(p.Func), nil
 }
 
-// notedName returns the name of a kernel recorded for captured work, or recorded in the graph that
-// this graph was copied from.
+// notedName returns the name of the kernel f if it is among the loose accesses of g: those of
+// captured work and of the graph that g was copied from. Otherwise it returns "".
 func (g *Graph) notedName(f cu.CUfunction) (name string) {
 	for _, l := range g.accesses.Loose {
 		l.Each(func(found access.Found) {

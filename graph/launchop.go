@@ -45,7 +45,8 @@ func (l *launchOp) Uses() uses.Set {
 // String implements driver.Op.
 func (l *launchOp) String() string { return "launch of " + l.x.String() }
 
-// child returns a graph whose copy, as a child graph, does the same work as the launch.
+// child returns a graph whose copy, as a child graph, does the same work as the launch. It returns
+// an error if there is none because the Exec was changed.
 func (l *launchOp) child() (*Graph, error) {
 	x := l.x
 	if err := x.lock(); err != nil {

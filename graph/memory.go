@@ -279,7 +279,8 @@ func (g *Graph) ReleaseUserObject(u *driver.UserObject, n int) error {
 	}, -n)
 }
 
-// changeUsers makes a call that changes the number of the graph's references to a user object.
+// changeUsers calls call and, if that succeeds, adds change to the graph's number of references to
+// u.
 func (g *Graph) changeUsers(verb string, u *driver.UserObject, n int, call func() error, change int) error {
 	if err := g.lock(); err != nil {
 		return err

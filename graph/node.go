@@ -45,7 +45,7 @@ func (g *Graph) has(i uint32) bool { return uint64(i) < uint64(len(g.raws)) && g
 // IsZero reports whether n is the zero Node.
 func (n Node) IsZero() bool { return n.g == nil }
 
-// String returns the node's name, or its number if it has none.
+// String returns "node" with the node's number and, if it has a name, the name in parentheses.
 func (n Node) String() string {
 	if n.g == nil {
 		return "no node"
@@ -309,8 +309,8 @@ func (g *Graph) each(list lister) iter.Seq2[Node, error] {
 	}
 }
 
-// collect lists all nodes before the iteration yields the first, because the loop body may change
-// the graph.
+// collect lists all nodes before the iteration yields the first one, because the caller may change
+// the graph in between.
 func (g *Graph) collect(list lister) ([]Node, error) {
 	if err := g.lock(); err != nil {
 		return nil, err

@@ -12,7 +12,8 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// get makes a call that queries the parameters of a node, which must be of type want.
+// get makes a driver call about the node while its graph is locked. If the call fails and the node
+// is not of type want, the error says so.
 func (n Node) get(want Type, call func(d *driver.Driver) error) error {
 	if err := n.lock(); err != nil {
 		return err
@@ -26,7 +27,7 @@ func (n Node) get(want Type, call func(d *driver.Driver) error) error {
 	return nil
 }
 
-// nodeParams are CUDA's structs for node parameters.
+// nodeParams constrains the types that ParamsOf returns.
 type nodeParams interface {
 	cu.CUDA_KERNEL_NODE_PARAMS | cu.CUDA_MEMCPY3D | cu.CUDA_MEMSET_NODE_PARAMS | cu.CUDA_HOST_NODE_PARAMS |
 		cu.CUDA_MEM_ALLOC_NODE_PARAMS | cu.CUDA_BATCH_MEM_OP_NODE_PARAMS |
@@ -154,7 +155,7 @@ func argsOf(d *driver.Driver, p *cu.CUDA_KERNEL_NODE_PARAMS) (args [][]byte, err
 	}
 }
 
-// AddNode adds a node of any type by CUDA's tagged parameters (CUDA 12.2). Use it if this package
+// AddNode adds a node of any type from CUDA's tagged parameters (CUDA 12.2). Use it if this package
 // has no operation for the node. The driver writes its results to p, such as an allocation's
 // address or the bodies of a conditional node.
 //
@@ -206,16 +207,15 @@ func (g *Graph) addNode(p *cu.CUgraphNodeParams, deps []Node, keep []life.Ref) (
 	return n, nil
 }
 
-// enterTagged makes Bodies return the bodies of a node that was added by tagged parameters.
+// enterTagged makes Bodies return the bodies of a node that was added from tagged parameters.
 func (n Node) enterTagged(p *cu.CUDA_CONDITIONAL_NODE_PARAMS) {
 	if p.PhGraph_out != nil {
 		n.enterBodies(form{p.Type, int(p.Size)}, Cond{n.g.outermost(), p.Handle}, p.PhGraph_out)
 	}
 }
 
-// SetParams sets the parameters of a node of a graph by CUDA's tagged parameters (CUDA 12.2), which
-// must be for the node's own type. The objects passed as keep replace those that the graph kept
-// alive for the node.
+// SetParams sets a graph's node to CUDA's tagged parameters (CUDA 12.2), whose type must be that of
+// the node. The objects passed as keep replace those that the graph kept alive for the node.
 func (n Node) SetParams(p *cu.CUgraphNodeParams, keep ...life.Ref) error {
 	if err := n.lock(); err != nil {
 		return fmt.Errorf("cannot set %v: %w", n, err)
@@ -249,8 +249,8 @@ func (g *Graph) setParams(n Node, p *cu.CUgraphNodeParams, keep []life.Ref) erro
 	return g.explainType(n, p.Type, err)
 }
 
-// SetParams is like Set with CUDA's tagged parameters (CUDA 12.2), which must be for the node's own
-// type. The objects passed as keep replace those that the Exec kept alive for the node.
+// SetParams is like Set, but takes CUDA's tagged parameters (CUDA 12.2), whose type must be that of
+// the node. The objects passed as keep replace those that the Exec kept alive for the node.
 func (x *Exec) SetParams(n Node, p *cu.CUgraphNodeParams, keep ...life.Ref) error {
 	if err := x.lock(); err != nil {
 		return err
@@ -288,7 +288,7 @@ func (x *Exec) setParams(n Node, p *cu.CUgraphNodeParams, keep []life.Ref) error
 	return n.g.explainType(n, p.Type, err)
 }
 
-// explainType adds to err that the node has another type, if that is the case.
+// explainType adds to err that the node is not of type want, if that is the case.
 func (g *Graph) explainType(n Node, want Type, err error) error {
 	if err == nil {
 		return nil

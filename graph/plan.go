@@ -41,7 +41,7 @@ type Plan struct {
 	steps   []step
 	graph   driver.CUgraph // graph handle in the frames
 	graphs  []*uintptr     // where the frames store the graph handle
-	roots   []loader.Frame // frames that run after the nodes passed to AddPlan
+	roots   []loader.Frame // frames of the items that run after the nodes passed to AddPlan
 	depsAt  *cu.CUgraphNode
 	depsLen uintptr // dependency count in the frames of the roots
 
@@ -54,18 +54,18 @@ type Plan struct {
 	mixed bool // some operations belong to other contexts
 }
 
-// planKind is a distinct operation of the plan, and its state when the plan was laid out.
+// planKind is a distinct operation of the plan, and its state when the plan was last refreshed.
 type planKind struct {
 	op      driver.Op
 	item    int // first item with the operation
 	launch  *driver.Launch
 	version uint32
-	uses    uint64 // launch.Block.Accesses
+	uses    uint64 // launch.Block().Accesses
 	plain   bool   // a single batched call adds the node
 }
 
-// NewPlan creates a plan of items. Their Deps must be empty: pass dependencies to AddPlan instead,
-// which apply to items without After.
+// NewPlan creates a plan of items, whose Deps, Name and Uses must be empty. Pass dependencies to
+// AddPlan instead, which apply to items without After.
 func NewPlan(c *driver.Context, items []Item) (*Plan, error) {
 	ops, after := make([]driver.Op, len(items)), make([][]int, len(items))
 	chain := true
@@ -142,7 +142,6 @@ func planError(i int, op driver.Op, err error) error {
 	return fmt.Errorf("cannot plan item %d, %v: %w", i, op, err)
 }
 
-// exists reports whether NewPlan created p.
 func (p *Plan) exists() bool { return p != nil && p.life != nil }
 
 // Len returns the number of nodes, or 0 for a nil plan.
@@ -292,7 +291,7 @@ func (p *Plan) do(g *Graph, s *step) (int, error) {
 	return s.from, g.addRaw(&p.made[s.from], deps, count, s.op)
 }
 
-// undo removes the nodes before item i, which could not be added.
+// undo destroys the nodes of the items before item i, whose own node could not be added.
 func (p *Plan) undo(g *Graph, i int, err error) error {
 	errs := []error{fmt.Errorf("item %d, %v: %w", i, p.ops[i], err)}
 	for n := i - 1; n >= 0; n-- {
@@ -441,7 +440,6 @@ func (p *Plan) note() {
 	p.accesses = f
 }
 
-// number assigns each item its kind.
 func (p *Plan) number() {
 	numbers := make(map[driver.Op]uint32, len(p.kinds))
 	for i := range p.kinds {

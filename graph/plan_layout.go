@@ -22,7 +22,7 @@ type step struct {
 // move copies a handle from made to joins, for a dependency list that is not contiguous in made.
 type move struct{ to, made int }
 
-// layOut writes the frames. It runs again when operations require other calls than before.
+// layOut writes the frames. It runs again when operations require different calls than before.
 func (p *Plan) layOut() {
 	room := 0
 	for _, after := range p.after {
@@ -38,7 +38,6 @@ func (p *Plan) layOut() {
 	}
 }
 
-// put lays out one item.
 func (p *Plan) put(i int, op driver.Op) {
 	deps, count, root := p.dependencies(i)
 	if !oneCall(op) {
@@ -59,7 +58,8 @@ func (p *Plan) put(i int, op driver.Op) {
 	}
 }
 
-// begin begins a new step with item i.
+// begin appends a step that starts with item i. The step makes the moves that belong to no step
+// yet.
 func (p *Plan) begin(i int) *step {
 	done := 0
 	if n := len(p.steps); n > 0 {
@@ -69,7 +69,8 @@ func (p *Plan) begin(i int) *step {
 	return &p.steps[len(p.steps)-1]
 }
 
-// open returns the batched step to which item i is added.
+// open returns the batched step to which item i is added: the last step if possible, otherwise a
+// new one.
 func (p *Plan) open(i int) *step {
 	if n := len(p.steps); n > 0 {
 		s := &p.steps[n-1]
@@ -111,7 +112,8 @@ func (p *Plan) dependencies(i int) (at *cu.CUgraphNode, n uintptr, root bool) {
 	return at, n, false
 }
 
-// join adds a list of handles. Moves fill it before the step that begins with the current item.
+// join reserves a list of handles in p.joins. Moves fill it before the step that contains the
+// current item.
 func (p *Plan) join(after []int) (*cu.CUgraphNode, uintptr) {
 	start := len(p.joins)
 	for _, a := range after {

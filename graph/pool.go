@@ -118,10 +118,8 @@ func NewPool(c *driver.Context) (*Pool, error) {
 	return p, nil
 }
 
-// exists reports whether NewPool created p.
 func (p *Pool) exists() bool { return p != nil && p.core != nil }
 
-// check returns nil while the pool is open, otherwise an error.
 func (p *Pool) check() error {
 	if !p.exists() {
 		return aPool.Error(p == nil)
@@ -203,7 +201,6 @@ func (c *poolCore) take() []pooled {
 	return things
 }
 
-// releaseAll releases things in order.
 func releaseAll(things []pooled) {
 	for i := range things {
 		if things[i].life != nil {
@@ -213,7 +210,8 @@ func releaseAll(things []pooled) {
 	}
 }
 
-// kept sorts things for Graph.Keep into references and other values. It rejects sealed pools.
+// kept separates the arguments of Keep into references and other values. It returns an error for a
+// sealed pool.
 func kept(things []any) (refs []life.Ref, values []any, err error) {
 	for i, t := range things {
 		if list, ok := t.([]life.Ref); ok {
@@ -263,8 +261,8 @@ func (p *Pool) Len() int {
 // InUse reports whether a graph, an Exec or a launch retains the pool.
 func (p *Pool) InUse() bool { return p.exists() && p.life.Holders() > 0 }
 
-// Clear releases everything. While a graph or an Exec retains the pool, Clear returns an error,
-// because nodes refer to the contents.
+// Clear releases everything. While a graph, an Exec or a launch retains the pool, Clear returns an
+// error, because nodes may refer to the contents.
 func (p *Pool) Clear() error {
 	if err := p.check(); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 )
 
 // Profile is the result of measuring a graph with [Graph.Profile]. All times, including those of
-// nodes, are medians over the rounds.
+// nodes, are medians over the measured runs.
 type Profile struct {
 	// Rounds is the number of measured runs.
 	Rounds int
@@ -228,8 +228,8 @@ func measurable(g *Graph, stream *driver.Stream) (*Snapshot, error) {
 	return s, nil
 }
 
-// run launches an Exec once to warm up. Then it launches it for each round and reads the probes
-// after each launch.
+// run launches an Exec once to warm up, and then m.rounds times. After each of these launches it
+// reads the probes. It returns the median time of a launch.
 func (m *profiling) run(ctx context.Context, x *Exec, probes probes) (time.Duration, error) {
 	var times []time.Duration
 	for i := range m.rounds + 1 {
@@ -278,18 +278,17 @@ type probe struct {
 	starts, times []time.Duration
 }
 
-// probes are the probes of a graph and of its child graphs.
+// probes has one level for the graph and one for each of its child graphs.
 type probes []level
 
-// level contains the probes of one graph.
 type level struct {
 	*Snapshot
 	g      *Graph
 	probes []probe // one for each node of the snapshot
 }
 
-// make creates the events of all nodes that can be measured. Nodes in the body of a conditional
-// node cannot, because bodies cannot contain events.
+// make creates the events for all nodes of s and of its child graphs. It creates none for nodes in
+// the body of a conditional node, because bodies cannot contain events.
 func (all *probes) make(s *Snapshot) error {
 	if len(s.Nodes) == 0 {
 		return nil
@@ -347,8 +346,8 @@ func (all probes) insert(oneByOne bool) error {
 	return nil
 }
 
-// insert adds the nodes of the probes of one graph. Each dependent of a node also runs after the
-// node's second event, so the event measures only its own node.
+// insert adds an event record node before and one after each node of a graph. The node's dependents
+// also run after the second event, so the events measure only this node.
 func (l *level) insert(oneByOne bool) error {
 	g := l.g
 	for i := range l.probes {
@@ -369,14 +368,15 @@ func (l *level) insert(oneByOne bool) error {
 	return g.addEdges()
 }
 
-// joinAsBefore gathers the graph's own edges for the probes.
+// joinAsBefore orders the probes like the graph's own edges. Like joinInOrder, it only gathers the
+// edges in g.from and g.to.
 func (l *level) joinAsBefore() {
 	for _, e := range l.Edges {
 		l.join(e.From, e.To)
 	}
 }
 
-// joinInOrder gathers edges that run the nodes one after the other.
+// joinInOrder orders the probes one after the other, in an order that respects the graph's edges.
 func (l *level) joinInOrder() {
 	after := make([][]int, len(l.Nodes))
 	for _, e := range l.Edges {

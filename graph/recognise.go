@@ -51,7 +51,7 @@ type ambiguous struct {
 	nodes []Node
 }
 
-// match finds the nodes to which the loose access sets belong.
+// match assigns the loose access sets to the nodes with the same kernel and addresses.
 func (k *kernelNodes) match(nodes []Node, p *access.Sets) {
 	var all []access.Found
 	for _, l := range p.Loose {
@@ -84,8 +84,9 @@ func (k *kernelNodes) match(nodes []Node, p *access.Sets) {
 	}
 }
 
-// assign assigns access sets to the nodes of t. If the sets differ, it assigns them only if all
-// nodes are in the order of the sets.
+// assign assigns access sets to the nodes of t, in order. It assigns none if there are more nodes
+// than sets. It also assigns none if the sets differ, unless inOrder confirms that the order is
+// right.
 func (k *kernelNodes) assign(t *ambiguous, inOrder bool) {
 	same := true
 	for _, f := range t.sets[1:] {

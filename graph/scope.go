@@ -20,7 +20,7 @@ type Scope struct {
 	r     *recording
 	s     *driver.Stream
 	b     *branch
-	whole *Recording // keeps the capture open while the scope is in use
+	whole *Recording // keeps the Recording reachable, because its cleanup ends the capture
 }
 
 // ScopeOf returns a Scope that records on s. It returns false if s is not part of a capture of this
@@ -230,7 +230,7 @@ func (sc *Scope) lock() (*recording, error) {
 	return r, nil
 }
 
-// lockUsable is like lock, for calls that need the stream.
+// lockUsable is like lock, but also returns an error if the scope's stream cannot be used.
 func (sc *Scope) lockUsable() (*recording, error) {
 	r, err := sc.lock()
 	if err != nil {

@@ -93,7 +93,8 @@ func (sc *Scope) recordConditional(f form, c Cond, records []func(*Scope) error)
 	return join([]error{sc.place(f, c, bodies), closeBodies(bodies)})
 }
 
-// mayHave makes the checks that are possible before the bodies are recorded.
+// mayHave returns an error if the graph cannot have a node of form f with condition c. It runs
+// before the bodies are recorded.
 func (g *Graph) mayHave(f form, c Cond) error {
 	if err := g.lock(); err != nil {
 		return err
@@ -143,7 +144,8 @@ func helperStream(c *driver.Context) (s *driver.Stream, done func() error, err e
 	return s, done, nil
 }
 
-// plan records an empty node in a body, in place of a conditional node.
+// plan records an empty node, which is replaced with a conditional node when the body that contains
+// it is complete.
 func (sc *Scope) plan(p planned) error {
 	n, err := sc.addEmpty()
 	if err != nil {

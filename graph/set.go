@@ -88,8 +88,8 @@ func (x *Exec) setLocked(n Node, op driver.Op) error {
 	return nil
 }
 
-// has checks that the node belongs to the Exec's graph or to a nested graph. If so, it locks the
-// node's graph.
+// has returns an error unless the node belongs to the Exec's graph or to a nested graph. If it
+// returns nil, the node's graph is locked.
 func (x *Exec) has(n Node) error {
 	if n.g != x.g {
 		return x.hasInside(n)
@@ -288,10 +288,10 @@ type Change struct {
 	Op   driver.Op
 }
 
-// SetBatch sets many nodes. It batches changes that only affect numeric arguments of kernel nodes
-// in the Exec's outermost graph. Each batch is one native call, at about the cost of the same calls
-// in C. SetBatch reads all operations before it returns. Several changes may share an operation
-// only if its arguments are the same for each.
+// SetBatch sets many nodes. For kernel nodes in the Exec's outermost graph it batches launches that
+// have no launch attributes and refer to the same objects as before. Each batch is one native call,
+// at about the cost of the same calls in C. SetBatch reads all operations before it returns.
+// Several changes may share an operation only if its arguments are the same for each.
 //
 // On failure, the error names the change. The changes before it took effect.
 func (x *Exec) SetBatch(changes []Change) error {
@@ -332,8 +332,8 @@ func (b *setter) run() error {
 	return b.flush(len(b.changes))
 }
 
-// set adds a change to the batch. If the change affects more than numeric arguments, set first
-// flushes the batch and then makes the change directly.
+// set adds a change to the batch. If the change cannot be batched, set first flushes the batch and
+// then makes the change directly.
 func (b *setter) set(i int) error {
 	x, c := b.x, &b.changes[i]
 	if c.Node.g != x.g {
@@ -376,8 +376,9 @@ func (b *setter) setInside(i int) error {
 	return nil
 }
 
-// keeps reports whether the Exec already retains what the node needs for l. It stores l, because
-// the next change probably has the same launch and a node with the same set.
+// keeps reports whether the call for a launch of l can be batched, because the Exec already retains
+// what l refers to. It stores l, because the next change probably has the same launch and a node
+// with the same reference set.
 func (b *setter) keeps(n Node, l *driver.Launch) bool {
 	if l.Context() != b.x.ctx || len(l.Block().Attributes()) > 0 {
 		return false
@@ -406,7 +407,8 @@ func (b *setter) error(i int, err error) error {
 	return fmt.Errorf("change %d: %w", i, setError(c.Node, b.x, c.Op, err))
 }
 
-// explainSet adds the reason to err if the driver cannot make such a change in any Exec.
+// explainSet adds the reason to err if op needs a change of n that the driver cannot make in an
+// Exec.
 func (x *Exec) explainSet(n Node, op driver.Op, err error) error {
 	if typed := n.g.explainOp(n, op, err); typed != err {
 		return typed

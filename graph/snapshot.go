@@ -69,7 +69,7 @@ func (g *Graph) Snapshot() (*Snapshot, error) {
 }
 
 // Snapshot returns a Snapshot of the Exec's graph, including which of its nodes are disabled in the
-// Exec (CUDA 11.6). For nodes of child graphs and bodies, Off is unknown.
+// Exec (CUDA 11.6). For nodes of child graphs and bodies, Off is always false.
 func (x *Exec) Snapshot() (*Snapshot, error) {
 	if err := x.lock(); err != nil {
 		return nil, err

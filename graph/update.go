@@ -112,7 +112,7 @@ func updateOptionsOf(opts []UpdateOption) updateOptions {
 	return o
 }
 
-// reinstantiate replaces the driver's executable graph by a new one of g.
+// reinstantiate replaces the driver's executable graph with a new one instantiated from g.
 func (x *Exec) reinstantiate(g *Graph) error {
 	raw, err := g.instantiate(x.opts)
 	if err != nil {
@@ -188,8 +188,8 @@ func (x *Exec) update(g *Graph) (UpdateResult, error) {
 	return r, nil
 }
 
-// isRefusal reports whether the driver rejected the graphs with a reason, as opposed to another
-// failure.
+// isRefusal reports whether err and r mean that the update is impossible, as opposed to a failed
+// call.
 func isRefusal(err error, r cu.CUgraphExecUpdateResult) bool {
 	return resultOf(err) == driver.CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE &&
 		r != cu.CU_GRAPH_EXEC_UPDATE_SUCCESS
@@ -208,7 +208,7 @@ func (x *Exec) execUpdate(g *Graph) (info cu.CUgraphExecUpdateResultInfo, err er
 	return info, err
 }
 
-// adopt replaces the Exec's references by those of g.
+// adopt replaces the Exec's references with those of g.
 func (x *Exec) adopt(g *Graph) {
 	x.updates++
 	k := x.keep
@@ -221,7 +221,7 @@ func (x *Exec) adopt(g *Graph) {
 	k.Sweep()
 }
 
-// node formats the node with its own name or its kernel's name.
+// node formats r.Node, with its kernel's name if it has no name of its own.
 func (r UpdateResult) node() string {
 	if r.Name == "" || r.Name == r.Node.Name() {
 		return r.Node.String()

@@ -33,7 +33,7 @@ func (d *drawing) mermaid(b *strings.Builder, s *graph.Snapshot, indent string) 
 	}
 }
 
-// arrow returns a dotted arrow for an edge that does not wait for the end of a kernel.
+// arrow returns a dotted arrow for a programmatic edge and a solid arrow for other edges.
 func arrow(e graph.SnapshotEdge) string {
 	if programmatic(e) {
 		return "-. programmatic .->"
@@ -99,7 +99,7 @@ func (d *drawing) mermaidPath(b *strings.Builder) {
 	fmt.Fprintf(b, "\tclass %s critical\n", strings.Join(ids, ","))
 }
 
-// mermaidText formats lines as a Mermaid string.
+// mermaidText escapes and joins lines for a quoted Mermaid string. It overwrites lines.
 func mermaidText(lines []string) string {
 	r := strings.NewReplacer("&", "#amp;", `"`, "#quot;", "<", "#lt;", ">", "#gt;", "#", "#35;", "\n", "<br/>")
 	for i, l := range lines {
@@ -108,7 +108,6 @@ func mermaidText(lines []string) string {
 	return strings.Join(lines, "<br/>")
 }
 
-// yamlText quotes a title for the YAML header.
 func yamlText(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", " ").Replace(s) + `"`
 }

@@ -98,7 +98,7 @@ func leaves(s *graph.Snapshot) []int {
 	return ends(s, func(e graph.SnapshotEdge) int { return e.From })
 }
 
-// ends returns the indices of the nodes that no edge has at the given end.
+// ends returns the indices of the nodes that end returns for no edge.
 func ends(s *graph.Snapshot, end func(graph.SnapshotEdge) int) (places []int) {
 	has := make([]bool, len(s.Nodes))
 	for _, e := range s.Edges {

@@ -10,7 +10,8 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// Summary contains the counts of a graph. Nodes of nested graphs count only in Inside and Kinds.
+// Summary describes the size and shape of a graph. Nodes of nested graphs count only in Inside and
+// Kinds.
 type Summary struct {
 	Nodes, Edges  int
 	Roots, Leaves int            // nodes without dependencies, nodes without dependents
@@ -20,7 +21,7 @@ type Summary struct {
 	Kinds         map[string]int // number of nodes of each SnapshotNode.Kind, including nested graphs
 }
 
-// Summarize returns the counts of a snapshot.
+// Summarize returns the Summary of a snapshot.
 func Summarize(s *graph.Snapshot) Summary {
 	f := Summary{Kinds: make(map[string]int)}
 	if s == nil {

@@ -23,7 +23,6 @@ func Detailed() Option {
 	return func(d *drawing) { d.details = true }
 }
 
-// drawing is a snapshot with the options for drawing it.
 type drawing struct {
 	*graph.Snapshot
 	title   string
