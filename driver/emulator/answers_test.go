@@ -122,7 +122,6 @@ func TestForgottenQuestionsAreNoticed(t *testing.T) {
 	}
 }
 
-// compare compares an answer with the recorded answer.
 func (q *questioner) compare(a answer, kept, differences map[string]string) {
 	q.t.Helper()
 	want, ok := kept[a.question]
@@ -166,7 +165,6 @@ func readLines(t *testing.T, file string) map[string]string {
 	return kept
 }
 
-// managed allocates managed memory for the duration of the test.
 func (q *questioner) managed(size uintptr) (p cu.CUdeviceptr) {
 	q.t.Helper()
 	q.ok(q.CuMemAllocManaged(&p, size, uint32(cu.CU_MEM_ATTACH_GLOBAL)))

@@ -105,7 +105,7 @@ func (e *Emulator) arrayOf(h cu.CUarray) *transfer.Array {
 	return nil
 }
 
-// linePlace reads (array, offset in bytes) from argument i on and returns that place in a
+// linePlace reads (array, offset in bytes) from arguments i and i+1. It returns that place in a
 // one-dimensional array as one side of a copy.
 func linePlace(c call, i int) (transfer.Side, result) {
 	a, offset := handleAt[array](c, i), c.Uint64(i+1)
@@ -120,7 +120,7 @@ func linePlace(c call, i int) (transfer.Side, result) {
 
 // The following functions copy between (array, offset) and other memory.
 
-// arrayNow performs a synchronous copy of n bytes, unless r is a failure to resolve a side.
+// arrayNow performs a synchronous copy of n bytes, unless r, the result of linePlace, is an error.
 func arrayNow(c call, r result, dst, src transfer.Side, n uint64) result {
 	if r != success {
 		return r
@@ -157,7 +157,8 @@ func cuMemcpyAtoA(c call) result {
 	return arrayNow(c, r, dst, src, c.Uint64(4))
 }
 
-// arrayLater is arrayNow for an asynchronous copy. Its size and its stream are arguments 3 and 4.
+// arrayLater is arrayNow for an asynchronous copy. The size of the copy is argument 3, and its
+// stream argument 4.
 func arrayLater(c call, r result, dst, src transfer.Side) result {
 	s, bad := streamAt(c, 4)
 	switch {

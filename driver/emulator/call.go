@@ -127,8 +127,8 @@ func (c call) putWords(words ...uintptr) result {
 	return success
 }
 
-// query returns a driver function that stores a value where argument out points. lookup resolves
-// the object of argument i, and fact returns the value.
+// query returns a driver function that stores a value where argument out points. lookup returns the
+// object passed as argument i, and fact returns the value for the object.
 func query[O, V any](lookup func(c call, i int) (O, result), i, out int, fact func(O) V) func(call) result {
 	return func(c call) result {
 		o, r := lookup(c, i)
@@ -148,7 +148,7 @@ func list[T any](c call, i int, n int) []T {
 	return unsafe.Slice(p, n)
 }
 
-// text returns argument i as a string. It reports false for NULL.
+// text returns argument i as a string, or false for NULL.
 func (c call) text(i int) (string, bool) {
 	p := c.Ptr(i)
 	if p == nil {

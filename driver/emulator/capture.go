@@ -206,7 +206,7 @@ func (s *stream) submit(n nodeParams) result {
 	return success
 }
 
-// capturable checks that the capture is valid. Any thread may record.
+// capturable returns an error if the stream's capture is invalidated. Any thread may record.
 func (s *stream) capturable() result {
 	if s.cap.invalidated {
 		return errInvalidated
@@ -276,8 +276,8 @@ func mergeEdges(to, more []edge) []edge {
 	return to
 }
 
-// prohibited checks whether the thread may make a potentially unsafe call. If not, it invalidates
-// the captures that forbid the call.
+// prohibited returns an error if captures forbid potentially unsafe calls of the thread. It
+// invalidates these captures.
 func (e *Emulator) prohibited(th *thread) result {
 	r := success
 	for cap := range e.captures {
@@ -347,8 +347,8 @@ func (s *stream) status() cu.CUstreamCaptureStatus {
 	return cu.CU_STREAM_CAPTURE_STATUS_ACTIVE
 }
 
-// queriedStream returns the stream of argument i. For the legacy stream, it fails while a blocking
-// stream is capturing, but it does not invalidate that capture.
+// queriedStream returns the stream passed as argument i. For the legacy stream, it fails while a
+// blocking stream is capturing, but it does not invalidate that capture.
 func queriedStream(c call, i int) (*stream, result) {
 	s, r := streamAt(c, i)
 	if r != success || !s.isLegacy() {

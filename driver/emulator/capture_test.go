@@ -17,7 +17,7 @@ const (
 	invalidated = cu.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
 )
 
-// endCapture ends a capture, destroys the resulting graph, and returns the result.
+// endCapture ends a capture, destroys the resulting graph, and returns the error.
 func (r *rig) endCapture(s cu.CUstream) error {
 	var g cu.CUgraph
 	err := r.CuStreamEndCapture(s, &g)

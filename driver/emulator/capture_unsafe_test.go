@@ -28,7 +28,8 @@ func (r *rig) unsafeCalls() []unsafeCall {
 	x := r.instantiate(g)
 	host := make([]uint32, 4)
 	hostPtr := unsafe.Pointer(&host[0])
-	// created and released in relaxed mode
+	// relax runs f in relaxed mode, so f may create and release objects while a stream is
+	// capturing.
 	relax := func(f func() error) error {
 		mode := relaxed
 		r.ok(r.CuThreadExchangeStreamCaptureMode(&mode))

@@ -33,7 +33,8 @@ type cudaContext struct {
 	leftWork  []dependency // work of destroyed streams that has not ended, or has not ended as far as the host knows
 }
 
-// usable checks that the context exists, is alive and has no fault.
+// usable returns an error if the context does not exist or is not alive, or if its device has a
+// fault.
 func (ctx *cudaContext) usable() result {
 	switch {
 	case ctx == nil:
@@ -97,7 +98,7 @@ func (ctx *cudaContext) close(by string) {
 	ctx.dev.contexts = contexts
 }
 
-// owned is implemented by objects that are destroyed with their context.
+// owned is implemented by objects that are destroyed together with their context.
 type owned interface {
 	owner() *cudaContext
 	destroy() // releases the object's resources; the caller forgets its handle
@@ -306,7 +307,7 @@ func cuCtxGetCurrent(c call) result {
 	return put(c, 0, h)
 }
 
-// contextAt returns the context of argument i, where 0 means the current one.
+// contextAt returns the context passed as argument i, where 0 means the current one.
 func contextAt(c call, i int) *cudaContext {
 	if c.Word(i) == 0 {
 		return c.ctx

@@ -49,7 +49,7 @@ func (e *Emulator) pinned(p *transfer.Side, n transfer.Extent) {
 	}
 }
 
-// checkCopy rejects a copy that exceeds its memory.
+// checkCopy rejects a copy if memory on either side does not exist or is being freed.
 func (e *Emulator) checkCopy(dst, src *transfer.Side, n transfer.Extent) result {
 	if n.Bytes() == 0 {
 		return success
@@ -178,7 +178,7 @@ func lineNow(c call, dst, src transfer.Side, n uint64) result {
 	return copyNow(c, &dst, &src, transfer.Line(n))
 }
 
-// lineLater submits an asynchronous copy of n bytes to the stream of argument i.
+// lineLater submits an asynchronous copy of n bytes to the stream passed as argument i.
 func lineLater(c call, i int, dst, src transfer.Side, n uint64) result {
 	s, r := streamAt(c, i)
 	switch {
@@ -334,7 +334,7 @@ func (read sides) now(c call) result {
 	return copyNow(c, &dst, &src, n)
 }
 
-// later submits an asynchronous copy to the stream of argument 1.
+// later submits an asynchronous copy to the stream passed as argument 1.
 func (read sides) later(c call) result {
 	s, r := streamAt(c, 1)
 	if r != success {
@@ -477,7 +477,7 @@ func (e *Emulator) sideOf(p *transfer.Side) (cu.CUmemorytype, unsafe.Pointer, cu
 	return cu.CU_MEMORYTYPE_DEVICE, nil, cu.CUdeviceptr(p.Addr)
 }
 
-// contextFor returns the context of a copy or fill node with parameters in argument i. The next
+// contextFor returns the context of a copy or fill node whose parameters are argument i. The next
 // argument is the context, where 0 means the current one. cuGraph…NodeSetParams has no such
 // argument and keeps the node's own context.
 func contextFor(c call, i int, own func() *cudaContext) (*cudaContext, result) {

@@ -52,7 +52,7 @@ var deviceFunctions = functions{
 	"cuDeviceGetTexture1DLinearMaxWidth": {query(existingDevice, 3, 0, (*device).textureWidth), afterInit},
 }
 
-// deviceAt returns the device whose CUdevice is argument i, or nil.
+// deviceAt returns the device whose ordinal is argument i, or nil.
 func deviceAt(c call, i int) *device {
 	n := int(c.Int32(i))
 	if n < 0 || n >= len(c.e.devices) {
@@ -90,7 +90,8 @@ func cuDeviceGetName(c call) result {
 	return putText(c, 0, int(c.Int32(1)), c.e.cfg.Name)
 }
 
-// putText writes a NUL-terminated string, truncated to the size of the buffer.
+// putText writes s and a NUL to the buffer of room bytes that argument i points to. It truncates s
+// if necessary.
 func putText(c call, i, room int, s string) result {
 	dst := list[byte](c, i, room)
 	if dst == nil {
@@ -200,7 +201,6 @@ func (d *device) textureWidth() uintptr {
 	return uintptr(d.attr(cu.CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH))
 }
 
-// sizeOf returns the size of a type.
 func sizeOf[T any]() uintptr {
 	var v T
 	return unsafe.Sizeof(v)
@@ -337,7 +337,7 @@ func cuDeviceGetP2PAttribute(c call) result {
 	return errInvalidValue
 }
 
-// peerAt returns the context of argument 0. It must be alive.
+// peerAt returns the context passed as argument 0. It fails unless that context is alive.
 func peerAt(c call) (*cudaContext, result) {
 	peer := handleAt[cudaContext](c, 0)
 	if peer == nil || !peer.alive {
@@ -395,7 +395,7 @@ func (e *Emulator) deviceMask(p nodeParams) (mask uint64) {
 }
 
 // nodeElsewhere returns the first node, in the graph and its nested graphs, that uses a device
-// other than home.
+// other than home. It returns nil if there is none.
 func (e *Emulator) nodeElsewhere(g *graph, home *device) *node {
 	for _, n := range g.nodes {
 		if e.deviceMask(n.params)&^(1<<home.ordinal) != 0 {

@@ -195,7 +195,7 @@ type Config struct {
 	// makes every execution deterministic.
 	Workers int
 	// Profile counts instructions by opcode and the transactions of memory accesses. See
-	// Emulator.Profile. It makes kernels several times slower.
+	// Emulator.Profile. Counting makes kernels several times slower.
 	Profile bool
 	// CostModel, if not nil, simulates the times of events. It counts instructions as Profile does.
 	CostModel *CostModel
@@ -338,7 +338,7 @@ func find[T any](e *Emulator, h uintptr) *T {
 	return p
 }
 
-// handleAt returns the object whose handle is argument i.
+// handleAt returns the object whose handle is argument i, or nil if that object is not of type T.
 func handleAt[T any](c call, i int) *T { return find[T](c.e, c.Word(i)) }
 
 // objectAt is handleAt for a required handle. It fails with CUDA_ERROR_INVALID_HANDLE.
@@ -364,7 +364,6 @@ type thread struct {
 	callback bool                   // this thread runs host functions and may not call CUDA
 }
 
-// thread returns the calling thread's record.
 func (e *Emulator) thread() *thread {
 	id := loader.ThreadID()
 	th := e.threads[id]
@@ -375,7 +374,7 @@ func (e *Emulator) thread() *thread {
 	return th
 }
 
-// current returns the context on top of the stack.
+// current returns the context on top of the stack, or nil.
 func (th *thread) current() *cudaContext {
 	if n := len(th.stack); n > 0 {
 		return th.stack[n-1]

@@ -206,7 +206,6 @@ func (r *rig) fail() {
 	r.want("nowhere", r.CuMemAlloc(nil, 4), cu.CUDA_ERROR_INVALID_VALUE)
 }
 
-// hostFunc enqueues a host function in the legacy stream.
 func (r *rig) hostFunc(f func()) {
 	r.t.Helper()
 	r.ok(r.CuLaunchHostFunc(0, cu.CUhostFn(loader.NewCallback(func(uintptr) { f() })), nil))

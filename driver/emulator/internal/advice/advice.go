@@ -98,7 +98,7 @@ func (p *part) accessedBy(to cu.CUmemLocation, on bool) {
 	}
 }
 
-// noPlace is the value when there is no location, or more than one.
+// noPlace stands for no location, or for several.
 const noPlace = int32(cu.CU_DEVICE_INVALID)
 
 // common returns the attribute's value if all parts agree, and its default value if they differ.

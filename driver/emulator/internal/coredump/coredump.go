@@ -25,7 +25,7 @@ func New() *Settings {
 // nameSize is the maximum length of a file name in bytes, including its NUL.
 const nameSize = 1024
 
-// sizeOf returns the size of an attribute's value, or 0 for an unknown attribute.
+// sizeOf returns the size of an attribute's value in bytes, or 0 for an unknown attribute.
 func sizeOf(a cu.CUcoredumpSettings) uintptr {
 	switch a {
 	case cu.CU_COREDUMP_ENABLE_ON_EXCEPTION, cu.CU_COREDUMP_TRIGGER_HOST,

@@ -18,7 +18,6 @@ import (
 
 const linkPTX = ".version 8.0\n.target sm_70\n.address_size 64\n.visible .entry linked()\n{\n\tret;\n}\n"
 
-// opened returns an emulator's driver. A context is current on the test's thread.
 func opened(t *testing.T) *driver.Driver {
 	t.Helper()
 	runtime.LockOSThread()

@@ -23,8 +23,8 @@ type Image struct {
 	size uint64
 }
 
-// largestImage limits how much is read of an image of unknown length, whatever its headers claim
-// and wherever its text ends.
+// largestImage limits how many bytes of an image of unknown length are read, in case its headers
+// are wrong or its NUL is missing.
 const largestImage = 2 << 30
 
 // Unsized returns an image of unknown length. Its headers or its terminating NUL determine where it

@@ -31,8 +31,8 @@ type Target struct {
 	Engine        vm.CompileOptions
 }
 
-// Compile compiles the sources of a module. If it fails, it also returns the code that a driver
-// would return.
+// Compile compiles the sources of a module. If it fails, it also returns the result code that a
+// driver would return.
 func (t Target) Compile(sources []Source) (*vm.Module, cu.CUresult, error) {
 	trees, r, err := parseAll(sources)
 	if err == nil {
@@ -64,8 +64,8 @@ func parseAll(sources []Source) ([]*ptx.Module, result, error) {
 	return trees, success, nil
 }
 
-// parsePTX parses a PTX text. If the text is invalid, it also returns the code that a driver would
-// return.
+// parsePTX parses a PTX text. If the text is invalid, it also returns the result code that a driver
+// would return.
 func parsePTX(name, source string) (*ptx.Module, result, error) {
 	if !strings.Contains(source, ".version") {
 		return nil, errInvalidImage, errors.New("the image is neither PTX (there is no .version) nor a binary")
@@ -91,7 +91,7 @@ func (t Target) checkISA(trees []*ptx.Module) (result, error) {
 	return success, nil
 }
 
-// compileResult returns the code for the first compile error.
+// compileResult returns the result code for the first compile error.
 func compileResult(err error) result {
 	var all vm.CompileErrors
 	switch {

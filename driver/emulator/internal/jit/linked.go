@@ -54,8 +54,9 @@ func section(b []byte, name, kind, at, size int) {
 }
 
 // linkedSources returns the sources in an image that writeImage wrote, or nil for any other cubin.
-// The layout must be exactly writeImage's: header, names, texts and section table, in that order.
-// It reads only the bytes between the end of the header and the end of the section table.
+// The layout must be exactly that of writeImage: header, names, texts and section table, in this
+// order. linkedSources reads only the bytes between the end of the header and the end of the
+// section table.
 func linkedSources(image Image) []Source {
 	head, ok := image.bytes(0, elfHeader)
 	if !ok || le.Uint16(head[18:]) != elfMachineCUDA || le.Uint16(head[0x3c:]) != 3 ||

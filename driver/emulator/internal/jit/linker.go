@@ -168,7 +168,7 @@ func compileAlone(opts vm.CompileOptions, tree *ptx.Module) error {
 	return own
 }
 
-// Complete links the inputs and returns the linked image.
+// Complete links the inputs and returns the linked image and the result code.
 func (l *Linker) Complete(t LinkTarget) ([]byte, cu.CUresult) {
 	switch {
 	case l.complete:

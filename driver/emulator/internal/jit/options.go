@@ -14,7 +14,8 @@ type Options struct {
 	wallTime  *float32
 }
 
-// log is a log buffer that the caller owns. The number of bytes written replaces the size.
+// log is a log buffer that the caller owns. The number of bytes written replaces the size, unless
+// the text was truncated.
 type log struct {
 	buf  unsafe.Pointer
 	size *uintptr
@@ -58,7 +59,7 @@ func (l *log) write(text string) {
 	text = strings.TrimRight(text, "\n")
 	n := copy(dst[:len(dst)-1], text)
 	dst[n] = 0
-	if n == len(text) { // otherwise the text is truncated and the buffer is full
+	if n == len(text) {
 		*l.size = uintptr(n)
 	}
 }

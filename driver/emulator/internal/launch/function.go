@@ -122,12 +122,12 @@ func (f *Function) SetAttribute(a cu.CUfunction_attribute, v int32) cu.CUresult 
 	return success
 }
 
-// Blocks returns how many blocks of the given size are resident on a multiprocessor.
+// Blocks returns how many blocks of the given size can be resident on a multiprocessor.
 func (f *Function) Blocks(threads int, dynamic uint64) int {
 	return f.limits().Blocks(threads, f.Info.NumRegs, uint64(f.Info.SharedBytes)+dynamic)
 }
 
-// resident returns how many blocks are resident on the device.
+// resident returns how many blocks can be resident on the device.
 func (f *Function) resident(threads int, dynamic uint32) uint64 {
 	return uint64(f.Blocks(threads, uint64(dynamic))) * uint64(f.device.Multiprocessors)
 }
@@ -172,8 +172,9 @@ func (f *Function) largestCluster() int32 {
 	return portableCluster
 }
 
-// Arguments copies the arguments of a launch to a new parameter block. params has a pointer to each
-// argument. extra is a list that contains one buffer with all arguments.
+// Arguments copies the arguments of a launch to a new parameter block. params points to an array
+// with a pointer to each argument. extra is a list that contains one buffer with all arguments.
+// Only one of them may be set.
 func (f *Function) Arguments(params, extra *unsafe.Pointer) ([]byte, cu.CUresult) {
 	block := make([]byte, f.Info.ParamBytes)
 	switch {

@@ -26,7 +26,7 @@ type Launch struct {
 	Attrs       Attributes
 }
 
-// Check rejects invalid launches with the driver's result codes.
+// Check returns the driver's result code for an invalid launch.
 func (l *Launch) Check() cu.CUresult {
 	f := l.Function
 	g, b := l.Shape()
@@ -109,8 +109,8 @@ func (l *Launch) Shape() (grid, block vm.Dim3) {
 	return grid, block
 }
 
-// ActiveClusters returns how many clusters of the launch are resident on the device. sized reports
-// whether the caller specified a cluster size, even one of zero.
+// ActiveClusters returns how many clusters of the launch can be resident on the device at once.
+// sized reports whether the caller specified a cluster size, which may be zero.
 func (l *Launch) ActiveClusters(sized bool) (int32, cu.CUresult) {
 	size := l.Cluster()
 	if size == (vm.Dim3{}) && !sized {

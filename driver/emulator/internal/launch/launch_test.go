@@ -26,7 +26,6 @@ const text = `
 }
 `
 
-// newFunction returns the kernel of text on a device of compute capability 9.0.
 func newFunction(t *testing.T, memory uint64) *launch.Function {
 	t.Helper()
 	parsed, err := ptx.Parse("k.ptx", []byte(text))

@@ -65,7 +65,7 @@ type Task struct {
 	made   *vm.Trace
 
 	plan  Steps
-	round uint64 // the execution of the plan that this task belongs to
+	round uint64 // number of the execution of plan to which this task belongs
 	step  int
 	memo  map[*Task]bool // cleared when the task ends, because it would retain all earlier tasks
 }

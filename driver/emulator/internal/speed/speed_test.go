@@ -218,7 +218,7 @@ func (k *speedKernel) instructions(t *testing.T) (lanes uint64) {
 	return lanes
 }
 
-// took returns the minimum time of a launch.
+// took returns the minimum time of a launch with the given number of workers.
 func (k *speedKernel) took(t *testing.T, workers int) (best time.Duration) {
 	t.Helper()
 	k.speed(t, emulator.Config{Workers: workers}, func(_ *emulator.Emulator, do func()) { best = shortest(do) })

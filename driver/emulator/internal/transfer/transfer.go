@@ -1,6 +1,6 @@
 // Package transfer copies and fills memory. It locates both sides of a copy from each of CUDA's
-// descriptors and moves the bytes. It does not handle streams or check which copies are allowed
-// when.
+// descriptors and moves the bytes. It does not handle streams and does not check whether a program
+// may make a copy.
 package transfer
 
 import (
@@ -42,7 +42,8 @@ func (p *Side) Offset(y, z uint64) uint64 {
 // Span returns the number of bytes from the base of the side to the end of the extent.
 func (p *Side) Span(n Extent) uint64 { return p.Offset(n.Height-1, n.Depth-1) + n.Width }
 
-// Row returns n bytes at an offset, or false if they are not in one mapping.
+// Row returns n bytes at an offset. It returns false if the side is an address and the bytes are
+// not in one region.
 func (p *Side) Row(mem *vm.Memory, off, n uint64) ([]byte, bool) {
 	switch {
 	case p.Host != nil:
@@ -130,7 +131,7 @@ type operand struct {
 	x, y, z       uintptr
 }
 
-// place checks the operand and stores its location in p.
+// place stores the location of the operand in p. It returns an error if the operand is invalid.
 func (o *operand) place(find Arrays, p *Side, n Extent) cu.CUresult {
 	*p = Side{Pitch: uint64(o.pitch), Height: uint64(o.height), X: uint64(o.x), Y: uint64(o.y), Z: uint64(o.z)}
 	switch o.kind {
@@ -228,7 +229,8 @@ func elementOf(find Arrays, o *cu.CUmemcpy3DOperand) uint64 {
 	return 1
 }
 
-// read3D stores the side described by o in p.
+// read3D stores the side described by o in p. unit is the unit of its lengths and offsets along x,
+// in bytes.
 func (p *Side) read3D(find Arrays, o *cu.CUmemcpy3DOperand, n Extent, unit uint64) cu.CUresult {
 	from := operand{kind: cu.CU_MEMORYTYPE_DEVICE}
 	switch o.Type {
