@@ -107,7 +107,6 @@ func readHuffman(src []byte) (*huffmanTable, []byte, error) {
 	return t, src, err
 }
 
-// readWeights decodes compressed weights.
 func readWeights(src []byte) ([]uint8, error) {
 	t, src, err := readFSE(src, maxHuffmanBits+2, 6)
 	if err != nil {

@@ -76,7 +76,6 @@ type decoder struct {
 	lits    []byte
 }
 
-// header contains the properties that a frame declares.
 type header struct {
 	window   uint64
 	content  uint64

@@ -37,7 +37,6 @@ func main() {
 	fmt.Println(strings.Join(paths, "\n"))
 }
 
-// listed is a package in the output of go list.
 type listed struct {
 	ImportPath, Dir                    string
 	GoFiles, TestGoFiles, XTestGoFiles []string

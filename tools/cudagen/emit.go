@@ -9,10 +9,8 @@ import (
 	"strings"
 )
 
-// files maps the names of the generated files to their contents.
 type files map[string][]byte
 
-// file is one Go file being written.
 type file struct{ bytes.Buffer }
 
 func (f *file) printf(format string, args ...any) { fmt.Fprintf(f, format, args...) }
@@ -41,7 +39,6 @@ func (fs files) finish(name string, f *file, version int) error {
 	return nil
 }
 
-// generate returns all files of the raw layer.
 func generate(a *api) (files, error) {
 	fs := files{}
 	for name, emit := range map[string]func(*api, *file){
@@ -86,7 +83,7 @@ func fileOf(group string) string {
 	return strings.ToLower(strings.TrimPrefix(group, "CUDA_"))
 }
 
-// nameList returns the names of all functions, regardless of their ABIs.
+// nameList returns the sorted names of all functions. A function with several ABIs occurs once.
 func nameList(a *api) []byte {
 	var names []string
 	for _, f := range a.functions {

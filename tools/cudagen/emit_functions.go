@@ -34,7 +34,7 @@ func emitFunctions(a *api, f *file) {
 	f.printf("}\n")
 }
 
-// escaping are the functions that may call back into Go before they return.
+// escaping lists the functions that may call back into Go before they return.
 var escaping = map[string]bool{
 	"cuOccupancyMaxPotentialBlockSize":          true,
 	"cuOccupancyMaxPotentialBlockSizeWithFlags": true,
@@ -47,7 +47,7 @@ var escaping = map[string]bool{
 	"cuGraphExecDestroy":                        true,
 }
 
-// notes are documentation that a Go program needs in addition to the C prototype.
+// notes holds documentation that a Go program needs in addition to the C prototype.
 var notes = map[string]string{
 	"cuLogsRegisterCallback": "The driver calls back from within whatever call has something to say, with arguments\n" +
 		"that may lie on a goroutine's stack: the callback must be C code, never a Go function.\n" +

@@ -5,7 +5,6 @@ import (
 	"strings"
 )
 
-// emitTypes writes handles, callbacks, scalars and aliases.
 func emitTypes(a *api, f *file) {
 	for _, t := range a.types {
 		switch t.kind {
@@ -21,7 +20,6 @@ func emitTypes(a *api, f *file) {
 	}
 }
 
-// emitConstants writes the #defines.
 func emitConstants(a *api, f *file) {
 	f.printf("// Numbers that cuda.h defines by macro.\nconst (\n")
 	for _, c := range a.constants {

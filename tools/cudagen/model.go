@@ -1,6 +1,6 @@
 package main
 
-// api has everything that the generator reads from the headers.
+// api holds everything that the generator reads from the headers.
 type api struct {
 	version   int // CUDA_VERSION
 	types     []*typeDecl
@@ -22,7 +22,6 @@ const (
 	kindUnion
 )
 
-// typeDecl is one named C type.
 type typeDecl struct {
 	name   string
 	kind   kind
@@ -38,7 +37,6 @@ type typeDecl struct {
 	signed bool
 }
 
-// field is a member of a struct or a union.
 type field struct {
 	name     string // in C; empty for an anonymous member
 	goName   string

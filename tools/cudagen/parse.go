@@ -70,7 +70,6 @@ func pass(dir, defines string, headers ...string) (*cc.AST, error) {
 	})
 }
 
-// load reads the headers below dir.
 func load(dir string) (*api, error) {
 	current, err := pass(dir, "", "cuda.h", "cudaProfiler.h")
 	if err != nil {
@@ -122,7 +121,6 @@ func isCUDA(file string) bool {
 	return strings.HasPrefix(filepath.Base(file), "cuda") && strings.HasSuffix(file, ".h")
 }
 
-// position identifies a line of a header.
 type position struct {
 	file string
 	line int
@@ -298,15 +296,15 @@ func shape(t *cc.FunctionType) string {
 // oldestDriver is the CUDA version of the oldest supported driver.
 const oldestDriver = 11040
 
-// wanted are older ABIs that no supported driver needs, but that programs use: the plain
-// form of context creation, the forms of instantiation that return a log, and the short
-// capture query.
+// wanted lists older ABIs that no supported driver needs, but that programs use: the plain form of
+// context creation, the forms of instantiation that return a log, and the short capture query.
 var wanted = map[string]bool{
 	"cuCtxCreate_v2": true, "cuGraphInstantiate": true, "cuGraphInstantiate_v2": true,
 	"cuStreamGetCaptureInfo": true,
 }
 
-// needed reports whether ABI i is the newest one that some supported driver has.
+// needed reports whether the older ABI i is in wanted or is the newest one that some supported
+// driver has.
 func needed(base string, list []abi, versions []pfn, i int) bool {
 	if wanted[list[i].symbol] {
 		return true

@@ -12,7 +12,6 @@ import (
 	"modernc.org/cc/v4"
 )
 
-// collectTypes collects all types of the headers, in order.
 func (l *loaderState) collectTypes(ast *cc.AST) {
 	declarations(ast, func(decl *cc.Declaration, d *cc.Declarator) {
 		if d != nil && d.IsTypename() {
@@ -188,7 +187,6 @@ func (l *loaderState) isNamed(t cc.Type) bool {
 	return d != nil && l.typeNames[d.Name()]
 }
 
-// goType returns the Go type for a C type.
 func (l *loaderState) goType(t cc.Type) string {
 	if d := t.Typedef(); d != nil {
 		if g := basic[d.Name()]; g != "" {
@@ -253,8 +251,8 @@ func exported(s string) string {
 	return string(r)
 }
 
-// deviceAddresses are parameters of type void* that accept a device address. Their Go type
-// is an integer, because go vet reports the conversion of an address to unsafe.Pointer.
+// deviceAddresses lists parameters of type void* that accept a device address. Their Go type is an
+// integer, because go vet reports the conversion of an address to unsafe.Pointer.
 var deviceAddresses = map[string]bool{
 	"cuTensorMapEncodeTiled.globalAddress":      true,
 	"cuTensorMapEncodeIm2col.globalAddress":     true,
@@ -306,7 +304,6 @@ var define = regexp.MustCompile(`(?m)^[ \t]*#define[ \t]+((?:CU|CUDA)_\w+)[ \t]+
 
 var number = regexp.MustCompile(`^-?(0x)?[0-9a-fA-F]+$`)
 
-// collectConstants collects the #defines that are numbers.
 func (l *loaderState) collectConstants(ast *cc.AST, dir string) {
 	text, err := os.ReadFile(filepath.Join(dir, "cuda.h"))
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"strings"
 )
 
-// report is the result for one package.
 type report struct {
 	pkg   *pkg
 	names int

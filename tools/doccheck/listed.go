@@ -17,7 +17,7 @@ import (
 	"strings"
 )
 
-// notRun are the examples that no test runs, with the reason. All others must have an output
+// notRun lists the examples that no test runs, with the reason. All others must have an output
 // comment that Go recognises. An "// Output:" directly below another comment is part of that
 // comment, so Go compiles the example but never runs it.
 var notRun = map[string]string{

@@ -67,7 +67,6 @@ func returnsIn(path string) (errs []error, err error) {
 	return errs, nil
 }
 
-// takesT reports whether the first parameter of a function is a *testing.T.
 func takesT(f *ast.FuncType) bool {
 	if len(f.Params.List) == 0 {
 		return false

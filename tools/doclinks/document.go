@@ -9,7 +9,6 @@ import (
 	"github.com/purecuda/cuda/tools/internal/doc"
 )
 
-// A document has the links and anchors of a Markdown file.
 type document struct {
 	links   []link
 	anchors map[string]bool

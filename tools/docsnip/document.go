@@ -33,7 +33,6 @@ func rewrite(name, text string, part func(file, part string) (string, error)) (s
 	return strings.Join(w.out, "\n"), errors.Join(w.errs...)
 }
 
-// A writer processes the lines of a document.
 type writer struct {
 	name  string
 	lines []string
@@ -81,7 +80,6 @@ func (w *writer) directive(line string, number int) {
 	w.before = d
 }
 
-// block writes the code block that begins at line begin.
 func (w *writer) block(begin int, fence, language string) int {
 	end := doc.End(w.lines, begin, fence)
 	if end < 0 {

@@ -26,7 +26,6 @@ func h() {}
 // [end]
 `
 
-// repository returns a folder with the given files.
 func repository(t *testing.T, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()

@@ -93,7 +93,6 @@ func tableOf(lines []string) (t *table, n int) {
 	return t, n
 }
 
-// tablesOf returns all tables of a document.
 func tablesOf(lines []string) []*table {
 	var all []*table
 	for len(lines) > 0 {

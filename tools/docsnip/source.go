@@ -12,7 +12,6 @@ import (
 	"strings"
 )
 
-// source provides code from the files below root.
 type source struct{ root string }
 
 // part returns a part of a file, or the whole file if name is empty.

@@ -77,7 +77,6 @@ func TestCUDAGraphsCanBeTried(t *testing.T) {
 	follow(t, "cuda-graphs.md", "## What a launch costs", counts{commands: 2, files: 1, outputs: 1})
 }
 
-// counts is the number of blocks of each kind on a page.
 type counts struct{ commands, files, outputs int }
 
 // follow executes the steps of a page, up to a heading.
@@ -119,7 +118,6 @@ func follow(t *testing.T, name, until string, want counts) {
 	}
 }
 
-// reader executes the steps of a page.
 type reader struct {
 	t       *testing.T
 	root    string

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// answers has the results of the emulator's tests on a GPU's driver, and the tests whose
-// results differ on the emulator.
+// answers holds the results of the emulator's tests on a GPU's driver, and the tests whose results
+// differ on the emulator.
 type answers struct {
 	said  map[string]string
 	other []difference

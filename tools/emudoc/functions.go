@@ -9,7 +9,6 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// status is the emulator's support for a function.
 type status int
 
 const (
@@ -18,7 +17,6 @@ const (
 	absent
 )
 
-// function is a driver function in one of its ABIs.
 type function struct {
 	cu.Function
 	status  status

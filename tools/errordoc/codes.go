@@ -9,7 +9,6 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// code is a value of CUresult.
 type code struct {
 	number uint32
 	name   string

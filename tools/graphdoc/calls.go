@@ -28,7 +28,6 @@ type calls struct {
 	concrete []types.Type                    // all types that are not interfaces
 }
 
-// read finds the calls in the packages.
 func read(pkgs []*source) *calls {
 	c := &calls{of: make(map[types.Object][]types.Object), raw: make(map[string][]types.Object)}
 	for _, s := range pkgs {
@@ -118,7 +117,6 @@ func calleeName(e ast.Expr) *ast.Ident {
 	return nil
 }
 
-// closeOf returns the method Close of a type.
 func closeOf(t types.Type) types.Object {
 	if t == nil {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// subjects are the groups of all driver functions. A function belongs to the first group
-// that matches its name.
+// subjects lists the groups of all driver functions. A function belongs to the first group that
+// matches its name.
 var subjects = []group{
 	{"Graphs and capture", regexp.MustCompile(`^cuGraph|^cuDevice\w*GraphMem|^cuUserObject|^cuStream\w*Captur|^cuThreadExchange`), "cuGraphics"},
 	{"Start, versions and errors", regexp.MustCompile(`^cuInit$|^cuDriver|^cuGet|^cuLogs`), ""},
@@ -81,7 +81,6 @@ func (t table) driverMarkdown() []byte {
 	return b.Bytes()
 }
 
-// of returns the functions of a group.
 func (t table) of(title string) (some table) {
 	for _, r := range t {
 		if r.group == title {

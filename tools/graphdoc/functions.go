@@ -16,7 +16,6 @@ type group struct {
 	not   string // a prefix of names that do not belong to the group
 }
 
-// groups are the groups of the functions in the table.
 var groups = []group{
 	{"Graphs", regexp.MustCompile(`^cuGraph`), "cuGraphics"},
 	{"Memory of graphs", regexp.MustCompile(`^cuDevice\w*GraphMem`), ""},
@@ -28,7 +27,6 @@ func (g group) has(name string) bool {
 	return g.names.MatchString(name) && (g.not == "" || !strings.HasPrefix(name, g.not))
 }
 
-// function is a C function with all its ABIs.
 type function struct {
 	name  string
 	group string

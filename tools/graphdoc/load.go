@@ -18,7 +18,6 @@ import (
 	"strings"
 )
 
-// source is a package with its syntax trees.
 type source struct {
 	name  string // path in the module, such as driver or graph
 	files []*ast.File
@@ -26,7 +25,6 @@ type source struct {
 	info  *types.Info
 }
 
-// listed is a package in the output of go list.
 type listed struct {
 	ImportPath, Dir, Export string
 	GoFiles                 []string
@@ -58,10 +56,9 @@ func load(root string, names ...string) ([]*source, error) {
 	return all, nil
 }
 
-// users returns the package called of, and those of its importers on which the named
-// packages depend. All are in the module in root, each after its imports. Each must be
-// checked from source. Otherwise two packages could have different objects for the same
-// type.
+// users returns the package whose path is of, and those of its importers on which the packages in
+// names depend. All belong to the module in root, and each comes after its imports. All must be
+// checked from source. Otherwise two packages could have different objects for the same type.
 func users(root, of string, names ...string) ([]string, error) {
 	args := []string{"list", "-deps", "-json=ImportPath,Imports,Module"}
 	for _, n := range names {
@@ -98,7 +95,6 @@ func users(root, of string, names ...string) ([]string, error) {
 	}
 }
 
-// list runs go list for packages and their imports.
 func list(root string, names []string) (map[string]listed, error) {
 	args := []string{"list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,Module"}
 	for _, n := range names {

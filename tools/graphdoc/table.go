@@ -9,7 +9,6 @@ import (
 	"strings"
 )
 
-// row is a function with its callers.
 type row struct {
 	function
 	api []string // callers in package graph first, and callers of few C functions before callers of many
@@ -17,8 +16,8 @@ type row struct {
 
 type table []row
 
-// readers read everything in a graph, to draw or measure it. They do not count as typed API
-// for the functions that they call.
+// readers lists functions that read everything in a graph, to draw or measure it. They do not count
+// as typed API for the functions that they call.
 var readers = []string{
 	"graph.Graph.Snapshot", "graph.Exec.Snapshot", "graph.Graph.Profile",
 }
@@ -43,9 +42,9 @@ func fill(fs []function, c *calls) table {
 	return t
 }
 
-// closers are the methods listed for functions that destroy an object. The object is
-// destroyed with its last reference, and almost every method can hold a reference, so the
-// full list would be too long.
+// closers lists the methods shown for functions that destroy an object. The object is destroyed
+// with its last reference, and almost every method can hold a reference, so the full list would be
+// too long.
 var closers = map[string][]string{
 	"cuGraphDestroy":     {"graph.Graph.Close"},
 	"cuGraphExecDestroy": {"graph.Exec.Close"},
@@ -55,7 +54,8 @@ var closers = map[string][]string{
 	"cuMemFreeAsync":     {"driver.Buffer.Close", "driver.Buffer.FreeAsync"},
 }
 
-// only returns the closers of a function, if it has any, and all callers otherwise.
+// only returns the callers in api that are closers of the function called name, or all callers if
+// there are none.
 func only(name string, api []*types.Func) []*types.Func {
 	var some []*types.Func
 	for _, f := range api {
@@ -69,7 +69,8 @@ func only(name string, api []*types.Func) []*types.Func {
 	return some
 }
 
-// order sorts names in package graph first.
+// order returns 0 for a name in package graph and 1 for any other, so that names in package graph
+// come first.
 func order(name string) int {
 	if strings.HasPrefix(name, "graph.") {
 		return 0

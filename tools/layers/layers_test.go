@@ -99,24 +99,24 @@ var layers = []layer{
 
 var (
 	all = []string{"all"}
-	// leaves are packages that any package may import. They import nothing of the module.
+	// leaves lists packages that any package may import. They import no other package of the
+	// module.
 	leaves = []string{"internal/absent", "internal/hint", "internal/zstd"}
 	// typed is package driver and its dependencies.
 	typed = list(list(leaves, shared...), "loader", "driver/cu", "driver/image", "driver", "ptx")
 	// ofGraph is package graph and its dependencies.
 	ofGraph = list(typed, "graph", "graph/internal/access", "graph/internal/captures", "graph/internal/inflight",
 		"graph/internal/refusal", "graph/internal/retain", "graph/internal/ring")
-	// shared are the packages with types that package driver shares with packages built on
-	// it.
+	// shared lists the packages whose types package driver shares with packages built on it.
 	shared = []string{"internal/elem", "internal/hostcall", "internal/hostthread", "internal/launch", "internal/life", "internal/uses"}
 )
 
 func list(first []string, more ...string) []string { return slices.Concat(first, more) }
 
-// native are the packages that call C, by path prefix.
+// native lists the packages that call C, by path prefix.
 var native = []string{"github.com/ebitengine/purego", "golang.org/x/sys"}
 
-// builds are the environments and build tags for which packages are listed.
+// builds lists the environments and build tags for which packages are listed.
 var builds = map[string]struct {
 	env  []string
 	tags string
@@ -130,7 +130,6 @@ var builds = map[string]struct {
 	"wasip1":         {[]string{"GOOS=wasip1", "GOARCH=wasm"}, ""},
 }
 
-// pkg is a package in the output of go list.
 type pkg struct {
 	ImportPath                         string
 	Imports, TestImports, XTestImports []string
@@ -203,7 +202,6 @@ func faults(all map[string]*pkg) (found []string) {
 	return found
 }
 
-// testDeps returns the dependencies of a package's tests.
 func (p *pkg) testDeps(all map[string]*pkg) []string {
 	deps := make(map[string]bool)
 	for _, i := range slices.Concat(p.TestImports, p.XTestImports) {
@@ -244,7 +242,6 @@ func isNative(path string) bool {
 	return slices.ContainsFunc(native, func(n string) bool { return path == n || strings.HasPrefix(path, n+"/") })
 }
 
-// Every kind of fault must be found.
 func TestFaultsAreFound(t *testing.T) {
 	p := func(path string, imports, tests []string) *pkg {
 		return &pkg{ImportPath: module + path, Imports: imports, Deps: imports, XTestImports: tests}

@@ -64,7 +64,6 @@ func On(id int) bool {
 }
 `
 
-// numbered is a change with its number.
 type numbered struct {
 	*site
 	id int

@@ -20,7 +20,6 @@ import (
 	"strings"
 )
 
-// listed is a package in the output of go list.
 type listed struct {
 	ImportPath, Dir, Export   string
 	GoFiles                   []string
@@ -55,7 +54,6 @@ func goList(root string, args ...string) ([]listed, error) {
 	}
 }
 
-// pkg is a package whose code is changed.
 type pkg struct {
 	path, dir string
 	rel       string // path of the folder, relative to the root
@@ -65,7 +63,6 @@ type pkg struct {
 	info      *types.Info
 }
 
-// source is one file of a package.
 type source struct {
 	path, rel string
 	text      []byte
@@ -73,7 +70,6 @@ type source struct {
 	generated bool
 }
 
-// load reads packages with their types.
 func load(root string, patterns []string) ([]*pkg, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
@@ -140,7 +136,6 @@ func (p *pkg) typeCheck(trees []*ast.File, info *types.Info, from types.Importer
 	return errs
 }
 
-// text returns the source between two positions.
 func (p *pkg) text(s *source, from, to token.Pos) string {
 	return string(s.text[p.offset(from):p.offset(to)])
 }
@@ -149,7 +144,7 @@ func (p *pkg) offset(pos token.Pos) int { return p.fset.PositionFor(pos, false).
 
 func (p *pkg) line(pos token.Pos) int { return p.fset.PositionFor(pos, false).Line }
 
-// oneLine formats code on one line.
+// oneLine formats code on one line and cuts it after 100 characters.
 func oneLine(code string) string {
 	code = strings.Join(strings.Fields(code), " ")
 	if r := []rune(code); len(r) > 100 {

@@ -25,7 +25,7 @@ import (
 	"time"
 )
 
-// packages are the packages to change.
+// packages lists the packages to change.
 const packages = "./loader,./driver/cu,./driver,./driver/image,./driver/trace,./driver/cudatest,./driver/emulator,./driver/emulator/internal/vm,./graph,./ptx"
 
 // apart lists the folders that have further tests of a package, by package.

@@ -16,7 +16,6 @@ import (
 	"time"
 )
 
-// runner tries the changes of a sample one by one.
 type runner struct {
 	root, work       string
 	mutants, results string

@@ -16,7 +16,6 @@ import (
 	"strings"
 )
 
-// mutant is a change in the sample.
 type mutant struct {
 	ID   int
 	Pkg  string
@@ -204,7 +203,6 @@ func (p *pkg) draw(list []*statement, n int, random *rand.Rand) (chosen []*site,
 	}
 }
 
-// readSample reads a file that drawSample wrote.
 func readSample(file string) (header, []mutant, error) {
 	var head header
 	f, err := os.Open(file)

@@ -52,14 +52,12 @@ type site struct {
 	put  []insertion
 }
 
-// statement is a statement that can be drawn.
 type statement struct {
 	sites []*site
 }
 
 const on = "\x00" // replaced when the number of the change is known
 
-// finder finds the changes of one function.
 type finder struct {
 	p     *pkg
 	s     *source

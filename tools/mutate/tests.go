@@ -20,7 +20,6 @@ import (
 	"time"
 )
 
-// testPackage has the tests of a package, compiled with all changes.
 type testPackage struct {
 	r      *runner
 	path   string
@@ -176,7 +175,6 @@ func (tp *testPackage) trace(binary, name string) (*test, error) {
 	return t, nil
 }
 
-// outcome is the result of a process that runs tests.
 type outcome struct {
 	failed, timeout bool
 	test            string // the test that failed

@@ -18,7 +18,7 @@ import (
 // crashed is the verdict if ptxas itself failed.
 const crashed = "ptxas crashed"
 
-// verdict has the results of the library and of ptxas for an instruction or a text.
+// verdict holds the results of the library and of ptxas for an instruction or a text.
 type verdict struct {
 	family string
 	what   string
@@ -188,7 +188,7 @@ func ours(text string) string {
 	return err.Error()
 }
 
-// headers are PTX versions, each with a target that the version supports.
+// headers lists PTX versions, each with a target that the version supports.
 var headers = []struct{ version, target string }{
 	{"7.8", "sm_90"}, {"7.8", "sm_80"}, {"7.8", "sm_75"}, {"7.0", "sm_80"}, {"6.4", "sm_70"}, {"6.0", "sm_60"}, {"5.0", "sm_53"},
 	{"3.1", "sm_35"}, {"3.0", "sm_20"}, {"2.3", "sm_20"}, {"1.4", "sm_13"}, {"1.0", "sm_10"},

@@ -177,7 +177,6 @@ func (m *maker) register(t ptx.Type) string {
 	return fmt.Sprintf("%%%s%d", p, m.rng.IntN(9))
 }
 
-// change changes the instruction, which may make it invalid.
 func (m *maker) change(in *instruction, f *isa.Form) {
 	switch m.rng.IntN(10) {
 	case 0, 1: // another modifier

@@ -12,7 +12,6 @@ import (
 // emulated is the architecture of the emulated GPU.
 const emulated = "sm_90"
 
-// machine is an emulated GPU that loads PTX.
 type machine struct {
 	d   *driver.Driver
 	ctx *driver.Context

@@ -109,7 +109,6 @@ func single(m *ptx.Module) []string {
 	return out
 }
 
-// instructions visits all instructions of a module.
 func instructions(m *ptx.Module, visit func(*ptx.Instr)) {
 	var block func(b *ptx.Block)
 	block = func(b *ptx.Block) {
@@ -129,7 +128,6 @@ func instructions(m *ptx.Module, visit func(*ptx.Instr)) {
 	}
 }
 
-// mutant is a text with one change.
 type mutant struct {
 	family, what, text, target string
 }

@@ -16,7 +16,6 @@ const gpuVariable = "PURECUDA_REQUIRE_GPU"
 
 func emulated() bool { return os.Getenv(gpuVariable) == "" }
 
-// builder builds programs into a folder of the test.
 type builder struct {
 	t   *testing.T
 	dir string
@@ -50,7 +49,7 @@ func (b builder) build(out, cgo string, flags ...string) string {
 	return path
 }
 
-// run runs a program and checks that it prints want.
+// run runs a program and checks that its output contains want.
 func (b builder) run(want, program string, args ...string) {
 	b.t.Helper()
 	if out := b.done(exec.Command(program, args...)); !strings.Contains(out, want) {

@@ -12,13 +12,11 @@ import (
 	"github.com/purecuda/cuda/tools/internal/doc"
 )
 
-// result is the output of one part of a run.
 type result struct {
 	file, part, commit, date, machine string
 	counts
 }
 
-// counts has the numbers of verdicts in an output.
 type counts struct {
 	passed, failed, notRun int // lines of bundle/run.sh, rows with a budget
 	tests, skipped         int // tests in all of these lines
@@ -128,7 +126,6 @@ func (r *result) testsOf(line string) {
 	}
 }
 
-// outcome summarises a run.
 func (r *result) outcome() string {
 	s := fmt.Sprintf("%d of %d passed", r.passed, r.verdicts())
 	if r.tests > 0 {

@@ -11,21 +11,18 @@ import (
 	"strings"
 )
 
-// listed is a package in the output of go list.
 type listed struct {
 	ImportPath string
 	Standard   bool
 	Module     *module
 }
 
-// module is a module in the output of the go command.
 type module struct {
 	Path, Version, Sum, Dir string
 	Main                    bool
 	Replace                 *module
 }
 
-// platform is a build target.
 type platform struct {
 	os, arch string
 	tags     string // separated by commas
@@ -64,7 +61,6 @@ func goList(dir string, p platform, args ...string) ([]listed, error) {
 	}
 }
 
-// command runs a program in dir and returns its output.
 func command(dir string, env []string, name string, args ...string) ([]byte, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir

@@ -13,8 +13,8 @@ import (
 	"github.com/purecuda/cuda/tools/internal/doc"
 )
 
-// allowed are the licences (SPDX identifiers) allowed for code that is linked into a
-// program. They require only that programs include their text.
+// allowed lists the licences (SPDX identifiers) allowed for code that is linked into a program.
+// They require only that programs include their text.
 var allowed = []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT"}
 
 // dependency is a module and its use in this repository.

@@ -27,7 +27,6 @@ func main() {
 	}
 }
 
-// options are the flags of the commands.
 type options struct {
 	root  string
 	check bool

@@ -82,7 +82,7 @@ func sbom(o options) error {
 	return e.Encode(bill.finish())
 }
 
-// The module that this tool belongs to.
+// ours is the module that this tool belongs to, and oursLicence is its licence.
 const ours, oursLicence = "github.com/purecuda/cuda", "Apache-2.0"
 
 type bill struct {
@@ -162,7 +162,7 @@ func versionOf(info *debug.BuildInfo) string {
 	return ""
 }
 
-// target returns the platform of a program.
+// target describes the platform, the cgo setting and the build tags of a program.
 func target(info *debug.BuildInfo) string {
 	set := make(map[string]string)
 	for _, s := range info.Settings {

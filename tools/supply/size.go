@@ -103,7 +103,6 @@ func zipped(root string, files []string) (int64, []folder, error) {
 	return int64(written), folders, nil
 }
 
-// counter counts the bytes written to it.
 type counter int64
 
 func (c *counter) Write(b []byte) (int, error) {

@@ -59,7 +59,7 @@ func lastTag(root string) (string, error) {
 	return tag, nil
 }
 
-// promise compares the API with the API of a tag.
+// promise returns an error if the API of the tag has lines that are neither in s nor in allowed.
 func (s surface) promise(o options, was surface, tag string, allowed []string) error {
 	gone := slices.DeleteFunc(was.minus(s), func(l string) bool { return slices.Contains(allowed, l) })
 	if len(gone) > 0 {

@@ -21,7 +21,6 @@ const (
 	laneColor   = "#eaecee"
 )
 
-// canvas collects the elements of a picture.
 type canvas struct {
 	strings.Builder
 	perMicrosecond float64 // pixels

@@ -39,7 +39,6 @@ func run(root string, check bool) error {
 	return doc.Write(filepath.Join(root, filepath.FromSlash(drawing)), []byte(draw(f)), check, "make docs")
 }
 
-// figures has the times that the quickstart printed.
 type figures struct {
 	kernels, copies int
 	launches, graph way

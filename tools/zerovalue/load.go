@@ -15,7 +15,6 @@ import (
 	"strings"
 )
 
-// listed is a package in the output of go list.
 type listed struct {
 	ImportPath, Name, Export string
 	DepOnly                  bool

@@ -93,8 +93,8 @@ func permAt(r *random, _ Fill, e Elem, i, n int, dst []byte) {
 	e.put(dst, float64(r.perm[i]))
 }
 
-// textAt implements text: lower-case letters from a on. Its parameter is the number of different
-// letters, 26 by default.
+// textAt implements text: lower-case letters starting at 'a'. Its parameter is the number of
+// different letters, 26 by default.
 func textAt(r *random, f Fill, e Elem, _, _ int, dst []byte) {
 	letters := uint64(26)
 	if len(f.Params) > 0 {

@@ -44,7 +44,6 @@ func (s *scanner) fail(problem string) {
 	s.err = fmt.Errorf("%s before %s", problem, rest)
 }
 
-// word reads a name or a number.
 func (s *scanner) word(what string) string {
 	s.skip()
 	n := strings.IndexFunc(s.rest, func(r rune) bool { return !isWord(r) })

@@ -15,8 +15,8 @@ import (
 	"github.com/purecuda/cuda/internal/verify/corpus"
 )
 
-// These are the numbers of launches per measurement and of measurements. The launches of one
-// measurement do not wait for each other.
+// launchesPerTime is the number of launches per measurement, and times the number of measurements.
+// The launches of one measurement do not wait for each other.
 const (
 	launchesPerTime = 16
 	times           = 7
@@ -139,7 +139,6 @@ func (w *work) measure(refill func() error, launch func(int) error) error {
 	return nil
 }
 
-// repeat runs a source and calls again after each launch.
 func repeat(t *testing.T, emu *emulator.Emulator, b corpus.Build, src *corpus.Source, text string, again func(step string, refill func() error, launch func(int) error) error) {
 	t.Helper()
 	d, err := driver.New(emu)

@@ -97,7 +97,6 @@ func (t *table) permutations() {
 	})
 }
 
-// parts adds moves that pack and unpack.
 func (t *table) parts() {
 	t.add("mov.b32 pack", "b32", "b16 b16", "mov.b32 %d, {%a, %b};")
 	t.add("mov.b64 pack", "b64", "b32 b32", "mov.b64 %d, {%a, %b};")

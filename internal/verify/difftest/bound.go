@@ -104,7 +104,7 @@ func (f float) value(x uint64) float64 {
 func (f float) smallest() float64 { return f.value(1 << f.mant) }
 func (f float) largest() float64  { return f.value((1<<f.exp-1)<<f.mant - 1) }
 
-// ulp returns the distance between numbers near x.
+// ulp returns the distance between neighbouring normal numbers near x.
 func (f float) ulp(x float64) float64 {
 	x = min(max(math.Abs(x), f.smallest()), f.largest())
 	_, e := math.Frexp(x)

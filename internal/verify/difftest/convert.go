@@ -29,7 +29,8 @@ func (t *table) intToInt() {
 	})
 }
 
-// intKind returns an operand kind with values near the limits of the integer types.
+// intKind returns the operand kind for an integer conversion of ty. For f32 and f64 its values are
+// near the limits of the integer types.
 func intKind(ty string) string {
 	if ty == "f32" || ty == "f64" {
 		return ty + ":" + ty + "int"

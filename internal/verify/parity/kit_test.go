@@ -30,7 +30,6 @@ var (
 	modes      = []graph.Mode{graph.ModeGlobal, graph.ModeThreadLocal, graph.ModeRelaxed}
 )
 
-// kit contains a stream and kernels, which most tests need.
 type kit struct {
 	testing.TB
 	c                         *driver.Context
@@ -101,7 +100,6 @@ func made[T closer](k *kit) func(c T, err error) T {
 	}
 }
 
-// must returns the result of a call, or fails the test.
 func must[T any](k *kit) func(v T, err error) T {
 	return func(v T, err error) T {
 		k.Helper()

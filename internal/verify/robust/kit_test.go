@@ -60,7 +60,6 @@ func inChild(t *testing.T) {
 	}
 }
 
-// works launches a kernel and checks its result.
 func works(t *testing.T, c *driver.Context) {
 	t.Helper()
 	b, err := driver.AllocFrom(c, []uint32{40})

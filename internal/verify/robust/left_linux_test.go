@@ -2,9 +2,9 @@ package robust
 
 import "testing"
 
-// Go and a driver keep threads for later use. But a program must not leave a thread behind in each
-// round. Go starts and ends threads as needed, so only growth by at least one thread per two rounds
-// counts.
+// Go and a driver keep threads for later use, but no iteration of the test may leave a thread
+// behind. Go starts and ends threads as needed, so only growth by at least one thread per two
+// iterations counts.
 func TestThreadsDoNotGrow(t *testing.T) {
 	const settle, rounds = 5, 45
 	early := 0

@@ -6,7 +6,6 @@ import (
 	"testing"
 )
 
-// tasks returns the IDs of the process's threads.
 func tasks(t *testing.T) map[int]bool {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/self/task")

@@ -46,7 +46,6 @@ type graphWorker struct {
 
 const graphWords = 1024
 
-// step is one launch of kernel affine.
 type step struct{ factor, summand uint32 }
 
 func (s step) of(v uint32) uint32 { return v*s.factor + s.summand }
@@ -435,7 +434,6 @@ func (w *graphWorker) panicked() (err error) {
 	return fmt.Errorf("a capture that panicked returned: %w", err)
 }
 
-// verify copies the memory to the host and checks it.
 func (w *graphWorker) verify() error {
 	down, err := driver.Download(w.host, w.data)
 	if err != nil {

@@ -49,7 +49,6 @@ func main() {
 	fmt.Println("soak: PASS")
 }
 
-// run opens the device, runs the soak and checks for leftovers.
 func run(ctx context.Context, o options, out io.Writer) error {
 	if o.goroutines < 1 || o.streams < 1 || o.duration <= 0 {
 		return errors.New("-goroutines, -streams and -duration must be positive")

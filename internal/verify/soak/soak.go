@@ -33,7 +33,6 @@ var tasks = map[string]func(s *soak, ctx context.Context, i int) error{
 	"graphs":   (*soak).workGraphs,
 }
 
-// counts records how much work was done.
 type counts struct {
 	results, launches, copies, allocations, collections atomic.Int64
 	graphs                                              graphCounts
@@ -73,7 +72,7 @@ func (s *soak) build(streams int) (err error) {
 	return nil
 }
 
-// Close closes the streams and the module.
+// Close closes the streams, the cache and the module.
 func (s *soak) Close() error {
 	var errs []error
 	for _, stream := range s.streams {

@@ -15,7 +15,6 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// sample records the resource use of the process and the device at one moment.
 type sample struct {
 	at      time.Duration
 	device  uint64 // bytes in use

@@ -144,7 +144,6 @@ const tensorHeader = ".version 8.7\n.target sm_90\n.address_size 64\n\n" +
 	"\tmov.u32 %lane, %tid.x;\n\tmov.u32 %cta, %ctaid.x;\n" +
 	"\tld.param.u64 %base0, [pd];\n\tld.param.u64 %base1, [pa];\n\tld.param.u64 %base2, [pb];\n\tld.param.u64 %base3, [pc];\n"
 
-// mmaKernel loads the registers, executes the instruction and stores the result.
 func mmaKernel(f *tensorForm) string {
 	var b strings.Builder
 	b.WriteString(tensorHeader)

@@ -51,7 +51,8 @@ func TestTensorCoresAreThoseOfAnH200(t *testing.T) {
 	})
 }
 
-// onlyOnHopper skips the test on devices that round sums differently.
+// onlyOnHopper skips the test unless the device has compute capability 9.0, as the device of the
+// recorded results.
 func onlyOnHopper(t *testing.T, c *driver.Context) {
 	t.Helper()
 	major, minor, err := c.Device().ComputeCapability()

@@ -21,7 +21,8 @@ func wmmaShapes() (all []wmmaShape) {
 
 func (s wmmaShape) String() string { return fmt.Sprintf("m%dn%dk%d", s.m, s.n, s.k) }
 
-// fragmentWords returns the number of registers for the operand "a", "b", "c" or "d".
+// fragmentWords returns the number of 32-bit words per lane that hold the operand "a", "b", "c" or
+// "d".
 func (s wmmaShape) fragmentWords(operand, typ string) int {
 	switch {
 	case operand == "c" || operand == "d":

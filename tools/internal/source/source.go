@@ -163,7 +163,6 @@ func (c *checker) check(p listed) {
 	}
 }
 
-// imports resolves the imports of a package.
 type imports struct {
 	c *checker
 	p listed

@@ -18,7 +18,7 @@ import (
 	"github.com/purecuda/cuda/tools/robust/work"
 )
 
-// other has the C functions that the other binding resolved, and its state.
+// other holds the C functions that the other binding resolved, and its state.
 var other struct {
 	init     func(uint32) int32
 	get      func(*int32, int32) int32

@@ -47,7 +47,7 @@ const (
 	someArgs = "arguments of zero" // pointers to zero values, functions, slices of one element
 )
 
-// caller has the types whose values can be used for an interface.
+// caller holds the types whose values can be used for an interface.
 type caller struct {
 	types  []reflect.Type // pointer types
 	out    *json.Encoder
