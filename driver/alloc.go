@@ -12,7 +12,7 @@ import (
 	"github.com/purecuda/cuda/internal/uses"
 )
 
-// ordered has the lifetime of a stream-ordered allocation and the data that its destructor needs.
+// ordered holds the lifetime of a stream-ordered allocation and the data that its destructor needs.
 // It is a separate object because a destructor must not refer to the allocation that it cleans up.
 type ordered struct {
 	life   life.Lifetime
@@ -27,7 +27,8 @@ type ordered struct {
 	elsewhere bool // graph memory that an untracked capture frees
 }
 
-// Destroy frees the memory in stream order.
+// Destroy frees the memory in stream order. It frees graph memory only if a launch left it
+// allocated.
 func (o *ordered) Destroy(d *cu.Driver) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -198,8 +199,8 @@ func (s *Stream) recording() (bool, error) {
 var errNotOrdered = errors.New("it is not stream-ordered memory; use Close")
 
 // FreeAsync closes the buffer and frees its memory after all work already in s. The buffer must
-// have been allocated by [AllocAsync] or [AllocFromPool], and in a capturing stream by the same
-// capture or by another graph. On error the buffer stays open and keeps its memory.
+// come from [AllocAsync] or [AllocFromPool]. A capturing stream can free only memory that the same
+// capture or another graph allocated. On error the buffer stays open and keeps its memory.
 func (b *Buffer[T]) FreeAsync(s *Stream) error {
 	if err := s.ready(); err != nil {
 		return err
@@ -277,7 +278,8 @@ func (a *allocation) fits(s *Stream, bytes uintptr) bool {
 		s.open() && a.ctx == s.ctx && o.life.Parent() == s.life && a.life.Ended()
 }
 
-// reopen reopens a closed allocation for new memory at the same address.
+// reopen reopens a closed allocation for new memory at the same address. On error it frees the new
+// memory.
 func (a *allocation) reopen(s *Stream) error {
 	o := a.order
 	if err := a.life.BeginIn(s.life); err != nil {
@@ -292,7 +294,8 @@ func (a *allocation) reopen(s *Stream) error {
 	return nil
 }
 
-// adopt initialises a for memory that was just allocated in the order of s.
+// adopt initialises a for memory that was just allocated in the order of s. On error it frees the
+// memory.
 func (a *allocation) adopt(s *Stream, elem reflect.Type, ptr CUdeviceptr, bytes uintptr) error {
 	o := newOrdered(elem)
 	if err := o.life.BeginIn(s.life); err != nil {
@@ -405,7 +408,7 @@ type FreeOp struct {
 	refs [1]life.Ref
 }
 
-// NewFree returns an operation that frees a buffer, or the buffer of a view.
+// NewFree returns an operation that frees a buffer, or a view's whole buffer.
 func NewFree(b Memory) (*FreeOp, error) {
 	m, err := spanOf(b)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// argForm is the way to read an argument's bytes from a Go value.
+// argForm selects how to read an argument's bytes from a Go value.
 type argForm = launch.Form
 
 const (
@@ -79,8 +79,8 @@ func newArgType(t reflect.Type) *argType {
 
 const addressSize = 8
 
-// memoryForm distinguishes Buffer and View, whose address can be read without a call, from types
-// that embed them.
+// memoryForm returns formMemory for types that embed Buffer or View. Their addresses cannot be read
+// without a method call.
 func memoryForm(t reflect.Type) argForm {
 	if t == declaredType {
 		return formMarked
@@ -118,8 +118,8 @@ func plainKind(t reflect.Type) (argKind, error) {
 	return kindBytes, fmt.Errorf("%s cannot be passed to a kernel", life.AKind(t.String()))
 }
 
-// accepts returns nil if the parameter accepts arguments of type a. The error's text is written to
-// follow "parameter 2 (n): ".
+// accepts returns nil if arguments of type a fit the parameter. The error's text continues the
+// message "argument 2 (n): ".
 func (p *Param) accepts(a *argType) error {
 	if a.err != nil {
 		return a.err
@@ -149,7 +149,7 @@ func (p *Param) takes(k argKind) bool {
 	return true
 }
 
-// advice suggests the Go type to pass, if there is an obvious one.
+// advice suggests the Go type to pass. It returns "" if there is no obvious one.
 func (p *Param) advice() string {
 	switch {
 	case p.class == classFloat && p.Size == 4:
@@ -230,7 +230,7 @@ func (p Param) typeName() string {
 	return p.Type
 }
 
-// paramsFrom converts the parameters of a signature.
+// paramsFrom cuts the result from c.params, so that several kernels share one allocation.
 func (c *program) paramsFrom(s *ptx.Signature) []Param {
 	n := len(s.Params)
 	if len(c.params) < n {
@@ -247,7 +247,6 @@ func (c *program) paramsFrom(s *ptx.Signature) []Param {
 	return params
 }
 
-// aggregate describes the type of an array parameter.
 type aggregate struct {
 	of  ptx.Type
 	len int64
@@ -270,7 +269,7 @@ func (c *program) paramType(p ptx.Param) string {
 	return name
 }
 
-// dotted holds the PTX names of types.
+// dotted returns the PTX names of all types, such as ".u32", indexed by ptx.Type.
 var dotted = sync.OnceValue(func() *[256]string {
 	names := new([256]string)
 	for i := range names {

@@ -40,7 +40,7 @@ func (c *Context) NewArray(desc cu.CUDA_ARRAY3D_DESCRIPTOR) (*Array, error) {
 	return a, nil
 }
 
-// channelBytes returns the size of one channel, or 0 if the size is not a whole number of bytes.
+// channelBytes returns the size of one channel in bytes, or 0 for a format that NewArray rejects.
 func channelBytes(f cu.CUarray_format) uintptr {
 	switch f {
 	case cu.CU_AD_FORMAT_UNSIGNED_INT8, cu.CU_AD_FORMAT_SIGNED_INT8:
@@ -93,7 +93,7 @@ func (a *Array) Context() *Context {
 	return a.ctx
 }
 
-// Ref keeps the array alive.
+// Ref returns a reference that keeps the array alive.
 func (a *Array) Ref() life.Ref {
 	if a == nil {
 		return nil
@@ -101,7 +101,7 @@ func (a *Array) Ref() life.Ref {
 	return (*arrayRef)(a)
 }
 
-// arrayRef is the type in which an operation refers to an Array.
+// arrayRef is an Array as a life.Ref, so that Array needs no exported Lifetime method.
 type arrayRef Array
 
 func (a *arrayRef) Lifetime() *life.Lifetime { return a.life }
@@ -124,7 +124,8 @@ func (a *Array) Close() error {
 	return err
 }
 
-// open checks that the box lies within the array.
+// open returns the array as the source or destination of a copy. It returns an error if the array
+// is closed or does not contain the box.
 func (a *Array) open(r *Region, width, height, depth uintptr, mode AccessMode) (place, error) {
 	if a == nil || a.life == nil {
 		return place{}, absentError(a == nil, "array")
@@ -140,8 +141,8 @@ func (a *Array) open(r *Region, width, height, depth uintptr, mode AccessMode) (
 	return place{kind: cu.CU_MEMORYTYPE_ARRAY, ctx: a.ctx, array: a.raw, end: a.end(mode)}, nil
 }
 
-// end represents the whole array by the address of its handle, which no other memory has. The
-// driver does not report where the elements are.
+// end uses the handle as the address of the whole array, because the driver does not report where
+// the elements are. No other memory has that address.
 func (a *Array) end(mode AccessMode) end {
 	return end{a.Ref(), a.life, Access{Addr: uint64(a.raw), Bytes: 1, Mode: mode}}
 }

@@ -195,7 +195,6 @@ func BenchmarkStreamQuery(b *testing.B) {
 	}
 }
 
-// Each iteration resolves all functions of the open library again.
 func BenchmarkResolve(b *testing.B) {
 	lib := benchContext(b).Device().Driver().Library()
 	b.ReportAllocs()

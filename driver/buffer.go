@@ -15,7 +15,7 @@ import (
 // Buffer is device memory for Len elements of type T, which must not contain Go pointers. Closing
 // the buffer closes its views.
 type Buffer[T any] struct {
-	mem span // first: see Launch.setFast
+	mem span // must stay the first field: see Launch.setFast
 }
 
 // Alloc allocates uninitialised device memory for n elements. If n is 0, the address is 0. If
@@ -46,7 +46,7 @@ func AllocFrom[T any](c *Context, src []T) (*Buffer[T], error) {
 	return b, nil
 }
 
-// newBuffer also returns the name of the kind of object, for messages. Otherwise it is bufferBytes.
+// newBuffer returns the kind of object, for messages, and the size in bytes.
 func newBuffer[T any](n int) (kind string, bytes uintptr, err error) {
 	bytes, err = bufferBytes[T](n)
 	return "buffer of " + elemName[T](), bytes, err
@@ -97,7 +97,7 @@ func (b *Buffer[T]) Ptr() CUdeviceptr { return b.span().ptr }
 // Context returns the buffer's context.
 func (b *Buffer[T]) Context() *Context { return b.span().context() }
 
-// Ref keeps the memory alive.
+// Ref returns a reference that keeps the memory alive.
 func (b *Buffer[T]) Ref() life.Ref { return b.span().ref() }
 
 // All returns the whole buffer as a view.
@@ -207,10 +207,10 @@ func (v View[T]) Ptr() CUdeviceptr { return v.mem.ptr }
 // Context returns the memory's context.
 func (v View[T]) Context() *Context { return v.mem.context() }
 
-// Ref keeps the memory alive.
+// Ref returns a reference that keeps the memory alive.
 func (v View[T]) Ref() life.Ref { return v.mem.ref() }
 
-// All returns v itself and makes View a MemoryOf.
+// All returns v. It makes View a MemoryOf.
 func (v View[T]) All() View[T] { return v }
 
 // Err returns nil, or an error if the view is closed, zero or out of range.
@@ -229,8 +229,8 @@ func (v View[T]) View(lo, hi int) View[T] {
 	return View[T]{v.mem.sub(uintptr(lo)*size, uintptr(hi-lo)*size)}
 }
 
-// badAllocation returns an allocation that represents a view that could not be created. It is not
-// inlined because every allocation must be on the heap: see hiddenSpan.
+// badAllocation returns the allocation of a view that could not be created. It is not inlined
+// because every allocation must be on the heap: see hiddenSpan.
 //
 //go:noinline
 func badAllocation(err error) *allocation { return &allocation{bad: err} }
@@ -291,8 +291,8 @@ func (v View[T]) syncCopy(what string, n int) (*Driver, error) {
 	return v.mem.a.ctx.Driver(), nil
 }
 
-// Fill sets every element to val and waits, as CopyFrom does. Elements may have any size. If the
-// bytes of val do not repeat, Fill makes several passes.
+// Fill sets every element to val and waits, as CopyFrom does. Elements may have any size. If val
+// does not repeat a unit of 1, 2 or 4 bytes, Fill makes several passes.
 func (v View[T]) Fill(val T) error {
 	if err := hostthread.Refuse(); err != nil {
 		return err

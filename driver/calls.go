@@ -136,14 +136,14 @@ func (c *Calls) String() string { return fmt.Sprintf("calls of %v", c.Kernel()) 
 type call struct {
 	typ    launch.Type // type of the pointer to the arguments; nil: set everything
 	fields []field
-	store  unsafe.Pointer // the launch's
+	store  unsafe.Pointer // of the launch's arguments
 	kept   []keptMemory   // one for each fieldSpan, in order
 	block  launchBlock
 	ctx    *Context
 	life   *life.Lifetime // of the code
 	direct bool           // the launch has no attributes
 	d      *Driver        // the driver that block.c is prepared for
-	args   reflect.Type   // the struct's
+	args   reflect.Type   // type of the caller's struct
 	l      *Launch
 	one    [1]Op // l as a list: another Doer takes it without allocating
 }
@@ -185,7 +185,7 @@ type launchBlock struct {
 	extra          *unsafe.Pointer //lint:ignore U1000 C reads it: always nil
 }
 
-// set sets the configuration and the arguments. After an error, no earlier setting is valid.
+// set sets the configuration and the arguments. After an error, the next call sets everything anew.
 func (x *call) set(c *Calls, cfg *LaunchConfig, args any) error {
 	typ, at := wordsOf(&args)
 	var err error
@@ -276,7 +276,6 @@ func (x *call) setOther(i int, kind fieldKind, from unsafe.Pointer) error {
 	return x.setAny(i, from)
 }
 
-// setAny sets an argument of any type from its field.
 func (x *call) setAny(i int, from unsafe.Pointer) error {
 	return x.l.setAny(i, reflect.NewAt(x.args.Field(i).Type, from).Elem().Interface())
 }
@@ -320,7 +319,7 @@ func (x *call) prepare(c *Calls) {
 	x.l, x.ctx, x.life = l, l.ctx, l.b.Life
 }
 
-// argsType returns the type of the struct that contains the arguments.
+// argsType returns the struct type that typ points to. It must have one field for each argument.
 func (l *Launch) argsType(typ launch.Type, args unsafe.Pointer) (reflect.Type, error) {
 	if args == nil {
 		return nil, invalidf("launch of %v: the arguments are nil", l.k)
@@ -384,7 +383,7 @@ func (x *call) configure(cfg *LaunchConfig) error {
 	return nil
 }
 
-// point stores the addresses of the launch's arguments.
+// point stores where the launch's arguments are. A Doer may have moved them.
 func (x *call) point() {
 	x.store = unsafe.Pointer(unsafe.SliceData(x.l.b.Store))
 	x.block.kernelParams = x.l.b.Node.KernelParams

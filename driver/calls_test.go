@@ -12,7 +12,7 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// These structs have the arguments of the kernel axpy.
+// Structs with the arguments of the kernel axpy.
 type (
 	axpyArgs struct {
 		x, y  driver.View[float32]
@@ -173,7 +173,6 @@ func TestCallsCheckWhatIsPassedInThePlaceOfOtherThings(t *testing.T) {
 	})
 }
 
-// A closed object is detected even if everything else is as in the previous call.
 func TestCallsFindWhatWasClosedSince(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		w := newWork(t, c)
@@ -252,7 +251,6 @@ func TestCallsAreMadeWithinCalls(t *testing.T) {
 	})
 }
 
-// Each launch has the arguments of its own goroutine, whatever the garbage collector frees.
 func TestCallsOfManyGoroutines(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		const goroutines, rounds = 4, 50

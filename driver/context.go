@@ -30,18 +30,18 @@ type contextCore struct {
 	raw     CUcontext
 	bound   *Driver
 	guarded *Driver
-	// loose is guarded, but does not bind the context. It is for calls in which a stream or
-	// event determines the context.
+	// loose is guarded. If the driver is new enough (selfBound), it does not bind the context. It
+	// is for calls in which a stream or event determines the context.
 	loose   *Driver
-	release func(d *cu.Driver) error // gives raw back
+	release func(d *cu.Driver) error // releases or destroys raw
 	marks   markPool
-	sched   atomic.Uint32 // see sleeps
+	sched   atomic.Uint32 // one of the sched constants
 	faults  faults
 
 	home life.Home
 
 	mu   sync.Mutex
-	code []*life.Lifetime // of embedded modules
+	code []*life.Lifetime // lifetimes of embedded modules
 }
 
 // PrimaryContext retains the device's primary context, which the CUDA runtime and most libraries
@@ -202,8 +202,8 @@ func (c *Context) String() string {
 	return fmt.Sprintf("context %#x of %v", uintptr(c.core.raw), c.core.dev)
 }
 
-// sameAs reports whether c and o have the same driver context. Two retained primary contexts of a
-// device have the same.
+// sameAs reports whether c and o have the same driver context, as all retained primary contexts of
+// a device do.
 func (c *Context) sameAs(o *Context) bool {
 	return c == o || c.Raw() != 0 && c.Raw() == o.Raw() && c.core.dev.driver.core == o.core.dev.driver.core
 }
@@ -287,8 +287,9 @@ func (c *Context) Synchronize(ctx context.Context) error {
 	return blockUnder(ctx, &c.core.life, c.core.guarded.CuCtxSynchronize)
 }
 
-// CleanupErrors returns the most recent errors that no call could return. They occurred in
-// destroying objects that had become unreachable, or whose last reference was released by a wait.
+// CleanupErrors returns the most recent errors that no call could return. They are from destroying
+// objects that had become unreachable or whose last reference a wait released. Panics of a closed
+// stream's host functions are among them.
 func (c *Context) CleanupErrors() []error {
 	if c == nil || c.core == nil {
 		return nil
@@ -337,8 +338,8 @@ func (dev Device) PeerAttribute(a cu.CUdevice_P2PAttribute, peer Device) (int, e
 	return int(v), dev.named(err)
 }
 
-// EnablePeerAccess gives kernels of the context access to peer's memory, but not the reverse.
-// Enabling it again is not an error.
+// EnablePeerAccess lets kernels of the context access peer's memory, but not the reverse. Enabling
+// it again is not an error.
 func (c *Context) EnablePeerAccess(peer *Context) error {
 	return c.peer(peer, "enable", cu.CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, func(d *cu.Driver) error {
 		return d.CuCtxEnablePeerAccess(peer.core.raw, 0)
@@ -352,7 +353,7 @@ func (c *Context) DisablePeerAccess(peer *Context) error {
 	})
 }
 
-// peer makes a call. It treats the result code in already as success.
+// peer checks both contexts and runs call. It treats the result code already as success.
 func (c *Context) peer(peer *Context, verb string, already CUresult, call func(*cu.Driver) error) error {
 	if err := c.check(); err != nil {
 		return err

@@ -104,7 +104,7 @@ func spanOfAll[T any](m MemoryOf[T]) (span, error) {
 	return spanOf(m)
 }
 
-// bothSpans checks the operands of a copy between the device and the host.
+// bothSpans returns the ranges of a copy between device and host, which must have equal sizes.
 func bothSpans[T any](dev MemoryOf[T], host HostMemoryOf[T], what string) (span, hostSpan, error) {
 	d, err := spanOfAll(dev)
 	if err != nil {
@@ -300,7 +300,7 @@ func (o *CopyOp) sendPeer(s *Stream) error {
 type Region struct {
 	Memory Memory
 	Pitch  uintptr // bytes from one row to the next
-	Rows   uintptr // rows from one layer to the next; for 3D copies
+	Rows   uintptr // rows from one layer to the next; 0: Y plus the box's rows
 
 	X        uintptr // bytes before the box in each row
 	Y, Layer uintptr // rows and layers before the box
@@ -350,7 +350,6 @@ func newRegionCopy(what string, dst, src Region, width, height, depth uintptr) (
 	return o, nil
 }
 
-// place is a checked Region.
 type place struct {
 	end
 	kind  cu.CUmemorytype
@@ -415,7 +414,7 @@ func (p *place) locate(m Memory, mode AccessMode) (size uintptr, err error) {
 	return s.bytes, nil
 }
 
-// fits checks that the box ends within the memory.
+// fits returns an error if the box exceeds the pitch, a layer or the memory.
 func (r *Region) fits(size, rows, width, height, depth uintptr) error {
 	if width == 0 || height == 0 || depth == 0 {
 		return nil

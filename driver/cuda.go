@@ -5,7 +5,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Package driver uses these parts of package cu. Package cu has the rest of cuda.h.
+// Package driver itself uses the parts of package cu below. Package cu has the rest of cuda.h.
 
 // MinVersion is the oldest supported CUDA version: 11.4 (NVIDIA driver 470).
 const MinVersion = cu.MinVersion
@@ -14,9 +14,9 @@ const MinVersion = cu.MinVersion
 // loader.OpenCUDA finds.
 func SystemLibrary(path string) (loader.Library, error) { return cu.SystemLibrary(path) }
 
-// Error is the failure of a driver function. It has the function's name, the code, the usual cause,
-// and the log of the driver's compiler or linker. errors.Is matches the code. %v prints one line,
-// and %+v adds the log.
+// Error is the failure of a driver function. It holds the function's name, the code, the usual
+// cause, and the log of the driver's compiler or linker. errors.Is matches the code. %v prints one
+// line, and %+v adds the log.
 type Error = cu.Error
 
 var (
@@ -28,12 +28,12 @@ var (
 	// ErrClosed matches the error of a call on a closed object. A call on a nil or zero object
 	// returns another error, which names the constructor and matches CUDA_ERROR_INVALID_VALUE.
 	ErrClosed = cu.ErrClosed
-	// ErrContextLost matches codes after which none of the device's contexts in the process
-	// works: see [Context.Lost].
+	// ErrContextLost matches the codes after which no context of the device works in this process:
+	// see [Context.Lost].
 	ErrContextLost = cu.ErrContextLost
 )
 
-// These are the handles that methods and programs name most often. Package cu has the others.
+// The handles that methods and programs name most often. Package cu has the others.
 
 type (
 	// CUcontext is the handle of a context.
@@ -52,7 +52,7 @@ type (
 // [Error] with its code.
 type CUresult = cu.CUresult
 
-// These are the most common values of [CUresult]. Package cu has all values.
+// The most common values of [CUresult]. Package cu has all values.
 const (
 	CUDA_SUCCESS                              = cu.CUDA_SUCCESS
 	CUDA_ERROR_INVALID_VALUE                  = cu.CUDA_ERROR_INVALID_VALUE

@@ -181,8 +181,8 @@ func cString(b []byte) string {
 	return string(b)
 }
 
-// Properties are the most common attributes. Sizes are in bytes. Device.Attribute returns any
-// other.
+// Properties are the most common attributes. Sizes are in bytes. Device.Attribute returns any other
+// attribute.
 type Properties struct {
 	Name     string
 	UUID     UUID
@@ -197,7 +197,7 @@ type Properties struct {
 	MaxThreadsPerMultiprocessor int
 	MaxBlocksPerMultiprocessor  int
 	MaxBlock, MaxGrid           [3]int // x, y, z
-	RegistersPerBlock           int    // of 32 bits
+	RegistersPerBlock           int    // 32-bit registers
 	RegistersPerMultiprocessor  int
 
 	SharedMemPerBlock          int // bytes, the default limit
@@ -275,8 +275,8 @@ func (p *Properties) identify(dev Device) (err error) {
 	return err
 }
 
-// read stores an attribute in *to. If the driver is older than the attribute and returns invalid
-// value, read leaves *to unchanged.
+// read stores an attribute in *to. If the driver is older than the attribute and returns
+// CUDA_ERROR_INVALID_VALUE, read leaves *to unchanged.
 func (dev Device) read(a cu.CUdevice_attribute, to *int) error {
 	v, err := dev.Attribute(a)
 	if isResult(err, CUDA_ERROR_INVALID_VALUE) {
@@ -360,7 +360,7 @@ func (u UUID) String() string {
 	return fmt.Sprintf("GPU-%x-%x-%x-%x-%x", u[0:4], u[4:6], u[6:8], u[8:10], u[10:16])
 }
 
-// ParseUUID parses the form that String returns. The prefix is optional.
+// ParseUUID parses the form that String returns, with or without the prefix.
 func ParseUUID(s string) (UUID, error) {
 	digits := strings.TrimPrefix(strings.TrimPrefix(s, "GPU-"), "MIG-")
 	b, err := hex.DecodeString(strings.ReplaceAll(digits, "-", ""))

@@ -120,7 +120,7 @@ func TestADeviceWithoutAContextIsNotAvailable(t *testing.T) {
 		want    []string // words in the error; nil: available
 	}{
 		{2, func(uintptr) bool { return false }, nil},
-		{2, func(d uintptr) bool { return d == 0 }, nil}, // device 1 gives one
+		{2, func(d uintptr) bool { return d == 0 }, nil}, // device 1 accepts a context
 		{2, func(uintptr) bool { return true }, []string{"device 0", "device 1", "CUDA_ERROR_DEVICE_UNAVAILABLE", "compute mode"}},
 	} {
 		emu := emulator.New(emulator.Config{Devices: c.devices})
@@ -146,7 +146,6 @@ func TestADeviceWithoutAContextIsNotAvailable(t *testing.T) {
 	}
 }
 
-// refusing is a driver that refuses to create contexts on some devices.
 type refusing struct {
 	loader.Library
 	refuse func(device uintptr) bool
@@ -238,7 +237,6 @@ func TestEventsAmongDevices(t *testing.T) {
 	})
 }
 
-// A 2D region can be copied between devices.
 func TestRegionIsCopiedBetweenDevices(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *driver.Context) {
 		w := newWork(t, a)
@@ -417,7 +415,6 @@ func TestContextsCanBeMadeAgain(t *testing.T) {
 	})
 }
 
-// useFromManyThreads makes the context current on several threads at once.
 func useFromManyThreads(c *driver.Context) error {
 	const n = 8
 	errs := make(chan error, n)

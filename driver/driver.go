@@ -17,15 +17,15 @@ import (
 // method with its C name: d.CuLaunchKernel. On a zero Driver these methods return an error. On a
 // nil *Driver they panic.
 //
-// Bound and Guarded return views of the same driver. The calls of a view run in a given context, or
-// do not disturb captures.
+// Bound returns a view of the same driver whose calls run in a given context. Guarded returns a
+// view whose calls cannot invalidate captures.
 type Driver struct {
 	cu.Driver
 	core *driverCore
 }
 
 // closePatience limits how long Close waits for objects that are being destroyed in the background.
-// GPU work may never end.
+// Without a limit, a kernel that never ends would block Close.
 const closePatience = 10 * time.Second
 
 // driverCore is shared by all views of a driver.
@@ -66,7 +66,7 @@ func Open() (*Driver, error) {
 	return d, nil
 }
 
-// Init initialises the driver, as New and Open have already done.
+// Init initialises the driver. New and Open have already called it.
 func (d *Driver) Init() error { return d.raw().Init() }
 
 // Bound returns a view of the driver in which every call first makes ctx current on its thread, in
@@ -87,7 +87,7 @@ func (d *Driver) Guarded() *Driver {
 	return &Driver{*d.Driver.Guarded(), d.core}
 }
 
-// exists reports whether New or Open created d.
+// exists reports whether d is a driver from New or Open, or a view of one.
 func (d *Driver) exists() bool { return d != nil && d.core != nil }
 
 func (d *Driver) raw() *cu.Driver {
@@ -158,7 +158,6 @@ func usable(d *Driver) error {
 	return errors.Join(errs...)
 }
 
-// givesContext retains the primary context and releases it again.
 func (dev Device) givesContext() error {
 	c, err := dev.PrimaryContext()
 	if err != nil {

@@ -13,14 +13,13 @@ import (
 
 func nilError(kind string) error { return absentError(true, kind) }
 
-// absentError is the error of a call on an object that is nil, or zero because no constructor
-// created it.
+// absentError returns the error for a method call on a nil object, or on a zero object that no
+// constructor created.
 func absentError(isNil bool, kind string) error {
 	k := absent.Kind{Name: kind, Make: makerOf(kind), Code: CUDA_ERROR_INVALID_VALUE}
 	return k.Error(isNil)
 }
 
-// makerOf returns the constructors of a kind of object.
 func makerOf(kind string) string {
 	switch kind {
 	case "allocation":
@@ -131,7 +130,7 @@ func (c *Context) Lost() error {
 	return &lostError{c.String(), err}
 }
 
-// lostError marks an error of any code as the loss of the context.
+// lostError makes an error with any code match ErrContextLost.
 type lostError struct {
 	context string
 	err     error

@@ -50,8 +50,6 @@ func TestNilOperationsAreRefused(t *testing.T) {
 	noError(t, errors.Join(s.Close(), c.Close()))
 }
 
-// Closing a context's last reference unloads its modules. If an unload fails, that Close returns
-// the error.
 func TestEmbeddedModuleThatIsNotUnloadedIsAnErrorOfClose(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	d := gputest.Driver(t, lib)
@@ -163,7 +161,6 @@ func TestObjectsAreNamedByKindAndSize(t *testing.T) {
 	noError(t, b.Close())
 }
 
-// The driver receives the semaphore's handle with the type that the caller specified.
 func TestSemaphoresAreImportedByTheirHandle(t *testing.T) {
 	var kind cu.CUexternalSemaphoreHandleType
 	var handle uintptr

@@ -22,7 +22,7 @@ type Event struct {
 	timing bool
 	sleepy bool // WithBlockingSync
 
-	borrowed bool // life is the context's
+	borrowed bool // from BorrowEvent: life is the context's
 }
 
 // EventOption changes how NewEvent creates an event.
@@ -128,7 +128,7 @@ func (e *Event) Close() error {
 	return err
 }
 
-// Record is s.Record(e).
+// Record records the event in s, as s.Record(e) does.
 func (e *Event) Record(s *Stream) error { return s.Record(e) }
 
 // Query reports whether the latest record of the event has completed. It returns true if there is
@@ -146,7 +146,7 @@ func (e *Event) Query() (done bool, err error) {
 }
 
 // Wait waits for the latest record of the event, as [Stream.Wait] waits for a stream. If the event
-// is recorded again, Wait returns once a query finds it done.
+// is recorded again during the wait, Wait returns once a query finds it done.
 func (e *Event) Wait(ctx context.Context) error {
 	if err := e.check(); err != nil {
 		return err
@@ -169,12 +169,12 @@ func (e *Event) Wait(ctx context.Context) error {
 func (e *Event) poll() (bool, error) { return finished(e.ctx.core.loose.CuEventQuery(e.raw)) }
 func (e *Event) block() error        { return e.ctx.core.guarded.CuEventSynchronize(e.raw) }
 
-// sleeps depends only on the event: without WithBlockingSync the driver spins, whatever the
-// context's flags.
+// sleeps reports whether block sleeps. The context's flags do not matter: without WithBlockingSync,
+// the driver spins.
 func (e *Event) sleeps() (bool, error) { return e.sleepy, nil }
 
 // Elapsed returns the time from start to e, precise to about 0.5 µs. Both events need timing. If
-// either is pending, the error is CUDA_ERROR_NOT_READY.
+// either has not completed, the error is CUDA_ERROR_NOT_READY.
 func (e *Event) Elapsed(start *Event) (time.Duration, error) {
 	for _, x := range []*Event{e, start} {
 		if err := x.check(); err != nil {
@@ -196,7 +196,7 @@ func (e *Event) Elapsed(start *Event) (time.Duration, error) {
 	return time.Duration(math.Round(float64(ms) * float64(time.Millisecond))), nil
 }
 
-// elapsed selects the function version. The version since CUDA 12.8 returns a more precise time.
+// elapsed prefers the function of CUDA 12.8, which returns a more precise time.
 func (e *Event) elapsed(start *Event) (ms float32, err error) {
 	d := e.ctx.core.guarded
 	if d.Has(cu.FnCuEventElapsedTime) {
@@ -215,7 +215,7 @@ func (e *Event) Lifetime() *life.Lifetime {
 	return e.life
 }
 
-// done releases the reference that a wait retained.
+// done releases the reference that Wait retained.
 func (e *Event) done() { e.life.Done() }
 
 // EventOp is an operation that records an event or waits for it.
@@ -224,7 +224,7 @@ type EventOp struct {
 	wait  bool
 	refs  []life.Ref
 
-	// These are the parameters of graph nodes. Only one of the two is set.
+	// Parameters of graph nodes: waitNode if wait is set, else recordNode.
 	recordNode cu.CUDA_EVENT_RECORD_NODE_PARAMS
 	waitNode   cu.CUDA_EVENT_WAIT_NODE_PARAMS
 }

@@ -215,7 +215,7 @@ func (f *fakeDevice) defineLaunches() {
 	})
 }
 
-// readArgs copies a launch's arguments. The test has set their sizes.
+// readArgs copies a launch's arguments. The test has set their sizes in f.params.
 func (f *fakeDevice) readArgs(params unsafe.Pointer) {
 	if params == nil {
 		return
@@ -308,7 +308,6 @@ var axpyParams = []uintptr{8, 8, 4, 4, 12, 8, 2, 4}
 
 type shape struct{ W, H, D int32 }
 
-// axpyFake is a fake device with axpyPTX loaded and valid arguments for axpy.
 type axpyFake struct {
 	*fakeDevice
 	c    *driver.Context

@@ -114,7 +114,7 @@ func (f *fake) make(kind string) uintptr {
 	return f.next
 }
 
-// use checks that a handle is live and of the given kind.
+// use records a handle that is dead or not of this kind, except for CUDA's default streams.
 func (f *fake) use(h uintptr, kind string) driver.CUresult {
 	if special := kind == "stream" && (h == 1 || h == 2); !special && f.live[h] != kind {
 		f.bad = append(f.bad, fmt.Sprintf("%s %#x", kind, h))
@@ -333,7 +333,6 @@ func (f *fake) callCount() int {
 	return len(f.calls)
 }
 
-// countSince returns how often fn was called after the first n calls.
 func (f *fake) countSince(n int, fn cu.Function) (count int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -345,7 +344,6 @@ func (f *fake) countSince(n int, fn cu.Function) (count int) {
 	return count
 }
 
-// onThisThread reports whether the calling thread called fn.
 func (f *fake) onThisThread(fn cu.Function) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -375,7 +373,6 @@ func (f *fake) deadUses() []string {
 	return f.bad
 }
 
-// open opens the fake and returns a context on it.
 func (f *fake) open(t testing.TB) *driver.Context {
 	t.Helper()
 	d := must(driver.New(f))(t)

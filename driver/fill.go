@@ -22,8 +22,8 @@ type FillOp struct {
 	uses   [1]Access
 }
 
-// Fill returns an operation that sets every element of dst to v. The hardware fills memory in units
-// of 1, 2 or 4 bytes, so the bytes of a larger v must repeat one unit, as those of 0 do. For other
+// Fill returns an operation that sets every element of dst to v. The driver fills memory with a
+// unit of 1, 2 or 4 bytes, so a larger v must consist of one repeated unit, as 0 does. For other
 // values, use [View.Fill].
 func Fill[T any](dst MemoryOf[T], v T) (*FillOp, error) {
 	s, unit, value, err := newFill(dst, v)
@@ -50,7 +50,8 @@ func Fill2D[T any](dst MemoryOf[T], v T, pitch, width, height int) (*FillOp, err
 	return s.fill(unit, value, uintptr(pitch)*size, uintptr(width)*size/uintptr(unit), uintptr(height)), nil
 }
 
-// rowsFit reports whether the last row ends within size.
+// rowsFit reports whether the last row ends within size. All arguments except height are in
+// elements.
 func rowsFit(pitch, width, height, size uintptr) bool {
 	before, err := product(height-1, pitch, 1)
 	return err == nil && before <= size && width <= size-before
@@ -69,8 +70,8 @@ func newFill[T any](dst MemoryOf[T], v T) (s span, unit, value uint32, err error
 	return s, unit, value, nil
 }
 
-// repeating returns the largest unit of 4, 2 or 1 bytes of which v is a repetition. If v has 1, 2
-// or 4 bytes, the unit is v.
+// repeating reports whether v, which must not be empty, repeats a unit of 4, 2 or 1 bytes. It
+// returns the size of the largest such unit, and the unit in the low bytes of value.
 func repeating(v []byte) (unit, value uint32, ok bool) {
 	for _, n := range []int{4, 2, 1} {
 		if len(v)%n == 0 && bytes.Equal(v[n:], v[:len(v)-n]) {
@@ -148,8 +149,8 @@ func (o *FillOp) refuse(s *Stream) error {
 	return checkStream(o, o.ctx, s)
 }
 
-// fillNow fills memory on the legacy stream with a value of any size. It makes one pass if the
-// value repeats, and otherwise a 2D fill per column.
+// fillNow enqueues a fill with a value of any size in the legacy stream. If the value repeats, it
+// makes one fill. Otherwise it makes one 2D fill for each 1, 2 or 4 bytes of the value.
 func fillNow(d *Driver, s span, v []byte) error {
 	if unit, value, ok := repeating(v); ok {
 		return s.fill(unit, value, s.bytes, s.bytes/uintptr(unit), 1).send(d, 0)

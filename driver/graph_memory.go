@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// GraphMemStats describes the memory of the allocation nodes of graphs, in bytes. Memory pools are
-// not included. Freed memory stays reserved for the next launch until [Device.TrimGraphMem].
+// GraphMemStats describes the device memory of graphs' allocation nodes, in bytes. Memory pools are
+// not included. Freed memory stays reserved for later launches until [Device.TrimGraphMem].
 type GraphMemStats struct {
 	Used, UsedHigh         uint64 // allocated now; the maximum since ResetGraphMemStats
 	Reserved, ReservedHigh uint64 // taken from the device; the maximum since ResetGraphMemStats
@@ -38,7 +38,7 @@ func (dev Device) GraphMemStats() (GraphMemStats, error) {
 	return s, nil
 }
 
-// ResetGraphMemStats resets the high-water marks to the current values.
+// ResetGraphMemStats sets UsedHigh and ReservedHigh to the current values of Used and Reserved.
 func (dev Device) ResetGraphMemStats() error {
 	if err := dev.check(); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (o *ordered) IsAllocated() bool {
 	return o.live
 }
 
-// String returns the memory's address.
+// String describes the memory by its address.
 func (o *ordered) String() string { return fmt.Sprintf("graph memory %#x", uint64(o.ptr)) }
 
 // FreeIn implements life.GraphMemory.
@@ -122,7 +122,8 @@ func (o *ordered) freeGraph(s *Stream) error {
 	return nil
 }
 
-// freeLeft frees graph memory that has no references. cuMemFree waits for work that still uses it.
+// freeLeft frees graph memory that a launch left allocated, after the last reference was released.
+// cuMemFree waits for work that still uses the memory.
 func (o *ordered) freeLeft(d *cu.Driver) error {
 	if !o.live {
 		return nil
@@ -131,7 +132,7 @@ func (o *ordered) freeLeft(d *cu.Driver) error {
 	return d.CuMemFree(o.ptr)
 }
 
-// FreeGraphMemory frees memory that a graph launch left allocated, in stream order. The buffer
+// FreeGraphMemory frees, in stream order, memory that a graph launch left allocated. The buffer
 // stays open, because the next launch allocates at the same address. To close the buffer as well,
 // use [Buffer.FreeAsync].
 func (s *Stream) FreeGraphMemory(m Memory) error {
@@ -173,11 +174,12 @@ func (a *allocation) closeGraphMemory(s *Stream) error {
 	return a.Close()
 }
 
-// pendingGraphBuffer is a buffer whose allocation node does not exist yet. It is a Ref: the graph
-// must retain the buffer before it creates the node, because an allocation node cannot be removed.
+// pendingGraphBuffer is a buffer whose allocation node does not exist yet. It is a Ref because the
+// graph must retain the buffer before it creates the node: an allocation node cannot be removed.
 type pendingGraphBuffer[T any] struct{ a *allocation }
 
-// PendGraphBuffer begins a buffer in graph memory. End it with At or Abandon.
+// PendGraphBuffer starts to create a buffer in graph memory. Call At once the node exists, or
+// Abandon if its creation failed.
 func (o *AllocOp[T]) PendGraphBuffer() (pendingGraphBuffer[T], error) {
 	var none pendingGraphBuffer[T]
 	if o == nil {
@@ -199,8 +201,7 @@ func (p pendingGraphBuffer[T]) Lifetime() *life.Lifetime {
 	return p.a.life
 }
 
-// Abandon ends the buffer because no node was created. It returns err, prefixed with the kind of
-// object.
+// Abandon gives up the buffer. It returns err, prefixed with the kind of object.
 func (p pendingGraphBuffer[T]) Abandon(err error) error {
 	if p.a == nil {
 		return err

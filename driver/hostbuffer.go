@@ -36,7 +36,7 @@ func WithReadOnly() HostOption {
 }
 
 func hostFlags(opts []HostOption) hostOptions {
-	// Portable memory is page-locked for every context. Kernels can use mapped memory.
+	// PORTABLE page-locks the memory for every context. DEVICEMAP makes it accessible to kernels.
 	o := hostOptions{
 		alloc:    cu.CU_MEMHOSTALLOC_PORTABLE | cu.CU_MEMHOSTALLOC_DEVICEMAP,
 		register: cu.CU_MEMHOSTREGISTER_PORTABLE | cu.CU_MEMHOSTREGISTER_DEVICEMAP,
@@ -140,8 +140,8 @@ func registerHost(c *Context, kind string, p unsafe.Pointer, bytes uintptr, flag
 	return hostSpan{a, p, bytes}, nil
 }
 
-// Slice returns the memory as a Go slice, or nil for a nil or closed buffer. The slice is valid
-// while the buffer is reachable and open. Before you use the slice, wait for device work that
+// Slice returns the memory as a Go slice, or nil for a nil, closed or empty buffer. The slice is
+// valid while the buffer is reachable and open. Before you use the slice, wait for device work that
 // accesses the memory.
 func (h *HostBuffer[T]) Slice() []T { return h.All().Slice() }
 
@@ -157,7 +157,7 @@ func (h *HostBuffer[T]) HostPtr() unsafe.Pointer { return h.hostSpan().ptr }
 // Context returns the memory's context.
 func (h *HostBuffer[T]) Context() *Context { return h.All().Context() }
 
-// Ref keeps the memory alive.
+// Ref returns a reference that keeps the memory alive.
 func (h *HostBuffer[T]) Ref() life.Ref { return h.hostSpan().ref() }
 
 // All returns the whole buffer as a view.
@@ -236,17 +236,17 @@ func (v HostView[T]) Context() *Context {
 	return v.mem.a.ctx
 }
 
-// Ref keeps the memory alive.
+// Ref returns a reference that keeps the memory alive.
 func (v HostView[T]) Ref() life.Ref { return v.mem.ref() }
 
-// All returns v itself and makes HostView a HostMemoryOf.
+// All returns v. It makes HostView a HostMemoryOf.
 func (v HostView[T]) All() HostView[T] { return v }
 
-// Err returns nil, or an error if the view cannot be used.
+// Err returns nil, or an error if the view is closed, zero or out of range.
 func (v HostView[T]) Err() error { return v.mem.check() }
 
 // View returns elements lo to hi-1. If the range is not within the view, the result is empty, and
-// every use of the result returns the error.
+// Err and every operation on it return the error.
 func (v HostView[T]) View(lo, hi int) HostView[T] {
 	if v.mem.a == nil || v.mem.a.bad != nil {
 		return v

@@ -162,7 +162,7 @@ func (h *HostFunc) retainIn(graph CUgraph) error {
 // Later work in the stream runs nevertheless.
 type HostPanic struct {
 	Value any    // the value passed to panic
-	Stack []byte // where
+	Stack []byte // where it panicked
 }
 
 // Error returns the panic's message. Stack has its location.
@@ -224,7 +224,8 @@ func (core *contextCore) forgetFaults(l *life.Lifetime) {
 	}
 }
 
-// add stores a fault. It returns false if the stream that would report it is destroyed.
+// add stores a fault, or drops it if there are maxFaults. It returns false if the stream that would
+// report the fault is destroyed.
 func (f *faults) add(x fault) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -269,9 +270,9 @@ func (f *faults) take(l *life.Lifetime, stream CUstream) error {
 }
 
 // UserObject is an object whose references CUDA counts. CUDA destroys the object when the last
-// reference is released. A graph that retains it, the graph's clones and their executable graphs
-// hold references until none of their launches is in flight. Use it to make graphs own resources
-// from outside this library, such as memory of C code.
+// reference is released. A graph that retains it holds references until the graph, its clones and
+// their executable graphs are destroyed and no launch is in flight. Use it to make graphs own
+// resources from outside this library, such as memory of C code.
 type UserObject struct {
 	life *life.Lifetime
 	ctx  *Context
@@ -279,7 +280,6 @@ type UserObject struct {
 	own  *userRefs
 }
 
-// userRefs tracks the references that the program holds.
 type userRefs struct {
 	mu    sync.Mutex
 	given int // added by Retain and not yet released by Release
@@ -307,7 +307,7 @@ func (c *Context) NewUserObject(destroy func()) (*UserObject, error) {
 	return u, err
 }
 
-// AdoptUserObject is NewUserObject for objects of C code. The driver calls the C function destroy
+// AdoptUserObject is NewUserObject for an object of C code. The driver calls the C function destroy
 // with data. destroy must not call CUDA.
 func (c *Context) AdoptUserObject(data unsafe.Pointer, destroy cu.CUhostFn) (*UserObject, error) {
 	if c == nil || c.core == nil {

@@ -64,7 +64,7 @@ func readImage(fsys fs.FS, name string) (*image.Image, error) {
 	return i, nil
 }
 
-// Images returns the images in the order they were given.
+// Images returns the images in the order of NewImageSet's arguments.
 func (s *ImageSet) Images() []*image.Image {
 	if s == nil {
 		return nil
@@ -73,8 +73,8 @@ func (s *ImageSet) Images() []*image.Image {
 }
 
 // LoadModule loads the best image for the context's device. If the driver rejects the image as
-// unsuitable (PTX of a newer version, a cubin in a newer form), LoadModule tries the next best. Any
-// other error ends the search.
+// unsuitable, for example PTX of a newer version, LoadModule tries the next best. Any other error
+// ends the search.
 func (s *ImageSet) LoadModule(c *Context, opts ...JITOption) (*Module, error) {
 	return loadBest(s, c, func(i *image.Image) (*Module, error) { return c.loadModule(c.Driver(), loadableOf(i), opts) })
 }
@@ -114,7 +114,8 @@ func loadBest[T any](s *ImageSet, c *Context, load func(*image.Image) (*T, error
 	return nil, allRefused(c.Device().String(), device, why)
 }
 
-// unfit reports whether the driver rejected an image because of its target, not its contents.
+// unfit reports whether err means that another image may still load: this one does not suit the
+// device, or the driver cannot compile it.
 func unfit(err error) bool {
 	for _, r := range []CUresult{
 		CUDA_ERROR_NO_BINARY_FOR_GPU, cu.CUDA_ERROR_INVALID_IMAGE, CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
@@ -133,7 +134,6 @@ func (dev Device) Arch() (image.Arch, error) {
 	return image.Arch{Major: major, Minor: minor}, err
 }
 
-// allRefused returns the error for a set whose images the driver has all rejected.
 func allRefused(where string, device image.Arch, why []error) error {
 	var b strings.Builder
 	for _, err := range why {
@@ -163,7 +163,6 @@ func (s *ImageSet) Lazy(c *Context, opts ...JITOption) *Module {
 	return &Module{lazy: &lazyModule{set: s, ctx: c, opts: opts}}
 }
 
-// lazyModule is the state of a Module from Lazy.
 type lazyModule struct {
 	set  *ImageSet
 	ctx  *Context
@@ -174,7 +173,7 @@ type lazyModule struct {
 	closed bool
 }
 
-// load returns the module. It loads the image first if necessary.
+// load loads the image on the first call, and again after an error.
 func (l *lazyModule) load() (*Module, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -197,7 +196,7 @@ func (l *lazyModule) loaded() *Module {
 	return l.mod
 }
 
-// kernel returns a kernel that is already on the device.
+// kernel also loads the kernel onto the device, so that even its first launch can be captured.
 func (l *lazyModule) kernel(name string) (*Kernel, error) {
 	m, err := l.load()
 	if err != nil {

@@ -61,7 +61,6 @@ func TestSetsOfImagesHaveImages(t *testing.T) {
 	}
 }
 
-// If no image fits the device, the driver is not called.
 func TestNoImageForTheDevice(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		_, err := must(driver.NewImageSet(parsed(t, "old.cubin", imagetest.CubinFor(20<<8|4))))(t).LoadModule(c)
@@ -83,7 +82,6 @@ func launchMark(t *testing.T, c *driver.Context, k *driver.Kernel, args ...any) 
 	return got[0]
 }
 
-// Loading skips PTX that is too new for every driver.
 func TestImagesThatTheDriverRefusesArePassedOver(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		set := must(driver.NewImageSet(
@@ -411,7 +409,6 @@ func TestEmbeddedModuleEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// ticket is an ArgWord.
 type ticket struct {
 	name string
 	n    uint64

@@ -44,7 +44,7 @@ func WithJIT(option cu.CUjit_option, value int) JITOption {
 	}
 }
 
-// jitRanges are the values that options accept. If a register limit is too low for the
+// jitRanges holds the values that options accept. If a register limit is too low for the
 // architecture, the compiler raises it and reports that in the log.
 var jitRanges = map[cu.CUjit_option]struct{ least, most int }{
 	cu.CU_JIT_MAX_REGISTERS:         {1, 255},
@@ -55,9 +55,9 @@ var jitRanges = map[cu.CUjit_option]struct{ least, most int }{
 	cu.CU_JIT_SPLIT_COMPILE:         {0, math.MaxInt32},
 }
 
-// WithTarget compiles for an architecture. The default, like the zero Arch, is the context's
-// architecture. Use WithTarget if a linked image is stored for other devices. It excludes
-// CU_JIT_THREADS_PER_BLOCK.
+// WithTarget compiles for an architecture. The zero Arch means the context's architecture, which is
+// the default. Use WithTarget if a linked image is stored for other devices. A target cannot be
+// combined with CU_JIT_THREADS_PER_BLOCK.
 func WithTarget(a image.Arch) JITOption {
 	if a == (image.Arch{}) {
 		return func(j *jit) {
@@ -76,14 +76,14 @@ func WithTarget(a image.Arch) JITOption {
 }
 
 // jit is the option list of one load. The driver writes the logs when it compiles. For a Library,
-// that is when a kernel is first used. The loader keeps the jit pinned until then.
+// it may compile until the library is unloaded, so the buffers stay pinned until then.
 type jit struct {
 	options   []cu.CUjit_option
 	values    []uintptr // numbers and addresses; void* in C
 	info, err []byte
 	input     string   // the linker input that the error log refers to, or ""
-	fault     error    // of an option
-	done      []func() // these functions read the driver's output from values
+	fault     error    // of the first invalid option
+	done      []func() // read the driver's output from values, after the call
 	pins      runtime.Pinner
 }
 
@@ -159,7 +159,7 @@ func WithJITTime(t *time.Duration) JITOption {
 	}
 }
 
-// milliseconds converts a number of milliseconds, given as the bits of a float.
+// milliseconds converts a number of milliseconds, given as the bits of a float32.
 func milliseconds(bits uint32) time.Duration {
 	return time.Duration(float64(math.Float32frombits(bits)) * float64(time.Millisecond))
 }
@@ -170,7 +170,7 @@ func (j *jit) drop(o cu.CUjit_option) {
 	}
 }
 
-// logSize has the sizes of the log buffers in bytes.
+// logSize holds the sizes of the log buffers in bytes.
 type logSize struct{ info, err int }
 
 const (
@@ -182,15 +182,16 @@ const (
 // firstLog is large enough for nearly every load.
 var firstLog = logSize{info: 8 << 10, err: 16 << 10}
 
-// withJIT calls load with options and log buffers for an image. The caller must close the jit.
+// withJIT is withLogs for an image. The caller must close the jit.
 func withJIT(img loadable, opts []JITOption, call func(j *jit) error) (*jit, error) {
 	return withLogs(opts, img.ptx, call)
 }
 
-// withLogs calls the compiler or the linker. text returns the PTX that errors refer to. The driver
-// truncates a log that exceeds its buffer and writes the whole log only when it compiles again. A
-// failed call with a truncated log is therefore repeated with larger buffers. A successful call is
-// not repeated. With CU_JIT_LOG_VERBOSE, the buffer for its log is large from the start.
+// withLogs runs call, which calls the compiler or the linker. text returns the PTX that errors
+// refer to. The driver truncates a log that exceeds its buffer and writes the whole log only when
+// it compiles again. A failed call with a truncated log is therefore repeated with larger buffers.
+// A successful call is not repeated. With CU_JIT_LOG_VERBOSE, the info log's buffer is large from
+// the start.
 func withLogs(opts []JITOption, text func() []byte, call func(j *jit) error) (*jit, error) {
 	size := firstLog
 	if verbose(opts) {
@@ -254,7 +255,7 @@ func withLogOf(err, full error) error {
 	return &explained
 }
 
-// explain adds the compiler's log to the error of a load. The one-line text has the first
+// explain adds the compiler's log to the error of a load. The one-line text contains the first
 // complaint. %+v prints the whole log and the PTX lines it refers to.
 func (j *jit) explain(err error, ptx []byte) error {
 	var e *Error

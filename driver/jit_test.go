@@ -119,12 +119,11 @@ func TestTargetsAreNumbersOfTheDriver(t *testing.T) {
 	}
 }
 
-// header returns PTX with one empty kernel.
 func header(version, target string) []byte {
 	return fmt.Appendf(nil, ".version %s\n.target %s\n.address_size 64\n.visible .entry k()\n{\n\tret;\n}\n", version, target)
 }
 
-// notTaken loads text in every way. CanLoad and each load must return the same error.
+// notTaken loads text in every way. CanLoad and each load must fail with code and these words.
 func notTaken(t *testing.T, c *driver.Context, text []byte, code driver.CUresult, words ...string) {
 	t.Helper()
 	err := c.CanLoad(text)
@@ -302,8 +301,8 @@ func TestHeadersAreTakenAsByDriver580(t *testing.T) {
 	})
 }
 
-// A long text is read by another goroutine. Its error must explain the requirements as that of a
-// short text does.
+// A long text is read by another goroutine. The error must name the same requirement as for a short
+// text.
 func TestRefusedLongTextSaysWhatItNeeds(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		const short = ".version 99.0\n.target sm_50\n.address_size 64\n.visible .entry k()\n{\n\tret;\n}\n"
@@ -321,7 +320,6 @@ func TestRefusedLongTextSaysWhatItNeeds(t *testing.T) {
 	})
 }
 
-// The ends of each option's range are accepted, and values beyond them are rejected.
 func TestJITOptionsHaveTheirWholeRange(t *testing.T) {
 	c := gputest.Context(t, gputest.Emulator(t, emulator.Config{}))
 	for name, o := range map[string]struct {

@@ -18,7 +18,7 @@ type Kernel struct {
 	raw    cu.CUfunction
 	name   string
 	params []Param
-	known  bool           // params is complete; otherwise the parameters are unknown
+	known  bool           // params is complete; if false, the parameters are unknown
 	sig    *ptx.Signature // from the PTX; nil for binaries
 
 	mu      sync.Mutex
@@ -28,8 +28,8 @@ type Kernel struct {
 	uses    atomic.Pointer[kernelUses]
 }
 
-// newKernel creates a kernel. The caller holds p.mu. Kernels from PTX are allocated in shared
-// arrays, because the module keeps all of them anyway.
+// newKernel creates a kernel. The caller holds p.mu. Kernels from PTX are allocated several at a
+// time, because the module keeps all of them anyway.
 func (p *program) newKernel(name string, raw cu.CUfunction) (*Kernel, error) {
 	if sig := p.sigs[name]; sig != nil {
 		if len(p.slab) == 0 {
@@ -50,8 +50,8 @@ func (p *program) newKernel(name string, raw cu.CUfunction) (*Kernel, error) {
 }
 
 // BorrowKernel returns a Kernel for a function that other code loaded into this context. The
-// function must stay loaded while the Kernel or a graph uses it. The driver reports its name since
-// CUDA 12.3 and its parameters since CUDA 12.4. On older drivers, launches do not check arguments.
+// function must stay loaded while the Kernel or a graph uses it. Before CUDA 12.3, the driver does
+// not report the function's name. Before CUDA 12.4, launches do not check arguments.
 func (c *Context) BorrowKernel(raw cu.CUfunction) (*Kernel, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -70,11 +70,11 @@ func (c *Context) BorrowKernel(raw cu.CUfunction) (*Kernel, error) {
 	return (&program{life: &c.core.life, ctx: c}).newKernel(name, raw)
 }
 
-// mostKernels is the largest number of kernels that one array holds.
+// mostKernels is the largest number of kernels that one slab holds.
 const mostKernels = 32
 
 // paramsOf queries the sizes and offsets of parameters, which the driver reports since CUDA 12.4.
-// For an index beyond the last parameter, the driver returns invalid value.
+// For an index beyond the last parameter, the driver returns CUDA_ERROR_INVALID_VALUE.
 func paramsOf(d *Driver, f cu.CUfunction) (params []Param, known bool, err error) {
 	if !d.Has(cu.FnCuFuncGetParamInfo) {
 		return nil, false, nil
@@ -135,7 +135,7 @@ func (k *Kernel) Signature() (sig ptx.Signature, ok bool) {
 	return *k.sig, true
 }
 
-// Ref keeps the code loaded.
+// Ref returns a reference that keeps the code loaded.
 func (k *Kernel) Ref() life.Ref {
 	if k == nil || k.code == nil {
 		return nil
@@ -204,7 +204,7 @@ func (k *Kernel) Launch(s *Stream, cfg LaunchConfig, args ...any) error {
 	return err
 }
 
-// KernelInfo has the properties that the compiler determined. [Kernel.Attribute] returns all
+// KernelInfo holds the properties that the compiler determined. [Kernel.Attribute] returns all
 // others.
 type KernelInfo struct {
 	Registers          int // per thread
@@ -250,8 +250,8 @@ func (k *Kernel) readInfo() error {
 	return nil
 }
 
-// read queries the attributes. ClusterRequired and the attributes after it exist since CUDA 11.8.
-// An older driver returns invalid value and does not support clusters.
+// read queries the attributes. ClusterRequired and the fields after it exist since CUDA 11.8. An
+// older driver returns CUDA_ERROR_INVALID_VALUE and does not support clusters.
 func (i *KernelInfo) read(d *Driver, f cu.CUfunction) error {
 	var must, x, y, z, nonPortable int
 	for _, a := range []struct {
@@ -331,8 +331,8 @@ func (k *Kernel) SetCacheConfig(c cu.CUfunc_cache) error {
 	return nil
 }
 
-// MaxActiveBlocks returns how many blocks can be resident on one multiprocessor. sharedMem is the
-// dynamic shared memory of each block, in bytes.
+// MaxActiveBlocks returns how many blocks of this many threads can be resident on one
+// multiprocessor. sharedMem is the dynamic shared memory of each block, in bytes.
 func (k *Kernel) MaxActiveBlocks(threads int, sharedMem uintptr) (int, error) {
 	if err := k.check(); err != nil {
 		return 0, err
@@ -360,9 +360,9 @@ type BlockSize struct {
 	MinGrid int // smallest grid that fills the device, in blocks
 }
 
-// MaxPotentialBlockSize returns the block size with the highest occupancy. If limit is not 0, the
-// size is at most limit. sharedMem returns the dynamic shared memory of a block in bytes. A nil
-// sharedMem means none.
+// MaxPotentialBlockSize returns the block size with the highest occupancy. If limit is positive,
+// the size is at most limit. sharedMem returns the dynamic shared memory of a block in bytes. A nil
+// sharedMem means no dynamic shared memory.
 func (k *Kernel) MaxPotentialBlockSize(sharedMem func(threads int) uintptr, limit int) (BlockSize, error) {
 	info, err := k.Info()
 	if err != nil {
@@ -382,7 +382,7 @@ func (k *Kernel) MaxPotentialBlockSize(sharedMem func(threads int) uintptr, limi
 	return best, err
 }
 
-// warp is the step between the block sizes that are tried.
+// warp is the step between the block sizes that are tried, in threads.
 const warp = 32
 
 // bestBlock tries block sizes from the largest down, as the driver's own function does. The
@@ -441,8 +441,8 @@ func (k *Kernel) clusters(cfg *LaunchConfig, active bool) (int, error) {
 	return int(n), nil
 }
 
-// AvailableSharedMem returns how many bytes of dynamic shared memory each block can have if the
-// given number of blocks must fit on one multiprocessor.
+// AvailableSharedMem returns how many bytes of dynamic shared memory each block can have if this
+// many blocks, each of this many threads, must fit on one multiprocessor.
 func (k *Kernel) AvailableSharedMem(blocks, threads int) (uintptr, error) {
 	if err := k.check(); err != nil {
 		return 0, err

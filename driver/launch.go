@@ -25,7 +25,7 @@ type Launch struct {
 	cfg LaunchConfig
 
 	refs []life.Ref // the code, then the memory arguments
-	uses []Access   // of the memory
+	uses []Access   // of the memory arguments, in the order of b.Mem
 }
 
 // Prepare binds the kernel to a configuration and arguments. It requires one argument per
@@ -61,7 +61,7 @@ func newLaunch(k *Kernel) *Launch {
 	return l
 }
 
-// layOut allocates arguments of the given sizes.
+// layOut allocates storage for arguments of the parameters' sizes. Each argument begins a new word.
 func (l *Launch) layOut(params []Param) {
 	words := uintptr(0)
 	for _, p := range params {
@@ -134,7 +134,7 @@ func (l *Launch) setArgs(args []any) error {
 	return nil
 }
 
-// guessLayout derives the layout from the arguments. It is for kernels with unknown parameters.
+// guessLayout derives the sizes of a kernel's unknown parameters from the arguments.
 func (l *Launch) guessLayout(args []any) error {
 	params := make([]Param, len(args))
 	for i, v := range args {
@@ -179,8 +179,7 @@ func (l *Launch) Enqueue(s *Stream) error {
 	return nil
 }
 
-// enqueueEx passes the launch attributes. Drivers before CUDA 11.8 only support cooperative
-// launches.
+// enqueueEx launches with attributes. Drivers before CUDA 11.8 support only Cooperative.
 func (l *Launch) enqueueEx(s *Stream) error {
 	n := &l.b.Node
 	if l.cfg.Cooperative && len(l.b.Attrs) == 1 && !s.d.Has(cu.FnCuLaunchKernelEx) {
@@ -192,8 +191,8 @@ func (l *Launch) enqueueEx(s *Stream) error {
 	return s.d.CuLaunchKernelEx(&cfg, n.Func, n.KernelParams, nil)
 }
 
-// refuse returns why the quick comparison in Enqueue failed. It returns nil if the two Contexts
-// differ but have the same driver context.
+// refuse returns the error if the launch cannot be enqueued in s. It returns nil if the Contexts of
+// l and s differ but have the same driver context.
 func (l *Launch) refuse(s *Stream) error {
 	if err := l.check(); err != nil {
 		return err
@@ -270,7 +269,7 @@ func (l *Launch) String() string {
 	return fmt.Sprintf("%v<%v, %v>", l.k, l.cfg.Grid, l.cfg.Block)
 }
 
-// setWords stores the words that a batch passes in addition to the arguments.
+// setWords stores the words that a batch passes in addition to the arguments, and their stamp.
 func (l *Launch) setWords() {
 	n := &l.b.Node
 	l.b.Words = [launch.Words]uintptr{
@@ -288,8 +287,8 @@ type kernelShape struct {
 	stamp launch.Stamp
 }
 
-// shapeOf returns the stamp of a configuration. Launches of one kernel share a stamp if its
-// parameters are known and they have the configuration of its first launch.
+// shapeOf returns the stamp of the kernel's first launch if the parameters are known and words are
+// those of that launch. Otherwise it returns a new stamp.
 func (k *Kernel) shapeOf(words *[launch.Words]uintptr) launch.Stamp {
 	if !k.known {
 		return launch.NewStamp()
@@ -316,9 +315,9 @@ type kernelUses struct {
 	stamp launch.Stamp
 }
 
-// shareAccesses gives a new launch the stamp of the kernel's previously prepared launch if both
-// access the same memory. In a list of launches that differ only in numbers, equal stamps show that
-// accesses need not be compared.
+// shareAccesses makes a new launch share the stamp of the kernel's previously prepared launch if
+// both have the same memory and accesses. In a list of launches that differ only in numbers, equal
+// stamps show that accesses need not be compared.
 func (l *Launch) shareAccesses() {
 	if last := l.k.uses.Load(); last != nil && last.are(l) {
 		l.b.Accesses = last.stamp

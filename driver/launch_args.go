@@ -69,7 +69,7 @@ func copyArg(to, from unsafe.Pointer, size uintptr) {
 	}
 }
 
-// setSpan stores memory of the kernel's own context. It returns false for any other memory.
+// setSpan stores open memory of the kernel's own Context. It returns false for any other memory.
 func (l *Launch) setSpan(s *launch.Slot, m *span) bool {
 	a := m.a
 	if a == nil || a.ctx != l.ctx || a.life.Closed() {
@@ -79,7 +79,7 @@ func (l *Launch) setSpan(s *launch.Slot, m *span) bool {
 	return true
 }
 
-// hold stores the address of the memory and a reference to it.
+// hold stores the address of m, and the argument's reference and access.
 func (l *Launch) hold(s *launch.Slot, m *span) {
 	if s.Mem < 0 {
 		l.holdMore(s)
@@ -128,7 +128,7 @@ func (k *Kernel) ArgName(i int) string {
 	return fmt.Sprintf("argument %d", i)
 }
 
-// letGo drops the reference to an argument's memory. The argument is now a number.
+// letGo drops the reference to an argument's memory and empties its access.
 func (l *Launch) letGo(s *launch.Slot) {
 	if s.Mem >= 0 && l.b.Mem[s.Mem] != nil {
 		l.b.Mem[s.Mem], l.refs[s.Mem+1] = nil, l.k.code
@@ -147,7 +147,6 @@ func (l *Launch) drop() {
 
 var errNilArg = errors.New("it is nil; for a null pointer pass driver.CUdeviceptr(0)")
 
-// setAny checks an argument completely and stores it.
 func (l *Launch) setAny(i int, v any) error {
 	if v == nil {
 		return l.argError(i, errNilArg)
@@ -199,8 +198,8 @@ func (l *Launch) setMemory(s *launch.Slot, m Memory) error {
 	return nil
 }
 
-// canReach returns nil if kernels of the context can access the memory. The memory must belong to
-// the context, or EnablePeerAccess or MemPool.SetAccess must have given access to it.
+// canReach returns nil if kernels of the context can access m, if m is empty, or if the driver
+// lacks the query. EnablePeerAccess and MemPool.SetAccess allow access from another context.
 func (c *Context) canReach(m span) error {
 	if c.sameAs(m.a.ctx) || m.bytes == 0 {
 		return nil
@@ -220,7 +219,6 @@ func (c *Context) canReach(m span) error {
 		m, m.a.ctx, c, err)}
 }
 
-// storePlain copies the bytes of a value without pointers.
 func storePlain(at unsafe.Pointer, v any) {
 	switch v := v.(type) {
 	case int32:
@@ -243,7 +241,6 @@ func storePlain(at unsafe.Pointer, v any) {
 	}
 }
 
-// argError returns an error with the kernel, the argument's number and its parameter.
 func (l *Launch) argError(i int, err error) error {
 	name := ""
 	if i < len(l.k.params) && l.k.params[i].Name != "" {
@@ -276,8 +273,8 @@ type Arg[T any] struct {
 	shape launch.Stamp // s is valid while the launch has this shape
 }
 
-// ArgOf returns argument i of a launch, counted from 0, for values of type T. If the parameter does
-// not accept T, it returns an error.
+// ArgOf returns argument i of a launch, counted from 0, for values of type T. It returns an error
+// if the parameter does not accept T.
 func ArgOf[T any](l *Launch, i int) (Arg[T], error) {
 	if err := l.checkArg(i, reflect.TypeFor[T]()); err != nil {
 		return Arg[T]{}, err
@@ -329,7 +326,8 @@ func (l *Launch) ArgIndex(name string) (int, error) {
 	return 0, invalidf("launch of %v: there is no parameter %q, it takes %d (%s)", l.k, name, len(l.b.Slots), signature(l.k.params))
 }
 
-// checkArg returns an error if argument i does not accept values of type t.
+// checkArg returns an error if t is an interface type or argument i does not accept values of type
+// t.
 func (l *Launch) checkArg(i int, t reflect.Type) error {
 	if err := l.check(); err != nil {
 		return err

@@ -177,8 +177,8 @@ func changeArg[T any](l *driver.Launch, i int, v T) (bool, error) {
 	return l.Block().Changed(was), err
 }
 
-// These files contain the same kernels as PTX and as machine code for sm_90. ptxas and fatbinary of
-// CUDA 11.8 created the binaries from the PTX.
+// These files contain the same kernels as PTX and as machine code for sm_90. The binaries were made
+// from the PTX with ptxas and fatbinary from CUDA 11.8.
 var (
 	//go:embed testdata/launches/launches.ptx
 	launchesPTX []byte
@@ -220,7 +220,7 @@ func (w launchWatch) Lookup(symbol string) (loader.Proc, error) {
 	return inner, nil
 }
 
-// launchRig has the objects for making wrong launches.
+// launchRig holds the objects for making wrong launches.
 type launchRig struct {
 	*work
 	launches *atomic.Int32
@@ -263,7 +263,6 @@ func oneBlock(x, y, z int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.D1(2), Block: driver.D3(x, y, z)}
 }
 
-// with returns a change that replaces one argument.
 func with(i int, v any) func(*launchRig, []any) []any {
 	return func(_ *launchRig, args []any) []any { args[i] = v; return args }
 }
@@ -354,7 +353,6 @@ func (m *wrongLaunch) launch(r *launchRig) map[string]error {
 	return errs
 }
 
-// check checks that each error has the expected words.
 func (m *wrongLaunch) check(r *launchRig) {
 	r.Helper()
 	words := append([]string{"kernel " + m.kernel}, m.words...)

@@ -14,15 +14,15 @@ type LaunchConfig struct {
 	SharedMem uint32 // dynamic shared memory per block, in bytes
 
 	Cooperative bool // all blocks are resident at the same time, so they can wait for each other
-	// Cluster is the size of a cluster in blocks (compute capability 9.0). Zero means the
-	// kernel's own size.
+	// Cluster is the size of a cluster in blocks (compute capability 9.0). Zero selects the size
+	// that the kernel was compiled for, if any.
 	Cluster  Dim3
 	Priority int // 0 means the stream's priority; lower numbers go first
 	// Programmatic allows the kernel to start before the previous kernel in the stream has
 	// ended. The kernel must execute griddepcontrol.wait before it reads that kernel's results
 	// (programmatic dependent launch).
 	Programmatic bool
-	Attributes   []cu.CUlaunchAttribute // passed on unchanged
+	Attributes   []cu.CUlaunchAttribute // passed to the driver unchanged
 }
 
 // same reports whether o describes the same launch. It returns false if either configuration has
@@ -33,7 +33,6 @@ func (c *LaunchConfig) same(o *LaunchConfig) bool {
 		c.Programmatic == o.Programmatic && c.Attributes == nil && o.Attributes == nil
 }
 
-// plain reports whether there are no launch attributes.
 func (c *LaunchConfig) plain() bool {
 	return !c.Cooperative && c.Cluster.IsZero() && c.Priority == 0 && !c.Programmatic && c.Attributes == nil
 }
@@ -90,7 +89,7 @@ func D2(x, y int) Dim3 { return Dim3{dim(x), dim(y), 1} }
 func D3(x, y, z int) Dim3 { return Dim3{dim(x), dim(y), dim(z)} }
 
 // Blocks returns the grid that covers n elements with blocks of block threads: n / block, rounded
-// up. For n = 0 the grid is empty, and launches reject it.
+// up. If n or block is not positive, the grid is empty, and launches reject it.
 func Blocks(n, block int) Dim3 {
 	if n <= 0 || block <= 0 {
 		return Dim3{0, 1, 1}
@@ -108,7 +107,7 @@ func dim(n int) uint32 {
 // Count returns the product of the dimensions.
 func (d Dim3) Count() uint64 { return uint64(d.X) * uint64(d.Y) * uint64(d.Z) }
 
-// IsZero reports whether no dimension is set.
+// IsZero reports whether all dimensions are 0.
 func (d Dim3) IsZero() bool { return d == Dim3{} }
 
 // String returns text such as "8×4×1".
@@ -116,7 +115,7 @@ func (d Dim3) String() string { return fmt.Sprintf("%d×%d×%d", d.X, d.Y, d.Z) 
 
 func (d Dim3) axes() [3]uint32 { return [3]uint32{d.X, d.Y, d.Z} }
 
-// deviceLimits has the device attributes that launch checks need. Each program queries them once.
+// deviceLimits holds the device attributes that launch checks need. Each program queries them once.
 type deviceLimits struct {
 	grid, block          [3]int
 	threads              int
@@ -128,7 +127,7 @@ type deviceLimits struct {
 // portableCluster is the largest cluster size, in blocks, that every device with clusters supports.
 const portableCluster = 8
 
-// deviceLimits returns the limits of the program's device. The first call queries them.
+// deviceLimits queries the limits of the program's device if no earlier call did.
 func (p *program) deviceLimits() (*deviceLimits, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -170,7 +169,7 @@ func (l *deviceLimits) read(dev Device) error {
 
 var axisNames = [3]string{"X", "Y", "Z"}
 
-// checkDim compares each dimension with its limit. The error names the dimension.
+// checkDim requires each dimension of d to be 1 to its limit. The error names the dimension.
 func checkDim(what string, d Dim3, limit [3]int) error {
 	for i, n := range d.axes() {
 		if n == 0 || uint64(n) > uint64(limit[i]) {
@@ -180,7 +179,7 @@ func checkDim(what string, d Dim3, limit [3]int) error {
 	return nil
 }
 
-// checkConfig rejects launches that the driver would reject. The error names the dimension or
+// checkConfig rejects configurations that the driver would reject. The error names the dimension or
 // limit. If needed, checkConfig raises the kernel's limit of dynamic shared memory.
 func (k *Kernel) checkConfig(cfg *LaunchConfig) error {
 	l, err := k.code.deviceLimits()
@@ -222,7 +221,7 @@ func (k *Kernel) checkBlock(block Dim3, l *deviceLimits) error {
 	return k.checkRequired(block)
 }
 
-// checkRequired checks that the block has the kernel's .reqntid, if any.
+// checkRequired rejects a block that differs from the kernel's .reqntid, if it has one.
 func (k *Kernel) checkRequired(block Dim3) error {
 	if k.sig == nil || k.sig.ReqThreads == [3]int{} {
 		return nil
@@ -234,7 +233,8 @@ func (k *Kernel) checkRequired(block Dim3) error {
 	return nil
 }
 
-// checkShared checks the size of shared memory. If needed, it raises the kernel's limit.
+// checkShared rejects more shared memory than a block can have. If needed, it raises the kernel's
+// limit of dynamic shared memory.
 func (k *Kernel) checkShared(bytes uint32, l *deviceLimits) error {
 	total := uint64(bytes) + uint64(k.info.SharedStatic)
 	if total > uint64(l.sharedOptin) {

@@ -137,7 +137,7 @@ func (l *Linker) signatures() map[string]*ptx.Signature {
 	return all
 }
 
-// Log returns the compiler's output of the last successful Complete.
+// Log returns the driver's output from the last Complete that linked, or "" if that link failed.
 func (l *Linker) Log() string {
 	if l == nil {
 		return ""
@@ -182,7 +182,8 @@ func (l *Linker) onThread() (linked []byte, log string, err error) {
 	return linked, log, err
 }
 
-// link makes the calls. If a log was truncated, it repeats them with larger buffers.
+// link makes the driver calls of one link. If a log was truncated, it repeats all of them with
+// larger buffers.
 func (l *Linker) link() (linked []byte, log string, err error) {
 	var failing failedInput // the input that the log refers to
 	j, err := withLogs(l.opts, func() []byte { return failing.ptx }, func(j *jit) error {
@@ -203,7 +204,8 @@ type failedInput struct {
 	ptx  []byte
 }
 
-// explainNeeds adds to err which driver or device the rejected PTX needs.
+// explainNeeds adds the driver version or device that the rejected PTX needs. It returns err
+// unchanged for a binary.
 func (l *Linker) explainNeeds(err error, in failedInput) error {
 	if in.ptx == nil {
 		return err
@@ -244,8 +246,9 @@ func (l *Linker) linkOnce(j *jit, failing *failedInput) (linked []byte, err erro
 	return append([]byte{}, unsafe.Slice((*byte)(at), size)...), nil
 }
 
-// linkFault derives the error of a linker call from the log. After an earlier failure on the
-// thread, the driver may return CUDA_ERROR_UNKNOWN, or success, instead of the real error.
+// linkFault corrects the result of a linker call if the log reports an error. After an earlier
+// failure on the thread, the driver may return CUDA_ERROR_UNKNOWN, or success, instead of that
+// error.
 func (j *jit) linkFault(err error) error {
 	log := cString(j.err)
 	if !strings.Contains(log, "error   : ") {
@@ -262,7 +265,6 @@ func (j *jit) linkFault(err error) error {
 	return err
 }
 
-// linkInput is one input in the linker's form.
 type linkInput struct {
 	name   string
 	symbol *byte // name as a C string
@@ -286,7 +288,7 @@ func newLinkInput(name string, data []byte, opts []JITOption) (linkInput, error)
 	return linkInput{name, symbol, inputKind(kind), terminated(new([]byte), kind, data), slices.Clone(opts)}, nil
 }
 
-// add passes the input to the driver, which keeps no reference to it.
+// add passes the input to the driver, which keeps no reference to its data.
 func (in *linkInput) add(d *Driver, state cu.CUlinkState) error {
 	var j jit
 	if err := j.apply(in.opts); err != nil {

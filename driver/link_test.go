@@ -19,8 +19,7 @@ import (
 
 const linkHead = ".version 8.0\n.target sm_70\n.address_size 64\n"
 
-// These are the inputs of the tests: a kernel that calls f and reads g, and several definitions of
-// f and g.
+// The inputs of the tests: a kernel that calls f and reads g, and several definitions of f and g.
 const (
 	linkUser = linkHead + `.extern .func (.param .b32 r) f(.param .b32 a);
 .extern .global .align 4 .u32 g;

@@ -92,7 +92,7 @@ func WaitWord[T Word](src MemoryOf[T], i int, v T, flags cu.CUstreamWaitValue_fl
 	}
 }
 
-// MemBarrier returns a step that orders earlier steps before later ones.
+// MemBarrier returns a step that inserts a memory barrier of the type in flags.
 func MemBarrier(flags cu.CUstreamMemoryBarrier_flags) MemStep {
 	return func(o *MemOp) error {
 		var p cu.CUstreamBatchMemOpParams
@@ -103,7 +103,7 @@ func MemBarrier(flags cu.CUstreamMemoryBarrier_flags) MemStep {
 	}
 }
 
-// word checks the operand of a step and adds its memory to o's references.
+// word returns the address of element i and adds the element to o's references and accesses.
 func word[T any](o *MemOp, m MemoryOf[T], i int, mode AccessMode) (CUdeviceptr, error) {
 	s, err := spanOfAll(m)
 	if err != nil {
@@ -144,7 +144,7 @@ func (o *MemOp) Enqueue(s *Stream) error {
 	return nil
 }
 
-// send selects the function version. The version since CUDA 11.7 requires no driver option.
+// send prefers the function of CUDA 11.7: the older one works only with a driver option.
 func (o *MemOp) send(s *Stream) error {
 	if s.d.Has(cu.FnCuStreamBatchMemOp) {
 		return s.d.CuStreamBatchMemOp(s.raw, uint32(len(o.params)), &o.params[0], o.flags)

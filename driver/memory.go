@@ -27,7 +27,7 @@ type Memory interface {
 // MemoryOf is device memory with elements of type T: a *Buffer or a View.
 type MemoryOf[T any] interface {
 	Memory
-	// Ptr returns the device address, which is 0 for memory of no bytes.
+	// Ptr returns the device address, which is 0 for an empty buffer.
 	Ptr() CUdeviceptr
 	// All returns the whole range as a view.
 	All() View[T]
@@ -40,9 +40,9 @@ type allocation struct {
 	ctx   *Context
 	ptr   CUdeviceptr
 	bytes uintptr
-	order *ordered     // nil: allocated by cuMemAlloc
-	owner any          // the module or host memory that contains this block
-	bad   error        // why this view could not be created
+	order *ordered     // set for stream-ordered memory
+	owner any          // keeps the module, host memory or graph that contains this block reachable
+	bad   error        // for a view that could not be created: why
 	watch life.Watched // leak watch of stream-ordered memory
 }
 
@@ -108,7 +108,7 @@ func (s span) String() string {
 // call has returned.
 type HostMemoryOf[T any] interface {
 	hostMemory
-	// HostPtr returns the address, which is nil for memory of no bytes.
+	// HostPtr returns the address, which is nil for an empty buffer.
 	HostPtr() unsafe.Pointer
 	// All returns the whole range as a view.
 	All() HostView[T]
@@ -120,16 +120,13 @@ type hostMemory interface {
 	hostSpan() hostSpan
 }
 
-// notDevice returns a span for memory without device addresses. Every use of the span returns an
-// error.
+// notDevice returns a span for memory without device addresses. check returns its error.
 func notDevice(what, advice string) span {
 	return span{a: &allocation{bad: invalidf("%s is not device memory; %s", what, advice)}}
 }
 
-// hostIsNotDevice is the device span of page-locked memory.
 var hostIsNotDevice = notDevice("page-locked host memory", "pass what its Device method returns")
 
-// hostAllocation is one block of page-locked memory.
 type hostAllocation struct {
 	life *life.Lifetime
 	ctx  *Context
@@ -159,7 +156,7 @@ func (s hostSpan) String() string {
 	return fmt.Sprintf("page-locked memory %#x (%d bytes)", uintptr(s.ptr), s.bytes)
 }
 
-// sub returns length bytes from offset on. The caller has checked the range.
+// sub returns the length bytes that begin at offset. The caller has checked the range.
 func (s span) sub(offset, length uintptr) span {
 	return span{s.a, s.ptr + CUdeviceptr(offset), length}
 }
@@ -171,12 +168,11 @@ func (s hostSpan) sub(offset, length uintptr) hostSpan {
 	return hostSpan{s.a, unsafe.Add(s.ptr, offset), length}
 }
 
-// rangeError returns the error of a view that exceeds its memory.
 func rangeError(of fmt.Stringer, lo, hi, length int) error {
 	return invalidf("view [%d:%d] is outside %v, which has %d elements", lo, hi, of, length)
 }
 
-// count returns how many elements of type T fit in n bytes.
+// count returns how many elements of type T fit in n bytes, and 0 if T has no size.
 func count[T any](n uintptr) int {
 	size := elem.Size[T]()
 	if size == 0 {
@@ -185,7 +181,6 @@ func count[T any](n uintptr) int {
 	return int(n / size)
 }
 
-// elemName returns the name of T for error messages and leak reports.
 func elemName[T any]() string { return reflect.TypeFor[T]().String() }
 
 // invalidError is an invalid argument that is detected before the driver is called. It matches
@@ -199,7 +194,7 @@ func invalidf(format string, args ...any) error {
 	return &invalidError{fmt.Sprintf(format, args...)}
 }
 
-// joinClose closes an object that was created before a failure, and returns both errors.
+// joinClose closes made, which was created before err occurred, and returns both errors.
 func joinClose(err error, made interface{ Close() error }) error {
 	return errors.Join(err, made.Close())
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// everything has one object of each kind, and arguments for their methods.
+// everything holds one object of each kind, and arguments for their methods.
 type everything struct {
 	c      *driver.Context
 	s      *driver.Stream
@@ -79,7 +79,7 @@ func (o *everything) close(t *testing.T) {
 	}
 }
 
-// methods call every method that reports errors. They close the objects that they create.
+// methods lists a call of every method that reports errors. Each call closes what it creates.
 var methods = []struct {
 	name string
 	run  func(o *everything) error
@@ -176,7 +176,7 @@ var methods = []struct {
 	}},
 }
 
-// ofContext are calls of methods whose object stays open.
+// ofContext lists calls of methods whose object stays open.
 var ofContext = []struct {
 	name string
 	run  func(o *everything) error
@@ -302,7 +302,7 @@ func TestMethodsReturnTheErrorsOfTheirCalls(t *testing.T) {
 	}
 }
 
-// afterClose are the methods that work on a closed object.
+// afterClose lists the methods that work on a closed object.
 var afterClose = []string{}
 
 func TestMethodsOfClosedObjectsSaySo(t *testing.T) {

@@ -303,7 +303,6 @@ func TestContextThatCannotBePoppedIsDestroyed(t *testing.T) {
 	}
 }
 
-// use is prepared work, and the last object that it uses.
 type use struct {
 	object interface{ Close() error }
 	send   func() error
@@ -534,7 +533,6 @@ func TestPanicsOfAClosedStreamAreKept(t *testing.T) {
 	closeAll(t, third, c)
 }
 
-// The accessors of a nil operation return zero values.
 func TestNilOperationsHaveNoParameters(t *testing.T) {
 	var c *driver.CopyOp
 	var f *driver.FillOp

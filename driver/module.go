@@ -18,7 +18,7 @@ import (
 type Module struct {
 	code *program
 	raw  cu.CUmodule
-	lazy *lazyModule // instead of both
+	lazy *lazyModule // set for a module from Lazy, instead of code and raw
 }
 
 // LoadModule loads PTX text, a cubin or a fat binary, and detects the format. If PTX does not
@@ -41,7 +41,6 @@ func (c *Context) LoadModule(data []byte, opts ...JITOption) (*Module, error) {
 // after the load.
 var texts = sync.Pool{New: func() any { return new([]byte) }}
 
-// loadModule loads an image through d.
 func (c *Context) loadModule(d *Driver, img loadable, opts []JITOption) (*Module, error) {
 	p, err := newProgram(c, "module", img)
 	if err != nil {
@@ -417,8 +416,8 @@ func (l *Library) Kernels() ([]string, error) {
 	return names, nil
 }
 
-// Global returns a variable as a view of bytes. Each context has its own copy of the variable. The
-// view is of the copy in the Library's context.
+// Global returns a variable as a view of bytes. Each context has its own copy of the variable.
+// Global returns the copy of the Library's context.
 func (l *Library) Global(name string) (View[byte], error) {
 	if err := l.check(); err != nil {
 		return View[byte]{}, err

@@ -297,7 +297,6 @@ func TestLocalMemoryInTheTextIsEnoughForTheDriver(t *testing.T) {
 	})
 }
 
-// Looking up a kernel returns an error once the driver is closed.
 func TestKernelsOfAClosedDriverAreNotFound(t *testing.T) {
 	d := must(driver.New(emulator.New(emulator.Config{})))(t)
 	c := must(must(d.Device(0))(t).PrimaryContext())(t)

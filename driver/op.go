@@ -16,8 +16,8 @@ import (
 // the launch of an executable graph. [AllocOp] and [FreeOp] do not implement Op, because each
 // replay would change the allocation's address. Several goroutines may enqueue an operation
 // concurrently, but not while one of them changes it ([SetArg]). Except for HostFunc and EventOp,
-// Enqueue makes one driver call and does not allocate. Slices and node parameters that methods
-// return belong to the operation and change with it.
+// Enqueue makes at most one driver call and does not allocate. Slices and node parameters that
+// methods return belong to the operation and change with it.
 type Op interface {
 	// Enqueue enqueues the operation in s. Stream.Do calls it after its own checks.
 	Enqueue(s *Stream) error
@@ -39,8 +39,8 @@ const (
 	ReadsWrites AccessMode = uses.ReadsWrites
 )
 
-// checkStream returns why the quick comparison of contexts in an Enqueue failed. It returns nil if
-// s is a stream of the operation's driver context.
+// checkStream returns an error if s is closed or belongs to another driver context than c. It
+// returns nil for another Context of the same driver context.
 func checkStream(op fmt.Stringer, c *Context, s *Stream) error {
 	if err := s.check(); err != nil {
 		return fmt.Errorf("%v: %w", op, err)
@@ -57,8 +57,8 @@ func checkStream(op fmt.Stringer, c *Context, s *Stream) error {
 type Access = uses.Access
 
 // Declared is memory with a declared access mode: [In], [Out] or [InOut] of a buffer or view. The
-// mode belongs to the kernel's parameter. It stays in effect when the argument is replaced by
-// memory without a declared mode.
+// mode belongs to the kernel's parameter. It stays in effect if the argument is later set to memory
+// without a declared mode.
 type Declared struct {
 	mem  Memory
 	mode AccessMode
@@ -96,7 +96,7 @@ func (d Declared) Context() *Context {
 	return d.mem.Context()
 }
 
-// Ref keeps the memory alive.
+// Ref returns a reference that keeps the memory alive.
 func (d Declared) Ref() life.Ref {
 	if d.mem == nil {
 		return nil
@@ -121,7 +121,7 @@ func (d Declared) span() span {
 
 var declaredType = reflect.TypeFor[Declared]()
 
-// setDeclared is setFast for memory with a declared mode.
+// setDeclared is setFast for formMarked.
 func (l *Launch) setDeclared(s *launch.Slot, d *Declared) bool {
 	m := d.span()
 	if !l.setSpan(s, &m) {
@@ -131,7 +131,6 @@ func (l *Launch) setDeclared(s *launch.Slot, d *Declared) bool {
 	return true
 }
 
-// declare records the access mode of a memory argument.
 func (l *Launch) declare(s *launch.Slot, mode AccessMode) {
 	s.Mode = uint8(mode)
 	if s.Mem >= 0 && l.uses[s.Mem].Mode != mode {

@@ -75,7 +75,7 @@ func (c *Context) devicePool(which string, get func(*Driver, *cu.CUmemoryPool, c
 	return p, nil
 }
 
-// SetPool makes AllocAsync use p on p's device, in the whole process.
+// SetPool makes p the pool of AllocAsync on p's device, in the whole process.
 func (c *Context) SetPool(p *MemPool) error {
 	if err := c.check(); err != nil {
 		return err
@@ -101,7 +101,7 @@ func (p *MemPool) check() error {
 	return p.life.Check()
 }
 
-// Lifetime returns the ownership record. The device's pools have the context's.
+// Lifetime returns the pool's ownership record, or the context's for the device's own pools.
 func (p *MemPool) Lifetime() *life.Lifetime {
 	if p == nil {
 		return nil
@@ -138,7 +138,7 @@ func (p *MemPool) Attribute(a cu.CUmemPool_attribute) (uint64, error) {
 	if err := p.check(); err != nil {
 		return 0, err
 	}
-	var v uint64 // for int attributes, the driver leaves the upper half unset
+	var v uint64 // for int attributes, the driver sets only the lower half
 	err := p.ctx.Driver().CuMemPoolGetAttribute(p.raw, a, unsafe.Pointer(&v))
 	runtime.KeepAlive(p)
 	if err != nil {
@@ -160,9 +160,9 @@ func (p *MemPool) SetAttribute(a cu.CUmemPool_attribute, v uint64) error {
 	return nil
 }
 
-// SetReleaseThreshold sets how many unused bytes the pool keeps when a wait releases memory. With
-// the default 0, every wait returns all unused memory to the device, which is slow. Set it if you
-// allocate in a loop.
+// SetReleaseThreshold sets how much reserved memory, in bytes, the pool keeps. A wait returns
+// unused memory to the device only while the pool has reserved more. With the default 0, every wait
+// returns all unused memory, which is slow. Set it if you allocate in a loop.
 func (p *MemPool) SetReleaseThreshold(bytes uint64) error {
 	return p.SetAttribute(cu.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, bytes)
 }
@@ -173,7 +173,7 @@ type PoolStats struct {
 	Used, UsedHigh         uint64 // allocated; the maximum since ResetStats
 }
 
-// Stats returns the amount of memory in the pool.
+// Stats returns how much memory the pool has reserved and allocated.
 func (p *MemPool) Stats() (PoolStats, error) {
 	var s PoolStats
 	for _, a := range []struct {
@@ -193,7 +193,7 @@ func (p *MemPool) Stats() (PoolStats, error) {
 	return s, nil
 }
 
-// ResetStats resets the high-water marks to the current values.
+// ResetStats sets ReservedHigh and UsedHigh to the current values of Reserved and Used.
 func (p *MemPool) ResetStats() error {
 	if err := p.SetAttribute(cu.CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, 0); err != nil {
 		return err
@@ -201,9 +201,9 @@ func (p *MemPool) ResetStats() error {
 	return p.SetAttribute(cu.CU_MEMPOOL_ATTR_USED_MEM_HIGH, 0)
 }
 
-// Trim returns unused memory to the device until keep bytes are left. Memory freed in stream order
-// counts as unused only after a synchronising call that has seen the free complete. Waiting for a
-// stream that is already done does not count, so call [Context.Synchronize] first.
+// Trim returns unused memory to the device, but keeps at least keep bytes reserved. Memory freed in
+// stream order counts as unused only after a synchronising call that has seen the free complete.
+// Waiting for a stream that is already done does not count, so call [Context.Synchronize] first.
 func (p *MemPool) Trim(keep uintptr) error {
 	if err := p.check(); err != nil {
 		return err
@@ -237,7 +237,7 @@ func (p *MemPool) SetAccess(dev Device, access cu.CUmemAccess_flags) error {
 	return nil
 }
 
-// Access returns the access that a device has to the pool's memory.
+// Access returns how dev can access the pool's memory.
 func (p *MemPool) Access(dev Device) (cu.CUmemAccess_flags, error) {
 	if err := p.check(); err != nil {
 		return 0, err

@@ -30,7 +30,7 @@ type program struct {
 	global func(d *Driver, ptr *CUdeviceptr, size *uintptr, name *byte) error
 	list   func(d *Driver) []string // kernel names, if the driver can list them
 
-	text sync.WaitGroup // readMeanwhile is done
+	text sync.WaitGroup // done once sigs and needs are set
 
 	mu      sync.Mutex
 	kernels map[string]*Kernel
@@ -60,12 +60,12 @@ func newProgram(c *Context, kind string, img loadable) (*program, error) {
 	return p, nil
 }
 
-// longText is the length in bytes from which another goroutine reads a text during the load.
-// Loading such a text takes longer than reading it, even if the driver has the code in its cache.
+// longText is the smallest length in bytes at which readMeanwhile uses another goroutine. Loading
+// such a text takes longer than reading it, even if the driver has the code in its cache.
 const longText = 8 << 10
 
-// readMeanwhile starts reading the PTX in the background. The loader must wait for p.text before it
-// drops the image and before it uses sigs or needs.
+// readMeanwhile reads the PTX, a long one in the background. The loader must wait for p.text before
+// it drops the image and before it uses sigs or needs.
 func (p *program) readMeanwhile(img loadable) {
 	if len(img.ptx()) < longText {
 		p.sigs, p.needs = readPTX(img)
@@ -81,7 +81,7 @@ func readSignatures(img loadable) map[string]*ptx.Signature {
 	return sigs
 }
 
-// readPTX is readSignatures, and also returns the requirements of the text.
+// readPTX returns the same signatures, and the requirements of the text.
 func readPTX(img loadable) (map[string]*ptx.Signature, ptx.Needs) {
 	text := img.ptx()
 	if text == nil {
@@ -95,8 +95,8 @@ func readPTX(img loadable) (map[string]*ptx.Signature, ptx.Needs) {
 	return sigs, info.Needs()
 }
 
-// abandon ends a program that could not be loaded. It returns err as an *Error with an explanation.
-// %+v prints the log of an *Error, but not that of a wrapped error.
+// abandon ends a program that could not be loaded. It adds an explanation to err if it has one. It
+// does not wrap err, because %+v would not print the log of a wrapped *Error.
 func (p *program) abandon(err error) error {
 	p.text.Wait()
 	err = p.ctx.explainNeeds(err, p.needs)
@@ -104,7 +104,6 @@ func (p *program) abandon(err error) error {
 	return err
 }
 
-// check rejects calls on nil and closed programs.
 func (p *program) check(kind string) error {
 	if p == nil {
 		return nilError(kind)
@@ -138,7 +137,7 @@ func (p *program) kernel(name string) (*Kernel, error) {
 	return k, nil
 }
 
-// symbol is cName for a kernel. It reuses the memory of the previous name.
+// symbol is cName for a kernel. The next call overwrites the result.
 func (p *program) symbol(name string) (*byte, error) {
 	if name == "" || strings.IndexByte(name, 0) >= 0 {
 		return cName("kernel", name)
@@ -147,7 +146,8 @@ func (p *program) symbol(name string) (*byte, error) {
 	return &p.name[0], nil
 }
 
-// missing returns the error for a kernel that does not exist. It lists the existing kernels.
+// missing returns the error of a failed look-up. If the kernel does not exist, the error lists the
+// kernels that do.
 func (p *program) missing(name string, err error) error {
 	if !isResult(err, CUDA_ERROR_NOT_FOUND) {
 		return p.late(name, p.ctx.explainNeeds(err, p.needs))
@@ -162,8 +162,8 @@ func (p *program) missing(name string, err error) error {
 	return fmt.Errorf("%v has no kernel %q, it has %s: %w", p.life, name, listed(names), err)
 }
 
-// late returns the error of a library that fails to compile when a kernel is requested. The error
-// is an *Error, which keeps the log.
+// late adds the kernel to the error of a look-up, such as one that made the driver compile a
+// library. The result is still an *Error, which keeps the log.
 func (p *program) late(name string, err error) error {
 	e, ok := err.(*Error)
 	if !ok {
@@ -187,7 +187,7 @@ func (p *program) names() []string {
 	return names
 }
 
-// listed formats a list of names, shortened for a message.
+// listed joins at most 12 names and the number of the others.
 func listed(names []string) string {
 	const most = 12
 	if len(names) <= most {
@@ -207,7 +207,6 @@ func similar(name string, names []string) string {
 	return ""
 }
 
-// variable returns a __device__ or __constant__ variable.
 func (p *program) variable(name string) (View[byte], error) {
 	symbol, err := cName("variable", name)
 	if err != nil {
@@ -239,7 +238,8 @@ func newLoadableIn(room *[]byte, data []byte) (loadable, error) {
 	return terminated(room, kind, data), nil
 }
 
-// terminated prepares code of a known kind. It truncates PTX after the first NUL, or appends one.
+// terminated prepares code of a known kind. It truncates PTX after the first NUL. If there is none,
+// it appends one to a copy in room.
 func terminated(room *[]byte, kind image.Kind, data []byte) loadable {
 	if kind != image.PTX {
 		return loadable{kind, data}
@@ -273,7 +273,7 @@ type imageError struct {
 
 func (e *imageError) Unwrap() []error { return []error{e.error, e.code} }
 
-// invalidImage adds CUDA_ERROR_INVALID_VALUE to errors of package image.
+// invalidImage makes an error that matches image.ErrInvalid also match CUDA_ERROR_INVALID_VALUE.
 func invalidImage(err error) error {
 	if errors.Is(err, image.ErrInvalid) {
 		return &imageError{err, CUDA_ERROR_INVALID_VALUE}
@@ -281,7 +281,7 @@ func invalidImage(err error) error {
 	return err
 }
 
-// cName returns the name as a C string.
+// cName returns name as a C string. An error names the kind of object, what.
 func cName(what, name string) (*byte, error) {
 	if name == "" {
 		return nil, invalidf("empty name of a %s", what)
@@ -358,7 +358,7 @@ func refusal(e *ptx.UnmetError) CUresult {
 	return CUDA_ERROR_INVALID_PTX
 }
 
-// explainNeeds replaces the hint of a rejected load by the unmet requirement, if that can be the
+// explainNeeds replaces the hint of a rejected load with the unmet requirement, if that can be the
 // reason for the driver's code. It keeps the driver's log.
 func (c *Context) explainNeeds(err error, n ptx.Needs) error {
 	var e *Error

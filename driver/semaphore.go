@@ -189,17 +189,17 @@ type SemaphoreOp struct {
 	lives []*life.Lifetime
 	refs  []life.Ref
 
-	// These are the parameters of each semaphore. Only one of the two is set.
+	// Parameters, one for each semaphore. Only one of the two slices is set.
 	signals []cu.CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
 	waits   []cu.CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS
 
-	// These are the parameters of graph nodes.
+	// Parameters of the graph node. Only one of the two is set.
 	signal cu.CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
 	wait   cu.CUDA_EXT_SEM_WAIT_NODE_PARAMS
 }
 
-// NewSemaphoreSignal returns an operation that signals all points. All semaphores must belong to
-// one context.
+// NewSemaphoreSignal returns an operation that signals the semaphore of each point. All semaphores
+// must belong to one context.
 func NewSemaphoreSignal(points ...SemaphorePoint) (*SemaphoreOp, error) {
 	o := &SemaphoreOp{signals: make([]cu.CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, len(points))}
 	if err := o.collect("semaphore signal", points); err != nil {
@@ -214,8 +214,8 @@ func NewSemaphoreSignal(points ...SemaphorePoint) (*SemaphoreOp, error) {
 	return o, nil
 }
 
-// NewSemaphoreWait returns an operation that waits for all points. All semaphores must belong to
-// one context.
+// NewSemaphoreWait returns an operation that waits for the semaphore of each point. All semaphores
+// must belong to one context.
 func NewSemaphoreWait(points ...SemaphorePoint) (*SemaphoreOp, error) {
 	o := &SemaphoreOp{waits: make([]cu.CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, len(points))}
 	if err := o.collect("semaphore wait", points); err != nil {
@@ -253,7 +253,7 @@ func (o *SemaphoreOp) collect(what string, points []SemaphorePoint) error {
 	return nil
 }
 
-// ready makes the checks before an Enqueue.
+// ready returns an error if the operation cannot be enqueued in s.
 func (o *SemaphoreOp) ready(s *Stream) error {
 	if s == nil || s.ctx != o.ctx || s.life.Closed() {
 		if err := checkStream(o, o.ctx, s); err != nil {

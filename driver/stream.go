@@ -98,7 +98,6 @@ func (c *Context) NewStream(opts ...StreamOption) (*Stream, error) {
 	return s, nil
 }
 
-// clamp32 returns the nearest 32-bit number.
 func clamp32(n int) int32 { return int32(max(math.MinInt32, min(n, math.MaxInt32))) }
 
 // LegacyStream returns CUDA's default stream. It and the blocking streams of the context wait for
@@ -141,7 +140,6 @@ func (c *Context) borrowed(raw CUstream) Stream {
 // open is small enough to be inlined into every call.
 func (s *Stream) open() bool { return s != nil && !s.life.Closed() }
 
-// check returns an error if the stream is not open.
 func (s *Stream) check() error {
 	if s.open() {
 		return nil
@@ -176,7 +174,8 @@ func (s *Stream) ready() error {
 	return s.fault()
 }
 
-// fault returns the panic of a host function in this stream. It returns each panic once.
+// fault removes and returns the oldest panic of a host function in this stream, or in a graph of
+// the context.
 func (s *Stream) fault() error {
 	if s.core.faults.pending.Load() == 0 {
 		return nil
@@ -191,7 +190,7 @@ func (s *Stream) named(err error) error {
 	return fmt.Errorf("%v: %w", s, err)
 }
 
-// Raw returns the driver's handle. A nil Stream has 0, the legacy stream.
+// Raw returns the driver's handle. For a nil Stream it returns 0, CUDA's default stream.
 func (s *Stream) Raw() CUstream {
 	if s == nil {
 		return 0
@@ -346,7 +345,7 @@ func (s *Stream) Wait(ctx context.Context) error {
 	return s.fault()
 }
 
-// queryOrMark returns a mark after the stream's work so far. If the wait is already over, it
+// queryOrMark returns a mark after the stream's work so far. If the work is done or has failed, it
 // returns nil and the result. The mark releases the reference that the caller retained.
 func (s *Stream) queryOrMark() (*mark, error) {
 	defer leave(s.core.enter())
@@ -453,7 +452,7 @@ func (s *Stream) Number() uint64 {
 	return s.number
 }
 
-// Lifetime returns the ownership record. A borrowed stream has the context's.
+// Lifetime returns the stream's ownership record, or the context's for a borrowed stream.
 func (s *Stream) Lifetime() *life.Lifetime {
 	if s == nil {
 		return nil

@@ -370,7 +370,7 @@ func TestStreamWaitsForTheEventOfAnother(t *testing.T) {
 		a, b := must(c.NewStream())(t), must(c.NewStream())(t)
 		e := must(c.NewEvent())(t)
 		defer closeAll(t, a, b, e)
-		// The first round uses methods, and the second uses operations.
+		// First with methods, then with operations.
 		for _, record := range []bool{false, true} {
 			open := gate(t, a)
 			if record {

@@ -12,7 +12,7 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// This is how a goroutine waits.
+// How a goroutine waits
 //
 // A goroutine that waits in a C call occupies an OS thread, and by default the driver spins in it.
 // That has the lowest latency, but a thousand waits would occupy a thousand spinning threads. A
@@ -47,7 +47,7 @@ const (
 	yieldOften  = 20 * time.Microsecond
 )
 
-// slots counts the waits that may block a thread at the same time.
+// slots limits how many waits block a thread at the same time.
 type slots struct {
 	free atomic.Int32
 }
@@ -152,7 +152,7 @@ func cancellation(ctx context.Context) <-chan struct{} {
 }
 
 // pollHere polls for a limited time, and only while there are few waits. It returns the query's
-// error or the cause of the cancellation.
+// error or the cause of the cancellation. If the time is over, it returns false and nil.
 func pollHere(ctx context.Context, w waitable, cancelled <-chan struct{}, sleepy bool) (over bool, err error) {
 	limit := hereTime
 	if sleepy {
@@ -274,7 +274,7 @@ const (
 type sharedWait struct {
 	w      waitable
 	state  atomic.Uint32
-	answer chan error // of one
+	answer chan error // buffered for one result, so that the poller does not block
 }
 
 const (
@@ -290,7 +290,6 @@ func (e *sharedWait) recycle() {
 	sharedWaits.Put(e)
 }
 
-// awaitShared waits until a poller delivers the result.
 func awaitShared(ctx context.Context, w waitable) error {
 	e := sharedWaits.Get().(*sharedWait)
 	e.w = w
@@ -314,7 +313,6 @@ func awaitShared(ctx context.Context, w waitable) error {
 	return err
 }
 
-// poller polls the waits in its list.
 type poller struct {
 	mu      sync.Mutex
 	fresh   []*sharedWait // added since the latest pass
@@ -397,7 +395,7 @@ func (p *poller) run() {
 	}
 }
 
-// pass polls each wait once and returns the waits that are not done.
+// pass polls each wait once and returns the waits that are not done. It releases abandoned waits.
 func pass(list []*sharedWait) []*sharedWait {
 	left := list[:0]
 	for _, e := range list {
@@ -445,7 +443,7 @@ func (core *contextCore) markFlags() (uint32, error) {
 	return uint32(cu.CU_EVENT_DISABLE_TIMING), err
 }
 
-// These are the values of contextCore.sched.
+// Values of contextCore.sched.
 const (
 	schedUnknown = iota
 	schedSpins
@@ -537,7 +535,7 @@ func (m *mark) block() error        { return m.core.guarded.CuEventSynchronize(m
 // sleeps depends on the context's flags, as in cuStreamSynchronize.
 func (m *mark) sleeps() (bool, error) { return m.core.sleeps() }
 
-// done ends the wait that the mark belongs to.
+// done returns the event to the pool and releases the stream.
 func (m *mark) done() {
 	holder := m.holder
 	m.holder = nil

@@ -14,7 +14,6 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// waits returns a function for each kind of wait.
 func waits(t *testing.T, c *driver.Context) map[string]func(context.Context) error {
 	s, e, sleepy := must(c.NewStream())(t), must(c.NewEvent())(t), must(c.NewEvent(driver.WithBlockingSync()))(t)
 	t.Cleanup(func() { noError(t, errors.Join(s.Close(), e.Close(), sleepy.Close(), c.Close())) })
@@ -133,7 +132,7 @@ func TestOnlyAFewWaitersHoldThreads(t *testing.T) {
 	wait := waits(t, f.open(t))["sleepy event"]
 	const n = 200
 	done := make(chan error, n)
-	for round := range 2 { // the second round needs the slots of the first
+	for round := range 2 { // the second pass needs the slots that the first one took
 		f.allBusy()
 		before := f.callCount()
 		for range n {
@@ -231,8 +230,6 @@ func TestCancelledWaitInACrowdLetsGo(t *testing.T) {
 	noError(t, c.Close())
 }
 
-// A long wait makes the blocking call once. The call sleeps if the program chose that. Otherwise it
-// is as fast as polling.
 func TestLongWaitMakesTheBlockingCall(t *testing.T) {
 	for _, what := range []string{"stream", "event", "sleepy event"} {
 		t.Run(what, func(t *testing.T) {

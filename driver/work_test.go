@@ -12,8 +12,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// These tests run real work and check its results on the emulator and on a GPU. The kernels must
-// run on both.
+// The tests below run real work and check its results on the emulator and on a GPU. The kernels
+// must run on both.
 
 const workPTX = `.version 7.0
 .target sm_70
@@ -128,7 +128,7 @@ const workPTX = `.version 7.0
 }
 `
 
-// work has a context, a stream and a module for these tests. Its methods fail the test on errors.
+// work holds what these tests need. Its methods fail the test on errors.
 type work struct {
 	testing.TB
 	c *driver.Context
@@ -544,7 +544,6 @@ func errorOnly(t testing.TB, err error) {
 	}
 }
 
-// axpyOnce allocates, copies, launches a kernel and checks the result.
 func axpyOnce(w *work, alpha float32) (err error) {
 	s, err := w.c.NewStream()
 	if err != nil {

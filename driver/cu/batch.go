@@ -73,8 +73,8 @@ func (b *Batch) Run() (done int, err error) {
 	return done, b.stopped(failure)
 }
 
-// RunPart is Run for n of the calls. first is the Frame that was returned when the first of them
-// was added. The calls stay in the batch and can run again.
+// RunPart runs n consecutive calls, as Run does. first is the Frame that adding the first of them
+// returned. The calls stay in the batch and can run again.
 func (b *Batch) RunPart(first loader.Frame, n int) (done int, err error) {
 	if !b.exists() {
 		return 0, absentBatch(b == nil)
@@ -98,7 +98,7 @@ func (b *Batch) stopped(failure uintptr) error {
 }
 
 // GraphAddKernelNode adds a call of CuGraphAddKernelNode, or of its older version if the driver has
-// no other.
+// only that.
 func (b *Batch) GraphAddKernelNode(node *CUgraphNode, graph CUgraph, deps *CUgraphNode, n uintptr, p *CUDA_KERNEL_NODE_PARAMS) loader.Frame {
 	if !b.exists() {
 		return loader.Frame{}
@@ -131,7 +131,7 @@ func (b *Batch) node(f Function, node *CUgraphNode, graph CUgraph, deps *CUgraph
 	return c
 }
 
-// Between two runs, the caller may change these arguments of a call that adds a node.
+// Words of a call that adds a node. The caller may change them between two runs.
 const (
 	BatchGraphWord = 1 // the graph
 	BatchDepsWord  = 2 // the address of the dependencies
@@ -139,7 +139,7 @@ const (
 )
 
 // GraphExecKernelNodeSetParams adds a call of CuGraphExecKernelNodeSetParams, or of its older
-// version if the driver has no other.
+// version if the driver has only that.
 func (b *Batch) GraphExecKernelNodeSetParams(exec CUgraphExec, node CUgraphNode, p *CUDA_KERNEL_NODE_PARAMS) loader.Frame {
 	if !b.exists() {
 		return loader.Frame{}

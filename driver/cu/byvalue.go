@@ -32,5 +32,5 @@ func structsOnStack(p *loader.Proc) bool {
 // functions of the old texture reference and parameter APIs have such arguments.
 func passesFloats(p *loader.Proc) bool { return p.IsGo() || loader.PassesFloats() }
 
-// floatWord returns a float's bits in the half of the word that C code reads.
+// floatWord returns a float's bits in the low half of a word, which is the half that C code reads.
 func floatWord(f float32) uintptr { return uintptr(math.Float32bits(f)) }

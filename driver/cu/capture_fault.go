@@ -53,7 +53,7 @@ func WatchCapture() (done func()) {
 func CaptureFaults() uint64 { return captureFaults.count.Load() }
 
 // CaptureFaultsSince returns the calls counted since CaptureFaults returned n, the earliest first.
-// Only the latest few are stored. The driver does not report which capture a call invalidated, so
+// Only the latest eight are stored. The driver does not report which capture a call invalidated, so
 // if several captures are open, it can be any of them.
 func CaptureFaultsSince(n uint64) []*Error {
 	captureFaults.mu.Lock()

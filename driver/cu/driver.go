@@ -19,9 +19,9 @@ const MinVersion = 11040
 // must use runtime.LockOSThread, because otherwise it may move to another thread. Package driver's
 // own functions do that where necessary.
 //
-// Bound and Guarded return views of the same driver. The calls of a view run in a given context, or
-// do not disturb captures. All views share the resolved functions. A view is small and may be
-// copied.
+// Bound returns a view of the same driver whose calls run in a given context. Guarded returns a
+// view whose calls cannot invalidate captures. All views share the resolved functions. A view is
+// small and may be copied.
 type Driver struct {
 	fn    *functions
 	scope *loader.Scope

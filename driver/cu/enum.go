@@ -13,7 +13,8 @@ func enumString[T ~uint32 | ~int32](typ string, v T, name string) string {
 	return typ + "(" + strconv.FormatInt(int64(v), 10) + ")"
 }
 
-// flagsString returns the name of v. If v has no name, it returns the names of its bits.
+// flagsString returns the name of v. If v has no name, it joins the names of its bits with "|", and
+// adds the bits without a name as one number.
 func flagsString[T ~uint32](typ string, v T, name func(T) string) string {
 	if s := name(v); s != "" {
 		return s

@@ -10,7 +10,6 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// rawCodes returns all codes of CUDA 13.0.
 func rawCodes() (codes []cu.CUresult) {
 	for n := range cu.CUresult(1100) {
 		if !strings.HasPrefix(n.String(), "CUresult(") {

@@ -54,7 +54,6 @@ func rawDriver(t testing.TB, l *rawLibrary) *cu.Driver {
 	return d
 }
 
-// rawFailing returns a driver whose functions all return code.
 func rawFailing(t testing.TB, code cu.CUresult) *cu.Driver {
 	return rawDriver(t, &rawLibrary{handler: func(cu.Function, loader.Args) uintptr { return uintptr(code) }})
 }

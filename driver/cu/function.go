@@ -17,8 +17,7 @@ import (
 // The numbers can change with each version of this package. Do not store them outside the process.
 type Function uint16
 
-// functionInfo is the information from the headers about a Function. Its strings end in NUL because
-// they are passed to C directly.
+// functionInfo describes a Function. The strings end in NUL because they are passed to C directly.
 type functionInfo struct {
 	name   string
 	base   string
@@ -37,8 +36,8 @@ func Functions() iter.Seq[Function] {
 	}
 }
 
-// String returns the C name, such as cuMemAlloc. For an older ABI, it also has the version suffix
-// of the Go method: cuGraphExecUpdate_v10020.
+// String returns the C name, such as cuMemAlloc. The name of an older ABI has the version suffix of
+// the Go method: cuGraphExecUpdate_v10020.
 func (f Function) String() string {
 	if f >= functionCount {
 		return fmt.Sprintf("Function(%d)", uint16(f))

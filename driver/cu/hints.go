@@ -1,7 +1,6 @@
 package cu
 
-// hint returns the usual cause of a code and the remedy. It works without a driver, because the
-// texts are part of this package.
+// hint returns the usual cause of a code and the remedy, or "" for an unknown code.
 func (r CUresult) hint() string {
 	switch r {
 	case CUDA_SUCCESS:

@@ -11,8 +11,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// layout is a row of the table. For a type it has the size and the alignment, for a field the size
-// and the offset.
+// layout is a row of the table: the size and the alignment of a type, or the size and the offset of
+// a field.
 type layout struct{ size, place uintptr }
 
 // lowered lists the types whose C alignment Go cannot express, with their alignment in Go.

@@ -73,8 +73,8 @@ func newSystemLibrary(dynamic *loader.DynamicLibrary) (*systemLibrary, error) {
 // Name returns the name or path under which the library was found.
 func (l *systemLibrary) Name() string { return l.lib.Name() }
 
-// Lookup returns the function with the ABI that symbol denotes. The library itself looks up symbols
-// that are not in cuda.h.
+// Lookup returns the function with the ABI that symbol denotes. A symbol that is not in cuda.h is
+// looked up in the library's own exports.
 func (l *systemLibrary) Lookup(symbol string) (loader.Proc, error) {
 	f, ok := FunctionBySymbol(symbol)
 	if !ok {

@@ -8,8 +8,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Arch is an architecture that code is compiled for. It has the names that compilers use: sm_90,
-// sm_90a, sm_100f. The zero Arch is an unknown architecture.
+// Arch is an architecture that code is compiled for, such as sm_90, sm_90a or sm_100f. The zero
+// Arch is an unknown architecture.
 type Arch struct {
 	Major, Minor int
 	// Suffix is 'a' for code that only runs on this exact architecture, 'f' for code that only
@@ -56,9 +56,9 @@ func (a Arch) above(device Arch) bool {
 	return a.Major > device.Major || a.Major == device.Major && a.Minor > device.Minor
 }
 
-// machineCodeFor returns why a device cannot run machine code for a, or "" if it can. The code must
-// be for the device's major version and not for a newer device. Code with the suffix a must be for
-// exactly this device.
+// machineCodeFor returns why a device cannot run machine code for a, or "" if it can or if a is
+// unknown. The code must be for the device's major version and not for a newer device. Code with
+// the suffix a must be for exactly this device.
 func (a Arch) machineCodeFor(device Arch) string {
 	switch {
 	case a == (Arch{}):
@@ -71,7 +71,8 @@ func (a Arch) machineCodeFor(device Arch) string {
 	return ""
 }
 
-// ptxFor returns why PTX for a cannot be compiled for a device, or "" if it can.
+// ptxFor returns why PTX for a cannot be compiled for a device. It returns "" if it can be or if a
+// is unknown.
 func (a Arch) ptxFor(device Arch) string {
 	if a == (Arch{}) {
 		return ""

@@ -55,7 +55,7 @@ func cutOff(have int, need uint64) error {
 	return invalidf("the image has %d bytes, but its header says %d: it is truncated or damaged", have, need)
 }
 
-// checkELF rejects ELF files that are not valid cubins.
+// checkELF rejects files that are not 64-bit little-endian ELF for GPUs, or have damaged headers.
 func checkELF(data []byte) error {
 	if len(data) < elfHeaderSize {
 		return invalidf("the image has %d bytes, less than its header", len(data))
@@ -96,7 +96,8 @@ func checkELFTables(data []byte) error {
 	return nil
 }
 
-// cubinArch reads the architecture from the header's flags. CUDA 13 changed their layout.
+// cubinArch reads the architecture from the header's flags, whose layout CUDA 13 changed. For an
+// unknown layout it returns the zero Arch.
 func cubinArch(data []byte) Arch {
 	flags, number, specific := le.Uint32(data[0x30:]), uint32(0), uint32(0)
 	switch abi := data[8]; {
@@ -154,7 +155,7 @@ func endOf(at, size uint64) uint64 {
 // elfHeaders is a table of n headers of the same size.
 type elfHeaders struct{ at, each, n uint64 }
 
-// elfTable reads the position and size of a table from the file header.
+// elfTable reads the position, the entry size and the number of entries from the file header.
 func elfTable(data []byte, at, each int) elfHeaders {
 	return elfHeaders{le.Uint64(data[at:]), uint64(le.Uint16(data[each:])), uint64(le.Uint16(data[each+2:]))}
 }

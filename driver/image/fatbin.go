@@ -78,8 +78,9 @@ func fatbinEntry(body []byte) (Part, uint64, error) {
 	return part, end, err
 }
 
-// fatbinPart reads the contents of an entry. Entries that no device executes, such as the input of
-// link-time optimisation, are not parts. An uncompressed cubin is checked like a stand-alone cubin.
+// fatbinPart reads the contents of an entry. It returns a zero Part for an entry that no device
+// executes, such as the input of link-time optimisation. An uncompressed cubin is checked like a
+// stand-alone cubin.
 func fatbinPart(header, data []byte) (Part, error) {
 	flags := le.Uint64(header[40:])
 	p := Part{Arch: archOf(le.Uint32(header[28:]), fatbinSuffix(flags)), data: data, packing: flags & fatbinCompressed}

@@ -157,7 +157,7 @@ func (i *Image) String() string {
 }
 
 // Part returns the part that a device of the given architecture runs. If the device can run no
-// part, the error matches [ErrMismatch] and has the reason for each part.
+// part, the error matches [ErrMismatch] and contains the reason for each part.
 func (i *Image) Part(device Arch) (Part, error) {
 	if i == nil || i.kind == 0 {
 		return Part{}, absentImage.Error(i == nil)
@@ -183,7 +183,7 @@ func (i *Image) Part(device Arch) (Part, error) {
 // Choose returns the images that a device can run, the best first. Machine code for exactly the
 // device comes first, then machine code for an older device of the same major version, then PTX
 // with the nearest target first. If the device can run no image, the error matches [ErrMismatch]
-// and has the reason for each image.
+// and contains the reason for each image.
 func Choose(device Arch, images ...*Image) ([]*Image, error) {
 	var fit []choice
 	var why []string

@@ -27,7 +27,7 @@ func isHostObject(data []byte) bool {
 		data[4] == elfClass64 && data[5] == elfLittleEndian && le.Uint16(data[18:]) != elfMachineCUDA
 }
 
-// checkObject checks that the tables of an object file lie within data.
+// checkObject checks that the tables, sections and segments of an object file lie within data.
 func checkObject(data []byte) error {
 	if err := checkELFTables(data); err != nil {
 		return err
@@ -38,8 +38,9 @@ func checkObject(data []byte) error {
 	return nil
 }
 
-// checkArchive checks every member of an archive to its end. A member consists of a 60-byte header
-// with the member's size at offset 48, and of the contents, padded to an even number of bytes.
+// checkArchive checks that every member of an archive lies within data. A member consists of a
+// 60-byte header with the member's size at offset 48, and of the contents, padded to an even number
+// of bytes.
 func checkArchive(data []byte) error {
 	const header, sizeAt, sizeEnd = 60, 48, 58
 	for at := len(archiveMagic); at < len(data); {

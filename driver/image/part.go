@@ -59,11 +59,11 @@ func (p Part) String() string {
 	return s + " for " + p.Arch.String()
 }
 
-// largestPart limits the decompressed size of an entry. A few kilobytes can expand to any size, but
-// real code has at most a few megabytes.
+// largestPart limits the decompressed size of an entry, in bytes. A few kilobytes can expand to any
+// size, but real code has at most a few megabytes.
 const largestPart = 256 << 20
 
-// Bytes returns the decompressed code: PTX without a trailing NUL, or a cubin. The caller must not
+// Bytes returns the decompressed code: PTX up to its first NUL, or a cubin. The caller must not
 // change the bytes, which may belong to the image.
 func (p Part) Bytes() ([]byte, error) {
 	if !p.known() {

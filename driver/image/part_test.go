@@ -10,7 +10,6 @@ import (
 	"github.com/purecuda/cuda/internal/imagetest"
 )
 
-// ptxOf returns the PTX in an image.
 func ptxOf(t *testing.T, i *image.Image) ([]byte, error) {
 	t.Helper()
 	parts := i.Parts()
@@ -21,7 +20,7 @@ func ptxOf(t *testing.T, i *image.Image) ([]byte, error) {
 	return parts[n].Bytes()
 }
 
-// The same source was compiled to entries with two kinds of compression.
+// The same source was compiled to entries with different compression.
 func TestPartsAreUncompressed(t *testing.T) {
 	zstd := must(ptxOf(t, parsed(t, "default", imageFile(t, "default.fatbin"))))(t)
 	lz4 := must(ptxOf(t, parsed(t, "speed", imageFile(t, "speed.fatbin"))))(t)
