@@ -29,6 +29,10 @@ func TestArraysAreCopied(t *testing.T) {
 		t.Errorf("descriptor %+v", d)
 	}
 	r.ok(r.CuArrayDestroy(a))
+	var widest int32
+	r.ok(r.CuDeviceGetAttribute(&widest, cu.CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_WIDTH, r.dev))
+	r.ok(r.CuArrayCreate(&a, &cu.CUDA_ARRAY_DESCRIPTOR{Width: uintptr(widest), Format: cu.CU_AD_FORMAT_FLOAT, NumChannels: 1}))
+	r.ok(r.CuArrayDestroy(a))
 	r.want("no width", r.CuArrayCreate(&a, &cu.CUDA_ARRAY_DESCRIPTOR{Format: cu.CU_AD_FORMAT_FLOAT, NumChannels: 1}), cu.CUDA_ERROR_INVALID_VALUE)
 	r.want("three channels", r.CuArrayCreate(&a, &cu.CUDA_ARRAY_DESCRIPTOR{Width: 4, Format: cu.CU_AD_FORMAT_FLOAT, NumChannels: 3}), cu.CUDA_ERROR_INVALID_VALUE)
 }

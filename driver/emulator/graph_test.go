@@ -445,6 +445,29 @@ func TestUserObjects(t *testing.T) {
 	t.Errorf("destroyed %d times", destroyed.Load())
 }
 
+// The executable graph must keep the user objects of nested graphs, even after those are destroyed.
+func TestUserObjectsOfNestedGraphs(t *testing.T) {
+	r := newRig(t)
+	var destroyed atomic.Uint32
+	fn := cu.CUhostFn(loader.NewCallback(func(uintptr) { destroyed.Add(1) }))
+	var u cu.CUuserObject
+	r.ok(r.CuUserObjectCreate(&u, nil, fn, 1, 1))
+	var inner, g cu.CUgraph
+	r.ok(r.CuGraphCreate(&inner, 0))
+	r.ok(r.CuGraphRetainUserObject(inner, u, 1, uint32(cu.CU_GRAPH_USER_OBJECT_MOVE)))
+	r.ok(r.CuGraphCreate(&g, 0))
+	r.child(g, inner)
+	x := r.instantiate(g)
+	r.ok(r.CuGraphDestroy(inner))
+	r.ok(r.CuGraphDestroy(g))
+	time.Sleep(10 * time.Millisecond)
+	if destroyed.Load() != 0 {
+		t.Error("destroyed while an executable refers to it")
+	}
+	r.ok(r.CuGraphLaunch(x, 0))
+	r.settle()
+}
+
 func TestTaggedNodes(t *testing.T) {
 	r := newRig(t)
 	p, s, add := r.alloc(16), r.stream(), r.kernel("add")

@@ -133,6 +133,9 @@ func TestFunctionAttributesAndParameters(t *testing.T) {
 		t.Error("another module")
 	}
 	r.ok(r.CuFuncLoad(f))
+	if r.emu != nil {
+		r.want("load of no function", r.CuFuncLoad(0), cu.CUDA_ERROR_INVALID_HANDLE)
+	}
 	var state cu.CUfunctionLoadingState
 	r.ok(r.CuFuncIsLoaded(&state, f))
 	if state != cu.CU_FUNCTION_LOADING_STATE_LOADED {

@@ -75,6 +75,31 @@ func TestAddressRangeAndPointerAttributes(t *testing.T) {
 	if kind != 0 {
 		t.Errorf("an unknown pointer has type %d", kind)
 	}
+	ordinal = 9
+	attrs := []cu.CUpointer_attribute{attr, cu.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL}
+	r.ok(r.CuPointerGetAttributes(2, &attrs[0], &[]unsafe.Pointer{data, unsafe.Pointer(&ordinal)}[0], p))
+	if kind != uint32(cu.CU_MEMORYTYPE_DEVICE) || ordinal != 0 {
+		t.Errorf("two attributes: type %d on device %d", kind, ordinal)
+	}
+}
+
+// The address of an allocation node must be free again when its graph is destroyed. All these nodes
+// together need more addresses than a device has.
+func TestAddressesOfDestroyedGraphsAreUsedAgain(t *testing.T) {
+	r := newRig(t)
+	if r.emu == nil {
+		t.Skip("about the emulator's address space")
+	}
+	alloc := cu.CUDA_MEM_ALLOC_NODE_PARAMS{Bytesize: 16 << 30}
+	alloc.PoolProps.AllocType = cu.CU_MEM_ALLOCATION_TYPE_PINNED
+	alloc.PoolProps.Location = cu.CUmemLocation{Type: cu.CU_MEM_LOCATION_TYPE_DEVICE}
+	for range 80 {
+		var g cu.CUgraph
+		var n cu.CUgraphNode
+		r.ok(r.CuGraphCreate(&g, 0))
+		r.ok(r.CuGraphAddMemAllocNode(&n, g, nil, 0, &alloc))
+		r.ok(r.CuGraphDestroy(g))
+	}
 }
 
 func TestCopiesBetweenHostAndDevice(t *testing.T) {

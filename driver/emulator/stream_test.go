@@ -464,3 +464,30 @@ func TestTheContextOfAStreamIsToldWithoutAGreenOne(t *testing.T) {
 		t.Errorf("context %#x, green context %#x", ctx, green)
 	}
 }
+
+// A wait node must wait for work that another stream had in flight when the graph was launched.
+func TestWaitNodesWaitForOtherStreams(t *testing.T) {
+	r := newRig(t)
+	p, q, a, b := r.alloc(4), r.alloc(4), r.stream(), r.stream()
+	add, ev, gate := r.kernel("add"), r.event(cu.CU_EVENT_DISABLE_TIMING), r.gate()
+	r.ok(r.CuMemsetD32(p, 1, 1))
+	g := r.graph()
+	var n cu.CUgraphNode
+	r.ok(r.CuGraphAddEventWaitNode(&n, g, nil, 0, ev))
+	move := cu.CUDA_MEMCPY3D{
+		SrcMemoryType: cu.CU_MEMORYTYPE_DEVICE, SrcDevice: p, DstMemoryType: cu.CU_MEMORYTYPE_DEVICE, DstDevice: q,
+		WidthInBytes: 4, Height: 1, Depth: 1,
+	}
+	r.ok(r.CuGraphAddMemcpyNode(new(cu.CUgraphNode), g, &n, 1, &move, r.ctx))
+	x := r.instantiate(g)
+	r.ok(r.CuGraphUpload(x, b))
+	r.ok(r.launch(add, a, p, 0, 1))
+	r.settle()
+	gate.block(a)
+	r.ok(r.launch(add, a, p, 0, 5))
+	r.ok(r.CuEventRecord(ev, a))
+	r.ok(r.CuGraphLaunch(x, b))
+	r.want("the graph before the event", r.CuStreamQuery(b), cu.CUDA_ERROR_NOT_READY)
+	gate.open()
+	r.wantWords("the copy after the event", q, 1+1+5)
+}

@@ -196,6 +196,17 @@ func TestCopiesOfLaunchAttributesAreIndependent(t *testing.T) {
 	}
 }
 
+func TestCooperativeIsOnOrOff(t *testing.T) {
+	var a launch.Attributes
+	for value, want := range map[int32]cu.CUresult{-1: cu.CUDA_ERROR_INVALID_VALUE, 0: cu.CUDA_SUCCESS, 1: cu.CUDA_SUCCESS, 2: cu.CUDA_ERROR_INVALID_VALUE} {
+		var v cu.CUlaunchAttributeValue
+		*v.Cooperative() = value
+		if r := a.Set(cu.CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &v, nil); r != want || r == cu.CUDA_SUCCESS && a.Cooperative != value {
+			t.Errorf("cooperative %d: %v, stored %d", value, r, a.Cooperative)
+		}
+	}
+}
+
 func TestAttributesOfAStream(t *testing.T) {
 	var a, b launch.Stream
 	var v cu.CUlaunchAttributeValue
