@@ -19,7 +19,6 @@ import (
 //
 // op may belong to another context or device than the graph, and runs in its own context. Copies,
 // and kernels with peer access, may use memory of several devices.
-//
 // The launch of an Exec ([Exec.Op]) becomes a child graph.
 func (g *Graph) Add(op driver.Op, deps ...Node) (Node, error) {
 	if l, ok := op.(*launchOp); ok {

@@ -42,7 +42,7 @@
 // To add one, use [Graph.AddIf], [Graph.AddIfElse], [Graph.AddWhile] or [Graph.AddSwitch]. In a
 // capture, use [Scope.If], [Scope.IfElse], [Scope.While] or [Scope.Switch]. [Cond.Set],
 // [Cond.SetTo] and [Cond.SetWhen] return operations that set a condition, and [Cond.Within] limits
-// the rounds of a loop.
+// the iterations of a loop.
 //
 // # Launching and changing
 //

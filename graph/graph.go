@@ -65,7 +65,7 @@ var graphs atomic.Uint64
 // keep contains everything that destroying a graph needs. It must not refer to the Graph, which
 // could then never become unreachable.
 type keep struct {
-	life     life.Lifetime // of the outermost graph; a plan has another
+	life     life.Lifetime // of the outermost graph; unused in a Plan
 	refs     *retain.References
 	raw      driver.CUgraph
 	borrowed bool // the owner of raw destroys it, not this Graph
@@ -226,7 +226,7 @@ func (g *Graph) Keep(things ...any) error {
 }
 
 // changeRefs makes the graph's references writable and returns them. If others share them, it first
-// replaces them by a copy.
+// replaces them with a copy.
 func (g *Graph) changeRefs() *retain.References {
 	if o := g.keep.refs; o.Alone() {
 		return o
@@ -235,9 +235,9 @@ func (g *Graph) changeRefs() *retain.References {
 	return g.keep.refs
 }
 
-// commitNew assigns the new references in o to the node that is about to be added. Nested graphs
-// number their nodes differently. Their references are assigned to no node and retained as long as
-// the outermost graph.
+// commitNew assigns the new references in o to the node that is about to be added. For a nested
+// graph, which numbers its nodes differently, it assigns them to no node. They are then retained
+// until the outermost graph is closed.
 func (g *Graph) commitNew(o *retain.References) {
 	if g.part {
 		o.CommitLoose()
@@ -246,7 +246,7 @@ func (g *Graph) commitNew(o *retain.References) {
 	o.CommitNew()
 }
 
-// commit replaces the references of a node by the new references in o.
+// commit replaces the references of a node with the new references in o.
 func (g *Graph) commit(o *retain.References, n Node) {
 	if g.part {
 		o.CommitLoose()
@@ -259,7 +259,6 @@ func (g *Graph) commit(o *retain.References, n Node) {
 // the graph.
 func (g *Graph) alive() { runtime.KeepAlive(g) }
 
-// exists reports whether this package created g.
 func (g *Graph) exists() bool { return g != nil && g.ctx != nil }
 
 // lock locks the graph for a call. It returns an error if the graph is nil, zero or closed.
@@ -397,7 +396,6 @@ var (
 	aScope   = absent.Kind{Name: "Scope", Make: "graph.Capture or graph.Begin", Code: driver.CUDA_ERROR_INVALID_VALUE}
 )
 
-// absentName returns the String of a nil or zero object.
 func absentName(isNil bool, k *absent.Kind) string {
 	if isNil {
 		return "nil " + k.Name
@@ -405,7 +403,7 @@ func absentName(isNil bool, k *absent.Kind) string {
 	return "zero " + k.Name
 }
 
-// tooOld is the error for a feature of a newer driver if no missing function indicates its absence.
+// tooOld is the error for a feature whose absence only the driver's version shows.
 type tooOld struct{ msg string }
 
 func (e *tooOld) Error() string { return e.msg }
@@ -429,8 +427,7 @@ func needs(d *driver.Driver, what string, since int) error {
 // ErrEnded matches the error of using a Scope or Recording whose capture ended.
 var ErrEnded = errors.New("capture has ended")
 
-// ErrEmptyCapture matches the error of a capture that ended without an error but for which the
-// driver returned no graph.
+// ErrEmptyCapture matches the error of a capture that ended without error but returned no graph.
 var ErrEmptyCapture = errors.New("capture gave no graph")
 
 func refuse(code driver.CUresult, format string, args ...any) error {

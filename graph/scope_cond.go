@@ -106,7 +106,8 @@ func (g *Graph) mayHave(f form, c Cond) error {
 	return c.usable(g)
 }
 
-// captureBodies captures on a separate stream, because the scope's stream is already capturing.
+// captureBodies captures the bodies on a separate stream, because the scope's stream is already
+// capturing.
 func (sc *Scope) captureBodies(home *Graph, records []func(*Scope) error) (bodies []*body, err error) {
 	s, done, err := helperStream(sc.s.Context())
 	if err != nil {

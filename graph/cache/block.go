@@ -61,7 +61,6 @@ func (s *shelves) push(b *block) {
 	at.push(b)
 }
 
-// remove removes a free block from its shelf.
 func (s *shelves) remove(b *block) { s.of(b.lane).remove(b) }
 
 func (s *shelves) add(l lane) *shelf {
@@ -81,7 +80,6 @@ func (s *shelves) add(l lane) *shelf {
 	return at
 }
 
-// all yields every block.
 func (s *shelves) all(yield func(*block) bool) {
 	if !s.idle.all(yield) {
 		return

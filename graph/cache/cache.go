@@ -29,8 +29,8 @@ import (
 // at fixed addresses. Blocks that the capture frees with [Cache.Free] can be reused only within the
 // capture. They return to the cache when the graph and its Execs are closed and their launches have
 // ended, or when the capture fails. Later captures may then use them. A capture never gets a block
-// that was freed in stream order outside of captures. The stream may still use such a block when
-// the graph runs. With WithAllocNodes, the graph instead allocates and frees with nodes.
+// that was freed in stream order outside of captures, because that stream may still use the block
+// when the graph runs. With WithAllocNodes, the graph instead allocates and frees with nodes.
 //
 // A Cache is safe for concurrent use.
 type Cache struct {

@@ -56,7 +56,7 @@ func newCore(c *driver.Context, life *life.Lifetime) *core {
 	return &core{ctx: c, life: life, graphs: make(map[uint64]*ownBlocks)}
 }
 
-// accepts checks whether a stream can be used for an allocation.
+// accepts returns the capture of s, or an error if s cannot be used for an allocation.
 func (c *core) accepts(s *driver.Stream) (captured, error) {
 	if err := c.life.Check(); err != nil {
 		return captured{}, err
@@ -64,7 +64,8 @@ func (c *core) accepts(s *driver.Stream) (captured, error) {
 	return c.acceptsFree(s)
 }
 
-// acceptsFree checks whether a stream can be used for a free, even after Close.
+// acceptsFree returns the capture of s, or an error if s cannot be used for a free. It also works
+// after Close.
 func (c *core) acceptsFree(s *driver.Stream) (at captured, err error) {
 	if err := s.Ready(); err != nil {
 		return at, err
@@ -102,10 +103,10 @@ func (c *core) take(s *driver.Stream, at captured, bytes uintptr) (*block, uint6
 	return b, b.generation, nil
 }
 
-// reuse hands out a free block, if there is one. A stream gets a block freed in its own order, or
-// one that no work uses. A capture gets one of its graph's own blocks, or one that no work uses,
-// which then belongs to the graph. A capture cannot use blocks freed in stream order, because the
-// graph may run at any time and on any stream.
+// reuse hands out a free block, or returns nil if there is none. A stream gets a block freed in its
+// own order, or one that no work uses. A capture gets one of its graph's own blocks, or one that no
+// work uses, which then belongs to the graph. A capture cannot use blocks freed in stream order,
+// because the graph may run at any time and on any stream.
 func (c *core) reuse(s *driver.Stream, of *ownBlocks, size uintptr) *block {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -188,7 +189,7 @@ func (c *core) put(b *block) (toDriver bool) {
 	return false
 }
 
-// trim returns the free blocks to the driver.
+// trim returns the free blocks to the driver. It returns their total size.
 func (c *core) trim() (bytes uint64, err error) {
 	c.mu.Lock()
 	free := c.free

@@ -13,11 +13,12 @@ import (
 // AllocInto is like Alloc, but allocates into a buffer that the caller reuses. Pass the zero Buffer
 // first, and later a buffer that was closed or freed. If size and stream equal those of the
 // buffer's previous allocation, the buffer usually gets the same memory again, without an
-// allocation on Go's heap. Otherwise it gets other memory.
+// allocation on Go's heap. Otherwise, or if a graph still refers to the buffer, it gets different
+// memory.
 //
-// If the buffer is open, AllocInto returns an error. If a graph still refers to the buffer, it gets
-// other memory. Earlier views and prepared launches refer to the memory that the buffer had then.
-// While the buffer has other memory, they return an error that the memory is closed.
+// If the buffer is open, AllocInto returns an error. Earlier views and prepared launches refer to
+// the memory that the buffer had then. While the buffer has different memory, they return an error
+// that the memory is closed.
 //
 // b must not be used concurrently.
 func AllocInto[T any](c *Cache, s *driver.Stream, b *driver.Buffer[T], n int) error {
@@ -63,7 +64,7 @@ func allocInto[T any](c *Cache, s *driver.Stream, b *driver.Buffer[T], n int) er
 	return nil
 }
 
-// allocAnew allocates other memory for the caller's buffer.
+// allocAnew allocates different memory for the caller's buffer.
 func allocAnew[T any](c *Cache, s *driver.Stream, b *driver.Buffer[T], n int) error {
 	made, err := allocFrom[T](c, s, n)
 	if err != nil {

@@ -132,7 +132,7 @@ func (f *Flow) Build() (*graph.Graph, error) {
 	return g, nil
 }
 
-// unchanged rejects launches whose memory accesses have changed since the order was derived.
+// unchanged returns an error if the memory accesses of a launch have changed since it was added.
 func (f *Flow) unchanged() error {
 	for i := range f.steps {
 		s := &f.steps[i]

@@ -125,8 +125,8 @@ func quoted(s string) string {
 
 const criticalColor = "#c0392b"
 
-// fillColor returns a colour for the kind of a node. Nodes that compute, move data, allocate, only
-// order other nodes, or contain graphs each have their own colour.
+// fillColor returns the colour for a type of node. Kernels, copies and fills, memory nodes, host
+// functions, and nodes with graphs each have their own colour. All others are grey.
 func fillColor(t graph.Type) string {
 	switch t {
 	case cu.CU_GRAPH_NODE_TYPE_KERNEL:

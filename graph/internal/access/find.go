@@ -7,8 +7,9 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// InNode returns the sets of the graph that was copied into node i. If the node is itself a copy,
-// InNode returns the sets of all graphs that were copied into such nodes.
+// InNode returns the sets of the graph that was copied into node i. If they are not recorded,
+// because node i was captured or is a copy, it returns the sets of all child graphs of the loose
+// Sets.
 func (p *Sets) InNode(i uint32) []*Sets {
 	if c := p.children[i]; c != nil {
 		return []*Sets{c}
@@ -31,7 +32,7 @@ type Found struct {
 	in *Sets
 }
 
-// Find returns the access set of node i.
+// Find returns the access set of node i, or the zero Found if it is unknown.
 func (p *Sets) Find(i uint32) Found {
 	if int(i) < len(p.of) && p.of[i] != 0 {
 		return Found{&p.list[p.of[i]-1], p}
@@ -62,7 +63,8 @@ func (f Found) List() []driver.Access {
 	return list
 }
 
-// Each yields all sets, in node order if the order is known.
+// Each yields all sets: first those recorded by node number, in that order, then those of plans, of
+// loose Sets and of child graphs.
 func (p *Sets) Each(yield func(Found)) {
 	for _, at := range p.of {
 		if at != 0 {

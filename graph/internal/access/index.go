@@ -30,7 +30,7 @@ type StepAccess struct {
 	driver.Access
 }
 
-// Conflicts appends the steps that a step with access a must run after. It omits steps that are
+// Conflicts appends the steps that a step with access a must run after. It may omit steps that are
 // already ordered before an appended step.
 func (x *Index) Conflicts(a driver.Access, steps *[]int) {
 	if a.Bytes == 0 || a.Mode == 0 {

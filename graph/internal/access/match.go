@@ -16,7 +16,7 @@ func (p *Sets) Declare(i uint32, list []driver.Access) {
 	p.declared[i] = append(p.declared[i], list...)
 }
 
-// Covers reports whether the set contains the memory of argument i.
+// Covers reports whether the set has an access with a nonzero address for argument i.
 func (f Found) Covers(i int) bool {
 	for _, s := range f.uses() {
 		if int(s.arg) == i && s.addr != 0 {
@@ -68,12 +68,11 @@ func NewOrder(after [][]int) *Order {
 	return o
 }
 
-// BlockSize is the number of vertices that Reached examines in one pass.
+// BlockSize is the number of vertices in a block of Reached.
 const BlockSize = 64 * 64
 
-// Reached returns a bit set for each vertex from the beginning of the block on. The set contains
-// the vertices of the block that come before the vertex. If the vertex is in the block, the set
-// also contains the vertex.
+// Reached returns a bit set for each vertex whose place is at least block. Bit i of the set is 1 if
+// the vertex at place block+i, within the block, is that vertex or has a path to it.
 func (o *Order) Reached(block int) [][BlockSize / 64]uint64 {
 	from := make([][BlockSize / 64]uint64, len(o.List)-block)
 	for i := range from {
@@ -92,7 +91,8 @@ func (o *Order) Reached(block int) [][BlockSize / 64]uint64 {
 	return from
 }
 
-// Fits reports whether the set can belong to a node with these parameters.
+// Fits reports whether p has the kernel of the set and, in each argument with a nonempty access,
+// the address of that access.
 func (f Found) Fits(p *cu.CUDA_KERNEL_NODE_PARAMS) bool {
 	if p.Func != f.Kernel.Raw() {
 		return false
@@ -105,12 +105,13 @@ func (f Found) Fits(p *cu.CUDA_KERNEL_NODE_PARAMS) bool {
 	return true
 }
 
-// Same reports whether two sets refer to the same memory.
+// Same reports whether two sets have equal accesses. It does not compare their kernels.
 func (f Found) Same(o Found) bool {
 	return slices.Equal(f.uses(), o.uses())
 }
 
-// CommonArgs returns, for each kernel, the arguments that are memory in all sets of the kernel.
+// CommonArgs returns, for each kernel, the arguments with a nonempty access in all sets of the
+// kernel, in ascending order.
 func CommonArgs(all []Found) map[cu.CUfunction][]int32 {
 	common := make(map[cu.CUfunction][]int32)
 	for _, f := range all {
@@ -143,7 +144,8 @@ func (f Found) Key(args []int32) string {
 	return string(key)
 }
 
-// NodeKey returns the Key for the parameters of a node.
+// NodeKey returns the Key for the parameters of a node. It returns "" if p has no arguments but
+// args is not empty.
 func NodeKey(p *cu.CUDA_KERNEL_NODE_PARAMS, args []int32) string {
 	key := binary.NativeEndian.AppendUint64(nil, uint64(p.Func))
 	for _, a := range args {

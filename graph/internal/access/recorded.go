@@ -25,7 +25,7 @@ func (u *Recorded) Burst(sets *Sets) {
 	u.bursts = append(u.bursts, sets)
 }
 
-// Note stores the accesses of a recorded operation.
+// Note stores the accesses of op if op is a launch. It ignores other operations.
 func (u *Recorded) Note(op driver.Op) {
 	l, ok := op.(*driver.Launch)
 	if !ok {
@@ -44,11 +44,10 @@ func (u *Recorded) IsLatest(l *driver.Launch) bool {
 	return l != nil && u.sets != nil && u.noted == uint64(l.Block().Accesses)
 }
 
-// Empty reports whether no operation was recorded.
+// Empty reports whether no accesses were recorded.
 func (u *Recorded) Empty() bool { return u.sets == nil && len(u.bursts) == 0 }
 
-// GiveTo moves all sets to those of the recorded graph, where they are matched to nodes lazily. The
-// sets of a failed capture are garbage collected.
+// GiveTo moves all sets to p.Loose, where they are matched to nodes lazily.
 func (u *Recorded) GiveTo(p *Sets) {
 	p.Loose = append(p.Loose, u.bursts...)
 	if u.sets != nil {

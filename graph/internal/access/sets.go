@@ -12,8 +12,8 @@ import (
 )
 
 // Sets are the memory accesses of a graph's nodes that the driver cannot report. For a kernel, the
-// driver returns the addresses among the arguments, but not the size of the memory. All data is
-// numbers in lists, so recording a node costs a comparison and a store.
+// driver returns the addresses among the arguments, but not the size of the memory. A node is an
+// index into a list, so recording a node costs a comparison and a store.
 //
 // Copies of the graph share its lists (snapshot). Appending to shared lists is safe. Before
 // existing entries change, the lists must be copied.
@@ -36,7 +36,7 @@ type Sets struct {
 
 // Set describes the accesses of one kernel node.
 type Set struct {
-	version uint64 // launch.Block.Accesses when the set was stored
+	version uint64 // launch.Block().Accesses when the set was stored
 	Kernel  *driver.Kernel
 	at      uint32 // index in spans
 	n, own  uint16 // number of spans; own is their capacity if only one node uses the set, otherwise 0
@@ -69,7 +69,7 @@ func OfPlan(of []uint32, kinds int) *Sets {
 // EnterNone adds a kind with unknown accesses.
 func (p *Sets) EnterNone() { p.list = append(p.list, Set{}) }
 
-// Noted returns the number of nodes with recorded accesses.
+// Noted returns 1 plus the number of the last node with recorded accesses, or 0.
 func (p *Sets) Noted() int { return len(p.of) }
 
 // DeclaredUses returns the declared accesses of a node.
@@ -93,7 +93,7 @@ func (p *Sets) Recycle() {
 	pool.Put(p)
 }
 
-// Launch records the accesses of node i, which must be the next node.
+// Launch records the accesses of node i. Nodes before i that have no entry get an unknown set.
 func (p *Sets) Launch(i int, l *driver.Launch) {
 	if uint64(l.Block().Accesses) == p.version && len(p.of) == i {
 		p.of = append(p.of, p.last)
@@ -167,8 +167,8 @@ func (p *Sets) Plan(first, n int, sets *Sets) {
 	p.plans = append(p.plans, planNodes{uint32(first), uint32(n), sets})
 }
 
-// Set replaces the accesses of a node. If the node was already set before, it has a set of its own,
-// which Set reuses if its capacity suffices.
+// Set replaces the accesses of node i with those of a launch, and ignores other operations. A node
+// that was set before has a set of its own, which Set reuses if its capacity suffices.
 func (p *Sets) Set(i uint32, op driver.Op) {
 	l, ok := op.(*driver.Launch)
 	if !ok {
@@ -185,7 +185,7 @@ func (p *Sets) Set(i uint32, op driver.Op) {
 	note(p.spans[f.at:], uses)
 }
 
-// ownSet returns a set with the given capacity that no other node uses.
+// ownSet returns a set of node i that no other node uses, with at least the capacity room.
 func (p *Sets) ownSet(i uint32, room uint16) *Set {
 	if at := p.of[i]; at != 0 && p.list[at-1].own >= max(room, 1) {
 		return &p.list[at-1]

@@ -40,12 +40,10 @@ type openStream struct {
 	beganAt *Place
 }
 
-// find returns the index of a captured stream, or -1.
 func (c *Registry) find(k Key) int {
 	return slices.IndexFunc(c.open, func(o openStream) bool { return o.Key == k })
 }
 
-// capture returns the capture of a stream, or nil.
 func (c *Registry) capture(k Key) any {
 	if i := c.find(k); i >= 0 {
 		return c.open[i].r

@@ -2,9 +2,9 @@
 
 package graphtest
 
-// Argument blocks and the memory they point to are on the heap. Each driver call and each query of
-// the current context makes up to two allocations. Most steps of the tests make at most twenty of
-// these, which is two calls of a Callable.
+// AllocsAllowed is enough for twenty driver calls or queries of the current context, which two
+// calls of a Callable make. Each of them makes up to two allocations, because argument blocks and
+// the memory they point to are on the heap.
 const (
 	AllocsAllowed = 40.0
 	AllocsPerCall = 4.0 // including its query of the current context

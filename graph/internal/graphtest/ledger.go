@@ -11,7 +11,7 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
-// Injected is the code of injected failures, which no flow produces on its own.
+// Injected is the code of injected failures. Nothing else in the tests returns it.
 const Injected = driver.CUDA_ERROR_ECC_UNCORRECTABLE
 
 // Ledger counts the open objects of the driver, in addition to the library's own list. A handle
@@ -28,8 +28,8 @@ func NewLedger(k *Kit, e *emulator.Emulator) *Ledger {
 	return l
 }
 
-// Wait makes several concurrent waits for a stream. Each wait makes the library create an event,
-// which the library keeps for later waits.
+// Wait waits several times concurrently for the kit's stream. Each wait makes the library create an
+// event, which the library keeps for later waits.
 func (l *Ledger) Wait(k *Kit) {
 	const waits = 4
 	gate, done := make(chan struct{}), make(chan error, waits)
@@ -65,8 +65,9 @@ func (l *Ledger) Count() map[string]int {
 	return open
 }
 
-// More describes the objects that were opened since the ledger was created, unless they are
-// expected. Objects that are released only after work in flight get time to disappear.
+// More returns a description of the objects that were opened since the ledger was created, or "" if
+// there are none or if expected accepts the description. It retries for 10 s, because some objects
+// are released only after work in flight.
 func (l *Ledger) More(expected func(diff string) bool) string {
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
 		diff := l.Diff()
@@ -89,7 +90,7 @@ func (l *Ledger) Diff() string {
 	return strings.Join(more, ", ")
 }
 
-// Cause returns the first driver code in an error, in reading order.
+// Cause returns the driver code that errors.As finds in err, or 0.
 func Cause(err error) driver.CUresult {
 	var code driver.CUresult
 	errors.As(err, &code)

@@ -59,10 +59,9 @@ func outsideCaptures(s *driver.Stream, call func() error) (bool, error) {
 	return false, err
 }
 
-// completed queries the event without waiting.
 func (m *CompletionEvent) completed() (bool, error) { return completed(m.d.CuEventQuery(m.event)) }
 
-// completed converts the result of a query.
+// completed converts the result of a query: for CUDA_ERROR_NOT_READY it returns false and no error.
 func completed(err error) (bool, error) {
 	if e, ok := err.(*driver.Error); ok && e.Result == driver.CUDA_ERROR_NOT_READY {
 		return false, nil

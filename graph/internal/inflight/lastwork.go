@@ -16,7 +16,7 @@ import (
 //
 // LastWork never queries the context. cuCtxSynchronize invalidates every open capture in the
 // context, of any thread and mode, even if guarded
-// (https://docs.nvidia.com/cuda/cuda-c-programming- guide/#prohibited-and-unhandled-operations). So
+// (https://docs.nvidia.com/cuda/cuda-c-programming-guide/#prohibited-and-unhandled-operations). So
 // LastWork retains the stream until the work is known to have ended, even if the program closes the
 // stream. A stream that the program borrowed cannot be retained.
 type LastWork struct {

@@ -180,8 +180,8 @@ func (o *References) put(k Reference) uint32 {
 	return uint32(len(o.entries) - 1)
 }
 
-// drop counts one use less. Things without uses wait in Dropped until Flush, because a release may
-// free memory and wait for the device.
+// drop removes one use of the thing in slot. Things without uses wait in Dropped until Flush,
+// because a release may free memory and wait for the device.
 func (o *References) drop(slot uint32) {
 	h := &o.entries[slot]
 	if h.uses--; h.uses > 0 {
@@ -317,7 +317,7 @@ func (o *References) CommitAgain(n int) {
 	}
 }
 
-// Commit replaces the references of a node by the retained things.
+// Commit replaces the references of a node with the retained things.
 func (o *References) Commit(node uint32) {
 	o.forgetSeen()
 	o.Grow(node)
@@ -340,7 +340,7 @@ func (o *References) Commit(node uint32) {
 	o.pending = len(o.Slots)
 }
 
-// forgetSeen invalidates seen and the epoch.
+// forgetSeen clears seen and changes Epoch.
 func (o *References) forgetSeen() {
 	o.seen = seen{}
 	o.Epoch++
@@ -349,8 +349,8 @@ func (o *References) forgetSeen() {
 // Waiting returns the number of slots that are retained but not committed.
 func (o *References) Waiting() int { return len(o.Slots) - o.pending }
 
-// TakePending removes and returns these slots. The caller must enter them again before any other
-// call.
+// TakePending removes and returns the slots that are retained but not committed. The caller must
+// enter them again before any other call.
 func (o *References) TakePending() []uint32 {
 	slots := o.Slots[o.pending:]
 	o.Slots = o.Slots[:o.pending]
@@ -405,7 +405,7 @@ func (o *References) Loosen() {
 	o.Nodes, o.sets, o.Slots, o.pending = o.Nodes[:0], o.sets[:0], o.Slots[:0], 0
 }
 
-// Grow adds an entry for a node that the driver created.
+// Grow adds empty entries for nodes up to the given one, which the driver created.
 func (o *References) Grow(node uint32) {
 	for uint32(len(o.Nodes)) <= node {
 		o.Nodes = append(o.Nodes, 0)
@@ -451,7 +451,7 @@ func (o *References) RetainGiven(refs []life.Ref) error {
 	return nil
 }
 
-// addLoose turns a use into one of no particular node.
+// addLoose turns a use of the thing in slot into a loose use, of which a thing has at most one.
 func (o *References) addLoose(slot uint32) {
 	h := &o.entries[slot]
 	if h.loose {

@@ -29,7 +29,7 @@ type slot[T any] struct {
 // Slots is the number of values that can be in flight.
 const Slots = 64
 
-// New returns a ring for values that Send copies to to.
+// New returns a ring whose Send copies values to the buffer passed as to.
 func New[T any](c *driver.Context, to *driver.Buffer[T]) (*Ring[T], error) {
 	block, err := driver.AllocHost[T](c, Slots)
 	if err != nil {
@@ -57,7 +57,8 @@ func (r *Ring[T]) add(c *driver.Context, to *driver.Buffer[T], i int) error {
 	return nil
 }
 
-// Send copies v to the device in the order of on.
+// Send copies v to the device in the order of on. If all slots are in flight, it waits for the
+// oldest.
 func (r *Ring[T]) Send(on *driver.Stream, v T) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
