@@ -69,7 +69,7 @@ func cuEventDestroy(c call) result {
 	return ev.ctx.dev.fault
 }
 
-// eventAt returns the event of argument i. Its context must be usable.
+// eventAt returns the event passed as argument i. It fails unless the event's context is usable.
 func eventAt(c call, i int) (*event, result) {
 	ev := handleAt[event](c, i)
 	if ev == nil {
@@ -116,7 +116,7 @@ func (ev *event) record(s *stream) {
 	m.dependency = s.enqueue((*recordOp)(m))
 }
 
-// recordOp stores the time when the stream reaches the event.
+// recordOp is the operation that stores the time at which the stream reaches the event.
 type recordOp recordedPoint
 
 func (m *recordOp) run(x *execution) result {
@@ -134,7 +134,7 @@ func (m *recordOp) locked(x *execution) result {
 // reached reports whether all work before the event has ended.
 func (ev *event) reached() bool { return ev.recorded == nil || ev.recorded.met() }
 
-// observable checks that the program may query the event or wait for it.
+// observable returns an error if the program may not query the event or wait for it.
 func (ev *event) observable(c call) result {
 	if ev.captured != nil && ev.captured.cap.over {
 		return errInvalidValue // never recorded outside of the capture
@@ -236,7 +236,7 @@ func cuStreamWaitEvent(c call) result {
 	return success
 }
 
-// cuCtxRecordEvent records an event after all work of a context.
+// cuCtxRecordEvent records an event after all work in the streams of a context.
 func cuCtxRecordEvent(c call) result {
 	ctx := contextAt(c, 0)
 	if r := ctx.usable(); r != success {
@@ -261,7 +261,7 @@ func cuCtxRecordEvent(c call) result {
 	return success
 }
 
-// cuCtxWaitEvent orders all later work of a context after an event.
+// cuCtxWaitEvent orders all later work in the streams of a context after an event.
 func cuCtxWaitEvent(c call) result {
 	ctx := contextAt(c, 0)
 	if r := ctx.usable(); r != success {

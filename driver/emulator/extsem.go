@@ -26,8 +26,9 @@ type Semaphore struct {
 	value uint64
 }
 
-// NewSemaphore creates a semaphore of the kind of a handle type. It supports file descriptors and
-// NT handles (both opaque and timeline), and Direct3D 12 fences. Other types fail.
+// NewSemaphore creates a semaphore that a program can import by a handle of the given type. It
+// supports file descriptors and NT handles (both opaque and timeline), and Direct3D 12 fences. For
+// other types, it fails.
 func (e *Emulator) NewSemaphore(kind cu.CUexternalSemaphoreHandleType) (*Semaphore, error) {
 	if !e.exists() {
 		return nil, anEmulator.Error(e == nil)
@@ -176,7 +177,8 @@ func cuImportExternalSemaphore(c call) result {
 	return put(c, 0, x.handle)
 }
 
-// exported returns the semaphore of an exported handle. It consumes a file descriptor.
+// exported returns the semaphore whose exported handle is in d. Importing a file descriptor
+// consumes it.
 func (e *Emulator) exported(d *cu.CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC) (*Semaphore, result) {
 	var h uintptr
 	fd := d.Type == cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD ||

@@ -67,7 +67,7 @@ func (e *Emulator) Findings() []Finding {
 }
 
 // add stores a finding, unless one with the same key is already stored. It reports whether it has
-// stored it.
+// stored f.
 func (l *findings) add(key string, f Finding) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -245,7 +245,8 @@ func (e *Emulator) Explain(code cu.CUresult) string {
 	return e.faultOf[code]
 }
 
-// reportCopyFault reports each side of a copy that did not exist when the copy ran.
+// reportCopyFault reports a failed copy. It names each side whose first row did not exist when the
+// copy ran.
 func (x *execution) reportCopyFault(op *copyOp) result {
 	for _, p := range []*transfer.Side{&op.dst, &op.src} {
 		if _, ok := p.Row(x.e.mem, p.Offset(0, 0), op.extent.Width); !ok {

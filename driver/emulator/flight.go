@@ -139,7 +139,8 @@ func (e *Emulator) unfinished(f *flight) bool {
 // keep records the current contents as the expected ones.
 func (f *flight) keep() { f.expected, f.valid = append(f.expected[:0], f.live...), true }
 
-// changed returns the index of the first byte that changed, or -1.
+// changed returns the index of the first byte that the host has changed, or -1 if there is none or
+// the memory is not checked. It returns an index at most once.
 func (f *flight) changed() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -178,7 +179,7 @@ func (op *copyOp) move(e *Emulator) bool {
 	defer func() {
 		for _, f := range op.flights {
 			if f.target && !f.overwritten {
-				f.keep() // even if the copy failed halfway
+				f.keep() // a failed copy may have written part of the memory
 			}
 			f.mu.Unlock()
 		}

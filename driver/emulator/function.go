@@ -136,7 +136,7 @@ func cuFuncGetParamInfo(c call) result {
 	return f.putParam(c)
 }
 
-// putParam stores (offset, size) of the parameter with the number in argument 1.
+// putParam stores the offset and the size of the parameter whose number is argument 1.
 func (f *kernelFunc) putParam(c call) result {
 	i := c.Uint64(1)
 	if c.Ptr(2) == nil || i >= uint64(len(f.Params)) {

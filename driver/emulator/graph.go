@@ -152,7 +152,7 @@ func (g *graph) root() *graph {
 	return g
 }
 
-// graphAt returns the graph of argument i.
+// graphAt returns the graph passed as argument i.
 func graphAt(c call, i int) (*graph, result) {
 	if c.Word(i) == 0 {
 		return nil, errInvalidValue
@@ -164,7 +164,7 @@ func graphAt(c call, i int) (*graph, result) {
 	return g, success
 }
 
-// nodeAt returns the node of argument i.
+// nodeAt returns the node passed as argument i.
 func nodeAt(c call, i int) (*node, result) {
 	if c.Word(i) == 0 {
 		return nil, errInvalidValue
@@ -195,7 +195,8 @@ func cuGraphCreate(c call) result {
 	return put(c, 0, c.e.newGraph().handle)
 }
 
-// cuGraphDestroy rejects graphs of nodes, which are destroyed with their node.
+// cuGraphDestroy rejects graphs of nodes, which are destroyed with their node, and graphs into
+// which a stream is captured.
 func cuGraphDestroy(c call) result {
 	g := handleAt[graph](c, 0)
 	switch {
@@ -267,7 +268,8 @@ func putNodes(c call, array, count int, nodes []*node) result {
 	return success
 }
 
-// cuGraphClone copies a graph and its nested graphs.
+// cuGraphClone copies a graph and its nested graphs. It rejects graphs with allocation, free or
+// conditional nodes.
 func cuGraphClone(c call) result {
 	g, r := graphAt(c, 1)
 	switch {

@@ -219,7 +219,7 @@ func TestDestroyedExecutableFinishesItsLaunch(t *testing.T) {
 	gate := r.gate()
 	gate.block(s)
 	r.ok(r.CuGraphLaunch(x, s))
-	if !onGPU { // a driver may wait when it destroys this
+	if !onGPU { // a driver may wait for the launch when it destroys the executable graph
 		r.ok(r.CuGraphExecDestroy(x))
 	}
 	gate.open()

@@ -164,8 +164,9 @@ func (n *freeNode) run(x *execution) result {
 	return success
 }
 
-// freeFrom creates a free node for memory of an allocation node. Each graph may contain only one
-// free of it. The allocation may be in another graph.
+// freeFrom creates a free node for memory of an allocation node, which may be in another graph. It
+// fails if the same graph already frees the memory. It also fails if the graph of the allocation
+// and another graph would both free the memory.
 func (c call) freeFrom(g *graph, dptr cu.CUdeviceptr) (*freeNode, result) {
 	a := c.e.graphAllocs[uint64(dptr)]
 	if a == nil || a.freedOutside || (a.freed != nil && (a.freed == g || a.freed == a.graph || g == a.graph)) {
@@ -262,7 +263,8 @@ func (p *plan) allocates(a *allocNode) bool {
 	return found
 }
 
-// known reports whether a range is memory now or will be memory while a graph runs.
+// known reports whether a range is memory now, or belongs to an allocation node that maps memory
+// there when its graph runs.
 func (e *Emulator) known(addr, size uint64) bool {
 	if e.mem.Spans(addr, size, func([]byte) {}) == nil {
 		return true

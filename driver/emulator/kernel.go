@@ -121,8 +121,8 @@ func (g *graph) deviceLaunch(flags uint64) *refusal {
 
 type kernelParamsV2 = cu.CUDA_KERNEL_NODE_PARAMS_v2
 
-// kernelParamsAt reads the struct of argument i. It returns the struct by value: the arrays that
-// the struct points to may be on the caller's stack, so it must not escape to the heap.
+// kernelParamsAt reads the struct that argument i points to. It returns the struct by value: the
+// arrays that the struct points to may be on the caller's stack, so it must not escape to the heap.
 func kernelParamsAt(c call, i int, v1 bool) (p kernelParamsV2, ok bool) {
 	switch {
 	case c.Ptr(i) == nil:

@@ -24,7 +24,8 @@ var launchFunctions = functions{
 	"cuLaunchCooperativeKernel": {cuLaunchCooperativeKernel, afterInit},
 }
 
-// specAt reads the arguments of cuLaunchKernel: function, six dimensions, shared memory.
+// specAt reads arguments 0 to 7 and 9 of cuLaunchKernel: the function, six dimensions, the shared
+// memory and the parameters.
 func specAt(c call) launchSpec {
 	spec := launchSpec{fn: c.Word(0), params: at[unsafe.Pointer](c, 9)}
 	spec.Grid = vm.Dim3{X: c.Uint32(1), Y: c.Uint32(2), Z: c.Uint32(3)}
@@ -83,7 +84,7 @@ func launchKernel(c call, h uintptr, spec *launchSpec) result {
 	}
 	if r != success {
 		if s.cap != nil {
-			s.cap.invalidate(r) // even if the launch is invalid
+			s.cap.invalidate(r) // an invalid launch also invalidates the capture
 		}
 		return r
 	}
@@ -181,7 +182,7 @@ var oldLaunchFunctions = functions{
 	"cuLaunchGridAsync":   {cuLaunchGridAsync, current},
 }
 
-// oldAt returns the function of argument 0 and its launch state.
+// oldAt returns the function passed as argument 0 and its launch state.
 func oldAt(c call) (*kernelFunc, *oldLaunch, result) {
 	f, r := functionAt(c, 0)
 	if r != success {

@@ -431,7 +431,6 @@ func (p demo) staticShared(bytes int) error {
 	return nil
 }
 
-// The events of launch attributes must be recorded.
 func TestEventsOfLaunchAttributes(t *testing.T) {
 	r := newRig(t)
 	if r.emu == nil {

@@ -33,7 +33,7 @@ func (k *kernel) in(c call) (*kernelFunc, result) {
 	return m.funcs[k.name].ready(), success
 }
 
-// kernelIn returns the function, in the current context, of the kernel in argument i.
+// kernelIn returns the function, in the current context, of the kernel passed as argument i.
 func kernelIn(c call, i int) (*kernelFunc, result) {
 	k, r := objectAt[kernel](c, i)
 	if r != success {
@@ -42,7 +42,7 @@ func kernelIn(c call, i int) (*kernelFunc, result) {
 	return k.in(c)
 }
 
-// moduleOf returns the module, in the current context, of the library in argument i.
+// moduleOf returns the module, in the current context, of the library passed as argument i.
 func moduleOf(c call, i int) (*module, result) {
 	lib, r := objectAt[library](c, i)
 	if r != success {
@@ -51,7 +51,7 @@ func moduleOf(c call, i int) (*module, result) {
 	return lib.in(c.ctx)
 }
 
-// in returns the library's module in a context.
+// in returns the library's module in a context. If the context has none, in compiles it.
 func (l *library) in(ctx *cudaContext) (*module, result) {
 	if m := l.modules[ctx]; m != nil && !m.unloaded.Load() {
 		return m, success
@@ -233,8 +233,8 @@ func (k *kernel) on(c call, d *device) (*kernelFunc, result) {
 	return k.in(c)
 }
 
-// kernelOn reads (kernel, device) from argument i on and returns the kernel's function on that
-// device.
+// kernelOn returns the function of the kernel passed as argument i on the device passed as argument
+// i+1.
 func kernelOn(c call, i int) (*kernelFunc, result) {
 	k, d := handleAt[kernel](c, i), deviceAt(c, i+1)
 	switch {

@@ -30,7 +30,7 @@ func (a *allocation) advised() *advice.Ranges {
 	return a.advice
 }
 
-// managedAt returns the managed allocation that contains a range.
+// managedAt returns the managed allocation that contains a range. It fails if there is none.
 func (e *Emulator) managedAt(addr, size uint64) (*allocation, result) {
 	a := e.allocationAt(addr)
 	if size == 0 || a == nil || a.kind != managedMemory || a.releasing || size > a.size-(addr-a.addr) {
@@ -39,7 +39,7 @@ func (e *Emulator) managedAt(addr, size uint64) (*allocation, result) {
 	return a, success
 }
 
-// locationIn reads a location that C passes by value in one word.
+// locationIn reads a location that C passes by value in one word, argument i.
 func locationIn(c call, i int) cu.CUmemLocation {
 	w := c.Uint64(i)
 	return cu.CUmemLocation{Type: cu.CUmemLocationType(uint32(w)), Id: int32(w >> 32)}
@@ -54,7 +54,7 @@ func oldLocation(c call, i int) cu.CUmemLocation {
 	return cu.CUmemLocation{Type: cu.CU_MEM_LOCATION_TYPE_HOST}
 }
 
-// fetchable checks that memory can be prefetched to a location.
+// fetchable returns an error unless memory can be prefetched to a location.
 func (e *Emulator) fetchable(l cu.CUmemLocation) result {
 	switch l.Type {
 	case cu.CU_MEM_LOCATION_TYPE_HOST, cu.CU_MEM_LOCATION_TYPE_HOST_NUMA, cu.CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT:
@@ -96,7 +96,7 @@ func prefetch(c call, to cu.CUmemLocation, streamArg int) result {
 	return success
 }
 
-// uncapturable fails and invalidates the capture if the stream is capturing.
+// uncapturable returns an error if the stream is capturing, and invalidates the capture.
 func (s *stream) uncapturable() result {
 	if s.cap != nil {
 		return s.cap.invalidate(errUnsupported)
@@ -170,7 +170,7 @@ func cuMemRangeGetAttributes(c call) result {
 	return success
 }
 
-// rangeAttribute stores an attribute of a range. Each attribute is one number, except for
+// rangeAttribute stores an attribute of a range. Each attribute is one number, except
 // CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY, which fills the buffer.
 func rangeAttribute(c call, out unsafe.Pointer, room uint64, attr cu.CUmem_range_attribute, addr, size uint64) result {
 	a, r := c.e.managedAt(addr, size)
@@ -218,8 +218,8 @@ func batchAt(c call, streamArg int) (rangeBatch, result) {
 	return b, s.uncapturable()
 }
 
-// locate reads (locations, index of the first range of each location, number of locations) from
-// argument 3 on.
+// locate reads arguments 3 to 5: the locations, the index of the first range of each location, and
+// the number of locations.
 func (b *rangeBatch) locate(c call) result {
 	n := int(c.Word(5))
 	locs, from := list[cu.CUmemLocation](c, 3, n), list[uintptr](c, 4, n)

@@ -61,7 +61,8 @@ func submitMemOps(c call, s *stream, n *memOpNode) result {
 	return s.submit(n)
 }
 
-// memOpSize returns the size of the word that an operation accesses, or 0 if it accesses none.
+// memOpSize returns the size in bytes of the word that an operation accesses, or 0 if it accesses
+// none.
 func memOpSize(kind cu.CUstreamBatchMemOpType) uint64 {
 	switch kind {
 	case cu.CU_STREAM_MEM_OP_WAIT_VALUE_32, cu.CU_STREAM_MEM_OP_WRITE_VALUE_32:

@@ -211,7 +211,7 @@ const (
 		cu.CU_MEMHOSTREGISTER_IOMEMORY | cu.CU_MEMHOSTREGISTER_READ_ONLY
 )
 
-// newPages allocates zeroed memory that begins at a page.
+// newPages allocates zeroed memory that begins at a page boundary.
 func newPages(size uint64) ([]byte, bool) {
 	b, err := vm.NewBuffer(size + pageSize)
 	if err != nil || size == 0 {
@@ -260,7 +260,7 @@ func allocHost(c call, flags uint32, by string) result {
 	return success
 }
 
-// hostAt returns the page-locked allocation that contains the address in argument i, or nil.
+// hostAt returns the page-locked allocation that contains the address passed as argument i, or nil.
 func hostAt(c call, i int) *allocation {
 	a := c.e.allocationAt(c.Uint64(i))
 	if a == nil || (a.kind != pageLocked && a.kind != registered) {
@@ -383,7 +383,7 @@ func cuPointerGetAttributes(c call) result {
 	return success
 }
 
-// attributeSize returns the size of a pointer attribute's value.
+// attributeSize returns the size of a pointer attribute's value in bytes.
 func attributeSize(attr cu.CUpointer_attribute) int {
 	switch attr {
 	case cu.CU_POINTER_ATTRIBUTE_P2P_TOKENS:

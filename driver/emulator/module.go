@@ -317,8 +317,8 @@ func cuLinkAddFile(c call) result {
 	return l.Add(l.target(), cu.CUjitInputType(c.Uint32(1)), name, string(data))
 }
 
-// addOptions reads the options of one input, whose number is argument i. It rejects log buffers,
-// which only the linker as a whole can have.
+// addOptions reads the options of one input: their number is argument i, and the arrays are
+// arguments i+1 and i+2. It rejects log buffers, which only the linker as a whole can have.
 func addOptions(c call, i int) result {
 	n := int(c.Uint32(i))
 	opts, r := jit.ReadOptions(list[cu.CUjit_option](c, i+1, n), list[unsafe.Pointer](c, i+2, n), n)

@@ -71,7 +71,7 @@ func addNode(c call, dataArg, countArg int, make func(g *graph) (nodeParams, res
 	return put(c, 0, g.add(p, deps).handle)
 }
 
-// nodeOf returns the node of argument i. The node's parameters must have type P.
+// nodeOf returns the node passed as argument i. The node's parameters must have type P.
 func nodeOf[P nodeParams](c call, i int) (*node, P, result) {
 	var none P
 	n, r := nodeAt(c, i)
@@ -85,8 +85,8 @@ func nodeOf[P nodeParams](c call, i int) (*node, P, result) {
 	return n, p, success
 }
 
-// getNode returns a driver function that stores the parameters of the node in argument 0, in CUDA's
-// form, where argument 1 points.
+// getNode returns a driver function that stores the parameters of the node passed as argument 0, in
+// CUDA's form, where argument 1 points.
 func getNode[N nodeParams, P any](fields func(N) P) func(call) result {
 	return func(c call) result {
 		_, n, r := nodeOf[N](c, 0)

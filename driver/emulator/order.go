@@ -31,7 +31,7 @@ func (p *plan) Reaches(from, to int) bool {
 	return earlier[0]
 }
 
-// order creates the order.Task of the stream's next task. e.mu is held.
+// order creates the order.Task of the stream's next task. The caller holds e.mu.
 func (s *stream) order(deps []dependency) *order.Task {
 	e := s.ctx.e
 	if !e.checks(ordering) {
@@ -228,7 +228,7 @@ func (t *task) completeOrder(s *stream) {
 		return
 	}
 	for _, d := range t.deps {
-		s.learnLate(d.progress()) // work that d was found to be ordered after while it ran
+		s.learnLate(d.progress()) // the work includes what d learned while it ran
 	}
 	t.order.Learn(s.late)
 }
@@ -251,7 +251,7 @@ func (x *execution) hostKnows() {
 	e.hostAdvanced()
 }
 
-// learn orders the running task after a task that it waited for. e.mu is held.
+// learn orders the running task after a task that it waited for. The caller holds e.mu.
 func (x *execution) learn(d dependency) {
 	if x.order != nil {
 		x.learned(d.progress())

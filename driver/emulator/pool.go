@@ -213,7 +213,8 @@ func cuMemPoolCreate(c call) result {
 	return put(c, 0, p.handle)
 }
 
-// poolDevice returns the device that the properties specify.
+// poolDevice returns the device that the properties specify. It fails if the emulator does not
+// support the properties.
 func (e *Emulator) poolDevice(props *cu.CUmemPoolProps) (*device, result) {
 	loc := props.Location
 	switch {
@@ -311,8 +312,8 @@ func cuDeviceSetMemPool(c call) result {
 	return success
 }
 
-// poolOwner reads (location, allocation type) from argument i on and returns the device whose pools
-// serve them.
+// poolOwner reads arguments i and i+1, a location and an allocation type. It returns the device
+// whose pools serve such allocations.
 func poolOwner(c call, i int) (*device, result) {
 	loc := at[cu.CUmemLocation](c, i)
 	if loc == nil {
@@ -353,7 +354,8 @@ func accessFlags(read, write bool) cu.CUmemAccess_flags {
 	return cu.CU_MEM_ACCESS_FLAGS_PROT_NONE
 }
 
-// checkAccess checks new access rights to memory of d, which itself must keep full access.
+// checkAccess returns an error if descs are not valid access rights to memory of d. The device d
+// must keep full access.
 func (e *Emulator) checkAccess(d *device, descs []cu.CUmemAccessDesc) result {
 	for i, a := range descs {
 		if r := e.checkAccessors(descs[i : i+1]); r != success {
@@ -366,7 +368,7 @@ func (e *Emulator) checkAccess(d *device, descs []cu.CUmemAccessDesc) result {
 	return success
 }
 
-// checkAccessors checks that each description names an existing device.
+// checkAccessors returns an error unless each description names an existing device.
 func (e *Emulator) checkAccessors(descs []cu.CUmemAccessDesc) result {
 	for _, a := range descs {
 		switch {

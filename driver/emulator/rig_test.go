@@ -85,7 +85,6 @@ func (r *rig) close() {
 	}
 }
 
-// ok stops the test if a call failed.
 func (r *rig) ok(err error) {
 	if err != nil {
 		r.t.Helper()
@@ -129,7 +128,6 @@ func (r *rig) function(m cu.CUmodule, name string) cu.CUfunction {
 	return f
 }
 
-// kernel loads one of the test kernels.
 func (r *rig) kernel(name string) cu.CUfunction {
 	r.t.Helper()
 	return r.function(r.module(testPTX), name)
@@ -192,7 +190,6 @@ func (r *rig) read(p cu.CUdeviceptr, n int) []uint32 {
 	return out
 }
 
-// wantWords compares words on the device.
 func (r *rig) wantWords(what string, p cu.CUdeviceptr, want ...uint32) {
 	r.t.Helper()
 	got := r.read(p, len(want))

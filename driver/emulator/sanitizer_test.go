@@ -52,7 +52,6 @@ func bit(b bool) uint32 {
 	return 0
 }
 
-// unwritten allocates device memory that is never written.
 func (r *rig) unwritten(bytes int) cu.CUdeviceptr {
 	r.t.Helper()
 	var p cu.CUdeviceptr
