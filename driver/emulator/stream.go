@@ -100,7 +100,7 @@ func (c call) streamOf(h uintptr) (*stream, result) {
 	return s, s.ctx.usable()
 }
 
-// streamAt is streamOf for argument i.
+// streamAt returns the stream passed as argument i, as streamOf does.
 func streamAt(c call, i int) (*stream, result) { return c.streamOf(c.Word(i)) }
 
 var streamFunctions = functions{
@@ -190,8 +190,8 @@ func cuStreamSynchronize(c call) result {
 	return s.ctx.dev.fault
 }
 
-// waitable returns the stream of argument 0. It fails if the stream may not be queried or waited
-// for.
+// waitable returns the stream passed as argument 0. It fails if the stream may not be queried or
+// waited for.
 func waitable(c call) (*stream, result) {
 	s, r := streamAt(c, 0)
 	if r != success {
@@ -312,7 +312,8 @@ type dependency struct {
 
 func (d dependency) met() bool { return d.s.done >= d.seq }
 
-// wait waits on behalf of the host. The emulator's lock is held before and after the call.
+// wait waits on behalf of the host. The caller holds the emulator's lock, which is released during
+// the wait.
 func (d dependency) wait() {
 	d.block()
 	e := d.s.ctx.e
@@ -320,8 +321,8 @@ func (d dependency) wait() {
 	e.hostWaitedFor(d)
 }
 
-// block waits for the work. Unlike wait, it does not update the host's clock and order. The
-// emulator's lock is held before and after the call.
+// block waits for the work. Unlike wait, it does not update the host's clock and order. The caller
+// holds the emulator's lock, which is released during the wait.
 func (d dependency) block() {
 	for !d.met() {
 		d.s.cond.Wait()
@@ -433,7 +434,7 @@ func (s *stream) work() {
 	}
 }
 
-// runTask runs one operation. After a fault, it runs only unconditional operations.
+// runTask runs one operation. After a fault or Close, it runs only unconditional operations.
 func (s *stream) runTask(x *execution, op operation) {
 	if op == nil {
 		return

@@ -106,7 +106,7 @@ func TestDestroyedStreamFinishesItsWork(t *testing.T) {
 	r.ok(r.launch(add, s, p, 0, 7))
 	ev := r.event(0)
 	r.ok(r.CuEventRecord(ev, s))
-	if !onGPU { // a driver may wait when it destroys this
+	if !onGPU { // a driver may wait when it destroys the stream
 		r.ok(r.CuStreamDestroy(s))
 	}
 	g.open()

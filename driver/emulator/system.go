@@ -156,9 +156,9 @@ func (j *journal) failed(symbol string, r result) {
 	j.add(line)
 }
 
-// add appends a line. The emulator's lock is held. Calls always fail on the thread that runs
-// listeners, so listeners do not receive those failures. Otherwise a listener that calls CUDA would
-// trigger itself forever.
+// add appends a line. The caller holds the emulator's lock. Calls always fail on the thread that
+// runs listeners, so listeners do not receive those failures. Otherwise a listener that calls CUDA
+// would trigger itself forever.
 func (j *journal) add(line string) {
 	line = line[:min(len(line), journalRoom/journalLines-2)] + "\n"
 	j.lines = append(j.lines, line)
@@ -215,8 +215,8 @@ var journalFunctions = functions{
 
 func cuLogsCurrent(c call) result { return put(c, 0, c.e.journal.end()) }
 
-// dump returns the lines after the iterator in argument 0, or all lines if there is no iterator.
-// used moves the iterator to the end of the returned lines.
+// dump returns the lines after the iterator that argument 0 points to, or all lines if there is no
+// iterator. used moves the iterator to the end of the returned lines.
 func (c call) dump() (text string, used func()) {
 	at, j := at[uint32](c, 0), &c.e.journal
 	if at == nil {
@@ -304,7 +304,7 @@ func cuCoredumpSetAttribute(c call) result {
 	return setCoredump(c, c.ctx.coredump)
 }
 
-// ofContext reports whether the attribute of argument 0 can be set for a context.
+// ofContext reports whether the setting passed as argument 0 exists for each context.
 func ofContext(c call) bool {
 	switch cu.CUcoredumpSettings(c.Uint32(0)) {
 	case cu.CU_COREDUMP_ENABLE_USER_TRIGGER, cu.CU_COREDUMP_PIPE:

@@ -115,8 +115,8 @@ type pairing struct {
 	byNode map[*node]int
 }
 
-// pair first matches the exits in order. From there it matches dependencies in the order of the
-// edges.
+// pair assigns a node to each step. It first matches the exits in order. From there it matches
+// dependencies in the order of the edges.
 func (p *plan) pair(g *graph) (*pairing, *mismatch) {
 	if len(p.steps) != len(g.nodes) {
 		return nil, &mismatch{why: topologyChanged}
@@ -259,7 +259,7 @@ func (s *step) update(n *conditionalNode, flags uint64) {
 	}
 }
 
-// tryUpdate updates an executable graph from a graph.
+// tryUpdate updates the executable graph passed as argument 0 from the graph passed as argument 1.
 func tryUpdate(c call) (*mismatch, result) {
 	x, r := execAt(c, 0)
 	if r != success {
@@ -440,7 +440,7 @@ func cuGraphExecNodeSetParams(c call) result {
 	return x.set(n, params)
 }
 
-// setExecChild updates the steps of a child node from a graph.
+// setExecChild updates the steps of a child node from the graph with handle h.
 func setExecChild(c call, x *exec, n *node, h uintptr) result {
 	g := find[graph](c.e, h)
 	if g == nil {

@@ -21,7 +21,7 @@ type physical struct {
 // mapping is physical memory at an address.
 type mapping struct{ phys *physical }
 
-// virtualUnit is the granularity of sizes and addresses.
+// virtualUnit is the granularity of sizes and addresses in bytes.
 const virtualUnit = 2 << 20
 
 var virtualFunctions = functions{
@@ -157,7 +157,8 @@ func (e *Emulator) isReserved(addr, size uint64) bool {
 	return false
 }
 
-// mappings calls f for each mapping in a range. It reports whether the mappings fill the range.
+// mappings calls f for each mapping in a range, starting at addr. It stops at the first gap. It
+// reports whether the mappings fill the range exactly.
 func (e *Emulator) mappings(addr, size uint64, f func(r *vm.Region, m *mapping)) bool {
 	end := addr + size
 	for addr < end {
@@ -175,7 +176,7 @@ func (e *Emulator) mappings(addr, size uint64, f func(r *vm.Region, m *mapping))
 	return size > 0
 }
 
-// isMapped reports whether a range contains a mapping.
+// isMapped reports whether a mapping begins in a range.
 func (e *Emulator) isMapped(addr, size uint64) bool {
 	for _, r := range e.mem.All() {
 		if _, ok := r.User.(*mapping); ok && r.Addr >= addr && r.Addr < addr+size {
