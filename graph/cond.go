@@ -1,11 +1,11 @@
 package graph
 
 import (
-	_ "embed"
 	"fmt"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/graph/internal/devicecode"
 	"github.com/purecuda/cuda/internal/absent"
 )
 
@@ -113,13 +113,6 @@ func (c Cond) usable(g *Graph) error {
 	}
 	return nil
 }
-
-// condPTX contains the kernels for conditions. Each Context loads and unloads them once.
-//
-//go:embed cond.ptx
-var condPTX []byte
-
-var condConfig = driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)}
 
 // Cmp is a comparison of a word with a constant.
 type Cmp uint32
@@ -249,11 +242,11 @@ func (c Cond) prepare(kernel string, args ...any) (*driver.Launch, error) {
 	if c.g == nil {
 		return nil, aCond.Error(false)
 	}
-	k, err := condKernel(c.g.ctx, kernel)
+	k, err := devicecode.Cond(c.g.ctx, kernel)
 	if err != nil {
 		return nil, c.opError(err)
 	}
-	l, err := k.Prepare(condConfig, args...)
+	l, err := k.Prepare(devicecode.OneThread, args...)
 	if err != nil {
 		return nil, c.opError(err)
 	}
@@ -261,14 +254,6 @@ func (c Cond) prepare(kernel string, args ...any) (*driver.Launch, error) {
 }
 
 func (c Cond) opError(err error) error { return fmt.Errorf("cannot set %v: %w", c, err) }
-
-func condKernel(ctx *driver.Context, name string) (*driver.Kernel, error) {
-	m, err := ctx.Embedded("kernels for conditions", condPTX)
-	if err != nil {
-		return nil, err
-	}
-	return m.Kernel(name)
-}
 
 // Bound is a condition of a WHILE node with a limit on the number of iterations. Its operations
 // count the iterations in device memory:

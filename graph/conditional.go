@@ -7,6 +7,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/graph/internal/devicecode"
 )
 
 // A conditional node has nested graphs, its bodies. A condition on the device determines which body
@@ -283,11 +284,11 @@ func (g *Graph) fill() error {
 	if n, err := g.count((*driver.Driver).CuGraphGetNodes); err != nil || n > 0 {
 		return err
 	}
-	k, err := condKernel(g.ctx, "cond_nothing")
+	k, err := devicecode.Cond(g.ctx, "cond_nothing")
 	if err != nil {
 		return err
 	}
-	l, err := k.Prepare(condConfig)
+	l, err := k.Prepare(devicecode.OneThread)
 	if err != nil {
 		return err
 	}

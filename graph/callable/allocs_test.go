@@ -48,6 +48,7 @@ func (k *kit) eagerCalls() {
 	k.Helper()
 	b := k.Memory()
 	plus := k.Launch(k.Plus, b, 1)
+	draws := k.counter(0)
 	type input struct {
 		x []uint32
 		v uint32
@@ -59,6 +60,7 @@ func (k *kit) eagerCalls() {
 			callable.Shape(t, func(in input) bool { return in.v > 1000 })
 			callable.Constant(t, func(in input) uint32 { return in.v })
 			callable.Scratch[uint32](t, 5)
+			callable.Take(t, draws, 3)
 			t.Do(plus)
 			for range launches {
 				t.Launch(k.Plus, config, x, uint32(4), uint32(2)) // small numbers need no memory

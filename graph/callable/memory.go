@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph/counter"
 	"github.com/purecuda/cuda/graph/internal/refusal"
 )
 
@@ -74,6 +75,31 @@ func Scratch[T, In any](t *Trace[In], n int) *driver.Buffer[T] {
 	return c.device
 }
 
+// Take takes n numbers from a counter in each call, eager or replayed, and returns the memory where
+// the device finds the first of them. It is meant for generators of random numbers, which then draw
+// other numbers in each call without work on the host. Each shape has its own memory. All shapes,
+// and all Callables that use the same Counter, take different numbers.
+//
+// A call takes its numbers when it runs, even if the program stops waiting for it. A call that
+// fails before it is enqueued takes none, except that an eager call may have taken them already.
+// Work recorded after Take sees the numbers. Take returns nil after a failure.
+func Take[In any](t *Trace[In], c *counter.Counter, n uint64) *driver.Buffer[uint64] {
+	m := ask[uint64](t, onDevice, 1)
+	if m == nil {
+		return nil
+	}
+	if m.take == nil || m.takes != c || m.numbers != n {
+		l, err := c.Take(m.device, n)
+		if err != nil {
+			t.fail(err)
+			return nil
+		}
+		m.take, m.takes, m.numbers = l, c, n
+	}
+	t.Do(m.take)
+	return m.device
+}
+
 // Result records or enqueues a copy of src to page-locked memory and returns that memory, where the host can
 // read the output. The memory belongs to the Callable, and each call of the shape overwrites it.
 // Result returns nil after a failure.
@@ -114,6 +140,10 @@ type cellOf[T any] struct {
 
 	download *driver.CopyOp // of a result, from the memory in from
 	from     driver.View[T]
+
+	take    *driver.Launch // of Take, with its arguments
+	takes   *counter.Counter
+	numbers uint64
 }
 
 func (m *cellOf[T]) len() int { return max(m.device.Len(), m.host.Len()) }

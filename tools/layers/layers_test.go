@@ -61,14 +61,16 @@ var layers = []layer{
 	{"graph/internal/modeltest", nil, all},
 	{"graph/internal/access", typed, all},
 	{"graph/internal/captures", list(typed, "graph/internal/refusal"), all},
+	{"graph/internal/devicecode", typed, all},
 	{"graph/internal/inflight", list(typed, "graph/internal/captures", "graph/internal/refusal", "graph/internal/retain"), all},
 	{"graph/internal/refusal", typed, all},
 	{"graph/internal/retain", list(typed, "graph/internal/refusal"), all},
 	{"graph/internal/ring", list(typed, "graph/internal/refusal"), all},
 	{"graph/cache", ofGraph, all},
-	{"graph/callable", ofGraph, all},
+	{"graph/callable", list(ofGraph, "graph/counter"), all},
+	{"graph/counter", list(typed, "graph/internal/devicecode", "graph/internal/refusal"), all},
 	{"graph/dataflow", ofGraph, all},
-	{"graph/serve", list(ofGraph, "graph/callable"), all},
+	{"graph/serve", list(ofGraph, "graph/callable", "graph/counter"), all},
 	{"graph/view", ofGraph, all},
 	{"graph", ofGraph, all},
 
@@ -105,7 +107,7 @@ var (
 	// typed is package driver and its dependencies.
 	typed = list(list(leaves, shared...), "loader", "driver/cu", "driver/image", "driver", "ptx")
 	// ofGraph is package graph and its dependencies.
-	ofGraph = list(typed, "graph", "graph/internal/access", "graph/internal/captures", "graph/internal/inflight",
+	ofGraph = list(typed, "graph", "graph/internal/access", "graph/internal/captures", "graph/internal/devicecode", "graph/internal/inflight",
 		"graph/internal/refusal", "graph/internal/retain", "graph/internal/ring")
 	// shared lists the packages whose types package driver shares with packages built on it.
 	shared = []string{"internal/elem", "internal/hostcall", "internal/hostthread", "internal/launch", "internal/life", "internal/uses"}

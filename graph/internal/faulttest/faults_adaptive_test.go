@@ -7,6 +7,7 @@ import (
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph/callable"
+	"github.com/purecuda/cuda/graph/counter"
 	"github.com/purecuda/cuda/graph/internal/graphtest"
 	"github.com/purecuda/cuda/graph/internal/inflight"
 	"github.com/purecuda/cuda/internal/faulty"
@@ -89,8 +90,13 @@ func (k *kit) adaptive() (errs []error) {
 		k.Errorf("the calls did %+v", s)
 	}
 	note(c.Close())
+	draws, err := counter.New(k.C, 5)
+	if err != nil {
+		return append(errs, err)
+	}
+	defer func() { note(draws.Close()) }()
 	for _, before := range []bool{false, true} {
-		if c, err = callable.New(k.S, k.scoped(before), nil, callable.WithAdaptive(2)); err != nil {
+		if c, err = callable.New(k.S, k.scoped(before, draws), nil, callable.WithAdaptive(2)); err != nil {
 			return append(errs, err)
 		}
 		note(k.answer(c, affine{ramp(3, 1), 2, 3}, before))
@@ -100,14 +106,15 @@ func (k *kit) adaptive() (errs []error) {
 	return errs
 }
 
-// scoped is like affine, but calls Scope before or after its first launch.
-func (k *kit) scoped(before bool) callable.Func[affine, *driver.HostBuffer[uint32]] {
+// scoped is like affine, but also takes numbers, and calls Scope before or after its first launch.
+func (k *kit) scoped(before bool, draws *counter.Counter) callable.Func[affine, *driver.HostBuffer[uint32]] {
 	return func(t *callable.Trace[affine]) (*driver.HostBuffer[uint32], error) {
 		x := callable.StageSlice(t, func(in affine) []uint32 { return in.x })
 		times := callable.Constant(t, func(in affine) uint32 { return in.times })
 		if before {
 			t.Scope()
 		}
+		callable.Take(t, draws, 3)
 		t.Launch(k.Times, config, x, uint32(x.Len()), times)
 		t.Scope()
 		add := callable.StageScalar(t, func(in affine) uint32 { return in.add })
