@@ -81,15 +81,14 @@ func (a *admission) admit(ctx context.Context, t *ticket) (arrival, error) {
 		a.use(s, t.number)
 		return arrival{slot: s}, nil
 	}
-	mayCreate := a.working == 0 || !t.tried && !time.Now().Before(a.retry)
-	if len(a.broken) > 0 && mayCreate {
+	if len(a.broken) > 0 && (a.working == 0 || a.mayCreate(t)) {
 		t.tried = true
 		s := pop(&a.broken)
 		a.use(s, t.number)
 		return arrival{slot: s}, nil
 	}
 	full := a.waiting.len() >= a.bound
-	if mayCreate && !t.tried && !a.growing && len(a.slots) < a.most && (full || a.waiting.len() > 0) {
+	if len(a.slots) < a.most && !a.growing && (full || a.waiting.len() > 0) && a.mayCreate(t) {
 		t.tried = true
 		a.growing = true
 		a.busy++
@@ -103,6 +102,9 @@ func (a *admission) admit(ctx context.Context, t *ticket) (arrival, error) {
 	a.enqueue(w)
 	return arrival{waiter: w}, nil
 }
+
+// mayCreate reports whether an arriving call may try to create a replica now.
+func (a *admission) mayCreate(t *ticket) bool { return !t.tried && !time.Now().Before(a.retry) }
 
 // refusal returns an error if no call is possible any more.
 func (a *admission) refusal() error {

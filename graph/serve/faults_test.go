@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -144,6 +145,43 @@ func TestCallsThatWaitForABrokenReplica(t *testing.T) {
 	if s := p.Stats(); s.Rebuilt != 1 || s.Calls != 3 {
 		t.Errorf("did %+v", s)
 	}
+}
+
+// A wait fails although the call's work still runs. Neither a rebuild nor Close may release memory
+// that the work uses. The call that waits for the rebuild can be cancelled.
+func TestWorkThatAFailedCallLeft(t *testing.T) {
+	k, lib, _ := faultyKit(t)
+	f, open, entered := k.gated()
+	p := k.pool(f)
+	lib.FailCall("cuStreamQuery", 1, uint32(graphtest.Injected))
+	if err := call(background, p, ramp(8, 0)); !errors.Is(err, graphtest.Injected) {
+		t.Errorf("got %v", err)
+	}
+	lib.Stop()
+	entered()
+	ctx, cancel := context.WithCancel(background)
+	waiting := start(ctx, p, 0, nil)
+	k.busy(p, 1)
+	cancel()
+	if err := <-waiting; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if s := p.Stats(); s.Busy != 0 || s.CancelledQueued != 1 || s.Rebuilt != 0 {
+		t.Errorf("did %+v", s)
+	}
+	var opened atomic.Bool
+	closed := make(chan error)
+	go func() {
+		err := p.Close()
+		if !opened.Load() {
+			err = errors.Join(err, errors.New("Close returned while work was running"))
+		}
+		closed <- err
+	}()
+	time.Sleep(20 * time.Millisecond) // a Close that does not wait would return now
+	opened.Store(true)
+	open()
+	k.OK(<-closed)
 }
 
 // flows are typical uses of a Pool. Each returns all errors that a program would see.

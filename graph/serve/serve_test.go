@@ -168,6 +168,20 @@ func TestCancelledWhileQueued(t *testing.T) {
 	})
 }
 
+func TestEndedContextTakesNoReplica(t *testing.T) {
+	each(t, func(k *kit) {
+		p := k.pool(k.affine)
+		ctx, cancel := context.WithCancel(background)
+		cancel()
+		if err := call(ctx, p, ramp(8, 0)); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+		if s := p.Stats(); s.CancelledQueued != 1 || s.CancelledRunning != 0 || s.Failed != 0 {
+			t.Errorf("did %+v", s)
+		}
+	})
+}
+
 // A cancelled call must return before its work has ended. Its replica must not serve before that.
 func TestCancelledWhileRunning(t *testing.T) {
 	each(t, func(k *kit) {
@@ -337,6 +351,34 @@ func TestPrepareRecordsInEveryReplica(t *testing.T) {
 		k.OK(p.Call(background, ramp(3, 1), func(output) error { return p.Call(background, ramp(3, 1), nested) }))
 		if n := recorded.Load(); n != 3+3*2 || p.Stats().Grown != 1 {
 			t.Errorf("%d recordings, %+v", n, p.Stats())
+		}
+	})
+}
+
+// A replica that is created while Prepare adds a shape must also have that shape.
+func TestPrepareDuringGrowth(t *testing.T) {
+	each(t, func(k *kit) {
+		var recorded atomic.Int32
+		growing, proceed := make(chan struct{}), make(chan struct{})
+		f := func(t *callable.Trace[[]uint32]) (output, error) {
+			if recorded.Add(1) == 2 { // the first recording of the new replica
+				close(growing)
+				<-proceed
+			}
+			return k.affine(t)
+		}
+		p := k.pool(f, serve.WithGrowth(2, 0), serve.WithQueue(0))
+		var second <-chan error
+		k.OK(p.Call(background, ramp(8, 1), func(output) error { // occupies the only replica
+			second = start(background, p, 0, checked(ramp(8, 5)))
+			<-growing
+			return nil
+		}))
+		k.OK(p.Prepare(ramp(3, 0)))
+		close(proceed)
+		k.OK(<-second)
+		if n, s := recorded.Load(), p.Stats(); n != 1+1+1+2 || s.Grown != 1 || s.Replicas != 2 {
+			t.Errorf("%d recordings, %+v", n, s)
 		}
 	})
 }
