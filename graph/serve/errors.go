@@ -63,8 +63,11 @@ func (e *LostError) Error() string {
 		return driver.ErrContextLost.Error()
 	}
 	others := ""
-	if e.Others > 0 {
-		others = fmt.Sprintf(" (or in one of %d others that were running)", e.Others)
+	switch {
+	case e.Others == 1:
+		others = " (or in another call that was running)"
+	case e.Others > 1:
+		others = fmt.Sprintf(" (or in one of %d other calls that were running)", e.Others)
 	}
 	call := "Prepare"
 	if e.Call != 0 {

@@ -151,7 +151,9 @@ func TestCallsThatWaitForABrokenReplica(t *testing.T) {
 // that the work uses. The call that waits for the rebuild can be cancelled.
 func TestWorkThatAFailedCallLeft(t *testing.T) {
 	k, lib, _ := faultyKit(t)
-	f, open, entered := k.gated()
+	f, open, entered := k.gate(func(t *callable.Trace[[]uint32]) (output, error) {
+		return callable.Result(t, callable.Scratch[uint32](t, 8)), nil // without an input, whose copy Close awaits
+	})
 	p := k.pool(f)
 	lib.FailCall("cuStreamQuery", 1, uint32(graphtest.Injected))
 	if err := call(background, p, ramp(8, 0)); !errors.Is(err, graphtest.Injected) {

@@ -57,7 +57,10 @@ func (k *kit) greedy(t *callable.Trace[[]uint32]) (output, error) {
 
 // gated returns a function like affine, whose work on the device ends only after open is called.
 // entered waits until work on the device waits for open.
-func (k *kit) gated() (f fn, open, entered func()) {
+func (k *kit) gated() (f fn, open, entered func()) { return k.gate(k.affine) }
+
+// gate is like gated, with the work of inner after the gate.
+func (k *kit) gate(inner fn) (f fn, open, entered func()) {
 	gate, inside := make(chan struct{}), make(chan struct{}, 1)
 	f = func(t *callable.Trace[[]uint32]) (output, error) {
 		h, err := driver.NewHostFunc(k.C, func() {
@@ -71,7 +74,7 @@ func (k *kit) gated() (f fn, open, entered func()) {
 			return nil, err
 		}
 		t.Do(h)
-		return k.affine(t)
+		return inner(t)
 	}
 	open = sync.OnceFunc(func() { close(gate) })
 	k.gates = append(k.gates, open)

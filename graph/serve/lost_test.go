@@ -31,9 +31,15 @@ const trapPTX = `
 }
 `
 
-// A kernel traps in one of four replicas while three others run and twelve calls wait. Only an
-// emulator runs this test, because the trap would end the use of a GPU in this process.
+// Of 16 calls, four run in four replicas and twelve wait. Then kernels trap. Only an emulator runs
+// this test, because a trap would end the use of a GPU in this process.
 func TestLostContextFailsAllCalls(t *testing.T) {
+	t.Run("one kernel traps", func(t *testing.T) { loseContext(t, 1) })
+	t.Run("four kernels trap", func(t *testing.T) { loseContext(t, 4) })
+}
+
+// loseContext makes the kernels of the first calls trap.
+func loseContext(t *testing.T, traps int) {
 	d := gputest.Emulator(t, emulator.Config{})
 	dev, err := d.Device(0)
 	if err != nil {
@@ -68,7 +74,7 @@ func TestLostContextFailsAllCalls(t *testing.T) {
 	var results []<-chan error
 	for i := range 16 {
 		in := ramp(8, 0)
-		if i == 2 {
+		if i < traps {
 			in[0] = 666
 		}
 		result := make(chan error, 1)
@@ -81,8 +87,8 @@ func TestLostContextFailsAllCalls(t *testing.T) {
 	failed := 0
 	for i, r := range results {
 		err := <-r
-		if err == nil { // its replica finished before the trap
-			if i >= 4 || i == 2 {
+		if err == nil { // it finished before the trap, and its output was right
+			if traps == 4 || i == 0 {
 				t.Errorf("call %d returned no error", i+1)
 			}
 			continue
