@@ -225,7 +225,7 @@ func comparePos(a, b Pos, nameA, nameB string) int {
 	return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col), cmp.Compare(nameA, nameB))
 }
 
-// builtins are the functions that the driver's compiler defines.
+// builtins lists the functions that the driver's compiler defines.
 var builtins = map[string]bool{
 	"vprintf": true, "malloc": true, "free": true, "__assertfail": true, "cudaGraphSetConditional": true,
 }

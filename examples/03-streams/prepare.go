@@ -15,7 +15,7 @@ var ptx []byte
 
 const elements = 1000
 
-// example has two streams, and a buffer and a kernel launch for each.
+// example holds two streams, and a buffer and a kernel launch for each.
 type example struct {
 	*demo.Demo
 	side            *driver.Stream

@@ -18,7 +18,7 @@ const (
 	rounds   = 200
 )
 
-// example has two buffers to count in, and page-locked memory for a copy of the first.
+// example holds two buffers to count in, and page-locked memory for a copy of the first.
 type example struct {
 	*demo.Demo
 	a, b           *driver.Buffer[uint32]

@@ -14,7 +14,7 @@ var ptx []byte
 
 var one = driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)}
 
-// example has the kernels and three numbers in device memory.
+// example holds the kernels and three numbers in device memory.
 type example struct {
 	*demo.Demo
 	odd, step, countdown *driver.Kernel

@@ -34,7 +34,7 @@ type choice struct {
 	logits *driver.HostBuffer[float32]
 }
 
-// model has the kernels, and the weights in device memory.
+// model holds the kernels, and the weights in device memory.
 type model struct {
 	project, attend, choose *driver.Kernel
 	embedding, q, k, v, out *driver.Buffer[float32]
@@ -64,7 +64,8 @@ func (m *model) forward(t *callable.Trace[step]) (choice, error) {
 	return choice{callable.Result(t, next), callable.Result(t, logits)}, nil
 }
 
-// perSequence has one block for each sequence and one thread for each element of its vector.
+// perSequence returns a configuration with one block for each sequence and one thread for each
+// element of its vector.
 func perSequence(batch int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.D1(batch), Block: driver.D1(width)}
 }

@@ -22,7 +22,7 @@ const (
 
 func main() { demo.Main("10-dataflow", run) }
 
-// example has an input and an output buffer, both divided into parts.
+// example holds an input and an output buffer, both divided into parts.
 type example struct {
 	*demo.Demo
 	scale, add *driver.Kernel

@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/examples/internal/demo"
 )
 
-// example has the data in page-locked memory, because copies from other memory cannot
+// example holds the data in page-locked memory, because copies from other memory cannot
 // overlap. It has two input and two output buffers, and a stream and two events for each
 // stage.
 type example struct {

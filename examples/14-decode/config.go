@@ -11,7 +11,7 @@ type config struct {
 	vocabulary int
 	dim        int // length of the vector that passes through the layers
 	layers     int
-	heads      int     // of queries
+	heads      int     // number of query heads
 	pairs      int     // heads of keys and values, each shared by heads/pairs query heads
 	hidden     int     // length of the vectors inside a layer's MLP
 	base       float64 // sets the frequencies of the position embedding
@@ -34,7 +34,7 @@ func (c config) head() int { return c.dim / c.heads }
 // projected returns the total length of a token's queries, keys and values.
 func (c config) projected() int { return (c.heads + 2*c.pairs) * c.head() }
 
-// with returns c with the nonzero fields of o.
+// with returns a copy of c in which the nonzero fields of o replace those of c.
 func (c config) with(o config) config {
 	c.vocabulary, c.dim, c.layers = cmp.Or(o.vocabulary, c.vocabulary), cmp.Or(o.dim, c.dim), cmp.Or(o.layers, c.layers)
 	c.heads, c.pairs, c.hidden = cmp.Or(o.heads, c.heads), cmp.Or(o.pairs, c.pairs), cmp.Or(o.hidden, c.hidden)

@@ -13,7 +13,7 @@ var ptx []byte
 
 type vector = *driver.Buffer[float32]
 
-// model has the weights and one sequence of limited length in device memory.
+// model holds the weights and one sequence of limited length in device memory.
 type model struct {
 	*demo.Demo
 	*weights

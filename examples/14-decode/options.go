@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// options are the flags. A zero selects a default, which depends on the device.
+// options holds the values of the flags. A zero selects a default, which depends on the device.
 type options struct {
 	file, save  string
 	shape       config

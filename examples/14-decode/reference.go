@@ -49,8 +49,8 @@ func (r *reference) attention(layer int, projected []float64) []float64 {
 	return out
 }
 
-// mean adds to out the weighted mean of the values of one head, which begins at element at.
-// The weights are the softmax of the products of query and keys.
+// mean adds to out the weighted mean of the values of the head that begins at index at. The weights
+// are the softmax of the products of query and keys.
 func (r *reference) mean(out, query []float64, layer, at int) {
 	scores, top := make([]float64, len(r.keys[layer])), math.Inf(-1)
 	for t, key := range r.keys[layer] {

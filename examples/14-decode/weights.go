@@ -2,7 +2,7 @@ package main
 
 import "math"
 
-// weights has the row-major matrices of a model and the factors of its norms.
+// weights holds the row-major matrices of a model and the factors of its norms.
 type weights struct {
 	config
 	embedding []float32 // vocabulary × dim
@@ -11,7 +11,7 @@ type weights struct {
 	last      []float32 // vocabulary × dim; may be the same slice as embedding
 }
 
-// layer has the weights of one layer: attention, then an MLP. Matrices multiplied by the
+// layer holds the weights of one layer: attention, then an MLP. Matrices multiplied by the
 // same vector are stacked, so that one kernel computes all their products.
 type layer struct {
 	attentionNorm []float32 // dim

@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/graph/view"
 )
 
-// example has the two halves of the rod, and memory on the first device for the whole rod.
+// example holds the two halves of the rod, and memory on the first device for the whole rod.
 type example struct {
 	*demo.Demo
 	halves [2]half

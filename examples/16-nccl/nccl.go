@@ -39,7 +39,7 @@ const (
 	ncclFloat32 = 7
 )
 
-// functions are the NCCL functions that the example calls, with the parameters of the C
+// functions holds the NCCL functions that the example calls, with the parameters of the C
 // functions.
 type functions struct {
 	NcclCommInitAll func(comms *uintptr, n int32, devices *int32) int32
@@ -52,7 +52,7 @@ type functions struct {
 	NcclGetLastError   func(comm uintptr) string `symbol:",optional"` // since 2.13
 }
 
-// world has one communicator for each device of this process. It is not safe for concurrent
+// world holds one communicator for each device of this process. It is not safe for concurrent
 // use.
 type world struct {
 	comms   []uintptr

@@ -11,7 +11,7 @@ const (
 	rate       = 0.5
 )
 
-// training has the data of each device: a copy of the parameters w, a target, and the
+// training holds the data of each device: a copy of the parameters w, a target, and the
 // gradient that the devices exchange. The sum of all squared distances is smallest if w is
 // the mean of the targets.
 type training struct {

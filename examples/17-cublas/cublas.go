@@ -47,7 +47,7 @@ func openCUBLAS(c *driver.Context) (loader.Library, error) {
 // majorVersion is MAJOR_VERSION of library_types.h.
 const majorVersion = 0
 
-// functions are the cuBLAS functions that the example calls, with the parameters of the C
+// functions holds the cuBLAS functions that the example calls, with the parameters of the C
 // functions. Pointers to device memory are addresses.
 type functions struct {
 	CublasCreate          func(handle *uintptr) int32                                      `symbol:"cublasCreate_v2"`

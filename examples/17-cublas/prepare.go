@@ -9,7 +9,7 @@ import (
 
 var size = shape{m: 70, n: 130, k: 96}
 
-// layer has the matrices A and B in both precisions, and a result C for each precision.
+// layer holds the matrices A and B in both precisions, and a result C for each precision.
 type layer struct {
 	*demo.Demo
 	blas           *blas

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// metrics are the counters of the service. They are written in Prometheus's text format
+// metrics holds the counters of the service. They are written in Prometheus's text format
 // (https://prometheus.io/docs/instrumenting/exposition_formats/).
 type metrics struct {
 	inFlight atomic.Int64
@@ -23,7 +23,7 @@ type metrics struct {
 	seconds float64
 }
 
-// bounds are the upper bounds of the histogram, in seconds.
+// bounds holds the upper bounds of the histogram, in seconds.
 var bounds = [...]float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5}
 
 func (m *metrics) launched(rows int) {

@@ -34,7 +34,7 @@ type answer struct {
 	err    error
 }
 
-// pool has the workers and their queue. A free worker takes all waiting requests. A busy
+// pool holds the workers and their queue. A free worker takes all waiting requests. A busy
 // service therefore has large batches, and an idle service responds at once.
 type pool struct {
 	workers []*worker

@@ -13,7 +13,7 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// worker has a stream, an executable graph for up to maxRows requests, and the page-locked
+// worker holds a stream, an executable graph for up to maxRows requests, and the page-locked
 // memory for the graph's input and output. It is used by one goroutine.
 type worker struct {
 	stream  *driver.Stream
@@ -85,7 +85,7 @@ func (w *worker) build(d *demo.Demo, m *model) error {
 	return w.instantiate(d, []driver.Op{up, first, second, normed, down})
 }
 
-// perRow has one block for each row and one thread for each output.
+// perRow returns a configuration with one block for each row and one thread for each output.
 func perRow(n int) driver.LaunchConfig {
 	return driver.LaunchConfig{Grid: driver.D1(maxRows), Block: driver.D1(n)}
 }

@@ -20,7 +20,7 @@ func TestFaults(t *testing.T) {
 	})
 }
 
-// writes calls tell before each write. The program prints its report when only cleanup
+// writes calls its function tell before each write. The program prints its report when only cleanup
 // remains.
 type writes struct {
 	io.Writer

@@ -12,7 +12,7 @@ import (
 //go:embed kernels.ptx
 var kernelsPTX []byte
 
-// kernels are the loaded kernels of one context.
+// kernels holds the loaded kernels of one context.
 type kernels struct {
 	module                             *driver.Module
 	rmsnorm, gemv, silu, mul, residual *driver.Kernel

@@ -31,7 +31,7 @@ func newBench(m *model, s *stack, p scalars, steps int) *bench {
 	return b
 }
 
-// timing has the median times of a step.
+// timing holds the median times of a step.
 type timing struct {
 	way   string
 	host  time.Duration // to copy the input to page-locked memory and enqueue the work

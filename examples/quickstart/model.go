@@ -10,7 +10,7 @@ type config struct {
 	seed   uint64
 }
 
-// block has the row-major weights of one feed-forward block.
+// block holds the row-major weights of one feed-forward block.
 type block struct {
 	norm []float32 // dim
 	gate []float32 // hidden x dim
@@ -18,7 +18,7 @@ type block struct {
 	down []float32 // dim x hidden
 }
 
-// scalars are the parameters that an update changes while the weights stay the same.
+// scalars holds the parameters that an update changes while the weights stay the same.
 type scalars struct {
 	epsilon float32
 	scale   []float32 // per block: the factor of its result in the sum

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// report has the results of a run.
+// report holds the results of a run.
 type report struct {
 	bench    *bench
 	device   string

@@ -71,7 +71,7 @@ func (s *stack) build(c *driver.Context, k *kernels, m *model, p scalars) (err e
 	return nil
 }
 
-// vectors has the device memory that all blocks share.
+// vectors holds the device memory that all blocks share.
 type vectors struct {
 	x, normed, y *driver.Buffer[float32] // dim
 	gate, up     *driver.Buffer[float32] // hidden
@@ -92,7 +92,7 @@ func (s *stack) allocVectors(c *driver.Context, m *model) (v vectors, err error)
 	return v, nil
 }
 
-// weights has the weights of one block in device memory.
+// weights holds the weights of one block in device memory.
 type weights struct {
 	norm, gate, up, down *driver.Buffer[float32]
 }

@@ -7,7 +7,7 @@
 //	fill, err := launchers.FillB32In(ctx)
 //	err = fill.Do(stream, fill.Grid((n+3)/4), x.All(), uint64(n), 1)
 //
-// A launcher has the kernel's name, which consists of the operation and the types. B8 to B64 are
+// A launcher is named after its kernel, whose name consists of the operation and the types. B8 to B64 are
 // elements of that many bits, represented as unsigned numbers. [driver.ViewAs] converts memory of
 // other types to them. Lengths and pitches count elements. If the number of elements or rows is 0,
 // a kernel does nothing.

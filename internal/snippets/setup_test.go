@@ -14,7 +14,7 @@ var affinePTX []byte
 // elements is the number of elements in the snippets' memory.
 const elements = 4
 
-// config has at least one thread for each element.
+// config launches at least one thread for each element.
 var config = driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(32)}
 
 // [must]

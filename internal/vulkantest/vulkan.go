@@ -28,7 +28,7 @@ type Device struct {
 	device   uintptr
 }
 
-// These are the Vulkan structures that the package uses.
+// The Vulkan structures that the package uses.
 type (
 	applicationInfo struct {
 		sType         uint32

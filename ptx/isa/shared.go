@@ -6,8 +6,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// sharedLimits maps an architecture to the maximum bytes of .shared variables in a
-// kernel, according to ptxas from CUDA 12.4. For CUDA 11.8 and older the limit is always 48
+// sharedLimits maps an architecture to the maximum size of .shared variables in a
+// kernel in bytes, as in ptxas from CUDA 12.4. For CUDA 11.8 and older the limit is always 48
 // KiB.
 var sharedLimits = map[int]int64{
 	50: 64 << 10, 52: 96 << 10, 53: 64 << 10, 60: 64 << 10, 61: 96 << 10, 62: 64 << 10, 70: 96 << 10, 72: 64 << 10, 75: 64 << 10,

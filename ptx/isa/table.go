@@ -41,7 +41,7 @@ func shapes(k int) string {
 	return strings.Join(out, "|")
 }
 
-// lists are named sets of modifiers.
+// lists maps the name of a set of modifiers, as in $round, to its modifiers.
 var lists = map[string]string{
 	"round":  "rn|rz|rm|rp",
 	"int":    "u16|s16|u32|s32|u64|s64",

@@ -39,7 +39,7 @@ const (
 	typeF64
 )
 
-// elementNames are the names of the types in kernel names.
+// elementNames holds the name of each elementType in kernel names.
 var elementNames = [...]string{"", "u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f16", "bf16", "f32", "f64"}
 
 func typeOf[T Element]() elementType {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// A pkg has the files of one package, regardless of build constraints.
+// A pkg holds the files of one package, regardless of build constraints.
 type pkg struct {
 	path  string // relative to the root, with slashes
 	fset  *token.FileSet

@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/ptx/isa"
 )
 
-// surroundings are the declarations for generated instructions: several registers of each
+// surroundings holds the declarations for generated instructions: several registers of each
 // type, and variables in each state space.
 const surroundings = `.address_size 64
 .global .align 16 .b32 gv[8];

@@ -58,7 +58,7 @@ import (
 	"github.com/purecuda/cuda/bench/internal/child"
 )
 
-// waits has the objects of the rows that wait for the device or query it. A wait is the
+// waits holds the objects of the rows that wait for the device or query it. A wait is the
 // driver's blocking call, which cannot be cancelled.
 type waits struct {
 	context C.CUcontext

@@ -85,7 +85,7 @@ func beside() string {
 	return filepath.Dir(exe)
 }
 
-// plan has the numbers of repetitions.
+// plan holds the numbers of repetitions.
 type plan struct {
 	rounds, turns, starts, processes, layouts int
 	limit                                     time.Duration // time limit for all rounds

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// results has the measurements of all turns, by row and then by caller. Measurements with
+// results holds the measurements of all turns, by row and then by caller. Measurements with
 // the same index were taken in the same turn.
 type results struct {
 	rows   map[string]map[string][]measurement

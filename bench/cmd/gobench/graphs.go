@@ -30,7 +30,7 @@ func (b *bench) graphRows(to map[string]child.Row) {
 	})
 }
 
-// large has the input of the rows about large graphs.
+// large holds the input of the rows about large graphs.
 type large struct {
 	ops   []driver.Op
 	nodes []graph.Node

@@ -76,7 +76,7 @@ func (b *bench) instantiateSteps() error {
 	return nil
 }
 
-// next gives a launch the next number as its argument.
+// next sets the launch's argument to the next number.
 func (s *steps) next(l *driver.Launch) error {
 	s.amount++
 	return driver.SetArg(l, 1, s.amount)

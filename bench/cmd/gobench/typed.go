@@ -5,7 +5,7 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// typedSteps has the kernel with changing parameters and its launcher from ptx2go.
+// typedSteps holds the kernel with changing parameters and its launcher from ptx2go.
 type typedSteps struct {
 	kernels *typed.Kernels
 	cfg     driver.LaunchConfig

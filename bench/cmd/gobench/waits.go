@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/graph/cache"
 )
 
-// waits has the objects of the rows that wait for the device or query it, and of the rows
+// waits holds the objects of the rows that wait for the device or query it, and of the rows
 // that allocate memory or load modules.
 type waits struct {
 	cancellable context.Context // like the context of an HTTP request

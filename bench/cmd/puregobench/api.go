@@ -6,7 +6,7 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// api has the driver's functions, created in one of two ways.
+// api holds the driver's functions, created in one of two ways.
 type api struct {
 	init                         func(flags uint32) uint32
 	driverGetVersion             func(version *int32) uint32

@@ -44,7 +44,7 @@ func run() error {
 	return child.Serve(b.description(), b.rows())
 }
 
-// bench is on the heap and has all data that the driver reads through pointers.
+// bench is on the heap and holds all data that the driver reads through pointers.
 type bench struct {
 	d               *api
 	add             uintptr

@@ -72,7 +72,7 @@ func Serve(description string, rows map[string]Row) error {
 	}
 }
 
-// count has the largest number of allocations per operation. It is updated only a few times,
+// count holds the largest number of allocations per operation. It is updated only a few times,
 // because counting takes longer than the samples.
 type count struct {
 	times int

@@ -71,7 +71,7 @@ func (r *rig) all(t *testing.T) {
 // Program is a program that FaultsOf can run.
 type Program func(lib loader.Library, out io.Writer, closing func(...*driver.Context)) error
 
-// codes are the errors that injected faults return.
+// codes lists the errors that injected faults return.
 var codes = []driver.CUresult{driver.CUDA_ERROR_UNKNOWN, driver.CUDA_ERROR_OUT_OF_MEMORY, driver.CUDA_ERROR_LAUNCH_FAILED}
 
 // count runs the example without faults and returns its driver calls.

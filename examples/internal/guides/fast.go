@@ -53,8 +53,8 @@ func chain(ctx *driver.Context, ops []driver.Op) (*graph.Graph, []graph.Node, er
 
 // [plan]
 
-// again builds a new graph in each round from a plan. The plan checks the list and computes
-// the layout only once.
+// again builds a new graph in each iteration from a plan. The plan checks the list and computes the
+// layout only once.
 func again(ctx *driver.Context, s *driver.Stream, items []graph.Item, rounds int) error {
 	plan, err := graph.NewPlan(ctx, items)
 	if err != nil {

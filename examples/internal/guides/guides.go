@@ -15,7 +15,7 @@ var saxpyPTX []byte
 // threads is the block size.
 const threads = 128
 
-// vectors has the memory and the kernel that most guides use: y += a * x.
+// vectors holds the memory and the kernel that most guides use: y += a * x.
 type vectors struct {
 	ctx    *driver.Context
 	stream *driver.Stream

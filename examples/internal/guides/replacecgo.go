@@ -52,8 +52,8 @@ func (b *binding) Close() error { return b.CuCtxDestroy(b.ctx) }
 
 // [replace-library]
 
-// curandFunctions are the cuRAND functions that the program calls, with the parameters of
-// the C functions.
+// curandFunctions holds the cuRAND functions that the program calls, with the parameters of the C
+// functions.
 type curandFunctions struct {
 	CurandCreateGenerator              func(g *uintptr, kind int32) int32
 	CurandSetPseudoRandomGeneratorSeed func(g uintptr, seed uint64) int32

@@ -2,7 +2,7 @@ package difftest
 
 import "math"
 
-// This file covers the approximate functions, with the bounds that the PTX ISA gives for each
+// This file covers the approximate functions, with the bounds that the PTX ISA specifies for each
 // instruction.
 
 func approximateForms() []Form {

@@ -67,7 +67,7 @@ func (f *Form) sums(results []uint64) []uint32 {
 	return s
 }
 
-// encode packs results. If canonical is true, encode replaces NaNs by one NaN, unless the form's
+// encode packs results. If canonical is true, encode replaces NaNs with one NaN, unless the form's
 // checksums include payloads.
 func (f *Form) encode(results []uint64, canonical bool) []byte {
 	var b []byte

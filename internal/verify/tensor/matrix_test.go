@@ -35,7 +35,7 @@ func matrixKernel(body string) string {
 ` + body + "\tret;\n}\n"
 }
 
-// These are the parts of the kernels. a and d are arranged by rows or by registers.
+// The parts of the kernels. a and d are arranged by rows or by registers.
 const (
 	rowsToShared = `
 	mul.wide.u32 %off, %lane, 16;

@@ -51,7 +51,7 @@ func (g *generator) kernel(u *unit, f *ptx.Function) (*kernel, error) {
 }
 
 // shadowed rejects a parameter with the name of its kernel. If another kernel follows,
-// such text makes NVIDIA's compiler terminate the process (ptxas of 11.8 and the compiler
+// such text makes NVIDIA's compiler terminate the process (ptxas from CUDA 11.8 and the compiler
 // in the driver of 13.0).
 func (k *kernel) shadowed() error {
 	for _, p := range k.sig.Params {
