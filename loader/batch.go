@@ -167,7 +167,7 @@ func (f Frame) SetKept(i int, p unsafe.Pointer) { *f.slot(i) = uintptr(p) }
 // of the same batch.
 func (f Frame) SetOut(i int, of Frame) { *f.slot(i) = uintptr(unsafe.Pointer(of.out())) }
 
-// Out returns the output word. The call wrote it through the address that SetOut passed.
+// Out returns the output word, which a call wrote through an address from SetOut.
 func (f Frame) Out() uintptr { return *f.out() }
 
 // Result returns the result of the call.
@@ -199,7 +199,8 @@ func (b *Batch) Run(s *Scope) (done int, failure uintptr) {
 	return b.RunFirst(s, b.Len())
 }
 
-// RunFirst makes only the first n calls. Otherwise, it is like Run.
+// RunFirst makes only the first n calls. If there are fewer than n, it makes none. Otherwise, it is
+// like Run.
 func (b *Batch) RunFirst(s *Scope, n int) (done int, failure uintptr) {
 	if b == nil {
 		return 0, 0
@@ -224,7 +225,8 @@ func (b *Batch) runFrom(s *Scope, first *frame, n int) (done int, failure uintpt
 	return int(b.head.done), b.head.ret
 }
 
-// Stopped returns the function of the call at which the latest run stopped.
+// Stopped returns the function of the call at which the latest run stopped. It must be used only
+// after a run that did not make all its calls successfully.
 func (b *Batch) Stopped() *Proc {
 	if b == nil || b.head.first == nil {
 		return nil
@@ -260,7 +262,7 @@ func (b *Batch) runSlow(s *Scope) {
 	}
 }
 
-// invoke makes the frame's call.
+// invoke makes the frame's call without a scope.
 func (f *frame) invoke() uintptr {
 	next := f.next
 	f.next = 0 // no scope

@@ -1,7 +1,7 @@
 package loader
 
-// PathVariable names the environment variable with the path of the CUDA driver. If it is set, no
-// search takes place. It is ignored in a process with more rights than its user (setuid).
+// PathVariable names the environment variable that holds the path of the CUDA driver. If it is set,
+// no search takes place. It is ignored in a process with more rights than its user (setuid).
 const PathVariable = "PURECUDA_DRIVER"
 
 // OpenCUDA opens the CUDA driver. It uses the library at path. If path is empty, it uses the

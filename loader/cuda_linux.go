@@ -53,8 +53,8 @@ func privileged() bool {
 	return os.Getuid() != os.Geteuid() || os.Getgid() != os.Getegid()
 }
 
-// refuseStub returns an error if l is the toolkit's stub library, regardless of the name under
-// which the system found it.
+// refuseStub returns an error if l has no cuInit or is the toolkit's stub library, regardless of
+// the name under which the system found it.
 func refuseStub(l *DynamicLibrary) error {
 	p, err := l.Lookup("cuInit")
 	if err != nil {

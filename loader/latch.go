@@ -63,7 +63,8 @@ func (l *Latch) wait() {
 	}
 }
 
-// yield makes n attempts to acquire the latch, and yields to other goroutines before each one.
+// yield makes n attempts to acquire the latch, and yields to other goroutines before each one. It
+// reports whether it acquired the latch.
 func (l *Latch) yield(n int) bool {
 	for range n {
 		runtime.Gosched()

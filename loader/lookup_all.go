@@ -59,7 +59,6 @@ func LookupAll(lib Library, s *Scope, table any) error {
 	return errors.Join(errs...)
 }
 
-// lookupField sets one field of a table.
 func lookupField(lib Library, s *Scope, f reflect.StructField, to reflect.Value) error {
 	if !to.CanSet() {
 		return errors.New("not exported: reflection cannot set it")

@@ -140,11 +140,12 @@ type missing struct{ error }
 func (m missing) Is(target error) bool { return target == fs.ErrNotExist }
 func (m missing) Unwrap() error        { return m.error }
 
-// moduleNotFound is the Windows error for a library that does not exist.
+// moduleNotFound is the Windows error if a library or one of its dependencies does not exist.
 const moduleNotFound = syscall.Errno(126)
 
 // noSuchLibrary reports whether the system found no library of that name. If a dependency of the
-// library is missing instead, the reason contains the dependency's name.
+// library is missing instead, the reason contains the dependency's name, except on Windows, where
+// noSuchLibrary cannot distinguish the two.
 func noSuchLibrary(name string, err error) bool {
 	reason := err.Error()
 	glibc := strings.HasPrefix(reason, name+": cannot open shared object file: No such file")

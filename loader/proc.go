@@ -66,8 +66,8 @@ func (p *Proc) Call(words ...uintptr) uintptr {
 }
 
 // Call heads the argument block of one call. The argument words follow it in the same struct, one
-// 8-byte slot each. There must be room for at least eight words, because the trampolines load every
-// argument register, whether the function uses it or not.
+// machine word each. There must be room for at least eight words, because the trampolines load
+// every argument register, whether the function uses it or not.
 //
 //	block := struct {
 //		call loader.Call

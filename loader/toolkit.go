@@ -37,7 +37,7 @@ func OpenToolkit(t Toolkit, accept func(*DynamicLibrary) error) (*DynamicLibrary
 	return open(t.Names(), nil, accept)
 }
 
-// Override returns the path in the environment variable t.Variable, or "".
+// Override returns the path in the environment variable t.Variable, or "" if there is none.
 func (t Toolkit) Override() string {
 	if t.Variable == "" {
 		return ""
@@ -140,7 +140,7 @@ func filesIn(folder, pattern string) []string {
 // laterFirst orders names by the numbers in them, highest first: cuda-13.0, cuda-12.9, cuda-9.2.
 func laterFirst(a, b string) int { return strings.Compare(padded(b), padded(a)) }
 
-// padded pads every number in a name to six digits.
+// padded pads every number in a name to at least six digits.
 func padded(name string) string {
 	var b strings.Builder
 	for len(name) > 0 {

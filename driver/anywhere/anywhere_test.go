@@ -45,7 +45,6 @@ func TestWithoutAGPUTheEmulatorIsOpenedAndNamed(t *testing.T) {
 	}
 }
 
-// With a GPU, Open does not open an emulator and logs nothing.
 func TestWithAGPUNothingIsEmulated(t *testing.T) {
 	var b bytes.Buffer
 	// This emulator takes the place of the system's driver.
@@ -62,7 +61,6 @@ func TestWithAGPUNothingIsEmulated(t *testing.T) {
 	}
 }
 
-// If both drivers fail, the error contains both reasons.
 func TestWithoutEitherBothReasonsAreTold(t *testing.T) {
 	none := errors.New("the cable is out")
 	_, err := open(func() (*driver.Driver, error) { return nil, none }, logger(new(bytes.Buffer)), emulator.Config{DriverVersion: 1})

@@ -32,8 +32,8 @@ func newCounter(lib loader.Library, emu *emulator.Emulator) *counter {
 func (c *counter) Unwrap() loader.Library { return c.Library }
 
 // Lookup returns a function that calls the wrapped function and counts the call. On the system's
-// driver, functions that take structs or floats by value are not wrapped, because Go functions
-// receive such arguments in a different form. Their calls are not counted.
+// driver, functions that take large structs or floats by value are not wrapped, because Go
+// functions receive such arguments in a different form. Their calls are not counted.
 func (c *counter) Lookup(symbol string) (loader.Proc, error) {
 	p, err := c.Library.Lookup(symbol)
 	f, known := cu.FunctionBySymbol(symbol)
@@ -85,7 +85,6 @@ func (c *counter) track(f cu.Function, ok bool) {
 	}
 }
 
-// captured reports whether the stream is capturing.
 func (c *counter) captured(s driver.CUstream) bool {
 	c.mu.Lock()
 	open := c.captures > 0

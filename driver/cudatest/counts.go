@@ -7,10 +7,10 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// Counts are the numbers of successful driver calls made by the host. A graph launch is one call,
-// whatever the graph does. The numbers have the same meaning on the emulator and on a GPU. For the
-// work of the emulated device, including the nodes of graphs, see emulator.Stats and
-// emulator.Profile.
+// Counts are the numbers of driver calls made by the host. Except in Calls, only successful calls
+// count. A graph launch is one call, whatever the graph does. The numbers have the same meaning on
+// the emulator and on a GPU. For the work of the emulated device, including the nodes of graphs,
+// see emulator.Stats and emulator.Profile.
 type Counts struct {
 	// Calls counts all driver calls. It includes failed calls, and calls with which the library
 	// sets a context.
@@ -69,7 +69,7 @@ func (c *Counts) fields() []field {
 	}
 }
 
-// field is a count with its number of bytes.
+// field is a count with its name. bytes is nil for a count without bytes.
 type field struct {
 	name     string
 	n, bytes *uint64

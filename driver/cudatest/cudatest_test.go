@@ -45,7 +45,7 @@ func closing[T interface{ Close() error }](t testing.TB, v T) T {
 	return v
 }
 
-// work has a stream, and a kernel that doubles a buffer's elements.
+// work holds a stream, and a kernel that doubles a buffer's elements.
 type work struct {
 	c      *driver.Context
 	s      *driver.Stream

@@ -64,8 +64,8 @@ func WithTraceTo(w io.Writer) Option { return WithTrace(trace.To(w)) }
 // large kernels and in tests that count allocations.
 func WithChecks(c emulator.Check) Option { return func(o *options) { o.checks = &c } }
 
-// AllowFindings is for tests that make mistakes on purpose. Findings for which is returns true do
-// not fail the test.
+// AllowFindings is for tests that make mistakes on purpose. A finding for which the function
+// returns true does not fail the test.
 func AllowFindings(is func(emulator.Finding) bool) Option {
 	return func(o *options) { o.allowed = is }
 }
@@ -201,7 +201,8 @@ func (o *options) missing(need int) error {
 	return err
 }
 
-// Required returns the number of GPUs that RequireGPU requires.
+// Required returns the number of GPUs that RequireGPU requires. A value that is not a number fails
+// the test.
 func Required(t testing.TB) int {
 	t.Helper()
 	value := os.Getenv(RequireGPU)

@@ -1,8 +1,8 @@
 // Package cudatest provides a CUDA device for tests: an emulated device by default, or a real
 // device if the environment requires one. If a test leaves an object open, or drops it without
 // closing it, the test fails and prints the stack of the object's creation. On the emulator, every
-// finding of package emulator's checks also fails the test. The message has the line of the program that
-// enqueued the work. See [WithChecks].
+// finding of package emulator's checks also fails the test. The message names the line of the
+// program that enqueued the work. See [WithChecks].
 //
 //	func TestStep(t *testing.T) {
 //		c := cudatest.Device(t)

@@ -19,7 +19,7 @@ import (
 //go:embed testdata/mistakes.ptx
 var mistakesPTX []byte
 
-// faulty has the objects that the mistakes use.
+// faulty holds the objects that the mistakes use.
 type faulty struct {
 	c    *driver.Context
 	s    [2]*driver.Stream

@@ -97,7 +97,7 @@ func (c *Counts) add(d delta) {
 	}
 }
 
-// in returns a function that reads the stream from argument i.
+// in returns a rule's stream function for a stream that is passed as argument i.
 func in(i int) func(a loader.Args) driver.CUstream {
 	return func(a loader.Args) driver.CUstream { return driver.CUstream(a.Word(i)) }
 }
@@ -110,12 +110,12 @@ func ofConfig(a loader.Args) driver.CUstream {
 	return 0
 }
 
-// one counts a call as one operation of a kind.
+// one counts a call as one operation of kind k.
 func one(k kind) func(loader.Args) delta {
 	return func(loader.Args) delta { return delta{k, Amount{Count: 1}} }
 }
 
-// sized counts a call as one operation of a kind. Argument i is the number of bytes.
+// sized counts a call as one operation of kind k, whose size in bytes is argument i.
 func sized(k kind, i int) func(loader.Args) delta {
 	return func(a loader.Args) delta { return delta{k, Amount{1, a.Uint64(i)}} }
 }
@@ -165,8 +165,8 @@ func copied3DPeer(a loader.Args) delta {
 	return delta{between(p.DstMemoryType, p.SrcMemoryType), Amount{1, uint64(p.WidthInBytes) * uint64(p.Height) * uint64(p.Depth)}}
 }
 
-// copiedBatch counts the copies of a batch. Argument 2 has their sizes, and argument 3 is their
-// number.
+// copiedBatch counts the copies of a batch. Argument 2 points to their sizes, and argument 3 is
+// their number.
 func copiedBatch(a loader.Args) delta {
 	d := delta{kind: unified}
 	if sizes := (*uintptr)(a.Ptr(2)); sizes != nil {

@@ -11,8 +11,8 @@ import (
 // signature describes how to decode the argument words of a function.
 type signature struct {
 	params []param
-	// byValue means that the function has a float parameter, or a struct parameter that does
-	// not fit in a word. Go functions receive these in a different form than C functions.
+	// byValue means that the function has a float parameter, or a struct parameter of more than
+	// 16 bytes. Go functions receive these in a different form than C functions.
 	byValue bool
 }
 
@@ -22,8 +22,8 @@ type param struct {
 	in   bool // the driver only reads the memory that it points to
 }
 
-// lists are array parameters that the driver only reads, although cuda.h does not declare them
-// const. They are shown as addresses, because the first element alone says little.
+// lists holds the array parameters that the driver only reads, although cuda.h does not declare
+// them const. They are shown as addresses, because the first element alone says little.
 var lists = map[string]bool{"kernelParams": true, "extra": true, "optionValues": true, "options": true}
 
 func signatureOf(f cu.Function) *signature {
@@ -43,7 +43,6 @@ func signatureOf(f cu.Function) *signature {
 // large reports whether p is a struct that a Go function receives through a pointer.
 func (p param) large() bool { return p.typ.Kind() == reflect.Struct && p.typ.Size() > 16 }
 
-// before decodes the arguments before the call.
 func (s *signature) before(a loader.Args) []Arg {
 	args := make([]Arg, 0, len(s.params))
 	for i, p := range s.params {
@@ -54,7 +53,7 @@ func (s *signature) before(a loader.Args) []Arg {
 	return args
 }
 
-// after decodes what the call has written.
+// after adds the values that a successful call wrote through its pointers.
 func (s *signature) after(a loader.Args, args []Arg) {
 	for i := range args {
 		args[i].Result = s.params[i].result(a, i)

@@ -28,8 +28,8 @@ type Arg struct {
 	// Value is the argument as it was passed: handles and pointers in hexadecimal, enums by
 	// name, C strings quoted, structs with their nonzero fields.
 	Value string
-	// Result is the value that a successful call wrote through the pointer. If the function
-	// does not write through it, Result is empty.
+	// Result is the value that a successful call wrote through the pointer. It is empty if the
+	// function does not write through the pointer or writes text into a buffer.
 	Result string
 }
 
@@ -125,7 +125,8 @@ func (l *Library) Resume() {
 	l.off.Store(false)
 }
 
-// Lookup returns a function that calls the wrapped library's function and traces the call.
+// Lookup returns a function that calls the wrapped library's function and traces the call. A
+// function that is not in cuda.h, or that cannot be traced, is returned unchanged.
 func (l *Library) Lookup(symbol string) (loader.Proc, error) {
 	if l == nil || l.inner == nil {
 		return loader.Proc{}, aLibrary.Error(l == nil)

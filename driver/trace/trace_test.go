@@ -38,7 +38,7 @@ func ok(t *testing.T, err error) {
 	}
 }
 
-// line returns the only recorded call of a function, in text form.
+// line returns the first recorded call of a function, in text form.
 func line(t *testing.T, r *trace.Recorder, f cu.Function) string {
 	t.Helper()
 	for _, c := range r.Calls() {
@@ -182,7 +182,6 @@ func TestConstPointersAreMarked(t *testing.T) {
 	}
 }
 
-// Unsigned numbers of every size are printed in decimal.
 func TestNumbersAreDecimal(t *testing.T) {
 	each(t, func(t *testing.T, c *driver.Context, r *trace.Recorder, _ *trace.Library) {
 		b, err := driver.Alloc[uint32](c, 16)

@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// longestText is the number of bytes of a C string that are shown.
+// longestText is the largest number of bytes of a C string that are shown.
 const longestText = 80
 
 // value returns argument i as it was passed.
@@ -39,7 +39,7 @@ func (p param) pointee(a loader.Args, i int) string {
 	return hex(a.Word(i))
 }
 
-// result returns the value that the driver has written through argument i.
+// result returns the value that the driver has written through argument i, or "" if there is none.
 func (p param) result(a loader.Args, i int) string {
 	if p.typ.Kind() != reflect.Pointer || p.in || a.Word(i) == 0 {
 		return ""
