@@ -12,7 +12,6 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// A scope records allocations and frees with its own methods.
 func TestScopeAllocatesAndFrees(t *testing.T) {
 	each(t, func(k *kit) {
 		before := k.Used()
@@ -193,8 +192,8 @@ func TestGraphMemoryStatistics(t *testing.T) {
 	})
 }
 
-// Allocations and frees of zero elements become ordinary nodes, although the driver has nothing to
-// do for them.
+// Allocations and frees of zero elements become empty nodes, because CUDA has no memory nodes of
+// zero bytes.
 func TestMemoryOfNoElementsIsAllocatedAndFreed(t *testing.T) {
 	each(t, func(k *kit) {
 		op, err := driver.NewAlloc[uint32](k.C, nil, 0)

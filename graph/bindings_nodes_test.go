@@ -19,7 +19,6 @@ func (k *kit) noted(sc *graph.Scope, op driver.Op) graph.Node {
 	return n
 }
 
-// The recorded node of a launch can be bound, so its arguments can change between replays.
 func TestRecordedLaunchIsBound(t *testing.T) {
 	record := func(k *kit, mode graph.Mode) {
 		b := k.Memory()
@@ -116,8 +115,8 @@ func TestRecordedNodeThatFails(t *testing.T) {
 	})
 }
 
-// loop returns a graph of two launches. The first uses a, the second uses b and runs three times in
-// a loop.
+// loop returns an Exec with two kernel nodes and their launches. The node outside adds to a. The
+// node inside adds to b, three times in a loop.
 func (k *kit) loop(a, b *driver.Buffer[uint32]) (x *graph.Exec, outside, inside graph.Node, ops [2]*driver.Launch) {
 	k.Helper()
 	rounds := k.Words(0)
@@ -158,8 +157,8 @@ func TestLaunchInABodyIsBound(t *testing.T) {
 	})
 }
 
-// Body nodes have their own numbering. Giving a body node other memory must not release the memory
-// of the graph node with the same number.
+// Body nodes have their own numbering. Setting a body node to other memory must not release the
+// memory of the graph node with the same number.
 func TestBoundLaunchInABodyKeepsOtherNodesMemory(t *testing.T) {
 	each(t, func(k *kit) {
 		a, b, c := k.MemoryOf(1), k.Memory(), k.Memory()
@@ -199,7 +198,6 @@ func TestBoundNodeOfABodyThatIsGone(t *testing.T) {
 	})
 }
 
-// A bound configuration can change grid and block with each launch, as a bound argument can.
 func TestBoundConfiguration(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()

@@ -204,7 +204,6 @@ func TestBurstThatPanicsLeavesTheStreamUsable(t *testing.T) {
 	})
 }
 
-// If the driver rejects a launch within a group, the error must name that launch.
 func TestBurstNamesTheLaunchThatFailed(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
@@ -228,7 +227,6 @@ func TestBurstNamesTheLaunchThatFailed(t *testing.T) {
 	k.Usable(k.S)
 }
 
-// Each burst must reuse the buffers of earlier bursts, however many launches it records.
 func TestBurstsReuseTheirBuffers(t *testing.T) {
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, new(graphtest.NullCapture))))
 	hook := driver.SetLeakHook(nil)
@@ -262,7 +260,6 @@ func (d *countedLaunches) Lookup(symbol string) (loader.Proc, error) {
 	return d.NullCapture.Lookup(symbol)
 }
 
-// A burst must record its launches as a batch, not one by one.
 func TestBurstsSendLaunchesTogether(t *testing.T) {
 	d := new(countedLaunches)
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, d)))
@@ -286,7 +283,6 @@ func TestBurstsSendLaunchesTogether(t *testing.T) {
 	k.OK(g.Close())
 }
 
-// A new graph must reuse the tables of a closed graph.
 func TestGraphsReuseTheirTables(t *testing.T) {
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, new(graphtest.NullCapture))))
 	hook := driver.SetLeakHook(nil)
@@ -319,8 +315,8 @@ var ways = map[string]func(sc *graph.Scope, ops ...driver.Op) error{
 	},
 }
 
-// The library must collect the memory of a launch only if that memory differs from the previous
-// launch's. The graph must retain all of the memory.
+// The library collects the memory of a launch only if that memory differs from the previous
+// launch's. The graph must nevertheless retain all of the memory.
 func TestRecordedLaunchesKeepTheirMemory(t *testing.T) {
 	for name, record := range ways {
 		t.Run(name, func(t *testing.T) {
@@ -351,7 +347,6 @@ func TestRecordedLaunchesKeepTheirMemory(t *testing.T) {
 	}
 }
 
-// Check must use the memory of each recorded launch.
 func TestRecordedLaunchesAreCheckedByTheirMemory(t *testing.T) {
 	for name, record := range ways {
 		t.Run(name, func(t *testing.T) {

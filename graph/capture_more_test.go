@@ -293,7 +293,6 @@ func TestForkJoinJoinsWhenTheFunctionFails(t *testing.T) {
 	})
 }
 
-// Parallel branches need no other streams.
 func TestParallelBranchesOfOneStream(t *testing.T) {
 	each(t, func(k *kit) { parallel(k) })
 }
@@ -433,7 +432,6 @@ func recordingAllocs(k *kit) {
 	}
 }
 
-// An invalidated capture must be ended before another can begin on the stream.
 func TestInvalidatedCaptureMustBeEnded(t *testing.T) {
 	each(t, func(k *kit) {
 		r, err := graph.Begin(k.S, graph.ModeGlobal)
@@ -541,7 +539,6 @@ func (k *kit) everyKind() *everyKind {
 	return l
 }
 
-// result describes everything that the operations change.
 func (l *everyKind) result() string {
 	l.Helper()
 	out := fmt.Sprintf("calls %d, host %v", l.calls, l.host.Slice())

@@ -328,7 +328,6 @@ func TestRecordingEndedByAnotherGoroutineGoesOn(t *testing.T) {
 	})
 }
 
-// A relaxed capture can end on any goroutine.
 func TestRelaxedRecordingEndsAnywhere(t *testing.T) {
 	each(t, func(k *kit) {
 		r, err := graph.Begin(k.S, graph.ModeRelaxed)

@@ -41,8 +41,8 @@ func TestCheckSaysWhoAndWhere(t *testing.T) {
 	})
 }
 
-// captured returns a captured graph with a fork and a join, with or without a conflict between the
-// branches.
+// captured returns a graph captured on two streams, in which the operations in left run
+// concurrently with those in right.
 func (k *kit) captured(left, right []driver.Op) *graph.Graph {
 	k.Helper()
 	other := k.Stream()

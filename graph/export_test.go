@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// AddTagged adds an operation by the generic parameters for nodes of any type.
+// AddTagged adds op as a node with CUDA's tagged parameters.
 func AddTagged(g *Graph, op driver.Op, deps ...Node) (Node, error) {
 	if err := g.lock(); err != nil {
 		return Node{}, err

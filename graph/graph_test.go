@@ -17,7 +17,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// A graph built node by node computes b+2 and c*7 concurrently, then d = b+c. A capture must
+// A graph built node by node computes a+2 and b*7 concurrently, then d = a+b. A capture must
 // produce the same results.
 func TestGraphByHandGivesTheResultsOfACapture(t *testing.T) {
 	each(t, func(k *kit) {

@@ -49,7 +49,7 @@ func TestKernelNodesAreAddedReadAndSet(t *testing.T) {
 	})
 }
 
-// A node of a library's kernel is added by raw parameters. Its name must be the name that the
+// A node of a library's kernel is added from raw parameters. Its name must be the name that the
 // driver returns.
 func TestNodesOfLibraryKernelsHaveNames(t *testing.T) {
 	each(t, func(k *kit) {
@@ -112,7 +112,7 @@ func TestCopyNodesAreAddedReadAndSet(t *testing.T) {
 	})
 }
 
-// expectHalves checks memory whose halves have different values.
+// expectHalves checks that all elements are low in the first half of b and high in the second half.
 func (k *kit) expectHalves(b *driver.Buffer[uint32], low, high uint32) {
 	k.Helper()
 	k.Wait(k.S)
@@ -182,7 +182,7 @@ func box(m driver.Memory) driver.Region {
 
 func inBox(i int) bool { return i/8 >= 1 && i/8 < 3 && i%8 < 4 }
 
-// expectBox checks for one value inside the copied box and ones outside.
+// expectBox checks that all elements are want inside the copied box and 1 outside.
 func (k *kit) expectBox(b *driver.Buffer[uint32], want uint32) {
 	k.Helper()
 	k.Wait(k.S)

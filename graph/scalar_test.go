@@ -13,7 +13,6 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// scalarOf returns a scalar that the test closes.
 func scalarOf[T any](k *kit, v T) *graph.Scalar[T] {
 	k.Helper()
 	s, err := graph.NewScalar(k.C, v)
@@ -99,7 +98,6 @@ func setMany[T comparable](k *kit, value func(i int) T) {
 	}
 }
 
-// If the ring is full, Set must wait until the device has read a value.
 func TestScalarSetWaitsRatherThanOverwrite(t *testing.T) {
 	each(t, func(k *kit) {
 		const n = 500
@@ -168,7 +166,6 @@ func TestScalarOfAnotherDriverIsRefused(t *testing.T) {
 	}
 }
 
-// A graph must retain the scalar it refers to.
 func TestGraphKeepsItsScalar(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()

@@ -13,7 +13,6 @@ const elems = graphtest.Elems
 
 var errRecord = errors.New("the record function failed")
 
-// kit extends the Kit of graphtest with helpers for a cache.
 type kit struct{ *graphtest.Kit }
 
 func newKit(t testing.TB, c *driver.Context) *kit { return &kit{graphtest.NewKit(t, c)} }

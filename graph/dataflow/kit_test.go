@@ -10,7 +10,6 @@ const elems = graphtest.Elems
 
 var config = graphtest.Config
 
-// kit extends the Kit of graphtest with methods for these tests.
 type kit struct{ *graphtest.Kit }
 
 func each(t *testing.T, test func(k *kit)) {

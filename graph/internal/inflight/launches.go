@@ -1,5 +1,6 @@
-// Package inflight tracks the launches of an executable graph that have not ended. For them it
-// stores the stream of the last launch, its completion event, and the objects to release later.
+// Package inflight tracks the launches of an executable graph that have not ended. For these
+// launches it stores the stream of the last one, its completion event, and the objects to release
+// later.
 package inflight
 
 import (
@@ -25,14 +26,15 @@ type Launches struct {
 	Replays         uint64               // number of launches that succeeded
 	Ended           uint64               // number of launches known to have ended
 	Mem             *retain.LaunchMemory // memory that launches leave allocated, or nil
-	waitingRecorded bool                 // waitingFor was recorded after the launches that use the objects
+	waitingRecorded bool                 // waitingFor is recorded after the launches that use the objects in waiting
 	dropped         []retain.Reference
 	Staged          LastWork // work staged for the next launch, if it has a stream
 	waiting         []retain.Reference
 	waitingFor      *CompletionEvent // separate from LastWork's event, which later queries record again
 }
 
-// enoughDropped is the number of dropped objects that justifies a completion event.
+// enoughDropped is the number of dropped objects at which a launch records a completion event for
+// them.
 const enoughDropped = 64
 
 // Launched counts a launch that was enqueued in Stream.
@@ -96,7 +98,7 @@ func (r *Launches) unstage() {
 	r.Staged.Stream, r.Staged.Recorded = nil, false
 }
 
-// ReleaseLater releases an object as soon as no launch uses it.
+// ReleaseLater releases an object in a later Sweep, once no launch uses the object.
 func (r *Launches) ReleaseLater(k retain.Reference) {
 	r.dropped = append(r.dropped, k)
 }
@@ -128,8 +130,8 @@ func (r *Launches) NoteEnded(n uint64) {
 	r.Sweep()
 }
 
-// AllEnded reports whether all launches are known to have ended. These include staged work and
-// launches of an executable graph that was replaced.
+// AllEnded reports whether all launches, the staged work and the launches of a replaced executable
+// graph are known to have ended.
 func (r *Launches) AllEnded() (bool, error) {
 	if r.Staged.Stream != nil {
 		if ended, err := r.Staged.HasEnded(); err != nil || !ended {
@@ -206,7 +208,6 @@ func (r *Launches) Close() error {
 	return r.end()
 }
 
-// end releases everything.
 func (r *Launches) end() error {
 	r.releaseAll()
 	return refusal.Join([]error{r.waitingFor.release(), r.Staged.end(), r.LastWork.end()})
@@ -225,7 +226,7 @@ func (r *Launches) waitForLast() {
 		time.Sleep(Nap(start))
 	}
 	context := r.Stream.Context().Lifetime()
-	context.Note(r.end()) // no caller can receive the error of destroying an event
+	context.Note(r.end()) // no caller can receive the error
 }
 
 // Nap returns how long to sleep between two queries of an event awaited since start.

@@ -48,7 +48,7 @@ func (o *References) Memory() *Memory {
 	return o.Mem
 }
 
-// addMemoryOf adds the allocations and frees of a nested graph.
+// addMemoryOf adds the allocations and frees of sub.
 func (o *References) addMemoryOf(sub *References) {
 	if sub.Mem == nil {
 		return
