@@ -49,7 +49,6 @@ func TestCaptureIntoAGraphWithoutWorkGoesOnFromTheDependencies(t *testing.T) {
 	})
 }
 
-// If the recording function fails, the graph must be unchanged.
 func TestCaptureIntoAGraphIsUndoneWhenTheFunctionFails(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()

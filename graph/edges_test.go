@@ -14,8 +14,9 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// The kernel dependent adds b[i] += v. It may run concurrently with the kernel before it, and waits
-// for that kernel with griddepcontrol.wait, as a programmatic dependency requires.
+// The kernel first adds 1 to p[i] and allows dependent kernels to start early. The kernel second
+// waits for it with griddepcontrol.wait, as a programmatic dependency requires, and multiplies p[i]
+// by 10.
 const dependentKernels = `
 .version 7.8
 .target sm_90

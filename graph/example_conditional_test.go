@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// A loop on the device: the body runs while a word is below a limit, for at most 100 rounds.
+// A loop on the device: the body runs while a word is below a limit, for at most 100 iterations.
 func ExampleGraph_AddWhile() {
 	c, s, plus, times, b := open()
 	counter, err := driver.Alloc[uint32](c, 1)

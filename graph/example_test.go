@@ -235,7 +235,7 @@ func ExampleCond() {
 	// 11
 }
 
-// A loop of exactly three rounds.
+// A loop of exactly three iterations.
 func ExampleBound() {
 	c, s, plus, _, b := open()
 	add, err := plus.Prepare(config, b, uint32(elems), uint32(2))

@@ -24,7 +24,7 @@ func (k *kit) plan(items ...graph.Item) *graph.Plan {
 	return p
 }
 
-// shape returns the edges among the nodes, by index.
+// shape reports, for each pair of indices, whether the first node directly depends on the second.
 func (k *kit) shape(nodes []graph.Node) (shape [][]bool) {
 	k.Helper()
 	at := map[graph.Node]int{}

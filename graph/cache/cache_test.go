@@ -452,8 +452,8 @@ func TestCacheIsForAllGoroutines(t *testing.T) {
 	})
 }
 
-// churn allocates memory repeatedly, in every fourth round within a capture, and checks that
-// nothing else uses the memory.
+// churn allocates memory, fills it with v and checks that nothing else writes to it. If v is a
+// multiple of 4, churn also allocates within a capture.
 func (k *kit) churn(c *cache.Cache, s *driver.Stream, v int) error {
 	b, err := cache.Alloc[uint32](c, s, elems)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"github.com/purecuda/cuda/graph/internal/graphtest"
 )
 
-// kit extends the Kit of graphtest with helpers for drawings.
 type kit struct{ *graphtest.Kit }
 
 func each(t *testing.T, test func(k *kit)) {

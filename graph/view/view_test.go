@@ -25,7 +25,7 @@ import (
 // comparing drawings with them.
 const writeGolden = "PURECUDA_WRITE_GOLDEN"
 
-// golden compares a drawing with the golden file of that name.
+// golden compares a drawing with the file of that name in testdata.
 func (k *kit) golden(name, got string) {
 	k.Helper()
 	path := filepath.Join("testdata", name)
@@ -163,7 +163,6 @@ func TestDrawingMarksNodesThatAreOff(t *testing.T) {
 	})
 }
 
-// An edge that does not wait for the end of a kernel must look different from others.
 func TestDrawingShowsProgrammaticEdges(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()

@@ -14,7 +14,6 @@ var config = graphtest.Config
 
 var background = context.Background()
 
-// kit extends the Kit of graphtest with methods for these tests.
 type kit struct{ *graphtest.Kit }
 
 func newKit(t testing.TB, c *driver.Context) *kit { return &kit{graphtest.NewKit(t, c)} }

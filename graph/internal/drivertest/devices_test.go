@@ -35,7 +35,6 @@ func onPair(t *testing.T, d *driver.Driver, test func(k, there *kit)) {
 	test(k, newKit(t, c))
 }
 
-// move returns a copy between the memory of two devices.
 func (k *kit) move(dst, src driver.MemoryOf[uint32]) driver.Op {
 	k.Helper()
 	op, err := driver.CopyDevice(dst, src)
@@ -377,7 +376,7 @@ func TestGraphForLaunchesByADeviceKeepsToIt(t *testing.T) {
 	})
 }
 
-// severalContexts checks that instantiating a graph fails with the expected reason.
+// severalContexts checks that instantiation fails because the nodes belong to several contexts.
 func (k *kit) severalContexts(g *graph.Graph, opts ...graph.Option) {
 	k.Helper()
 	x, err := g.Instantiate(opts...)

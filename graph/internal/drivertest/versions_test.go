@@ -134,7 +134,7 @@ func TestRareNodesOnOldDrivers(t *testing.T) {
 	})
 }
 
-// capability is a feature that a CUDA version introduced, which try uses.
+// capability is a feature that CUDA version since introduced. try uses it.
 type capability struct {
 	what  string
 	since int

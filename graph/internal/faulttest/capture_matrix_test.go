@@ -336,7 +336,7 @@ func TestMatrixTheEndGivesNoGraph(t *testing.T) {
 	}
 }
 
-// readyFails captures on a driver that fails once.
+// readyFails makes the first call of symbol fail during callable.CaptureReady.
 func readyFails(t *testing.T, symbol string, opts func(k *kit) []graph.Option) {
 	t.Helper()
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))

@@ -125,7 +125,7 @@ func (k *kit) scoped(before bool, draws *counter.Counter) callable.Func[affine, 
 	}
 }
 
-// answer makes a call and checks its result.
+// answer calls c with in, by Start and Wait if start is set, and checks the result.
 func (k *kit) answer(c *affineCallable, in affine, start bool) error {
 	k.Helper()
 	var out *driver.HostBuffer[uint32]

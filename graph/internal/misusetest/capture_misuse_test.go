@@ -204,7 +204,8 @@ func TestForkRefusesWhatIsNoOtherStream(t *testing.T) {
 	})
 }
 
-// Two goroutines must be able to record in one capture and add nodes to its graph directly.
+// Several goroutines must be able to record in one capture while nodes are added to its graph
+// directly.
 func TestCaptureByManyGoroutines(t *testing.T) {
 	each(t, func(k *kit) {
 		const each = 50

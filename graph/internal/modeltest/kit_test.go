@@ -11,7 +11,6 @@ const elems = graphtest.Elems
 
 var config = graphtest.Config
 
-// kit extends the Kit of graphtest with methods for these tests.
 type kit struct{ *graphtest.Kit }
 
 func newKit(t testing.TB, c *driver.Context) *kit { return &kit{graphtest.NewKit(t, c)} }

@@ -91,7 +91,6 @@ func warm(k *kit) {
 	k.OK(g.Close())
 }
 
-// player makes random calls.
 type player struct {
 	*kit
 	r       *rand.Rand
