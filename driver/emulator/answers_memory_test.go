@@ -60,7 +60,6 @@ func askRanges(q *questioner) {
 	askRangeBatches(q, m, p)
 }
 
-// askRange records the answers for all attributes of a range.
 func askRange(q *questioner, m cu.CUdeviceptr, state string) {
 	for a := cu.CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY; a <= cu.CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID; a++ {
 		v := int32(-77)
@@ -334,5 +333,4 @@ func askBatch3D(q *questioner) {
 	q.settle()
 }
 
-// pointerTo converts a device address to the pointer type that some functions accept.
 func pointerTo(p cu.CUdeviceptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&p)) }

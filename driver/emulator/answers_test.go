@@ -30,7 +30,6 @@ const (
 	writeAnswers = "PURECUDA_WRITE_ANSWERS"
 )
 
-// questioner makes calls to one driver and records the results.
 type questioner struct {
 	*rig
 	group   string
@@ -137,7 +136,6 @@ func (q *questioner) compare(a answer, kept, differences map[string]string) {
 	}
 }
 
-// open opens the file named by writeAnswers, if any.
 func (q *questioner) open() {
 	name := os.Getenv(writeAnswers)
 	if name == "" {

@@ -48,7 +48,6 @@ func cuArray3DCreate(c call) result {
 	return createArray(c, *d)
 }
 
-// arrayFlags is the mask of all array flags.
 const arrayFlags = cu.CUDA_ARRAY3D_VIDEO_ENCODE_DECODE<<1 - 1
 
 func createArray(c call, d cu.CUDA_ARRAY3D_DESCRIPTOR) result {
@@ -97,7 +96,6 @@ func cuArrayGetDescriptor(c call) result {
 	})
 }
 
-// arrayOf returns the array of a handle, or nil.
 func (e *Emulator) arrayOf(h cu.CUarray) *transfer.Array {
 	if a := find[array](e, uintptr(h)); a != nil {
 		return &a.Array

@@ -75,7 +75,6 @@ D%[3]s:
 
 const clusterSync = "\n	barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;\n"
 
-// run runs the case in a context and compares the results.
 func (k *threadCase) run(t *testing.T, c *driver.Context) {
 	m, err := c.LoadModule([]byte(k.text()))
 	if err != nil {
@@ -186,8 +185,6 @@ func sequence(n int) []uint32 {
 
 func always(v uint32) func(int) uint32 { return func(int) uint32 { return v } }
 
-// Instructions that only order, hint or wait must be accepted and must not change the kernel's
-// results.
 func TestFencesHintsAndPauses(t *testing.T) {
 	fences := `
 	membar.cta; membar.gl; membar.sys; fence.sc.cta; fence.sc.cluster; fence.acq_rel.gpu; fence.acq_rel.sys; fence.acq_rel.cluster;

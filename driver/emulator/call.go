@@ -74,7 +74,6 @@ func (e *Emulator) bind(symbol string, f function) loader.GoFunc {
 	}
 }
 
-// invoke checks the preconditions of f and runs it.
 func (e *Emulator) invoke(f function, a loader.Args) result {
 	c := call{Args: a, e: e}
 	if f.need == anywhere {
@@ -157,7 +156,6 @@ func (c call) text(i int) (string, bool) {
 	return goString(p), true
 }
 
-// goString copies a NUL-terminated string.
 func goString(p unsafe.Pointer) string {
 	n := 0
 	for *(*byte)(unsafe.Add(p, n)) != 0 {
@@ -191,7 +189,6 @@ func (e *Emulator) notReady() result {
 	return errNotReady
 }
 
-// flag converts a bool to the integer that attributes and queries return.
 func flag(b bool) int32 {
 	if b {
 		return 1
@@ -199,7 +196,6 @@ func flag(b bool) int32 {
 	return 0
 }
 
-// result is the result code of a driver function.
 type result = cu.CUresult
 
 // Short names for common result codes.

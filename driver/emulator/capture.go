@@ -100,7 +100,6 @@ func (cap *capture) invalidate(r result) result {
 	return r
 }
 
-// leave removes a stream that is being destroyed from the capture.
 func (cap *capture) leave(s *stream) {
 	if s == cap.origin {
 		cap.drop()
@@ -168,7 +167,7 @@ func cuStreamEndCapture(c call) result {
 	return success
 }
 
-// discard destroys the graph of an ended capture. The caller did not request the graph.
+// discard destroys the graph of a capture whose caller did not request the graph.
 func (e *Emulator) discard(h uintptr) {
 	if g := find[graph](e, h); g != nil {
 		g.destroy()
@@ -331,12 +330,10 @@ func (s *stream) implicitlyCaptured() result {
 	return r
 }
 
-// blocks reports whether the capture includes a blocking stream of the context.
 func (cap *capture) blocks(ctx *cudaContext) bool {
 	return slices.ContainsFunc(cap.streams, func(s *stream) bool { return s.ctx == ctx && s.blocking() })
 }
 
-// status returns the stream's capture status for queries.
 func (s *stream) status() cu.CUstreamCaptureStatus {
 	switch {
 	case s.cap == nil:

@@ -17,7 +17,6 @@ const (
 	invalidated = cu.CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
 )
 
-// endCapture ends a capture, destroys the resulting graph, and returns the error.
 func (r *rig) endCapture(s cu.CUstream) error {
 	var g cu.CUgraph
 	err := r.CuStreamEndCapture(s, &g)
@@ -30,7 +29,6 @@ func (r *rig) endCapture(s cu.CUstream) error {
 	return err
 }
 
-// captured runs f in a capture of a stream and returns the graph.
 func (r *rig) captured(s cu.CUstream, f func()) cu.CUgraph {
 	r.t.Helper()
 	r.ok(r.CuStreamBeginCapture(s, threadLocal))
@@ -407,7 +405,6 @@ func TestEveryKindOfWorkIsCaptured(t *testing.T) {
 	r.ok(r.CuMemFreeHost(pinned))
 }
 
-// During a capture, the graph and its nodes cannot be destroyed, as with driver 580.
 func TestWhatCannotBeDestroyedDuringACapture(t *testing.T) {
 	r := newRig(t)
 	p, s, add := r.alloc(4), r.stream(), r.kernel("add")

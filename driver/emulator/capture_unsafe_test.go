@@ -7,7 +7,6 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// unsafeCall is a call that some captures prohibit.
 type unsafeCall struct {
 	name   string
 	call   func() error

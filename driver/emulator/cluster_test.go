@@ -185,7 +185,6 @@ func TestProgrammaticLaunchesSeeWhatCameBefore(t *testing.T) {
 	})
 }
 
-// The cluster directives of a kernel must restrict its launches, with the driver's result codes.
 func TestKernelsBindTheirClusters(t *testing.T) {
 	r := newRig(t)
 	for _, k := range []struct {
@@ -228,7 +227,6 @@ func TestKernelsBindTheirClusters(t *testing.T) {
 	r.ok(r.CuCtxSynchronize())
 }
 
-// A kernel in a graph must run in the same clusters as in a stream.
 func TestClustersInAGraph(t *testing.T) {
 	k := threadCase{grid: blocks(8), block: 32, decls: ".shared .b32 word;\n", body: `
 	st.shared.u32 [word], %rank;` + clusterSync + `

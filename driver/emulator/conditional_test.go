@@ -16,14 +16,12 @@ const (
 	switchNode = cu.CU_GRAPH_COND_TYPE_SWITCH
 )
 
-// handle creates a conditional handle that each launch sets to v.
 func (r *rig) handle(g cu.CUgraph, v uint32) (h cu.CUgraphConditionalHandle) {
 	r.t.Helper()
 	r.ok(r.CuGraphConditionalHandleCreate(&h, g, r.ctx, v, cu.CU_GRAPH_COND_ASSIGN_DEFAULT))
 	return h
 }
 
-// wantReason instantiates an invalid graph and checks the result code and the reason.
 func (r *rig) wantReason(what string, g cu.CUgraph, code cu.CUresult, why cu.CUgraphInstantiateResult) {
 	r.t.Helper()
 	var x cu.CUgraphExec
@@ -297,7 +295,6 @@ func (r *rig) conditional(g cu.CUgraph, form cu.CUgraphConditionalNodeType, size
 	return append([]cu.CUgraph(nil), unsafe.Slice(p.Conditional().PhGraph_out, size)...)
 }
 
-// setter adds a kernel node with the arguments (p, handle).
 func (r *rig) setter(g cu.CUgraph, f cu.CUfunction, p cu.CUdeviceptr, h cu.CUgraphConditionalHandle) cu.CUgraphNode {
 	r.t.Helper()
 	params := &struct {

@@ -45,7 +45,6 @@ func (ctx *cudaContext) usable() result {
 	return ctx.dev.fault
 }
 
-// open makes the context alive and empty.
 func (ctx *cudaContext) open(flags uint32) {
 	e := ctx.e
 	ctx.alive, ctx.flags, ctx.id = true, flags, e.id()
@@ -126,7 +125,6 @@ func waitAll(contexts ...*cudaContext) {
 	}
 }
 
-// kernelHeap returns the heap of malloc in the context's kernels.
 func (ctx *cudaContext) kernelHeap() *vm.Heap {
 	ctx.e.mu.Lock()
 	defer ctx.e.mu.Unlock()
@@ -141,7 +139,8 @@ func (ctx *cudaContext) newHeap() {
 	ctx.heaps = append(ctx.heaps, vm.NewHeap(ctx.e.mem, ctx.dev.ordinal, limit))
 }
 
-// pending returns the last tasks of streams with unfinished work.
+// pending returns the work in the context's streams, and in destroyed streams, that the host must
+// still wait for.
 func (ctx *cudaContext) pending() []dependency {
 	var deps []dependency
 	for s := range ctx.streams {
@@ -151,7 +150,6 @@ func (ctx *cudaContext) pending() []dependency {
 	return append(deps, ctx.leftWork...)
 }
 
-// forgetEnded drops finished work of destroyed streams.
 func (ctx *cudaContext) forgetEnded() {
 	ctx.leftWork = slices.DeleteFunc(ctx.leftWork, func(d dependency) bool { return d.settled() && d.knownToHost() })
 }

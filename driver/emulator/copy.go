@@ -18,7 +18,6 @@ func (e *Emulator) reachable(p *transfer.Side, n transfer.Extent) bool {
 	return e.known(p.Addr+first, p.Span(n)-first)
 }
 
-// copyOp is an asynchronous copy in a stream or a graph.
 type copyOp struct {
 	dst, src transfer.Side
 	extent   transfer.Extent
@@ -89,7 +88,6 @@ func copyNow(c call, dst, src *transfer.Side, n transfer.Extent) result {
 	return e.copyHere(c.ctx, dst, src, n)
 }
 
-// copyHere performs a copy on the calling goroutine.
 func (e *Emulator) copyHere(ctx *cudaContext, dst, src *transfer.Side, n transfer.Extent) result {
 	way := e.direction(dst, src)
 	e.stats.copied(n.Bytes(), way)
@@ -143,7 +141,6 @@ func copyLater(c call, s *stream, dst, src *transfer.Side, n transfer.Extent) re
 	return success
 }
 
-// enqueueCopy enqueues a copy. Neither side may be pageable memory.
 func enqueueCopy(s *stream, dst, src *transfer.Side, n transfer.Extent) {
 	op := &copyOp{extent: n}
 	op.dst = transfer.Side{Staged: dst.Staged, Addr: dst.Addr, Pitch: dst.Pitch, Height: dst.Height, X: dst.X, Y: dst.Y, Z: dst.Z}
@@ -325,7 +322,6 @@ func sidesPeer(c call) (dst, src transfer.Side, n transfer.Extent, r result) {
 	return dst, src, n, r
 }
 
-// now performs a synchronous copy.
 func (read sides) now(c call) result {
 	dst, src, n, r := read(c)
 	if r != success {
@@ -442,7 +438,6 @@ func (e *Emulator) newCopyNode(p *cu.CUDA_MEMCPY3D, ctx *cudaContext) (*copyNode
 	return n, e.checkCopy(&n.dst, &n.src, n.extent)
 }
 
-// captureCopy records an asynchronous copy as a node.
 func captureCopy(c call, s *stream, dst, src *transfer.Side, n transfer.Extent) result {
 	p := cu.CUDA_MEMCPY3D{
 		SrcXInBytes: uintptr(src.X), SrcY: uintptr(src.Y), SrcZ: uintptr(src.Z),
@@ -463,7 +458,6 @@ func captureCopy(c call, s *stream, dst, src *transfer.Side, n transfer.Extent) 
 	return s.record(node)
 }
 
-// sideOf returns one side of a copy in the form of CUDA_MEMCPY3D.
 func (e *Emulator) sideOf(p *transfer.Side) (cu.CUmemorytype, unsafe.Pointer, cu.CUdeviceptr) {
 	if p.Host != nil {
 		return cu.CU_MEMORYTYPE_HOST, p.Host, 0

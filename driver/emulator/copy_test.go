@@ -66,7 +66,6 @@ func TestMappedMemory(t *testing.T) {
 	r.ok(r.CuMemAddressFree(p, 2*unit))
 }
 
-// batchPointer and batchArray return one side of a copy in a batch.
 func batchPointer(p cu.CUdeviceptr) (o cu.CUmemcpy3DOperand) {
 	o.Type = cu.CU_MEMCPY_OPERAND_TYPE_POINTER
 	*o.Op.Ptr() = cu.CUmemcpy3DOperand_v1_Op_Ptr{Ptr: p, LocHint: device0}
@@ -79,7 +78,6 @@ func batchArray(a cu.CUarray, x, y uintptr) (o cu.CUmemcpy3DOperand) {
 	return o
 }
 
-// For an array, extents and offsets must count elements.
 func TestABatchCopiesIntoAndOutOfAnArray(t *testing.T) {
 	r := newRig(t)
 	p, back, s := r.alloc(64), r.alloc(16), r.stream()

@@ -12,13 +12,11 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// costs returns a model with round numbers that can be distinguished in a sum.
 func costs() *emulator.CostModel {
 	return &emulator.CostModel{Submit: 1 * time.Microsecond, Kernel: 10 * time.Microsecond, GraphKernel: 4 * time.Microsecond,
 		Graph: 5 * time.Microsecond, Copy: 2 * time.Microsecond, HostFunction: 30 * time.Microsecond, HostBandwidth: 1e9}
 }
 
-// stage is a context with simulated time, and the stream, buffer and launch of a test.
 type stage struct {
 	t      *testing.T
 	c      *driver.Context
@@ -125,7 +123,6 @@ func TestSimulatedTimeOfCopies(t *testing.T) {
 	})
 }
 
-// Independent work must overlap in simulated time.
 func TestSimulatedTimeOverlaps(t *testing.T) {
 	onStage(t, costs(), func(st *stage) {
 		other := closingOf(t, must(st.c.NewStream())(t))

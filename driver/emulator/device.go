@@ -227,7 +227,6 @@ func cuDeviceGetHostAtomicCapabilities(c call) result {
 	return success
 }
 
-// allAtomics is the set of atomics that a device can perform in another device's memory.
 const allAtomics = cu.CU_ATOMIC_CAPABILITY_SIGNED | cu.CU_ATOMIC_CAPABILITY_UNSIGNED |
 	cu.CU_ATOMIC_CAPABILITY_REDUCTION | cu.CU_ATOMIC_CAPABILITY_SCALAR_32 | cu.CU_ATOMIC_CAPABILITY_SCALAR_64
 
@@ -337,7 +336,6 @@ func cuDeviceGetP2PAttribute(c call) result {
 	return errInvalidValue
 }
 
-// peerAt returns the context passed as argument 0. It fails unless that context is alive.
 func peerAt(c call) (*cudaContext, result) {
 	peer := handleAt[cudaContext](c, 0)
 	if peer == nil || !peer.alive {

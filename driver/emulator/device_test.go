@@ -199,7 +199,6 @@ func TestDeviceAttributesThatAreNotTold(t *testing.T) {
 	r.want("no place and no device", r.CuDeviceGetAttribute(nil, cu.CU_DEVICE_ATTRIBUTE_WARP_SIZE, 99), cu.CUDA_ERROR_INVALID_VALUE)
 }
 
-// The device queries of early CUDA versions must agree with the device's attributes.
 func TestOldQueriesOfADeviceAgreeWithItsAttributes(t *testing.T) {
 	r := newRig(t)
 	attr := func(a cu.CUdevice_attribute) (v int32) {
@@ -281,7 +280,6 @@ func TestADeviceOfAContextIsTold(t *testing.T) {
 	r.ok(r.CuDevicePrimaryCtxRelease(second))
 }
 
-// The first version of instantiation must write a log and truncate it to the size of the buffer.
 func TestTheFirstInstantiationExplainsInALog(t *testing.T) {
 	r := newRig(t)
 	if r.emu == nil {
@@ -303,7 +301,6 @@ func TestTheFirstInstantiationExplainsInALog(t *testing.T) {
 	}
 }
 
-// An unused handle in a nested graph must also be rejected.
 func TestAHandleForNothingInABodyIsRefused(t *testing.T) {
 	r := newRig(t)
 	g := r.graph()

@@ -70,7 +70,6 @@ func checkEdge(from *node, data cu.CUgraphEdgeData) result {
 	return success
 }
 
-// checkTarget rejects programmatic dependencies of nodes other than kernels.
 func checkTarget(to nodeParams, deps ...edge) result {
 	for _, d := range deps {
 		if d.data.Type != 0 && to.kind() != cu.CU_GRAPH_NODE_TYPE_KERNEL {

@@ -113,7 +113,6 @@ func New(cfg Config) *Emulator {
 // anEmulator describes the errors of methods on nil and zero emulators.
 var anEmulator = absent.Kind{Name: "emulator", Make: "emulator.New", Code: cu.CUDA_ERROR_INVALID_VALUE}
 
-// exists reports whether e was made by New.
 func (e *Emulator) exists() bool { return e != nil && e.procs != nil }
 
 // Name returns a name that identifies the emulator and its devices.
@@ -241,7 +240,6 @@ const (
 	defaultSMs     = 132
 )
 
-// withDefaults returns the configuration with defaults for fields that are zero.
 func (c Config) withDefaults() Config {
 	if c.Devices == 0 {
 		c.Devices = 1

@@ -292,7 +292,6 @@ func TestAListenerIsNotToldOfItsOwnFailures(t *testing.T) {
 	}
 }
 
-// asking is a log handler that queries the emulator and calls CUDA.
 type asking struct {
 	slog.Handler
 	ask func()
@@ -412,7 +411,6 @@ again:
 	ret;
 }`
 
-// A kernel that waits for the host must yield to the host.
 func TestAKernelMayWaitForTheHost(t *testing.T) {
 	r := newRig(t)
 	f, s, words := r.function(r.module(waiter), "waits"), r.stream(), r.pinned(8)

@@ -16,7 +16,6 @@ type event struct {
 	captured *capturedPoint // nil unless a capture recorded the event last
 }
 
-// recordedPoint is the point in a stream where an event was recorded.
 type recordedPoint struct {
 	dependency
 	at time.Duration // set when the stream reaches the point
@@ -236,7 +235,6 @@ func cuStreamWaitEvent(c call) result {
 	return success
 }
 
-// cuCtxRecordEvent records an event after all work in the streams of a context.
 func cuCtxRecordEvent(c call) result {
 	ctx := contextAt(c, 0)
 	if r := ctx.usable(); r != success {
@@ -261,7 +259,6 @@ func cuCtxRecordEvent(c call) result {
 	return success
 }
 
-// cuCtxWaitEvent orders all later work in the streams of a context after an event.
 func cuCtxWaitEvent(c call) result {
 	ctx := contextAt(c, 0)
 	if r := ctx.usable(); r != success {

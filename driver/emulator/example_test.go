@@ -73,7 +73,6 @@ func open(emu *emulator.Emulator, n uint32) (p demo, err error) {
 	return p, err
 }
 
-// run doubles the numbers and waits for the kernel.
 func (p demo) run() error {
 	return errors.Join(p.x.Fill(21), p.s.Do(p.double), p.s.Wait(context.Background()))
 }

@@ -37,7 +37,6 @@ type step struct {
 	inner    []*plan // the plans of a child or conditional node
 }
 
-// stepEdge is a dependency on an earlier step.
 type stepEdge struct {
 	step int
 	data cu.CUgraphEdgeData
@@ -77,14 +76,12 @@ func autoFree(flags uint64) bool {
 	return flags&uint64(cu.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0
 }
 
-// refusal is the reason why a graph cannot be instantiated.
 type refusal struct {
 	result result
 	reason cu.CUgraphInstantiateResult
 	node   *node
 }
 
-// plan creates the plan of the graph and of its nested graphs.
 func (g *graph) plan() (*plan, *refusal) {
 	order := g.topological()
 	if len(order) < len(g.nodes) {
@@ -112,7 +109,6 @@ func (g *graph) plan() (*plan, *refusal) {
 	return p, nil
 }
 
-// instantiate creates an executable graph.
 func (c call) instantiate(g *graph, flags uint64) (*exec, *refusal) {
 	refuse := func(r result, why cu.CUgraphInstantiateResult) *refusal { return &refusal{result: r, reason: why} }
 	switch {
@@ -278,7 +274,6 @@ func cuGraphLaunch(c call) result {
 	return success
 }
 
-// graphRun is one launch of an executable graph.
 type graphRun struct {
 	exec *exec
 	plan *plan
@@ -303,7 +298,6 @@ func (run *graphRun) run(x *execution) result {
 	return r
 }
 
-// steps executes the steps of a plan in order.
 func (run *graphRun) steps(x *execution, p *plan) result {
 	t := x.timeline(p)
 	defer t.close()

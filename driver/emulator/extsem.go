@@ -137,7 +137,6 @@ func pause(tries int) {
 	time.Sleep(20 * time.Microsecond)
 }
 
-// extSem is an imported semaphore: a CUexternalSemaphore.
 type extSem struct {
 	handle uintptr
 	ctx    *cudaContext
@@ -202,7 +201,6 @@ func (e *Emulator) exported(d *cu.CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC) (*Semapho
 	return s, success
 }
 
-// errInvalidExport is the result for a handle that was never exported.
 const errInvalidExport = cu.CUDA_ERROR_UNKNOWN
 
 func cuDestroyExternalSemaphore(c call) result {
@@ -255,7 +253,6 @@ func (n *semWaitNode) run(x *execution) result {
 	return success
 }
 
-// read copies the arrays that the program passed.
 func (n *semNode[P]) read(e *Emulator, sems *cu.CUexternalSemaphore, params *P, count uint32) result {
 	if sems == nil || params == nil || count == 0 {
 		return errInvalidValue
@@ -271,7 +268,6 @@ func (n *semNode[P]) read(e *Emulator, sems *cu.CUexternalSemaphore, params *P, 
 	return success
 }
 
-// handles returns a new array with the handles of the semaphores.
 func (n *semNode[P]) handles() []cu.CUexternalSemaphore {
 	list := make([]cu.CUexternalSemaphore, len(n.sems))
 	for i, x := range n.sems {

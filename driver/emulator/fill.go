@@ -31,7 +31,6 @@ type fillOp struct {
 	width, height uint64 // in elements and in rows
 }
 
-// shape rejects inconsistent sizes.
 func (op *fillOp) shape() result {
 	if op.element != 1 && op.element != 2 && op.element != 4 || op.addr%op.element != 0 ||
 		op.height > 1 && (op.pitch%op.element != 0 || op.pitch < op.width*op.element) {
@@ -119,7 +118,6 @@ func submitFill(c call, streamArg int, op *fillOp) result {
 	return s.submit(&fillNode{fillOp: *op, ctx: s.ctx})
 }
 
-// fillNode is a memset in a stream or a graph.
 type fillNode struct {
 	fillOp
 	ctx *cudaContext
@@ -127,7 +125,6 @@ type fillNode struct {
 
 func (*fillNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_MEMSET }
 
-// fillNodeFrom converts the struct to the parameters of a memset node.
 func (e *Emulator) fillNodeFrom(p *cu.CUDA_MEMSET_NODE_PARAMS, ctx *cudaContext) (*fillNode, result) {
 	if p == nil {
 		return nil, errInvalidValue

@@ -177,7 +177,6 @@ const (
 	CheckAll = CheckLeaks<<1 - 1
 )
 
-// engine returns the checks that the engine performs in kernels.
 func (c Check) engine() vm.Checks {
 	var v vm.Checks
 	for from, to := range map[Check]vm.Checks{

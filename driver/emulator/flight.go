@@ -136,7 +136,6 @@ func (e *Emulator) unfinished(f *flight) bool {
 	})
 }
 
-// keep records the current contents as the expected ones.
 func (f *flight) keep() { f.expected, f.valid = append(f.expected[:0], f.live...), true }
 
 // changed returns the index of the first byte that the host has changed, or -1 if there is none or
@@ -155,8 +154,8 @@ func (f *flight) changed() int {
 	return at
 }
 
-// checkFlight reports a finding if the memory does not have its expected contents. The emulator's
-// lock is held.
+// checkFlight reports a finding if the memory does not have its expected contents. The caller holds
+// the emulator's lock.
 func (e *Emulator) checkFlight(f *flight) {
 	at := f.changed()
 	if at < 0 {
@@ -220,7 +219,6 @@ func (e *Emulator) endFlights(known order.Progress) {
 	})
 }
 
-// dropFlights discards the flights of memory that is being freed.
 func (e *Emulator) dropFlights(addr, size uint64) {
 	e.flights = slices.DeleteFunc(e.flights, func(f *flight) bool { return f.overlaps(addr, size) })
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// kernelFunc is a CUfunction.
 type kernelFunc struct {
 	handle uintptr
 	mod    *module
@@ -136,7 +135,6 @@ func cuFuncGetParamInfo(c call) result {
 	return f.putParam(c)
 }
 
-// putParam stores the offset and the size of the parameter whose number is argument 1.
 func (f *kernelFunc) putParam(c call) result {
 	i := c.Uint64(1)
 	if c.Ptr(2) == nil || i >= uint64(len(f.Params)) {
@@ -166,7 +164,6 @@ var occupancyFunctions = functions{
 	"cuOccupancyMaxActiveClusters":                         {cuOccupancyMaxActiveClusters, current},
 }
 
-// spec returns the description of the emulator's devices.
 func (e *Emulator) spec() spec.Device {
 	return spec.Device{Capability: e.cfg.ComputeCapability, Multiprocessors: e.cfg.Multiprocessors}
 }

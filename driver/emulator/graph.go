@@ -42,7 +42,6 @@ type edge struct {
 	data cu.CUgraphEdgeData
 }
 
-// special reports whether the edge has edge data.
 func (d edge) special() bool { return d.data != cu.CUgraphEdgeData{} }
 
 // nodeParams describes the work of a node. Values in a node are immutable, because executable
@@ -139,7 +138,6 @@ func (g *graph) any(kinds ...cu.CUgraphNodeType) bool {
 	})
 }
 
-// hasMemory reports whether the graph has allocation or free nodes.
 func (g *graph) hasMemory() bool {
 	return g.any(cu.CU_GRAPH_NODE_TYPE_MEM_ALLOC, cu.CU_GRAPH_NODE_TYPE_MEM_FREE)
 }
@@ -152,7 +150,6 @@ func (g *graph) root() *graph {
 	return g
 }
 
-// graphAt returns the graph passed as argument i.
 func graphAt(c call, i int) (*graph, result) {
 	if c.Word(i) == 0 {
 		return nil, errInvalidValue
@@ -164,7 +161,6 @@ func graphAt(c call, i int) (*graph, result) {
 	return g, success
 }
 
-// nodeAt returns the node passed as argument i.
 func nodeAt(c call, i int) (*node, result) {
 	if c.Word(i) == 0 {
 		return nil, errInvalidValue
@@ -268,8 +264,6 @@ func putNodes(c call, array, count int, nodes []*node) result {
 	return success
 }
 
-// cuGraphClone copies a graph and its nested graphs. It rejects graphs with allocation, free or
-// conditional nodes.
 func cuGraphClone(c call) result {
 	g, r := graphAt(c, 1)
 	switch {

@@ -377,7 +377,6 @@ func TestGraphsThatFreeTheirMemory(t *testing.T) {
 	}
 }
 
-// A queued launch must keep its memory, even if objects are released in the meantime.
 func TestQueuedLaunchKeepsItsMemory(t *testing.T) {
 	r := newRig(t)
 	p, s := r.alloc(4), r.stream()

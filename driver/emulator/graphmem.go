@@ -48,7 +48,6 @@ func (n *allocNode) run(x *execution) result {
 	return success
 }
 
-// unmap removes the memory from the address.
 func (n *allocNode) unmap(e *Emulator, by string) {
 	if !n.mapped {
 		return
@@ -104,19 +103,16 @@ func (n *allocNode) reserveBuffer() result {
 	return success
 }
 
-// dropped records that the node's graph was destroyed.
 func (n *allocNode) dropped(e *Emulator) {
 	n.orphan = true
 	n.collect(e)
 }
 
-// execDestroyed records that an executable graph with the node was destroyed.
 func (n *allocNode) execDestroyed(e *Emulator) {
 	n.execs--
 	n.collect(e)
 }
 
-// newAllocNode creates an allocation node and reserves its address.
 func (c call) newAllocNode(ctx *cudaContext, props *cu.CUmemPoolProps, size uint64, descs []cu.CUmemAccessDesc) (*allocNode, result) {
 	d, r := c.e.poolDevice(props)
 	if r == success {
@@ -142,7 +138,6 @@ func (c call) newAllocNode(ctx *cudaContext, props *cu.CUmemPoolProps, size uint
 	return n, success
 }
 
-// allocFrom creates an allocation node and stores its address in dptr.
 func (c call) allocFrom(props *cu.CUmemPoolProps, descs []cu.CUmemAccessDesc, size uintptr, dptr *cu.CUdeviceptr) (*allocNode, result) {
 	n, r := c.newAllocNode(c.ctx, props, uint64(size), descs)
 	if r != success {
@@ -152,7 +147,6 @@ func (c call) allocFrom(props *cu.CUmemPoolProps, descs []cu.CUmemAccessDesc, si
 	return n, success
 }
 
-// freeNode frees the memory of an allocation node.
 type freeNode struct{ alloc *allocNode }
 
 func (*freeNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_MEM_FREE }

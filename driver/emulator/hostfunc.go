@@ -124,7 +124,6 @@ func (u *userObject) release(n int) {
 	u.e.callbacks.Post(func() { loader.CallCallback(fn, ptr) })
 }
 
-// eachUser calls f for each user object of the graph and of its nested graphs.
 func (g *graph) eachUser(f func(u *userObject, n int)) {
 	for u, n := range g.users {
 		f(u, n)

@@ -14,7 +14,6 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/transfer"
 )
 
-// Concurrent faults of kernels on several devices must all be recorded.
 func TestNoFaultIsLost(t *testing.T) {
 	const each, devices = 20000, 4
 	e := New(Config{})
@@ -98,7 +97,6 @@ func opened(t *testing.T, checks Check) (*Emulator, *driver.Driver, *cudaContext
 	return e, d, find[cudaContext](e, uintptr(ctx))
 }
 
-// leave destroys a stream whose work waits for the word, and then lets the work end.
 func leave(d *driver.Driver, word cu.CUdeviceptr) error {
 	var s cu.CUstream
 	var ev cu.CUevent

@@ -10,7 +10,6 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// kernelNode is a kernel launch in a stream or in a graph.
 type kernelNode struct {
 	fn   *kernelFunc
 	kern uintptr // the CUkernel that the program passed, or 0
@@ -46,7 +45,6 @@ func (n *kernelNode) execute(x *execution, user *graphRun) result {
 	return x.launchResult(err)
 }
 
-// options converts the launch to options of the engine.
 func (n *kernelNode) options(x *execution) *vm.LaunchOptions {
 	e, ctx := x.e, n.fn.mod.ctx
 	grid, block := n.Shape()
@@ -80,7 +78,6 @@ func (n *kernelNode) options(x *execution) *vm.LaunchOptions {
 	return opts
 }
 
-// launchResult returns the result code for the error that ended a kernel.
 func (x *execution) launchResult(err error) result {
 	if err == nil {
 		return success
@@ -138,7 +135,6 @@ func kernelParamsAt(c call, i int, v1 bool) (p kernelParamsV2, ok bool) {
 	return p, true
 }
 
-// readKernel returns the reader of one version of the parameters.
 func readKernel(v1 bool) reader[*kernelNode] {
 	return func(c call, i int, old *kernelNode) (*kernelNode, result) {
 		p, ok := kernelParamsAt(c, i, v1)

@@ -46,7 +46,6 @@ func cuLaunchCooperativeKernel(c call) result {
 	return launchKernel(c, c.Word(8), &spec)
 }
 
-// launchOf converts the dimensions and the shared memory of a configuration.
 func launchOf(cfg *cu.CUlaunchConfig) launch.Launch {
 	return launch.Launch{
 		Grid:   vm.Dim3{X: cfg.GridDimX, Y: cfg.GridDimY, Z: cfg.GridDimZ},
@@ -72,7 +71,6 @@ func cuLaunchKernelEx(c call) result {
 	return launchKernel(c, uintptr(cfg.HStream), &spec)
 }
 
-// launchKernel checks a kernel launch and submits it.
 func launchKernel(c call, h uintptr, spec *launchSpec) result {
 	s, r := c.streamOf(h)
 	if r != success {
@@ -160,7 +158,6 @@ func (e *Emulator) recordEvents(s *stream, a *launch.Attributes) {
 // Before CUDA 4.0, the block size, the shared memory and the arguments of a launch were state of
 // the function.
 
-// oldLaunch is the launch state of one function.
 type oldLaunch struct {
 	block  vm.Dim3
 	shared uint32

@@ -294,7 +294,6 @@ func TestLaunchesOfTheOldKind(t *testing.T) {
 	r.want("empty grid", r.CuLaunchGrid(f, 0, 1), cu.CUDA_ERROR_INVALID_VALUE)
 }
 
-// A launch must use the parameters at the time of the call.
 func TestParametersCanBeChangedAfterAnOldLaunch(t *testing.T) {
 	r := newRig(t)
 	f, p, s := r.kernel("add"), r.alloc(4), r.stream()
@@ -454,7 +453,6 @@ func TestEventsOfLaunchAttributes(t *testing.T) {
 	r.wantWords("the launch", p, 1)
 }
 
-// bench opens an emulator for a benchmark of the emulator's own cost.
 func bench(b *testing.B) (d *driver.Driver, ctx cu.CUcontext) {
 	b.Helper()
 	emu := emulator.New(emulator.Config{})
@@ -496,7 +494,6 @@ func BenchmarkFillAndWait(b *testing.B) {
 	}
 }
 
-// BenchmarkGraphLaunch launches a graph of 100 fills.
 func BenchmarkGraphLaunch(b *testing.B) {
 	d, ctx := bench(b)
 	var p cu.CUdeviceptr

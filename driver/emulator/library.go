@@ -17,14 +17,12 @@ type library struct {
 	byName  map[string]*kernel
 }
 
-// kernel is a CUkernel.
 type kernel struct {
 	handle uintptr
 	lib    *library
 	name   string
 }
 
-// in returns the kernel's function in the current context.
 func (k *kernel) in(c call) (*kernelFunc, result) {
 	m, r := k.lib.in(c.ctx)
 	if r != success {

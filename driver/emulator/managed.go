@@ -22,7 +22,6 @@ var rangeFunctions = functions{
 	"cuMemDiscardAndPrefetchBatchAsync": {cuMemDiscardAndPrefetchBatchAsync, current},
 }
 
-// advised returns the advice about the managed memory.
 func (a *allocation) advised() *advice.Ranges {
 	if a.advice == nil {
 		a.advice = advice.New(a.addr, a.size)
@@ -122,7 +121,6 @@ func cuMemAdviseV1(c call) result {
 	return advise(c, to)
 }
 
-// usesLocation reports whether the kind of advice uses a location.
 func (c call) usesLocation() bool {
 	switch cu.CUmem_advise(c.Uint32(2)) {
 	case cu.CU_MEM_ADVISE_SET_PREFERRED_LOCATION, cu.CU_MEM_ADVISE_SET_ACCESSED_BY, cu.CU_MEM_ADVISE_UNSET_ACCESSED_BY:

@@ -25,7 +25,6 @@ type memOpNode struct {
 
 func (n *memOpNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_BATCH_MEM_OP }
 
-// memOp reads (stream, address, value, flags) and submits a batch of one operation.
 func memOp(c call, kind cu.CUstreamBatchMemOpType) result {
 	s, r := streamAt(c, 0)
 	if r != success {
@@ -128,7 +127,6 @@ func (n *memOpNode) step(x *execution, op *cu.CUstreamBatchMemOpParams) result {
 	return success
 }
 
-// reachedValue reports whether the condition of a wait is met.
 func reachedValue(have, want uint64, flags uint32, size uint64) bool {
 	if size == 4 {
 		have, want = uint64(uint32(have)), uint64(uint32(want))

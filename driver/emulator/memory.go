@@ -73,7 +73,6 @@ func (e *Emulator) allocationAt(addr uint64) *allocation {
 	return a
 }
 
-// release frees an allocation of any kind.
 func (e *Emulator) release(a *allocation, by string) {
 	if _, err := e.mem.Free(a.addr, by); err != nil {
 		return // the region has already been freed
@@ -169,7 +168,6 @@ func cuMemFree(c call) result {
 	return a.dev.fault
 }
 
-// wait waits for all work in the device's contexts.
 func (d *device) wait() {
 	waitAll(d.contexts...)
 }
@@ -221,7 +219,6 @@ func newPages(size uint64) ([]byte, bool) {
 	return b[skip : uint64(skip)+size : uint64(skip)+size], true
 }
 
-// mapHost adds host memory to the device's address space.
 func (e *Emulator) mapHost(b []byte, a *allocation, kind vm.RegionKind) result {
 	addr, err := e.mem.MapHost(b, vm.AllocOptions{Kind: kind, Tag: a.by, User: a})
 	if err != nil {
@@ -398,10 +395,8 @@ func attributeSize(attr cu.CUpointer_attribute) int {
 	return 8
 }
 
-// isHost reports whether the memory is page-locked host memory.
 func (a *allocation) isHost() bool { return a.kind == pageLocked || a.kind == registered }
 
-// pointerAttribute stores an attribute of the memory at addr.
 func (c call) pointerAttribute(out unsafe.Pointer, attr cu.CUpointer_attribute, addr uint64) result {
 	region, ok := c.e.mem.Find(addr)
 	if !ok {

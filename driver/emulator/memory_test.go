@@ -345,7 +345,6 @@ func TestKernelsReachWhatIsMapped(t *testing.T) {
 	}
 }
 
-// A list with an invalid entry must change no access rights.
 func TestAccessIsSetAsAWhole(t *testing.T) {
 	r := newRig(t)
 	p, size := r.mapped()
@@ -454,7 +453,6 @@ func TestABatchFetchesToItsLocations(t *testing.T) {
 	}
 }
 
-// The address of freed memory must be reused only with Config.ReuseAddresses.
 func TestReuseAddresses(t *testing.T) {
 	for _, reuse := range []bool{false, true} {
 		c := gputest.Context(t, gputest.Emulator(t, emulator.Config{ReuseAddresses: reuse}))

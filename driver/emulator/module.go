@@ -194,7 +194,6 @@ func getGlobal(container func(c call, i int) (*module, result)) func(call) resul
 	}
 }
 
-// readImage copies the PTX of the image passed to a load function.
 func (e *Emulator) readImage(image jit.Image, o *jit.Options) ([]jit.Source, result) {
 	sources, err := image.Sources(e.target(e.devices[0]).Engine.ComputeCapability)
 	switch {
@@ -224,7 +223,6 @@ func (ctx *cudaContext) compile(sources []jit.Source, o *jit.Options) (code *vm.
 	return nil, r
 }
 
-// target returns the compiler's description of a device.
 func (e *Emulator) target(d *device) jit.Target {
 	return jit.Target{
 		DriverVersion: e.cfg.DriverVersion,
@@ -241,7 +239,6 @@ func (e *Emulator) target(d *device) jit.Target {
 	}
 }
 
-// linkState is a CUlinkState.
 type linkState struct {
 	*jit.Linker
 	handle uintptr
@@ -328,7 +325,6 @@ func addOptions(c call, i int) result {
 	return r
 }
 
-// target returns the linker's description of the context's device.
 func (l *linkState) target() jit.LinkTarget {
 	e := l.ctx.e
 	return jit.LinkTarget{

@@ -16,7 +16,6 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// load loads an image and returns the result and the error log.
 func (r *rig) load(image string) (cu.CUresult, string) {
 	b := append([]byte(image), make([]byte, 64)...)
 	log := make([]byte, 4096)
@@ -125,7 +124,6 @@ func TestLibrariesAndTheirKernels(t *testing.T) {
 
 const linkPTX = ".version 8.0\n.target sm_70\n.address_size 64\n.visible .entry linked()\n{\n\tret;\n}\n"
 
-// linker is a link state with an error log.
 type linker struct {
 	*rig
 	state   cu.CUlinkState
@@ -240,7 +238,6 @@ func TestLinkersThatAreNotMade(t *testing.T) {
 	r.want("no state", r.CuLinkCreate(0, nil, nil, nil), invalid)
 }
 
-// A log that does not fit must be truncated, and its size must be the size of the buffer.
 func TestLinkerLogIsCut(t *testing.T) {
 	r := newRig(t)
 	l := r.linker()
@@ -291,7 +288,6 @@ func TestLinkerRefusesWhatDoesNotCompileAtOnce(t *testing.T) {
 	}
 }
 
-// A damaged compressed entry must be rejected, and the log must contain the reason.
 func TestDamagedEntriesOfFatBinaries(t *testing.T) {
 	c := gputest.Context(t, gputest.Emulator(t, emulator.Config{}))
 	for _, file := range []string{"default.fatbin", "speed.fatbin"} {
@@ -384,7 +380,6 @@ func TestTheRulesOfTheISADecideAtLoad(t *testing.T) {
 	}
 }
 
-// BenchmarkLoad loads the largest PTX file of the module.
 func BenchmarkLoad(b *testing.B) {
 	text, err := os.ReadFile("../../internal/launchers/norm.ptx")
 	if err != nil {

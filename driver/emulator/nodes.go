@@ -282,7 +282,6 @@ func (n *node) replace(p nodeParams) {
 	}
 }
 
-// childNode runs a nested graph.
 type childNode struct{ graph *graph }
 
 func (*childNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_GRAPH }
@@ -371,7 +370,6 @@ func (g *graph) unusedCondition() bool {
 	return false
 }
 
-// conditionalNode runs its bodies depending on the value of a conditional handle.
 type conditionalNode struct {
 	cond   *condition
 	form   cu.CUgraphConditionalNodeType
@@ -412,7 +410,6 @@ func (c call) conditionalFrom(g *graph, p *cu.CUDA_CONDITIONAL_NODE_PARAMS) (*co
 	return n, success
 }
 
-// resetConditions assigns the initial values at the beginning of a launch.
 func (run *graphRun) resetConditions(e *Emulator, p *plan) {
 	for i := range p.steps {
 		if n, ok := p.steps[i].params.(*conditionalNode); ok && n.cond.assign {
@@ -424,7 +421,6 @@ func (run *graphRun) resetConditions(e *Emulator, p *plan) {
 	}
 }
 
-// conditional runs the bodies of a conditional node.
 func (run *graphRun) conditional(x *execution, n *conditionalNode, bodies []*plan) result {
 	switch v := n.cond.value.Load(); n.form {
 	case cu.CU_GRAPH_COND_TYPE_IF:
@@ -516,7 +512,6 @@ func (x *exec) translate(p *plan, m *pairing) {
 // versions, a launch that reaches an empty body hangs.
 const moreForms = 12080
 
-// body runs one body of a conditional node.
 func (run *graphRun) body(x *execution, p *plan) result {
 	if len(p.steps) == 0 && x.e.cfg.DriverVersion < moreForms {
 		return cu.CUDA_ERROR_LAUNCH_TIMEOUT // the result of a watchdog

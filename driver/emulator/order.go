@@ -272,7 +272,6 @@ func (e *Emulator) checkRace(order *order.Task, what string, addr, n uint64, wri
 	}
 }
 
-// checkRaces calls checkRace for each row of one side of a copy.
 func (e *Emulator) checkRaces(order *order.Task, what string, p *transfer.Side, n transfer.Extent, write bool) {
 	if p.Host != nil || p.Staged != nil || order == nil {
 		return
@@ -284,7 +283,7 @@ func (e *Emulator) checkRaces(order *order.Task, what string, p *transfer.Side, 
 	}
 }
 
-// copied reports a finished copy to the checks.
+// copied runs the checks of a copy that has ended.
 func (e *Emulator) copied(order *order.Task, dst, src *transfer.Side, n transfer.Extent) {
 	if !e.checks(CheckGlobalRaces | CheckUninitialized) {
 		return
@@ -307,7 +306,7 @@ func (e *Emulator) copied(order *order.Task, dst, src *transfer.Side, n transfer
 	}
 }
 
-// written reports a fill or another write by the driver to the checks.
+// written runs the checks of a fill or another write by the driver that has ended.
 func (e *Emulator) written(order *order.Task, what string, addr, n uint64) {
 	e.checkRace(order, what, addr, n, true)
 	e.mem.Written(addr, n)

@@ -273,7 +273,6 @@ func TestAHostNodeTellsOfTheNodesBeforeIt(t *testing.T) {
 	}
 }
 
-// A synchronous copy must race with work in flight that the host has not waited for.
 func TestCopiesOfTheHostRaceWithWorkThatItDidNotWaitFor(t *testing.T) {
 	for _, waited := range []bool{true, false} {
 		r := checkedRig(t, emulator.CheckGlobalRaces)
@@ -291,7 +290,6 @@ func TestCopiesOfTheHostRaceWithWorkThatItDidNotWaitFor(t *testing.T) {
 	}
 }
 
-// device returns the device address of page-locked memory.
 func (r *rig) device(h []byte) cu.CUdeviceptr {
 	r.t.Helper()
 	var p cu.CUdeviceptr
@@ -333,7 +331,6 @@ func (r *rig) quietlyPassed(s cu.CUstream) {
 	}
 }
 
-// filled returns device memory filled with ones.
 func (r *rig) filled(bytes int) cu.CUdeviceptr {
 	r.t.Helper()
 	p := r.alloc(bytes)
@@ -427,7 +424,6 @@ func TestTheHostMayGoByAWord(t *testing.T) {
 	}
 }
 
-// A copy is submitted while another copy to the same memory runs.
 func TestACopyIsSubmittedWhileAnotherRuns(t *testing.T) {
 	r := checkedRig(t, emulator.CheckHostMemory)
 	const size = 8 << 20

@@ -41,13 +41,11 @@ func (d *device) standardPool() *pool {
 	return d.pools.standard
 }
 
-// currentPool returns the pool that cuMemAllocAsync uses.
 func (d *device) currentPool() *pool {
 	d.standardPool()
 	return d.pools.current
 }
 
-// trimPools releases the pools' unused memory.
 func (d *device) trimPools() {
 	for _, p := range d.pools.all {
 		p.Trim(0)
@@ -154,7 +152,6 @@ func allocAsync(c call, s *stream, p *pool, by string) result {
 	return put(c, 0, cu.CUdeviceptr(addr))
 }
 
-// freeOp frees memory in stream order.
 type freeOp struct {
 	a  *allocation
 	by string
@@ -343,7 +340,6 @@ func rights(flags cu.CUmemAccess_flags) (read, write bool) {
 	return write || flags == cu.CU_MEM_ACCESS_FLAGS_PROT_READ, write
 }
 
-// accessFlags is the inverse of rights.
 func accessFlags(read, write bool) cu.CUmemAccess_flags {
 	switch {
 	case write:
@@ -388,7 +384,6 @@ func setAccess(r *vm.Reach, descs []cu.CUmemAccessDesc) {
 	}
 }
 
-// accessDescs returns an array of descriptions in a node's parameters as a slice.
 func accessDescs(p *cu.CUmemAccessDesc, n uintptr) []cu.CUmemAccessDesc {
 	if p == nil {
 		return nil

@@ -45,7 +45,6 @@ type Traffic struct {
 	Coalesced uint64
 }
 
-// profiles holds the counts by kernel name.
 type profiles struct {
 	mu   sync.Mutex
 	byID map[string]*profile
@@ -122,7 +121,6 @@ func memoryCount(m *vm.MemoryTraffic) MemoryCount {
 	return MemoryCount{Traffic(m.Loads), Traffic(m.Stores), Traffic(m.Atomics)}
 }
 
-// profiled reports whether launches are counted.
 func (e *Emulator) profiled() bool { return e.cfg.Profile || e.simulated() }
 
 // Stats holds counts since New.
@@ -261,7 +259,6 @@ func H200() *CostModel {
 	}
 }
 
-// kernel returns the time of a kernel.
 func (m *CostModel) kernel(n *kernelNode, sms int, s *vm.Stats) time.Duration {
 	grid, _ := n.Shape()
 	used := float64(min(grid.Count(), uint64(sms)))
@@ -271,7 +268,6 @@ func (m *CostModel) kernel(n *kernelNode, sms int, s *vm.Stats) time.Duration {
 	return max(over(s.LaneInstructions, m.InstructionRate*used), over(sectors*sector, m.DeviceBandwidth))
 }
 
-// copy returns the time of a copy of n bytes.
 func (m *CostModel) copy(n uint64, way direction) time.Duration {
 	if way == onDevice {
 		return m.Copy + over(2*n, m.DeviceBandwidth) // each byte is read and written
@@ -279,7 +275,6 @@ func (m *CostModel) copy(n uint64, way direction) time.Duration {
 	return m.Copy + over(n, m.HostBandwidth)
 }
 
-// fill returns the time of a fill of n bytes.
 func (m *CostModel) fill(n uint64) time.Duration { return m.Copy + over(n, m.DeviceBandwidth) }
 
 func over(n uint64, rate float64) time.Duration {
@@ -292,7 +287,6 @@ func over(n uint64, rate float64) time.Duration {
 // With Config.CostModel, time is simulated: the host has a clock, and every task of a stream has an
 // end time. The emulator's lock guards both.
 
-// simulated reports whether time is simulated.
 func (e *Emulator) simulated() bool { return e.cfg.CostModel != nil }
 
 // SimulatedTime returns the host's simulated time since New. Without Config.CostModel, it returns
@@ -339,7 +333,6 @@ func (x *execution) begin(t *task) {
 	}
 }
 
-// finish records the end time of a task.
 func (s *stream) finish(x *execution) {
 	if x.e.simulated() {
 		s.ends = append(s.ends, x.now)
@@ -354,7 +347,6 @@ func (x *execution) spend(cost func(m *CostModel) time.Duration) {
 	}
 }
 
-// time returns the time for an event.
 func (x *execution) time() time.Duration {
 	if x.e.simulated() {
 		return x.now
@@ -377,7 +369,6 @@ func (x *execution) timeline(p *plan) *timeline {
 	return &timeline{x, x.now, make([]time.Duration, len(p.steps))}
 }
 
-// begin sets the clock to the start time of a step.
 func (t *timeline) begin(s *step) {
 	if t == nil {
 		return
@@ -388,7 +379,6 @@ func (t *timeline) begin(s *step) {
 	}
 }
 
-// end records the end time of step i.
 func (t *timeline) end(i int) {
 	if t != nil {
 		t.ends[i] = t.x.now

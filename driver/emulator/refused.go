@@ -15,7 +15,6 @@ var argumentChecks = map[string]func(call) result{
 	"cuDeviceGetNvSciSyncAttributes": checkNvSciSync,
 }
 
-// refusedFunctions are the functions that package lacking lists.
 var refusedFunctions = functions{}
 
 func init() {
@@ -45,7 +44,6 @@ func checkNvSciSync(c call) result {
 	return success
 }
 
-// refuse logs the missing feature and returns CUDA_ERROR_NOT_SUPPORTED.
 func (e *Emulator) refuse(symbol, what string) result {
 	e.log(slog.LevelWarn, "not emulated", "function", symbol, "what", what)
 	e.journal.why = "the emulator has no " + what

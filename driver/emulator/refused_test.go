@@ -61,7 +61,6 @@ func TestARefusalSaysWhatIsNotEmulated(t *testing.T) {
 	}
 }
 
-// dump returns the lines of the driver's journal after an iterator.
 func (r *rig) dump(at *cu.CUlogIterator) string {
 	r.t.Helper()
 	text := make([]byte, 1<<15)

@@ -18,7 +18,6 @@ import (
 // the same. Tests of the emulator's own functions are then excluded, not skipped.
 var onGPU = os.Getenv("PURECUDA_TEST_DRIVER") == "system"
 
-// rig is a driver with a current primary context on a locked thread.
 type rig struct {
 	*driver.Driver
 	t   *testing.T
@@ -62,7 +61,6 @@ func newRigWith(t *testing.T, cfg emulator.Config) *rig {
 	return r
 }
 
-// close releases the context and checks for leaks.
 func (r *rig) close() {
 	defer runtime.UnlockOSThread()
 	if r.t.Failed() {
@@ -103,7 +101,6 @@ func code(err error) cu.CUresult {
 	return 0xffff
 }
 
-// want compares the result code of a call with the expected code.
 func (r *rig) want(what string, err error, want cu.CUresult) {
 	if got := code(err); got != want {
 		r.t.Helper()
@@ -111,7 +108,6 @@ func (r *rig) want(what string, err error, want cu.CUresult) {
 	}
 }
 
-// module loads PTX and unloads it at the end of the test.
 func (r *rig) module(ptx string) cu.CUmodule {
 	r.t.Helper()
 	image := append([]byte(ptx), 0)
@@ -214,12 +210,10 @@ func args(p cu.CUdeviceptr, a, b uint32) *unsafe.Pointer {
 	return &l.list[0]
 }
 
-// launch starts one thread of a kernel with arguments (p, a, b).
 func (r *rig) launch(f cu.CUfunction, s cu.CUstream, p cu.CUdeviceptr, a, b uint32) error {
 	return r.CuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, s, args(p, a, b), nil)
 }
 
-// kernelNode describes one thread of a kernel with arguments (p, a, b).
 func kernelNode(f cu.CUfunction, p cu.CUdeviceptr, a, b uint32) *cu.CUDA_KERNEL_NODE_PARAMS {
 	return &cu.CUDA_KERNEL_NODE_PARAMS{
 		Func: f, GridDimX: 1, GridDimY: 1, GridDimZ: 1, BlockDimX: 1, BlockDimY: 1, BlockDimZ: 1,

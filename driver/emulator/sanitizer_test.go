@@ -38,7 +38,6 @@ func checkedRigWith(t *testing.T, cfg emulator.Config) *rig {
 	return r
 }
 
-// start launches a kernel of bugs in its incorrect or correct variant.
 func (r *rig) start(name string, s cu.CUstream, blocks, threads uint32, p cu.CUdeviceptr, a uint32, right bool) {
 	r.t.Helper()
 	f := r.function(r.module(bugs), name)
@@ -60,7 +59,6 @@ func (r *rig) unwritten(bytes int) cu.CUdeviceptr {
 	return p
 }
 
-// pinned allocates page-locked memory.
 func (r *rig) pinned(bytes int) []byte {
 	r.t.Helper()
 	var p unsafe.Pointer
@@ -277,7 +275,6 @@ func leave(r *rig, right bool) {
 	r.ok(r.emu.Close())
 }
 
-// findings runs the bug or its correct variant, and returns the findings.
 func (p *plant) findings(t *testing.T, right bool) []emulator.Finding {
 	t.Helper()
 	check := p.check

@@ -65,7 +65,6 @@ func (s *stream) owner() *cudaContext { return s.ctx }
 
 func (s *stream) destroy() { s.destroyed = true }
 
-// isLegacy reports whether s is the legacy stream of its context.
 func (s *stream) isLegacy() bool { return s.handle == legacyHandle }
 
 // blocking reports whether s is ordered with the legacy stream in both directions.
@@ -100,7 +99,7 @@ func (c call) streamOf(h uintptr) (*stream, result) {
 	return s, s.ctx.usable()
 }
 
-// streamAt returns the stream passed as argument i, as streamOf does.
+// streamAt returns the stream passed as argument i (see streamOf).
 func streamAt(c call, i int) (*stream, result) { return c.streamOf(c.Word(i)) }
 
 var streamFunctions = functions{
@@ -225,7 +224,6 @@ func (s *stream) finished() bool {
 	return true
 }
 
-// wait waits for all work submitted so far.
 func (s *stream) wait() {
 	ends := s.end() // before waiting, because other threads may submit more work
 	for _, d := range s.barrier() {

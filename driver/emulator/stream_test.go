@@ -266,7 +266,6 @@ func TestAContextWaitsForAnEvent(t *testing.T) {
 	r.wantWords("order", p, 7)
 }
 
-// An event recorded for a context must cover the work of all its streams.
 func TestAnEventIsRecordedForAContext(t *testing.T) {
 	r := newRig(t)
 	a, b, ev := r.stream(), r.stream(), r.event(0)
@@ -379,7 +378,6 @@ func TestExternalSemaphoreNodes(t *testing.T) {
 	r.want("destroyed twice", r.CuDestroyExternalSemaphore(sems[0]), cu.CUDA_ERROR_INVALID_HANDLE)
 }
 
-// Close must end a wait for a signal that never comes.
 func TestCloseEndsAWaitForASemaphore(t *testing.T) {
 	e := emulator.New(emulator.Config{})
 	d, err := driver.New(e)

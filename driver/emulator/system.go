@@ -89,7 +89,6 @@ func cuModuleGetLoadingMode(c call) result {
 	return put(c, 0, cu.CU_MODULE_LAZY_LOADING)
 }
 
-// knownResult reports whether a code is a result code of CUDA.
 func knownResult(r cu.CUresult) bool { return !strings.HasPrefix(r.String(), "CUresult(") }
 
 // The log handler belongs to the program. It may query the emulator and call CUDA, so it runs
@@ -130,7 +129,6 @@ type journal struct {
 
 func (j *journal) init(e *Emulator) { j.e, j.returned = e, sync.NewCond(&e.mu) }
 
-// listener is a registered callback of type CUlogsCallback.
 type listener struct {
 	j            *journal
 	handle       uintptr
@@ -146,7 +144,6 @@ const (
 	journalRoom  = 25600
 )
 
-// failed adds a line about a failed call.
 func (j *journal) failed(symbol string, r result) {
 	line := fmt.Sprintf("%s: %s (%d)", symbol, r.String(), uint32(r))
 	if j.why != "" {
@@ -202,7 +199,6 @@ func (j *journal) after(at uint32) string {
 	return strings.Join(j.lines[from:], "")
 }
 
-// end returns the number of the next line.
 func (j *journal) end() uint32 { return j.first + uint32(len(j.lines)) }
 
 var journalFunctions = functions{

@@ -101,7 +101,6 @@ func (n *memOpNode) refuses(p *memOpNode) updateRefusal {
 	return updateOK
 }
 
-// mismatch is the place and the reason of a failed update.
 type mismatch struct {
 	why        updateRefusal
 	node, from *node
@@ -250,7 +249,6 @@ func (p *plan) update(g *graph, flags uint64) *mismatch {
 	return nil
 }
 
-// update updates the bodies of a conditional node and the initial value of its handle.
 func (s *step) update(n *conditionalNode, flags uint64) {
 	old := s.params.(*conditionalNode)
 	old.cond.initial, old.cond.assign = n.cond.initial, n.cond.assign
@@ -336,7 +334,6 @@ func nodeHandle(n *node) cu.CUgraphNode {
 	return cu.CUgraphNode(n.handle)
 }
 
-// find returns the step of a node in the plan or in a nested plan.
 func (p *plan) find(n *node) *step {
 	if i, ok := p.index[n]; ok {
 		return &p.steps[i]
@@ -396,7 +393,6 @@ func stepAt[P nodeParams](c call) (*exec, *node, P, result) {
 	return x, n, p, success
 }
 
-// set replaces the parameters of a node's step.
 func (x *exec) set(n *node, p nodeParams) result {
 	x.change(n).params = p
 	return success
@@ -452,7 +448,6 @@ func setExecChild(c call, x *exec, n *node, h uintptr) result {
 	return success
 }
 
-// canDisable reports whether nodes with these parameters can be disabled.
 func canDisable(p nodeParams) bool {
 	switch p.kind() {
 	case cu.CU_GRAPH_NODE_TYPE_KERNEL, cu.CU_GRAPH_NODE_TYPE_MEMCPY, cu.CU_GRAPH_NODE_TYPE_MEMSET:

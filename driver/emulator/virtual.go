@@ -18,7 +18,6 @@ type physical struct {
 	refs   int // one for the program and one per mapping
 }
 
-// mapping is physical memory at an address.
 type mapping struct{ phys *physical }
 
 // virtualUnit is the granularity of sizes and addresses in bytes.
@@ -176,7 +175,6 @@ func (e *Emulator) mappings(addr, size uint64, f func(r *vm.Region, m *mapping))
 	return size > 0
 }
 
-// isMapped reports whether a mapping begins in a range.
 func (e *Emulator) isMapped(addr, size uint64) bool {
 	for _, r := range e.mem.All() {
 		if _, ok := r.User.(*mapping); ok && r.Addr >= addr && r.Addr < addr+size {

@@ -129,7 +129,6 @@ func (p *part) attribute(attr cu.CUmem_range_attribute) int32 {
 	return placeNumber(p.fetched)
 }
 
-// placeNumber returns the number that the attributes use for a location.
 func placeNumber(l cu.CUmemLocation) int32 {
 	switch l.Type {
 	case cu.CU_MEM_LOCATION_TYPE_INVALID:

@@ -134,7 +134,6 @@ func TestImagesStayWithinTheirBytes(t *testing.T) {
 	runtime.KeepAlive(image)
 }
 
-// The loader must not read beyond the end of a one-byte text.
 func TestShortestTextIsRefused(t *testing.T) {
 	d := opened(t)
 	var m cu.CUmodule

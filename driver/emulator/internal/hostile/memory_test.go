@@ -108,7 +108,6 @@ func TestModulesTakeNoMoreMemoryThanTheDeviceHas(t *testing.T) {
 	}
 }
 
-// The variables of modules count as device memory. Unloading the module releases it.
 func TestVariablesAreCountedAsMemory(t *testing.T) {
 	c := gputest.Context(t, gputest.Emulator(t, emulator.Config{LimitMemory: 16 << 20}))
 	text := []byte(longHead + ".global .b8 x[6291456];\n" + emptyKernel)
@@ -262,7 +261,6 @@ func TestPageLockedMemoryIsLimited(t *testing.T) {
 	}
 }
 
-// counting counts the bytes written to it and retains the first ones.
 type counting struct {
 	n     int
 	first []byte
@@ -313,7 +311,6 @@ func word(at, v int) string { return fmt.Sprintf("st.local.u32 [l+%d], %d;", at,
 
 func double(at int, bits string) string { return fmt.Sprintf("st.local.f64 [l+%d], 0d%s;", at, bits) }
 
-// printed runs a kernel that printing created and returns the result of vprintf.
 func printed(t *testing.T, cfg emulator.Config, text string) int32 {
 	t.Helper()
 	c := gputest.Context(t, gputest.Emulator(t, cfg))
@@ -340,7 +337,6 @@ func printed(t *testing.T, cfg emulator.Config, text string) int32 {
 
 const e = "4005bf0a8b145769" // 2.718281828459045
 
-// Widths and precisions work as in C, including negative ones.
 func TestPrintfHasTheWidthsOfC(t *testing.T) {
 	for _, test := range []struct {
 		format string

@@ -36,7 +36,6 @@ func Sized(data []byte) Image {
 	return Image{unsafe.Pointer(unsafe.SliceData(data)), uint64(len(data))}
 }
 
-// bytes returns n bytes at an offset, or false if the image is too short.
 func (i Image) bytes(at, n uint64) ([]byte, bool) {
 	if at > i.size || n > i.size-at {
 		return nil, false

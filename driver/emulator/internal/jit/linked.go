@@ -20,7 +20,6 @@ const (
 
 var le = binary.LittleEndian
 
-// writeImage creates the image of linked sources for a compute capability.
 func writeImage(capability int, sources []Source) []byte {
 	var text []byte
 	for _, s := range sources {

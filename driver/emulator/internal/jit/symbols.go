@@ -21,7 +21,6 @@ type symbol struct {
 	weak    bool   // another input may define it again
 }
 
-// add adds the names of an input and returns messages about contradictions with earlier inputs.
 func (t symbols) add(name string, tree *ptx.Module) []string {
 	var wrong []string
 	for _, d := range tree.Decls {

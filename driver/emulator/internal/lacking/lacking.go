@@ -1,7 +1,6 @@
 // Package lacking lists the driver functions whose features the emulator does not implement.
 package lacking
 
-// feature is a feature that is not emulated, with its driver functions.
 type feature struct {
 	what    string
 	symbols []string
@@ -60,7 +59,6 @@ var features = []feature{
 	{"NvSciSync, which exists only on embedded systems", []string{"cuDeviceGetNvSciSyncAttributes"}},
 }
 
-// what maps each function to its feature.
 var what = func() map[string]string {
 	m := make(map[string]string)
 	for _, f := range features {

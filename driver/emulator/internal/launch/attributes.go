@@ -160,7 +160,6 @@ func (s *Stream) CopyFrom(other *Stream) {
 	}
 }
 
-// ofStream reports whether streams have an attribute.
 func ofStream(id attribute) bool {
 	switch id {
 	case cu.CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW,

@@ -127,7 +127,6 @@ func (f *Function) Blocks(threads int, dynamic uint64) int {
 	return f.limits().Blocks(threads, f.Info.NumRegs, uint64(f.Info.SharedBytes)+dynamic)
 }
 
-// resident returns how many blocks can be resident on the device.
 func (f *Function) resident(threads int, dynamic uint32) uint64 {
 	return uint64(f.Blocks(threads, uint64(dynamic))) * uint64(f.device.Multiprocessors)
 }

@@ -83,7 +83,6 @@ func TestCheckRejectsWhatADriverRejects(t *testing.T) {
 	}
 }
 
-// Setting a function's attributes must change which launches are valid.
 func TestAttributesOfAFunction(t *testing.T) {
 	f := newFunction(t, 1<<30)
 	dynamic := cu.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
@@ -170,7 +169,6 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// Changing the attributes of a copy must not change the original.
 func TestCopiesOfLaunchAttributesAreIndependent(t *testing.T) {
 	no := func(uintptr) bool { return false }
 	domain := cu.CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN

@@ -27,7 +27,6 @@ const (
 // speedTimes is the number of times that each launch is timed. The minimum is used.
 const speedTimes = 9
 
-// timesAreAskedFor skips a timing test unless PURECUDA_BENCH is 1.
 func timesAreAskedFor(t *testing.T) {
 	t.Helper()
 	if os.Getenv("PURECUDA_BENCH") != "1" {
@@ -35,7 +34,6 @@ func timesAreAskedFor(t *testing.T) {
 	}
 }
 
-// speedKernel is a kernel of loops and the launch that the test times.
 type speedKernel struct {
 	name   string
 	bar    float64
@@ -190,7 +188,6 @@ func noError(t *testing.T, err error) {
 	}
 }
 
-// shortest returns the minimum time that a call of do takes.
 func shortest(do func()) time.Duration {
 	do() // fills caches and pools
 	best := time.Duration(math.MaxInt64)
@@ -206,7 +203,6 @@ func timeOf(do func()) time.Duration {
 	return time.Since(start)
 }
 
-// instructions counts the PTX instructions of a launch over all threads.
 func (k *speedKernel) instructions(t *testing.T) (lanes uint64) {
 	t.Helper()
 	k.speed(t, emulator.Config{Workers: 1, Profile: true}, func(emu *emulator.Emulator, do func()) {
@@ -218,7 +214,6 @@ func (k *speedKernel) instructions(t *testing.T) (lanes uint64) {
 	return lanes
 }
 
-// took returns the minimum time of a launch with the given number of workers.
 func (k *speedKernel) took(t *testing.T, workers int) (best time.Duration) {
 	t.Helper()
 	k.speed(t, emulator.Config{Workers: workers}, func(_ *emulator.Emulator, do func()) { best = shortest(do) })
@@ -348,7 +343,6 @@ func TestSpeedOfAProductOf256(t *testing.T) {
 	}
 }
 
-// timeProduct times the product of a matrix of ones and a matrix of twos, and checks the result.
 func timeProduct(t *testing.T, c *driver.Context) time.Duration {
 	t.Helper()
 	const n = 256

@@ -21,7 +21,6 @@ type access struct {
 	region *Region
 }
 
-// deadRegion is the region of an empty cache entry.
 var deadRegion = func() *Region {
 	r := new(Region)
 	r.dead.Store(true)
@@ -151,7 +150,6 @@ func (w *warp) reachIn(in *inst, e *access, r *Region, p uint64, i int) unsafe.P
 	return unsafe.Add(r.base, off)
 }
 
-// reachLocal returns lane i's local memory at off, or panics with a fault.
 func (w *warp) reachLocal(in *inst, off uint64, i int) unsafe.Pointer {
 	size := in.size()
 	if at := off - allocaBase; at < w.dyn.top[i] && w.dyn.top[i]-at >= size {
@@ -166,7 +164,6 @@ func (w *warp) reachLocal(in *inst, off uint64, i int) unsafe.Pointer {
 	return unsafe.Pointer(&w.local[uint64(i)*uint64(w.localN)+off])
 }
 
-// reachGlobal returns the device or host memory at p, or panics with a fault.
 func (w *warp) reachGlobal(in *inst, e *access, p uint64, i int) unsafe.Pointer {
 	size := in.size()
 	r := w.cta.lookup(p)
@@ -195,7 +192,6 @@ func (w *warp) reachGlobal(in *inst, e *access, p uint64, i int) unsafe.Pointer 
 	return unsafe.Add(r.base, off)
 }
 
-// mayAccess reports whether the launch's device can access the region.
 func (r *launchRun) mayAccess(g *Region) bool {
 	return g.Reach != nil || g.Device == HostDevice || g.Device == r.opts.Device.Ordinal || r.opts.Peers>>uint(g.Device)&1 != 0
 }
@@ -404,7 +400,7 @@ func memType(t ptx.Type) ptx.Type {
 	return ptx.U64
 }
 
-// elems returns the operands of a vector access, or a scalar access's only operand.
+// elems returns the n operands of an access: the elements of a vector, or the only operand.
 func (l *lowerer) elems(o ptx.Operand, n int) []ptx.Operand {
 	if v, ok := o.(*ptx.Vec); ok {
 		if len(v.Elems) != n {

@@ -234,8 +234,6 @@ func TestKernelParametersByAddress(t *testing.T) {
 	}
 }
 
-// Each invalid access must cause a fault. Its report must name the kernel, line, thread and
-// allocation.
 func TestFaultsNameKernelLineThreadAndAllocation(t *testing.T) {
 	m := load(t, header+`.visible .entry k(.param .u64 p, .param .u32 step)
 {

@@ -28,7 +28,6 @@ const (
 	exactLeast = 1 << 14
 )
 
-// allocator allocates the registers of one function.
 type allocator struct {
 	l      *lowerer
 	base   [numClasses]uint32 // first index of a class in the numbering of all classes
@@ -274,7 +273,6 @@ func (a *allocator) liveness() bool {
 	return true
 }
 
-// update recomputes a block's sets and reports whether they grew.
 func (b *basicBlock) update(all []*basicBlock) bool {
 	changed := false
 	for k := range b.out {

@@ -9,7 +9,6 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// arithmetic is a loop of dependent integer and f32 instructions.
 const arithmetic = `
 .visible .entry arith(.param .u64 out, .param .u32 n)
 {
@@ -43,7 +42,6 @@ L:
 }
 `
 
-// saxpy is a grid-stride loop that computes y = a*x + y.
 const saxpy = `
 .visible .entry saxpy(.param .u64 x, .param .u64 y, .param .f32 a, .param .u32 n)
 {
@@ -154,7 +152,6 @@ const matmulInner = `
 	ld.shared.f32 %f6, [%r13+60]; ld.shared.f32 %f7, [%r15+960]; fma.rn.f32 %f1, %f6, %f7, %f1;
 `
 
-// measure runs a launch b.N times and reports lane instructions per second.
 func measure(b *testing.B, m *machine, name string, o vm.LaunchOptions, args ...any) {
 	k, _ := m.mod.Kernel(name)
 	o.Params = params(args...)

@@ -121,7 +121,6 @@ func (k *Kernel) ready() {
 	}
 }
 
-// describe records the parameters and limits that the kernel's header declares.
 func (k *Kernel) describe(s *source, f *ptx.Function) {
 	at := 0
 	for _, p := range f.Params {

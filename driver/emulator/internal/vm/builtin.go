@@ -124,7 +124,6 @@ func builtinFree(w *warp, in *inst, lane int, args, ret []byte) {
 	}
 }
 
-// builtinAssert is __assertfail(message, file, line, function, charsize).
 func builtinAssert(w *warp, in *inst, lane int, args, ret []byte) {
 	text := func(i int) string { return w.cString(in, binary.LittleEndian.Uint64(args[i*8:]), lane) }
 	line := binary.LittleEndian.Uint32(args[16:])
@@ -249,7 +248,6 @@ func (p *printer) flush() {
 	}
 }
 
-// arg reads the next argument, whose size is 4 or 8 bytes.
 func (p *printer) arg(size int) uint64 {
 	p.off = (p.off + uint64(size) - 1) &^ (uint64(size) - 1)
 	b := p.w.bytesAt(p.in, p.buf+p.off, size, p.lane)
@@ -261,7 +259,6 @@ func (p *printer) arg(size int) uint64 {
 	return binary.LittleEndian.Uint64(b)
 }
 
-// format prints f with C's printf rules.
 func (p *printer) format(f string) {
 	for i := 0; i < len(f); i++ {
 		plain := strings.IndexByte(f[i:], '%')
@@ -284,7 +281,6 @@ func (p *printer) format(f string) {
 	}
 }
 
-// spec holds a conversion's flags, width and precision.
 type spec struct {
 	minus, plus, space, sharp, zero bool
 	width, prec                     int
@@ -437,7 +433,6 @@ type printed struct {
 	end    string // text after the tail zeros
 }
 
-// put prints f, padded to the width.
 func (s *spec) put(p *printer, f printed) {
 	if s.nothing {
 		return

@@ -15,7 +15,6 @@ import (
 // These tests cover every type of function parameter with every way of passing it and of calling
 // the function.
 
-// shape is the type of a parameter.
 type shape struct {
 	typ    string
 	vector int
@@ -80,7 +79,6 @@ func (s shape) move(dst, src string) string {
 	return fmt.Sprintf("mov.%s %s, %s;", s.typ, dst, src)
 }
 
-// value returns the argument bytes of a lane.
 func (s shape) value(lane int) []byte {
 	b := make([]byte, s.size())
 	for i := range b {
@@ -92,7 +90,6 @@ func (s shape) value(lane int) []byte {
 	return b
 }
 
-// clobber writes registers of every bank.
 const clobber = `.reg .b32 %x<6>; .reg .b64 %y<6>; .reg .pred %z<6>;
 	mov.u32 %x0, 11; mov.u32 %x1, %x0; mov.u32 %x2, %x1; add.u32 %x3, %x1, %x2;
 	mov.u64 %y0, 12; mov.u64 %y1, %y0; mov.u64 %y2, %y1; add.u64 %y3, %y1, %y2;
@@ -322,7 +319,6 @@ func TestStacksOfAllThreadsAreBounded(t *testing.T) {
 	}
 }
 
-// The alloca memory of all running threads together is bounded.
 func TestAllocaIsBoundedForAllThreads(t *testing.T) {
 	m := load(t, `.visible .entry k()
 {

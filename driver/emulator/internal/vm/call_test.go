@@ -432,7 +432,6 @@ func TestLinkingOfSeveralSources(t *testing.T) {
 	}
 }
 
-// sumOf adds the first n words of its argument.
 const sumOf = `
 .func (.param .b32 ret) NAME(.param .b32 n, .param .align 8 .b8 v[])
 {
@@ -449,7 +448,6 @@ DONE:
 }
 `
 
-// fill3 and fill20 declare arrays in .param space and fill them.
 const fill3 = `.param .align 8 .b8 three[12]; add.u32 %r1, %r0, 10; st.param.b32 [three], %r1; add.u32 %r1, %r0, 20; st.param.b32 [three+4], %r1; add.u32 %r1, %r0, 30; st.param.b32 [three+8], %r1;
 `
 const fill20 = `.param .align 16 .b8 twenty[80]; st.param.v4.b32 [twenty], {1,2,3,4}; st.param.v4.b32 [twenty+16], {5,6,7,8}; st.param.v4.b32 [twenty+32], {9,10,11,12};

@@ -39,7 +39,6 @@ type event struct {
 	shape, grid Dim3
 }
 
-// mark is an access: its event and lane.
 type mark struct {
 	*event
 	thread uint8
@@ -58,7 +57,6 @@ type cell struct{ write, read, mate, other mark }
 // globalShadow holds the access records of a region, by page.
 type globalShadow struct{ pages map[uint64][]cell }
 
-// globalHit is a conflict in global memory.
 type globalHit struct {
 	lane  int
 	addr  uint64
@@ -171,7 +169,6 @@ func (w *warp) eventOf(in *inst) *event {
 	return s.global.event
 }
 
-// raceGlobal compares an access with earlier ones and records it.
 func (w *warp) raceGlobal(in *inst, r *Region, p uint64, i int) {
 	if r.shadow == nil {
 		r.shadow = &globalShadow{pages: map[uint64][]cell{}}
@@ -272,7 +269,6 @@ func (w *warp) sameGlobal(in *inst, h globalHit) bool {
 	return string(h.data) == string(w.cta.shadow.global.old[h.index:h.index+len(h.data)])
 }
 
-// describe describes who made the access, for a report about launch r.
 func (p mark) describe(r *launchRun) string {
 	if p.launch == nil {
 		return p.what
@@ -475,7 +471,6 @@ func (m *Memory) eachPart(addr, size uint64, f func(r *Region, off, n uint64)) {
 	}
 }
 
-// localShadow records, for each lane of a warp, which bytes of local memory were written.
 type localShadow [lanes][]bool
 
 // localOf returns lane i's shadow, extended to at least n bytes.

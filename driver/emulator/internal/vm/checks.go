@@ -18,16 +18,13 @@ import (
 // access is treated as if it ordered the whole block. Programs that synchronise through flags
 // therefore cause no false reports, but races across such an access are missed.
 
-// implementedChecks is the set of flags that have an effect.
 const implementedChecks = CheckBarriers | CheckSharedRaces | CheckUninitialized | CheckGlobalRaces
 
 // accessChecks is the set of flags for which memory instructions are wrapped.
 const accessChecks = CheckSharedRaces | CheckUninitialized | CheckGlobalRaces
 
-// resultNotSupported is CUDA_ERROR_NOT_SUPPORTED.
 const resultNotSupported = 801
 
-// shadow records the accesses of a checked block.
 type shadow struct {
 	bytes  []shadowByte // one for each byte of shared memory
 	epoch  uint32       // incremented when all accesses of the block so far become ordered
@@ -76,7 +73,6 @@ type touch struct {
 	batch       uint32 // number of the instruction
 }
 
-// hit is an access that conflicts with an earlier one.
 type hit struct {
 	lane  int
 	addr  uint64
@@ -315,7 +311,6 @@ func (c Checks) unimplemented() string {
 // The barrier check: all threads of a block must reach a barrier, and each warp must reach it as a
 // whole.
 
-// checkBarrier checks a barrier just before it opens.
 func (c *cta) checkBarrier(id int) {
 	if c.run.opts.Checks&CheckBarriers == 0 {
 		return
@@ -351,7 +346,6 @@ func (w *warp) apart(id int) (a, b *split) {
 	return a, nil
 }
 
-// waiter returns a split that waits at barrier id, and its warp.
 func (c *cta) waiter(id int) (*warp, *split) {
 	for _, w := range c.warps {
 		if s, _ := w.apart(id); s != nil {
@@ -386,7 +380,6 @@ func (w *warp) findAt(s *split, detail string) {
 // published record at its address. An atomic or volatile access by another block reads it from that
 // address. The reader needs no fence, because programs without one use volatile reads.
 
-// memoryOrder is the effect of an instruction on the order between blocks.
 type memoryOrder uint8
 
 const (

@@ -28,7 +28,6 @@ func probe(body string) string {
 }`
 }
 
-// checker loads a kernel and collects the findings of its launches.
 type checker struct {
 	*machine
 	checks vm.Checks
@@ -251,7 +250,6 @@ func BenchmarkSaxpyWithChecks(b *testing.B) {
 	measure(b, m, "saxpy", o, upload(m, make([]float32, n)), upload(m, make([]float32, n)), float32(2), uint32(n))
 }
 
-// findings runs threadOut(body) with checks and returns the findings.
 func findings(t *testing.T, checks vm.Checks, n int, body string) []*vm.Fault {
 	t.Helper()
 	m := load(t, threadOut(body))

@@ -36,7 +36,6 @@ func (c *cta) group() *cluster {
 	return c.cluster
 }
 
-// rank returns the block's position in its cluster.
 func (c *cta) rank() uint32 {
 	if c.cluster == nil {
 		return 0
@@ -129,7 +128,6 @@ func (k *cluster) end(i int) {
 	}
 }
 
-// waitsForCluster reports whether a warp of the block waits for other blocks.
 func (c *cta) waitsForCluster() bool {
 	for _, w := range c.warps {
 		for i := range w.splits {
@@ -258,7 +256,6 @@ func (w *warp) passBarrier() {
 	}
 }
 
-// reachesCluster records that a memory instruction may access other blocks of the cluster.
 func (p *program) reachesCluster(slot int32) {
 	if p.cluster == nil {
 		p.cluster = map[int32]bool{}

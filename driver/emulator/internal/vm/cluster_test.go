@@ -224,7 +224,6 @@ func TestChecksKnowClusters(t *testing.T) {
 	}
 }
 
-// The checks must treat a bulk copy to global memory as a write.
 func TestChecksKnowBulkCopiesToGlobalMemory(t *testing.T) {
 	m := newChecker(t, vm.CheckUninitialized|vm.CheckGlobalRaces, `
 	.shared .align 16 .b8 s[256];

@@ -19,7 +19,6 @@ const (
 	functionStep   = 16
 )
 
-// compiler compiles the sources of one module.
 type compiler struct {
 	opts    CompileOptions
 	mod     *Module
@@ -55,7 +54,6 @@ type source struct {
 	files map[int]string // file names from .file
 }
 
-// symbol is a module-level name.
 type symbol struct {
 	name   string
 	src    *source
@@ -98,7 +96,6 @@ func compile(opts CompileOptions, mods []*ptx.Module) (*Module, error) {
 	return c.mod, nil
 }
 
-// fail records a reason why the module cannot be compiled.
 func (c *compiler) fail(s *source, pos ptx.Pos, kind CompileErrorKind, format string, args ...any) {
 	c.errs = append(c.errs, &CompileError{File: s.mod.Name, Line: int(pos.Line), Kind: kind, Msg: fmt.Sprintf(format, args...)})
 }
@@ -246,7 +243,6 @@ func unsizedLen(v *ptx.Variable) int {
 	return len(v.Init.Elems)
 }
 
-// alignOf returns a variable's alignment in bytes.
 func alignOf(v *ptx.Variable) uint64 {
 	return uint64(max(v.Align, v.Type.Size()*max(v.Vector, 1), 1))
 }
@@ -373,7 +369,6 @@ func init() {
 	}
 }
 
-// missing records an instruction whose feature is not emulated.
 func (l *lowerer) missing(what string) {
 	l.fail(CompileUnsupported, "instruction is not supported by the emulator, which has no %s", what)
 }
@@ -384,7 +379,6 @@ func (l *lowerer) unsupported() {
 	l.fail(CompileUnsupported, "form is not supported by the emulator")
 }
 
-// unknown records an error for an instruction whose name has no lowerFunc.
 func (l *lowerer) unknown(name string) {
 	if what := missing[name]; what != "" {
 		l.missing(what)

@@ -26,7 +26,6 @@ func threadOut(body string) string {
 }`
 }
 
-// runThreads runs threadOut(body) with one block of n threads and returns the stored values.
 func runThreads(t *testing.T, n int, body string) []uint32 {
 	t.Helper()
 	m := load(t, threadOut(body))

@@ -6,7 +6,6 @@ import (
 	"unsafe"
 )
 
-// numBarriers is the number of named barriers of a CTA.
 const numBarriers = 16
 
 // cta is a block of threads. Its warps run in turn on one goroutine.
@@ -116,7 +115,6 @@ func (c *cta) endIfAsked() {
 	panic(w.endFault(kind))
 }
 
-// endFault returns the fault with which the warp ends the kernel.
 func (w *warp) endFault(kind FaultKind) *Fault {
 	f := w.fault(kind, nil)
 	if kind == FaultTimeout {
@@ -134,7 +132,6 @@ func (c *cta) runnable() bool {
 	return false
 }
 
-// deadlock returns the fault for a CTA in which every live warp waits.
 func (c *cta) deadlock() *Fault {
 	for _, w := range c.warps {
 		for i := range w.splits {
@@ -339,7 +336,6 @@ func poison(b []byte) {
 	}
 }
 
-// reset puts all threads of the warp at the kernel's entry.
 func (w *warp) reset() {
 	n := int(w.cta.run.threads) - w.id*lanes
 	w.live = full
@@ -388,7 +384,7 @@ func (c *cta) random() uint64 {
 	return c.rng
 }
 
-// patience returns the number of back edges that a warp may take in one turn.
+// patience returns the number of back edges in one turn of a warp.
 func (c *cta) patience() int {
 	if c.run.opts.Seed == 0 {
 		return idleSplit

@@ -67,7 +67,6 @@ func (t intType) dst() string {
 	return "%h1"
 }
 
-// widthOf returns the width of the register that holds t.
 func (t intType) widthOf() int { return max(t.bits, 16) }
 
 // holds reports whether t can represent each value of from.

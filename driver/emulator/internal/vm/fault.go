@@ -126,7 +126,6 @@ func (w *warp) lineOf(pc int32) lineInfo {
 	return w.prog.lines[pc]
 }
 
-// thread returns the index in the block of a lane's thread.
 func (w *warp) thread(i int) Dim3 {
 	return Dim3{w.tid[0][i], w.tid[1][i], w.tid[2][i]}
 }
@@ -159,7 +158,6 @@ func (w *warp) laneFault(kind FaultKind, in *inst, lane int, detail string) *Fau
 	return f
 }
 
-// accessFault returns a fault for lane i's access to address p.
 func (w *warp) accessFault(kind FaultKind, in *inst, p uint64, i int, detail string) *Fault {
 	f := w.laneFault(kind, in, i, detail)
 	f.Addr, f.Size = p, int(in.size())
@@ -293,7 +291,6 @@ const (
 	stuckLength = 256 // maximum number of instructions in an examined loop
 )
 
-// waitLoop is the loop that a warp is executing.
 type waitLoop struct {
 	from, target int32 // start and end of the back edge
 	times        int32 // consecutive iterations in which no mbarrier object changed and no wait completed
@@ -415,7 +412,6 @@ func (w *warp) registers() uint64 {
 	return h
 }
 
-// stuckFault returns the fault for the warp's endless wait.
 func (w *warp) stuckFault() *Fault {
 	mask := w.mask
 	for i := range w.splits {

@@ -313,7 +313,6 @@ func TestFloatComparisons(t *testing.T) {
 	}
 }
 
-// TestApproximations checks results against the error bounds in the PTX ISA.
 func TestApproximations(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 17))
 	var all, positive, small []float32
@@ -427,8 +426,8 @@ func triplesOf[T any](one T, nans []T) (a, b, c []T) {
 	return a, b, c
 }
 
-// An H200 replaces every NaN by 0x7fffffff, whatever the operand's sign and payload. The dedicated
-// loops, for a full warp and for some lanes of a warp, must do the same.
+// An H200 replaces every NaN with 0x7fffffff, whatever its sign and payload. The dedicated loops,
+// for a full warp and for some lanes of a warp, must do the same.
 func TestArithmeticInF32MakesOneNaN(t *testing.T) {
 	a, b := pairsOf(math.Float32bits(1), nans32)
 	for _, op := range strings.Fields("add.f32 sub.f32 mul.f32 add.rz.f32 sub.ftz.f32 mul.ftz.f32 add.rp.ftz.f32 div.rn.f32 div.rn.ftz.f32 div.rz.f32 " +
@@ -449,7 +448,6 @@ func TestArithmeticInF32MakesOneNaN(t *testing.T) {
 	}
 }
 
-// Invalid operations on numbers must also produce 0x7fffffff.
 func TestInvalidOperationsInF32MakeThatNaN(t *testing.T) {
 	inf := float32(math.Inf(1))
 	for op, operands := range map[string][2]float32{

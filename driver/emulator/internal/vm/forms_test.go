@@ -390,7 +390,6 @@ func printed(t *testing.T, format, stores string) string {
 	return out.String()
 }
 
-// failingWriter counts the calls to Write, which all fail.
 type failingWriter int
 
 func (w *failingWriter) Write([]byte) (int, error) {
@@ -434,7 +433,6 @@ func TestCountersHaveTheirWidth(t *testing.T) {
 	}
 }
 
-// A kernel's shared memory must include only variables of functions that it can reach.
 func TestUnreachableFunctionsTakeNoSharedMemory(t *testing.T) {
 	m := load(t, `.func other() { .reg .b32 %r<2>; .shared .align 4 .b8 big[4096]; mov.u32 %r1, 1; st.shared.u32 [big], %r1; ret; }
 .visible .entry lone() { ret; }
@@ -451,7 +449,6 @@ func TestUnreachableFunctionsTakeNoSharedMemory(t *testing.T) {
 	}
 }
 
-// mov must zero-extend a variable's address into a wider register.
 func TestAddressesIntoWiderRegisters(t *testing.T) {
 	m := load(t, `.visible .entry k(.param .u64 out)
 {

@@ -19,7 +19,6 @@ type randomProgram struct {
 
 const fuzzVars = 8
 
-// fuzzState is the state of one thread of the Go reference.
 type fuzzState struct {
 	v     [fuzzVars]uint32
 	steps int
@@ -41,7 +40,6 @@ func (p *randomProgram) emit(format string, args ...any) {
 	fmt.Fprintf(&p.text, "\t"+format+"\n", args...)
 }
 
-// expression emits code that computes a random expression.
 func (p *randomProgram) expression(depth int) (reg string, value func(s *fuzzState) uint32) {
 	switch n := p.r.IntN(4); {
 	case depth == 0 && n < 3:
@@ -147,7 +145,6 @@ func (p *randomProgram) ifElse() fuzzStmt {
 	}
 }
 
-// loop emits a loop whose iteration count depends on the thread.
 func (p *randomProgram) loop() fuzzStmt {
 	r, f := p.expression(1)
 	n, i, c := p.reg(), p.reg(), fmt.Sprintf("%%p%d", p.labels)

@@ -20,7 +20,6 @@ type number interface {
 	~uint8 | ~int8 | ~uint16 | ~int16 | ~uint32 | ~int32 | ~uint64 | ~int64 | ~float32 | ~float64
 }
 
-// machine is an address space with one compiled module.
 type machine struct {
 	t     testing.TB
 	mem   *vm.Memory
@@ -55,7 +54,6 @@ func tryLoad(t testing.TB, text string) (*machine, error) {
 	return &machine{t: t, mem: mem, mod: mod}, nil
 }
 
-// upload creates a device buffer with the given values and returns its address.
 func upload[T number](m *machine, v []T) uint64 {
 	m.t.Helper()
 	size := uint64(len(v)) * uint64(unsafe.Sizeof(*new(T)))
@@ -98,7 +96,6 @@ func params(args ...any) []byte {
 	return b
 }
 
-// launch runs a kernel with one block of n threads.
 func (m *machine) launch(name string, n int, args ...any) error {
 	return m.launchWith(name, vm.LaunchOptions{Grid: vm.Dim3{X: 1, Y: 1, Z: 1}, Block: vm.Dim3{X: uint32(n), Y: 1, Z: 1}}, args...)
 }
@@ -178,7 +175,6 @@ func regType(t string) string {
 	return t
 }
 
-// eval1, eval2 and eval3 evaluate body for each element of one, two or three inputs.
 func eval1[D, A number](t *testing.T, dt, at, body string, a []A) []D {
 	t.Helper()
 	m := load(t, kernelText(dt, []string{at}, body))

@@ -6,7 +6,6 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// lanes is the number of threads in a warp.
 const lanes = 32
 
 // full is the mask with all lanes of a warp active.
@@ -38,7 +37,6 @@ type inst struct {
 	x      *extra
 }
 
-// extra holds fields that few instructions need.
 type extra struct {
 	regs  []uint32 // further columns, such as vector elements and operands
 	wide  []bool   // whether regs[i] is in the 64-bit bank
@@ -87,7 +85,6 @@ type lineInfo struct {
 	order memoryOrder
 }
 
-// class is the bank that a virtual register belongs to.
 type class uint8
 
 const (
@@ -112,7 +109,6 @@ type ref struct {
 	def   bool
 }
 
-// field identifies a field of inst that holds a register index.
 type field int16
 
 const (
@@ -217,7 +213,6 @@ type form struct {
 	rest   []string
 }
 
-// flag is a set of modifiers, one bit for each.
 type flag uint32
 
 const (
@@ -241,7 +236,6 @@ const (
 	flagOOB
 )
 
-// rounding is a rounding modifier.
 type rounding uint8
 
 const (

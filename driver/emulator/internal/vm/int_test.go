@@ -32,7 +32,6 @@ func edges64(seed uint64) []uint64 {
 	return e
 }
 
-// pairs returns all combinations of an element of a and an element of b.
 func pairs[A, B any](a []A, b []B) (x []A, y []B) {
 	for _, p := range a {
 		for _, q := range b {
@@ -42,7 +41,6 @@ func pairs[A, B any](a []A, b []B) (x []A, y []B) {
 	return x, y
 }
 
-// triples returns n random triples of elements of a.
 func triples[A any](a []A, n int) (x, y, z []A) {
 	r := rand.New(rand.NewPCG(5, uint64(n)))
 	for range n {
@@ -138,7 +136,6 @@ func TestIntegerDivision(t *testing.T) {
 	}
 }
 
-// low64 returns the low 64 bits of x as two's complement.
 func low64(x *big.Int) uint64 {
 	m := new(big.Int).Lsh(big.NewInt(1), 64)
 	return new(big.Int).Mod(x, m).Uint64()

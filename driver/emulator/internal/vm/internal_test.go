@@ -27,7 +27,6 @@ func operand(r *rand.Rand) float64 {
 	return x
 }
 
-// The computed sign of each rounding error must agree with exact arithmetic.
 func TestQuickRestsAreExact(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	known := make(map[string]int)

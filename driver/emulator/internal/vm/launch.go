@@ -100,7 +100,6 @@ func (k *Kernel) launch(ctx context.Context, opts *LaunchOptions) error {
 	return nil
 }
 
-// nextLaunch is the number of the latest launch or copy.
 var nextLaunch atomic.Uint64
 
 func (k *Kernel) newRun(ctx context.Context, opts *LaunchOptions) *launchRun {
@@ -165,7 +164,6 @@ func (r *launchRun) work() {
 	wg.Wait()
 }
 
-// check rejects options that a driver rejects before a launch.
 func (k *Kernel) check(o *LaunchOptions) error {
 	bad := func(code uint32, format string, args ...any) error {
 		return &LaunchError{Result: code, Msg: fmt.Sprintf("launch of "+k.name+": "+format, args...)}
@@ -386,7 +384,6 @@ func (r *launchRun) newCTA() *cta {
 	return c
 }
 
-// bytes returns the size, in bytes, of the warp's local memory and alloca memory.
 func (w *warp) bytes() uint64 { return uint64(len(w.local)) + w.dyn.bytes }
 
 // grew charges n bytes that a block uses beyond what the kernel declares. It panics with a fault if
@@ -413,7 +410,6 @@ func (r *launchRun) roomForBlock() bool {
 	return most == 0 || r.blockBytes.Load()+r.kernel.blockBytes(r.opts) <= most
 }
 
-// sharedBytes returns the size of each CTA's shared memory in bytes.
 func (r *launchRun) sharedBytes() int {
 	if r.opts.DynamicShared != 0 {
 		return r.kernel.dynamicStart + int(r.opts.DynamicShared)
@@ -421,7 +417,6 @@ func (r *launchRun) sharedBytes() int {
 	return r.kernel.attrs.SharedBytes
 }
 
-// newWarp creates warp id of the CTA with the registers that the kernel needs.
 func newWarp(c *cta, id int) *warp {
 	k := c.run.kernel
 	w := &warp{cta: c, prog: c.prog, id: id, cache: c.cache}

@@ -111,7 +111,6 @@ func TestCountsOfMemoryTransactions(t *testing.T) {
 	}
 }
 
-// Accesses of 8 and 16 bytes to adjacent addresses must have no bank conflicts.
 func TestWideSharedAccessesDoNotConflict(t *testing.T) {
 	m := load(t, `
 .visible .entry wide()
@@ -250,7 +249,6 @@ type lateCase struct {
 	right              bool // the kernel waits as PTX requires
 }
 
-// wrongWith returns the number of threads that read wrong data.
 func (k lateCase) wrongWith(t *testing.T, seed uint64) (wrong int) {
 	m := load(t, lateKernel(k.copies, k.wait))
 	in := make([]uint32, 256)
@@ -415,7 +413,6 @@ func TestAFaultOfACopiesSourceNamesItsLine(t *testing.T) {
 	}
 }
 
-// Repeated copies and waits must not allocate memory.
 func TestBulkCopiesAllocateNothing(t *testing.T) {
 	m := load(t, `.visible .entry k(.param .u64 in, .param .u32 n)
 {

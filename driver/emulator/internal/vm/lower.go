@@ -7,7 +7,6 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// builder builds the program of one kernel.
 type builder struct {
 	c         *compiler
 	prog      *program
@@ -159,7 +158,6 @@ func (k *Kernel) stack() int {
 	return int(n + k.main.local)
 }
 
-// lowered is an instruction under construction.
 type lowered struct {
 	in    inst
 	refs  []ref
@@ -172,7 +170,6 @@ type lowered struct {
 	op    string // the PTX instruction that begins with this one
 }
 
-// lowerer lowers one function.
 type lowerer struct {
 	b      *builder
 	file   *source
@@ -202,7 +199,6 @@ type lowerer struct {
 	failed     bool
 }
 
-// lowerFunction lowers a function's body and appends it to the program.
 func (b *builder) lowerFunction(sym *symbol) {
 	f := b.funcs[sym]
 	b.c.lowered++
@@ -271,7 +267,6 @@ func (l *lowerer) kernelParams() {
 	}
 }
 
-// block lowers the statements of a block in a new scope.
 func (l *lowerer) block(b *ptx.Block) {
 	l.scope = newScope(l.scope)
 	for _, s := range b.Stmts {
@@ -320,7 +315,6 @@ func (l *lowerer) statement(s ptx.Stmt) {
 	}
 }
 
-// location sets the source location of the following instructions.
 func (l *lowerer) location(s *ptx.Loc) {
 	text := fmt.Sprintf("%s:%d", l.file.files[s.File], s.Line)
 	i, ok := l.b.locs[text]
@@ -376,7 +370,6 @@ func (l *lowerer) variable(decl, v *ptx.Variable) {
 	l.scope.vars[v.Name] = lv
 }
 
-// instruction lowers one PTX instruction.
 func (l *lowerer) instruction(i *ptx.Instr) {
 	l.cur, l.pos, l.failed = i, i.Pos, false
 	l.guard, l.guardKind, l.looseWidth = noReg, guardNone, false
@@ -407,7 +400,6 @@ func (l *lowerer) instruction(i *ptx.Instr) {
 	}
 }
 
-// exec returns the execFunc that performs the extension.
 func (w widen) exec() execFunc {
 	signed := w.typ.Kind() == ptx.KindSigned
 	narrow := uint(8 * w.typ.Size())
@@ -449,7 +441,6 @@ func (l *lowerer) fail(kind CompileErrorKind, format string, args ...any) {
 	l.b.c.fail(l.file, l.pos, kind, "%s", msg)
 }
 
-// bad records invalid PTX.
 func (l *lowerer) bad(format string, args ...any) { l.fail(CompileInvalid, format, args...) }
 
 // args reports whether the instruction has from least to most operands. It records an error if not.

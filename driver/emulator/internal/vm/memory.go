@@ -309,7 +309,6 @@ func (m *Memory) All() []*Region {
 	return append([]*Region(nil), m.regions...)
 }
 
-// find returns the region that contains addr, or nil.
 func (m *Memory) find(addr uint64) *Region {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -494,7 +493,6 @@ func (m *Memory) Nearest(addr uint64) string {
 	return "nearest allocation: " + best
 }
 
-// describe returns the region's address range and the place where the program created it.
 func (r *Region) describe() string {
 	return describe(r.Addr, r.Size, r.Tag) + r.Made.at(", allocated at ")
 }
@@ -521,7 +519,6 @@ func (m *Memory) lastFreed(addr uint64) *freedSpan {
 	return nil
 }
 
-// wasFreed reports whether addr is in a freed range.
 func (m *Memory) wasFreed(addr uint64) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

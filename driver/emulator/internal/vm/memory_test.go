@@ -166,7 +166,6 @@ func TestMemoryFromManyGoroutines(t *testing.T) {
 	}
 }
 
-// Memory that is freed while a copy runs must end the copy with an error.
 func TestCopiesEndAtMemoryFreedDuringTheCopy(t *testing.T) {
 	m := vm.NewMemory()
 	const page = 2 << 20

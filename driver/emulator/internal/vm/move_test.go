@@ -30,7 +30,6 @@ func moves(t *testing.T, body string, in []byte) ([]byte, error) {
 	return download[byte](m, b, 32), nil
 }
 
-// moveOperands maps each operand form to its load and its store.
 var moveOperands = map[string][2]string{
 	"%h1":               {"ld.global.b16 %h1, [%in];", "st.global.b16 [%out], %h1;"},
 	"%w1":               {"ld.global.b32 %w1, [%in];", "st.global.b32 [%out], %w1;"},
@@ -254,7 +253,6 @@ func TestInstructionsOfOneThread(t *testing.T) {
 	}
 }
 
-// NVIDIA's compilers reject these forms.
 func TestFormsThatAreNoneAreRefused(t *testing.T) {
 	for _, body := range []string{
 		"testp.finite.u32 %p0, %r1;",
@@ -375,7 +373,6 @@ func TestNaNOfFusedProducts(t *testing.T) {
 	}
 }
 
-// If two linked modules define the same function, linking must fail.
 func TestAFunctionIsDefinedOnce(t *testing.T) {
 	text := header + ".visible .func (.param .b32 r) f()\n{\n.reg .b32 %r1; mov.u32 %r1, 1; st.param.b32 [r], %r1; ret;\n}\n"
 	parse := func(name, text string) *ptx.Module {

@@ -200,7 +200,6 @@ func (l *lowerer) bulkCopy(i *ptx.Instr, mods []string, reduce bool) {
 	}
 }
 
-// modifiers parses the modifiers after the spaces.
 func (c *bulkCopy) modifiers(mods []string) (policy bool, op string, typ ptx.Type, ok bool) {
 	done := 0
 	for _, m := range mods {
@@ -320,8 +319,6 @@ func (w *warp) endBulk(in *inst) {
 	}
 }
 
-// bulkLane performs the copy of lane i.
-//
 //go:norace
 func (w *warp) bulkLane(in *inst, c *bulkCopy, i int) {
 	dst, src, n := w.r64[in.a][i]+c.dst.imm, w.r64[in.b][i]+c.src.imm, int(w.r32[in.c][i])
@@ -396,8 +393,6 @@ func (w *warp) bulkDo(in *inst, c *bulkCopy, to, from []byte, dst, bar uint64, m
 	}
 }
 
-// reduceTo applies the reduction to each element of to.
-//
 //go:norace
 func (c *bulkCopy) reduceTo(to, from []byte) {
 	for k := 0; k < len(from); k += c.size {
@@ -431,7 +426,6 @@ func (w *warp) span(in *inst, code uint16, p uint64, n int, i int) []byte {
 	return unsafe.Slice((*byte)(at), n)
 }
 
-// written tells the checks that a copy wrote n bytes at p.
 func (w *warp) written(code uint16, p uint64, n int) {
 	s := w.cta.shadow
 	switch {
@@ -487,7 +481,6 @@ func (w *warp) later(kind lateKind, i int, do func()) {
 	w.cta.late = append(w.cta.late, c)
 }
 
-// makeLate performs the stored copies for which due returns true.
 func (c *cta) makeLate(due func(k *lateCopy) bool) {
 	left := c.late[:0]
 	for _, k := range c.late {
@@ -521,7 +514,6 @@ func (c *cta) finishLate() {
 	}
 }
 
-// commitGroup lowers cp.async.commit_group and cp.async.bulk.commit_group.
 func (l *lowerer) commitGroup(kind lateKind) {
 	l.emit(func(w *warp, in *inst, m uint32) {
 		if w.delays() {

@@ -23,7 +23,6 @@ var wide128 sync.Mutex
 // atomicOp returns the new value for an old value and two operands. Values are in the low bits.
 type atomicOp func(old, b, c uint64) uint64
 
-// lowerAtom lowers atom, which returns the old value, and red, which does not.
 func lowerAtom(l *lowerer, i *ptx.Instr, f *form) {
 	red := f.op.Name == "red"
 	args := i.Args
@@ -280,7 +279,6 @@ func addKept(old, b, _ uint64) uint64 {
 	return uint64(math.Float32bits(narrow32(float64(math.Float32frombits(uint32(old)) + math.Float32frombits(uint32(b))))))
 }
 
-// addShared64 is f64 addition in shared memory.
 func addShared64(old, b, _ uint64) uint64 {
 	x, y := math.Float64frombits(old), math.Float64frombits(b)
 	if s := x + y; s == s {
@@ -331,7 +329,6 @@ func sumOf(shared bool, inShared, inGlobal atomicOp) atomicOp {
 	return inGlobal
 }
 
-// atomic128 lowers atom.exch and atom.cas of 128 bits.
 func (l *lowerer) atomic128(d ptx.Operand, args []ptx.Operand, p place, op string) {
 	if op != "exch" && op != "cas" {
 		l.bad("operation .%s on type .b128 is not possible", op)

@@ -123,7 +123,6 @@ func (d regDef) pieces() []piece {
 	return out
 }
 
-// size returns the size of the register in memory, in bytes.
 func (d regDef) size() int { return d.typ.Size() * max(d.vector, 1) }
 
 // loadSlot and storeSlot move a register from and to local memory. find selects whether the offset
@@ -326,7 +325,6 @@ func execStackRestore(w *warp, in *inst, m uint32) {
 	}
 }
 
-// dynamicStack is a warp's alloca memory.
 type dynamicStack struct {
 	top col64 // bytes in use by each lane
 	mem [lanes][]byte

@@ -113,8 +113,6 @@ func compare[T word](op uint16, a, b *[lanes]T) uint32 {
 	return r
 }
 
-// execCompare writes a comparison of two columns to a predicate.
-//
 //go:norace
 //go:nocheckptr
 func execCompare[T word](w *warp, in *inst, m uint32) {
@@ -122,8 +120,6 @@ func execCompare[T word](w *warp, in *inst, m uint32) {
 	w.pr[in.d] = w.pr[in.d]&^m | r&m
 }
 
-// setPred writes the bits of r in mask m to the destination predicate.
-//
 //go:norace
 func (w *warp) setPred(in *inst, r, m uint32) {
 	w.pr[in.d] = w.pr[in.d]&^m | r&m

@@ -107,7 +107,6 @@ func lowerExit(l *lowerer, i *ptx.Instr, f *form) {
 
 func lowerRet(l *lowerer, i *ptx.Instr, f *form) { l.leave() }
 
-// leave emits a kernel's end or a function's return.
 func (l *lowerer) leave() {
 	if l.fn.Entry {
 		l.emit(nil, noReg).in.ctl = ctlExit
@@ -134,7 +133,6 @@ func execTrap(w *warp, in *inst, m uint32) {
 
 func execNothing(*warp, *inst, uint32) {}
 
-// lowerBar lowers the barriers of a block or a warp.
 func lowerBar(l *lowerer, i *ptx.Instr, f *form) {
 	if len(f.rest) > 0 && f.rest[0] == "warp" {
 		if l.args(i, 1, 1) {
@@ -438,7 +436,6 @@ func (w *warp) callIndirect(in *inst) bool {
 	return w.call(in, fn)
 }
 
-// ret returns each lane of the running split to its caller.
 func (w *warp) ret(in *inst) bool {
 	to := &w.r32[in.a]
 	pc := int32(to[first(w.mask)])
@@ -476,7 +473,6 @@ func (w *warp) callerFrame(pc int32) frame {
 	return f
 }
 
-// callExtern calls a Go function once for each active lane.
 func (w *warp) callExtern(in *inst, fn *function) {
 	base := uint64(w.frame.local) + uint64(in.x.caller.local)
 	w.needLocal(in, base+uint64(fn.local))

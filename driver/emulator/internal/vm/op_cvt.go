@@ -15,8 +15,6 @@ func init() {
 	register(lowerIsspacep, "isspacep")
 }
 
-// lowerCvt lowers cvt between integers, between floating-point formats, and from one kind to the
-// other.
 func lowerCvt(l *lowerer, i *ptx.Instr, f *form) {
 	l.looseWidth = true
 	if len(f.rest) > 0 && f.rest[0] == "pack" {
@@ -82,7 +80,6 @@ func bitsOf(t ptx.Type) (width uint, signed bool) {
 	return uint(8 * t.Size()), t.Kind() == ptx.KindSigned
 }
 
-// extend extends the low width bits of x to 64 bits.
 func extend(x uint64, width uint, signed bool) uint64 {
 	sh := 64 - width
 	if signed {
@@ -91,7 +88,6 @@ func extend(x uint64, width uint, signed bool) uint64 {
 	return x << sh >> sh
 }
 
-// cvtInt returns the conversion between two integer types.
 func cvtInt(dt, st ptx.Type, sat bool) execFunc {
 	dw, ds := bitsOf(dt)
 	sw, ss := bitsOf(st)
@@ -378,7 +374,6 @@ func cvtFloat(dt, st ptx.Type, f *form) execFunc {
 	})
 }
 
-// tinyInt returns the width and signedness of an integer type smaller than a byte.
 func tinyInt(name string) (width uint, signed, ok bool) {
 	switch name {
 	case "u4", "s4":

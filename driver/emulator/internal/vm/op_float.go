@@ -16,7 +16,6 @@ func init() {
 
 func isFloat(t ptx.Type) bool { return t.Kind() == ptx.KindFloat }
 
-// isHalf reports whether t is a 16-bit floating-point format, packed or not.
 func isHalf(t ptx.Type) bool {
 	switch t {
 	case ptx.F16, ptx.F16x2, ptx.BF16, ptx.BF16x2:
@@ -151,7 +150,6 @@ func mode32(f *form, op func(a, b float32, r rounding) float32) execFunc {
 	})
 }
 
-// smallest32 is the smallest normal float32.
 const smallest32 = 0x1p-126
 
 // tiny32 returns a function for operands whose result equals the smallest normal number. The
@@ -167,7 +165,6 @@ func tiny32(op string, r rounding) func(a, b float32) bool {
 	return func(a, b float32) bool { return false } // a sum of normal numbers in this range is exact
 }
 
-// finish32 applies .ftz and .sat to x.
 func finish32(x float32, ftz, sat bool) float32 {
 	if ftz {
 		x = flush(x)
@@ -178,7 +175,7 @@ func finish32(x float32, ftz, sat bool) float32 {
 	return x
 }
 
-// rounding returns the rounding mode. The default is to nearest.
+// rounding returns the rounding mode, which is to nearest by default.
 func (f *form) rounding() rounding {
 	if f.round == roundNone {
 		return roundRN
@@ -186,10 +183,8 @@ func (f *form) rounding() rounding {
 	return f.round
 }
 
-// plain reports whether the form rounds to nearest and has neither .ftz nor .sat.
 func (f *form) plain() bool { return f.rounding() == roundRN && f.flags&^flagFull == 0 }
 
-// floatBinary lowers add, sub, mul and div.
 func (l *lowerer) floatBinary(i *ptx.Instr, f *form) {
 	t := f.typ()
 	if isHalf(t) || len(f.types) == 2 {

@@ -21,7 +21,6 @@ func divApprox(a, b float32, _ rounding) float32 {
 	return canonicalF32(a / b)
 }
 
-// minmax describes a min or max instruction of any floating-point format.
 type minmax struct {
 	max, nan, xorsign, abs bool
 }
@@ -34,7 +33,6 @@ func (f *form) minmax() minmax {
 	return mm
 }
 
-// of64 returns the min or max of a and b.
 func (o minmax) of64(a, b float64) float64 {
 	neg := math.Signbit(a) != math.Signbit(b)
 	if o.xorsign {
@@ -59,7 +57,6 @@ func (o minmax) of64(a, b float64) float64 {
 	return r
 }
 
-// f32bits returns the min or max of two f32 bit patterns as a bit pattern.
 func (o minmax) f32bits(a, b uint32) uint32 {
 	x, y := float64(math.Float32frombits(a)), float64(math.Float32frombits(b))
 	if o.abs {
@@ -186,7 +183,6 @@ func (l *lowerer) floatAbsNeg(i *ptx.Instr, f *form) {
 	l.emit(exec, l.dst(i.Args[0], t), a)
 }
 
-// lowerUnaryFloat lowers functions with one operand.
 func lowerUnaryFloat(l *lowerer, i *ptx.Instr, f *form) {
 	t := f.typ()
 	if !l.args(i, 2, 2) || f.round > roundRP || !f.only(flagFtz|flagApprox) {
@@ -471,7 +467,6 @@ func cvtNaN(dt, st ptx.Type, f *form) func(uint64) uint64 {
 	}
 }
 
-// formatOf returns the format of a floating-point type.
 func formatOf(t ptx.Type) format {
 	switch t {
 	case ptx.F16:

@@ -9,7 +9,6 @@ import (
 // Arithmetic in f16 and bf16, single and packed in pairs, and conversions to pairs. Values are
 // computed in float64, rounded to odd, and then rounded to the format.
 
-// halfToF32 returns the value of an f16 pattern.
 func halfToF32(h uint32, ftz bool) float32 {
 	sign := h & 0x8000 << 16
 	e, m := h>>10&0x1f, h&0x3ff
@@ -27,7 +26,6 @@ func halfToF32(h uint32, ftz bool) float32 {
 	return math.Float32frombits(sign | (e+112)<<23 | m<<13)
 }
 
-// half combines a 16-bit format with an instruction's modifiers.
 type half struct {
 	format         format
 	bf16, packed   bool
@@ -45,7 +43,6 @@ func halfOf(t ptx.Type, f *form) half {
 	return h
 }
 
-// in returns the value of an operand's bit pattern.
 func (h *half) in(x uint32) float64 {
 	if h.bf16 {
 		v := math.Float32frombits(x << 16)

@@ -26,7 +26,6 @@ type intOps struct {
 	u16, s16, u32, s32, u64, s64 execFunc
 }
 
-// pick returns the function for type t, or nil.
 func (o *intOps) pick(t ptx.Type) execFunc {
 	switch t {
 	case ptx.U16:
@@ -121,7 +120,6 @@ func lowerAddSub(l *lowerer, i *ptx.Instr, f *form) {
 	}
 }
 
-// saturating lowers add.sat.s32 and sub.sat.s32.
 func (l *lowerer) saturating(i *ptx.Instr, t ptx.Type, sub bool) {
 	if t != ptx.S32 {
 		l.bad("saturation of type .%s is not possible", t)
@@ -155,7 +153,6 @@ func lowerMul(l *lowerer, i *ptx.Instr, f *form) {
 	}
 }
 
-// wide lowers mul.wide and mad.wide.
 func (l *lowerer) wide(i *ptx.Instr, t ptx.Type, mad bool) {
 	var mul, add execFunc
 	dt := ptx.U64

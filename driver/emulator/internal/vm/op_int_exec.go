@@ -96,7 +96,6 @@ func remS64(a, b int64) int64 {
 	return a % b
 }
 
-// packed16 applies f to the two halves of a and b.
 func packed16(a, b uint32, f func(a, b uint32) uint32) uint32 {
 	return f(a&0xffff, b&0xffff)&0xffff | f(a>>16, b>>16)<<16
 }
@@ -365,8 +364,6 @@ func execShl[T uint32 | uint64](w *warp, in *inst, m uint32) {
 	}
 }
 
-// execShr shifts right. The shift is arithmetic if T is signed.
-//
 //go:norace
 //go:nocheckptr
 func execShr[T integer](w *warp, in *inst, m uint32) {

@@ -16,7 +16,6 @@ func init() {
 	register(lowerNothing, "prefetch", "prefetchu", "applypriority", "discard", "createpolicy")
 }
 
-// memWord lists the types of elements in memory.
 type memWord interface {
 	uint8 | int8 | uint16 | int16 | uint32 | int32 | uint64
 }
@@ -119,7 +118,6 @@ func loadOne(p unsafe.Pointer, lg uint, signed, sync bool) uint64 {
 	return *(*uint64)(p)
 }
 
-// vectorAccess describes a vector or synchronising access.
 type vectorAccess struct {
 	lg     uint // log2 of the element size
 	n      int
@@ -352,7 +350,6 @@ func loadLocalExec(t ptx.Type, d64 bool) execFunc {
 	return execLoadLocal[uint64, uint64]
 }
 
-// loadGeneral emits a vector load or a synchronising load.
 func (l *lowerer) loadGeneral(ops []ptx.Operand, t ptx.Type, p place, aux uint16, sync bool) {
 	v := vectorAccess{lg: uint(log2(t.Size())), n: len(ops), wide: p.base.class == class64, sync: sync && p.space != ptx.LocalSpace}
 	v.signed = t.Kind() == ptx.KindSigned

@@ -54,7 +54,6 @@ func (l *lowerer) logicPred(i *ptx.Instr, name string) {
 	n.in.aux = boolOp(name)
 }
 
-// boolOp returns the number of a Boolean operation.
 func boolOp(name string) uint16 {
 	switch name {
 	case "and":

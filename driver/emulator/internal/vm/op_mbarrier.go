@@ -17,7 +17,6 @@ func init() {
 // result. If the operation is invalid, wrong describes the error.
 type mbarrierOp func(b *mbarrier, x uint64) (r uint64, wrong string)
 
-// mbarrierForm is the syntax of an mbarrier instruction.
 type mbarrierForm struct {
 	op     mbarrierOp
 	result ptx.Type // type of the destination; NoType: no destination
@@ -254,7 +253,6 @@ func (b mbarrier) pending() uint64 { return uint64(b) & mbarMaxCount }
 func (b mbarrier) expect() uint64  { return uint64(b) >> mbarExpectAt & mbarMaxCount }
 func (b mbarrier) phase() uint64   { return uint64(b) >> mbarPhaseAt }
 
-// tx returns the number of bytes still to be transferred.
 func (b mbarrier) tx() int64 {
 	return int64(b) << (64 - mbarTxAt - mbarTxBits) >> (64 - mbarTxBits)
 }
@@ -297,8 +295,6 @@ func (b *mbarrier) complete() {
 	}
 }
 
-// mbarrierAt returns the barrier object at p for lane i. in specifies the space.
-//
 //go:norace
 func (w *warp) mbarrierAt(in *inst, e *access, p uint64, i int) *mbarrier {
 	if in.aux&spaceMask == spaceGeneric && p&windowMask != sharedWindow {

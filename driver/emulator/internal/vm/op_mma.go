@@ -20,7 +20,6 @@ func init() {
 // tile is an instruction's shape: D (m x n) = A (m x k) * B (k x n) + C.
 type tile struct{ m, n, k int }
 
-// mmaOp is one form of mma or wmma.mma.
 type mmaOp struct {
 	tile
 	copies     int // number of products computed at once
@@ -53,7 +52,6 @@ func (c *cta) mmaWork() *mmaWork {
 	return c.matrix
 }
 
-// tileOf parses a shape such as m16n8k16.
 func tileOf(mod string) (t tile, ok bool) {
 	n, err := fmt.Sscanf(mod, "m%dn%dk%d", &t.m, &t.n, &t.k)
 	return t, err == nil && n == 3 && mod == t.String()
@@ -88,7 +86,6 @@ func parseMatrix(op *ptx.Opcode) (f matrixForm, ok bool) {
 	return f, ok
 }
 
-// take removes a modifier and reports whether it was present.
 func (f *matrixForm) take(mod string) bool {
 	i := slices.Index(f.rest, mod)
 	if i >= 0 {
@@ -156,7 +153,6 @@ func (o *mmaOp) modifiers(f *matrixForm) {
 	}
 }
 
-// mmaShapes lists the shapes of mma by the type of A.
 var mmaShapes = map[elemType]string{
 	elemF16: "m8n8k4 m16n8k8 m16n8k16", elemBF16: "m16n8k8 m16n8k16", elemTF32: "m16n8k4 m16n8k8",
 	elemF64: "m8n8k4 m16n8k4 m16n8k8 m16n8k16", elemE4M3: "m16n8k16 m16n8k32", elemE5M2: "m16n8k16 m16n8k32",
@@ -353,20 +349,17 @@ func fmaNaN(a, b, c float64, r rounding) float64 {
 // four pairs. Products are computed only at the stored positions, so the other elements of B have
 // no effect.
 
-// sparsity holds the additional properties of a sparse form.
 type sparsity struct {
 	selector int  // selects the lanes, among each four, that hold metadata
 	holders  int  // number of lanes, among each four, that hold metadata
 	narrow   bool // elements have 8 or 4 bits
 }
 
-// sparseShapes lists the shapes of mma.sp by the type of A.
 var sparseShapes = map[elemType]string{
 	elemF16: "m16n8k16 m16n8k32", elemBF16: "m16n8k16 m16n8k32", elemTF32: "m16n8k8 m16n8k16", elemE4M3: "m16n8k64", elemE5M2: "m16n8k64",
 	elemS8: "m16n8k32 m16n8k64", elemU8: "m16n8k32 m16n8k64", elemS4: "m16n8k64 m16n8k128", elemU4: "m16n8k64 m16n8k128",
 }
 
-// takeSparse removes the sparse modifier and reports whether it was present.
 func (f *matrixForm) takeSparse() bool {
 	return f.take("sp") || f.take("sp::ordered_metadata")
 }
@@ -438,7 +431,6 @@ func placeIn(fourBits uint32, x, group int) int {
 	return int(fourBits >> (2 * x) & 3)
 }
 
-// compressed returns the elements of a column of B at the positions that a row of A stores.
 func compressed(b []term, places []uint8, to *[64]term) []term {
 	for k, p := range places {
 		to[k] = b[p]

@@ -38,7 +38,6 @@ const stepProducts = 16
 // tf32Products is the maximum number of products added at once for wmma in tf32.
 const tf32Products = 4
 
-// sumRule describes how an instruction computes sums.
 type sumRule struct {
 	sum      func(r *sumRule, a, b []term, c uint32) uint32
 	step     int   // number of products added at once
@@ -67,7 +66,6 @@ var elemFormats = map[elemType]format{
 	elemF16: formatF16, elemBF16: formatBF16, elemTF32: {10, 8}, elemE4M3: formatE4M3, elemE5M2: formatE5M2,
 }
 
-// decoder returns the function that converts bit patterns to terms.
 func (t elemType) decoder() func(x uint32) term {
 	switch t {
 	case elemS8:
@@ -84,7 +82,6 @@ func (t elemType) decoder() func(x uint32) term {
 	return elemFormats[t].term
 }
 
-// term returns the value of a bit pattern.
 func (f format) term(x uint32) term {
 	t := term{sig: int32(x & (1<<f.mant - 1)), neg: x>>(f.mant+f.exp)&1 != 0}
 	exp := int32(x >> f.mant & (1<<f.exp - 1))
@@ -150,7 +147,6 @@ func (t term) float32() float32 {
 	return float32(math.Ldexp(float64(t.sig), int(t.exp)))
 }
 
-// floats multiplies matrices of floating-point numbers other than f64.
 func (o *mmaOp) floats(w *mmaWork) {
 	for i := range o.copies * o.m {
 		from := i / o.m * o.n // first column of B that belongs to the same product
@@ -226,7 +222,6 @@ func (r *sumRule) withoutTensorCores(a, b []term, c uint32) uint32 {
 	return formatF16.encode(float64(sum), roundRN)
 }
 
-// f32Pattern returns the bit pattern of a result, with the canonical NaN.
 func f32Pattern(f float32) uint32 {
 	if f != f {
 		return canonicalNaN
@@ -337,7 +332,6 @@ func truncateToF32(sig int64, exp int) uint32 {
 	return formatF32.encodeInt(sig, exp, roundRZ)
 }
 
-// encodeInt rounds sig * 2^exp to the format.
 func (f format) encodeInt(sig int64, exp int, r rounding) uint32 {
 	if sig == 0 {
 		return 0
@@ -435,7 +429,6 @@ func (q *quickFactors) put(at uint16, x uint32, f format) bool {
 	return t.exp < expInf
 }
 
-// quick reports whether quickFloats supports the form.
 func (o *mmaOp) quick() bool {
 	return o.copies == 1 && o.sparsity == nil && !o.a.typ.integer() && o.a.typ != elemB1 && !o.a.typ.fp8() && !o.b.typ.fp8()
 }

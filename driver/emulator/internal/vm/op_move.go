@@ -38,8 +38,6 @@ func execNotPred(w *warp, in *inst, m uint32) {
 	w.pr[in.d] = w.pr[in.d]&^m | ^w.pr[in.a]&m
 }
 
-// execLow32 truncates a 64-bit column.
-//
 //go:norace
 func execLow32(w *warp, in *inst, m uint32) {
 	d, a := &w.r32[in.d], &w.r64[in.a]
@@ -92,7 +90,6 @@ func execLocalAddr(w *warp, in *inst, m uint32) {
 	fill(&w.r64[in.d], in.imm+uint64(w.frame.local), m)
 }
 
-// movFor returns the move instruction for a bank.
 func movFor(c class) execFunc {
 	switch c {
 	case class32:
@@ -280,7 +277,6 @@ func isScalarSpecial(o ptx.Operand) bool {
 	return true
 }
 
-// components returns the elements of a vector register.
 func components(r *ptx.Reg, n int) []ptx.Operand {
 	out := make([]ptx.Operand, n)
 	for k := range out {
@@ -379,7 +375,6 @@ func (l *lowerer) reg128(o ptx.Operand) [2]reg {
 	return [2]reg{d.reg, {d.reg.class, d.reg.id + 1}}
 }
 
-// src128 returns the two columns of a 128-bit register or constant.
 func (l *lowerer) src128(o ptx.Operand) [2]reg {
 	if imm, ok := o.(*ptx.Imm); ok && !imm.IsFloat() {
 		return [2]reg{l.constant(class64, imm.Bits), l.constant(class64, 0)} // the upper half is zero even for negative constants
@@ -438,8 +433,6 @@ func (l *lowerer) join(dst reg, from []reg, part ptx.Type) {
 	}
 }
 
-// execJoin64 combines two 32-bit columns into a 64-bit column.
-//
 //go:norace
 func execJoin64(w *warp, in *inst, m uint32) {
 	d, a, b := &w.r64[in.d], &w.r32[in.a], &w.r32[in.b]

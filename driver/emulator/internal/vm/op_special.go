@@ -10,7 +10,6 @@ import (
 
 // Special registers.
 
-// special emits a read of a special register and returns the column.
 func (l *lowerer) special(o *ptx.Reg) (reg, ptx.Type) {
 	exec, t := specialRegister(strings.TrimPrefix(o.Name, "%"), o.Sel)
 	if exec == nil {
@@ -45,7 +44,6 @@ func component(d Dim3, sel string) uint32 {
 	return d.X
 }
 
-// uniform returns an instruction that writes the same value to all lanes.
 func uniform(f func(w *warp) uint32) execFunc {
 	return func(w *warp, in *inst, m uint32) { fill(&w.r32[in.d], f(w), m) }
 }
@@ -54,7 +52,6 @@ func uniform64(f func(w *warp) uint64) execFunc {
 	return func(w *warp, in *inst, m uint32) { fill(&w.r64[in.d], f(w), m) }
 }
 
-// perLane returns an instruction that writes a value computed from the lane number.
 func perLane(f func(i uint32) uint32) execFunc {
 	return func(w *warp, in *inst, m uint32) {
 		d := &w.r32[in.d]
@@ -189,7 +186,6 @@ func (w *warp) cluster() Dim3 {
 	return Dim3{1, 1, 1}
 }
 
-// clusterCTA returns the CTA's index in its cluster.
 func (w *warp) clusterCTA() Dim3 {
 	i, c := w.cta.id, w.cluster()
 	return Dim3{i.X % c.X, i.Y % c.Y, i.Z % c.Z}

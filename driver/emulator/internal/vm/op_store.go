@@ -10,8 +10,6 @@ import (
 
 // Stores.
 
-// execStore stores the column of type D in field b as elements of type M.
-//
 //go:norace
 //go:nocheckptr
 func execStore[M uint8 | uint16 | uint32 | uint64, D uint32 | uint64, A uint32 | uint64](w *warp, in *inst, m uint32) {

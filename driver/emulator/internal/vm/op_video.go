@@ -16,7 +16,6 @@ func init() {
 	}
 }
 
-// video is the form of a SIMD video instruction.
 type video struct {
 	parts      int // number of parts: 2 or 4
 	op         func(a, b int64) int64
@@ -109,7 +108,6 @@ func videoSelector(o ptx.Operand) (ptx.Operand, string) {
 	return &plain, r.Sel
 }
 
-// letter returns the first letter of the form's selectors.
 func (v *video) letter() string { return map[int]string{2: "h", 4: "b"}[v.parts] }
 
 // setMask parses the selector of the parts that are written. Without a selector, all parts are
@@ -211,7 +209,6 @@ func init() {
 	register(lowerVshr, "vshr")
 }
 
-// scalarShift is a form of vshr.
 type scalarShift struct {
 	signedA, signed, wrap, sat, add bool
 }

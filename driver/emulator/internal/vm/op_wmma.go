@@ -33,7 +33,6 @@ func lowerWmma(l *lowerer, i *ptx.Instr, f *form) {
 	}
 }
 
-// wmmaShapes lists the valid shapes by the type of A and B.
 var wmmaShapes = map[elemType]string{
 	elemF16: "m16n16k16 m32n8k16 m8n32k16", elemBF16: "m16n16k16 m32n8k16 m8n32k16",
 	elemS8: "m16n16k16 m32n8k16 m8n32k16", elemU8: "m16n16k16 m32n8k16 m8n32k16",
@@ -111,7 +110,6 @@ func wmmaFragment(operand string, s tile, t elemType) fragment {
 	return resultFragment(t, s.m, s.n)
 }
 
-// wmmaMove is one form of wmma.load or wmma.store.
 type wmmaMove struct {
 	fragment
 	rows, cols int  // shape of the matrix as fragments store it, where B is transposed
@@ -122,7 +120,6 @@ type wmmaMove struct {
 	bytes      uint64 // size of a run
 }
 
-// wmmaMemory lowers wmma.load.a, .b, .c and wmma.store.d.
 func (l *lowerer) wmmaMemory(i *ptx.Instr, f *form, g *matrixForm, store bool) {
 	spaces := []string{"load", "store", "global", "shared", "shared::cta"}
 	g.rest = slices.DeleteFunc(g.rest, func(m string) bool { return slices.Contains(spaces, m) })
@@ -238,7 +235,6 @@ func (o *wmmaMove) exec(w *warp, in *inst, m uint32) {
 	}
 }
 
-// offset returns the byte offset of the matrix element with index at.
 func (o *wmmaMove) offset(at int, stride uint64) uint64 {
 	row, col := uint64(at/o.cols), uint64(at%o.cols)
 	if o.across {
@@ -276,7 +272,6 @@ func (o *wmmaMove) move(w *warp, r uint32, lane int, shift uint, p unsafe.Pointe
 // The wmma layouts here are those of an H200, so programs that rely on observed layouts get the
 // same results.
 
-// elemType is the type of a matrix's elements.
 type elemType uint8
 
 const (
@@ -322,7 +317,6 @@ func (t elemType) bits() int {
 	return 32
 }
 
-// register returns the type of a register that holds elements of type t.
 func (t elemType) register() ptx.Type {
 	switch t {
 	case elemF64:
@@ -453,8 +447,6 @@ func (o *mmaOp) quadPairs(f *matrixForm) {
 	o.c, o.d = result(f.types[3]), result(f.types[0])
 }
 
-// gather collects the bit patterns of a matrix's elements.
-//
 //go:norace
 func (f *fragment) gather(w *warp, regs []uint32, to *[256]uint32) {
 	per := f.typ.perRegister()
@@ -491,8 +483,6 @@ func (f *fragment) gatherTerms(w *warp, regs []uint32, to *[1024]term, decode fu
 	}
 }
 
-// scatter distributes the elements of a matrix to the lanes in m.
-//
 //go:norace
 func (f *fragment) scatter(w *warp, regs []uint32, from *[256]uint32, m uint32) {
 	per := f.typ.perRegister()

@@ -11,7 +11,6 @@ import (
 // noReg stands for a missing operand.
 var noReg = reg{class: numClasses}
 
-// classOf returns the bank for values of type t.
 func classOf(t ptx.Type) class {
 	switch {
 	case t == ptx.Pred:
@@ -22,7 +21,6 @@ func classOf(t ptx.Type) class {
 	return class32
 }
 
-// immBits returns the bit pattern of an immediate for an operand of type t.
 func immBits(i *ptx.Imm, t ptx.Type) uint64 {
 	var x uint64
 	switch {
@@ -119,7 +117,6 @@ func (l *lowerer) newReg(c class) reg {
 // mostDigits is the maximum number of digits in a register number of a range such as %r<10>.
 const mostDigits = 10
 
-// lookupReg finds a declared register.
 func (l *lowerer) lookupReg(name string) (regDef, bool) {
 	for s := l.scope; s != nil; s = s.outer {
 		if d, ok := s.regs[name]; ok {
@@ -184,7 +181,6 @@ func (l *lowerer) lookupLabel(name string) *label {
 	return nil
 }
 
-// constant returns a column that holds x in all lanes.
 func (l *lowerer) constant(c class, x uint64) reg {
 	return l.constantOf(constant{reg{class: c}, x, false})
 }
@@ -336,7 +332,6 @@ func (l *lowerer) dst(o ptx.Operand, t ptx.Type) reg {
 	return l.newReg(want)
 }
 
-// widen is an extension of a 32-bit result into a wider register.
 type widen struct {
 	dst, src reg
 	typ      ptx.Type
@@ -385,7 +380,6 @@ func (l *lowerer) unresolved(name string) {
 	l.fail(CompileUnresolved, "%s is not defined", name)
 }
 
-// symbol returns a column with the address of name plus offset.
 func (l *lowerer) symbol(name string, offset int64) reg {
 	v := l.lookupVar(name)
 	if v == nil {
@@ -413,10 +407,8 @@ func (l *lowerer) symbol(name string, offset int64) reg {
 	return l.constant(class64, 0)
 }
 
-// word32 lists the element types of a column in the 32-bit bank.
 type word32 interface{ uint32 | int32 | float32 }
 
-// word64 lists the element types of a column in the 64-bit bank.
 type word64 interface{ uint64 | int64 | float64 }
 
 type word interface{ word32 | word64 }
@@ -436,7 +428,6 @@ func col[T word](w *warp, i uint32) *[lanes]T {
 	return (*[lanes]T)(unsafe.Pointer(&w.r32[i]))
 }
 
-// first returns the lowest lane of a non-empty mask.
 func first(m uint32) int { return bits.TrailingZeros32(m) & (lanes - 1) }
 
 // The functions below turn a function of one lane's values into an instruction. They serve

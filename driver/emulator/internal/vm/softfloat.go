@@ -27,7 +27,6 @@ func odd(s, e float64) float64 {
 	return math.Float64frombits(b - 1)
 }
 
-// addOdd returns a+b rounded to odd.
 func addOdd(a, b float64) float64 {
 	s := a + b
 	// The rounding error of a sum is a float64 (Knuth's two-sum).
@@ -108,7 +107,6 @@ func (f format) encode(x float64, r rounding) uint32 {
 	return sign | out
 }
 
-// nan returns the canonical NaN of the format.
 func (f format) nan() uint32 { return 1<<(f.mant+f.exp) - 1 }
 
 // overflow returns the result for a magnitude above the format's largest number.
@@ -120,7 +118,6 @@ func (f format) overflow(neg bool, r rounding) uint32 {
 	return inf
 }
 
-// smallest returns the smallest normal number of the format.
 func (f format) smallest() float64 { return math.Ldexp(1, 2-1<<(f.exp-1)) }
 
 // limit replaces an infinity with the largest number of the same sign.
@@ -157,7 +154,6 @@ func roundShift(sig uint64, shift uint, neg bool, r rounding) uint64 {
 	return q + b2u64(up)
 }
 
-// decode returns the value of a bit pattern in the format.
 func (f format) decode(x uint32) float64 {
 	e := x >> f.mant & (1<<f.exp - 1)
 	m := x & (1<<f.mant - 1)
@@ -198,7 +194,6 @@ func flush(x float32) float32 {
 	return x
 }
 
-// saturate limits x to [0, 1]. A NaN becomes 0.
 func saturate(x float32) float32 {
 	switch {
 	case x >= 1:
@@ -318,7 +313,6 @@ const exactBits = 5000 // precision that holds a sum or product of any float64 v
 
 func exact(x float64) *big.Float { return new(big.Float).SetPrec(exactBits).SetFloat64(x) }
 
-// finite reports whether all values in xs are finite.
 func finite(xs ...float64) bool {
 	for _, x := range xs {
 		if math.IsInf(x, 0) || x != x {
@@ -415,7 +409,6 @@ func sqrtF64(a float64, r rounding) float64 {
 	return direct(y, rest.Sign(), r)
 }
 
-// roundIntegral rounds x to an integer value.
 func roundIntegral(x float64, r rounding) float64 {
 	switch r {
 	case roundRZ:
@@ -485,7 +478,6 @@ func quickRange(x float64) bool {
 	return x >= leastQuick && x <= mostQuick
 }
 
-// sign returns -1, 0 or 1.
 func sign(x float64) int { return int(b2u(x > 0)) - int(b2u(x < 0)) }
 
 // twoSum returns a+b and its rounding error (Knuth's two-sum).

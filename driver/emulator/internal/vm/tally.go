@@ -49,7 +49,6 @@ const (
 	numBanks   = 32
 )
 
-// tally holds the counts of a running CTA.
 type tally struct {
 	ops            []OpCount // counts by program counter
 	global, shared MemoryTraffic
@@ -61,7 +60,6 @@ type countedProgram struct {
 	prog *program
 }
 
-// counted returns a copy of base with every instruction wrapped.
 func (p *countedProgram) counted(base *program) *program {
 	p.once.Do(func() {
 		q := *base
@@ -100,7 +98,6 @@ func (w *warp) countControl(in *inst, m uint32) *inst {
 	return in.x.from
 }
 
-// tally counts an instruction for the lanes in m.
 func (w *warp) tally(in *inst, pc int32, m uint32) {
 	t := w.cta.tally
 	t.op(pc, m)
@@ -123,7 +120,6 @@ func (t *tally) op(pc int32, m uint32) {
 	t.ops[pc].Lanes += uint64(bits.OnesCount32(m))
 }
 
-// access counts an access of the lanes in m.
 func (t *tally) access(in *inst, a *col64, m uint32) {
 	space := in.aux & spaceMask
 	if space == spaceGeneric {
@@ -142,7 +138,6 @@ func (t *tally) access(in *inst, a *col64, m uint32) {
 	}
 }
 
-// of returns the counter for an instruction's accesses.
 func (m *MemoryTraffic) of(in *inst) *Traffic {
 	switch {
 	case in.aux&accAtomic != 0:
@@ -153,7 +148,6 @@ func (m *MemoryTraffic) of(in *inst) *Traffic {
 	return &m.Loads
 }
 
-// add adds the counts of one request or one launch.
 func (t *Traffic) add(n Traffic) {
 	t.Requests += n.Requests
 	t.Bytes += n.Bytes
@@ -162,7 +156,6 @@ func (t *Traffic) add(n Traffic) {
 	t.Coalesced += n.Coalesced
 }
 
-// request returns the counts of one request.
 func request(transactions, ideal, bytes uint64) Traffic {
 	r := Traffic{Requests: 1, Bytes: bytes, Transactions: transactions, Ideal: ideal}
 	if transactions <= ideal {
@@ -229,7 +222,6 @@ func conflicts(a *col64, size uint64, m uint32) (most uint64) {
 	return most
 }
 
-// counts returns the counts by opcode.
 func (t *tally) counts(p *program) *Counts {
 	c := &Counts{Opcodes: make(map[string]OpCount), Global: t.global, Shared: t.shared}
 	for pc, n := range t.ops {
@@ -302,7 +294,6 @@ func (k *Kernel) counting(prog *program) *program {
 	return k.count[1].counted(prog)
 }
 
-// opcode returns the 1-based index of an opcode in the program, or 0 for an empty name.
 func (b *builder) opcode(name string) int32 {
 	if name == "" {
 		return 0

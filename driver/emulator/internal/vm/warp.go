@@ -41,7 +41,6 @@ const (
 	spinCost  = idleSplit / spinSplit
 )
 
-// warp is the state of 32 threads.
 type warp struct {
 	r32  [][lanes]uint32 // columns of the current frame
 	r64  [][lanes]uint64
@@ -82,7 +81,6 @@ type warp struct {
 	addr      col64             // scratch for instructions that compute all addresses first
 }
 
-// setFrame makes f the current frame.
 func (w *warp) setFrame(f frame) {
 	w.frame = f
 	w.r32 = w.slab32[f.bank[class32]:]
@@ -158,7 +156,6 @@ func (w *warp) run() runState {
 	}
 }
 
-// idle returns the state of a warp without a running split.
 func (w *warp) idle() runState {
 	switch {
 	case w.live == 0:
@@ -169,7 +166,6 @@ func (w *warp) idle() runState {
 	return ranBlocked
 }
 
-// runnable reports whether any split can run.
 func (w *warp) runnable() bool {
 	if w.mask != 0 {
 		return true
@@ -182,7 +178,7 @@ func (w *warp) runnable() bool {
 	return false
 }
 
-// nextStop returns the lowest program counter, from pc on, at which the running split could merge
+// nextStop returns the lowest program counter, not below pc, at which the running split could merge
 // with another.
 func (w *warp) nextStop(pc int32) int32 {
 	stop := int32(math.MaxInt32)
@@ -371,7 +367,6 @@ func (w *warp) backEdge(from, target int32, budget *int) bool {
 	return false
 }
 
-// lastTurn returns the highest turn of all splits.
 func (w *warp) lastTurn() uint32 {
 	t := w.turn
 	for i := range w.splits {
@@ -411,7 +406,6 @@ func (w *warp) branchTable(in *inst, budget *int) bool {
 	return w.reschedule(last)
 }
 
-// exit terminates the lanes in m.
 func (w *warp) exit(m uint32) bool {
 	w.live &^= m
 	w.mask &^= m

@@ -342,7 +342,6 @@ func TestProductsAllocateNothing(t *testing.T) {
 	}
 }
 
-// Lanes that reach a matrix product on different paths must wait for each other.
 func TestProductsWaitForAllLanes(t *testing.T) {
 	got := runThreads(t, 32, `
 	mov.b32 %r1, 0x3c003c00;
