@@ -199,7 +199,8 @@ func (x *inspector) function(f *Function) {
 	x.byName[f.Name] = n
 }
 
-// externs lists the undefined symbols, each name once.
+// externs lists the undefined symbols, each name once. An .extern .shared array needs no
+// definition.
 func (x *inspector) externs() {
 	seen := map[string]bool{}
 	add := func(e ExternInfo) {

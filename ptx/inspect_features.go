@@ -77,8 +77,8 @@ func modifier(op *Opcode, prefix string) bool {
 	return false
 }
 
-// arithmetic reports whether the opcode computes a value. Loads, stores, atomics, copies, moves,
-// conversions, matrix and texture instructions do not count.
+// arithmetic reports whether the opcode counts as arithmetic in featureTable. Moves, conversions,
+// memory accesses, atomics, texture reads and matrix products do not count.
 func arithmetic(op *Opcode) bool {
 	switch op.Name {
 	case "ld", "ldu", "st", "mov", "cvt", "mma", "wmma", "wgmma", "tcgen05", "atom", "red", "multimem", "cp", "tex", "tld4":

@@ -289,8 +289,8 @@ func (l *lexer) skipComment(i int) int {
 	return j
 }
 
-// noteComment starts a new documentation comment with the comment at start, or appends it
-// to the previous one.
+// noteComment starts a new documentation comment with the comment at start, or appends it to the
+// previous one. If other text precedes the comment on its line, noteComment discards both.
 func (l *lexer) noteComment(start, end int, first int32) {
 	d := &l.doc
 	if first-d.lastLine <= 1 && l.off <= d.start && d.end > 0 {

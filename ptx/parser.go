@@ -186,8 +186,8 @@ func (p *parser) enter() bool {
 
 func (p *parser) leave() { p.depth-- }
 
-// recovering ends the error state and restores the token that failed. It returns false if
-// the parser must stop; the current token is then the end of the text.
+// recovering ends the error state and restores the token that failed. After a fatal error, it moves
+// to the end of the text and returns false.
 func (p *parser) recovering() bool {
 	p.failed = false
 	p.tok.kind = p.stop

@@ -88,8 +88,8 @@ func (s *scope) isRegister(name string) bool {
 	return kind == register
 }
 
-// inRange splits name into a prefix and a number, and checks the number against the
-// prefix's count.
+// inRange returns the kind of the range that contains name, or unnamed. It tries every split of
+// name into a prefix and a number.
 func (s *scope) inRange(name string) nameKind {
 	index, scale := uint64(0), uint64(1)
 	for i := len(name) - 1; i > 0 && len(name)-i < 11 && class[name[i]] == clDigit; i-- {

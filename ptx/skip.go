@@ -2,8 +2,7 @@ package ptx
 
 import "strings"
 
-// skips marks the bytes at which skipBraces stops, ends the bytes at which skipHead
-// stops.
+// skips marks the bytes at which skipBraces stops. ends marks the bytes at which skipHead stops.
 var (
 	skips = [256]bool{'{': true, '}': true, '/': true, '"': true, '@': true, '#': true}
 	ends  = [256]bool{'{': true, ';': true, '/': true, '"': true, '@': true, '#': true}

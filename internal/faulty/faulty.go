@@ -72,8 +72,8 @@ func (l *Library) Ignore(symbols ...string) {
 	}
 }
 
-// Before sets a function that runs before each counted call is forwarded. A test can use it to act
-// in the middle of a flow. nil removes the function.
+// Before sets a function that runs before each call of a function that is not ignored. A test can
+// use it to act in the middle of a flow. nil removes the function.
 func (l *Library) Before(f func(symbol string)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -127,8 +127,9 @@ func (l *Library) call(symbol string, p *loader.Proc, a loader.Args) uintptr {
 	return r
 }
 
-// next counts a call and returns whether it must fail, and with which result. It records a failure
-// immediately, so that Stop reports the failure even while the call is running.
+// next returns whether a call must fail, whether it counts, the result of a failure, and the
+// function to run first. It records a failure immediately, so that Stop reports the failure even
+// while the call is running.
 func (l *Library) next(symbol string) (fail, counted bool, result uint32, before func(string)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -116,8 +116,8 @@ type Reporter interface {
 	HostCallFailed(of *life.Lifetime, stream cu.CUstream, value any, stack []byte)
 }
 
-// recovered reports a panic or Goexit to the Reporter. Without it, a panic on a thread that has no
-// Go caller would end the process.
+// recovered reports a panic or Goexit to h.Report. If h.Report is nil, it panics again. On a thread
+// that has no Go caller, that ends the process.
 func (h *Call) recovered(ended *bool) {
 	v := recover()
 	if v == nil && *ended {

@@ -54,7 +54,7 @@ type Reopener interface {
 // Event.Wait) retain a reference, so closing an object during a wait is safe.
 type Lifetime struct {
 	closed  atomic.Bool
-	refs    atomic.Int32 // one for the owner, one per child, one per blocking call
+	refs    atomic.Int32 // one for the owner, and one per child, graph and blocking call
 	hint    atomic.Uint32
 	kind    string
 	elem    reflect.Type // element type of a buffer, which is part of its kind

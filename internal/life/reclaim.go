@@ -12,7 +12,7 @@ var reclaimer struct {
 	running bool
 }
 
-// reclaim is the runtime cleanup of every typed object.
+// reclaim is the runtime cleanup that Own and OwnBy register.
 func reclaim(l *Lifetime) {
 	if !l.closed.Load() {
 		l.reclaimLater(l.reclaim)

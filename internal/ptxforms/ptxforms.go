@@ -279,8 +279,9 @@ func List() []Missing {
 	return out
 }
 
-// Find loads the instances of a form. For a module's text, load reports whether the emulator lacks
-// a feature that the text needs, and which one.
+// Find loads the instances of a form. It returns true if the emulator supports all of them, and
+// otherwise what is missing. For a module's text, load reports whether the emulator lacks a feature
+// that the text needs, and which one.
 func Find(f *isa.Form, load func(text string) (why string, lacks bool)) (m Missing, there bool) {
 	m.Form, m.Operands = f.String(), difference(f)
 	all := Instances(f)
@@ -360,7 +361,8 @@ func choices(i Instance) []string {
 	return out
 }
 
-// difference describes the operands of a form if another form has the same notation.
+// difference describes the operands of a form if another form has the same notation. Otherwise it
+// returns "".
 func difference(f *isa.Form) string {
 	same := 0
 	first, _, _ := strings.Cut(f.Name(), ".")

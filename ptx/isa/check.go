@@ -85,8 +85,8 @@ func newText(v ptx.Version, targets []string) text {
 	return t
 }
 
-// unknownPossible reports whether the text may use features that are missing from the
-// table.
+// unknownPossible reports whether the version is newer than knownVersion, and the target is newer
+// than knownTarget or unknown. The table may then lack features that the text uses.
 func (t *text) unknownPossible() bool {
 	return t.version > knownVersion && (t.target > knownTarget || t.name == "")
 }

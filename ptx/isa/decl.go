@@ -161,7 +161,7 @@ func (c *checker) storable(pos ptx.Pos, name string, t ptx.Type, space ptx.Space
 	return false
 }
 
-// fundamental reports whether a variable can have the type.
+// fundamental reports whether t is one of the types that storable accepts without a special case.
 func fundamental(t ptx.Type) bool {
 	switch t {
 	case ptx.B8, ptx.B16, ptx.B32, ptx.B64, ptx.U8, ptx.U16, ptx.U32, ptx.U64, ptx.S8, ptx.S16, ptx.S32, ptx.S64, ptx.F32, ptx.F64,

@@ -75,7 +75,8 @@ func (t *text) find(op *ptx.Opcode) *opcode {
 	return o
 }
 
-// instead describes the replacement for a form that no longer exists.
+// instead describes the replacement for a form that no longer exists. It returns "" if it knows
+// none.
 func instead(op *ptx.Opcode, old *Form, all []*Form) string {
 	for _, f := range all {
 		for _, s := range f.slots {
@@ -195,7 +196,8 @@ func hasChoice(list []choice, name string) bool {
 	return false
 }
 
-// each calls visit for every alternative of the form's slots that the opcode uses.
+// each calls visit for the choice behind every modifier of the opcode: an alternative of a slot, a
+// type, or an entry of everywhere or idle.
 func (m *match) each(op *ptx.Opcode, visit func(c *choice)) {
 	f := m.form
 	filled, types := uint64(0), 0
@@ -381,7 +383,8 @@ func listTypes(some []*Form) string {
 	return strings.Join(out, ", or ")
 }
 
-// missingSlot lists the choices of a mandatory slot, if only that slot is missing.
+// missingSlot lists the choices of the first empty mandatory slot of a form that accepts all of
+// mods. It returns "" if there is none.
 func missingSlot(mods []string, some []*Form) string {
 	for _, f := range some {
 		filled, ok := uint64(0), true

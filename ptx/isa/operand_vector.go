@@ -107,7 +107,7 @@ func (c *checker) elements(a *arg, t ptx.Type, v *ptx.Vec) reason {
 	return fine
 }
 
-// join returns the common type of elements of types a and b.
+// join returns the common type of elements of types a and b. It returns false if they have none.
 func join(a, b ptx.Type) (ptx.Type, bool) {
 	switch {
 	case a == ptx.NoType || a == b:

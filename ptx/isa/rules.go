@@ -132,7 +132,8 @@ func atomicRule(c *checker, _ *Form, m *match, in *ptx.Instr) string {
 	return ""
 }
 
-// barrierRule limits the number of the barrier and the number of threads.
+// barrierRule checks constants: the barrier number must be 0 to 15, and the number of threads a
+// multiple of 32. For arrive, the number of threads must not be 0.
 func barrierRule(_ *checker, f *Form, m *match, in *ptx.Instr) string {
 	at := 0
 	if f.nType > 0 {

@@ -46,7 +46,7 @@ type uses struct {
 	calls  map[*ptx.Function]bool
 }
 
-// use records that the current function names v.
+// use records that the current function names v, if v is a .shared variable that is not .extern.
 func (c *checker) use(v *ptx.Variable) {
 	if v.Space != ptx.SharedSpace || v.Linkage == ptx.Extern {
 		return

@@ -160,7 +160,8 @@ func (o *Output) compare(kept *KeptOutput) error {
 	return fmt.Errorf("digest %s, %s was kept", digest(o.Bytes), kept.Digest)
 }
 
-// near compares two elements. Floats may differ by the argument's tolerance.
+// near compares two elements. Floats may differ by the argument's tolerance, and all NaNs are
+// equal.
 func (a *Arg) near(got, want []byte) error {
 	if a.Type.bits(got) == a.Type.bits(want) {
 		return nil
@@ -175,7 +176,8 @@ func (a *Arg) near(got, want []byte) error {
 	return fmt.Errorf("%v, not %v", g, w)
 }
 
-// Same returns an error if the results of two runs of one source differ in any bit.
+// Same returns an error if the results of two runs of one source differ in any bit, except in
+// outputs that vary.
 func Same(a, b []Result) error {
 	if len(a) != len(b) {
 		return fmt.Errorf("%d results and %d", len(a), len(b))

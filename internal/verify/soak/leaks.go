@@ -39,7 +39,7 @@ func settled() (open []driver.Leak) {
 }
 
 // finish runs the garbage collector until it has found all unreachable objects. It returns an error
-// that lists the first objects that were dropped or are still open.
+// that names one of the objects that were dropped or are still open, and their number.
 func (l *leaks) finish(out io.Writer) error {
 	defer driver.SetLeakHook(nil)
 	open := settled()

@@ -92,7 +92,7 @@ func status(field string) uint64 {
 // enough is the minimum duration of a run whose growth is checked. At first everything grows.
 const enough = 20 * time.Second
 
-// finish prints samples for each tenth of the run. If the run was long enough, finish returns an
+// finish prints the medians of each tenth of the run. If the run was long enough, finish returns an
 // error if resource use grew between the second tenth and the last.
 func (w *watcher) finish(out io.Writer) error {
 	close(w.stop)
@@ -119,8 +119,8 @@ func (w *watcher) finish(out io.Writer) error {
 
 func mib(bytes uint64) float64 { return float64(bytes) / (1 << 20) }
 
-// grown compares two samples. It tolerates variation from the pace of the collector, threads that
-// the runtime keeps, and the driver's pools.
+// grown returns an error that lists the resources of which last uses more than first. It tolerates
+// variation from the pace of the collector, threads that the runtime keeps, and the driver's pools.
 func grown(first, last sample) error {
 	var errs []error
 	for _, x := range []struct {
