@@ -211,7 +211,7 @@ func (x *Exec) memoryError(err error) error {
 	return err
 }
 
-// Reasons for errors that memoryLimit explains.
+// Reasons that memoryLimit adds to errors.
 const (
 	noClone   = "it allocates or frees memory, and such graphs cannot be cloned: their addresses cannot be shared"
 	noCopy    = "it allocates or frees memory, and such graphs cannot be copied into a node; move it there (CUDA 12.9)"

@@ -350,8 +350,8 @@ func (s Nodes) at(i uint32) Node {
 	return Node{s.g, i}
 }
 
-// current updates the plan if its operations changed. They may refer to other objects, or to closed
-// ones.
+// current updates the plan if a launch has other accesses or references than before, or if a retained
+// object was closed. It returns an error if an operation now refers to a closed object.
 func (p *Plan) current() error {
 	for i := range p.kinds {
 		k := &p.kinds[i]
