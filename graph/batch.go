@@ -354,8 +354,8 @@ func consecutive(after []int) bool {
 	return true
 }
 
-// gather copies handles to a separate list. It first flushes the batch if the list contains handles
-// of this batch, which must be written before they are copied.
+// gather copies the handles of the item's dependencies to b.from. If some of the dependencies are
+// items of the batch, it first flushes the batch, so that the driver has written their handles.
 func (b *builder) gather(it *Item) (*cu.CUgraphNode, uintptr, error) {
 	if len(it.After) > 0 {
 		if err := b.flushBefore(); err != nil {

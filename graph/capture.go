@@ -212,9 +212,8 @@ func (r *recording) beginDriver() error {
 	return err
 }
 
-// lockThread locks the thread for captures that must end on the thread where they began. These are
-// captures that are not relaxed, and captures of the per-thread stream, which differs from thread
-// to thread.
+// lockThread locks the goroutine to its thread if the capture must end on the thread where it began:
+// if it is not relaxed, or if it captures the per-thread stream, which differs from thread to thread.
 func (r *recording) lockThread() {
 	if r.mode != ModeRelaxed || r.s.Raw() == cu.CU_STREAM_PER_THREAD {
 		r.locked = true

@@ -471,7 +471,7 @@ func (c *checker) result(err error) (Checked, error) {
 type pair struct{ a, b int }
 
 // neighbours returns the conflicting pairs of accesses that are closest in order. If dependencies
-// order all of these pairs, they also order all other pairs.
+// order all pairs that neighbours returns, they also order all other conflicting pairs.
 func (c *checker) neighbours(o *access.Order) []pair {
 	byPlace := make([]int, len(c.uses))
 	for i := range byPlace {

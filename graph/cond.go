@@ -148,9 +148,9 @@ type CondWord interface {
 }
 
 // Set returns an operation that sets the condition to v. v is argument 1 of the Launch, which
-// SetArg and Exec.Set can change. The operation runs a kernel of one thread that is part of this
-// package, like all operations that set conditions. It has an effect only in the condition's graph
-// and the graphs nested in it.
+// SetArg and Exec.Set can change. Like all operations that set conditions, it runs a kernel of one
+// thread that is part of this library. It has an effect only in the condition's graph and the
+// graphs nested in it.
 func (c Cond) Set(v uint32) (*driver.Launch, error) {
 	return c.prepare("cond_set", c, v)
 }
@@ -192,8 +192,8 @@ func (c Cond) SetWhen(p Predicate) (*driver.Launch, error) {
 	return c.setWhen(p, driver.CUdeviceptr(0), 0, 0)
 }
 
-// setWhen is like SetWhen. If counter is a view, the operation also counts iterations in it and
-// sets the condition to 0 when the count reaches rounds.
+// setWhen is like SetWhen. If counter is a view, the operation first sets the count to 0 (step 0)
+// or increments it (step 1). If the count is then at least rounds, it sets the condition to 0.
 func (c Cond) setWhen(p Predicate, counter any, step, rounds uint32) (*driver.Launch, error) {
 	if c.g == nil {
 		return nil, aCond.Error(false)
@@ -223,7 +223,7 @@ func ptxType(v any) string {
 	return "f64"
 }
 
-// wordOf returns a view of the first element.
+// wordOf returns a view of the first element, or an error if m is nil or empty.
 func wordOf[T any](m driver.MemoryOf[T]) (driver.View[T], error) {
 	if m == nil {
 		return driver.View[T]{}, invalid("there is no memory to read")

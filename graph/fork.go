@@ -83,8 +83,8 @@ func (sc *Scope) enter(s *driver.Stream) error {
 	return err
 }
 
-// alone rejects a stream of a capture that this package did not begin. Forking to it would
-// invalidate both captures.
+// alone returns an error if s is part of a capture that this package did not begin. Forking to s
+// would invalidate both captures.
 func (r *recording) alone(s *driver.Stream) error {
 	i, err := r.info(s)
 	if err == nil && i.status != cu.CU_STREAM_CAPTURE_STATUS_NONE {

@@ -101,8 +101,8 @@ func (sc *Scope) doOne(op driver.Op) error {
 	return sc.do(r.refs, op)
 }
 
-// repeat records a launch whose accesses and references equal those of the previous launch. They
-// are already recorded and retained. Most launches of a long capture are like this.
+// repeat records a launch whose accesses and references equal those of the previous launch, and are
+// therefore already recorded and retained. Most launches of a long capture repeat the previous one.
 func (sc *Scope) repeat(l *driver.Launch) error {
 	r := sc.r
 	if r.g != nil {

@@ -1,14 +1,14 @@
-// Package counter gives out numbers on the device. A replayed graph does the same work each time,
-// so a generator of random numbers needs an offset that differs from replay to replay. A [Counter]
-// provides it without work on the host:
+// Package counter provides numbers that advance on the device. A replayed graph does the same work
+// each time, so a generator of random numbers needs an offset that differs from replay to replay. A
+// [Counter] provides the offset without work on the host:
 //
 //	draws, err := counter.New(ctx, 0)
 //	take, err := draws.Take(at, n)              // at: one uint64 in device memory
 //	noise, err := kernel.Prepare(cfg, x, seed, at, ...)
 //	g, err := graph.Capture(s, mode, func(sc *graph.Scope) error { return sc.Do(take, noise) })
 //
-// Each replay takes n other numbers. The kernel uses them as the counters of a counter-based
-// generator, such as Philox, and finds the first of them in at.
+// Each replay takes the next n numbers. The kernel uses them as the counters of a counter-based
+// generator, such as Philox, and reads the first of them from at.
 //
 // The operations are ordinary launches for streams, captures and graphs built by hand. In a
 // function that replays, use callable.Take.
@@ -27,10 +27,10 @@ var aCounter = absent.Kind{Name: "counter", Make: "counter.New", Code: driver.CU
 
 // Counter is a number in device memory that advances on the device. Its operations are atomic, so
 // graphs and streams that run at the same time can share a Counter and never take the same number.
-// The number wraps around after 2⁶⁴.
+// After 2⁶⁴−1, the number continues at 0.
 //
-// A Take that is enqueued takes effect even if the program cancels the wait for it. A Take that is
-// only recorded takes nothing until the graph is launched. Several goroutines may use a Counter.
+// Take takes effect once it is enqueued, even if the program cancels the wait for it. A recorded
+// Take has no effect until the graph is launched. Several goroutines may use a Counter.
 type Counter struct{ number *driver.Buffer[uint64] }
 
 // New creates a Counter whose next number is start. It allocates and waits for a copy, so call it
@@ -43,9 +43,9 @@ func New(c *driver.Context, start uint64) (*Counter, error) {
 	return &Counter{b}, nil
 }
 
-// Take returns an operation that takes n numbers. It stores the first of them in the first element
-// of into, and advances the Counter by n. Work that runs at the same time needs different memory
-// for into. n is argument 2 of the Launch.
+// Take returns an operation that takes n numbers. It stores the first of the numbers in the first
+// element of into, and advances the Counter by n. Operations that run at the same time need
+// different memory for into. n is argument 2 of the Launch.
 func (c *Counter) Take(into driver.MemoryOf[uint64], n uint64) (*driver.Launch, error) {
 	if !c.exists() {
 		return nil, aCounter.Error(c == nil)
@@ -60,8 +60,8 @@ func (c *Counter) Take(into driver.MemoryOf[uint64], n uint64) (*driver.Launch, 
 	return c.prepare("counter_take", driver.Out(v.View(0, 1)), c.number, n)
 }
 
-// Set returns an operation that makes v the next number. v is argument 1 of the Launch. If other
-// work takes numbers at the same time, it takes them before or after the change.
+// Set returns an operation that makes v the next number. v is argument 1 of the Launch. A Take that
+// runs at the same time takes its numbers either before or after the change.
 func (c *Counter) Set(v uint64) (*driver.Launch, error) {
 	if !c.exists() {
 		return nil, aCounter.Error(c == nil)

@@ -31,7 +31,7 @@ func (k *kit) counter(start uint64) *counter.Counter {
 	return c
 }
 
-// words returns device memory of n zeros.
+// words returns device memory with n zeros.
 func (k *kit) words(n int) *driver.Buffer[uint64] {
 	k.Helper()
 	b, err := driver.AllocFrom(k.C, make([]uint64, n))
@@ -62,7 +62,7 @@ func (k *kit) expect(what string, got []uint64, want ...uint64) {
 	}
 }
 
-// Each way of running a Take must take the next numbers.
+// In a stream, a capture and a graph built by hand, each Take must take the next numbers.
 func TestNumbersAdvanceInEveryKindOfWork(t *testing.T) {
 	each(t, func(k *kit) {
 		c := k.counter(100)
@@ -111,7 +111,6 @@ func TestNumberIsSetFromTheHost(t *testing.T) {
 	})
 }
 
-// Graphs that run at the same time must take different numbers.
 func TestGraphsThatRunAtTheSameTimeTakeDifferentNumbers(t *testing.T) {
 	each(t, func(k *kit) {
 		const streams, takes, rounds = 4, 8, 16
@@ -223,7 +222,6 @@ func TestEveryCallMayFail(t *testing.T) {
 	}
 }
 
-// Every replay of a graph takes other numbers.
 func ExampleCounter() {
 	c, s, _, _, _ := graphtest.Open()
 	draws := must(counter.New(c, 1000))

@@ -1,6 +1,6 @@
-// Package devicecode contains the kernels that package graph and the packages below it run on the
-// device for themselves. Each file of PTX is a module of its own, because a driver that lacks a
-// function used by one kernel rejects the whole module.
+// Package devicecode contains the kernels of package graph and of the packages below it. Each PTX
+// file is a separate module, because a driver that lacks a function used by one kernel rejects the
+// whole module.
 package devicecode
 
 import (

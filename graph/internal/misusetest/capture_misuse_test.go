@@ -204,8 +204,7 @@ func TestForkRefusesWhatIsNoOtherStream(t *testing.T) {
 	})
 }
 
-// Several goroutines must be able to record in one capture while nodes are added to its graph
-// directly.
+// Several goroutines must be able to record in one capture while another adds nodes to its graph.
 func TestCaptureByManyGoroutines(t *testing.T) {
 	each(t, func(k *kit) {
 		const each = 50
