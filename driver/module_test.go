@@ -196,7 +196,8 @@ func TestOccupancyPicksTheBestBlock(t *testing.T) {
 
 const clustersPTX = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry free() { ret; }\n.visible .entry sized() .explicitcluster { ret; }"
 
-// A kernel with .explicitcluster must be launched with a cluster size. Other kernels may be.
+// A kernel with .explicitcluster must be launched with a cluster size. For other kernels, the size
+// is optional.
 func TestClustersOfAKernel(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		major, _, err := c.Device().ComputeCapability()

@@ -39,7 +39,7 @@ func TestNodesByTaggedParameters(t *testing.T) {
 		k.Run(k.Exec(g))
 		k.Expect(b, 5)
 
-		// The graph must retain the memory of the new parameters, and only that.
+		// The graph must retain only the memory of the new parameters.
 		e, f := k.MemoryOf(1), k.MemoryOf(1)
 		before, after := e.Ref().Lifetime(), f.Ref().Lifetime()
 		k.OK(n.SetParams(graphtest.FillParams(e, 6), e.Ref()))

@@ -255,7 +255,7 @@ func TestWhatTheEnvironmentDemandsIsANumber(t *testing.T) {
 	}
 }
 
-// If a test requires one GPU, it must not run on the emulator. Without a GPU, it must fail.
+// A test that requires one GPU must not run on the emulator. Without a GPU, the test must fail.
 func TestARequiredGPUIsNotEmulated(t *testing.T) {
 	t.Setenv(cudatest.RequireGPU, "1")
 	f := &fatal{recorded{TB: t}}

@@ -444,7 +444,8 @@ func TestUserObjects(t *testing.T) {
 	t.Errorf("destroyed %d times", destroyed.Load())
 }
 
-// The executable graph must keep the user objects of nested graphs, even after those are destroyed.
+// The executable graph must keep the user objects of nested graphs, even after the nested graphs are
+// destroyed.
 func TestUserObjectsOfNestedGraphs(t *testing.T) {
 	r := newRig(t)
 	var destroyed atomic.Uint32

@@ -304,6 +304,8 @@ func TestBadModules(t *testing.T) {
 		`.visible .entry k() { .reg .b32 %r; .reg .b64 %d; add.u32 %r, %d, 1; }`:                                 "register %d of type .b64 has the wrong width",
 		`.visible .entry k() { .reg .b32 %r; @%r ret; }`:                                                         "guard %r is not a predicate",
 		`.visible .entry k() { .reg .b32 %r; ld.global.u32 %r, [missing]; }`:                                     "missing is not defined",
+		`.global .u64 x = missing; .visible .entry k() { ret; }`:                                                 "initialiser of x: missing has no address here",
+		`.visible .entry k() { .reg .b64 %d; mov.u64 %d, missing[2]; }`:                                          "missing is not defined",
 		`.visible .entry k() { .reg .b32 %r; call nothing, (%r); }`:                                              "nothing is not defined",
 		`.visible .entry k(.param .u32 p) { st.param.u32 [p], 1; }`:                                              "kernel parameters cannot be written",
 		`.visible .entry k() { .reg .f32 %f; add.rni.f32 %f, %f, %f; }`:                                          "form is not supported",

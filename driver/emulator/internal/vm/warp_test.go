@@ -362,6 +362,33 @@ END:
 	}
 }
 
+// A lane that waits for another lane of its warp must let it run, even if the lane's turn ends at a
+// nanosleep and not at a jump.
+func TestNanosleepLetsOtherLanesRun(t *testing.T) {
+	for _, sleeps := range []string{"", "nanosleep.u32 10;"} {
+		got := runThreads(t, 32, `
+	.shared .u32 flag;
+	st.shared.u32 [flag], 0;
+	bar.sync 0;
+	setp.ne.u32 %p0, %r0, 0;
+	@%p0 bra SET;
+	`+sleeps+`
+WAIT:	nanosleep.u32 10;
+	ld.volatile.shared.u32 %d, [flag];
+	setp.eq.u32 %p1, %d, 0;
+	@%p1 bra WAIT;
+	bra END;
+SET:	mov.u32 %d, 5;
+	st.volatile.shared.u32 [flag], %d;
+END:`)
+		for i, v := range got {
+			if v != 5 {
+				t.Errorf("thread %d: %d, want 5", i, v)
+			}
+		}
+	}
+}
+
 // The elements of a row of A and of a column of B differ within each register, so each product must
 // combine elements at the same position.
 func TestProductsOfPackedIntegers(t *testing.T) {
