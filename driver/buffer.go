@@ -46,13 +46,11 @@ func AllocFrom[T any](c *Context, src []T) (*Buffer[T], error) {
 	return b, nil
 }
 
-// newBuffer returns the kind of object, for messages, and the size in bytes.
 func newBuffer[T any](n int) (kind string, bytes uintptr, err error) {
 	bytes, err = bufferBytes[T](n)
 	return "buffer of " + elemName[T](), bytes, err
 }
 
-// bufferBytes checks the arguments of every buffer constructor and returns the size in bytes.
 func bufferBytes[T any](n int) (bytes uintptr, err error) {
 	if bytes, err = elem.Bytes[T](n); err != nil {
 		return 0, fmt.Errorf("cannot make a buffer of %s: %w", elemName[T](), err)
@@ -176,7 +174,6 @@ func ViewAs[T any](m Memory) (View[T], error) {
 	return View[T]{s}, nil
 }
 
-// spanOf returns the range of the memory, or an error if it cannot be used.
 func spanOf(m Memory) (span, error) {
 	if m == nil {
 		return span{}, nilError("buffer")

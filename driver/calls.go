@@ -97,7 +97,7 @@ func (c *Calls) doSpare(on Doer, cfg *LaunchConfig, args any) error {
 // the pool drops them.
 type idle struct{ of weak.Pointer[Calls] }
 
-// watch sets the finalizer of idle, unless it is already set.
+// watch sets idle's finalizer, unless it is already set. The caller holds the latch.
 func (c *Calls) watch() {
 	if i := c.idle; i != nil {
 		c.idle = nil
@@ -148,7 +148,6 @@ type call struct {
 	one    [1]Op // l as a list: another Doer takes it without allocating
 }
 
-// field describes where an argument is in the caller's struct and where its copy goes.
 type field struct {
 	from uint32 // offset in the caller's struct, in bytes
 	to   uint16 // offset in store, in words
@@ -173,7 +172,7 @@ type keptMemory struct {
 	bytes uintptr
 }
 
-// launchBlock holds the arguments of a cuLaunchKernel call.
+// launchBlock is the argument block of cuLaunchKernel. C reads the words after c in this order.
 type launchBlock struct {
 	c              loader.Call
 	f              uintptr
@@ -319,7 +318,7 @@ func (x *call) prepare(c *Calls) {
 	x.l, x.ctx, x.life = l, l.ctx, l.b.Life
 }
 
-// argsType returns the struct type that typ points to. It must have one field for each argument.
+// argsType returns the struct type that typ points to. It requires one field for each argument.
 func (l *Launch) argsType(typ launch.Type, args unsafe.Pointer) (reflect.Type, error) {
 	if args == nil {
 		return nil, invalidf("launch of %v: the arguments are nil", l.k)
@@ -427,7 +426,6 @@ func (x *call) give(on Doer) error {
 	return err
 }
 
-// forget drops the references to the memory arguments.
 func (x *call) forget() {
 	x.typ = nil
 	clear(x.kept)

@@ -234,7 +234,6 @@ func (o *CopyOp) Run() error {
 	return runNow(o)
 }
 
-// runNow enqueues an operation in the legacy stream and waits for it.
 func runNow(op Op) error {
 	s := op.Context().LegacyStream()
 	if err := s.Do(op); err != nil {
@@ -295,8 +294,8 @@ func (o *CopyOp) sendPeer(s *Stream) error {
 	return s.d.CuMemcpyPeerAsync(o.dst, o.ctx.Raw(), o.src, o.other.Raw(), o.bytes, s.raw)
 }
 
-// Region is one end of a 2D or 3D copy: a box of layers of rows in memory. Only Memory and Pitch
-// are required. An [Array] ignores Pitch and Rows.
+// Region is the source or destination of a 2D or 3D copy: a box in memory. Only Memory and Pitch are
+// required. An [Array] ignores Pitch and Rows.
 type Region struct {
 	Memory Memory
 	Pitch  uintptr // bytes from one row to the next

@@ -171,7 +171,7 @@ func (dev Device) PCIBusID() (string, error) {
 	return cString(id[:]), nil
 }
 
-// cString returns the text before the first NUL.
+// cString returns the text before the first NUL, or all of b if there is none.
 func cString(b []byte) string {
 	for i, c := range b {
 		if c == 0 {

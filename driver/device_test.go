@@ -112,7 +112,6 @@ func TestPeerAccess(t *testing.T) {
 	}
 }
 
-// A device that exists but rejects every context does not count as available.
 func TestADeviceWithoutAContextIsNotAvailable(t *testing.T) {
 	for _, c := range []struct {
 		devices int
@@ -264,7 +263,7 @@ func TestNoTimeBetweenEventsOfTwoDevices(t *testing.T) {
 	})
 }
 
-// A pool cannot give another device read-only access.
+// A pool's memory cannot be made read-only for another device.
 func TestPoolGivesAnotherDeviceAllOrNothing(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *driver.Context) {
 		pool := closing[*driver.MemPool](newWork(t, a))(b.NewMemPool())
@@ -453,7 +452,6 @@ func TestABorrowedContextIsOfItsDevice(t *testing.T) {
 	noError(t, c.Close())
 }
 
-// Every method rejects a zero Device, which callers have after an error.
 func TestADeviceThatIsNoneIsRefused(t *testing.T) {
 	var dev driver.Device
 	for name, err := range map[string]error{

@@ -52,7 +52,7 @@
 // # Errors
 //
 // Methods return errors and do not panic. An error names the object, the driver function and its
-// code, and gives the usual cause. errors.Is matches the code (CUDA_ERROR_OUT_OF_MEMORY),
+// code, and states the usual cause. errors.Is matches the code (CUDA_ERROR_OUT_OF_MEMORY),
 // [ErrNotSupported], [ErrClosed] and [ErrContextLost]. errors.As extracts an [*Error]. %+v also
 // prints the output of the driver's compiler. Invalid arguments, ranges and objects of other
 // drivers are detected before the driver is called, usually as CUDA_ERROR_INVALID_VALUE. If work

@@ -15,8 +15,6 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Every call that accepts an operation rejects a nil one, which programs have after an unchecked
-// error.
 func TestNilOperationsAreRefused(t *testing.T) {
 	f := newFake()
 	c := f.open(t)

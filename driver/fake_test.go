@@ -72,7 +72,7 @@ func (f *fake) Lookup(symbol string) (loader.Proc, error) {
 	return loader.Proc{}, fmt.Errorf("%s: %w", symbol, loader.ErrSymbolNotFound)
 }
 
-// on defines a recorded function. The body runs while the lock is held.
+// on defines fn. Its calls are recorded, and body runs while the lock is held.
 func (f *fake) on(fn cu.Function, body func(a loader.Args) driver.CUresult) {
 	f.procs[fn.Symbol()] = loader.FuncProc(func(a loader.Args) uintptr {
 		f.mu.Lock()
@@ -87,7 +87,7 @@ func (f *fake) on(fn cu.Function, body func(a loader.Args) driver.CUresult) {
 	})
 }
 
-// quiet defines a function whose calls are not recorded.
+// quiet defines fn. Its calls are not recorded and cannot fail.
 func (f *fake) quiet(fn cu.Function, body func(t *fakeThread, a loader.Args)) {
 	f.procs[fn.Symbol()] = loader.FuncProc(func(a loader.Args) uintptr {
 		f.mu.Lock()

@@ -33,8 +33,8 @@ func Fill[T any](dst MemoryOf[T], v T) (*FillOp, error) {
 	return s.fill(unit, value, s.bytes, s.bytes/uintptr(unit), 1), nil
 }
 
-// Fill2D returns an operation that sets the first width elements of each of height rows. Rows begin
-// pitch elements apart.
+// Fill2D returns an operation that sets height rows of width elements. Rows begin pitch elements
+// apart.
 func Fill2D[T any](dst MemoryOf[T], v T, pitch, width, height int) (*FillOp, error) {
 	s, unit, value, err := newFill(dst, v)
 	if err != nil {
@@ -167,7 +167,6 @@ func fillNow(d *Driver, s span, v []byte) error {
 	return nil
 }
 
-// columnUnit returns the largest fill unit that divides size.
 func columnUnit(size int) int {
 	switch {
 	case size%4 == 0:

@@ -87,7 +87,6 @@ type jit struct {
 	pins      runtime.Pinner
 }
 
-// newJIT creates the option list of a load, including the log buffers.
 func newJIT(opts []JITOption, size logSize) (*jit, error) {
 	j := &jit{info: make([]byte, size.info), err: make([]byte, size.err)}
 	j.log(cu.CU_JIT_INFO_LOG_BUFFER, cu.CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, j.info)
@@ -113,7 +112,6 @@ func (j *jit) apply(opts []JITOption) error {
 
 func (j *jit) has(o cu.CUjit_option) bool { return slices.Contains(j.options, o) }
 
-// refuse stores the first invalid option's error.
 func (j *jit) refuse(err error) {
 	if j.fault == nil {
 		j.fault = err
@@ -139,7 +137,6 @@ func (j *jit) valueList() *unsafe.Pointer {
 	return (*unsafe.Pointer)(unsafe.Pointer(unsafe.SliceData(j.values)))
 }
 
-// answered delivers the output that the driver wrote to values.
 func (j *jit) answered() {
 	for _, read := range j.done {
 		read()

@@ -97,7 +97,6 @@ func (l *Launch) hold(s *launch.Slot, m *span) {
 	}
 }
 
-// holdMore adds an entry for another memory argument.
 func (l *Launch) holdMore(s *launch.Slot) {
 	s.Mem = len(l.b.Mem)
 	l.b.Mem = append(l.b.Mem, nil)

@@ -256,7 +256,7 @@ type wrongLaunch struct {
 	cfg    driver.LaunchConfig
 	change func(r *launchRig, args []any) []any // changes valid arguments of kernel mixed
 	words  []string
-	typed  []string // further words, if PTX gives the types
+	typed  []string // further words, if PTX declares the types
 }
 
 func oneBlock(x, y, z int) driver.LaunchConfig {

@@ -127,7 +127,6 @@ type deviceLimits struct {
 // portableCluster is the largest cluster size, in blocks, that every device with clusters supports.
 const portableCluster = 8
 
-// deviceLimits queries the limits of the program's device if no earlier call did.
 func (p *program) deviceLimits() (*deviceLimits, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -185,8 +185,8 @@ func TestLinkerForgetsAnError(t *testing.T) {
 	})
 }
 
-// After rejecting PTX on a thread, driver 580 returns other linker errors on that thread. The library
-// must hide that.
+// After rejecting PTX on a thread, driver 580 returns other linker errors on that thread. The
+// library must hide that.
 func TestLinkingAfterRefusedModules(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		runtime.LockOSThread()

@@ -46,7 +46,7 @@ type allocation struct {
 	watch life.Watched // leak watch of stream-ordered memory
 }
 
-// owned is a buffer and its allocation in a single object.
+// owned is a buffer and its allocation in one object, which saves a heap allocation.
 type owned[T any] struct {
 	buf Buffer[T]
 	a   allocation
@@ -114,7 +114,6 @@ type HostMemoryOf[T any] interface {
 	All() HostView[T]
 }
 
-// hostMemory is page-locked memory with elements of any type.
 type hostMemory interface {
 	Memory
 	hostSpan() hostSpan

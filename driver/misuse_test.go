@@ -144,7 +144,6 @@ func TestMistakenCopiesAndFillsAreRefused(t *testing.T) {
 	})
 }
 
-// errAny stands for errors without a code.
 var errAny = errors.New("any")
 
 func TestMistakenCodeIsRefused(t *testing.T) {
@@ -188,7 +187,7 @@ func libraryKernel(c *driver.Context, ptx string) error {
 	return errors.Join(second(l.Kernel("k")), l.Close())
 }
 
-// cutELF is the beginning of a cubin whose section headers lie beyond its end.
+// cutELF returns the beginning of a cubin whose section headers lie beyond its end.
 func cutELF() string {
 	b := imagetest.Cubin(64)
 	b[0x29] = 0x10 // the section headers are at offset 4096
@@ -208,7 +207,7 @@ func TestMistakenSmallThingsAreRefused(t *testing.T) {
 			{"a device that is not there", driver.CUDA_ERROR_INVALID_DEVICE, []string{"device 99"}, func() error { return second(c.Device().Driver().Device(99)) }},
 			{"a device before the first", driver.CUDA_ERROR_INVALID_DEVICE, []string{"device -1"}, func() error { return second(c.Device().Driver().Device(-1)) }},
 		})
-		// Priorities out of range are clamped, even if they do not fit in 32 bits.
+		// Priorities out of range are clamped, including those that do not fit in 32 bits.
 		least, greatest, err := c.StreamPriorityRange()
 		noError(t, err)
 		for asked, want := range map[int]int{math.MaxInt: least, math.MinInt: greatest} {
@@ -286,7 +285,6 @@ func TestEmptyViewAtTheEndOfRegisteredMemory(t *testing.T) {
 	})
 }
 
-// If a new context cannot be popped from the thread's stack, it is destroyed.
 func TestContextThatCannotBePoppedIsDestroyed(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	d := gputest.Driver(t, lib)
@@ -479,7 +477,7 @@ func TestFreeThatComesTooLateKeepsNothing(t *testing.T) {
 	})
 }
 
-// Close cannot affect a wait that has begun, even if it runs during the wait's first query.
+// A Close during a wait's first query does not affect the wait.
 func TestCloseDuringTheFirstQueryOfAWait(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	c := gputest.Context(t, gputest.Driver(t, lib))

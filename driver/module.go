@@ -292,7 +292,6 @@ func (core *contextCore) embed(c *Context, name string, raw cu.CUmodule, img loa
 	return p
 }
 
-// unload unloads the embedded modules of a context that is about to be released.
 func (core *contextCore) unload(d *cu.Driver) error {
 	core.mu.Lock()
 	code := core.code

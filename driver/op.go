@@ -121,7 +121,6 @@ func (d Declared) span() span {
 
 var declaredType = reflect.TypeFor[Declared]()
 
-// setDeclared is setFast for formMarked.
 func (l *Launch) setDeclared(s *launch.Slot, d *Declared) bool {
 	m := d.span()
 	if !l.setSpan(s, &m) {

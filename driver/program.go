@@ -61,7 +61,7 @@ func newProgram(c *Context, kind string, img loadable) (*program, error) {
 }
 
 // longText is the smallest length in bytes at which readMeanwhile uses another goroutine. Loading
-// such a text takes longer than reading it, even if the driver has the code in its cache.
+// such a text takes longer than reading it, also when the driver has the code in its cache.
 const longText = 8 << 10
 
 // readMeanwhile reads the PTX, a long one in the background. The loader must wait for p.text before
@@ -187,7 +187,6 @@ func (p *program) names() []string {
 	return names
 }
 
-// listed joins at most 12 names and the number of the others.
 func listed(names []string) string {
 	const most = 12
 	if len(names) <= most {
@@ -294,7 +293,6 @@ func cName(what, name string) (*byte, error) {
 	return &b[0], nil
 }
 
-// textAt converts a C string of the driver to a Go string.
 func textAt(p *byte) string {
 	if p == nil {
 		return ""

@@ -35,7 +35,6 @@ type Stream struct {
 // graph launches. TestStreamsNameTheirContext checks the installed driver.
 const selfBound = 13000
 
-// guardedSelf is the guarded form of self.
 func (s *Stream) guardedSelf() *Driver {
 	if s.owned {
 		return s.core.loose

@@ -78,7 +78,7 @@ var waits struct {
 
 func init() { countProcessors() }
 
-// fewWaitsAre is a test's override of waits.few, plus one. 0 means no override.
+// fewWaitsAre overrides waits.few in tests. It holds the value plus one, and 0 means no override.
 var fewWaitsAre atomic.Int32
 
 func countProcessors() {
@@ -116,8 +116,9 @@ type waitable interface {
 	done()                 // releases the references of the wait
 }
 
-// await returns when w is done or ctx is cancelled. If both happen, done takes precedence. It calls
-// w.done exactly once. The caller has counted the wait in waits.now and has queried once.
+// await returns when w is done, when its query fails, or when ctx is cancelled. If w is done, the
+// cancellation is ignored. await calls w.done exactly once. The caller has counted the wait in
+// waits.now and has queried once.
 func await(ctx context.Context, w waitable) error {
 	cancelled := cancellation(ctx)
 	sleepy, err := w.sleeps()
@@ -177,7 +178,6 @@ func pollHere(ctx context.Context, w waitable, cancelled <-chan struct{}, sleepy
 	}
 }
 
-// yieldAfter returns the interval at which a polling goroutine yields.
 func yieldAfter() time.Duration {
 	if 2*waits.now.Load() > waits.few.Load() {
 		return yieldOften
@@ -195,7 +195,7 @@ func isClosed(c <-chan struct{}) bool {
 }
 
 // awaitElsewhere makes the blocking call in another goroutine. That goroutine owns w and the slot,
-// and gives the slot back to taken.
+// and returns the slot to taken.
 func awaitElsewhere(ctx context.Context, w waitable, taken *slots) error {
 	answer := make(chan error, 1)
 	go func() {
@@ -356,7 +356,6 @@ func (p *poller) add(e *sharedWait) {
 	}
 }
 
-// run makes passes over the list until it is empty.
 func (p *poller) run() {
 	countProcessors()
 	var list []*sharedWait
@@ -409,7 +408,7 @@ func pass(list []*sharedWait) []*sharedWait {
 		case !over && err == nil:
 			left = append(left, e)
 		case e.state.CompareAndSwap(waitPending, waitAnswered):
-			e.answer <- err // the waiting goroutine owns e from here on
+			e.answer <- err // the waiting goroutine now owns e
 		default:
 			e.w.done()
 			e.recycle()
@@ -450,8 +449,8 @@ const (
 	schedSleeps
 )
 
-// sleeps reports whether the context's flags make waiting threads sleep. It queries the driver only
-// once.
+// sleeps reports whether the context's flags make waiting threads sleep. It queries the driver until
+// one query succeeds.
 func (core *contextCore) sleeps() (bool, error) {
 	sched := core.sched.Load()
 	if sched == schedUnknown {

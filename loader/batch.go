@@ -173,7 +173,7 @@ func (f Frame) Out() uintptr { return *f.out() }
 // Result returns the result of the call.
 func (f Frame) Result() uintptr { return f.f.ret }
 
-// out returns the word after the arguments.
+// out returns the address of the word after the arguments and their padding.
 func (f Frame) out() *uintptr {
 	return f.word(max(f.f.n, minWords))
 }

@@ -32,7 +32,6 @@ func (c *Call) count() uintptr { return c.N & (FloatArg - 1) }
 // isFloat reports whether argument i is a floating-point number.
 func (c *Call) isFloat(i int) bool { return i < MaxFloatArgs && c.N&(FloatArg<<i) != 0 }
 
-// hasFloats reports whether an argument or the result is a floating-point number.
 func (c *Call) hasFloats() bool { return c.N >= FloatArg }
 
 //lint:ignore U1000 builds for other systems use it

@@ -95,7 +95,6 @@ func TestForwardPassesTheSameWords(t *testing.T) {
 	}
 }
 
-// Forwarding to a missing function must return Missing without calling anything.
 func TestForwardingToNothingAnswersMissing(t *testing.T) {
 	var inner loader.Proc
 	outer := loader.FuncProc(func(a loader.Args) uintptr { return a.Forward(&inner) })

@@ -191,7 +191,6 @@ func callTyped(p *Proc, s *Scope, shape uintptr, t reflect.Type, args []reflect.
 	return []reflect.Value{resultOf(c, t.Out(0))}
 }
 
-// resultOf converts the result of a call to type t.
 func resultOf(c *Call, t reflect.Type) reflect.Value {
 	v, r := reflect.New(t).Elem(), c.Ret
 	switch t.Kind() {

@@ -133,7 +133,6 @@ func TestFloatsOfAFunctionOfCNeedABuildThatPassesThem(t *testing.T) {
 	}
 }
 
-// addrLibrary returns a C address for every symbol.
 type addrLibrary struct{ goLibrary }
 
 func (addrLibrary) Lookup(string) (loader.Proc, error) { return loader.AddrProc(1), nil }

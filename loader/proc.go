@@ -91,7 +91,6 @@ const (
 	minWords  = 8 // number of argument registers in AAPCS64, the largest of the supported ABIs
 )
 
-// args returns the block's argument words.
 func (c *Call) args() unsafe.Pointer {
 	return unsafe.Add(unsafe.Pointer(c), unsafe.Sizeof(Call{}))
 }

@@ -82,7 +82,6 @@ func (s *Scope) swap(mode uintptr) (before, failure uintptr) {
 	return uintptr(m), failure
 }
 
-// leave restores the capture mode that enter replaced.
 func (s *Scope) leave(mode uintptr) {
 	if s.exchange != nil {
 		s.swap(mode)

@@ -10,7 +10,6 @@ func (t Toolkit) patterns() []string { return t.Linux }
 
 var librarySubfolders = []string{"lib64", "lib", "targets/" + toolkitTarget() + "/lib"}
 
-// toolkitTarget returns the toolkit's name for the architecture.
 func toolkitTarget() string {
 	if runtime.GOARCH == "arm64" {
 		return "sbsa-linux"

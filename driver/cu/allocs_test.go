@@ -53,7 +53,6 @@ func TestCallsDoNotAllocate(t *testing.T) {
 	}
 }
 
-// rawExpectNotReady counts not-ready errors and returns any other error.
 func rawExpectNotReady(err error, n *int) error {
 	if e, ok := err.(*cu.Error); ok && e.Result == cu.CUDA_ERROR_NOT_READY { // errors.As would allocate
 		*n++

@@ -28,7 +28,6 @@ func (d *Driver) NewBatch() *Batch {
 	return b
 }
 
-// exists reports whether b has a driver to call.
 func (b *Batch) exists() bool { return b != nil && b.calls != nil && b.d.exists() }
 
 // Len returns the number of calls.
@@ -86,7 +85,6 @@ func (b *Batch) RunPart(first loader.Frame, n int) (done int, err error) {
 	return done, b.stopped(failure)
 }
 
-// stopped returns the error of the call at which a run stopped.
 func (b *Batch) stopped(failure uintptr) error {
 	at, table := b.calls.Stopped(), b.d.fn.slice()
 	for f := range table {
@@ -116,7 +114,6 @@ func (b *Batch) GraphAddMemsetNode(node *CUgraphNode, graph CUgraph, deps *CUgra
 	return b.node(FnCuGraphAddMemsetNode, node, graph, deps, n, unsafe.Pointer(p), ctx)
 }
 
-// node adds a call that adds a node with node parameters and a context.
 func (b *Batch) node(f Function, node *CUgraphNode, graph CUgraph, deps *CUgraphNode, n uintptr, p unsafe.Pointer, ctx CUcontext) loader.Frame {
 	if !b.exists() {
 		return loader.Frame{}

@@ -142,7 +142,6 @@ func explain(lib loader.Library, r CUresult) string {
 	}
 }
 
-// missing returns the error for a function that the driver does not have.
 func (d *Driver) missing(f Function) error {
 	hint := fmt.Sprintf("not in the installed driver, which supports CUDA %s: it came with CUDA %s",
 		cudaVersion(d.Version()), cudaVersion(f.Since()))
@@ -166,7 +165,6 @@ func (d *Driver) olderForm(f Function) (older Function, ok bool) {
 	return older, ok
 }
 
-// method returns the name of the Driver method that calls f.
 func (f Function) method() string {
 	name := f.String()
 	return strings.ToUpper(name[:1]) + name[1:]

@@ -12,7 +12,7 @@ import (
 func methodOf(f cu.Function) string { return "C" + f.String()[1:] }
 
 // testdata/functions-13.0.txt lists the names that cuda.h and cudaProfiler.h of CUDA 13.0 declare.
-// Each name is listed once, even if it has several ABIs.
+// A name with several ABIs is listed once.
 func TestEveryFunctionOfTheHeaderIsBound(t *testing.T) {
 	data, err := os.ReadFile("testdata/functions-13.0.txt")
 	if err != nil {

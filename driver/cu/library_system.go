@@ -88,7 +88,6 @@ func (l *systemLibrary) Lookup(symbol string) (loader.Proc, error) {
 	return p, nil
 }
 
-// lookupFunction returns the function, or a zero Proc if the driver does not have it.
 func (l *systemLibrary) lookupFunction(f Function) loader.Proc {
 	info := &functionTable[f]
 	if int(info.since) > l.version {

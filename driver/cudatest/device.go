@@ -160,7 +160,6 @@ func (o *options) library(t testing.TB) (loader.Library, *emulator.Emulator) {
 	return lib, nil
 }
 
-// longestKernel is the longest time that a kernel may run in a test.
 const longestKernel = time.Minute
 
 // kernelTime returns the time after which a kernel counts as endless. The time is shorter than the
@@ -174,7 +173,6 @@ func kernelTime(t testing.TB) time.Duration {
 	return longestKernel
 }
 
-// check returns the checks that the emulator makes in this test.
 func (o *options) check(t testing.TB) emulator.Check {
 	if o.checks != nil {
 		return *o.checks

@@ -27,7 +27,6 @@ type faulty struct {
 	line int                    // line of this file just before the mistake
 }
 
-// here stores the caller's line number.
 func (f *faulty) here() { _, _, f.line, _ = runtime.Caller(1) }
 
 func (f *faulty) op(t testing.TB, kernel string, n int) *driver.Launch {

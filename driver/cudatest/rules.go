@@ -8,7 +8,6 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// rule describes how a call of a function is counted.
 type rule struct {
 	count func(a loader.Args) delta
 	// stream returns the stream that the call enqueues work in, which may be capturing. stream
@@ -44,7 +43,6 @@ const (
 	updates
 )
 
-// amount returns the Amount that counts a kind, or nil.
 func (c *Counts) amount(k kind) *Amount {
 	switch k {
 	case toDevice:
@@ -65,7 +63,6 @@ func (c *Counts) amount(k kind) *Amount {
 	return nil
 }
 
-// number returns the field that counts a kind without bytes, or nil.
 func (c *Counts) number(k kind) *uint64 {
 	switch k {
 	case launches:
@@ -102,7 +99,6 @@ func in(i int) func(a loader.Args) driver.CUstream {
 	return func(a loader.Args) driver.CUstream { return driver.CUstream(a.Word(i)) }
 }
 
-// ofConfig returns the stream in a launch configuration.
 func ofConfig(a loader.Args) driver.CUstream {
 	if cfg := (*cu.CUlaunchConfig)(a.Ptr(0)); cfg != nil {
 		return cfg.HStream
@@ -191,7 +187,7 @@ func copiedBatch3D(a loader.Args) delta {
 	return d
 }
 
-// rules has an entry for each function that is counted in another field besides Calls.
+// rules has an entry for each function that changes a field other than Calls.
 var rules = map[cu.Function]rule{
 	cu.FnCuLaunch:                  {one(launches), nil},
 	cu.FnCuLaunchGrid:              {one(launches), nil},

@@ -49,7 +49,6 @@ func (a Arch) String() string {
 	return s
 }
 
-// capability returns the architecture as a compute capability, for example "9.0".
 func (a Arch) capability() string { return fmt.Sprintf("%d.%d", a.Major, a.Minor) }
 
 func (a Arch) above(device Arch) bool {

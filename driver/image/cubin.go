@@ -152,7 +152,6 @@ func endOf(at, size uint64) uint64 {
 	return saturated(at, size)
 }
 
-// elfHeaders is a table of n headers of the same size.
 type elfHeaders struct{ at, each, n uint64 }
 
 // elfTable reads the position, the entry size and the number of entries from the file header.

@@ -209,7 +209,6 @@ func Choose(device Arch, images ...*Image) ([]*Image, error) {
 	return best, nil
 }
 
-// choice is an image with the part that the device would run.
 type choice struct {
 	image *Image
 	part  Part
@@ -230,7 +229,6 @@ type mismatchError struct{ text string }
 func (e *mismatchError) Error() string        { return e.text }
 func (e *mismatchError) Is(target error) bool { return target == ErrMismatch }
 
-// advice returns which code to add so that a device can run the image.
 func (a Arch) advice() string {
 	return fmt.Sprintf("add PTX for %v or an older target, or a cubin for %v", a, a)
 }

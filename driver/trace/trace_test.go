@@ -118,7 +118,6 @@ func TestTypedCallsAreTraced(t *testing.T) {
 	})
 }
 
-// A traced call returns the same error as an untraced one.
 func TestErrorsPassThrough(t *testing.T) {
 	each(t, func(t *testing.T, c *driver.Context, r *trace.Recorder, _ *trace.Library) {
 		err := c.Driver().CuStreamDestroy(0)
@@ -148,7 +147,6 @@ func TestSinks(t *testing.T) {
 	}
 }
 
-// The table must have the parameters that the generated method of each function declares.
 func TestEveryFunctionHasItsParameters(t *testing.T) {
 	raw := reflect.TypeFor[*driver.Driver]()
 	for f := range cu.Functions() {
