@@ -54,6 +54,7 @@ type Bindings struct {
 	prepared prepared // describes the calls in batch
 	settled  settled  // state at the last send for which nothing had to be retained
 	fresh    []uint32 // reference slots retained for the nodes in changed
+	shares   bool     // a bound launch may have new memory that graphs share (package turn)
 }
 
 // slot is a numeric argument. The slots are stored together, apart from the memory that the driver
@@ -227,6 +228,7 @@ func (p Param[T]) setAny(v T) error {
 	err := driver.SetArg(l, int(p.i), v)
 	if l.Block().Changed(was) {
 		p.bs.setElsewhere(p.b)
+		p.bs.shares = p.bs.shares || retain.SharesAny(l.Uses().Refs)
 	}
 	return err
 }
@@ -286,6 +288,7 @@ func (bs *Bindings) bind(n Node, l *driver.Launch) (*bound, error) {
 	}
 	bs.bound[b.i] = b
 	bs.mark(b.i)
+	bs.shares = bs.shares || retain.SharesAny(b.launch.Uses().Refs)
 	return b, nil
 }
 
@@ -349,11 +352,17 @@ func (bs *Bindings) launch(s *driver.Stream) error {
 	if err := k.ready(s); err != nil {
 		return err
 	}
-	if s.Context() != k.ctx { // each call must run in the context of its node
+	if s.Context() != k.ctx || bs.shares { // each call must run in the context of its node
 		if err := bs.send(nil); err != nil {
 			return err
 		}
+		bs.shares = false
 		return k.launch(s)
+	}
+	if k.turns != 0 {
+		if turn, err := k.takesTurns(); err != nil || turn {
+			return k.launchInTurn(s, bs, err)
+		}
 	}
 	if !k.Follows(s) {
 		if err := k.Move(s, func() error { return bs.send(s) }); err != nil {

@@ -155,6 +155,7 @@ func (bs *Bindings) retainChanged(o *retain.References) error {
 			if err := o.Retain(c.launch.Uses().Refs); err != nil {
 				return c.error(bs.x, err)
 			}
+			bs.x.keep.turns |= memoryChanged
 		}
 		c.fresh = o.Waiting()
 	}

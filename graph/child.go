@@ -103,6 +103,7 @@ func (x *Exec) SetChild(n Node, child *Graph) error {
 	}
 	o := x.changeRefs()
 	o.RetainOf(child.keep.refs)
+	x.keep.turns |= memoryChanged
 	o.Commit(n.i)
 	x.keep.ReleaseDropped(o)
 	return nil

@@ -64,6 +64,7 @@
 //     allocate and free while it runs.
 //   - Package graph/cache is an allocator for captured and other work whose blocks never move while
 //     a live graph uses them.
+//   - Package graph/arena lets graphs that never run at the same time use the same memory.
 //   - A [Pool] keeps things alive for several graphs. [Graph.RetainUserObject] ties the end of an
 //     object to the end of a graph.
 //

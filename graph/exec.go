@@ -12,6 +12,7 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/graph/internal/inflight"
 	"github.com/purecuda/cuda/graph/internal/retain"
+	"github.com/purecuda/cuda/graph/internal/turn"
 	"github.com/purecuda/cuda/internal/life"
 	"github.com/purecuda/cuda/loader"
 )
@@ -50,6 +51,9 @@ type execKeep struct {
 	life life.Lifetime
 	ends ending
 
+	turns turns     // what a launch must do first, usually nothing
+	tie   *turn.Tie // orders the launches among graphs that use the same memory; usually nil
+
 	borrowed bool // the owner of raw destroys it, not this Exec
 }
 
@@ -73,6 +77,7 @@ func (k *execKeep) Destroy(d *cu.Driver) error {
 		err = k.ends.do(d, cu.FnCuGraphExecDestroy, uintptr(k.raw))
 	}
 	k.count.remove()
+	k.tie.Leave()
 	if k.Ended == k.Replays { // also true if the Exec was never launched
 		k.refs.Release()
 	} else {
@@ -129,6 +134,9 @@ func (x *Exec) String() string {
 // previous launch. Launch does not wait. If the graph fails when it runs, a later call, usually the
 // wait, returns the error.
 //
+// If x uses memory of an arena (package graph/arena), it also runs after the previous launch of any
+// other Exec that does.
+//
 // s may be any stream of the same driver, even of another context. To make x part of a graph that
 // is being captured, use [Graph.AddChild].
 func (x *Exec) Launch(s *driver.Stream) error {
@@ -150,6 +158,11 @@ func (x *Exec) Launch(s *driver.Stream) error {
 func (k *execKeep) launch(s *driver.Stream) error {
 	if err := k.ready(s); err != nil {
 		return err
+	}
+	if k.turns != 0 {
+		if turn, err := k.takesTurns(); err != nil || turn {
+			return k.launchInTurn(s, nil, err)
+		}
 	}
 	if !k.Follows(s) {
 		return k.launchElsewhere(s)
@@ -431,6 +444,7 @@ func (g *Graph) BorrowExec(raw cu.CUgraphExec) (*Exec, error) {
 		return nil, k.life.Abandon(invalid("the handle is 0"))
 	}
 	k.refs = g.keep.refs.Share()
+	k.turns |= memoryChanged
 	x := &Exec{life: &k.life, ctx: g.ctx, d: g.d, keep: k, g: g}
 	x.watch.Own(&k.life, uint64(raw), k)
 	return x, nil
@@ -512,6 +526,13 @@ func (k *execKeep) stage(s *driver.Stream, ops []driver.Op) error {
 	}
 	if len(ops) == 0 {
 		return nil
+	}
+	if k.turns != 0 {
+		done, err := k.stageInTurn(s)
+		if err != nil {
+			return err
+		}
+		defer done()
 	}
 	var failed error
 	send := func() error {

@@ -130,11 +130,18 @@ func (g *Graph) exec(o options) (*Exec, error) {
 	if err := k.life.BeginIn(g.ctx.Lifetime()); err != nil {
 		return nil, err
 	}
-	raw, err := g.instantiate(o)
+	tie, err := g.joinTurn(o)
 	if err != nil {
 		_ = k.life.Abandon(err)
 		return nil, err
 	}
+	raw, err := g.instantiate(o)
+	if err != nil {
+		tie.Leave()
+		_ = k.life.Abandon(err)
+		return nil, err
+	}
+	k.setTie(tie)
 	k.raw, k.ctx, k.refs, k.count = raw, g.ctx, g.keep.refs.Share(), g.countExec()
 	x := &Exec{life: &k.life, ctx: g.ctx, d: g.d, keep: k, g: g, opts: o, uploaded: o.upload != nil}
 	k.Mem = g.keep.refs.Mem.Launches(o.flags)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/graph/internal/turn"
 	"github.com/purecuda/cuda/internal/life"
 	"github.com/purecuda/cuda/internal/uses"
 )
@@ -120,4 +121,88 @@ func (sc *Scope) addChild(child *Graph) error {
 		return g.addChild(child, from, data, n)
 	})
 	return err
+}
+
+// turns says what a launch must do because of memory that graphs share. For most Execs it is zero.
+type turns uint8
+
+const (
+	memoryChanged turns = 1 << iota // the references have changed, so the tie may be out of date
+	tied                            // execKeep.tie is not nil
+)
+
+// joinTurn ties an Exec that is about to be instantiated to the memory that its graph shares with
+// other graphs. It returns nil if there is none.
+func (g *Graph) joinTurn(o options) (*turn.Tie, error) {
+	if !g.keep.refs.Shares {
+		return nil, nil
+	}
+	tie, err := turn.Join(nil, g.keep.refs)
+	if err != nil {
+		return nil, fmt.Errorf("cannot instantiate %v: %w", g, err)
+	}
+	if tie != nil && o.flags&cu.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH != 0 {
+		tie.Leave()
+		return nil, fmt.Errorf("cannot instantiate %v: %w", g, invalid(
+			"it uses memory of an arena, and kernels that launch a graph do not wait for other graphs of the arena: leave out WithDeviceLaunch"))
+	}
+	return tie, nil
+}
+
+func (k *execKeep) setTie(tie *turn.Tie) {
+	k.tie, k.turns = tie, 0
+	if tie != nil {
+		k.turns = tied
+	}
+}
+
+// takesTurns reports whether launches must wait for the launches of other Execs. If the references
+// have changed, it first finds out anew.
+func (k *execKeep) takesTurns() (bool, error) {
+	if k.turns == memoryChanged && !k.refs.Shares { // the usual case after Set and Update
+		k.turns = 0
+		return false, nil
+	}
+	if k.turns&memoryChanged != 0 {
+		tie, err := turn.Join(k.tie, k.refs)
+		if err != nil {
+			return false, err
+		}
+		k.setTie(tie)
+	}
+	return k.tie != nil, nil
+}
+
+// launchInTurn launches after the latest launch of any Exec that uses the same memory. bs, if not
+// nil, are bindings to send with the launch. If err is not nil, launchInTurn returns it.
+func (k *execKeep) launchInTurn(s *driver.Stream, bs *Bindings, err error) error {
+	if err != nil {
+		return err
+	}
+	err = k.tie.Launch(s, func() error {
+		send := func() error {
+			if bs != nil {
+				return bs.send(s)
+			}
+			return s.Driver().CuGraphLaunch(k.raw, s.Raw())
+		}
+		if k.Follows(s) {
+			return send()
+		}
+		return k.Move(s, send)
+	})
+	if err == nil {
+		k.Launched()
+	}
+	return err
+}
+
+// stageInTurn makes s wait for the launches of other Execs that use the same memory. Call done when
+// the staged work has been enqueued.
+func (k *execKeep) stageInTurn(s *driver.Stream) (done func(), err error) {
+	if turn, err := k.takesTurns(); err != nil || !turn {
+		return func() {}, err
+	}
+	tie := k.tie
+	return tie.Staged, tie.Stage(s)
 }

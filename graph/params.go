@@ -277,6 +277,7 @@ func (x *Exec) setParams(n Node, p *cu.CUgraphNodeParams, keep []life.Ref) error
 	if err := o.RetainGiven(keep); err != nil {
 		return err
 	}
+	x.keep.turns |= memoryChanged
 	x.uploaded, x.changed = false, true
 	err := x.d.CuGraphExecNodeSetParams(x.keep.raw, n.handle(), p)
 	if err != nil {

@@ -78,6 +78,7 @@ func (x *Exec) setLocked(n Node, op driver.Op) error {
 	if err := o.Retain(refs); err != nil {
 		return err
 	}
+	x.keep.turns |= memoryChanged
 	if err := x.setRaw(n.handle(), op); err != nil {
 		o.Abandon()
 		x.keep.ReleaseDropped(o)
@@ -272,6 +273,7 @@ func (x *Exec) setInside(n Node, op driver.Op) error {
 	if err := o.Retain(op.Uses().Refs); err != nil {
 		return err
 	}
+	x.keep.turns |= memoryChanged
 	if err := x.setRaw(n.handle(), op); err != nil {
 		o.Abandon()
 		x.keep.ReleaseDropped(o)

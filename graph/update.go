@@ -123,6 +123,7 @@ func (x *Exec) reinstantiate(g *Graph) error {
 	k.raw = raw
 	k.ReleaseLater(retain.Reference{Of: k.refs})
 	k.refs = g.keep.refs.Share()
+	k.turns |= memoryChanged
 	k.Mem = g.keep.refs.Mem.Launches(x.opts.flags)
 	oldClosed := k.Replaced()
 	x.g, x.foreign = g, false
@@ -217,6 +218,7 @@ func (x *Exec) adopt(g *Graph) {
 	}
 	k.ReleaseLater(retain.Reference{Of: k.refs})
 	k.refs = g.keep.refs.Share()
+	k.turns |= memoryChanged
 	x.foreign = g != x.g
 	k.Sweep()
 }

@@ -159,7 +159,7 @@ func (l *Library) note(c Call) {
 // even if it is reported as failed: the caller has no second way to release the object, so a leak
 // test would otherwise blame the caller.
 func GivesBack(symbol string) bool {
-	for _, word := range []string{"Destroy", "Free", "Unload", "Release", "Unregister", "EndCapture"} {
+	for _, word := range []string{"Destroy", "Free", "Unload", "Release", "Unregister", "Unmap", "EndCapture"} {
 		if strings.Contains(symbol, word) {
 			return true
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/arena"
 	"github.com/purecuda/cuda/graph/cache"
 	"github.com/purecuda/cuda/ptx/kernels"
 )
@@ -94,6 +95,36 @@ func Example_memoryInto() {
 	check(stream.Wait(context.Background()))
 	fmt.Println(blocks.Stats().Reused)
 	// Output: 2
+}
+
+func Example_memoryArena() {
+	_, ctx, stream := open()
+	x := ones(ctx)
+	// [arena]
+	memory := must(arena.New(ctx))
+	defer memory.Close()
+	record := func(name string, factor float32) *graph.Exec {
+		plan := must(memory.Plan(name)) // the memory of one graph
+		tmp := must(arena.Alloc[float32](plan, x.Len()))
+		step := must(kernels.MulScalar(tmp, x, factor))
+		back := must(driver.CopyDevice(x, tmp))
+		g := must(graph.Capture(stream, graph.ModeGlobal, func(sc *graph.Scope) error { return sc.Do(step, back) }))
+		check(plan.Seal()) // closes tmp, so the next plan may use its address
+		return must(g.Instantiate())
+	}
+	double, triple := record("double", 2), record("triple", 3)
+	other := must(ctx.NewStream())
+	check(double.Launch(stream), triple.Launch(other)) // the second launch waits for the first
+	check(triple.Wait(context.Background()))
+	fmt.Println(memory.Report())
+	// [end]
+	fmt.Println(contents(x))
+	// Output:
+	// arena of 2097152 bytes in 1 chunks
+	//   plan "double": 16 bytes, 1 graphs
+	//   plan "triple": 16 bytes, 1 graphs
+	//
+	// [6 6 6 6]
 }
 
 func Example_memoryOrder() {

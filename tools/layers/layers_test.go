@@ -66,6 +66,9 @@ var layers = []layer{
 	{"graph/internal/refusal", typed, all},
 	{"graph/internal/retain", list(typed, "graph/internal/refusal"), all},
 	{"graph/internal/ring", list(typed, "graph/internal/refusal"), all},
+	{"graph/internal/turn", list(typed, "graph/internal/captures", "graph/internal/inflight", "graph/internal/refusal",
+		"graph/internal/retain"), all},
+	{"graph/arena", ofGraph, all},
 	{"graph/cache", ofGraph, all},
 	{"graph/callable", list(ofGraph, "graph/counter"), all},
 	{"graph/counter", list(typed, "graph/internal/devicecode", "graph/internal/refusal"), all},
@@ -108,7 +111,8 @@ var (
 	typed = list(list(leaves, shared...), "loader", "driver/cu", "driver/image", "driver", "ptx")
 	// ofGraph is package graph and its dependencies.
 	ofGraph = list(typed, "graph", "graph/internal/access", "graph/internal/captures", "graph/internal/devicecode", "graph/internal/inflight",
-		"graph/internal/refusal", "graph/internal/retain", "graph/internal/ring")
+		"graph/internal/refusal", "graph/internal/retain", "graph/internal/ring",
+		"graph/internal/turn")
 	// shared lists the packages whose types package driver shares with packages built on it.
 	shared = []string{"internal/elem", "internal/hostcall", "internal/hostthread", "internal/launch", "internal/life", "internal/uses"}
 )

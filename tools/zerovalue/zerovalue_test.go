@@ -45,17 +45,18 @@ var mayReturnNil = regexp.MustCompile(`\.(Close|Abort|Unwrap|Err)$|^kernels\.|^p
 
 // The methods that return a different error, and the reason.
 var otherError = map[string]string{
-	"driver.Driver.Cu":             "a C function, whose error has a code and says that the Driver is zero",
-	"cu.Driver.Cu":                 "a C function, whose error has a code and says that the Driver is nil",
-	"cu.Error.Unwrap":              "a code",
-	"driver.Error.Unwrap":          "a code",
-	"nvrtc.Error.Unwrap":           "a code",
-	"callable.Pending.Wait":        "ErrOutputGone, as documented",
-	"loader.DynamicLibrary.Lookup": "an error that names loader.Open",
-	"nvrtc.":                       "errors of another package, which name the constructor as well",
-	"ptx.":                         "data",
-	"kernels.":                     "what is wrong with the arguments",
-	"num.":                         "numbers",
+	"driver.Driver.Cu":              "a C function, whose error has a code and says that the Driver is zero",
+	"cu.Driver.Cu":                  "a C function, whose error has a code and says that the Driver is nil",
+	"cu.Error.Unwrap":               "a code",
+	"driver.Error.Unwrap":           "a code",
+	"nvrtc.Error.Unwrap":            "a code",
+	"arena.OverwrittenError.Unwrap": "a code",
+	"callable.Pending.Wait":         "ErrOutputGone, as documented",
+	"loader.DynamicLibrary.Lookup":  "an error that names loader.Open",
+	"nvrtc.":                        "errors of another package, which name the constructor as well",
+	"ptx.":                          "data",
+	"kernels.":                      "what is wrong with the arguments",
+	"num.":                          "numbers",
 }
 
 func with(list map[string]string, name string) bool {

@@ -156,6 +156,19 @@ func (t *LastWork) HasEnded() (bool, error) {
 	return done, err
 }
 
+// IsIdle is like HasEnded, but records no event if there is none, because an event is not complete
+// immediately after it was recorded. It queries the stream instead.
+func (t *LastWork) IsIdle() (idle bool, err error) {
+	if t.Recorded {
+		return t.event.completed()
+	}
+	_, err = outsideCaptures(t.Stream, func() (err error) {
+		idle, err = completed(t.Stream.Context().Guarded().CuStreamQuery(t.Stream.Raw()))
+		return err
+	})
+	return idle, err
+}
+
 // Precede makes later work in s run after the work.
 func (t *LastWork) Precede(s *driver.Stream) error {
 	recorded, err := t.ensureRecorded()
@@ -167,6 +180,22 @@ func (t *LastWork) Precede(s *driver.Stream) error {
 			"this must run after earlier work on %v, which is now being captured: end that capture first, or wait before it begins", t.Stream)
 	}
 	return s.Driver().CuStreamWaitEvent(s.Raw(), t.event.event, 0)
+}
+
+// Again records that the latest work is now later work in the same stream, enqueued by the caller
+// after Follows returned true.
+func (t *LastWork) Again() { t.Recorded = false }
+
+// End releases the event and the stream, and returns errors of both. No other work may need to be
+// ordered after the work.
+func (t *LastWork) End() error {
+	err := t.event.release()
+	t.event, t.Recorded = nil, false
+	if t.retained {
+		t.retained, t.direct = false, false
+		err = errors.Join(err, t.Stream.Lifetime().Release())
+	}
+	return err
 }
 
 // share returns another LastWork for the same work.

@@ -36,6 +36,8 @@ type References struct {
 	pending int // Slots[pending:] are retained but not yet committed
 	Dropped []Reference
 
+	Shares bool // some of the things are, or were, memory that several graphs share; see Shared
+
 	values []any // Go values that the program asked to keep reachable
 }
 
@@ -103,7 +105,7 @@ func (o *References) reset() {
 	o.values = nil
 	o.entries, o.free, o.Dropped = o.entries[:0], o.free[:0], o.Dropped[:0]
 	o.Nodes, o.sets, o.Slots, o.pending = o.Nodes[:0], o.sets[:0], o.Slots[:0], 0
-	o.plan, o.Mem = nil, nil
+	o.plan, o.Mem, o.Shares = nil, nil, false
 	o.forgetSeen()
 }
 
@@ -123,7 +125,7 @@ func (o *References) Writable() *References {
 	c.sets = append(c.sets, o.sets...)
 	c.Slots = append(c.Slots, o.Slots...)
 	c.values = append(c.values, o.values...)
-	c.pending, c.plan, c.Mem = o.pending, o.plan, o.Mem.clone()
+	c.pending, c.plan, c.Mem, c.Shares = o.pending, o.plan, o.Mem.clone(), o.Shares
 	for i := range c.entries {
 		c.entries[i].retainMore()
 	}
@@ -148,6 +150,7 @@ func (o *References) Retain(refs []life.Ref) error {
 // RetainOf is like Retain, for the references of a graph that becomes part of a node.
 func (o *References) RetainOf(sub *References) {
 	o.Slots = append(o.Slots, o.put(Reference{Of: sub.Share()}))
+	o.Shares = o.Shares || sub.Shares
 	o.addMemoryOf(sub)
 }
 
@@ -163,6 +166,9 @@ func (o *References) use(l *life.Lifetime) (uint32, error) {
 	}
 	if err := l.Retain(); err != nil {
 		return 0, err
+	}
+	if _, ok := l.End().(Shared); ok {
+		o.Shares = true
 	}
 	i := o.put(Reference{Life: l})
 	l.SetHint(i)

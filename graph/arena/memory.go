@@ -1,0 +1,248 @@
+package arena
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/graph/internal/refusal"
+	"github.com/purecuda/cuda/graph/internal/turn"
+)
+
+// align is the alignment of buffers.
+const align = 256
+
+func aligned(at uint64) uint64 { return up(at, align) }
+
+// up rounds n up to a multiple of unit, which is a power of two.
+func up(n, unit uint64) uint64 { return (n + unit - 1) &^ (unit - 1) }
+
+// chunk is a range of device memory. If the device supports it, an arena has a single chunk of
+// reserved addresses, at the end of which memory is mapped when the arena grows. So the arena never
+// has gaps that are too small for the next plan. Otherwise each growth adds a chunk.
+type chunk struct {
+	at       uint64
+	size     uint64   // memory
+	reserved uint64   // addresses, or 0 for memory of cuMemAlloc
+	mapped   []uint64 // sizes of the mappings, in the order of their addresses
+	used     []*piece // by address; contains all open pieces, which do not overlap
+}
+
+// fit returns the lowest address for size bytes that overlaps no open piece, and its index in used.
+// If the memory is too small, it returns where the range would begin if the chunk grew.
+func (k *chunk) fit(size uint64) (at uint64, i int, ok bool) {
+	k.used = slices.DeleteFunc(k.used, func(p *piece) bool { return !p.open() })
+	at = aligned(k.at)
+	for i, p := range k.used {
+		if at+size <= p.memory.At {
+			return at, i, true
+		}
+		at = aligned(p.end())
+	}
+	return at, len(k.used), at+size <= k.at+k.size
+}
+
+// place gives a piece its range.
+func (c *core) place(m *piece, size uint64) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if m.plan.sealed {
+		return refusal.Invalid("the plan is sealed")
+	}
+	m.memory = turn.Memory{Turn: &c.turn, Plan: &m.plan.Plan, Size: size, Born: c.turn.Now()}
+	if size > 0 {
+		if err := c.find(m, size); err != nil {
+			return err
+		}
+	}
+	m.plan.pieces = append(m.plan.pieces, m)
+	return nil
+}
+
+func (c *core) find(m *piece, size uint64) error {
+	for _, k := range c.chunks {
+		if k.take(m, size) {
+			return nil
+		}
+	}
+	k, err := c.grow(size)
+	if err != nil {
+		return err
+	}
+	if !k.take(m, size) {
+		return refusal.New(driver.CUDA_ERROR_OUT_OF_MEMORY, "%d bytes at %#x are too few for %d", k.size, k.at, size)
+	}
+	c.turn.Prune(c.open())
+	return nil
+}
+
+func (k *chunk) take(m *piece, size uint64) bool {
+	at, i, ok := k.fit(size)
+	if ok {
+		m.memory.At = at
+		k.used = slices.Insert(k.used, i, m)
+	}
+	return ok
+}
+
+// open returns the memory of all open pieces.
+func (c *core) open() (open []*turn.Memory) {
+	for _, k := range c.chunks {
+		for _, p := range k.used {
+			if p.open() {
+				open = append(open, &p.memory)
+			}
+		}
+	}
+	return open
+}
+
+func (c *core) size() (bytes uint64) {
+	for _, k := range c.chunks {
+		bytes += k.size
+	}
+	return bytes
+}
+
+const (
+	growth  = 2 << 20 // default of WithChunk, and the least growth of reserved addresses
+	maxSize = 1 << 60
+)
+
+// grow makes room for a buffer of the given size. It prefers to grow by more, to save calls. If the
+// device has too little memory for that, it grows by only as much as necessary.
+func (c *core) grow(size uint64) (*chunk, error) {
+	if size > maxSize {
+		return nil, driver.CUDA_ERROR_OUT_OF_MEMORY
+	}
+	if len(c.chunks) == 0 {
+		if err := c.reserve(); err != nil {
+			return nil, err
+		}
+	}
+	var k *chunk
+	need, unit := aligned(size), uint64(align)
+	if len(c.chunks) > 0 && c.chunks[0].reserved > 0 {
+		k = c.chunks[0]
+		at, _, _ := k.fit(size)
+		unit = growth
+		need = up(at+size-k.at-k.size, unit)
+	}
+	want := max(need, up(c.size()/16, growth), growth)
+	if c.chunk > 0 {
+		want = max(need, up(c.chunk, unit))
+	}
+	room := uint64(maxSize)
+	if c.limit > 0 {
+		room = up(c.limit, unit) - min(c.size(), up(c.limit, unit))
+	}
+	if need > room {
+		return nil, refusal.New(driver.CUDA_ERROR_OUT_OF_MEMORY,
+			"the arena has %d of at most %d bytes and would have to grow by %d: raise WithLimit or close buffers", c.size(), c.limit, need)
+	}
+	want = min(want, room)
+	if k != nil && k.size+want > k.reserved {
+		want = need
+	}
+	made, err := c.add(k, want)
+	if want > need && errors.Is(err, driver.CUDA_ERROR_OUT_OF_MEMORY) {
+		want = need
+		made, err = c.add(k, want)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot grow by %d bytes: %w", want, err)
+	}
+	return made, nil
+}
+
+// add maps memory at the end of k, or adds a chunk if k is nil.
+func (c *core) add(k *chunk, size uint64) (*chunk, error) {
+	if k != nil {
+		return k, c.extend(k, size)
+	}
+	var ptr driver.CUdeviceptr
+	if err := c.ctx.Guarded().CuMemAlloc(&ptr, uintptr(size)); err != nil {
+		return nil, err
+	}
+	k = &chunk{at: uint64(ptr), size: size}
+	c.chunks = append(c.chunks, k)
+	return k, nil
+}
+
+// reserve reserves addresses for all memory that the arena can have, if the device can map memory
+// there later. Addresses cost nothing.
+func (c *core) reserve() error {
+	if c.unmapped {
+		return nil
+	}
+	ok, err := c.ctx.Device().Attribute(cu.CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED)
+	if err != nil || ok == 0 {
+		return err
+	}
+	total, err := c.ctx.Device().TotalMem()
+	if err != nil {
+		return err
+	}
+	size := up(total, growth)
+	if c.limit > 0 && c.limit < total {
+		size = up(c.limit, growth)
+	}
+	var ptr driver.CUdeviceptr
+	if err := c.ctx.Guarded().CuMemAddressReserve(&ptr, uintptr(size), 0, 0, 0); err != nil {
+		return fmt.Errorf("cannot reserve %d bytes of addresses: %w", size, err)
+	}
+	c.chunks = append(c.chunks, &chunk{at: uint64(ptr), reserved: size})
+	return nil
+}
+
+// extend maps memory at the end of a chunk.
+func (c *core) extend(k *chunk, size uint64) error {
+	if k.size+size > k.reserved {
+		return driver.CUDA_ERROR_OUT_OF_MEMORY
+	}
+	d, at := c.ctx.Guarded(), driver.CUdeviceptr(k.at+k.size)
+	where := cu.CUmemLocation{Type: cu.CU_MEM_LOCATION_TYPE_DEVICE, Id: int32(c.ctx.Device().Raw())}
+	prop := cu.CUmemAllocationProp{Type: cu.CU_MEM_ALLOCATION_TYPE_PINNED, Location: where}
+	var handle cu.CUmemGenericAllocationHandle
+	if err := d.CuMemCreate(&handle, uintptr(size), &prop, 0); err != nil {
+		return err
+	}
+	if err := d.CuMemMap(at, uintptr(size), 0, handle, 0); err != nil {
+		return refusal.Join([]error{err, d.CuMemRelease(handle)})
+	}
+	err := d.CuMemRelease(handle) // the mapping keeps the memory
+	if err == nil {
+		access := cu.CUmemAccessDesc{Location: where, Flags: cu.CU_MEM_ACCESS_FLAGS_PROT_READWRITE}
+		err = d.CuMemSetAccess(at, uintptr(size), &access, 1)
+	}
+	if err != nil {
+		return refusal.Join([]error{err, d.CuMemUnmap(at, uintptr(size))})
+	}
+	k.mapped = append(k.mapped, size)
+	k.size += size
+	return nil
+}
+
+// free frees the memory. No buffer of the arena exists any more, and no launch runs.
+func (c *core) free(d *cu.Driver) error {
+	c.mu.Lock()
+	chunks := c.chunks
+	c.chunks = nil
+	c.mu.Unlock()
+	errs := []error{c.turn.Close()}
+	for _, k := range chunks {
+		if k.reserved == 0 {
+			errs = append(errs, d.CuMemFree(driver.CUdeviceptr(k.at)))
+			continue
+		}
+		at := driver.CUdeviceptr(k.at)
+		for _, size := range k.mapped {
+			errs = append(errs, d.CuMemUnmap(at, uintptr(size)))
+			at += driver.CUdeviceptr(size)
+		}
+		errs = append(errs, d.CuMemAddressFree(driver.CUdeviceptr(k.at), uintptr(k.reserved)))
+	}
+	return refusal.Join(errs)
+}

@@ -1,0 +1,363 @@
+package arena_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator"
+	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/arena"
+	"github.com/purecuda/cuda/graph/internal/graphtest"
+	"github.com/purecuda/cuda/internal/faulty"
+	"github.com/purecuda/cuda/internal/gputest"
+)
+
+// ways are the ways to launch the second graph while the first is in flight on another stream.
+var ways = map[string]func(k *kit, m *member, s *driver.Stream) error{
+	"launch":                   func(k *kit, m *member, s *driver.Stream) error { return m.x.Launch(s) },
+	"operation":                func(k *kit, m *member, s *driver.Stream) error { return s.Do(m.x.Op()) },
+	"bindings without changes": func(k *kit, m *member, s *driver.Stream) error { return m.x.Bindings().Launch(s) },
+	"bindings": func(k *kit, m *member, s *driver.Stream) error {
+		v, err := graph.Bind[uint32](m.x.Bindings(), m.node, m.l, 2)
+		return errors.Join(err, v.Set(2), m.x.Bindings().Launch(s))
+	},
+	"after Set": func(k *kit, m *member, s *driver.Stream) error {
+		return errors.Join(m.x.Set(m.node, k.Launch(k.Plus, m.in, 2)), m.x.Launch(s))
+	},
+	"clone": func(k *kit, m *member, s *driver.Stream) error {
+		g, err := m.x.Graph().Clone()
+		k.OK(err)
+		k.CloseLater(g)
+		return k.Exec(g).Launch(s)
+	},
+	"child": func(k *kit, m *member, s *driver.Stream) error {
+		g := k.Graph()
+		_, err := g.AddChild(m.x.Graph())
+		k.OK(err)
+		return k.Exec(g).Launch(s)
+	},
+	"captured": func(k *kit, m *member, s *driver.Stream) error {
+		return k.Exec(k.Capture(func(sc *graph.Scope) error { return sc.Do(m.x.Op()) })).Launch(s)
+	},
+	"update": func(k *kit, m *member, s *driver.Stream) error {
+		x := k.likeMember()
+		r, err := x.Update(m.x.Graph())
+		k.OK(err)
+		if !r.Updated() {
+			k.Fatal(r)
+		}
+		return x.Launch(s)
+	},
+	"reinstantiation": func(k *kit, m *member, s *driver.Stream) error {
+		x := k.Exec(k.Graph())
+		r, err := x.Update(m.x.Graph(), graph.WithReinstantiate())
+		k.OK(err)
+		if !r.Reinstantiated {
+			k.Fatal(r)
+		}
+		return x.Launch(s)
+	},
+	"borrowed": func(k *kit, m *member, s *driver.Stream) error {
+		x, err := m.x.Graph().BorrowExec(m.x.Raw())
+		k.OK(err)
+		k.CloseLater(x)
+		return x.Launch(s)
+	},
+}
+
+// likeMember returns an executable graph like that of a member, but with memory outside of arenas.
+func (k *kit) likeMember() *graph.Exec {
+	k.Helper()
+	in, out := k.Memory(), k.Memory()
+	fill, err := driver.Fill(in, uint32(1))
+	k.OK(err)
+	down, err := driver.CopyDevice(out, in)
+	k.OK(err)
+	g := k.Graph()
+	k.Add(g, down, k.Add(g, k.Launch(k.Plus, in, 7), k.Add(g, fill)))
+	return k.Exec(g)
+}
+
+// A launch must wait for the latest launch of another plan, whichever way it is launched. Without
+// the wait, the second launch would end while the first is blocked.
+func TestLaunchWaitsForTheOtherPlan(t *testing.T) {
+	each(t, func(k *kit) {
+		for name, launch := range ways {
+			_, first, second := k.pair()
+			s := k.Stream()
+			release := k.blocked(k.S)
+			k.OK(first.x.Launch(k.S))
+			s2 := k.Stream()
+			if name == "captured" { // the kit captures its own stream
+				release()
+				k.Wait(k.S)
+				release = k.blocked(s)
+				k.OK(first.x.Launch(s))
+			}
+			k.OK(launch(k, second, s2))
+			k.waits(name, s2)
+			release()
+			k.Wait(s2)
+			k.Expect(first.out, 11)
+			k.Expect(second.out, 22)
+		}
+	})
+}
+
+// The emulator must find no race between graphs that use the same addresses on two streams.
+// Launches by raw handle, which the arena does not see, must be a race. That shows that the test
+// can fail.
+func TestOrderPreventsRaces(t *testing.T) {
+	for _, raw := range []bool{false, true} {
+		emu := emulator.New(emulator.Config{Check: emulator.CheckGlobalRaces})
+		k := newKit(t, gputest.Context(t, gputest.Driver(t, emu)))
+		_, first, second := k.pair()
+		streams := []*driver.Stream{k.S, k.Stream(), k.Stream()}
+		for i := range 12 {
+			m, s := first, streams[i%3]
+			if i%2 == 1 {
+				m = second
+			}
+			if raw {
+				k.OK(k.C.Driver().CuGraphLaunch(m.x.Raw(), s.Raw()))
+			} else {
+				k.OK(m.x.Launch(s))
+			}
+		}
+		for _, s := range streams {
+			k.Wait(s)
+		}
+		if found := emu.Findings(); (len(found) > 0) != raw {
+			t.Errorf("by raw handle %v: %v", raw, found)
+		}
+	}
+}
+
+// On one stream, the order must cost no driver call. On two streams, a launch must wait for an
+// event, unless the other launch has ended.
+func TestCallsOfALaunch(t *testing.T) {
+	lib := faulty.Wrap(emulator.New(emulator.Config{}))
+	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
+	lib.Ignore("cuThreadExchangeStreamCaptureMode", "cuCtxGetCurrent", "cuCtxSetCurrent", "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2")
+	_, first, second := k.pair()
+	s := k.Stream()
+	calls := func(m *member, s *driver.Stream) string {
+		lib.Count()
+		k.OK(m.x.Launch(s))
+		var names []string
+		for _, c := range lib.Stop() {
+			names = append(names, c.Symbol)
+		}
+		return strings.Join(names, " ")
+	}
+	k.OK(first.x.Launch(k.S))
+	k.OK(second.x.Launch(k.S))
+	for range 3 {
+		if got := calls(first, k.S); got != "cuGraphLaunch" {
+			t.Errorf("on the same stream: %s", got)
+		}
+		if got := calls(second, k.S); got != "cuGraphLaunch" {
+			t.Errorf("on the same stream: %s", got)
+		}
+	}
+	release := k.blocked(k.S)
+	k.OK(first.x.Launch(k.S))
+	if got := calls(first, s); got != "cuGraphLaunch" {
+		t.Errorf("the same graph on another stream: %s", got)
+	}
+	if got := calls(second, k.S); strings.Count(got, "cuStreamWaitEvent") != 1 {
+		t.Errorf("on another stream: %s", got)
+	}
+	release()
+	k.Wait(k.S)
+	if got := calls(first, s); strings.Contains(got, "cuStreamWaitEvent") {
+		t.Errorf("after the other launch has ended: %s", got)
+	}
+	k.Wait(s)
+}
+
+func TestRefusal(t *testing.T) {
+	each(t, func(k *kit) {
+		_, first, second := k.pair(arena.WithRefusal())
+		s := k.Stream()
+		release := k.blocked(k.S)
+		k.OK(first.x.Launch(k.S))
+		for _, launch := range []func() error{
+			func() error { return second.x.Launch(s) },
+			func() error { return second.x.Run(background, s) },
+			func() error { return second.x.Bindings().Launch(s) },
+		} {
+			err := launch()
+			var overlap *arena.OverlapError
+			if !errors.As(err, &overlap) || overlap.Plan != "second" || overlap.Running != "first" {
+				k.Errorf("got %v", err)
+			}
+			if !errors.Is(err, driver.CUDA_ERROR_NOT_READY) || !strings.Contains(err.Error(), `"first"`) || !strings.Contains(err.Error(), `"second"`) {
+				k.Errorf("got %v", err)
+			}
+		}
+		k.OK(first.x.Launch(s))  // CUDA orders launches of the same graph
+		k.OK(second.x.Launch(s)) // the same stream
+		release()
+		k.Wait(s)
+		k.OK(first.x.Launch(k.S)) // the other launch has ended
+		k.Expect(first.out, 11)
+		k.Expect(second.out, 22)
+	})
+}
+
+// Operations that prepare a launch must wait for a launch of another plan.
+func TestStageWaitsForTheOtherPlan(t *testing.T) {
+	each(t, func(k *kit) {
+		a := k.arena()
+		first := k.member(a, "first", 10, 1)
+		k.OK(first.p.Seal())
+		p := k.plan(a, "second")
+		in, out := k.alloc(p, elems), k.Memory()
+		down, err := driver.CopyDevice(out, in)
+		k.OK(err)
+		g := k.Graph()
+		k.Add(g, down)
+		x := k.Exec(g)
+		fill, err := driver.Fill(in, uint32(5))
+		k.OK(err)
+		s := k.Stream()
+		release := k.blocked(k.S)
+		k.OK(first.x.Launch(k.S))
+		k.OK(x.Stage(s, fill))
+		k.waits("staging", s)
+		k.OK(x.Launch(s))
+		release()
+		k.Wait(s)
+		k.Expect(first.out, 11)
+		k.Expect(out, 5)
+		release = k.blocked(s) // now the staged work is in flight
+		k.OK(x.Stage(s, fill))
+		k.OK(first.x.Launch(k.S))
+		k.waits("after staged work", k.S)
+		release()
+		k.Wait(k.S)
+	})
+}
+
+// Graphs that use memory of two arenas, or that kernels could launch, must be rejected.
+func TestUnsupportedGraphs(t *testing.T) {
+	each(t, func(k *kit) {
+		a, b := k.arena(), k.arena()
+		x, y := k.alloc(k.plan(a, "of a"), elems), k.alloc(k.plan(b, "of b"), elems)
+		g := k.Graph()
+		copied, err := driver.CopyDevice(x, y)
+		k.OK(err)
+		k.Add(g, copied)
+		_, err = g.Instantiate()
+		if !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) || !strings.Contains(err.Error(), `"of a"`) || !strings.Contains(err.Error(), `"of b"`) {
+			k.Errorf("memory of two arenas: %v", err)
+		}
+		own := k.Graph()
+		n := k.Add(own, k.Launch(k.Plus, x, 1))
+		_, err = own.Instantiate(graph.WithDeviceLaunch())
+		if !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) || !strings.Contains(err.Error(), "arena") {
+			k.Errorf("launched by kernels: %v", err)
+		}
+		z := k.Exec(own)
+		k.OK(z.Set(n, k.Launch(k.Plus, y, 1)))
+		k.OK(z.Launch(k.S)) // now it uses only b's memory
+		k.Wait(k.S)
+	})
+}
+
+// Memory that Set or a bound parameter brings in must tie the graph to the arena.
+func TestMemoryThatIsSetLaterCounts(t *testing.T) {
+	each(t, func(k *kit) {
+		a := k.arena()
+		first := k.member(a, "first", 10, 1)
+		k.OK(first.p.Seal())
+		in := k.alloc(k.plan(a, "second"), elems)
+		for name, use := range map[string]func(x *graph.Exec, n graph.Node, l *driver.Launch, s *driver.Stream) error{
+			"set": func(x *graph.Exec, n graph.Node, l *driver.Launch, s *driver.Stream) error {
+				return errors.Join(x.Set(n, k.Launch(k.Plus, in, 1)), x.Launch(s))
+			},
+			"bindings": func(x *graph.Exec, n graph.Node, l *driver.Launch, s *driver.Stream) error {
+				m, err := graph.Bind[*driver.Buffer[uint32]](x.Bindings(), n, l, 0)
+				return errors.Join(err, x.Bindings().Launch(s), m.Set(in), x.Bindings().Launch(s))
+			},
+			"bindings of a launch": func(x *graph.Exec, n graph.Node, _ *driver.Launch, s *driver.Stream) error {
+				_, err := graph.Bind[uint32](x.Bindings(), n, k.Launch(k.Plus, in, 3), 2)
+				return errors.Join(err, x.Bindings().Launch(s))
+			},
+		} {
+			l := k.Launch(k.Plus, k.Memory(), 1)
+			g := k.Graph()
+			n := k.Add(g, l)
+			x := k.Exec(g)
+			s := k.Stream()
+			release := k.blocked(k.S)
+			k.OK(first.x.Launch(k.S))
+			k.OK(use(x, n, l, s))
+			k.waits(name, s)
+			release()
+			k.Wait(s)
+		}
+	})
+}
+
+// In the steady state, launches must not allocate, also when the streams alternate. The emulator
+// itself allocates, so the test uses the GPU and a driver whose calls do nothing.
+func TestLaunchesDoNotAllocate(t *testing.T) {
+	t.Run("null", func(t *testing.T) {
+		noAllocations(newKit(t, gputest.Context(t, graphtest.NullDriver(t))), arena.WithoutMapping())
+	})
+	t.Run("gpu", func(t *testing.T) { noAllocations(newKit(t, gputest.Context(t, gputest.GPU(t)))) })
+}
+
+func noAllocations(k *kit, opts ...arena.Option) {
+	k.Helper()
+	_, first, second := k.pair(opts...)
+	k.None("launches on one stream", func() {
+		k.OK(first.x.Launch(k.S))
+		k.OK(second.x.Launch(k.S))
+	})
+	k.Wait(k.S)
+	s := k.Stream()
+	k.None("launches on two streams", func() {
+		k.OK(first.x.Launch(k.S))
+		k.OK(second.x.Launch(s))
+	})
+	v, err := graph.Bind[uint32](second.x.Bindings(), second.node, second.l, 2)
+	k.OK(err)
+	i := uint32(0)
+	k.None("bindings on two streams", func() {
+		i++
+		k.OK(first.x.Launch(k.S))
+		k.OK(v.Set(i))
+		k.OK(second.x.Bindings().Launch(s))
+	})
+	k.Wait(s)
+}
+
+// A launch that failed may have recorded an event. Later launches in the same stream must count all
+// the same.
+func TestLaunchAfterAFailedLaunchCounts(t *testing.T) {
+	lib := faulty.Wrap(emulator.New(emulator.Config{}))
+	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
+	_, first, second := k.pair()
+	s, ready := k.Stream(), k.blocked(k.S)
+	k.OK(first.x.Launch(k.S))
+	lib.FailCall("cuGraphLaunch", 1, uint32(graphtest.Injected))
+	err := second.x.Launch(s)
+	lib.Stop()
+	if !errors.Is(err, graphtest.Injected) {
+		t.Fatalf("got %v", err)
+	}
+	release := k.blocked(k.S)
+	k.OK(first.x.Launch(k.S))
+	k.OK(second.x.Launch(s))
+	ready()
+	k.waits("the second launch", s)
+	release()
+	k.Wait(s)
+	k.Expect(first.out, 11)
+	k.Expect(second.out, 22)
+}
