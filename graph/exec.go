@@ -20,8 +20,8 @@ import (
 // Exec is an executable graph. Set, Enable and Update change it between launches, without
 // affecting launches in flight.
 //
-// One Exec never runs concurrently with itself: CUDA runs each launch after the previous one,
-// whatever their streams. For concurrent runs, use several.
+// Launches of one Exec run one after the other, whatever their streams. So do launches of Execs that
+// use memory of one arena (package graph/arena). For concurrent runs, use several.
 type Exec struct {
 	life  *life.Lifetime
 	watch life.Watched
@@ -133,9 +133,6 @@ func (x *Exec) String() string {
 // Launch enqueues the graph in s. It runs after all work already in s and after this Exec's
 // previous launch. Launch does not wait. If the graph fails when it runs, a later call, usually the
 // wait, returns the error.
-//
-// If x uses memory of an arena (package graph/arena), it also runs after the previous launch of any
-// other Exec that does.
 //
 // s may be any stream of the same driver, even of another context. To make x part of a graph that
 // is being captured, use [Graph.AddChild].
