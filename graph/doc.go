@@ -62,8 +62,8 @@
 //   - A [Scalar] is one value at a fixed address, set between replays.
 //   - [AddAlloc] and [Graph.AddFree], or in a capture [Allocate] and [Scope.Free], make the graph
 //     allocate and free while it runs.
-//   - Package graph/cache allocates memory that never moves while a live graph uses it.
-//   - Package graph/arena lets graphs that never run at the same time use the same memory.
+//   - Memory of package graph/cache never moves while a live graph uses it.
+//   - Graphs that never run together share memory of package graph/arena.
 //   - A [Pool] keeps things alive for several graphs. [Graph.RetainUserObject] ties the end of an
 //     object to the end of a graph.
 //

@@ -20,8 +20,8 @@ import (
 // Exec is an executable graph. Set, Enable and Update change it between launches, without
 // affecting launches in flight.
 //
-// Launches of one Exec run one after the other, whatever their streams. So do launches of Execs that
-// use memory of one arena (package graph/arena). For concurrent runs, use several.
+// Launches of one Exec never overlap, nor do launches of Execs with memory of one graph/arena,
+// whatever their streams. For concurrent runs, use several.
 type Exec struct {
 	life  *life.Lifetime
 	watch life.Watched
