@@ -294,8 +294,8 @@ func (o *CopyOp) sendPeer(s *Stream) error {
 	return s.d.CuMemcpyPeerAsync(o.dst, o.ctx.Raw(), o.src, o.other.Raw(), o.bytes, s.raw)
 }
 
-// Region is the source or destination of a 2D or 3D copy: a box in memory. Only Memory and Pitch are
-// required. An [Array] ignores Pitch and Rows.
+// Region is the source or destination of a 2D or 3D copy: a box in memory. Only Memory and Pitch
+// are required. An [Array] ignores Pitch and Rows.
 type Region struct {
 	Memory Memory
 	Pitch  uintptr // bytes from one row to the next

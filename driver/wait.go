@@ -449,8 +449,8 @@ const (
 	schedSleeps
 )
 
-// sleeps reports whether the context's flags make waiting threads sleep. It queries the driver until
-// one query succeeds.
+// sleeps reports whether the context's flags make waiting threads sleep. It queries the driver
+// until one query succeeds.
 func (core *contextCore) sleeps() (bool, error) {
 	sched := core.sched.Load()
 	if sched == schedUnknown {
