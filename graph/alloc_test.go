@@ -211,7 +211,6 @@ func TestLimitsOfGraphsWithMemoryNodesAreExplained(t *testing.T) {
 	})
 }
 
-// Errors for a captured graph must explain its limits, although the driver created its nodes.
 func TestLimitsOfCapturedGraphsWithMemoryAreExplained(t *testing.T) {
 	each(t, func(k *kit) {
 		g := k.Capture(func(sc *graph.Scope) error {

@@ -106,7 +106,6 @@ func newBuilder(g *Graph, items []Item) *builder {
 	return b
 }
 
-// prepare starts a batch of n nodes.
 func (b *builder) prepare(g *Graph, n int) {
 	b.g, b.last, b.count, b.first = g, nil, 0, 0
 	b.made = slices.Grow(b.made[:0], n)[:n]
@@ -118,7 +117,6 @@ func (b *builder) prepare(g *Graph, n int) {
 	o.Reserve(n)
 }
 
-// done drops the caller's slices and returns the builder to the pool.
 func (b *builder) done() {
 	clear(b.uses)
 	b.uses = b.uses[:0]

@@ -67,7 +67,6 @@ type slot struct {
 	bound int     // index of b in Bindings.bound
 }
 
-// bound is a node with bound parameters.
 type bound struct {
 	node   Node
 	from   *driver.Launch // the launch that was passed to Bind

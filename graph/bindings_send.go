@@ -240,7 +240,6 @@ func (b *bound) isRetainedBy(o *retain.References) bool {
 	return true
 }
 
-// found caches that o retains the references of b.launch.
 func (b *bound) found(o *retain.References) {
 	b.known, b.epoch, b.refs = o, o.Epoch, b.launch.Block().Version
 }

@@ -238,7 +238,6 @@ func (m *mover) nodes(nested []planned) ([]cu.CUgraphNode, error) {
 	return raws, m.edges()
 }
 
-// node recreates one node, without edges.
 func (m *mover) node(raw cu.CUgraphNode, p *planned) error {
 	if p != nil {
 		return m.conditional(raw, p)
@@ -255,7 +254,6 @@ func (m *mover) node(raw cu.CUgraphNode, p *planned) error {
 	return nil
 }
 
-// enter adds the clone of raw to the tables of the target graph.
 func (m *mover) enter(raw, clone cu.CUgraphNode) Node {
 	m.clones[raw] = clone
 	m.made = append(m.made, clone)
@@ -270,7 +268,6 @@ func (m *mover) enter(raw, clone cu.CUgraphNode) Node {
 	return Node{m.to, i}
 }
 
-// conditional adds a planned node and fills its bodies.
 func (m *mover) conditional(raw cu.CUgraphNode, p *planned) error {
 	if err := p.cond.usable(m.to); err != nil {
 		return p.form.addError(m.to, err)
@@ -282,7 +279,6 @@ func (m *mover) conditional(raw cu.CUgraphNode, p *planned) error {
 	return m.enter(raw, clone).enterBodies(p.form, p.cond, bodies).fill(p.bodies)
 }
 
-// fill recreates the captured nodes in the bodies of a new conditional node.
 func (k *conditional) fill(bodies []*body) error {
 	for i, b := range bodies {
 		if err := k.adopt(i, b); err != nil {
@@ -308,7 +304,6 @@ func (m *mover) edges() error {
 	return m.to.d.CuGraphAddDependencies_v10000(m.to.raw, &from[0], &to[0], uintptr(len(from)))
 }
 
-// orderAfter makes the root nodes run after deps.
 func (m *mover) orderAfter(raws, deps []cu.CUgraphNode) error {
 	if len(raws) == 0 || len(deps) == 0 {
 		return nil

@@ -183,7 +183,6 @@ func (b *Burst) doSlowly(op driver.Op) error {
 	return nil
 }
 
-// flush records the batched launches and stores an error in b.err.
 func (b *Burst) flush() {
 	n := b.launches.Len()
 	if n == 0 {

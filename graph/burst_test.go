@@ -299,7 +299,6 @@ func TestGraphsReuseTheirTables(t *testing.T) {
 	})
 }
 
-// ways are the ways to record launches one after the other.
 var ways = map[string]func(sc *graph.Scope, ops ...driver.Op) error{
 	"Do":         func(sc *graph.Scope, ops ...driver.Op) error { return graphtest.Does(ops...)(sc) },
 	"Do of many": (*graph.Scope).Do,

@@ -95,7 +95,6 @@ type recording struct {
 	accesses access.Recorded
 }
 
-// branch is one stream of a capture.
 type branch struct {
 	s     *driver.Stream
 	event *driver.Event // for forks and joins; created on first use
@@ -376,7 +375,6 @@ func (r *recording) over() {
 	r.drop.Disown()
 }
 
-// deliver returns the recorded graph.
 func (r *recording) deliver(raw driver.CUgraph) (*Graph, error) {
 	g := r.g
 	if g == nil {

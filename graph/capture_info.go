@@ -10,7 +10,6 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// captureInfo is the driver's information about a capturing stream.
 type captureInfo struct {
 	status cu.CUstreamCaptureStatus
 	id     uint64

@@ -100,7 +100,6 @@ func (r *recording) last() ([]Edge, error) {
 	return r.pending(r.s)
 }
 
-// beginInto begins a capture into a graph. It locks the graph for the call.
 func (r *recording) beginInto() error {
 	g := r.into.g
 	if err := g.lock(); err != nil {
@@ -132,7 +131,6 @@ func (r *recording) enters(g *Graph) error {
 	return r.s.Context().Driver().CuStreamBeginCaptureToGraph(r.s.Raw(), g.raw, from, nil, uintptr(len(r.into.deps)), r.mode)
 }
 
-// remember stores the nodes that the graph already has.
 func (r *recording) remember(g *Graph) error {
 	raws, err := g.handles()
 	if err != nil {
@@ -266,7 +264,6 @@ func (r *recording) graph() (*Graph, error) {
 	return r.g, nil
 }
 
-// release detaches the capture from its graph.
 func (r *recording) release() {
 	r.g.lockLatch()
 	defer r.g.mu.Unlock()

@@ -77,7 +77,6 @@ func TestCaptureIntoAGraphIsUndoneWhenTheFunctionFails(t *testing.T) {
 	})
 }
 
-// CUDA destroys a graph if a capture into it is invalidated.
 func TestCaptureIntoAGraphThatIsInvalidatedDestroysIt(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()

@@ -16,8 +16,6 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// In a relaxed section, calls that the capture forbids must take effect immediately, and the
-// capture must stay valid.
 func TestRelaxedSectionAllowsWhatTheCaptureForbids(t *testing.T) {
 	each(t, func(k *kit) {
 		for _, mode := range graphtest.Modes {
@@ -240,7 +238,6 @@ func TestForkAgainToTheSameStream(t *testing.T) {
 	})
 }
 
-// The width of a graph is the largest number of nodes that can run at once.
 func TestForkJoinRunsSideBySide(t *testing.T) {
 	each(t, func(k *kit) {
 		streams := []*driver.Stream{k.Stream(), k.Stream(), k.Stream()}
@@ -377,7 +374,6 @@ func TestRecordReturnsTheErrorOfAnOperation(t *testing.T) {
 	})
 }
 
-// In every mode, a capture of the per-thread stream belongs to its thread.
 func TestPerThreadStreamIsCapturedWhateverTheMode(t *testing.T) {
 	each(t, func(k *kit) {
 		runtime.LockOSThread()
@@ -550,7 +546,6 @@ func (l *everyKind) result() string {
 	return out
 }
 
-// sorts lists the types of the nodes with their dependencies.
 func (k *kit) sorts(g *graph.Graph) (list string) {
 	k.Helper()
 	for n, err := range g.Nodes() {

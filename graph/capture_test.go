@@ -410,7 +410,6 @@ func onAGoroutine(f func()) {
 	<-done
 }
 
-// dropRecording begins a capture, records on two streams and leaves the capture open.
 func dropRecording(k *kit, mode graph.Mode, b *driver.Buffer[uint32], other *driver.Stream) {
 	r, err := graph.Begin(k.S, mode)
 	if err != nil {
@@ -429,7 +428,6 @@ func dropRecording(k *kit, mode graph.Mode, b *driver.Buffer[uint32], other *dri
 	}
 }
 
-// Cleanup must also work while the thread that began the capture is alive.
 func TestDroppedRecordingOfALivingGoroutine(t *testing.T) {
 	each(t, func(k *kit) {
 		b, other := k.Memory(), k.Stream()
@@ -448,7 +446,6 @@ func TestDroppedRecordingOfALivingGoroutine(t *testing.T) {
 	})
 }
 
-// If a program obtains the graph of a capture and then drops the capture, the graph must be closed.
 func TestDroppedRecordingClosesItsGraph(t *testing.T) {
 	each(t, func(k *kit) {
 		for _, mode := range graphtest.Modes {

@@ -259,7 +259,6 @@ func (c *checker) bodies(n Node, first int, bodies []*Graph) (ends, error) {
 	return ends{first, at}, nil
 }
 
-// leaf adds the accesses of a node without nested graphs.
 func (c *checker) leaf(n Node, t Type, v int, k *kernelNodes) error {
 	declared := n.g.accesses.DeclaredUses(n.i)
 	for _, a := range declared {
@@ -502,7 +501,6 @@ func (c *checker) neighbours(o *access.Order) []pair {
 	return pairs
 }
 
-// allPairs returns all conflicting pairs of accesses.
 func (c *checker) allPairs() []pair {
 	var pairs []pair
 	for i := range c.uses {

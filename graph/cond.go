@@ -100,7 +100,6 @@ func (g *Graph) newCond(o condOptions) (Cond, error) {
 	return c, err
 }
 
-// usable returns an error if a new node of g cannot use the condition.
 func (c Cond) usable(g *Graph) error {
 	switch {
 	case c.g == nil:

@@ -60,7 +60,6 @@ func (g *Graph) AddSwitch(c Cond, n int, deps ...Node) (Node, []*Graph, error) {
 
 const maxBodies = 1<<31 - 1
 
-// form is the type of a conditional node and its number of bodies.
 type form struct {
 	kind   cu.CUgraphConditionalNodeType
 	bodies int
@@ -127,7 +126,6 @@ func (g *Graph) conditional(f form, c Cond, from *cu.CUgraphNode, data *cu.CUgra
 	return g.added(raw).enterBodies(f, c, bodies), nil
 }
 
-// addConditionalRaw adds the node in the driver.
 func (g *Graph) addConditionalRaw(f form, c Cond, from *cu.CUgraphNode, data *cu.CUgraphEdgeData, deps uintptr) (cu.CUgraphNode, *driver.CUgraph, error) {
 	p := &cu.CUgraphNodeParams{Type: cu.CU_GRAPH_NODE_TYPE_CONDITIONAL}
 	params := p.Conditional()
@@ -300,7 +298,6 @@ func (g *Graph) fill() error {
 // only one at a time.
 type execCount struct{ execs atomic.Int32 }
 
-// mayHaveOne returns an error if an executable graph already exists.
 func (l *execCount) mayHaveOne(g *Graph, k *conditional) error {
 	if l == nil || l.execs.Load() == 0 {
 		return nil

@@ -55,7 +55,6 @@ const dependentKernels = `
 }
 `
 
-// dependents returns launches of both kernels for the same memory.
 func (k *kit) dependents(b *driver.Buffer[uint32]) (first, second *driver.Launch) {
 	k.Helper()
 	m, err := k.C.LoadModule([]byte(dependentKernels))

@@ -11,7 +11,6 @@ import (
 	"github.com/purecuda/cuda/graph/internal/graphtest"
 )
 
-// open returns a context, a stream, kernels and a buffer of ones for the examples.
 func open() (c *driver.Context, s *driver.Stream, plus, times *driver.Kernel, b *driver.Buffer[uint32]) {
 	return graphtest.Open()
 }

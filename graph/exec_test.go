@@ -440,7 +440,6 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// Upload must do its work only once, until the exec is changed.
 func TestUploadIsDoneOncePerChange(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))

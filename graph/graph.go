@@ -279,7 +279,6 @@ func (g *Graph) lock() error {
 	return nil
 }
 
-// closed returns the reason why the graph cannot be used, or nil.
 func (g *Graph) closed() error {
 	switch {
 	case g.lost != nil:

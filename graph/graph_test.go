@@ -507,7 +507,6 @@ func TestRefusedOperationsAreNamedAndLeaveTheGraphUsable(t *testing.T) {
 	})
 }
 
-// hiding is a driver that reports some functions as missing.
 type hiding struct {
 	loader.Library
 	symbols []string

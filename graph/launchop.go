@@ -10,7 +10,6 @@ import (
 	"github.com/purecuda/cuda/internal/uses"
 )
 
-// launchOp is the launch of an Exec as an operation.
 type launchOp struct {
 	x    *Exec
 	refs [1]life.Ref

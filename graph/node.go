@@ -39,7 +39,6 @@ func (n Node) Raw() cu.CUgraphNode {
 // handle returns the driver's handle of an existing node. The caller has locked the graph.
 func (n Node) handle() cu.CUgraphNode { return n.g.raws[n.i] }
 
-// has reports whether node i exists and was not destroyed.
 func (g *Graph) has(i uint32) bool { return uint64(i) < uint64(len(g.raws)) && g.raws[i] != 0 }
 
 // IsZero reports whether n is the zero Node.
@@ -176,7 +175,6 @@ func (g *Graph) found(raw cu.CUgraphNode) Node {
 	return n
 }
 
-// check returns an error unless n is an existing node of g.
 func (g *Graph) check(n Node) error {
 	switch {
 	case n.g == g && g.has(n.i):

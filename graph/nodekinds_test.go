@@ -49,8 +49,6 @@ func TestKernelNodesAreAddedReadAndSet(t *testing.T) {
 	})
 }
 
-// A node of a library's kernel is added from raw parameters. Its name must be the name that the
-// driver returns.
 func TestNodesOfLibraryKernelsHaveNames(t *testing.T) {
 	each(t, func(k *kit) {
 		if !k.C.Driver().Has(cu.FnCuKernelGetName) {

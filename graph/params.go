@@ -104,7 +104,6 @@ func (n Node) event(e *driver.CUevent) error {
 	return n.get(cu.CU_GRAPH_NODE_TYPE_EVENT_RECORD, func(d *driver.Driver) error { return d.CuGraphEventRecordNodeGetEvent(n.handle(), e) })
 }
 
-// copied returns a copy of an array that belongs to a node.
 func copied[T any](at *T, n uint32) *T {
 	if at == nil || n == 0 {
 		return nil

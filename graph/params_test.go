@@ -146,7 +146,6 @@ func TestEveryOperationByTaggedParameters(t *testing.T) {
 	})
 }
 
-// with returns a launch of the plus kernel with a changed configuration.
 func (k *kit) with(b *driver.Buffer[uint32], v uint32, change func(c *driver.LaunchConfig)) *driver.Launch {
 	k.Helper()
 	c := config

@@ -264,7 +264,6 @@ func (p *Plan) setDeps(g *Graph, deps []Node) error {
 	return nil
 }
 
-// setGraph changes the graph to which the frames add nodes.
 func (p *Plan) setGraph(raw driver.CUgraph) {
 	if p.graph == raw {
 		return

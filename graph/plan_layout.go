@@ -93,7 +93,6 @@ func (p *Plan) before(s *step) bool {
 	return true
 }
 
-// dependencies returns the handles of the nodes that item i runs after.
 func (p *Plan) dependencies(i int) (at *cu.CUgraphNode, n uintptr, root bool) {
 	if p.after == nil {
 		if i == 0 {

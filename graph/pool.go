@@ -160,7 +160,6 @@ func (c *poolCore) register(things []any) ([]pooled, error) {
 	return nil, nil
 }
 
-// add retains a thing, unless the pool already has it.
 func (c *poolCore) add(thing any) error {
 	h, err := entryOf(thing)
 	if err != nil {
@@ -179,7 +178,6 @@ func (c *poolCore) add(thing any) error {
 	return nil
 }
 
-// drop removes and returns the things added after the first n.
 func (c *poolCore) drop(n int) []pooled {
 	added := append([]pooled(nil), c.held[n:]...)
 	for _, h := range added {

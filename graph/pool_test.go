@@ -157,8 +157,6 @@ func TestDroppedPoolIsReported(t *testing.T) {
 	}
 }
 
-// Graphs retain Go values, memory and pools. They must be released when the graph and its execs are
-// closed.
 func TestGraphsKeepAnyGoValue(t *testing.T) {
 	each(t, func(k *kit) {
 		gone := make(chan string, 3)

@@ -74,7 +74,6 @@ func (g *Graph) Profile(ctx context.Context, s *driver.Stream, opts ...ProfileOp
 	return p, nil
 }
 
-// profiling is the state of a Profile call.
 type profiling struct {
 	rounds     int
 	oneByOne   bool
@@ -438,7 +437,6 @@ func (all probes) close() error {
 	return errors.Join(errs...)
 }
 
-// read reads the times of the latest launch.
 func (all probes) read(begin *driver.Event) (err error) {
 	all.each(func(t *probe) {
 		if err == nil {

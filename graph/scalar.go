@@ -81,7 +81,6 @@ func (s *Scalar[T]) check(on *driver.Stream) error {
 	return err
 }
 
-// send enqueues the new value.
 func (s *Scalar[T]) send(on *driver.Stream, v T) error {
 	d, at := on.Driver(), unsafe.Pointer(&v)
 	switch s.size {

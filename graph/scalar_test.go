@@ -21,7 +21,6 @@ func scalarOf[T any](k *kit, v T) *graph.Scalar[T] {
 	return s
 }
 
-// fetch waits for the kit's stream and returns the contents of the device memory.
 func fetch[T any](k *kit, m driver.MemoryOf[T]) []T {
 	k.Helper()
 	k.Wait(k.S)

@@ -155,7 +155,6 @@ func (sc *Scope) Keep(things ...any) error {
 	return r.changing(func(o *retain.References) error { return o.RetainThings(refs, values) })
 }
 
-// keep makes the graph that is being recorded retain the references of an operation.
 func (r *recording) keep(refs []life.Ref) error {
 	return r.changing(func(o *retain.References) error {
 		if err := o.Retain(refs); err != nil {
@@ -335,7 +334,6 @@ func (r *recording) latest(s *driver.Stream) (Node, error) {
 	return r.g.node(*i.nodes), nil
 }
 
-// addEmpty records an empty node.
 func (sc *Scope) addEmpty() (Node, error) {
 	return sc.addPending(func(g *Graph, from *cu.CUgraphNode, data *cu.CUgraphEdgeData, n uintptr) (Node, error) {
 		var raw cu.CUgraphNode

@@ -313,7 +313,6 @@ func (x *Exec) SetBatch(changes []Change) error {
 	return err
 }
 
-// setter batches changes of an Exec.
 type setter struct {
 	x       *Exec
 	changes []Change

@@ -222,7 +222,6 @@ func TestProfileRunsTheGraphSoManyTimes(t *testing.T) {
 	})
 }
 
-// With WithOneByOne, independent nodes must not run at the same time.
 func TestProfileOneByOne(t *testing.T) {
 	each(t, func(k *kit) {
 		g := k.Graph()

@@ -209,7 +209,6 @@ func (x *Exec) execUpdate(g *Graph) (info cu.CUgraphExecUpdateResultInfo, err er
 	return info, err
 }
 
-// adopt replaces the Exec's references with those of g.
 func (x *Exec) adopt(g *Graph) {
 	x.updates++
 	k := x.keep

@@ -207,7 +207,6 @@ func TestGraphsForDeviceLaunchAreCheckedBeforeTheCall(t *testing.T) {
 	})
 }
 
-// An Exec that kernels can launch must also be launchable from the host.
 func TestDeviceLaunchableExecRunsFromTheHost(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()

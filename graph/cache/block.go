@@ -15,7 +15,6 @@ type lane uint64
 
 func laneOf(s *driver.Stream) lane { return lane(s.Number()) }
 
-// shelves holds free blocks by lane and size.
 type shelves struct {
 	idle   shelf // shelf of the zero lane
 	lanes  map[lane]*shelf
@@ -147,7 +146,6 @@ func (s *shelf) remove(b *block) {
 	s.n--
 }
 
-// all reports whether yield returned true for every block.
 func (s *shelf) all(yield func(*block) bool) bool {
 	for _, b := range s.small {
 		for ; b != nil; b = b.under {

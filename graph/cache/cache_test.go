@@ -70,7 +70,6 @@ func TestCacheTrimGivesBackWhatIsFree(t *testing.T) {
 	})
 }
 
-// If device memory runs out, the cache must release its free blocks.
 func TestCacheGivesUpWhatIsFreeWhenMemoryIsShort(t *testing.T) {
 	gputest.OnEmulator(t, emulator.Config{LimitMemory: 16 << 20}, func(t *testing.T, ctx *driver.Context) {
 		k := newKit(t, ctx)
@@ -163,7 +162,6 @@ func (k *kit) fixedBlocks(mode graph.Mode) {
 	}
 }
 
-// The output of a closed graph must stay valid until its buffer is closed.
 func TestCacheBlockOfAClosedGraphStaysWithItsBuffer(t *testing.T) {
 	each(t, func(k *kit) {
 		c := k.cache()
@@ -256,7 +254,6 @@ func TestCacheThawsOnEveryPath(t *testing.T) {
 	})
 }
 
-// Captures that other code began must also retain their blocks.
 func TestCacheInACaptureOfOtherCode(t *testing.T) {
 	each(t, func(k *kit) {
 		c := k.cache()
@@ -282,7 +279,6 @@ func TestCacheInACaptureOfOtherCode(t *testing.T) {
 	})
 }
 
-// In an invalid capture, the cache must not allocate.
 func TestCacheInAnInvalidCapture(t *testing.T) {
 	each(t, func(k *kit) {
 		c, d := k.cache(), k.C.Driver()
@@ -532,7 +528,6 @@ func TestCacheServesForkedStreams(t *testing.T) {
 	})
 }
 
-// A cache must report an error if the driver does not free its memory.
 func TestAClosedCacheReportsWhatWasNotFreed(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))

@@ -38,7 +38,6 @@ func (c *core) blocksOf(s *driver.Stream, at captured) (*ownBlocks, error) {
 	return o, refusal.Join([]error{err, closed})
 }
 
-// holdBlocks makes the graph being captured retain its blocks.
 func holdBlocks(s *driver.Stream, at captured, o *ownBlocks) error {
 	if sc, ok := graph.ScopeOf(s); ok {
 		return sc.Keep(o)

@@ -139,7 +139,6 @@ func (c *core) giveTo(of *ownBlocks, b *block) {
 	c.stats.OfGraphs += uint64(b.size)
 }
 
-// enter adds a new block and hands it out.
 func (c *core) enter(ptr driver.CUdeviceptr, size uintptr, l lane, of *ownBlocks) *block {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -189,7 +188,6 @@ func (c *core) put(b *block) (toDriver bool) {
 	return false
 }
 
-// trim returns the free blocks to the driver. It returns their total size.
 func (c *core) trim() (bytes uint64, err error) {
 	c.mu.Lock()
 	free := c.free

@@ -64,7 +64,6 @@ func allocInto[T any](c *Cache, s *driver.Stream, b *driver.Buffer[T], n int) er
 	return nil
 }
 
-// allocAnew allocates different memory for the caller's buffer.
 func allocAnew[T any](c *Cache, s *driver.Stream, b *driver.Buffer[T], n int) error {
 	made, err := allocFrom[T](c, s, n)
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// into allocates into a buffer that the test reuses.
 func (k *kit) into(c *cache.Cache, s *driver.Stream, b *driver.Buffer[uint32], n int) {
 	k.Helper()
 	k.OK(cache.AllocInto(c, s, b, n))

@@ -31,7 +31,6 @@ func (k *kit) counter(start uint64) *counter.Counter {
 	return c
 }
 
-// words returns device memory with n zeros.
 func (k *kit) words(n int) *driver.Buffer[uint64] {
 	k.Helper()
 	b, err := driver.AllocFrom(k.C, make([]uint64, n))

@@ -83,7 +83,6 @@ func (f *Flow) addError(op driver.Op, err error) error {
 	return fmt.Errorf("cannot add %v as step %d to a flow: %w", op, len(f.steps), err)
 }
 
-// enter adds a step and finds the steps that it runs after.
 func (f *Flow) enter(s step) Step {
 	i := len(f.steps)
 	for _, a := range s.uses {

@@ -31,7 +31,6 @@ func newRandomWork(k *kit, seed uint64) *randomWork {
 	return w
 }
 
-// part returns n elements of one of the buffers.
 func (w *randomWork) part(n int) driver.View[uint32] {
 	at := w.IntN(elems - n + 1)
 	return w.bufs[w.IntN(len(w.bufs))].View(at, at+n)
@@ -91,7 +90,6 @@ func (w *randomWork) ops(n int) []driver.Op {
 	return ops
 }
 
-// reset restores the initial contents of the memory.
 func (w *randomWork) reset() {
 	w.Helper()
 	for i, b := range w.bufs {
@@ -114,7 +112,6 @@ func (w *randomWork) contents() []uint32 {
 	return all
 }
 
-// inOrder runs operations one after the other and returns the contents of the memory.
 func (w *randomWork) inOrder(ops []driver.Op) []uint32 {
 	w.Helper()
 	w.reset()

@@ -18,7 +18,6 @@ func must(err error) {
 	}
 }
 
-// branches returns a graph with two concurrent kernels.
 func branches() *graph.Graph {
 	c, _, plus, times, b := graphtest.Open()
 	one, err := driver.Fill[uint32](b, 1)

@@ -33,7 +33,6 @@ func (d *drawing) mermaid(b *strings.Builder, s *graph.Snapshot, indent string) 
 	}
 }
 
-// arrow returns a dotted arrow for a programmatic edge and a solid arrow for other edges.
 func arrow(e graph.SnapshotEdge) string {
 	if programmatic(e) {
 		return "-. programmatic .->"
@@ -84,7 +83,6 @@ func hasNodesInside(n *graph.SnapshotNode) bool {
 	return false
 }
 
-// mermaidPath marks the nodes of the critical paths.
 func (d *drawing) mermaidPath(b *strings.Builder) {
 	var ids []string
 	for n := range d.All() {

@@ -55,7 +55,6 @@ func (s Summary) String() string {
 	return shape + "\n" + s.kinds()
 }
 
-// kinds lists the kinds of nodes, the most frequent first.
 func (s Summary) kinds() string {
 	kinds := slices.SortedFunc(maps.Keys(s.Kinds), func(a, b string) int {
 		return cmp.Or(cmp.Compare(s.Kinds[b], s.Kinds[a]), cmp.Compare(a, b))

@@ -64,7 +64,6 @@ func (d *drawing) markPath(s *graph.Snapshot) {
 	}
 }
 
-// isCritical reports whether an edge is on a critical path.
 func (d *drawing) isCritical(s *graph.Snapshot, e graph.SnapshotEdge) bool {
 	from := &s.Nodes[e.From]
 	return d.onPath[from] && d.lineTo[from] == &s.Nodes[e.To]

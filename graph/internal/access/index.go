@@ -62,7 +62,6 @@ func (x *Index) conflictsInSegments(a driver.Access, steps *[]int) {
 	}
 }
 
-// find returns the first segment that ends after an address.
 func (x *Index) find(addr uint64) int {
 	return sort.Search(len(x.segments), func(i int) bool { return x.segments[i].hi > addr })
 }

@@ -117,7 +117,6 @@ func (p *Sets) Op(i int, op driver.Op) {
 	}
 }
 
-// repeat assigns the latest set to the next node.
 func (p *Sets) repeat() { p.of = append(p.of, p.last) }
 
 // Again assigns the latest set to the next n nodes.
@@ -229,7 +228,6 @@ func (p *Sets) unshare() {
 	}
 }
 
-// snapshot returns the current sets for a copy of the graph.
 func (p *Sets) snapshot() *Sets {
 	p.shared = true
 	for _, l := range p.Loose {

@@ -206,7 +206,6 @@ func TestNodesOfACaptureIntoABodyNameTheBody(t *testing.T) {
 	})
 }
 
-// A user object retained by a body's graph must live as long as the whole graph.
 func TestUserObjectOfARecordedBodyStays(t *testing.T) {
 	each(t, func(k *kit) {
 		var d graphtest.Destructor
@@ -228,7 +227,6 @@ func TestUserObjectOfARecordedBodyStays(t *testing.T) {
 	})
 }
 
-// refused checks the code of an error and that its text contains the given words.
 func (k *kit) refused(what string, err error, code driver.CUresult, words ...string) {
 	k.Helper()
 	if !errors.Is(err, code) {

@@ -45,7 +45,6 @@ func holds[T graph.CondWord](a T, cmp graph.Cmp, b T) bool {
 	return a != b
 }
 
-// compareAll tests a graph with an IF node for each comparison.
 func compareAll[T graph.CondWord](k *kit, words []T, constant T) {
 	k.Helper()
 	cmps := []graph.Cmp{graph.Less, graph.Equal, graph.Greater, graph.LessOrEqual, graph.GreaterOrEqual, graph.NotEqual}

@@ -54,7 +54,6 @@ func (k *kit) countdown() *driver.Kernel {
 	return f
 }
 
-// want waits for the kit's stream and compares memory.
 func (k *kit) want(what string, b *driver.Buffer[uint32], want ...uint32) {
 	k.Helper()
 	k.Wait(k.S)
@@ -158,7 +157,7 @@ func TestWhileOf100000Rounds(t *testing.T) {
 	})
 }
 
-// Nested loops with their own conditions must run 6 times 9 rounds.
+// Nested loops with their own conditions must run 6 times 9 iterations.
 func TestNestedWhile(t *testing.T) {
 	each(t, func(k *kit) {
 		outerLeft, innerLeft, sum, f := k.Words(6), k.Words(0), k.Words(0), k.countdown()

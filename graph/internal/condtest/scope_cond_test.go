@@ -397,7 +397,6 @@ func TestFailedCaptureIntoAGraphInANodeLeavesIt(t *testing.T) {
 	})
 }
 
-// The edges of a fork and the launch attributes must also move into the body.
 func TestCapturedBodyKeepsEdgesAndAttributes(t *testing.T) {
 	each(t, func(k *kit) {
 		a, b, s := k.Memory(), k.Memory(), k.Stream()

@@ -77,7 +77,6 @@ func steadyState(k *kit) {
 	}
 }
 
-// Launches of graphs that leave memory allocated must be tracked without host allocations.
 func TestLaunchOfAGraphWithMemoryAllocatesNothingOnTheHost(t *testing.T) {
 	t.Run("null", func(t *testing.T) { launchWithMemory(newKit(t, gputest.Context(t, graphtest.NullDriver(t)))) })
 	t.Run("gpu", func(t *testing.T) { launchWithMemory(newKit(t, gputest.Context(t, gputest.GPU(t)))) })
@@ -211,7 +210,6 @@ func TestNodeInABodyIsSetWhileLaunchesRun(t *testing.T) {
 	})
 }
 
-// In the steady state, bound parameters, staging and bursts must not allocate.
 func TestParametersOfEachStepAllocateNothing(t *testing.T) {
 	t.Run("null", func(t *testing.T) { eachStep(newKit(t, gputest.Context(t, graphtest.NullDriver(t)))) })
 	t.Run("gpu", func(t *testing.T) { eachStep(newKit(t, gputest.Context(t, gputest.GPU(t)))) })

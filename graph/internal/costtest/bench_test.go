@@ -56,7 +56,6 @@ func (b graphBench) add(g *graph.Graph, op driver.Op, deps ...graph.Node) graph.
 	return n
 }
 
-// execOf instantiates a chain of n nodes.
 func (b graphBench) execOf(n int) (*graph.Exec, *graph.Graph, []graph.Node) {
 	b.Helper()
 	g := b.Graph()
@@ -85,7 +84,6 @@ func (b graphBench) perNode(prepare func(), work func(), finish func()) {
 
 func nothing() {}
 
-// inFreshGraph measures add, which adds chainLength nodes to an empty graph.
 func (b graphBench) inFreshGraph(add func(g *graph.Graph)) {
 	b.Helper()
 	var g *graph.Graph

@@ -235,7 +235,6 @@ func TestSemaphoresOfSeveralContextsAreRefused(t *testing.T) {
 	k.Run(k.Exec(g))
 }
 
-// vulkanSemaphore creates a timeline semaphore in Vulkan and imports it.
 func vulkanSemaphore(k *kit) (*vulkantest.Semaphore, *driver.ExternalSemaphore) {
 	k.Helper()
 	d, err := vulkantest.Open()

@@ -90,7 +90,6 @@ func TestWhatAnOldDriverLacksIsNotSupported(t *testing.T) {
 	})
 }
 
-// tooOld checks the error of a driver that lacks a later feature.
 func (k *kit) tooOld(what, since string, err error) {
 	k.Helper()
 	if !errors.Is(err, driver.ErrNotSupported) || !strings.Contains(err.Error(), since) {

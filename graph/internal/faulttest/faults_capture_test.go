@@ -133,8 +133,6 @@ func (k *kit) failing(lib *faulty.Library, what string, run func() error) {
 	}
 }
 
-// A capture into the body of a conditional node, after an existing node, must return the error of
-// the failing call.
 func TestCapturesIntoABodyReportEachFailure(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
@@ -266,7 +264,7 @@ func init() {
 	)
 }
 
-// loopByHand adds a loop of three rounds, which b[0] counts.
+// loopByHand adds a loop of three iterations, which b[0] counts.
 func loopByHand(k *kit, g *graph.Graph, b *driver.Buffer[uint32]) error {
 	c, err := g.NewCond()
 	if err != nil {

@@ -342,7 +342,6 @@ var ofExec = []struct {
 // the Exec also keeps the old references of nodes that cannot be listed.
 var onlyAsked = map[string][]string{"Exec.Update": {"cuGraphGetNodes", "cuGraphNodeGetType"}, "Exec.Apply": {"cuGraphGetNodes", "cuGraphNodeGetType"}}
 
-// If a driver call fails, the method that made it must return that error.
 func TestGraphMethodsReturnTheErrorsOfTheirCalls(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
@@ -395,7 +394,6 @@ func TestMethodsOfClosedGraphsSaySo(t *testing.T) {
 	})
 }
 
-// If the driver does not return every detail of the graph, Snapshot must fail.
 func TestSnapshotWithMissingDetailsIsAnError(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))

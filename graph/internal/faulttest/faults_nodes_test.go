@@ -219,7 +219,6 @@ func boundFlow(k *kit, b *driver.Buffer[uint32]) error {
 	return errors.Join(errs...)
 }
 
-// setBound sets a numeric and a memory argument of each node.
 func setBound(k *kit, x *graph.Exec, nodes []graph.Node, l *driver.Launch) (buffers []*driver.Buffer[uint32], err error) {
 	bs := x.Bindings()
 	for i, n := range nodes {

@@ -268,7 +268,6 @@ func init() {
 	)
 }
 
-// withNest calls use with a graph that contains a child graph.
 func withNest(k *kit, b *driver.Buffer[uint32], use func(g *graph.Graph) error) error {
 	l, err := k.Plus.Prepare(config, b, uint32(elems), uint32(1))
 	if err != nil {
@@ -390,7 +389,6 @@ func notMade(err error, symbol, more string) bool {
 	return binds(symbol) && one && faulty.GivesBack(err.Error())
 }
 
-// The ledger must find a handle that no object of the library owns.
 func TestLedgerFindsLostHandles(t *testing.T) {
 	e := emulator.New(emulator.Config{})
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, e)))

@@ -309,7 +309,6 @@ func TestLaunchesBeforeAndAfterApplyDoNotOverlap(t *testing.T) {
 	})
 }
 
-// It must be possible to wait for a launch after its stream was closed.
 func TestWaitForALaunchWhoseStreamIsClosed(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -439,7 +438,6 @@ func TestAFailedLaunchElsewhereLeavesTheOneBefore(t *testing.T) {
 	k.Expect(b, 5)
 }
 
-// allocated reports whether an address is allocated.
 func (k *kit) allocated(p driver.CUdeviceptr) bool {
 	var base driver.CUdeviceptr
 	var size uintptr

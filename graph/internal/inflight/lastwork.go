@@ -85,7 +85,6 @@ func (t *LastWork) recordHere() bool {
 	return err == nil && recorded
 }
 
-// moved makes s the stream of the work. The caller has retained s.
 func (t *LastWork) moved(s *driver.Stream, direct bool) {
 	t.release()
 	t.Stream, t.retained, t.direct, t.Recorded = s, true, direct, false
@@ -108,7 +107,6 @@ func (t *LastWork) eventFor(s *driver.Stream) (*CompletionEvent, error) {
 	return newEvent(s)
 }
 
-// use makes m the current event and releases the previous one.
 func (t *LastWork) use(m *CompletionEvent) error {
 	if m == t.event {
 		return nil
@@ -198,7 +196,6 @@ func (t *LastWork) End() error {
 	return err
 }
 
-// share returns another LastWork for the same work.
 func (t *LastWork) share() LastWork {
 	c := LastWork{Stream: t.Stream, retained: t.retained}
 	if t.retained {

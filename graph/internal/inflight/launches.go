@@ -86,7 +86,6 @@ func (r *Launches) use(m *CompletionEvent) {
 	r.waitingFor = m
 }
 
-// startWaiting moves the dropped objects to waiting.
 func (r *Launches) startWaiting() {
 	r.waiting, r.dropped = r.dropped, r.waiting[:0]
 	r.waitingRecorded = true

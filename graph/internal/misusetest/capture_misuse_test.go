@@ -256,7 +256,6 @@ func TestCaptureByManyGoroutines(t *testing.T) {
 	})
 }
 
-// Captures on several goroutines must not disturb each other.
 func TestCapturesSideBySide(t *testing.T) {
 	each(t, func(k *kit) {
 		var wg sync.WaitGroup
@@ -290,7 +289,6 @@ func sideBySide(s *driver.Stream, op driver.Op, mode graph.Mode, base *graph.Gra
 	return errors.Join(err, g.Close())
 }
 
-// During a capture, work on other streams must run immediately instead of being recorded.
 func TestWorkForOtherStreamsRunsAtOnceDuringACapture(t *testing.T) {
 	each(t, func(k *kit) {
 		a, b, other := k.Memory(), k.Memory(), k.Stream()

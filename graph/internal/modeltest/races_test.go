@@ -100,7 +100,6 @@ func TestBodyThatWasClosedBeforeItIsInItsNode(t *testing.T) {
 	})
 }
 
-// A snapshot must list the bodies in the order of the program's own list.
 func TestSnapshotHasBodiesInOrder(t *testing.T) {
 	each(t, func(k *kit) {
 		g := k.Graph()

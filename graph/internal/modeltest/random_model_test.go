@@ -36,7 +36,6 @@ const (
 	doWhile
 )
 
-// modelOp is the operation of a node on d, with operands a, b and v.
 type modelOp struct {
 	kind    modelKind
 	d, a, b *modelBuffer
@@ -65,7 +64,6 @@ type modelExec struct {
 	copy *modelGraph // the graph that the exec runs
 }
 
-// conditional reports whether the graph or a nested graph has a conditional node.
 func (g *modelGraph) conditional() bool {
 	if len(g.conds) > 0 {
 		return true
@@ -88,7 +86,6 @@ func (g *modelGraph) depth() int {
 	return deepest + 1
 }
 
-// size returns the number of nodes, including those of nested graphs.
 func (g *modelGraph) size() int {
 	total := len(g.nodes)
 	for _, n := range g.nodes {
@@ -115,7 +112,6 @@ func (g *modelGraph) snapshot() *modelGraph {
 	return c
 }
 
-// find returns the node with the given identity, including nodes of nested graphs.
 func (g *modelGraph) find(id int) *modelNode {
 	for _, n := range g.nodes {
 		if n.id == id {
@@ -167,7 +163,6 @@ func (g *modelGraph) sameShape(other *modelGraph) bool {
 	return true
 }
 
-// node returns the node type for a kind.
 func (k modelKind) node() graph.Type {
 	switch k {
 	case doFill:
@@ -194,7 +189,6 @@ func (g *modelGraph) adopt(other *modelGraph) {
 	}
 }
 
-// launch applies the effect of a launch to the model.
 func (x *modelExec) launch() {
 	for _, c := range x.from.conds {
 		c.value = c.first

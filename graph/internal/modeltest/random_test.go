@@ -122,7 +122,6 @@ func (p *player) must(err error) {
 	}
 }
 
-// mustFail expects one of the given errors.
 func (p *player) mustFail(err error, want ...error) {
 	p.Helper()
 	for _, w := range want {
@@ -156,7 +155,6 @@ func (p *player) randomOp() modelOp {
 		d: pick(p, p.buffers), a: pick(p, p.buffers), b: pick(p, p.buffers), v: p.r.Uint32N(50)}
 }
 
-// like returns another operation for the same kind of node.
 func (p *player) like(o modelOp) modelOp {
 	if o.kind == doSetCond {
 		o.v = p.r.Uint32N(2)
@@ -206,7 +204,6 @@ func (p *player) realLike(old modelOp) (modelOp, driver.Op) {
 	}
 }
 
-// anyGraph returns a graph or, sometimes, a nested graph, and its outermost graph.
 func (p *player) anyGraph() (g, whole *modelGraph) {
 	if len(p.graphs) == 0 {
 		p.newGraph()

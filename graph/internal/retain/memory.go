@@ -48,7 +48,6 @@ func (o *References) Memory() *Memory {
 	return o.Mem
 }
 
-// addMemoryOf adds the allocations and frees of sub.
 func (o *References) addMemoryOf(sub *References) {
 	if sub.Mem == nil {
 		return

@@ -41,7 +41,6 @@ type References struct {
 	values []any // Go values that the program asked to keep reachable
 }
 
-// entry is one retained thing.
 type entry struct {
 	Reference
 	uses  int32

@@ -12,7 +12,6 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// model is a simple reference model of References.
 type model struct {
 	nodes []([]life.Ref)
 	loose []life.Ref
@@ -81,7 +80,6 @@ func checkOwners(t *testing.T, rnd *rand.Rand, things []life.Ref) {
 	o.Release()
 }
 
-// change makes one change to the References and to the model.
 func change(t *testing.T, rnd *rand.Rand, o **References, m *model, things []life.Ref) string {
 	t.Helper()
 	refs := make([]life.Ref, rnd.IntN(5))

@@ -19,7 +19,6 @@ type Ring[T any] struct {
 	closed bool
 }
 
-// slot is the memory for one value.
 type slot[T any] struct {
 	value *T
 	copy  *driver.CopyOp
