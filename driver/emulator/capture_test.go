@@ -304,7 +304,7 @@ func TestCaptureInfo(t *testing.T) {
 	if st != cu.CU_STREAM_CAPTURE_STATUS_ACTIVE || id == 0 || g == 0 || n != 1 || *deps != r.nodes(g)[1] {
 		t.Errorf("status %v, id %d, graph %#x, %d dependencies", st, id, g, n)
 	}
-	// the next node must depend on both nodes
+	// The next node must depend on both nodes.
 	all := r.nodes(g)
 	r.ok(r.CuStreamUpdateCaptureDependencies(s, &all[0], nil, 1, uint32(cu.CU_STREAM_ADD_CAPTURE_DEPENDENCIES)))
 	r.ok(r.launch(add, s, p, 0, 1))
@@ -342,7 +342,7 @@ func TestCaptureToAGraph(t *testing.T) {
 	r.ok(r.CuStreamSynchronize(s))
 	r.wantWords("both", p, 4)
 
-	// a failed capture must leave nothing that its owner can use
+	// A failed capture must leave nothing that its owner can use.
 	r.ok(r.CuStreamBeginCaptureToGraph(s, g, nil, nil, 0, global))
 	r.want("query", r.CuStreamQuery(s), unsupported)
 	var none cu.CUgraph

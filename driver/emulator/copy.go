@@ -35,7 +35,7 @@ func (op *copyOp) run(x *execution) result {
 	return success
 }
 
-// pinned replaces a host pointer to memory that the driver knows with an address. The copy then
+// pinned replaces a host pointer with an address if the driver knows the memory. The copy then
 // looks up the memory when it runs.
 func (e *Emulator) pinned(p *transfer.Side, n transfer.Extent) {
 	if p.Host == nil {

@@ -23,8 +23,8 @@ import (
 // Emulator is an emulated CUDA driver. It implements loader.Library.
 //
 // One mutex guards all of its state: handles, threads, queues and graphs. The mutex is released
-// during anything that takes time (executing, copying, compiling, waiting). Running device work
-// never needs the mutex.
+// during anything that takes time (executing, copying, compiling, waiting). Work in a stream starts
+// without the mutex and locks it only to access that state.
 type Emulator struct {
 	cfg   Config
 	procs map[string]loader.Proc
@@ -330,13 +330,13 @@ func (e *Emulator) forget(h uintptr) {
 // keepAlive keeps an array that the program received alive until the handle is forgotten.
 func (e *Emulator) keepAlive(h uintptr, array any) { e.keptAlive[h] = array }
 
-// find returns the object of a handle, or nil if the object is not of type T.
+// find returns the object with handle h, or nil if there is none of type T.
 func find[T any](e *Emulator, h uintptr) *T {
 	p, _ := e.handles[h].(*T)
 	return p
 }
 
-// handleAt returns the object whose handle is argument i, or nil if that object is not of type T.
+// handleAt returns the object whose handle is argument i, or nil if there is none of type T.
 func handleAt[T any](c call, i int) *T { return find[T](c.e, c.Word(i)) }
 
 // objectAt is handleAt for a required handle. It fails with CUDA_ERROR_INVALID_HANDLE.

@@ -177,7 +177,7 @@ func cuGraphExecGetFlags(c call) result {
 	if r != success {
 		return r
 	}
-	// driver 580 returns only these two flags
+	// Driver 580 returns only these two flags.
 	const kept = cu.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | cu.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH
 	return put(c, 1, x.flags&uint64(kept))
 }

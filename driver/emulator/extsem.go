@@ -86,7 +86,8 @@ func (s *Semaphore) Value() uint64 {
 	return s.value
 }
 
-// Signal signals the semaphore. For a timeline, it sets the value.
+// Signal signals the semaphore. For a timeline, it raises the value to the given one but never
+// lowers it.
 func (s *Semaphore) Signal(value uint64) {
 	if s == nil || s.e == nil {
 		return

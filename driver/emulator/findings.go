@@ -56,7 +56,7 @@ type findings struct {
 }
 
 // Findings returns all findings so far, in order of detection. Each place in a program is reported
-// once per kind.
+// once per kind, but fatal findings are all reported.
 func (e *Emulator) Findings() []Finding {
 	if e == nil {
 		return nil

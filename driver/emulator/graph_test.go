@@ -313,7 +313,7 @@ func TestGraphsWithMemory(t *testing.T) {
 	var n cu.CUgraphNode
 	r.want("as a child", r.CuGraphAddChildGraphNode(&n, parent, nil, 0, g), cu.CUDA_ERROR_NOT_SUPPORTED)
 
-	// without a free node, the memory remains allocated after the launch
+	// Without a free node, the memory remains allocated after the launch.
 	var x, second cu.CUgraphExec
 	r.ok(r.CuGraphInstantiate(&x, g, 0))
 	r.want("second executable", r.CuGraphInstantiate(&second, g, 0), cu.CUDA_ERROR_NOT_SUPPORTED)
@@ -333,7 +333,7 @@ func TestGraphsWithMemory(t *testing.T) {
 	r.ok(r.CuGraphExecDestroy(x))
 	r.want("free node of what is freed outside", r.CuGraphAddMemFreeNode(&f, g, &c, 1, alloc.Dptr), invalidValue)
 
-	// with AUTO_FREE_ON_LAUNCH, the graph can be launched again
+	// With AUTO_FREE_ON_LAUNCH, the graph can be launched again.
 	r.ok(r.CuGraphInstantiate(&x, g, uint64(cu.CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH)))
 	r.ok(r.CuGraphLaunch(x, s))
 	r.ok(r.CuGraphLaunch(x, s))

@@ -211,8 +211,8 @@ func (p *plan) each(f func(nodeParams)) {
 	}
 }
 
-// prepareMemory checks that a launch can perform its allocations and frees, and records the memory
-// that it will leave allocated.
+// prepareMemory checks that a launch can perform its allocations and frees. It also allocates the
+// memory and records what the launch will leave allocated.
 func (p *plan) prepareMemory(autoFree bool) result {
 	r := success
 	p.each(func(n nodeParams) {

@@ -173,7 +173,7 @@ func readMemOp(c call, i int, _ *memOpNode) (*memOpNode, result) {
 }
 
 // Other streams, kernels or the host may write a word while a stream waits for it, so all accesses
-// to such words are atomic. Regions of the address space are aligned for that.
+// to such words are atomic. Regions of the address space are aligned as atomic accesses require.
 
 func loadWord(b []byte) uint64 {
 	if len(b) == 4 {

@@ -14,8 +14,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// onGPU runs the tests of shared behaviour on the real driver, to verify that the emulator behaves
-// the same. Tests of the emulator's own functions are then excluded, not skipped.
+// onGPU is true if the tests of shared behaviour run on the real driver, to verify that the
+// emulator behaves the same. Tests of the emulator's own functions are then excluded, not skipped.
 var onGPU = os.Getenv("PURECUDA_TEST_DRIVER") == "system"
 
 type rig struct {

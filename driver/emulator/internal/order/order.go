@@ -116,7 +116,7 @@ type Steps interface {
 	Reaches(from, to int) bool
 }
 
-// New returns the position of a task. The map before is copied.
+// New returns the position of task seq of stream l. The position keeps a copy of before.
 func New(l *Lane, seq uint64, before Progress, nodes []*Task, made *vm.Trace) *Task {
 	return &Task{lane: l, seq: seq, before: maps.Clone(before), nodes: nodes, made: made}
 }

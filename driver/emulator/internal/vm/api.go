@@ -7,11 +7,11 @@
 // Compile turns each kernel and the functions it can reach into one array of type-specialised
 // instructions. Registers are columns of 32 values, one for each lane of a warp, in two banks (32
 // and 64 bits). Predicates are 32-bit masks. A warp is a set of splits. Each split is a program
-// counter and the mask of the lanes at that counter. The split with the lowest program counter runs
-// first. Splits that reach the same counter merge. A split that keeps branching backwards yields,
-// so a lane that spins on a lock cannot block the neighbour that holds it. The warps of a block run
-// in turn on one goroutine, and so do the blocks of a cluster. Other blocks run on several
-// goroutines.
+// counter and the mask of the lanes at that counter. The split in the deepest call runs first, and
+// among equals the one with the lowest program counter. Splits that reach the same counter merge. A
+// split that keeps branching backwards yields, so a lane that spins on a lock cannot block the
+// neighbour that holds it. The warps of a block run in turn on one goroutine, and so do the blocks
+// of a cluster. Other blocks run on several goroutines.
 //
 // # What it may import
 //
@@ -106,8 +106,7 @@ type CompileErrorKind uint8
 const (
 	// CompileInvalid reports PTX that no driver accepts (CUDA_ERROR_INVALID_PTX).
 	CompileInvalid CompileErrorKind = iota
-	// CompileUnsupported reports PTX that this engine does not execute. (CUDA_ERROR_NOT_SUPPORTED
-	// would be accurate, but a JIT returns INVALID_PTX.)
+	// CompileUnsupported reports PTX that this engine does not execute (CUDA_ERROR_NOT_SUPPORTED).
 	CompileUnsupported
 	// CompileUnresolved reports an undefined symbol (CUDA_ERROR_JIT_... /
 	// SHARED_OBJECT_SYMBOL_NOT_FOUND in a driver).
@@ -169,8 +168,8 @@ type Param struct {
 	Pointer bool
 }
 
-// Attributes holds the values that cuFuncGetAttribute returns for a kernel. Registers is an
-// estimate, because the emulator does not allocate hardware registers.
+// Attributes holds the values that cuFuncGetAttribute returns for a kernel. NumRegs is an estimate,
+// because the emulator does not allocate hardware registers.
 type Attributes struct {
 	MaxThreads  int // largest number of threads per block that .maxntid and .reqntid permit
 	SharedBytes int // bytes of static shared memory

@@ -220,8 +220,8 @@ func (w *warp) arriveCluster(in *inst) bool {
 	return true
 }
 
-// tryOpen opens the cluster's barrier if every live thread has arrived and at least one thread is
-// live.
+// tryOpen opens the cluster's barrier if every live thread has arrived and at least one thread has
+// arrived.
 func (k *cluster) tryOpen() {
 	some := false
 	for _, c := range k.ctas {

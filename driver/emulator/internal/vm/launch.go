@@ -395,7 +395,8 @@ func (c *cta) grew(w *warp, in *inst, n uint64) {
 	}
 }
 
-// BlockBytes returns the size of the local and shared memory that a block uses from the start.
+// BlockBytes returns the size, in bytes, of the local and shared memory that a block uses from the
+// start.
 func (k *Kernel) BlockBytes(block Dim3, dynamicShared uint32) uint64 {
 	k.ready()
 	warps := (block.Count() + lanes - 1) / lanes

@@ -81,7 +81,7 @@ type AllocOptions struct {
 	Made     *Trace // where the program allocated the region; nil: the caller of Alloc or Map
 }
 
-// Region is one allocation. Its fields do not change after creation.
+// Region is one allocation. Its exported fields do not change after creation.
 type Region struct {
 	Addr uint64
 	Size uint64

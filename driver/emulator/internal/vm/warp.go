@@ -417,8 +417,8 @@ func (w *warp) exit(m uint32) bool {
 	return w.pick()
 }
 
-// yield ends an instruction that lets other splits and warps run, and charges it to the budget of
-// the turn.
+// yield executes an instruction that lets other splits and warps run. It ends the turn once the
+// budget is used up.
 func (w *warp) yield(in *inst, budget *int) bool {
 	if in.exec != nil {
 		in.exec(w, in, w.mask)
