@@ -63,7 +63,8 @@ func (c *checker) link(from, target string) error {
 	return c.anchor(to, u.Fragment)
 }
 
-// absolute checks the form of an absolute link.
+// absolute checks the form of an absolute link. It accepts an https URL with a host and without a
+// user or port, and a mailto address.
 func absolute(u *url.URL) error {
 	switch {
 	case u.Scheme == "mailto" && strings.Contains(u.Opaque, "@"):

@@ -47,7 +47,8 @@ func (w *writer) fail(line int, err error) {
 	w.errs = append(w.errs, fmt.Errorf("%s:%d: %w", w.name, line, err))
 }
 
-// pending reports an error if a directive is not followed by a code block.
+// pending reports an error if the last directive has no code block after it, and forgets the
+// directive.
 func (w *writer) pending() {
 	if w.before.valid {
 		w.fail(w.before.line, errors.New("no block of code follows it"))

@@ -144,7 +144,8 @@ func (t *table) columns() map[string]int {
 	return at
 }
 
-// among reports whether at contains all heads of t, and no head occurs twice in t.
+// among reports whether the table with the columns at has each head of t exactly once, and no head
+// occurs twice in t.
 func (t *table) among(at map[string]int) bool {
 	for i, h := range t.head {
 		if column, ok := at[h]; !ok || column < 0 || slices.Contains(t.head[:i], h) {

@@ -58,7 +58,7 @@ func output(text, name string) (string, error) {
 	return "", fmt.Errorf("no example is called %s", name)
 }
 
-// compiled returns an error if no build includes the Go file.
+// compiled returns an error if a build for linux/amd64 without cgo does not include the Go file.
 func compiled(path, file string) error {
 	if !strings.HasSuffix(file, ".go") {
 		return nil

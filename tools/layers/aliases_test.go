@@ -41,8 +41,8 @@ func TestDriverListsItsAliasesOfCuInOneFile(t *testing.T) {
 
 var codeOfDriver = regexp.MustCompile(`\bdriver\.CUDA_[A-Z_0-9]+`)
 
-// namesOfDriver returns the result codes that files below root use with the prefix
-// "driver.".
+// namesOfDriver returns the result codes that files below root use with the prefix "driver.". The
+// names include the prefix.
 func namesOfDriver(t *testing.T, root string) map[string]bool {
 	t.Helper()
 	names := make(map[string]bool)
@@ -83,8 +83,8 @@ func parse(t *testing.T, pattern string) map[string]*ast.File {
 	return files
 }
 
-// aliasesOfCu returns the exported types, constants and variables of a file that are aliases
-// of package cu's.
+// aliasesOfCu returns the aliases of package cu's types in a file, and the exported constants and
+// variables that are defined as package cu's.
 func aliasesOfCu(f *ast.File) (names []string) {
 	for _, d := range f.Decls {
 		g, ok := d.(*ast.GenDecl)

@@ -179,7 +179,7 @@ func packages(t *testing.T, tags string, env []string) map[string]*pkg {
 	return all
 }
 
-// faults returns the forbidden imports, one per line.
+// faults returns a message for each forbidden dependency and for each package without a layer.
 func faults(all map[string]*pkg) (found []string) {
 	for _, path := range slices.Sorted(maps.Keys(all)) {
 		p := all[path]

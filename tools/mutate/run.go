@@ -233,8 +233,8 @@ func (r *runner) try(m mutant, packages []string) (result, error) {
 	return res, nil
 }
 
-// batchOf returns the tests for the next process. The first batch is short, because most
-// changes make one of its tests fail.
+// batchOf returns the tests for the next process, at most 100. The first batch is short, because
+// most changes make one of its tests fail.
 func batchOf(reach []*test, before int) []*test {
 	limit := 0.5
 	if before > 0 {

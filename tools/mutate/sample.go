@@ -36,9 +36,10 @@ type header struct {
 	Rejected   int            // number of drawn changes that do not compile
 }
 
-// drawSample chooses n changes and writes them to a file. It draws statements with equal
-// probability from all packages. For each statement it draws a kind of change, and then a
-// change of that kind. It replaces changes that do not compile.
+// drawSample chooses n changes and writes them to a file. It divides n among the packages in
+// proportion to their statements, and draws the statements of a package with equal probability. For
+// each statement it draws a kind of change, and then a change of that kind. It replaces changes
+// that do not compile.
 func drawSample(root string, patterns []string, seed uint64, n int, file string) error {
 	if _, err := os.Stat(file); err == nil {
 		return fmt.Errorf("%s exists: a sample is drawn once", file)
@@ -241,7 +242,7 @@ const (
 	killed    = "killed"
 	survived  = "survived"
 	timedOut  = "timeout"
-	unreached = "unreached" // no test of its own package reaches it
+	unreached = "unreached" // no test that is run for its package reaches it
 	gone      = "gone"      // the code has changed since
 )
 

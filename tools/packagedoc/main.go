@@ -154,8 +154,8 @@ func id(path string) string {
 	return "p_" + strings.NewReplacer("/", "_", "-", "_").Replace(path)
 }
 
-// sentence returns the first sentence of a package's documentation, without "Package" and
-// the name.
+// sentence returns the first sentence of a package's documentation, which about holds, without
+// "Package" and the name.
 func sentence(p pkg) string {
 	_, about, found := strings.Cut(p.about, "Package "+filepath.Base(p.path)+" ")
 	if !found {

@@ -49,7 +49,7 @@ func (t *tally) add(v verdict) {
 	}
 }
 
-// report prints a table by family, with examples.
+// report prints a table by family, with examples, and returns the totals.
 func report(all []verdict, examples int) (accepted, refused, valid, invalid int) {
 	by := map[string]*tally{}
 	for _, v := range all {
@@ -287,9 +287,9 @@ func matches(only, name string) bool {
 	return false
 }
 
-// newestFor returns the assembler for a text of the given version. It is the oldest
-// assembler that accepts the version, because newer ones may have dropped features that the
-// text uses.
+// newestFor returns the assembler for a text of the given version, or nil. It is the oldest
+// assembler that accepts the version, because newer ones may have dropped features that the text
+// uses.
 func newestFor(list []*assembler, version string) *assembler {
 	v := parseVersion(version)
 	for _, a := range list {

@@ -132,7 +132,8 @@ type mutant struct {
 	family, what, text, target string
 }
 
-// mutants returns n mutants of each family. Each mutant parses and differs from its base.
+// mutants returns up to n mutants of each selected family except textures. Each mutant parses and
+// differs from its base.
 func mutants(root string, newest ptx.Version, seed uint64, n int, only, raise string) ([]mutant, error) {
 	all, err := bases(root, newest, raise)
 	if err != nil {

@@ -17,7 +17,8 @@ type mutator struct {
 	m     *ptx.Module
 }
 
-// instruction changes the nth instruction and returns its new text.
+// instruction changes the nth instruction and returns its new text, or "" if the drawn change does
+// not apply.
 func (u *mutator) instruction(nth int) string {
 	var in *ptx.Instr
 	var others []ptx.Operand
@@ -121,8 +122,8 @@ func (u *mutator) word(in *ptx.Instr) string {
 	return pick(u.rng, u.words)
 }
 
-// declaration changes the header, a register's type, a variable or a kernel's
-// directives.
+// declaration changes the header, a register's type, a variable or a kernel's directives. It
+// returns a description of the change, or "" if the drawn change does not apply.
 func (u *mutator) declaration() string {
 	switch u.rng.IntN(6) {
 	case 0:

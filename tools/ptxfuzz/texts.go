@@ -78,7 +78,7 @@ func textsOf(path string) []string {
 	return nil
 }
 
-// header returns the word after a directive.
+// header returns the word after a directive, or "" if there is none.
 func header(text, directive string) string {
 	_, rest, _ := strings.Cut(text, directive)
 	if f := strings.FieldsFunc(rest, func(r rune) bool { return strings.ContainsRune(" \t\r\n,;", r) }); len(f) > 0 {

@@ -86,7 +86,8 @@ func fields(head string, s *types.Struct) []string {
 	return all
 }
 
-// methods lists the methods of a type that is not an interface, including embedded methods.
+// methods lists the exported methods of a type that is not an interface, including embedded
+// methods.
 func methods(name string, t *types.Named) []string {
 	if types.IsInterface(t) {
 		return nil
