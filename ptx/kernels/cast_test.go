@@ -75,7 +75,8 @@ func casts[D, S kernels.Element](k *kit) {
 	}
 }
 
-// integers returns integer test values that edges cannot represent.
+// integers returns test values near each power of two. For 64-bit integers, edges cannot represent
+// them all.
 func integers[S kernels.Element]() (v []S) {
 	for shift := range 64 {
 		for _, off := range []int64{-1, 0, 1} {

@@ -82,8 +82,8 @@ func stretch(lo, hi *int64, n, step int64) bool {
 	return *lo > -1<<60 && *hi < 1<<60
 }
 
-// product multiplies extents. It returns false if an extent is negative or the product
-// overflows a number of elements.
+// product multiplies extents. It returns false if an extent is negative or the product is not below
+// 2^60.
 func product(extents ...int) (n uint64, ok bool) {
 	n = 1
 	for _, e := range extents {

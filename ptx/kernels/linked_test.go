@@ -39,8 +39,8 @@ func TestProgramsHaveTheTextsTheyUse(t *testing.T) {
 	}
 }
 
-// goTool skips the test if there is no go tool, for example if only the test binary was
-// copied to the machine. "go test" always adds the go tool to the path.
+// goTool skips the test if there is no go tool or no source tree, for example if only the test
+// binary was copied to the machine. "go test" always adds the go tool to the path.
 func goTool(t *testing.T) {
 	t.Helper()
 	_, err := exec.LookPath("go")

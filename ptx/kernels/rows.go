@@ -165,8 +165,8 @@ func (r *rowwise) short() bool {
 	return r.packed() && uint64(r.dst.cols)*uint64(r.dst.size) <= lineBytes
 }
 
-// packed reports whether rows can be accessed in packs of 16 bytes. The function packed
-// in rows.cuh has the same condition.
+// packed reports whether rows can be accessed in packs of 16 bytes. It must use the same condition
+// as the function packed in rows.cuh.
 func (r *rowwise) packed() bool {
 	for _, b := range [2]*box{&r.dst, &r.src} {
 		if n := int(pack(b.size)); b.addr%16 != 0 || b.pitch%n != 0 || b.cols%n != 0 {

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// explain creates the error for a failed compilation. The message is the first one in the
-// log. The error also holds the log, with the source lines to which it refers.
+// explain creates the error for a failed compilation. The hint is the first error in the log, with
+// advice on common mistakes. The error also holds the log, with the source lines to which it
+// refers.
 func (c *Compiler) explain(p *Program, failure Code, log string) error {
 	log = strings.TrimSpace(log)
 	e := &Error{Func: "nvrtcCompileProgram", Code: failure, Program: p.name()}
@@ -107,8 +108,8 @@ func firstComplaint(log string, p *Program) string {
 	return fmt.Sprintf("%s; and %d more errors", first, more)
 }
 
-// annotate adds the source line below each message. Newer compilers print the line
-// themselves.
+// annotate adds the source line below each message, unless the log already contains it, as with
+// newer compilers.
 func annotate(log string, p *Program) string {
 	lines := strings.Split(log, "\n")
 	var b strings.Builder

@@ -33,7 +33,8 @@ func newScan(p *Program, d digest) *scan {
 	return &scan{p: p, d: d, folders: append(folders, optionFolders(p.Options)...), seen: make(map[string]bool)}
 }
 
-// run reports whether all dependencies could be found.
+// run adds all headers that the program can reach, and reports whether all dependencies could be
+// found.
 func (s *scan) run() bool {
 	s.text(".", s.p.Source)
 	for _, name := range slices.Sorted(maps.Keys(s.p.Headers)) {

@@ -229,9 +229,9 @@ func (g *generator) goName(name string) string {
 	return exported(name)
 }
 
-// sizeBlock determines the block size of the grid helper. It prefers the size that the
-// kernel requires, then a directive, then the option. It reduces the size to what the
-// kernel allows.
+// sizeBlock determines the block size of the grid helper. It prefers the size that the kernel
+// requires, then a directive, then the option. It reduces the option's size to what the kernel
+// allows, and returns an error for a directive that the kernel does not allow.
 func (k *kernel) sizeBlock(block [3]int) error {
 	req, most := k.sig.ReqThreads, k.sig.MaxThreads
 	switch {

@@ -125,7 +125,8 @@ func (c *csource) add(k *ckernel) {
 	c.kernels = append(c.kernels, k)
 }
 
-// closing returns the index of the bracket that closes the bracket at i.
+// closing returns the index of the bracket that closes the bracket at i, or len(t) if there is
+// none.
 func closing(t []ctoken, i int) int {
 	for depth := 0; i < len(t); i++ {
 		switch t[i].text {

@@ -22,7 +22,8 @@ func (p *printer) comment(indent, text string) {
 	}
 }
 
-// files writes one file per unit and one for the set.
+// files returns the Go file and the compiled PTX of each unit, and the file of the set unless
+// Embedded is set.
 func (g *generator) files() ([]File, error) {
 	var out []File
 	for _, u := range g.units {
