@@ -211,8 +211,9 @@ func (r *recording) beginDriver() error {
 	return err
 }
 
-// lockThread locks the goroutine to its thread if the capture must end on the thread where it began:
-// if it is not relaxed, or if it captures the per-thread stream, which differs from thread to thread.
+// lockThread locks the goroutine to its thread if the capture must end on the thread where it began.
+// This holds unless the capture is relaxed. It always holds for the per-thread stream, which differs
+// from thread to thread.
 func (r *recording) lockThread() {
 	if r.mode != ModeRelaxed || r.s.Raw() == cu.CU_STREAM_PER_THREAD {
 		r.locked = true

@@ -171,7 +171,7 @@ func (r *recording) explain(err error) error {
 }
 
 // invalidatedBy describes what invalidated the capture: the first failed operation of the capture's
-// scopes or, if there is none, the likeliest of the calls that failed since the capture began.
+// scopes. If there is none, it describes the likeliest of the calls that failed during the capture.
 func (r *recording) invalidatedBy() string {
 	if first := r.first.Load(); first != nil {
 		return "invalidated when " + *first
