@@ -99,3 +99,49 @@ func must(err error) {
 		log.Fatal(err)
 	}
 }
+
+// A plan begins at the arena's start, after the buffers that other plans still use.
+func ExamplePlan() {
+	c, _, _, _, _ := graphtest.Open()
+	a, err := arena.New(c)
+	must(err)
+	defer a.Close()
+	first, err := a.Plan("first")
+	must(err)
+	kept, err := arena.Alloc[float32](first, 1000)
+	must(err)
+	tmp, err := arena.Alloc[float32](first, 1000)
+	must(err)
+	must(first.Seal(kept)) // closes tmp
+	second, err := a.Plan("second")
+	must(err)
+	b, err := arena.Alloc[float32](second, 500)
+	must(err)
+	fmt.Println("at the address of the temporary:", b.Ptr() == tmp.Ptr())
+	must(b.Close())
+	must(kept.Close())
+
+	// Output:
+	// at the address of the temporary: true
+}
+
+// A Report shows which plan still uses memory of the arena.
+func ExampleReport() {
+	c, _, _, _, _ := graphtest.Open()
+	a, err := arena.New(c)
+	must(err)
+	defer a.Close()
+	p, err := a.Plan("decode")
+	must(err)
+	b, err := arena.Alloc[float32](p, 1000)
+	must(err)
+	for _, plan := range a.Report().Plans {
+		for _, open := range plan.Open {
+			fmt.Printf("%s: %s, %d bytes\n", plan.Name, open.Kind, open.Bytes)
+		}
+	}
+	must(b.Close())
+
+	// Output:
+	// decode: buffer of float32, 4000 bytes
+}

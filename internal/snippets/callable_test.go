@@ -87,6 +87,7 @@ func Example_callableAdaptive() {
 	did := call.Stats()
 	fmt.Printf("%d eager calls, %d recording, %d replays\n", did.Eager, did.Recorded, did.Replayed)
 	// [end]
+
 	// Output:
 	// 4 1
 	// 1 1
