@@ -354,8 +354,8 @@ type UUID [16]byte
 
 func uuidOf(raw cu.CUuuid) UUID { return raw.Bytes }
 
-// String returns the UUID in the form of nvidia-smi and CUDA_VISIBLE_DEVICES, with the prefix
-// "GPU-". A MIG partition has the same prefix.
+// String returns the UUID in the form that nvidia-smi and CUDA_VISIBLE_DEVICES use, with the prefix
+// "GPU-", even for a MIG partition.
 func (u UUID) String() string {
 	return fmt.Sprintf("GPU-%x-%x-%x-%x-%x", u[0:4], u[4:6], u[6:8], u[8:10], u[10:16])
 }

@@ -84,7 +84,7 @@ type recording struct {
 
 	mu       sync.Mutex
 	ended    bool
-	refs     *retain.References     // references of the graph that the capture will return, while g is nil
+	refs     *retain.References     // of the graph that the capture will return; used only while g is nil
 	g        *Graph                 // the target, or the Graph that Scope.Graph created; otherwise nil
 	doomed   error                  // reason to fail the capture although the driver reports no error
 	planned  []planned              // of a body: conditional nodes to be added

@@ -158,7 +158,7 @@ func ExampleRecording() {
 	// Output: 1 true
 }
 
-// Bind the arguments that change with each launch once. Then set them and launch.
+// Bind the per-launch arguments once. Then, for each launch, only set them and launch.
 func ExampleBindings() {
 	c, s, plus, _, b := open()
 	add, err := plus.Prepare(config, b, uint32(elems), uint32(0))

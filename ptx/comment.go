@@ -58,7 +58,7 @@ func cleanLine(line string, block bool) (string, bool) {
 					block, line = false, line[1:]
 				}
 				continue
-			default: // "//" starts a comment up to the end of the line
+			default: // "//" starts a comment that runs to the end of the line
 				b.WriteString(strings.TrimSpace(strings.TrimLeft(line, "/")))
 				return strings.TrimSpace(b.String()), false
 			}

@@ -48,32 +48,32 @@ func Add[T Number](dst, a, b driver.MemoryOf[T], again ...*driver.Launch) (*driv
 	return binary("add", again, dst, a, b)
 }
 
-// Sub returns the operation dst[i] = a[i] - b[i]. It has the operands and arguments of
+// Sub returns the operation dst[i] = a[i] - b[i]. It takes the same operands and arguments as
 // [Add].
 func Sub[T Number](dst, a, b driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return binary("sub", again, dst, a, b)
 }
 
-// Mul returns the operation dst[i] = a[i] · b[i]. It has the operands and arguments of
+// Mul returns the operation dst[i] = a[i] · b[i]. It takes the same operands and arguments as
 // [Add].
 func Mul[T Number](dst, a, b driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return binary("mul", again, dst, a, b)
 }
 
-// Div returns the operation dst[i] = a[i] / b[i]. It has the operands and arguments of
+// Div returns the operation dst[i] = a[i] / b[i]. It takes the same operands and arguments as
 // [Add].
 func Div[T Number](dst, a, b driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return binary("div", again, dst, a, b)
 }
 
 // Maximum returns the operation that sets dst[i] to the larger of a[i] and b[i]. If one
-// of the two is NaN, the result is the other. It has the operands and arguments of [Add].
+// of the two is NaN, the result is the other. It takes the same operands and arguments as [Add].
 func Maximum[T Number](dst, a, b driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return binary("max", again, dst, a, b)
 }
 
 // Minimum returns the operation that sets dst[i] to the smaller of a[i] and b[i]. If one
-// of the two is NaN, the result is the other. It has the operands and arguments of [Add].
+// of the two is NaN, the result is the other. It takes the same operands and arguments as [Add].
 func Minimum[T Number](dst, a, b driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return binary("min", again, dst, a, b)
 }
@@ -119,44 +119,44 @@ func AddScalar[T Number](dst, a driver.MemoryOf[T], b T, again ...*driver.Launch
 	return scalar("add", again, dst, a, b)
 }
 
-// SubScalar returns the operation dst[i] = a[i] - b. It has the operands and arguments of
+// SubScalar returns the operation dst[i] = a[i] - b. It takes the same operands and arguments as
 // [AddScalar].
 func SubScalar[T Number](dst, a driver.MemoryOf[T], b T, again ...*driver.Launch) (*driver.Launch, error) {
 	return scalar("sub", again, dst, a, b)
 }
 
-// ScalarSub returns the operation dst[i] = b - a[i]. It has the operands and arguments of
+// ScalarSub returns the operation dst[i] = b - a[i]. It takes the same operands and arguments as
 // [AddScalar].
 func ScalarSub[T Number](dst driver.MemoryOf[T], b T, a driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return scalar("subfrom", again, dst, a, b)
 }
 
-// MulScalar returns the operation dst[i] = a[i] · b. It has the operands and arguments of
+// MulScalar returns the operation dst[i] = a[i] · b. It takes the same operands and arguments as
 // [AddScalar].
 func MulScalar[T Number](dst, a driver.MemoryOf[T], b T, again ...*driver.Launch) (*driver.Launch, error) {
 	return scalar("mul", again, dst, a, b)
 }
 
-// DivScalar returns the operation dst[i] = a[i] / b. It has the operands and arguments of
+// DivScalar returns the operation dst[i] = a[i] / b. It takes the same operands and arguments as
 // [AddScalar].
 func DivScalar[T Number](dst, a driver.MemoryOf[T], b T, again ...*driver.Launch) (*driver.Launch, error) {
 	return scalar("div", again, dst, a, b)
 }
 
-// ScalarDiv returns the operation dst[i] = b / a[i]. It has the operands and arguments of
+// ScalarDiv returns the operation dst[i] = b / a[i]. It takes the same operands and arguments as
 // [AddScalar].
 func ScalarDiv[T Number](dst driver.MemoryOf[T], b T, a driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return scalar("divinto", again, dst, a, b)
 }
 
 // MaximumScalar returns the operation that sets dst[i] to the larger of a[i] and b. It
-// treats NaN like [Maximum]. It has the operands and arguments of [AddScalar].
+// treats NaN like [Maximum]. It takes the same operands and arguments as [AddScalar].
 func MaximumScalar[T Number](dst, a driver.MemoryOf[T], b T, again ...*driver.Launch) (*driver.Launch, error) {
 	return scalar("max", again, dst, a, b)
 }
 
 // MinimumScalar returns the operation that sets dst[i] to the smaller of a[i] and b. It
-// treats NaN like [Minimum]. It has the operands and arguments of [AddScalar].
+// treats NaN like [Minimum]. It takes the same operands and arguments as [AddScalar].
 func MinimumScalar[T Number](dst, a driver.MemoryOf[T], b T, again ...*driver.Launch) (*driver.Launch, error) {
 	return scalar("min", again, dst, a, b)
 }

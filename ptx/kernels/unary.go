@@ -36,7 +36,7 @@ func Abs[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver
 }
 
 // ReLU returns the operation dst[i] = max(src[i], 0). The result is exact, and NaN stays
-// NaN. It has the operands and arguments of [Neg].
+// NaN. It takes the same operands and arguments as [Neg].
 func ReLU[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return unary("relu", again, dst, src)
 }
@@ -77,14 +77,14 @@ func Tanh[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*drive
 	return unary("tanh", again, dst, src)
 }
 
-// Exp returns the operation dst[i] = exp(src[i]), with an error of at most 2 ulp. It has
-// the operands and arguments of [Neg].
+// Exp returns the operation dst[i] = exp(src[i]), with an error of at most 2 ulp. It takes
+// the same operands and arguments as [Neg].
 func Exp[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return unary("exp", again, dst, src)
 }
 
 // Log returns the operation that sets dst[i] to the natural logarithm of src[i], with an
-// error of at most 2 ulp. It has the operands and arguments of [Neg].
+// error of at most 2 ulp. It takes the same operands and arguments as [Neg].
 func Log[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return unary("log", again, dst, src)
 }
@@ -95,8 +95,8 @@ func Sqrt[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*drive
 	return unary("sqrt", again, dst, src)
 }
 
-// Rsqrt returns the operation dst[i] = 1/√src[i], with an error of at most 2 ulp. It has
-// the operands and arguments of [Neg].
+// Rsqrt returns the operation dst[i] = 1/√src[i], with an error of at most 2 ulp. It takes
+// the same operands and arguments as [Neg].
 func Rsqrt[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return unary("rsqrt", again, dst, src)
 }

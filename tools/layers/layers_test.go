@@ -113,7 +113,7 @@ var (
 	ofGraph = list(typed, "graph", "graph/internal/access", "graph/internal/captures", "graph/internal/devicecode", "graph/internal/inflight",
 		"graph/internal/refusal", "graph/internal/retain", "graph/internal/ring",
 		"graph/internal/turn")
-	// shared lists the packages whose types package driver shares with packages built on it.
+	// shared lists the packages that define types for both package driver and packages built on it.
 	shared = []string{"internal/elem", "internal/hostcall", "internal/hostthread", "internal/launch", "internal/life", "internal/uses"}
 )
 

@@ -18,7 +18,7 @@ import (
 )
 
 // Several callers wait for the last launch while the Exec is closed. The callers and the cleanup
-// must all detect the end of the launch. Only one of them may release its objects.
+// must all detect the end of the launch. Only one of them may release the Exec's objects.
 func TestExecIsClosedWhileOthersWaitForIt(t *testing.T) {
 	each(t, func(k *kit) {
 		for range 20 {

@@ -153,8 +153,8 @@ func (o *References) RetainOf(sub *References) {
 	o.addMemoryOf(sub)
 }
 
-// use counts one more use of a thing. As a hint, the lifetime stores its latest slot, here or in
-// other References.
+// use counts one more use of the object with lifetime l and returns its slot. As a hint, the
+// lifetime stores the slot that it got last, which may be one of other References.
 func (o *References) use(l *life.Lifetime) (uint32, error) {
 	if err := l.Check(); err != nil {
 		return 0, err

@@ -21,7 +21,7 @@ func init() {
 }
 
 func lowerLogic(l *lowerer, i *ptx.Instr, f *form) {
-	// The names of these instructions are also names of modifiers.
+	// The names of these instructions are also names of modifiers, so the form must have none.
 	if !l.args(i, 3, 3) || !f.only(0) {
 		l.unsupported()
 		return

@@ -350,8 +350,8 @@ func fmaNaN(a, b, c float64, r rounding) float64 {
 // no effect.
 
 type sparsity struct {
-	selector int  // selects the lanes, among each four, that hold metadata
-	holders  int  // number of lanes, among each four, that hold metadata
+	selector int  // selects the lanes in each group of four that hold metadata
+	holders  int  // number of lanes in each group of four that hold metadata
 	narrow   bool // elements have 8 or 4 bits
 }
 

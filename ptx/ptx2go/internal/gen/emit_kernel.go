@@ -186,7 +186,7 @@ func (k *kernel) untyped() bool {
 	return false
 }
 
-// args writes the prepared launch with its settable arguments.
+// args writes the type that holds a prepared launch of k and its settable arguments.
 func (p *printer) args(k *kernel) {
 	name := k.goName + "Args"
 	p.f("// %s is a prepared launch of %s. Its arguments can be set one by one,\n// without allocating, between launches.\n", name, k.goName)
