@@ -19,7 +19,6 @@ import (
 type modelled struct {
 	plan int
 	b    *driver.Buffer[byte]
-	keep *graph.Graph // refers to the buffer, or nil
 }
 
 // In any order of allocations and closes, an open buffer must overlap no other open buffer, must be

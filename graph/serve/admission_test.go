@@ -14,7 +14,7 @@ func TestCancelledWaiterPassesItsReplicaOn(t *testing.T) {
 		a := &admission{bound: 2, slots: []*slot{{}}, working: 1, drained: make(chan struct{})}
 		a.idle = append(a.idle, a.slots[0])
 		arrive := func() arrival {
-			to, err := a.admit(nil, new(ticket)) //nolint:staticcheck // a nil context never ends
+			to, err := a.admit(context.Background(), new(ticket))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -27,7 +27,7 @@ func TestCancelledWaiterPassesItsReplicaOn(t *testing.T) {
 		if _, err := a.await(ctx, cancelled.waiter); !errors.Is(err, context.Canceled) {
 			t.Fatalf("got %v", err)
 		}
-		s, err := a.await(nil, next.waiter) //nolint:staticcheck // a nil context never ends
+		s, err := a.await(context.Background(), next.waiter)
 		if err != nil || s != a.slots[0] {
 			t.Fatalf("the next waiter got %v, %v", s, err)
 		}

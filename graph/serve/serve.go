@@ -273,7 +273,7 @@ func (p *Pool[In, Out]) prepare(s *slot, inputs []In, kept []bool) error {
 	for i, in := range inputs {
 		before := r.call.Stats()
 		if err := r.call.Prepare(in); err != nil {
-			end, err = p.judge(nil, r, err)
+			end, err = p.judge(context.Background(), r, err)
 			return err
 		}
 		after := r.call.Stats()
