@@ -26,7 +26,7 @@ func steady(k *kit) {
 	defer cancel()
 	use := func(output) error { calls++; return nil }
 	k.None("Call", func() { k.OK(p.Call(background, in, use)) })
-	k.None("Do", func() { k.OK(p.Do(background, request{In: in, Use: use, Priority: 3})) })
+	k.None("Call with a priority", func() { k.OK(p.Call(background, in, use, serve.WithPriority(3))) })
 	if calls != 2*201 {
 		k.Errorf("%d calls", calls)
 	}
@@ -38,7 +38,7 @@ func steady(k *kit) {
 	for i := range others {
 		go func() {
 			for range begin {
-				ended <- p.Do(far, request{In: in, Use: use, Priority: i})
+				ended <- p.Call(far, in, use, serve.WithPriority(i))
 			}
 		}()
 	}

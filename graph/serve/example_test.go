@@ -41,7 +41,7 @@ func ExampleNew() {
 }
 
 // A call that finds the queue full is refused at once.
-func ExamplePool_Do() {
+func ExampleBusyError() {
 	c, _, plus, _, _ := graphtest.Open()
 	f := func(t *callable.Trace[uint32]) (*driver.HostBuffer[uint32], error) {
 		x := callable.StageScalar(t, func(in uint32) uint32 { return in })
@@ -51,16 +51,14 @@ func ExamplePool_Do() {
 	pool, err := serve.New(c, f, []uint32{0}, serve.WithQueue(0))
 	must(err)
 	defer pool.Close()
-	request := serve.Request[uint32, *driver.HostBuffer[uint32]]{In: 41, Priority: 1}
-	request.Use = func(out *driver.HostBuffer[uint32]) error { // the only replica is in use here
+	must(pool.Call(context.Background(), 41, func(out *driver.HostBuffer[uint32]) error { // the only replica is in use here
 		fmt.Println(out.Slice()[0])
 		var busy *serve.BusyError
 		if err := pool.Call(context.Background(), 1, nil); errors.As(err, &busy) {
 			fmt.Println(busy.Waiting, "calls wait for", busy.Replicas, "replica")
 		}
 		return nil
-	}
-	must(pool.Do(context.Background(), request))
+	}))
 	did := pool.Stats()
 	fmt.Println(did.Calls, "call,", did.Refused.Busy, "refused")
 	// Output:

@@ -16,8 +16,6 @@ type (
 	output = *driver.HostBuffer[uint32]
 	pool   = serve.Pool[[]uint32, output]
 	fn     = callable.Func[[]uint32, output]
-	// request is a call with a priority.
-	request = serve.Request[[]uint32, output]
 )
 
 var (
@@ -123,7 +121,7 @@ func call(ctx context.Context, p *pool, in []uint32) error { return p.Call(ctx, 
 // start calls in another goroutine, and returns the channel for its result.
 func start(ctx context.Context, p *pool, priority int, use func(output) error) <-chan error {
 	result := make(chan error, 1)
-	go func() { result <- p.Do(ctx, request{In: ramp(8, 5), Use: use, Priority: priority}) }()
+	go func() { result <- p.Call(ctx, ramp(8, 5), use, serve.WithPriority(priority)) }()
 	return result
 }
 

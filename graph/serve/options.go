@@ -43,6 +43,13 @@ func WithDeadlines() Option {
 	return func(o *options) { o.deadlines = true }
 }
 
+// CallOption configures one call. It is a value instead of a function, so that calls with options do
+// not allocate.
+type CallOption struct{ priority int }
+
+// WithPriority sets a call's priority. Calls with a higher number go first. The default is 0.
+func WithPriority(n int) CallOption { return CallOption{n} }
+
 // WithCallable adds options for the Callable of each replica.
 func WithCallable(opts ...callable.Option) Option {
 	return func(o *options) { o.callable = append(o.callable, opts...) }

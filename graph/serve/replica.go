@@ -130,21 +130,21 @@ const (
 )
 
 // serve runs a call on a slot, and returns the slot.
-func (p *Pool[In, Out]) serve(ctx context.Context, s *slot, q *Request[In, Out]) (err error) {
+func (p *Pool[In, Out]) serve(ctx context.Context, s *slot, in In, use func(Out) error) (err error) {
 	r := p.of(s)
 	began := time.Now()
 	var end outcome
 	defer func() { p.end(r, end, began) }()
-	out, err := r.call.Call(ctx, q.In)
+	out, err := r.call.Call(ctx, in)
 	if err != nil {
 		end, err = p.judge(ctx, r, err)
 		return err
 	}
 	end = succeeded
-	if q.Use == nil {
+	if use == nil {
 		return nil
 	}
-	return q.Use(out)
+	return use(out)
 }
 
 // judge determines what a call's error means for its replica, and returns the error for the caller.

@@ -68,13 +68,6 @@ type Pool[In, Out any] struct {
 	left      error // first error of closing a replica that was created again
 }
 
-// Request is a call with a priority.
-type Request[In, Out any] struct {
-	In       In
-	Use      func(Out) error // like the last parameter of Call
-	Priority int             // calls with a higher number go first; the default is 0
-}
-
 // Stats describes a Pool. Counts begin with New.
 type Stats struct {
 	Replicas   int
@@ -161,20 +154,19 @@ func (p *Pool[In, Out]) accepts() error {
 //
 // If all replicas are busy, Call waits. If the queue is full, it returns a BusyError. If ctx ends
 // first, it returns the context's cause. After Close, the error matches driver.ErrClosed.
-func (p *Pool[In, Out]) Call(ctx context.Context, in In, use func(Out) error) error {
-	return p.Do(ctx, Request[In, Out]{In: in, Use: use})
-}
-
-// Do is like Call, with a priority.
-func (p *Pool[In, Out]) Do(ctx context.Context, r Request[In, Out]) error {
+func (p *Pool[In, Out]) Call(ctx context.Context, in In, use func(Out) error, opts ...CallOption) error {
 	if !p.exists() {
 		return aPool.Error(p == nil)
 	}
-	s, err := p.take(ctx, r.Priority)
+	priority := 0
+	for _, o := range opts {
+		priority = o.priority
+	}
+	s, err := p.take(ctx, priority)
 	if err != nil {
 		return err
 	}
-	return p.serve(ctx, s, &r)
+	return p.serve(ctx, s, in, use)
 }
 
 // take returns a slot that only this call may use.

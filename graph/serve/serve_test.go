@@ -122,7 +122,7 @@ func TestLowPriorityIsServedUnderLoad(t *testing.T) {
 						return
 					default:
 					}
-					if err := p.Do(background, request{In: ramp(8, 0), Priority: 1}); err != nil {
+					if err := p.Call(background, ramp(8, 0), nil, serve.WithPriority(1)); err != nil {
 						t.Error(err)
 						return
 					}
@@ -450,7 +450,7 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 		k.OK(none.Close())
 		for what, err := range map[string]error{
 			"Call of nil": none.Call(background, nil, nil), "Call of zero": new(pool).Call(background, nil, nil),
-			"Prepare of nil": none.Prepare(nil), "Do of zero": new(pool).Do(background, request{}),
+			"Prepare of nil": none.Prepare(nil), "Prepare of zero": new(pool).Prepare(nil),
 		} {
 			if !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) || !strings.Contains(err.Error(), "serve.New") {
 				t.Errorf("%s: %v", what, err)

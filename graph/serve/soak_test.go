@@ -75,10 +75,10 @@ func (s *soak) caller(r *rand.Rand) {
 		}
 		in := ramp(n, r.Uint32N(1000))
 		used := 0
-		err := s.pool.Do(ctx, request{In: in, Priority: r.IntN(3), Use: func(out output) error {
+		err := s.pool.Call(ctx, in, func(out output) error {
 			used++
 			return checked(in)(out)
-		}})
+		}, serve.WithPriority(r.IntN(3)))
 		ended := ctx.Err() != nil
 		cancel()
 		if err == nil {

@@ -115,11 +115,10 @@ func Example_servingAdmission() {
 	defer pool.Close()
 	// [end]
 	// [priority]
-	err := pool.Do(context.Background(), serve.Request[[]float32, output]{
-		In:       []float32{1, 2, 3, 4},
-		Use:      func(out output) error { fmt.Println(out.Slice()); return nil },
-		Priority: 1, // goes before calls of priority 0
-	})
+	err := pool.Call(context.Background(), []float32{1, 2, 3, 4}, func(out output) error {
+		fmt.Println(out.Slice())
+		return nil
+	}, serve.WithPriority(1)) // goes before calls of priority 0
 	// [end]
 	check(err)
 	// Output: [3 5 7 9]
