@@ -44,9 +44,10 @@ type admission struct {
 type slot struct {
 	replica any
 	broken  bool
-	call    uint64  // number of the call that uses the slot, 0 for Prepare
-	held    *waiter // the waiter that was granted the slot; reused when the slot is returned
-	claim   *waiter // Prepare's waiter, which is granted the slot before any call
+	call    uint64    // number of the call that uses the slot, 0 for Prepare
+	since   time.Time // when that call got the slot; zero while the slot is idle
+	held    *waiter   // the waiter that was granted the slot; reused when the slot is returned
+	claim   *waiter   // Prepare's waiter, which is granted the slot before any call
 }
 
 // ticket is an arriving call.
@@ -156,7 +157,7 @@ func pop(list *[]*slot) *slot {
 
 func (a *admission) use(s *slot, call uint64) {
 	a.busy++
-	s.call = call
+	s.call, s.since = call, time.Now()
 }
 
 func (a *admission) newWaiter(t *ticket) *waiter {
@@ -260,11 +261,12 @@ func (a *admission) put(s *slot) {
 func (a *admission) giveBack(s *slot) {
 	a.recycle(s.held)
 	s.held = nil
+	s.since = time.Time{}
 	switch {
 	case s.claim != nil:
 		w := s.claim
 		s.claim = nil
-		s.call = 0
+		s.call, s.since = 0, time.Now()
 		a.grant(w, s) // stays busy
 		return
 	case s.broken:
@@ -500,6 +502,11 @@ func (a *admission) snapshot() Stats {
 	defer a.mu.Unlock()
 	s := a.stats
 	s.Replicas, s.Busy, s.Queued = len(a.slots), a.inUse(), a.waiting.len()
+	for _, slot := range a.slots {
+		if !slot.since.IsZero() {
+			s.Longest = max(s.Longest, time.Since(slot.since))
+		}
+	}
 	return s
 }
 

@@ -87,6 +87,7 @@ type Stats struct {
 	BuildError   error  // error of the last failed attempt
 
 	MeanCall time.Duration // recent time for which a call occupied its replica, including Use
+	Longest  time.Duration // time for which the oldest call in progress has occupied its replica
 }
 
 // Refused counts calls that were refused, by reason.

@@ -207,6 +207,37 @@ func TestCancelledWhileRunning(t *testing.T) {
 	})
 }
 
+// A call that never ends shows as a growing Longest, also after its caller has given up.
+func TestLongestIsTheOldestCallInProgress(t *testing.T) {
+	each(t, func(k *kit) {
+		f, open, entered := k.gated()
+		p := k.pool(f, serve.WithReplicas(2))
+		if s := p.Stats(); s.Longest != 0 {
+			t.Errorf("without a call, Longest is %v", s.Longest)
+		}
+		ctx, cancel := context.WithCancel(background)
+		first := start(ctx, p, 0, nil)
+		entered()
+		entry := time.Now()
+		cancel()
+		<-first
+		second := start(background, p, 0, nil)
+		k.busy(p, 2)
+		age := time.Since(entry)
+		before := p.Stats().Longest
+		if before < age {
+			t.Errorf("Longest is %v, but the first call is older than %v", before, age)
+		}
+		k.until(p, "a longer Longest", func(s serve.Stats) bool { return s.Longest > before })
+		open()
+		k.OK(<-second)
+		k.busy(p, 0)
+		if s := p.Stats(); s.Longest != 0 {
+			t.Errorf("after the calls, Longest is %v", s.Longest)
+		}
+	})
+}
+
 func TestCloseDrains(t *testing.T) {
 	each(t, func(k *kit) {
 		f, open, entered := k.gated()
