@@ -13,20 +13,20 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// testdata/h200-answers.txt contains the results of driver 580, recorded on a GPU machine, for
-// calls that the headers do not fully specify. Each line has one call with its result code and the
-// values that it stored.
+// testdata/h200-answers.txt contains the result codes and stored values of driver calls that the
+// headers do not fully specify. They were recorded with driver 580 on a GPU machine. Each line
+// holds one call.
 
 const (
 	answersFile = "testdata/h200-answers.txt"
-	// differencesFile lists the questions for which the emulator's answer differs from the
-	// driver's. Each line has the reason.
+	// differencesFile lists the calls whose result in the emulator differs from the driver's. Each
+	// line has the reason.
 	differencesFile = "testdata/differences.txt"
-	// unaskedFile lists the questions that only a driver can answer, because the emulator lacks a
-	// feature. Each line has the reason.
+	// unaskedFile lists the calls that only a driver can run, because the emulator lacks a feature.
+	// Each line has the reason.
 	unaskedFile = "testdata/unasked.txt"
-	// writeAnswers names the environment variable with the file that receives the answers. It is
-	// used on a GPU machine to record testdata/h200-answers.txt.
+	// writeAnswers is the environment variable with the path of the file to record. Set it on a GPU
+	// machine to update testdata/h200-answers.txt.
 	writeAnswers = "PURECUDA_WRITE_ANSWERS"
 )
 
@@ -53,7 +53,7 @@ func (q *questioner) ask(question string, err error, stored ...any) {
 	}
 }
 
-// Each group of questions uses its own driver.
+// Each group runs on a new rig.
 var questions = []struct {
 	group string
 	ask   func(q *questioner)
@@ -83,7 +83,7 @@ func TestAnswersAreThoseOfTheDriver(t *testing.T) {
 	if len(kept) == 0 {
 		t.Error(answersFile, "has no answers")
 	}
-	if os.Getenv(writeAnswers) == "" { // a recorded question that is no longer asked is stale
+	if os.Getenv(writeAnswers) == "" { // a recorded call that no test makes is stale
 		for _, question := range forgotten(kept, unasked, asked) {
 			t.Errorf("%s was answered by the driver and is not asked", question)
 		}
@@ -104,7 +104,7 @@ func TestAnswersAreThoseOfTheDriver(t *testing.T) {
 	t.Logf("%d answers, %d of them differ and are explained", len(asked), len(differences))
 }
 
-// forgotten lists the recorded questions that should have been asked but were not.
+// forgotten returns the recorded calls that the test should have made but did not.
 func forgotten(kept, unasked map[string]string, asked map[string]bool) (list []string) {
 	for question := range kept {
 		if _, not := unasked[question]; !asked[question] && (onGPU || !not) {

@@ -5,8 +5,8 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/transfer"
 )
 
-// array is a CUDA array: rows of elements that a program can only access by copies. Its elements
-// are densely packed in an ordinary device allocation.
+// array is a CUDA array: rows of elements that a program can access only through copies. Its
+// elements are densely packed in an ordinary device allocation.
 type array struct {
 	transfer.Array
 	handle uintptr
@@ -103,8 +103,8 @@ func (e *Emulator) arrayOf(h cu.CUarray) *transfer.Array {
 	return nil
 }
 
-// linePlace reads (array, offset in bytes) from arguments i and i+1. It returns that place in a
-// one-dimensional array as one side of a copy.
+// linePlace reads a one-dimensional array and a byte offset from arguments i and i+1. It returns
+// that position as one side of a copy.
 func linePlace(c call, i int) (transfer.Side, result) {
 	a, offset := handleAt[array](c, i), c.Uint64(i+1)
 	switch {
@@ -116,9 +116,10 @@ func linePlace(c call, i int) (transfer.Side, result) {
 	return transfer.Device(a.Addr + offset), success
 }
 
-// The following functions copy between (array, offset) and other memory.
+// The following functions copy between an array at a byte offset and other memory.
 
-// arrayNow performs a synchronous copy of n bytes, unless r, the result of linePlace, is an error.
+// arrayNow performs a synchronous copy of n bytes. If r, the result of linePlace, is an error, it
+// returns r.
 func arrayNow(c call, r result, dst, src transfer.Side, n uint64) result {
 	if r != success {
 		return r
@@ -155,8 +156,8 @@ func cuMemcpyAtoA(c call) result {
 	return arrayNow(c, r, dst, src, c.Uint64(4))
 }
 
-// arrayLater is arrayNow for an asynchronous copy. The size of the copy is argument 3, and its
-// stream argument 4.
+// arrayLater is arrayNow for an asynchronous copy. Argument 3 is the size of the copy, and argument
+// 4 is its stream.
 func arrayLater(c call, r result, dst, src transfer.Side) result {
 	s, bad := streamAt(c, 4)
 	switch {

@@ -12,9 +12,9 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// threadCase is a kernel whose threads each store one word. The words must be the same on the
-// emulator and on a GPU. In body, %id and %me are the thread's index, %in is the input, and %r0
-// receives the result.
+// threadCase is a kernel in which each thread stores one word. The emulator and a GPU must store
+// the same words. In body, %id and %me are the thread's index, %in is the input, and %r0 receives
+// the result.
 type threadCase struct {
 	name    string
 	decls   string // declarations of shared variables
@@ -159,8 +159,8 @@ func runCases(t *testing.T, cases []threadCase) {
 	}
 }
 
-// runChecked runs the case with all checks and with instruction counts. A correct kernel must not
-// cause a finding.
+// runChecked runs the case with the checks of kernels and with a cost model. A correct kernel must
+// not cause a finding.
 func (k *threadCase) runChecked(t *testing.T, seed uint64) {
 	t.Helper()
 	e := emulator.New(emulator.Config{

@@ -59,7 +59,8 @@ func allFunctions() []functions {
 	}
 }
 
-// bind converts a function of the table to a Go function for the loader.
+// bind returns the Go function that the loader calls for a symbol. It runs f while it holds the
+// emulator's lock.
 func (e *Emulator) bind(symbol string, f function) loader.GoFunc {
 	return func(a loader.Args) uintptr {
 		e.stats.calls.Add(1)
@@ -164,7 +165,7 @@ func goString(p unsafe.Pointer) string {
 	return string(unsafe.Slice((*byte)(p), n))
 }
 
-// cString returns a NUL-terminated copy that lives as long as the emulator.
+// cString returns a NUL-terminated copy of s that lives as long as the emulator.
 func (e *Emulator) cString(s string) *byte {
 	p, ok := e.texts[s]
 	if !ok {
@@ -175,7 +176,7 @@ func (e *Emulator) cString(s string) *byte {
 	return p
 }
 
-// unlocked runs f without the emulator's lock. Use it for anything that takes long.
+// unlocked runs f without the emulator's lock. Use it for operations that may take long.
 func (e *Emulator) unlocked(f func()) {
 	e.unlock()
 	defer e.mu.Lock()
@@ -198,7 +199,6 @@ func flag(b bool) int32 {
 
 type result = cu.CUresult
 
-// Short names for common result codes.
 const (
 	success            = cu.CUDA_SUCCESS
 	errInvalidValue    = cu.CUDA_ERROR_INVALID_VALUE

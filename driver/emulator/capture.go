@@ -120,7 +120,8 @@ func (cap *capture) finish() {
 }
 
 // drop finishes the capture and destroys its graph, even if the caller supplied the graph. Driver
-// 580 does the same, and it crashes at the next use of a graph that contained that graph in a node.
+// 580 does the same. It then crashes at the next use of any graph that has a node with the
+// destroyed graph.
 func (cap *capture) drop() {
 	cap.finish()
 	cap.graph.destroy()
@@ -136,15 +137,15 @@ func cuStreamEndCapture(c call) result {
 		return errIllegalState
 	}
 	if out == nil {
-		out = new(uintptr) // the capture ends even without a place for the graph
+		out = new(uintptr) // the capture ends even if the caller does not request the graph
 		defer func() { c.e.discard(*out) }()
 	}
 	*out = 0
 	cap := s.cap
 	switch {
 	case cap.mode != cu.CU_STREAM_CAPTURE_MODE_RELAXED && cap.thread != c.th:
-		// Driver 580 ends the capture even for its own thread, and it detects unjoined streams
-		// first.
+		// When the wrong thread ends a capture, driver 580 ends the capture for the thread that
+		// began it too. It detects unjoined streams first.
 		unjoined := !cap.invalidated && cap.origin == s && !cap.joined()
 		cap.drop()
 		if unjoined {
@@ -205,7 +206,8 @@ func (s *stream) submit(n nodeParams) result {
 	return success
 }
 
-// capturable returns an error if the stream's capture is invalidated. Any thread may record.
+// capturable returns an error if the stream's capture is invalidated. It does not check the thread,
+// because any thread may record.
 func (s *stream) capturable() result {
 	if s.cap.invalidated {
 		return errInvalidated

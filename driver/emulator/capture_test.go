@@ -342,7 +342,7 @@ func TestCaptureToAGraph(t *testing.T) {
 	r.ok(r.CuStreamSynchronize(s))
 	r.wantWords("both", p, 4)
 
-	// A failed capture must leave nothing that its owner can use.
+	// A failed capture must destroy the graph.
 	r.ok(r.CuStreamBeginCaptureToGraph(s, g, nil, nil, 0, global))
 	r.want("query", r.CuStreamQuery(s), unsupported)
 	var none cu.CUgraph
@@ -440,8 +440,8 @@ func TestAnInvalidatedCaptureDestroysTheGraphItWasGiven(t *testing.T) {
 	r.want("a clone of the graph", r.CuGraphClone(&out, g), gone)
 }
 
-// If ending a capture is invalid for two reasons, the result must report the unjoined stream and
-// not the wrong thread.
+// If the wrong thread ends a capture with an unjoined stream, the result must report the unjoined
+// stream.
 func TestUnjoinedIsFoundBeforeTheThread(t *testing.T) {
 	for _, mode := range []cu.CUstreamCaptureMode{global, threadLocal, relaxed} {
 		r := newRig(t)

@@ -13,8 +13,8 @@ type unsafeCall struct {
 	breaks bool
 }
 
-// unsafeCalls creates the objects for the calls. Each call may be repeated, during or after a
-// capture of another stream.
+// unsafeCalls returns potentially unsafe calls and creates the objects that they need. Each call
+// may be repeated, during or after a capture of another stream.
 func (r *rig) unsafeCalls() []unsafeCall {
 	idle := r.stream()
 	ev := r.event(cu.CU_EVENT_DISABLE_TIMING)
@@ -185,7 +185,8 @@ func TestUnsafeCallsBreakACaptureOfTheirThread(t *testing.T) {
 	}
 }
 
-// A thread-local capture, a relaxed capture and a relaxed thread must allow these calls.
+// Unsafe calls must be allowed during a thread-local capture of another thread, during a relaxed
+// capture, and by a relaxed thread.
 func TestUnsafeCallsThatAreAllowed(t *testing.T) {
 	r := newRig(t)
 	s := r.stream()

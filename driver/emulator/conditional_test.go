@@ -198,7 +198,8 @@ func TestConditionsOutliveTheirGraphInAnExecutable(t *testing.T) {
 	r.wantWords("rounds left", p, 0)
 }
 
-// Before CUDA 12.8, the only forms were IF and WHILE, and a launch hung at a body without nodes.
+// An emulated driver before CUDA 12.8 must reject all forms but IF and WHILE. A launch that reaches
+// a body without nodes must end with a timeout, because it hung on such a driver.
 func TestConditionalsBefore128(t *testing.T) {
 	if onGPU {
 		t.Skip("this is about the emulator alone")
@@ -285,7 +286,7 @@ const conditionalPTX = `
 }
 `
 
-// conditional adds a conditional node after a node. It returns the body graphs.
+// conditional adds a conditional node that depends on the given nodes. It returns the body graphs.
 func (r *rig) conditional(g cu.CUgraph, form cu.CUgraphConditionalNodeType, size int, h cu.CUgraphConditionalHandle, after ...cu.CUgraphNode) []cu.CUgraph {
 	r.t.Helper()
 	p := &cu.CUgraphNodeParams{Type: cu.CU_GRAPH_NODE_TYPE_CONDITIONAL}

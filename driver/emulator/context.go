@@ -30,7 +30,7 @@ type cudaContext struct {
 	coredump  *coredump.Settings
 	attached  int          // number of calls of cuCtxAttach
 	heaps     []*vm.Heap   // the heaps of malloc in kernels; the last one is in use
-	leftWork  []dependency // work of destroyed streams that has not ended, or has not ended as far as the host knows
+	leftWork  []dependency // work of destroyed streams that the host does not know to have ended
 }
 
 // usable returns an error if the context does not exist or is not alive, or if its device has a
@@ -81,7 +81,7 @@ func (ctx *cudaContext) close(by string) {
 		h.Release()
 	}
 	ctx.alive = false
-	for s := range ctx.streams { // ctx.wait has waited for their work
+	for s := range ctx.streams { // their work has ended, because ctx.wait waited for it
 		if e.checks(ordering) {
 			e.retire(s)
 		}
@@ -497,10 +497,11 @@ func cuCtxSetSharedMemConfig(c call) result {
 	if v > cu.CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE {
 		return errInvalidValue
 	}
-	return success // banks have had 4 bytes since compute capability 5.0
+	return success // since compute capability 5.0, every bank is 4 bytes wide
 }
 
-// cuCtxGetExecAffinity returns all multiprocessors, because affinity cannot be restricted.
+// cuCtxGetExecAffinity stores the number of all multiprocessors, because affinity cannot be
+// restricted.
 func cuCtxGetExecAffinity(c call) result {
 	if cu.CUexecAffinityType(c.Uint32(1)) != cu.CU_EXEC_AFFINITY_TYPE_SM_COUNT {
 		return cu.CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY

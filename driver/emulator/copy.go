@@ -9,7 +9,8 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// reachable reports whether one side's memory exists or will exist while a graph runs.
+// reachable reports whether the memory of one side of a copy exists or will exist while a graph
+// runs.
 func (e *Emulator) reachable(p *transfer.Side, n transfer.Extent) bool {
 	if p.Host != nil || p.Staged != nil {
 		return true
@@ -35,8 +36,8 @@ func (op *copyOp) run(x *execution) result {
 	return success
 }
 
-// pinned replaces a host pointer with an address if the driver knows the memory. The copy then
-// looks up the memory when it runs.
+// pinned replaces a host pointer with an address if the memory at that address is allocated through
+// the driver. The copy then looks up the memory when it runs.
 func (e *Emulator) pinned(p *transfer.Side, n transfer.Extent) {
 	if p.Host == nil {
 		return
@@ -200,7 +201,7 @@ func cuMemcpyDtoD(c call) result {
 }
 
 // cuMemcpy infers the kinds of memory from the addresses. It does not support pageable host memory,
-// which has to be passed as a pointer to the other functions.
+// which is supported only by functions with a pointer parameter.
 func cuMemcpy(c call) result { return cuMemcpyDtoD(c) }
 
 func cuMemcpyPeer(c call) result {
@@ -417,7 +418,7 @@ type copyNode struct {
 
 func (*copyNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_MEMCPY }
 
-// newCopyNode checks the parameters of a copy and creates a node's parameters.
+// newCopyNode checks the parameters of a copy and creates the parameters of a copy node.
 func (e *Emulator) newCopyNode(p *cu.CUDA_MEMCPY3D, ctx *cudaContext) (*copyNode, result) {
 	if p == nil {
 		return nil, errInvalidValue

@@ -96,7 +96,7 @@ func (st *stage) want(what string, got, want time.Duration) {
 
 func TestSimulatedTimeOfAStream(t *testing.T) {
 	onStage(t, costs(), func(st *stage) {
-		// The first event completes immediately, one submission before the kernel.
+		// The first event completes as soon as it is recorded, so the time includes one submission.
 		st.want("a kernel", st.timed(func() { st.ok(st.s.Do(st.launch)) }), 11*time.Microsecond)
 		st.want("three kernels", st.timed(func() {
 			for range 3 {

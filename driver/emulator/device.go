@@ -61,7 +61,8 @@ func deviceAt(c call, i int) *device {
 	return c.e.devices[n]
 }
 
-// existingDevice is deviceAt for a required device. It fails with CUDA_ERROR_INVALID_DEVICE.
+// existingDevice is deviceAt for callers that require a device. It returns
+// CUDA_ERROR_INVALID_DEVICE if there is no such device.
 func existingDevice(c call, i int) (*device, result) {
 	if d := deviceAt(c, i); d != nil {
 		return d, success

@@ -23,6 +23,6 @@
 // Profile and Stats count the work of the devices, and a CostModel simulates its duration. Package
 // cudatest provides all of this to tests.
 //
-// This package imports package loader, package ptx and the driver's raw types. It imports nothing of
+// This package imports package loader, package ptx and the driver's raw types. It imports none of
 // the typed layers above them.
 package emulator

@@ -250,7 +250,7 @@ func (g *graph) disconnect(from, to *node, data cu.CUgraphEdgeData) result {
 }
 
 // disconnectAny removes an edge without comparing its data, as driver 580 does when the caller
-// passes none.
+// passes no edge data.
 func (g *graph) disconnectAny(from, to *node, _ cu.CUgraphEdgeData) result {
 	i := slices.IndexFunc(to.deps, func(d edge) bool { return d.node == from })
 	if i < 0 {

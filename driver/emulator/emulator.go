@@ -57,9 +57,9 @@ type Emulator struct {
 	pendingLog     []record
 	findings       findings
 	rounds         atomic.Uint64  // number of plans executed
-	hostKnows      order.Progress // the work that the host knows to have ended, for the checks of order
+	hostKnows      order.Progress // the work that the host knows to have ended
 	hostNodes      []*order.Task  // nodes of running graphs that the host knows to have been reached
-	leavingStreams []*stream      // destroyed streams whose work may not have ended, as far as the host knows
+	leavingStreams []*stream      // destroyed streams that the host does not know to be idle
 	retirements    uint64
 	signals        map[any]order.Progress // the work that precedes the last signal, by semaphore or word address
 	flights        []*flight              // for CheckHostMemory
@@ -124,8 +124,8 @@ func (e *Emulator) Name() string {
 		e.cfg.Devices, e.cfg.ComputeCapability[0], e.cfg.ComputeCapability[1])
 }
 
-// Lookup returns the driver function with a symbol of the ABI, such as cuMemAlloc_v2. For an
-// unknown symbol it returns loader.ErrSymbolNotFound.
+// Lookup returns the driver function for an ABI symbol such as cuMemAlloc_v2. For an unknown
+// symbol, the error is loader.ErrSymbolNotFound.
 func (e *Emulator) Lookup(symbol string) (loader.Proc, error) {
 	if !e.exists() {
 		return loader.Proc{}, anEmulator.Error(e == nil)
@@ -174,7 +174,7 @@ type Config struct {
 	// Multiprocessors is the number of SMs. 0 means 132.
 	Multiprocessors int
 	// MemorySize is the amount of memory that each device reports. 0 means 8 GiB. The process uses
-	// only as much of it as is written. (On Linux, this holds for allocations of 1 MiB and more.
+	// only memory that is written. (On Linux, this holds for allocations of 1 MiB and more.
 	// Elsewhere, Go may clear memory that it reuses.)
 	MemorySize uint64
 	// LimitMemory is how much of MemorySize a program can allocate before CUDA_ERROR_OUT_OF_MEMORY.
@@ -216,8 +216,8 @@ type Config struct {
 // the variables of modules, the local and shared memory of running blocks, and the heap of malloc
 // in kernels. The stack of one thread is 512 KiB, as on devices.
 type Limits struct {
-	// Variables is the maximum number of variables that a module may declare by declarations of
-	// several variables, such as x<100>. 0 means 1,048,576. A module with more fails with
+	// Variables is the maximum number of variables that a module may declare with parameterized
+	// names such as x<100>. 0 means 1,048,576. A module with more fails with
 	// CUDA_ERROR_OUT_OF_MEMORY.
 	Variables int
 	// HostMemory is the maximum amount of page-locked memory at any time. 0 means 64 GiB.
@@ -339,7 +339,8 @@ func find[T any](e *Emulator, h uintptr) *T {
 // handleAt returns the object whose handle is argument i, or nil if there is none of type T.
 func handleAt[T any](c call, i int) *T { return find[T](c.e, c.Word(i)) }
 
-// objectAt is handleAt for a required handle. It fails with CUDA_ERROR_INVALID_HANDLE.
+// objectAt is handleAt for callers that require an object. It returns CUDA_ERROR_INVALID_HANDLE if
+// there is none.
 func objectAt[T any](c call, i int) (*T, result) {
 	if o := handleAt[T](c, i); o != nil {
 		return o, success

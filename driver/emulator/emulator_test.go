@@ -129,7 +129,7 @@ func TestUseOfFreedMemoryInAKernelIsAFault(t *testing.T) {
 	}
 }
 
-// Several goroutines must be able to use bound views while others capture and free.
+// Several goroutines must be able to use bound views while others capture streams and free memory.
 func TestManyGoroutinesWorkAtATime(t *testing.T) {
 	r := newRig(t)
 	d := r.Bound(r.ctx)
@@ -306,8 +306,8 @@ func (h *asking) Handle(context.Context, slog.Record) error {
 	return nil
 }
 
-// askingRig returns a rig whose log handler makes every query and a copy. A deadlock in the handler
-// makes the test hang.
+// askingRig returns a rig whose log handler calls every query function and makes a copy. A deadlock
+// in the handler makes the test hang.
 func askingRig(t *testing.T, check emulator.Check, told *atomic.Int32) *rig {
 	t.Helper()
 	h := &asking{}

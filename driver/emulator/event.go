@@ -133,7 +133,8 @@ func (m *recordOp) locked(x *execution) result {
 // reached reports whether all work before the event has ended.
 func (ev *event) reached() bool { return ev.recorded == nil || ev.recorded.met() }
 
-// observable returns an error if the program may not query the event or wait for it.
+// observable returns an error if the program may not query the event or wait for it. If the event
+// was recorded in an active capture, observable invalidates the capture.
 func (ev *event) observable(c call) result {
 	if ev.captured != nil && ev.captured.cap.over {
 		return errInvalidValue // never recorded outside of the capture

@@ -28,7 +28,7 @@ type Semaphore struct {
 
 // NewSemaphore creates a semaphore that a program can import by a handle of the given type. It
 // supports file descriptors and NT handles (both opaque and timeline), and Direct3D 12 fences. For
-// other types, it fails.
+// other types, it returns an error.
 func (e *Emulator) NewSemaphore(kind cu.CUexternalSemaphoreHandleType) (*Semaphore, error) {
 	if !e.exists() {
 		return nil, anEmulator.Error(e == nil)
@@ -115,8 +115,8 @@ func (s *Semaphore) Wait(ctx context.Context, value uint64) error {
 	return nil
 }
 
-// tryWait reports whether the semaphore has been signalled, or has reached the value. It resets a
-// binary semaphore.
+// tryWait reports whether a binary semaphore is signalled, or a timeline has reached the value. It
+// resets a binary semaphore.
 func (s *Semaphore) tryWait(value uint64) bool {
 	timeline, _ := semaphoreKind(s.kind)
 	s.mu.Lock()

@@ -22,7 +22,7 @@ var fillFunctions = functions{
 	"cuMemsetD2D32Async": {func(c call) result { return fill2DLater(c, 4) }, afterInit},
 }
 
-// fillOp writes an element of 1, 2 or 4 bytes to every position of a number of rows. It is also the
+// fillOp writes an element of 1, 2 or 4 bytes to every position of a rectangle. It is also the
 // operation of a memset node.
 type fillOp struct {
 	addr, pitch   uint64
@@ -39,7 +39,7 @@ func (op *fillOp) shape() result {
 	return success
 }
 
-// check rejects a fill that a driver rejects during the call.
+// check returns an error for a fill that a driver rejects during the call.
 func (op *fillOp) check(e *Emulator) result {
 	if r := op.shape(); r != success || op.width*op.height == 0 {
 		return r

@@ -48,7 +48,7 @@ const (
 	kindCopy     = "illegal address"
 )
 
-// findings holds each finding of the emulator's lifetime once.
+// findings is the list of an emulator's findings, without duplicates.
 type findings struct {
 	mu   sync.Mutex
 	list []Finding
@@ -90,7 +90,7 @@ func (e *Emulator) find(key string, f Finding) {
 	}
 }
 
-// plain returns a finding outside of kernels and its key.
+// plain returns the key of a finding outside of kernels, and the finding.
 func plain(kind, key, report, made string) (string, Finding) {
 	return kind + key, Finding{Kind: kind, Report: kind + ": " + report, At: made}
 }
@@ -152,19 +152,20 @@ const (
 	// least one access is a write. It assumes that atomic and volatile accesses order the whole
 	// block, so it misses races across them.
 	CheckSharedRaces
-	// CheckGlobalRaces finds unordered accesses to global memory. They may be by threads, warps and
-	// blocks of a launch, by launches and copies in different streams, or by nodes of a graph. A
-	// fence followed by an atomic or volatile access orders one block before another whose atomic
-	// or volatile access reads the value. Events, the rules of the legacy stream, and the host's
-	// waits order streams.
+	// CheckGlobalRaces finds unordered accesses to global memory. The accesses may be made by
+	// threads, warps and blocks of a launch, by launches and copies in different streams, or by
+	// nodes of a graph. A fence followed by an atomic or volatile access orders one block before
+	// another whose atomic or volatile access reads the value. Events, the rules of the legacy
+	// stream, and the host's waits order streams.
 	CheckGlobalRaces
 	// CheckUninitialized finds reads of shared, local and device memory that was never written.
 	CheckUninitialized
 	// CheckHostMemory finds page-locked memory that the host writes while an asynchronous copy from
 	// or to it is in flight. It compares contents, so it detects neither reads nor writes of the
 	// same values. It skips memory that other copies, fills and graphs may write, and memory that a
-	// kernel's arguments point to. The host may rely on a word that a stream writes, but not on one
-	// that a kernel writes.
+	// kernel's arguments point to. When a stream operation such as cuStreamWriteValue32 writes to
+	// page-locked memory, the check ends for the copies before it, because the host may poll that
+	// word. A word that a kernel writes does not have this effect.
 	CheckHostMemory
 	// CheckGraphPointers finds copy nodes that refer to pageable host memory. A graph accesses that
 	// memory at each launch, long after the call that passed the pointer.

@@ -129,7 +129,7 @@ func (f *flight) overlaps(addr, n uint64) bool {
 	return addr < f.addr+f.size && f.addr-min(f.addr, addr) < n
 }
 
-// unfinished reports whether other work may still write the memory.
+// unfinished reports whether other work may still write the flight's memory.
 func (e *Emulator) unfinished(f *flight) bool {
 	return slices.ContainsFunc(e.writers, func(w writer) bool {
 		return !w.met() && (w.s != f.s || w.seq != f.seq) && f.overlaps(w.addr, w.size)
@@ -208,7 +208,7 @@ func (e *Emulator) beginCopy(flights []*flight) {
 	}
 }
 
-// endFlights ends the flights of copies that the host has learned to have ended.
+// endFlights ends the flights of copies that the host knows to have ended.
 func (e *Emulator) endFlights(known order.Progress) {
 	e.flights = slices.DeleteFunc(e.flights, func(f *flight) bool {
 		if !known.Has(f.s.lane, f.seq) {

@@ -16,7 +16,7 @@ type kernelFunc struct {
 	code   *vm.Kernel
 	known  bool // Function has been set
 	launch.Function
-	old *oldLaunch // nil unless a function of CUDA before 4.0 has set something
+	old *oldLaunch // set by the launch functions from before CUDA 4.0; nil at first
 }
 
 func newKernelFunc(m *module, k *vm.Kernel) *kernelFunc {

@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// graph is a CUDA graph: a graph of the program, the graph of a child node, or a body of a
-// conditional node.
+// graph is a CUDA graph: a graph that the program created, the graph of a child node, or a body of
+// a conditional node.
 type graph struct {
 	e         *Emulator
 	handle    uintptr
@@ -191,8 +191,8 @@ func cuGraphCreate(c call) result {
 	return put(c, 0, c.e.newGraph().handle)
 }
 
-// cuGraphDestroy rejects graphs of nodes, which are destroyed with their node, and graphs into
-// which a stream is captured.
+// cuGraphDestroy rejects a graph that belongs to a node, because destroying the node destroys the
+// graph. It also rejects a graph into which a stream is being captured.
 func cuGraphDestroy(c call) result {
 	g := handleAt[graph](c, 0)
 	switch {
@@ -243,7 +243,7 @@ func cuGraphGetRootNodes(c call) result {
 	return putNodes(c, 1, 2, roots)
 }
 
-// putNodes returns nodes as driver functions do. Without an array, it stores only their number.
+// putNodes stores nodes as driver functions do. If the array is NULL, it stores only their number.
 // Otherwise it fills the array, with zeros after the last node, and stores the number of nodes in
 // it.
 func putNodes(c call, array, count int, nodes []*node) result {

@@ -167,7 +167,7 @@ func TestKernelNodeParameters(t *testing.T) {
 	r.want("kernel parameters of an empty node", r.CuGraphKernelNodeGetParams(e, &params), invalidValue)
 }
 
-// A queued launch must run with the parameters at the time of its submission.
+// A queued launch must run with the parameters that its nodes had when it was submitted.
 func TestParametersOfQueuedLaunchesStay(t *testing.T) {
 	r := newRig(t)
 	p, s, shift := r.alloc(4), r.stream(), r.kernel("shift")

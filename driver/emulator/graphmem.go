@@ -22,7 +22,7 @@ type allocNode struct {
 	buf          []byte    // the memory to map, kept between launches
 	freed        *graph    // the graph with the free node, or nil
 	freedOutside bool      // freed by cuMemFree or cuMemFreeAsync after a launch
-	live         bool      // allocated, in submission order
+	live         bool      // allocated after all submitted work
 	mapped       bool      // memory is mapped now
 	orphan       bool      // the node's graph was destroyed
 	execs        int
@@ -212,7 +212,7 @@ func (p *plan) each(f func(nodeParams)) {
 }
 
 // prepareMemory checks that a launch can perform its allocations and frees. It also allocates the
-// memory and records what the launch will leave allocated.
+// memory and records which memory the launch will leave allocated.
 func (p *plan) prepareMemory(autoFree bool) result {
 	r := success
 	p.each(func(n nodeParams) {
@@ -257,8 +257,8 @@ func (p *plan) allocates(a *allocNode) bool {
 	return found
 }
 
-// known reports whether a range is memory now, or belongs to an allocation node that maps memory
-// there when its graph runs.
+// known reports whether a range is mapped now, or lies in the memory of an allocation node, which
+// is mapped when its graph runs.
 func (e *Emulator) known(addr, size uint64) bool {
 	if e.mem.Spans(addr, size, func([]byte) {}) == nil {
 		return true
@@ -309,7 +309,8 @@ func cuGraphAddMemFreeNode(c call) result {
 	})
 }
 
-// cuDeviceGraphMemTrim releases the memory that no launch has left allocated.
+// cuDeviceGraphMemTrim releases the buffers of the device's allocation nodes whose memory is not
+// allocated.
 func cuDeviceGraphMemTrim(c call) result {
 	d := deviceAt(c, 0)
 	if d == nil {

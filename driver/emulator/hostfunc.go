@@ -89,7 +89,7 @@ func cuStreamAddCallback(c call) result {
 }
 
 // hostParams is CUDA_HOST_NODE_PARAMS with the user's data as a number. The data may be any number,
-// but a Go variable of a pointer type may only contain pointers.
+// but a Go variable of a pointer type may contain only pointers.
 type hostParams struct{ fn, userData uintptr }
 
 func hostNodeFrom(p *hostParams) (*hostNode, result) {
@@ -156,7 +156,7 @@ func cuUserObjectCreate(c call) result {
 	return put(c, 0, u.handle)
 }
 
-// userAt reads (object, count) from argument i and the next one.
+// userAt reads an object and a count from arguments i and i+1.
 func userAt(c call, i int) (*userObject, int, result) {
 	u, n := handleAt[userObject](c, i), c.Uint32(i+1)
 	if u == nil || n == 0 || n > math.MaxInt32 {

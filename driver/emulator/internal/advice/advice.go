@@ -14,7 +14,7 @@ type Ranges struct {
 	end   uint64
 }
 
-// New returns the ranges of an allocation without advice.
+// New returns the Ranges of an allocation that has no advice.
 func New(addr, size uint64) *Ranges { return &Ranges{[]part{{from: addr}}, addr + size} }
 
 // part is a range of managed memory with uniform advice. It extends from its address to the next

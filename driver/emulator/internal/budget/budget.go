@@ -53,7 +53,7 @@ func (c *counts) update(used, reserved uint64) {
 type Pool struct {
 	counts
 	dev       *Device
-	most      uint64 // 0: no limit
+	most      uint64 // maximum size in bytes; 0 means no limit
 	threshold uint64
 	reuse     [3]int32 // stored, but without effect
 }
@@ -176,7 +176,7 @@ func (g *Graphs) counter(a cu.CUgraphMem_attribute) *uint64 {
 	return counters[a]
 }
 
-// Get returns the value of an attribute, and false for an unknown attribute.
+// Get returns the value of an attribute. It returns false for an unknown attribute.
 func (g *Graphs) Get(a cu.CUgraphMem_attribute) (uint64, bool) {
 	v := g.counter(a)
 	if v == nil {

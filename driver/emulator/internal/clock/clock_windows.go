@@ -17,7 +17,7 @@ var (
 
 func ticks(of *syscall.LazyProc) int64 {
 	var n int64
-	_, _, _ = of.Call(uintptr(unsafe.Pointer(&n))) // both always succeed
+	_, _, _ = of.Call(uintptr(unsafe.Pointer(&n))) // both functions always succeed
 	return n
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// FuzzModule loads untrusted PTX. Either the load fails with one of the codes for invalid code, or
-// the kernels can be queried.
+// FuzzModule loads untrusted PTX. Either the load must fail with a code for invalid code, or the
+// module's kernels can be queried.
 func FuzzModule(f *testing.F) {
 	for _, pattern := range []string{"../../../testdata/*/*.ptx", "../vm/testdata/*/*.ptx", "../../../../examples/*/*.ptx"} {
 		files, err := filepath.Glob(pattern)
@@ -97,8 +97,8 @@ func loadAndLook(t *testing.T, c *driver.Context, text string) {
 	}
 }
 
-// noGood reports whether an error means that code is invalid. The emulator can return it, and so
-// can the image checks that run before any driver sees the image.
+// noGood reports whether err means that the code is invalid. The error may come from the emulator
+// or from the image checks that run before a load.
 func noGood(err error) bool {
 	switch code(err) {
 	case cu.CUDA_ERROR_INVALID_PTX, cu.CUDA_ERROR_UNSUPPORTED_PTX_VERSION, cu.CUDA_ERROR_NO_BINARY_FOR_GPU,

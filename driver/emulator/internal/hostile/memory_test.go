@@ -22,7 +22,7 @@ const (
 )
 
 // peakOf runs f and fails the test if f allocated more than limit bytes of Go's memory in total.
-// Reserved memory counts as well.
+// Memory that was allocated and never touched counts as well.
 func peakOf(t *testing.T, limit uint64, f func()) {
 	t.Helper()
 	var before, after runtime.MemStats
@@ -53,7 +53,7 @@ func localKernel(n uint64) string {
 const gib = 1 << 30
 
 // A module that needs more memory than the device has must be rejected with the code that driver
-// 580 returns on an H100. Rejecting it must not use memory.
+// 580 returns on an H100. Rejecting it must not allocate that memory.
 func TestModulesTakeNoMoreMemoryThanTheDeviceHas(t *testing.T) {
 	kernel := func(body string) string {
 		return longHead + ".visible .entry k()\n{\n.reg .b32 %r<3>;\n.reg .b64 %d<3>;\n" + body + "\nret;\n}\n"

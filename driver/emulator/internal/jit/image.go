@@ -98,7 +98,7 @@ func (i Image) Sources(capability int) ([]Source, error) {
 // fatbinSource returns the PTX in a fat binary that a device of the given capability would compile.
 // If the fat binary contains no such PTX, the error states why.
 func fatbinSource(raw Image, capability int) ([]Source, error) {
-	const header = 16 // the header contains its own size and the size of the rest
+	const header = 16 // the header contains its own size and the size of the content
 	head, ok := raw.bytes(0, header)
 	if !ok {
 		return nil, errors.New("the fat binary is damaged")

@@ -1,5 +1,6 @@
-// Package jit is the emulated driver's JIT compiler and linker, apart from the engine. It finds the
-// PTX in an image, rejects code that NVIDIA's compiler rejects, and writes the same messages.
+// Package jit is the emulated driver's JIT compiler and linker. Package vm executes the compiled
+// code. Package jit finds the PTX in an image, rejects code that NVIDIA's compiler rejects, and
+// writes the same messages.
 package jit
 
 import (

@@ -20,7 +20,7 @@ type Linker struct {
 	inputs   []Source
 	trees    []*ptx.Module
 	names    symbols
-	broken   result // inputs contradicted each other: every later call returns this
+	broken   result // set if inputs contradict each other; every later call returns it
 	complete bool
 	image    []byte
 }

@@ -14,8 +14,8 @@ type Options struct {
 	wallTime  *float32
 }
 
-// log is a log buffer that the caller owns. The number of bytes written replaces the size, unless
-// the text was truncated.
+// log is a log buffer that the caller owns. A write replaces the size with the number of bytes
+// written, unless the text was truncated.
 type log struct {
 	buf  unsafe.Pointer
 	size *uintptr

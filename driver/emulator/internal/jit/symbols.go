@@ -116,7 +116,7 @@ func contradiction(what, symbol, input, how, first string) string {
 	return fmt.Sprintf("error   : %s %s '%s' in '%s', %s in '%s'", what, of, symbol, input, how, first)
 }
 
-// undefined returns messages for the extern variables and the used functions of an input that no
+// undefined returns messages for an input's extern variables and used extern functions that no
 // input defines.
 func (t symbols) undefined(name string, tree *ptx.Module, provided map[string]vm.Extern) []string {
 	var functions, variables []string

@@ -13,7 +13,8 @@ type (
 )
 
 // Attributes holds the attributes of a launch or a kernel node. Attributes that only affect the
-// hardware of a real device are stored and returned, but have no effect. Copies are independent.
+// hardware of a real device are stored and returned, but have no effect. Changing a copy does not
+// change the original.
 type Attributes struct {
 	Cooperative   int32
 	Cluster       vm.Dim3

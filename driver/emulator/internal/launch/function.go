@@ -25,7 +25,7 @@ type Function struct {
 	clusterPolicy int32
 }
 
-const defaultShared = 48 << 10 // shared memory that a block gets without opting in to more
+const defaultShared = 48 << 10 // bytes of shared memory that a block may use without opting in
 
 // New returns the function of a kernel with the given attributes, on a device with the given amount
 // of memory.
@@ -109,7 +109,7 @@ func (f *Function) SetAttribute(a cu.CUfunction_attribute, v int32) cu.CUresult 
 		cu.CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT,
 		cu.CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
 		switch {
-		case f.Info.ReqCluster != vm.Dim3{}: // compiled in
+		case f.Info.ReqCluster != vm.Dim3{}: // the kernel's PTX fixes the cluster size
 			return cu.CUDA_ERROR_NOT_PERMITTED
 		case v < 0:
 			return errInvalidValue
@@ -173,7 +173,7 @@ func (f *Function) largestCluster() int32 {
 
 // Arguments copies the arguments of a launch to a new parameter block. params points to an array
 // with a pointer to each argument. extra is a list that contains one buffer with all arguments.
-// Only one of them may be set.
+// Only one of params and extra may be set.
 func (f *Function) Arguments(params, extra *unsafe.Pointer) ([]byte, cu.CUresult) {
 	block := make([]byte, f.Info.ParamBytes)
 	switch {

@@ -56,7 +56,7 @@ func (p Progress) Shorten() {
 }
 
 // Task is the position of a task in the order. For a graph node, it includes the node's position in
-// that launch of the graph.
+// one launch of the graph.
 type Task struct {
 	lane   *Lane
 	seq    uint64

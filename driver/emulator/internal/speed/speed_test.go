@@ -76,12 +76,12 @@ const speedTail = `
 }
 `
 
-// element computes the address of word %r7 of the array in. The address goes into %rd4.
+// element computes the address of word %r7 of the input array. The address goes into %rd4.
 const element = `
 	mul.wide.u32 %rd3, %r7, 4;
 	add.u64 %rd4, %rd1, %rd3;`
 
-const inWords = 1 << 16 // length of the array in, for 4096 threads
+const inWords = 1 << 16 // length of the input array in words, for 4096 threads
 
 var speedKernels = []speedKernel{
 	{name: "arithmetic", bar: arithmeticBar, rounds: 400, text: `

@@ -34,7 +34,7 @@ func (n Extent) Dense(p *Side) bool {
 	return (n.Height <= 1 || p.Pitch == n.Width) && (n.Depth <= 1 || p.Pitch*p.Height == n.Width*n.Height)
 }
 
-// Offset returns the offset of row y of slice z of the extent.
+// Offset returns the byte offset of row y in slice z of the extent.
 func (p *Side) Offset(y, z uint64) uint64 {
 	return (p.Z+z)*p.Pitch*p.Height + (p.Y+y)*p.Pitch + p.X
 }
@@ -163,7 +163,7 @@ func (o *operand) place(find Arrays, p *Side, n Extent) cu.CUresult {
 	return cu.CUDA_SUCCESS
 }
 
-// Of2D stores the sides of a two-dimensional copy and returns its extent.
+// Of2D stores the sides of a two-dimensional copy in dst and src and returns its extent.
 func Of2D(find Arrays, p *cu.CUDA_MEMCPY2D, dst, src *Side) (Extent, cu.CUresult) {
 	if p == nil {
 		return Extent{}, cu.CUDA_ERROR_INVALID_VALUE
@@ -177,7 +177,7 @@ func Of2D(find Arrays, p *cu.CUDA_MEMCPY2D, dst, src *Side) (Extent, cu.CUresult
 	return n, to.place(find, dst, n)
 }
 
-// Of3D stores the sides of a three-dimensional copy and returns its extent.
+// Of3D stores the sides of a three-dimensional copy in dst and src and returns its extent.
 func Of3D(find Arrays, p *cu.CUDA_MEMCPY3D, dst, src *Side) (Extent, cu.CUresult) {
 	if p == nil || p.SrcLOD != 0 || p.DstLOD != 0 || p.Reserved0 != nil || p.Reserved1 != nil {
 		return Extent{}, cu.CUDA_ERROR_INVALID_VALUE

@@ -19,9 +19,9 @@ import (
 // proportion to the length of the code. A function that exceeds the limit gets a coarser liveness
 // without blocks: see hulls.
 
-// The data flow may visit exactWork set words for each instruction of a function, and store
-// exactRoom. exactLeast is added to both limits, for short functions. Compiler-generated code stays
-// below these limits up to tens of thousands of instructions.
+// For each instruction of a function, the data flow may visit exactWork words of bit sets and store
+// exactRoom words. exactLeast is added to both limits, for short functions. Compiler-generated code
+// stays below these limits up to tens of thousands of instructions.
 const (
 	exactWork  = 256
 	exactRoom  = 128
@@ -218,7 +218,7 @@ func (n *lowered) endsBlock() bool {
 }
 
 // successors returns the blocks that may follow n, where next is the index of the instruction after
-// it.
+// n.
 func (a *allocator) successors(n *lowered, next int, at []int) []int {
 	var out []int
 	add := func(i int) {
@@ -288,7 +288,7 @@ func (b *basicBlock) update(all []*basicBlock) bool {
 	return changed
 }
 
-// mentions starts each register's interval with the instructions that name the register.
+// mentions sets each register's interval to the range of instructions that name the register.
 // Instruction i reads at position 2i and writes at 2i+1.
 func (a *allocator) mentions() {
 	a.ivals = make([]interval, a.total)

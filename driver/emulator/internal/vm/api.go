@@ -36,8 +36,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// This file is the complete interface between the engine and the emulated driver, except for the
-// memory part (Memory, Region, AllocOptions) in memory.go.
+// This file contains the interface between the engine and the emulated driver, except for Memory,
+// Region and AllocOptions in memory.go.
 
 // CompileOptions describes the target of a module and what the module may access.
 type CompileOptions struct {
@@ -108,11 +108,9 @@ const (
 	CompileInvalid CompileErrorKind = iota
 	// CompileUnsupported reports PTX that this engine does not execute (CUDA_ERROR_NOT_SUPPORTED).
 	CompileUnsupported
-	// CompileUnresolved reports an undefined symbol (CUDA_ERROR_JIT_... /
-	// SHARED_OBJECT_SYMBOL_NOT_FOUND in a driver).
+	// CompileUnresolved reports an undefined symbol.
 	CompileUnresolved
-	// CompileTarget reports a .target above the device's compute capability
-	// (CUDA_ERROR_NO_BINARY_FOR_GPU).
+	// CompileTarget reports a .target above the device's compute capability.
 	CompileTarget
 	// CompileMemory reports a variable that does not fit into memory (CUDA_ERROR_OUT_OF_MEMORY).
 	CompileMemory
@@ -229,8 +227,8 @@ type LaunchOptions struct {
 	Grid, Block   Dim3
 	Cluster       Dim3   // zero or 1,1,1 means no clusters
 	DynamicShared uint32 // size in bytes
-	// Params is the parameter block (see Kernel.Params). Launch reads it
-	// before it returns and does not write to it.
+	// Params is the parameter block (see Kernel.Params). Launch reads it before it returns and does
+	// not write to it.
 	Params []byte
 	// Device describes the device that runs the kernel.
 	Device DeviceInfo

@@ -10,7 +10,8 @@ import (
 // lays out shared memory differently. If many kernels share many functions, compiling all programs
 // would take quadratic time. Loading therefore compiles programs only while the work is
 // proportional to the length of the text. Each remaining program is compiled when it is first
-// needed. Loading only checks the parts of it that no other kernel has shown to be valid.
+// needed. Until then, loading checks only the functions of that program that have not been checked
+// for another kernel.
 
 // Loading may lower eagerLeast statements plus eagerTimes as many statements as the text contains.
 const (

@@ -91,7 +91,8 @@ func (h *Heap) Release() {
 	h.used = 0
 }
 
-// heapOf returns the heap from the launch options. Without one, it returns the launch's own heap.
+// heapOf returns the heap from the launch options, or the launch's own heap if the options contain
+// none.
 func (r *launchRun) heapOf() *Heap {
 	if r.opts.Heap != nil {
 		return r.opts.Heap

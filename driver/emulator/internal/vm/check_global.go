@@ -288,8 +288,8 @@ func (p mark) describe(r *launchRun) string {
 	return out
 }
 
-// Track enables the check for reads of memory that was never written, for regions created
-// afterwards. The race check needs no preparation.
+// Track enables CheckUninitialized for global memory, if c contains it, in regions that are created
+// later. CheckGlobalRaces does not require Track.
 func (m *Memory) Track(c Checks) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

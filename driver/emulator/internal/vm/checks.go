@@ -330,8 +330,8 @@ func (c *cta) checkBarrier(id int) {
 	}
 }
 
-// apart returns a split of the warp that waits at barrier id. b is a second split that waits there
-// at a different instruction, or nil.
+// apart returns two splits of the warp that wait at barrier id in different instructions. b is nil
+// if all splits at the barrier wait in the same instruction, and a is nil if none waits there.
 func (w *warp) apart(id int) (a, b *split) {
 	for i := range w.splits {
 		s := &w.splits[i]

@@ -206,8 +206,8 @@ func TestReadsOfUnwrittenLocalMemoryAreFound(t *testing.T) {
 	}
 }
 
-// callee calls a function twice. The first call writes the function's local variable. The second
-// call writes it only if FIRST is 1.
+// callee is PTX that calls a function twice. The first call writes the function's local variable.
+// The second call writes it only if FIRST is 1.
 const callee = `
 .func (.param .b32 r) half(.param .b32 a)
 {
@@ -309,7 +309,7 @@ func TestWritesOfTheSameValueAreNoRace(t *testing.T) {
 			t.Errorf("different values of %d threads: %v", threads, f)
 		}
 	}
-	// A store of a byte must compare only the byte.
+	// For conflicting stores of a byte, the check must compare only the byte.
 	for shift, want := range map[string]int{"8": 0, "7": 1} {
 		f := findings(t, vm.CheckSharedRaces, 32, `
 	.shared .u8 flag;

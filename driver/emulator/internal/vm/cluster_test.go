@@ -239,7 +239,8 @@ func TestChecksKnowBulkCopiesToGlobalMemory(t *testing.T) {
 	}
 }
 
-// A bulk copy with a byte mask must write only the bytes, of each 16, whose mask bit is set.
+// In each group of 16 bytes, a bulk copy with a byte mask must write only the bytes whose mask bit
+// is set.
 func TestBulkCopiesWithAByteMask(t *testing.T) {
 	const mask = 0b1010_0101_1100_0011
 	m := load(t, ".version 8.6\n.target sm_100\n.address_size 64\n"+clusterKernel(fmt.Sprintf(`

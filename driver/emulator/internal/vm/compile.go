@@ -317,7 +317,7 @@ func (c *compiler) placeVariable(sym *symbol) {
 	}
 }
 
-// variableUnit is the size in bytes to a multiple of which a variable's charge is rounded up.
+// variableUnit is the granularity, in bytes, to which the charge for a variable is rounded up.
 const variableUnit = 512
 
 // reserve charges a variable's memory. It returns false if the variable does not fit.
@@ -335,8 +335,8 @@ func (c *compiler) reserve(sym *symbol) bool {
 
 func functionAddr(id int) uint64 { return functionWindow + uint64(id)*functionStep }
 
-// entry compiles a kernel. A kernel that is only declared must have a definition elsewhere unless
-// it is .extern.
+// entry compiles a kernel. A kernel without a body must be defined in another source, unless its
+// declaration is .extern.
 func (c *compiler) entry(s *source, f *ptx.Function) {
 	if f.Body != nil {
 		c.kernel(s, f)

@@ -384,7 +384,7 @@ func (c *cta) random() uint64 {
 	return c.rng
 }
 
-// patience returns the number of back edges in one turn of a warp.
+// patience returns the number of back edges after which a warp's turn ends.
 func (c *cta) patience() int {
 	if c.run.opts.Seed == 0 {
 		return idleSplit

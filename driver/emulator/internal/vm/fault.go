@@ -287,7 +287,7 @@ func (t *Trace) at(verb string) string {
 const (
 	stuckSteps  = 16  // turns between two checks of a block
 	stuckLoops  = 64  // iterations after which a loop is examined
-	stuckPasses = 64  // turns of a cluster in which all blocks are stuck
+	stuckPasses = 64  // turns with all blocks of a cluster stuck before it faults
 	stuckLength = 256 // maximum number of instructions in an examined loop
 )
 

@@ -426,8 +426,8 @@ func triplesOf[T any](one T, nans []T) (a, b, c []T) {
 	return a, b, c
 }
 
-// An H200 replaces every NaN with 0x7fffffff, whatever its sign and payload. The dedicated loops,
-// for a full warp and for some lanes of a warp, must do the same.
+// An H200 replaces every NaN with 0x7fffffff, whatever its sign and payload. The emulator must do
+// the same in a full warp and in some lanes of a warp.
 func TestArithmeticInF32MakesOneNaN(t *testing.T) {
 	a, b := pairsOf(math.Float32bits(1), nans32)
 	for _, op := range strings.Fields("add.f32 sub.f32 mul.f32 add.rz.f32 sub.ftz.f32 mul.ftz.f32 add.rp.ftz.f32 div.rn.f32 div.rn.ftz.f32 div.rz.f32 " +

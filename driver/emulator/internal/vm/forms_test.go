@@ -418,8 +418,8 @@ func TestPrintfEndsWhenTheWriterFails(t *testing.T) {
 	}
 }
 
-// A stopped counter must have the width of its name. In particular, the _64 counters must be 64-bit
-// operands.
+// A performance counter, which the emulator does not count, must have the width that its name
+// implies. The _64 counters must be 64-bit operands.
 func TestCountersHaveTheirWidth(t *testing.T) {
 	m := load(t, `.visible .entry k(.param .u64 out)
 {

@@ -333,8 +333,8 @@ func (f *form) add(m string) {
 	f.rest = append(f.rest, m)
 }
 
-// appendQualified appends m to rest if it qualifies a space beyond its name, as .shared::cluster
-// does.
+// appendQualified appends m to rest if it is shared::cluster, which the form's space does not
+// distinguish from shared.
 func appendQualified(rest []string, m string) []string {
 	switch m {
 	case "shared::cluster":

@@ -143,8 +143,8 @@ func TestSourceLines(t *testing.T) {
 	}
 }
 
-// Workers must start each unit exactly once, whatever their number. A worker whose share is empty
-// must take units from other shares.
+// Together, workers must take each unit exactly once, whatever their number. A worker whose share
+// is empty must take units from other shares.
 func TestSharesAreWholeAndTaken(t *testing.T) {
 	for _, units := range []uint64{1, 2, 7, 32, 1000} {
 		for _, workers := range []int{1, 2, 3, 7} {

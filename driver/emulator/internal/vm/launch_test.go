@@ -180,8 +180,8 @@ func TestASeedIsOneSchedule(t *testing.T) {
 	}
 }
 
-// lateKernel returns a kernel in which each of 32 threads copies 4 words twice and adds two of the
-// words that it then finds.
+// lateKernel returns a kernel in which each of 32 threads copies 4 words twice and then adds two
+// words of the destination.
 func lateKernel(copies, wait string) string {
 	return `.visible .entry k(.param .u64 out, .param .u64 in)
 {

@@ -277,8 +277,8 @@ func (m *Memory) Unreserve(addr uint64) error {
 	return ErrNotMapped
 }
 
-// Free removes the region that begins at addr and returns it. Later accesses by kernels fault, and
-// the reports quote why, the reason for the call.
+// Free removes the region that begins at addr and returns it. A kernel that accesses the region
+// later faults, and the report contains the text in why.
 func (m *Memory) Free(addr uint64, why string) (*Region, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -363,8 +363,8 @@ func (m *Memory) insert(r *Region) {
 }
 
 // place finds a free address range in the device's arena. Unless ReuseAddresses was called, no
-// address is used twice until the arena is exhausted. A use after free is therefore found however
-// late it comes. After that, place searches the gaps.
+// address is used twice until the arena is exhausted. A use after free is therefore found even if
+// it comes late. In an exhausted arena, place searches the gaps.
 func (m *Memory) place(device int, size, align uint64) (uint64, error) {
 	if device < 0 || device >= maxDevices {
 		return 0, fmt.Errorf("device %d has no addresses", device)
@@ -414,7 +414,7 @@ func (m *Memory) placeInGap(from, end, size, align uint64) (uint64, error) {
 	return addr, nil
 }
 
-// Bytes returns the size bytes at addr, which must be in a single region.
+// Bytes returns the memory in [addr, addr+size), which must be in a single region.
 func (m *Memory) Bytes(addr, size uint64) ([]byte, error) {
 	r := m.find(addr)
 	if r == nil {

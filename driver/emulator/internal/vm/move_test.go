@@ -284,8 +284,8 @@ func TestFormsThatAreNoneAreRefused(t *testing.T) {
 	}
 }
 
-// elect.sync must elect exactly one participating thread per warp and tell every participant which
-// one it is.
+// elect.sync must elect exactly one participating thread per warp and return its lane to every
+// participant.
 func TestElectedThreads(t *testing.T) {
 	got := runThreads(t, 64, `
 	and.b32 %r1, %r0, 1; setp.eq.u32 %p0, %r1, 1; mov.u32 %d, 99;
@@ -356,7 +356,7 @@ func TestReductionsOfFloatsOverAWarp(t *testing.T) {
 }
 
 // A fused product must return the first NaN among the second factor, the summand and the first
-// factor, made quiet.
+// factor, in this order and made quiet.
 func TestNaNOfFusedProducts(t *testing.T) {
 	const x, y, z, quiet = 0x7ff0_0000_0000_1111, 0xfff8_0000_0000_2222, 0x7ff4_0000_0000_3333, 1 << 51
 	one := math.Float64bits(1)
@@ -393,8 +393,8 @@ func TestAFunctionIsDefinedOnce(t *testing.T) {
 	}
 }
 
-// Spans must return memory that consists of several mappings piece by piece, from the middle of one
-// mapping to the middle of another.
+// Spans must visit a range over several mappings piece by piece, from the middle of one mapping to
+// the middle of another.
 func TestPiecesOfMemory(t *testing.T) {
 	m := vm.NewMemory()
 	va, err := m.Reserve(0, 3<<21, 2<<20, 0)
@@ -423,8 +423,8 @@ func TestPiecesOfMemory(t *testing.T) {
 	}
 }
 
-// Every block of the cluster waits: some threads for the cluster, others for their own block. This
-// must be reported as a deadlock.
+// A deadlock must be reported if every block of a cluster waits: some threads for the cluster,
+// others for their own block.
 func TestClustersOfWhichEveryBlockWaits(t *testing.T) {
 	m := load(t, clusterKernel(`setp.lt.u32 %p2, %me, 32; @%p2 bra ALL;
 	bar.sync 1, 64; bra END;

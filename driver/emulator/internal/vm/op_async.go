@@ -455,8 +455,8 @@ func (w *warp) written(code uint16, p uint64, n int) {
 type lateKind uint8
 
 const (
-	lateAsync   lateKind = iota // cp.async; the kernel waits for groups of one thread
-	lateBulk                    // cp.async.bulk; the kernel waits for groups of one thread
+	lateAsync   lateKind = iota // cp.async; a thread waits for its own groups
+	lateBulk                    // cp.async.bulk; a thread waits for its own groups
 	lateBarrier                 // the kernel waits for an mbarrier object
 	lateGroups  = int(lateBarrier)
 )

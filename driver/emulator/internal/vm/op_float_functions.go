@@ -380,8 +380,8 @@ func nanOrNumber(a, b float64) float64 {
 	return a
 }
 
-// binary64 and unary64 build instructions from functions whose NaNs differ from those of the
-// hardware.
+// binary64 and unary64 build instructions from functions, and replace each NaN result with the NaN
+// that the hardware produces.
 func binary64(fn func(a, b float64) float64) execFunc {
 	return lane2(func(a, b float64) float64 {
 		x := fn(a, b)

@@ -207,7 +207,7 @@ func lop3(a, b, c uint32, table uint8) uint32 {
 	return r
 }
 
-// lop3Func returns lop3 for a fixed table. Common tables need few operations.
+// lop3Func returns lop3 for a fixed table, as a shorter function for common tables.
 func lop3Func(table uint8) func(a, b, c uint32) uint32 {
 	switch table {
 	case 0x96:

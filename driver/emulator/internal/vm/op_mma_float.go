@@ -433,8 +433,8 @@ func (o *mmaOp) quick() bool {
 	return o.copies == 1 && o.sparsity == nil && !o.a.typ.integer() && o.a.typ != elemB1 && !o.a.typ.fp8() && !o.b.typ.fp8()
 }
 
-// quickFloats computes the product of a quick form from the gathered elements. It returns false if
-// an infinity or a NaN occurs.
+// quickFloats computes the matrix product from the gathered elements. It returns false if an
+// infinity or a NaN occurs.
 func (o *mmaOp) quickFloats(w *mmaWork) (ok bool) {
 	rule, mixed := o.sum, o.sum.f16 != o.sum.c16
 	if mixed {
