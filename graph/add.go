@@ -17,9 +17,9 @@ import (
 // CUDA_ERROR_INVALID_VALUE for a node of another graph or an operation of another driver. A copy or
 // fill of no bytes becomes an empty node.
 //
-// op may belong to another context or device than the graph, and runs in its own context. Copies,
-// and kernels with peer access, may use memory of several devices.
-// The launch of an Exec ([Exec.Op]) becomes a child graph.
+// op may belong to a different context or device than the graph. The node runs in the context of
+// op. Copies, and kernels with peer access, may use memory of several devices. An operation
+// returned by [Exec.Op] becomes a child graph node.
 func (g *Graph) Add(op driver.Op, deps ...Node) (Node, error) {
 	if l, ok := op.(*launchOp); ok {
 		return l.addTo(g, deps)
@@ -126,8 +126,8 @@ func elsewhere(ctx *driver.Context, op driver.Op) bool {
 	return false
 }
 
-// dependencies returns a C list of the nodes' handles. The list points into g.raws if it has one
-// handle, otherwise to g.from.
+// dependencies checks deps and returns their handles as a C array. The array is in g.raws for a
+// single node, otherwise in g.from.
 func (g *Graph) dependencies(deps []Node) (*cu.CUgraphNode, error) {
 	if len(deps) == 0 {
 		return nil, nil
@@ -223,8 +223,8 @@ func unknown(op driver.Op) error {
 }
 
 // addKernel adds a kernel node and then sets its attributes, which are not part of the parameters.
-// The call needs a current context, although the parameters name a kernel of one. Without a current
-// context, driver 580 reads address 0.
+// The call needs a current context, even though the kernel in the parameters belongs to a context.
+// Without one, driver 580 reads address 0.
 func (g *Graph) addKernel(n *cu.CUgraphNode, from *cu.CUgraphNode, count uintptr, l *driver.Launch) error {
 	if !g.v2 {
 		return g.addKernelV1(n, from, count, l)

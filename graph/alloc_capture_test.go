@@ -72,7 +72,7 @@ func (k *kit) useBoth(sc *graph.Scope, tmp, left, out *driver.Buffer[uint32]) er
 	return nil
 }
 
-// In a capture, FreeAsync records the free even though the capture retains the buffer.
+// In a capture, FreeAsync must record the free even though the capture retains the buffer.
 func TestFreeAsyncInACaptureIsRecordedThere(t *testing.T) {
 	each(t, func(k *kit) {
 		before := k.Used()
@@ -192,8 +192,8 @@ func TestGraphMemoryStatistics(t *testing.T) {
 	})
 }
 
-// Allocations and frees of zero elements become empty nodes, because CUDA has no memory nodes of
-// zero bytes.
+// Allocations and frees of zero elements must become empty nodes, because CUDA has no memory nodes
+// of zero bytes.
 func TestMemoryOfNoElementsIsAllocatedAndFreed(t *testing.T) {
 	each(t, func(k *kit) {
 		op, err := driver.NewAlloc[uint32](k.C, nil, 0)

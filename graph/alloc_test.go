@@ -89,7 +89,7 @@ func TestGraphOutputIsGivenBackBeforeTheNextLaunch(t *testing.T) {
 }
 
 // With AUTO_FREE_ON_LAUNCH, an output is valid until the next launch. The last output is freed once
-// the exec, the graph and the buffer are closed.
+// the exec, the graph and the buffer are all closed.
 func TestAutoFreeKeepsAnOutputUntilTheNextLaunch(t *testing.T) {
 	each(t, func(k *kit) {
 		before := k.Used()
@@ -252,7 +252,7 @@ func (k *kit) expectLimits(g *graph.Graph, from, to graph.Node) {
 		k.Run(x)
 	}
 	k.OK(x.Close())
-	k.Run(k.Exec(g)) // launching one exec after the other is allowed
+	k.Run(k.Exec(g)) // one exec after the other may be launched
 }
 
 func TestMemoryNodesRefuseWhatCannotBe(t *testing.T) {

@@ -16,9 +16,9 @@ func (n Node) Attribute(id cu.CUlaunchAttributeID) (v cu.CUlaunchAttributeValue,
 	return v, named(id, err)
 }
 
-// SetAttribute sets a launch attribute of a kernel node for Execs instantiated later. An update of
-// an Exec cannot change most attributes. Adding or setting a Launch already sets the attributes of
-// its LaunchConfig.
+// SetAttribute sets a launch attribute of a kernel node. It affects only Execs instantiated later,
+// because updates of an Exec cannot change most attributes. Adding or setting a Launch already sets
+// the attributes of its LaunchConfig.
 func (n Node) SetAttribute(id cu.CUlaunchAttributeID, v cu.CUlaunchAttributeValue) error {
 	err := n.get(cu.CU_GRAPH_NODE_TYPE_KERNEL, func(d *driver.Driver) error {
 		n.g.noteAttributes(n.handle(), attributeBit(id))
@@ -149,8 +149,8 @@ func (g *Graph) addBareKernel(n *cu.CUgraphNode, l *driver.Launch) error {
 	return g.d.CuGraphAddKernelNode_v10000(n, g.raw, nil, 0, v1(&l.Block().Node))
 }
 
-// checkAttributes returns an error if a cooperative or cluster attribute of l differs from that of
-// n. Setting the parameters of the Exec's node would silently ignore the difference.
+// checkAttributes returns an error if a cooperative or cluster attribute of l differs from the
+// value in n. Setting the parameters of the Exec's node would silently ignore the difference.
 func (g *Graph) checkAttributes(n Node, l *driver.Launch) error {
 	for i := range l.Block().Attributes() {
 		a := &l.Block().Attributes()[i]

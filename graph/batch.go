@@ -38,8 +38,8 @@ func Chain(ops []driver.Op, deps ...Node) []Item {
 }
 
 // AddBatch adds a node for each item and appends the nodes to dst, in order. It batches many driver
-// calls into one native call, so it costs about as much as in C. On failure, the error names the
-// item and the graph is unchanged.
+// calls into one native call, so a node costs about as much as in C. On failure, the error names
+// the item and the graph is unchanged.
 //
 // AddBatch reads all operations before it returns. Items may share an operation.
 func (g *Graph) AddBatch(dst []Node, items []Item) ([]Node, error) {
@@ -169,7 +169,7 @@ func (b *builder) build() error {
 // and few enough that the argument blocks are still in the cache when the calls are made.
 const callsAtOnce = 1 << 10
 
-// handlesAtOnce is the smallest capacity that from gets when it grows.
+// handlesAtOnce is the minimum capacity of builder.from after it grows.
 const handlesAtOnce = 1 << 10
 
 // failedAt is the error of an item whose call failed in a flush for a later item.
@@ -239,7 +239,7 @@ func (it *Item) repeats(l *driver.Launch, i int) bool {
 		it.Name == "" && len(it.Uses) == 0
 }
 
-// addAgain adds item i, whose launch l is that of the previous item and was already checked.
+// addAgain adds item i, whose launch l is also the previous item's and therefore already checked.
 func (b *builder) addAgain(i int, l *driver.Launch) error {
 	from, n, err := b.dependencies(i)
 	if err != nil {
@@ -308,7 +308,7 @@ func (b *builder) flushBefore() error {
 }
 
 // undo destroys all nodes that the driver has created for the batch. It returns err, which occurred
-// at item i, joined with the errors of undo.
+// at item i, joined with any errors from destroying them.
 func (b *builder) undo(i int, err error) error {
 	if f, ok := err.(*failedAt); ok {
 		i, err = f.item, f.err
@@ -397,7 +397,7 @@ func (b *builder) readUses(i int, it *Item) error {
 }
 
 // keepUses makes the graph retain the memory of the declared accesses. On failure, it returns the
-// index of the item.
+// index of the item whose memory could not be retained.
 func (b *builder) keepUses() (item int, err error) {
 	for i := range b.uses {
 		if err := b.g.changeRefs().RetainLoose(b.uses[i].refs); err != nil {

@@ -57,9 +57,9 @@ type Bindings struct {
 	shares   bool     // a bound launch may have new memory that graphs share (package turn)
 }
 
-// slot is a numeric argument. The slots are stored together, apart from the memory that the driver
-// reads, because a launch evicts most of the slots and of that memory from the processor's caches.
-// Set reads only the slot. It writes the driver's memory without reading it.
+// slot is a numeric argument. Slots are contiguous and separate from the memory that the driver
+// reads, because a launch evicts most of both from the processor's caches. Set reads only the slot.
+// It writes the driver's memory without reading it.
 type slot struct {
 	word  uint64  // value of the argument
 	at    *uint64 // the address that the driver reads
@@ -232,8 +232,7 @@ func (p Param[T]) setAny(v T) error {
 	return err
 }
 
-// setElsewhere marks b as changed and reloads its slots, because an argument was set without its
-// slot.
+// setElsewhere marks b as changed and reloads its slots after an argument was set without its slot.
 func (bs *Bindings) setElsewhere(b *bound) {
 	for _, k := range b.slots {
 		s := &bs.slots[k]

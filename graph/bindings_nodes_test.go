@@ -115,8 +115,8 @@ func TestRecordedNodeThatFails(t *testing.T) {
 	})
 }
 
-// loop returns an Exec with two kernel nodes and their launches. The node outside adds to a. The
-// node inside adds to b, three times in a loop.
+// loop returns an Exec with two kernel nodes and their launches. The first node adds to a. The
+// second adds to b, in the body of a loop that runs three times.
 func (k *kit) loop(a, b *driver.Buffer[uint32]) (x *graph.Exec, outside, inside graph.Node, ops [2]*driver.Launch) {
 	k.Helper()
 	rounds := k.Words(0)
@@ -157,8 +157,8 @@ func TestLaunchInABodyIsBound(t *testing.T) {
 	})
 }
 
-// Body nodes have their own numbering. Setting a body node to other memory must not release the
-// memory of the graph node with the same number.
+// Body nodes have their own numbering. Binding a body node to other memory must not release the
+// memory of the outer graph's node with the same number.
 func TestBoundLaunchInABodyKeepsOtherNodesMemory(t *testing.T) {
 	each(t, func(k *kit) {
 		a, b, c := k.MemoryOf(1), k.Memory(), k.Memory()
@@ -273,7 +273,7 @@ func TestMistakenConfigurationsAreRefused(t *testing.T) {
 	})
 }
 
-// After Unbind, Exec.Set and updates determine the parameters of the node.
+// After Unbind, only Exec.Set and updates change the node's parameters.
 func TestBindingsAreUndone(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()

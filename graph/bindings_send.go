@@ -132,13 +132,14 @@ type settled struct {
 	removed uint32
 }
 
-// isCurrent reports whether the references and the graph are unchanged since that send.
+// isCurrent reports whether the references and the graph are unchanged since the send that s
+// describes.
 func (s *settled) isCurrent(o *retain.References, g *Graph) bool {
 	return s.o == o && s.g == g && s.epoch == o.Epoch && s.removed == g.removals
 }
 
-// sentAll empties changed and removes all marks. It is enough after a send in which all calls
-// succeeded and nothing had to be retained.
+// sentAll empties changed and removes all marks. It suffices if all calls of the send succeeded and
+// nothing had to be retained.
 func (bs *Bindings) sentAll() {
 	bs.round++
 	bs.changed = bs.changed[:0]
@@ -281,7 +282,7 @@ func (bs *Bindings) commit(o *retain.References, n int) {
 		switch {
 		case i >= n:
 			o.Abandon()
-		case c.node.g.part: // retained until a whole update of the exec, as for Set
+		case c.node.g.part: // as for Exec.Set, the references stay retained until an update of the whole Exec
 			o.CommitLoose()
 			c.found(o)
 		default:

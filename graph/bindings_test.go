@@ -38,7 +38,7 @@ func TestBoundParametersReachTheNextLaunch(t *testing.T) {
 	})
 }
 
-// Launches already enqueued must keep the values they were launched with.
+// A launch that is already enqueued must keep the values it was launched with.
 func TestBoundParametersBelongToALaunch(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -141,7 +141,7 @@ func TestBoundMemoryIsRetainedAndReleased(t *testing.T) {
 		k.OK(target.Set(b))
 		k.OK(bs.Launch(k.S))
 		k.Expect(b, 7)
-		k.OK(x.Wait(background)) // nothing retains the memory any more
+		k.OK(x.Wait(background)) // after the wait, nothing retains the memory
 		if err := target.Set(other); err == nil {
 			err = bs.Launch(k.S)
 			if !errors.Is(err, driver.ErrClosed) {
@@ -303,7 +303,7 @@ func TestBindingsLaunchOnTheStreamTheyAreGiven(t *testing.T) {
 	})
 }
 
-// askedFor is a kernel argument that calls do when the library reads it.
+// askedFor is a kernel argument that calls do when the library reads the argument.
 type askedFor struct{ do func() }
 
 func (a askedFor) ArgWord() uint64 { a.do(); return 0 }

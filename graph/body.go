@@ -159,8 +159,8 @@ func (g *Graph) retainUsers(users map[cu.CUuserObject]int) error {
 }
 
 // become makes g, a captured graph, represent the empty body that to represented. The returned
-// mover recreates the captured nodes there with the same node numbers. Only the Lifetime of the
-// captured graph remains. Closing it destroys the driver's graph.
+// mover recreates the captured nodes in the body with the same node numbers. The driver's captured
+// graph then belongs only to its Lifetime, which destroys it when closed.
 func (g *Graph) become(to *Graph) *mover {
 	from := g.like(g.raw)
 	from.attributes = g.attributes
@@ -183,7 +183,7 @@ func (g *Graph) become(to *Graph) *mover {
 }
 
 // end makes a nested graph unusable, because the driver is about to destroy it. Later uses return
-// why.
+// the error why.
 func (g *Graph) end(why error) { g.shut, g.lost = true, why }
 
 // endAs sets the error that later uses of a closed graph return. The caller is about to close it.

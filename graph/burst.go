@@ -106,8 +106,8 @@ func (b *Burst) end() {
 var groups = sync.Pool{New: func() any { return &group{places: launch.NewBatch()} }}
 
 // Do records operations in order. It reads the operations before it returns, so you may change and
-// reuse them. The error of Do may be that of an earlier operation, whose number it contains. After
-// an error, Do records nothing. Only one goroutine at a time may use a Burst.
+// reuse them. The error may come from an earlier operation, and contains that operation's number.
+// After an error, Do records nothing. Only one goroutine at a time may use a Burst.
 func (b *Burst) Do(ops ...driver.Op) error {
 	if b == nil || b.launches == nil && !b.ended {
 		return aBurst.Error(b == nil)
@@ -150,8 +150,8 @@ func (b *Burst) takes(l *driver.Launch) bool {
 	return true
 }
 
-// note extends the recorded accesses to the first n launches of the group. Launches without
-// accesses of their own repeat those of the last launch that has some.
+// note records accesses for the launches of the group up to the nth. Launches not yet noted repeat
+// the accesses of the launch before them.
 func (b *Burst) note(n int) {
 	b.accesses.Again(n - b.noted)
 	b.noted = n

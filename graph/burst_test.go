@@ -60,7 +60,6 @@ func TestBurstKeepsTheOrderOfAllSortsOfOperations(t *testing.T) {
 	})
 }
 
-// Alternating kernels fill each group with the largest number of kinds.
 func TestBurstOfAlternatingKernels(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()

@@ -17,21 +17,7 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// Capture records what record enqueues in the stream s, through its Scope or in any other way, and
-// returns it as a graph. The recorded work does not run.
-//
-// The capture always ends when record ends. If record returns an error, panics or ends its
-// goroutine, the recorded work is destroyed and s can be used again. The error of record comes
-// first in Capture's error. A panic continues after the cleanup.
-//
-// Except in ModeRelaxed, a capture keeps the goroutine on one OS thread.
-//
-// If record records nothing, the graph has no nodes (Graph.Len), and launching it does nothing.
-// That is not an error. Synchronous calls (Buffer.CopyTo, CopyFrom and Fill) and work in streams
-// outside the capture are not recorded.
-//
-// WithTarget captures into an existing graph. To also return a value from record, see package
-// graph/callable.
+// Except in ModeRelaxed, a capture locks the goroutine to its OS thread.
 func Capture(s *driver.Stream, mode Mode, record func(*Scope) error, opts ...CaptureOption) (*Graph, error) {
 	if record == nil {
 		return nil, invalid("capture of %v: no function to record", s)
@@ -73,9 +59,9 @@ type recording struct {
 	mode    Mode
 	made    *keep          // owner of the graph that the capture will return; nil if the capture has a target
 	drop    *life.Lifetime // lifetime of the Recording; nil if the program cannot drop it
-	open    bool           // the capture may end in another function than it began in
+	open    bool           // the capture may end in a different function than it began in
 	locked  bool           // the goroutine is locked to its thread
-	thread  uint64         // ID of the locked thread, if the end must compare it
+	thread  uint64         // ID of the locked thread, or 0 if the end need not compare it
 	faults  uint64         // cu.CaptureFaults when the capture began
 	unwatch func()         // stops the recording of failed calls
 	where   captures.Place
@@ -102,7 +88,7 @@ type branch struct {
 }
 
 // Begin starts capturing s. The same goroutine must call End or Abort, unless the mode is
-// ModeRelaxed. For a graph nested in a node, use Capture.
+// ModeRelaxed. To capture into a graph nested in a node, use Capture.
 func Begin(s *driver.Stream, mode Mode, opts ...CaptureOption) (*Recording, error) {
 	var into target
 	if len(opts) > 0 {
@@ -131,8 +117,8 @@ func begin(into target, s *driver.Stream, mode Mode) (*Recording, error) {
 	return r.begin(into, s, mode)
 }
 
-// beginAt starts a capture that the calling function ends. In messages its origin is pc, the entry
-// of the function that the program passed in.
+// beginAt starts a capture that the calling function ends. Messages name pc, the entry of the
+// function that the program passed in, as the origin of the capture.
 func beginAt(into target, s *driver.Stream, mode Mode, pc uintptr) (*Recording, error) {
 	r := &struct {
 		Recording
@@ -428,7 +414,7 @@ func (r *recording) destroy(raw driver.CUgraph) error {
 	return nil
 }
 
-// watched arranges that the capture ends if the program drops the Recording.
+// watched makes a garbage collection end the capture if the program drops the Recording.
 func (r *Recording) watched() (*Recording, error) {
 	l, err := life.New(r.s.Context().Lifetime(), "capture")
 	if err != nil {

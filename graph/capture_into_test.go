@@ -105,7 +105,7 @@ func TestCaptureIntoAGraphThatIsInvalidatedDestroysIt(t *testing.T) {
 	})
 }
 
-// If a program forgets a join, its graph must survive.
+// If the program does not join a forked stream, its graph must survive.
 func TestCaptureIntoAGraphIsUndoneWhenAStreamIsNotJoined(t *testing.T) {
 	each(t, func(k *kit) {
 		b, other := k.Memory(), k.Stream()
@@ -217,8 +217,8 @@ func TestCaptureIntoAGraphSaysWhatItCannotUndo(t *testing.T) {
 	})
 }
 
-// A failure that destroys other graphs must leave a graph nested in a node, and the graph that
-// contains it, intact.
+// A failed capture into a graph nested in a node must leave both that graph and the outer graph
+// intact. For other target graphs, CUDA destroys the graph.
 func TestCaptureIntoAGraphInANodeThatFails(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -304,7 +304,7 @@ func TestCaptureIntoABodyNamesIt(t *testing.T) {
 	})
 }
 
-// A program may add nodes directly while a capture is open, and order later recorded work after
+// While a capture is open, a program may add nodes directly and order later recorded work after
 // them.
 func TestNodesAddedByHandDuringACapture(t *testing.T) {
 	each(t, byHandInside)
@@ -496,7 +496,8 @@ func TestGraphAndDependenciesAreRefusedAfterTheCapture(t *testing.T) {
 	})
 }
 
-// Code that has only a stream must be able to find its capture, record into it and retain objects.
+// ScopeOf must find the capture of a stream, so that code which has only the stream can record and
+// retain objects.
 func TestScopeOfIsTheCaptureThatHasTheStream(t *testing.T) {
 	each(t, func(k *kit) {
 		other, apart := k.Stream(), k.Stream()

@@ -43,7 +43,8 @@ func TestRelaxedSectionAllowsWhatTheCaptureForbids(t *testing.T) {
 	})
 }
 
-// However a relaxed section ends, its exemption must end with it.
+// However the function of a relaxed section ends, the calls that the capture forbids must be
+// forbidden again.
 func TestRelaxedSectionEnds(t *testing.T) {
 	each(t, func(k *kit) {
 		for name, section := range map[string]func(sc *graph.Scope) error{
@@ -190,7 +191,7 @@ func TestCaptureOutputIsHandedOutOnce(t *testing.T) {
 	})
 }
 
-// callable.CaptureReady returns an uploaded function with no work in flight.
+// The result of callable.CaptureReady must be uploaded, with no work in flight.
 func TestCaptureReadyMayBeReadAndLaunchedAtOnce(t *testing.T) {
 	each(t, func(k *kit) {
 		for _, opts := range [][]graph.Option{nil, {graph.WithUpload(k.Stream())}} {
@@ -339,7 +340,8 @@ func TestParallelReturnsTheErrorOfABranch(t *testing.T) {
 	})
 }
 
-// If a stream cannot be captured, adding the same operations directly must create the same graph.
+// While the stream is capturing, adding the same operations directly must create the same graph as
+// the capture.
 func TestRecordByHandWhileTheStreamIsCaptured(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -459,8 +461,8 @@ func TestNilRecording(t *testing.T) {
 	}
 }
 
-// A list contains every kind of recordable operation. Whether it is captured or added directly, it
-// must create the same nodes in the same order, with the same results.
+// A list with every kind of recordable operation must create the same nodes in the same order, with
+// the same results, whether it is captured or added directly.
 func TestRecordGivesTheSameEitherWay(t *testing.T) {
 	each(t, func(k *kit) {
 		var shown []string
@@ -476,8 +478,8 @@ func TestRecordGivesTheSameEitherWay(t *testing.T) {
 	})
 }
 
-// A capture turns events into dependencies between its streams. If the operations are added
-// directly, each replay records the events.
+// In a capture, events become dependencies between streams. If event operations are added directly,
+// each replay records the events.
 func TestRecordedEventsHappenInReplays(t *testing.T) {
 	each(t, func(k *kit) {
 		l := k.everyKind()

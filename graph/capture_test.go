@@ -306,7 +306,7 @@ func TestRecordingAbort(t *testing.T) {
 }
 
 // A capture that is not relaxed must end on its own thread. Ending it elsewhere must be rejected,
-// and its own goroutine must still be able to end it.
+// and the goroutine that began it must still be able to end it.
 func TestRecordingEndedByAnotherGoroutineGoesOn(t *testing.T) {
 	each(t, func(k *kit) {
 		r, err := graph.Begin(k.S, graph.ModeThreadLocal)

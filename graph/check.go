@@ -40,7 +40,7 @@ type Conflict struct {
 	// exclusive.
 	From, To uint64
 	// Buffer and Size are the address and size of the allocation that contains the range, or 0 if
-	// the driver does not know the allocation.
+	// the driver reports no allocation.
 	Buffer uint64
 	Size   uint64
 }
@@ -109,11 +109,11 @@ func (u Unknown) String() string {
 // nodes whose accesses are known, unless the result is Truncated.
 //
 // Check queries the driver for the exact accesses of copies, fills, memory operations, allocations
-// and frees. For kernels, the graph remembers the memory among the launch arguments, whether the
-// launch was added, planned or captured. If the arguments of a kernel node in the driver differ,
-// the node is Unknown. Host functions are also Unknown, as are kernels that were added without a
-// launch or have addresses passed as numbers. Kernels are assumed to read and write their memory
-// unless driver.In or driver.Out narrows that.
+// and frees. For kernels, it uses the memory among the launch arguments, which the graph recorded
+// when the launch was added, planned or captured. If the arguments of a kernel node in the driver
+// differ, the node is Unknown. Host functions are also Unknown, as are kernels that were added
+// without a launch or have addresses passed as numbers. Kernels are assumed to read and write their
+// memory unless driver.In or driver.Out narrows that.
 //
 // Check includes nested graphs and the bodies of conditional nodes. Only one body of a conditional
 // node runs at a time. A programmatic dependency orders its nodes like any other.

@@ -91,8 +91,8 @@ func TestCheckKnowsHowFarCapturedKernelsReach(t *testing.T) {
 	})
 }
 
-// One launch is changed between its uses. Each node must have the access set that the launch had
-// when it was added.
+// One launch is changed between the nodes that are added from it. Each node must have the access
+// set that the launch had when it was added.
 func TestAccessSetsAreThoseOfTheTime(t *testing.T) {
 	each(t, func(k *kit) {
 		a, b := k.Memory(), k.Memory()
@@ -364,8 +364,8 @@ func TestCheckOfGraphsThatCannotBe(t *testing.T) {
 	})
 }
 
-// In a large graph, dependencies order all neighbours except for one node. Check must find that
-// node.
+// In a large graph, dependencies order all neighbouring accesses except those of one node. Check
+// must find that node.
 func TestCheckOfLargeGraphs(t *testing.T) {
 	each(t, func(k *kit) {
 		a := k.Memory()

@@ -11,8 +11,8 @@ import (
 	"github.com/purecuda/cuda/graph/internal/access"
 )
 
-// AddChild adds a node that runs a copy of child in its current state. Later changes of child do
-// not affect the copy. To change the copy, use the node's ChildGraph.
+// AddChild adds a node that runs a copy of child as it is now. Later changes of child do not affect
+// the copy. To change the copy, use the node's ChildGraph.
 func (g *Graph) AddChild(child *Graph, deps ...Node) (Node, error) {
 	unlock, err := lockBoth(g, child)
 	if err != nil {

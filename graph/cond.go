@@ -52,7 +52,7 @@ type condOptions struct {
 }
 
 // WithDefault sets the condition's value at the beginning of each launch. Without it, the condition
-// keeps the value that was last set, even by an earlier launch. Before the first, the value is
+// keeps the value that was last set, even by an earlier launch. Until it is first set, the value is
 // undefined.
 func WithDefault(v uint32) CondOption {
 	return func(o *condOptions) { o.initial, o.assign = v, true }
@@ -75,8 +75,9 @@ func (g *Graph) NewCond(opts ...CondOption) (Cond, error) {
 	return c, nil
 }
 
-// home returns the outermost graph, to which conditions of nodes of g belong, and locks it. For a
-// body that is being recorded, that is the outermost graph that will contain the body.
+// home locks and returns the graph that owns the conditions of nodes of g. That is the outermost
+// graph around g or, for a body that is being recorded, the outermost graph that will contain the
+// body.
 func (g *Graph) home() (*Graph, error) {
 	if err := g.lock(); err != nil {
 		return nil, err
@@ -146,10 +147,10 @@ type CondWord interface {
 	uint32 | int32 | float32 | uint64 | int64 | float64
 }
 
-// Set returns an operation that sets the condition to v. v is argument 1 of the Launch, which
-// SetArg and Exec.Set can change. Like all operations that set conditions, it runs a kernel of one
-// thread that is part of this library. It has an effect only in the condition's graph and the
-// graphs nested in it.
+// Set returns an operation that sets the condition to v. SetArg and Exec.Set can change v, which is
+// argument 1 of the Launch. Like all operations that set conditions, it runs a kernel of one thread
+// that is part of this library. It has an effect only in the condition's graph and the graphs
+// nested in it.
 func (c Cond) Set(v uint32) (*driver.Launch, error) {
 	return c.prepare("cond_set", c, v)
 }
@@ -176,8 +177,8 @@ type Predicate struct {
 	err      error
 }
 
-// When returns a predicate that compares the first element of word with the constant by cmp.
-// Operations with the predicate return any error of When.
+// When returns a predicate that compares the first element of word with the constant by cmp. If
+// word or cmp is invalid, the methods that accept the predicate return the error.
 func When[T CondWord](word driver.MemoryOf[T], cmp Cmp, constant T) Predicate {
 	w, err := wordOf(word)
 	if _, known := cmpNames[cmp]; !known {

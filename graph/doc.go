@@ -64,8 +64,8 @@
 //     allocate and free while it runs.
 //   - Memory of package graph/cache never moves while a live graph uses it.
 //   - Graphs that never run together share memory of package graph/arena.
-//   - A [Pool] keeps things alive for several graphs. [Graph.RetainUserObject] ties the end of an
-//     object to the end of a graph.
+//   - A [Pool] keeps objects alive for several graphs. [Graph.RetainUserObject] ties the lifetime
+//     of a user object to a graph.
 //
 // # Inspecting
 //
@@ -78,10 +78,10 @@
 //
 // The parameters of a node refer to kernels, memory, events and host functions. A graph retains the
 // objects that its nodes currently refer to. An Exec retains the objects that it was created or
-// last changed with. Both retain them until they are closed or changed, and a running Exec until
-// its run has ended. So buffers and modules may become unreachable, or be closed, while a graph
-// still uses them. The graph does not know the objects of work that libraries or raw calls record
-// without the [Scope]: see [Scope.Keep] and [Graph.Keep].
+// last changed with. Both retain them until they are closed or changed, and a running Exec also
+// until its run has ended. So buffers and modules may become unreachable, or be closed, while a
+// graph still uses them. The graph does not know the objects of work that libraries or raw calls
+// record without the [Scope]: see [Scope.Keep] and [Graph.Keep].
 //
 // A Graph, an Exec, a Plan and everything else here with a Close method must be closed, in any
 // order. An object that becomes unreachable instead is destroyed after a garbage collection and

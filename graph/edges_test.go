@@ -226,7 +226,8 @@ func TestEdgeDataNeedsItsCUDA(t *testing.T) {
 	})
 }
 
-// Each dependency must keep its own data, whatever the data of the other dependencies in the call.
+// Each dependency must keep its own data, even if other dependencies in the same call have
+// different data.
 func TestDependenciesOfOneCallKeepTheirData(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()

@@ -45,7 +45,7 @@ func ExampleGraph_AddWhile() {
 	// Output: 1023 after 9 rounds
 }
 
-// A decision in a capture: the condition determines at each replay whether the recorded body runs.
+// A branch in a capture: at each replay, the condition selects the recorded body that runs.
 func ExampleScope_IfElse() {
 	c, s, plus, times, b := open()
 	word, err := driver.AllocFrom(c, []uint32{3})

@@ -182,7 +182,7 @@ func ExampleBindings() {
 	// Output: 7
 }
 
-// A parameter can be bound by its name if the PTX has one.
+// A parameter can be bound by its name in the PTX.
 func ExampleParam() {
 	c, s, plus, _, b := open()
 	add, err := plus.Prepare(config, b, uint32(elems), uint32(0))
@@ -205,7 +205,7 @@ func ExampleParam() {
 	// 42
 }
 
-// A kernel sets a condition, and the node reads it.
+// A kernel sets a condition, and a conditional node reads it.
 func ExampleCond() {
 	c, s, plus, _, b := open()
 	add, err := plus.Prepare(config, b, uint32(elems), uint32(5))

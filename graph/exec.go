@@ -20,8 +20,9 @@ import (
 // Exec is an executable graph. Set, Enable and Update change it between launches, without
 // affecting launches in flight.
 //
-// Launches of one Exec never overlap, nor do launches of Execs with memory of one graph/arena,
-// whatever their streams. For concurrent runs, use several.
+// Launches of one Exec never overlap, even on different streams. Nor do launches of Execs whose
+// graphs use memory of the same graph/arena. To run a graph concurrently, instantiate it several
+// times.
 type Exec struct {
 	life  *life.Lifetime
 	watch life.Watched
@@ -38,8 +39,8 @@ type Exec struct {
 	bindings *Bindings
 }
 
-// execKeep contains everything that launching and destroying an Exec need. A launch runs through
-// more of the driver than the caches hold, so the fields it reads are adjacent.
+// execKeep contains everything that launching and destroying an Exec need. The fields that a launch
+// reads are adjacent, because each launch evicts them from the processor's caches.
 type execKeep struct {
 	mu    loader.Latch // locked during every driver call on raw
 	shut  bool         // Close was called
@@ -51,7 +52,7 @@ type execKeep struct {
 	life life.Lifetime
 	ends ending
 
-	turns turns     // what a launch must do first, usually nothing
+	turns turns     // memory-sharing work that the next launch must do; usually 0
 	tie   *turn.Tie // orders the launches among graphs that use the same memory; usually nil
 
 	borrowed bool // the owner of raw destroys it, not this Exec
@@ -78,7 +79,7 @@ func (k *execKeep) Destroy(d *cu.Driver) error {
 	}
 	k.count.remove()
 	k.tie.Leave()
-	if k.Ended == k.Replays { // also true if the Exec was never launched
+	if k.Ended == k.Replays { // true also if the Exec was never launched
 		k.refs.Release()
 	} else {
 		k.ReleaseLater(retain.Reference{Of: k.refs})
@@ -86,7 +87,7 @@ func (k *execKeep) Destroy(d *cu.Driver) error {
 	return join([]error{err, k.Close()})
 }
 
-// Raw returns the driver's handle, or 0 for nil. Update may change it.
+// Raw returns the driver's handle, or 0 for nil. Update can replace the handle.
 func (x *Exec) Raw() cu.CUgraphExec {
 	if !x.exists() {
 		return 0
@@ -131,7 +132,7 @@ func (x *Exec) String() string {
 }
 
 // Launch enqueues the graph in s. It runs after all work already in s and after this Exec's
-// previous launch. Launch does not wait. If the graph fails when it runs, a later call, usually the
+// previous launch. Launch does not wait. If the graph fails when it runs, a later call, usually a
 // wait, returns the error.
 //
 // s may be any stream of the same driver, even of another context. To make x part of a graph that
@@ -181,8 +182,8 @@ func (k *execKeep) launchElsewhere(s *driver.Stream) error {
 	return nil
 }
 
-// ready returns an error if the Exec cannot be launched on s. Otherwise it orders the launch after
-// the staged operations, if any.
+// ready returns an error if the Exec cannot be launched on s. Otherwise ready orders the launch
+// after the staged operations, if any.
 func (k *execKeep) ready(s *driver.Stream) error {
 	if k.shut || s.Lifetime().Closed() || s.Context() != k.ctx {
 		if err := k.accepts(s); err != nil {
@@ -222,7 +223,7 @@ func (x *Exec) Run(ctx context.Context, s *driver.Stream) error {
 		defer runtime.UnlockOSThread()
 	}
 	x.keep.mu.Lock()
-	err, n := x.keep.launch(s), x.keep.Replays // one lock: other goroutines may launch
+	err, n := x.keep.launch(s), x.keep.Replays // launch and read Replays under one lock, because other goroutines may launch
 	x.keep.mu.Unlock()
 	if err != nil {
 		return x.launchError(s, err)
@@ -235,9 +236,9 @@ func (x *Exec) Run(ctx context.Context, s *driver.Stream) error {
 }
 
 // NoteEnded records that the first n launches of the Exec, counted as in [Exec.Replays], have
-// ended. Call it if you wait for launches with your own events. The Exec then releases the objects
-// of those launches immediately, instead of a few launches later. None of the launches may still be
-// running. Run and Wait call NoteEnded themselves.
+// ended. Call it after waiting for launches with your own events, so that the Exec releases their
+// objects immediately instead of a few launches later. None of those launches may still be running.
+// Run and Wait call NoteEnded themselves.
 func (x *Exec) NoteEnded(n uint64) {
 	if x.exists() {
 		x.noteEnded(n)
@@ -252,7 +253,7 @@ func (x *Exec) noteEnded(n uint64) {
 	if !x.keep.shut {
 		x.keep.NoteEnded(n)
 	}
-	runtime.KeepAlive(x) // the cleanup of an unreachable Exec takes no lock
+	runtime.KeepAlive(x) // the cleanup that a collection runs takes no lock
 }
 
 // Wait waits for the last launch and for later work in its stream. If ctx ends first, Wait returns
@@ -381,9 +382,9 @@ func (x *Exec) lock() error {
 	return x.life.Check()
 }
 
-// changeRefs makes the Exec's references writable and returns them. After an update they may belong
-// to another graph. changeRefs then detaches them from node numbers, because the other graph's
-// numbers are meaningless here.
+// changeRefs makes the Exec's references writable and returns them. After an update, the references
+// may be those of another graph. changeRefs then detaches them from node numbers, because the
+// numbers refer to nodes of that graph.
 func (x *Exec) changeRefs() *retain.References {
 	k := x.keep
 	if k.refs.Alone() && !x.foreign {
@@ -418,12 +419,13 @@ func Borrow(c *driver.Context, raw driver.CUgraph) (*Graph, error) {
 	return own(c, k, raw), nil
 }
 
-// BorrowExec returns an Exec for a handle that other code owns and instantiated from g. Set accepts
-// the nodes of g. If that graph is not available, use an empty one. The Exec can then be launched,
-// waited for, uploaded and updated as a whole. Closing it does not destroy the driver's executable
-// graph. The owner must keep the executable graph until the Exec is closed and its launches have
-// ended. Until then the owner must not launch or change it, because CUDA does not allow concurrent
-// use. Update with WithReinstantiate fails if it would have to instantiate anew.
+// BorrowExec returns an Exec for a handle that other code owns and instantiated from g. Exec.Set
+// accepts the nodes of g. If the original graph is not available, pass an empty one. The Exec can
+// then only be launched, waited for, uploaded and updated as a whole. Closing it does not destroy
+// the driver's executable graph. The owner must keep the executable graph until the Exec is closed
+// and its launches have ended. Until then the owner must not launch or change it, because CUDA does
+// not allow concurrent use. Update with WithReinstantiate fails if it would have to instantiate
+// anew.
 func (g *Graph) BorrowExec(raw cu.CUgraphExec) (*Exec, error) {
 	if err := g.lock(); err != nil {
 		return nil, err
@@ -555,8 +557,8 @@ func (k *execKeep) stage(s *driver.Stream, ops []driver.Op) error {
 	return cmp.Or(send(), failed)
 }
 
-// afterStaged makes s wait for work that was staged on another stream. That work stays marked as
-// staged until later work succeeds.
+// afterStaged makes s wait for work that was staged on another stream. The work stays marked as
+// staged until the next launch or stage succeeds.
 func (k *execKeep) afterStaged(s *driver.Stream) error {
 	if k.Staged.Stream == nil || isOrdered(k.Staged.Stream, s) {
 		return nil
@@ -564,8 +566,8 @@ func (k *execKeep) afterStaged(s *driver.Stream) error {
 	return k.Staged.Precede(s)
 }
 
-// isOrdered reports whether work in after runs after earlier work in before. It does if they are
-// the same stream. The per-thread stream is a different stream on each thread.
+// isOrdered reports whether stream order alone makes later work in after run after earlier work in
+// before. It is false for the per-thread stream, which is a different stream on each thread.
 func isOrdered(before, after *driver.Stream) bool {
 	return before == after && after.Raw() != cu.CU_STREAM_PER_THREAD
 }

@@ -293,8 +293,8 @@ func updateError(x *graph.Exec, g *graph.Graph) error {
 	return err
 }
 
-// If an exec is set to other memory, the old memory must be released once no launch in flight uses
-// it. The new memory must be retained.
+// If an exec's node is set to other memory, the new memory must be retained. The old memory must be
+// released once no launch in flight uses it.
 func TestSetRetainsTheNewAndReleasesTheOld(t *testing.T) {
 	each(t, func(k *kit) {
 		out := k.Memory()

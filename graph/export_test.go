@@ -51,7 +51,7 @@ func BoundLen(bs *Bindings) int {
 	return len(bs.byNode)
 }
 
-// A capture into a graph must be rejected if the graph was closed after the caller checked it.
+// A capture into a graph must be rejected if the graph is closed between the check and the begin.
 func TestCaptureIntoAGraphThatWasJustClosed(t *testing.T) {
 	c := gputest.Context(t, gputest.Driver(t, emulator.New(emulator.Config{})))
 	g, err := New(c)

@@ -13,8 +13,8 @@ import (
 
 // Fork adds another stream to the capture, after the work recorded in the scope so far. It returns
 // the scope that records in that stream. Later work of both scopes runs concurrently. Join the new
-// scope before the capture ends. If the stream is already part of the capture, its later work runs
-// after the earlier work of both scopes.
+// scope before the capture ends. If s is already part of the capture, its later work runs after the
+// work recorded in s and in the scope so far.
 func (sc *Scope) Fork(s *driver.Stream) (*Scope, error) {
 	if !sc.exists() {
 		return nil, aScope.Error(sc == nil)
@@ -129,9 +129,9 @@ func (b *branch) order(s *driver.Stream) error {
 	return s.WaitEvent(b.event)
 }
 
-// ForkJoin forks to each stream, calls record for each in turn, and joins them all. The work
-// recorded on one stream runs concurrently with the work on the other streams. Later work of the
-// scope runs after all of it. Several calls may use the same streams.
+// ForkJoin forks to each stream, calls record for each in turn, and joins them all. Work on
+// different streams runs concurrently. Later work of the scope runs after all of them. Several
+// calls may use the same streams.
 func (sc *Scope) ForkJoin(streams []*driver.Stream, record func(i int, branch *Scope) error) error {
 	if err := sc.check(); err != nil {
 		return err
@@ -212,7 +212,7 @@ func (sc *Scope) Relaxed(f func() error) (err error) {
 		return fmt.Errorf("relaxed section in the capture of %v: %w", sc.s, err)
 	}
 	defer func() {
-		// The call has stored the previous mode in mode.
+		// CuThreadExchangeStreamCaptureMode stored the previous mode in mode.
 		if back := d.CuThreadExchangeStreamCaptureMode(&mode); back != nil {
 			err = join([]error{err, fmt.Errorf("end of a relaxed section: %w", back)})
 		}
@@ -248,7 +248,7 @@ func (sc *Scope) ID() (uint64, error) {
 }
 
 // Active reports whether operations can be recorded: the capture has not ended and is still valid.
-// If Active returns false, the error of the capture's end has the reason.
+// If Active returns false, the error from ending the capture contains the reason.
 func (sc *Scope) Active() bool {
 	r, err := sc.lock()
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 )
 
 // Graph is work described by nodes and the dependencies between them. To run it, instantiate an
-// [Exec]. Existing Execs do not follow later changes.
+// [Exec]. Later changes of the graph do not affect existing Execs.
 type Graph struct {
 	mu    *loader.Latch  // locked during every driver call on raw; shared with nested graphs
 	d     *driver.Driver // bound to ctx
@@ -62,8 +62,8 @@ var tables = sync.Pool{New: func() any { return new([]cu.CUgraphNode) }}
 
 var graphs atomic.Uint64
 
-// keep contains everything that destroying a graph needs. It must not refer to the Graph, which
-// could then never become unreachable.
+// keep contains everything that destroying a graph needs. It must not refer to the Graph, or the
+// Graph would never become unreachable.
 type keep struct {
 	life     life.Lifetime // of the outermost graph; unused in a Plan
 	refs     *retain.References
@@ -88,7 +88,7 @@ func (e *ending) do(d *cu.Driver, f cu.Function, handle uintptr) error {
 func newKeep(c *driver.Context, kind string) (*keep, error) {
 	of := c.Lifetime()
 	if of == nil {
-		_, err := life.New(c.Lifetime(), kind) // returns the reason
+		_, err := life.New(c.Lifetime(), kind) // fails again and returns the reason
 		return nil, err
 	}
 	k := new(keep)
@@ -135,7 +135,7 @@ func New(c *driver.Context) (*Graph, error) {
 // own returns a Graph that owns raw and destroys it when closed.
 func own(c *driver.Context, k *keep, raw driver.CUgraph) *Graph {
 	d := c.Driver()
-	g := new(Graph) // field by field, because a copy would cost as much as the rest of own
+	g := new(Graph) // field by field, because copying a whole Graph would double the cost of own
 	g.seq, g.life, g.ctx, g.d, g.raw, g.keep = graphs.Add(1), &k.life, c, d, raw, k
 	g.accesses, g.v2 = access.New(), d.Has(cu.FnCuGraphAddKernelNode)
 	g.mu = &g.latch
@@ -208,11 +208,10 @@ func (g *Graph) String() string {
 	return fmt.Sprintf("graph %#x", uintptr(g.raw))
 }
 
-// Keep keeps things alive until the graph and every Exec instantiated from now on are closed. Use
+// Keep keeps objects alive until the graph and every Exec instantiated from now on are closed. Use
 // it for nodes whose parameters the graph does not know, such as nodes that other libraries
-// captured. A thing can be an object of this module such as a Pool, the list of an operation's
-// Refs, or a value with a method Ref such as a buffer. Keep also accepts any other Go value, and
-// keeps it reachable.
+// captured. Each argument can be an object of this module such as a Pool, the Refs of an operation,
+// a value with a method Ref such as a buffer, or any other Go value, which stays reachable.
 func (g *Graph) Keep(things ...any) error {
 	if err := g.lock(); err != nil {
 		return err
@@ -255,8 +254,8 @@ func (g *Graph) commit(o *retain.References, n Node) {
 	o.Commit(n.i)
 }
 
-// alive keeps g reachable during the driver call before it, so that the collector cannot destroy
-// the graph.
+// alive keeps g reachable until the preceding driver call has returned, so that a collection cannot
+// destroy the graph during the call.
 func (g *Graph) alive() { runtime.KeepAlive(g) }
 
 func (g *Graph) exists() bool { return g != nil && g.ctx != nil }
@@ -402,7 +401,7 @@ func absentName(isNil bool, k *absent.Kind) string {
 	return "zero " + k.Name
 }
 
-// tooOld is the error for a feature whose absence only the driver's version shows.
+// tooOld is the error for a feature that can be detected only by the driver's version.
 type tooOld struct{ msg string }
 
 func (e *tooOld) Error() string { return e.msg }

@@ -351,7 +351,7 @@ func TestDroppedGraphsAreReclaimed(t *testing.T) {
 	})
 }
 
-// The graph holds the only references to its buffers.
+// The graph must keep alive buffers to which the program has dropped all references.
 func TestGraphKeepsDroppedBuffers(t *testing.T) {
 	each(t, func(k *kit) {
 		out := k.Memory()
@@ -436,7 +436,7 @@ func TestRecordChoosesByHandWhereItCannotCapture(t *testing.T) {
 
 var background = context.Background()
 
-// A rejected operation must be named in the error. The graph, its executable graph and the context
+// The error for a rejected operation must name it. The graph, its executable graph and the context
 // must still work.
 func TestRefusedOperationsAreNamedAndLeaveTheGraphUsable(t *testing.T) {
 	each(t, func(k *kit) {

@@ -115,8 +115,8 @@ func (g *Graph) Instantiate(opts ...Option) (*Exec, error) {
 	return g.exec(o)
 }
 
-// chosen applies options. Options receive the address of the result, which moves it to the heap. So
-// chosen is called only if there are options.
+// chosen applies options. Call chosen only if there are options, because they receive the address
+// of the result, which moves it to the heap.
 func chosen(opts []Option) options {
 	var o options
 	absent.Apply(opts, &o)
@@ -149,9 +149,9 @@ func (g *Graph) exec(o options) (*Exec, error) {
 	return x, nil
 }
 
-// instantiate calls the newest ABI that the driver has, which names the failing node since CUDA
-// 12.0. The call is guarded, because instantiating during a GLOBAL capture of other code would
-// invalidate that capture.
+// instantiate calls the newest ABI that the driver has. Since CUDA 12.0 the driver names the
+// failing node. The call is guarded, because instantiating during a GLOBAL capture of other code
+// would invalidate that capture.
 func (g *Graph) instantiate(o options) (raw cu.CUgraphExec, err error) {
 	if err := join([]error{g.instantiable(), g.checkFlags(o.flags)}); err != nil {
 		return 0, err
@@ -199,7 +199,7 @@ var flagSince = []struct {
 	{cu.CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH, 12000},
 }
 
-// checkFlags returns an error for flags that the driver does not support, that exclude each other
+// checkFlags returns an error for flags that the driver does not support, that cannot be combined
 // or that do not fit the graph. The driver would reject them without a reason.
 func (g *Graph) checkFlags(flags cu.CUgraphInstantiate_flags) error {
 	for _, f := range flagSince {

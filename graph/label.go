@@ -94,7 +94,7 @@ func typeName(t Type) string {
 	return fmt.Sprintf("type %d", t)
 }
 
-// does returns the name of a node's type. For a conditional node that this package added, it
+// does returns the words for a node's type. For a conditional node that this package added, it
 // returns the node's form. The caller has locked the graph.
 func (n Node) does(t Type) string {
 	if t == cu.CU_GRAPH_NODE_TYPE_CONDITIONAL {
@@ -200,8 +200,8 @@ func (n Node) shownName(t Type) (string, error) {
 	return n.kernelName()
 }
 
-// called returns the shownName of a node for error messages, or "" if that fails. The caller has
-// locked the graph.
+// called returns the shownName of a node for error messages. If the driver does not report the
+// node's type, called returns the name set by SetName. The caller has locked the graph.
 func (n Node) called() string {
 	if n.IsZero() {
 		return ""

@@ -122,7 +122,8 @@ func (sc *Scope) addChild(child *Graph) error {
 	return err
 }
 
-// turns says what a launch must do because of memory that graphs share. For most Execs it is zero.
+// turns are flags for what a launch must do because graphs share memory. They are zero for most
+// Execs.
 type turns uint8
 
 const (
@@ -131,7 +132,7 @@ const (
 )
 
 // joinTurn ties an Exec that is about to be instantiated to the memory that its graph shares with
-// other graphs. It returns nil if there is none.
+// other graphs. It returns nil if the graph shares no memory.
 func (g *Graph) joinTurn(o options) (*turn.Tie, error) {
 	if !g.keep.refs.Shares {
 		return nil, nil
@@ -156,7 +157,7 @@ func (k *execKeep) setTie(tie *turn.Tie) {
 }
 
 // takesTurns reports whether launches must wait for the launches of other Execs. If the references
-// have changed, it first finds out anew.
+// have changed, it first updates execKeep.tie.
 func (k *execKeep) takesTurns() (bool, error) {
 	if k.turns == memoryChanged && !k.refs.Shares { // the usual case after Set and Update
 		k.turns = 0
@@ -172,7 +173,7 @@ func (k *execKeep) takesTurns() (bool, error) {
 	return k.tie != nil, nil
 }
 
-// launchInTurn launches after the latest launch of any Exec that uses the same memory. bs, if not
+// launchInTurn launches after the latest launch of every Exec that uses the same memory. bs, if not
 // nil, are bindings to send with the launch. If err is not nil, launchInTurn returns it.
 func (k *execKeep) launchInTurn(s *driver.Stream, bs *Bindings, err error) error {
 	if err != nil {

@@ -14,22 +14,22 @@ import (
 
 // AddAlloc adds a node that allocates device memory (CUDA 11.4), and returns the buffer. The
 // buffer's address is known immediately, so other nodes can refer to it. When the node runs, it
-// allocates the memory. One of these then frees it:
+// allocates the memory. The memory is later freed by one of these:
 //
-//   - a free node of the same graph ([Graph.AddFree]): then only the nodes between the two may use
-//     it,
-//   - a free node of another graph, when that graph is launched,
-//   - [driver.Stream.FreeGraphMemory], which frees the output of a launch,
-//   - the next launch, if the Exec was created WithAutoFree: the output is valid until then,
-//   - the library, once the buffer, the graph and its Execs are closed: a program that frees
+//   - a free node of the same graph ([Graph.AddFree]). Only nodes between the two may use the
+//     memory.
+//   - a free node of another graph, when that graph is launched.
+//   - [driver.Stream.FreeGraphMemory], which frees the output of a launch.
+//   - the next launch, if the Exec was instantiated WithAutoFree. The output is valid until then.
+//   - the library, once the buffer, the graph and its Execs are closed. So a program that frees
 //     nothing does not leak memory.
 //
 // A graph whose memory has not been freed cannot be launched again. The memory comes from the
-// device's memory for graphs, which [driver.Device.GraphMemStats] reports. The operation must not
-// name a pool. An allocation of zero elements becomes an empty node.
+// device's graph memory pool, which [driver.Device.GraphMemStats] reports on. The operation must
+// not name a pool. An allocation of zero elements becomes an empty node.
 //
 // A graph with allocations cannot be cloned. It can be moved, but not copied, into another graph.
-// It can have only one Exec at a time, and its nodes and dependencies cannot be removed.
+// The graph can have only one Exec at a time, and its nodes and dependencies cannot be removed.
 func AddAlloc[T any](g *Graph, op *driver.AllocOp[T], deps ...Node) (*driver.Buffer[T], Node, error) {
 	if err := g.lock(); err != nil {
 		return nil, Node{}, err
@@ -180,8 +180,8 @@ func (g *Graph) freeError(op *driver.FreeOp, err error) error {
 	return fmt.Errorf("%v: a node of another graph frees it, or it was already freed outside graphs: %w", op, err)
 }
 
-// freedBy returns the graph memory that an operation frees, or false if the memory does not belong
-// to a graph.
+// freedBy returns the graph memory that an operation frees. It returns false if the memory does not
+// belong to a graph.
 func freedBy(op *driver.FreeOp) (life.GraphMemory, bool) {
 	if refs := op.Uses().Refs; len(refs) > 0 {
 		return life.GraphMemoryOf(refs[0])
@@ -249,7 +249,7 @@ func isMemoryNode(t Type) bool {
 }
 
 // RetainUserObject makes the graph retain u with n references (CUDA 11.3). Clones, and Execs
-// instantiated from now on, also retain u. See [driver.UserObject] for how u is destroyed.
+// instantiated from now on, also retain u. [driver.UserObject] explains when u is destroyed.
 func (g *Graph) RetainUserObject(u *driver.UserObject, n int) error {
 	return g.changeUsers("retain", u, n, func() error {
 		return g.d.CuGraphRetainUserObject(g.raw, u.Raw(), uint32(n), 0)

@@ -129,7 +129,7 @@ func (g *Graph) added(raw cu.CUgraphNode) Node {
 }
 
 // removed removes a destroyed node from the tables. Node numbers are never reused, but the driver
-// may reuse the handle.
+// may reuse handles.
 func (g *Graph) removed(n Node) {
 	n.forgetParts()
 	raw := n.handle()
@@ -146,8 +146,8 @@ func (g *Graph) removed(n Node) {
 	o.Flush()
 }
 
-// node returns the Node for a driver's node in this graph. It adds nodes that the tables lack,
-// because captures and clones create nodes in the driver.
+// node returns the Node for a driver's node in this graph. It first adds the node to the tables if
+// captured work or a clone created it only in the driver.
 func (g *Graph) node(raw cu.CUgraphNode) Node {
 	if raw == 0 {
 		return Node{}
@@ -166,7 +166,7 @@ func (g *Graph) node(raw cu.CUgraphNode) Node {
 	return g.found(raw)
 }
 
-// found adds to the tables a node for which the graph retains nothing.
+// found adds a node to the tables without any retained references.
 func (g *Graph) found(raw cu.CUgraphNode) Node {
 	n := g.added(raw)
 	if !g.part {

@@ -14,8 +14,8 @@ import (
 	"github.com/purecuda/cuda/internal/hostcall"
 )
 
-// These tests add nodes of each kind, read them, set them in the graph and set them in the
-// executable graph. After each step they check the effect.
+// For each kind of node, these tests add a node, read its parameters, and set it in the graph and
+// in the executable graph. After each step they check the effect.
 
 func TestKernelNodesAreAddedReadAndSet(t *testing.T) {
 	each(t, func(k *kit) {

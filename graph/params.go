@@ -12,8 +12,8 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// get makes a driver call about the node while its graph is locked. If the call fails and the node
-// is not of type want, the error says so.
+// get makes a driver call for the node with its graph locked. If the call fails and the node is not
+// of type want, the error says so.
 func (n Node) get(want Type, call func(d *driver.Driver) error) error {
 	if err := n.lock(); err != nil {
 		return err
@@ -206,15 +206,16 @@ func (g *Graph) addNode(p *cu.CUgraphNodeParams, deps []Node, keep []life.Ref) (
 	return n, nil
 }
 
-// enterTagged makes Bodies return the bodies of a node that was added from tagged parameters.
+// enterTagged records the bodies, for Bodies, of a conditional node that was added from tagged
+// parameters.
 func (n Node) enterTagged(p *cu.CUDA_CONDITIONAL_NODE_PARAMS) {
 	if p.PhGraph_out != nil {
 		n.enterBodies(form{p.Type, int(p.Size)}, Cond{n.g.outermost(), p.Handle}, p.PhGraph_out)
 	}
 }
 
-// SetParams sets a graph's node to CUDA's tagged parameters (CUDA 12.2), whose type must be that of
-// the node. The objects passed as keep replace those that the graph kept alive for the node.
+// SetParams sets a graph's node to CUDA's tagged parameters (CUDA 12.2), whose type must match the
+// node's. The objects passed as keep replace those that the graph kept alive for the node.
 func (n Node) SetParams(p *cu.CUgraphNodeParams, keep ...life.Ref) error {
 	if err := n.lock(); err != nil {
 		return fmt.Errorf("cannot set %v: %w", n, err)
@@ -248,8 +249,8 @@ func (g *Graph) setParams(n Node, p *cu.CUgraphNodeParams, keep []life.Ref) erro
 	return g.explainType(n, p.Type, err)
 }
 
-// SetParams is like Set, but takes CUDA's tagged parameters (CUDA 12.2), whose type must be that of
-// the node. The objects passed as keep replace those that the Exec kept alive for the node.
+// SetParams is like Set, but accepts CUDA's tagged parameters (CUDA 12.2), whose type must match
+// the node's. The objects passed as keep replace those that the Exec kept alive for the node.
 func (x *Exec) SetParams(n Node, p *cu.CUgraphNodeParams, keep ...life.Ref) error {
 	if err := x.lock(); err != nil {
 		return err

@@ -198,7 +198,8 @@ func TestLaunchAttributesReachTheNode(t *testing.T) {
 	})
 }
 
-// expectAtLeast checks elements to which several blocks added.
+// expectAtLeast checks only a lower bound, because several blocks add to the same elements
+// concurrently.
 func (k *kit) expectAtLeast(b *driver.Buffer[uint32], want uint32) {
 	k.Helper()
 	k.Wait(k.S)
@@ -276,7 +277,7 @@ func TestAttributesAreSetAndCopied(t *testing.T) {
 	})
 }
 
-// Setting a node of an executable graph does not change its attributes. So a launch that needs
+// Setting a node of an executable graph does not change the node's attributes. So a launch with
 // other attributes must be rejected instead of running without them.
 func TestAnExecutableRefusesLaunchesWithOtherAttributes(t *testing.T) {
 	each(t, func(k *kit) {
@@ -301,8 +302,8 @@ func TestAnExecutableRefusesLaunchesWithOtherAttributes(t *testing.T) {
 	})
 }
 
-// A nested graph must be locked by the lock of its outermost graph, in the outermost graph's place
-// in the lock order.
+// A nested graph must share the lock of its outermost graph, and that graph's place in the lock
+// order.
 func TestTwoGraphsAndAPartAreLockedInOneOrder(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()

@@ -23,8 +23,8 @@ import (
 // (SetArg) between calls of AddPlan, but not during a call.
 //
 // Until it is closed, a Plan keeps alive the objects that its operations refer to. Graphs that it
-// was added to, and their Execs, also keep these objects alive. Any goroutine may use a Plan.
-// Concurrent uses are serialised.
+// was added to, and their Execs, also keep these objects alive. Any goroutine may use a Plan, and
+// concurrent uses are serialised.
 type Plan struct {
 	life *life.Lifetime
 	ctx  *driver.Context
@@ -65,7 +65,7 @@ type planKind struct {
 }
 
 // NewPlan creates a plan of items, whose Deps, Name and Uses must be empty. Pass dependencies to
-// AddPlan instead, which apply to items without After.
+// AddPlan instead, which applies them to items without After.
 func NewPlan(c *driver.Context, items []Item) (*Plan, error) {
 	ops, after := make([]driver.Op, len(items)), make([][]int, len(items))
 	chain := true
@@ -102,7 +102,7 @@ func newPlan(c *driver.Context, ops []driver.Op, after [][]int) (*Plan, error) {
 		_ = l.Abandon(err)
 		return nil, err
 	}
-	k := p.keep // not p: referring to p would keep it reachable
+	k := p.keep // not p, which the closure would keep reachable
 	life.Own(p, l, 0, func(*cu.Driver) error {
 		k.refs.Release()
 		return nil
@@ -189,8 +189,8 @@ func (p *Plan) Close() error {
 	return err
 }
 
-// AddPlan adds the nodes of p. Items without After run after deps. On failure, the error names the
-// item and the graph is unchanged.
+// AddPlan adds the nodes of p. Nodes of items without After depend on deps. On failure, the error
+// names the item and the graph is unchanged.
 //
 // Until it is closed, the graph keeps alive the objects that the operations of p now refer to.
 // Changing a node later (Node.Set, Exec.Set) does not release them, because they are retained for
@@ -310,7 +310,7 @@ func (p *Plan) enter(g *Graph) Nodes {
 			g.index[raw] = uint32(from + i)
 		}
 	}
-	if g.part { // the outermost graph does not number the nodes of nested graphs
+	if g.part { // the outermost graph has no numbers for the nodes of nested graphs
 		g.changeRefs().KeepPlan(p.keep.refs)
 	} else {
 		g.changeRefs().AddPlan(len(p.made), p.keep.refs)
@@ -349,7 +349,7 @@ func (s Nodes) at(i uint32) Node {
 	return Node{s.g, i}
 }
 
-// current updates the plan if a launch has other accesses or references than before, or if a retained
+// current updates the plan if the accesses or references of a launch have changed, or if a retained
 // object was closed. It returns an error if an operation now refers to a closed object.
 func (p *Plan) current() error {
 	for i := range p.kinds {

@@ -22,7 +22,8 @@ type step struct {
 // move copies a handle from made to joins, for a dependency list that is not contiguous in made.
 type move struct{ to, made int }
 
-// layOut writes the frames. It runs again when operations require different calls than before.
+// layOut writes the frames. It runs again when an operation needs a different driver call, or can
+// no longer be batched.
 func (p *Plan) layOut() {
 	room := 0
 	for _, after := range p.after {
@@ -58,8 +59,7 @@ func (p *Plan) put(i int, op driver.Op) {
 	}
 }
 
-// begin appends a step that starts with item i. The step makes the moves that belong to no step
-// yet.
+// begin appends a step that starts with item i. The step makes the moves that no step makes yet.
 func (p *Plan) begin(i int) *step {
 	done := 0
 	if n := len(p.steps); n > 0 {
@@ -82,8 +82,8 @@ func (p *Plan) open(i int) *step {
 	return p.begin(i)
 }
 
-// before reports whether the moves that belong to no step yet can be made before s, because none
-// needs a node of s.
+// before reports whether the moves that no step makes yet can run before s. They can if none of
+// them copies the handle of a node that s adds.
 func (p *Plan) before(s *step) bool {
 	for _, m := range p.moves[s.moves[1]:] {
 		if m.made >= s.from {

@@ -197,7 +197,8 @@ func TestPlanKeepsWhatItsOperationsReferTo(t *testing.T) {
 			k.Error("memory is retained although nothing refers to it")
 		}
 
-		// A node that was set must retain its new references. The plan must still retain its own.
+		// A node that was set must retain its new references, and the plan must still retain its
+		// own references.
 		y := k.Exec(h)
 		third := k.MemoryOf(5)
 		m, err := k.Sum.Prepare(config, out, third, third, uint32(elems))

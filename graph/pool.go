@@ -12,12 +12,12 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// ErrSealed matches the errors of registering things in a sealed pool, and of making a graph or a
-// capture retain a sealed pool.
+// ErrSealed matches the errors of registering in a sealed pool, and of making a graph or a capture
+// retain one.
 var ErrSealed = errors.New("sealed")
 
-// Pool keeps things alive for several graphs: buffers, modules, events, and any Go values. A
-// registered thing stays alive even if its owner closes it or drops all references to it. Once the
+// Pool keeps objects alive for several graphs: buffers, modules, events, and any Go values. A
+// registered object stays alive even if its owner closes it or drops all references to it. Once the
 // pool is cleared or closed and no graph retains it, the pool releases its contents in the order of
 // registration.
 //
@@ -39,7 +39,7 @@ type poolCore struct {
 	sealed bool
 }
 
-// pooled is one thing in a pool: a driver object or a Go value.
+// pooled is one registered object: a driver object or a Go value.
 type pooled struct {
 	life  *life.Lifetime // nil for a Go value
 	value any            // nil for a driver object
@@ -53,7 +53,7 @@ func valueKey(value any) any {
 	case v.Kind() == reflect.Slice, v.Kind() == reflect.Map, v.Kind() == reflect.Func:
 		return identity{v.Type(), v.Pointer(), length(v)}
 	}
-	return new(byte) // Go cannot compare such a struct: each registration counts as new
+	return new(byte) // Go cannot compare such a struct, so each registration counts as new
 }
 
 // identity is the key of values that Go cannot compare. The pool retains the value, so no other
@@ -103,7 +103,7 @@ func refOf(thing any) (r life.Ref, err error) {
 	return r, nil
 }
 
-// NewPool creates an empty pool for things of any context of c's driver.
+// NewPool creates an empty pool for objects of any context of c's driver.
 func NewPool(c *driver.Context) (*Pool, error) {
 	l, err := life.New(c.Lifetime(), "keep-alive pool")
 	if err != nil {
@@ -128,9 +128,9 @@ func (p *Pool) check() error {
 }
 
 // Register adds all things to the pool, or none if one is closed or nil. Things already in the pool
-// are not added again. A thing can be an object of this module such as an event, or a value with a
-// method Ref such as a buffer or a view. Register also accepts any other value and keeps it
-// reachable, but the pool does not close such values.
+// are not added again. Each thing can be an object of this module such as an event, or a value with
+// a method Ref such as a buffer or a view. Any other value is kept reachable, but the pool does not
+// close it.
 func (p *Pool) Register(things ...any) error {
 	if err := p.check(); err != nil {
 		return err
@@ -231,7 +231,7 @@ func kept(things []any) (refs []life.Ref, values []any, err error) {
 	return refs, values, nil
 }
 
-// Has reports whether a thing is registered.
+// Has reports whether thing is registered.
 func (p *Pool) Has(thing any) bool {
 	if !p.exists() {
 		return false
@@ -246,7 +246,7 @@ func (p *Pool) Has(thing any) bool {
 	return known
 }
 
-// Len returns the number of registered things.
+// Len returns the number of registered objects.
 func (p *Pool) Len() int {
 	if !p.exists() {
 		return 0
@@ -300,7 +300,7 @@ func (p *Pool) Sealed() bool {
 	return p.core.sealed
 }
 
-// Lifetime implements life.Ref, which lets graphs retain the pool.
+// Lifetime implements life.Ref, so that graphs can retain the pool.
 func (p *Pool) Lifetime() *life.Lifetime {
 	if !p.exists() {
 		return nil
@@ -316,7 +316,7 @@ func (p *Pool) Context() *driver.Context {
 	return p.ctx
 }
 
-// String describes the contents of the pool.
+// String returns "pool of n things", with the number of registered objects.
 func (p *Pool) String() string {
 	if !p.exists() {
 		return absentName(p == nil, &aPool)

@@ -27,8 +27,8 @@ func (k *kit) pool() *graph.Pool {
 	return p
 }
 
-// Nodes of other libraries refer to raw addresses. If that memory is registered in a pool that
-// their graph retains, it must stay allocated.
+// Nodes recorded by other libraries refer to memory by raw address. Memory registered in a pool
+// that the graph retains must stay allocated.
 func TestPoolKeepsWhatIsRegisteredWhileAGraphLives(t *testing.T) {
 	each(t, func(k *kit) {
 		p := k.pool()
@@ -249,7 +249,7 @@ func TestUserObjectLivesAsLongAsGraphsCloneAndExec(t *testing.T) {
 	})
 }
 
-// Even if all handles are closed, nothing may be destroyed while a launch uses it.
+// A user object must outlive a launch that uses it, even if all handles are closed.
 func TestUserObjectOutlivesTheLaunch(t *testing.T) {
 	each(t, func(k *kit) {
 		var d graphtest.Destructor

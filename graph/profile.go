@@ -39,8 +39,8 @@ func WithRounds(n int) ProfileOption {
 }
 
 // WithOneByOne runs the nodes one after the other while they are measured, so that concurrent nodes
-// do not slow each other down. Do not use it for a graph in which a node waits for data of another
-// node without depending on it. That node would wait forever.
+// do not slow each other down. Do not use it if a node waits, while running, for data of a node
+// that it does not depend on. It could wait forever.
 func WithOneByOne() ProfileOption {
 	return func(p *profiling) { p.oneByOne = true }
 }

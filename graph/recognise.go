@@ -5,8 +5,8 @@ import (
 	"github.com/purecuda/cuda/graph/internal/access"
 )
 
-// kernelNodes contains the access sets of a graph's kernel nodes. It contains a node's set only if
-// the driver reports the same kernel and addresses for the node.
+// kernelNodes contains the access sets of a graph's kernel nodes. A node has a set here only if the
+// driver reports the same kernel and addresses for it.
 type kernelNodes struct {
 	params map[uint32]*cu.CUDA_KERNEL_NODE_PARAMS
 	sets   map[uint32]access.Found
@@ -85,8 +85,7 @@ func (k *kernelNodes) match(nodes []Node, p *access.Sets) {
 }
 
 // assign assigns access sets to the nodes of t, in order. It assigns none if there are more nodes
-// than sets. It also assigns none if the sets differ, unless inOrder confirms that the order is
-// right.
+// than sets. It also assigns none if the sets differ, unless inOrder is true.
 func (k *kernelNodes) assign(t *ambiguous, inOrder bool) {
 	same := true
 	for _, f := range t.sets[1:] {

@@ -29,7 +29,8 @@ func fetch[T any](k *kit, m driver.MemoryOf[T]) []T {
 	return got
 }
 
-// A node of the graph adds the scalar to memory. The scalar changes between replays.
+// A graph node reads a scalar that changes between replays. The scalar's address must not change,
+// and each replay must read the new value.
 func TestScalarHasOneAddressAndANewValueForEachReplay(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()

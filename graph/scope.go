@@ -14,8 +14,8 @@ import (
 )
 
 // Scope records operations on one stream of an open capture. Several goroutines may use a Scope,
-// but not after its capture has ended. The types of package driver exclude operations that allocate
-// or free, because their addresses would change between replays.
+// but not after its capture has ended. Operations that allocate or free are not a driver.Op, so Do
+// does not accept them: see [Allocate] and [Scope.Free].
 type Scope struct {
 	r     *recording
 	s     *driver.Stream
@@ -24,8 +24,8 @@ type Scope struct {
 }
 
 // ScopeOf returns a Scope that records on s. It returns false if s is not part of a capture of this
-// package. Use it in code that receives only a stream but must make the graph keep objects alive
-// ([Scope.Keep]) or allocate ([Allocate]). The Scope does not keep the Recording reachable.
+// package. Use it in code that receives only a stream, for example to call [Scope.Keep] or
+// [Allocate]. The Scope does not keep the Recording reachable.
 func ScopeOf(s *driver.Stream) (*Scope, bool) {
 	if s.Ready() != nil {
 		return nil, false
@@ -61,9 +61,10 @@ func (sc *Scope) Mode() Mode {
 	return sc.r.mode
 }
 
-// Do records operations in order. The graph keeps alive the objects they refer to. Do records runs
-// of kernel launches in batches, each with one native call, at nearly the cost of the same calls in
-// C. If one of several operations fails, the error names it, and later operations are not recorded.
+// Do records operations in order. The graph keeps alive the objects they refer to. Do batches
+// consecutive kernel launches. Each batch is one native call and costs little more than the same
+// calls in C. If one of several operations fails, the error names it, and later operations are not
+// recorded.
 func (sc *Scope) Do(ops ...driver.Op) error {
 	if len(ops) == 1 {
 		return sc.doOne(ops[0])
@@ -82,7 +83,7 @@ func (sc *Scope) Do(ops ...driver.Op) error {
 
 func (sc *Scope) doOne(op driver.Op) error {
 	if l, ok := op.(*launchOp); ok && sc.exists() {
-		return l.recordIn(sc) // recordIn locks the capture
+		return l.recordIn(sc) // locks the capture itself
 	}
 	r, err := sc.lock()
 	if err != nil {
@@ -141,7 +142,8 @@ func (sc *Scope) do(o *retain.References, op driver.Op) error {
 	return nil
 }
 
-// Keep makes the graph keep things alive that work recorded without the Scope uses: see Graph.Keep.
+// Keep makes the graph keep objects alive that are used by work recorded without the Scope. See
+// [Graph.Keep].
 func (sc *Scope) Keep(things ...any) error {
 	r, err := sc.lock()
 	if err != nil {
@@ -165,8 +167,8 @@ func (r *recording) keep(refs []life.Ref) error {
 	})
 }
 
-// changing calls change with the references of the graph that is being recorded. The caller has
-// locked the capture.
+// changing calls change with the writable references of the graph that is being recorded. The
+// caller has locked the capture.
 func (r *recording) changing(change func(o *retain.References) error) error {
 	o := r.takeRefs()
 	defer r.giveRefs()
@@ -214,8 +216,8 @@ func (r *recording) note(op fmt.Stringer, err error) error {
 
 func (sc *Scope) exists() bool { return sc != nil && sc.r != nil }
 
-// lock locks the scope's capture for a call. It returns an error if there is no capture or if it
-// has ended.
+// lock locks the scope's capture for a call. It returns an error if the scope has no capture or the
+// capture has ended.
 func (sc *Scope) lock() (*recording, error) {
 	if !sc.exists() {
 		return nil, aScope.Error(sc == nil)

@@ -30,10 +30,10 @@ func (sc *Scope) homeGraph() (*Graph, error) {
 	return g.outermost(), nil
 }
 
-// If records a node that runs a body if the condition is not 0 when the node runs (CUDA 12.3).
-// Before it returns, If calls body once with a Scope that captures another stream. body may itself
-// use If, While and so on. If body returns an error, panics or ends its goroutine, or if its
-// capture fails, the node is not recorded.
+// If records a node that runs a body if the condition is not 0 when the node runs (CUDA 12.3). If
+// calls body once, with a Scope that captures a separate stream. body may itself use If, While and
+// so on. If body returns an error, panics or ends its goroutine, or if its capture fails, the node
+// is not recorded.
 //
 // CUDA allows kernels, copies and fills in a body, but no host functions, events or allocations. A
 // nil body does nothing.
@@ -131,7 +131,7 @@ func (sc *Scope) captureBodies(home *Graph, records []func(*Scope) error) (bodie
 	return bodies, nil
 }
 
-// helperStream creates a stream, even during captures.
+// helperStream creates a stream in a way that captures allow.
 func helperStream(c *driver.Context) (s *driver.Stream, done func() error, err error) {
 	var raw driver.CUstream
 	if err := c.Guarded().CuStreamCreate(&raw, uint32(cu.CU_STREAM_NON_BLOCKING)); err != nil {

@@ -12,7 +12,7 @@ import (
 
 // Set sets the parameters of an Exec's node to those of op, from the next launch on. n is a node of
 // the graph that the Exec was instantiated from, or of a nested graph such as the body of a loop.
-// The graph must be open, and Set does not change it. op must match the node's type. The node's
+// The graph must still be open. Set does not change it. op must match the node's type. The node's
 // previous references are released once the launches that use them have ended. For a node of a
 // nested graph, they are released when the Exec is updated as a whole or closed.
 //
@@ -284,7 +284,7 @@ func (x *Exec) setInside(n Node, op driver.Op) error {
 	return nil
 }
 
-// Change is a new operation for one node of an Exec.
+// Change is a new operation for a node of an Exec.
 type Change struct {
 	Node Node
 	Op   driver.Op
@@ -377,9 +377,9 @@ func (b *setter) setInside(i int) error {
 	return nil
 }
 
-// keeps reports whether the call for a launch of l can be batched, because the Exec already retains
-// what l refers to. It stores l, because the next change probably has the same launch and a node
-// with the same reference set.
+// keeps reports whether setting n to l can be batched: l has no attributes, and the Exec already
+// retains what l refers to for n. It stores l in b.last, because the next change probably has the
+// same launch and a node with the same reference set.
 func (b *setter) keeps(n Node, l *driver.Launch) bool {
 	if l.Context() != b.x.ctx || len(l.Block().Attributes()) > 0 {
 		return false
@@ -408,8 +408,8 @@ func (b *setter) error(i int, err error) error {
 	return fmt.Errorf("change %d: %w", i, setError(c.Node, b.x, c.Op, err))
 }
 
-// explainSet adds the reason to err if op needs a change of n that the driver cannot make in an
-// Exec.
+// explainSet adds the reason to err if op changes something about n that the driver cannot change
+// in an Exec.
 func (x *Exec) explainSet(n Node, op driver.Op, err error) error {
 	if typed := n.g.explainOp(n, op, err); typed != err {
 		return typed

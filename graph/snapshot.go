@@ -15,8 +15,8 @@ import (
 )
 
 // Snapshot is the state of a graph and its nested graphs at one moment, as plain data. It contains
-// no handles or addresses, except in [SnapshotNode.Node], so two runs of a program have equal
-// snapshots. Package graph/view draws snapshots.
+// no handles or addresses, except in [SnapshotNode.Node], so two runs of a program produce equal
+// snapshots apart from that field. Package graph/view draws snapshots.
 type Snapshot struct {
 	// Label names a graph in a conditional node: "body", "then", "else" or "body 2". It is "" for
 	// other graphs.
@@ -161,9 +161,8 @@ func (n Node) snapshotInto(s *SnapshotNode, prefix string) (err error) {
 	return err
 }
 
-// graphsInside returns the graphs in a node. The driver returns the bodies of a conditional node
-// only to the caller that adds the node. If this package did not add the node, its bodies are
-// unknown.
+// graphsInside returns the graphs in a node. For a conditional node that this package did not add,
+// it returns none, because the driver reports bodies only to the caller that adds the node.
 func (n Node) graphsInside(t Type) ([]*Graph, error) {
 	switch t {
 	case cu.CU_GRAPH_NODE_TYPE_GRAPH:

@@ -165,8 +165,8 @@ func TestSnapshotsOfNothingFail(t *testing.T) {
 	})
 }
 
-// timeOf returns the measured node n of a profile, or an empty node if the profile does not contain
-// n.
+// timeOf returns the snapshot of node n in a profile, or an empty one if the profile does not
+// contain n.
 func timeOf(p *graph.Snapshot, n graph.Node) *graph.SnapshotNode {
 	for s := range p.All() {
 		if s.Node == n {

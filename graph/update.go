@@ -26,7 +26,7 @@ type UpdateResult struct {
 	Reinstantiated bool
 }
 
-// Updated reports whether the update succeeded.
+// Updated reports whether the Exec was updated. It is false if the Exec was instantiated anew.
 func (r UpdateResult) Updated() bool { return r.Result == cu.CU_GRAPH_EXEC_UPDATE_SUCCESS }
 
 // Reason describes Result in words. For success it returns "".
@@ -189,15 +189,15 @@ func (x *Exec) update(g *Graph) (UpdateResult, error) {
 	return r, nil
 }
 
-// isRefusal reports whether err and r mean that the update is impossible, as opposed to a failed
-// call.
+// isRefusal reports whether err and r mean that the update is impossible, rather than that the call
+// failed.
 func isRefusal(err error, r cu.CUgraphExecUpdateResult) bool {
 	return resultOf(err) == driver.CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE &&
 		r != cu.CU_GRAPH_EXEC_UPDATE_SUCCESS
 }
 
-// execUpdate calls the newest ABI that the driver has, which reports the failing edge since CUDA
-// 12.0. The call is guarded so that it does not invalidate a capture of other code.
+// execUpdate calls the newest ABI that the driver has. Since CUDA 12.0 the driver reports the
+// failing edge. The call is guarded so that it does not invalidate a capture of other code.
 func (x *Exec) execUpdate(g *Graph) (info cu.CUgraphExecUpdateResultInfo, err error) {
 	d := x.ctx.Guarded()
 	x.uploaded, x.changed = false, true

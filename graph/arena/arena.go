@@ -13,27 +13,27 @@
 //
 // # Order
 //
-// Executable graphs that use memory of one arena never run concurrently. Instantiate recognises
-// such memory, also in child graphs, and Set, Update and bindings do too. A launch waits in stream
-// order for the latest launch of another executable graph of the arena. If both are on the same
-// stream, this costs nothing. On different streams it costs an event. With [WithRefusal], such a
-// launch fails instead, unless the other launch has ended. A graph that uses memory of two arenas
-// cannot be instantiated or launched, nor can WithDeviceLaunch be used.
+// Executable graphs that use memory of one arena never run concurrently. Instantiate detects such
+// memory, including in child graphs. Set, Update and bindings detect it as well. A launch waits in
+// stream order for the latest launch of another executable graph of the arena. If both are on the
+// same stream, this costs nothing. On different streams it costs an event. With [WithRefusal], such
+// a launch fails instead, unless the other launch has ended. A graph that uses memory of two arenas
+// can be neither instantiated nor launched. Graphs of an arena do not support WithDeviceLaunch.
 //
 // The arena does not order work outside of executable graphs that this library launches. Copies,
-// fills and kernels that use the buffers directly must wait for the launches. The same holds for
-// launches by raw handle.
+// fills and kernels that use the buffers directly must wait for the launches. So must launches by
+// raw handle.
 //
 // # Contents
 //
 // When a graph of another plan runs, the contents of a plan's memory become undefined. So a graph
-// must write a buffer before it reads it, as with any uninitialised memory. Inputs and constants
-// belong outside the arena, or the graph copies them in. Exec.Stage can write to a buffer of the
-// arena, if the launch follows before another graph of the arena is launched.
+// must write a buffer before it reads it, as with any uninitialised memory. Keep inputs and
+// constants outside the arena, or copy them in as part of the graph. Exec.Stage can write to a
+// buffer of the arena, if no other graph of the arena is launched between the stage and the launch.
 //
-// An open buffer is not given to plans that allocate later. It can still be overwritten by a graph
-// recorded earlier, which had the range before. [Arena.Check] and [Plan.Valid] report that, and
-// [WithCheck] reports it when it happens.
+// Plans that allocate later do not get the range of an open buffer. But a graph recorded earlier,
+// when the range was free, can still overwrite the buffer. [Arena.Check] and [Plan.Valid] report
+// this loss, and [WithCheck] reports it when it happens.
 package arena
 
 import (
@@ -73,7 +73,7 @@ func WithLimit(bytes uint64) Option {
 	return func(c *core) { c.limit = bytes }
 }
 
-// WithChunk sets the number of bytes by which the arena grows at least. The default is 2 MiB, or a
+// WithChunk sets the minimum number of bytes by which the arena grows. The default is 2 MiB, or a
 // sixteenth of the arena's size if that is more.
 func WithChunk(bytes uint64) Option {
 	return func(c *core) { c.chunk = bytes }
@@ -85,8 +85,8 @@ func WithRefusal() Option {
 	return func(c *core) { c.turn.Refuse = true }
 }
 
-// WithCheck makes the arena look for results that are lost. It calls report with an
-// *[OverwrittenError] in two cases:
+// WithCheck makes the arena detect lost results. It calls report with an *[OverwrittenError] in two
+// cases:
 //
 //   - A launch overwrites an open buffer of another plan that a graph has written, and
 //     [Arena.Check] or [Plan.Valid] was not called since. So call one of them before you read a
@@ -119,7 +119,7 @@ func New(c *driver.Context, opts ...Option) (*Arena, error) {
 	return a, nil
 }
 
-// Close closes the arena to new plans and buffers. The memory is freed when all its buffers are
+// Close makes the arena reject new plans and buffers. The memory is freed when all its buffers are
 // closed and the graphs that use them are closed and have ended.
 func (a *Arena) Close() error {
 	if !a.exists() {
@@ -186,8 +186,8 @@ type plan struct {
 	closed bool
 }
 
-// piece is the memory of a buffer. Its range is free for other buffers when the buffer is closed,
-// even while graphs use the piece.
+// piece is the memory of a buffer. Once the buffer is closed, other buffers may get its range, even
+// while graphs use the piece.
 type piece struct {
 	memory  turn.Memory
 	life    life.Lifetime
@@ -224,8 +224,8 @@ func (c *core) forget(p *plan) {
 	}
 }
 
-// Plan is the memory of one graph in an arena. Buffers that were closed make room for later buffers
-// of the same plan and of other plans.
+// Plan is the memory of one graph in an arena. Later buffers of the same plan and of other plans
+// may use the memory of closed buffers.
 //
 // Within a plan, the order of Alloc and Close must be the order of the work. If parts of the graph
 // run concurrently, close the temporary buffers of one part only after allocating those of the
@@ -268,8 +268,8 @@ func (p *Plan) String() string {
 // contents are undefined at the start of each launch of the graph.
 //
 // Close the buffer when the recorded work no longer needs it, or let [Plan.Seal] close it. The plan
-// keeps the buffer reachable until then. Graphs that use the buffer keep the address. Alloc works
-// during captures, and may call the driver to grow the arena.
+// keeps the buffer reachable until then. Graphs recorded with the buffer continue to use its
+// address. Alloc works during captures, and may call the driver to grow the arena.
 func Alloc[T any](p *Plan, n int) (*driver.Buffer[T], error) {
 	if !p.exists() {
 		return nil, aPlan.Error(p == nil)
@@ -308,20 +308,22 @@ func (p *Plan) hold(m *piece, buffer any) {
 	c := p.arena.core
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(p.held) == cap(p.held) { // the closed ones are dropped before the list grows
+	if len(p.held) == cap(p.held) { // drop closed buffers before the list grows
 		p.held = slices.DeleteFunc(p.held, func(h held) bool { return !h.open() })
 	}
 	p.held = append(p.held, held{m, buffer})
 }
 
-// held is an open buffer of a plan. The piece must not refer to its buffer.
+// held is a buffer that Seal closes. The piece must not refer to the buffer, or the buffer would
+// never become unreachable.
 type held struct {
 	*piece
 	buffer any
 }
 
-// Seal ends the recording of the plan. It closes all open buffers of the plan except keep, and
-// later allocations fail. The memory of the closed buffers is then available to other plans.
+// Seal ends the recording of the plan. It closes all open buffers of the plan except those in keep,
+// and makes later allocations fail. The memory of the closed buffers is then available to other
+// plans.
 func (p *Plan) Seal(keep ...driver.Memory) error {
 	if !p.exists() {
 		return aPlan.Error(p == nil)
@@ -354,7 +356,7 @@ func (p *Plan) seal(kept map[*life.Lifetime]bool, closed bool) error {
 	p.held = nil
 	c.forget(p.p)
 	c.mu.Unlock()
-	defer runtime.KeepAlive(held) // a buffer that is dropped unclosed counts as a leak
+	defer runtime.KeepAlive(held) // a buffer that becomes unreachable before it is closed counts as a leak
 	var errs []error
 	for _, m := range pieces {
 		if !kept[&m.life] {

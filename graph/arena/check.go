@@ -43,15 +43,15 @@ func (p *piece) overwritten(by *turn.Plan, reader string) *OverwrittenError {
 	}
 }
 
-// Check reports whether a buffer of the arena, or the buffer of a view, still has the contents that
-// the latest launch of its plan wrote. If a graph of another plan was launched since and may have
-// written to the range, Check returns an *[OverwrittenError]. Call Check before you read a result.
+// Check returns nil if a buffer of the arena, or the buffer of a view, still has the contents that
+// the latest launch of its plan wrote. If a graph of another plan that may write to the range was
+// launched since, Check returns an *[OverwrittenError]. Call Check before you read a result.
 //
 // Check compares the order in which graphs were launched with the ranges that they use. It does not
-// look at the memory, and does not wait for launches. It does not notice work outside of executable
-// graphs, nor which of its buffers a graph writes: a buffer counts as written by each launch of a
-// graph of its own plan that uses the buffer, and as overwritten by each launch that uses other
-// buffers in the same range.
+// read the memory or wait for launches, and it does not detect work outside of executable graphs.
+// It also does not know which of its buffers a graph writes. So each launch of a graph of the
+// buffer's own plan that uses the buffer counts as writing it. Each launch that uses other buffers
+// in the same range counts as overwriting it.
 func (a *Arena) Check(m driver.Memory) error {
 	if !a.exists() {
 		return anArena.Error(a == nil)
@@ -139,7 +139,8 @@ func (c *core) lost(t *turn.Tie) (errs []error) {
 	return errs
 }
 
-// unread reports whether p was written, is not overwritten and was not checked since.
+// unread reports whether the latest contents of p are still there and were not checked. A piece
+// that no launch has written has no contents.
 func (p *piece) unread() bool {
 	written := p.c.turn.Written(&p.memory)
 	return written > p.memory.Born && p.checked < written && p.c.turn.Overwritten(&p.memory) == nil

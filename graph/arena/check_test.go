@@ -22,8 +22,8 @@ func (k *kit) lost(err error, plan, by string) {
 	}
 }
 
-// results records a plan whose graph was recorded first and has its memory closed, and a plan whose
-// result is open in the same place.
+// results returns two graphs whose plans use the same range. The memory of the first plan is
+// closed, and the result of the second is open.
 func (k *kit) results(opts ...arena.Option) (a *arena.Arena, first, second *member) {
 	k.Helper()
 	a, first, second = k.pair(opts...)
@@ -55,7 +55,7 @@ func TestCheckReportsOverwrittenResults(t *testing.T) {
 	})
 }
 
-// A graph elsewhere in the arena must not count.
+// A launch in another range of the arena must not count as overwriting.
 func TestCheckLooksAtRanges(t *testing.T) {
 	each(t, func(k *kit) {
 		a := k.arena()
@@ -67,8 +67,8 @@ func TestCheckLooksAtRanges(t *testing.T) {
 	})
 }
 
-// A later buffer in the range of a graph that is already closed must not be reported, because
-// nothing was written to it yet.
+// A buffer that is allocated in the range of an already closed graph must not be reported, because
+// nothing has overwritten it since.
 func TestCheckIgnoresEarlierLaunches(t *testing.T) {
 	each(t, func(k *kit) {
 		a := k.arena()
@@ -99,8 +99,8 @@ func TestCheckRejectsOtherMemory(t *testing.T) {
 	})
 }
 
-// In check mode, a launch that overwrites a result must be reported once, unless the program has
-// checked the result before.
+// With WithCheck, a launch that overwrites a result must be reported once, unless the program has
+// already checked the result.
 func TestCheckModeReportsLostResults(t *testing.T) {
 	each(t, func(k *kit) {
 		var reported []error
@@ -123,7 +123,7 @@ func TestCheckModeReportsLostResults(t *testing.T) {
 	})
 }
 
-// In check mode, a graph that uses a lost result of another plan must be reported.
+// With WithCheck, the launch of a graph that uses a lost result of another plan must be reported.
 func TestCheckModeReportsGraphsThatReadLostResults(t *testing.T) {
 	each(t, func(k *kit) {
 		var reported []error
@@ -151,7 +151,6 @@ func TestCheckModeReportsGraphsThatReadLostResults(t *testing.T) {
 	})
 }
 
-// The report must show the plans, their graphs and the open buffers.
 func TestReport(t *testing.T) {
 	each(t, func(k *kit) {
 		a, _, second := k.results()
@@ -171,7 +170,7 @@ func TestReport(t *testing.T) {
 	})
 }
 
-// If a graph is given other memory, its earlier launches must count for the memory that they used.
+// If a graph's memory is changed, its earlier launches must count for the memory that they used.
 func TestCheckFollowsChangedMemory(t *testing.T) {
 	each(t, func(k *kit) {
 		a := k.arena()
@@ -190,7 +189,7 @@ func TestCheckFollowsChangedMemory(t *testing.T) {
 		k.OK(x.Launch(k.S))
 		k.lost(a.Check(second.in), "second", "first")
 		k.OK(second.x.Launch(k.S))
-		k.OK(x.Launch(k.S)) // no longer writes there
+		k.OK(x.Launch(k.S)) // this launch no longer writes to the old buffer
 		k.OK(errors.Join(a.Check(second.in), a.Check(other)))
 		k.Wait(k.S)
 	})

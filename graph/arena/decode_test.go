@@ -13,9 +13,8 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// decoder records graphs like those of examples/14-decode: a chain of kernels for each layer, whose
-// inputs and results all have a row for each sequence of the batch. Weights, input and output are
-// outside of the arena.
+// decoder records graphs like those of examples/14-decode: a chain of kernels for each layer, on
+// matrices with one row per sequence of the batch. Weights, input and output are outside the arena.
 type decoder struct {
 	*kit
 	dim, layers        int
@@ -47,7 +46,7 @@ func (k *kit) decoder(rows, dim, layers int) *decoder {
 	return d
 }
 
-// step returns the operations of a step for a batch of rows.
+// step returns the operations of one step for a batch of the given number of rows.
 func (d *decoder) step(rows int, alloc func(n int) *driver.Buffer[float32]) (ops []driver.Op) {
 	d.Helper()
 	do := func(op driver.Op, err error) {
@@ -72,7 +71,7 @@ func (d *decoder) step(rows int, alloc func(n int) *driver.Buffer[float32]) (ops
 
 func (d *decoder) exec(rows int, alloc func(n int) *driver.Buffer[float32]) *graph.Exec {
 	d.Helper()
-	ops := d.step(rows, alloc) // outside of the capture, for driver.Alloc
+	ops := d.step(rows, alloc) // outside the capture, because driver.Alloc cannot be captured
 	g := d.Capture(func(sc *graph.Scope) error { return sc.Do(ops...) })
 	return d.Exec(g)
 }
@@ -130,7 +129,7 @@ func (k *kit) tenGraphs(unit, dim, layers int) {
 		k.OK(separate[i].Run(background, k.S))
 		want := slices.Clone(d.host.Slice()[:n])
 		clear(d.host.Slice())
-		k.OK(shared[graphs-1-i].Launch(streams[i%2])) // must not disturb the next launch
+		k.OK(shared[graphs-1-i].Launch(streams[i%2])) // must not change the results of the next launch
 		k.OK(shared[i].Run(background, streams[(i+1)%2]))
 		for j, v := range d.host.Slice()[:n] {
 			if v != want[j] {

@@ -58,7 +58,7 @@ func ExampleArena() {
 	// step 2 128 bytes
 }
 
-// A graph that was recorded earlier overwrites a result. Check reports it, with both plans.
+// A graph that was recorded earlier overwrites a result. Check reports both plans.
 func ExampleArena_Check() {
 	c, s, _, _, _ := graphtest.Open()
 	a, err := arena.New(c)
@@ -100,7 +100,7 @@ func must(err error) {
 	}
 }
 
-// A plan begins at the arena's start, after the buffers that other plans still use.
+// A plan begins at the lowest address that no open buffer of another plan uses.
 func ExamplePlan() {
 	c, _, _, _, _ := graphtest.Open()
 	a, err := arena.New(c)

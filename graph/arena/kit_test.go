@@ -16,7 +16,6 @@ const elems = graphtest.Elems
 
 var background = context.Background()
 
-// kit extends the Kit of graphtest with helpers for arenas.
 type kit struct{ *graphtest.Kit }
 
 func newKit(t testing.TB, c *driver.Context) *kit { return &kit{graphtest.NewKit(t, c)} }
@@ -51,7 +50,7 @@ func (k *kit) alloc(p *arena.Plan, n int) *driver.Buffer[uint32] {
 	return b
 }
 
-// member is an executable graph of a plan.
+// member is an executable graph that uses memory of a plan.
 type member struct {
 	p    *arena.Plan
 	x    *graph.Exec
@@ -61,7 +60,7 @@ type member struct {
 	out  *driver.Buffer[uint32] // outside the arena; each launch writes from+v to it
 }
 
-// member records fill(in, from), in += v, out = in.
+// member creates a plan and a graph with the operations fill(in, from), in += v, out = in.
 func (k *kit) member(a *arena.Arena, name string, from, v uint32) *member {
 	k.Helper()
 	m := &member{p: k.plan(a, name), out: k.Memory()}
@@ -100,8 +99,8 @@ func (k *kit) blocked(s *driver.Stream) (release func()) {
 	return release
 }
 
-// waits checks that a stream waits for work that the test blocks. Work that does not wait would end
-// within the time that the check takes.
+// waits checks that the work in a stream does not end within 20 ms, because it waits for work that
+// the test blocks.
 func (k *kit) waits(what string, s *driver.Stream) {
 	k.Helper()
 	ctx, cancel := context.WithTimeout(background, 20*time.Millisecond)

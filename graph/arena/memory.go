@@ -19,9 +19,9 @@ func aligned(at uint64) uint64 { return up(at, align) }
 // up rounds n up to a multiple of unit, which is a power of two.
 func up(n, unit uint64) uint64 { return (n + unit - 1) &^ (unit - 1) }
 
-// chunk is a range of device memory. If the device supports it, an arena has a single chunk of
-// reserved addresses, at the end of which memory is mapped when the arena grows. So the arena never
-// has gaps that are too small for the next plan. Otherwise each growth adds a chunk.
+// chunk is a range of device memory. If the device can map memory to addresses, an arena has a
+// single chunk of reserved addresses and grows by mapping memory at its end. A buffer can then span
+// several growths. Otherwise each growth adds a chunk.
 type chunk struct {
 	at       uint64
 	size     uint64   // memory
@@ -44,7 +44,7 @@ func (k *chunk) fit(size uint64) (at uint64, i int, ok bool) {
 	return at, len(k.used), at+size <= k.at+k.size
 }
 
-// place gives a piece its range.
+// place assigns a range to a piece.
 func (c *core) place(m *piece, size uint64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,8 +111,8 @@ const (
 	maxSize = 1 << 60
 )
 
-// grow makes room for a buffer of the given size. It prefers to grow by more, to save calls. If the
-// device has too little memory for that, it grows by only as much as necessary.
+// grow makes room for a buffer of the given size. To save calls, it first tries to grow by more
+// than that. If the device has too little memory, it grows by only as much as necessary.
 func (c *core) grow(size uint64) (*chunk, error) {
 	if size > maxSize {
 		return nil, driver.CUDA_ERROR_OUT_OF_MEMORY
@@ -171,8 +171,8 @@ func (c *core) add(k *chunk, size uint64) (*chunk, error) {
 	return k, nil
 }
 
-// reserve reserves addresses for all memory that the arena can have, if the device can map memory
-// there later. Addresses cost nothing.
+// If the device can map memory to addresses, reserve reserves addresses for all memory that the
+// arena may ever have. Reserving costs no memory.
 func (c *core) reserve() error {
 	if c.unmapped {
 		return nil
@@ -225,7 +225,7 @@ func (c *core) extend(k *chunk, size uint64) error {
 	return nil
 }
 
-// free frees the memory. No buffer of the arena exists any more, and no launch runs.
+// free frees the memory. It runs when no buffer of the arena exists and no launch uses the memory.
 func (c *core) free(d *cu.Driver) error {
 	c.mu.Lock()
 	chunks := c.chunks

@@ -68,8 +68,8 @@ var ways = map[string]func(k *kit, m *member, s *driver.Stream) error{
 	},
 }
 
-// A launch must wait for the latest launch of another plan, whichever way it is launched. Without
-// the wait, the second launch would end while the first is blocked.
+// A launch must wait for the latest launch of another plan, whichever of the ways enqueues it.
+// Without the wait, the second launch would end while the first is blocked.
 func TestLaunchWaitsForTheOtherPlan(t *testing.T) {
 	each(t, func(k *kit) {
 		for name, launch := range ways {
@@ -93,7 +93,7 @@ func TestLaunchWaitsForTheOtherPlan(t *testing.T) {
 }
 
 // launchWaits launches the member and checks that the launch waits. It then releases the blocked
-// work, also if the test fails: what the test closes afterwards waits for the device.
+// work, even if the test fails, because the test's cleanup waits for the device.
 func (k *kit) launchWaits(name string, launch func(*kit, *member, *driver.Stream) error, m *member, s *driver.Stream, release func()) {
 	k.Helper()
 	defer release()
@@ -101,9 +101,9 @@ func (k *kit) launchWaits(name string, launch func(*kit, *member, *driver.Stream
 	k.waits(name, s)
 }
 
-// The emulator must find no race between graphs that use the same addresses on two streams.
-// Launches by raw handle, which the arena does not see, must be a race. That shows that the test
-// can fail.
+// The emulator must find no race between graphs that use the same addresses on two streams. The
+// arena does not order launches by raw handle, so they must race. This shows that the test can
+// fail.
 func TestOrderPreventsRaces(t *testing.T) {
 	for _, raw := range []bool{false, true} {
 		emu := emulator.New(emulator.Config{Check: emulator.CheckGlobalRaces})
@@ -203,7 +203,7 @@ func TestRefusal(t *testing.T) {
 	})
 }
 
-// Operations that prepare a launch must wait for a launch of another plan.
+// Staged operations must wait for the launch of another plan.
 func TestStageWaitsForTheOtherPlan(t *testing.T) {
 	each(t, func(k *kit) {
 		a := k.arena()
@@ -237,7 +237,7 @@ func TestStageWaitsForTheOtherPlan(t *testing.T) {
 	})
 }
 
-// Graphs that use memory of two arenas, or that kernels could launch, must be rejected.
+// Graphs that use memory of two arenas, and graphs of an arena WithDeviceLaunch, must be rejected.
 func TestUnsupportedGraphs(t *testing.T) {
 	each(t, func(k *kit) {
 		a, b := k.arena(), k.arena()
@@ -263,7 +263,7 @@ func TestUnsupportedGraphs(t *testing.T) {
 	})
 }
 
-// Memory that Set or a bound parameter brings in must tie the graph to the arena.
+// Memory that a graph uses only after Set or a bound parameter must tie the graph to its arena.
 func TestMemoryThatIsSetLaterCounts(t *testing.T) {
 	each(t, func(k *kit) {
 		a := k.arena()
@@ -298,8 +298,8 @@ func TestMemoryThatIsSetLaterCounts(t *testing.T) {
 	})
 }
 
-// In the steady state, launches must not allocate, also when the streams alternate. The emulator
-// itself allocates, so the test uses the GPU and a driver whose calls do nothing.
+// In the steady state, launches must not allocate, even when streams alternate. The emulator itself
+// allocates, so the test uses the GPU and a driver whose calls do nothing.
 func TestLaunchesDoNotAllocate(t *testing.T) {
 	t.Run("null", func(t *testing.T) {
 		noAllocations(newKit(t, gputest.Context(t, graphtest.NullDriver(t))), arena.WithoutMapping())
@@ -332,8 +332,8 @@ func noAllocations(k *kit, opts ...arena.Option) {
 	k.Wait(s)
 }
 
-// A launch that failed may have recorded an event. Later launches in the same stream must count all
-// the same.
+// A failed launch may have recorded an event. Later launches in the same stream must nevertheless
+// be ordered.
 func TestLaunchAfterAFailedLaunchCounts(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))

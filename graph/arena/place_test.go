@@ -15,7 +15,6 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// modelled is a buffer of the model test.
 type modelled struct {
 	plan int
 	b    *driver.Buffer[byte]
@@ -23,7 +22,7 @@ type modelled struct {
 
 // In any order of allocations and closes, an open buffer must overlap no other open buffer, must be
 // aligned, and must be placed at the lowest free address. A simple model computes that address.
-// Graphs that still refer to closed buffers must not matter.
+// Graphs that still refer to closed buffers must not affect placement.
 func TestPlacementFollowsTheModel(t *testing.T) {
 	for _, opts := range [][]arena.Option{nil, {arena.WithoutMapping(), arena.WithChunk(64 << 20)}} {
 		gputest.OnEmulator(t, emulator.Config{}, func(t *testing.T, c *driver.Context) {
@@ -157,7 +156,7 @@ func TestLimit(t *testing.T) {
 }
 
 // If the device has too little memory for the usual growth, the arena must grow by only as much as
-// necessary. If there is too little for that too, the arena must remain usable.
+// necessary. If even that fails, the arena must remain usable.
 func TestDeviceMemoryRunsOut(t *testing.T) {
 	gputest.OnEmulator(t, emulator.Config{LimitMemory: 32 << 20}, func(t *testing.T, c *driver.Context) {
 		k := newKit(t, c)
@@ -262,7 +261,7 @@ func TestCloseInAnyOrder(t *testing.T) {
 }
 
 // The plan must keep buffers that the program dropped until Seal closes them. Otherwise they would
-// count as leaks, and their range would be given away while the graph is recorded.
+// count as leaks, and other buffers could get their range while the graph is recorded.
 func TestPlanKeepsBuffersReachable(t *testing.T) {
 	each(t, func(k *kit) {
 		a := k.arena()

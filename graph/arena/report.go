@@ -28,7 +28,7 @@ type BufferReport struct {
 	Bytes uint64
 }
 
-// Report returns the current contents.
+// Report returns a description of the current contents.
 func (a *Arena) Report() Report {
 	if !a.exists() {
 		return Report{}

@@ -8,8 +8,8 @@ import (
 	"github.com/purecuda/cuda/graph/cache"
 )
 
-// A program that captures every step must not use more and more memory: captures must reuse the
-// blocks of closed graphs.
+// If a program captures a graph in every step, captures must reuse the blocks of closed graphs, so
+// that memory use does not grow.
 func TestBlocksOfClosedGraphsServeLaterCaptures(t *testing.T) {
 	each(t, func(k *kit) {
 		c, err := cache.New(k.C)
@@ -40,8 +40,8 @@ func TestBlocksOfClosedGraphsServeLaterCaptures(t *testing.T) {
 	})
 }
 
-// A block freed in the order of a stream may still be in use on that stream. A graph that runs on
-// another stream must not get the block.
+// A block freed in stream order may still be in use on that stream. A capture must not get it,
+// because its graph may run on another stream.
 func TestBlocksOfAStreamAreNotForCaptures(t *testing.T) {
 	each(t, func(k *kit) {
 		c, err := cache.New(k.C)

@@ -8,9 +8,9 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// lane identifies the stream in whose order a block was freed. It is a number instead of the
-// stream's handle, which the driver may reuse. A lane does not keep the stream reachable. The zero
-// lane means no stream: all work that used the block has ended.
+// lane identifies the stream in whose order a block was freed. It is not the stream's handle,
+// because the driver may reuse handles. A lane does not keep the stream reachable. The zero lane
+// means no stream: all work that used the block has ended.
 type lane uint64
 
 func laneOf(s *driver.Stream) lane { return lane(s.Number()) }
@@ -179,7 +179,6 @@ type block struct {
 	over, under *block // neighbours on the shelf
 }
 
-// handout is a block in use by a buffer, with the buffer's lifetime.
 type handout struct {
 	life       life.Lifetime
 	b          *block

@@ -63,9 +63,9 @@ func New(c *driver.Context, opts ...Option) (*Cache, error) {
 	return cache, nil
 }
 
-// Alloc allocates n elements in the order of s, as described for Cache. Closing the buffer frees
-// the memory in the order of s. To free it in the order of another stream, use Free. If n is 0,
-// Alloc allocates nothing.
+// Alloc allocates n elements in the stream order of s, as described for Cache. Closing the buffer
+// frees the memory in the stream order of s. To free it in the order of another stream, use Free.
+// If n is 0, Alloc allocates nothing.
 //
 // Alloc calls the driver in relaxed capture mode, so it does not disturb captures. If the device is
 // out of memory, Alloc releases the cache's free blocks and tries again.
@@ -108,7 +108,7 @@ func allocFrom[T any](c *Cache, s *driver.Stream, n int) (*driver.Buffer[T], err
 	return driver.BufferAt[T](c.core.ctx, &h.life, h.b.ptr, n, h)
 }
 
-// cachedBuffer is the kind of a cache's buffers in leak reports.
+// cachedBuffer is the name of a cache's buffers in leak reports.
 const cachedBuffer = "cached buffer"
 
 func (c *Cache) handOut(s *driver.Stream, capture captured, bytes uintptr) (*handout, error) {
@@ -125,7 +125,7 @@ func (c *Cache) handOut(s *driver.Stream, capture captured, bytes uintptr) (*han
 }
 
 // allocNode records an allocation. If code outside this module began the capture, there is no
-// graph.Scope, and no graph knows the allocation.
+// graph.Scope to record it with, so allocNode allocates with driver.AllocAsync.
 func allocNode[T any](s *driver.Stream, n int) (*driver.Buffer[T], error) {
 	sc, ok := graph.ScopeOf(s)
 	if !ok {
@@ -138,9 +138,9 @@ func allocNode[T any](s *driver.Stream, n int) (*driver.Buffer[T], error) {
 	return graph.Allocate(sc, op)
 }
 
-// Free closes a buffer of the cache and frees its memory in the order of s. The next allocation on
-// s may use the memory. Memory that graphs refer to returns to the cache when the graphs release
-// it.
+// Free closes a buffer of the cache and frees its memory in the stream order of s. The next
+// allocation on s may use the memory. If graphs refer to the memory, it returns to the cache when
+// they release it.
 func (c *Cache) Free(s *driver.Stream, m driver.Memory) error {
 	if !c.exists() {
 		return aCache.Error(c == nil)
@@ -198,7 +198,8 @@ func closeMemory(m driver.Memory) error {
 	return m.Ref().Lifetime().Close()
 }
 
-// freeNode records a free, or frees memory that a launch left allocated.
+// freeNode records a free node. Outside a capture it instead frees memory that a launch left
+// allocated, and closes the buffer.
 func freeNode(s *driver.Stream, capture captured, g life.GraphMemory, m driver.Memory) error {
 	if capture.graph == 0 {
 		if g.IsAllocated() {

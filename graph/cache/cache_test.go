@@ -83,7 +83,8 @@ func TestCacheGivesUpWhatIsFreeWhenMemoryIsShort(t *testing.T) {
 	})
 }
 
-// A buffer that is closed while a graph refers to it must return to the cache with the graph.
+// If a buffer is closed while a graph refers to it, its block must return to the cache when the
+// graph is closed.
 func TestCacheWaitsForGraphsThatReferToABlock(t *testing.T) {
 	each(t, func(k *kit) {
 		c := k.cache()
@@ -296,7 +297,8 @@ func TestCacheInAnInvalidCapture(t *testing.T) {
 	})
 }
 
-// With WithAllocNodes, allocations in a capture belong to the graph, and the cache must not change.
+// With WithAllocNodes, allocations in a capture must become nodes of the graph and leave the cache
+// unchanged.
 func TestCaptureFreezesTheCacheAndRecordsNodes(t *testing.T) {
 	each(t, func(k *kit) {
 		before := k.Used()
@@ -448,7 +450,7 @@ func TestCacheIsForAllGoroutines(t *testing.T) {
 	})
 }
 
-// churn allocates memory, fills it with v and checks that nothing else writes to it. If v is a
+// churn allocates memory, fills it with v and checks that nothing else wrote to it. If v is a
 // multiple of 4, churn also allocates within a capture.
 func (k *kit) churn(c *cache.Cache, s *driver.Stream, v int) error {
 	b, err := cache.Alloc[uint32](c, s, elems)

@@ -11,9 +11,9 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// blocksOf returns the blocks of a capture, whoever began it. The graph being captured retains
-// them. The blocks are released with the graph, its clones and its Execs, or when the capture
-// fails.
+// blocksOf returns the blocks of the capture of s, and creates them on first use. The graph being
+// captured retains them. The blocks are released with the graph, its clones and its Execs, or when
+// the capture fails.
 func (c *core) blocksOf(s *driver.Stream, at captured) (*ownBlocks, error) {
 	c.beginning.Lock() // several streams of a capture may call blocksOf concurrently
 	defer c.beginning.Unlock()
@@ -52,10 +52,10 @@ func holdBlocks(s *driver.Stream, at captured, o *ownBlocks) error {
 	return nil
 }
 
-// dissolver returns the function that releases the blocks of a graph. It returns the free blocks to
-// the cache. The other blocks follow when their buffers are closed. No launch uses the blocks any
-// more, because an Exec retains them until its launches have ended. The function must not refer to
-// the ownBlocks, because it runs as their cleanup.
+// dissolver returns the function that releases the blocks of a graph. That function returns the
+// free blocks to the cache. The other blocks return when their buffers are closed. No launch uses
+// the blocks any more, because an Exec retains them until its launches have ended. It must not
+// refer to the ownBlocks, because it runs as their cleanup.
 func (c *core) dissolver(id uint64) func(*cu.Driver) error {
 	return func(d *cu.Driver) error {
 		var errs []error
@@ -66,7 +66,7 @@ func (c *core) dissolver(id uint64) func(*cu.Driver) error {
 	}
 }
 
-// dissolve returns the blocks that the driver must free.
+// dissolve ends the ownership of a graph's blocks and returns the blocks that the driver must free.
 func (c *core) dissolve(id uint64) (rest []*block) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -46,7 +46,7 @@ type ownBlocks struct {
 // Lifetime implements life.Ref.
 func (o *ownBlocks) Lifetime() *life.Lifetime { return o.life }
 
-// captured identifies the capture of a stream. It is zero if there is none.
+// captured identifies the capture of a stream. It is zero if the stream is not capturing.
 type captured struct {
 	graph driver.CUgraph
 	id    uint64

@@ -90,8 +90,8 @@ func TestKeptBufferTakesNothingFromOthers(t *testing.T) {
 	})
 }
 
-// A reused buffer must get other memory for another size, another stream or a capture, and after a
-// trim.
+// A reused buffer must get different memory if its size or stream changes, in a capture, and after
+// a trim.
 func TestKeptBufferGetsOtherMemoryWhereItHasTo(t *testing.T) {
 	each(t, func(k *kit) {
 		c := k.cache()
@@ -189,7 +189,7 @@ func (k *kit) dropKept(c *cache.Cache) {
 
 func TestCacheHitsAllocateAtMostTwoObjects(t *testing.T) {
 	each(t, func(k *kit) {
-		defer driver.SetLeakHook(driver.SetLeakHook(nil)) // the leak hook makes the library record stacks
+		defer driver.SetLeakHook(driver.SetLeakHook(nil)) // with a leak hook, the library would record a stack for each allocation
 		c := k.cache()
 		var kept driver.Buffer[uint32]
 		k.into(c, k.S, &kept, elems)

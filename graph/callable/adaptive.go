@@ -28,7 +28,7 @@ const (
 	maxDoublings = 8
 )
 
-// eager reports whether the next call of a shape without a graph is eager.
+// eager reports whether the next call of a shape that has no graph yet is eager.
 func (p *policy) eager(first int) bool {
 	switch {
 	case p.scoped:
@@ -39,7 +39,8 @@ func (p *policy) eager(first int) bool {
 	return p.tried < first
 }
 
-// ranEagerly counts an eager call.
+// ranEagerly counts an eager call. changed means that its constants differ from those of the
+// previous call.
 func (p *policy) ranEagerly(changed bool) {
 	switch {
 	case p.gaveUp == 0:
@@ -57,7 +58,7 @@ func (p *policy) giveUp() {
 	p.debt, p.same = 0, 0
 }
 
-// choose reports whether a call is eager. v is the variant of its shape, or nil.
+// choose reports whether a call is eager. v is the variant for the input, or nil for a new shape.
 func (c *Callable[In, Out]) choose(v *variant[In, Out], in In) (bool, error) {
 	switch {
 	case c.work == nil:
@@ -79,8 +80,8 @@ func (c *Callable[In, Out]) choose(v *variant[In, Out], in In) (bool, error) {
 	return true, nil
 }
 
-// refresh makes the graph of a variant right for an input. It records the function again if
-// constants changed.
+// refresh updates the graph of a variant for an input. It records the function again if constants
+// changed or there is no complete graph.
 func (c *Callable[In, Out]) refresh(v *variant[In, Out], in In) error {
 	if v.exec == nil || v.partial {
 		err := c.instantiate(v, in)
@@ -120,8 +121,9 @@ type eagerWork struct {
 	shut bool
 }
 
-// prepareEager prepares a new Callable for eager calls. On the per-thread stream, a call's
-// operations could reach the streams of different threads, so there are no eager calls.
+// prepareEager prepares a new Callable for eager calls. On the per-thread stream there are none,
+// because a call's operations could be enqueued from different threads, and so in different
+// streams.
 func (c *Callable[In, Out]) prepareEager() {
 	if !c.o.adaptive || c.s.Raw() == cu.CU_STREAM_PER_THREAD {
 		return

@@ -49,8 +49,9 @@ func TestShapesThatRepeatAreRecorded(t *testing.T) {
 	})
 }
 
-// A shape whose constant changes in every call must end eager. Once the constant stays the same,
-// the shape is recorded again. When the shape was given up twice, that takes twice as many calls.
+// A shape whose constant changes in every call must return to eager calls. Once the constant stays
+// the same, the shape must be recorded again. After it was given up twice, that takes twice as many
+// calls.
 func TestShapeThatAlwaysChangesEndsEager(t *testing.T) {
 	each(t, func(k *kit) {
 		c := made(k, k.affine, nil, callable.WithAdaptive(1))
@@ -88,7 +89,7 @@ func TestShapeThatChangesInEverySecondCallStaysRecorded(t *testing.T) {
 	})
 }
 
-// Without the option, a shape stays recorded however often it changes.
+// Without WithAdaptive, a shape stays recorded however often it changes.
 func TestOnlyAdaptiveCallablesGiveUp(t *testing.T) {
 	each(t, func(k *kit) {
 		c := made(k, k.affine, nil)
@@ -99,7 +100,8 @@ func TestOnlyAdaptiveCallablesGiveUp(t *testing.T) {
 	})
 }
 
-// rounds returns a function whose number of nodes depends on its input, so no update is possible.
+// rounds returns a function whose number of nodes depends on its input, so its graph cannot be
+// updated.
 func (k *kit) rounds(t *callable.Trace[uint32]) (*driver.HostBuffer[uint32], error) {
 	b := callable.StageScalar(t, func(uint32) uint32 { return 1 })
 	for range callable.Constant(t, func(n uint32) uint32 { return n }) {
@@ -122,7 +124,7 @@ func TestShapeWhoseUpdatesFailEndsEager(t *testing.T) {
 	})
 }
 
-// A function that fails under capture must end eager after two errors.
+// A shape whose function fails under capture must return to eager calls after two errors.
 func TestShapeThatCannotBeRecordedEndsEager(t *testing.T) {
 	each(t, func(k *kit) {
 		f := func(t *callable.Trace[uint32]) (*driver.HostBuffer[uint32], error) {
@@ -154,7 +156,8 @@ type steps struct {
 	n   int
 }
 
-// everything adds n × add + 5 to each element. It counts the things that the Callable owns.
+// everything adds n × add + 5 to each element. It counts in owned the objects that the Callable
+// owns.
 func (k *kit) everything(owned *int) callable.Func[steps, *driver.HostBuffer[uint32]] {
 	return func(t *callable.Trace[steps]) (*driver.HostBuffer[uint32], error) {
 		x := callable.StageSlice(t, func(in steps) []uint32 { return in.x })
@@ -188,7 +191,7 @@ func (k *kit) everything(owned *int) callable.Func[steps, *driver.HostBuffer[uin
 		if err != nil {
 			return nil, err
 		}
-		if err := t.Stream().Do(plus); err != nil { // as another library does
+		if err := t.Stream().Do(plus); err != nil { // like work that another library enqueues
 			return nil, err
 		}
 		t.Own(keepReachable{plus})
@@ -227,8 +230,8 @@ func TestFunctionsWorkInBothModes(t *testing.T) {
 	})
 }
 
-// A shape whose function calls Scope must be recorded. Work that an eager call enqueued before must
-// run exactly once, and inputs staged later must arrive in time.
+// A shape whose function calls Scope must be recorded. Work enqueued before the call of Scope must
+// run exactly once, and inputs staged after it must be copied before they are used.
 func TestShapesThatUseTheScopeAreRecorded(t *testing.T) {
 	for name, want := range map[string]callable.Stats{
 		"first":  {Calls: 5, Replayed: 5, Recorded: 1, Instantiated: 1, Variants: 1},
@@ -293,7 +296,7 @@ func (k *kit) usesScope(where string, mode graph.Mode, want callable.Stats) {
 	k.stats(c.Stats(), want)
 }
 
-// Examples and Prepare must record at once, because a program uses them to record in advance.
+// Examples and Prepare must record immediately, because programs use them to record in advance.
 func TestPreparedShapesAreRecorded(t *testing.T) {
 	each(t, func(k *kit) {
 		c := made(k, k.affine, []affine{{ramp(4, 0), 1, 1}}, callable.WithAdaptive(100))
@@ -332,7 +335,7 @@ func TestFailedEagerCallTakesTheEarlierOutput(t *testing.T) {
 	})
 }
 
-// Memory that an eager call uses must stay allocated until its work has ended, although the program
+// Memory that an eager call uses must stay allocated until its work has ended, even if the program
 // closes the memory and the Callable.
 func TestEagerCallsRetainWhatTheyUse(t *testing.T) {
 	each(t, func(k *kit) {
@@ -367,7 +370,7 @@ func TestEagerCallsRetainWhatTheyUse(t *testing.T) {
 	})
 }
 
-// Calls that nobody waits for must not retain more and more.
+// Even if the program never waits, calls must release the memory of earlier calls.
 func TestEagerCallsReleaseWhatEarlierCallsUsed(t *testing.T) {
 	each(t, func(k *kit) {
 		c := made(k, func(t *callable.Trace[*driver.Buffer[uint32]]) (int, error) {
@@ -383,7 +386,7 @@ func TestEagerCallsReleaseWhatEarlierCallsUsed(t *testing.T) {
 			if i == 0 {
 				b = k.Memory()
 			}
-			k.Wait(k.S) // the Callable is not told
+			k.Wait(k.S) // the Callable does not learn that its calls have ended
 		}
 		k.OK(first.Close())
 		if !first.Ref().Lifetime().Gone() {
@@ -392,7 +395,7 @@ func TestEagerCallsReleaseWhatEarlierCallsUsed(t *testing.T) {
 	})
 }
 
-// A Callable that the program drops without Close must not retain memory for ever.
+// A Callable that becomes unreachable without Close must release the memory of its eager calls.
 func TestDroppedCallableReleasesEagerCalls(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.MemoryOf(1)
@@ -443,8 +446,8 @@ func TestCancelledEagerCallsLeaveTheCallableUsable(t *testing.T) {
 	})
 }
 
-// The page-locked memory of an input is free once the input was copied, although the work of the
-// call still runs. So the next Start of the shape must not wait for that work.
+// The page-locked memory of an input is free once the input is copied, even if the call's work
+// still runs. So the next Start of the shape must wait only for the copy.
 func TestEagerStartWaitsOnlyForTheCopy(t *testing.T) {
 	each(t, func(k *kit) {
 		gate := make(chan struct{})
@@ -483,7 +486,6 @@ func TestNegativeNumberOfEagerCallsIsRefused(t *testing.T) {
 	})
 }
 
-// On the per-thread stream there must be no eager calls.
 func TestPerThreadStreamIsAlwaysRecorded(t *testing.T) {
 	each(t, func(k *kit) {
 		runtime.LockOSThread()

@@ -10,8 +10,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// The driver does nothing, so the results are the host time of this module for one call: eager,
-// replayed, and with an update in each call.
+// The calls of this driver do nothing, so the results are this module's host time for one call:
+// eager, replayed, and with an update in each call.
 func BenchmarkCall(b *testing.B) {
 	for _, launches := range []int{1, 16, 160} {
 		for _, mode := range []struct {

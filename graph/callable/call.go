@@ -44,7 +44,7 @@ func (c *Callable[In, Out]) send(ctx context.Context, in In, withEvent bool) (*v
 	if v, err = c.variant(v, in); err != nil {
 		return nil, err
 	}
-	v.wasEager = false // close must wait for inputs
+	v.wasEager = false // until send succeeds, close must wait for the inputs
 	v.latest = c.work.calls()
 	if err := v.stage(ctx, c.s, in, withEvent); err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (c *Callable[In, Out]) find(in In) *variant[In, Out] {
 	return nil
 }
 
-// variant returns a variant whose graph is right for an input. If v is nil, it is a new variant.
+// variant returns v with its graph updated for an input or, if v is nil, a new variant.
 func (c *Callable[In, Out]) variant(v *variant[In, Out], in In) (*variant[In, Out], error) {
 	if v != nil {
 		return v, c.refresh(v, in)

@@ -34,7 +34,7 @@ import (
 // during a call of the Callable, so it must not use the Callable.
 type Func[In, Out any] func(t *Trace[In]) (Out, error)
 
-// Module is the usual interface of inference code: it computes an output from an input. *Callable
+// Module computes an output from an input, like the modules of inference libraries. *Callable
 // implements it.
 type Module[In, Out any] interface {
 	Forward(ctx context.Context, in In) (Out, error)
@@ -48,13 +48,13 @@ type Module[In, Out any] interface {
 // limits the number of variants. Beyond the limit, the least recently called variant is closed.
 //
 // With the option [WithAdaptive], a shape is recorded only after several calls, and calls of shapes
-// that change too often enqueue their operations directly. Such calls are called eager.
+// that change too often enqueue their operations directly. These direct calls are called eager.
 //
-// A call that replays does not allocate. An eager call allocates one small object, in addition to
-// what the function allocates. Concurrent calls run one after the other,
-// including the wait for the output. If a call's context ends before its turn, the call returns the
-// context's cause. The next call of the same shape overwrites the memory that an output refers to,
-// so goroutines that share a Callable should use CallWith.
+// A call that replays does not allocate Go memory. An eager call allocates one small object, in
+// addition to the allocations of the function. Concurrent calls run one after the other, including
+// the wait for the output. If a call's context ends before its turn, the call returns the context's
+// cause. The next call of the same shape overwrites the memory that an output refers to, so
+// goroutines that share a Callable should use CallWith.
 type Callable[In, Out any] struct {
 	s *driver.Stream
 	f Func[In, Out]
@@ -81,12 +81,12 @@ type Stats struct {
 	Variants     int    // current number of variants
 }
 
-// New creates a Callable that works on s, which must be a stream that supports capture. It prepares
-// the Callable for the shapes of the examples. Without examples, the first call records. If an
-// example fails, New releases everything.
+// New creates a Callable that enqueues its work in s, which must support capture. It prepares the
+// Callable for the shapes of the examples. Without examples, the first call records. If an example
+// fails, New releases everything.
 //
-// New has the same requirements as capture and instantiation. Updates work on every driver that
-// this module supports.
+// New has the same requirements as capture and instantiation. Updates of graphs work on every
+// driver that this module supports.
 func New[In, Out any](s *driver.Stream, f Func[In, Out], examples []In, opts ...Option) (*Callable[In, Out], error) {
 	c := &Callable[In, Out]{s: s, f: f, mu: newTurn(), o: options{mode: graph.ModeRelaxed, max: defaultVariants}}
 	absent.Apply(opts, &c.o)
@@ -162,8 +162,9 @@ func (c *Callable[In, Out]) Call(ctx context.Context, in In) (out Out, err error
 	return v.out, nil
 }
 
-// CallWith is like Call, for goroutines that share a Callable. It passes the output to use before
-// another call can overwrite it. use must not call the Callable.
+// CallWith is like Call, for goroutines that share a Callable. It passes the output to the function
+// use, and no other call can overwrite the output until use returns. use must not call the
+// Callable.
 func (c *Callable[In, Out]) CallWith(ctx context.Context, in In, use func(Out) error) error {
 	if !c.exists() {
 		return aCallable.Error(c == nil)
@@ -252,6 +253,6 @@ func (c *Callable[In, Out]) failed(err error) error {
 	return fmt.Errorf("callable on %v: %w", c.s, err)
 }
 
-// ErrOutputGone is matched when the output of a call is no longer available. The output was already
+// ErrOutputGone matches the error of a call whose output is no longer available: it was already
 // returned, a later call of the same shape overwrote it, or the Callable was closed.
 var ErrOutputGone = errors.New("the output is gone")

@@ -181,7 +181,7 @@ func TestShapeThatIsNoLengthMakesVariants(t *testing.T) {
 	})
 }
 
-// A variant may be evicted or closed while its replay is in flight. The replay must still complete.
+// A replay in flight must complete even if its variant is evicted or closed.
 func TestEvictionAndCloseLeaveReplaysAlone(t *testing.T) {
 	eachMode(t, func(k *kit) {
 		sum := k.MemoryOf(0)
@@ -214,8 +214,8 @@ func (k *kit) accumulate(sum *driver.Buffer[uint32]) callable.Func[[]uint32, *dr
 	}
 }
 
-// However far the program is ahead of the device, each input must be copied before the next call
-// changes it.
+// Even if the program enqueues calls far ahead of the device, each input must be copied before the
+// next call changes it.
 func TestCallsThatAreNotWaitedForGetTheirOwnInput(t *testing.T) {
 	eachMode(t, func(k *kit) {
 		sum := k.MemoryOf(0)
@@ -342,7 +342,7 @@ func TestCallWithIsForGoroutinesThatShare(t *testing.T) {
 	})
 }
 
-// A Trace's own calls must also work in stricter capture modes.
+// Traces must also work in the stricter capture modes.
 func TestCallableRecordsInEveryMode(t *testing.T) {
 	eachMode(t, func(k *kit) {
 		for _, mode := range modes {

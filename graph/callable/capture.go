@@ -11,7 +11,7 @@ import (
 	"github.com/purecuda/cuda/graph/internal/refusal"
 )
 
-// Output is the value that a capture returned with its graph, such as the buffers that a replay
+// Output holds the value that a capture returned with its graph, such as the buffers that a replay
 // writes. Only the first Take returns it, so that it has one owner.
 type Output[T any] struct {
 	mu    sync.Mutex
@@ -19,7 +19,7 @@ type Output[T any] struct {
 	there bool
 }
 
-// Take returns the value and true the first time. Later it returns the zero value and false.
+// Take returns the value and true on the first call. Later calls return the zero value and false.
 func (o *Output[T]) Take() (value T, ok bool) {
 	if o == nil {
 		return value, false
@@ -33,7 +33,8 @@ func (o *Output[T]) Take() (value T, ok bool) {
 }
 
 // CaptureValue is like graph.Capture for a function that also returns a value. If the capture
-// fails, the value is lost. record must then release the objects it created.
+// fails, the value is lost, so record must release the objects that it created if it returns an
+// error.
 func CaptureValue[T any](s *driver.Stream, mode graph.Mode, record func(*graph.Scope) (T, error), opts ...graph.CaptureOption) (*graph.Graph, *Output[T], error) {
 	if record == nil {
 		return nil, nil, refusal.Invalid("capture of %v: no function to record", s)

@@ -52,8 +52,8 @@ func (c *Callable[In, Out]) sendEager(ctx context.Context, v *variant[In, Out], 
 	return v, c.add(v)
 }
 
-// runEager runs the function and enqueues its operations. If that fails, operations may already be
-// in the stream. The output of an earlier call is then lost.
+// runEager runs the function and enqueues its operations. If it fails, some operations may already
+// be in the stream, so the output of an earlier call is lost.
 func (c *Callable[In, Out]) runEager(v *variant[In, Out], in In, withEvent bool) (err error) {
 	if err := c.work.begin(c.s); err != nil {
 		return err
@@ -79,7 +79,7 @@ func (c *Callable[In, Out]) runEager(v *variant[In, Out], in In, withEvent bool)
 			return
 		}
 		v.taken = v.launched      // there is no output
-		v.partial = v.exec != nil // even if it contains all work, its declarations are lost
+		v.partial = v.exec != nil // even if the graph contains all work, its declarations are lost
 		if !v.made {
 			v.traced = t.traced // newVariant closes it
 		} else if left := closeAll(t.owned); left != nil {
@@ -103,7 +103,7 @@ func (c *Callable[In, Out]) runEager(v *variant[In, Out], in In, withEvent bool)
 	return closeAll(old)
 }
 
-// finishEager enqueues the rest of an eager call after its function returned.
+// finishEager enqueues the remaining work of an eager call after its function has returned.
 func (c *Callable[In, Out]) finishEager(v *variant[In, Out], t *Trace[In]) error {
 	replayed := false
 	if v.e.rec != nil {
@@ -182,7 +182,7 @@ func (e *eager) init(s *driver.Stream, w *eagerWork, mode graph.Mode) {
 	*e = eager{s: s, work: w, mode: mode, inputs: -1, launches: e.launches, late: e.late[:0]}
 }
 
-// begin begins to record the rest of the call.
+// begin starts recording the rest of the call.
 func (e *eager) begin() (*graph.Scope, error) {
 	r, err := graph.Begin(e.s, e.mode)
 	if err != nil {
@@ -192,7 +192,7 @@ func (e *eager) begin() (*graph.Scope, error) {
 	return r.Scope(), nil
 }
 
-// do enqueues recorded work.
+// do enqueues work other than inputs.
 func (e *eager) do(op driver.Op) error {
 	e.began = true
 	return e.enqueue(op)
@@ -225,7 +225,7 @@ func (e *eager) stage(upload *driver.CopyOp) error {
 	return e.mark()
 }
 
-// mark records the event after the inputs, unless that was done already.
+// mark records the event after the inputs, unless it is already recorded.
 func (e *eager) mark() error {
 	if e.marked {
 		return nil
@@ -262,7 +262,8 @@ func setAll(l *driver.Launch, cfg driver.LaunchConfig, args []any) bool {
 	return true
 }
 
-// relaxed runs f while this thread may make calls that a capture of another goroutine forbids.
+// relaxed runs f in relaxed capture mode, so that f may make calls that a capture of another
+// goroutine forbids.
 func (e *eager) relaxed(f func() error) (err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -11,8 +11,8 @@ import (
 	"github.com/purecuda/cuda/graph/internal/graphtest"
 )
 
-// Calls of a function replay its graph. Each call copies the staged input. A changed constant
-// updates the graph, and another length creates another variant.
+// Each call stages its input and replays the function's graph. A changed constant updates the
+// graph, and another length creates another variant.
 func ExampleCallable() {
 	_, s, plus, times, _ := graphtest.Open()
 	type input struct {

@@ -50,8 +50,8 @@ func (f closerFunc) Close() error { return f() }
 
 var _ io.Closer = closerFunc(nil)
 
-// When a function runs again, it must request the same memory in the same order. Each case breaks
-// this rule in one way and lists the expected reason.
+// When a function runs again, it must request the same memory in the same order as before. Each
+// case breaks this rule in one way and lists the expected reason.
 func TestFunctionThatAsksForOtherMemoryIsRefused(t *testing.T) {
 	eachMode(t, func(k *kit) {
 		for name, c := range map[string]struct {

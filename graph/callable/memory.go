@@ -50,8 +50,8 @@ func StageScalar[T, In any](t *Trace[In], get func(In) T) *driver.Buffer[T] {
 	return c.device
 }
 
-// newInputs reports whether the run must list its inputs. A repeated eager run has the list of the
-// previous run.
+// newInputs reports whether this run of the function must list its inputs. A repeated eager run
+// reuses the previous run's list.
 func (t *Trace[In]) newInputs() bool { return t.e == nil || !t.again }
 
 // staged copies an input of an eager call to the device. filled is the result of filling the
@@ -75,10 +75,10 @@ func Scratch[T, In any](t *Trace[In], n int) *driver.Buffer[T] {
 	return c.device
 }
 
-// Take takes n numbers from a counter in each call, eager or replayed, and returns the memory where
-// the device finds the first of them. It is meant for generators of random numbers, which then draw
-// other numbers in each call without work on the host. Each shape has its own memory. All shapes,
-// and all Callables that use the same Counter, take different numbers.
+// Take makes each call, eager or replayed, take n numbers from a counter. It returns device memory
+// that contains the first of them. Random number generators can use it to draw different numbers in
+// each call without work on the host. Each shape has its own memory. All shapes, and all Callables
+// that use the same Counter, take different numbers.
 //
 // A call takes its numbers when it runs, even if the program stops waiting for it. A call that
 // fails before it is enqueued takes none, except that an eager call may have taken them already.
@@ -131,8 +131,8 @@ func Result[T, In any](t *Trace[In], src driver.MemoryOf[T]) *driver.HostBuffer[
 	return c.host
 }
 
-// cellOf is memory on the device, on the host, or on both. If it is on both, upload copies an input
-// from the host to the device.
+// cellOf is memory of a variant on the device, on the host, or on both. In the last case, upload
+// copies an input from the host to the device.
 type cellOf[T any] struct {
 	device *driver.Buffer[T]
 	host   *driver.HostBuffer[T]
@@ -196,8 +196,8 @@ func stagedCell[T, In any](t *Trace[In], n int) *cellOf[T] {
 	return c
 }
 
-// ask returns the next cell. If the function runs again, that is the cell of the previous run,
-// otherwise a new cell. After a failure, ask returns nil.
+// ask returns the next cell. If the function runs again, ask returns the previous run's cell,
+// otherwise a new one. After a failure, it returns nil.
 func ask[T, In any](t *Trace[In], p places, n int) *cellOf[T] {
 	if t.over() {
 		return nil

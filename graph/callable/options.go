@@ -25,14 +25,14 @@ func WithMode(m graph.Mode) Option {
 	return func(o *options) { o.mode = m }
 }
 
-// WithAdaptive records a shape only if it repeats. The first n calls of each shape run eagerly: the
-// function runs in each of them, and its operations are enqueued directly. The next call records
-// the shape. A negative n is an error. With n = 0, the first call records.
+// WithAdaptive makes the Callable record a shape only if it repeats. The first n calls of each
+// shape run eagerly: the function runs in each of them, and its operations are enqueued directly.
+// The next call records the shape. A negative n is an error. With n = 0, the first call records.
 //
 // A shape returns to eager calls if recording it again costs more than it saves. Six calls in a row
 // that update the graph reach that limit, as do two in a row whose update fails. Calls that only
-// replay count in the other direction. The shape is recorded again after 16 eager calls in a row
-// with the same constants. Each later return doubles that number, up to 4,096.
+// replay offset these costs. The shape is recorded again after 16 eager calls in a row with the
+// same constants. Each later return to eager calls doubles that number, up to 4,096.
 //
 // Shapes whose function calls [Trace.Scope] are always recorded, as are the shapes of examples and
 // of Prepare. On the per-thread stream, every shape is recorded.

@@ -9,7 +9,6 @@ import (
 	"github.com/purecuda/cuda/graph/internal/graphtest"
 )
 
-// twice is a layer of a model that consists of another module.
 type twice struct {
 	inner callable.Module[affine, *driver.HostBuffer[uint32]]
 }
@@ -23,7 +22,7 @@ func (m twice) Forward(in affine) ([]uint32, error) {
 	return out.Slice(), err
 }
 
-// A module that calls another module twice must replay its graph twice.
+// A module that calls another module twice must replay the inner module's graph twice.
 func TestModulesAreMadeOfModules(t *testing.T) {
 	eachMode(t, func(k *kit) {
 		m := twice{made(k, k.affine, nil)}
@@ -87,7 +86,7 @@ func TestCallableIsDiscardedOnError(t *testing.T) {
 	})
 }
 
-// Waiting for a call must release resources that only earlier calls used.
+// Waiting for a call must release objects that only earlier calls used.
 func TestWaitReleasesWhatAnEarlierCallUsed(t *testing.T) {
 	eachMode(t, func(k *kit) {
 		c := made(k, func(t *callable.Trace[*driver.Buffer[uint32]]) (int, error) {
