@@ -18,10 +18,10 @@ type ordered struct {
 	life   life.Lifetime
 	mu     sync.Mutex
 	ptr    CUdeviceptr
-	d      *Driver // frees in stream order; nil: the context's driver
+	d      *Driver // the driver that frees the memory; nil: the context's
 	stream CUstream
-	hold   *life.Lifetime // lifetime of the stream, if FreeAsync named another stream
-	graph  bool           // a graph node allocated the memory, and the graph owns it
+	hold   *life.Lifetime // retained by FreeAsync and released by Destroy; or nil
+	graph  bool           // allocated by a graph node and owned by the graph
 
 	live      bool // graph memory that a launch allocated and left
 	elsewhere bool // graph memory that an untracked capture frees
@@ -47,7 +47,8 @@ func (o *ordered) Destroy(d *cu.Driver) error {
 	return d.CuMemFreeAsync(o.ptr, o.stream)
 }
 
-// freeOn selects s as the stream in whose order Destroy frees the memory.
+// freeOn makes Destroy free the memory in the order of s. The caller must have retained s, and
+// Destroy releases it.
 func (o *ordered) freeOn(s *Stream) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -63,7 +64,7 @@ func (o *ordered) freeNow(s *Stream) error {
 	}
 	err := s.guardedSelf().CuMemFreeAsync(o.ptr, s.raw)
 	if err == nil {
-		o.ptr = 0 // tells Destroy that the memory is freed
+		o.ptr = 0 // Destroy must not free it again
 	}
 	return err
 }
@@ -112,7 +113,7 @@ func AllocAsync[T any](s *Stream, n int) (*Buffer[T], error) {
 	return AllocFromPool[T](s, nil, n)
 }
 
-// AllocFromPool is [AllocAsync] from a given pool. Nil means the current pool.
+// AllocFromPool is [AllocAsync] for a given pool. Nil means the current pool.
 func AllocFromPool[T any](s *Stream, pool *MemPool, n int) (*Buffer[T], error) {
 	bytes, err := bufferBytes[T](n)
 	if err != nil {
@@ -164,7 +165,7 @@ func cannotMake(elem reflect.Type, err error) error {
 	return fmt.Errorf("cannot make a buffer of %v: %w", elem, err)
 }
 
-// begin initialises a for the memory of o, whose lifetime has begun.
+// begin initialises the allocation from o, whose lifetime has begun.
 func (a *allocation) begin(s *Stream, o *ordered, bytes uintptr) {
 	o.d, o.stream = s.guardedSelf(), s.raw
 	a.life, a.ctx, a.ptr, a.bytes, a.order = &o.life, s.ctx, o.ptr, bytes, o
@@ -271,7 +272,8 @@ func allocAnew[T any](s *Stream, b *Buffer[T], n int) error {
 	return err
 }
 
-// fits reports whether a is a closed allocation of s that can be reused for this many bytes.
+// fits reports whether AllocAsyncInto can reuse the allocation: it is closed, belongs to s, and has
+// the given size.
 func (a *allocation) fits(s *Stream, bytes uintptr) bool {
 	o := a.order
 	return o != nil && !o.graph && a.owner == nil && bytes > 0 && a.bytes == bytes &&
@@ -294,7 +296,7 @@ func (a *allocation) reopen(s *Stream) error {
 	return nil
 }
 
-// adopt initialises a for memory that was just allocated in the order of s. On error it frees the
+// adopt initialises the allocation for memory that was just allocated in s. On error it frees the
 // memory.
 func (a *allocation) adopt(s *Stream, elem reflect.Type, ptr CUdeviceptr, bytes uintptr) error {
 	o := newOrdered(elem)
@@ -341,8 +343,8 @@ func (a *allocation) Reopen(parent *life.Lifetime) error {
 	return nil
 }
 
-// AllocOp is an allocation for graphs. Package graph creates nodes from it and records it. AllocIn
-// runs it in a stream.
+// AllocOp is an allocation that package graph can record or add to a graph. AllocIn runs it in a
+// stream.
 type AllocOp[T any] struct {
 	ctx    *Context
 	pool   *MemPool
@@ -386,7 +388,7 @@ func (o *AllocOp[T]) Context() *Context {
 	return o.ctx
 }
 
-// Uses returns the pool and the node parameters, where the driver stores a node's address.
+// Uses returns the pool and the node parameters, in which the driver returns the memory's address.
 func (o *AllocOp[T]) Uses() uses.Set {
 	if o == nil {
 		return uses.Set{}
@@ -402,7 +404,7 @@ func (o *AllocOp[T]) String() string {
 	return fmt.Sprintf("allocation of %d × %s", o.n, elemName[T]())
 }
 
-// FreeOp is a free for graphs. In a stream, use Buffer.FreeAsync.
+// FreeOp is a free operation for graphs. In a stream, use Buffer.FreeAsync.
 type FreeOp struct {
 	mem  span
 	refs [1]life.Ref
@@ -428,7 +430,7 @@ func (o *FreeOp) Context() *Context {
 	return o.mem.a.ctx
 }
 
-// Uses returns the memory.
+// Uses returns the memory to free.
 func (o *FreeOp) Uses() uses.Set {
 	if o == nil {
 		return uses.Set{}

@@ -15,8 +15,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// On a GPU this measures the whole call path. On the fake it measures only this package, because
-// the fake's own records are turned off.
+// On a GPU this test measures the whole call path. On the fake driver, whose recording is off, it
+// measures only this package.
 func TestStreamsAndEventsDoNotAllocate(t *testing.T) {
 	t.Run("fake", func(t *testing.T) {
 		f := newFake()
@@ -59,8 +59,7 @@ func steadyState(t *testing.T, c *driver.Context) {
 	}
 }
 
-// A wait for busy work may allocate when it moves to another goroutine. It must not allocate while
-// it polls or blocks.
+// A wait may allocate when it moves to another goroutine, but not while it polls or blocks.
 func TestWaitingDoesNotAllocate(t *testing.T) {
 	for _, slots := range []int{0, 1} {
 		restore := driver.SetBlockingSlots(slots)
@@ -177,7 +176,7 @@ func TestKeptStreamOrderedMemoryAllocatesNothing(t *testing.T) {
 	noError(t, b.Close())
 	noError(t, b.Close())
 	noError(t, driver.AllocAsyncInto(s, &b, 1000))
-	noError(t, was.Err()) // the same memory
+	noError(t, was.Err()) // the address is the same, so the view works again
 	if n := frees(); n != 1 {
 		t.Errorf("%d frees, want 1", n)
 	}
@@ -188,7 +187,7 @@ func TestKeptStreamOrderedMemoryAllocatesNothing(t *testing.T) {
 		t.Errorf("a view of memory that the buffer no longer has: %v; it is at %#x", err, b.Ptr())
 	}
 	noError(t, b.Close())
-	noError(t, driver.AllocAsyncInto(s, &b, 10)) // of another size
+	noError(t, driver.AllocAsyncInto(s, &b, 10)) // another size
 	if b.Len() != 10 || b.All().Err() != nil {
 		t.Errorf("%v", &b)
 	}
@@ -230,8 +229,8 @@ func TestKeptStreamOrderedMemoryAllocatesNothing(t *testing.T) {
 	closeAll(t, s, c)
 }
 
-// Looking up a kernel allocates only the Kernel. Its name and its parameters are not separate
-// objects.
+// Looking up a kernel allocates only the Kernel. Its name and its parameters are not allocated
+// separately.
 func TestLoadingManyKernelsAllocatesLittle(t *testing.T) {
 	defer driver.SetLeakHook(driver.SetLeakHook(nil)) // a leak hook records stacks, which allocates
 	const n = 100

@@ -79,8 +79,8 @@ func newArgType(t reflect.Type) *argType {
 
 const addressSize = 8
 
-// memoryForm returns formMemory for types that embed Buffer or View. Their addresses cannot be read
-// without a method call.
+// memoryForm returns the form of a Memory type. Types that embed Buffer or View have formMemory,
+// because their addresses cannot be read without a method call.
 func memoryForm(t reflect.Type) argForm {
 	if t == declaredType {
 		return formMarked
@@ -194,8 +194,8 @@ const wordSize = 8
 
 // Param is one parameter of a kernel.
 type Param struct {
-	Name    string  // the PTX name; "" for a kernel loaded as binary
-	Type    string  // ".u64", ".b8[12]"; "" where only the size is known
+	Name    string  // the PTX name; "" for a kernel loaded from a binary
+	Type    string  // ".u64", ".b8[12]"; "" if only the size is known
 	Size    uintptr // in bytes
 	Offset  uintptr // in bytes, in the kernel's parameter space
 	Align   uintptr
@@ -208,7 +208,7 @@ type Param struct {
 type paramClass uint8
 
 const (
-	classAny   paramClass = iota // unknown: the kernel was loaded as binary
+	classAny   paramClass = iota // unknown: the kernel was loaded from a binary
 	classInt                     // .u and .s types
 	classFloat                   // .f types
 	classBits                    // .b types

@@ -18,8 +18,8 @@ type Array struct {
 	desc cu.CUDA_ARRAY3D_DESCRIPTOR
 }
 
-// NewArray allocates an array. Width, Height (0 in 1D) and Depth (0 in 2D) are in elements, each of
-// NumChannels (1, 2 or 4) channels of type Format.
+// NewArray allocates an array. Width, Height (0 in 1D) and Depth (0 in 2D) are in elements. Each
+// has NumChannels (1, 2 or 4) channels of type Format.
 func (c *Context) NewArray(desc cu.CUDA_ARRAY3D_DESCRIPTOR) (*Array, error) {
 	if err := hostthread.Refuse(); err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func (a *Array) Ref() life.Ref {
 	return (*arrayRef)(a)
 }
 
-// arrayRef is an Array as a life.Ref, so that Array needs no exported Lifetime method.
+// arrayRef implements life.Ref. Without it, Array would need an exported Lifetime method.
 type arrayRef Array
 
 func (a *arrayRef) Lifetime() *life.Lifetime { return a.life }

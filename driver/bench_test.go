@@ -83,8 +83,8 @@ func closeBench(b *testing.B, c interface{ Close() error }) {
 	}
 }
 
-// asynchronous benchmarks an operation that send enqueues in s. It reports host-ns/op in addition
-// to ns/op, which includes the waits.
+// asynchronous benchmarks the operation that send enqueues in s. It reports the time to enqueue as
+// host-ns/op, because ns/op includes the waits.
 func asynchronous(b *testing.B, s *driver.Stream, send func() error) {
 	b.Helper()
 	b.ReportAllocs()

@@ -125,9 +125,9 @@ func (b *Buffer[T]) Fill(v T) error {
 	return err
 }
 
-// Close frees the memory. For a buffer from [Alloc], Close waits for the device. After
-// [AllocAsync], the free runs in the order of the stream. First wait for work in other streams that
-// uses the memory, or order it before the free.
+// Close frees the memory. For a buffer from [Alloc], Close waits for the device. For a buffer from
+// [AllocAsync], the free runs in stream order. First wait for work in other streams that uses the
+// memory, or order it before the free.
 func (b *Buffer[T]) Close() error {
 	if b == nil || b.mem.a == nil {
 		return nil
@@ -183,8 +183,8 @@ func spanOf(m Memory) (span, error) {
 }
 
 // hiddenSpan calls span while hiding m from escape analysis, so that a View passed as Memory stays
-// on the caller's stack. The call retains only the allocation, which is always on the heap. Only
-// this package has span methods.
+// on the caller's stack. This is safe because span retains only the allocation, which is always on
+// the heap, and no other package can implement span.
 //
 //go:nosplit
 func hiddenSpan(m *Memory) span {
@@ -207,14 +207,14 @@ func (v View[T]) Context() *Context { return v.mem.context() }
 // Ref returns a reference that keeps the memory alive.
 func (v View[T]) Ref() life.Ref { return v.mem.ref() }
 
-// All returns v. It makes View a MemoryOf.
+// All returns v. It is needed to implement MemoryOf.
 func (v View[T]) All() View[T] { return v }
 
-// Err returns nil, or an error if the view is closed, zero or out of range.
+// Err returns an error if the view is closed, zero or out of range.
 func (v View[T]) Err() error { return v.mem.check() }
 
 // View returns elements lo to hi-1. If the range is not within the view, the result is empty, and
-// Err and every use of the result return the error.
+// Err and every use of the result return an error.
 func (v View[T]) View(lo, hi int) View[T] {
 	if v.mem.a == nil || v.mem.a.bad != nil {
 		return v

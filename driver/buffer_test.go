@@ -478,7 +478,7 @@ func TestPoolOptionsReachTheDriver(t *testing.T) {
 	if props.MaxSize != 1<<20 {
 		t.Errorf("size %d", props.MaxSize)
 	}
-	// The emulator has no second process to share memory with.
+	// The emulator cannot share memory with other processes.
 	_, err := c.NewMemPool(driver.WithShareable(cu.CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))
 	wantError(t, err, driver.CUDA_ERROR_NOT_SUPPORTED, "memory pool")
 	if props.HandleTypes != cu.CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR {

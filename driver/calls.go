@@ -21,17 +21,17 @@ type Doer interface{ Do(ops ...Op) error }
 // that ptx2go generates use it. Calls keeps the code reachable. It also keeps the memory of recent
 // calls reachable, until the garbage collector has run twice without a call.
 type Calls struct {
-	latch loader.Latch // guards first
-	used  bool         // there was a call since the last garbage collection
+	latch loader.Latch // guards used, first and idle
+	used  bool         // whether there was a call since the last garbage collection
 	first call
-	spare sync.Pool // of *call, used while the latch is held
+	spare sync.Pool // of *call, for other Doers and while the latch is held
 	k     *Kernel
 	modes []AccessMode
 	idle  *idle // nil while a finalizer is set
 }
 
-// NewCalls creates the Calls of a kernel. modes has one entry per parameter: what the kernel does
-// to the memory of that argument, or 0 if the argument is not memory or declares its own mode. If
+// NewCalls creates the Calls of a kernel. modes has one entry per parameter: how the kernel
+// accesses the argument's memory, or 0 if the argument is not memory or declares its own mode. If
 // the kernel's parameters are unknown, NewCalls returns an error: see [Kernel.Params].
 func NewCalls(k *Kernel, modes ...AccessMode) (*Calls, error) {
 	if err := k.check(); err != nil {
@@ -62,7 +62,7 @@ func (c *Calls) Kernel() *Kernel {
 // call's.
 func (c *Calls) Do(on Doer, cfg *LaunchConfig, args any) error {
 	if c == nil || c.k == nil {
-		return nilError("kernel") // no Calls: the generated launcher was not loaded
+		return nilError("kernel") // a nil c means that the generated launcher was not loaded
 	}
 	s, ok := on.(*Stream)
 	if !ok || !c.latch.TryLock() {
@@ -77,8 +77,8 @@ func (c *Calls) Do(on Doer, cfg *LaunchConfig, args any) error {
 	return err
 }
 
-// doSpare is Do for goroutines that find the first call in use, and for a Doer that is not a
-// stream. Such a Doer may keep the launch, so doSpare passes it one that nothing else uses.
+// doSpare is Do for a Doer that is not a stream, and for goroutines that find c.first in use.
+// Another Doer may change the launch, so doSpare passes it one that no concurrent call uses.
 func (c *Calls) doSpare(on Doer, cfg *LaunchConfig, args any) error {
 	spare, _ := c.spare.Get().(*call)
 	if spare == nil {
@@ -93,8 +93,8 @@ func (c *Calls) doSpare(on Doer, cfg *LaunchConfig, args any) error {
 }
 
 // idle detects garbage collections through its own finalizer. After two collections without a call
-// in between, the first call drops its references to memory. Spare calls do not need this, because
-// the pool drops them.
+// in between, Calls.first drops its references to memory. Spare calls do not need an idle, because
+// sync.Pool drops them.
 type idle struct{ of weak.Pointer[Calls] }
 
 // watch sets idle's finalizer, unless it is already set. The caller holds the latch.
@@ -134,18 +134,18 @@ func (c *Calls) String() string { return fmt.Sprintf("calls of %v", c.Kernel()) 
 // the words of the driver call stay in place between launches, and arguments are compared with the
 // copies here instead of those in Launch. Launches in a stream have a code path of their own.
 type call struct {
-	typ    launch.Type // type of the pointer to the arguments; nil: set everything
+	typ    launch.Type // type of the pointer to the arguments; nil: set must set everything
 	fields []field
-	store  unsafe.Pointer // of the launch's arguments
+	store  unsafe.Pointer // the launch's argument words
 	kept   []keptMemory   // one for each fieldSpan, in order
 	block  launchBlock
 	ctx    *Context
-	life   *life.Lifetime // of the code
+	life   *life.Lifetime // lifetime of the kernel's code
 	direct bool           // the launch has no attributes
 	d      *Driver        // the driver that block.c is prepared for
 	args   reflect.Type   // type of the caller's struct
 	l      *Launch
-	one    [1]Op // l as a list: another Doer takes it without allocating
+	one    [1]Op // l as a slice, so that passing it to another Doer does not allocate
 }
 
 type field struct {
@@ -165,8 +165,8 @@ const (
 	fieldHalf                    // a number of 4 bytes
 )
 
-// keptMemory is a memory argument of the launch's own context. If the next call passes the same
-// memory, the call only checks that the memory is open.
+// keptMemory is a memory argument that belongs to the launch's context. If the next call passes the
+// same memory, the call only checks that the memory is open.
 type keptMemory struct {
 	a     *allocation
 	bytes uintptr
@@ -241,7 +241,7 @@ func (x *call) setAgain(cfg *LaunchConfig, args unsafe.Pointer) error {
 	return nil
 }
 
-// is reports whether m is open and the same memory at the same address as before.
+// is reports whether m is the kept memory, with the same address and size, and still open.
 func (k *keptMemory) is(m *span, ptr CUdeviceptr) bool {
 	return k.a != nil && m.a == k.a && m.bytes == k.bytes && m.ptr == ptr && !k.a.life.Closed()
 }
@@ -279,7 +279,7 @@ func (x *call) setAny(i int, from unsafe.Pointer) error {
 	return x.l.setAny(i, reflect.NewAt(x.args.Field(i).Type, from).Elem().Interface())
 }
 
-// setAnew sets everything and stores the information for setAgain.
+// setAnew sets the configuration and all arguments, and stores what setAgain needs.
 func (x *call) setAnew(c *Calls, cfg *LaunchConfig, typ launch.Type, args unsafe.Pointer) error {
 	if x.l == nil {
 		x.prepare(c)
@@ -335,7 +335,7 @@ func (l *Launch) argsType(typ launch.Type, args unsafe.Pointer) (reflect.Type, e
 	return t.Elem(), nil
 }
 
-// note stores information about argument i for setAgain. The argument must already be set.
+// note records how setAgain sets argument i. The argument must already be set.
 func (x *call) note(i int, t reflect.StructField, from unsafe.Pointer) {
 	s := &x.l.b.Slots[i]
 	f := field{from: uint32(t.Offset), to: uint16((uintptr(s.At) - uintptr(unsafe.Pointer(unsafe.SliceData(x.l.b.Store)))) / wordSize)}
@@ -382,7 +382,7 @@ func (x *call) configure(cfg *LaunchConfig) error {
 	return nil
 }
 
-// point stores where the launch's arguments are. A Doer may have moved them.
+// point caches the address of the launch's arguments, which a Doer may have moved.
 func (x *call) point() {
 	x.store = unsafe.Pointer(unsafe.SliceData(x.l.b.Store))
 	x.block.kernelParams = x.l.b.Node.KernelParams

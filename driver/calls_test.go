@@ -12,7 +12,7 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// Structs with the arguments of the kernel axpy.
+// Arguments of the kernel axpy.
 type (
 	axpyArgs struct {
 		x, y  driver.View[float32]
@@ -113,8 +113,8 @@ func TestCallsOfAClosedModuleAreRefused(t *testing.T) {
 	})
 }
 
-// Arguments with the same types and memory as in the previous call are not checked again. Changed
-// arguments are checked.
+// Calls does not check types and memory that are the same as in the previous call. Each launch must
+// nevertheless use the arguments of its own call.
 func TestCallsAreMadeAgainWithOtherArguments(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		w := newWork(t, c)
@@ -220,7 +220,7 @@ func TestCallsRefuseStreamsOfOtherContexts(t *testing.T) {
 	})
 }
 
-// within is a Doer that launches the same kernel once more before it handles a launch.
+// within is a Doer that first launches the kernel of calls with arguments of its own.
 type within struct {
 	calls *driver.Calls
 	s     *driver.Stream
@@ -326,7 +326,7 @@ func TestCallsTellWhichMemoryTheyUse(t *testing.T) {
 	})
 }
 
-// An allocator's buffer may have the address of another buffer, open or closed.
+// Two buffers of an allocator may have the same address. Only the closed one is rejected.
 func TestCallsTellMemoryAtOneAddressApart(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		w := newWork(t, c)
@@ -361,7 +361,7 @@ func TestCallsForgetWhatWasHalfSet(t *testing.T) {
 	})
 }
 
-// A Doer may change the launch's arguments or move them.
+// A Doer may change or move the launch's arguments. The next call must set them again.
 func TestCallsSetAnewWhatWasChanged(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		w := newWork(t, c)
@@ -391,7 +391,7 @@ func TestCallsSetAnewWhatWasChanged(t *testing.T) {
 	})
 }
 
-// Access to another device's memory can be revoked between two calls.
+// Access to another device's memory can be revoked between two calls, so each call checks it.
 func TestCallsAskForPeersEachTime(t *testing.T) {
 	eachPair(t, func(t *testing.T, a, b *driver.Context) {
 		w := newWork(t, a)

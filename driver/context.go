@@ -14,7 +14,7 @@ import (
 )
 
 // Context is a CUDA context: the address space and the objects of one device. Its methods create
-// almost all other objects. No goroutine has to make a context current: each call does that itself.
+// almost all other objects. No goroutine has to make a context current: each call does so itself.
 type Context struct {
 	core      *contextCore
 	legacy    Stream
@@ -30,8 +30,8 @@ type contextCore struct {
 	raw     CUcontext
 	bound   *Driver
 	guarded *Driver
-	// loose is guarded. If the driver is new enough (selfBound), it does not bind the context. It
-	// is for calls in which a stream or event determines the context.
+	// loose is for calls in which a stream or event determines the context. It is guarded. It does
+	// not bind the context if the driver's version is at least selfBound.
 	loose   *Driver
 	release func(d *cu.Driver) error // releases or destroys raw
 	marks   markPool
@@ -46,7 +46,7 @@ type contextCore struct {
 
 // PrimaryContext retains the device's primary context, which the CUDA runtime and most libraries
 // use. Prefer it to NewContext. Each call returns a new Context for the same driver context.
-// Closing the last one releases it.
+// Closing the last Context releases it.
 func (dev Device) PrimaryContext() (*Context, error) {
 	if err := dev.check(); err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func newContext(dev Device, raw CUcontext, release func(*cu.Driver) error) *Cont
 // not be bound to it.
 func (core *contextCore) destroy(d *cu.Driver) error {
 	if err := core.marks.destroy(d); err != nil {
-		core.home.Note(err) // not returned: these events are not the program's
+		core.home.Note(err) // not returned: the library created these events
 	}
 	return errors.Join(core.unload(d), core.release(&core.dev.driver.Guarded().Driver))
 }
@@ -178,7 +178,7 @@ func (c *Context) Driver() *Driver {
 }
 
 // Guarded is like Driver, but the calls of the returned view are also guarded: see
-// [Driver.Guarded]. Use it for calls that the program did not request: freeing, growing, waiting.
+// [Driver.Guarded]. Use it for calls that the program did not request, such as background frees.
 func (c *Context) Guarded() *Driver {
 	if c == nil || c.core == nil {
 		return noDriver()
@@ -287,9 +287,9 @@ func (c *Context) Synchronize(ctx context.Context) error {
 	return blockUnder(ctx, &c.core.life, c.core.guarded.CuCtxSynchronize)
 }
 
-// CleanupErrors returns the most recent errors that no call could return. They are from destroying
-// objects that had become unreachable or whose last reference a wait released. Panics of a closed
-// stream's host functions are among them.
+// CleanupErrors returns the most recent errors that no call could return. They come from destroying
+// unreachable objects and objects whose last reference a wait released. They include panics of a
+// closed stream's host functions.
 func (c *Context) CleanupErrors() []error {
 	if c == nil || c.core == nil {
 		return nil
@@ -339,7 +339,7 @@ func (dev Device) PeerAttribute(a cu.CUdevice_P2PAttribute, peer Device) (int, e
 }
 
 // EnablePeerAccess lets kernels of the context access peer's memory, but not the reverse. Enabling
-// it again is not an error.
+// access again is not an error.
 func (c *Context) EnablePeerAccess(peer *Context) error {
 	return c.peer(peer, "enable", cu.CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, func(d *cu.Driver) error {
 		return d.CuCtxEnablePeerAccess(peer.core.raw, 0)
@@ -353,7 +353,7 @@ func (c *Context) DisablePeerAccess(peer *Context) error {
 	})
 }
 
-// peer checks both contexts and runs call. It treats the result code already as success.
+// peer checks both contexts and runs call. If call returns the code in already, peer succeeds.
 func (c *Context) peer(peer *Context, verb string, already CUresult, call func(*cu.Driver) error) error {
 	if err := c.check(); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"github.com/purecuda/cuda/internal/uses"
 )
 
-// CopyOp is an operation that copies device or page-locked memory. It copies linear memory, or a 2D
+// CopyOp is an operation that copies device or page-locked memory: linear memory, an array, or a 2D
 // or 3D region of pitched memory.
 type CopyOp struct {
 	kind   copyKind
@@ -40,8 +40,8 @@ const (
 
 var copyNames = [...]string{"upload", "download", "device copy", "peer copy", "copy"}
 
-// Upload returns an operation that copies src to dst, which must have the same length. The copy
-// reads src when it runs: do not change src before that.
+// Upload returns an operation that copies src to dst, which must have the same length. Do not
+// change src until the copy has run.
 func Upload[T any](dst MemoryOf[T], src HostMemoryOf[T]) (*CopyOp, error) {
 	d, h, err := bothSpans(dst, src, "upload")
 	if err != nil {

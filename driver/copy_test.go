@@ -188,7 +188,7 @@ func TestMemoryOperationsReachTheDriver(t *testing.T) {
 	wantError(t, err, driver.CUDA_ERROR_INVALID_VALUE, "without a step")
 }
 
-// Overlaps is exact to the byte. The test compares its result with an enumeration of the bytes.
+// Overlaps and Common are exact to the byte: they must agree with an enumeration of the bytes.
 func TestAccessesOverlapByTheByte(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	yes := 0

@@ -5,7 +5,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Package driver itself uses the parts of package cu below. Package cu has the rest of cuda.h.
+// The aliases below are the parts of package cu that the API of package driver uses. Package cu has
+// the rest of cuda.h.
 
 // MinVersion is the oldest supported CUDA version: 11.4 (NVIDIA driver 470).
 const MinVersion = cu.MinVersion
@@ -33,7 +34,7 @@ var (
 	ErrContextLost = cu.ErrContextLost
 )
 
-// The handles that methods and programs name most often. Package cu has the others.
+// The most common handle types. Package cu has the others.
 
 type (
 	// CUcontext is the handle of a context.

@@ -181,8 +181,8 @@ func cString(b []byte) string {
 	return string(b)
 }
 
-// Properties are the most common attributes. Sizes are in bytes. Device.Attribute returns any other
-// attribute.
+// Properties holds the most common attributes of a device. Sizes are in bytes. Device.Attribute
+// returns any other attribute.
 type Properties struct {
 	Name     string
 	UUID     UUID
@@ -217,11 +217,11 @@ type Properties struct {
 	ManagedMemory         bool
 	ConcurrentManaged     bool // host and device may access managed memory concurrently
 	ConcurrentKernels     bool
-	CooperativeLaunch     bool // LaunchConfig.Cooperative
-	ClusterLaunch         bool // LaunchConfig.Cluster
-	MemoryPools           bool // stream-ordered allocation
+	CooperativeLaunch     bool // supports LaunchConfig.Cooperative
+	ClusterLaunch         bool // supports LaunchConfig.Cluster
+	MemoryPools           bool // supports stream-ordered allocation
 	StreamPriorities      bool
-	CanMapHostMemory      bool // HostBuffer.Device
+	CanMapHostMemory      bool // supports HostBuffer.Device
 	ECC                   bool
 	ComputePreemption     bool
 	PageableMemoryAccess  bool // kernels can access host memory that is not page-locked
@@ -360,7 +360,7 @@ func (u UUID) String() string {
 	return fmt.Sprintf("GPU-%x-%x-%x-%x-%x", u[0:4], u[4:6], u[6:8], u[8:10], u[10:16])
 }
 
-// ParseUUID parses the form that String returns, with or without the prefix.
+// ParseUUID parses the form that String returns. The prefix may be MIG- or absent.
 func ParseUUID(s string) (UUID, error) {
 	digits := strings.TrimPrefix(strings.TrimPrefix(s, "GPU-"), "MIG-")
 	b, err := hex.DecodeString(strings.ReplaceAll(digits, "-", ""))

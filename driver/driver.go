@@ -112,7 +112,7 @@ func (d *Driver) Closed() bool { return d.raw().Closed() }
 // Close releases the library. First close the objects created from the driver. Close waits at most
 // ten seconds for the GPU work of closed objects.
 //
-// The system's library stays loaded, so later calls are safe. Such a call returns what the library
+// The system's library stays loaded, so later calls are safe. A later call returns what the library
 // returns, and its errors match [ErrClosed]. A host function cannot close the driver that calls it:
 // there, Close does nothing and returns CUDA_ERROR_NOT_PERMITTED.
 func (d *Driver) Close() error {
@@ -167,7 +167,7 @@ func (dev Device) givesContext() error {
 }
 
 // Leak describes an object that became unreachable without being closed. A Leak from [OpenObjects]
-// is an object that is still open.
+// describes an object that is still open.
 type Leak struct {
 	Kind    string    // "stream", "buffer of float32", …
 	Handle  uint64    // the driver's handle
@@ -221,7 +221,7 @@ func leakOf(r life.Report) Leak {
 	return l
 }
 
-// OpenObjects returns the objects created since a leak hook was set and not destroyed yet, in no
+// OpenObjects returns the objects created since a leak hook was set and not yet destroyed, in no
 // particular order. Without a hook it returns none.
 func OpenObjects() []Leak {
 	open := life.Open()

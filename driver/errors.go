@@ -97,20 +97,21 @@ type namedError struct {
 func (e *namedError) Error() string { return e.name + ": " + e.err.Error() }
 func (e *namedError) Unwrap() error { return e.err }
 
-// Format implements fmt.Formatter. It passes the verb on, so that %+v prints the wrapped error in
-// full.
+// Format implements fmt.Formatter. It formats the wrapped error with the same verb and flags, so
+// that %+v prints the whole error.
 func (e *namedError) Format(s fmt.State, verb rune) {
 	fmt.Fprintf(s, "%s: "+fmt.FormatString(s, verb), e.name, e.err)
 }
 
-// noDriver returns the driver of a nil Context: a closed driver, whose functions all fail with
+// noDriver returns the driver of a nil Context. All its functions return
 // CUDA_ERROR_INVALID_CONTEXT.
 var noDriver = sync.OnceValue(func() *Driver { return &Driver{*cu.NoContext(), new(driverCore)} })
 
 // Lost returns nil if the context still works. Otherwise the error matches [ErrContextLost] and the
-// driver's code for a trivial query. For a closed context, it matches only [ErrClosed]. Use Lost
-// for health checks, and to distinguish a transient CUDA_ERROR_UNKNOWN from a lost device. It does
-// not wait, so it cannot detect a kernel that fails later. It does not disturb captures.
+// code that the driver returned for a trivial query. For a closed context, it matches only
+// [ErrClosed]. Use Lost for health checks, and to distinguish a transient CUDA_ERROR_UNKNOWN from a
+// lost device. It does not wait, so it cannot detect a kernel that fails later. It does not disturb
+// captures.
 func (c *Context) Lost() error {
 	if err := c.check(); err != nil {
 		return err

@@ -20,7 +20,7 @@ type Event struct {
 	ctx    *Context
 	raw    CUevent
 	timing bool
-	sleepy bool // WithBlockingSync
+	sleepy bool // created WithBlockingSync
 
 	borrowed bool // from BorrowEvent: life is the context's
 }
@@ -39,7 +39,7 @@ func WithBlockingSync() EventOption {
 	return func(f *cu.CUevent_flags) { *f |= cu.CU_EVENT_BLOCKING_SYNC }
 }
 
-// WithInterprocess allows processes to share the event. It excludes timing.
+// WithInterprocess allows processes to share the event. It disables timing.
 func WithInterprocess() EventOption {
 	return func(f *cu.CUevent_flags) { *f |= cu.CU_EVENT_INTERPROCESS | cu.CU_EVENT_DISABLE_TIMING }
 }
@@ -65,7 +65,7 @@ func (c *Context) NewEvent(opts ...EventOption) (*Event, error) {
 }
 
 // BorrowEvent returns an Event for a handle that other code owns. The handle must stay valid while
-// the Event, or a graph that refers to it, is in use. Closing the Event does nothing. If the event
+// the Event, or a graph that refers to it, is in use. Closing the Event does nothing. If the handle
 // was created without timing, Elapsed returns the driver's error.
 func (c *Context) BorrowEvent(raw CUevent) (*Event, error) {
 	if err := c.check(); err != nil {
@@ -77,7 +77,7 @@ func (c *Context) BorrowEvent(raw CUevent) (*Event, error) {
 	return &Event{life: &c.core.life, ctx: c, raw: raw, timing: true, borrowed: true}, nil
 }
 
-// open is small enough to be inlined into Stream.Record and Stream.WaitEvent.
+// open must stay small enough to be inlined into Stream.Record and Stream.WaitEvent.
 func (e *Event) open() bool { return e != nil && !e.life.Closed() }
 
 func (e *Event) check() error {
@@ -131,8 +131,8 @@ func (e *Event) Close() error {
 // Record records the event in s, as s.Record(e) does.
 func (e *Event) Record(s *Stream) error { return s.Record(e) }
 
-// Query reports whether the latest record of the event has completed. It returns true if there is
-// no record.
+// Query reports whether the latest record of the event has completed. It returns true if the event
+// was never recorded.
 func (e *Event) Query() (done bool, err error) {
 	if err := e.check(); err != nil {
 		return false, err
@@ -146,7 +146,7 @@ func (e *Event) Query() (done bool, err error) {
 }
 
 // Wait waits for the latest record of the event, as [Stream.Wait] waits for a stream. If the event
-// is recorded again during the wait, Wait returns once a query finds it done.
+// is recorded again during the wait, Wait may wait for the new record.
 func (e *Event) Wait(ctx context.Context) error {
 	if err := e.check(); err != nil {
 		return err
@@ -215,7 +215,7 @@ func (e *Event) Lifetime() *life.Lifetime {
 	return e.life
 }
 
-// done releases the reference that Wait retained.
+// done releases the reference that Wait has retained.
 func (e *Event) done() { e.life.Done() }
 
 // EventOp is an operation that records an event or waits for it.

@@ -12,7 +12,7 @@ import (
 	"github.com/purecuda/cuda/driver/image"
 )
 
-// The function Fill creates an operation. The method Fill of memory runs immediately.
+// The function Fill creates an operation. The method Fill of a buffer or view runs immediately.
 func ExampleFill() {
 	c := exampleContext()
 	s, err := c.NewStream()
@@ -29,8 +29,7 @@ func ExampleFill() {
 	// Output: fill of 4 bytes [1 1 7 7]
 }
 
-// Operations can also record events and wait for them. One list of operations can therefore use
-// several streams.
+// An operation can also record an event or wait for one.
 func ExampleRecordOp() {
 	c := exampleContext()
 	s, err := c.NewStream()
@@ -116,7 +115,7 @@ func ExampleHostFunc() {
 	// Output: 14
 }
 
-// Arg checks the type of an argument once. Use it for an argument that changes at every step.
+// ArgOf checks the type of an argument once. Use it for an argument that changes at every step.
 func ExampleArgOf() {
 	c := exampleContext()
 	m, err := c.LoadModule([]byte(workPTX))
@@ -162,7 +161,7 @@ func ExampleNewAlloc() {
 	// Output: 100 <nil> <nil>
 }
 
-// A FreeOp is for graphs. It specifies the memory that a node frees.
+// A FreeOp is for graphs. It specifies which memory a node frees.
 func ExampleNewFree() {
 	c := exampleContext()
 	s, err := c.NewStream()
@@ -177,8 +176,8 @@ func ExampleNewFree() {
 	// Output: true
 }
 
-// semaphores returns a stream and both ends of a semaphore of another API. The emulator acts as the
-// other API.
+// semaphores returns a stream and the two sides of a semaphore that is shared with another API. The
+// emulator acts as the other API.
 func semaphores() (*driver.Stream, *driver.ExternalSemaphore, *emulator.Semaphore) {
 	const kind = cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD
 	emu := emulator.New(emulator.Config{})
@@ -197,8 +196,8 @@ func semaphores() (*driver.Stream, *driver.ExternalSemaphore, *emulator.Semaphor
 	return s, ours, theirs
 }
 
-// A program imports another API's semaphore once. The device waits for its values and signals them
-// in stream order.
+// A program imports another API's semaphore once. A stream can then wait for the semaphore's values
+// and signal new ones.
 func ExampleExternalSemaphore() {
 	s, ours, theirs := semaphores()
 	wait, err := driver.NewSemaphoreWait(driver.SemaphorePoint{Semaphore: ours, Value: 1})
@@ -213,7 +212,7 @@ func ExampleExternalSemaphore() {
 	// Output: 2
 }
 
-// A signal's value can change from step to step.
+// A program can change the value of a signal operation before it enqueues the operation again.
 func ExampleNewSemaphoreSignal() {
 	s, ours, theirs := semaphores()
 	signal, err := driver.NewSemaphoreSignal(driver.SemaphorePoint{Semaphore: ours})
@@ -251,7 +250,7 @@ func ExampleProperties() {
 	// Output: 90 132 32 8 GiB
 }
 
-// Blocks returns a grid with at least one thread for each element.
+// Blocks returns a grid with at least one thread per element.
 func ExampleBlocks() {
 	fmt.Println(driver.Blocks(1000, 256), driver.D1(4).Count(), driver.Dim3{X: 4, Y: 2, Z: 1}.Count())
 	// Output: 4×1×1 4 8
@@ -338,7 +337,7 @@ func ExampleUserObject() {
 	gone := make(chan bool)
 	u, err := c.NewUserObject(func() { close(gone) })
 	check(err)
-	check(u.Retain(1)) // graphs do this: see graph.Graph.RetainUserObject
+	check(u.Retain(1)) // a graph does this in graph.Graph.RetainUserObject
 	check(u.Release(1), u.Close())
 	<-gone
 	check(c.Close())

@@ -58,8 +58,8 @@ func ExampleKernel_Launch() {
 	// Output: [12 24 36]
 }
 
-// A prepared launch is enqueued many times. Between launches, the program sets only the arguments
-// that change. Nothing is allocated.
+// A prepared launch can be enqueued many times. Between launches, the program sets only the
+// arguments that change. Neither step allocates.
 func ExampleKernel_Prepare() {
 	c := exampleContext()
 	m, err := c.LoadModule([]byte(workPTX))
@@ -93,8 +93,8 @@ func ExampleKernel_Prepare() {
 	// launch of kernel axpy: argument 2 (alpha): it is .f32, but the argument is an int32; pass a float32
 }
 
-// Asynchronous copies require page-locked memory. They do not accept Go slices, which the garbage
-// collector could free while the device still copies.
+// Asynchronous copies require page-locked memory. They do not accept Go slices, because the garbage
+// collector could free a slice while the device still copies it.
 func ExampleUpload() {
 	c := exampleContext()
 	s, err := c.NewStream()
@@ -115,7 +115,7 @@ func ExampleUpload() {
 	// Output: [3 4 3 4]
 }
 
-// A view is a part of a buffer. A view outside the buffer returns an error when it is used.
+// A view is a part of a buffer. Every use of a view that is out of range returns an error.
 func ExampleBuffer_View() {
 	c := exampleContext()
 	b, err := driver.AllocFrom(c, []float32{1, 2, 3, 4})
@@ -151,7 +151,7 @@ func ExampleNew() {
 	// Output: device 0 is a GPU in Go with compute capability 9
 }
 
-// Prefer the primary context, because libraries in the same process use it as well. You need not
+// Prefer the primary context, because other libraries in the process use it as well. You need not
 // make it current on any thread.
 func ExampleDevice_PrimaryContext() {
 	d, err := driver.New(emulator.New(emulator.Config{}))
@@ -170,7 +170,7 @@ func ExampleDevice_PrimaryContext() {
 	// Output: true <nil>
 }
 
-// A wait also ends when its context.Context ends. The work continues.
+// Wait also returns when its context.Context is done. The work in the stream continues.
 func ExampleStream_Wait() {
 	c := exampleContext()
 	s, err := c.NewStream()
@@ -189,7 +189,7 @@ func ExampleStream_Wait() {
 	// at last: <nil>
 }
 
-// Events order work between streams. With timing, they also measure how long it takes.
+// Events order work between streams. With timing, they also measure how long work takes.
 func ExampleEvent() {
 	c := exampleContext()
 	first, err := c.NewStream()
@@ -241,8 +241,8 @@ func ExampleContext_LoadModule() {
 	// true CUDA_ERROR_INVALID_PTX: the PTX does not compile; the log names the line true
 }
 
-// CanLoad checks a module's header before loading: does this driver accept the module on this
-// device? If not, the error states the reason and the remedy.
+// CanLoad checks a module's header without loading the module. If the driver or the device cannot
+// run the module, the error states the reason and the remedy.
 func ExampleContext_CanLoad() {
 	c := exampleContext()
 	fmt.Println(c.CanLoad([]byte(workPTX)))
@@ -259,7 +259,7 @@ func ExampleContext_CanLoad() {
 	// advice: compile it for compute_90 or older (nvcc -arch=compute_90), or use a newer device
 }
 
-// The compiler can also report on correct code: the registers and memory that each kernel uses. The
+// With CU_JIT_LOG_VERBOSE, the compiler reports the registers and memory that each kernel uses. The
 // emulator does not generate machine code, so it has nothing to report.
 func ExampleWithJIT() {
 	c := exampleContext()
@@ -318,8 +318,8 @@ func ExampleMemPool() {
 	// Output: 0 bytes are in use
 }
 
-// Operations are values: a program can enqueue the same list again and again. Package graph accepts
-// the same list.
+// Operations are values: a program can store them in a list and enqueue the list repeatedly.
+// Package graph accepts the same list.
 func ExampleOp() {
 	c := exampleContext()
 	s, err := c.NewStream()
@@ -349,7 +349,7 @@ func ExampleOp() {
 	// [5 5]
 }
 
-// Errors match their code and the sentinel errors of this package. An Error also has the name of
+// An error matches its CUDA code or a sentinel error of this package. An Error also has the name of
 // the function that failed.
 func ExampleError() {
 	c := exampleContext()

@@ -5,16 +5,16 @@ import "github.com/purecuda/cuda/internal/hostcall"
 // Usable returns the error that Available would return if d were the system's driver.
 func Usable(d *Driver) error { return usable(d) }
 
-// SetBlockingSlots sets how many waits may block a thread. Tests use it to force the other kinds of
-// waiting.
+// SetBlockingSlots sets how many waits may block a thread at the same time. With 0, waits must
+// poll.
 func SetBlockingSlots(n int) (restore func()) {
 	old := blockingSlots
 	blockingSlots = newSlots(n)
 	return func() { blockingSlots = old }
 }
 
-// SetFewWaits sets how many simultaneous waits do not yet count as a crowd. With 0, every wait
-// belongs to a crowd.
+// SetFewWaits sets the largest number of simultaneous waits that does not count as a crowd. With 0,
+// every wait belongs to a crowd.
 func SetFewWaits(n int) (restore func()) {
 	old := waits.few.Swap(int32(n))
 	fewWaitsAre.Store(int32(n) + 1)
@@ -24,14 +24,14 @@ func SetFewWaits(n int) (restore func()) {
 // Waits returns the number of waits in progress.
 func Waits() int { return int(waits.now.Load()) }
 
-// RegisteredHostCalls returns the number of registered host calls, which the driver could still
-// make.
+// RegisteredHostCalls returns the number of host calls that the driver could still make.
 func RegisteredHostCalls() int { return hostcall.Registered() }
 
 // FreeBlockingSlots returns the number of free slots for waits that block a thread.
 func FreeBlockingSlots() int { return int(blockingSlots.free.Load()) }
 
-// FreeLate frees b like a FreeAsync that checked b before another goroutine closed it.
+// FreeLate frees b without checking it. It simulates a FreeAsync whose buffer another goroutine
+// closes just after the check.
 func FreeLate[T any](b *Buffer[T], s *Stream) error { return b.mem.a.freeOn(s) }
 
 var AnswerOrCause = answerOrCause

@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// fakeDevice is a fake with code and memory. It decodes and records the arguments of launches,
-// copies and fills. It does not execute work. Tests that need results use the emulator.
+// fakeDevice is a fake that also has modules and memory. It records the arguments of launches,
+// copies and fills, but executes nothing. Tests that need results use the emulator.
 type fakeDevice struct {
 	*fake
 	version    int32
@@ -20,7 +20,7 @@ type fakeDevice struct {
 	params     []uintptr
 	ptr        driver.CUdeviceptr // address of the next allocation
 	errorLog   string
-	image      []byte // the latest one
+	image      []byte // the most recently loaded image
 	options    map[cu.CUjit_option]uintptr
 
 	launch  fakeLaunch
@@ -215,7 +215,7 @@ func (f *fakeDevice) defineLaunches() {
 	})
 }
 
-// readArgs copies a launch's arguments. The test has set their sizes in f.params.
+// readArgs copies a launch's arguments, whose sizes are in f.params.
 func (f *fakeDevice) readArgs(params unsafe.Pointer) {
 	if params == nil {
 		return

@@ -11,9 +11,9 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// fake is a driver that only keeps records: which handles are live, which calls created and
-// destroyed them, and the context and capture mode of each call. Lifetime tests use it instead of
-// the emulator because they can set the result of every call.
+// fake is a driver that does no work. It records the live handles and, for each call, the function,
+// the current context and the capture mode. Lifetime tests use it instead of the emulator because
+// they can set the result of every call.
 type fake struct {
 	mu      sync.Mutex
 	procs   map[string]loader.Proc
@@ -29,10 +29,8 @@ type fake struct {
 	objects map[uintptr][2]uintptr
 	capture bool
 	hosts   [][2]uintptr // enqueued host functions
-	silent  bool         // keeps no records and allocates nothing
-	// The next busyFor queries return not ready. The query after them returns ready, and then
-	// the sequence repeats.
-	busyFor int
+	silent  bool         // records no calls and does not allocate
+	busyFor int          // see stillBusy
 	asked   int
 	memory  uintptr // added to the usual address of stream-ordered memory
 }
@@ -72,7 +70,7 @@ func (f *fake) Lookup(symbol string) (loader.Proc, error) {
 	return loader.Proc{}, fmt.Errorf("%s: %w", symbol, loader.ErrSymbolNotFound)
 }
 
-// on defines fn. Its calls are recorded, and body runs while the lock is held.
+// on defines fn. Calls of fn are recorded and may be set to fail. body runs with the lock held.
 func (f *fake) on(fn cu.Function, body func(a loader.Args) driver.CUresult) {
 	f.procs[fn.Symbol()] = loader.FuncProc(func(a loader.Args) uintptr {
 		f.mu.Lock()
@@ -87,7 +85,7 @@ func (f *fake) on(fn cu.Function, body func(a loader.Args) driver.CUresult) {
 	})
 }
 
-// quiet defines fn. Its calls are not recorded and cannot fail.
+// quiet defines fn. Calls of fn are not recorded and cannot fail.
 func (f *fake) quiet(fn cu.Function, body func(t *fakeThread, a loader.Args)) {
 	f.procs[fn.Symbol()] = loader.FuncProc(func(a loader.Args) uintptr {
 		f.mu.Lock()
@@ -114,7 +112,7 @@ func (f *fake) make(kind string) uintptr {
 	return f.next
 }
 
-// use records a handle that is dead or not of this kind, except for CUDA's default streams.
+// use records an error if h is dead or of another kind. It accepts CUDA's default streams.
 func (f *fake) use(h uintptr, kind string) driver.CUresult {
 	if special := kind == "stream" && (h == 1 || h == 2); !special && f.live[h] != kind {
 		f.bad = append(f.bad, fmt.Sprintf("%s %#x", kind, h))
@@ -143,7 +141,7 @@ func (f *fake) query(kind string) func(loader.Args) driver.CUresult {
 	}
 }
 
-// stillBusy returns true busyFor times, then false once, and repeats.
+// stillBusy returns true busyFor times and then false once, repeatedly.
 func (f *fake) stillBusy() bool {
 	if f.busyFor == 0 {
 		return false
@@ -152,8 +150,8 @@ func (f *fake) stillBusy() bool {
 	return f.asked != 0
 }
 
-// silence turns the records off. Threads are then not distinguished, so only one goroutine may use
-// the fake.
+// silence turns recording off. The fake then does not distinguish threads, so only one goroutine
+// may use it.
 func (f *fake) silence() { f.silent = true }
 
 func (f *fake) synchronize(kind string) func(loader.Args) driver.CUresult {
@@ -270,8 +268,7 @@ func (f *fake) fire() {
 	}
 }
 
-// dropGraph destroys the captured graph: it runs the destructors of the user objects that the graph
-// owns.
+// dropGraph destroys the captured graph: it runs the destructors of all user objects.
 func (f *fake) dropGraph() {
 	f.mu.Lock()
 	objects := f.objects
@@ -287,7 +284,7 @@ func (f *fake) setBusy(h uintptr, busy bool) {
 	defer f.mu.Unlock()
 	f.busy[h] = busy
 	if !busy {
-		clear(f.busy) // the completion events recorded in the stream are now done, too
+		clear(f.busy) // so that completion events recorded in the stream are done too
 	}
 	f.wake.Broadcast()
 }

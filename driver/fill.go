@@ -50,7 +50,7 @@ func Fill2D[T any](dst MemoryOf[T], v T, pitch, width, height int) (*FillOp, err
 	return s.fill(unit, value, uintptr(pitch)*size, uintptr(width)*size/uintptr(unit), uintptr(height)), nil
 }
 
-// rowsFit reports whether the last row ends within size. All arguments except height are in
+// rowsFit reports whether the last of height rows ends within size. pitch, width and size are in
 // elements.
 func rowsFit(pitch, width, height, size uintptr) bool {
 	before, err := product(height-1, pitch, 1)
@@ -149,8 +149,8 @@ func (o *FillOp) refuse(s *Stream) error {
 	return checkStream(o, o.ctx, s)
 }
 
-// fillNow enqueues a fill with a value of any size in the legacy stream. If the value repeats, it
-// makes one fill. Otherwise it makes one 2D fill for each 1, 2 or 4 bytes of the value.
+// fillNow enqueues a fill with a value of any size in the legacy stream. A value that repeats a
+// unit needs one fill. Any other value needs one 2D fill for each 1, 2 or 4 of its bytes.
 func fillNow(d *Driver, s span, v []byte) error {
 	if unit, value, ok := repeating(v); ok {
 		return s.fill(unit, value, s.bytes, s.bytes/uintptr(unit), 1).send(d, 0)
@@ -201,7 +201,7 @@ func (o *FillOp) Context() *Context {
 	return o.ctx
 }
 
-// Uses returns the memory, which the fill writes.
+// Uses returns the memory that the fill writes.
 func (o *FillOp) Uses() uses.Set {
 	if o == nil {
 		return uses.Set{}

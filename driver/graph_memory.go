@@ -12,8 +12,8 @@ import (
 // GraphMemStats describes the device memory of graphs' allocation nodes, in bytes. Memory pools are
 // not included. Freed memory stays reserved for later launches until [Device.TrimGraphMem].
 type GraphMemStats struct {
-	Used, UsedHigh         uint64 // allocated now; the maximum since ResetGraphMemStats
-	Reserved, ReservedHigh uint64 // taken from the device; the maximum since ResetGraphMemStats
+	Used, UsedHigh         uint64 // allocated now, and its maximum since ResetGraphMemStats
+	Reserved, ReservedHigh uint64 // reserved now, and its maximum since ResetGraphMemStats
 }
 
 // GraphMemStats returns the memory that graphs use on the device.
@@ -70,8 +70,8 @@ func (o *ordered) Ptr() CUdeviceptr { return o.ptr }
 // IsGraph implements life.GraphMemory.
 func (o *ordered) IsGraph() bool { return o.isGraph() }
 
-// Allocated implements life.GraphMemory. If nothing else frees the memory, releasing the last
-// reference to the buffer frees it.
+// Allocated implements life.GraphMemory. Unless an untracked capture frees the memory, releasing
+// the last reference to the buffer now frees it.
 func (o *ordered) Allocated() {
 	o.mu.Lock()
 	o.live = !o.elsewhere
@@ -209,8 +209,8 @@ func (p pendingGraphBuffer[T]) Abandon(err error) error {
 	return p.a.life.Abandon(err)
 }
 
-// At returns the buffer at the address that the driver chose for the node. keep stays reachable as
-// long as the buffer does.
+// At returns the buffer at the address that the driver chose for the node. The buffer keeps keep
+// reachable.
 func (p pendingGraphBuffer[T]) At(ptr CUdeviceptr, keep any) *Buffer[T] {
 	if p.a == nil {
 		return nil

@@ -19,7 +19,7 @@ type HostBuffer[T any] struct {
 	mem hostSpan
 }
 
-// HostOption changes how host memory is page-locked.
+// HostOption changes how host memory is allocated or registered.
 type HostOption func(*hostOptions)
 
 type hostOptions struct{ alloc, register uint32 }
@@ -45,8 +45,8 @@ func hostFlags(opts []HostOption) hostOptions {
 	return o
 }
 
-// AllocHost allocates zeroed page-locked memory for n elements. It is much slower than allocating
-// on Go's heap, so reuse the memory. If host memory runs out, the error matches
+// AllocHost allocates zeroed page-locked memory for n elements. Reuse the memory, because
+// allocating it is much slower than on Go's heap. If host memory runs out, the error matches
 // CUDA_ERROR_OUT_OF_MEMORY.
 func AllocHost[T any](c *Context, n int, opts ...HostOption) (*HostBuffer[T], error) {
 	kind, bytes, err := newHostBuffer[T](n)
@@ -71,7 +71,7 @@ func AllocHostFrom[T any](c *Context, src []T, opts ...HostOption) (*HostBuffer[
 }
 
 // RegisterHost page-locks the memory of an existing slice until Close. The slice may be on Go's
-// heap: the buffer keeps it alive.
+// heap. The buffer keeps it alive.
 func RegisterHost[T any](c *Context, s []T, opts ...HostOption) (*HostBuffer[T], error) {
 	kind, bytes, err := newHostBuffer[T](len(s))
 	if err != nil {
@@ -206,7 +206,7 @@ func (h *HostBuffer[T]) hostSpan() hostSpan {
 	return h.mem
 }
 
-// HostView is a part of a page-locked buffer, which it keeps alive.
+// HostView is a part of a page-locked buffer. It keeps the buffer alive.
 type HostView[T any] struct {
 	mem hostSpan
 }
@@ -239,14 +239,14 @@ func (v HostView[T]) Context() *Context {
 // Ref returns a reference that keeps the memory alive.
 func (v HostView[T]) Ref() life.Ref { return v.mem.ref() }
 
-// All returns v. It makes HostView a HostMemoryOf.
+// All returns v. It is needed to implement HostMemoryOf.
 func (v HostView[T]) All() HostView[T] { return v }
 
-// Err returns nil, or an error if the view is closed, zero or out of range.
+// Err returns an error if the view is closed, zero or out of range.
 func (v HostView[T]) Err() error { return v.mem.check() }
 
 // View returns elements lo to hi-1. If the range is not within the view, the result is empty, and
-// Err and every operation on it return the error.
+// Err and every use of the result return an error.
 func (v HostView[T]) View(lo, hi int) HostView[T] {
 	if v.mem.a == nil || v.mem.a.bad != nil {
 		return v

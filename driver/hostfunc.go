@@ -43,8 +43,8 @@ func NewHostFunc(c *Context, fn func()) (*HostFunc, error) {
 		return nil, fmt.Errorf("nil host function: %w", CUDA_ERROR_INVALID_VALUE)
 	}
 	node := &hostcall.Call{Run: fn, Report: c.core}
-	// A HostFunc normally ends by becoming unreachable, so it is not tracked as a leak. It also
-	// does not keep the context open, because the garbage collector may find it late.
+	// A HostFunc has no Close, so an unreachable one is not a leak. It does not keep the context
+	// open either, because the garbage collector may find it late.
 	l := life.Loose(&c.core.home, "host function", 0, func(*cu.Driver) error { node.Unregister(); return nil })
 	node.Register()
 	h := &HostFunc{life: l, ctx: c, fn: fn, node: node}
@@ -115,8 +115,8 @@ func (h *HostFunc) Enqueue(s *Stream) error {
 	return s.named(err)
 }
 
-// send registers an entry that lives until the driver makes the call. If the context fails, the
-// driver makes no call, and the entry stays until the process ends.
+// send registers a call that the driver makes once, which unregisters it. If the context fails, the
+// driver never makes the call, and it stays registered until the process ends.
 func (h *HostFunc) send(s *Stream) error {
 	call := hostcall.Spare.Get().(*hostcall.Call)
 	*call = hostcall.Call{Run: h.fn, Once: true, Report: s.core, Life: s.life, Stream: s.raw}
@@ -128,7 +128,7 @@ func (h *HostFunc) send(s *Stream) error {
 	return err
 }
 
-// capture records a node. The graph and all its clones own the entry.
+// capture records a node. The graph and its clones retain the function.
 func (h *HostFunc) capture(s *Stream, graph CUgraph) error {
 	if err := h.retainIn(graph); err != nil {
 		return err
@@ -145,8 +145,8 @@ func (h *HostFunc) Lifetime() *life.Lifetime {
 	return h.life
 }
 
-// retainIn keeps the function callable as long as graph, its clones or their executable graphs
-// exist.
+// retainIn keeps the function registered until graph, its clones and their executable graphs are
+// destroyed.
 func (h *HostFunc) retainIn(graph CUgraph) error {
 	if err := h.life.Retain(); err != nil {
 		return err
@@ -158,8 +158,8 @@ func (h *HostFunc) retainIn(graph CUgraph) error {
 	return nil
 }
 
-// HostPanic is the error of a host function that panicked or ended its goroutine (runtime.Goexit).
-// Later work in the stream runs nevertheless.
+// HostPanic reports that a host function panicked or ended its goroutine (runtime.Goexit). Later
+// work in the stream runs nevertheless.
 type HostPanic struct {
 	Value any    // the value passed to panic
 	Stack []byte // where it panicked
@@ -185,9 +185,9 @@ func (p *HostPanic) Unwrap() error {
 	return err
 }
 
-// faults holds the panics of host functions that are not reported yet. A panic is reported by the
-// next wait, query or operation on the function's stream. A panic in a graph is reported by any
-// stream, because graphs may run on any stream.
+// faults holds the panics of host functions that are not reported yet. The next wait, query or
+// operation on the function's stream reports the panic. Any stream reports a panic in a graph,
+// because graphs may run on any stream.
 type faults struct {
 	pending atomic.Int32
 
@@ -196,7 +196,7 @@ type faults struct {
 }
 
 type fault struct {
-	life   *life.Lifetime // identifies the stream: a later stream may get the same handle
+	life   *life.Lifetime // tells streams with the same handle apart; nil for a panic in a graph
 	stream CUstream
 	err    error
 }
@@ -224,7 +224,7 @@ func (core *contextCore) forgetFaults(l *life.Lifetime) {
 	}
 }
 
-// add stores a fault, or drops it if there are maxFaults. It returns false if the stream that would
+// add stores a fault, or drops it if the list is full. It returns false if the stream that would
 // report the fault is destroyed.
 func (f *faults) add(x fault) bool {
 	f.mu.Lock()
@@ -272,7 +272,7 @@ func (f *faults) take(l *life.Lifetime, stream CUstream) error {
 // UserObject is an object whose references CUDA counts. CUDA destroys the object when the last
 // reference is released. A graph that retains it holds references until the graph, its clones and
 // their executable graphs are destroyed and no launch is in flight. Use it to make graphs own
-// resources from outside this library, such as memory of C code.
+// resources from outside this library, such as memory allocated in C.
 type UserObject struct {
 	life *life.Lifetime
 	ctx  *Context
@@ -307,8 +307,8 @@ func (c *Context) NewUserObject(destroy func()) (*UserObject, error) {
 	return u, err
 }
 
-// AdoptUserObject is NewUserObject for an object of C code. The driver calls the C function destroy
-// with data. destroy must not call CUDA.
+// AdoptUserObject is like NewUserObject, but destroy is a C function, which the driver calls with
+// data. destroy must not call CUDA.
 func (c *Context) AdoptUserObject(data unsafe.Pointer, destroy cu.CUhostFn) (*UserObject, error) {
 	if c == nil || c.core == nil {
 		return nil, absentError(c == nil, "context")

@@ -101,7 +101,7 @@ func TestOtherGoroutinesAreNotTakenForHostFunctions(t *testing.T) {
 	})
 }
 
-// settledHostCalls returns the number of registered host calls once the calls of earlier tests are
+// settledHostCalls returns the number of registered host calls after those of earlier tests are
 // cleaned up.
 func settledHostCalls() int {
 	n := driver.RegisteredHostCalls()
@@ -234,8 +234,8 @@ func TestClosingInAHostFunctionIsLeftToAGoroutine(t *testing.T) {
 	noError(t, errors.Join(s.Close(), c.Close()))
 }
 
-// A host function that ends its goroutine, as t.Fatal does, becomes an error of its stream. Later
-// host functions still run, also in other streams and graphs.
+// If a host function ends its goroutine, as t.Fatal does, the next wait for its stream must return
+// an error. Later host functions in this and other streams must still run.
 func TestGoexitInAHostFunctionIsAnError(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		s, other := must(c.NewStream())(t), must(c.NewStream())(t)
@@ -266,8 +266,7 @@ func TestGoexitInAHostFunctionIsAnError(t *testing.T) {
 	})
 }
 
-// A host function cannot close the driver that calls it, because Close would wait for that
-// function.
+// A host function cannot close the driver that calls it, because Close would wait for the function.
 func TestCloseInAHostFunctionIsAnError(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		s := must(c.NewStream())(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/purecuda/cuda/driver/image"
 )
 
-// ImageSet holds one program compiled for several architectures. Loading selects the best image for
-// the device.
+// ImageSet holds one program, compiled for several architectures. Loading selects the best image
+// for the device.
 type ImageSet struct{ images []*image.Image }
 
 // NewImageSet creates a set of at least one image.
@@ -79,8 +79,8 @@ func (s *ImageSet) LoadModule(c *Context, opts ...JITOption) (*Module, error) {
 	return loadBest(s, c, func(i *image.Image) (*Module, error) { return c.loadModule(c.Driver(), loadableOf(i), opts) })
 }
 
-// LoadLibrary is LoadModule for a Library. With lazy loading, only the best image is tried. If it
-// is unsuitable, Library.Kernel returns an error.
+// LoadLibrary is like LoadModule, but loads a Library. With lazy loading, only the best image is
+// tried. If that image is unsuitable, Library.Kernel returns an error.
 func (s *ImageSet) LoadLibrary(c *Context, opts ...JITOption) (*Library, error) {
 	return loadBest(s, c, func(i *image.Image) (*Library, error) { return c.loadLibrary(loadableOf(i), opts) })
 }
@@ -114,8 +114,8 @@ func loadBest[T any](s *ImageSet, c *Context, load func(*image.Image) (*T, error
 	return nil, allRefused(c.Device().String(), device, why)
 }
 
-// unfit reports whether err means that another image may still load: this one does not suit the
-// device, or the driver cannot compile it.
+// unfit reports whether another image may load although this one failed with err: the image does
+// not suit the device, or the driver cannot compile it.
 func unfit(err error) bool {
 	for _, r := range []CUresult{
 		CUDA_ERROR_NO_BINARY_FOR_GPU, cu.CUDA_ERROR_INVALID_IMAGE, CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
@@ -143,7 +143,7 @@ func allRefused(where string, device image.Arch, why []error) error {
 	return &refusedError{text, why}
 }
 
-// refusedError matches the error of each image, and CUDA_ERROR_NO_BINARY_FOR_GPU.
+// refusedError matches the errors of all images, and CUDA_ERROR_NO_BINARY_FOR_GPU.
 type refusedError struct {
 	text string
 	why  []error
@@ -157,8 +157,8 @@ func (e *refusedError) Unwrap() []error {
 // Lazy returns a module that loads the best image on first use. Before that, it makes no driver
 // call and checks nothing, and Module.Raw returns 0. If several goroutines use it, the first one
 // loads the image and the others wait. After an error, the next use tries again. Loading does not
-// invalidate any stream capture. Module.Kernel returns kernels that are already on the device (see
-// [Kernel.Load]), so even their first launch may be captured.
+// invalidate any stream capture. Module.Kernel also loads the kernel onto the device (see
+// [Kernel.Load]), so even the kernel's first launch may be captured.
 func (s *ImageSet) Lazy(c *Context, opts ...JITOption) *Module {
 	return &Module{lazy: &lazyModule{set: s, ctx: c, opts: opts}}
 }
@@ -196,7 +196,7 @@ func (l *lazyModule) loaded() *Module {
 	return l.mod
 }
 
-// kernel also loads the kernel onto the device, so that even its first launch can be captured.
+// kernel also loads the kernel onto the device, so that its first launch can be captured.
 func (l *lazyModule) kernel(name string) (*Kernel, error) {
 	m, err := l.load()
 	if err != nil {

@@ -108,7 +108,7 @@ func TestImagesThatTheDriverRefusesArePassedOver(t *testing.T) {
 	})
 }
 
-// Fat binaries also run on the emulator, which loads the PTX in them.
+// Fat binaries also run on the emulator, which loads the PTX that they contain.
 func TestFatBinariesRun(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		// The first file is uncompressed. The second file has the default compression.
@@ -160,8 +160,8 @@ func TestMachineCodeRuns(t *testing.T) {
 	})
 }
 
-// checkShape checks the parameters that the driver reports, and that Prepare checks arguments
-// against them.
+// checkShape checks the parameters that the driver reports. Prepare must check arguments against
+// them.
 func checkShape(t *testing.T, k *driver.Kernel) {
 	t.Helper()
 	p, ok := k.Params()
@@ -322,7 +322,7 @@ const embeddedPTX = `
 }
 `
 
-// The context must unload the embedded module: gputest fails the test if anything stays open.
+// The context must unload the embedded module: gputest fails the test if anything is left open.
 func TestEmbeddedModuleIsLoadedOnceForAContext(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		text := []byte(embeddedPTX)

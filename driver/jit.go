@@ -19,7 +19,7 @@ import (
 type JITOption func(*jit)
 
 // WithJIT passes a compiler option whose value is a number. It has no effect on machine code. A
-// driver rejects options that are newer than it is.
+// driver rejects options that are newer than itself.
 //
 //	CU_JIT_MAX_REGISTERS              most registers per thread, 1 to 255
 //	CU_JIT_THREADS_PER_BLOCK          reserve registers for blocks of 1 to 1024 threads
@@ -44,8 +44,8 @@ func WithJIT(option cu.CUjit_option, value int) JITOption {
 	}
 }
 
-// jitRanges holds the values that options accept. If a register limit is too low for the
-// architecture, the compiler raises it and reports that in the log.
+// jitRanges holds the ranges of values that options accept. If a register limit is too low for the
+// architecture, the compiler raises the limit and logs that.
 var jitRanges = map[cu.CUjit_option]struct{ least, most int }{
 	cu.CU_JIT_MAX_REGISTERS:         {1, 255},
 	cu.CU_JIT_THREADS_PER_BLOCK:     {1, 1024},
@@ -56,8 +56,8 @@ var jitRanges = map[cu.CUjit_option]struct{ least, most int }{
 }
 
 // WithTarget compiles for an architecture. The zero Arch means the context's architecture, which is
-// the default. Use WithTarget if a linked image is stored for other devices. A target cannot be
-// combined with CU_JIT_THREADS_PER_BLOCK.
+// the default. Use WithTarget to link an image for other devices. A target cannot be combined with
+// CU_JIT_THREADS_PER_BLOCK.
 func WithTarget(a image.Arch) JITOption {
 	if a == (image.Arch{}) {
 		return func(j *jit) {
@@ -75,15 +75,15 @@ func WithTarget(a image.Arch) JITOption {
 	return WithJIT(cu.CU_JIT_TARGET, int(target))
 }
 
-// jit is the option list of one load. The driver writes the logs when it compiles. For a Library,
-// it may compile until the library is unloaded, so the buffers stay pinned until then.
+// jit holds the options of one load. The driver writes the logs when it compiles. For a Library, it
+// may compile until the library is unloaded, so the buffers stay pinned until then.
 type jit struct {
 	options   []cu.CUjit_option
 	values    []uintptr // numbers and addresses; void* in C
 	info, err []byte
 	input     string   // the linker input that the error log refers to, or ""
-	fault     error    // of the first invalid option
-	done      []func() // read the driver's output from values, after the call
+	fault     error    // the error of the first invalid option
+	done      []func() // after the call, read the driver's output from values
 	pins      runtime.Pinner
 }
 
@@ -145,7 +145,7 @@ func (j *jit) answered() {
 
 func (j *jit) close() { j.pins.Unpin() }
 
-// WithJITTime stores in t how long the driver's compiler and linker ran, also if they failed. For a
+// WithJITTime stores in t how long the driver's compiler and linker ran, even if they failed. For a
 // [Library], t covers only compilation during the load.
 func WithJITTime(t *time.Duration) JITOption {
 	return func(j *jit) {
@@ -172,14 +172,14 @@ type logSize struct{ info, err int }
 
 const (
 	logGrowth   = 16
-	largestLog  = 8 << 20 // for errors; nobody reads more
+	largestLog  = 8 << 20 // of the error log
 	verboseInfo = 256 << 10
 )
 
 // firstLog is large enough for nearly every load.
 var firstLog = logSize{info: 8 << 10, err: 16 << 10}
 
-// withJIT is withLogs for an image. The caller must close the jit.
+// withJIT is withLogs for loading an image. The caller must close the returned jit.
 func withJIT(img loadable, opts []JITOption, call func(j *jit) error) (*jit, error) {
 	return withLogs(opts, img.ptx, call)
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// manyMistakes returns PTX whose error log exceeds the first log buffer.
+// manyMistakes returns PTX with n errors, the first of them in line 6.
 func manyMistakes(n int) []byte {
 	return []byte(linkHead + ".visible .entry k()\n{\n" + strings.Repeat("\tmov.u32 %nowhere, 5;\n", n) + "\tret;\n}\n")
 }
@@ -123,7 +123,8 @@ func header(version, target string) []byte {
 	return fmt.Appendf(nil, ".version %s\n.target %s\n.address_size 64\n.visible .entry k()\n{\n\tret;\n}\n", version, target)
 }
 
-// notTaken loads text in every way. CanLoad and each load must fail with code and these words.
+// notTaken loads text in every possible way. Each load and CanLoad must return an error with the
+// given code and words.
 func notTaken(t *testing.T, c *driver.Context, text []byte, code driver.CUresult, words ...string) {
 	t.Helper()
 	err := c.CanLoad(text)
@@ -246,7 +247,7 @@ func TestTheDriverDecides(t *testing.T) {
 	noError(t, must(c.LoadModule(text))(t).Close())
 }
 
-// The compiler's explanation is not replaced by one that is derived from the header.
+// The error must contain the compiler's explanation, not one derived from the header.
 func TestSyntaxErrorsKeepTheirExplanation(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		text := append(header("7.0", "sm_70"), ".visible .entry bad()\n{\n\tfrobnicate.u32 1;\n}\n"...)
@@ -264,8 +265,8 @@ func TestCanLoadRefusesWhatIsNoImage(t *testing.T) {
 	})
 }
 
-// The results are those of driver 580 on an H200. The emulator and real drivers of that version on
-// such devices must return the same.
+// The file contains the results of driver 580 on an H200. The emulator and such a driver must
+// return the same results.
 func TestHeadersAreTakenAsByDriver580(t *testing.T) {
 	data, err := os.ReadFile("../ptx/testdata/headers-580.txt")
 	noError(t, err)
@@ -301,7 +302,7 @@ func TestHeadersAreTakenAsByDriver580(t *testing.T) {
 	})
 }
 
-// A long text is read by another goroutine. The error must name the same requirement as for a short
+// Another goroutine reads a long text. The error must name the same requirement as for a short
 // text.
 func TestRefusedLongTextSaysWhatItNeeds(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
@@ -376,6 +377,6 @@ func TestNumbersOfJITOptionsReachTheDriver(t *testing.T) {
 		}
 	}
 	if _, there := got[cu.CU_JIT_THREADS_PER_BLOCK]; !there {
-		t.Error("CU_JIT_THREADS_PER_BLOCK was not passed") // the driver also writes to this value
+		t.Error("CU_JIT_THREADS_PER_BLOCK was not passed") // not compared: the driver overwrites its value
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Kernel is a function of a module or library, which it keeps loaded.
+// Kernel is a function of a module or library. It keeps that code loaded.
 type Kernel struct {
 	code   *program
 	raw    cu.CUfunction
@@ -50,8 +50,8 @@ func (p *program) newKernel(name string, raw cu.CUfunction) (*Kernel, error) {
 }
 
 // BorrowKernel returns a Kernel for a function that other code loaded into this context. The
-// function must stay loaded while the Kernel or a graph uses it. Before CUDA 12.3, the driver does
-// not report the function's name. Before CUDA 12.4, launches do not check arguments.
+// function must stay loaded while the Kernel or a graph uses it. Before CUDA 12.3, the Kernel's
+// name is its handle. Before CUDA 12.4, launches do not check arguments.
 func (c *Context) BorrowKernel(raw cu.CUfunction) (*Kernel, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -126,8 +126,8 @@ func (k *Kernel) Params() (params []Param, ok bool) {
 	return slices.Clone(k.params), k.known
 }
 
-// Signature returns the parameters and launch bounds that the PTX declares. For a kernel loaded as
-// binary, ok is false.
+// Signature returns the parameters and launch bounds that the PTX declares. For a kernel loaded
+// from a binary, ok is false.
 func (k *Kernel) Signature() (sig ptx.Signature, ok bool) {
 	if k == nil || k.sig == nil {
 		return ptx.Signature{}, false
@@ -196,7 +196,7 @@ func (k *Kernel) Launch(s *Stream, cfg LaunchConfig, args ...any) error {
 		err = l.Enqueue(s)
 	}
 	l.drop()
-	// Without known parameters, l would check later arguments against these ones.
+	// If the parameters are unknown, l would check later arguments against these.
 	if k.known {
 		k.scratch.Put(l)
 	}
@@ -204,8 +204,8 @@ func (k *Kernel) Launch(s *Stream, cfg LaunchConfig, args ...any) error {
 	return err
 }
 
-// KernelInfo holds the properties that the compiler determined. [Kernel.Attribute] returns all
-// others.
+// KernelInfo holds the properties that the compiler determined. [Kernel.Attribute] returns other
+// attributes.
 type KernelInfo struct {
 	Registers          int // per thread
 	MaxThreadsPerBlock int // limited by registers and .maxntid
@@ -382,11 +382,11 @@ func (k *Kernel) MaxPotentialBlockSize(sharedMem func(threads int) uintptr, limi
 	return best, err
 }
 
-// warp is the step between the block sizes that are tried, in threads.
+// warp is the step between the candidate block sizes, in threads.
 const warp = 32
 
-// bestBlock tries block sizes from the largest down, as the driver's own function does. The
-// driver's function is not used because it calls back into Go for sharedMem. In the result, MinGrid
+// bestBlock tries block sizes from the largest down, as the driver's own function does. bestBlock
+// does not call that function, which would call back into Go for sharedMem. In the result, MinGrid
 // is the number of blocks per multiprocessor.
 func (k *Kernel) bestBlock(most int, sharedMem func(int) uintptr) (BlockSize, error) {
 	var best BlockSize

@@ -25,7 +25,7 @@ type Launch struct {
 	cfg LaunchConfig
 
 	refs []life.Ref // the code, then the memory arguments
-	uses []Access   // of the memory arguments, in the order of b.Mem
+	uses []Access   // accesses to the memory arguments, in the order of b.Mem
 }
 
 // Prepare binds the kernel to a configuration and arguments. It requires one argument per
@@ -191,7 +191,7 @@ func (l *Launch) enqueueEx(s *Stream) error {
 	return s.d.CuLaunchKernelEx(&cfg, n.Func, n.KernelParams, nil)
 }
 
-// refuse returns the error if the launch cannot be enqueued in s. It returns nil if the Contexts of
+// refuse returns an error if the launch cannot be enqueued in s. It returns nil if the Contexts of
 // l and s differ but have the same driver context.
 func (l *Launch) refuse(s *Stream) error {
 	if err := l.check(); err != nil {
@@ -244,8 +244,8 @@ func (l *Launch) Context() *Context {
 	return l.ctx
 }
 
-// Uses returns the code and the memory arguments with their accesses. Each access is read and
-// write, unless [In] or [Out] declared another mode.
+// Uses returns the code and the memory arguments with their accesses. Each access reads and writes,
+// unless [In] or [Out] declared another mode.
 func (l *Launch) Uses() uses.Set {
 	if l == nil {
 		return uses.Set{}
@@ -287,8 +287,8 @@ type kernelShape struct {
 	stamp launch.Stamp
 }
 
-// shapeOf returns the stamp of the kernel's first launch if the parameters are known and words are
-// those of that launch. Otherwise it returns a new stamp.
+// shapeOf returns the stamp of the kernel's first launch if the parameters are known and words
+// equals the words of that launch. Otherwise it returns a new stamp.
 func (k *Kernel) shapeOf(words *[launch.Words]uintptr) launch.Stamp {
 	if !k.known {
 		return launch.NewStamp()
@@ -307,8 +307,8 @@ func (k *Kernel) shapeOf(words *[launch.Words]uintptr) launch.Stamp {
 }
 
 // kernelUses records the memory and the accesses of a kernel's most recently prepared launch. It
-// keeps no memory alive, because it stores Lifetimes only as addresses to compare. A caller that
-// recorded an address has retained its Lifetime, so no other Lifetime can have that address.
+// stores Lifetimes only as addresses to compare, so it keeps no memory alive. Code that compares
+// stamps later has retained the Lifetimes, so no other Lifetime can have their addresses.
 type kernelUses struct {
 	mem   []uintptr
 	uses  []Access
@@ -316,8 +316,8 @@ type kernelUses struct {
 }
 
 // shareAccesses makes a new launch share the stamp of the kernel's previously prepared launch if
-// both have the same memory and accesses. In a list of launches that differ only in numbers, equal
-// stamps show that accesses need not be compared.
+// both have the same memory and accesses. In a list of launches that differ only in numeric
+// arguments, equal stamps show that accesses need not be compared.
 func (l *Launch) shareAccesses() {
 	if last := l.k.uses.Load(); last != nil && last.are(l) {
 		l.b.Accesses = last.stamp

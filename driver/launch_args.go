@@ -69,7 +69,7 @@ func copyArg(to, from unsafe.Pointer, size uintptr) {
 	}
 }
 
-// setSpan stores open memory of the kernel's own Context. It returns false for any other memory.
+// setSpan stores open memory of the launch's own Context. It returns false for any other memory.
 func (l *Launch) setSpan(s *launch.Slot, m *span) bool {
 	a := m.a
 	if a == nil || a.ctx != l.ctx || a.life.Closed() {
@@ -172,8 +172,8 @@ func (l *Launch) setAny(i int, v any) error {
 	return nil
 }
 
-// accepts checks the type against the parameter. If the parameters are unknown, it compares the
-// size with that of the first value that was set.
+// accepts checks t against parameter i. If the parameters are unknown, it compares only the size,
+// with the size of the first value of the argument.
 func (l *Launch) accepts(i int, t *argType) error {
 	if l.k.known {
 		return l.k.params[i].accepts(t)
@@ -248,8 +248,8 @@ func (l *Launch) argError(i int, err error) error {
 	return &argError{text: fmt.Sprintf("launch of %v: argument %d%s: %v", l.k, i, name, err), cause: err}
 }
 
-// argError is an argument that was rejected before the launch. If a driver query about the argument
-// failed, the error matches that failure. Otherwise it matches CUDA_ERROR_INVALID_VALUE.
+// argError reports an argument that was rejected before the launch. If a driver query about the
+// argument failed, argError matches that failure. Otherwise it matches CUDA_ERROR_INVALID_VALUE.
 type argError struct {
 	text  string
 	cause error

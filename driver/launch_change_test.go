@@ -116,8 +116,8 @@ func TestArgumentsAreFoundByNameAndCheckedByType(t *testing.T) {
 	}
 }
 
-// A Batch copies the arguments when a launch is added, so later changes do not affect it. The batch
-// reuses the space of earlier launches.
+// A Batch copies a launch's arguments when the launch is added. Later changes of the launch must
+// not affect the batch. After Empty, the batch reuses the space of earlier launches.
 func TestLaunchesHaveTheArgumentsOfTheMoment(t *testing.T) {
 	a := newAxpy(t)
 	l := a.prepare(t)
@@ -156,7 +156,7 @@ func TestLaunchesHaveTheConfigurationOfTheMoment(t *testing.T) {
 	b.Reset(&a.c.Driver().Driver, a.s.Raw())
 	for i, l := range []*driver.Launch{l, l, other, l} {
 		cfg := l.Config()
-		cfg.Grid.X = uint32(i/2 + 1) // each twice
+		cfg.Grid.X = uint32(i/2 + 1) // 1, 1, 2, 2
 		noError(t, l.SetConfig(cfg))
 		want := a.sent(t, l)
 		grid := a.launch.grid
@@ -177,8 +177,8 @@ func changeArg[T any](l *driver.Launch, i int, v T) (bool, error) {
 	return l.Block().Changed(was), err
 }
 
-// These files contain the same kernels as PTX and as machine code for sm_90. The binaries were made
-// from the PTX with ptxas and fatbinary from CUDA 11.8.
+// These files contain the same kernels as PTX and as machine code for sm_90. The binaries were
+// compiled from the PTX with ptxas and fatbinary from CUDA 11.8.
 var (
 	//go:embed testdata/launches/launches.ptx
 	launchesPTX []byte
@@ -189,8 +189,8 @@ var (
 )
 
 // launchWatch wraps a library and counts the launches that reach it. If disguise is set, it loads
-// the PTX instead of a binary, because the emulator cannot load binaries. The parameters then come
-// from the emulator.
+// the PTX instead of a binary, because the emulator cannot load binaries. Package driver still sees a
+// binary and queries the emulator for the parameters.
 type launchWatch struct {
 	loader.Library
 	launches *atomic.Int32
@@ -248,15 +248,15 @@ func newLaunchRig(t *testing.T, lib loader.Library, image []byte) *launchRig {
 
 type box [3]float32
 
-// wrongLaunch is one wrong way to launch a kernel. The error must contain the kernel's name and
-// these words.
+// wrongLaunch is one wrong way to launch a kernel. The error must contain the kernel's name and all
+// words.
 type wrongLaunch struct {
 	name   string
 	kernel string
 	cfg    driver.LaunchConfig
 	change func(r *launchRig, args []any) []any // changes valid arguments of kernel mixed
 	words  []string
-	typed  []string // further words, if PTX declares the types
+	typed  []string // further words, if the kernel came from PTX
 }
 
 func oneBlock(x, y, z int) driver.LaunchConfig {
@@ -318,7 +318,7 @@ func wrongLaunches() []wrongLaunch {
 }
 
 // onlyInText returns mistakes that are detected only if the kernel came from PTX. For machine code,
-// the driver does not report the required facts.
+// the driver reports neither the parameters' types nor the required block size.
 func onlyInText() []wrongLaunch {
 	cfg := oneBlock(1, 1, 1)
 	return []wrongLaunch{
@@ -408,7 +408,7 @@ func TestWrongLaunchesDoNotReachTheDriver(t *testing.T) {
 		testWrongLaunches(t, func() loader.Library { return emulator.New(emulator.Config{}) })
 	})
 	t.Run("GPU", func(t *testing.T) {
-		gputest.GPU(t) // or skip
+		gputest.GPU(t) // skips the test if there is no GPU
 		testWrongLaunches(t, func() loader.Library { return must(driver.SystemLibrary(""))(t) })
 	})
 }
@@ -477,8 +477,8 @@ func TestVersionsOfAccesses(t *testing.T) {
 	})
 }
 
-// A launch has a new version whenever it refers to other objects, because batches hold the old
-// references.
+// A launch must get a new version whenever it refers to other objects, because batches hold the old
+// references. Adding or removing an attribute also changes the version.
 func TestLaunchesHaveAnotherVersionWhenTheyReferToSomethingElse(t *testing.T) {
 	w := newWork(t, gputest.Context(t, gputest.Emulator(t, emulator.Config{})))
 	k, b := w.kernel("set"), w.floats(1, 2)

@@ -88,8 +88,8 @@ func D2(x, y int) Dim3 { return Dim3{dim(x), dim(y), 1} }
 // D3 returns x × y × z.
 func D3(x, y, z int) Dim3 { return Dim3{dim(x), dim(y), dim(z)} }
 
-// Blocks returns the grid that covers n elements with blocks of block threads: n / block, rounded
-// up. If n or block is not positive, the grid is empty, and launches reject it.
+// Blocks returns a grid for one thread per element: n / block blocks, rounded up, where block is in
+// threads. If n or block is not positive, the grid is empty, and launches reject it.
 func Blocks(n, block int) Dim3 {
 	if n <= 0 || block <= 0 {
 		return Dim3{0, 1, 1}
@@ -168,7 +168,7 @@ func (l *deviceLimits) read(dev Device) error {
 
 var axisNames = [3]string{"X", "Y", "Z"}
 
-// checkDim requires each dimension of d to be 1 to its limit. The error names the dimension.
+// checkDim returns an error unless each dimension of d is between 1 and its limit.
 func checkDim(what string, d Dim3, limit [3]int) error {
 	for i, n := range d.axes() {
 		if n == 0 || uint64(n) > uint64(limit[i]) {
@@ -178,7 +178,7 @@ func checkDim(what string, d Dim3, limit [3]int) error {
 	return nil
 }
 
-// checkConfig rejects configurations that the driver would reject. The error names the dimension or
+// checkConfig rejects configurations that the driver would reject. Its errors name the dimension or
 // limit. If needed, checkConfig raises the kernel's limit of dynamic shared memory.
 func (k *Kernel) checkConfig(cfg *LaunchConfig) error {
 	l, err := k.code.deviceLimits()

@@ -184,8 +184,7 @@ func TestWrongArgumentsNameTheParameter(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			l := a.prepare(t)
 			wantError(t, driver.SetArg(l, test.i, test.v), test.code, append(test.words, "kernel axpy")...)
-			// A repeated mistake is detected too, although the type was already
-			// checked. The launch keeps its old argument.
+			// The same mistake must be detected again. The launch must keep its old argument.
 			wantError(t, driver.SetArg(l, test.i, test.v), invalid)
 			noError(t, a.s.Do(l))
 		})
