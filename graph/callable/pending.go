@@ -44,7 +44,7 @@ func (p Pending[Out]) Wait(ctx context.Context) (out Out, err error) {
 	return p.take(ctx)
 }
 
-// event returns the event that completes when the replay has ended.
+// event returns the event that completes when the call's work has ended.
 func (p Pending[Out]) event(ctx context.Context) (*driver.Event, error) {
 	if p.from == nil {
 		return nil, ErrOutputGone
@@ -91,7 +91,7 @@ func (o *outcome[Out]) ready() {
 	}
 }
 
-// gone is ErrOutputGone with a reason.
+// gone is an error with a reason that matches ErrOutputGone.
 type gone struct{ why string }
 
 func (e *gone) Error() string { return ErrOutputGone.Error() + ": " + e.why }

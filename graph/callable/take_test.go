@@ -11,7 +11,8 @@ import (
 	"github.com/purecuda/cuda/graph/internal/graphtest"
 )
 
-// draw is the input of a function that returns the first number that it took. len(x) is the shape.
+// draw is the input of a function that takes n numbers and returns the first. The length of x is
+// the shape, and n is a constant.
 type draw struct {
 	x []uint32
 	n uint64 // count of numbers, a constant
@@ -44,8 +45,8 @@ func (k *kit) draws(c *drawCallable, in draw, want uint64) {
 	}
 }
 
-// Calls must take consecutive numbers, whether they are eager or replayed, of one shape or another,
-// of one Callable or another. A Callable with another Counter must not take part.
+// Eager and replayed calls of several shapes and Callables must take consecutive numbers from a
+// shared Counter. A Callable with another Counter must not affect it.
 func TestCallsTakeDifferentNumbers(t *testing.T) {
 	each(t, func(k *kit) {
 		shared := k.counter(100)
@@ -69,8 +70,8 @@ func TestCallsTakeDifferentNumbers(t *testing.T) {
 	})
 }
 
-// The count of numbers is a constant like others. Changing it in each call must end eager, and no
-// number may be lost or taken twice on the way.
+// The count of numbers is a constant. If it changes in each call, the shape must return to eager
+// calls, and no number may be lost or taken twice.
 func TestCountOfNumbersMayChange(t *testing.T) {
 	each(t, func(k *kit) {
 		c := made(k, drawing(k.counter(0)), nil, callable.WithAdaptive(1))
@@ -85,8 +86,8 @@ func TestCountOfNumbersMayChange(t *testing.T) {
 	})
 }
 
-// A started call takes its numbers even if nobody waits for it or the wait is cancelled. A call that
-// is cancelled before it is enqueued must take none.
+// A started call must take its numbers even if the program does not wait for it or cancels the
+// wait. A call that is cancelled before it is enqueued must take none.
 func TestCancelledCallsTakeTheirNumbers(t *testing.T) {
 	eachMode(t, func(k *kit) {
 		c := made(k, drawing(k.counter(0)), nil)

@@ -12,14 +12,15 @@ import (
 // Trace is one run of a Func. The Func uses it to read the input, to get memory and to record work.
 // Only one goroutine may use a Trace, and only until the Func returns.
 //
-// After one of its methods or functions has failed, all others do nothing. The call returns that
-// failure, so the Func need not check. To check anyway, use Err.
+// After a method of the Trace, or a function that accepts it, has failed, all further ones do
+// nothing. The call returns that failure, so the Func need not check for errors. To check anyway,
+// use Err.
 //
 // When constants change, the Func runs again and gets the same memory as before. So it must request
 // the same memory in the same order. Declare any property that affects this with Shape.
 //
-// In an eager call, the Trace enqueues the work directly: see WithAdaptive. Func needs no change for
-// that. Objects that the operations refer to stay alive until the work has ended.
+// In an eager call, the Trace enqueues the work directly: see WithAdaptive. The Func is the same in
+// both cases. Objects that the operations refer to stay alive until the work has ended.
 type Trace[In any] struct {
 	traced[In]
 	in     In
@@ -43,11 +44,11 @@ func (t *Trace[In]) Err() error {
 	return t.err
 }
 
-// Scope returns the scope in which work is recorded. Use it for forks and joins, and for operations
-// without a method here. The function must return the scope's errors.
+// Scope returns the scope in which work is recorded. Use it for forks, joins and other operations
+// that Trace has no method for. The function must return the scope's errors.
 //
-// A shape whose function calls Scope is always recorded. If an eager call discovers that, it records
-// the remaining work and launches it once.
+// A shape whose function calls Scope is always recorded. If the function calls Scope in an eager
+// call, the remaining work of that call is recorded and launched once.
 func (t *Trace[In]) Scope() *graph.Scope {
 	if t == nil {
 		return nil
@@ -63,8 +64,8 @@ func (t *Trace[In]) Scope() *graph.Scope {
 	return t.sc
 }
 
-// Stream returns the stream in which work is recorded or enqueued, for other libraries. Keep the
-// objects of such work alive with Scope().Keep, or until the Callable is closed.
+// Stream returns the stream in which work is recorded or enqueued, for use with other libraries.
+// Keep the objects that their work uses alive with Scope().Keep, or until the Callable is closed.
 func (t *Trace[In]) Stream() *driver.Stream {
 	if t == nil {
 		return nil
@@ -115,8 +116,8 @@ func (t *Trace[In]) Launch(k *driver.Kernel, cfg driver.LaunchConfig, args ...an
 	t.Do(l)
 }
 
-// Own makes the Callable close things when the recorded work is no longer used. That is when the
-// function ran again for the same shape, the variant was evicted or the Callable was closed.
+// Own makes the Callable close things once this run's work is no longer used: after the function
+// has run again for the same shape, the variant was evicted or the Callable was closed.
 func (t *Trace[In]) Own(things ...io.Closer) {
 	if t == nil {
 		return
@@ -177,9 +178,10 @@ func Shape[T comparable, In any](t *Trace[In], get func(In) T) T {
 }
 
 // Constant declares a property of the input that becomes part of the recorded work, such as a
-// kernel argument or a buffer used in place. If a call has another value, the function is recorded
-// again and the graph is updated. An eager call simply uses its value. Stage values that change with every call instead: staging costs
-// only a small copy. A NaN differs from every value, so each call with a NaN records again.
+// kernel argument or a buffer used in place. If a call has a different value, the function is
+// recorded again and the graph is updated. An eager call simply uses its value. For values that
+// change with every call, use StageScalar or StageSlice instead, which cost only a small copy. A
+// NaN differs from every value, so each call with a NaN records again.
 func Constant[T comparable, In any](t *Trace[In], get func(In) T) T {
 	if t == nil || get == nil {
 		return undeclared[T](t, "Constant")
@@ -191,8 +193,8 @@ func Constant[T comparable, In any](t *Trace[In], get func(In) T) T {
 	return v
 }
 
-// declare stores entry next of a list. In an eager call, the list contains the entries of the
-// previous run, which declare reuses. It reports whether the value is new.
+// declare stores v as entry next of a list and reports whether the value is new. A repeated eager
+// call reuses the entries of the previous run.
 func declare[T comparable, In any](list *[]guard[In], next *int, get func(In) T, v T) (changed bool) {
 	i := *next
 	*next++

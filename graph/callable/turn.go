@@ -11,13 +11,12 @@ type turn chan struct{}
 
 func newTurn() turn { return make(turn, 1) }
 
-// Lock acquires the lock. The wait cannot be cancelled.
 func (t turn) Lock() { t <- struct{}{} }
 
-// Unlock releases the lock.
 func (t turn) Unlock() { <-t }
 
-// lock acquires the lock. If ctx ends first, it returns the context's cause. A nil ctx never ends.
+// lock acquires the lock. If ctx ends first, lock returns the context's cause. A nil ctx never
+// ends.
 func (t turn) lock(ctx context.Context) error {
 	if ctx == nil {
 		t.Lock()

@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/graph/internal/refusal"
 )
 
-// variant contains the recorded work and the memory for one shape.
+// variant is the recorded work and the memory of one shape.
 type variant[In, Out any] struct {
 	outcome[Out]
 	traced[In]
@@ -39,7 +39,7 @@ const (
 	hostBehindStream                  // after the stream's work completes
 )
 
-// guard is a property of the input at the time the function was recorded.
+// guard is a property of the input that had a certain value when the function ran.
 type guard[In any] interface{ holds(in In) bool }
 
 // input is device memory that each call fills.
@@ -49,7 +49,7 @@ type input[In any] interface {
 	copyOp() *driver.CopyOp
 }
 
-// cell is memory that is kept when the graph is updated.
+// cell is memory that survives updates of the graph.
 type cell interface{ close() error }
 
 // newVariant creates a variant for a new shape with make, which runs the function.
@@ -76,8 +76,8 @@ func (c *Callable[In, Out]) newVariant(make func(*variant[In, Out]) error) (*var
 	return v, nil
 }
 
-// instantiate records the function and instantiates the graph. If that fails, the variant is
-// unchanged, except that a new variant has the memory and things to close.
+// instantiate records the function and instantiates the graph. If that fails, an existing variant
+// is unchanged. A new variant may then contain memory and objects that must be closed.
 func (c *Callable[In, Out]) instantiate(v *variant[In, Out], in In) error {
 	old, oldExec := v.owned, v.exec // none, if the variant is new
 	g, t, out, err := c.record(v, in)
@@ -208,7 +208,7 @@ func (v *variant[In, Out]) waitForHost(ctx context.Context, s *driver.Stream) er
 	return nil
 }
 
-// recordEnded records an event after the latest replay.
+// recordEnded records the event v.ended after the latest replay.
 func (v *variant[In, Out]) recordEnded(s *driver.Stream) error {
 	if err := s.Record(v.ended); err != nil {
 		v.taken = v.launched // without the event, no call can detect when the output may be read

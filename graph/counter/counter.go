@@ -1,14 +1,14 @@
 // Package counter provides numbers that advance on the device. A replayed graph does the same work
-// each time, so a generator of random numbers needs an offset that differs from replay to replay. A
-// [Counter] provides the offset without work on the host:
+// each time, so a random number generator in it needs an offset that differs from replay to replay.
+// A [Counter] provides the offset without work on the host:
 //
 //	draws, err := counter.New(ctx, 0)
 //	take, err := draws.Take(at, n)              // at: one uint64 in device memory
 //	noise, err := kernel.Prepare(cfg, x, seed, at, ...)
 //	g, err := graph.Capture(s, mode, func(sc *graph.Scope) error { return sc.Do(take, noise) })
 //
-// Each replay takes the next n numbers. The kernel uses them as the counters of a counter-based
-// generator, such as Philox, and reads the first of them from at.
+// Each replay takes the next n numbers. In this example, the kernel reads the first of them from at
+// and uses them as the counters of a counter-based generator such as Philox.
 //
 // The operations are ordinary launches for streams, captures and graphs built by hand. In a
 // function that replays, use callable.Take.
@@ -45,7 +45,7 @@ func New(c *driver.Context, start uint64) (*Counter, error) {
 
 // Take returns an operation that takes n numbers. It stores the first of the numbers in the first
 // element of into, and advances the Counter by n. Operations that run at the same time need
-// different memory for into. n is argument 2 of the Launch.
+// different memory for into. SetArg can change n, which is argument 2 of the Launch.
 func (c *Counter) Take(into driver.MemoryOf[uint64], n uint64) (*driver.Launch, error) {
 	if !c.exists() {
 		return nil, aCounter.Error(c == nil)
@@ -60,8 +60,9 @@ func (c *Counter) Take(into driver.MemoryOf[uint64], n uint64) (*driver.Launch, 
 	return c.prepare("counter_take", driver.Out(v.View(0, 1)), c.number, n)
 }
 
-// Set returns an operation that makes v the next number. v is argument 1 of the Launch. A Take that
-// runs at the same time takes its numbers either before or after the change.
+// Set returns an operation that makes v the next number. SetArg can change v, which is argument 1
+// of the Launch. A Take that runs at the same time takes its numbers either before or after the
+// change.
 func (c *Counter) Set(v uint64) (*driver.Launch, error) {
 	if !c.exists() {
 		return nil, aCounter.Error(c == nil)
@@ -81,7 +82,7 @@ func (c *Counter) prepare(name string, args ...any) (*driver.Launch, error) {
 	return l, nil
 }
 
-// Number returns the memory with the next number, for copies to the host.
+// Number returns a view of the device memory that contains the next number, for copies to the host.
 func (c *Counter) Number() driver.View[uint64] {
 	if !c.exists() {
 		return driver.View[uint64]{}

@@ -226,7 +226,7 @@ func ExampleCounter() {
 	draws := must(counter.New(c, 1000))
 	defer draws.Close()
 	at := must(driver.Alloc[uint64](c, 1))
-	take := must(draws.Take(at, 64)) // a kernel that follows can use the numbers from at[0] to at[0] + 63
+	take := must(draws.Take(at, 64)) // a later kernel can use the numbers from at[0] to at[0] + 63
 
 	g := must(graph.Capture(s, graph.ModeThreadLocal, func(sc *graph.Scope) error { return sc.Do(take) }))
 	exec := must(g.Instantiate())

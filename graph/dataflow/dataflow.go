@@ -50,8 +50,8 @@ type Flow struct {
 // New returns an empty Flow for operations of c.
 func New(c *driver.Context) *Flow { return &Flow{ctx: c} }
 
-// Add adds an operation, which will run after each earlier operation that it conflicts with. uses
-// declares further memory accesses.
+// Add adds an operation. In the graph, it runs after each earlier operation whose memory accesses
+// conflict with its own. uses declares further memory accesses.
 func (f *Flow) Add(op driver.Op, uses ...driver.Declared) (Step, error) {
 	if !f.exists() {
 		return Step{}, aFlow.Error(f == nil)
@@ -97,8 +97,8 @@ func (f *Flow) enter(s step) Step {
 }
 
 // Items returns the steps as items for AddBatch, in order, with their names and declared uses. To
-// run the steps after other nodes, add Deps to the items without After. Without names and declared
-// uses, the items are also suitable for a plan. Items can be called any number of times. Between
+// run the steps after existing nodes, set Deps of the items without After. If the items have no
+// names and declared uses, they also suit NewPlan. Items can be called any number of times. Between
 // Add and Items, the numeric arguments of launches may change, but not the memory they use.
 func (f *Flow) Items() ([]graph.Item, error) {
 	if !f.exists() {
@@ -144,14 +144,14 @@ func (f *Flow) unchanged() error {
 
 type step struct {
 	op      driver.Op
-	version uint64 // version of a launch's accesses
+	version uint64 // AccessesVersion of a launch when it was added
 	name    string
 	uses    []driver.Access // accesses of the operation and declared accesses
 	extra   []driver.Declared
 	after   []int
 }
 
-// Step is one operation of a Flow.
+// Step is an operation in a Flow.
 type Step struct {
 	f *Flow
 	i int
@@ -176,8 +176,8 @@ func (s Step) SetName(name string) {
 	}
 }
 
-// After makes the step run after others, for reasons other than memory. The step must be the latest
-// of its flow.
+// After makes the step also run after others, for reasons that no memory access shows. The step
+// must be the latest of its flow.
 func (s Step) After(others ...Step) error {
 	if s.f == nil {
 		return aStep.Error(false)

@@ -71,7 +71,8 @@ func (w *randomWork) try() (driver.Op, error) {
 		driver.Region{Memory: w.bufs[j], Pitch: 16, X: uintptr(4 * w.IntN(2)), Y: uintptr(w.IntN(5))}, width, 3)
 }
 
-// sumOf returns an error if the kernel would write elements that its other threads read.
+// sumOf returns an error if one thread of the kernel would write elements that another thread
+// reads.
 func (w *randomWork) sumOf(d, a, b driver.View[uint32]) (driver.Op, error) {
 	for _, v := range []driver.View[uint32]{a, b} {
 		if d.Ptr() < v.Ptr()+driver.CUdeviceptr(v.Bytes()) && v.Ptr() < d.Ptr()+driver.CUdeviceptr(d.Bytes()) {
@@ -158,8 +159,8 @@ func TestFlowGivesWhatTheOrderGives(t *testing.T) {
 	})
 }
 
-// conflicts reports whether a flow must keep the order of two operations. It compares them byte
-// by byte.
+// conflicts reports whether a flow must keep the order of two operations. It compares their
+// accesses byte by byte.
 func conflicts(a, b driver.Op) bool {
 	for _, x := range a.Uses().Accesses {
 		for _, y := range b.Uses().Accesses {

@@ -42,7 +42,7 @@ func ExampleFlow() {
 	// 30
 }
 
-// If no memory shows a dependency, the program declares it with After.
+// For a dependency that no memory access shows, use After.
 func ExampleStep() {
 	c, _, plus, times, b := graphtest.Open()
 	left, right := b.View(0, graphtest.Elems/2), b.View(graphtest.Elems/2, graphtest.Elems)

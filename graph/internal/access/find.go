@@ -7,9 +7,9 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// InNode returns the sets of the graph that was copied into node i. If they are not recorded,
-// because node i was captured or is a copy, it returns the sets of all child graphs of the loose
-// Sets.
+// InNode returns the sets of the graph that was copied into node i. If node i was captured or is
+// itself a copy, they are not recorded. InNode then returns the sets of all child graphs in
+// p.Loose.
 func (p *Sets) InNode(i uint32) []*Sets {
 	if c := p.children[i]; c != nil {
 		return []*Sets{c}
@@ -54,7 +54,7 @@ func (p *Sets) Find(i uint32) Found {
 
 func (f Found) uses() []Span { return f.in.spans[f.at : f.at+uint32(f.n)] }
 
-// List returns the accesses of the set with the names of the arguments.
+// List returns the accesses of the set, each with the name of its argument.
 func (f Found) List() []driver.Access {
 	list := make([]driver.Access, 0, f.n)
 	for _, s := range f.uses() {

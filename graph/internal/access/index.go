@@ -15,8 +15,8 @@ type Index struct {
 	all      []StepAccess // every access, to compare with boxes
 }
 
-// segment is a range of bytes that the same steps access. It omits steps before the last writer,
-// because that writer runs after them.
+// segment is a range of bytes that the same steps access. It omits the steps before the last
+// writer, because the writer already runs after them.
 type segment struct {
 	lo, hi  uint64
 	writer  int // the last writer, or none
@@ -103,7 +103,8 @@ func cover(old []segment, lo, hi uint64, step int, mode driver.AccessMode) []seg
 	return next
 }
 
-// readBy appends the segments between lo and hi with one additional reader.
+// readBy appends to next the segments of old between lo and hi, each with step as an additional
+// reader. Gaps become segments without a writer.
 func readBy(next, old []segment, lo, hi uint64, step int) []segment {
 	at := lo
 	for _, s := range old {
@@ -120,7 +121,7 @@ func readBy(next, old []segment, lo, hi uint64, step int) []segment {
 	return next
 }
 
-// cut returns a part of a segment. Appending readers to the part does not change the segment.
+// cut returns the part of a segment from lo to hi. Appending readers to the part does not change s.
 func (s segment) cut(lo, hi uint64) segment {
 	if s.lo == lo && s.hi == hi {
 		return s

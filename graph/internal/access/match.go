@@ -110,8 +110,8 @@ func (f Found) Same(o Found) bool {
 	return slices.Equal(f.uses(), o.uses())
 }
 
-// CommonArgs returns, for each kernel, the arguments with a nonempty access in all sets of the
-// kernel, in ascending order.
+// CommonArgs returns, for each kernel in all, the arguments that have a nonempty access in every
+// set of the kernel, in ascending order.
 func CommonArgs(all []Found) map[cu.CUfunction][]int32 {
 	common := make(map[cu.CUfunction][]int32)
 	for _, f := range all {
@@ -144,8 +144,8 @@ func (f Found) Key(args []int32) string {
 	return string(key)
 }
 
-// NodeKey returns the Key for the parameters of a node. It returns "" if p has no arguments but
-// args is not empty.
+// NodeKey returns the Key of a node with parameters p. It returns "" if p has no arguments but args
+// is not empty.
 func NodeKey(p *cu.CUDA_KERNEL_NODE_PARAMS, args []int32) string {
 	key := binary.NativeEndian.AppendUint64(nil, uint64(p.Func))
 	for _, a := range args {

@@ -2,8 +2,8 @@ package access
 
 import "slices"
 
-// Reach is a growing list of items that run after earlier ones. For each item, it stores all items
-// that come before.
+// Reach is a growing list of items, each of which may run after earlier ones. For each item, it
+// stores all items that the item directly or indirectly runs after.
 type Reach struct{ before []earlier }
 
 // earlier is a set of numbers: all numbers below base, and the numbers in bits, whose first bit is
@@ -21,8 +21,8 @@ func (e *earlier) has(i int) bool {
 	return w < len(e.bits) && e.bits[w]>>(uint(i)%64)&1 != 0
 }
 
-// Add appends an item that runs after others. It returns, in ascending order, the direct
-// dependencies that imply all others.
+// Add appends an item that runs after the given items. It returns, in ascending order, the smallest
+// subset of after that implies the rest.
 func (r *Reach) Add(after []int) []int {
 	slices.Sort(after)
 	after = slices.Compact(after)
@@ -42,7 +42,7 @@ func (r *Reach) Add(after []int) []int {
 // Undo removes the latest item.
 func (r *Reach) Undo() { r.before = r.before[:len(r.before)-1] }
 
-// merge adds i and the numbers of another set.
+// merge adds i and the elements of o to the set.
 func (e *earlier) merge(o *earlier, i int) {
 	if o.base > e.base {
 		drop := min((o.base-e.base)/64, len(e.bits))

@@ -13,7 +13,7 @@ type Recorded struct {
 // Repeat records that the latest launch was recorded again.
 func (u *Recorded) Repeat() { u.sets.repeat() }
 
-// Burst takes over the sets of a burst.
+// Burst takes ownership of the sets of a burst.
 func (u *Recorded) Burst(sets *Sets) {
 	if sets.Noted() == 0 {
 		sets.Recycle()
@@ -25,7 +25,7 @@ func (u *Recorded) Burst(sets *Sets) {
 	u.bursts = append(u.bursts, sets)
 }
 
-// Note stores the accesses of op if op is a launch. It ignores other operations.
+// Note records the accesses of op if op is a launch, and ignores other operations.
 func (u *Recorded) Note(op driver.Op) {
 	l, ok := op.(*driver.Launch)
 	if !ok {

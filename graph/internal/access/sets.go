@@ -12,13 +12,13 @@ import (
 )
 
 // Sets are the memory accesses of a graph's nodes that the driver cannot report. For a kernel, the
-// driver returns the addresses among the arguments, but not the size of the memory. A node is an
-// index into a list, so recording a node costs a comparison and a store.
+// driver returns the addresses among the arguments, but not the sizes of the memory. Each node has
+// only an index into a list of sets, so recording a node costs a comparison and a store.
 //
 // Copies of the graph share its lists (snapshot). Appending to shared lists is safe. Before
 // existing entries change, the lists must be copied.
 type Sets struct {
-	of    []uint32 // for each node, its index in list plus 1; 0 if these Sets do not know it
+	of    []uint32 // for each node, the index of its set in list plus 1; 0 if unknown
 	list  []Set
 	spans []Span
 
@@ -39,7 +39,7 @@ type Set struct {
 	version uint64 // launch.Block().Accesses when the set was stored
 	Kernel  *driver.Kernel
 	at      uint32 // index in spans
-	n, own  uint16 // number of spans; own is their capacity if only one node uses the set, otherwise 0
+	n, own  uint16 // n: number of spans; own: their capacity if only one node uses the set, otherwise 0
 }
 
 // Span is a driver.Access without the fields that are the same for all accesses of a kernel.
@@ -69,13 +69,13 @@ func OfPlan(of []uint32, kinds int) *Sets {
 // EnterNone adds a kind with unknown accesses.
 func (p *Sets) EnterNone() { p.list = append(p.list, Set{}) }
 
-// Noted returns 1 plus the number of the last node with recorded accesses, or 0.
+// Noted returns the number of nodes that have an entry, which may be an unknown set.
 func (p *Sets) Noted() int { return len(p.of) }
 
 // DeclaredUses returns the declared accesses of a node.
 func (p *Sets) DeclaredUses(i uint32) []driver.Access { return p.declared[i] }
 
-// None is the Sets of closed graphs.
+// None is the Sets of a closed graph.
 var None = &Sets{shared: true}
 
 // Recycle returns the lists to the pool for another graph, unless a copy shares them.
@@ -110,7 +110,7 @@ func (p *Sets) launchAnew(i int, l *driver.Launch) {
 	p.of = append(p.of, p.last)
 }
 
-// Op is like Launch, but accepts any operation and ignores those that are not launches.
+// Op is like Launch, but accepts any operation and ignores operations other than launches.
 func (p *Sets) Op(i int, op driver.Op) {
 	if l, ok := op.(*driver.Launch); ok {
 		p.Launch(i, l)
@@ -140,8 +140,8 @@ func (p *Sets) pad(i int) {
 	}
 }
 
-// Enter adds the set of a launch as the latest. It stores the fields in place, because copying a
-// struct that was just filled stalls the processor.
+// Enter appends the set of a launch, which becomes the latest set. It stores the fields in place,
+// because copying a struct that was just filled stalls the processor.
 func (p *Sets) Enter(l *driver.Launch) {
 	uses, at := l.Uses().Accesses, len(p.spans)
 	p.version = uint64(l.Block().Accesses)
@@ -196,7 +196,8 @@ func (p *Sets) ownSet(i uint32, room uint16) *Set {
 	return &p.list[len(p.list)-1]
 }
 
-// Forget removes the accesses of a node that was destroyed or changed in other ways.
+// Forget removes the accesses of a node that was destroyed, or changed in a way that Sets cannot
+// follow.
 func (p *Sets) Forget(i uint32) {
 	if int(i) < len(p.of) && p.of[i] != 0 {
 		p.unshare()
@@ -231,7 +232,7 @@ func (p *Sets) unshare() {
 func (p *Sets) snapshot() *Sets {
 	p.shared = true
 	for _, l := range p.Loose {
-		if !l.shared { // writes only if needed, because other goroutines may be reading l
+		if !l.shared { // write only if needed, because other goroutines may be reading l
 			l.shared = true
 		}
 	}
@@ -240,7 +241,7 @@ func (p *Sets) snapshot() *Sets {
 	return &s
 }
 
-// CopiedFrom records that nodes of this graph are copies of another graph's nodes. The copies are
+// CopiedFrom records that nodes of this graph are copies of another graph's nodes. Their sets are
 // matched to nodes lazily.
 func (p *Sets) CopiedFrom(other *Sets) {
 	p.Loose = append(p.Loose, other.snapshot())

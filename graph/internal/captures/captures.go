@@ -51,8 +51,8 @@ func (c *Registry) capture(k Key) any {
 	return nil
 }
 
-// Key identifies a stream. A handle alone is not unique: the per-thread stream has the same handle
-// in every context.
+// Key identifies a stream. The handle alone is not enough, because the per-thread stream has the
+// same handle in every context.
 type Key struct {
 	ctx    *driver.Context
 	stream driver.CUstream
@@ -81,7 +81,8 @@ func (c *Registry) Enter(s *driver.Stream, r any, beganAt *Place) error {
 	return nil
 }
 
-// KeepOut makes captures of s wait until LetIn. It returns false if s is being captured.
+// KeepOut makes captures of s wait until LetIn. If s is already being captured, KeepOut does
+// nothing and returns false.
 func (c *Registry) KeepOut(s *driver.Stream) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,8 +130,8 @@ type Place struct {
 
 func (p *Place) Mark() { p.n = runtime.Callers(2, p.pcs[:]) }
 
-// EntryOf returns the address of the code of f, which must be a function. Finding the caller
-// instead would cost about as much as a driver call.
+// EntryOf returns the address of the code of f, which must be a function. It is used instead of the
+// caller's position, because finding the caller costs about as much as a driver call.
 func EntryOf[F any](f F) uintptr { return **(**uintptr)(unsafe.Pointer(&f)) }
 
 // String returns the function, or the innermost call outside package graph.

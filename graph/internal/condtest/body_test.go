@@ -41,8 +41,8 @@ func (k *kit) nodesOf(g *graph.Graph) (nodes []graph.Node) {
 	return nodes
 }
 
-// A node obtained while a body is recorded must later be the node of that body, with the name it
-// was given. This must hold at any depth.
+// A node obtained while a body is being recorded must later be a node of that body, with the same
+// name, at any nesting depth.
 func TestNodesOfRecordedBodiesStay(t *testing.T) {
 	eachMode(t, func(k *kit, mode graph.Mode) {
 		a, b, rounds := k.Memory(), k.Memory(), k.Words(0)
@@ -118,7 +118,8 @@ func TestNodesOfRecordedBodiesStay(t *testing.T) {
 	})
 }
 
-// The graph must retain the references of a body, even if the program also holds nodes of the body.
+// The graph must retain the objects that a body's nodes refer to, even if the program also has
+// Nodes of the body.
 func TestNodesOfRecordedBodiesKeepWhatTheyReferTo(t *testing.T) {
 	each(t, func(k *kit) {
 		b, sum := k.MemoryOf(5), k.Memory()
@@ -181,8 +182,8 @@ func TestNodesOfBodiesThatAreGone(t *testing.T) {
 	})
 }
 
-// A capture into an existing body has its own nodes. If a program uses such a node later, the error
-// must name the nodes to use instead.
+// A capture into an existing body has its own nodes, which become invalid when it ends. The error
+// for using such a node must name the nodes to use instead.
 func TestNodesOfACaptureIntoABodyNameTheBody(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -385,7 +386,8 @@ func TestBodyRefusesWhatCUDADoesNotTakeThere(t *testing.T) {
 	})
 }
 
-// The library cannot see these nodes, so the driver must reject them at instantiation.
+// The library does not check the nodes of a child graph in a body, so the driver must reject these
+// nodes at instantiation.
 func TestChildGraphOfABodyIsLookedAtByTheDriver(t *testing.T) {
 	each(t, func(k *kit) {
 		g, child := k.Graph(), k.Graph()
@@ -436,9 +438,9 @@ func TestOperationsOfConditionsRefuseBadArguments(t *testing.T) {
 	})
 }
 
-// An error after the node was recorded, but before its body is complete, must invalidate the
-// capture. CUDA cannot destroy a node during a capture, and the result must not be a graph with an
-// incomplete loop.
+// An error after the conditional node was recorded, but before its body is complete, must make the
+// capture fail. CUDA cannot destroy the node during the capture, and no graph with an incomplete
+// loop may result.
 func TestConditionalThatCannotBeCompletedFailsTheCapture(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))

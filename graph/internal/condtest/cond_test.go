@@ -87,10 +87,10 @@ func TestBoundedLoop(t *testing.T) {
 		inc := k.Add(body, k.Op(k.Plus.Prepare(one, word, uint32(1), uint32(1))), add)
 		k.Add(body, k.Op(loop.Next(graph.When(word, graph.Less, 5))), inc)
 		x := k.Exec(g)
-		k.Run(x) // the word ends the loop
+		k.Run(x) // the value of the word ends the loop
 		k.want("rounds", counter, 5)
 		k.Expect(b, 6)
-		k.Run(x) // the loop runs no rounds
+		k.Run(x) // the loop runs no iterations
 		k.want("rounds", counter, 0)
 		k.Expect(b, 6)
 		k.OK(word.Fill(^uint32(0) - 100))
@@ -194,8 +194,8 @@ func TestExecSetsAndSwitchesNodesInBodies(t *testing.T) {
 	})
 }
 
-// The graph of an update has its own conditions. A kernel that sets such a condition must then set
-// the condition of the Exec's node.
+// The graph passed to Update has its own conditions. After the update, kernels that set them must
+// set the conditions of the Exec's nodes.
 func TestUpdateTakesOverKernelsThatSetConditions(t *testing.T) {
 	each(t, func(k *kit) {
 		build := func(in, out *driver.Buffer[uint32]) *graph.Graph {

@@ -184,7 +184,7 @@ func TestNestedWhile(t *testing.T) {
 
 func TestSwitchInsideAWhile(t *testing.T) {
 	each(t, func(k *kit) {
-		// The graph is a program of steps. The number of a step selects its body.
+		// The graph is a loop over steps. The value of step selects the body of the SWITCH node.
 		step, b := k.Words(3), k.Memory()
 		g := k.Graph()
 		more, which := k.Cond(g, graph.WithDefault(1)), k.Cond(g)
@@ -208,7 +208,7 @@ func TestConditionKeepsItsValueUnlessItHasADefault(t *testing.T) {
 		kept, fresh, a, b := k.Words(1), k.Words(1), k.Memory(), k.Memory()
 		g := k.Graph()
 		keeps, assigned := k.Cond(g), k.Cond(g, graph.WithDefault(1))
-		// The condition is set after the node has read it.
+		// The node has already read the condition when it is set here.
 		first := k.Add(g, k.Op(keeps.SetTo(kept)))
 		n, body := k.AddIf(g, keeps, first)
 		k.Add(body, k.Launch(k.Plus, a, 1))

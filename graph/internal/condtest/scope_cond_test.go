@@ -166,8 +166,8 @@ func TestCaptureIntoABodyContinuesAfterItsNodes(t *testing.T) {
 
 var errBody = errors.New("the body gave up")
 
-// Whatever fails in a body, the outer capture must continue as if the node had never been
-// requested.
+// Whatever fails in a body, the outer capture must continue as if the conditional node had never
+// been requested.
 func TestFailureInABodyLeavesTheCaptureAround(t *testing.T) {
 	eachMode(t, func(k *kit, mode graph.Mode) {
 		b := k.Memory()
@@ -352,7 +352,7 @@ func TestScopesOfBodiesEndWithThem(t *testing.T) {
 	})
 }
 
-// Whatever fails in the capture, the graph nested in the node must be unchanged.
+// Whatever fails in the capture, the nested target graph must be unchanged.
 func TestFailedCaptureIntoAGraphInANodeLeavesIt(t *testing.T) {
 	each(t, func(k *kit) {
 		b, other := k.Memory(), k.Stream()

@@ -95,7 +95,7 @@ func launchWithMemory(k *kit) {
 	k.Wait(k.S)
 }
 
-// Captures and executable graphs must consist of few objects, because the objects that track their
+// Captures and executable graphs must allocate few objects, because the objects that track their
 // lifetimes are reused.
 func TestCapturesAndExecsAreFewObjects(t *testing.T) {
 	t.Run("null", func(t *testing.T) {
@@ -106,7 +106,7 @@ func TestCapturesAndExecsAreFewObjects(t *testing.T) {
 
 func fewObjects(k *kit) {
 	k.Helper()
-	hook := driver.SetLeakHook(nil) // if a hook is set, the library records where each object was created
+	hook := driver.SetLeakHook(nil) // with a leak hook, the library records where each object was created, which allocates
 	defer driver.SetLeakHook(hook)
 	l := k.Launch(k.Plus, k.Memory(), 1)
 	record := func(sc *graph.Scope) error { return sc.Do(l) }
@@ -183,7 +183,7 @@ func steadyInside(k *kit, g, inner *graph.Graph) {
 	})
 }
 
-// A node in a body is set while launches run. Each launch must use the parameters that were set
+// If a node in a body is set while launches run, each launch must use the parameters that were set
 // before it.
 func TestNodeInABodyIsSetWhileLaunchesRun(t *testing.T) {
 	each(t, func(k *kit) {
@@ -294,7 +294,7 @@ func rareNodes(k *kit) {
 	k.Run(x)
 }
 
-// semaphoreNodes runs only with the null driver, which imports any descriptor.
+// semaphoreNodes requires the null driver, which imports any descriptor.
 func semaphoreNodes(k *kit) {
 	k.Helper()
 	s, err := k.C.ImportSemaphoreFD(graphtest.TimelineFD, 3)
@@ -323,7 +323,7 @@ func semaphoreNodes(k *kit) {
 	})
 }
 
-// Recording the accesses of nodes must not add allocations, even if a launch gets other memory for
+// Recording the accesses of nodes must not add allocations, even if the launch's memory changes for
 // each node.
 func TestNotingMemoryAllocatesNothing(t *testing.T) {
 	t.Run("null", func(t *testing.T) { noteMemory(newKit(t, gputest.Context(t, graphtest.NullDriver(t)))) })

@@ -42,8 +42,8 @@ func newGraphBench(b *testing.B) graphBench {
 	return gb
 }
 
-// ok and add replace the kit's methods, whose call of Helper would take longer than the measured
-// code.
+// ok and add replace the kit's methods, because a call of Helper would take longer than the
+// measured code.
 func (b graphBench) ok(err error) {
 	if err != nil {
 		b.b.Fatal(err)
@@ -227,8 +227,8 @@ func (s *stepBench) next(l *driver.Launch) {
 	s.ok(driver.SetArg(l, 2, s.n))
 }
 
-// BenchmarkRecapture captures the step again, updates the exec and closes the graph. ns/op is for
-// the whole graph.
+// BenchmarkRecapture captures the step again, updates the exec and closes the graph. ns/op is the
+// time for the whole graph.
 func BenchmarkRecapture(b *testing.B) {
 	ways := map[string]func(s *stepBench, sc *graph.Scope) error{
 		"Do": func(s *stepBench, sc *graph.Scope) error {

@@ -1,6 +1,6 @@
 // Package devicecode contains the kernels of package graph and of the packages below it. Each PTX
-// file is a separate module, because a driver that lacks a function used by one kernel rejects the
-// whole module.
+// file is a separate module, because a driver rejects a whole module if it lacks a function that
+// one kernel calls.
 package devicecode
 
 import (

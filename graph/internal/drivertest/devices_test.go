@@ -16,7 +16,7 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// eachPair runs a test with kits for two devices: on an emulator with two devices, and on a machine
+// eachPair runs a test with kits for two devices, on an emulator with two devices and on a machine
 // with two GPUs.
 func eachPair(t *testing.T, test func(k, there *kit)) {
 	t.Helper()
@@ -68,7 +68,8 @@ func TestStreamsOfTwoDevicesInOneCapture(t *testing.T) {
 	})
 }
 
-// Nodes must run in their own contexts, wherever the graph is launched.
+// Nodes must run in their own contexts, even if the graph is launched in a stream of another
+// device.
 func TestGraphIsLaunchedInAStreamOfAnotherDevice(t *testing.T) {
 	eachPair(t, func(k, there *kit) {
 		here, b := k.Memory(), there.Memory()
@@ -259,7 +260,6 @@ func TestProfileOfAGraphOverTwoDevices(t *testing.T) {
 	})
 }
 
-// Goroutines use the devices alternately without selecting a device.
 func TestGoroutinesWorkOnBothDevices(t *testing.T) {
 	eachPair(t, func(k, there *kit) {
 		const goroutines, rounds = 8, 20
@@ -390,8 +390,8 @@ func (k *kit) severalContexts(g *graph.Graph, opts ...graph.Option) {
 	}
 }
 
-// CUDA cannot capture its functions for copies between peers. In a capture, a CopyOp must call
-// another function.
+// CUDA cannot capture its functions for copies between peers, so in a capture a CopyOp must call a
+// different function.
 func TestFunctionsForPeersAreNotCaptured(t *testing.T) {
 	eachPair(t, func(k, there *kit) {
 		here, b := k.Memory(), there.Memory()
@@ -460,8 +460,8 @@ func copyBetweenDevices(t *testing.T, d *driver.Driver) {
 	copyBetween(k, newKit(t, c))
 }
 
-// copyBetween changes memory of the other device, copies it to this device and changes it here. It
-// adds the operations one by one, as a batch and as a plan.
+// copyBetween changes memory of the other device, copies it to this device and changes the copy. It
+// builds this graph in three ways: node by node, as a batch and as a plan.
 func copyBetween(k, there *kit) {
 	k.Helper()
 	here, b := k.Memory(), there.Memory()
@@ -490,8 +490,8 @@ func copyBetween(k, there *kit) {
 	}
 }
 
-// The type-specific calls that set a copy or fill keep the node's context. But a node that is set
-// to an operation of another context must run in that context.
+// A copy or fill node that is set to an operation of another context must run in that context.
+// CUDA's type-specific calls would keep the node's context.
 func TestNodesAreSetToOperationsOfAnotherContext(t *testing.T) {
 	each(t, func(k *kit) {
 		there := k.Beside()

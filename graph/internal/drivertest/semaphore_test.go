@@ -231,7 +231,7 @@ func TestSemaphoresOfSeveralContextsAreRefused(t *testing.T) {
 		k.Errorf("in a stream of another context: %v", err)
 	}
 	g := k.Graph()
-	k.Add(g, k.Signal(far, 1)) // a graph accepts the operation
+	k.Add(g, k.Signal(far, 1)) // unlike a stream, a graph accepts the operation
 	k.Run(k.Exec(g))
 }
 

@@ -133,7 +133,7 @@ func TestRareNodesOnOldDrivers(t *testing.T) {
 	})
 }
 
-// capability is a feature that CUDA version since introduced. try uses it.
+// capability is a feature that CUDA version since introduced. try uses the feature.
 type capability struct {
 	what  string
 	since int

@@ -91,7 +91,7 @@ var forms = []form{
 }
 
 // matrix runs a test with each form of capture on each driver. After the test, the memory must
-// still contain ones, and the streams must work.
+// still contain ones, and the stream must work.
 func matrix(t *testing.T, mode graph.Mode, test func(k *kit, run func(record func(*graph.Scope) error) error, b *driver.Buffer[uint32])) {
 	t.Helper()
 	for _, f := range forms {
@@ -260,8 +260,8 @@ func TestMatrixTheFunctionFailsAndAStreamIsNotJoined(t *testing.T) {
 	})
 }
 
-// A stream that is closed during its capture must be destroyed after the capture. Ending the
-// capture of a stream that the driver has destroyed would crash the process.
+// A stream that is closed during its capture must be destroyed only after the capture, because
+// ending the capture of a destroyed stream would crash the process.
 func TestMatrixTheStreamIsClosedDuringTheCapture(t *testing.T) {
 	for _, f := range forms {
 		t.Run(f.name, func(t *testing.T) {

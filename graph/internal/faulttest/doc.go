@@ -1,3 +1,3 @@
-// Package faulttest tests that package graph survives the failure of each driver call: nothing may
-// leak, and no stream may still be capturing.
+// Package faulttest makes each driver call of package graph fail. Afterwards nothing may have
+// leaked, and no stream may still be capturing.
 package faulttest

@@ -14,9 +14,9 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// Each driver call of a sequence of eager and recorded calls fails once. The failing call must
-// return the error, and every other call must return the right result. Afterwards nothing may be
-// open.
+// Each driver call in a sequence of eager and recorded calls of a Callable fails once. The call in
+// which it fails must return the error, and every other call must return the right result.
+// Afterwards no object may be open.
 func TestEveryDriverCallOfAnAdaptiveCallableMayFail(t *testing.T) {
 	e := emulator.New(emulator.Config{})
 	lib := faulty.Wrap(e)
@@ -64,7 +64,7 @@ func failAdaptive(k *kit, lib *faulty.Library, books *graphtest.Ledger, nth int)
 		}
 	}
 	k.Usable(k.S)
-	books.Again() // Usable may have allocated memory
+	books.Again() // Usable may have opened objects
 }
 
 // adaptive makes eager and recorded calls of three shapes, with two variants, and returns the
@@ -125,7 +125,7 @@ func (k *kit) scoped(before bool, draws *counter.Counter) callable.Func[affine, 
 	}
 }
 
-// answer calls c with in, by Start and Wait if start is set, and checks the result.
+// answer calls c with in and checks the result. If start is set, it uses Start and Wait.
 func (k *kit) answer(c *affineCallable, in affine, start bool) error {
 	k.Helper()
 	var out *driver.HostBuffer[uint32]

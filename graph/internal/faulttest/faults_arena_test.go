@@ -20,7 +20,7 @@ func init() {
 	)
 }
 
-// inArena runs graphs of two plans of an arena, which grows in between, on two streams.
+// inArena runs graphs of two plans of an arena on two streams. The arena grows between the plans.
 func (k *kit) inArena(b *driver.Buffer[uint32], opts ...arena.Option) error {
 	a, err := arena.New(k.C, opts...)
 	if err != nil {
@@ -42,7 +42,7 @@ func (k *kit) inArena(b *driver.Buffer[uint32], opts ...arena.Option) error {
 	return errors.Join(err, first.Close(), second.Close(), other.Close(), a.Close())
 }
 
-// ofPlan returns a graph that adds 0 to b, by way of memory of a new plan.
+// ofPlan returns an Exec that adds 0 to b through memory of a new plan.
 func (k *kit) ofPlan(a *arena.Arena, name string, b *driver.Buffer[uint32], n int) (*graph.Exec, error) {
 	p, err := a.Plan(name)
 	if err != nil {

@@ -110,8 +110,8 @@ func byHandAndParallel(sc *graph.Scope, l *driver.Launch) error {
 	return sc.Parallel(do, do)
 }
 
-// failing runs a function once to check that it works. Then failing runs the function once for each
-// of its driver calls, and makes that call fail. The function must return the error of that call.
+// failing runs run once to check that it works. Then, for each driver call that run makes, failing
+// runs it again with that call failing. run must return the error of the failing call.
 func (k *kit) failing(lib *faulty.Library, what string, run func() error) {
 	k.Helper()
 	k.OK(run())
@@ -169,8 +169,8 @@ func TestCapturesIntoABodyReportEachFailure(t *testing.T) {
 	})
 }
 
-// The graph that will contain a body must retain the objects that the body's capture retained. If
-// it cannot, the capture must fail.
+// A graph must retain the objects that the captures of its bodies retained. If it cannot, the outer
+// capture must fail.
 func TestWhatABodyRetainsIsRetainedByItsGraph(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
@@ -205,8 +205,8 @@ func TestWhatABodyRetainsIsRetainedByItsGraph(t *testing.T) {
 	k.failing(lib, "a body with a user object", capture)
 }
 
-// Graph memory is returned to a cache while other code is capturing. The memory must be freed
-// within that capture.
+// If graph memory is freed through a cache in a capture of other code, the free must become part of
+// that capture.
 func TestACacheFreesIntoACaptureOfOthers(t *testing.T) {
 	k := newKit(t, gputest.Context(t, gputest.Emulator(t, emulator.Config{})))
 	blocks, err := cache.New(k.C)
@@ -264,7 +264,7 @@ func init() {
 	)
 }
 
-// loopByHand adds a loop of three iterations, which b[0] counts.
+// loopByHand adds a loop of three iterations, with b[0] as the counter.
 func loopByHand(k *kit, g *graph.Graph, b *driver.Buffer[uint32]) error {
 	c, err := g.NewCond()
 	if err != nil {

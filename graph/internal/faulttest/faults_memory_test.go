@@ -188,7 +188,7 @@ func cacheUse(k *kit, c *cache.Cache, b *driver.Buffer[uint32]) error {
 	return errors.Join(replay(k, g), g.Close(), c.Free(k.S, outside), outside.Close())
 }
 
-// subject is a graph with a node of most kinds, and an executable graph.
+// subject is a graph with nodes of most kinds, and its Exec.
 type subject struct {
 	k *kit
 	g *graph.Graph
@@ -198,7 +198,7 @@ type subject struct {
 	kernel, second, fill, copied, words, host, record, wait, child, empty graph.Node
 
 	launch *driver.Launch
-	inside *driver.Launch // of the node of inner
+	inside *driver.Launch // launch of the node in inner
 	event  *driver.Event
 	inner  *graph.Graph
 	clone  *graph.Graph
@@ -238,7 +238,7 @@ func newSubject(k *kit) *subject {
 	return o
 }
 
-// ofGraph are the methods that report errors and need the graph.
+// ofGraph lists the methods that use a graph and return errors.
 var ofGraph = []struct {
 	name string
 	run  func(o *subject) error
@@ -301,7 +301,7 @@ var ofGraph = []struct {
 	}},
 }
 
-// ofExec are the methods of an executable graph.
+// ofExec lists the methods that use an Exec and return errors.
 var ofExec = []struct {
 	name string
 	run  func(o *subject) error
@@ -338,8 +338,8 @@ var ofExec = []struct {
 	}},
 }
 
-// onlyAsked lists calls whose failure is not an error. The driver has already made the update, and
-// the Exec also keeps the old references of nodes that cannot be listed.
+// onlyAsked lists driver calls whose failure is not an error of the method. The driver has already
+// made the update, and the Exec keeps the old references of nodes that cannot be listed.
 var onlyAsked = map[string][]string{"Exec.Update": {"cuGraphGetNodes", "cuGraphNodeGetType"}, "Exec.Apply": {"cuGraphGetNodes", "cuGraphNodeGetType"}}
 
 func TestGraphMethodsReturnTheErrorsOfTheirCalls(t *testing.T) {

@@ -113,7 +113,7 @@ func moveFlow(k *kit, b *driver.Buffer[uint32]) error {
 	if err != nil {
 		return errors.Join(err, child.Close())
 	}
-	// Close the child first, because Close does nothing once the child has been moved.
+	// Close the child first: once the child has been moved, its Close does nothing.
 	return errors.Join(move(k, g, child, l), child.Close(), g.Close())
 }
 
@@ -213,7 +213,7 @@ func boundFlow(k *kit, b *driver.Buffer[uint32]) error {
 	}
 	buffers, err := setBound(k, x, nodes, l)
 	errs := []error{err, x.Close(), g.Close()}
-	for _, b := range buffers { // now only the graph refers to the buffers
+	for _, b := range buffers { // from now on, only the graph refers to the buffers
 		errs = append(errs, b.Close())
 	}
 	return errors.Join(errs...)

@@ -226,7 +226,7 @@ func failOnce(k *kit, lib *faulty.Library, books *graphtest.Ledger, f flow, b *d
 		k.Errorf("call %d (%s) failed and left %s, the error was: %v", nth, failed, more, err)
 	}
 	k.Usable(k.S)
-	books.Again() // Usable may have allocated memory
+	books.Again() // Usable may have opened objects
 }
 
 func TestInstantiateFailureLeavesTheGraph(t *testing.T) {
@@ -246,7 +246,8 @@ func TestInstantiateFailureLeavesTheGraph(t *testing.T) {
 	k.Expect(b, 2)
 }
 
-// The null driver ends a capture successfully without a graph, although no real driver is known to.
+// The null driver ends a capture without an error and without a graph. No real driver is known to
+// do that.
 func TestNullGraphIsAnErrorThatSaysSo(t *testing.T) {
 	k := newKit(t, gputest.Context(t, graphtest.NullDriver(t)))
 	_, err := graph.Capture(k.S, graph.ModeRelaxed, func(*graph.Scope) error { return nil })

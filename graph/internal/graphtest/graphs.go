@@ -11,7 +11,7 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// Blocked enqueues work that ends when the returned function is called.
+// Blocked enqueues work in the kit's stream that ends when the returned function is called.
 func (k *Kit) Blocked() (release func()) {
 	k.Helper()
 	return k.BlockedOn(k.S)
@@ -46,7 +46,7 @@ func EdgesOf(from, to []graph.Node) []graph.Edge {
 	return list
 }
 
-// DependOn makes n run after each of the others.
+// DependOn makes n also run after others.
 func DependOn(n graph.Node, others ...graph.Node) error {
 	list := make([]graph.Edge, len(others))
 	for i, o := range others {
@@ -55,7 +55,7 @@ func DependOn(n graph.Node, others ...graph.Node) error {
 	return n.Graph().AddEdges(list...)
 }
 
-// AddAfter adds a node with the given edges, including their data. The edges need no To.
+// AddAfter adds a node for op with the edges deps, including their data, and ignores their To.
 func AddAfter(g *graph.Graph, op driver.Op, deps ...graph.Edge) (graph.Node, error) {
 	n, err := g.Add(op)
 	if err != nil {
@@ -80,7 +80,7 @@ func Froms(edges []graph.Edge) []graph.Node {
 	return nodes
 }
 
-// After returns edges from nodes to the next operation of a scope.
+// After returns edges from nodes, for Scope.SetDependencies.
 func After(nodes ...graph.Node) []graph.Edge {
 	list := make([]graph.Edge, len(nodes))
 	for i, n := range nodes {
@@ -127,7 +127,7 @@ func (k *Kit) CaptureIn(mode graph.Mode, record func(sc *graph.Scope) error) *gr
 	return g
 }
 
-// Does returns a function that records operations as a body.
+// Does returns a body that records operations.
 func Does(ops ...driver.Op) func(sc *graph.Scope) error {
 	return func(sc *graph.Scope) error {
 		for _, op := range ops {

@@ -79,7 +79,7 @@ DONE:
 }
 `
 
-// Elems is the number of elements in the buffers of a Kit.
+// Elems is the number of elements in a Kit's buffers.
 const Elems = 32
 
 // Config configures launches on Elems elements.

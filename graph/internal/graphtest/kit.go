@@ -80,7 +80,7 @@ func (k *Kit) MemoryOf(v uint32) *driver.Buffer[uint32] {
 	return b
 }
 
-// Launch returns a launch of Plus or Times.
+// Launch returns a launch of f, which is Plus or Times, on b with the operand v.
 func (k *Kit) Launch(f *driver.Kernel, b driver.Memory, v uint32) *driver.Launch {
 	k.Helper()
 	l, err := f.Prepare(Config, b, uint32(Elems), v)
@@ -168,7 +168,7 @@ func (k *Kit) Usable(s *driver.Stream) {
 	}
 }
 
-// None checks that f does not allocate. It calls f about 200 times.
+// None checks that f does not allocate more than AllocsAllowed. It calls f about 200 times.
 func (k *Kit) None(what string, f func()) {
 	k.Helper()
 	if allocs := testing.AllocsPerRun(200, f); allocs > AllocsAllowed && !RaceDetector {
@@ -182,7 +182,7 @@ func Each(t *testing.T, test func(k *Kit)) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) { test(NewKit(t, c)) })
 }
 
-// Block enqueues work that ends when the returned function is called.
+// Block enqueues work in s that ends when the returned function is called.
 func Block(t testing.TB, s *driver.Stream) (release func()) {
 	t.Helper()
 	gate := make(chan struct{})

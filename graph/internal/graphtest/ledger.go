@@ -11,11 +11,11 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
-// Injected is the code of injected failures. Nothing else in the tests returns it.
+// Injected is the error code of injected failures. Nothing else in the tests returns it.
 const Injected = driver.CUDA_ERROR_ECC_UNCORRECTABLE
 
-// Ledger counts the open objects of the driver, in addition to the library's own list. A handle
-// that the library lost is only in the driver's list.
+// Ledger counts the open objects by the emulator's own list. Unlike the library's list, it also
+// contains objects whose handles the library has lost.
 type Ledger struct {
 	E    *emulator.Emulator
 	Open map[string]int
@@ -28,8 +28,8 @@ func NewLedger(k *Kit, e *emulator.Emulator) *Ledger {
 	return l
 }
 
-// Wait waits several times concurrently for the kit's stream. Each wait makes the library create an
-// event, which the library keeps for later waits.
+// Wait makes several concurrent waits for the kit's stream. Each of them makes the library create
+// an event, which it keeps for later waits.
 func (l *Ledger) Wait(k *Kit) {
 	const waits = 4
 	gate, done := make(chan struct{}), make(chan error, waits)

@@ -36,7 +36,7 @@ func (k *Kit) CopyNode(g *graph.Graph, dst, src driver.MemoryOf[uint32], deps ..
 	return k.Add(g, op, deps...)
 }
 
-// ExpectReason expects an error with the driver's code and the given words.
+// ExpectReason checks that err matches code and contains the given words.
 func (k *Kit) ExpectReason(what string, err error, code driver.CUresult, words ...string) {
 	k.Helper()
 	if !errors.Is(err, code) {
@@ -75,7 +75,8 @@ func (k *Kit) Cond(g *graph.Graph, opts ...graph.CondOption) graph.Cond {
 	return c
 }
 
-// Op returns a function that returns an operation, or fails the test if err is not nil.
+// Op returns a function that checks the error of a call that creates an operation, and returns the
+// operation.
 func Op[T any](k *Kit) func(o T, err error) T {
 	return func(o T, err error) T {
 		k.Helper()

@@ -17,14 +17,13 @@ const (
 	OpaqueFD   = cu.CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD
 )
 
-// Other represents another API: an emulator that creates semaphores to import.
+// Other is a kit on an emulator that also acts as another API, which creates the semaphores to
+// import.
 type Other struct {
 	*Kit
 	Emu *emulator.Emulator
 }
 
-// WithOther sets up a test of external semaphores on the emulator, which represents any other API.
-// Tests with Vulkan use a GPU.
 func WithOther(t *testing.T, cfg emulator.Config) Other {
 	t.Helper()
 	emu := emulator.New(cfg)

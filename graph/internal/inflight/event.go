@@ -30,21 +30,20 @@ func newEvent(s *driver.Stream) (*CompletionEvent, error) {
 	return m, nil
 }
 
-// fits reports whether the event can be recorded in s. The event can be recorded only in a stream
-// of its own context, and only if nothing else uses the event.
+// fits reports whether the event can be recorded in s. An event can be recorded only in a stream of
+// its own context, and only if nothing else uses it.
 func (m *CompletionEvent) fits(s *driver.Stream) bool {
 	return m != nil && m.d == s.Context().Guarded() && m.refs.Load() == 1
 }
 
-// record records the event after all work in s. It returns false while s is being captured. Queries
-// and waits in s would then invalidate the capture, and a recorded event would become part of the
-// graph.
+// record records the event after all work in s. While s is being captured, it does nothing and
+// returns false, because the event would become part of the capture.
 func (m *CompletionEvent) record(s *driver.Stream) (bool, error) {
 	return outsideCaptures(s, func() error { return m.d.CuEventRecord(m.event, s.Raw()) })
 }
 
 // outsideCaptures makes a call for a stream unless the stream is being captured, and reports
-// whether it made the call. During the call, the stream cannot become part of a capture.
+// whether it made the call. During the call, package graph cannot begin to capture the stream.
 func outsideCaptures(s *driver.Stream, call func() error) (bool, error) {
 	if !captures.All.KeepOut(s) {
 		return false, nil
@@ -69,7 +68,7 @@ func completed(err error) (bool, error) {
 	return err == nil, err
 }
 
-// release gives up a reference. On nil it does nothing.
+// release releases a reference. On nil it does nothing.
 func (m *CompletionEvent) release() error {
 	if m == nil || m.refs.Add(-1) > 0 {
 		return nil

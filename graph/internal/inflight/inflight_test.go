@@ -21,8 +21,8 @@ import (
 )
 
 // An exec that is closed while it runs is destroyed once its launch has ended. Detecting the end
-// must not touch the launch's stream. The stream may be capturing by then, and a wait or query
-// would invalidate the capture.
+// must not use the launch's stream, because the stream may be capturing by then. A wait or query
+// would invalidate that capture.
 func TestCloseDuringCaptureOfTheSameStream(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -41,7 +41,7 @@ func TestCloseDuringCaptureOfTheSameStream(t *testing.T) {
 	})
 }
 
-// Objects that an update replaced must be released once their launches have ended, without
+// Objects that were replaced must be released once the launches that use them have ended, without
 // disturbing a capture of the stream.
 func TestReplacingDuringCaptureOfTheSameStream(t *testing.T) {
 	each(t, func(k *kit) {
@@ -96,8 +96,8 @@ func TestNoteEndedReleasesWhatLaunchesUsed(t *testing.T) {
 	})
 }
 
-// The stream of a launch in flight may be captured before or after the exec is closed. Waiting for
-// the launch must not disturb the capture.
+// The stream of a launch in flight may be captured before or after the exec is closed. In both
+// cases, waiting for the launch must not disturb the capture.
 func TestClosingAnExecThatRunsLeavesCapturesOfItsStreamAlone(t *testing.T) {
 	each(t, func(k *kit) {
 		for _, before := range []bool{true, false} {
@@ -135,9 +135,9 @@ func TestClosingAnExecThatRunsLeavesCapturesOfItsStreamAlone(t *testing.T) {
 	})
 }
 
-// The stream of a launch in flight may be closed before or after the exec. Only the launch may be
-// waited for, because querying the context would invalidate captures of other streams. The objects
-// of the launch must be retained until it ends.
+// The stream of a launch in flight may be closed before or after the exec. The library must wait
+// only for the launch, because querying the context would invalidate captures of other streams. The
+// objects of the launch must be retained until it ends.
 func TestClosingAnExecAndItsStreamLeavesOtherCapturesAlone(t *testing.T) {
 	each(t, func(k *kit) {
 		for _, mode := range []graph.Mode{graph.ModeGlobal, graph.ModeThreadLocal, graph.ModeRelaxed} {
@@ -220,8 +220,8 @@ func TestAnExecOutlivesItsStreams(t *testing.T) {
 }
 
 // While a stream is being captured, the library must reject new work that has to run after earlier
-// work on that stream. An event of the stream would draw the new work's stream into the capture.
-// The earlier work must still be ordered before the next launch.
+// work on that stream. An event recorded in that stream would draw the new work's stream into the
+// capture. The earlier work must still be ordered before the next launch.
 func TestOrderAfterAStreamThatIsBeingCaptured(t *testing.T) {
 	each(t, func(k *kit) {
 		x, out, in := stageKit(k)
@@ -253,7 +253,7 @@ func (k *kit) refusedAfterCapture(err error) {
 	}
 }
 
-// Staged work must stay ordered before the next launch, even if another call fails.
+// Staged work must stay ordered before the next launch, even if other calls fail in between.
 func TestStagedStaysStagedThroughFailures(t *testing.T) {
 	each(t, func(k *kit) {
 		x, out, in := stageKit(k)
@@ -279,8 +279,8 @@ func TestStagedStaysStagedThroughFailures(t *testing.T) {
 	})
 }
 
-// After an Update that instantiated anew, CUDA does not know that the two executable graphs are
-// related. Launches of the Exec must still run one after the other.
+// Launches of an Exec must not overlap even if Update has instantiated it anew. CUDA itself does
+// not order launches of the old and the new executable graph.
 func TestLaunchesBeforeAndAfterApplyDoNotOverlap(t *testing.T) {
 	each(t, func(k *kit) {
 		out, other := k.Memory(), k.Stream()
@@ -372,8 +372,8 @@ func TestClosingAnExecOfThePerThreadStream(t *testing.T) {
 	})
 }
 
-// If the exec of a launch is closed, nobody waits for the launch. The context must then report its
-// errors.
+// If an exec is closed while a launch is in flight, no call waits for the launch, so the context
+// must report its errors.
 func TestContextReportsWhatFailsAfterAnExecIsClosed(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
@@ -401,8 +401,8 @@ func TestContextReportsWhatFailsAfterAnExecIsClosed(t *testing.T) {
 	k.OK(errors.Join(s.Close(), other.Close(), b.Close()))
 }
 
-// After a failed launch, the previous launch must stay tracked. This must hold even if the failed
-// launch was on the per-thread stream of another context, for which a new event was created.
+// After a failed launch, the previous launch must stay tracked, even if a new event was created for
+// the failed launch on the per-thread stream of another context.
 func TestAFailedLaunchElsewhereLeavesTheOneBefore(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))

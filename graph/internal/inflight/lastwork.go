@@ -11,17 +11,17 @@ import (
 )
 
 // LastWork is the last work of an Exec in a stream: its latest launch, or work staged for the next
-// launch. CUDA orders the launches of one Exec, so only the latest matters. LastWork can be queried
+// launch. CUDA orders the launches of one Exec, so only the latest matters. The work can be queried
 // for completion, and other streams can wait for it.
 //
-// LastWork never queries the context. cuCtxSynchronize invalidates every open capture in the
-// context, of any thread and mode, even if guarded
+// LastWork never waits for the whole context. cuCtxSynchronize, even if guarded, invalidates every
+// open capture in the context, of any thread and mode
 // (https://docs.nvidia.com/cuda/cuda-c-programming-guide/#prohibited-and-unhandled-operations). So
 // LastWork retains the stream until the work is known to have ended, even if the program closes the
-// stream. A stream that the program borrowed cannot be retained.
+// stream. A borrowed stream cannot be retained.
 type LastWork struct {
 	Stream   *driver.Stream
-	retained bool // a reference keeps the driver's stream alive
+	retained bool // a reference keeps the stream alive
 	direct   bool // retained, and later work in it needs no further ordering
 	Recorded bool // the event was recorded after the work
 	event    *CompletionEvent
@@ -30,10 +30,10 @@ type LastWork struct {
 // Follows reports whether later work in s runs after the work without further ordering.
 func (t *LastWork) Follows(s *driver.Stream) bool { return t.direct && t.Stream == s }
 
-// Move calls send, which enqueues the work, and makes s the stream of the work if send succeeds.
+// Move calls send, which enqueues work in s. If send succeeds, the LastWork is that work.
 //
-// The per-thread stream is a different stream on each thread. For the per-thread stream, Move
-// creates the completion event before the work and records it after the work on the same thread.
+// The per-thread stream is a different stream on each thread. For it, Move creates the completion
+// event before the work and records it after the work, on the same thread.
 func (t *LastWork) Move(s *driver.Stream, send func() error) error {
 	if s.Raw() == cu.CU_STREAM_PER_THREAD {
 		return t.moveOnThread(s, send)
@@ -75,8 +75,9 @@ func (t *LastWork) moveOnThread(s *driver.Stream, send func() error) error {
 }
 
 // recordHere records the completion event after the work in the stream of this thread. If that
-// fails, it waits for the work now, because no later call can identify the stream. If the wait
-// fails too, the context is lost. During a capture the work does not run.
+// fails, it waits for the work immediately, because a later call may be on another thread and
+// cannot use the stream. If the wait fails as well, the context is lost. It returns false if the
+// stream is being captured, because the work does not run.
 func (t *LastWork) recordHere() bool {
 	recorded, err := t.event.record(t.Stream)
 	if err != nil && t.Stream.Context().Guarded().CuStreamSynchronize(t.Stream.Raw()) == nil {
@@ -136,8 +137,8 @@ func (t *LastWork) ensureRecorded() (bool, error) {
 	return t.Recorded, err
 }
 
-// HasEnded reports whether the work is known to have ended. Without a completion event, HasEnded
-// queries the stream, which may finish later than the work.
+// HasEnded reports whether the work is known to have ended. If no completion event can be recorded,
+// HasEnded queries the stream, which may contain later work.
 func (t *LastWork) HasEnded() (bool, error) {
 	recorded, err := t.ensureRecorded()
 	if err == nil && recorded {
@@ -154,8 +155,8 @@ func (t *LastWork) HasEnded() (bool, error) {
 	return done, err
 }
 
-// IsIdle is like HasEnded, but records no event if there is none, because an event is not complete
-// immediately after it was recorded. It queries the stream instead.
+// IsIdle is like HasEnded, but if no event is recorded yet, it queries the stream. A newly recorded
+// event would not be complete immediately.
 func (t *LastWork) IsIdle() (idle bool, err error) {
 	if t.Recorded {
 		return t.event.completed()
@@ -180,12 +181,12 @@ func (t *LastWork) Precede(s *driver.Stream) error {
 	return s.Driver().CuStreamWaitEvent(s.Raw(), t.event.event, 0)
 }
 
-// Again records that the latest work is now later work in the same stream, enqueued by the caller
-// after Follows returned true.
+// Again records that the caller has enqueued later work in the same stream, which is now the last
+// work. Follows must have returned true.
 func (t *LastWork) Again() { t.Recorded = false }
 
-// End releases the event and the stream, and returns errors of both. No other work may need to be
-// ordered after the work.
+// End releases the event and the stream. Call it only if no other work needs to be ordered after
+// the work.
 func (t *LastWork) End() error {
 	err := t.event.release()
 	t.event, t.Recorded = nil, false
@@ -208,7 +209,7 @@ func (t *LastWork) share() LastWork {
 	return c
 }
 
-// end releases everything. The stream comes last, because the context may end with it.
+// end is like End, but releases the stream last, because the context may end with it.
 func (t *LastWork) end() error {
 	err := t.event.release()
 	t.event, t.Recorded = nil, false

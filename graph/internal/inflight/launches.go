@@ -1,6 +1,5 @@
-// Package inflight tracks the launches of an executable graph that have not ended. For these
-// launches it stores the stream of the last one, its completion event, and the objects to release
-// later.
+// Package inflight tracks the launches of an executable graph that have not ended: the stream and
+// the completion event of the last one, and the objects to release when they end.
 package inflight
 
 import (
@@ -15,8 +14,8 @@ import (
 )
 
 // Launches tracks the launches of one Exec, and the objects that the Exec has dropped but launches
-// in flight still use. CUDA orders the launches of one Exec. So all of them have ended once the
-// stream of the last launch has reached a later point.
+// in flight still use. CUDA orders the launches of one Exec, so all of them have ended once the
+// last one has.
 //
 // In the steady state, nothing is allocated. Dropped objects collect in dropped. When there are
 // enough of them, the next launch records a completion event, and the objects move to waiting. They
@@ -52,8 +51,8 @@ func (r *Launches) Launched() {
 	}
 }
 
-// recordWaiting records a completion event after the launch. If that fails, the objects wait for a
-// later attempt, or for Run, Wait or Close.
+// recordWaiting records a completion event after the launch. If that fails, the objects stay in
+// dropped until a later attempt, or until Run, Wait or Close.
 func (r *Launches) recordWaiting() {
 	if r.Stream.Raw() == cu.CU_STREAM_PER_THREAD {
 		r.shareEvent()
@@ -129,8 +128,8 @@ func (r *Launches) NoteEnded(n uint64) {
 	r.Sweep()
 }
 
-// AllEnded reports whether all launches, the staged work and the launches of a replaced executable
-// graph are known to have ended.
+// AllEnded reports whether all launches, the staged work and the launches of replaced executable
+// graphs are known to have ended.
 func (r *Launches) AllEnded() (bool, error) {
 	if r.Staged.Stream != nil {
 		if ended, err := r.Staged.HasEnded(); err != nil || !ended {
@@ -212,7 +211,7 @@ func (r *Launches) end() error {
 	return refusal.Join([]error{r.waitingFor.release(), r.Staged.end(), r.LastWork.end()})
 }
 
-// Waiting counts the goroutines that wait for launches of closed Execs.
+// Waiting counts the goroutines that wait for launches of closed Execs, for tests.
 var Waiting sync.WaitGroup
 
 // waitForLast polls for the end of the last launch, because a blocking wait would occupy a thread
@@ -228,7 +227,8 @@ func (r *Launches) waitForLast() {
 	context.Note(r.end()) // no caller can receive the error
 }
 
-// Nap returns how long to sleep between two queries of an event awaited since start.
+// Nap returns how long to sleep before the next query of an event that has been awaited since
+// start.
 func Nap(start time.Time) time.Duration {
 	return min(max(time.Since(start)/8, 10*time.Microsecond), time.Millisecond)
 }

@@ -45,7 +45,7 @@ func TestStagedInputsAreThoseOfTheNextLaunch(t *testing.T) {
 	})
 }
 
-// On any combination of streams, staged work must overtake neither the previous launch nor the
+// On any combination of streams, staged work must run after the previous launch and before the
 // launch it was staged for.
 func TestStagingIsOrderedAcrossStreams(t *testing.T) {
 	each(t, func(k *kit) {
@@ -118,8 +118,8 @@ func TestStagingSaysWhichOperationIsRefused(t *testing.T) {
 	})
 }
 
-// A child graph is a copy of the graph. If an Exec no longer matches its graph, for whatever
-// reason, its launch must not become a child graph.
+// The launch of an Exec becomes a child graph that is a copy of the Exec's graph. If the Exec no
+// longer matches its graph, the launch must be rejected instead.
 func TestTheLaunchOfAChangedExecIsNoChildGraph(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()

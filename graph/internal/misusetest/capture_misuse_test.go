@@ -14,8 +14,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// The test provokes each error code that CUDA has for captures. Each error must have that code and
-// a sentence on its usual cause. After each error, the streams must work.
+// For each of CUDA's error codes about captures, misuse must return that code with a sentence on
+// its usual cause. Afterwards the streams must work.
 func TestCaptureErrorsHaveNamesAndHints(t *testing.T) {
 	each(t, func(k *kit) {
 		d := k.C.Driver()
@@ -72,7 +72,8 @@ func explained(err error, code driver.CUresult) bool {
 	return ok && strings.Contains(err.Error(), name) && strings.Contains(err.Error(), hint)
 }
 
-// Work in the legacy stream would have to wait for the blocking stream that is capturing.
+// Work in the legacy stream waits for blocking streams, so it must be rejected while a blocking
+// stream is capturing.
 func TestCaptureErrorOfTheLegacyStreamHasNameAndHint(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -321,8 +322,8 @@ func TestWaitingForACapturingStreamFails(t *testing.T) {
 	})
 }
 
-// Keep must retain the objects of work recorded outside the Scope, even if the program obtained the
-// graph.
+// Keep must retain the objects of work recorded outside the Scope, whether or not the program
+// obtained the graph.
 func TestKeepDuringACapture(t *testing.T) {
 	each(t, func(k *kit) {
 		for _, early := range []bool{false, true} {
@@ -353,8 +354,8 @@ const (
 )
 
 // While a GLOBAL capture is open, CUDA rejects cuMemFree and similar calls on every thread of the
-// process, and each attempt invalidates the capture. Unreachable objects that the collector finds
-// meanwhile must be freed without invalidating the capture.
+// process, and each attempt invalidates the capture. Objects that become unreachable during the
+// capture must be freed without invalidating it.
 func TestGlobalCaptureSurvivesReclamationOnOtherThreads(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()

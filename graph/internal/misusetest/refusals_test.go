@@ -75,8 +75,6 @@ func TestWhatCannotTakePartIsRefused(t *testing.T) {
 	})
 }
 
-// A capture of a closed stream into a nested graph must be rejected in the same way as a capture
-// into the outer graph.
 func TestAClosedStreamRecordsNothingIntoAChild(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -348,7 +346,8 @@ func (f *faulted) fault() {
 	f.said("wait for the exec", f.fatal.Wait(context.Background()))
 }
 
-// said checks that the error contains the name of the code, and that its first error has the code.
+// said checks that the message contains the name of the code, and that the first driver code in err
+// is that code.
 func (f *faulted) said(what string, err error) {
 	f.Helper()
 	if !errors.Is(err, driver.CUDA_ERROR_ILLEGAL_ADDRESS) || graphtest.Cause(err) != driver.CUDA_ERROR_ILLEGAL_ADDRESS ||
@@ -385,7 +384,7 @@ func (f *faulted) close() {
 	inflight.Waiting.Wait()
 }
 
-// closed allows each Close to return the error of the fault.
+// closed accepts either success or the error of the fault from a Close.
 func (f *faulted) closed(what string, err error) {
 	f.Helper()
 	if err != nil && graphtest.Cause(err) != driver.CUDA_ERROR_ILLEGAL_ADDRESS {

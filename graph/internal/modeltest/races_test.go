@@ -77,8 +77,8 @@ func TestCopiesKnowTheirKernelsAfterTheOriginalIsGone(t *testing.T) {
 	})
 }
 
-// If a program closes a body's graph before the graph is in its node, the capture must fail, and the
-// stream must stay usable.
+// If a program closes the graph of a recorded body before it becomes part of its node, the capture
+// must fail, and the stream must stay usable.
 func TestBodyThatWasClosedBeforeItIsInItsNode(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -133,8 +133,8 @@ func TestChildOfAnotherDriverIsNotSet(t *testing.T) {
 	k.ExpectReason("another driver", k.Exec(g).SetChild(n, other.Graph()), driver.CUDA_ERROR_INVALID_VALUE, "another driver")
 }
 
-// The per-thread stream is a different stream on each thread. It must still be possible to wait for
-// a launch on another thread, and its objects must be retained until it ends.
+// The per-thread stream is a different stream on each thread. Another thread must still be able to
+// wait for a launch on it, and the launch's objects must be retained until it ends.
 func TestWaitOfAnotherThreadIsForTheLaunch(t *testing.T) {
 	each(t, func(k *kit) {
 		runtime.LockOSThread()
@@ -150,7 +150,7 @@ func TestWaitOfAnotherThreadIsForTheLaunch(t *testing.T) {
 		n := k.Add(g, k.SumOf(into, a, a), k.Add(g, h))
 		x := k.Exec(g)
 		k.OK(x.Launch(s))
-		k.OK(x.Set(n, k.SumOf(into, b, b))) // now only the launch refers to a
+		k.OK(x.Set(n, k.SumOf(into, b, b))) // from now on, only the launch refers to a
 		k.OK(n.Set(k.SumOf(into, b, b)))
 		k.OK(a.Close())
 		waited := make(chan error, 1)
@@ -169,7 +169,7 @@ func TestWaitOfAnotherThreadIsForTheLaunch(t *testing.T) {
 }
 
 // Many goroutines make different calls on one graph and one exec. The calls must be serialised, and
-// each error must have a cause in another goroutine's call.
+// each error must result from another goroutine's call.
 func TestGoroutinesOnOneGraphAndOneExec(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()

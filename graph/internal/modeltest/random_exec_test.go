@@ -204,7 +204,7 @@ func (p *player) closeExec() {
 	p.execs = append(p.execs[:i:i], p.execs[i+1:]...)
 }
 
-// closeGraph closes a graph. Execs of it stay open but can no longer be set.
+// closeGraph closes a graph. Its Execs stay open, but their nodes can no longer be set.
 func (p *player) closeGraph() {
 	if len(p.graphs) < 2 || p.r.IntN(2) == 0 {
 		return
@@ -223,7 +223,6 @@ func (p *player) closeGraph() {
 	g.g, g.nodes = nil, nil
 }
 
-// replaceBuffer closes memory that graphs may still use.
 func (p *player) replaceBuffer() {
 	i := p.r.IntN(len(p.buffers))
 	p.did("buffer %d is closed", i)
