@@ -280,7 +280,7 @@ type Sym struct {
 	Pos     Pos
 	Name    string
 	Offset  int64
-	Generic bool   // generic(Name): initialisers
+	Generic bool   // generic(Name), in initialisers only
 	Mask    uint64 // in an initialiser, Mask(Name) selects one byte of an address; 0 if absent
 }
 

@@ -70,8 +70,8 @@ func BenchmarkSignatures(b *testing.B) {
 	}
 }
 
-// BenchmarkSignaturesSmall measures Signatures on a module with one kernel, as every
-// module load calls it.
+// BenchmarkSignaturesSmall measures Signatures on a module with one kernel. Every module load calls
+// Signatures.
 func BenchmarkSignaturesSmall(b *testing.B) {
 	src := []byte(".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 p, .param .f32 x, .param .u32 n)\n{\n\tret;\n}\n")
 	b.ReportAllocs()

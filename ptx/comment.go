@@ -2,9 +2,9 @@ package ptx
 
 import "strings"
 
-// docBefore returns the text of the comments that end on the line before the current
-// token, or before the token on its own line. The comments must have their lines to
-// themselves.
+// docBefore returns the text of the comments directly before the current token. The last comment
+// ends on the token's line or on the line above. No other token precedes the comments on their
+// lines.
 func (l *lexer) docBefore() string {
 	d := l.doc
 	if d.end == 0 || l.tokLine-d.lastLine > 1 || d.end > l.tok.start {
@@ -43,8 +43,8 @@ func cleanComment(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// cleanLine strips the comment markers from one line. The parameter block reports whether
-// the line starts inside /* */, and the second result whether it ends inside it.
+// cleanLine strips the comment markers from one line. The parameter block reports whether the line
+// starts inside /* */, and the second result whether it ends inside such a comment.
 func cleanLine(line string, block bool) (string, bool) {
 	line = strings.TrimSpace(line)
 	var b strings.Builder

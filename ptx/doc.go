@@ -7,8 +7,8 @@
 //   - [Signatures] reads only what a launch needs (kernels, their parameters and
 //     launch bounds) at the speed of a scan, for use while a module is loaded.
 //
-// Parsing takes linear time for any text: less than 100 µs per KiB on a machine that
-// reads ordinary modules at 50 MB/s.
+// Parsing takes linear time for any text: less than 100 µs per KiB on a machine that parses
+// ordinary modules at 50 MB/s.
 //
 // Instructions are not checked against the ISA: any opcode with any modifiers parses, so
 // text of a newer ISA does too. Code that executes or rewrites instructions decides which

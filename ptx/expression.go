@@ -44,8 +44,8 @@ func (p *parser) startsConstant() bool {
 
 func (p *parser) expression() value { return p.exprFrom(p.unary(), lowest) }
 
-// exprFrom parses the rest of an expression after the operand left. It consumes operators
-// whose precedence is at least "least".
+// exprFrom parses the rest of an expression after the operand left. It consumes operators of
+// precedence least and higher.
 func (p *parser) exprFrom(left value, least int) value {
 	for {
 		op, prec := p.operator()
@@ -309,7 +309,7 @@ func foldUint(op operator, a, b uint64) value {
 	case opGE:
 		return boolValue(a >= b)
 	}
-	v := foldInt(op, int64(a), int64(b)) // signed and unsigned arithmetic give the same bits
+	v := foldInt(op, int64(a), int64(b)) // signed and unsigned arithmetic produce the same bits
 	if op != opEQ && op != opNE {
 		v.Kind = ImmUint
 	}

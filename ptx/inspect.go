@@ -72,7 +72,7 @@ type ExternInfo struct {
 type FeatureInfo struct {
 	Name   string // "tensor cores (mma)"
 	Target string // the first target that supports it: "sm_70"; "" if all do
-	Count  int    // how many instructions
+	Count  int    // number of instructions that use it
 	First  Pos
 }
 

@@ -34,8 +34,8 @@ type blockOf struct {
 	writes  bool
 }
 
-// pressure returns the largest numbers of live words and predicates, and where the words
-// peak. It returns false if the body is too complex.
+// pressure returns the largest numbers of live words and predicates, and the position of the
+// largest number of words. It returns false if the body is too complex.
 func (c *code) pressure() (words, preds int, at Pos, ok bool) {
 	if len(c.instrs) == 0 {
 		return 0, 0, Pos{}, true

@@ -152,8 +152,8 @@ func TestInspectFeatures(t *testing.T) {
 	}
 }
 
-// The summaries of two files must match the golden files. PURECUDA_UPDATE=1 rewrites
-// those.
+// The summaries of two files must match the golden files. PURECUDA_UPDATE=1 rewrites the golden
+// files.
 func TestSummary(t *testing.T) {
 	for _, name := range []string{"compiler.ptx", "features.ptx"} {
 		m, err := ptx.Parse(name, []byte(testdata(t)[name]))

@@ -138,8 +138,8 @@ func (n Needs) tooNew(cuda int, newest Version) *UnmetError {
 	}
 }
 
-// checkPair checks that .version includes .target. Each PTX version has its own list of
-// targets. A driver may be more lenient and accept a target with an older .version.
+// checkPair checks that the text's PTX version includes its target. Each PTX version has its own
+// list of targets. A driver may be more lenient and accept a target with an older .version.
 func (n Needs) checkPair(cuda, _ int) *UnmetError {
 	since, ok := n.Target.Since()
 	_, listed := NewestFor(cuda)

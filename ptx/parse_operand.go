@@ -83,7 +83,7 @@ func (p *parser) register() *Reg {
 	return n
 }
 
-// regSum parses the constant added to r.
+// regSum parses an optional constant that is added to r.
 func (p *parser) regSum(r *Reg) Operand {
 	offset := p.offset()
 	if offset == 0 {

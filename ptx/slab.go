@@ -72,8 +72,8 @@ func (s *slab[T]) end() []T {
 	return s.chunk[s.open:s.used:s.used]
 }
 
-// rewind frees everything allocated since used was n, if the chunk is still the same. The
-// caller must no longer refer to it.
+// rewind frees the nodes of the current chunk from index n on. The caller must no longer refer to
+// them. If a new chunk has fewer than n used nodes, rewind does nothing.
 func (s *slab[T]) rewind(n int) {
 	if n <= s.used {
 		clear(s.chunk[n:s.used])

@@ -167,8 +167,8 @@ func TestSignalsForgetDestroyedStreams(t *testing.T) {
 	}
 }
 
-// After a node has run, the order computed for it must be dropped, even if the memory that the node
-// accessed still refers to it.
+// After a node has run, its order.Task must drop the order computed for it, even if the memory that
+// the node accessed still refers to the task.
 func TestNodesForgetWhatTheyAskedFor(t *testing.T) {
 	e, d, ctx := opened(t, CheckGlobalRaces)
 	var p cu.CUdeviceptr

@@ -95,9 +95,9 @@ func (x *execution) launchResult(err error) result {
 	return x.noteFault(Finding{Kind: "failed launch", Report: err.Error()}, errLaunchFailed)
 }
 
-// deviceLaunch returns the reason why a driver does not permit device launch of the graph, as
-// driver 580 reports it. The emulator never permits it: modules that use the device functions do
-// not load. The host can launch such executable graphs.
+// deviceLaunch returns the reason why driver 580 rejects the graph for device launch, or nil. In
+// the emulator, only the host can launch such an executable graph, because modules that use the
+// device functions do not load.
 func (g *graph) deviceLaunch(flags uint64) *refusal {
 	if autoFree(flags) || len(g.nodes) == 0 {
 		return &refusal{result: errInvalidValue, reason: cu.CUDA_GRAPH_INSTANTIATE_ERROR}

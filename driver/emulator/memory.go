@@ -8,8 +8,8 @@ import (
 	"github.com/purecuda/cuda/driver/emulator/internal/vm"
 )
 
-// allocation is the driver's record of a piece of memory. The memory's region in the address space
-// refers to it as its User.
+// allocation is the driver's record of allocated memory. The User field of the memory's region
+// refers to it.
 type allocation struct {
 	addr, size uint64
 	kind       allocationKind

@@ -22,7 +22,7 @@ type module struct {
 	library  *library // nil if loaded as a module
 	funcs    map[string]*kernelFunc
 	order    []*kernelFunc
-	unloaded atomic.Bool // a kernel that is in flight at this point is an error in the program
+	unloaded atomic.Bool // set by unload; the program must not have a kernel in flight at that time
 }
 
 func (m *module) owner() *cudaContext { return m.ctx }
@@ -172,7 +172,7 @@ func cuModuleEnumerateFunctions(c call) result {
 }
 
 // getGlobal returns a driver function that reads (address *, size *, container, name) and stores
-// the address and the size of that variable.
+// the address and the size of the named variable.
 func getGlobal(container func(c call, i int) (*module, result)) func(call) result {
 	return func(c call) result {
 		m, r := container(c, 2)

@@ -332,7 +332,7 @@ func TestDamagedEntriesOfFatBinaries(t *testing.T) {
 	}
 }
 
-// The driver and the emulator both reject the text and report the line.
+// The driver and the emulator must both reject the text and report the line.
 func TestPTXThatIsNotASCIIIsRefused(t *testing.T) {
 	const head = ".version 7.0\n.target sm_52\n.address_size 64\n"
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
@@ -351,8 +351,8 @@ func TestPTXThatIsNotASCIIIsRefused(t *testing.T) {
 }
 
 // The emulator must reject what NVIDIA's compiler rejects, even in functions that are never called.
-// The code must be the compiler's, and the log must contain the line and the correct form. For an
-// instruction that exists but is not emulated, the code must be different.
+// The result code must be the driver's, and the log must contain the line and the correct form. For
+// an instruction that exists but is not emulated, the code must be different.
 func TestTheRulesOfTheISADecideAtLoad(t *testing.T) {
 	p, err := open(emulator.New(emulator.Config{}), 1)
 	if err != nil {

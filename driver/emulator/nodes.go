@@ -270,8 +270,8 @@ func cuGraphNodeSetParams(c call) result {
 	return success
 }
 
-// replace replaces a node's parameters. If the old or the new parameters contain a child graph, it
-// also updates the graph's owner.
+// replace replaces a node's parameters. It destroys the child graph of the old parameters, and
+// makes the node the parent of the new parameters' child graph.
 func (n *node) replace(p nodeParams) {
 	if o, ok := n.params.(*childNode); ok {
 		o.graph.destroy()

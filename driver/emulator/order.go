@@ -306,7 +306,7 @@ func (e *Emulator) copied(order *order.Task, dst, src *transfer.Side, n transfer
 	}
 }
 
-// written runs the checks of a fill or another write by the driver that has ended.
+// written runs the checks of a completed fill or other write by the driver.
 func (e *Emulator) written(order *order.Task, what string, addr, n uint64) {
 	e.checkRace(order, what, addr, n, true)
 	e.mem.Written(addr, n)

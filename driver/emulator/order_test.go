@@ -147,7 +147,8 @@ func TestGraphLaunchesAreOrderedLikeOtherWork(t *testing.T) {
 	}
 }
 
-// A graph of forks and joins has too many paths to follow each of them.
+// The check must not follow each path of a graph separately, because a graph of forks and joins has
+// too many paths.
 func TestRacesInGraphsOfManyPathsAreFoundSoon(t *testing.T) {
 	r := checkedRig(t, emulator.CheckGlobalRaces)
 	p, g := r.alloc(256), r.graph()
@@ -320,8 +321,8 @@ func (r *rig) fetchRows(h []byte, p cu.CUdeviceptr, s cu.CUstream) {
 	}, s))
 }
 
-// quietlyPassed waits until the work in s has ended, but the checks do not see the wait. It polls
-// an elapsed time, which does not order anything.
+// quietlyPassed waits until the work in s has ended, without a wait that the checks can see. It
+// polls an elapsed time, which does not order anything.
 func (r *rig) quietlyPassed(s cu.CUstream) {
 	r.t.Helper()
 	ev, ms := r.event(0), float32(0)

@@ -334,7 +334,6 @@ func cuMemSetMemPool(c call) result {
 	return success
 }
 
-// rights converts access flags to rights.
 func rights(flags cu.CUmemAccess_flags) (read, write bool) {
 	write = flags == cu.CU_MEM_ACCESS_FLAGS_PROT_READWRITE
 	return write || flags == cu.CU_MEM_ACCESS_FLAGS_PROT_READ, write

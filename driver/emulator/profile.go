@@ -26,7 +26,7 @@ type Profile struct {
 	Global, Shared MemoryCount
 }
 
-// OpcodeCount is how often warps executed an instruction, and how often lanes whose guard was true.
+// OpcodeCount counts the executions of an instruction by warps, and by lanes whose guard was true.
 type OpcodeCount struct{ Warps, Lanes uint64 }
 
 // MemoryCount is the traffic of one kind of memory.
@@ -41,7 +41,7 @@ type Traffic struct {
 	Transactions uint64
 	// Ideal is the minimum number of transactions for the same distinct bytes.
 	Ideal uint64
-	// Coalesced counts the requests that needed only that minimum.
+	// Coalesced counts the requests that needed only the ideal number of transactions.
 	Coalesced uint64
 }
 
@@ -247,7 +247,7 @@ type CostModel struct {
 	InstructionRate float64
 }
 
-// H200 returns a cost model with rounded figures of an H200. It predicts orders of magnitude, not
+// H200 returns a cost model with rounded figures for an H200. It predicts orders of magnitude, not
 // times.
 func H200() *CostModel {
 	return &CostModel{

@@ -57,8 +57,8 @@ func Refused(symbol string) (what string, refused bool) {
 	return lacking.Of(symbol)
 }
 
-// No object of the emulator has the features of these functions. They return the driver's result
-// for an object without the feature.
+// The following functions query features that no object of the emulator has. They return the
+// driver's result for an object without the feature.
 
 var withoutFunctions = functions{
 	"cuArrayGetMemoryRequirements": {invalidValue, current},
@@ -113,7 +113,7 @@ func cuCtxAttach(c call) result {
 	return put(c, 0, c.ctx.handle)
 }
 
-// cuCtxDetach undoes one cuCtxAttach. Without one to undo, it destroys the context.
+// cuCtxDetach undoes one cuCtxAttach. If there is none to undo, it destroys the context.
 func cuCtxDetach(c call) result {
 	ctx := handleAt[cudaContext](c, 0)
 	switch {

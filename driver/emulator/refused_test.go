@@ -123,8 +123,9 @@ func (r *rig) loads(text string) (says string, err error) {
 	return string(log), err
 }
 
-// notEmulated lists the sections of the list that the emulator rejects completely, and the prefixes
-// of rejected instructions in other sections. docs/emulator-instructions.md lists the forms.
+// notEmulated lists the sections of the instruction list that the emulator rejects completely, and
+// the prefixes of rejected instructions in other sections. docs/emulator-instructions.md lists the
+// forms.
 var notEmulated = []string{"multimem", "textures and surfaces", "cp.async.bulk.tensor", "cp.reduce.async.bulk.tensor", "cp.async.bulk.prefetch.tensor", "tensormap.", "wgmma.",
 	"vadd.", "vsub.", "vabsdiff.", "vmin.", "vmax.", "vshl.", "vmad.", "vset."}
 
@@ -138,8 +139,8 @@ func isEmulated(section, form string) bool {
 	return !strings.HasPrefix(form, "vshr.") || !strings.Contains(form, ".min ") && !strings.Contains(form, ".max ") && !strings.Contains(form, ".h") && !strings.Contains(form, ".b")
 }
 
-// A driver accepts all forms of the list. If the emulator lacks a form, it must reject the module
-// when it is loaded, and report the line.
+// A driver accepts all forms of the instruction list. If the emulator lacks a form, it must reject
+// the module when it is loaded, and report the line.
 func TestInstructionFormsOfTheISA(t *testing.T) {
 	r := newRig(t)
 	for _, p := range ptxtest.Instructions() {

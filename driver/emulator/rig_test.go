@@ -131,7 +131,7 @@ func (r *rig) kernel(name string) cu.CUfunction {
 
 func cstr(s string) *byte { b := append([]byte(s), 0); return &b[0] }
 
-// alloc allocates device memory until the end of the test.
+// alloc allocates zeroed device memory, which is freed at the end of the test.
 func (r *rig) alloc(bytes int) cu.CUdeviceptr {
 	r.t.Helper()
 	var p cu.CUdeviceptr
@@ -142,7 +142,7 @@ func (r *rig) alloc(bytes int) cu.CUdeviceptr {
 	return p
 }
 
-// stream creates a non-blocking stream until the end of the test.
+// stream creates a non-blocking stream, which is destroyed at the end of the test.
 func (r *rig) stream() cu.CUstream { return r.streamWith(cu.CU_STREAM_NON_BLOCKING) }
 
 func (r *rig) streamWith(flags cu.CUstream_flags) cu.CUstream {

@@ -233,7 +233,7 @@ func (s *stream) wait() {
 }
 
 // end returns the last tasks that the host knows to have ended once it has waited for s. Without
-// checks of order, it returns nil.
+// ordering checks, it returns nil.
 func (s *stream) end() []dependency {
 	if !s.ctx.e.checks(ordering) {
 		return nil

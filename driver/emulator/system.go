@@ -28,7 +28,7 @@ var systemFunctions = functions{
 	"cuModuleGetLoadingMode": {cuModuleGetLoadingMode, afterInit},
 }
 
-// nothing implements functions without an effect in the emulator.
+// nothing implements functions that have no effect in the emulator.
 func nothing(call) result { return success }
 
 func cuInit(c call) result {
@@ -121,7 +121,7 @@ func (e *Emulator) unlock() {
 type journal struct {
 	lines     []string
 	first     uint32 // the number of lines[0]
-	why       string // more about the call that is about to fail, or empty
+	why       string // additional text about the call that is about to fail
 	listeners []*listener
 	returned  *sync.Cond // signalled when a listener returns
 	e         *Emulator

@@ -128,7 +128,7 @@ func cuMemRelease(c call) result {
 	return success
 }
 
-// cuMemMap only maps whole allocations, as drivers do.
+// cuMemMap maps only whole allocations, as drivers do.
 func cuMemMap(c call) result {
 	addr, size, p := c.Uint64(0), c.Uint64(1), physicalAt(c, 3)
 	switch {
@@ -204,7 +204,7 @@ func cuMemUnmap(c call) result {
 	return success
 }
 
-// cuMemSetAccess grants devices access to mapped memory. Without it, no device has access.
+// cuMemSetAccess grants devices access to mapped memory. Until it is called, no device has access.
 func cuMemSetAccess(c call) result {
 	descs := list[cu.CUmemAccessDesc](c, 2, int(c.Word(3)))
 	if descs == nil || !c.e.mappings(c.Uint64(0), c.Uint64(1), func(*vm.Region, *mapping) {}) {

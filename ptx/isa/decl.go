@@ -67,7 +67,7 @@ func (c *checker) parameterBytes() int64 {
 	case c.version >= 81 && c.target >= 70:
 		return 32764
 	case c.version < 15:
-		return 256 + 4096 // the limit of newer compilers; older ones have a lower limit
+		return 256 + 4096 // the limit of newer compilers; older compilers have a lower limit
 	}
 	return 4352
 }
@@ -231,7 +231,7 @@ func (c *checker) initial(v *ptx.Variable, i *ptx.Init, array bool) {
 	case i.List && len(v.Dims) > 0 && v.Dims[0] > 0 && int64(len(i.Elems)) > v.Dims[0]*max(int64(v.Vector), 1):
 		c.fail(i.Pos, "%s has %d elements, but its initial value has %d", v.Name, v.Dims[0], len(i.Elems))
 	case i.List:
-		return // the elements are checked at layout
+		return // only the number of elements is checked here
 	case v.Type.Kind() == ptx.KindFloat:
 		if n, ok := i.Value.(*ptx.Imm); ok && !n.IsFloat() {
 			c.fail(i.Pos, "%s is of type .%s and its initial value is an integer: write it with a decimal point", v.Name, v.Type)

@@ -74,7 +74,7 @@ func names(list []choice) []string {
 type Operand struct {
 	Kind     string   // "result", "source", "register", "constant", "address", "predicate", "label", "nothing" (_) or "any"
 	Type     ptx.Type // NoType if the instruction's types determine it
-	Place    int      // index in Types of the type; -1 if Type holds it
+	Place    int      // index of the operand's type in Types; -1 if Type holds it
 	Wide     bool     // the operand is twice the size of that type
 	Count    int      // elements of a vector; 0 for a scalar, -1 if .v2, .v4 or .v8 determines the number
 	Optional bool

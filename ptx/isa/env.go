@@ -85,7 +85,7 @@ func (e *env) put(name string, n entry) {
 	e.single[name] = n
 }
 
-// maxNumbered limits n in v<n> for variables. Real programs have far fewer.
+// maxNumbered limits n in v<n> for variables. Real programs use far smaller numbers.
 const maxNumbered = 1 << 16
 
 func (e *env) variable(v *ptx.Variable) {

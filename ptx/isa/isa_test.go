@@ -42,9 +42,8 @@ func TestEveryKnownInstructionIsAccepted(t *testing.T) {
 	}
 }
 
-// Check must accept two kinds of instructions that ptxas accepts and the documentation
-// does not mention. These are constants in place of registers, and a vote without a mode
-// from the first PTX version for sm_90.
+// Check must accept instructions that ptxas accepts although the documentation does not mention
+// them: constants in place of registers, and a vote without a mode.
 func TestWhatTheAssemblerAcceptsIsAccepted(t *testing.T) {
 	for _, line := range []string{
 		"cvt.rn.f16x2.e4m3x2 %b1, 96;",

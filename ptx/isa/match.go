@@ -75,7 +75,7 @@ func (t *text) find(op *ptx.Opcode) *opcode {
 	return o
 }
 
-// instead describes the replacement for a form that no longer exists. It returns "" if it knows
+// instead describes the replacement for a form that no longer exists. It returns "" if there is
 // none.
 func instead(op *ptx.Opcode, old *Form, all []*Form) string {
 	for _, f := range all {

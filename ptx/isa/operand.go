@@ -249,7 +249,8 @@ func (c *checker) immediate(a *arg, m *match, o ptx.Operand) reason {
 	return fine
 }
 
-// regSum checks r+4. Like the compiler, it does not check the width of the register.
+// regSum checks an operand such as r+4. Like the compiler, it does not check the width of the
+// register.
 func (c *checker) regSum(t ptx.Type, o *ptx.RegSum) reason {
 	r, ok := c.names.register(o.Reg.Name)
 	switch {

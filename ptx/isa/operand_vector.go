@@ -2,9 +2,9 @@ package isa
 
 import "github.com/purecuda/cuda/ptx"
 
-// elements checks { a, b }. The compiler derives a single type for a vector from its
-// registers. If any register has a bit type, so does the vector. Otherwise all must be
-// integers or all floats.
+// elements checks { a, b }. The compiler derives a single type for a vector from its registers. If
+// any register has a bit type, so does the vector. Otherwise all registers must be integers, or all
+// must be floats.
 func (c *checker) elements(a *arg, t ptx.Type, v *ptx.Vec) reason {
 	var all ptx.Type // type of the vector
 	var exact, wide, ints bool

@@ -280,8 +280,9 @@ func TestSharedMemoryFollowsTheArchitecture(t *testing.T) {
 	}
 }
 
-// A parity must be 0 or 1. A store that completes on a barrier must accept integers as
-// floats.
+// Check must apply the rules for the operands of mbarrier, movmatrix, cp.reduce.async.bulk and
+// st.async. A parity must be 0 or 1. In st.async, only a vector of floats accepts integer
+// registers.
 func TestOperandsOfBarrierOperations(t *testing.T) {
 	for line, says := range map[string]string{
 		"mbarrier.arrive.shared.b64 %bd1, [sv], 1;":                                                                   "",

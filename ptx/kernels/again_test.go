@@ -17,8 +17,7 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// launched holds the parameters of a launch and its accesses, from which code derives
-// order.
+// launched holds the parameters of a launch and its declared accesses.
 type launched struct {
 	kernel *driver.Kernel
 	config driver.LaunchConfig

@@ -92,7 +92,8 @@ func binary[T Number](name string, again []*driver.Launch, dst, a, b driver.Memo
 	return l, nil
 }
 
-// repeats checks operands. The last one may be shorter, and the kernel then repeats it.
+// repeats returns an error if the operands do not fit together. b may be shorter than dst, and the
+// kernel then repeats it.
 func repeats(dst, a, b operand) error {
 	if err := usable(dst, a, b); err != nil {
 		return err

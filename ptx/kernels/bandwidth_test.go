@@ -211,7 +211,7 @@ func (k *kit) varied(m driver.MemoryOf[uint8]) {
 	}
 }
 
-// seen returns the memory after its first skip bytes as elements.
+// seen returns bytes skip to skip+enough of the memory as elements of type T.
 func seen[T kernels.Element](k *kit, m driver.MemoryOf[uint8], skip int) driver.View[T] {
 	k.Helper()
 	v, err := driver.ViewAs[T](m.All().View(skip, skip+enough))

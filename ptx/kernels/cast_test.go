@@ -75,8 +75,8 @@ func casts[D, S kernels.Element](k *kit) {
 	}
 }
 
-// integers returns test values near each power of two. For 64-bit integers, edges cannot represent
-// them all.
+// integers returns test values near each power of two. They include 64-bit integers that the
+// float64 values of edges cannot represent.
 func integers[S kernels.Element]() (v []S) {
 	for shift := range 64 {
 		for _, off := range []int64{-1, 0, 1} {
@@ -92,7 +92,7 @@ func integers[S kernels.Element]() (v []S) {
 	return v
 }
 
-// converted returns the expected result: the exact value of v, rounded once.
+// converted returns the expected result of Cast.
 func converted[D, S kernels.Element](v S) D {
 	f := number(v)
 	switch any(v).(type) {
@@ -165,7 +165,7 @@ func nearestBig[D kernels.Element](x *big.Float) D {
 	return v
 }
 
-// short rounds to the precision that a 16-bit type has for numbers of that size.
+// short rounds x to the precision that a 16-bit type has for numbers of this magnitude.
 func short[D kernels.Float](x *big.Float) float64 {
 	bits, smallest := precision[D]()
 	bits -= max(0, smallest-(x.MantExp(nil)-1))

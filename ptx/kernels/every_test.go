@@ -206,7 +206,7 @@ func floatsOps[T kernels.Float](e *everything, m three[T]) {
 	})
 }
 
-// netsOps adds operations for each row length that selects different kernels.
+// netsOps adds each operation with short and with long rows, which use different kernels.
 func netsOps[T kernels.NetFloat](e *everything, m three[T]) {
 	for name, cols := range map[string]int{"": 64, " of long rows": 20 << 10} {
 		e.add("Softmax "+m.name+name, func(i int, again ...*driver.Launch) (*driver.Launch, error) {

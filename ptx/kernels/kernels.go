@@ -86,9 +86,9 @@ func change(l *driver.Launch, cfg *driver.LaunchConfig, args []arg) error {
 // threads is the number of threads per block that the kernel sources assume.
 const threads = 256
 
-// cover returns a grid with busy threads, up to 2^31-1 blocks. If there is more work,
-// each thread loops. With little work per thread, this is up to 10 % faster on an H200
-// than a grid of the size of the device whose threads loop.
+// cover returns a grid for the given number of busy threads, up to 2^31-1 blocks. If there is more
+// work, each thread loops. With little work per thread, this is up to 10 % faster on an H200 than a
+// grid of the size of the device whose threads loop.
 func cover(busy uint64) driver.LaunchConfig {
 	blocks := min(max(1, (busy+threads-1)/threads), math.MaxInt32)
 	return driver.LaunchConfig{Grid: driver.D1(int(blocks)), Block: driver.D1(threads)}

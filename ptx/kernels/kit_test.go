@@ -103,8 +103,8 @@ func alloc[T kernels.Element](k *kit, n int) *driver.Buffer[T] {
 	return b
 }
 
-// device returns device memory with the given elements. They begin skip elements into a
-// buffer.
+// device copies v to device memory, skip elements after the start of a buffer, and returns the
+// copy.
 func device[T kernels.Element](k *kit, skip int, v []T) driver.View[T] {
 	k.Helper()
 	d := alloc[T](k, skip+len(v)).View(skip, skip+len(v))

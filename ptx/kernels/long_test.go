@@ -11,10 +11,9 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// On devices with clusters, a cluster of blocks shares a row that is too long for one
-// block. It has the fewest blocks that can hold the row. Results must be correct for any
-// number and size of clusters. Some sizes hold the rows in registers, others read them
-// twice.
+// On devices with clusters, a cluster of blocks shares a row that is too long for one block. The
+// cluster has the fewest blocks that can hold the row. Results must be correct for any number and
+// size of clusters. Some sizes hold the rows in registers, others read them twice.
 func TestClustersOfAnySizeAndNumber(t *testing.T) {
 	each(t, func(k *kit) {
 		clusters[float32](k, 16512)

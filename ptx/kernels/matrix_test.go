@@ -82,7 +82,7 @@ func (s *sheet[T]) close() { s.k.ok(s.mem.Close()) }
 
 func (s *sheet[T]) row(r int) []float64 { return s.at[r*s.cols : (r+1)*s.cols] }
 
-// read returns the current elements on the device. It fails if the memory around the
+// read returns the current elements on the device. It fails the test if the memory around the
 // matrix has changed.
 func (s *sheet[T]) read() []float64 {
 	s.k.Helper()

@@ -67,7 +67,7 @@ func TestNewDevicesHaveATextOfTheirOwn(t *testing.T) {
 	})
 }
 
-// The variants of a kernel for different devices must return the same bits.
+// The variants of a kernel for different devices must produce the same bits.
 func TestEachTextGivesTheSameBits(t *testing.T) {
 	var first [][]kernels.BF16
 	on(t, func(k *kit, capability [2]int) {

@@ -18,7 +18,7 @@ type operand struct {
 	addr, bytes uint64 // of the part that is compared with other operands, in bytes
 }
 
-// operandOf checks one operand. It must not be nil or closed, and its address must be a
+// operandOf checks one operand. The memory must not be nil or closed, and its address must be a
 // multiple of the element size, as in every buffer and every view of a buffer.
 func operandOf[T any](name string, m driver.MemoryOf[T]) operand {
 	o := operand{name: name, size: sizeOf[T]()}

@@ -120,8 +120,8 @@ func Argmax[T Ordered](dst driver.MemoryOf[int64], src driver.MemoryOf[T], work 
 	return ArgmaxRows(dst, oneRow(src), work, again...)
 }
 
-// ArgmaxRows is Argmax for each row of a matrix. dst must have one element per row. The
-// index is a column.
+// ArgmaxRows is Argmax for each row of a matrix. dst must have one element per row. Each index is a
+// column number.
 func ArgmaxRows[T Ordered](dst driver.MemoryOf[int64], src Matrix[T], work *Workspace, again ...*driver.Launch) (*driver.Launch, error) {
 	r := reduction{argmaxSource, "argmax", kernelName{"argmax_", typeName[T]()}, results(dst), src.operand("src"), work, rowsSm80, reused(again)}
 	return r.prepare()
@@ -192,8 +192,8 @@ func (r *reduction) check() error {
 	return nil
 }
 
-// divide returns the number of threads in a team and the number of parts of a row. If
-// rows are long but too few to keep the device busy, each row has several parts.
+// divide returns the number of threads in a team and the number of parts of a row. If rows are long
+// but too few to keep the device busy, each row is divided into several parts.
 func (r *reduction) divide(multiprocessors, each uint64) (threads int, parts uint64) {
 	rows, cols := uint64(r.src.rows), uint64(r.src.cols)
 	if r.work != nil && 0 < rows && rows <= workRows {

@@ -43,8 +43,8 @@ func teamFor(multiprocessors, rows, cols, step uint64) int {
 	return team(cols, 4*step, fullBlock)
 }
 
-// manyRows is the number of rows per multiprocessor from which small teams are used. A
-// multiprocessor has room for that many of the smallest teams.
+// manyRows is the minimum number of rows per multiprocessor for small teams. A multiprocessor has
+// room for that many of the smallest teams.
 const manyRows = 64
 
 func multiprocessors(c *driver.Context) (uint64, error) {
@@ -91,8 +91,8 @@ const (
 // large enough to keep the device busy.
 const longEach = 2
 
-// rowwise is an operation from rows to rows. If a team can hold its row, the row is read
-// only once.
+// rowwise is an operation that computes each row of dst from the same row of src. If a team can
+// hold its row, the row is read only once.
 type rowwise struct {
 	source   source
 	kernel   kernelName

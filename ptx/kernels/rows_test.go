@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// If there are more rows than a grid has teams, each team must process several. The test
+// If there are more rows than a grid has teams, each team must process several rows. The test
 // reduces the grids of the operations to force this.
 func TestAGridOfAnySizeDoesAllRows(t *testing.T) {
 	each(t, func(k *kit) {

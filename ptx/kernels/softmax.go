@@ -44,7 +44,7 @@ func Softmax[T NetFloat](dst, src Matrix[T], scale float32, again ...*driver.Lau
 	return l, nil
 }
 
-// sameRows checks the operands of an operation from rows to rows.
+// sameRows checks the operands of a rowwise operation.
 func sameRows(dst, src box) error {
 	if err := usable(dst.operand, src.operand); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// walk calls f with both positions of every element of an array.
+// walk calls f with the destination and the source position of every element of an array.
 func walk(shape []int, to, from kernels.Layout, f func(to, from int)) {
 	index := make([]int, len(shape))
 	for _, n := range shape {

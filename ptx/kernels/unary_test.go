@@ -40,8 +40,9 @@ func geluTanh(x float64) float64 { return x / (1 + math.Exp(-geluArgument(x))) }
 
 func geluArgument(x float64) float64 { return 2 * math.Sqrt(2/math.Pi) * (x + 0.044715*x*x*x) }
 
-// inArgument is the error that the reference has because it rounds its argument. The
-// argument is squared and passed to exp.
+// inArgument returns the additional permitted error for float64, in units in the last place. The
+// float64 reference rounds a square of x before it calls exp, and exp multiplies that error by
+// about x².
 func inArgument[T kernels.Float](x float64) float64 {
 	if _, wide := any(T(0)).(float64); wide && x < 0 {
 		return x * x

@@ -19,9 +19,9 @@ const (
 // last block. With a workspace, all multiprocessors process a long row. Without one, a
 // single block does.
 //
-// Operations that share a workspace must not run at the same time. They declare their
-// access to it. A graph that derives its edges orders them, and Check reports unordered
-// ones. An operation restores the state of the workspace and can be repeated.
+// Operations that share a workspace must not run at the same time. They declare their access to it.
+// A graph that derives its edges therefore orders them, and Check reports unordered operations. An
+// operation restores the state of the workspace and can be repeated.
 type Workspace struct {
 	mem *driver.Buffer[uint64]
 }

@@ -50,8 +50,9 @@ func resolve(lib loader.Library) (*functions, error) {
 	return f, nil
 }
 
-// These argument blocks are named after their C parameters: p is a pointer, h a program
-// and n an int. Their pointers are typed for the reason given at loader.Call.
+// The following functions are named after the parameters of the C function that they call: P is a
+// pointer, H a program and N an int. The pointers in their argument blocks are typed for the reason
+// given at loader.Call.
 
 func callP(proc *loader.Proc, p unsafe.Pointer) Code {
 	b := struct {

@@ -136,7 +136,8 @@ func notOpened(err error, named string) error {
 	return &NotInstalledError{Cause: err}
 }
 
-// New creates a compiler that owns lib: Close closes it. If New fails, it closes lib itself.
+// New creates a compiler that owns lib: Compiler.Close also closes lib. If New fails, it closes lib
+// itself.
 func New(lib loader.Library, opts ...Option) (*Compiler, error) {
 	if lib == nil {
 		return nil, invalidf("nil library: open one with loader.Open")

@@ -33,7 +33,7 @@
 // takes the missing information from these places. Later places override earlier ones:
 //
 //   - in the CUDA source: axpy.cu beside axpy.ptx, or in the directory of -src.
-//     Its __global__ functions give names, types, structs and comments. A const
+//     Its __global__ functions supply names, types, structs and comments. A const
 //     pointer is one that the kernel only reads.
 //   - in the comment above the kernel, in the source or in the PTX (see below),
 //   - in -types and -name.

@@ -249,8 +249,8 @@ const (
 // reservedStart returns the offset of the reserved part in a block with used bytes of its own.
 func reservedStart(used int) int { return (used + 15) &^ 15 }
 
-// reservedRegister returns a function that reads a register about reserved shared memory, or nil
-// for another name.
+// reservedRegister returns a function that reads a %reserved_smem register, or nil if name is not
+// such a register.
 func reservedRegister(name string) func(w *warp) uint32 {
 	offset := map[string]uint32{
 		"reserved_smem_offset_begin": 0, "reserved_smem_offset_end": reservedUsed,

@@ -74,7 +74,7 @@ func lowerShfl(l *lowerer, i *ptx.Instr, f *form) {
 	}
 	d, p := l.pairDst(i.Args[0], ptx.B32)
 	a, b, c := l.src(i.Args[1], ptx.B32), l.src(i.Args[2], ptx.U32), l.src(i.Args[3], ptx.U32)
-	if want == 4 { // the old form uses whichever lanes are active
+	if want == 4 { // the form without .sync uses whichever lanes are active
 		n := l.emit(execShfl, d, a, b, c)
 		n.more(l.constant(class32, uint64(full)), false)
 		n.more(p, true)
@@ -277,7 +277,8 @@ func lowerRedux(l *lowerer, i *ptx.Instr, f *form) {
 	l.finishSync(n)
 }
 
-// reduxFunc returns the operation of redux, or of another reduction on 32 bits, or nil.
+// reduxFunc returns the function that combines two 32-bit values in redux and in other reductions,
+// or nil.
 func reduxFunc(op string, t ptx.Type, f *form) func(a, b uint32) uint32 {
 	if t == ptx.F32 && (op == "min" || op == "max") {
 		mm := minmax{max: op == "max", nan: f.has(flagNaN), abs: f.has(flagAbs)}
@@ -350,8 +351,8 @@ type syncScratch struct {
 	x   extra
 }
 
-// syncLanes executes an operation with a member mask. It does so for those lanes of the running
-// split whose members have all arrived. The other lanes wait.
+// syncLanes executes an operation with a member mask for those lanes of the running split whose
+// members have all arrived. The other lanes wait.
 func (w *warp) syncLanes(in *inst) bool {
 	w.epoch++
 	if in.ctl == ctlWarpBarrier {
@@ -453,8 +454,8 @@ func (w *warp) splitMembers(s *split) (want, group uint32) {
 	return want, group
 }
 
-// meet executes one operation for the lanes in the mask here, which wait for it at several
-// instructions.
+// meet executes one operation for lanes that wait for it at several instructions. here is the mask
+// of these lanes.
 func (w *warp) meet(in *inst, here uint32) {
 	n := len(in.x.sync.operands)
 	sc := &w.scratch

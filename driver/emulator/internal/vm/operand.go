@@ -27,7 +27,7 @@ func immBits(i *ptx.Imm, t ptx.Type) uint64 {
 	case t == ptx.F32:
 		return uint64(i.Float32Bits())
 	case t == ptx.F64 && i.Kind == ptx.ImmF32:
-		return i.Bits // ptxas uses the pattern unchanged, without a conversion
+		return i.Bits // ptxas uses the bit pattern, without a conversion
 	case t == ptx.F64:
 		return i.Float64Bits()
 	case t == ptx.F16 && i.IsFloat():

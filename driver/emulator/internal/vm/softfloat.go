@@ -257,7 +257,8 @@ func fmaF32(a, b, c float32) float32 {
 	return float32(s)
 }
 
-// Between these two bit patterns of a magnitude, fmaF32 may round twice.
+// If the bit pattern of a sum's magnitude is between these two, rounding twice is correct unless
+// the sum is halfway between two float32 values.
 const (
 	quickFma   = 0x3820_0000_0000_0000
 	infinity64 = 0x7ff << 52

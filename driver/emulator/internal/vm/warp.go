@@ -66,7 +66,7 @@ type warp struct {
 	slab32 [][lanes]uint32
 	slab64 [][lanes]uint64
 	slabP  []uint32
-	synced bool // since the last back edge, has accessed memory that others may change
+	synced bool // accessed memory that other threads may change since the last back edge
 
 	lastClock uint64
 	count     uint64 // number of instructions issued
@@ -212,8 +212,8 @@ func (w *warp) drop(i int) {
 	w.splits = w.splits[:last]
 }
 
-// park makes the lanes of the running split a parked split with the program counter and wait of s.
-// No split is running afterwards.
+// park turns the running split into a parked split with the program counter and the wait of s.
+// Afterwards, no split is running.
 func (w *warp) park(s split) {
 	s.mask, s.frame = w.mask, w.frame
 	if s.turn == 0 {

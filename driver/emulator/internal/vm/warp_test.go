@@ -362,7 +362,7 @@ END:
 	}
 }
 
-// A lane that waits for another lane of its warp must let it run, even if the lane's turn ends at a
+// A lane that waits for another lane of its warp must let that lane run, even if the turn ends at a
 // nanosleep and not at a jump.
 func TestNanosleepLetsOtherLanesRun(t *testing.T) {
 	for _, sleeps := range []string{"", "nanosleep.u32 10;"} {

@@ -87,8 +87,8 @@ func parseSpec(s string) (spec, string) {
 	return out, ""
 }
 
-// and combines two modes: "in out" and "out in" are inout. For all others, the second mode replaces
-// the first.
+// and combines two modes: "in out" and "out in" are inout. In all other combinations, the second
+// mode replaces the first.
 func (m mode) and(o mode) mode {
 	if m == modeIn && o == modeOut || m == modeOut && o == modeIn {
 		return modeInOut

@@ -24,8 +24,8 @@ func (p *printer) kernel(k *kernel, forms Forms) {
 	p.asserts(k)
 }
 
-// launcherType writes the type. It holds the kernel's calls, or only the kernel without
-// direct launches.
+// launcherType writes the type of the launcher. It holds the kernel's driver.Calls, or only the
+// kernel if no method launches it directly.
 func (p *printer) launcherType(k *kernel, forms Forms) {
 	p.f("// %s launches the kernel %s.\n", k.goName, k.name)
 	if k.doc != "" {
@@ -134,8 +134,8 @@ func (q *param) declared() string {
 	return q.arg
 }
 
-// formal returns the Go parameters after the stream. memory is the format of the type for
-// typed memory.
+// formal returns the Go parameters after the stream. memory is the fmt format for the type of typed
+// memory.
 func (k *kernel) formal(memory string) string {
 	list := []string{"cfg driver.LaunchConfig"}
 	for _, q := range k.params {

@@ -20,8 +20,8 @@ func plainName(name string) string {
 	return strings.Join(append([]string{strings.Join(d.parts, "::")}, d.args...), "_")
 }
 
-// sourceOf returns the last part of a mangled name, as it follows __global__ void, and
-// its template arguments as Go types.
+// sourceOf returns the function name in a mangled name, without namespaces, and the template
+// arguments as Go types.
 func sourceOf(name string) (string, []string) {
 	d := demangler{rest: strings.TrimPrefix(name, "_Z")}
 	if d.rest == name {

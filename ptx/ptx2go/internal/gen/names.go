@@ -37,7 +37,7 @@ func exported(name string) string {
 	return s
 }
 
-// unexported is exported with its first word in lower case: scaleAdd, ptxText for
+// unexported is like exported, but with the first word in lower case: scaleAdd, ptxText for
 // PTXText.
 func unexported(name string) string {
 	s := []rune(exported(name))

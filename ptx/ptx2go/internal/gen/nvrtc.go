@@ -9,9 +9,8 @@ import (
 	"github.com/purecuda/cuda/ptx/nvrtc"
 )
 
-// compileNVRTC returns the PTX of a CUDA source, compiled by NVRTC. That library of a few
-// megabytes does not need a toolkit. The error contains the compiler output with file and
-// line.
+// compileNVRTC returns the PTX of a CUDA source, compiled by NVRTC. NVRTC does not require the CUDA
+// toolkit. The error contains the compiler output with file and line.
 func (c *Compiler) compileNVRTC(path string) ([]byte, error) {
 	source, err := os.ReadFile(path)
 	if err != nil {

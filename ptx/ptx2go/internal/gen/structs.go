@@ -48,8 +48,8 @@ func fields(file *ast.File) (string, error) {
 	return b.String(), nil
 }
 
-// addStruct adds a type unless another kernel already added it. It returns an error if that type
-// has other fields.
+// addStruct adds a type unless another kernel already added it. It returns an error if the existing
+// type has other fields.
 func (g *generator) addStruct(u *unit, st *structType) error {
 	if other := g.structs[st.name]; other != nil {
 		if other.body != st.body {
