@@ -3,7 +3,8 @@
 # linux/amd64 machine that has a driver but no Go: scripts/gpu-bundle.sh [FOLDER [PART...]]
 #
 # A part is the folder of a package with tests (graph, internal/verify/parity), an example
-# (examples/14-decode, with its tests), bench or soak. Without any it is all of them.
+# (examples/14-decode, with its tests), bench, serve (the part of bench that compares
+# services) or soak. Without any it is all of them.
 #
 # The folder (default: bundle) holds run.sh and one archive. In the archive the
 # programs share most of their bytes, so they are packed together.
@@ -61,6 +62,7 @@ for dir in examples/quickstart examples/first examples/[0-9]*; do
 done
 ! wanted examples/quickstart || build quickstart-static ./examples/quickstart -tags static
 ! wanted soak || (cd internal/verify && build soak ./soak)
+! wanted serve || bench/build.sh "$work/bench" serve
 ! wanted bench || bench/build.sh "$work/bench"
 for part in "${parts[@]}"; do
 	[ -n "${packed[$part]-}" ] || { echo "gpu-bundle.sh: there is no part $part" >&2; exit 2; }

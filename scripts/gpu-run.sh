@@ -4,9 +4,10 @@
 #     ./run.sh                  everything
 #     ./run.sh tests soak       some parts
 #
-# Parts: info tests kernels quickstart examples decode compare gobench soak memcheck graphsoak
-# (8 minutes, or $GRAPHSOAK; driver 580 takes more of the device's memory once within the
-# first two minutes, which a shorter run calls growth). $COMPARE: further flags of compare.
+# Parts: info tests kernels quickstart examples decode compare serve gobench soak memcheck
+# graphsoak (8 minutes, or $GRAPHSOAK; driver 580 takes more of the device's memory once
+# within the first two minutes, which a shorter run calls growth). $COMPARE, $SERVE: further
+# flags of compare and of compare -serve.
 # Each ends in a line PASS, FAIL or NOT RUN, for a part that found nothing to run on; the
 # last line counts them. The exit status is 0 if none failed. What the parts printed is left
 # in $OUT (default: out, beside this script). A test that wants a GPU and finds none fails
@@ -170,6 +171,14 @@ part_compare() {
 	verdict $status "compare: launches of all kernels"
 }
 
+# A service in Go against one in C, for about 80 seconds. The verdict is that of the table.
+part_serve() {
+	timeout 150 "$work/bench/compare" -serve 7 -window 700ms -limit 90s -note "commit $commit" ${SERVE:-} >"$out/serve.md" 2>"$work/log"
+	status=$?
+	cat "$work/log" "$out/serve.md"
+	verdict $status "serve: throughput, p99 and allocations of a service against C"
+}
+
 part_gobench() {
 	: >"$out/gobench.txt"
 	tests_for gobench || return 0
@@ -238,10 +247,10 @@ part_graphsoak() {
 	verdict $status "graphsoak: 16 goroutines, ${GRAPHSOAK:-480s}"
 }
 
-[ $# -gt 0 ] || set -- info tests kernels quickstart examples decode compare gobench soak memcheck graphsoak
+[ $# -gt 0 ] || set -- info tests kernels quickstart examples decode compare serve gobench soak memcheck graphsoak
 for part; do
 	case $part in
-	info | tests | kernels | quickstart | examples | decode | compare | gobench | soak | memcheck | graphsoak) part_$part ;;
+	info | tests | kernels | quickstart | examples | decode | compare | serve | gobench | soak | memcheck | graphsoak) part_$part ;;
 	*)
 		echo "run.sh: no part $part" >&2
 		exit 2

@@ -44,6 +44,7 @@ enum { STREAM_NON_BLOCKING = 1, EVENT_DISABLE_TIMING = 2, CAPTURE_THREAD_LOCAL =
 	F(cuDeviceGet, "cuDeviceGet", (CUdevice *, int)) \
 	F(cuDeviceGetName, "cuDeviceGetName", (char *, int, CUdevice)) \
 	F(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", (CUcontext *, CUdevice)) \
+	F(cuDevicePrimaryCtxSetFlags, "cuDevicePrimaryCtxSetFlags_v2", (CUdevice, unsigned)) \
 	F(cuCtxSetCurrent, "cuCtxSetCurrent", (CUcontext)) \
 	F(cuCtxGetCurrent, "cuCtxGetCurrent", (CUcontext *)) \
 	F(cuModuleLoadData, "cuModuleLoadData", (CUmodule *, const void *)) \
@@ -57,6 +58,7 @@ enum { STREAM_NON_BLOCKING = 1, EVENT_DISABLE_TIMING = 2, CAPTURE_THREAD_LOCAL =
 	F(cuMemAllocHost, "cuMemAllocHost_v2", (void **, size_t)) \
 	F(cuMemcpyDtoH, "cuMemcpyDtoH_v2", (void *, CUdeviceptr, size_t)) \
 	F(cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", (CUdeviceptr, const void *, size_t, CUstream)) \
+	F(cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", (void *, CUdeviceptr, size_t, CUstream)) \
 	F(cuMemsetD32, "cuMemsetD32_v2", (CUdeviceptr, unsigned, size_t)) \
 	F(cuMemsetD32Async, "cuMemsetD32Async", (CUdeviceptr, unsigned, size_t, CUstream)) \
 	F(cuStreamCreate, "cuStreamCreate", (CUstream *, unsigned)) \

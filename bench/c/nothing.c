@@ -4,7 +4,10 @@
  *
  *     LD_LIBRARY_PATH=FOLDER/nothing FOLDER/compare -rows ...
  *
- * What is not defined here is answered by success. */
+ * What is not defined here is answered by success.
+ *
+ * later.c includes this file, with LATER defined, and has its own form of the
+ * functions left out then: streams that take time. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
@@ -29,14 +32,16 @@ static int make(handle *to) {
 MAKES(cuModuleLoadData)
 MAKES(cuModuleLoadDataEx)
 MAKES(cuModuleGetFunction)
-MAKES(cuStreamCreate)
-MAKES(cuStreamCreateWithPriority)
-MAKES(cuEventCreate)
 MAKES(cuGraphCreate)
 MAKES(cuGraphAddKernelNode_v2)
 MAKES(cuGraphAddNode_v2)
+#ifndef LATER
+MAKES(cuStreamCreate)
+MAKES(cuStreamCreateWithPriority)
+MAKES(cuEventCreate)
 MAKES(cuGraphInstantiateWithFlags)
 MAKES(cuGraphInstantiateWithParams)
+#endif
 
 #define SUCCEEDS(name) \
 	int name(void) { return 0; }
@@ -44,18 +49,22 @@ SUCCEEDS(cuInit)
 SUCCEEDS(cuModuleUnload)
 SUCCEEDS(cuMemFreeAsync)
 SUCCEEDS(cuMemPoolSetAttribute)
-SUCCEEDS(cuMemcpyHtoDAsync_v2)
 SUCCEEDS(cuMemsetD32_v2)
 SUCCEEDS(cuMemsetD32Async)
+SUCCEEDS(cuGraphDestroy)
+SUCCEEDS(cuGraphExecDestroy)
+SUCCEEDS(cuGraphExecKernelNodeSetParams_v2)
+SUCCEEDS(cuDevicePrimaryCtxSetFlags_v2)
+#ifndef LATER
+SUCCEEDS(cuMemcpyHtoDAsync_v2)
+SUCCEEDS(cuMemcpyDtoHAsync_v2)
 SUCCEEDS(cuStreamSynchronize)
 SUCCEEDS(cuStreamQuery)
 SUCCEEDS(cuEventQuery)
 SUCCEEDS(cuEventSynchronize)
 SUCCEEDS(cuEventRecord)
-SUCCEEDS(cuGraphDestroy)
-SUCCEEDS(cuGraphExecDestroy)
-SUCCEEDS(cuGraphExecKernelNodeSetParams_v2)
 SUCCEEDS(cuGraphLaunch)
+#endif
 
 int cuDriverGetVersion(int *version) { return *version = 13000, 0; }
 int cuDeviceGetCount(int *n) { return *n = 1, 0; }
@@ -94,10 +103,12 @@ int cuStreamGetId(handle stream, uint64_t *id) { return *id = stream, 0; }
 int cuFuncGetAttribute(int *value, int attribute) { return *value = attribute ? 0 : 1024, 0; }
 int cuFuncGetParamInfo(void) { return 1; } /* of none: the text has them */
 
+#ifndef LATER
 int cuMemAlloc_v2(handle *to, size_t bytes) {
 	*to = made += 256 + bytes;
 	return 0;
 }
+#endif
 /* As from a pool: the memory that was freed last. */
 int cuMemAllocAsync(handle *to) { return *to = (handle)1 << 34, 0; }
 int cuMemAllocFromPoolAsync(handle *to) { return cuMemAllocAsync(to); }
@@ -120,9 +131,11 @@ int cuThreadExchangeStreamCaptureMode(int *mode) {
 	return *mode = was, 0;
 }
 
-int cuStreamBeginCapture_v2(void) { return captures = 1, captured = 0, 0; }
 int cuStreamIsCapturing(handle stream, int *status) { return (void)stream, *status = captures, 0; }
+#ifndef LATER
+int cuStreamBeginCapture_v2(void) { return captures = 1, captured = 0, 0; }
 int cuStreamEndCapture(handle stream, handle *graph) { return (void)stream, captures = 0, make(graph); }
+#endif
 int cuLaunchKernel(void) { return captured += captures, 0; }
 int cuLaunchKernelEx(void) { return cuLaunchKernel(); }
 

@@ -33,6 +33,10 @@ func main() {
 	kernels := flag.Bool("kernels", false, "measure the launch of every kernel of package launchers instead")
 	earlier := flag.String("before", "", "gobench of an earlier commit: compare with that instead of C")
 	layouts := flag.Int("layouts", 0, "with -before: how many gobench.1, gobench.2, ... there are beside both, used in turn by the processes")
+	services := flag.Int("serve", 0, "compare services instead, in this many turns")
+	flag.DurationVar(&window, "window", window, "with -serve: measured time of each service in a turn")
+	flag.StringVar(&crowds, "callers", crowds, "with -serve: numbers of callers")
+	flag.StringVar(&waits, "waits", waits, "with -serve: context flags of all programs: auto, spin, yield or blocking")
 	note := flag.String("note", "", "line for the report's head: commit, machine")
 	flag.Parse()
 	if err := choose(*only); err != nil && !*kernels {
@@ -50,6 +54,8 @@ func main() {
 	ok, err := false, error(nil)
 	if *earlier != "" {
 		ok, err = runBefore(*earlier, *dir, *note, p)
+	} else if *services > 0 {
+		ok, err = runServices(os.Stdout, *dir, *note, *services, *limit)
 	} else if *kernels {
 		ok, err = runKernels(*dir, *only, *note, p)
 	} else {

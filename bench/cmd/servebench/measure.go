@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	warmUp = 100 * time.Millisecond
+	// countBefore is how long before the measurement allocations are counted, because
+	// counting stops the world.
+	countBefore = 20 * time.Millisecond
+)
+
+// latencies is the memory for the latencies of a measurement. Each caller has an equal part.
+var latencies, all [4 << 20]uint32
+
+// caller is one goroutine that calls.
+type caller struct {
+	s         *service
+	call      entry
+	in, out   []uint32
+	latencies []uint32 // ns; overwritten from the beginning if there are more calls
+	calls     int
+	wrong     int
+	err       error
+}
+
+// window is the measured time. Calls count if they end in it.
+type window struct{ begin, end time.Time }
+
+// measure makes callers call for a while.
+func (s *service) measure(call entry, n, ms int) (result, error) {
+	callers := make([]caller, n)
+	var w window
+	var ready, ended sync.WaitGroup
+	begin := make(chan struct{})
+	// A service's calls have contexts that can be cancelled.
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	for i := range callers {
+		c := &callers[i]
+		part := len(latencies) / n
+		*c = caller{s: s, call: call, in: make([]uint32, words), out: make([]uint32, words), latencies: latencies[i*part : (i+1)*part]}
+		for k := range c.in {
+			c.in[k] = uint32(i*words + k)
+		}
+		ready.Add(1)
+		ended.Go(func() {
+			use := func(out output) error { copy(c.out, out.Slice()); return nil }
+			c.first(ctx, use)
+			ready.Done()
+			<-begin
+			c.loop(ctx, use, &w)
+			c.wrong += s.wrong(c)
+		})
+	}
+	ready.Wait()
+	runtime.GC() // of earlier measurements, not during this one
+	w.begin = time.Now().Add(warmUp)
+	w.end = w.begin.Add(time.Duration(ms) * time.Millisecond)
+	close(begin)
+	time.Sleep(time.Until(w.begin.Add(-countBefore)))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	time.Sleep(time.Until(w.begin))
+	from, used := time.Now(), processorTime()
+	time.Sleep(time.Until(w.end))
+	used = processorTime() - used
+	r := result{seconds: w.end.Sub(w.begin).Seconds()}
+	r.processor = used / time.Since(from).Seconds() * r.seconds // this goroutine may have woken late
+	ended.Wait()
+	runtime.ReadMemStats(&after)
+	r.mallocs = after.Mallocs - before.Mallocs
+	r.threads = threads()
+	return r, r.collect(callers)
+}
+
+func (c *caller) first(ctx context.Context, use func(output) error) {
+	c.err = c.call(ctx, c.in, use)
+	c.wrong = c.s.wrong(c)
+}
+
+// loop calls until the window has ended.
+func (c *caller) loop(ctx context.Context, use func(output) error, w *window) {
+	for c.err == nil {
+		c.in[0]++ // another input in each call
+		start := time.Now()
+		if c.err = c.call(ctx, c.in, use); c.err != nil {
+			return
+		}
+		end := time.Now()
+		if c.out[0] != c.in[0]+c.s.added {
+			c.wrong++
+		}
+		if end.After(w.end) {
+			return
+		}
+		if end.Before(w.begin) {
+			continue
+		}
+		c.latencies[c.calls%len(c.latencies)] = uint32(min(end.Sub(start), math.MaxUint32))
+		c.calls++
+	}
+}
+
+// wrong returns 1 if the caller's output is wrong.
+func (s *service) wrong(c *caller) int {
+	for i, out := range c.out {
+		if out != c.in[i]+s.added {
+			return 1
+		}
+	}
+	return 0
+}
+
+type result struct {
+	calls, wrong   int
+	seconds        float64
+	processor      float64 // seconds
+	mallocs        uint64
+	threads        int
+	p50, p99, p999 uint32 // ns
+}
+
+func (r *result) collect(callers []caller) error {
+	var errs []error
+	kept := all[:0]
+	for i := range callers {
+		c := &callers[i]
+		errs = append(errs, c.err)
+		r.calls += c.calls
+		r.wrong += c.wrong
+		kept = append(kept, c.latencies[:min(c.calls, len(c.latencies))]...)
+	}
+	slices.Sort(kept)
+	quantile := func(q float64) uint32 {
+		if len(kept) == 0 {
+			return 0
+		}
+		return kept[int(q*float64(len(kept)-1))]
+	}
+	r.p50, r.p99, r.p999 = quantile(0.5), quantile(0.99), quantile(0.999)
+	return errors.Join(errs...)
+}
+
+// print prints calls, seconds, the quantiles of the latency in ns, processor seconds,
+// allocations in total, threads and wrong results, as bench/c/serve.c does.
+func (r *result) print() {
+	fmt.Println(r.calls, r.seconds, r.p50, r.p99, r.p999, r.processor, r.mallocs, r.threads, r.wrong)
+}
+
+// processorTime returns the seconds that all threads of the process have used.
+func processorTime() float64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
+}
+
+func threads() int {
+	tasks, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		return 0
+	}
+	return len(tasks)
+}
