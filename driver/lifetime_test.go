@@ -340,8 +340,8 @@ func TestChildKeepsItsParent(t *testing.T) {
 	}
 }
 
-// defineOrderedMemory defines stream-ordered allocation. Every allocation has the same address,
-// plus f.memory.
+// defineOrderedMemory defines stream-ordered allocation. Every allocation returns the address
+// 0x7000 + f.memory.
 func (f *fake) defineOrderedMemory() {
 	f.on(cu.FnCuStreamIsCapturing, func(a loader.Args) driver.CUresult {
 		*(*uint32)(a.Ptr(1)) = uint32(cu.CU_STREAM_CAPTURE_STATUS_NONE)
@@ -354,8 +354,7 @@ func (f *fake) defineOrderedMemory() {
 	f.on(cu.FnCuMemFreeAsync, func(loader.Args) driver.CUresult { return 0 })
 }
 
-// Consecutive buffers share a leak watch. It must report the buffers that were dropped, and no
-// others.
+// Consecutive buffers share a leak watch. It must report dropped buffers, but not closed ones.
 func TestDroppedMemoryIsNoticedAfterOthersWereClosed(t *testing.T) {
 	f := newFake()
 	gputest.CheckLeaks(t, nil)
@@ -394,7 +393,7 @@ func dropMemory(t *testing.T, s *driver.Stream, n int) {
 	}
 }
 
-// A closed buffer stays closed, even after a new buffer has taken over its memory, its address or
+// Closing a closed buffer again must not affect a new buffer that has taken over its address and
 // its leak watch.
 func TestStaleBufferFreesNothing(t *testing.T) {
 	f := newFake()
@@ -477,7 +476,7 @@ func TestLostOfAContextThatWorksOrIsClosed(t *testing.T) {
 	}
 }
 
-// A context that another goroutine closes during Lost does not count as lost.
+// A context that is closed during Lost does not count as lost.
 func TestLostWhileTheContextIsClosed(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	d := gputest.Driver(t, lib)
@@ -497,7 +496,7 @@ func TestLostWhileTheContextIsClosed(t *testing.T) {
 	wantError(t, c.Lost(), driver.ErrClosed)
 }
 
-// A service calls Lost before it reports itself healthy.
+// A service can call Lost in its health check.
 func ExampleContext_Lost() {
 	c := exampleContext()
 	health := func() string {

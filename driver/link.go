@@ -15,7 +15,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Linker joins images that use each other's symbols (extern). It accepts relocatable cubins, fat
+// Linker links images that use each other's extern symbols. It accepts relocatable cubins, fat
 // binaries, object files, archives and PTX.
 type Linker struct {
 	ctx  *Context
@@ -137,7 +137,7 @@ func (l *Linker) signatures() map[string]*ptx.Signature {
 	return all
 }
 
-// Log returns the driver's output from the last Complete that linked, or "" if that link failed.
+// Log returns the driver's output from the most recent link, or "" if that link failed.
 func (l *Linker) Log() string {
 	if l == nil {
 		return ""
@@ -185,7 +185,7 @@ func (l *Linker) onThread() (linked []byte, log string, err error) {
 // link makes the driver calls of one link. If a log was truncated, it repeats all of them with
 // larger buffers.
 func (l *Linker) link() (linked []byte, log string, err error) {
-	var failing failedInput // the input that the log refers to
+	var failing failedInput // the input that the driver rejected, if any
 	j, err := withLogs(l.opts, func() []byte { return failing.ptx }, func(j *jit) error {
 		failing = failedInput{}
 		linked, err = l.linkOnce(j, &failing)
@@ -247,8 +247,8 @@ func (l *Linker) linkOnce(j *jit, failing *failedInput) (linked []byte, err erro
 }
 
 // linkFault corrects the result of a linker call if the log reports an error. After an earlier
-// failure on the thread, the driver may return CUDA_ERROR_UNKNOWN, or success, instead of that
-// error.
+// failure on the thread, the driver may return CUDA_ERROR_UNKNOWN or success instead of
+// CUDA_ERROR_INVALID_SOURCE.
 func (j *jit) linkFault(err error) error {
 	log := cString(j.err)
 	if !strings.Contains(log, "error   : ") {

@@ -185,8 +185,8 @@ func TestLinkerForgetsAnError(t *testing.T) {
 	})
 }
 
-// After rejecting PTX on a thread, driver 580 returns other linker errors on that thread. The
-// library must hide that.
+// After driver 580 has rejected PTX on a thread, its linker returns wrong errors on that thread.
+// Linker must nevertheless return the right ones.
 func TestLinkingAfterRefusedModules(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		runtime.LockOSThread()
@@ -364,7 +364,8 @@ func TestCompiledInputsAreLinked(t *testing.T) {
 	})
 }
 
-// Every driver links these sources as PTX, alone or in a fat binary.
+// Unlike machine code, the PTX of these sources can be linked on every device, even if it is in a
+// fat binary.
 func TestCompiledPTXIsLinked(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		for _, file := range []string{"main.ptx", "main.fatbin"} {

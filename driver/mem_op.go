@@ -144,7 +144,7 @@ func (o *MemOp) Enqueue(s *Stream) error {
 	return nil
 }
 
-// send prefers the function of CUDA 11.7: the older one works only with a driver option.
+// send prefers the function from CUDA 11.7, because the older one works only with a driver option.
 func (o *MemOp) send(s *Stream) error {
 	if s.d.Has(cu.FnCuStreamBatchMemOp) {
 		return s.d.CuStreamBatchMemOp(s.raw, uint32(len(o.params)), &o.params[0], o.flags)

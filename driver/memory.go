@@ -42,7 +42,7 @@ type allocation struct {
 	bytes uintptr
 	order *ordered     // set for stream-ordered memory
 	owner any          // keeps the module, host memory or graph that contains this block reachable
-	bad   error        // for a view that could not be created: why
+	bad   error        // why the view could not be created, or nil
 	watch life.Watched // leak watch of stream-ordered memory
 }
 
@@ -60,8 +60,8 @@ func (o *owned[T]) set() *Buffer[T] {
 
 func (a *allocation) Lifetime() *life.Lifetime { return a.life }
 
-// span is a range of an allocation. Buffer and View consist of a single span, so kernel arguments
-// can read it without an interface call.
+// span is a range of an allocation. Buffer and View consist of a single span, so that a launch can
+// read it from an argument without an interface call.
 type span struct {
 	a     *allocation
 	ptr   CUdeviceptr
@@ -119,7 +119,8 @@ type hostMemory interface {
 	hostSpan() hostSpan
 }
 
-// notDevice returns a span for memory without device addresses. check returns its error.
+// notDevice returns the span of memory without device addresses. The span's check method returns an
+// error with the advice.
 func notDevice(what, advice string) span {
 	return span{a: &allocation{bad: invalidf("%s is not device memory; %s", what, advice)}}
 }
@@ -182,7 +183,7 @@ func count[T any](n uintptr) int {
 
 func elemName[T any]() string { return reflect.TypeFor[T]().String() }
 
-// invalidError is an invalid argument that is detected before the driver is called. It matches
+// invalidError reports an invalid argument that was detected before a driver call. It matches
 // CUDA_ERROR_INVALID_VALUE, which the driver returns for most invalid arguments.
 type invalidError struct{ text string }
 

@@ -35,7 +35,7 @@ type everything struct {
 	words                 *driver.MemOp
 	record, wait          *driver.EventOp
 	host                  *driver.HostFunc
-	other                 *driver.Stream // these stay open
+	other                 *driver.Stream // other, free and memory stay open
 	free                  *driver.Event
 	memory                *driver.Buffer[float32]
 	device                driver.Device
@@ -79,7 +79,8 @@ func (o *everything) close(t *testing.T) {
 	}
 }
 
-// methods lists a call of every method that reports errors. Each call closes what it creates.
+// methods lists calls that use an object of closesThis. Each call closes the objects that it
+// creates.
 var methods = []struct {
 	name string
 	run  func(o *everything) error
@@ -176,7 +177,7 @@ var methods = []struct {
 	}},
 }
 
-// ofContext lists calls of methods whose object stays open.
+// ofContext lists calls that use only objects that stay open.
 var ofContext = []struct {
 	name string
 	run  func(o *everything) error
@@ -255,10 +256,10 @@ var ofContext = []struct {
 // returning an error.
 var onlyAsked = map[string][]string{}
 
-// A method returns the error of a failed driver call. It must neither continue with zero values nor
-// report success.
+// If a driver call fails, the method must return that error. It must neither continue with zero
+// values nor report success.
 func TestMethodsReturnTheErrorsOfTheirCalls(t *testing.T) {
-	runtime.LockOSThread() // on another thread, calls would have to set the context
+	runtime.LockOSThread() // on a new thread, a method would also have to set the context
 	defer runtime.UnlockOSThread()
 	const injected = driver.CUDA_ERROR_ECC_UNCORRECTABLE
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
@@ -284,7 +285,7 @@ func TestMethodsReturnTheErrorsOfTheirCalls(t *testing.T) {
 			lib.FailNth(i+1, uint32(injected))
 			made, err := run(m.run)
 			if !slices.ContainsFunc(made, func(c faulty.Call) bool { return c.Failed }) {
-				continue // this time the wait ended before the call
+				continue // this run ended a wait before it made the call
 			}
 			if !errors.Is(err, injected) && !slices.Contains(onlyAsked[m.name], call.Symbol) {
 				t.Errorf("%s: %s failed (call %d of %d), got %v", m.name, call.Symbol, i+1, len(calls), err)
@@ -455,7 +456,7 @@ func useLibrary(c *driver.Context, _ *driver.Stream) (err error) {
 func TestEveryDriverCallMayFail(t *testing.T) {
 	for _, f := range workFlows {
 		t.Run(f.name, func(t *testing.T) {
-			runtime.LockOSThread() // on another thread, calls would have to set the context
+			runtime.LockOSThread() // on a new thread, a flow would also have to set the context
 			defer runtime.UnlockOSThread()
 			lib := faulty.Wrap(emulator.New(emulator.Config{}))
 			c := gputest.Context(t, gputest.Driver(t, lib))
@@ -473,7 +474,7 @@ func TestEveryDriverCallMayFail(t *testing.T) {
 	}
 }
 
-// ecc is a result code that none of the flows causes otherwise.
+// ecc is a result code that no flow causes on its own.
 const ecc = driver.CUDA_ERROR_ECC_UNCORRECTABLE
 
 func failAt(t *testing.T, lib *faulty.Library, nth int, run func() error) {

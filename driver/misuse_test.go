@@ -20,7 +20,7 @@ import (
 	"github.com/purecuda/cuda/internal/uses"
 )
 
-// mistake is an incorrect use of the library. The error must match code and contain these words,
+// mistake is an incorrect use of the library. The error must match code and contain all words,
 // which name the object.
 type mistake struct {
 	name  string
@@ -177,8 +177,8 @@ func TestMistakenCodeIsRefused(t *testing.T) {
 	})
 }
 
-// libraryKernel loads a library and looks up its kernel. For some drivers, the lookup is the first
-// call that detects code that does not compile.
+// libraryKernel loads a library and looks up its kernel k. Some drivers do not compile the code
+// before the lookup.
 func libraryKernel(c *driver.Context, ptx string) error {
 	l, err := c.LoadLibrary([]byte(ptx))
 	if err != nil {
@@ -306,8 +306,8 @@ type use struct {
 	send   func() error
 }
 
-// Closing memory or code while enqueued work still uses it must not affect the work. Where the
-// library leaves that to the driver, the driver finishes the work first.
+// Closing memory or code must not affect enqueued work that still uses it. Where the library does
+// not wait for the work, the driver does.
 func TestMemoryAndCodeInUseOutliveClose(t *testing.T) {
 	const n = 1 << 10
 	copied := func(w *work, object interface{ Close() error }, op driver.Op, err error) use {
@@ -384,8 +384,8 @@ func TestCancelledWaitPrefersTheAnswer(t *testing.T) {
 	}
 }
 
-// A NOBITS section, such as shared memory, has no bytes in the file and may have any offset. An
-// image with such a section is complete.
+// A NOBITS section, such as shared memory, has no bytes in the file and may have any offset. It
+// must not make an image look truncated.
 func TestWholeImagesAreTaken(t *testing.T) {
 	elf := imagetest.Cubin(2 * 64)
 	elf[0x28], elf[0x3a], elf[0x3c] = 64, 64, 2 // two section headers after the ELF header
@@ -402,8 +402,9 @@ func TestWholeImagesAreTaken(t *testing.T) {
 	}
 }
 
-// If a kernel's parameters are unknown, a launch accepts arguments without checks. New arguments
-// replace the old ones, and later launches do not inherit their sizes.
+// If a kernel's parameters are unknown, the first arguments of a launch determine their sizes. The
+// launch must not refer to replaced arguments, and Kernel.Launch must not reuse the sizes of an
+// earlier call.
 func TestUnknownParametersAreForgotten(t *testing.T) {
 	f := newFakeDevice()
 	delete(f.procs, cu.FnCuFuncGetParamInfo.Symbol())
@@ -431,8 +432,8 @@ func TestUnknownParametersAreForgotten(t *testing.T) {
 	closeAll(t, s, m, c)
 }
 
-// Concurrent frees release the memory once. The losing calls retain nothing: gputest would report
-// the stream.
+// Concurrent frees must release the memory once. The calls that lose must not retain a stream,
+// which gputest would report.
 func TestConcurrentFreesOfOrderedMemory(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		for range 100 {
@@ -463,7 +464,7 @@ func TestConcurrentFreesOfOrderedMemory(t *testing.T) {
 	})
 }
 
-// A free after Close retains nothing: gputest would report the stream.
+// A free after Close must not retain the stream, which gputest would report.
 func TestFreeThatComesTooLateKeepsNothing(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		a, b := must(c.NewStream())(t), must(c.NewStream())(t)
@@ -477,7 +478,7 @@ func TestFreeThatComesTooLateKeepsNothing(t *testing.T) {
 	})
 }
 
-// A Close during a wait's first query does not affect the wait.
+// A Close during a wait's first query must not affect the wait.
 func TestCloseDuringTheFirstQueryOfAWait(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	c := gputest.Context(t, gputest.Driver(t, lib))
@@ -503,8 +504,8 @@ func TestCloseDuringTheFirstQueryOfAWait(t *testing.T) {
 	}
 }
 
-// A new stream with the handle of a destroyed one does not report the old stream's panics. They go
-// to Context.CleanupErrors.
+// A new stream with the handle of a destroyed one must not report the old stream's panics, which
+// Context.CleanupErrors returns.
 func TestPanicsOfAClosedStreamAreKept(t *testing.T) {
 	f := newFake()
 	c := f.open(t)

@@ -75,8 +75,8 @@ func (m *Module) init(j *jit) {
 	life.Own(p, p.life, uint64(raw), func(d *cu.Driver) error { return d.CuModuleUnload(raw) })
 }
 
-// moduleKernels queries the kernel names, which the driver reports since CUDA 12.4. The names are
-// only used in messages, so failures are ignored.
+// moduleKernels queries the kernel names, which the driver reports since CUDA 12.4. Names that
+// cannot be queried are omitted.
 func moduleKernels(d *Driver, m cu.CUmodule) []string {
 	var n uint32
 	if d.CuModuleGetFunctionCount(&n, m) != nil || n == 0 {
@@ -109,8 +109,8 @@ func (m *Module) Kernel(name string) (*Kernel, error) {
 	return k, err
 }
 
-// Kernels returns the known kernel names. For PTX these are all names. For binaries, the driver
-// reports the names since CUDA 12.4.
+// Kernels returns the names of the known kernels. For PTX, these are all kernels. For binaries, the
+// driver reports the names since CUDA 12.4.
 func (m *Module) Kernels() ([]string, error) {
 	if m != nil && m.lazy != nil {
 		loaded, err := m.lazy.load()
@@ -213,13 +213,13 @@ func (m *Module) check() error {
 	return m.code.check("module")
 }
 
-// embedded holds the modules that this library loaded for itself.
+// embedded holds the modules that Embedded loaded.
 type embedded struct {
 	mu   sync.Mutex
 	mods map[embeddedText]*Module
 }
 
-// embeddedText also identifies a text by its address, because two packages may use the same name.
+// embeddedText identifies a text by name and address, because two packages may use the same name.
 type embeddedText struct {
 	name string
 	at   *byte
@@ -228,7 +228,7 @@ type embeddedText struct {
 
 // Embedded is for packages built on this one. It returns the module of PTX that is embedded in such
 // a package. The PTX must always be the same memory, such as an embedded variable. The first call
-// with a name and text loads the module, even during a capture. Nobody closes the module: the
+// with a name and text loads the module, even during a capture. Do not close the module: the
 // context unloads it. The module does not keep the context alive.
 func (c *Context) Embedded(name string, ptx []byte) (*Module, error) {
 	if err := c.check(); err != nil {
@@ -313,8 +313,8 @@ type Library struct {
 	raw  cu.CUlibrary
 }
 
-// LoadLibrary is LoadModule for a [Library]. If the driver compiles later, the first call of Kernel
-// or Global returns the error for PTX that does not compile.
+// LoadLibrary is like LoadModule, but loads a [Library]. If the driver compiles later, the first
+// call of Kernel or Global returns the error for PTX that does not compile.
 func (c *Context) LoadLibrary(data []byte, opts ...JITOption) (*Library, error) {
 	if c == nil || c.core == nil {
 		return nil, absentError(c == nil, "context")

@@ -21,7 +21,7 @@ import (
 func TestPTXIsTerminated(t *testing.T) {
 	f := newFakeDevice()
 	c := f.open(t)
-	// The load must not write to the spare capacity.
+	// The load must not write to the slice's spare capacity.
 	text := make([]byte, len(axpyPTX), len(axpyPTX)+1)
 	copy(text, axpyPTX)
 	text[:cap(text)][len(text)] = 'x'
@@ -229,7 +229,7 @@ func TestClustersOfAKernel(t *testing.T) {
 	})
 }
 
-// imageFile reads a compiled file. Its sources are in testdata/images.
+// imageFile reads a file from testdata/images, which also has the sources of compiled files.
 func imageFile(t testing.TB, name string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", "images", name))

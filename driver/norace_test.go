@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
-// lostPooled is how many allocations a call may make beyond its limit. Without the race detector, a
-// sync.Pool loses no objects.
+// lostPooled is the number of extra allocations that a test must tolerate because a sync.Pool drops
+// objects. Without the race detector, it drops none.
 const lostPooled = 0
 
 // A new view allocates two objects: the view, and the scope of its calls.

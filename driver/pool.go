@@ -27,7 +27,7 @@ func WithMaxSize(bytes uint64) PoolOption {
 	return func(p *cu.CUmemPoolProps) { p.MaxSize = uintptr(bytes) }
 }
 
-// WithShareable allows other processes to import the pool through handles of this type.
+// WithShareable allows other processes to import the pool through handles of type t.
 func WithShareable(t cu.CUmemAllocationHandleType) PoolOption {
 	return func(p *cu.CUmemPoolProps) { p.HandleTypes = t }
 }
@@ -75,7 +75,7 @@ func (c *Context) devicePool(which string, get func(*Driver, *cu.CUmemoryPool, c
 	return p, nil
 }
 
-// SetPool makes p the pool of AllocAsync on p's device, in the whole process.
+// SetPool makes AllocAsync allocate from p on p's device, in the whole process.
 func (c *Context) SetPool(p *MemPool) error {
 	if err := c.check(); err != nil {
 		return err
@@ -162,15 +162,15 @@ func (p *MemPool) SetAttribute(a cu.CUmemPool_attribute, v uint64) error {
 
 // SetReleaseThreshold sets how much reserved memory, in bytes, the pool keeps. A wait returns
 // unused memory to the device only while the pool has reserved more. With the default 0, every wait
-// returns all unused memory, which is slow. Set it if you allocate in a loop.
+// returns all unused memory, which is slow. Set a threshold if you allocate in a loop.
 func (p *MemPool) SetReleaseThreshold(bytes uint64) error {
 	return p.SetAttribute(cu.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, bytes)
 }
 
 // PoolStats describes the memory of a pool, in bytes.
 type PoolStats struct {
-	Reserved, ReservedHigh uint64 // taken from the device; the maximum since ResetStats
-	Used, UsedHigh         uint64 // allocated; the maximum since ResetStats
+	Reserved, ReservedHigh uint64 // reserved now, and its maximum since ResetStats
+	Used, UsedHigh         uint64 // allocated now, and its maximum since ResetStats
 }
 
 // Stats returns how much memory the pool has reserved and allocated.

@@ -61,11 +61,11 @@ func newProgram(c *Context, kind string, img loadable) (*program, error) {
 }
 
 // longText is the smallest length in bytes at which readMeanwhile uses another goroutine. Loading
-// such a text takes longer than reading it, also when the driver has the code in its cache.
+// such a text takes longer than reading it, even if the driver has cached the code.
 const longText = 8 << 10
 
-// readMeanwhile reads the PTX, a long one in the background. The loader must wait for p.text before
-// it drops the image and before it uses sigs or needs.
+// readMeanwhile sets sigs and needs from the PTX. It reads a long text in the background. The
+// loader must wait for p.text before it drops the image or uses sigs or needs.
 func (p *program) readMeanwhile(img loadable) {
 	if len(img.ptx()) < longText {
 		p.sigs, p.needs = readPTX(img)
@@ -81,7 +81,8 @@ func readSignatures(img loadable) map[string]*ptx.Signature {
 	return sigs
 }
 
-// readPTX returns the same signatures, and the requirements of the text.
+// readPTX returns the kernels' signatures, as readSignatures does, and the requirements of the
+// text.
 func readPTX(img loadable) (map[string]*ptx.Signature, ptx.Needs) {
 	text := img.ptx()
 	if text == nil {
@@ -95,8 +96,9 @@ func readPTX(img loadable) (map[string]*ptx.Signature, ptx.Needs) {
 	return sigs, info.Needs()
 }
 
-// abandon ends a program that could not be loaded. It adds an explanation to err if it has one. It
-// does not wrap err, because %+v would not print the log of a wrapped *Error.
+// abandon ends a program that could not be loaded. It returns err, with an explanation if the PTX
+// has an unmet requirement. It does not wrap err, because %+v would not print the log of a wrapped
+// *Error.
 func (p *program) abandon(err error) error {
 	p.text.Wait()
 	err = p.ctx.explainNeeds(err, p.needs)
@@ -137,7 +139,7 @@ func (p *program) kernel(name string) (*Kernel, error) {
 	return k, nil
 }
 
-// symbol is cName for a kernel. The next call overwrites the result.
+// symbol returns a kernel's name as a C string. The next call overwrites the result.
 func (p *program) symbol(name string) (*byte, error) {
 	if name == "" || strings.IndexByte(name, 0) >= 0 {
 		return cName("kernel", name)
@@ -162,8 +164,8 @@ func (p *program) missing(name string, err error) error {
 	return fmt.Errorf("%v has no kernel %q, it has %s: %w", p.life, name, listed(names), err)
 }
 
-// late adds the kernel to the error of a look-up, such as one that made the driver compile a
-// library. The result is still an *Error, which keeps the log.
+// late adds the kernel's name to the error of a failed look-up, during which the driver may have
+// compiled the library. An *Error stays an *Error, because it holds the log.
 func (p *program) late(name string, err error) error {
 	e, ok := err.(*Error)
 	if !ok {
@@ -228,7 +230,7 @@ type loadable struct {
 // reads PTX up to a NUL, and binaries according to their headers.
 func newLoadable(data []byte) (loadable, error) { return newLoadableIn(new([]byte), data) }
 
-// newLoadableIn is newLoadable, with room as reusable memory for the text.
+// newLoadableIn is newLoadable, but copies PTX to room, which the caller can reuse.
 func newLoadableIn(room *[]byte, data []byte) (loadable, error) {
 	kind, err := image.Check(data)
 	if err != nil {
@@ -264,7 +266,7 @@ func (l loadable) ptx() []byte {
 	return l.data[:len(l.data)-1]
 }
 
-// imageError is an error of package image that also matches a driver code.
+// imageError is an error from package image that also matches a driver code.
 type imageError struct {
 	error
 	code CUresult
@@ -280,7 +282,7 @@ func invalidImage(err error) error {
 	return err
 }
 
-// cName returns name as a C string. An error names the kind of object, what.
+// cName returns name as a C string. what is the kind of object, for errors.
 func cName(what, name string) (*byte, error) {
 	if name == "" {
 		return nil, invalidf("empty name of a %s", what)

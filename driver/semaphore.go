@@ -179,7 +179,7 @@ type SemaphorePoint struct {
 	Key       uint64         // for a keyed mutex: a wait acquires this key, a signal releases it
 	TimeoutMs uint32         // limit of a wait for a keyed mutex, in milliseconds
 	Fence     unsafe.Pointer // an NvSciSyncFence in C memory: a signal sets it, a wait waits for it
-	Flags     uint32         // CUDA_EXTERNAL_SEMAPHORE_SIGNAL_ or _WAIT_SKIP_NVSCIBUF_MEMSYNC
+	Flags     uint32         // 0 or CUDA_EXTERNAL_SEMAPHORE_{SIGNAL,WAIT}_SKIP_NVSCIBUF_MEMSYNC
 }
 
 // SemaphoreOp is an operation that signals or waits for external semaphores.

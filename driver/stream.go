@@ -19,7 +19,7 @@ import (
 // streams runs concurrently, unless events order it.
 type Stream struct {
 	life  *life.Lifetime
-	core  *contextCore // of ctx; saves a load in each call
+	core  *contextCore // ctx.core, stored here to save a load in each call
 	ctx   *Context
 	d     *Driver // bound to ctx
 	self  *Driver // for calls in which the stream determines the context; see selfBound
@@ -29,10 +29,10 @@ type Stream struct {
 	number uint64 // see Number
 }
 
-// selfBound is the first CUDA version for which calls with a stream are made without binding its
-// context. Drivers of that version were observed to use the stream's context, whatever the thread's
-// current context is. These calls are events, queries, copies, fills, stream-ordered memory and
-// graph launches. TestStreamsNameTheirContext checks the installed driver.
+// selfBound is the first CUDA version with which some calls are made without binding the stream's
+// context: events, queries, copies, fills, stream-ordered memory and graph launches. Drivers of
+// that version were observed to use the stream's context, whichever context is current on the
+// thread. TestStreamsNameTheirContext checks the installed driver.
 const selfBound = 13000
 
 func (s *Stream) guardedSelf() *Driver {
@@ -136,7 +136,7 @@ func (c *Context) borrowed(raw CUstream) Stream {
 	return Stream{life: &c.core.life, core: c.core, ctx: c, d: c.core.bound, self: c.core.bound, raw: raw, number: streamNumbers.Add(1)}
 }
 
-// open is small enough to be inlined into every call.
+// open must stay small enough to be inlined into every call.
 func (s *Stream) open() bool { return s != nil && !s.life.Closed() }
 
 func (s *Stream) check() error {
@@ -293,8 +293,8 @@ func (s *Stream) WaitEvent(e *Event) error {
 	return nil
 }
 
-// refuses returns the error of the stream or the event, or nil. The event may be of another
-// context, but not of another driver.
+// refuses returns an error if s or e cannot be used. The event may belong to another context, but
+// not to another driver.
 func (s *Stream) refuses(e *Event) error {
 	if err := cmp.Or(s.check(), e.check()); err != nil {
 		return err
@@ -344,8 +344,9 @@ func (s *Stream) Wait(ctx context.Context) error {
 	return s.fault()
 }
 
-// queryOrMark returns a mark after the stream's work so far. If the work is done or has failed, it
-// returns nil and the result. The mark releases the reference that the caller retained.
+// queryOrMark records a mark after the stream's current work and returns the mark, which releases
+// the reference that the caller retained. If the work is done or has failed, queryOrMark returns
+// nil and the result.
 func (s *Stream) queryOrMark() (*mark, error) {
 	defer leave(s.core.enter())
 	if over, err := s.Query(); over || err != nil {

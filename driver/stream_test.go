@@ -49,7 +49,7 @@ func TestStreamIsBusyUntilItsWorkIsDone(t *testing.T) {
 }
 
 func TestWaitIsForEarlierWorkOnly(t *testing.T) {
-	// Without slots, every wait polls. The driver itself implements the blocking wait.
+	// Without slots, every wait polls. A blocking wait would test only the driver.
 	defer driver.SetBlockingSlots(0)()
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		s := must(c.NewStream())(t)
@@ -205,8 +205,8 @@ func TestDoRefusesNil(t *testing.T) {
 	})
 }
 
-// Work in a stream runs in the stream's context, whichever context is current on the thread. From
-// driver.selfBound on, the library relies on this and does not bind a context.
+// Work in a stream runs in the stream's context, whichever context is current on the thread. The
+// library relies on that for drivers of version selfBound or newer.
 func TestStreamsNameTheirContext(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		other := must(c.Device().NewContext(0))(t)
@@ -264,7 +264,7 @@ func streamWorkUnder(t *testing.T, c, other *driver.Context) {
 	}
 }
 
-// memoryUnder allocates and frees stream-ordered memory and makes all queries.
+// memoryUnder allocates and frees stream-ordered memory and queries s and e.
 func memoryUnder(t *testing.T, s *driver.Stream, e *driver.Event) {
 	if devicePools := must(s.Context().Device().Properties())(t).MemoryPools; devicePools {
 		for _, free := range []func(*driver.Buffer[uint32]) error{
@@ -287,8 +287,8 @@ func memoryUnder(t *testing.T, s *driver.Stream, e *driver.Event) {
 	}
 }
 
-// A GLOBAL capture on one thread survives while other threads query streams for captures, wait, or
-// allocate through this package.
+// A GLOBAL capture on one thread must survive while another goroutine queries a stream's capture
+// status and an event, and waits for both.
 func TestQueriesOfCapturesDisturbNone(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		s, other, e := must(c.NewStream())(t), must(c.NewStream())(t), must(c.NewEvent())(t)

@@ -41,8 +41,8 @@ const (
 	hereTime   = 2 * time.Millisecond  // polling by the waiting goroutine
 	sleepyTime = 40 * time.Microsecond // the same, if the program chose sleep
 
-	// A polling goroutine yields the processor at these intervals: seldom if other goroutines
-	// have processors anyway, often if most goroutines are polling.
+	// A polling goroutine yields its processor at these intervals. It uses yieldOften if there are
+	// more waits than half the processors.
 	yieldSeldom = 100 * time.Microsecond
 	yieldOften  = 20 * time.Microsecond
 )
@@ -153,7 +153,8 @@ func cancellation(ctx context.Context) <-chan struct{} {
 }
 
 // pollHere polls for a limited time, and only while there are few waits. It returns the query's
-// error or the cause of the cancellation. If the time is over, it returns false and nil.
+// error or the cause of the cancellation. If the time is over or there are too many waits, it
+// returns false and nil.
 func pollHere(ctx context.Context, w waitable, cancelled <-chan struct{}, sleepy bool) (over bool, err error) {
 	limit := hereTime
 	if sleepy {
@@ -425,8 +426,8 @@ type mark struct {
 	holder *life.Lifetime // lifetime of the stream, retained by the wait
 }
 
-// markPool holds unused events. Each wait returns its event, so the number of events is the largest
-// number of simultaneous waits.
+// markPool holds unused events. Each wait returns its event, so there are never more events than
+// there were simultaneous waits.
 type markPool struct {
 	mu   sync.Mutex
 	free []*mark

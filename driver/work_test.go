@@ -128,7 +128,7 @@ const workPTX = `.version 7.0
 }
 `
 
-// work holds what these tests need. Its methods fail the test on errors.
+// work holds the objects that most tests need. Its methods fail the test on errors.
 type work struct {
 	testing.TB
 	c *driver.Context
