@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// admission decides which call uses which replica. It does not know what a replica is.
+// admission decides which call uses which replica, without any knowledge of what a replica does.
 //
 // While calls wait, no usable replica is idle, and at least one replica is busy. Whoever returns
 // that replica hands it to the next waiter, so no wake-up can be lost.
@@ -40,7 +40,7 @@ type admission struct {
 }
 
 // slot is one replica. Its fields belong to the call that uses the slot. While the slot is idle,
-// they belong to the admission's lock.
+// the admission's lock protects them.
 type slot struct {
 	replica any
 	broken  bool
@@ -207,7 +207,7 @@ func (a *admission) grant(w *waiter, s *slot) {
 	w.ready <- struct{}{}
 }
 
-// await waits until a replica is granted. If ctx ends first, await passes on a replica that was
+// await waits until a replica is granted. If ctx has ended, await passes on any replica that was
 // granted at the same moment.
 func (a *admission) await(ctx context.Context, w *waiter) (*slot, error) {
 	var ended <-chan struct{}
@@ -267,7 +267,7 @@ func (a *admission) giveBack(s *slot) {
 		w := s.claim
 		s.claim = nil
 		s.call, s.since = 0, time.Now()
-		a.grant(w, s) // stays busy
+		a.grant(w, s) // the slot stays busy
 		return
 	case s.broken:
 		a.broken = append(a.broken, s)
@@ -345,7 +345,7 @@ func (a *admission) notGrown(err error) {
 // grown adds the replica that an arriving call has created, and makes it idle. current is called
 // under the lock, and must report whether the replica is up to date. The call becomes a waiter, so
 // that calls that arrived earlier go first. The queue never exceeds its bound, because a waiter
-// leaves the queue at once.
+// leaves the queue immediately.
 func (a *admission) grown(t *ticket, s *slot, current func() bool) (w *waiter, ok bool, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -378,15 +378,15 @@ func (a *admission) rejoin(t *ticket, s *slot) (*waiter, error) {
 	}
 	w := a.newWaiter(t)
 	a.waiting.add(w)
-	a.idle = append(a.idle, s) // granted at once, so that the queue does not exceed its bound
+	a.idle = append(a.idle, s) // granted immediately, so that the queue does not exceed its bound
 	a.busy--
 	a.dispatch()
 	a.stats.MostQueued = max(a.stats.MostQueued, a.waiting.len())
 	return w, nil
 }
 
-// claim waits until slot i is idle and takes it, before any waiting call. It returns nil if there
-// is no slot i.
+// claim waits until slot i is idle and then takes it, ahead of all waiting calls. It returns nil if
+// there is no slot i.
 func (a *admission) claim(i int) (*slot, error) {
 	a.mu.Lock()
 	if err := a.refusal(); err != nil || i >= len(a.slots) {
@@ -456,8 +456,8 @@ func (a *admission) isLost() *LostError {
 	return a.lost
 }
 
-// close refuses all calls from now on, and waits until nothing is busy. first is false if close was
-// called before.
+// close refuses all calls from now on, and waits until nothing is busy. first is true on the first
+// call.
 func (a *admission) close() (first bool) {
 	a.mu.Lock()
 	first = !a.closed
@@ -471,7 +471,8 @@ func (a *admission) close() (first bool) {
 	return first
 }
 
-// finish returns a slot after a successful call, which occupied it for some time.
+// finish returns a slot after a successful call. took is the time for which the call occupied the
+// slot.
 func (a *admission) finish(s *slot, took time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -486,11 +487,10 @@ func (a *admission) measure(took time.Duration) {
 		*mean = took
 		return
 	}
-	took = min(took, 8**mean) // one slow call, such as one that records, must not refuse many
+	took = min(took, 8**mean) // one slow call, such as one that records, must not make WithDeadlines refuse many calls
 	*mean += (took - *mean) / 8
 }
 
-// count increments a counter of the Stats.
 func (a *admission) count(n *uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -510,7 +510,7 @@ func (a *admission) snapshot() Stats {
 	return s
 }
 
-// inUse returns the number of existing slots that are busy.
+// inUse returns the number of busy slots, except one that is being created.
 func (a *admission) inUse() int {
 	if a.growing {
 		return a.busy - 1

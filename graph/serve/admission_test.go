@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A waiter that is cancelled at the moment at which it is granted a replica must pass it on. The
+// If a waiter is cancelled while a replica is being granted to it, it must pass the replica on. The
 // waiter must then be reusable.
 func TestCancelledWaiterPassesItsReplicaOn(t *testing.T) {
 	for range 200 { // a select with two ready cases chooses at random
@@ -23,7 +23,7 @@ func TestCancelledWaiterPassesItsReplicaOn(t *testing.T) {
 		holder, cancelled, next := arrive(), arrive(), arrive()
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		a.put(holder.slot) // grants it to the cancelled waiter
+		a.put(holder.slot) // grants the slot to the cancelled waiter
 		if _, err := a.await(ctx, cancelled.waiter); !errors.Is(err, context.Canceled) {
 			t.Fatalf("got %v", err)
 		}

@@ -31,7 +31,7 @@ func steady(k *kit) {
 		k.Errorf("%d calls", calls)
 	}
 
-	// While a call holds the only replica, two others queue.
+	// Two further calls queue while a call holds the only replica.
 	const others = 2
 	begin, ended := make(chan struct{}, others), make(chan error, others)
 	defer close(begin)

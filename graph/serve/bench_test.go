@@ -9,7 +9,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// The benchmarks measure the cost of a Pool on a driver that does nothing, beside a Callable.
+// The benchmarks compare the cost of a call of a Pool and of a Callable, on a driver that does
+// nothing.
 
 func BenchmarkCallable(b *testing.B) {
 	k := newKit(b, gputest.Context(b, gputest.Driver(b, new(graphtest.NullCapture))))

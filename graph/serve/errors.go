@@ -9,11 +9,11 @@ import (
 	"github.com/purecuda/cuda/internal/absent"
 )
 
-// ErrBusy is matched by a BusyError.
+// ErrBusy matches every BusyError.
 var ErrBusy = errors.New("too many calls are waiting")
 
-// ErrTooLate is matched by the error of a call that WithDeadlines refused, because it could not end
-// before its context's deadline.
+// ErrTooLate matches the error of a call that WithDeadlines refused because it could not end before
+// its context's deadline.
 var ErrTooLate = errors.New("the call cannot end in time")
 
 // aPool describes errors of methods on nil and zero Pools.
@@ -26,7 +26,7 @@ type BusyError struct {
 	Replicas int // replicas, all of them busy
 }
 
-// Error states the length of the queue.
+// Error states how many calls wait and how many replicas are busy.
 func (e *BusyError) Error() string {
 	if e == nil {
 		return ErrBusy.Error()
@@ -48,16 +48,16 @@ func (e *tooLate) Error() string {
 
 func (e *tooLate) Unwrap() error { return ErrTooLate }
 
-// LostError is the error of all calls after the context was lost. It matches driver.ErrContextLost
+// LostError is the error of all calls once the context is lost. It matches driver.ErrContextLost
 // and the driver's code.
 type LostError struct {
 	Call   uint64 // number of the call that failed first, in order of arrival; 0 for Prepare
 	Others int    // calls that were running when it failed; any of them may be the cause
 	Err    error  // the first call's error
-	state  error  // of driver.Context.Lost
+	state  error  // from driver.Context.Lost
 }
 
-// Error names the first call and what the program can do.
+// Error names the call that failed first and what the program can do.
 func (e *LostError) Error() string {
 	if e == nil || e.Err == nil {
 		return driver.ErrContextLost.Error()
@@ -84,7 +84,7 @@ func (e *LostError) Unwrap() []error {
 	return []error{e.Err, e.state, driver.ErrContextLost}
 }
 
-// remedy describes what is possible after an error lost the context.
+// remedy describes what the program can do after err has lost the context.
 func remedy(err error) string {
 	if errors.Is(err, driver.ErrContextLost) { // this code persists in all contexts of the process
 		return "the process must end, because new contexts fail as well (seen with driver 580)"

@@ -35,7 +35,7 @@ func TestFailedCallHasItsReplicaRebuilt(t *testing.T) {
 	})
 }
 
-// An input that the function itself rejects must not cost a replica.
+// If the function itself rejects an input, its replica must not be created again.
 func TestErrorOfTheFunctionLeavesTheReplica(t *testing.T) {
 	each(t, func(k *kit) {
 		mine := errors.New("mine")
@@ -86,7 +86,8 @@ func TestRebuildThatFailsIsTriedAgain(t *testing.T) {
 	}
 }
 
-// While another replica works, a failed rebuild must not fail a call. It is tried again later.
+// While another replica works, a failed rebuild must not make a call fail. The rebuild must be
+// tried again later.
 func TestRebuildThatFailsWhileAnotherReplicaWorks(t *testing.T) {
 	k, lib, _ := faultyKit(t)
 	p := k.pool(k.greedy, serve.WithReplicas(2))
@@ -114,7 +115,8 @@ func TestRebuildThatFailsWhileAnotherReplicaWorks(t *testing.T) {
 	}
 }
 
-// If the last replica breaks while calls wait, each of them tries to create it again.
+// If the last replica breaks while calls wait, each of the waiting calls must try to create it
+// again.
 func TestCallsThatWaitForABrokenReplica(t *testing.T) {
 	k, lib, _ := faultyKit(t)
 	p := k.pool(k.greedy)
@@ -147,12 +149,12 @@ func TestCallsThatWaitForABrokenReplica(t *testing.T) {
 	}
 }
 
-// A wait fails although the call's work still runs. Neither a rebuild nor Close may release memory
-// that the work uses. The call that waits for the rebuild can be cancelled.
+// If a wait fails while the call's work still runs, neither a rebuild nor Close may release memory
+// that the work uses. It must be possible to cancel a call that waits for the rebuild.
 func TestWorkThatAFailedCallLeft(t *testing.T) {
 	k, lib, _ := faultyKit(t)
 	f, open, entered := k.gate(func(t *callable.Trace[[]uint32]) (output, error) {
-		return callable.Result(t, callable.Scratch[uint32](t, 8)), nil // without an input, whose copy Close awaits
+		return callable.Result(t, callable.Scratch[uint32](t, 8)), nil // no input, because Close would wait for its copy
 	})
 	p := k.pool(f)
 	lib.FailCall("cuStreamQuery", 1, uint32(graphtest.Injected))
@@ -218,8 +220,8 @@ var flows = map[string]func(k *kit) error{
 }
 
 func init() {
-	// A call is cancelled while its work runs, and another follows when the work has ended. A failure
-	// of the wait in between shows only in the Stats, because the cancelled call has returned.
+	// A call is cancelled while its work runs, and another follows when the work has ended. If the
+	// wait in between fails, only the Stats show it, because the cancelled call has returned.
 	flows["cancellation"] = func(k *kit) error {
 		ctx, cancel := context.WithCancel(background)
 		defer cancel()
@@ -255,7 +257,7 @@ func with(k *kit, f fn, use func(p *pool) error, opts ...serve.Option) error {
 		return err
 	}
 	err = use(p)
-	if err != nil { // a failure is never permanent
+	if err != nil { // the failure must not be permanent
 		k.OK(call(background, p, ramp(8, 7)))
 	}
 	err = errors.Join(err, p.Close())
@@ -265,8 +267,8 @@ func with(k *kit, f fn, use func(p *pool) error, opts ...serve.Option) error {
 	return err
 }
 
-// Each driver call of each flow fails once. Afterwards nothing may be open, later calls must be
-// right, and somebody must have got the error.
+// Each driver call of each flow fails once. Afterwards no object may be open, later calls must
+// succeed, and some call must have returned the error.
 func TestEveryCallMayFail(t *testing.T) {
 	for name, flow := range flows {
 		t.Run(name, func(t *testing.T) {
@@ -292,11 +294,11 @@ func TestEveryCallMayFail(t *testing.T) {
 	}
 }
 
-// lossQuery is the function by which a Pool finds out whether the context is lost. A failure of this
-// query alone has no consequence.
+// lossQuery is the function with which a Pool detects that the context is lost. If only this query
+// fails, no call fails.
 const lossQuery = "cuMemGetInfo_v2"
 
-// failOnce runs a flow whose nth call fails. harmless allows that nobody gets an error.
+// failOnce runs a flow whose nth call fails. If harmless is set, the flow may succeed nevertheless.
 func failOnce(k *kit, lib *faulty.Library, books *graphtest.Ledger, flow func(k *kit) error, nth int, harmless bool) {
 	k.Helper()
 	lib.FailNth(nth, uint32(graphtest.Injected))
@@ -312,7 +314,7 @@ func failOnce(k *kit, lib *faulty.Library, books *graphtest.Ledger, flow func(k 
 	case symbol == "": // a wait ended early and made fewer calls
 		k.OK(err)
 	case err == nil && harmless:
-	case err == nil && symbol == "cuStreamQuery": // the wait before a close; outputs were right
+	case err == nil && symbol == "cuStreamQuery": // the wait before a close failed; all outputs were correct
 	case err == nil:
 		k.Errorf("call %d (%s) failed without an error", nth, symbol)
 	case !errors.Is(err, graphtest.Injected):

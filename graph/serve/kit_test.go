@@ -23,7 +23,6 @@ var (
 	background = context.Background()
 )
 
-// kit extends the Kit of graphtest with pools.
 type kit struct {
 	*graphtest.Kit
 	gates []func() // open the gates of the test's functions
@@ -44,8 +43,8 @@ func (k *kit) affine(t *callable.Trace[[]uint32]) (output, error) {
 	return callable.Result(t, x), nil
 }
 
-// greedy is like affine, but needs more memory than there is for inputs of one element. The driver
-// rejects them, so their calls break a replica.
+// greedy is like affine, but for inputs of one element it needs more memory than exists. The driver
+// rejects that allocation, so these calls break a replica.
 func (k *kit) greedy(t *callable.Trace[[]uint32]) (output, error) {
 	if callable.Shape(t, func(in []uint32) bool { return len(in) == 1 }) {
 		callable.Scratch[uint64](t, 1<<40)
@@ -54,10 +53,10 @@ func (k *kit) greedy(t *callable.Trace[[]uint32]) (output, error) {
 }
 
 // gated returns a function like affine, whose work on the device ends only after open is called.
-// entered waits until work on the device waits for open.
+// entered waits until that work has begun to wait for open.
 func (k *kit) gated() (f fn, open, entered func()) { return k.gate(k.affine) }
 
-// gate is like gated, with the work of inner after the gate.
+// gate is like gated, but records inner's work after the gate.
 func (k *kit) gate(inner fn) (f fn, open, entered func()) {
 	gate, inside := make(chan struct{}), make(chan struct{}, 1)
 	f = func(t *callable.Trace[[]uint32]) (output, error) {
@@ -85,7 +84,7 @@ func (k *kit) pool(f fn, opts ...serve.Option) *pool {
 	p, err := serve.New(k.C, f, [][]uint32{ramp(8, 0)}, opts...)
 	k.OK(err)
 	k.Cleanup(func() {
-		for _, open := range k.gates { // if the test failed, work may still wait
+		for _, open := range k.gates { // if the test failed, work may still be waiting
 			open()
 		}
 		k.OK(p.Close())
@@ -101,7 +100,7 @@ func ramp(n int, from uint32) []uint32 {
 	return x
 }
 
-// checked returns a function that compares the output for an input with values computed on the host.
+// checked returns a function that compares an output with 3x + 1 for each element of in.
 func checked(in []uint32) func(output) error {
 	return func(out output) error {
 		if out.Len() != len(in) {
@@ -118,14 +117,14 @@ func checked(in []uint32) func(output) error {
 
 func call(ctx context.Context, p *pool, in []uint32) error { return p.Call(ctx, in, checked(in)) }
 
-// start calls in another goroutine, and returns the channel for its result.
+// start makes a call on another goroutine and returns the channel for its result.
 func start(ctx context.Context, p *pool, priority int, use func(output) error) <-chan error {
 	result := make(chan error, 1)
 	go func() { result <- p.Call(ctx, ramp(8, 5), use, serve.WithPriority(priority)) }()
 	return result
 }
 
-// until waits until the Pool's Stats satisfy a condition.
+// until waits until a condition holds for the Pool's Stats.
 func (k *kit) until(p *pool, what string, is func(s serve.Stats) bool) {
 	k.Helper()
 	k.Eventually(what, func() bool { return is(p.Stats()) })

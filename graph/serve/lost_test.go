@@ -31,8 +31,8 @@ const trapPTX = `
 }
 `
 
-// Of 16 calls, four run in four replicas and twelve wait. Then kernels trap. Only an emulator runs
-// this test, because a trap would end the use of a GPU in this process.
+// Of 16 calls, four run in four replicas and twelve wait when one or four kernels trap. The test
+// runs only on the emulator, because after a trap this process could not use its GPU any more.
 func TestLostContextFailsAllCalls(t *testing.T) {
 	t.Run("one kernel traps", func(t *testing.T) { loseContext(t, 1) })
 	t.Run("four kernels trap", func(t *testing.T) { loseContext(t, 4) })
@@ -87,7 +87,7 @@ func loseContext(t *testing.T, traps int) {
 	failed := 0
 	for i, r := range results {
 		err := <-r
-		if err == nil { // it finished before the trap, and its output was right
+		if err == nil { // the call finished before the trap, and its output was right
 			if traps == 4 || i == 0 {
 				t.Errorf("call %d returned no error", i+1)
 			}
@@ -118,7 +118,7 @@ func loseContext(t *testing.T, traps int) {
 	if err := call(background, p, ramp(8, 0)); !errors.Is(err, driver.ErrClosed) {
 		t.Errorf("after Close: %v", err)
 	}
-	// Waiting calls are refused. They must not try to create replicas in a lost context.
+	// Waiting calls must be refused. They must not try to create replicas in a lost context.
 	if s := p.Stats(); s.Busy != 0 || s.Queued != 0 || s.Rebuilt != 0 || s.BuildsFailed != 0 || s.Failed+s.Refused.Lost != uint64(failed+2) {
 		t.Errorf("did %+v", s)
 	}

@@ -16,35 +16,34 @@ type options struct {
 
 const defaultQueue = 256
 
-// WithReplicas sets the number of replicas that New creates. The default is 1. It is the number of
-// calls that run at the same time.
+// WithReplicas sets the number of replicas that New creates. The default is 1. The number of
+// replicas is the number of calls that can run at the same time.
 func WithReplicas(n int) Option {
 	return func(o *options) { o.replicas = n }
 }
 
-// WithGrowth lets a Pool grow to most replicas. If all replicas are busy and another call already
-// waits, the next call creates a replica, provided that the device has at least memory free bytes.
-// Choose memory as the size of a replica plus the memory that the rest of the program needs.
+// WithGrowth allows the Pool to grow to most replicas. If all replicas are busy and another call
+// already waits, the next call creates a replica, provided that the device has at least memory free
+// bytes. Choose memory as the size of a replica plus the memory that the rest of the program needs.
 func WithGrowth(most int, memory uint64) Option {
 	return func(o *options) { o.most, o.memory = most, memory }
 }
 
-// WithQueue sets how many calls may wait for a replica. Further calls return a BusyError at once. 0
-// means that no call may wait. The default is 256.
+// WithQueue sets how many calls may wait for a replica. Further calls immediately return a
+// BusyError. If n is 0, no call may wait. The default is 256.
 func WithQueue(n int) Option {
 	return func(o *options) { o.queue = n }
 }
 
-// WithDeadlines refuses calls that cannot end in time. Such a call returns an error that matches
-// ErrTooLate at once, instead of waiting in vain. The estimate consists of the recent duration of
-// calls and the number of calls that go first. If no call is running, a call is tried in any case,
-// so that the estimate is renewed.
+// WithDeadlines makes the Pool refuse calls that cannot end before their context's deadline. These
+// calls immediately return an error that matches ErrTooLate. The estimate uses the recent duration
+// of calls and the number of calls that go first. If no call is running, no call is refused, so
+// that the estimate can change.
 func WithDeadlines() Option {
 	return func(o *options) { o.deadlines = true }
 }
 
-// CallOption configures one call. It is a value instead of a function, so that calls with options do
-// not allocate.
+// CallOption configures one call. It is not a function, so that calls with options do not allocate.
 type CallOption struct{ priority int }
 
 // WithPriority sets a call's priority. Calls with a higher number go first. The default is 0.

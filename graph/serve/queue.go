@@ -1,7 +1,7 @@
 package serve
 
-// overtakes limits how often calls of higher priority go first: of any overtakes+1 replicas that
-// are handed to waiting calls, at least one goes to the call that has waited longest.
+// overtakes limits how often calls of higher priority go first. Of any overtakes+1 replicas granted
+// to waiting calls, at least one goes to the call that has waited longest.
 const overtakes = 7
 
 // waiter is a call that waits for a replica. It is reused by later calls.
@@ -17,8 +17,8 @@ type waiter struct {
 	next         *waiter // in the list of waiters for reuse
 }
 
-// queue contains the waiters twice. The heap orders them by priority, then by arrival. The list
-// orders them by arrival. Its memory is reused, so that waiting does not allocate.
+// queue contains the waiters twice: in a heap by priority, then arrival, and in a list by arrival.
+// Its memory is reused, so that waiting does not allocate.
 type queue struct {
 	heap           []*waiter
 	oldest, newest *waiter
@@ -27,7 +27,8 @@ type queue struct {
 
 func (q *queue) len() int { return len(q.heap) }
 
-// add inserts a waiter. Most arrive last, but a call that has created a replica arrived earlier.
+// add inserts a waiter. Most waiters are the latest arrival, but a call that has created a replica
+// may have arrived before others.
 func (q *queue) add(w *waiter) {
 	w.newer, w.older = nil, q.newest
 	for w.older != nil && w.older.number > w.number {
@@ -40,7 +41,7 @@ func (q *queue) add(w *waiter) {
 	q.up(w.at)
 }
 
-// link makes two waiters neighbours. At an end of the list, one of them is nil.
+// link makes two waiters neighbours. Either may be nil, at an end of the list.
 func (q *queue) link(older, newer *waiter) {
 	if older == nil {
 		q.oldest = newer
@@ -68,7 +69,7 @@ func (q *queue) remove(w *waiter) {
 	}
 }
 
-// take removes and returns the waiter that is next. The queue must not be empty.
+// take removes and returns the next waiter to be served. The queue must not be empty.
 func (q *queue) take() *waiter {
 	w := q.heap[0]
 	if q.passed >= overtakes {

@@ -20,7 +20,7 @@ func TestQueueServesPrioritiesInOrderOfArrival(t *testing.T) {
 	}
 }
 
-// A low priority must not wait for ever behind a stream of high ones.
+// Calls of low priority must not wait for ever while calls of high priority keep arriving.
 func TestWaitersAreOvertakenABoundedNumberOfTimes(t *testing.T) {
 	var q queue
 	low := []*waiter{{number: 1}, {number: 2}, {number: 3}}
@@ -106,7 +106,7 @@ func TestQueueAgreesWithAList(t *testing.T) {
 	}
 }
 
-// check compares the length of both orders.
+// check compares the two orders of the queue, and their lengths with want.
 func check(t *testing.T, q *queue, want int) {
 	t.Helper()
 	n := 0

@@ -11,7 +11,7 @@ import (
 	"github.com/purecuda/cuda/graph/internal/refusal"
 )
 
-// replica is a Callable with a stream of its own.
+// replica is a Callable with its own stream.
 type replica[In, Out any] struct {
 	slot
 	stream  *driver.Stream
@@ -27,7 +27,8 @@ func (p *Pool[In, Out]) newReplica() *replica[In, Out] {
 
 func (p *Pool[In, Out]) of(s *slot) *replica[In, Out] { return s.replica.(*replica[In, Out]) }
 
-// create creates the stream and the Callable of a replica, and prepares the Callable's shapes.
+// create creates the stream and the Callable of a replica, and prepares the Callable for the Pool's
+// shapes.
 func (p *Pool[In, Out]) create(r *replica[In, Out]) (err error) {
 	made := false
 	defer func() {
@@ -58,7 +59,7 @@ func (r *replica[In, Out]) close() error {
 	return err
 }
 
-// repair creates a broken replica again. If it fails, it returns the slot.
+// repair creates a broken replica again. If that fails, repair returns the slot to the admission.
 func (p *Pool[In, Out]) repair(ctx context.Context, s *slot) (err error) {
 	repaired := false
 	defer func() {
@@ -86,8 +87,8 @@ func (p *Pool[In, Out]) repair(ctx context.Context, s *slot) (err error) {
 	return nil
 }
 
-// grow creates another replica for an arriving call. If the call must wait for a replica
-// afterwards, possibly for the new one, grow returns its waiter.
+// grow creates another replica for an arriving call. If the call must then wait for a replica,
+// possibly the new one, grow returns its waiter.
 func (p *Pool[In, Out]) grow(t *ticket) (w *waiter, err error) {
 	grown := false
 	var failed error
@@ -118,18 +119,18 @@ func (p *Pool[In, Out]) grow(t *ticket) (w *waiter, err error) {
 	return nil, nil
 }
 
-// outcome says what becomes of a replica after a call.
+// outcome determines what happens to a replica after a call.
 type outcome uint8
 
 const (
-	panicked  outcome = iota // the recorded function, or one that reads the input, did not return
+	panicked  outcome = iota // the recorded function, or a function that reads the input, did not return
 	succeeded                // the output is complete
 	unchanged                // the call failed before it reached the replica, or its work has ended
 	running                  // the call's work is still in flight
 	failed                   // the replica must be created again
 )
 
-// serve runs a call on a slot, and returns the slot.
+// serve runs a call on a slot and then returns the slot to the admission.
 func (p *Pool[In, Out]) serve(ctx context.Context, s *slot, in In, use func(Out) error) (err error) {
 	r := p.of(s)
 	began := time.Now()
@@ -147,7 +148,7 @@ func (p *Pool[In, Out]) serve(ctx context.Context, s *slot, in In, use func(Out)
 	return use(out)
 }
 
-// judge determines what a call's error means for its replica, and returns the error for the caller.
+// judge determines the outcome for the replica of a failed call, and the error for the caller.
 func (p *Pool[In, Out]) judge(ctx context.Context, r *replica[In, Out], err error) (outcome, error) {
 	cause := err
 	err = r.slot.failed(err)
@@ -168,7 +169,7 @@ func (p *Pool[In, Out]) judge(ctx context.Context, r *replica[In, Out], err erro
 	return unchanged, err
 }
 
-// failed returns the error of the call that uses the slot.
+// failed adds the number of the slot's call to err.
 func (s *slot) failed(err error) error {
 	if s.call == 0 {
 		return fmt.Errorf("serve: Prepare: %w", err)
@@ -206,8 +207,9 @@ func (p *Pool[In, Out]) drain(r *replica[In, Out]) {
 	p.a.put(&r.slot)
 }
 
-// lostBy returns the error for all calls if the context is lost. err is an error of the given call.
-// In a lost context every query fails. A single failure may be transient, so lostBy queries twice.
+// lostBy returns the error for all calls if the context is lost, otherwise nil. err is the error of
+// the given call. In a lost context every query fails. A single failure may be transient, so lostBy
+// queries twice.
 func (p *Pool[In, Out]) lostBy(call uint64, err error) error {
 	if !fromDriver(err) {
 		return nil
@@ -224,8 +226,8 @@ func (p *Pool[In, Out]) lostBy(call uint64, err error) error {
 	return nil
 }
 
-// fromDriver reports whether a driver call failed. Other errors are those of the recorded function
-// and of arguments that were refused. They leave a Callable as it was.
+// fromDriver reports whether err comes from a driver call. Other errors, from the recorded function
+// or for refused arguments, leave a Callable unchanged.
 func fromDriver(err error) bool {
 	var e *driver.Error
 	return errors.As(err, &e)

@@ -14,8 +14,8 @@
 //		return nil
 //	})
 //
-// What the function declares through its Trace belongs to one replica. What it only refers to, such
-// as weights and kernels, is shared by all replicas.
+// Memory that the function requests through its Trace belongs to one replica. Objects that it only
+// refers to, such as weights and kernels, are shared by all replicas.
 package serve
 
 import (
@@ -31,7 +31,7 @@ import (
 	"github.com/purecuda/cuda/internal/absent"
 )
 
-// Pool runs a function for any number of goroutines. Each call takes a free replica, or waits for
+// Pool runs a function for any number of goroutines. Each call uses a free replica, or waits for
 // one. The calling goroutine does all the work of its call. A call allocates only if it is refused
 // or fails, or if it records, creates a replica or is cancelled while it runs.
 //
@@ -43,15 +43,15 @@ import (
 //
 // # Cancellation
 //
-// If a call's context ends, the call returns the context's cause at once. If the call was already
-// running, its replica serves again only after the call's work on the device has ended.
+// If a call's context ends, the call immediately returns the context's cause. If the call was
+// already running, its replica serves other calls only after the call's work on the device has
+// ended.
 //
 // # Failures
 //
 // If a driver call fails, the call returns the error, and the replica is closed and created again
 // before it serves another call. A failed call is never repeated. Errors of the recorded function
-// itself leave the replica as it is. After the context was lost, all calls return the same
-// *LostError.
+// itself do not affect the replica. Once the context is lost, all calls return the same *LostError.
 type Pool[In, Out any] struct {
 	c *driver.Context
 	f callable.Func[In, Out]
@@ -86,7 +86,7 @@ type Stats struct {
 	BuildsFailed uint64 // failed attempts to create a replica, other than by New
 	BuildError   error  // error of the last failed attempt
 
-	MeanCall time.Duration // recent time for which a call occupied its replica, including Use
+	MeanCall time.Duration // recent mean time for which a call occupied its replica, including use
 	Longest  time.Duration // time for which the oldest call in progress has occupied its replica
 }
 
@@ -98,7 +98,7 @@ type Refused struct {
 	Lost    uint64 // the context was lost
 }
 
-// retryAfter is the time between failed attempts to create a replica while other replicas work.
+// retryAfter is the default of admission.pause.
 const retryAfter = time.Second
 
 // New creates a Pool with its replicas, and prepares each for the shapes of the examples. f must be
@@ -150,8 +150,9 @@ func (p *Pool[In, Out]) accepts() error {
 }
 
 // Call runs the function with an input on a free replica, and passes the output to use. Other calls
-// overwrite the output's memory after use has returned. use may be nil. It must not use the Pool,
-// which could wait for the replica in use. Call returns the error of use unchanged.
+// overwrite the output's memory after use has returned. use may be nil. use must not call the Pool,
+// which could wait for ever for the replica that use occupies. Call returns the error of use
+// unchanged.
 //
 // If all replicas are busy, Call waits. If the queue is full, it returns a BusyError. If ctx ends
 // first, it returns the context's cause. After Close, the error matches driver.ErrClosed.
@@ -229,9 +230,9 @@ func (p *Pool[In, Out]) await(ctx context.Context, w *waiter) (*slot, error) {
 }
 
 // Prepare records the function for the shapes of the inputs in all replicas, so that the first
-// calls need not. Replicas that are created later are also prepared for these shapes. Prepare takes
-// one replica at a time, as soon as it is free, so that the others can serve. The Pool retains one
-// input of each shape.
+// calls need not. Replicas that are created later are also prepared for these shapes. Prepare
+// occupies one replica at a time, as soon as it is free, so that the others can serve calls. The
+// Pool retains one input of each shape.
 func (p *Pool[In, Out]) Prepare(inputs ...In) error {
 	if !p.exists() {
 		return aPool.Error(p == nil)
@@ -280,8 +281,8 @@ func (p *Pool[In, Out]) prepare(s *slot, inputs []In, kept []bool) error {
 	return nil
 }
 
-// addShape keeps an input of a new shape for replicas that are created later. Only as many inputs
-// are kept as a replica keeps variants.
+// addShape keeps an input of a new shape for replicas that are created later. variants, the number
+// of shapes that a replica keeps, limits the number of inputs.
 func (p *Pool[In, Out]) addShape(in In, variants int) {
 	p.a.mu.Lock()
 	defer p.a.mu.Unlock()
@@ -304,8 +305,8 @@ func (p *Pool[In, Out]) Stats() Stats {
 	return p.a.snapshot()
 }
 
-// Close refuses further calls and ends those that wait. Their errors match driver.ErrClosed. It
-// waits for calls that run, and then closes the replicas. It does not close what the function
+// Close refuses further and waiting calls, with errors that match driver.ErrClosed. It waits for
+// running calls, and then closes the replicas. It does not close the objects that the function
 // refers to. A later Close waits for the first one and returns nil.
 func (p *Pool[In, Out]) Close() error {
 	if !p.exists() {
@@ -325,7 +326,7 @@ func (p *Pool[In, Out]) Close() error {
 	return refusal.Join(errs)
 }
 
-// leave keeps the first error of closing a replica that is created again. Close returns it.
+// leave stores the first error of closing a replica that is created again, for Close to return.
 func (p *Pool[In, Out]) leave(err error) {
 	if err != nil {
 		p.leftMu.Lock()

@@ -108,7 +108,7 @@ func TestHigherPrioritiesGoFirst(t *testing.T) {
 	})
 }
 
-// One caller of low priority must be served although callers of high priority always wait.
+// A call of low priority must be served even if calls of high priority are always waiting.
 func TestLowPriorityIsServedUnderLoad(t *testing.T) {
 	each(t, func(k *kit) {
 		p := k.pool(k.affine)
@@ -183,7 +183,8 @@ func TestEndedContextTakesNoReplica(t *testing.T) {
 	})
 }
 
-// A cancelled call must return before its work has ended. Its replica must not serve before that.
+// A cancelled call must return before its work has ended. Its replica must not serve other calls
+// before the work has ended.
 func TestCancelledWhileRunning(t *testing.T) {
 	each(t, func(k *kit) {
 		f, open, entered := k.gated()
@@ -207,7 +208,7 @@ func TestCancelledWhileRunning(t *testing.T) {
 	})
 }
 
-// A call that never ends shows as a growing Longest, also after its caller has given up.
+// Longest must grow while a call does not end, even after its caller has given up.
 func TestLongestIsTheOldestCallInProgress(t *testing.T) {
 	each(t, func(k *kit) {
 		f, open, entered := k.gated()
@@ -257,7 +258,7 @@ func TestCloseDrains(t *testing.T) {
 		if err := call(background, p, ramp(8, 0)); !errors.Is(err, driver.ErrClosed) {
 			t.Errorf("a call after Close: %v", err)
 		}
-		cancel() // a call that runs is still cancelled
+		cancel() // a running call is still cancelled
 		if err := <-cancelled; !errors.Is(err, context.Canceled) {
 			t.Errorf("a call that runs at Close: %v", err)
 		}
@@ -289,7 +290,7 @@ func TestDeadlinesThatCannotBeMetAreRefused(t *testing.T) {
 		late, cancel := context.WithTimeout(background, 4*time.Hour)
 		defer cancel()
 		p.SetMean(2 * time.Hour)
-		first := start(soon, p, 0, nil) // is tried, because no call is running
+		first := start(soon, p, 0, nil) // admitted, because no call is running
 		k.busy(p, 1)
 		err := call(soon, p, ramp(8, 0))
 		if !errors.Is(err, serve.ErrTooLate) || !strings.Contains(err.Error(), "4h0m0s with 0 calls") {

@@ -15,14 +15,14 @@ import (
 	"github.com/purecuda/cuda/graph/serve"
 )
 
-// SoakTime names the environment variable for how long the soak calls, such as 60s.
+// SoakTime names the environment variable that sets the duration of TestSoak, such as 60s.
 const SoakTime = "PURECUDA_SERVE_SOAK_TIME"
 
 var errEnough = errors.New("enough")
 
 // Many callers use a small pool with random priorities, deadlines, cancellations, shapes and
-// failures, until Close. Every call must return once, with the right output or a named error.
-// Nothing may be left afterwards.
+// failures, until Close. Every call must return once, with the right output or an expected error.
+// No object may be left open.
 func TestSoak(t *testing.T) {
 	callers, span := 1000, 2*time.Second
 	if testing.Short() {
@@ -43,7 +43,7 @@ func TestSoak(t *testing.T) {
 			wg.Go(func() { s.caller(rand.New(rand.NewPCG(1, uint64(i)))) })
 		}
 		time.Sleep(span)
-		k.OK(s.pool.Close()) // while callers call
+		k.OK(s.pool.Close()) // while callers still make calls
 		wg.Wait()
 		st := s.pool.Stats()
 		if st.MostQueued > s.bound || st.Queued != 0 || st.Busy != 0 || st.Calls != s.right.Load() || st.Replicas > 4 {
@@ -109,7 +109,7 @@ func (s *soak) caller(r *rand.Rand) {
 	}
 }
 
-// context returns a context that may be cancelled at any time.
+// context returns a context with a random end: a timeout, a cancellation, or none.
 func (s *soak) context(r *rand.Rand) (context.Context, func()) {
 	after := time.Duration(r.IntN(20000)) * time.Microsecond
 	switch r.IntN(4) {

@@ -11,8 +11,7 @@ import (
 
 // WriteDOT draws a snapshot, including the graphs inside its nodes, in the DOT language of
 // Graphviz. A node is labelled with its number, as in error messages, and with its own name or else
-// its kernel's name (CUDA 12.3). The same graph built in the same way always produces the same
-// drawing.
+// its kernel's name (CUDA 12.3). Equal snapshots produce equal drawings.
 //
 // A snapshot from Graph.Profile is drawn with the time of each node. WriteDOT marks the critical
 // path of the graph and of each child graph on that path. It also marks nodes that are disabled in
@@ -48,7 +47,7 @@ func (d *drawing) dot(b *strings.Builder, s *graph.Snapshot, indent string) {
 }
 
 // keepAbove adds an invisible edge so that Graphviz draws a nested graph above the nodes that run
-// after it.
+// after its node.
 func keepAbove(b *strings.Builder, s *graph.Snapshot, to *graph.SnapshotNode, indent string) {
 	ends := leaves(s)
 	if len(ends) == 0 {
@@ -74,7 +73,7 @@ func (d *drawing) dotNode(b *strings.Builder, n *graph.SnapshotNode, indent stri
 	fmt.Fprintf(b, "%s}\n", indent)
 }
 
-// dotInside draws a nested graph as a separate cluster below its node.
+// dotInside draws a nested graph as a separate cluster, with a dotted line from its node.
 func (d *drawing) dotInside(b *strings.Builder, n *graph.SnapshotNode, i int, in *graph.Snapshot, indent string) {
 	fmt.Fprintf(b, "%ssubgraph cluster_%s_%d {\n%s\tlabel=%s;\n", indent, id(n), i, indent, quoted(in.Label))
 	d.dot(b, in, indent+"\t")
@@ -125,8 +124,8 @@ func quoted(s string) string {
 
 const criticalColor = "#c0392b"
 
-// fillColor returns the colour for a type of node. Kernels, copies and fills, memory nodes, host
-// functions, and nodes with graphs each have their own colour. All others are grey.
+// fillColor groups node types by colour: kernels, copies and fills, memory nodes, host functions,
+// and nodes with graphs. All others are grey.
 func fillColor(t graph.Type) string {
 	switch t {
 	case cu.CU_GRAPH_NODE_TYPE_KERNEL:

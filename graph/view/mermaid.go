@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// WriteMermaid draws a snapshot as a Mermaid flowchart, which Markdown viewers such as GitHub's
+// WriteMermaid draws a snapshot as a Mermaid flowchart, which GitHub and other Markdown viewers
 // show as a diagram. It shows the same information as [WriteDOT].
 func WriteMermaid(w io.Writer, s *graph.Snapshot, opts ...Option) error {
 	d, err := newDrawing(s, opts)
@@ -72,8 +72,8 @@ func (d *drawing) mermaidInside(b *strings.Builder, n *graph.SnapshotNode, i int
 	fmt.Fprintf(b, "%send\n", indent)
 }
 
-// hasNodesInside reports whether a node is drawn with a frame. Nodes with empty graphs have none,
-// because Mermaid does not allow empty frames.
+// hasNodesInside reports whether to draw a node with a frame around its nested graphs. Mermaid does
+// not allow empty frames.
 func hasNodesInside(n *graph.SnapshotNode) bool {
 	for _, in := range n.Graphs {
 		if len(in.Nodes) > 0 {

@@ -9,7 +9,7 @@ import (
 )
 
 // CriticalPath returns the path from a root to a leaf with the largest sum of times, and that sum.
-// To make the graph faster, make these nodes faster. s must come from Graph.Profile. A child graph
+// Shortening these nodes makes the graph faster. s must come from Graph.Profile. A child graph
 // counts as one node of the path. The sum may exceed the time of a run: without events between
 // kernels, the device prepares a kernel while the previous one still runs.
 func CriticalPath(s *graph.Snapshot) (path []*graph.SnapshotNode, total time.Duration) {
@@ -45,7 +45,7 @@ func CriticalPath(s *graph.Snapshot) (path []*graph.SnapshotNode, total time.Dur
 	return path, total
 }
 
-// levels returns, for each node, the number of earlier nodes on the longest path to the node.
+// levels returns, for each node, the number of nodes before it on the longest path to it.
 func levels(s *graph.Snapshot) []int {
 	levels, before := make([]int, len(s.Nodes)), runsAfter(s)
 	for _, i := range order(s) {
@@ -98,7 +98,7 @@ func leaves(s *graph.Snapshot) []int {
 	return ends(s, func(e graph.SnapshotEdge) int { return e.From })
 }
 
-// ends returns the indices of the nodes that end returns for no edge.
+// ends returns the indices of all nodes except those that end returns for an edge.
 func ends(s *graph.Snapshot, end func(graph.SnapshotEdge) int) (places []int) {
 	has := make([]bool, len(s.Nodes))
 	for _, e := range s.Edges {

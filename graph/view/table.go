@@ -9,10 +9,10 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// WriteTable writes a snapshot as a table. The first line is its [Summary]. Each node then has a
-// line with its operation and its dependencies. The nodes of a nested graph follow the node that
-// contains it. For a snapshot from Graph.Profile, columns show each node's start and duration. A
-// star marks nodes on a critical path.
+// WriteTable writes a snapshot as a table. The first lines are its [Summary]. They are followed by
+// a line for each node with its operation and its dependencies. The nodes of a nested graph follow
+// the node that contains it. For a snapshot from Graph.Profile, columns show each node's start and
+// duration. A star marks nodes on a critical path.
 func WriteTable(w io.Writer, s *graph.Snapshot, opts ...Option) error {
 	d, err := newDrawing(s, opts)
 	if err != nil {
@@ -31,7 +31,7 @@ func WriteTable(w io.Writer, s *graph.Snapshot, opts ...Option) error {
 	return err
 }
 
-// profileLine describes the time of the run, the critical path and the cost of measuring.
+// profileLine describes the time of a run, the critical path and the cost of measuring.
 func profileLine(s *graph.Snapshot) string {
 	path, total := CriticalPath(s)
 	p := s.Profile

@@ -30,7 +30,7 @@ type drawing struct {
 
 	onPath   map[*graph.SnapshotNode]bool
 	lineTo   map[*graph.SnapshotNode]*graph.SnapshotNode // for a node on a critical path, the next node
-	numLines int                                         // edges written so far: Mermaid numbers edges
+	numLines int                                         // number of edges written so far, by which Mermaid numbers edges
 }
 
 func newDrawing(s *graph.Snapshot, opts []Option) (*drawing, error) {
@@ -47,7 +47,7 @@ func newDrawing(s *graph.Snapshot, opts []Option) (*drawing, error) {
 	return d, nil
 }
 
-// markPath marks the critical path of a graph that was measured.
+// markPath marks the critical path of a measured graph.
 func (d *drawing) markPath(s *graph.Snapshot) {
 	path, total := CriticalPath(s)
 	if total == 0 {
@@ -87,7 +87,7 @@ func (d *drawing) lines(n *graph.SnapshotNode) []string {
 	return text
 }
 
-// micros formats a device time, rounded to the resolution of the clock.
+// micros formats a device time, rounded to 10 ns, the resolution of the clock.
 func micros(t time.Duration) string { return t.Round(10 * time.Nanosecond).String() }
 
 // id returns a node's identifier in drawings: n3, and n3_0_1 for node 3.0.1.

@@ -39,7 +39,8 @@ func (k *kit) golden(name, got string) {
 	}
 }
 
-// timed returns a snapshot of the scene with a time for each node. The left half takes longer.
+// timed returns a snapshot of the scene with a time for each node. Of the two branches, the left
+// takes longer.
 func (k *kit) timed(s *graphtest.Scene) *graph.Snapshot {
 	k.Helper()
 	times := map[graph.Node]time.Duration{
@@ -120,8 +121,8 @@ func TestDrawingShowsBodiesOfConditionals(t *testing.T) {
 	})
 }
 
-// Drawings must distinguish the kinds of conditional nodes, recorded or added directly. If a node
-// has two bodies, their labels must distinguish them.
+// Drawings must show the kind of each conditional node, whether recorded or added directly, and
+// label the bodies if a node has two.
 func TestDrawingTellsKindsOfConditionals(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.Memory()
@@ -195,8 +196,8 @@ func TestDrawingKeepsNumbers(t *testing.T) {
 	})
 }
 
-// Before CUDA 12.3 the driver does not return names. Kernels that were added directly must still
-// have names.
+// Before CUDA 12.3 the driver does not report kernel names. Drawings must still name kernels that
+// were added directly.
 func TestDrawingOnADriverThatTellsNoNames(t *testing.T) {
 	gputest.OnEmulator(t, emulator.Config{DriverVersion: 12020}, func(t *testing.T, c *driver.Context) {
 		k := &kit{graphtest.NewKit(t, c)}
@@ -221,8 +222,7 @@ func TestSummaryInFigures(t *testing.T) {
 	})
 }
 
-// The critical path goes through the slower of two branches. If the branches run concurrently, the
-// fast branch may have to wait for the slow one and then takes as long.
+// The critical path must go through the slower of two branches.
 func TestCriticalPathOfAProfile(t *testing.T) {
 	each(t, func(k *kit) {
 		const pause = 5 * time.Millisecond

@@ -39,7 +39,7 @@ const (
 type modelOp struct {
 	kind    modelKind
 	d, a, b *modelBuffer
-	v       uint32 // also the number of rounds of a loop
+	v       uint32 // also the number of iterations of a loop
 	cond    *modelCond
 }
 
@@ -96,7 +96,7 @@ func (g *modelGraph) size() int {
 	return total
 }
 
-// snapshot returns a copy whose nodes have the same identities.
+// snapshot returns a copy of g. The nodes of the copy have the same IDs.
 func (g *modelGraph) snapshot() *modelGraph {
 	c := &modelGraph{g: g.g, extra: map[[2]int]bool{}, conds: g.conds}
 	for e := range g.extra {
@@ -137,8 +137,8 @@ func (g *modelGraph) all() (nodes []*modelNode) {
 	return nodes
 }
 
-// sameShape reports whether an update from other can succeed: both graphs must have the same node
-// types in the same order and the same edges.
+// sameShape reports whether g and other have the same node types in the same order and the same
+// edges, so that one can be updated from the other.
 func (g *modelGraph) sameShape(other *modelGraph) bool {
 	if len(g.nodes) != len(other.nodes) || len(g.extra) != len(other.extra) {
 		return false

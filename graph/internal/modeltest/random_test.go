@@ -19,14 +19,14 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// RandomTime names the environment variable for how long the random test tries further seeds.
-// RandomSeed names the environment variable for the first seed.
+// RandomTime and RandomSeed name environment variables: how long the random test tries further
+// seeds, and the first seed.
 const (
 	RandomTime = "PURECUDA_GRAPH_RANDOM_TIME"
 	RandomSeed = "PURECUDA_GRAPH_RANDOM_SEED"
 )
 
-// Random calls on a few objects must leave the predicted values in memory, return the predicted
+// Random calls must leave the values that the model predicts in memory, return the predicted
 // errors, and leave no object open.
 func TestRandomCallsDoWhatTheModelSays(t *testing.T) {
 	seeds, seed := 6, uint64(1)
@@ -68,8 +68,8 @@ func randomCalls(t *testing.T, seed uint64, steps int) {
 	}
 }
 
-// warm creates everything that is created once and kept. These are the kernels, including those
-// that set conditions, and the event that a cancellable wait uses while the stream is blocked.
+// warm makes the library create the objects that it creates once and keeps: the kernels, including
+// those that set conditions, and the event of a cancellable wait.
 func warm(k *kit) {
 	release := k.Blocked()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
@@ -193,7 +193,7 @@ func (p *player) real(o *modelOp) driver.Op {
 	return op
 }
 
-// realLike returns another operation for the same node type.
+// realLike returns a random operation that a node with operation old can be set to.
 func (p *player) realLike(old modelOp) (modelOp, driver.Op) {
 	for {
 		o := p.like(old)
@@ -400,7 +400,7 @@ func (p *player) mirror(g *graph.Graph, of *modelGraph, node func(i int, n *mode
 	return c
 }
 
-// listed returns a function that returns the nodes of a graph, numbered in the driver's order.
+// listed returns a function that maps an index, in the driver's order, to a node of a graph.
 func listed(p *player, g *graph.Graph) func(int, *modelNode) graph.Node {
 	var nodes []graph.Node
 	for n, err := range g.Nodes() {

@@ -10,8 +10,8 @@ import (
 	"github.com/purecuda/cuda/driver/cu"
 )
 
-// refusal is the error for a call that was not made, or that the driver would reject with the same
-// code but without a reason.
+// refusal is an error of this module with the code that the driver returns, or would return, and a
+// reason that the driver does not report.
 type refusal struct {
 	msg  string
 	code driver.CUresult
@@ -53,9 +53,9 @@ func Join(errs []error) error {
 	return errors.Join(errs...)
 }
 
-// OtherDriver rejects objects of a driver other than c's, because their handles are invalid in c's
-// driver. The other driver may be an emulator. CUDA itself or [OtherContext] rejects other contexts
-// of the same driver.
+// OtherDriver returns an error if of belongs to a driver other than c's, such as an emulator,
+// because its handles are invalid in c's driver. Other contexts of the same driver are left to CUDA
+// or [OtherContext].
 func OtherDriver(c *driver.Context, what any, of *driver.Context) error {
 	if c == of || c.Device().Driver() == of.Device().Driver() {
 		return nil
@@ -63,8 +63,8 @@ func OtherDriver(c *driver.Context, what any, of *driver.Context) error {
 	return Invalid("%v belongs to another driver, %s", what, of.Device().Driver().Library().Name())
 }
 
-// OtherContext rejects objects of a context other than c. Several Contexts may share one context of
-// the driver.
+// OtherContext returns an error if of is a different context than c. Two Contexts with the same
+// driver context count as the same.
 func OtherContext(c *driver.Context, what any, of *driver.Context) error {
 	if c == of {
 		return nil
@@ -78,7 +78,8 @@ func OtherContext(c *driver.Context, what any, of *driver.Context) error {
 	return nil
 }
 
-// Uncapturable rejects streams that the driver would reject without a reason.
+// Uncapturable returns an error for a stream whose capture the driver would reject without a
+// reason.
 func Uncapturable(s *driver.Stream) error {
 	if err := s.Ready(); err != nil {
 		return fmt.Errorf("cannot capture: %w", err)
@@ -90,7 +91,7 @@ func Uncapturable(s *driver.Stream) error {
 	return nil
 }
 
-// Code returns the driver's code in an error, or 0.
+// Code returns the driver code that errors.As finds in err, or 0.
 func Code(err error) driver.CUresult {
 	if err == nil { // errors.As allocates
 		return 0
@@ -102,7 +103,7 @@ func Code(err error) driver.CUresult {
 	return 0
 }
 
-// Operation rejects nil operations and operations of a driver other than ctx's.
+// Operation returns an error if op is nil or belongs to a driver other than ctx's.
 func Operation(ctx *driver.Context, op driver.Op) error {
 	if op == nil {
 		return Invalid("nil operation")

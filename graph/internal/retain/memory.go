@@ -88,7 +88,7 @@ func without(all, others []life.GraphMemory) (rest []life.GraphMemory) {
 	return rest
 }
 
-// Launched updates the state of the memory after a launch.
+// Launched updates the allocation state of the memory after a launch.
 func (l *LaunchMemory) Launched() {
 	for _, m := range l.Left {
 		m.Allocated()
@@ -98,7 +98,7 @@ func (l *LaunchMemory) Launched() {
 	}
 }
 
-// RetainMemory retains memory that a node of the graph allocates.
+// RetainMemory retains the memory of an allocation node.
 func (o *References) RetainMemory(b driver.Memory) error {
 	if err := o.RetainLoose([]life.Ref{b.Ref()}); err != nil {
 		return err

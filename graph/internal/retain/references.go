@@ -13,8 +13,8 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
-// References are the things that the parameters of a graph's nodes refer to. Each thing is retained
-// once, and References track which nodes use it.
+// References are the objects, called things below, that the parameters of a graph's nodes refer to.
+// Each thing is retained once, and References track which nodes use it.
 //
 // Graphs and Execs share one value until one of them changes it (Share, Writable). The caller holds
 // the lock of the graph or Exec that it changes. The tables consist of indices, so adding a node
@@ -36,7 +36,7 @@ type References struct {
 	pending int // Slots[pending:] are retained but not yet committed
 	Dropped []Reference
 
-	Shares bool // some of the things are, or were, memory that several graphs share; see Shared
+	Shares bool // some of the things are or were memory of package arena; see Shared
 
 	values []any // Go values that the program asked to keep reachable
 }
@@ -47,7 +47,7 @@ type entry struct {
 	loose bool // one of the uses belongs to no particular node
 }
 
-// Reference retains one thing. Exactly one field is set, or none in an empty slot.
+// Reference retains one thing. At most one field is set. In an empty slot, none is set.
 type Reference struct {
 	Life *life.Lifetime
 	Of   *References // references of a graph that a node contains
@@ -60,8 +60,8 @@ type set struct {
 	nodes  uint32 // number of nodes that have the set
 }
 
-// seen is a launch whose references equal a set, so that the next node with the same set needs no
-// comparison. It is cleared when sets change.
+// seen is the latest launch whose references were found equal to a set. The next node with that
+// launch and set then needs no comparison. It is cleared when sets change.
 type seen struct {
 	launch  *driver.Launch
 	version uint32
@@ -111,8 +111,8 @@ func (o *References) reset() {
 // Alone reports whether there is only one sharer.
 func (o *References) Alone() bool { return o.sharers.Load() == 1 }
 
-// Writable returns o if there is only one sharer. Otherwise it returns a copy that replaces the
-// caller's share.
+// Writable returns o if there is only one sharer. Otherwise it returns a copy and removes the
+// caller's share of o.
 func (o *References) Writable() *References {
 	if o.Alone() {
 		return o
@@ -132,8 +132,8 @@ func (o *References) Writable() *References {
 	return c
 }
 
-// Retain retains refs for a change, which the caller ends with a commit or Abandon. If one of refs
-// is closed, the error names it, and nothing is retained.
+// Retain retains refs. The caller must then call a commit method or Abandon. If one of refs is
+// closed, Retain retains nothing and returns an error that names it.
 func (o *References) Retain(refs []life.Ref) error {
 	for _, r := range refs {
 		slot, err := o.use(r.Lifetime())
@@ -153,8 +153,8 @@ func (o *References) RetainOf(sub *References) {
 	o.addMemoryOf(sub)
 }
 
-// use counts one more use of the object with lifetime l and returns its slot. As a hint, the
-// lifetime stores the slot that it got last, which may be one of other References.
+// use counts one more use of the object with lifetime l and returns its slot. The lifetime stores
+// the slot that it was last assigned, as a hint, which may refer to other References.
 func (o *References) use(l *life.Lifetime) (uint32, error) {
 	if err := l.Check(); err != nil {
 		return 0, err
@@ -255,7 +255,8 @@ func (o *References) RefersToLaunch(node int, l *driver.Launch) bool {
 	return true
 }
 
-// SetOf returns the number of a node's set. Nodes with the same set refer to the same things.
+// SetOf returns the number of a node's set, or noSet. Nodes with the same set refer to the same
+// things.
 func (o *References) SetOf(node uint32) uint32 {
 	if uint(node) >= uint(len(o.Nodes)) {
 		return noSet
@@ -276,8 +277,8 @@ func (o *References) hasAll(refs []life.Ref) bool {
 	return true
 }
 
-// AddPlan enters n new nodes of a plan. They have no sets, because the plan's references retain
-// their things.
+// AddPlan adds n nodes of a plan. They need no sets, because the plan's references, which o then
+// retains, retain their things.
 func (o *References) AddPlan(n int, plan *References) {
 	o.KeepPlan(plan)
 	from := len(o.Nodes)
@@ -355,7 +356,7 @@ func (o *References) forgetSeen() {
 func (o *References) Waiting() int { return len(o.Slots) - o.pending }
 
 // TakePending removes and returns the slots that are retained but not committed. The caller must
-// enter them again before any other call.
+// assign them to nodes before any other call.
 func (o *References) TakePending() []uint32 {
 	slots := o.Slots[o.pending:]
 	o.Slots = o.Slots[:o.pending]
@@ -397,8 +398,8 @@ func (o *References) Cut(m Mark) {
 	o.Flush()
 }
 
-// Loosen detaches all references from their nodes but keeps them retained. Callers use it when node
-// numbers are no longer valid.
+// Loosen detaches all references from their nodes but keeps them retained. It is for References
+// whose node numbers are no longer valid.
 func (o *References) Loosen() {
 	o.forgetSeen()
 	for i := range o.sets {
@@ -410,7 +411,7 @@ func (o *References) Loosen() {
 	o.Nodes, o.sets, o.Slots, o.pending = o.Nodes[:0], o.sets[:0], o.Slots[:0], 0
 }
 
-// Grow adds empty entries for nodes up to the given one, which the driver created.
+// Grow adds empty entries up to node, for nodes that the driver created.
 func (o *References) Grow(node uint32) {
 	for uint32(len(o.Nodes)) <= node {
 		o.Nodes = append(o.Nodes, 0)
@@ -425,7 +426,7 @@ func (o *References) CommitLoose() {
 	o.Slots = o.Slots[:o.pending]
 }
 
-// RetainLoose retains refs that the program asked for, for no particular node.
+// RetainLoose retains refs for no particular node.
 func (o *References) RetainLoose(refs []life.Ref) error {
 	if err := o.RetainGiven(refs); err != nil {
 		return err
@@ -434,7 +435,7 @@ func (o *References) RetainLoose(refs []life.Ref) error {
 	return nil
 }
 
-// RetainThings is like RetainLoose, for references and other Go values.
+// RetainThings is like RetainLoose, but also keeps Go values reachable.
 func (o *References) RetainThings(refs []life.Ref, values []any) error {
 	if err := o.RetainLoose(refs); err != nil {
 		return err
@@ -443,7 +444,7 @@ func (o *References) RetainThings(refs []life.Ref, values []any) error {
 	return nil
 }
 
-// RetainGiven is like Retain, for references that the program passed in.
+// RetainGiven is like Retain, but also rejects nil references.
 func (o *References) RetainGiven(refs []life.Ref) error {
 	for i, r := range refs {
 		if r == nil {
@@ -456,7 +457,7 @@ func (o *References) RetainGiven(refs []life.Ref) error {
 	return nil
 }
 
-// addLoose turns a use of the thing in slot into a loose use, of which a thing has at most one.
+// addLoose turns a use of the thing in slot into a loose use. A thing has at most one loose use.
 func (o *References) addLoose(slot uint32) {
 	h := &o.entries[slot]
 	if h.loose {
@@ -482,8 +483,8 @@ func (k Reference) Release() {
 	k.Of.Release()
 }
 
-// retainMore retains the thing for a copy. The original still retains it, so it is not an error if
-// the object is closed.
+// retainMore retains the thing for a copy of the References. The thing may already be closed,
+// because the original still retains it.
 func (k Reference) retainMore() {
 	if k.Life != nil {
 		k.Life.RetainHeld()

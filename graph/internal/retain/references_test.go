@@ -147,7 +147,7 @@ func change(t *testing.T, rnd *rand.Rand, o **References, m *model, things []lif
 	return "loosen"
 }
 
-// Nodes without references must take no space except for their number.
+// Nodes without references must not take up a set.
 func TestReferencesToNothingTakeNoSet(t *testing.T) {
 	o := New()
 	for range 3 {

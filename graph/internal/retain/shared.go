@@ -2,15 +2,15 @@ package retain
 
 import "github.com/purecuda/cuda/internal/life"
 
-// Shared is the Destroyer of memory whose addresses other graphs use too. Executable graphs that
-// refer to such memory must not run concurrently; see package turn.
+// Shared is the Destroyer of memory whose addresses several graphs use. Executable graphs that
+// refer to the same addresses must not run concurrently. See package turn.
 type Shared interface {
 	life.Destroyer
 	SharedMemory()
 }
 
-// EachShared calls f for all shared memory among the things, including those of nested graphs. It
-// may call f more than once for the same memory.
+// EachShared calls f for all shared memory in o and in the References of nested graphs. It may call
+// f more than once for the same memory.
 func (o *References) EachShared(f func(Shared)) {
 	if o == nil || !o.Shares {
 		return

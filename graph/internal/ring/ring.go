@@ -10,7 +10,7 @@ import (
 )
 
 // Ring stores values in page-locked memory until the device has read them. Each slot has an event
-// that completes when its value was read.
+// that completes when the device has read its value.
 type Ring[T any] struct {
 	mu     sync.Mutex
 	block  *driver.HostBuffer[T]
@@ -25,10 +25,10 @@ type slot[T any] struct {
 	read  *driver.Event
 }
 
-// Slots is the number of values that can be in flight.
+// Slots is the number of values that can be in flight at once.
 const Slots = 64
 
-// New returns a ring whose Send copies values to the buffer passed as to.
+// New returns a ring whose Send copies values to the buffer to.
 func New[T any](c *driver.Context, to *driver.Buffer[T]) (*Ring[T], error) {
 	block, err := driver.AllocHost[T](c, Slots)
 	if err != nil {
@@ -56,8 +56,8 @@ func (r *Ring[T]) add(c *driver.Context, to *driver.Buffer[T], i int) error {
 	return nil
 }
 
-// Send copies v to the device in the order of on. If all slots are in flight, it waits for the
-// oldest.
+// Send copies v to the device in the stream order of on. If all slots are in flight, it waits for
+// the oldest.
 func (r *Ring[T]) Send(on *driver.Stream, v T) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

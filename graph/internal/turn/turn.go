@@ -15,7 +15,7 @@ import (
 	"github.com/purecuda/cuda/graph/internal/retain"
 )
 
-// Plan names the memory of one graph.
+// Plan identifies the memory of one graph. Its plan in package arena has the same name.
 type Plan struct {
 	Name   string
 	Number uint64 // later plans have larger numbers
@@ -27,7 +27,7 @@ type Memory struct {
 	Plan *Plan
 	At   uint64
 	Size uint64
-	Born uint64 // Turn.Now when the range was allocated
+	Born uint64 // Turn.Now at the time of the allocation
 }
 
 // Holder is the Destroyer of a Memory.
@@ -39,7 +39,7 @@ type Holder interface {
 // Overlaps reports whether two ranges have a byte in common.
 func (m *Memory) Overlaps(o *Memory) bool { return m.At < o.At+o.Size && o.At < m.At+m.Size }
 
-// Turn is the order of the launches of all executable graphs that use the memory of one arena.
+// Turn orders the launches of all executable graphs that use the memory of one arena.
 type Turn struct {
 	Refuse bool    // refuse a launch instead of making it wait
 	Watch  Watcher // nil except in check mode
@@ -53,7 +53,8 @@ type Turn struct {
 	ties    []*Tie
 }
 
-// Watcher is called after each launch, before the launch counts. Other launches wait for it.
+// A Watcher's Launched is called after a launch was enqueued, but before it counts in Now. Other
+// launches wait until Launched returns.
 type Watcher interface{ Launched(t *Tie) }
 
 // Tie connects an executable graph to the Turn of its memory. Its memory is protected by
@@ -66,10 +67,10 @@ type Tie struct {
 	left   bool   // the executable graph is closed
 }
 
-// Join ties an executable graph with the given references. tie is its current tie, or nil. Join
-// returns nil if the references contain no shared memory.
+// Join ties an executable graph with the given references to the Turn of their shared memory. tie
+// is its current tie, or nil. Join returns nil if the references contain no shared memory.
 //
-// The graph belongs to the plan that was created last, among the plans whose memory it uses.
+// If the memory belongs to several plans, the graph belongs to the plan that was created last.
 func Join(tie *Tie, refs *retain.References) (*Tie, error) {
 	var memory []*Memory
 	var other *Memory
@@ -150,8 +151,8 @@ func (t *Tie) Uses() []*Memory {
 	return t.memory
 }
 
-// Launch calls send, which launches the executable graph in s. Before that, it makes s wait for the
-// latest launch of another executable graph, if that may still run on another stream.
+// Launch calls send, which launches the executable graph in s. If the latest launch is one of
+// another executable graph and may still run on another stream, Launch first makes s wait for it.
 func (t *Tie) Launch(s *driver.Stream, send func() error) error {
 	u := t.turn
 	u.mu.Lock()
@@ -210,8 +211,8 @@ func (u *Turn) order(t *Tie, s *driver.Stream) error {
 	return u.last.Precede(s)
 }
 
-// Stage makes s wait like a launch, for operations that prepare the next launch. Call Staged after
-// the operations.
+// Stage makes s wait like Launch, but for operations that prepare the next launch. Call Staged
+// after the operations are enqueued.
 func (t *Tie) Stage(s *driver.Stream) error {
 	u := t.turn
 	u.mu.Lock()
@@ -219,7 +220,8 @@ func (t *Tie) Stage(s *driver.Stream) error {
 	return u.enqueue(t, s, func() error { return nil })
 }
 
-// Staged makes later launches of other executable graphs run after the operations.
+// Staged makes later launches of other executable graphs run after the operations that followed
+// Stage.
 func (t *Tie) Staged() {
 	u := t.turn
 	u.mu.Lock()
@@ -239,8 +241,8 @@ func (u *Turn) Close() error {
 	return u.last.End()
 }
 
-// Written returns when m was last written, as a value of Now: by a launch of a graph of m's plan
-// that uses m. Without such a launch, it returns when m was allocated.
+// Written returns the value of Now after the last write to m: the latest launch of a graph of m's
+// plan that uses m. If there is none, Written returns m.Born.
 func (u *Turn) Written(m *Memory) uint64 {
 	u.members.Lock()
 	defer u.members.Unlock()
