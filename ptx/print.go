@@ -2,8 +2,8 @@ package ptx
 
 import "strconv"
 
-// String returns the module as PTX text. The text keeps only the comments in Doc. Parsing
-// it returns the same tree except for positions.
+// String returns the module as PTX text. The text keeps only the comments in Doc. Parsing the text
+// returns the same tree except for positions.
 func (m *Module) String() string { return string(m.Append(nil)) }
 
 // Append appends the module as PTX text to b.

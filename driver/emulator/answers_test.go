@@ -53,7 +53,7 @@ func (q *questioner) ask(question string, err error, stored ...any) {
 	}
 }
 
-// Each group runs on a new rig.
+// Each group starts with a newly opened driver.
 var questions = []struct {
 	group string
 	ask   func(q *questioner)

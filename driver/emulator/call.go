@@ -31,7 +31,7 @@ type functions map[string]function
 type need uint8
 
 const (
-	// anywhere functions may be called before cuInit and from a host function.
+	// anywhere permits calls before cuInit and from host functions.
 	anywhere need = 0
 	// afterInit requires that cuInit was called and that the thread is not running a host function.
 	afterInit need = 1 << iota
@@ -107,7 +107,7 @@ func (e *Emulator) invoke(f function, a loader.Args) result {
 // at returns argument i as a pointer to a T. It returns nil if the caller passed NULL.
 func at[T any](c call, i int) *T { return (*T)(c.Ptr(i)) }
 
-// put stores v where argument i points. It returns CUDA_ERROR_INVALID_VALUE for NULL.
+// put stores v at the address in argument i. It returns CUDA_ERROR_INVALID_VALUE for NULL.
 func put[T any](c call, i int, v T) result {
 	p := at[T](c, i)
 	if p == nil {
@@ -117,7 +117,7 @@ func put[T any](c call, i int, v T) result {
 	return success
 }
 
-// putWords stores words where arguments 0, 1, ... point. It skips the arguments that are NULL.
+// putWords stores words at the addresses in arguments 0, 1, and so on. It skips NULL arguments.
 func (c call) putWords(words ...uintptr) result {
 	for i, w := range words {
 		if p := at[uintptr](c, i); p != nil {
@@ -127,8 +127,8 @@ func (c call) putWords(words ...uintptr) result {
 	return success
 }
 
-// query returns a driver function that stores a value where argument out points. lookup returns the
-// object passed as argument i, and fact returns the value for the object.
+// query returns a driver function that stores a value at the address in argument out. lookup
+// returns the object passed as argument i, and fact returns the value for the object.
 func query[O, V any](lookup func(c call, i int) (O, result), i, out int, fact func(O) V) func(call) result {
 	return func(c call) result {
 		o, r := lookup(c, i)
@@ -176,7 +176,7 @@ func (e *Emulator) cString(s string) *byte {
 	return p
 }
 
-// unlocked runs f without the emulator's lock. Use it for operations that may take long.
+// unlocked runs f without the emulator's lock. Use it for slow operations.
 func (e *Emulator) unlocked(f func()) {
 	e.unlock()
 	defer e.mu.Lock()

@@ -361,7 +361,8 @@ func queriedStream(c call, i int) (*stream, result) {
 	return s, success
 }
 
-// cuStreamGetCaptureInfoV1 is the version of CUDA 10.1, which returns the status and the id.
+// cuStreamGetCaptureInfoV1 is cuStreamGetCaptureInfo of CUDA 10.1, which returns only the status
+// and the id.
 func cuStreamGetCaptureInfoV1(c call) result {
 	s, r := queriedStream(c, 0)
 	switch {
@@ -382,7 +383,8 @@ func (s *stream) putStatus(c call) {
 	}
 }
 
-// cuStreamGetCaptureInfoV2 is the version of CUDA 11.3 to 12.2, which cannot return edge data.
+// cuStreamGetCaptureInfoV2 is cuStreamGetCaptureInfo of CUDA 11.3 to 12.2, which cannot return edge
+// data.
 func cuStreamGetCaptureInfoV2(c call) result {
 	return captureInfo(c, at[*cu.CUgraphNode](c, 4), nil, at[uintptr](c, 5))
 }

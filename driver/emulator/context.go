@@ -29,7 +29,7 @@ type cudaContext struct {
 	peers     map[*cudaContext]struct{}
 	coredump  *coredump.Settings
 	attached  int          // number of calls of cuCtxAttach
-	heaps     []*vm.Heap   // the heaps of malloc in kernels; the last one is in use
+	heaps     []*vm.Heap   // heaps for malloc in kernels; the last one is in use
 	leftWork  []dependency // work of destroyed streams that the host does not know to have ended
 }
 

@@ -164,7 +164,7 @@ var copyFunctions = functions{
 	"cuMemcpyBatchAsync_v2": {cuMemcpyBatchAsyncV2, afterInit},
 }
 
-// missing reports whether a copy of n > 0 bytes has a NULL side.
+// missing reports whether argument i or j is NULL although n is not 0.
 func missing(c call, i, j int, n uint64) bool { return n != 0 && (c.Word(i) == 0 || c.Word(j) == 0) }
 
 // lineNow performs a synchronous copy of n bytes. The sides must remain on the stack, because they
@@ -242,7 +242,7 @@ func cuMemcpyPeerAsync(c call) result {
 	if handleAt[cudaContext](c, 1) == nil || handleAt[cudaContext](c, 3) == nil {
 		return errInvalidContext
 	}
-	if s.cap != nil { // as driver 580 does
+	if s.cap != nil { // driver 580 cannot capture this copy
 		return s.cap.invalidate(errUnsupported)
 	}
 	dst, src := transfer.Device(c.Uint64(0)), transfer.Device(c.Uint64(2))
@@ -353,7 +353,7 @@ func cuMemcpy3DPeerAsync(c call) result {
 	if r != success {
 		return r
 	}
-	if s.cap != nil { // as driver 580 does
+	if s.cap != nil { // driver 580 cannot capture this copy
 		return s.cap.invalidate(errUnsupported)
 	}
 	return copyLater(c, s, &dst, &src, n)

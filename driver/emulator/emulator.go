@@ -49,9 +49,9 @@ type Emulator struct {
 	hostBytes      uint64                // size of the page-locked memory
 	callbacks      callback.Thread
 	profiles       profiles
-	hostTime       time.Duration // simulated
+	hostTime       time.Duration // the host's simulated time
 	journal        journal
-	coredump       *coredump.Settings // settings of the process
+	coredump       *coredump.Settings // core dump settings of the process
 	lastFault      string
 	faultOf        map[result]string // report of the last fault with each code
 	pendingLog     []record
@@ -110,7 +110,7 @@ func New(cfg Config) *Emulator {
 	return e
 }
 
-// anEmulator describes the errors of methods on nil and zero emulators.
+// anEmulator describes an emulator in the errors of methods called on a nil or zero Emulator.
 var anEmulator = absent.Kind{Name: "emulator", Make: "emulator.New", Code: cu.CUDA_ERROR_INVALID_VALUE}
 
 func (e *Emulator) exists() bool { return e != nil && e.procs != nil }
@@ -169,7 +169,7 @@ type Config struct {
 	Devices int
 	// Name is the name of every device. If it is empty, the name contains "emulator".
 	Name string
-	// ComputeCapability is the major and the minor version. Zero means 9.0.
+	// ComputeCapability is the major and minor version. Zero means 9.0.
 	ComputeCapability [2]int
 	// Multiprocessors is the number of SMs. 0 means 132.
 	Multiprocessors int
@@ -217,7 +217,7 @@ type Config struct {
 // in kernels. The stack of one thread is 512 KiB, as on devices.
 type Limits struct {
 	// Variables is the maximum number of variables that a module may declare with parameterized
-	// names such as x<100>. 0 means 1,048,576. A module with more fails with
+	// names such as x<100>. 0 means 1,048,576. A module with more fails to load with
 	// CUDA_ERROR_OUT_OF_MEMORY.
 	Variables int
 	// HostMemory is the maximum amount of page-locked memory at any time. 0 means 64 GiB.

@@ -328,7 +328,7 @@ func askingRig(t *testing.T, check emulator.Check, told *atomic.Int32) *rig {
 		defer runtime.UnlockOSThread()
 		var old cu.CUcontext
 		if r.CuCtxGetCurrent(&old) != nil || r.CuCtxSetCurrent(r.ctx) != nil {
-			return // on the thread of host functions, or after Close
+			return // the handler runs on the thread of host functions, or after Close
 		}
 		r.CuMemcpyHtoDAsync(to, unsafe.Pointer(&from[0]), 4, s)
 		r.CuStreamSynchronize(s)

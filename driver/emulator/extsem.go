@@ -58,7 +58,7 @@ func semaphoreKind(kind cu.CUexternalSemaphoreHandleType) (timeline, ok bool) {
 // and NT handles of a process.
 const firstExport = 0x40000000
 
-// aSemaphore describes the errors of methods on nil and zero semaphores.
+// aSemaphore describes a semaphore in the errors of methods called on a nil or zero Semaphore.
 var aSemaphore = absent.Kind{Name: "semaphore", Make: "Emulator.NewSemaphore", Code: cu.CUDA_ERROR_INVALID_VALUE}
 
 // Export returns a handle with which the program can import the semaphore: a file descriptor or an

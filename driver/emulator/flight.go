@@ -109,7 +109,7 @@ func (e *Emulator) writes(last dependency, op operation) {
 	}
 }
 
-// overwritten ends the checks of memory that other work of the device will write.
+// overwritten ends the checks of flights whose memory other work of the device will write.
 func (e *Emulator) overwritten(last dependency, addr, n uint64) {
 	if !e.isHostMemory(addr) {
 		return
@@ -187,7 +187,8 @@ func (op *copyOp) move(e *Emulator) bool {
 }
 
 // beginCopy checks the memory of a copy that is about to run. It locks the flights, so that no
-// other goroutine checks them during the copy. Only now are the results of earlier work visible.
+// other goroutine checks them during the copy. It runs directly before the copy, because only then
+// are the results of earlier work visible.
 func (e *Emulator) beginCopy(flights []*flight) {
 	e.mu.Lock()
 	for _, f := range flights {

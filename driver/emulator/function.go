@@ -14,9 +14,9 @@ type kernelFunc struct {
 	handle uintptr
 	mod    *module
 	code   *vm.Kernel
-	known  bool // Function has been set
+	known  bool // ready has set Function
 	launch.Function
-	old *oldLaunch // set by the launch functions from before CUDA 4.0; nil at first
+	old *oldLaunch // state of the launch functions from before CUDA 4.0; nil until used
 }
 
 func newKernelFunc(m *module, k *vm.Kernel) *kernelFunc {

@@ -246,7 +246,7 @@ func TestChildGraphs(t *testing.T) {
 		t.Error("the child is not a copy")
 	}
 	r.want("destroy of a child", r.CuGraphDestroy(inner), invalidValue)
-	if !onGPU { // a driver crashes
+	if !onGPU { // a real driver crashes here
 		r.want("a graph in itself", r.CuGraphAddChildGraphNode(new(cu.CUgraphNode), g, nil, 0, g), invalidValue)
 	}
 	x := r.instantiate(g)
@@ -569,7 +569,7 @@ func TestReferencesOfUserObjectsAreCounted(t *testing.T) {
 		}
 	}
 	last()
-	if r.emu != nil { // a driver crashes in these calls
+	if r.emu != nil { // real drivers crash in these calls
 		r.want("a reference too many", r.CuUserObjectRelease(u, 1), cu.CUDA_ERROR_INVALID_VALUE)
 	}
 	var other cu.CUuserObject

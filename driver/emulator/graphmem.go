@@ -35,7 +35,7 @@ func (n *allocNode) run(x *execution) result {
 	e := x.e
 	e.mu.Lock()
 	defer e.unlock()
-	if n.mapped { // left by a launch with AUTO_FREE_ON_LAUNCH
+	if n.mapped { // a launch with AUTO_FREE_ON_LAUNCH left it mapped
 		n.unmap(e, "the next launch of its graph")
 	}
 	a := &allocation{addr: n.addr, size: n.size, kind: graphMemoryKind, ctx: nil, dev: n.ctx.dev, node: n, id: e.id(), by: "a graph's allocation node"}
@@ -64,7 +64,7 @@ func (n *allocNode) unmapped(d *device) {
 	n.collect(d.e)
 }
 
-// collect releases the address once nothing can use it.
+// collect releases the node's address once nothing can use it.
 func (n *allocNode) collect(e *Emulator) {
 	if !n.orphan || n.execs > 0 || n.mapped || n.live || n.pending > 0 {
 		return
@@ -257,8 +257,8 @@ func (p *plan) allocates(a *allocNode) bool {
 	return found
 }
 
-// known reports whether a range is mapped now, or lies in the memory of an allocation node, which
-// is mapped when its graph runs.
+// known reports whether a range is mapped now or will be mapped by an allocation node when its
+// graph runs.
 func (e *Emulator) known(addr, size uint64) bool {
 	if e.mem.Spans(addr, size, func([]byte) {}) == nil {
 		return true

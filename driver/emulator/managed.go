@@ -44,8 +44,8 @@ func locationIn(c call, i int) cu.CUmemLocation {
 	return cu.CUmemLocation{Type: cu.CUmemLocationType(uint32(w)), Id: int32(w >> 32)}
 }
 
-// oldLocation converts the device number that the functions' first versions accept to a location.
-// The number -1 means the host.
+// oldLocation converts a device number, which the first versions of the functions accept, to a
+// location. The number -1 means the host.
 func oldLocation(c call, i int) cu.CUmemLocation {
 	if dev := c.Int32(i); dev != int32(cu.CU_DEVICE_CPU) {
 		return cu.CUmemLocation{Type: cu.CU_MEM_LOCATION_TYPE_DEVICE, Id: dev}
@@ -189,7 +189,7 @@ func rangeAttribute(c call, out unsafe.Pointer, room uint64, attr cu.CUmem_range
 	return success
 }
 
-// rangeBatch describes the ranges of managed memory of a batch call.
+// rangeBatch describes the ranges of managed memory in a batch call.
 type rangeBatch struct {
 	addrs []uint64
 	sizes []uintptr

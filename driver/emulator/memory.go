@@ -43,7 +43,6 @@ const granularity = 512
 
 func roundUp(n, to uint64) uint64 { return (n + to - 1) / to * to }
 
-// allocate allocates device memory that belongs to the context.
 func (ctx *cudaContext) allocate(size uint64, by string) (uint64, result) {
 	e := ctx.e
 	if !ctx.dev.Charge(size) {

@@ -85,8 +85,8 @@ func nodeOf[P nodeParams](c call, i int) (*node, P, result) {
 	return n, p, success
 }
 
-// getNode returns a driver function that stores the parameters of the node passed as argument 0, in
-// CUDA's form, where argument 1 points.
+// getNode returns a driver function that stores the parameters of the node passed as argument 0 at
+// the address in argument 1. fields converts them to CUDA's struct.
 func getNode[N nodeParams, P any](fields func(N) P) func(call) result {
 	return func(c call) result {
 		_, n, r := nodeOf[N](c, 0)
@@ -237,7 +237,7 @@ func (c call) tagged(g *graph, p *cu.CUgraphNodeParams, old nodeParams) (nodePar
 	return nil, errInvalidValue
 }
 
-// checked converts parameters to the interface. It returns an untyped nil for a failed result.
+// checked converts parameters to the interface. It returns an untyped nil if r is an error.
 func checked[P nodeParams](p P, r result) (nodeParams, result) {
 	if r != success {
 		return nil, r
@@ -514,7 +514,7 @@ const moreForms = 12080
 
 func (run *graphRun) body(x *execution, p *plan) result {
 	if len(p.steps) == 0 && x.e.cfg.DriverVersion < moreForms {
-		return cu.CUDA_ERROR_LAUNCH_TIMEOUT // the result of a watchdog
+		return cu.CUDA_ERROR_LAUNCH_TIMEOUT // as if a watchdog ended the launch
 	}
 	return run.steps(x, p)
 }

@@ -52,7 +52,6 @@ func (d *device) trimPools() {
 	}
 }
 
-// allocate allocates memory from the pool.
 func (p *pool) allocate(ctx *cudaContext, size uint64, by string) (uint64, result) {
 	e := p.dev.e
 	if !p.Reserve(size) {

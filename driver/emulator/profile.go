@@ -32,10 +32,10 @@ type OpcodeCount struct{ Warps, Lanes uint64 }
 // MemoryCount is the traffic of one kind of memory.
 type MemoryCount struct{ Loads, Stores, Atomics Traffic }
 
-// Traffic is the cost on a device of one kind of access.
+// Traffic is the cost that accesses of one kind would have on a device.
 type Traffic struct {
-	Requests uint64 // number of instructions executed by warps
-	Bytes    uint64 // sum over the lanes
+	Requests uint64 // number of instructions that warps executed
+	Bytes    uint64 // bytes that all lanes requested
 	// Transactions counts the 32-byte sectors that requests to global memory touch. For shared
 	// memory, it counts the passes that bank conflicts cause.
 	Transactions uint64

@@ -173,8 +173,8 @@ func bug(name string, line int, body string) string {
 `
 }
 
-// In last, each thread stores its index in one word, so the word contains the index of the thread
-// that ran last.
+// last is a kernel in which each thread stores its index in the same word. The word then contains
+// the index of the thread that ran last.
 const last = `
 .version 7.0
 .target sm_70

@@ -251,7 +251,7 @@ func TestAContextWaitsForAnEvent(t *testing.T) {
 	r := newRig(t)
 	p, shift := r.alloc(8), r.kernel("shift")
 	a, b, c, ev := r.stream(), r.stream(), r.stream(), r.event(cu.CU_EVENT_DISABLE_TIMING)
-	r.ok(r.CuCtxWaitEvent(r.ctx, ev)) // for an event that was never recorded
+	r.ok(r.CuCtxWaitEvent(r.ctx, ev)) // ev was never recorded
 	r.want("after an event that was not recorded", r.CuStreamQuery(b), 0)
 	g := r.gate()
 	g.block(a)

@@ -14,7 +14,7 @@ const (
 	fullBlock = 256
 )
 
-// blocksEach is the number of full blocks that a multiprocessor runs at a time.
+// blocksEach is the number of blocks of fullBlock threads that a multiprocessor runs at a time.
 const blocksEach = 4
 
 // mostBlocks is the largest grid over rows. With more rows, the kernels loop.

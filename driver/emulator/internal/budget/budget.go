@@ -107,7 +107,7 @@ func (p *Pool) Close() {
 	p.Trim(0)
 }
 
-// Set sets an attribute to the value that value points to.
+// Set sets an attribute to *value.
 func (p *Pool) Set(a cu.CUmemPool_attribute, value unsafe.Pointer) cu.CUresult {
 	switch a {
 	case cu.CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES,

@@ -26,7 +26,7 @@ type Launch struct {
 	Attrs       Attributes
 }
 
-// Check returns the driver's result code for an invalid launch.
+// Check returns success, or the result code with which a driver rejects the launch.
 func (l *Launch) Check() cu.CUresult {
 	f := l.Function
 	g, b := l.Shape()

@@ -112,11 +112,11 @@ func (t *Task) InStep(p Steps, round uint64, step int) *Task {
 
 // Steps is the order of the steps of an executable graph.
 type Steps interface {
-	// Reaches reports whether the edges order step from before step to.
+	// Reaches reports whether the edges order the first step before the second.
 	Reaches(from, to int) bool
 }
 
-// New returns the position of task seq of stream l. The position keeps a copy of before.
+// New returns the position of task seq of stream l. New copies the map before.
 func New(l *Lane, seq uint64, before Progress, nodes []*Task, made *vm.Trace) *Task {
 	return &Task{lane: l, seq: seq, before: maps.Clone(before), nodes: nodes, made: made}
 }

@@ -16,7 +16,7 @@ type Multiprocessor struct {
 	threads        int
 	blocks         int
 	shared         int
-	SharedOptin    int // the maximum that a kernel attribute can allow for one block
+	SharedOptin    int // maximum shared memory of a block, in bytes, with an opt-in
 	sharedReserved int // bytes that the system reserves in each block
 	Clusters       bool
 }

@@ -95,7 +95,7 @@ func copyPieces(mem *vm.Memory, dst, src *Side, to, from, n uint64) bool {
 	return mem.Write(dst.Addr+to, row) == nil
 }
 
-// Stage copies the contents of a side into driver memory and makes p refer to the copy.
+// Stage copies the contents of p into driver memory and makes p refer to the copy.
 func (p *Side) Stage(n Extent) {
 	if n.Bytes() == 0 {
 		return

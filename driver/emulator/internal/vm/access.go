@@ -8,9 +8,9 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// How memory instructions access memory: the check of each address, the cache of the region
-// accessed last, and the faults. In a launch with checks nothing is cached, so every access takes
-// the slow path in this file.
+// This file implements the memory accesses of instructions: the check of each address, the cache of
+// the most recently accessed region, and the faults. In a launch with checks, nothing is cached, so
+// every access takes the slow path in this file.
 
 // access caches the region that a memory instruction accessed last. The instruction may access
 // address a of the region if a-addr < n.

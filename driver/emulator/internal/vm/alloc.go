@@ -33,9 +33,9 @@ type allocator struct {
 	base   [numClasses]uint32 // first index of a class in the numbering of all classes
 	total  uint32
 	blocks []*basicBlock
-	dense  []uint32 // set number of each register that is not pinned
-	sparse []uint32 // register of each set number
-	work   int      // set words that the data flow may still visit
+	dense  []uint32 // index in the bit sets of each register that is not pinned
+	sparse []uint32 // register of each index in the bit sets
+	work   int      // words of bit sets that the data flow may still visit
 	ivals  []interval
 	column []uint32 // column of each register
 	pinned []bool
@@ -87,7 +87,7 @@ func (l *lowerer) allocate() {
 
 func (a *allocator) index(r reg) uint32 { return a.base[r.class] + r.id }
 
-// number assigns set numbers to the registers that are not pinned.
+// number assigns an index in the bit sets to each register that is not pinned.
 func (a *allocator) number() {
 	a.dense = make([]uint32, a.total)
 	for i, pinned := range a.pinned {

@@ -15,7 +15,7 @@
 //
 // # What it may import
 //
-// The standard library, package ptx and package lazymem.
+// Package vm imports only the standard library, package ptx and package lazymem.
 //
 // # The race detector
 //
@@ -350,7 +350,7 @@ func (m *Module) Variables() []Variable {
 
 // Close frees the memory of the module's variables. All launches of its kernels must have ended.
 func (m *Module) Close() error {
-	// Freeing in reverse order moves fewer entries.
+	// Free removes an entry from a sorted list, so freeing in reverse order moves fewer entries.
 	for _, a := range slices.Backward(m.regions) {
 		if _, err := m.mem.Free(a, "unloading of its module"); err != nil {
 			return fmt.Errorf("free of a module's variables: %w", err)

@@ -86,7 +86,7 @@ func (g *globalShadow) cells(off, n uint64, f func(*cell)) {
 	}
 }
 
-// toBytes replaces the record of each granule with one for each of its bytes.
+// toBytes returns four copies of each record, one for each byte of the granule.
 func toBytes(cells []cell) []cell {
 	out := make([]cell, 0, shadowPage)
 	for _, c := range cells {

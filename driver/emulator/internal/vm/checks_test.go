@@ -97,8 +97,8 @@ var globalRaceTests = []struct {
 	{"a flag that is passed on", 3, 1, chain, 0},
 }
 
-// In lastBlock, each block writes its element and increments a counter. The last block reads all
-// elements.
+// lastBlock returns a kernel body in which each block writes its element and increments a counter.
+// The last block reads all elements.
 func lastBlock(fence, count string) string {
 	return "st.global.u32 [%rd1], %i;\n" + fence + "\n" + count + `
 	setp.ne.u32 %p1, %r1, 3;
@@ -107,8 +107,8 @@ func lastBlock(fence, count string) string {
 	ld.global.v2.u32 {%r2, %r3}, [%p0];`
 }
 
-// In chain, block b waits for the flag of block b-1. It then reads the value that the previous
-// blocks have incremented, increments it, and sets its own flag.
+// chain is a kernel body in which block b waits for the flag of block b-1. It then reads the value
+// that the previous blocks have incremented, increments it, and sets its own flag.
 const chain = `
 WAIT:
 	ld.volatile.global.u32 %r1, [%q0];
@@ -139,7 +139,8 @@ func TestRacesInGlobalMemoryAreFound(t *testing.T) {
 	}
 }
 
-// order is a launch's number, together with all pairs of ordered launches.
+// order is the vm.Order of the launch or copy with number at. before contains each pair of ordered
+// numbers.
 type order struct {
 	at     int
 	before map[[2]int]bool

@@ -179,7 +179,7 @@ func (w *warp) reachCluster(in *inst, e *access, p, window uint64, i int) unsafe
 // clusterBarrier stands for the cluster's barrier in split.bar.
 const clusterBarrier = numBarriers
 
-// The forms of barrier.cluster in inst.aux. They continue the numbers of bar.
+// The forms of barrier.cluster, as stored in inst.aux. The numbers continue those of bar.
 const (
 	barClusterArrive = barRedOr + 1 + iota
 	barClusterWait

@@ -305,7 +305,7 @@ func setPred(p *uint32, m uint32, v bool) {
 	}
 }
 
-// reset makes c the block at index id, with all threads at the kernel's entry.
+// reset prepares c to run the block with index id. All threads start at the kernel's entry.
 func (c *cta) reset(id Dim3) {
 	c.id, c.cluster, c.stuck = id, nil, stuckCTA{}
 	c.live = 0

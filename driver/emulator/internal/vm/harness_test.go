@@ -83,7 +83,7 @@ func asBytes[T number](v []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&v[0])), len(v)*int(unsafe.Sizeof(v[0])))
 }
 
-// params returns the parameter block of a kernel with parameters of the arguments' types.
+// params encodes the arguments as the parameter block of a kernel.
 func params(args ...any) []byte {
 	var b []byte
 	for _, a := range args {

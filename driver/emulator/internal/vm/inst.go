@@ -57,7 +57,7 @@ const (
 	guardNot
 )
 
-// ctlKind identifies instructions that change which lanes run, or where.
+// ctlKind classifies instructions that change which lanes run or where they continue.
 type ctlKind uint8
 
 const (

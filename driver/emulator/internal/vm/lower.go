@@ -443,7 +443,7 @@ func (l *lowerer) fail(kind CompileErrorKind, format string, args ...any) {
 
 func (l *lowerer) bad(format string, args ...any) { l.fail(CompileInvalid, format, args...) }
 
-// args reports whether the instruction has from least to most operands. It records an error if not.
+// args reports whether the number of operands is from least to most. It records an error if not.
 func (l *lowerer) args(i *ptx.Instr, least, most int) bool {
 	if len(i.Args) < least || len(i.Args) > most {
 		l.bad("%d operands, want %s", len(i.Args), map[bool]string{true: fmt.Sprint(least), false: fmt.Sprintf("%d to %d", least, most)}[least == most])

@@ -17,7 +17,7 @@ func init() {
 	register(lowerAtom, "atom", "red")
 }
 
-// wide128 serialises 128-bit atomics, because Go has none.
+// wide128 serialises 128-bit atomics, because Go has no 128-bit atomics.
 var wide128 sync.Mutex
 
 // atomicOp returns the new value for an old value and two operands. Values are in the low bits.

@@ -378,7 +378,8 @@ func (l *lowerer) callTargets(t *ptx.CallTargets) *symbol {
 	return last
 }
 
-// frameCost is the stack space in bytes that each call uses beyond the locals.
+// frameCost is the stack space, in bytes, that each call uses in addition to the function's local
+// memory.
 const frameCost = 64
 
 // call enters fn for the running split. If fn is a Go function, call executes it.

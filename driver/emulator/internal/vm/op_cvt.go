@@ -516,8 +516,8 @@ func execIsConst(w *warp, in *inst, m uint32) {
 	w.setPred(in, r, m)
 }
 
-// execIsGlobal is isspacep.global. It tests for addresses that are outside all windows and not
-// constant.
+// execIsGlobal is isspacep.global. It tests for addresses that are outside all windows and not in
+// constant memory.
 func execIsGlobal(w *warp, in *inst, m uint32) {
 	a := &w.r64[in.a]
 	var r uint32

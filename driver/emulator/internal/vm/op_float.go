@@ -91,7 +91,7 @@ func execDivF32(w *warp, in *inst, m uint32) {
 	}
 }
 
-// execFmaF32 is fma.rn.f32 (fmaF32 explains why it is exact).
+// execFmaF32 is fma.rn.f32. See fmaF32 for why the result is correctly rounded.
 //
 //go:norace
 //go:nocheckptr
@@ -270,7 +270,8 @@ func binaryF64(f *form) execFunc {
 	return nil
 }
 
-// pairF32 returns an operation on .f32x2, two f32 values in 64 bits, or nil.
+// pairF32 returns the execFunc for an .f32x2 operation, which computes two f32 values in 64 bits.
+// It returns nil if there is none.
 func pairF32(f *form) execFunc {
 	r, ftz, sat := f.rounding(), f.has(flagFtz), f.has(flagSat)
 	op := map[string]func(a, b float32) float32{

@@ -68,7 +68,7 @@ func (o minmax) f32bits(a, b uint32) uint32 {
 // canonicalNaN is the NaN that f32 instructions produce.
 const canonicalNaN = 0x7fffffff
 
-// narrow32 converts x, which is exact in f32. A NaN becomes the canonical NaN.
+// narrow32 converts x, which must be representable in f32. A NaN becomes the canonical NaN.
 func narrow32(x float64) float32 {
 	if x != x {
 		return math.Float32frombits(canonicalNaN)

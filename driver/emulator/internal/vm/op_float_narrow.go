@@ -479,9 +479,9 @@ var formatTF32 = format{10, 8}
 // tf32NaN is the result of converting a NaN with .rn or .rz.
 const tf32NaN = 0x7fffe000
 
-// cvtTF32 is cvt to .tf32. The mode .rna adds half of the last place to the pattern of a finite
-// number. With .satfinite, it then subtracts one last place from the pattern of an infinity or a
-// NaN, as the hardware does.
+// cvtTF32 is cvt to .tf32. The mode .rna adds half a unit in the last place to the bit pattern of a
+// finite number. With .satfinite, it then subtracts one unit in the last place from the bit pattern
+// of an infinity or a NaN, as the hardware does.
 func cvtTF32(f *form) execFunc {
 	relu, finite := f.has(flagRelu), f.has(flagSatFinite)
 	switch {

@@ -28,7 +28,7 @@ type mmaOp struct {
 	round      rounding // rounding mode, for f64
 	and        bool     // for bits: count a AND b; otherwise a XOR b
 	sparsity   *sparsity
-	sum        sumRule // rule for sums, for floating point except f64
+	sum        sumRule // rule for sums of floating-point products other than f64
 }
 
 // mmaWork holds the matrices of one instruction. In A and B, the index along k varies fastest. C

@@ -34,8 +34,8 @@ type param struct {
 	field  string // name of the Go field
 	mode   mode
 	memory bool   // the parameter is device memory
-	typ    string // Go type of the value or of the memory's elements; "" for any memory
-	sized  bool   // typ is declared elsewhere in the package, so its size is asserted
+	typ    string // Go type of the value or of the memory's elements; "" if unknown
+	sized  bool   // typ is declared elsewhere in the package; generated code asserts its size
 }
 
 // mode is the declared access of a kernel to the memory of a parameter.
