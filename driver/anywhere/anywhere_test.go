@@ -21,7 +21,7 @@ func logger(b *bytes.Buffer) *slog.Logger {
 	}}))
 }
 
-// Without a GPU, Open opens an emulator, and logs that and the reason.
+// Without a GPU, Open must open an emulator and log the reason.
 func TestWithoutAGPUTheEmulatorIsOpenedAndNamed(t *testing.T) {
 	var b bytes.Buffer
 	noGPU := func() (*driver.Driver, error) { return nil, errors.New("the cable is out") }

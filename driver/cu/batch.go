@@ -18,7 +18,7 @@ type Batch struct {
 	d     *Driver
 	calls *loader.Batch
 
-	addKernel, setKernel *loader.Proc // the newest version that d has
+	addKernel, setKernel *loader.Proc // the newest versions that d has
 }
 
 // NewBatch returns an empty batch of calls to d. The calls run under d's context and capture mode.
@@ -72,8 +72,8 @@ func (b *Batch) Run() (done int, err error) {
 	return done, b.stopped(failure)
 }
 
-// RunPart runs n consecutive calls, as Run does. first is the Frame that adding the first of them
-// returned. The calls stay in the batch and can run again.
+// RunPart runs n consecutive calls, as Run does. first is the Frame that was returned when the
+// first of these calls was added. The calls stay in the batch and can run again.
 func (b *Batch) RunPart(first loader.Frame, n int) (done int, err error) {
 	if !b.exists() {
 		return 0, absentBatch(b == nil)
@@ -128,7 +128,8 @@ func (b *Batch) node(f Function, node *CUgraphNode, graph CUgraph, deps *CUgraph
 	return c
 }
 
-// Words of a call that adds a node. The caller may change them between two runs.
+// Indexes of argument words in a call that adds a node. The caller may change these words between
+// two runs.
 const (
 	BatchGraphWord = 1 // the graph
 	BatchDepsWord  = 2 // the address of the dependencies

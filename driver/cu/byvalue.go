@@ -28,7 +28,7 @@ func structsOnStack(p *loader.Proc) bool {
 	return runtime.GOARCH == "amd64" && runtime.GOOS != "windows" && !p.IsGo()
 }
 
-// passesFloats reports whether floating-point arguments can be passed to the function. Four
+// passesFloats reports whether floating-point arguments can be passed to the function. Three
 // functions of the old texture reference and parameter APIs have such arguments.
 func passesFloats(p *loader.Proc) bool { return p.IsGo() || loader.PassesFloats() }
 

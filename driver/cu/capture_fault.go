@@ -5,11 +5,11 @@ import (
 	"sync/atomic"
 )
 
-// If a stream capture forbids a call, that call fails at once. The capture itself only fails when
-// it ends, and the driver does not report which call caused it. The latest such calls are therefore
-// stored here. Successful calls do not pay for this.
+// captureFaults stores the latest failed calls that may have invalidated a stream capture. The
+// capture itself fails only when it ends, and the driver does not report which call invalidated it.
+// Successful calls have no overhead.
 var captureFaults struct {
-	open  atomic.Int32 // captures that are being watched
+	open  atomic.Int32 // number of captures that are being watched
 	count atomic.Uint64
 	mu    sync.Mutex
 	last  [8]*Error
@@ -52,7 +52,7 @@ func WatchCapture() (done func()) {
 // WatchCapture was active.
 func CaptureFaults() uint64 { return captureFaults.count.Load() }
 
-// CaptureFaultsSince returns the calls counted since CaptureFaults returned n, the earliest first.
+// CaptureFaultsSince returns the failed calls since CaptureFaults returned n, the earliest first.
 // Only the latest eight are stored. The driver does not report which capture a call invalidated, so
 // if several captures are open, it can be any of them.
 func CaptureFaultsSince(n uint64) []*Error {

@@ -6,7 +6,7 @@
 //   - [Function], which identifies a function in one ABI; [Driver.Has] reports whether the
 //     installed driver has it
 //   - [Error], which explains the usual cause of each code
-//   - [CaptureFaults], the failed calls that can invalidate a stream capture
+//   - [CaptureFaults], which counts failed calls that can invalidate a stream capture
 //   - [Batch], which makes several calls in one native call
 //
 // Programs use package driver. Its Driver embeds this one, so it also has the raw functions as

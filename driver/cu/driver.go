@@ -205,7 +205,8 @@ func (d *Driver) Close() error {
 	return d.core.lib.Close()
 }
 
-// result converts a CUresult to an error. It is small enough to be inlined into every method.
+// result converts a CUresult to an error. It must stay small enough to be inlined into every
+// method.
 func (d *Driver) result(f Function, code uintptr) error {
 	if uint32(code) == 0 { // the upper half of the register is undefined
 		return nil

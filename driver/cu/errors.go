@@ -128,7 +128,7 @@ func (d *Driver) fail(f Function, code uintptr) error {
 }
 
 // explain returns the library's own description of a failure, such as which thread of an emulated
-// kernel caused it. It looks through wrapping libraries by their Unwrap method.
+// kernel caused it. It unwraps libraries that have an Unwrap method.
 func explain(lib loader.Library, r CUresult) string {
 	for {
 		switch l := lib.(type) {

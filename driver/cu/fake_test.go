@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// rawLibrary is a library of Go functions. It has one for every symbol except those in without. All
-// of them call handler.
+// rawLibrary has a Go function for every symbol except those in without. All functions except
+// cuDriverGetVersion call handler.
 type rawLibrary struct {
 	version int32
 	without map[string]bool

@@ -103,8 +103,8 @@ func TestABIsAreNamedAndDatedByTheHeaders(t *testing.T) {
 	}
 }
 
-// The package binds, for every graph function that this module needs, an ABI that CUDA 11.4 drivers
-// have.
+// For each of these functions, which this module needs, the package must bind an ABI that CUDA 11.4
+// drivers have.
 func TestAnABIForDriver470IsThereForWhatGraphsNeed(t *testing.T) {
 	oldest := map[string]int{}
 	for f := range cu.Functions() {

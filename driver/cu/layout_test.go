@@ -84,7 +84,7 @@ func layoutNumber[T uintptr | int64](t *testing.T, s string) T {
 	return T(n)
 }
 
-// functions.slice reads the table as an array.
+// functions.slice relies on this layout.
 func TestTheTableHasAProcForEachFunctionInOrder(t *testing.T) {
 	typ := reflect.TypeFor[functions]()
 	if typ.NumField() != functionCount || typ.Size() != reflect.TypeFor[[functionCount]loader.Proc]().Size() {

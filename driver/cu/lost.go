@@ -12,7 +12,7 @@ const lostHint = hint.ContextLost
 // ErrContextLost matches the codes after which no context of the device works in this process.
 // Examples are an access to unallocated memory (CUDA_ERROR_ILLEGAL_ADDRESS), a trap in a kernel
 // (CUDA_ERROR_LAUNCH_FAILED), and a memory failure (CUDA_ERROR_ECC_UNCORRECTABLE). Every later call
-// that needs the device returns the same code, also in new contexts. The program can only close its
+// that needs the device returns the same code, even in new contexts. The program can only close its
 // objects and exit. A new process can use the device again.
 //
 // CUDA_ERROR_UNKNOWN does not match, because the driver also returns it for temporary failures. To

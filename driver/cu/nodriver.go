@@ -7,14 +7,14 @@ import (
 )
 
 // NoContext returns the closed driver of a nil context. Each of its functions fails with
-// CUDA_ERROR_INVALID_CONTEXT, and the error says that there is no driver.
+// CUDA_ERROR_INVALID_CONTEXT, and the error states that there is no driver.
 func NoContext() *Driver { return noContext() }
 
 var noContext = sync.OnceValue(func() *Driver {
 	return newNoDriver("of a nil context", "there is no driver: it came from a nil or zero context")
 })
 
-// nilDriver returns the driver on which methods of a nil or zero Driver make their calls.
+// nilDriver returns the driver that the methods of a nil or zero Driver use instead.
 var nilDriver = sync.OnceValue(func() *Driver {
 	return newNoDriver("of a nil Driver", "the Driver is nil or zero: driver.Open or driver.New returns one")
 })

@@ -44,7 +44,7 @@ func TestUnusableLibrariesAreRefused(t *testing.T) {
 	}
 }
 
-// brokenLibrary fails a lookup with an error that does not mean a missing function.
+// brokenLibrary fails the lookup of cuMemAlloc_v2 with err, which does not mean a missing function.
 type brokenLibrary struct {
 	*rawLibrary
 	err error

@@ -52,8 +52,8 @@ func TestTheSystemLibraryAsksByNameAndVersion(t *testing.T) {
 	}
 }
 
-// Like real drivers, the stand-in returns the oldest version of cuGraphExecUpdate for every CUDA
-// version. A CUDA 11.4 driver must not be queried for the version of CUDA 12.0.
+// Like real drivers, getproc.c returns its oldest cuGraphExecUpdate for every CUDA version. A CUDA
+// 11.4 driver must therefore not be queried for the function of CUDA 12.0.
 func TestTheSystemLibraryIsNotAskedForMoreThanItsVersion(t *testing.T) {
 	d := systemDriver(t, compile(t, "testdata/getproc.c", "-DVERSION=11040", "-DFIRST_FORM"))
 	if d.Has(cu.FnCuGraphExecUpdate) || !d.Has(cu.FnCuGraphExecUpdate_v10020) {

@@ -73,7 +73,7 @@ func (c *counter) add(f cu.Function, n delta, recorded, ok bool) {
 	}
 }
 
-// track counts open captures, so that streams are queried only while there is one.
+// track counts open captures, so that streams are queried only while a capture is open.
 func (c *counter) track(f cu.Function, ok bool) {
 	switch f {
 	case cu.FnCuStreamBeginCapture, cu.FnCuStreamBeginCaptureToGraph:

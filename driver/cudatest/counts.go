@@ -33,7 +33,7 @@ type Counts struct {
 	Waits uint64
 	// Instantiations counts instantiations of graphs. Updates counts updates of whole graphs.
 	Instantiations, Updates uint64
-	// Recorded counts captured launches, copies, fills, host functions and allocations. The
+	// Recorded counts captured launches, copies, fills, host functions, allocations and frees. The
 	// other fields do not include them.
 	Recorded uint64
 }

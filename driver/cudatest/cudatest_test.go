@@ -64,7 +64,8 @@ func newWork(t testing.TB, c *driver.Context) *work {
 
 func (w *work) counts() cudatest.Counts { return cudatest.CountsOf(w.c.Driver()) }
 
-// A replay of a graph counts as one launch and no copy. Recorded work is not counted as executed.
+// A replay of a graph counts as one graph launch and no copy. Recorded work counts only as
+// recorded.
 func TestAReplayIsOneGraphLaunch(t *testing.T) {
 	w := newWork(t, cudatest.Device(t))
 	pinned := closing(t, must(driver.AllocHost[float32](w.c, 1024))(t))
@@ -125,7 +126,7 @@ func TestCallsAreCounted(t *testing.T) {
 	if got != want {
 		t.Errorf("counted %v\nwanted  %v", got, want)
 	}
-	if got.Waits == 0 || got.Waits > 5 { // one wait here, and those of the synchronous copies
+	if got.Waits == 0 || got.Waits > 5 { // one explicit wait, and the waits of the synchronous copies
 		t.Errorf("%d waits", got.Waits)
 	}
 	if got.Calls < 12 {

@@ -19,7 +19,7 @@ import (
 // the required number of GPUs. If it is unset or 0, tests run on the emulator.
 const RequireGPU = "PURECUDA_REQUIRE_GPU"
 
-// Option changes the device that a test gets.
+// Option changes the driver or device of a test.
 type Option func(*options)
 
 type options struct {

@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/driver/cudatest"
 )
 
-// Device gives a test a context in one line. Counts check which driver calls a step makes.
+// Device returns a context for a test. Counts show which driver calls a step makes.
 func ExampleDevice() {
 	test := func(t *testing.T) {
 		c := cudatest.Device(t)
@@ -25,7 +25,7 @@ func ExampleDevice() {
 			t.Errorf("filling a buffer is %v", n)
 		}
 	}
-	// In a real test, func TestFill(t *testing.T) is all you need to write.
+	// A real test would be the function TestFill(t *testing.T).
 	fmt.Println(passes("TestFill", test))
 	// Output: true
 }

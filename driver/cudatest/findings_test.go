@@ -44,7 +44,8 @@ type mistake struct {
 	opts       []cudatest.Option
 }
 
-// mistakes are programs with a mistake. The last wait returns code, or no error if code is 0.
+// mistakes are programs with a mistake. The wait after the program returns code, or no error if
+// code is 0.
 var mistakes = []mistake{
 	{"race in a kernel", "data race", func(t testing.TB, f *faulty) {
 		ok(t, f.x.Fill(0))
@@ -81,7 +82,7 @@ var mistakes = []mistake{
 }
 
 // makeMistake runs a program in a test of its own. It returns that test's messages and the error of
-// the last wait.
+// the wait for both streams.
 func makeMistake(t *testing.T, program func(t testing.TB, f *faulty), opts ...cudatest.Option) (f *faulty, said string, err error) {
 	t.Helper()
 	r := &recorded{TB: t}
@@ -120,7 +121,7 @@ func TestFindingsFailTheTest(t *testing.T) {
 	}
 }
 
-// The error describes the fault of the kernel even if the emulator makes no checks and is wrapped
+// The error must describe the kernel's fault, even if the emulator makes no checks and is wrapped
 // in another library.
 func TestFaultsAreInTheError(t *testing.T) {
 	for _, m := range mistakes {

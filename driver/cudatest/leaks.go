@@ -10,8 +10,8 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
-// dropped stores the leaks of all drivers that the garbage collector found, because the process has
-// only one leak hook for all tests.
+// dropped stores the dropped objects that the garbage collector found. It is shared by all drivers,
+// because the process has only one leak hook.
 var dropped struct {
 	sync.Mutex
 	once  sync.Once
@@ -44,11 +44,11 @@ func CheckLeaks(t testing.TB, d *driver.Driver) {
 	})
 }
 
-// grace is how long stillOpen waits for goroutines of the library that hold closed objects.
+// grace is how long stillOpen waits for goroutines of the library that retain closed objects.
 const grace = 2 * time.Second
 
 // stillOpen returns the open objects of d. It waits briefly for closed objects that a goroutine of
-// the library still holds, as after a cancelled wait.
+// the library still retains, for example after a cancelled wait.
 func stillOpen(d *driver.Driver) []driver.Leak {
 	for end := time.Now().Add(grace); ; time.Sleep(time.Millisecond) {
 		var mine []driver.Leak

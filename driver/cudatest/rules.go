@@ -10,8 +10,8 @@ import (
 
 type rule struct {
 	count func(a loader.Args) delta
-	// stream returns the stream that the call enqueues work in, which may be capturing. stream
-	// is nil if the call does not enqueue work.
+	// stream returns the stream in which the call enqueues work. The stream may be capturing.
+	// stream is nil if the call cannot be captured.
 	stream func(a loader.Args) driver.CUstream
 }
 
@@ -94,7 +94,7 @@ func (c *Counts) add(d delta) {
 	}
 }
 
-// in returns a rule's stream function for a stream that is passed as argument i.
+// in returns a rule's stream function for a call whose argument i is the stream.
 func in(i int) func(a loader.Args) driver.CUstream {
 	return func(a loader.Args) driver.CUstream { return driver.CUstream(a.Word(i)) }
 }
@@ -106,12 +106,12 @@ func ofConfig(a loader.Args) driver.CUstream {
 	return 0
 }
 
-// one counts a call as one operation of kind k.
+// one returns a count function that counts a call as one operation of kind k.
 func one(k kind) func(loader.Args) delta {
 	return func(loader.Args) delta { return delta{k, Amount{Count: 1}} }
 }
 
-// sized counts a call as one operation of kind k, whose size in bytes is argument i.
+// sized returns a count function for calls whose argument i is the size of the operation in bytes.
 func sized(k kind, i int) func(loader.Args) delta {
 	return func(a loader.Args) delta { return delta{k, Amount{1, a.Uint64(i)}} }
 }
@@ -121,7 +121,7 @@ func pitched(a loader.Args) delta {
 	return delta{allocations, Amount{1, a.Uint64(2) * a.Uint64(3)}}
 }
 
-// between returns the kind of a copy from the kinds of memory that it specifies.
+// between returns the kind of a copy between two types of memory.
 func between(dst, src cu.CUmemorytype) kind {
 	const host, unknown = cu.CU_MEMORYTYPE_HOST, cu.CU_MEMORYTYPE_UNIFIED
 	switch {

@@ -55,9 +55,9 @@ func (a Arch) above(device Arch) bool {
 	return a.Major > device.Major || a.Major == device.Major && a.Minor > device.Minor
 }
 
-// machineCodeFor returns why a device cannot run machine code for a, or "" if it can or if a is
-// unknown. The code must be for the device's major version and not for a newer device. Code with
-// the suffix a must be for exactly this device.
+// machineCodeFor returns why the device cannot run machine code for this architecture, or "" if it
+// can or if the architecture is unknown. The code must be for the device's major version and not
+// for a newer device. Code with the suffix 'a' must be for exactly this device.
 func (a Arch) machineCodeFor(device Arch) string {
 	switch {
 	case a == (Arch{}):
@@ -70,8 +70,8 @@ func (a Arch) machineCodeFor(device Arch) string {
 	return ""
 }
 
-// ptxFor returns why PTX for a cannot be compiled for a device. It returns "" if it can be or if a
-// is unknown.
+// ptxFor returns why PTX for this architecture cannot be compiled for the device, or "" if it can
+// be or if the architecture is unknown.
 func (a Arch) ptxFor(device Arch) string {
 	if a == (Arch{}) {
 		return ""

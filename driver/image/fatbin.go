@@ -9,8 +9,8 @@ package image
 //	u32 compressed size, u32, u16 minor, u16 major, u32 architecture,
 //	u32, u32, u64 flags, u64, u64 uncompressed size
 //
-// NVIDIA does not document the format. This is the output of the fatbinary tools of CUDA 11.8 and
-// 13.0.
+// NVIDIA does not document the format. This description is derived from files that fatbinary from
+// CUDA 11.8 and 13.0 wrote.
 const (
 	fatbinHeaderSize = 16
 	fatbinEntrySize  = 64

@@ -57,8 +57,8 @@ func Parse(name string, data []byte) (*Image, error) {
 	return i, nil
 }
 
-// Check is Parse for code that is about to be loaded. It does not read PTX, because the compiler
-// checks PTX.
+// Check checks the headers of a binary, as Parse does, and returns the kind of data. It does not
+// read PTX, because the compiler checks PTX.
 func Check(data []byte) (Kind, error) {
 	kind, _, err := read(data)
 	return kind, err

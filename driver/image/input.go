@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// CheckInput is Check for code that is about to be linked. A linker also accepts host object files
-// with GPU code, and archives of such files. It does not accept a cubin that is already linked.
+// CheckInput is like Check, but for the input of a linker. It also accepts host object files with
+// GPU code, and archives of such files. It rejects a cubin that is already linked.
 func CheckInput(data []byte) (Kind, error) {
 	switch {
 	case bytes.HasPrefix(data, archiveMagic):

@@ -2,7 +2,7 @@ package image
 
 var errLZ4 = error(&invalidError{"the compressed data is damaged"})
 
-// unpackLZ4 decodes one LZ4 block of size decompressed bytes. Entries of fat binaries can be
+// unpackLZ4 decodes one LZ4 block, which must expand to size bytes. Entries of fat binaries can be
 // compressed in this format. A block consists of literals and of matches, which repeat bytes that
 // were decoded earlier (lz4_Block_format.md).
 func unpackLZ4(src []byte, size int) ([]byte, error) {
@@ -37,7 +37,8 @@ func unpackLZ4(src []byte, size int) ([]byte, error) {
 	return dst, nil
 }
 
-// lz4Length adds the bytes that follow a length of 15 in a token.
+// lz4Length completes the length n of a token. To a length of 15, it adds bytes of src, up to and
+// including the first byte that is not 255.
 func lz4Length(n int, src []byte) (length int, rest []byte, ok bool) {
 	if n < 15 {
 		return n, src, true

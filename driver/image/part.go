@@ -11,11 +11,11 @@ import (
 // Kind is the format of an image.
 type Kind uint8
 
-// These are the formats of code. A driver loads the first three. A linker accepts all of them.
+// The kinds of images. A driver loads the first three. A linker accepts all of them.
 const (
 	PTX     Kind = iota + 1 // text that the driver compiles
 	Cubin                   // machine code for one architecture
-	Fatbin                  // several of both
+	Fatbin                  // PTX and machine code for several architectures
 	Object                  // a host object file with GPU code
 	Archive                 // several object files
 )

@@ -20,7 +20,7 @@ func ptxOf(t *testing.T, i *image.Image) ([]byte, error) {
 	return parts[n].Bytes()
 }
 
-// The same source was compiled to entries with different compression.
+// The two fat binaries contain the same PTX with different compression.
 func TestPartsAreUncompressed(t *testing.T) {
 	zstd := must(ptxOf(t, parsed(t, "default", imageFile(t, "default.fatbin"))))(t)
 	lz4 := must(ptxOf(t, parsed(t, "speed", imageFile(t, "speed.fatbin"))))(t)

@@ -19,8 +19,8 @@ import (
 	"strings"
 )
 
-// parameter is one parameter of a method. constant means that the driver only reads the memory that
-// it points to.
+// parameter is one parameter of a method. If constant is set, the parameter is a pointer to memory
+// that the driver only reads.
 type parameter struct {
 	name, typ string
 	constant  bool

@@ -19,11 +19,11 @@ type signature struct {
 type param struct {
 	name string
 	typ  reflect.Type
-	in   bool // the driver only reads the memory that it points to
+	in   bool // a pointer to memory that the driver only reads
 }
 
 // lists holds the array parameters that the driver only reads, although cuda.h does not declare
-// them const. They are shown as addresses, because the first element alone says little.
+// them const. They are shown as addresses, because the first element alone is not useful.
 var lists = map[string]bool{"kernelParams": true, "extra": true, "optionValues": true, "options": true}
 
 func signatureOf(f cu.Function) *signature {

@@ -9,7 +9,7 @@ import (
 )
 
 // These functions of cuda.h have a float parameter, or a struct parameter that does not fit in two
-// words. If the wrapped function is C code, it is called directly.
+// words. If they are C code, they are not traced.
 func TestFunctionsThatTakeMoreThanWordsAreKnown(t *testing.T) {
 	var names []string
 	for f := range cu.Functions() {

@@ -49,7 +49,7 @@ func (c *Call) attrs() []slog.Attr {
 	return append(attrs, slog.Group("args", args...))
 }
 
-// Only returns a sink that passes on the calls for which keep returns true.
+// Only returns a sink that passes a call on to another sink if keep returns true.
 func Only(keep func(c *Call) bool, to Sink) Sink {
 	return func(c *Call) {
 		if keep(c) {
@@ -59,8 +59,8 @@ func Only(keep func(c *Call) bool, to Sink) Sink {
 }
 
 // WithoutScope returns a sink that omits calls that make a context current or change the capture
-// mode. This module makes such calls around other calls. When calls are not traced, these calls are
-// part of the same native call.
+// mode. This module makes such calls around other calls. Without tracing, they are part of the same
+// native call.
 func WithoutScope(to Sink) Sink {
 	return Only(func(c *Call) bool {
 		switch c.Function {

@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// longestText is the largest number of bytes of a C string that are shown.
+// longestText limits how many bytes of a C string are shown.
 const longestText = 80
 
 // value returns argument i as it was passed.
