@@ -19,7 +19,7 @@ type Module struct {
 	Name        string // as passed to Parse, for error messages
 	Source      string // the whole text; "" if a program created the tree
 	Version     Version
-	Targets     []string // of all .target directives: "sm_90a", "debug", "texmode_unified" ...
+	Targets     []string // arguments of .target: "sm_90a", "debug", "texmode_unified" ...
 	AddressSize int      // 32 or 64; 0 if not specified (the ISA then assumes 32)
 	Decls       []Decl   // everything after the header, in source order
 }
@@ -97,8 +97,8 @@ type Pointer struct {
 type Init struct {
 	Pos   Pos
 	Field string  // addr_mode_0 in { addr_mode_0 = wrap } of a .samplerref; "" otherwise
-	List  bool    // { Elems... }
-	Elems []Init  // of a list
+	List  bool    // the initialiser is { Elems... }
+	Elems []Init  // elements of a list
 	Value Operand // otherwise an *Imm, or a *Sym for an address, which may set Generic and Mask
 }
 
@@ -152,7 +152,7 @@ type RegDecl struct {
 	Pos    Pos
 	Type   Type
 	Vector int // 2 or 4 for .v2, .v4; 0 for a scalar
-	Align  int // rarely stated; 0 otherwise
+	Align  int // .align in bytes, rarely used; 0 if not specified
 	Name   string
 	Count  int // Name<Count> declares Name0 to Name(Count-1); 0 for a single register
 }

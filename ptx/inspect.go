@@ -62,8 +62,8 @@ type ExternInfo struct {
 	Pos      Pos
 	Name     string
 	Function bool
-	Space    Space // of a variable
-	Size     int64 // of a variable
+	Space    Space // state space of a variable
+	Size     int64 // bytes of a variable
 	Builtin  bool  // provided by the driver: vprintf, malloc ...
 }
 
@@ -119,7 +119,7 @@ type inspector struct {
 	byName   map[string]*functionNotes
 	ops      map[*Opcode]*opNotes
 	features []FeatureInfo // parallel to featureTable
-	declared []*Function   // without a body
+	declared []*Function   // functions without a body
 }
 
 // functionNotes holds the report of a function and the data that is propagated from its

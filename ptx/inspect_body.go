@@ -19,10 +19,10 @@ type bodyReader struct {
 
 type bodyScope struct {
 	single map[string]regSize  // registers by name
-	ranges map[string]regRange // of name<count>
+	ranges map[string]regRange // ranges name<count>, by name
 	ids    map[string]int32    // register numbers by name
 	labels map[string]int32
-	tables map[string][]string // of .branchtargets
+	tables map[string][]string // targets of each .branchtargets, by label
 	vars   map[string]bool     // local names that hide module-level variables
 }
 

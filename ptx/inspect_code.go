@@ -60,7 +60,7 @@ func (s regSize) max(t regSize) regSize {
 type code struct {
 	instrs  []codeInstr
 	touched []touch
-	sizes   []regSize // of the registers
+	sizes   []regSize // size of each register
 	blocks  []codeBlock
 	labels  map[int32]int32 // index of the block that starts at each label
 	jumps   []int32         // target labels of all blocks, concatenated

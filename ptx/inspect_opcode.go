@@ -4,7 +4,7 @@ type access uint8
 
 const (
 	regRead  access = 1 << iota
-	regWrite        // writes it
+	regWrite        // the instruction writes the register
 	regPart         // with regWrite: part of the old value may remain
 )
 
@@ -50,7 +50,7 @@ func newOpNotes(op *Opcode) *opNotes {
 		n.flow = flowTable
 	case "ret", "exit", "trap":
 		n.flow = flowLeave
-	case "wgmma": // accumulates
+	case "wgmma": // wgmma accumulates into its first operand
 		n.keeps = n.writes
 	}
 	return n

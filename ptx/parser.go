@@ -63,10 +63,10 @@ type parser struct {
 	vars     slab[Variable]
 	locs     slab[Loc]
 	args     slab[Operand] // operands of instructions, built in place
-	elems    slab[Operand] // of nested operands
+	elems    slab[Operand] // nested operands
 	stmts    slab[Stmt]
 	params   slab[*Variable]
-	sizes    slab[uint64] // of directives
+	sizes    slab[uint64] // numbers in directives
 	dims     slab[int64]
 	ptrs     slab[Pointer]
 

@@ -16,14 +16,14 @@ func (m *Module) Append(b []byte) []byte {
 	return w.b
 }
 
-// String returns the instruction as PTX writes it, with its guard and semicolon.
+// String returns the instruction in PTX syntax, with its guard and semicolon.
 func (in *Instr) String() string {
 	var w printer
 	w.instr(in)
 	return string(w.b)
 }
 
-// OperandString returns an operand as PTX writes it.
+// OperandString returns an operand in PTX syntax.
 func OperandString(o Operand) string {
 	var w printer
 	w.operand(o)

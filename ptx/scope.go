@@ -4,14 +4,14 @@ package ptx
 // registers. By default, names with '%' are registers and other names are not. For
 // compiler output the scope stays empty.
 type scope struct {
-	single map[string]named // name
-	ranges map[string]named // prefix of name<count>
+	single map[string]named // by name
+	ranges map[string]named // by prefix, for name<count>
 	undo   []undo
 }
 
 type named struct {
 	kind  nameKind
-	count uint64 // of a range
+	count uint64 // number of names in a range
 }
 
 type nameKind uint8

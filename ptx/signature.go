@@ -97,7 +97,7 @@ func (s *Signature) read(f *Function, params []Param) {
 	}
 }
 
-// param lays out the parameter after the previous one, which ends at byte end.
+// param lays out the parameter after the previous one, which ends at offset end.
 func (v *Variable) param(end int) Param {
 	p := Param{
 		Name: v.Name, Type: v.Type, Len: v.Len(),

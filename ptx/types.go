@@ -94,7 +94,7 @@ var typeTable = [numTypes]typeInfo{
 	TexRef: {"texref", 8, KindOpaque}, SamplerRef: {"samplerref", 8, KindOpaque}, SurfRef: {"surfref", 8, KindOpaque},
 }
 
-// String returns the type's name as PTX writes it, without the dot.
+// String returns the type's PTX name without the dot.
 func (t Type) String() string {
 	if t < numTypes {
 		return typeTable[t].name
@@ -153,8 +153,7 @@ const (
 
 var spaceNames = [numSpaces]string{"", "reg", "sreg", "const", "global", "local", "param", "shared", "tex"}
 
-// String returns the space's name as PTX writes it, without the dot. It returns "" for
-// GenericSpace.
+// String returns the space's PTX name without the dot. It returns "" for GenericSpace.
 func (s Space) String() string {
 	if s < numSpaces {
 		return spaceNames[s]

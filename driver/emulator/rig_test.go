@@ -267,7 +267,7 @@ func (r *rig) settle() {
 	r.ok(r.CuCtxSynchronize())
 }
 
-// elsewhere runs f with the same context on another locked thread.
+// elsewhere runs f with the same context on another OS thread.
 func (r *rig) elsewhere(f func()) {
 	done := make(chan struct{})
 	go func() {

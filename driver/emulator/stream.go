@@ -22,7 +22,7 @@ type stream struct {
 
 	queue     []task
 	running   bool   // has a goroutine
-	submitted uint64 // number of the last task
+	submitted uint64 // number of the last submitted task
 	done      uint64 // number of the last task that ended
 	cond      *sync.Cond
 
@@ -37,7 +37,7 @@ type stream struct {
 	known     order.Progress // all work that precedes the next task
 	late      order.Progress // work that running tasks were found to be ordered after
 	shortened uint64         // number of retirements at the last shortening of known and late
-	latest    *order.Task    // the last task
+	latest    *order.Task    // the last submitted task
 	reached   *order.Task    // the last task that ended
 }
 
@@ -73,7 +73,7 @@ func (s *stream) blocking() bool {
 }
 
 // streamOf returns the stream of a handle. 0 and 1 are the legacy stream of the current context,
-// and 2 is the calling thread's own stream.
+// and 2 is the per-thread stream of the calling thread.
 func (c call) streamOf(h uintptr) (*stream, result) {
 	switch h {
 	case 0, legacyHandle:

@@ -193,7 +193,7 @@ func (l *listener) call(line string) {
 	loader.CallCallback(l.fn, l.userData, uintptr(cu.CU_LOG_LEVEL_ERROR), uintptr(unsafe.Pointer(&text[0])), uintptr(len(line)))
 }
 
-// after returns line number at and all later lines.
+// after returns the line with the given number and all later lines.
 func (j *journal) after(at uint32) string {
 	from := min(max(int(int32(at-j.first)), 0), len(j.lines))
 	return strings.Join(j.lines[from:], "")

@@ -307,7 +307,8 @@ func cuGraphExecUpdateV2(c call) result {
 	return r
 }
 
-// cuGraphExecUpdateV1 is the version before CUDA 12. It reads (exec, graph, node *, result *).
+// cuGraphExecUpdateV1 is cuGraphExecUpdate before CUDA 12. It reads (exec, graph, node *, result
+// *).
 func cuGraphExecUpdateV1(c call) result {
 	out, why := at[cu.CUgraphNode](c, 2), at[updateRefusal](c, 3)
 	if why == nil {
@@ -361,8 +362,8 @@ func (p *plan) clone() *plan {
 	return q
 }
 
-// change returns the step of a node so that the caller can change it. If a launch uses the plan, it
-// is cloned first.
+// change returns the step of a node so that the caller can change it. If a launch uses the plan,
+// change clones the plan first.
 func (x *exec) change(n *node) *step {
 	if x.plan.inFlight > 0 {
 		x.plan = x.plan.clone()

@@ -95,11 +95,11 @@ type arg struct {
 	slot     int8     // 1 to 4: the type comes from this type slot; 0: from typ
 	wide     bool     // twice the size of the slot's type
 	relaxed  bool     // ~ a wider register is allowed
-	optional bool     // ?
+	optional bool     // ? the operand may be omitted
 	special  bool     // + a special register is allowed
 	symbol   bool     // & the address of a variable or function is allowed
 	signed   bool     // && as &, also for a signed 64-bit type
-	sink     bool     // _
+	sink     bool     // _ is allowed as the operand
 	not      bool     // ! on a predicate
 	pair     bool     // | a predicate may follow the operand: a|p
 	pairs    bool     // ^ a predicate must follow the operand: a|p

@@ -148,8 +148,8 @@ func (f *Form) match(t *text, op *ptx.Opcode) (match, bool) {
 // repeatable contains modifiers that the compiler accepts more than once.
 var repeatable = map[string]bool{"sat": true, "cc": true, "NaN": true, "relu": true, "approx": true, "uni": true, "sync": true, "shiftamt": true}
 
-// idle maps modifiers that the compiler ignores on instructions whose form does not list them to
-// their requirements. The compiler ignores .oob only up to PTX 8.4.
+// idle maps some modifiers to their requirements. The compiler ignores these modifiers on
+// instructions whose form does not list them. It ignores .oob only up to PTX 8.4.
 var idle = map[string]need{
 	"finite": {}, "infinite": {}, "number": {}, "notanumber": {}, "normal": {}, "subnormal": {}, "oob": {},
 	"elemtype": tensorMaps, "rank": tensorMaps, "box_dim": tensorMaps, "global_dim": tensorMaps, "global_address": tensorMaps,

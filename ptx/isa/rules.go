@@ -206,7 +206,7 @@ func cvtIntRule(_ *checker, _ *Form, m *match, in *ptx.Instr) string {
 	return ""
 }
 
-// If .row is present, rowCol requires a .col after it.
+// rowCol requires a .col after .row.
 func rowCol(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
 	if slices.Index(in.Op.Mods, "row") > slices.Index(in.Op.Mods, "col") {
 		return "the layouts are .row.col"
@@ -305,7 +305,7 @@ func sparseRule(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
 	return ""
 }
 
-// If operand 2 is a constant, fractionRule requires it to be above 0 and at most 1.
+// fractionRule requires operand 2, if it is a constant, to be above 0 and at most 1.
 func fractionRule(_ *checker, _ *Form, _ *match, in *ptx.Instr) string {
 	if len(in.Args) < 2 {
 		return ""

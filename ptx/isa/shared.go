@@ -6,9 +6,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// sharedLimits maps an architecture to the maximum size of .shared variables in a
-// kernel in bytes, as in ptxas from CUDA 12.4. For CUDA 11.8 and older the limit is always 48
-// KiB.
+// sharedLimits maps an architecture to the maximum size, in bytes, of a kernel's .shared variables,
+// as in ptxas from CUDA 12.4. In CUDA 11.8 and older, the limit is always 48 KiB.
 var sharedLimits = map[int]int64{
 	50: 64 << 10, 52: 96 << 10, 53: 64 << 10, 60: 64 << 10, 61: 96 << 10, 62: 64 << 10, 70: 96 << 10, 72: 64 << 10, 75: 64 << 10,
 	80: 164 << 10, 86: 100 << 10, 87: 164 << 10, 89: 164 << 10, 90: 164 << 10,

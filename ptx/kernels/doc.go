@@ -41,11 +41,10 @@
 //
 // # Reusing an operation
 //
-// Each function accepts, as its last argument, an operation that is no longer needed. If
-// that operation launches the same kernel in the same context, the function sets its
-// operands, numbers and grid, and returns it. Otherwise, or if it is nil, the function
-// creates a new operation. A loop therefore needs one variable, and allocates nothing
-// after its first iteration:
+// Each function accepts, as its last argument, an operation that is no longer needed. If that
+// operation launches the same kernel in the same context, the function sets its operands, numbers
+// and grid, and returns it. Otherwise, or if the argument is nil, the function creates a new
+// operation. A loop therefore needs one variable, and allocates nothing after its first iteration:
 //
 //	var op *driver.Launch
 //	for _, batch := range batches {

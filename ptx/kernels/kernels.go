@@ -127,7 +127,7 @@ func u64(n uint64) arg  { return arg{kind: typeU64, bits: n} }
 func u32(n uint32) arg  { return number(n) }
 func f32(v float32) arg { return number(v) }
 
-// as returns the number as a T.
+// as returns the number that the argument holds, which must have type T.
 func as[T Element](a *arg) T { return *(*T)(unsafe.Pointer(&a.bits)) }
 
 func (a *arg) set(l *driver.Launch, i int) error {

@@ -60,7 +60,7 @@ func TestLongRowsHaveAsFewBlocksAsHoldThem(t *testing.T) {
 	gputest.OnEmulator(t, emulator.Config{ComputeCapability: [2]int{9, 0}}, func(t *testing.T, c *driver.Context) {
 		k := newKit(t, c)
 		blocksOf[float32](k, []longRow{
-			{16388, 2, 288}, {32768, 2, 512}, {32772, 4, 288}, {65540, 8, 288}, {131072, 8, 512}, // held
+			{16388, 2, 288}, {32768, 2, 512}, {32772, 4, 288}, {65540, 8, 288}, {131072, 8, 512}, // in registers
 			{16389, 1, 288}, {32769, 2, 288}, {100003, 4, 416}, {131076, 8, 288}, {1 << 20, 8, 512}, // read twice
 		})
 		blocksOf[kernels.BF16](k, []longRow{{16392, 1, 288}, {32768, 1, 512}, {90000, 8, 192}, {131072, 4, 512}, {1 << 18, 8, 512}, {16385, 1, 160}})

@@ -27,7 +27,7 @@ func half[T kernels.Element](f float64) float64 {
 
 type layout struct {
 	rows, cols int
-	skip       int // elements before it
+	skip       int // elements before the matrix
 	gap        int // elements between rows
 }
 

@@ -67,7 +67,7 @@ func lengthOf[T any](m driver.MemoryOf[T]) int {
 	return int(v.Bytes() / sizeOf[T]())
 }
 
-// results returns memory with one element per row as a box.
+// results returns the destination of a reduction, with one element per row, as a box.
 func results[T any](m driver.MemoryOf[T]) box {
 	n := lengthOf(m)
 	return boxOf("dst", m, shape{layers: 1, rows: 1, cols: n, pitch: n})

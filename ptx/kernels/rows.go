@@ -55,7 +55,7 @@ func multiprocessors(c *driver.Context) (uint64, error) {
 	return d.multiprocessors, nil
 }
 
-// deal returns the launch of one team per row. Small teams share a block.
+// deal returns a launch with one team per row. Small teams share a block.
 func deal(rows uint64, team int) driver.LaunchConfig {
 	teams := 1
 	if team <= warp {
@@ -210,10 +210,10 @@ func (r *rowwise) prepareClusters(m *maker, args []arg) (*driver.Launch, error) 
 	return l, l.SetConfig(cfg)
 }
 
-// cluster returns the launch of one cluster, and the number of clusters to launch for
-// each that can run at a time. Rows that do not fit in registers are read twice, the
-// second time from the cache. The cache holds more of each row if fewer rows are in
-// progress. For such rows, clusters are launched only once, and each does more work.
+// cluster returns a launch of one cluster, and the number of clusters to launch for each that can
+// run at a time. Rows that do not fit in registers are read twice, the second time from the cache.
+// The cache holds more of each row if fewer rows are in progress. For such rows, clusters are
+// launched only once, and each does more work.
 func (r *rowwise) cluster() (cfg driver.LaunchConfig, turns int) {
 	each := packsInRegisters * pack(r.dst.size)
 	turns = clusterTurns

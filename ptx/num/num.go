@@ -73,10 +73,10 @@ func (h F16) Float32() float32 {
 // Float32 returns the value.
 func (h BF16) Float32() float32 { return math.Float32frombits(uint32(h) << 16) }
 
-// String returns the value as strconv writes a float32.
+// String formats the value as strconv formats a float32.
 func (h F16) String() string { return text(h.Float32()) }
 
-// String returns the value as strconv writes a float32.
+// String formats the value as strconv formats a float32.
 func (h BF16) String() string { return text(h.Float32()) }
 
 // ToF16s rounds each number as ToF16 does.

@@ -24,12 +24,11 @@
 //
 // # The cache
 //
-// Compiling takes a few hundred milliseconds. A result from the cache takes well under
-// one. The cache is the folder purecuda/nvrtc of [os.UserCacheDir] (on Linux
-// ~/.cache/purecuda/nvrtc), or the folder in PURECUDA_NVRTC_CACHE. The value off turns
-// the cache off, as does [WithoutCache]. A cached result is used only if the source,
-// options, names, compiler, and all headers reachable through #include are unchanged. A
-// program is compiled each time if it names a header by a macro, because its dependencies
-// are then unknown. The same applies to options that make NVRTC write files. See [Cache]
-// for details.
+// Compiling takes a few hundred milliseconds. A result from the cache takes well under one
+// millisecond. The cache is the folder purecuda/nvrtc of [os.UserCacheDir] (on Linux
+// ~/.cache/purecuda/nvrtc), or the folder in PURECUDA_NVRTC_CACHE. The value off turns the cache
+// off, as does [WithoutCache]. A cached result is used only if the source, options, names,
+// compiler, and all headers reachable through #include are unchanged. A program is compiled each
+// time if it names a header by a macro, because its dependencies are then unknown. The same applies
+// to options that make NVRTC write files. See [Cache] for details.
 package nvrtc

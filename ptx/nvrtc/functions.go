@@ -17,8 +17,8 @@ type functions struct {
 	logSize, log     loader.Proc
 	ptxSize, ptx     loader.Proc
 	loweredName      loader.Proc
-	cubinSize, cubin loader.Proc // since 11.1
-	archCount, archs loader.Proc // since 11.2
+	cubinSize, cubin loader.Proc // since NVRTC 11.1
+	archCount, archs loader.Proc // since NVRTC 11.2
 }
 
 func resolve(lib loader.Library) (*functions, error) {

@@ -50,9 +50,9 @@ func (g *generator) kernel(u *unit, f *ptx.Function) (*kernel, error) {
 	return k, errs.err()
 }
 
-// shadowed rejects a parameter with the name of its kernel. If another kernel follows,
-// such text makes NVIDIA's compiler terminate the process (ptxas from CUDA 11.8 and the compiler
-// in the driver of 13.0).
+// shadowed rejects a parameter with the name of its kernel. If another kernel follows, such text
+// makes NVIDIA's compiler terminate the process (both ptxas from CUDA 11.8 and the compiler in the
+// CUDA 13.0 driver).
 func (k *kernel) shadowed() error {
 	for _, p := range k.sig.Params {
 		if p.Name == k.name {

@@ -16,8 +16,8 @@ type directive struct {
 	at         place
 }
 
-// splitDoc separates the directives from the text of a comment that ends on the line
-// above at.
+// splitDoc separates the directives from the text of a comment that ends on the line above position
+// at.
 func splitDoc(doc string, at place) (text string, list []directive) {
 	lines := strings.Split(doc, "\n")
 	first := at.line - len(lines)
