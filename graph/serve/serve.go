@@ -98,7 +98,7 @@ type Refused struct {
 	Lost    uint64 // the context was lost
 }
 
-// retryAfter is the default of admission.pause.
+// retryAfter is the time between failed attempts to create a replica. Tests set another time.
 const retryAfter = time.Second
 
 // New creates a Pool with its replicas, and prepares each for the shapes of the examples. f must be

@@ -1,6 +1,6 @@
 // Package absent creates the error for a call on a nil object, or on a zero object that no
-// constructor created. The error names the case and the constructor. Methods without an error
-// result return zero values instead.
+// constructor created. The error says whether the object is nil or zero, and names a constructor.
+// Methods without an error result return zero values instead.
 package absent
 
 import "fmt"

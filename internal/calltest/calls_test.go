@@ -16,7 +16,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// open opens the stand-in named by loader.PathVariable, in the same way as a program opens a
+// open opens the stand-in named by loader.PathVariable in the same way that a program opens the
 // driver.
 func open(t *testing.T) *driver.Driver {
 	t.Helper()
@@ -103,8 +103,7 @@ func TestASmallStructByValueArrivesInC(t *testing.T) {
 	}
 }
 
-// grow uses so much stack that the runtime must move the stack.
-//
+// grow uses so much stack that the runtime must move the goroutine's stack.
 //go:noinline
 func grow(depth int) byte {
 	var pad [1 << 10]byte
@@ -136,7 +135,7 @@ func TestCCallsBackBeforeItReturns(t *testing.T) {
 
 var called = make(chan int)
 
-// tokens is the memory that pointers passed to callbacks refer to.
+// tokens provides the addresses that are passed to callbacks.
 var tokens [64]byte
 
 func TestThreadsOfCCallGo(t *testing.T) {

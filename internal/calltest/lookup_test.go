@@ -15,7 +15,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// library opens the stand-in as a program opens a library that it ships.
+// library opens the stand-in in the same way that a program opens a library that it ships.
 func library(t *testing.T) loader.Library {
 	t.Helper()
 	path := os.Getenv(loader.PathVariable)
@@ -66,7 +66,7 @@ func TestWordsAndFloatsArriveInOrder(t *testing.T) {
 	if got != want {
 		t.Errorf("C computes %v, want %v", got, want)
 	}
-	// Each argument is also set on its own, so that two errors cannot cancel out.
+	// Also set each argument on its own, so that two errors cannot cancel out.
 	if got := f.Mixed(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0); got != 17 {
 		t.Errorf("argument 17 alone: %v", got)
 	}
@@ -125,8 +125,8 @@ func TestAFunctionOfATableCallsBack(t *testing.T) {
 	}
 }
 
-// The calls of the scope must run before the function, and the mode must be restored after it. For
-// C functions, all of these form a single native call.
+// The scope's calls must run before the function, and the mode must be restored after it. For C
+// functions, one native call makes all of them.
 func TestFloatsUnderAScope(t *testing.T) {
 	for _, native := range []bool{true, false} {
 		var log []string

@@ -20,8 +20,8 @@ func Size[T any]() uintptr {
 	return unsafe.Sizeof(v)
 }
 
-// Bytes returns the size of n elements in bytes. It returns an error if values of T cannot be in
-// device memory, or if n is negative or too large.
+// Bytes returns the size of n elements in bytes. It returns an error if device memory cannot
+// contain values of T, or if n is negative or too large.
 func Bytes[T any](n int) (uintptr, error) {
 	if err := Check[T](); err != nil {
 		return 0, err
@@ -36,12 +36,13 @@ func Bytes[T any](n int) (uintptr, error) {
 	return uintptr(n) * size, nil
 }
 
-// refused caches the error of CheckType, or nil, for each type (reflect.Type to error).
+// refused caches the result of CheckType for each type: a reflect.Type maps to an error, which may
+// be nil.
 var refused sync.Map
 
-// Check returns nil if values of T may be in device or page-locked memory. T must have a size. It
-// must not contain Go pointers: the garbage collector does not scan that memory, and the GPU cannot
-// follow the pointers.
+// Check returns nil if device and page-locked memory may contain values of T. The size of T must
+// not be 0. It must not contain Go pointers: the garbage collector does not scan that memory, and
+// the GPU cannot follow the pointers.
 func Check[T any]() error { return CheckType(reflect.TypeFor[T]()) }
 
 // CheckType is like Check, for a type that is known at run time.
@@ -71,7 +72,7 @@ func problem(t reflect.Type) error {
 	return nil
 }
 
-// goKind describes a kind of Go value that refers to Go memory. It returns "" for other kinds.
+// goKind names a kind of Go value that refers to Go memory, or returns "" for other kinds.
 func goKind(k reflect.Kind) string {
 	switch k {
 	case reflect.Pointer, reflect.UnsafePointer, reflect.Uintptr:

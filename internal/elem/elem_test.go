@@ -30,7 +30,7 @@ func TestBytes(t *testing.T) {
 	refused("an element of no size", "has no size", err)
 	_, err = elem.Bytes[struct{ Names [2]string }](1)
 	refused("an element with a Go pointer", ".Names[0] is a Go string", err)
-	for range 2 { // the second result comes from the table
+	for range 2 { // the second iteration reads the result from the table
 		refused("a slice", "it is a Go slice", elem.Check[[]byte]())
 	}
 	if err := elem.Check[[4]complex64](); err != nil {

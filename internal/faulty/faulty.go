@@ -1,8 +1,4 @@
-// Package faulty wraps a [loader.Library] so that a chosen call fails.
-//
-// It is meant for tests of cleanup paths. A flow runs once to count its driver calls, then once per
-// call with that call failing. Nothing may leak in any run. The package imports only loader and
-// refers to CUDA functions by name.
+// Package faulty wraps a [loader.Library] so that tests can make a chosen call fail.
 package faulty
 
 import (
@@ -12,8 +8,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Library forwards calls to the library that it wraps, except calls that must fail. It is safe for
-// concurrent use.
+// Library forwards calls to the library that it wraps, except calls that it is set to fail. It is
+// safe for concurrent use.
 type Library struct {
 	inner loader.Library
 
@@ -127,9 +123,9 @@ func (l *Library) call(symbol string, p *loader.Proc, a loader.Args) uintptr {
 	return r
 }
 
-// next returns whether a call must fail, whether it counts, the result of a failure, and the
-// function to run first. It records a failure immediately, so that Stop reports the failure even
-// while the call is running.
+// next decides about a call: whether it must fail, whether it counts, the result of a failure, and
+// the function to run first. It records a failure immediately, so that Stop reports the failure
+// even if the call has not returned.
 func (l *Library) next(symbol string) (fail, counted bool, result uint32, before func(string)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -155,9 +151,9 @@ func (l *Library) note(c Call) {
 	l.log = append(l.log, c)
 }
 
-// GivesBack reports whether a function releases an object, judged by its name. Such a call runs
-// even if it is reported as failed: the caller has no second way to release the object, so a leak
-// test would otherwise blame the caller.
+// GivesBack reports whether the name of a function suggests that it releases an object. Library
+// makes a failing call of such a function anyway, because the caller cannot release the object in
+// another way. Leak tests would otherwise always fail.
 func GivesBack(symbol string) bool {
 	for _, word := range []string{"Destroy", "Free", "Unload", "Release", "Unregister", "Unmap", "EndCapture"} {
 		if strings.Contains(symbol, word) {

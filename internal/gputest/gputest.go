@@ -17,8 +17,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// RequireGPU names the environment variable with the required number of GPUs. A test that needs at
-// most that many fails if they are missing, instead of being skipped.
+// RequireGPU names the environment variable with the required number of GPUs. A test that needs no
+// more than that many GPUs fails without them, instead of being skipped.
 const RequireGPU = cudatest.RequireGPU
 
 // Each runs test on the emulator and on the GPU. Each run receives the primary context of the first
@@ -42,15 +42,15 @@ func OnEmulator(t *testing.T, cfg emulator.Config, test func(t *testing.T, c *dr
 	withContext(t, Emulator(t, cfg), test)
 }
 
-// OnGPU runs test only on the GPU, for properties that an emulator cannot show: timings and the
-// limits of real hardware.
+// OnGPU runs test only on the GPU, for properties that an emulator does not have, such as timings
+// and hardware limits.
 func OnGPU(t *testing.T, test func(t *testing.T, c *driver.Context)) {
 	t.Helper()
 	withContext(t, GPU(t), test)
 }
 
-// Emulator returns an initialised emulated driver. At the end of the test the driver is closed, and
-// leaks fail the test.
+// Emulator returns an initialised emulated driver. When the test ends, it closes the driver and
+// fails the test if objects leaked.
 func Emulator(t testing.TB, cfg emulator.Config) *driver.Driver {
 	t.Helper()
 	if os.Getenv(CheckRaces) != "" {
@@ -73,8 +73,9 @@ func Driver(t testing.TB, lib loader.Library) *driver.Driver {
 	return d
 }
 
-// GPU returns the system's driver. If there is no usable GPU, it skips the test, or fails the test
-// if a GPU is required. The driver stays open, because closing an initialised driver is not safe.
+// GPU returns the system's driver. Without a usable GPU, it skips the test, or fails the test if
+// RequireGPU requires a GPU. The driver stays open, because closing an initialised driver is not
+// safe.
 func GPU(t testing.TB) *driver.Driver {
 	t.Helper()
 	return GPUs(t, 1)

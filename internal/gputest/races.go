@@ -17,12 +17,11 @@ type races struct {
 	expected func(f emulator.Finding) bool // nil: none
 }
 
-// racesOf maps the names of tests with an emulator to their expected races.
+// racesOf maps the name of each test that uses an emulator to its races.
 var racesOf sync.Map
 
-// ExpectRace allows races that the test causes on purpose, which are the findings for which the
-// function is returns true. If CheckRaces is set, at least one such race must occur. On a GPU
-// ExpectRace does nothing.
+// ExpectRace allows the races that a test causes on purpose: the findings for which is returns
+// true. If CheckRaces is set, at least one such race must occur. On a GPU ExpectRace does nothing.
 func ExpectRace(t testing.TB, is func(f emulator.Finding) bool) {
 	t.Helper()
 	r, emulated := racesOf.Load(t.Name())
@@ -36,7 +35,8 @@ func ExpectRace(t testing.TB, is func(f emulator.Finding) bool) {
 	t.Fatal("a race is already expected: one function must cover all expected races")
 }
 
-// watchRaces makes the test fail at its end if its kernels raced.
+// watchRaces makes the test fail when it ends if a kernel on emu had an unexpected race, or no race
+// where one was expected.
 func watchRaces(t testing.TB, emu *emulator.Emulator) {
 	known, _ := racesOf.LoadOrStore(t.Name(), new(races))
 	r := known.(*races)

@@ -12,8 +12,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// WriteCodes names the environment variable with the path of a file. Every test appends each pair
-// of function and error code that its driver returned. Comparing the file of an emulator run with
+// WriteCodes names the environment variable with the path of a file. Every test appends to the file
+// each driver function that failed, with its error code. Comparing the file of an emulator run with
 // the file of a GPU run shows where the two drivers differ.
 const WriteCodes = "PURECUDA_WRITE_CODES"
 
@@ -23,7 +23,7 @@ type recorder struct {
 	failed map[string]bool
 }
 
-// Record wraps the library of a test in a recorder if WriteCodes is set.
+// Record wraps a test's library in a recorder if WriteCodes is set.
 func Record(t testing.TB, lib loader.Library) loader.Library {
 	name := os.Getenv(WriteCodes)
 	if name == "" {

@@ -10,7 +10,7 @@ import (
 )
 
 // Silent returns a context of an emulator on which one function does nothing and returns success.
-// It is meant for measuring the cost of a call without the emulator's work.
+// It is meant for measuring the host cost of a call without the emulator's work.
 func Silent(t testing.TB, f cu.Function) *driver.Context {
 	t.Helper()
 	return Context(t, Driver(t, silent{emulator.New(emulator.Config{}), f.Symbol()}))
@@ -21,7 +21,6 @@ type silent struct {
 	symbol string
 }
 
-// Lookup replaces the silenced function.
 func (s silent) Lookup(symbol string) (loader.Proc, error) {
 	inner, err := s.Library.Lookup(symbol)
 	if err != nil || symbol != s.symbol {

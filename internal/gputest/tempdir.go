@@ -7,7 +7,7 @@ import (
 )
 
 // TempDir is like t.TempDir, for tests that also run under Wine, where Go cannot delete some files.
-// On Windows a folder that cannot be removed is left behind, and the test does not fail.
+// If a folder cannot be removed on Windows, TempDir leaves it behind without failing the test.
 func TempDir(t testing.TB) string {
 	t.Helper()
 	if runtime.GOOS != "windows" {

@@ -10,7 +10,7 @@ import (
 )
 
 // Watched returns a context of an emulator that calls see before each call of one function. Tests
-// use it to check arguments that a call passes to the driver but does not report.
+// use it to check the arguments that reach the driver.
 func Watched(t testing.TB, f cu.Function, see func(a loader.Args)) *driver.Context {
 	t.Helper()
 	return Context(t, Driver(t, watched{emulator.New(emulator.Config{}), f.Symbol(), see}))
@@ -22,7 +22,6 @@ type watched struct {
 	see    func(a loader.Args)
 }
 
-// Lookup wraps the watched function with see.
 func (w watched) Lookup(symbol string) (loader.Proc, error) {
 	inner, err := w.Library.Lookup(symbol)
 	if err != nil || symbol != w.symbol {

@@ -15,10 +15,10 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// registry contains the calls that the driver may still make. The driver always calls the same C
-// function, because C callbacks are limited in number and cannot be freed. The userData argument
-// identifies the call: it is the address of a Call. Being in the registry keeps the Call allocated
-// as long as the driver may use it.
+// registry contains the Calls that the driver may still run. The driver always calls the same C
+// function, because C callbacks are limited in number and cannot be freed. The userData argument is
+// the address of the Call to run. The registry keeps the Call allocated as long as the driver may
+// use it.
 var registry struct {
 	once sync.Once
 	addr cu.CUhostFn
@@ -30,9 +30,9 @@ var registry struct {
 // Call is a Go function that the driver can call.
 type Call struct {
 	Run    func()
-	Once   bool           // the driver calls it exactly once, which unregisters it
-	Report Reporter       // receives panics. If nil, a panic ends the process
-	Life   *life.Lifetime // lifetime of its stream; nil for a call in graphs
+	Once   bool           // the driver calls it exactly once, which also unregisters it
+	Report Reporter       // receives panics; if nil, a panic ends the process
+	Life   *life.Lifetime // lifetime of its stream; nil for a call in a graph
 	Stream cu.CUstream
 }
 
@@ -56,7 +56,7 @@ func (h *Call) Register() {
 	registry.byToken[uintptr(h.Token())] = h
 }
 
-// Unregister removes h from the registry. The driver must not call h any more.
+// Unregister removes h from the registry. The driver must no longer call h.
 func (h *Call) Unregister() {
 	registry.mu.Lock()
 	defer registry.mu.Unlock()
@@ -68,7 +68,7 @@ func (h *Call) Unregister() {
 func fireHostCall(token uintptr) {
 	h := beginHostCall(token)
 	if h == nil {
-		return // the owner must keep it registered while it can fire
+		return // the owner unregistered h, so its call must have no effect
 	}
 	runtime.LockOSThread() // needed for an emulator's goroutine; a C thread is locked already
 	defer runtime.UnlockOSThread()
@@ -80,7 +80,7 @@ func fireHostCall(token uintptr) {
 	ended = true
 }
 
-// Spare recycles the entries of functions that were enqueued in streams.
+// Spare recycles Calls that were enqueued in streams.
 var Spare = sync.Pool{New: func() any { return new(Call) }}
 
 func (h *Call) recycle() {
@@ -107,17 +107,17 @@ func beginHostCall(token uintptr) *Call {
 	return h
 }
 
-// ErrGoexit means that a host function ended its goroutine instead of returning.
+// ErrGoexit is reported if a host function ended its goroutine instead of returning.
 var ErrGoexit = errors.New("host function ended its goroutine (runtime.Goexit, as t.Fatal does), which has no effect there: return instead")
 
-// Reporter receives the panics of host functions. If a function ended its goroutine, value is
-// ErrGoexit.
+// Reporter receives the panics of host functions. value is the value of the panic, or ErrGoexit if
+// the function ended its goroutine.
 type Reporter interface {
 	HostCallFailed(of *life.Lifetime, stream cu.CUstream, value any, stack []byte)
 }
 
-// recovered reports a panic or Goexit to h.Report. If h.Report is nil, it panics again. On a thread
-// that has no Go caller, that ends the process.
+// recovered reports a panic or Goexit to h.Report. If h.Report is nil, it panics again, which ends
+// the process.
 func (h *Call) recovered(ended *bool) {
 	v := recover()
 	if v == nil && *ended {
@@ -140,8 +140,8 @@ func (h *Call) NodeParams() cu.CUDA_HOST_NODE_PARAMS {
 	return cu.CUDA_HOST_NODE_PARAMS{Fn: Addr(), UserData: h.Token()}
 }
 
-// OnGraphDestroy calls fn once graph, its clones and their executable graphs no longer exist.
-// Graphs can use fn to release objects that their nodes refer to. fn runs on a driver thread, must
+// OnGraphDestroy makes the driver call fn once graph, its clones and their executable graphs no
+// longer exist. fn can release objects that the nodes refer to. fn runs on a driver thread, must
 // not call CUDA and must not panic. It should only release objects or pass them to another
 // goroutine. d is the guarded driver of the graph's context.
 func OnGraphDestroy(d *cu.Driver, graph cu.CUgraph, fn func()) error {
@@ -160,7 +160,7 @@ func OnGraphDestroy(d *cu.Driver, graph cu.CUgraph, fn func()) error {
 	return nil
 }
 
-// Registered returns the number of calls that the driver could still make. It is meant for tests.
+// Registered returns the number of Calls that the driver may still run. It is meant for tests.
 func Registered() int {
 	registry.mu.Lock()
 	defer registry.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Running is the number of host functions that are executing.
+// Running is the number of threads that are marked.
 var Running atomic.Int32
 
 var threads struct {
@@ -18,7 +18,7 @@ var threads struct {
 	set map[uint64]struct{}
 }
 
-// Mark marks the thread with this ID as running a host function until unmark is called. If the
+// Mark marks the thread with the given ID as running a host function until unmark is called. If the
 // thread is already marked, unmark does nothing.
 func Mark(id uint64) (unmark func()) {
 	threads.mu.Lock()
@@ -50,8 +50,8 @@ func onMarked() bool {
 	return inside
 }
 
-// Refuse returns an error if the caller runs inside a host function. It cannot detect calls that
-// other goroutines make on behalf of a host function.
+// Refuse returns an error if the caller runs inside a host function. It does not detect calls that
+// a host function makes through another goroutine.
 func Refuse() error {
 	if !Inside() {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Cubin returns the header of an sm_90 cubin, followed by room zero bytes.
+// Cubin returns the header of an sm_90 cubin, followed by room bytes that are 0.
 func Cubin(room int) []byte {
 	b := make([]byte, 64+room)
 	copy(b, "\x7fELF\x02\x01\x01\x41\x08")
@@ -17,7 +17,7 @@ func Cubin(room int) []byte {
 	return b
 }
 
-// WithSection returns a cubin with one section. The section header is at the end.
+// WithSection returns a cubin with the header of one section, of the given type, offset and size.
 func WithSection(kind uint32, at, size uint64) []byte {
 	b := Cubin(64)
 	le, h := binary.LittleEndian, b[64:]
@@ -28,7 +28,7 @@ func WithSection(kind uint32, at, size uint64) []byte {
 	return b
 }
 
-// WithSegment returns a cubin with one segment.
+// WithSegment returns a cubin with the header of one segment, of the given type, offset and size.
 func WithSegment(kind uint32, at, size uint64) []byte {
 	b := Cubin(56)
 	le, h := binary.LittleEndian, b[64:]

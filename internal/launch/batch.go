@@ -13,8 +13,8 @@ import (
 //
 // The call blocks remain after a run. The next launch at the same index usually has the same kernel
 // and configuration, so only its arguments must be stored. Add copies the arguments, so a launch
-// may be changed and added again. A Batch must not be used concurrently. Package graph uses it for
-// Scope.Burst.
+// may be changed and added again. Only one goroutine at a time may use a Batch. Package graph uses
+// it for Scope.Burst.
 type Batch struct {
 	d      *cu.Driver
 	stream cu.CUstream
@@ -31,9 +31,9 @@ type Batch struct {
 // for the call blocks to stay in the L1 cache.
 const Max = 64
 
-// Words is the number of arguments of cuLaunchKernel. room is the number of words that follow them
-// in a block, for the data that kernelParams points to. Together with a frame's head they fill
-// three cache lines.
+// Words is the number of arguments of cuLaunchKernel. room is the number of words after them in a
+// block, for the addresses and values of the kernel's arguments. Together with a frame's head they
+// fill three cache lines.
 const (
 	Words = 11
 	room  = 9
@@ -89,7 +89,7 @@ func (b *Batch) Add(l *Block) {
 	b.n = i + 1
 }
 
-// lay prepares index i for launches with l's layout.
+// lay prepares index i for launches with the same layout as l.
 func (b *Batch) lay(i int, l *Block) {
 	if i == b.calls.Len() {
 		b.call[i] = b.calls.AddRoom(b.d.Proc(cu.FnCuLaunchKernel), Words, room)
@@ -105,7 +105,7 @@ func (b *Batch) lay(i int, l *Block) {
 	b.shape[i] = l.Shape
 }
 
-// roomFor returns n words of memory for the arguments of call i.
+// roomFor returns memory of n words for the arguments of call i.
 func (b *Batch) roomFor(i, n int) unsafe.Pointer {
 	if n <= room {
 		return unsafe.Add(b.call[i], Words*WordSize)
@@ -116,8 +116,8 @@ func (b *Batch) roomFor(i, n int) unsafe.Pointer {
 	return unsafe.Pointer(unsafe.SliceData(b.side[i]))
 }
 
-// pointInto stores the addresses of the arguments in room and returns the address for the
-// arguments, which follow these addresses.
+// pointInto stores in room the address that each argument will have. It returns the place for the
+// arguments, directly after these addresses.
 func (l *Block) pointInto(room unsafe.Pointer) unsafe.Pointer {
 	args := unsafe.Add(room, uintptr(len(l.Ptrs))*WordSize)
 	moved := uintptr(args) - uintptr(unsafe.Pointer(unsafe.SliceData(l.Store)))
@@ -128,8 +128,8 @@ func (l *Block) pointInto(room unsafe.Pointer) unsafe.Pointer {
 	return args
 }
 
-// Run performs the launches. It returns how many succeeded, and the error of the first failed
-// launch.
+// Run performs the launches. It returns how many succeeded, and the error of the launch that
+// failed, if any.
 func (b *Batch) Run() (done int, err error) {
 	if b == nil || b.d == nil {
 		return 0, noBatch.Error(b == nil)

@@ -46,7 +46,7 @@ func (b *Block) Attributes() []cu.CUlaunchAttribute {
 type Slot struct {
 	At   unsafe.Pointer // address in Block.Store
 	Size uintptr
-	Typ  Type // type of the latest argument: another value of this type needs no check
+	Typ  Type // type of the latest argument; other values of this type need no check
 	Form Form
 	Mem  int   // index in Block.Mem, or -1 if there is none
 	Mode uint8 // how the kernel accesses the memory; 0: not declared
@@ -74,8 +74,8 @@ func (b *Block) RefsOpen() bool {
 	return true
 }
 
-// SameRefs reports whether two launches of the same context refer to the same code and memory. If
-// so, retaining one launch's references retains the other's.
+// SameRefs reports whether two launches of the same context refer to the same code and memory, so
+// that retaining the references of one also retains those of the other.
 func (b *Block) SameRefs(of *Block) bool {
 	if b == nil || of == nil || b.Life != of.Life || len(b.Mem) != len(of.Mem) {
 		return false
@@ -89,7 +89,7 @@ func (b *Block) SameRefs(of *Block) bool {
 }
 
 // Type is the address of a type in the Go runtime, unique for each type. Comparing two Types takes
-// one instruction, while comparing two reflect.Types takes more.
+// one instruction, fewer than comparing two reflect.Types.
 type Type unsafe.Pointer
 
 // TypeOf returns the address of a type. It is the second word of the interface value.
@@ -106,7 +106,7 @@ func (b *Block) Pack() *cu.CUDA_KERNEL_NODE_PARAMS {
 	}
 	const head, line = unsafe.Sizeof(b.Node) / WordSize, 64 / WordSize
 	n := uintptr(len(b.Ptrs))
-	// The garbage collector need not scan the block: it contains only addresses within itself, and
+	// The garbage collector need not scan the block. It contains only addresses within itself, and
 	// b retains it.
 	words := head + n + uintptr(len(b.Store))
 	block := make([]uint64, words, (words+line-1)/line*line)

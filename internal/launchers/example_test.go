@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/internal/launchers"
 )
 
-// A launcher takes all arguments at each launch and does not allocate.
+// A launcher accepts all arguments at each launch and does not allocate.
 func Example() {
 	if err := fill(); err != nil {
 		fmt.Println(err)

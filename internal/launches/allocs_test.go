@@ -11,7 +11,8 @@ import (
 	"github.com/purecuda/cuda/internal/launches"
 )
 
-// With the build tag purecuda_syscall, argument blocks escape to the heap.
+// Launchers must not allocate. The test excludes the build tag purecuda_syscall, with which
+// argument blocks escape to the heap.
 func TestNoLauncherAllocates(t *testing.T) {
 	test := func(t *testing.T, c *driver.Context) {
 		r := newRig(t, c)
@@ -23,6 +24,6 @@ func TestNoLauncherAllocates(t *testing.T) {
 		})
 	}
 	t.Run("gpu", func(t *testing.T) { gputest.OnGPU(t, test) })
-	// The silent driver does not allocate, so the count includes only the launcher's allocations.
+	// The silent driver does not allocate, so the count contains only the launcher's allocations.
 	t.Run("silent", func(t *testing.T) { test(t, gputest.Silent(t, cu.FnCuLaunchKernel)) })
 }

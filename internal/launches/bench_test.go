@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/internal/launches"
 )
 
-// BenchmarkDo measures a launch up to a driver whose launch function does nothing. It uses kernels
+// BenchmarkDo measures launches with a driver whose launch function does nothing. It uses kernels
 // with few parameters and kernels with many.
 func BenchmarkDo(b *testing.B) {
 	r := newRig(b, gputest.Silent(b, cu.FnCuLaunchKernel))

@@ -1,6 +1,6 @@
-// Package launches contains a launch of every kernel in package launchers, with arguments for which
-// the kernel does no work. Tests and the comparison with C use it to measure launches with every
-// kind of signature.
+// Package launches contains a launch of every kernel in package launchers, with arguments that give
+// the kernel no work. Tests and the comparison with C use it to measure launches of every
+// signature.
 package launches
 
 import (
@@ -25,7 +25,8 @@ type Do func(on driver.Doer) error
 // All returns the launches of all kernels, by file and in source order.
 func All() []Launch { return table }
 
-// In returns the kernel in a context, a configuration, and a function that launches the kernel.
+// In loads the kernel in a context. It returns the kernel, a configuration, and a function that
+// launches the kernel with the arguments in a.
 func (l Launch) In(c *driver.Context, a *Args) (*driver.Kernel, driver.LaunchConfig, Do, error) {
 	return l.in(c, a)
 }

@@ -50,8 +50,8 @@ func (b *Background) Wait(patience time.Duration) {
 	}
 }
 
-// Go runs fn on a goroutine that Driver.Close waits for. fn waits for the GPU and then releases the
-// references of an object. It must return once the GPU's work ends.
+// Go runs fn on a goroutine that Driver.Close waits for. fn may wait for the GPU to release
+// references of an object, and must return once the GPU's work has ended.
 func (l *Lifetime) Go(fn func()) {
 	if fn == nil {
 		return

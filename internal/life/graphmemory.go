@@ -4,8 +4,7 @@ import "github.com/purecuda/cuda/driver/cu"
 
 // GraphMemory is the memory of a graph's allocation node. Its address is fixed when the node is
 // created, but memory backs it only from a launch until the memory is freed. Packages that launch
-// graphs record here whether it is allocated. Two values are equal if they refer to the same
-// memory.
+// graphs record whether it is allocated. Two values are equal if they refer to the same memory.
 type GraphMemory interface {
 	Destroyer
 	// IsGraph returns false for a stream-ordered allocation, which does not belong to a graph.

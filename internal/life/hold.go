@@ -4,9 +4,9 @@ import (
 	"reflect"
 )
 
-// Hint returns the number that SetHint stored last, initially 0. Any package may have set it, so
-// the caller must verify it. Package graph stores the index at which a graph may already refer to
-// the object.
+// Hint returns the number that SetHint stored last, initially 0. Any package may have set the
+// number, so the caller must verify it. Package graph stores the index of the object in the table
+// of a graph's references.
 func (l *Lifetime) Hint() uint32 {
 	if l == nil {
 		return 0
@@ -14,7 +14,7 @@ func (l *Lifetime) Hint() uint32 {
 	return l.hint.Load()
 }
 
-// SetHint stores a number that Hint returns.
+// SetHint stores a number for Hint.
 func (l *Lifetime) SetHint(h uint32) {
 	if l == nil {
 		return
@@ -60,12 +60,12 @@ func (l *Lifetime) Parent() *Lifetime { return l.parent }
 // SetElem sets the kind and the element type of a buffer. Call it before BeginIn.
 func (l *Lifetime) SetElem(kind string, elem reflect.Type) { l.kind, l.elem = kind, elem }
 
-// TakeLast releases the last reference to a closed object. It returns false if other references
-// exist. After it returns true, the caller destroys the object and calls Finish, or Watched.Reopen.
+// TakeLast releases the last reference to a closed object. If other references exist, it does
+// nothing and returns false. After true, the caller must call either Finish or Watched.Reopen.
 func (l *Lifetime) TakeLast() bool { return l.refs.CompareAndSwap(1, 0) }
 
-// Shut closes the object without releasing its references, for an owner that destroys the object
-// itself.
+// Shut closes the object without releasing the owner's reference, for an owner that destroys the
+// object itself.
 func (l *Lifetime) Shut() { l.closed.Store(true) }
 
 // Gone reports whether there are no references left.

@@ -17,11 +17,12 @@ type Home struct {
 	cleanup []error
 }
 
-// maxCleanupErrors limits how many errors a context stores. After a device is lost, every
-// destruction fails.
+// maxCleanupErrors limits how many errors a context stores, because after the loss of a device
+// every destruction fails.
 const maxCleanupErrors = 64
 
-// Note stores an error that no call can return.
+// Note stores an error that no call can return. A context stores the latest maxCleanupErrors of
+// them.
 func (h *Home) Note(err error) { h.note(err) }
 
 func (h *Home) note(err error) {

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 )
 
-// Report describes an object that became unreachable without Close, or one that is still open.
+// Report describes an object that became unreachable without Close, or that is still open.
 type Report struct {
 	Kind   string
 	Handle uint64
@@ -19,8 +19,9 @@ type Report struct {
 
 var leakHook atomic.Pointer[func(Report)]
 
-// SetHook calls hook for every object that becomes unreachable without Close, on the goroutine that
-// destroyed it. While a hook is set, the stack of each creation is recorded.
+// SetHook sets the function that is called for every object that becomes unreachable without Close,
+// on the goroutine that destroyed the object. While a hook is set, the stack of each creation is
+// recorded.
 func SetHook(hook *func(Report)) { leakHook.Store(hook) }
 
 // Open returns the objects that were created while a hook was set and are not yet destroyed.
@@ -46,7 +47,7 @@ func (l *Lifetime) track() {
 		return
 	}
 	var pcs [32]uintptr
-	n := runtime.Callers(3, pcs[:]) // skips Callers, track and Own
+	n := runtime.Callers(3, pcs[:]) // skip Callers, track and Own
 	l.stack = append([]uintptr{}, pcs[:n]...)
 	tracked.Lock()
 	defer tracked.Unlock()

@@ -1,6 +1,6 @@
 // Package life implements the lifetimes of driver objects. It counts references, allows closing
 // objects in any order, and detects objects that become unreachable. Package driver and the
-// packages that build objects on it share type Lifetime, whose accessors are inlined.
+// packages above it share the type Lifetime. The compiler inlines its accessors.
 package life
 
 import (
@@ -18,15 +18,15 @@ import (
 
 // Ref is an object that an operation refers to: a module, memory, an event or a host function. A
 // graph uses an operation's parameters after the call, so it must retain the lifetime of each Ref.
-// The objects then outlive an explicit Close and the garbage collector.
+// The driver object then stays alive even if the program closes or drops it.
 type Ref interface {
 	// Lifetime returns the ownership record of the object.
 	Lifetime() *Lifetime
 }
 
-// Reopener is the Ref of a buffer from driver.BufferAt. After its lifetime has ended, Reopen begins
-// it again for the same memory and size. An allocator can thus reuse a caller's buffer without
-// allocating.
+// Reopener is the Ref of a buffer from driver.BufferAt. After the buffer's lifetime has ended,
+// Reopen begins it again for the same memory and size. Allocators use it to reuse a caller's buffer
+// without allocating.
 type Reopener interface {
 	Ref
 	Reopen(parent *Lifetime) error
@@ -54,7 +54,7 @@ type Reopener interface {
 // Event.Wait) retain a reference, so closing an object during a wait is safe.
 type Lifetime struct {
 	closed  atomic.Bool
-	refs    atomic.Int32 // one for the owner, and one per child, graph and blocking call
+	refs    atomic.Int32 // one for the owner, and one for each child, graph and blocking call
 	hint    atomic.Uint32
 	kind    string
 	elem    reflect.Type // element type of a buffer, which is part of its kind
@@ -98,8 +98,8 @@ var (
 	noLifetime = absent.Kind{Name: "lifetime", Make: "an open object", Code: cu.CUDA_ERROR_INVALID_VALUE}
 )
 
-// Child begins the lifetime of an object that keeps l alive. For example, a pointer into a module
-// keeps the module alive. Child returns an error if l is closed.
+// Child begins the lifetime of an object that keeps l alive. For example, a module's global
+// variable keeps the module alive. Child returns an error if l is closed.
 func (l *Lifetime) Child(kind string) (*Lifetime, error) {
 	n := &Lifetime{kind: kind}
 	if err := n.BeginIn(l); err != nil {
@@ -108,8 +108,8 @@ func (l *Lifetime) Child(kind string) (*Lifetime, error) {
 	return n, nil
 }
 
-// BeginIn is like Child for a Lifetime that is a field of another struct. Programs must not hold
-// that struct. l must be zero or have ended.
+// BeginIn is like Child, for a Lifetime that is a field of another struct. The program must have no
+// reference to that struct. l must be zero or have ended.
 func (l *Lifetime) BeginIn(parent *Lifetime) error {
 	if l == nil {
 		return noLifetime.Error(true)
@@ -154,7 +154,7 @@ func Own[T any](object *T, l *Lifetime, handle uint64, destroy func(d *cu.Driver
 	runtime.AddCleanup(object, reclaim, l)
 }
 
-// OwnBy is like Own, but with a Destroyer, which End returns.
+// OwnBy is like Own, but with a Destroyer, which l.End then returns.
 func OwnBy[T any](object *T, l *Lifetime, handle uint64, d Destroyer) {
 	l.handle, l.destroy = handle, d
 	l.track()
@@ -188,8 +188,8 @@ func (l *Lifetime) String() string {
 	return fmt.Sprintf("%s %#x", l.kindName(), l.handle)
 }
 
-// kindName returns the kind of object. The name of a buffer's kind is composed only when needed,
-// which makes creating buffers cheaper.
+// kindName returns the kind of object. For buffers, it composes the name on demand, which makes
+// creating buffers cheaper.
 func (l *Lifetime) kindName() string {
 	if l.elem == nil {
 		return l.kind
@@ -212,8 +212,8 @@ func (l *Lifetime) Retain() error {
 	return l.closedError()
 }
 
-// Done releases a reference added by Retain. Releasing the last reference destroys the object. An
-// error from that goes to Context.CleanupErrors.
+// Done releases a reference added by Retain. If it was the last reference, Done destroys the
+// object. An error from the destruction goes to Context.CleanupErrors.
 func (l *Lifetime) Done() {
 	if err := l.Release(); err != nil {
 		l.home.note(err)
@@ -230,9 +230,9 @@ func (l *Lifetime) Close() error {
 	return l.Release()
 }
 
-// Disown closes the object without destroying the driver's handle, because a stream-ordered free or
-// a graph will destroy it. It reports whether this call closed the object. If not, the caller must
-// not pass the handle on.
+// Disown closes the object without destroying the driver's handle, because something else, such as
+// a stream-ordered free or a graph, will destroy it. It reports whether this call closed the
+// object. If not, the caller must not pass the handle on.
 func (l *Lifetime) Disown() bool {
 	if l == nil || !l.closed.CompareAndSwap(false, true) {
 		return false
@@ -248,13 +248,13 @@ func (l *Lifetime) Release() error {
 		return nil
 	}
 	if hostthread.Inside() {
-		l.reclaimLater(l.finishLater) // on a goroutine where CUDA may be called
+		l.reclaimLater(l.finishLater) // destroy on a goroutine that may call CUDA
 		return nil
 	}
 	return l.Finish()
 }
 
-// Finish destroys an object without references and releases its parent.
+// Finish destroys an object that has no references, and releases its parent.
 func (l *Lifetime) Finish() error {
 	l.untrack()
 	var err error

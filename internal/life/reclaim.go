@@ -2,9 +2,9 @@ package life
 
 import "sync"
 
-// reclaimer destroys unreachable objects, and objects closed where CUDA must not be called. A
-// driver call such as cuMemFree may block until the GPU finishes its work. The runtime's cleanup
-// goroutines must not block, so cleanups only add jobs to this queue. The goroutine that runs the
+// reclaimer destroys unreachable objects, and objects that were closed in a host function. A driver
+// call such as cuMemFree may block until the GPU finishes its work, and the runtime's cleanup
+// goroutines must not block. So cleanups only add jobs to this queue. The goroutine that runs the
 // jobs exits when the queue is empty.
 var reclaimer struct {
 	sync.Mutex
@@ -12,14 +12,13 @@ var reclaimer struct {
 	running bool
 }
 
-// reclaim is the runtime cleanup that Own and OwnBy register.
 func reclaim(l *Lifetime) {
 	if !l.closed.Load() {
 		l.reclaimLater(l.reclaim)
 	}
 }
 
-// reclaimLater queues a job that destroys an object. Closing the driver waits for the job.
+// reclaimLater queues a job that destroys an object. Driver.Close waits for the job.
 func (l *Lifetime) reclaimLater(destroy func()) {
 	b := l.background()
 	b.Begin()

@@ -17,14 +17,14 @@ type destroyFunc func(d *cu.Driver) error
 func (f destroyFunc) Destroy(d *cu.Driver) error { return f(d) }
 
 // Watched is a field of objects that are created and closed often. Like Own, it detects objects
-// that become unreachable without Close, but at a fraction of the cost. Adding a runtime cleanup
-// costs more than many driver calls, so objects reuse cleanups.
+// that become unreachable without Close. Adding a runtime cleanup costs more than many driver
+// calls, so closed objects pass their cleanups on to new ones.
 //
 // The object must refer to its Lifetime by pointer. A Lifetime inside the object would keep it
 // reachable.
 type Watched struct {
 	w     *watch
-	stays bool // keep watching after Close, because the object is reopened repeatedly
+	stays bool // keep watching after Close, because the object is often reopened
 }
 
 // Own is like the function Own, for the object that contains x. End the ownership with x.Close.
@@ -37,11 +37,11 @@ func (x *Watched) Own(l *Lifetime, handle uint64, destroy Destroyer) {
 	x.begin(l)
 }
 
-// Stay makes the next Own watch permanently. It is meant for objects that are reopened repeatedly.
+// Stay makes the next Own keep watching after Close, for objects that are reopened repeatedly.
 func (x *Watched) Stay() { x.stays = true }
 
-// Reopen reopens an object that could not be destroyed, after Disown closed it and TakeLast
-// released its last reference.
+// Reopen reopens an object that could not be destroyed. Disown must have closed it, and TakeLast
+// must have released its last reference.
 func (x *Watched) Reopen(l *Lifetime) {
 	l.refs.Store(1)
 	l.closed.Store(false)
@@ -50,15 +50,15 @@ func (x *Watched) Reopen(l *Lifetime) {
 
 func (x *Watched) begin(l *Lifetime) {
 	if x.w != nil {
-		return // the object was open before and is still watched
+		return // the object was open before and its watch remains
 	}
 	w := watches.Get().(*watch)
 	w.of.life.Store(l)
 	x.w = w
 }
 
-// Close is like Lifetime.Close, for the object that contains x. Calling Lifetime.Close instead is
-// correct, but the cleanup is not reused.
+// Close is like Lifetime.Close, for the object that contains x. Lifetime.Close also works, but then
+// the cleanup is not reused.
 func (x *Watched) Close(l *Lifetime) error {
 	if !x.Disown(l) {
 		return nil
@@ -84,8 +84,8 @@ func (x *Watched) Disown(l *Lifetime) bool {
 }
 
 // watch has a runtime cleanup that runs when the watch becomes unreachable. Only the watched object
-// refers to its watch. After the object is closed, the pool refers to the watch until another
-// object takes it.
+// refers to its watch. After the object is closed, only a pool refers to the watch, until another
+// object uses it.
 type watch struct{ of *watchedLife }
 
 // watchedLife is the argument of the cleanup. It must not refer to the watch or the object.

@@ -18,8 +18,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// NVIDIA's assembler must accept the parser's checklist of PTX, as far as its version (7.8) allows.
-// The text that the printer writes must assemble to the same code.
+// NVIDIA's assembler must accept every snippet of the checklist that its PTX version, 7.8, allows.
+// The printed form of each snippet must assemble to the same code.
 func TestNVIDIAAssemblerTakesTheChecklist(t *testing.T) {
 	ptxas := part(t, "toolkit/usr/bin/ptxas")
 	tried := 0
@@ -93,9 +93,9 @@ func sameCode(t *testing.T, original, printed map[string][]byte) {
 	}
 }
 
-// assemble returns the code and data of text for arch, by section. For an arch older than sm_52 it
-// uses sm_52, the oldest arch that CUDA 11.8 does not deprecate. The order of symbols depends on
-// the lines of their declarations.
+// assemble assembles text for arch and returns the code and data by section. For an arch older than
+// sm_52 it uses sm_52, the oldest arch that CUDA 11.8 does not deprecate. The order of symbols
+// depends on the lines of their declarations.
 func assemble(t *testing.T, ptxas, arch, text string, flags ...string) (map[string][]byte, error) {
 	t.Helper()
 	if n, err := strconv.Atoi(strings.TrimPrefix(arch, "sm_")); err == nil && n < 52 {
@@ -119,7 +119,7 @@ func codeAndData(t *testing.T, cubin string) map[string][]byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	binary.LittleEndian.PutUint32(b[20:], uint32(elf.EV_CURRENT)) // elf.NewFile rejects the toolkit's version
+	binary.LittleEndian.PutUint32(b[20:], uint32(elf.EV_CURRENT)) // elf.NewFile rejects the version that the toolkit writes
 	f, err := elf.NewFile(bytes.NewReader(b))
 	if err != nil {
 		t.Fatal(err)

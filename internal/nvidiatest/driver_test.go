@@ -15,8 +15,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// generations lists the drivers in Debian 12. On a machine without a GPU, the libraries can be
-// opened and their functions resolved. cuInit reports that there is no device.
+// generations lists the drivers in Debian 12. Without a GPU, the libraries can be opened and their
+// functions resolved, and cuInit reports that there is no device.
 var generations = []struct {
 	name    string
 	library string
@@ -54,8 +54,7 @@ func TestNVIDIADriverSaysItsVersion(t *testing.T) {
 	})
 }
 
-// Functions of the driver's CUDA version and of older versions must be found. Functions of newer
-// versions must not be found.
+// Has must be true exactly for the functions of the driver's CUDA version and of older versions.
 func TestNVIDIADriverHasWhatItsVersionHas(t *testing.T) {
 	each(t, func(t *testing.T, d *cu.Driver, version int) {
 		var has, lacks int
@@ -73,7 +72,8 @@ func TestNVIDIADriverHasWhatItsVersionHas(t *testing.T) {
 	})
 }
 
-// The test calls every missing function by name with zero arguments.
+// Calling a missing function must return an error that matches ErrNotSupported and names the
+// function, the CUDA version that introduced it and the driver's version.
 func TestNVIDIADriverAnswersForMissingFunctions(t *testing.T) {
 	each(t, func(t *testing.T, d *cu.Driver, version int) {
 		called := 0

@@ -52,8 +52,8 @@ func start(t *testing.T, program, library, device string) (string, int) {
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// An example that requires a GPU must not crash without one. In one line it must report the missing
-// GPU or library and how to fix that.
+// An example that requires a GPU must not crash without one. It must report in one line what is
+// missing, a GPU or a library, and how to fix that.
 func TestNVIDIAExamplesSayThatThereIsNoDevice(t *testing.T) {
 	for _, program := range programs(t) {
 		for _, g := range generations {
@@ -69,8 +69,7 @@ func TestNVIDIAExamplesSayThatThereIsNoDevice(t *testing.T) {
 	}
 }
 
-// If an example may choose the device, it must continue on the emulator and report that, with the
-// reason.
+// If an example may choose the device, it must run on the emulator and report why.
 func TestNVIDIAExamplesGoOnWithoutADevice(t *testing.T) {
 	library := part(t, generations[len(generations)-1].library)
 	for _, program := range programs(t) {

@@ -12,8 +12,8 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// The table of versions and targets must agree with the assembler from CUDA 11.8. The test tries
-// every pair of a target and a version, including versions that do not exist.
+// The library's table of PTX versions and targets must agree with the assembler from CUDA 11.8. The
+// test tries every pair of a target and a version, including versions that do not exist.
 func TestNVIDIAAssemblerTakesTheHeadersThatNeedsTakes(t *testing.T) {
 	ptxas := part(t, "toolkit/usr/bin/ptxas")
 	file := filepath.Join(t.TempDir(), "header.ptx")

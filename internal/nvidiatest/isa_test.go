@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// The PTX check must agree with NVIDIA's assembler about every conversion. The tool fails if they
-// disagree about more than one in a hundred. For mutants of the project's kernels, make ptx-oracle
-// uses ptxas 12.4 as well, because this assembler accepts some that 12.4 rejects.
+// The PTX check must agree with NVIDIA's assembler about conversions. The tool fails if they
+// disagree about more than 1 % of them. Mutants of the project's kernels are not tested here,
+// because this assembler accepts some that ptxas 12.4 rejects. See make ptx-oracle.
 func TestNVIDIAAssemblerAgreesWithTheCheck(t *testing.T) {
 	ptxas := part(t, "toolkit/usr/bin/ptxas")
 	for _, args := range [][]string{

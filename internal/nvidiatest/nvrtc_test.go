@@ -229,7 +229,7 @@ func TestNVIDIACompilerServesManyGoroutines(t *testing.T) {
 	wg.Wait()
 }
 
-// The example runs as a user would run it, with NVRTC and without.
+// Build the example and run it with and without NVRTC.
 func TestNVIDIACompilerExample(t *testing.T) {
 	library := part(t, nvrtcLibrary)
 	program := filepath.Join(t.TempDir(), "example")

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// part returns the only downloaded file that matches the pattern.
+// part returns the path of the only downloaded file that matches pattern.
 func part(t *testing.T, pattern string) string {
 	t.Helper()
 	dir := os.Getenv("PURECUDA_NVIDIA_PARTS")

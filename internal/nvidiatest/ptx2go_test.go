@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// ptx2go runs the ptx2go command in a folder, with NVRTC 11.8 but without nvcc.
+// ptx2go runs the command ptx2go in a folder, with NVRTC 11.8 and without nvcc.
 func ptx2go(t *testing.T, dir string, args ...string) (string, error) {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "ptx2go")

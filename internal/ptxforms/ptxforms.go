@@ -1,5 +1,5 @@
-// Package ptxforms generates instructions from the rules of package isa. For each form, the
-// instructions cover the form's types and modifiers.
+// Package ptxforms generates, for each instruction form in package isa, instructions that cover the
+// form's types and modifiers.
 package ptxforms
 
 import (
@@ -27,8 +27,7 @@ var headers = []string{
 	".version 2.0\n.target sm_13\n", ".version 1.3\n.target sm_13\n",
 }
 
-// missing is the expected result of List, one line per form.
-//
+// missing is the file missing.txt, the expected result of List, with one line per form.
 //go:embed missing.txt
 var missing string
 
@@ -44,9 +43,9 @@ const surroundings = `.global .align 16 .b8 gv[64];
 const maxTypes = 128
 
 // Instances returns instructions of the form. They cover each combination of types with the
-// required modifiers, and each choice of one other modifier. If the rule does not fully describe
-// the operands or the surrounding code, they come from package ptxtest. Forms for targets newer
-// than sm_90a have no instances.
+// required modifiers, and each choice of one other modifier. If the form does not fully describe
+// the operands or the surrounding code, the instructions come from package ptxtest. Forms for
+// targets newer than sm_90a have none.
 func Instances(f *isa.Form) []Instance {
 	var out []Instance
 	seen := map[string]bool{}
@@ -67,8 +66,8 @@ func Instances(f *isa.Form) []Instance {
 	return out
 }
 
-// fromTests returns those instructions of package ptxtest that have the form's name and types. If
-// there are none, it returns those that have the name only.
+// fromTests returns the instructions in package ptxtest that have the form's name and types. If
+// there are none, it returns those with the same name.
 func fromTests(f *isa.Form) []Instance {
 	var out, others []Instance
 	types := combinations(f.Types())
@@ -103,8 +102,8 @@ type variant struct {
 
 var variants = []variant{{false, ""}, {true, ""}, {false, "|%p1"}, {true, "|%p1"}}
 
-// modifierSets returns the minimal set of modifiers, each set that differs from it in one place,
-// and the set with every place filled.
+// modifierSets returns the set with only the required modifiers, each set that differs from it in
+// one place, and the set with every place filled.
 func modifierSets(places []isa.Place) []modifiers {
 	base := func(change int, to string, all bool) (out modifiers) {
 		for i, p := range places {
@@ -152,8 +151,8 @@ func combinations(places []isa.Place) [][]string {
 	return out
 }
 
-// build creates one instruction. It uses the first header and the first constant that make the
-// module valid.
+// build creates one instruction. It uses the first header and the first constant with which the
+// module is valid.
 func build(f *isa.Form, mods modifiers, types []string, v variant) (Instance, bool) {
 	operands := f.Operands()
 	if v.result != "" && (len(operands) == 0 || operands[0].Kind != "result" || operands[0].Count != 0) ||
@@ -267,8 +266,8 @@ func (m Missing) String() string {
 	return strings.Join([]string{m.Form, m.Operands, m.Only, m.Why}, "\t")
 }
 
-// List returns the forms that the emulator lacks. TestTheListOfMissingForms in package emulator
-// compares the list with the forms that the emulator loads.
+// List returns the forms in missing.txt, which the emulator lacks. TestTheListOfMissingForms in
+// package emulator compares the list with the forms that the emulator loads.
 func List() []Missing {
 	var out []Missing
 	for line := range strings.Lines(missing) {
@@ -279,9 +278,9 @@ func List() []Missing {
 	return out
 }
 
-// Find loads the instances of a form. It returns true if the emulator supports all of them, and
-// otherwise what is missing. For a module's text, load reports whether the emulator lacks a feature
-// that the text needs, and which one.
+// Find loads the instances of a form. If the emulator supports all of them, there is true.
+// Otherwise m describes what is missing. load reports whether the emulator lacks a feature that a
+// module needs, and which one.
 func Find(f *isa.Form, load func(text string) (why string, lacks bool)) (m Missing, there bool) {
 	m.Form, m.Operands = f.String(), difference(f)
 	all := Instances(f)
@@ -315,7 +314,7 @@ func explain(good, bad []Instance) string {
 			kept[s] = true
 		}
 	}
-	// The choice that explains the most instructions comes first. Single choices come before pairs.
+	// Add the choice that explains the most instructions first, and single choices before pairs.
 	var out []string
 	for len(bad) > 0 {
 		count := map[string]int{}
@@ -343,7 +342,7 @@ func explain(good, bad []Instance) string {
 	return strings.Join(out, "; ")
 }
 
-// choices returns an instruction's choices, first single and then in pairs.
+// choices returns an instruction's choices: first each choice, then each pair of choices.
 func choices(i Instance) []string {
 	var one []string
 	for _, c := range i.Chosen {
@@ -361,8 +360,8 @@ func choices(i Instance) []string {
 	return out
 }
 
-// difference describes the operands of a form if another form has the same notation. Otherwise it
-// returns "".
+// difference describes the operands that distinguish f from other forms with the same notation. If
+// there are none, it returns "".
 func difference(f *isa.Form) string {
 	same := 0
 	first, _, _ := strings.Cut(f.Name(), ".")

@@ -10,14 +10,14 @@ import (
 //go:embed testdata/checklist.txt
 var checklist string
 
-// Snippet is one entry of testdata/checklist.txt, one construct of the ISA:
+// Snippet is an entry of testdata/checklist.txt, which shows one construct of the ISA:
 //
 //	== name | version [target{,option}] [module] [refused]
 //	text
 //
-// The text is inserted into the kernel that prelude opens. With "module" it directly follows the
-// header instead. "refused" marks text that the ISA allows, or once allowed, but that the assembler
-// of CUDA 11.8 rejects.
+// The text is inserted into the kernel that prelude opens. With "module", the text directly follows
+// the header instead. "refused" marks text that the ISA allows, or once allowed, but that the
+// assembler of CUDA 11.8 rejects.
 type Snippet struct {
 	Name    string
 	Version string // the .version that introduced it

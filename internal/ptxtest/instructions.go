@@ -8,8 +8,8 @@ import (
 //go:embed testdata/instructions.txt
 var instructions string
 
-// Pattern is one line of testdata/instructions.txt. Its instruction forms differ only in the parts
-// between < and >.
+// Pattern is one line of testdata/instructions.txt. It stands for instructions that differ only in
+// the parts between < and >.
 type Pattern struct {
 	Section string
 	Version string
@@ -36,7 +36,7 @@ const surroundings = `.address_size 64
 	.reg .b64 %d<16>;
 `
 
-// Module returns a complete module that contains the given forms of the pattern.
+// Module returns a complete module that contains the given instructions.
 func (p Pattern) Module(forms ...string) string {
 	var b strings.Builder
 	b.WriteString(".version " + p.Version + "\n.target " + p.Target + "\n" + surroundings)
@@ -50,7 +50,7 @@ func (p Pattern) Module(forms ...string) string {
 	return b.String()
 }
 
-// Forms returns the pattern's instructions.
+// Forms returns the instructions that the pattern stands for.
 func (p Pattern) Forms() []string { return choices(p.Text) }
 
 // choices expands all brackets in text.

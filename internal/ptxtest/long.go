@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// LongText writes modules with many repetitions of one construct. N repetitions are enough for
-// quadratic work to dominate.
+// LongText writes modules with many repetitions of one construct. With N repetitions, quadratic
+// work would dominate the time.
 type LongText struct {
 	N     int
 	write func(p func(format string, args ...any), n int)
@@ -35,7 +35,8 @@ func kernelOf(regs string, line func(p func(string, ...any), i int)) func(func(s
 
 const emptyKernel = ".visible .entry k()\n{\nret;\n}\n"
 
-// LongTexts contains texts that take quadratic time to load or reject unless the code prevents it.
+// LongTexts contains constructs that would take quadratic time to load or reject in a naive
+// implementation.
 var LongTexts = map[string]LongText{
 	"branches over one register": {3000, kernelOf("%d", func(p func(string, ...any), i int) {
 		p("setp.eq.s32 %%p1, %%r1, %d;\n@!%%p1 bra L%d;\nadd.s32 %%r1, %%r1, 1;\nL%d:\n", i, i, i)
@@ -181,7 +182,6 @@ var LongTexts = map[string]LongText{
 	}},
 }
 
-// chain writes n functions, each of which calls the previous one.
 func chain(p func(string, ...any), n int) {
 	p(".func f0()\n{\nret;\n}\n")
 	for i := 1; i < n; i++ {

@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Agree checks that the fast reader and the parser agree on a valid text.
+// Agree checks that the fast reader's info and the parser's tree m of the same valid text agree.
 func Agree(t testing.TB, m *ptx.Module, info *ptx.ModuleInfo) {
 	t.Helper()
 	if info.Version != m.Version || info.AddressSize != m.AddressSize || !slices.Equal(info.Targets, m.Targets) {
@@ -26,8 +26,7 @@ func Agree(t testing.TB, m *ptx.Module, info *ptx.ModuleInfo) {
 			t.Errorf("kernel %s is not there", f.Name)
 			continue
 		}
-		// If a function has several declarations, the reader may report the line of any
-		// declaration.
+		// If a function has several declarations, the reader may report the line of any of them.
 		if want := f.Signature(); len(m.Kernels()) == len(info.Kernels) && f.Body != nil {
 			want.Line = got.Line
 			if !reflect.DeepEqual(*got, want) {
@@ -68,7 +67,8 @@ func clearPositions(v reflect.Value) {
 	}
 }
 
-// RoundTrip prints m and parses the result. Both trees must be equal, and so must a second print.
+// RoundTrip checks that printing m and parsing the result yields an equal tree, and that printing
+// that tree yields the same text.
 func RoundTrip(t testing.TB, m *ptx.Module) {
 	t.Helper()
 	text := m.String()

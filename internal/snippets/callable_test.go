@@ -15,7 +15,7 @@ import (
 //go:embed philox.ptx
 var philoxPTX []byte
 
-// philoxOf is the generator of philox.ptx on the host.
+// philoxOf computes on the host what the generator of philox.ptx computes.
 func philoxOf(c uint64, key uint32) uint32 {
 	c0, c1 := uint32(c), uint32(c>>32)
 	for range 10 {

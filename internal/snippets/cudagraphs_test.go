@@ -16,8 +16,8 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// These examples contain the code and the pictures of docs/cuda-graphs.md. Each example prints its
-// graph, so the page shows the output of this code, and then runs the graph.
+// These examples contain the code and the pictures of docs/cuda-graphs.md. Most of them print their
+// graph, so the pictures are the output of this code, and run it to check its results.
 
 // holds ends the program with an error if the contents of m differ from want.
 func holds[T comparable](m driver.MemoryOf[T], want ...T) {
@@ -31,7 +31,7 @@ func once(stream *driver.Stream, g *graph.Graph) {
 	check(must(g.Instantiate()).Run(context.Background(), stream))
 }
 
-// A step copies its input to the device, computes and copies the result back.
+// step is a step that copies its input to the device, computes and copies the result back.
 type step struct {
 	in, out                           *driver.HostBuffer[float32]
 	x                                 *driver.Buffer[float32]

@@ -66,7 +66,7 @@ func handle(pool *scorer, w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	scores := make([]float32, elements)
 	err := pool.Call(ctx, in, func(out output) error {
-		copy(scores, out.Slice()) // a slow client must not hold the replica
+		copy(scores, out.Slice()) // copy now, so that a slow client does not hold the replica
 		return nil
 	})
 	switch {

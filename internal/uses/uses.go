@@ -40,8 +40,8 @@ func (m Mode) String() string {
 	return "no access"
 }
 
-// Access is memory that an operation reads or writes: a range, or the rows of a box in pitched
-// memory. Host and device addresses share one address space.
+// Access is memory that an operation reads or writes: a range of bytes, or the rows of a box in
+// pitched memory. Host and device addresses share one address space.
 type Access struct {
 	Addr  uint64 // address of the first byte
 	Bytes uint64 // from the first byte to the last, including gaps between rows
@@ -49,7 +49,7 @@ type Access struct {
 	Host  bool   // page-locked host memory
 	Arg   int32  // index of the operand, or of the kernel argument
 	What  string // name of the operand, such as "destination", or of the kernel parameter
-	Rows  *Rows  // accessed part of the range; nil: every byte. Rows must not be changed
+	Rows  *Rows  // accessed part of the range, which must not be changed; nil if every byte is accessed
 }
 
 // Rows describes a box in memory: Layers × Count rows of Width bytes each. The first row begins at
@@ -71,8 +71,8 @@ func (a Access) Overlaps(b Access) bool {
 	return both
 }
 
-// Common returns the first range of bytes that both accesses contain, whatever their modes. The
-// result is exact for boxes as well.
+// Common returns the first range of bytes that both accesses contain, whatever their modes. Gaps
+// between the rows of a box do not count.
 func (a Access) Common(b Access) (from, to uint64, ok bool) {
 	switch {
 	case a.Bytes == 0 || b.Bytes == 0 || a.Addr >= b.Addr+b.Bytes || b.Addr >= a.Addr+a.Bytes:
@@ -87,7 +87,7 @@ func (a Access) Common(b Access) (from, to uint64, ok bool) {
 	return b.withinBox(a)
 }
 
-// within returns the first range of accessed bytes between two addresses.
+// within returns the first range of accessed bytes from lo to hi, exclusive.
 func (a *Access) within(lo, hi uint64) (from, to uint64, ok bool) {
 	if a.Rows == nil {
 		return a.piece(a.Addr, a.Bytes, lo, hi)
@@ -121,8 +121,8 @@ func (a *Access) withinBox(box Access) (from, to uint64, ok bool) {
 	return 0, 0, false
 }
 
-// firstAfter returns the index of the first piece that ends after addr. All pieces have the same
-// size and are step bytes apart.
+// firstAfter returns the index of the first piece that ends after addr. Piece i begins at
+// start+i*step and has size bytes.
 func firstAfter(start, size, step, addr uint64) uint64 {
 	if start+size > addr || step == 0 {
 		return 0
@@ -135,9 +135,9 @@ func (*Access) piece(start, size, lo, hi uint64) (from, to uint64, ok bool) {
 	return from, to, from < to
 }
 
-// SetRows makes a an access to a box: layers of rows of width bytes each. A box without gaps
-// becomes a range. pitch is the number of bytes from one row to the next, and layer from one layer
-// to the next.
+// SetRows makes a an access to a box of the given number of layers, each with rows of width bytes.
+// A box without gaps becomes a range. pitch is the number of bytes from one row to the next, and
+// layer from one layer to the next.
 func (a *Access) SetRows(width, pitch, rows, layer, layers uintptr) {
 	if a == nil {
 		return

@@ -155,7 +155,7 @@ func (d *Device) open() (err error) {
 // escaped forces values whose address is passed to C onto the heap, where they do not move.
 var escaped any
 
-// word returns the address of p as an argument for C. The caller must keep p alive.
+// word returns the address of p as an argument for C. The caller must keep *p reachable.
 func word[T any](p *T) uintptr {
 	escaped = p
 	return uintptr(unsafe.Pointer(p))
@@ -241,8 +241,8 @@ func (d *Device) NewSemaphore() (*Semaphore, error) {
 	return s, err
 }
 
-// FD exports the semaphore. The caller owns the file descriptor until CUDA imports it. Then CUDA
-// owns it.
+// FD exports the semaphore. The caller owns the file descriptor until CUDA imports it, and CUDA
+// from then on.
 func (s *Semaphore) FD() (int, error) {
 	info := &getFDInfo{sType: typeGetFD, semaphore: s.raw, handle: opaqueFD}
 	fd := new(int32)

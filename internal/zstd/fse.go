@@ -2,7 +2,7 @@ package zstd
 
 import "math/bits"
 
-// fseTable decodes symbols by finite state entropy. A state is an index into the entries. Each
+// fseTable is a table for finite state entropy decoding. A state is an index into entries. Each
 // entry contains a symbol and the transition to the next state.
 type fseTable struct {
 	log     int

@@ -4,7 +4,7 @@ import "math/bits"
 
 const maxHuffmanBits = 11
 
-// huffmanTable decodes a symbol from the next bits.
+// huffmanTable maps the next bits of a stream to a symbol and the length of its code.
 type huffmanTable struct {
 	bits    int // length of the longest code
 	entries []huffmanEntry
@@ -47,7 +47,8 @@ func (d *decoder) literals(src []byte, most int) ([]byte, error) {
 	return rest, d.huffman.decode4(d.lits, data)
 }
 
-// plainLiterals reads literals that are stored uncompressed, or as one repeated byte.
+// plainLiterals reads literals that are stored uncompressed or, if repeat is set, as one repeated
+// byte.
 func (d *decoder) plainLiterals(src []byte, repeat bool, format byte, word uint64, most int) ([]byte, error) {
 	head, size := 1, int(word>>3&0x1f)
 	switch format {
@@ -134,7 +135,7 @@ func readWeights(src []byte) ([]uint8, error) {
 	return nil, damagedf("a code of too many symbols")
 }
 
-// newHuffman builds the table from the weights of all symbols but the last. The last weight follows
+// newHuffman builds the table from the weights of all symbols except the last, whose weight follows
 // from the others. A symbol of weight w has 2^(w-1) table entries.
 func newHuffman(weights []uint8) (*huffmanTable, error) {
 	sum := 0

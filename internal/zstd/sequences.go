@@ -8,7 +8,7 @@ const (
 	matchLengths
 )
 
-// codeKind holds the fixed properties of a kind of codes.
+// codeKind holds the fixed properties of one of the three kinds of codes.
 type codeKind struct {
 	symbols, maxLog int
 	standard        *fseTable
@@ -21,7 +21,7 @@ var codeKinds = [3]codeKind{
 		-1, -1, -1, -1, -1, -1, -1}, 6)},
 }
 
-// lengthCode is the length for a code: base plus the value of the extra bits.
+// lengthCode describes the lengths of one code: base plus the value of the extra bits.
 type lengthCode struct {
 	base uint32
 	bits int
@@ -30,9 +30,10 @@ type lengthCode struct {
 var literalCodes, matchCodes = lengthCodes(0, 16, []int{1, 1, 1, 1, 2, 2, 3, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}),
 	lengthCodes(3, 32, []int{1, 1, 1, 1, 2, 2, 3, 3, 4, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16})
 
-// lengthCodes builds a table of lengths. It starts at the length least with plain codes without
-// extra bits. Then follows one code for each number in extra, which begins where the previous code
-// ends. Codes with the most bits begin at a power of two above least.
+// lengthCodes builds a table of lengths. The first plain codes have no extra bits, and their
+// lengths begin at least. They are followed by one code for each number of bits in extra, which
+// begins where the previous code ends. Codes with 6 or more extra bits begin at a power of two
+// above least.
 func lengthCodes(least uint32, plain int, extra []int) []lengthCode {
 	var out []lengthCode
 	for i := range plain {
@@ -146,7 +147,7 @@ func (d *decoder) readTables(src []byte) ([]byte, error) {
 }
 
 // offset returns the distance for an offset value. The values 1 to 3 refer to the last three
-// distances. An invalid distance yields 0.
+// distances. If the distance is invalid, offset returns 0.
 func (d *decoder) offset(v uint32, noLiterals bool) uint32 {
 	p := &d.repeats
 	if v > 3 {

@@ -1,5 +1,6 @@
-// Waits only waits for C to call back, three times. A test cannot check this, because the timer for
-// its time limit prevents Go from reporting a deadlock.
+// Waits waits three times for a callback from C while no goroutine can run. Go must not report a
+// deadlock. A test cannot check this, because its time limit's timer prevents Go from reporting
+// one.
 package main
 
 import (
@@ -12,8 +13,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// later is a stream handle. The stand-in starts the stream's work after that many milliseconds,
-// when every goroutine waits.
+// later is a stream handle. The stand-in starts the stream's work after that many milliseconds, so
+// that every goroutine is waiting by then.
 const later = 300
 
 var data [3]byte
