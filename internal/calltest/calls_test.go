@@ -104,6 +104,7 @@ func TestASmallStructByValueArrivesInC(t *testing.T) {
 }
 
 // grow uses so much stack that the runtime must move the goroutine's stack.
+//
 //go:noinline
 func grow(depth int) byte {
 	var pad [1 << 10]byte

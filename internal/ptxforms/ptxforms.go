@@ -28,6 +28,7 @@ var headers = []string{
 }
 
 // missing is the file missing.txt, the expected result of List, with one line per form.
+//
 //go:embed missing.txt
 var missing string
 
