@@ -8,9 +8,9 @@ import (
 // Batch is a list of calls that are made in one native call. They run in order until one fails
 // (returns a result other than 0).
 //
-// The blocks of a batch are contiguous in its own memory, which never moves and which the garbage
-// collector does not scan. A call may therefore take the address of an earlier call's output
-// (Frame.Out). All other memory that arguments point to must be kept alive, either by the batch
+// The blocks of a batch are in its own memory, which never moves and which the garbage collector
+// does not scan. An argument may therefore be the address of an earlier call's output word
+// (Frame.SetOut). All other memory that arguments point to must be kept alive, either by the batch
 // (SetPtr) or by the caller (SetKept). Reusing a batch after Reset does not allocate. A Batch is
 // not safe for concurrent use.
 type Batch struct {
@@ -91,8 +91,7 @@ func (b *Batch) Add(p *Proc, n int) Frame {
 	return Frame{b, b.push(p, n, callWords+max(n, minWords)+1)} // plus the output word
 }
 
-// Add3 appends a call of p with three words. As with Add5, the caller must keep the memory that the
-// words point to alive and on the heap.
+// Add3 is like Add5, but appends a call with three words.
 func (b *Batch) Add3(p *Proc, w0, w1, w2 uintptr) Frame {
 	f := b.push(p, 3, callWords+3)
 	w := (*[3]uintptr)(unsafe.Add(unsafe.Pointer(f), argsOffset))
@@ -101,8 +100,9 @@ func (b *Batch) Add3(p *Proc, w0, w1, w2 uintptr) Frame {
 }
 
 // Add5 appends a call of p with five words. It is faster than Add, for callers that append
-// thousands of calls. The frame has no output word, so it must not be passed to SetOut. The
-// trampoline loads more registers than there are words, and reads the excess from the next frame.
+// thousands of calls. The caller must keep the memory that the words point to alive and on the
+// heap. The frame has no output word, so it must not be passed to SetOut. The trampoline loads more
+// registers than there are words, and reads the excess from the next frame.
 func (b *Batch) Add5(p *Proc, w0, w1, w2, w3, w4 uintptr) Frame {
 	f := b.push(p, 5, callWords+5)
 	w := (*[5]uintptr)(unsafe.Add(unsafe.Pointer(f), argsOffset))
@@ -110,8 +110,8 @@ func (b *Batch) Add5(p *Proc, w0, w1, w2, w3, w4 uintptr) Frame {
 	return Frame{b, f}
 }
 
-// AddRoom appends a call of p with n words, which the caller sets through the returned pointer, as
-// for Add5. The n words are followed by room further words. These are not arguments but memory that
+// AddRoom is like Add5, but the call has n words, which the caller sets through the returned
+// pointer. The n words are followed by room further words. These are not arguments but memory that
 // arguments may point to. The memory does not move until the batch is reset.
 func (b *Batch) AddRoom(p *Proc, n, room int) unsafe.Pointer {
 	return unsafe.Add(unsafe.Pointer(b.push(p, n, callWords+n+room)), argsOffset)

@@ -135,7 +135,7 @@ func TestCCallAllocatesNothing(t *testing.T) {
 	}
 }
 
-// cThread returns functions that change th and have C addresses.
+// cThread returns the functions of th.procs with C addresses.
 func cThread(th *thread) (get, set, exchange, call *loader.Proc) {
 	g := loader.AddrProc(purego.NewCallback(func(out *uintptr) uintptr {
 		*out = th.current

@@ -2,7 +2,7 @@ package loader
 
 import "sync"
 
-// Callback is a C function void f(void *userData) that runs Go code.
+// Callback is the Go code of a C function void f(void *userData).
 type Callback func(userData uintptr)
 
 var callbacks struct {
@@ -10,9 +10,9 @@ var callbacks struct {
 	byAddr map[uintptr]Callback
 }
 
-// NewCallback returns an address that C code can call as void f(void *userData). The number of
-// callbacks is small and limited, and they are never released. Create one callback for each purpose
-// and distinguish its calls by userData.
+// NewCallback returns an address that C code can call as void f(void *userData). A process can
+// create only a limited number of callbacks, and they are never released. Create one callback for
+// each purpose and distinguish its calls by userData.
 //
 // In a build that cannot call C (see the build tag static), the address can only be passed to
 // CallCallback.
@@ -32,8 +32,8 @@ func NewCallback(fn Callback) uintptr {
 
 // CallCallback calls the function at addr. An emulated driver uses it where the real driver would
 // call back. CallCallback calls a callback from NewCallback directly, and any other address as a C
-// function. Some function types take further words after userData. A callback from NewCallback
-// ignores them, as it does when C calls it.
+// function. A C function also receives the words in more, which a callback from NewCallback does
+// not have.
 func CallCallback(addr, userData uintptr, more ...uintptr) {
 	callbacks.RLock()
 	fn := callbacks.byAddr[addr]
@@ -47,7 +47,7 @@ func CallCallback(addr, userData uintptr, more ...uintptr) {
 }
 
 // Callbacks from C run on a goroutine of this package, not on the goroutine that represents the C
-// thread. On that goroutine, runtime.Goexit (which t.FailNow calls) would end the process.
+// thread. On the latter, runtime.Goexit (which t.FailNow calls) would end the process.
 
 // idleCallers holds goroutines that wait for a callback. If more callbacks run concurrently,
 // callApart starts more goroutines.

@@ -17,8 +17,8 @@ import (
 // cudaNames lists the names of the driver in the order in which they are tried.
 var cudaNames = linuxNames(runtime.GOARCH)
 
-// linuxNames returns the names to try. The system searches for the first one. The unversioned
-// libcuda.so comes last, because it can be the toolkit's stub, and on WSL it fails.
+// linuxNames returns the names to try. The system searches for names without a path. The
+// unversioned libcuda.so comes last, because it can be the toolkit's stub, and on WSL it fails.
 func linuxNames(goarch string) []string {
 	names := []string{
 		"libcuda.so.1",

@@ -1,7 +1,7 @@
 // Package loader opens dynamic libraries, looks up their functions and calls them, without cgo.
 //
 // It is the only package of this module that uses purego, golang.org/x/sys, assembly and linknames.
-// It imports no other package of the module. It contains the places where CUDA drivers are
+// It imports no other package of the module. It contains the paths at which CUDA drivers are
 // installed, but no CUDA types.
 //
 // The other packages use two abstractions. A [Library] maps a symbol to a [Proc]. A Proc is a C

@@ -15,5 +15,5 @@ func SecureEnv(name string) string {
 // Privileged reports whether the process runs with more rights than its user.
 func Privileged() bool { return hasRights() }
 
-// Tests replace hasRights, because they cannot raise their own rights.
+// hasRights is a variable because tests, which cannot raise their own rights, replace it.
 var hasRights = privileged

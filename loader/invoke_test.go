@@ -103,7 +103,7 @@ func TestForwardingToNothingAnswersMissing(t *testing.T) {
 	}
 }
 
-// thread is the state that a scope changes. It also records the calls that changed it.
+// thread holds the state that a scope changes on a thread. log lists the calls.
 type thread struct {
 	current uintptr
 	mode    uint32

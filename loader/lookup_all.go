@@ -206,7 +206,7 @@ func resultOf(c *Call, t reflect.Type) reflect.Value {
 		v.SetFloat(math.Float64frombits(uint64(r)))
 	case reflect.String:
 		v.SetString(GoString(*(**byte)(unsafe.Pointer(&c.Ret))))
-	default: // the result is an integer, a bool or a pointer
+	default: // a word: an integer, a handle or a pointer
 		v.Set(reflect.NewAt(t, unsafe.Pointer(&c.Ret)).Elem())
 	}
 	return v

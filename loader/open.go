@@ -12,14 +12,14 @@ import (
 )
 
 var (
-	// ErrUnsupportedPlatform is matched when no CUDA driver exists for this operating system, or
-	// when this build cannot open one.
+	// ErrUnsupportedPlatform matches the error if no CUDA driver exists for this operating system,
+	// or if this build cannot open one.
 	ErrUnsupportedPlatform = errors.New("no CUDA driver exists for this platform")
-	// ErrStatic is matched when the program was built without the dynamic loader (build tag
+	// ErrStatic matches the error if the program was built without the dynamic loader (build tag
 	// static).
 	ErrStatic = errors.New("built with the tag static: no library can be opened; build without it, with CGO_ENABLED=0, to use a GPU")
-	// ErrStubLibrary is matched when the library found is the CUDA toolkit's stub, which
-	// contains no driver and exists only to link against.
+	// ErrStubLibrary matches the error if the library is the CUDA toolkit's stub, which contains no
+	// driver and exists only to link against.
 	ErrStubLibrary = errors.New("the CUDA toolkit's stub library, which is for linking only")
 )
 
@@ -92,8 +92,8 @@ type DynamicLibrary struct {
 	handle uintptr // 0 after Close
 }
 
-// Open opens the first of the given names that the system finds. A name without a path is searched
-// for as the system does. On Windows, the search covers only System32.
+// Open opens the first of the given names that it can. The system searches for a name without a
+// path. On Windows, the search covers only System32.
 func Open(names ...string) (*DynamicLibrary, error) {
 	return open(names, nil, nil)
 }
@@ -143,8 +143,8 @@ func (m missing) Unwrap() error        { return m.error }
 // moduleNotFound is the Windows error if a library or one of its dependencies does not exist.
 const moduleNotFound = syscall.Errno(126)
 
-// noSuchLibrary reports whether the system found no library of that name. If a dependency of the
-// library is missing instead, the reason contains the dependency's name, except on Windows, where
+// noSuchLibrary reports whether err means that there is no library of that name. If a dependency of
+// the library is missing instead, the text contains the dependency's name. On Windows,
 // noSuchLibrary cannot distinguish the two.
 func noSuchLibrary(name string, err error) bool {
 	reason := err.Error()

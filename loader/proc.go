@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// ErrSymbolNotFound is matched by the error of a Lookup if the library does not have the function.
+// ErrSymbolNotFound matches the error of Lookup if the library does not have the function.
 var ErrSymbolNotFound = errors.New("symbol not found")
 
 // Missing is the result of invoking a zero Proc, which calls nothing.
@@ -65,9 +65,9 @@ func (p *Proc) Call(words ...uintptr) uintptr {
 	return Invoke(c)
 }
 
-// Call heads the argument block of one call. The argument words follow it in the same struct, one
-// machine word each. There must be room for at least eight words, because the trampolines load
-// every argument register, whether the function uses it or not.
+// Call is the head of the argument block of one call. The argument words follow it in the same
+// struct, one machine word each. There must be room for at least eight words, because the
+// trampolines load every argument register, whether the function uses it or not.
 //
 //	block := struct {
 //		call loader.Call
@@ -81,7 +81,7 @@ func (p *Proc) Call(words ...uintptr) uintptr {
 // goroutine's stack, which can move until the native call begins.
 type Call struct {
 	Proc  *Proc   // function to call
-	Scope *Scope  // context and capture mode of the call; nil: those of the thread
+	Scope *Scope  // context and capture mode of the call; nil leaves the thread's unchanged
 	N     uintptr // number of argument words, plus flags for floats (see FloatArg)
 	Ret   uintptr // the full result register
 }
@@ -95,7 +95,7 @@ func (c *Call) args() unsafe.Pointer {
 	return unsafe.Add(unsafe.Pointer(c), unsafe.Sizeof(Call{}))
 }
 
-// Args gives a GoFunc access to the words of its argument block.
+// Args provides access to the words of a GoFunc's argument block.
 type Args struct {
 	words unsafe.Pointer
 	n     int

@@ -214,7 +214,7 @@ load:
 	MOVQ  32(R9), R8
 	MOVQ  40(R9), R9
 	MOVQ  CALL_PROC(BX), R11
-	MOVL  R15, AX           // what a variadic function looks at
+	MOVL  R15, AX           // number of vector registers, for variadic functions
 	CALL  (R11)
 	MOVQ  CALL_N(BX), CX
 	TESTL $0x80000000, CX
