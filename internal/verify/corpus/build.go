@@ -17,7 +17,7 @@ import (
 //go:embed testdata/*.tar.gz
 var archives embed.FS
 
-// Build is one compilation of all sources for one architecture, with its options.
+// Build is one compilation of all sources for an architecture.
 type Build struct {
 	Name  string // name of the archive, without ".tar.gz"
 	SM    int    // compute capability times 10: 90 for compute_90
@@ -34,7 +34,7 @@ var Builds = []Build{
 }
 
 // Folder names the environment variable with the path of a folder. The archives in the folder
-// replace the embedded ones and contain another compiler's output for the same sources.
+// replace the embedded ones. They contain another compiler's output for the same sources.
 const Folder = "PURECUDA_CORPUS"
 
 // PTX returns the PTX of all sources, by source name.

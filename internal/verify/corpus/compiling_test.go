@@ -12,8 +12,9 @@ import (
 	"github.com/purecuda/cuda/internal/verify/corpus"
 )
 
-// The compiler of driver 580 keeps state per OS thread. Successful loads, failing loads and links
-// run concurrently on several threads. No operation may affect the next one on its thread.
+// The compiler of driver 580 keeps state per OS thread. The test runs successful loads, failing
+// loads and links concurrently on several threads. No operation may affect the next one on its
+// thread.
 func TestLoadsMistakesAndLinksShareThreadsOnGPU(t *testing.T) {
 	gputest.OnGPU(t, func(t *testing.T, c *driver.Context) {
 		loaded, linked := corpus.Builds[0], corpus.Builds[3] // compute_75 and compute_100
@@ -58,8 +59,8 @@ func loadFails(t *testing.T, c *driver.Context, text string) {
 	}
 }
 
-// neverCompiled returns the text with a random comment, so that the text is not in the driver's
-// cache.
+// neverCompiled returns the text with a random comment, so that the driver's cache does not contain
+// the text.
 func neverCompiled(text string) []byte {
 	return fmt.Appendf(nil, "%s\n// %x\n", text, rand.Uint64())
 }

@@ -1,6 +1,6 @@
 // Package corpus is a set of small CUDA programs, with the PTX that nvcc generates for them and
-// functions to run them. It allows testing a parser, a printer and an emulator on real compiler
-// output. Only tests may import it.
+// functions to run them. Tests use it to run the parser, the printer and the emulator on real
+// compiler output. Only tests may import it.
 //
 // The sources are in cuda/. Lines that begin with "//@" describe how to run the kernels (see
 // [Step]). The PTX is in testdata/, one archive per [Build], created by scripts/corpus.sh with nvcc
@@ -17,7 +17,7 @@ import (
 //go:embed cuda/*.cu
 var cudaFiles embed.FS
 
-// Source is one CUDA file.
+// Source is a CUDA source file.
 type Source struct {
 	Name  string // file name without ".cu"
 	Text  string

@@ -90,8 +90,8 @@ func bfloatBits(v float64) uint16 {
 	return uint16((b + 0x7fff + b>>16&1) >> 16)
 }
 
-// halfBits rounds v to the nearest half, ties to even. It scales v so that one unit is the last
-// place of the half. Rounding to an integer then gives the result.
+// halfBits returns the bits of v rounded to the nearest half, ties to even. It scales v so that the
+// last place of the half is worth 1, and rounds to an integer.
 func halfBits(v float64) uint16 {
 	sign := uint16(math.Float64bits(v) >> 48 & 0x8000)
 	if v == 0 {

@@ -12,7 +12,8 @@ type Fill struct {
 	Params []float64
 }
 
-// fills maps each kind to its function and to its minimum and maximum number of parameters.
+// fills maps each kind of Fill to its minimum and maximum number of parameters and to the function
+// that writes element i.
 var fills = map[string]struct {
 	least, most int
 	at          func(r *random, f Fill, e Elem, i, n int, dst []byte)
@@ -37,7 +38,8 @@ func (f Fill) check() error {
 	return nil
 }
 
-// bytes returns the initial contents of the argument's buffer. seed may be any text.
+// bytes returns the initial contents of the argument's buffer. seed may be any text, from which
+// random contents are derived.
 func (a *Arg) bytes(seed string) []byte {
 	b := make([]byte, a.Count*a.Type.Size)
 	r := newRandom(seed + "/" + a.Name)
@@ -103,7 +105,7 @@ func textAt(r *random, f Fill, e Elem, _, _ int, dst []byte) {
 	e.putBits(dst, 'a'+r.below(letters))
 }
 
-// random is a splitmix64 generator. Its numbers must never change, unlike those of Go's library.
+// random is a splitmix64 generator. Unlike those of Go's library, its numbers must never change.
 type random struct {
 	state uint64
 	perm  []int

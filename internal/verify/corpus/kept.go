@@ -29,7 +29,8 @@ type KeptResult struct {
 }
 
 // KeptOutput is the recorded digest of an output. If the launch changed the output, Data contains
-// the first bytes of an output with a tolerance, or all bytes of a short one.
+// the first keptBytes of an output with a tolerance, or all bytes of another output of at most
+// fewBytes.
 type KeptOutput struct {
 	Name   string
 	Digest string `json:",omitempty"` // empty if the contents differ between runs
@@ -160,8 +161,8 @@ func (o *Output) compare(kept *KeptOutput) error {
 	return fmt.Errorf("digest %s, %s was kept", digest(o.Bytes), kept.Digest)
 }
 
-// near compares two elements. Floats may differ by the argument's tolerance, and all NaNs are
-// equal.
+// near returns an error if two elements differ. Floats may differ by the argument's tolerance, and
+// all NaNs count as equal.
 func (a *Arg) near(got, want []byte) error {
 	if a.Type.bits(got) == a.Type.bits(want) {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/purecuda/cuda/internal/verify/corpus"
 )
 
-// The GPU cannot run PTX for a newer device, but the driver's linker compiles it. The printed text
-// must compile to the same machine code as the original.
+// The GPU cannot run PTX for a newer device, but the driver's linker can compile it. The printed
+// text must compile to the same machine code as the original.
 func TestPrintedTextCompilesToTheSameCodeOnGPU(t *testing.T) {
 	gputest.OnGPU(t, func(t *testing.T, c *driver.Context) {
 		for _, b := range corpus.Builds {

@@ -7,15 +7,14 @@ import (
 )
 
 // Repeat loads the PTX of a source in build b and runs all steps for b, as Run does. After each
-// launch it calls again, which can measure how long the launch takes. The function launch enqueues
-// the same launch n more times and waits for all of them. These launches use the current contents
-// of the buffers. The function refill restores the contents from before the first launch.
+// launch it calls again, for example to measure how long the launch takes. launch enqueues the same
+// launch n more times, with the current contents of the buffers, and waits. refill restores the
+// contents from before the first launch.
 func (src *Source) Repeat(c *driver.Context, b Build, ptx string, again func(step string, refill func() error, launch func(n int) error) error) error {
 	_, err := src.run(c, b, ptx, again)
 	return err
 }
 
-// repeat passes a finished launch to again.
 func (r *runner) repeat(name string, launch *driver.Launch, mem *memory) error {
 	if r.again == nil {
 		return nil

@@ -76,8 +76,8 @@ func (r *runner) steps(b Build) (all []Result, err error) {
 	return all, nil
 }
 
-// name returns the step's name. It numbers steps of the same name, whether or not the build runs
-// them.
+// name returns the step's name, with a number from the second step of that name on. Steps that the
+// build skips also count.
 func (r *runner) name(s *Step) string {
 	r.seen[s.Name]++
 	if n := r.seen[s.Name]; n > 1 {
@@ -201,7 +201,7 @@ func (m *memory) buffer(a *Arg) (*driver.Buffer[byte], error) {
 	return b, nil
 }
 
-// scalar returns the argument's number as a Go value of its type.
+// scalar returns the argument's number as a Go value of the matching type.
 func (a *Arg) scalar() any {
 	b := a.valueBytes()
 	bits := a.Type.bits(b)
@@ -230,7 +230,7 @@ func (a *Arg) valueBytes() []byte {
 	return b
 }
 
-// structure returns the struct's fields in C's layout, as a Go array of bytes.
+// structure returns the fields of a struct argument in C's layout, as a Go array of bytes.
 func (m *memory) structure(a *Arg) (any, error) {
 	bytes, _, err := m.layOut(a.Fields)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/purecuda/cuda/internal/verify/corpus"
 )
 
-// launchesPerTime is the number of launches per measurement, and times the number of measurements.
-// The launches of one measurement do not wait for each other.
+// launchesPerTime is the number of launches per measurement, which do not wait for each other.
+// times is the number of measurements.
 const (
 	launchesPerTime = 16
 	times           = 7
@@ -43,14 +43,14 @@ func (s surveyed) String() string {
 	return fmt.Sprintf("%-13s %-36s %5.1f of 32 lanes %6.0f M/s, %6.0f M/s if all were active", s.build, s.name, float64(s.lanes)/float64(s.warps), s.laneRate(), s.fullRate())
 }
 
-// slow is the minimum rate of a kernel as a fraction of the median rate. Comparing with the median
-// cancels out the speed of the machine.
+// slow is the minimum rate of a kernel as a fraction of the median rate. The median makes the test
+// independent of the speed of the machine.
 const slow = 0.1
 
-// launchTime is how long a launch that does almost no work may take.
+// launchTime is the longest acceptable time of a launch that does almost no work.
 const launchTime = 10 * time.Microsecond
 
-// heavy lists kernels that may be slower, because a single instruction performs 4096
+// heavy lists kernels that may be slower, because one of their instructions performs 4096
 // multiplications of a matrix product, or prints.
 var heavy = []string{"wmma_", "mma_ptx/", "printing/"}
 
@@ -65,7 +65,7 @@ func in(list []string, name string) bool {
 	return slices.ContainsFunc(list, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
-// No kernel that nvcc compiled may be slow without a reason. The test runs every source on one
+// No kernel that nvcc compiled may be slow unless heavy lists it. The test runs every source on one
 // core, with and without optimisation.
 func TestSpeedOfCompiledKernels(t *testing.T) {
 	if os.Getenv("PURECUDA_BENCH") != "1" {

@@ -11,7 +11,7 @@ import (
 )
 
 // The parser must accept nvcc's output for each architecture, optimised and not. Printing and
-// parsing the text must give the same tree, and Signatures must find the same kernels.
+// parsing the text again must yield the same tree, and Signatures must find the same kernels.
 func TestCompilersTextRoundTrips(t *testing.T) {
 	for _, b := range corpus.Builds {
 		t.Run(b.Name, func(t *testing.T) {

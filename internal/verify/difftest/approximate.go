@@ -36,8 +36,8 @@ func of(f func(float64) float64) func([]float64) float64 {
 
 func rsqrt(x float64) float64 { return 1 / math.Sqrt(x) }
 
-// divApprox returns 0 if the divisor is above 2^126. If the dividend is also infinite, it returns
-// NaN.
+// divApprox divides as the approximate division does: for a divisor between 2^126 and infinity it
+// returns 0, or NaN if the dividend is infinite.
 func divApprox(a []float64) float64 {
 	if y := math.Abs(a[1]); y > 0x1p126 && !math.IsInf(y, 0) {
 		if math.IsInf(a[0], 0) {
@@ -62,7 +62,7 @@ func (t *table) functions(ftz string) {
 	}
 }
 
-// gross adds f64 functions with about 20 accurate bits, and rsqrt.
+// gross adds the f64 functions with about 20 accurate bits, and rsqrt.approx.f64.
 func (t *table) gross() {
 	rcp := func(x float64) float64 { return 1 / x }
 	t.bound("rcp.approx.ftz.f64", "f64", "f64", Bound{Exact: of(rcp), Rel: 0x1p-19, Ftz: true, Upper: true})

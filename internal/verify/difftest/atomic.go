@@ -12,7 +12,8 @@ var updates = []struct{ op, types string }{
 	{"min", "u32 s32 u64 s64"}, {"max", "u32 s32 u64 s64"},
 }
 
-// ownMemory lists the memory on which an atomic operation can operate. %a is stored there first.
+// ownMemory lists the kinds of memory on which an atomic operation can operate. The test stores %a
+// there first.
 var ownMemory = []place{
 	{"global", ".global", "[%ps]", ""},
 	{"generic global", "", "[%w1]", "cvta.global.u64 %w1, %ps; "},
@@ -39,7 +40,7 @@ func atomicForms() []Form {
 	return t.forms
 }
 
-// bits returns the type for plain loads and stores of ty.
+// bits returns the untyped PTX type of the size of ty.
 func bits(ty string) string {
 	switch bitsOf(ty) {
 	case 16:
@@ -62,7 +63,7 @@ func (t *table) red(p place, op, ty, order string) {
 		name+" "+p.address+", %b; ld"+p.space+"."+bits(ty)+" %d, "+p.address+";")
 }
 
-// cas adds compare-and-swap. For every second thread, the compared value equals the value in
+// cas adds compare-and-swap. For half of the threads, the compared value equals the value in
 // memory.
 func (t *table) cas(p place, ty string) {
 	name := "atom" + p.space + ".cas." + ty

@@ -26,8 +26,7 @@ func (t *table) logic() {
 	})
 }
 
-// lop3 adds the 256 functions of lop3, each selected by an immediate table. One form covers four
-// functions.
+// lop3 adds lop3 with each of its 256 lookup tables. One form covers four tables.
 func (t *table) lop3() {
 	for k := 0; k < 256; k += 4 {
 		body := ""

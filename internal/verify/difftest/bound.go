@@ -5,14 +5,14 @@ import (
 	"math"
 )
 
-// Bound limits how far an approximate result may be from the exact one. The largest of the
-// allowances applies.
+// Bound limits how far an approximate result may be from the exact one. The largest of ULP, Rel and
+// Abs applies.
 type Bound struct {
 	// Exact computes the exact result from the operands' values.
 	Exact func(a []float64) float64
 	// ULP is in units in the last place of the result's type. Rel is relative and Abs is absolute.
 	ULP, Rel, Abs float64
-	// Upper means that the lower half of the operands' bits is ignored.
+	// Upper means that the lower half of the operands' bits is treated as zero.
 	Upper bool
 	// Ftz means that subnormal operands count as zeros, and that subnormal results may be zeros.
 	Ftz bool
@@ -20,8 +20,8 @@ type Bound struct {
 	Domain func(a []float64) bool
 }
 
-// Check checks a result of f for a tuple of operands. It returns "" if the result is within the
-// bound, and otherwise a description of the error.
+// Check returns "" if out is within f's bound for the operands in, and otherwise a description of
+// the error.
 func (f *Form) Check(in []uint64, out uint64) string {
 	t := typeOf(f.Out[0])
 	p, packed := pairs[t]

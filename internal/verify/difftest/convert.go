@@ -29,8 +29,8 @@ func (t *table) intToInt() {
 	})
 }
 
-// intKind returns the operand kind for an integer conversion of ty. For f32 and f64 its values are
-// near the limits of the integer types.
+// intKind returns the operand kind for an integer conversion of ty. For f32 and f64, the values of
+// that kind are near the limits of the integer types.
 func intKind(ty string) string {
 	if ty == "f32" || ty == "f64" {
 		return ty + ":" + ty + "int"
@@ -102,7 +102,8 @@ func (t *table) narrowings() {
 	t.op("cvt.rna.satfinite.tf32.f32", "b32", "f32")
 }
 
-// rename adds a suffix to a form's name, because another list contains the same form.
+// rename adds a suffix to a form's name, which must differ from that of the same form in another
+// list.
 func (f *Form) rename(suffix string) { f.Name += suffix }
 
 func (t *table) integrals() {

@@ -55,9 +55,8 @@ func TestFormsGiveTheResultsOfAnH200(t *testing.T) {
 	}
 }
 
-// step returns the distance between the forms to run. With -short it is at least 7, for machines
-// where another test run already covers all forms. It is not 8, because forms come in groups of
-// four and eight.
+// step returns the distance between the forms that run. With -short it is at least 7, because
+// another run covers all forms. It is not 8, because forms come in groups of four and eight.
 func step() int {
 	if testing.Short() {
 		return max(stride, 7)
@@ -91,8 +90,9 @@ func compare(t *testing.T, c *driver.Context, g difftest.Group) {
 		}
 		check(t, form, r, a)
 	})
-	// The recorded operands were generated on amd64. On machines whose compiler fuses
-	// multiplications and additions, about one in a million of rand's normal numbers differs.
+	// The recorded operands were generated on amd64. On architectures where the compiler fuses
+	// multiplications and additions, about one in a million of rand's normally distributed numbers
+	// differs.
 	if others > len(forms)/100 {
 		t.Errorf("%d of %d forms have other operands here than were recorded", others, len(forms))
 	} else if others > 0 {
@@ -130,8 +130,8 @@ func check(t *testing.T, f *difftest.Form, r *difftest.Record, a difftest.Answer
 	}
 }
 
-// TestRecord records the GPU's results. It also compares them with the emulator's results, in more
-// detail than is possible with the record.
+// TestRecord records the GPU's results. It also compares them with all of the emulator's results,
+// of which the record contains only a part.
 func TestRecord(t *testing.T) {
 	if *record == "" {
 		t.Skip("nothing to record: see -record")

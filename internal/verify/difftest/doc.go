@@ -4,6 +4,6 @@
 // contains the results of an H200, with a hash of the PTX and the operands that produced them. The
 // tests generate the PTX itself from the table of forms.
 //
-// Exact forms must agree bit for bit, including NaNs. On the emulator and on the GPU, approximate
-// forms must be as close to the exact function as the ISA requires. Their NaNs must also agree.
+// Exact forms must agree bit for bit, including NaNs. Approximate forms must be as close to the
+// exact function as the ISA requires, on the emulator and on the GPU, and their NaNs must agree.
 package difftest

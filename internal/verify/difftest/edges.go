@@ -107,7 +107,8 @@ func smallEdges(n int) []uint64 {
 	return e
 }
 
-// integralEdges returns numbers near the limits of the integer types, and ties.
+// integralEdges returns numbers near the limits of the integer types, and numbers halfway between
+// integers.
 func integralEdges(pattern func(float64) uint64) []uint64 {
 	var e []uint64
 	for _, b := range []int{0, 1, 7, 8, 15, 16, 23, 24, 31, 32, 52, 53, 63, 64} {
@@ -119,7 +120,7 @@ func integralEdges(pattern func(float64) uint64) []uint64 {
 	return e
 }
 
-// nans returns all NaNs of a short format.
+// nans returns all NaNs of a format. The format must be short.
 func nans(f float) []uint64 {
 	var e []uint64
 	for m := uint64(1); m < 1<<f.mant; m++ {

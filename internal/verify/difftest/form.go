@@ -11,8 +11,8 @@ type Form struct {
 	In, Out []string
 	// Body is the PTX that computes the results.
 	Body string
-	// Payload means that checksums include NaN payloads. Results that are recorded in full must
-	// always agree in all bits.
+	// Payload means that checksums include NaN payloads. Results that are recorded in full always
+	// include them.
 	Payload bool
 	// Bound checks an approximate form. It is nil if the results are exact.
 	Bound *Bound
@@ -75,13 +75,13 @@ func each(list string, f func(word string)) {
 	}
 }
 
-// typeOf returns the type of an operand or result without its kind.
+// typeOf returns the type in an element of In or Out.
 func typeOf(s string) string {
 	t, _, _ := strings.Cut(s, ":")
 	return t
 }
 
-// kindOf returns the kind of an operand. The default is its type.
+// kindOf returns the kind in an element of In or Out. The default is the type.
 func kindOf(s string) string {
 	t, k, ok := strings.Cut(s, ":")
 	if ok {
@@ -105,7 +105,7 @@ func bitsOf(t string) int {
 	return 32
 }
 
-// register returns the type of the register that holds a value of type t.
+// register returns the type of the register for a value of type t.
 func register(t string) string {
 	switch {
 	case t == "pred", t == "f32", t == "f64":

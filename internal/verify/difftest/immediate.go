@@ -80,7 +80,8 @@ func (t *table) guards() {
 	t.add("loop", "s32", "u32:nibble u32", "mov.b32 %d, 0;\nagain: setp.eq.u32 %p, %a, 0; @%p bra done; mad.lo.u32 %d, %d, 3, %b; sub.u32 %a, %a, 1; bra again;\ndone:")
 }
 
-// contractions adds products followed by sums, with and without rounding modifiers.
+// contractions adds products followed by sums, which a compiler may fuse depending on the rounding
+// modifiers.
 func (t *table) contractions() {
 	each("f32 f64", func(ty string) {
 		r := "%f1"
@@ -92,7 +93,7 @@ func (t *table) contractions() {
 	})
 }
 
-// shuffled adds shuffles as compilers write them in reductions.
+// shuffled adds shuffles in the form that compilers emit for reductions.
 func (t *table) shuffled() {
 	each("16 8 4 2 1 0 31 32", func(n string) {
 		t.add("shfl.sync.bfly.b32 by "+n, "b32 pred", "b32", "shfl.sync.bfly.b32 %d|%x, %a, "+n+", 31, -1;")

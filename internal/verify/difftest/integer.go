@@ -54,8 +54,8 @@ func (t *table) products() {
 	t.op("mad24.hi.sat.s32", "s32", thrice("s32"))
 }
 
-// carries adds chains of two instructions. The second one makes the condition code that the first
-// one sets visible.
+// carries adds sequences of instructions with carry. The last one makes the condition code of the
+// previous one visible.
 func (t *table) carries() {
 	each("u32 s32 u64 s64", func(ty string) {
 		four := thrice(ty) + " " + ty

@@ -61,7 +61,8 @@ func (t *table) loads(p place) {
 	}
 }
 
-// stores adds stores to memory filled with a known pattern. The whole memory is then read.
+// stores adds stores to memory that contains a known pattern. Each form returns all 16 bytes of the
+// memory.
 func (t *table) stores(p place) {
 	setup := strings.ReplaceAll(p.setup, "{%a, %b}", "{%w5, %w6}")
 	setup = "mov.u64 %w5, 0x1122334455667788; mov.u64 %w6, 0x99aabbccddeeff00; " + setup
@@ -85,7 +86,7 @@ func (t *table) stores(p place) {
 
 const scopesAndOrders = "relaxed.cta relaxed.cluster relaxed.gpu relaxed.sys acquire.cta acquire.cluster acquire.gpu acquire.sys"
 
-// cachedLoads adds loads from the memory of the operands, to which no thread writes.
+// cachedLoads adds loads from the operands' own memory, which no thread changes.
 func (t *table) cachedLoads() {
 	load := func(mods, vec string) {
 		op := "ld" + mods + vec + ".u32"

@@ -2,5 +2,5 @@
 
 package difftest_test
 
-// stride is the distance between the forms to run. Without the race detector, all forms run.
+// stride is the distance between the forms that run. Without the race detector, all forms run.
 const stride = 1

@@ -25,9 +25,9 @@ func (f *Form) Operands() []uint64 {
 	return v
 }
 
-// grid enumerates all combinations of a form's edge values in a mixed order. The step is coprime to
-// the number of combinations. If that number is at most half the number of tuples, every
-// combination occurs.
+// grid enumerates all combinations of a form's edge values in a mixed order. step is coprime to
+// all, the number of combinations. If all is at most half the number of tuples, every combination
+// occurs.
 type grid struct {
 	lists     [][]uint64
 	all, step uint64
@@ -65,12 +65,12 @@ func (f *Form) randomTuple(t []uint64, r *rand.Rand) {
 	for i, in := range f.In {
 		t[i] = random(kindOf(in), r)
 		if i > 0 && kindOf(in) == kindOf(f.In[0]) && r.IntN(6) == 0 {
-			t[i] = near(t[0], bitsOf(typeOf(in)), r) // yields cancellation and ties
+			t[i] = near(t[0], bitsOf(typeOf(in)), r) // often causes cancellation and ties
 		}
 	}
 }
 
-// near returns x with changed low bits, and possibly with the opposite sign.
+// near returns x changed by at most 2, possibly with the opposite sign bit.
 func near(x uint64, bits int, r *rand.Rand) uint64 {
 	x += uint64(r.IntN(5)) - 2
 	if r.IntN(2) == 0 {
@@ -122,7 +122,7 @@ func random(kind string, r *rand.Rand) uint64 {
 	return randomInt(bitsOf(kind), r)
 }
 
-// random returns any bit pattern, a number near 1, or a number whose significand has few bits.
+// random returns one of: any bit pattern, a number near 1, or a number with few significand bits.
 func (f float) random(r *rand.Rand) uint64 {
 	bits := 1 + f.exp + f.mant
 	x := r.Uint64() >> (64 - bits)
@@ -131,7 +131,7 @@ func (f float) random(r *rand.Rand) uint64 {
 	switch r.IntN(4) {
 	case 0:
 		return x
-	case 1: // few significand bits, which yields ties
+	case 1: // few significand bits, which causes ties
 		x &^= 1<<(f.mant-f.mant/3) - 1
 	}
 	return x&(1<<f.mant-1|1<<(bits-1)) | e<<f.mant

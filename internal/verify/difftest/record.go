@@ -37,7 +37,7 @@ type File struct {
 	Records []Record
 }
 
-// NewRecord returns the record of an answer.
+// NewRecord returns the record of a device's answer.
 func NewRecord(f *Form, a Answer) Record {
 	r := Record{Name: f.Name, Hash: f.Hash(a.Operands), Refused: a.Refused != nil}
 	if r.Refused {
@@ -50,8 +50,8 @@ func NewRecord(f *Form, a Answer) Record {
 	return r
 }
 
-// kept returns the number of tuples to record in full. Approximate forms need more, because
-// checksums of approximate results are useless.
+// kept returns the number of tuples to record in full. Approximate forms record more, because
+// checksums cannot be compared within a bound.
 func (f *Form) kept() int {
 	if f.Bound != nil {
 		return 4 * Kept
@@ -95,8 +95,8 @@ func (f *Form) Decode(b []byte) []uint64 {
 	return results
 }
 
-// canonicalNaN returns x with any NaN of type t replaced by one NaN. Checksums that use it remain
-// valid if the comparison of NaNs becomes stricter.
+// canonicalNaN returns x, or one fixed NaN if x is a NaN of type t. For pairs it replaces each
+// element.
 func canonicalNaN(t string, x uint64) uint64 {
 	if p, ok := pairs[t]; ok && p.bits == 16 && floats[p.elem].exp != 0 {
 		return canonicalNaN(p.elem, x&0xffff) | canonicalNaN(p.elem, x>>16)<<16
@@ -119,8 +119,8 @@ func onlyNaNs(t string, x uint64) uint64 {
 	return 0
 }
 
-// Difference describes how an answer differs from the record, or returns "" if they agree. For
-// approximate results it compares only NaNs.
+// Difference describes the first difference between an answer and the record, or returns "" if they
+// agree. For approximate results it compares only NaNs.
 func (f *Form) Difference(r *Record, a Answer) string {
 	in, results := a.Operands, a.Results
 	for i, want := range f.Decode(r.First) {
@@ -145,8 +145,8 @@ func (f *Form) Difference(r *Record, a Answer) string {
 	return ""
 }
 
-// Outside counts the results of an approximate form outside its bound, and describes the first such
-// result.
+// Outside counts the results of an approximate form that are outside its bound, and describes the
+// first of them.
 func (f *Form) Outside(a Answer) (count int, first string) {
 	if f.Bound == nil {
 		return 0, ""
@@ -162,7 +162,7 @@ func (f *Form) Outside(a Answer) (count int, first string) {
 	return count, first
 }
 
-// Encode returns the contents of the data file.
+// Encode returns f as the contents of a data file.
 func (f *File) Encode() ([]byte, error) {
 	var b bytes.Buffer
 	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
@@ -190,7 +190,7 @@ func Decode(data []byte) (*File, error) {
 	return f, gob.NewDecoder(bytes.NewReader(all)).Decode(f)
 }
 
-// Differences describes each difference between two complete answers.
+// Differences describes each result that differs between two answers with all results.
 func (f *Form) Differences(want, got Answer) []string {
 	var found []string
 	in, n := want.Operands, len(f.In)

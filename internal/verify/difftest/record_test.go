@@ -7,8 +7,7 @@ import (
 	"github.com/purecuda/cuda/internal/verify/difftest"
 )
 
-// answered returns an answer for a form. The function result computes each result from the
-// operands.
+// answered returns an answer for a form, with the results that result computes from the operands.
 func answered(f *difftest.Form, result func(a []uint64) uint64) difftest.Answer {
 	a := difftest.Answer{Operands: f.Operands()}
 	n := len(f.In)
@@ -50,8 +49,8 @@ func TestAnotherNaNIsADifference(t *testing.T) {
 	}
 }
 
-// For approximate forms, only the bound limits the numbers. Numbers that differ from the record
-// must be accepted.
+// For approximate forms, numbers that differ from the record must be accepted, because only the
+// bound limits them.
 func TestApproximateNumbersAreNotCompared(t *testing.T) {
 	f := difftest.Form{Name: "half", In: []string{"u32"}, Out: []string{"f16x2"}, Bound: &difftest.Bound{}}
 	is := func(x uint64) difftest.Answer { return answered(&f, func([]uint64) uint64 { return x }) }

@@ -2,7 +2,7 @@ package difftest
 
 import "fmt"
 
-// This file covers moves of vectors, and sums of a register and a constant, in forms that compilers
+// This file covers moves of vectors and sums of a register and a constant, in forms that compilers
 // do not emit.
 
 func vectorForms() []Form {

@@ -3,8 +3,8 @@ package difftest
 // This file covers operations across the lanes of a warp (PTX ISA, "shfl.sync", "vote.sync",
 // "match.sync", "redux.sync", "elect.sync", "activemask").
 
-// halfMask computes a mask of the lanes in this lane's half of the warp. It sets %q if the lane is
-// in the lower half.
+// halfMask computes in %t4 a mask of the lanes in this lane's half of the warp. It sets %q if the
+// lane is in the lower half.
 const halfMask = "and.b32 %t3, %t2, 16; setp.eq.u32 %q, %t3, 0; selp.b32 %t4, 0x0000ffff, 0xffff0000, %q; "
 
 func warpForms() []Form {
@@ -76,7 +76,7 @@ func (t *table) reductions() {
 	each("and or xor", func(op string) { redux(op, "b32") })
 }
 
-// barriers adds reductions over all threads of a block, performed by barriers.
+// barriers adds barriers that reduce over all threads of a block.
 func (t *table) barriers() {
 	each("bar.red barrier.cta.red", func(op string) {
 		t.add(op+".popc.u32", "u32", "pred", op+".popc.u32 %d, 0, %a;")

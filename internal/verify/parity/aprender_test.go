@@ -12,8 +12,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// Opening a driver must resolve its functions. The code of every call is checked, and calling a
-// missing function returns an error.
+// Opening a driver must resolve its functions. A call that fails must return its code as an error,
+// and calling a missing function must return an error.
 func TestAprenderDriver(t *testing.T) {
 	gputest.EachDriver(t, func(t *testing.T, d *driver.Driver) {
 		if !d.Has(cu.FnCuGraphLaunch) || d.Version() < driver.MinVersion {
@@ -31,8 +31,8 @@ func TestAprenderDriver(t *testing.T) {
 	}
 }
 
-// The test builds a graph from operations with grids, arguments and dependencies, many of them in
-// one batch. The same must work for a stream that cannot be captured.
+// A program must be able to build a graph from operations with grids, arguments and dependencies,
+// one by one or in a batch, without capturing a stream.
 func TestAprenderGraphByHand(t *testing.T) {
 	t.Run("empty", func(t *testing.T) {
 		each(t, func(k *kit) {
@@ -90,8 +90,8 @@ func TestAprenderGraphByHand(t *testing.T) {
 	})
 }
 
-// The module can use a stream that other code created. Objects that a program drops must be
-// destroyed and reported.
+// An executable graph must run on a stream that other code created. Objects that a program drops
+// must be destroyed and reported.
 func TestAprenderInstantiateLaunchDestroy(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.memory(1)
@@ -107,8 +107,8 @@ func TestAprenderInstantiateLaunchDestroy(t *testing.T) {
 	})
 }
 
-// The test captures a step repeatedly. Update must report whether it accepted the new graph, and if
-// not, why. With WithReinstantiate it instantiates the graph again if needed.
+// For a step that is captured repeatedly, Update must report whether it accepted the new graph, and
+// if not, why. With WithReinstantiate, it must then instantiate the graph anew.
 func TestAprenderUpdate(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.memory(0)
@@ -132,7 +132,7 @@ func TestAprenderUpdate(t *testing.T) {
 		if r.Updated() || r.Result != cu.CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED || r.Reason() == "" {
 			k.Errorf("another topology: %v (%v)", r, r.Result)
 		}
-		k.run(x) // still the old graph
+		k.run(x) // still runs the old graph
 		k.expect(b, 59)
 		if a := must[graph.UpdateResult](k)(x.Update(longer, graph.WithReinstantiate())); !a.Reinstantiated {
 			k.Errorf("%v", a)
@@ -190,7 +190,7 @@ func allocate(k *kit) error {
 	return err
 }
 
-// Code 901 means that an earlier call invalidated the capture. The error must also name the cause.
+// Code 901 means that an earlier call invalidated the capture. The error must also name that call.
 func TestAprender901(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.memory(1)
@@ -207,8 +207,8 @@ func TestAprender901(t *testing.T) {
 	})
 }
 
-// Handles that other code in the process owns must work like handles created here. Closing the
-// borrowed object must not destroy the handle.
+// Handles that other code in the process owns must work like handles that this module created.
+// Closing the borrowed object must not destroy the handle.
 func TestAprenderHandlesFromElsewhere(t *testing.T) {
 	each(t, func(k *kit) {
 		x := k.memory(1)
@@ -245,7 +245,7 @@ func TestAprenderHandlesFromElsewhere(t *testing.T) {
 			k.Errorf("%d replays here, %d at the owner's", exec.Replays(), own.Replays())
 		}
 
-		// An executable graph is updated completely or not at all.
+		// An update must change all of an executable graph or nothing.
 		again := k.graph()
 		k.add(again, must[*driver.Launch](k)(plus.Prepare(config, x.Ptr(), uint32(elems), uint32(100))))
 		if how, err := exec.Update(again, graph.WithReinstantiate()); err != nil || how.Reinstantiated {

@@ -16,8 +16,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// However a capture ends, its thread must no longer be capturing. The error that the closure
-// returned must come first.
+// However a capture ends, the stream must no longer be capturing. The closure's error must come
+// first in the returned error.
 func TestBaracudaCapture(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.memory(1)
@@ -76,7 +76,7 @@ func TestBaracudaIsCapturing(t *testing.T) {
 	})
 }
 
-// Each kind of node is added by hand, runs, and must report its type.
+// Each kind of node must be addable by hand, run, and report its type.
 func TestBaracudaNodes(t *testing.T) {
 	for name, test := range map[string]func(k *kit, g *graph.Graph) (n graph.Node, check func()){
 		"empty": func(k *kit, g *graph.Graph) (graph.Node, func()) {
@@ -290,8 +290,7 @@ func TestBaracudaDependencies(t *testing.T) {
 	})
 }
 
-// A mismatch between graphs is a result that names the node. An error only means that the call
-// itself failed.
+// A mismatch between graphs must be a result that names the node, not an error.
 func TestBaracudaUpdateResult(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.memory(1)

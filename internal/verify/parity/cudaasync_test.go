@@ -16,7 +16,7 @@ import (
 )
 
 // The function must run once, in the requested mode. Afterwards the graph must be uploaded, earlier
-// work must have finished, and the output can be taken once.
+// work must have ended, and exactly one Take must return the output.
 func TestCudaAsyncCapture(t *testing.T) {
 	for _, mode := range modes {
 		t.Run(mode.String(), func(t *testing.T) { each(t, func(k *kit) { k.captureReady(mode) }) })
@@ -105,8 +105,8 @@ func TestCudaAsyncErrorMatrix(t *testing.T) {
 	})
 }
 
-// cell runs record on each driver and checks the resulting error. Afterwards no graph may exist, no
-// recorded work may have run, and the stream must work.
+// cell runs record on each driver and checks the resulting error with look. Afterwards no graph may
+// exist, no recorded work may have run, and the stream must work.
 func cell(t *testing.T, record func(k *kit) error, look func(k *kit, err error)) {
 	t.Helper()
 	each(t, func(k *kit) {
@@ -154,7 +154,8 @@ func cudaAsyncNullGraph(t *testing.T) {
 	})
 }
 
-// Objects that earlier steps created must be destroyed. A test fails if any object stays open.
+// If instantiating or uploading fails, the objects that earlier steps created must be destroyed.
+// The test fails if any object stays open.
 func TestCudaAsyncFailedInstantiateOrUpload(t *testing.T) {
 	for _, symbol := range []string{"cuGraphInstantiateWithParams", "cuGraphUpload"} {
 		t.Run(symbol, func(t *testing.T) {
@@ -177,8 +178,8 @@ func TestCudaAsyncFailedInstantiateOrUpload(t *testing.T) {
 	}
 }
 
-// Staging inputs must not wait. The next launch must run after the staging, on the same stream and
-// on others.
+// Staging inputs must not wait. The next launch must run after the staged work, whether on the same
+// stream or another.
 func TestCudaAsyncUpdate(t *testing.T) {
 	for name, other := range map[string]bool{"same stream": false, "other stream": true} {
 		t.Run(name, func(t *testing.T) {
@@ -300,7 +301,8 @@ func TestCudaAsyncScope(t *testing.T) {
 	})
 }
 
-// Two captures exclude each other on the same stream, but not on different streams of a process.
+// A stream must reject a second capture. Different streams of a process must be capturable at the
+// same time.
 func TestCudaAsyncExecutionInsideExecution(t *testing.T) {
 	each(t, func(k *kit) {
 		a, b, other := k.memory(1), k.memory(1), k.stream()
@@ -373,8 +375,7 @@ func dropExec(k *kit, c *driver.Context) {
 	})
 }
 
-// layer is a module that contains another one. forward stages the input, launches the inner module,
-// and returns the output.
+// layer is a module that contains another module.
 type layer struct {
 	inner callable.Module[[]uint32, *driver.HostBuffer[uint32]]
 }
@@ -409,7 +410,7 @@ func (k *kit) doubled(t *callable.Trace[[]uint32]) (*driver.HostBuffer[uint32], 
 	return callable.Result(t, x), nil
 }
 
-// The launch of a graph must be usable wherever other operations are.
+// The launch of an executable graph must be usable wherever other operations are.
 func TestCudaAsyncLaunchIsAnOperation(t *testing.T) {
 	each(t, func(k *kit) {
 		x := k.memory(1)
@@ -436,7 +437,7 @@ func TestCudaAsyncLaunchIsAnOperation(t *testing.T) {
 		k.run(outer)
 		k.expect(x, 13)
 
-		// However it is captured, the operation runs at the position where it was recorded.
+		// In every way of capturing, the operation must run at the position where it was recorded.
 		recorded := k.capture(k.launch(k.plus, x, 1), op, k.launch(k.plus, x, 1)) // x will be 14, 30, 31
 		k.run(k.exec(recorded))
 		k.expect(x, 31)
@@ -446,7 +447,7 @@ func TestCudaAsyncLaunchIsAnOperation(t *testing.T) {
 		k.run(k.exec(k.capture(op, k.launch(k.plus, x, 1)))) // x is 64, then 65
 		k.expect(x, 65)
 
-		// A child graph node accepts the launch of another executable graph with the same
+		// A child graph node must accept the launch of another executable graph with the same
 		// structure.
 		other := k.exec(k.capture(k.launch(k.plus, x, 0), k.launch(k.times, x, 1)))
 		k.ok(outer.Set(n, other.Op()))
@@ -456,7 +457,7 @@ func TestCudaAsyncLaunchIsAnOperation(t *testing.T) {
 		k.run(other)
 		k.expect(x, 136)
 
-		// Impossible operations return an error that describes the alternatives.
+		// Impossible operations must return an error that describes the alternatives.
 		for node, err := range inner.Nodes() {
 			k.ok(err)
 			k.ok(exec.Set(node, k.launch(k.plus, x, 7)))
@@ -501,7 +502,7 @@ func TestCudaAsyncUpdateReturnsItsOutput(t *testing.T) {
 			k.Errorf("%v, %v", none, err)
 		}
 
-		// CaptureValue returns the graph together with the capture's output.
+		// CaptureValue must return the graph together with the capture's output.
 		g, out, err := callable.CaptureValue(k.s, graph.ModeThreadLocal, func(sc *graph.Scope) (*driver.Buffer[uint32], error) {
 			return x, sc.Do(k.launch(k.plus, x, 1))
 		})

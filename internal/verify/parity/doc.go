@@ -1,4 +1,4 @@
 // Package parity tests the features of five other CUDA libraries for graphs, capture and memory.
-// Each test is written like a program that uses this module. docs/internals/parity.md has one line
-// per test, and a test checks that they match.
+// Each test uses this module as a program would. docs/internals/parity.md has one line per test,
+// and TestEachLineHasItsTest checks that they match.
 package parity

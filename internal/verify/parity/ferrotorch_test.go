@@ -17,7 +17,7 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// An invalidated capture stays on its stream until the program ends it.
+// An invalidated capture must stay on its stream, with that status, until the program ends it.
 func TestFerrotorchCaptureStatus(t *testing.T) {
 	each(t, func(k *kit) {
 		expect := func(when string, want cu.CUstreamCaptureStatus) {
@@ -42,8 +42,8 @@ func TestFerrotorchCaptureStatus(t *testing.T) {
 	})
 }
 
-// The address of a scalar is fixed, and Set reads the value before it returns. A new value must not
-// overwrite an earlier one that the device has not used yet.
+// The address of a scalar must not change, and Set must read the value before it returns. A new
+// value must not overwrite an earlier one that the device has not used yet.
 func TestFerrotorchScalar(t *testing.T) {
 	each(t, func(k *kit) {
 		const replays = 40
@@ -109,7 +109,8 @@ func TestFerrotorchReplaysAndUpload(t *testing.T) {
 	})
 }
 
-// Buffers of any type must stay alive as long as a graph or an executable graph retains the pool.
+// Registered buffers of any type must stay alive as long as a graph or an executable graph retains
+// the pool.
 func TestFerrotorchPool(t *testing.T) {
 	each(t, func(k *kit) {
 		p := made[*graph.Pool](k)(graph.NewPool(k.c))
@@ -147,7 +148,7 @@ func TestFerrotorchPool(t *testing.T) {
 	})
 }
 
-// withCalls runs a test on the emulator and on the GPU while recording driver calls.
+// withCalls runs a test on the emulator and on the GPU with a recorder of driver calls.
 func withCalls(t *testing.T, test func(k *kit, calls *trace.Recorder)) {
 	t.Helper()
 	with := func(t *testing.T, lib loader.Library) {
@@ -233,7 +234,7 @@ func TestFerrotorchSealedPool(t *testing.T) {
 	})
 }
 
-// Pools have no numeric IDs. Programs pass the *Pool itself, also to other goroutines.
+// A *Pool must be usable from several goroutines. Pools have no numeric IDs to pass instead.
 func TestFerrotorchPoolsAreShared(t *testing.T) {
 	each(t, func(k *kit) {
 		p, b := must[*graph.Pool](k)(graph.NewPool(k.c)), k.memory(1)
@@ -299,7 +300,7 @@ func TestFerrotorchGuard(t *testing.T) {
 	})
 }
 
-// dropRecording leaves a capture active.
+// dropRecording begins a capture and drops its Recording.
 func dropRecording(k *kit) {
 	if _, err := graph.Begin(k.s, graph.ModeThreadLocal); err != nil {
 		k.Error(err)
@@ -327,8 +328,8 @@ func TestFerrotorchCallable(t *testing.T) {
 	})
 }
 
-// The same program must work with and without a GPU. Without a GPU it must compute the same results
-// on the emulator. If there is no driver, the error must list the places that were searched.
+// A program must compute the same results on a GPU and on the emulator. If there is no driver, the
+// error must list the places that were searched.
 func TestFerrotorchWithoutCUDA(t *testing.T) {
 	each(t, func(k *kit) {
 		b, host := k.memory(3), k.host()

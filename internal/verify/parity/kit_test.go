@@ -203,7 +203,7 @@ func (k *kit) length(g *graph.Graph) int {
 	return must[int](k)(g.Len())
 }
 
-// usable checks that a stream runs work. A stream that is still captured does not.
+// usable checks that a stream is not capturing and runs work.
 func (k *kit) usable(s *driver.Stream) {
 	k.Helper()
 	status, _, _, err := s.CaptureStatus()
@@ -217,8 +217,8 @@ func (k *kit) usable(s *driver.Stream) {
 	k.expect(b, 42)
 }
 
-// blocked makes a stream wait until release is called. If a call waits for the stream before then,
-// the test fails and continues.
+// blocked makes a stream wait until release is called. If release is not called within 10 s, some
+// call must be waiting for the stream. The test then fails, and the stream continues.
 func (k *kit) blocked(s *driver.Stream) (release func()) {
 	k.Helper()
 	gate := make(chan struct{})
@@ -278,8 +278,8 @@ func failsAfterwards(a loader.Args, inner *loader.Proc) uintptr {
 	return uintptr(injected)
 }
 
-// alter runs a test on an emulator and on the GPU. One function is replaced between on(true) and
-// on(false).
+// alter runs a test on an emulator and on the GPU. Between on(true) and on(false), answer replaces
+// the function symbol.
 func alter(t *testing.T, symbol string, answer func(loader.Args, *loader.Proc) uintptr, test func(k *kit, on func(bool))) {
 	t.Helper()
 	with := func(t *testing.T, lib loader.Library) {

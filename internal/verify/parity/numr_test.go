@@ -29,9 +29,9 @@ func (k *kit) from(c *cache.Cache, n int) *driver.Buffer[uint32] {
 	return made[*driver.Buffer[uint32]](k)(cache.Alloc[uint32](c, k.s, n))
 }
 
-// A capture must not use the cache's free blocks. The memory that it allocates belongs to its
-// graph, as nodes or as blocks at fixed addresses. However the capture ends, the cache must be as
-// it was before.
+// A capture must not use the cache's free blocks. The memory that it allocates must belong to its
+// graph, as allocation nodes or as blocks at fixed addresses. However the capture ends, the cache's
+// free blocks must be unchanged.
 func TestNumrCaptureFreezesTheCache(t *testing.T) {
 	t.Run("allocation nodes", func(t *testing.T) {
 		each(t, func(k *kit) {
@@ -110,8 +110,8 @@ func TestNumrCaptureFreezesTheCache(t *testing.T) {
 	})
 }
 
-// capturedWith captures an allocation and fills it with 21, while the cache has a suitable free
-// block. It checks that the block is still free afterwards.
+// capturedWith captures an allocation and a fill with 21, while the cache has a free block of that
+// size. It checks that the block stays free.
 func (k *kit) capturedWith(c *cache.Cache) (g *graph.Graph, tmp *driver.Buffer[uint32]) {
 	k.Helper()
 	idle := k.from(c, elems)
@@ -170,7 +170,7 @@ func TestNumrAllocator(t *testing.T) {
 		})
 	})
 	t.Run("after the context was closed", func(t *testing.T) {
-		each(t, func(k *kit) { // the context ends with the last object created in it
+		each(t, func(k *kit) { // the context ends when the last object created in it is closed
 			ctx := must[*driver.Context](k)(k.c.Device().PrimaryContext())
 			s := must[*driver.Stream](k)(ctx.NewStream())
 			c := must[*cache.Cache](k)(cache.New(ctx))
@@ -230,8 +230,8 @@ func TestNumrCopies(t *testing.T) {
 	})
 }
 
-// A copy stream waits for an event of the compute stream. The host must wait only for the copy,
-// while the compute stream continues.
+// The host must wait only for a copy on its own stream, which waits for an event of the compute
+// stream. The compute stream must continue.
 func TestNumrCopyBesideCompute(t *testing.T) {
 	each(t, func(k *kit) {
 		for _, helper := range []bool{false, true} {
@@ -240,7 +240,8 @@ func TestNumrCopyBesideCompute(t *testing.T) {
 	})
 }
 
-// copyBeside orders the streams with its own event, or with the helper that creates one.
+// copyBeside orders the two streams with an explicit event or, if helper is set, with the method
+// that creates one.
 func (k *kit) copyBeside(helper bool) {
 	k.Helper()
 	a, b, host, ready, side := k.memory(1), k.memory(1), k.host(), k.event(), k.stream()
@@ -269,8 +270,8 @@ func (k *kit) copyBeside(helper bool) {
 	k.expect(b, 2)
 }
 
-// rowsAndStrides is passed to the kernel by value. The node has its own copy, so later changes on
-// the host must not affect a replay.
+// rowsAndStrides is passed to the kernel by value. Later changes on the host must not affect a
+// replay, because the node has its own copy.
 type rowsAndStrides struct{ columns, row, column uint32 }
 
 func TestNumrStridedCopy(t *testing.T) {

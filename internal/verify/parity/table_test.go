@@ -84,7 +84,7 @@ func systemOf(file string) string {
 	return ""
 }
 
-// testsIn returns the tests of a file, except the one that checks the table.
+// testsIn returns the tests of a file, except TestEachLineHasItsTest.
 func testsIn(t *testing.T, file string) (names []string) {
 	t.Helper()
 	src, err := sources.ReadFile(file)

@@ -10,8 +10,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// The test starts programs while the device works. Neither must affect the other, and the new
-// processes must not inherit any open file of the driver.
+// Starting programs while the device works must affect neither. The new processes must not inherit
+// any open file of the driver.
 func TestChildProcessesBesideWork(t *testing.T) {
 	gputest.EachDriver(t, func(t *testing.T, d *driver.Driver) {
 		p := newProgram(t, d)

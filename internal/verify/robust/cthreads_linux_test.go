@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// clib calls the C library and starts threads with it. Like a driver's threads, these threads are
-// unknown to Go.
+// clib provides functions of the C library, and starts threads with them. Like a driver's threads,
+// these threads are unknown to Go.
 type clib struct {
 	t                                    *testing.T
 	create, join, semInit, semWait, post *loader.Proc

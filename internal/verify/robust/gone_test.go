@@ -37,8 +37,8 @@ func (v *vanishing) Lookup(symbol string) (loader.Proc, error) {
 	}), nil
 }
 
-// When a device falls off the bus, every call fails with the driver's code for that. No call may
-// hang, Lost must report the loss, and everything must be closable.
+// When a device falls off the bus, every driver call fails with the same code. No call of this
+// module may hang, Lost must report the loss, and it must be possible to close everything.
 func TestADeviceDisappears(t *testing.T) {
 	for _, code := range []driver.CUresult{
 		driver.CUDA_ERROR_UNKNOWN, driver.CUDA_ERROR_ILLEGAL_ADDRESS, driver.CUDA_ERROR_LAUNCH_FAILED,
@@ -76,8 +76,8 @@ func disappear(t *testing.T, code driver.CUresult) {
 const waiters = 8
 
 // waiters starts goroutines that wait for work, which does not finish before end is called. Their
-// waits can be cancelled, so they poll or use a waiting thread. The driver releases the thread when
-// the device is gone.
+// waits are cancellable, so a goroutine polls or uses a waiting thread, which returns when the
+// device is gone.
 func (p *program) waiters() (answer <-chan error, end func()) {
 	answers := make(chan error, waiters)
 	gate := make(chan struct{})

@@ -18,12 +18,12 @@ var kernels []byte
 
 var one = driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)}
 
-// childVariable is set in a process that a test started.
+// childVariable names the environment variable that is set in a child process of a test.
 const childVariable = "PURECUDA_ROBUST_CHILD"
 
 // eachDoomed is like gputest.EachDriver, for tests after which the device no longer works. On a GPU
-// each test runs in a child process. In this process the device must keep working during and after
-// the test.
+// each test runs in a child process, so that the device keeps working in this process. eachDoomed
+// checks that it does.
 func eachDoomed(t *testing.T, test func(t *testing.T, d *driver.Driver)) {
 	t.Run("emulator", func(t *testing.T) { test(t, gputest.Emulator(t, emulator.Config{})) })
 	t.Run("gpu", func(t *testing.T) {
@@ -39,7 +39,7 @@ func eachDoomed(t *testing.T, test func(t *testing.T, d *driver.Driver)) {
 	})
 }
 
-// inChild runs only the calling test, in a new process.
+// inChild runs only the calling test in a new process, which must succeed.
 func inChild(t *testing.T) {
 	t.Helper()
 	path, err := os.Executable()

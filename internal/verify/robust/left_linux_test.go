@@ -2,9 +2,8 @@ package robust
 
 import "testing"
 
-// Go and a driver keep threads for later use, but no iteration of the test may leave a thread
-// behind. Go starts and ends threads as needed, so only growth by at least one thread per two
-// iterations counts.
+// No iteration of the test may leave threads behind. Go and the driver keep some threads for later
+// use, so the test only fails if at least one thread per two iterations remains.
 func TestThreadsDoNotGrow(t *testing.T) {
 	const settle, rounds = 5, 45
 	early := 0

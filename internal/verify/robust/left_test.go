@@ -12,7 +12,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// eachDriverAnew calls use several times. Each call on the emulator uses a new emulator.
+// eachDriverAnew calls use repeatedly, first with a new emulator each time, then with the GPU. After
+// each call it calls then.
 func eachDriverAnew(t *testing.T, times int, use func(t *testing.T, d *driver.Driver), then func(t *testing.T, round int)) {
 	t.Run("emulator", func(t *testing.T) {
 		for i := range times {
@@ -29,8 +30,8 @@ func eachDriverAnew(t *testing.T, times int, use func(t *testing.T, d *driver.Dr
 	})
 }
 
-// wholeLife runs a program from creating a context to closing everything. The program uses all
-// features for which this module starts goroutines.
+// wholeLife runs a program that uses all features for which this module starts goroutines, from
+// creating a context to closing everything.
 func wholeLife(t *testing.T, d *driver.Driver) {
 	p := newProgram(t, d)
 	defer p.closeAll(driver.CUDA_SUCCESS)
@@ -60,7 +61,7 @@ func TestNoGoroutineIsLeft(t *testing.T) {
 	})
 }
 
-// settled waits until at most want goroutines exist, but not longer than 10 seconds.
+// settled waits up to 10 seconds until at most want goroutines exist, and returns their number.
 func settled(want int) int {
 	end := time.Now().Add(10 * time.Second)
 	for runtime.NumGoroutine() > want && time.Now().Before(end) {

@@ -115,7 +115,7 @@ func (p *program) makeGraph() {
 	ok(p.t, p.x.Run(p.t.Context(), p.s))
 }
 
-// uses returns calls that must fail without the device.
+// uses returns calls that must fail once the context is lost.
 func (p *program) uses() map[string]func() error {
 	ctx := context.Background()
 	return map[string]func() error{
@@ -156,8 +156,8 @@ func (p *program) lost(what string, err error, code driver.CUresult) {
 	}
 }
 
-// closeAll closes everything. Closing must take almost no time, and errors must have the given
-// code.
+// closeAll closes everything that the program opened. Closing must be quick, and each error must
+// have the given code.
 func (p *program) closeAll(code driver.CUresult) {
 	start := time.Now()
 	for _, c := range slices.Backward(p.open) {
@@ -172,7 +172,7 @@ func (p *program) closeAll(code driver.CUresult) {
 	}
 }
 
-// afterwards checks that a new context in the same process is also unusable.
+// afterwards checks that a new context in the same process is unusable as well.
 func (p *program) afterwards(code driver.CUresult) {
 	dev, err := p.d.Device(0)
 	ok(p.t, err)

@@ -18,8 +18,8 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// A signal can arrive on any thread of the process. The driver's threads do not run Go code and
-// have no signal stack.
+// Signals must be handled on any thread of the process. Threads of the driver do not run Go code
+// and have no signal stack.
 func TestSignalsOnThreadsOfC(t *testing.T) {
 	c := openC(t)
 	sem := c.semaphore()
@@ -70,7 +70,7 @@ func arrives(t *testing.T, got <-chan os.Signal, want os.Signal) {
 	}
 }
 
-// A profile continuously interrupts C threads while they call into Go.
+// A profile must be able to interrupt C threads while they call into Go.
 func TestProfileWhileThreadsOfCCallGo(t *testing.T) {
 	c := openC(t)
 	var calls atomic.Int64
@@ -109,8 +109,8 @@ func allocate() {
 	sinkMutex.Unlock()
 }
 
-// The driver's threads call host functions while a profile runs and goroutines launch, replay and
-// wait.
+// A profile must work while the driver's threads call host functions and goroutines launch, replay
+// and wait.
 func TestProfileWhileTheDriverCallsGo(t *testing.T) {
 	gputest.EachDriver(t, func(t *testing.T, d *driver.Driver) {
 		var out bytes.Buffer
@@ -126,8 +126,7 @@ func TestProfileWhileTheDriverCallsGo(t *testing.T) {
 	})
 }
 
-// replays enqueues kernels and host functions for some time. It checks that every host function
-// ran.
+// replays enqueues kernels and host functions for a while, and checks that every host function ran.
 func replays(t *testing.T, p *program) {
 	s, err := p.c.NewStream()
 	if err != nil {

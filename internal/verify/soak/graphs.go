@@ -57,7 +57,7 @@ func ofAll(steps []step, v uint32) uint32 {
 	return v
 }
 
-// workGraphs runs rounds until ctx ends.
+// workGraphs runs rounds of random graph work until ctx ends.
 func (s *soak) workGraphs(ctx context.Context, i int) (err error) {
 	w := &graphWorker{soak: s, stream: s.streams[i], random: rand.New(rand.NewPCG(2, uint64(i)))}
 	defer func() { err = errors.Join(err, w.close()) }()
@@ -81,7 +81,7 @@ func (s *soak) workGraphs(ctx context.Context, i int) (err error) {
 	return w.verify()
 }
 
-// rounds returns the rounds from which a worker chooses: those of the soak's kinds.
+// rounds returns the rounds that a worker may choose, those of the soak's kinds.
 func (w *graphWorker) rounds() []func() error {
 	kinds := map[string][]func() error{
 		"captures":  {w.captured, w.forked, w.burst},
@@ -183,7 +183,7 @@ func doAll(sc *graph.Scope, ops []driver.Op) error {
 	return nil
 }
 
-// replay launches x several times and computes the value that the memory must have.
+// replay launches x several times and updates w.want, the value that the memory must have.
 func (w *graphWorker) replay(x *graph.Exec, steps []step) error {
 	for range 1 + w.random.IntN(4) {
 		if err := x.Launch(w.stream); err != nil {
@@ -195,7 +195,7 @@ func (w *graphWorker) replay(x *graph.Exec, steps []step) error {
 	return nil
 }
 
-// with instantiates g and calls use with the result. It closes both graphs, usually while the
+// with instantiates g and calls use with the result. It then closes both, usually while the
 // executable graph still runs.
 func with(g *graph.Graph, use func(x *graph.Exec) error) error {
 	x, err := g.Instantiate()
@@ -214,7 +214,7 @@ func (w *graphWorker) captured() error {
 	return with(g, func(x *graph.Exec) error { return w.replay(x, steps) })
 }
 
-// forked captures two streams. The work of the second runs after the work of the first.
+// forked captures two streams, where the work of the second runs after the work of the first.
 func (w *graphWorker) forked() error {
 	w.soak.counts.graphs.captures.Add(1)
 	steps := w.steps(3)
@@ -244,7 +244,7 @@ func (w *graphWorker) forked() error {
 	return with(g, func(x *graph.Exec) error { return w.replay(x, steps) })
 }
 
-// hand builds a graph and returns its nodes.
+// hand builds a graph of steps node by node and returns its nodes.
 func (w *graphWorker) hand(steps []step) (*graph.Graph, []graph.Node, error) {
 	w.soak.counts.graphs.built.Add(1)
 	ops, err := w.ops(steps)
@@ -398,7 +398,7 @@ func (w *graphWorker) callback() error {
 
 var errGivenUp = errors.New("given up")
 
-// failing ends a capture with an error, which must not leak anything.
+// failing ends a capture with an error. Nothing may leak.
 func (w *graphWorker) failing() error {
 	w.soak.counts.graphs.dropped.Add(1)
 	ops, err := w.ops(w.steps(2))

@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/graph/cache"
 )
 
-// loop runs steps several times in a WHILE node that is built by hand.
+// loop runs steps several times in the body of a WHILE node, in a graph that is built by hand.
 func (w *graphWorker) loop() error {
 	w.soak.counts.graphs.conditional.Add(1)
 	rounds := 1 + w.random.IntN(20)
@@ -145,7 +145,7 @@ func (w *graphWorker) bound() error {
 	})
 }
 
-// burst records many launches in a few batches.
+// burst records many launches with a Burst.
 func (w *graphWorker) burst() error {
 	w.soak.counts.graphs.captures.Add(1)
 	steps := w.steps(100)

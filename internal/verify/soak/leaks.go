@@ -26,8 +26,9 @@ func watchLeaks() *leaks {
 	return l
 }
 
-// settled returns the objects that are still open after a grace period. Cleanups run on their own
-// goroutine, and launches that no goroutine waited for retain their references.
+// settled returns the objects that are still open after up to 2 s. Cleanups run on their own
+// goroutine, and launches that no goroutine waited for retain objects until they are detected to
+// have ended.
 func settled() (open []driver.Leak) {
 	for start := time.Now(); time.Since(start) < 2*time.Second; time.Sleep(10 * time.Millisecond) {
 		runtime.GC()
@@ -38,8 +39,8 @@ func settled() (open []driver.Leak) {
 	return open
 }
 
-// finish runs the garbage collector until it has found all unreachable objects. It returns an error
-// that names one of the objects that were dropped or are still open, and their number.
+// finish runs the garbage collector until it has found all unreachable objects. If objects were
+// dropped or are still open, it returns an error with their number and one of their names.
 func (l *leaks) finish(out io.Writer) error {
 	defer driver.SetLeakHook(nil)
 	open := settled()

@@ -1,9 +1,9 @@
 // Command soak makes many goroutines use one GPU concurrently while the garbage collector runs
 // continuously. No goroutine is locked to a thread. Each goroutine allocates, copies, launches and
-// waits on streams that it shares with others. It checks every word of every result and closes the
-// objects it created. With -task graphs each goroutine has its own stream, on which it captures,
-// builds, updates, replays and drops graphs. At the end no object may be open. The resources of the
-// process and the device must not have grown since the first part of the run.
+// waits on streams that several goroutines share. It checks every word of every result and closes
+// the objects it created. With -task graphs each goroutine has its own stream, on which it
+// captures, builds, updates, replays and drops graphs. At the end no object may be open. The
+// resources of the process and the device must not have grown since the first part of the run.
 //
 // The exit status is 1 if a result was wrong, a call failed, an object leaked or resource use grew.
 package main

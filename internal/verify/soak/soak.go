@@ -23,7 +23,7 @@ type soak struct {
 	affine  *driver.Kernel
 	streams []*driver.Stream
 	cache   *cache.Cache
-	kinds   string // kinds of graph rounds; "": all
+	kinds   string // kinds of graph rounds to run; "": all
 	counts  counts
 	task    func(s *soak, ctx context.Context, i int) error // work of goroutine i, which returns when ctx ends
 }
@@ -106,7 +106,7 @@ func (s *soak) run(ctx context.Context, workers int) error {
 	return failure(ctx)
 }
 
-// failure returns why ctx ended, or nil if the time was up or the user ended the run.
+// failure returns the error that ended ctx, or nil if the time was up or the user ended the run.
 func failure(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, context.DeadlineExceeded) || errors.Is(cause, context.Canceled) {

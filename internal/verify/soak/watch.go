@@ -33,10 +33,11 @@ type watcher struct {
 	err     error
 }
 
-// samplesWanted is the number of samples taken during a run that is long enough.
+// samplesWanted is the number of samples in a run of at least 2.4 seconds.
 const samplesWanted = 240
 
-// watch starts sampling. Samples cover the whole device, so no other process may use it.
+// watch starts sampling. Samples include all memory in use on the device, so no other process may
+// use the device.
 func watch(c *driver.Context, d time.Duration) *watcher {
 	w := &watcher{stop: make(chan struct{}), done: make(chan struct{})}
 	go w.run(c, max(d/samplesWanted, 10*time.Millisecond))
@@ -89,7 +90,8 @@ func status(field string) uint64 {
 	return 0
 }
 
-// enough is the minimum duration of a run whose growth is checked. At first everything grows.
+// enough is the minimum duration of a run in which growth is an error. At the beginning of a run,
+// everything grows.
 const enough = 20 * time.Second
 
 // finish prints the medians of each tenth of the run. If the run was long enough, finish returns an

@@ -25,7 +25,7 @@ type worker struct {
 	round  int
 }
 
-// work runs rounds until ctx ends.
+// work runs rounds of random work until ctx ends.
 func (s *soak) work(ctx context.Context, i int) (err error) {
 	w := &worker{soak: s, stream: s.streams[i%len(s.streams)], random: rand.New(rand.NewPCG(1, uint64(i)))}
 	if w.event, err = s.context.NewEvent(); err != nil {
@@ -62,10 +62,10 @@ func (w *worker) once() error {
 	return errors.Join(w.compute(b, n), b.Close())
 }
 
-// compute runs random words through several launches and checks the results.
+// compute runs several launches on random words and checks the results.
 func (w *worker) compute(b *driver.Buffer[uint32], n int) error {
 	words := w.host.View(0, n)
-	want := make([]uint32, n) // becomes garbage for the collector
+	want := make([]uint32, n) // becomes garbage, so that the collector has work
 	for i := range want {
 		want[i] = w.random.Uint32()
 	}
@@ -101,7 +101,7 @@ func (w *worker) copy(op *driver.CopyOp, err error) error {
 	return w.stream.Do(op)
 }
 
-// wait alternates between the two ways of waiting.
+// wait alternates between waiting for the stream and for an event.
 func (w *worker) wait() error {
 	if w.round%2 == 0 {
 		return w.stream.Wait(context.Background())

@@ -41,7 +41,7 @@ func TestLoadForSteps(t *testing.T) {
 
 // Loading and unloading a text must take a number of steps proportional to the text's length.
 // Loading includes parsing, checking, compiling and layout. A step is one executed statement of
-// this module, as counted by coverage. The test does not depend on a clock.
+// this module, counted by Go's coverage, so the test does not depend on a clock.
 func TestLoadTakesLinearSteps(t *testing.T) {
 	tool, err := exec.LookPath("go")
 	if err != nil {
@@ -66,7 +66,7 @@ func TestLoadTakesLinearSteps(t *testing.T) {
 	}
 }
 
-// steps returns the number of statements that a load executes.
+// steps returns the number of statements that loading the named text with n repetitions executes.
 func steps(t *testing.T, counted, name string, n int) int {
 	t.Helper()
 	profile := filepath.Join(gputest.TempDir(t), "profile")

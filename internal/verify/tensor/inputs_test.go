@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// The inputs of the tensor core forms are random. Several modes alternate, because each mode shows
-// a different aspect of how sums are rounded.
+// The inputs of the tensor core forms are random numbers. The blocks use several modes, each of
+// which shows a different aspect of how sums are rounded.
 
 const (
 	modeNear      = iota // magnitudes near 1
@@ -63,7 +63,7 @@ func (f *tensorForm) tensorInputs(o int) []uint32 {
 	return all
 }
 
-// inputSequence returns digit c of number e in base 1<<bits.
+// inputSequence returns digit c of number e in base 2^bits.
 func inputSequence(e, bits, c int) uint64 { return uint64(e) >> (bits * c) & (1<<min(bits, 63) - 1) }
 
 func draw(r *rand.Rand, typ string, o, mode, round int) uint64 {

@@ -10,9 +10,9 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// matrixKernel returns a kernel test(d, a, rows). a contains 128 words, arranged by registers or as
-// 32 rows of four. rows contains, for each lane, the row whose address the lane supplies. d
-// receives 128 words.
+// matrixKernel returns a kernel test(d, a, rows). a contains 128 words: the four registers of each
+// lane, or 32 rows of four words. rows contains, for each lane, the row whose address the lane
+// supplies. d receives 128 words.
 func matrixKernel(body string) string {
 	return ".version 7.8\n.target sm_90\n.address_size 64\n" + `
 .visible .entry test(.param .u64 pd, .param .u64 pa, .param .u64 prows)
@@ -35,7 +35,7 @@ func matrixKernel(body string) string {
 ` + body + "\tret;\n}\n"
 }
 
-// The parts of the kernels. a and d are arranged by rows or by registers.
+// Parts of the kernels, which read a and write d by rows or by registers.
 const (
 	rowsToShared = `
 	mul.wide.u32 %off, %lane, 16;
@@ -102,7 +102,8 @@ func toDevice(t *testing.T, c *driver.Context, v []uint32) *driver.Buffer[uint32
 	return b
 }
 
-// matrixInputs returns 256 different halves in 128 words, and an order of the rows.
+// matrixInputs returns 128 words that contain 256 different halves, and a permutation of the 32
+// rows.
 func matrixInputs() (a, rows []uint32) {
 	for i := range uint32(128) {
 		a = append(a, 2*i|(2*i+1)<<16)
@@ -151,7 +152,7 @@ func registers(n int) string {
 	return strings.Join([]string{"%r0", "%r1", "%r2", "%r3"}[:n], ", ")
 }
 
-// fragmentOf returns the word that a lane holds of a matrix. Row i of the matrix is row rows[i] of
+// fragmentOf returns the word of a matrix that a lane holds. Row i of the matrix is row rows[i] of
 // a.
 func fragmentOf(a, rows []uint32, lane int, trans bool) uint32 {
 	at := func(row, col int) uint32 {
@@ -174,7 +175,7 @@ func TestStmatrixStoresRowsAtTheLanesAddresses(t *testing.T) {
 				for k := range number {
 					checkStored(t, got, rows[8*k:8*k+8], a[32*k:], fmt.Sprintf("x%d%s, matrix %d", number, trans, k), trans != "")
 				}
-				for k := 8 * number; k < 32; k++ { // the other rows must be unchanged
+				for k := 8 * number; k < 32; k++ { // the rows that are not stored must be unchanged
 					if r := rows[k]; !slices.Equal(got[4*r:4*r+4], []uint32{r, r, r, r}) {
 						t.Errorf("x%d%s: row %d became %x", number, trans, r, got[4*r:4*r+4])
 					}

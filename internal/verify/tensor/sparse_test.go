@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// This file covers products with a sparse A. Two of every four elements are present. For tf32 it is
-// one of two, and for four-bit elements two pairs of eight. Metadata in the lanes that a selector
-// chooses indicates which elements are present.
+// This file covers products with a sparse A. Of every four elements, two are present. For tf32, one
+// of two is present, and for four-bit elements, two pairs of eight. Metadata, in the lanes that a
+// selector chooses, indicates which elements are present.
 
-// sparseShapes maps each type to its values of k, with the number of selectors for each.
+// sparseShapes maps each type of A to its values of k, each with its number of selectors.
 var sparseShapes = map[string][][2]int{
 	"f16": {{16, 4}, {32, 2}}, "bf16": {{16, 4}, {32, 2}}, "tf32": {{8, 4}, {16, 2}},
 	"s8": {{32, 2}, {64, 1}}, "u8": {{32, 2}, {64, 1}}, "s4": {{64, 2}, {128, 1}}, "u4": {{64, 2}, {128, 1}},
@@ -57,7 +57,8 @@ func sparseForm(sp string, k int, cd string, ab [2]string, selector int, sat str
 	return f
 }
 
-// drawMetadata returns a random metadata word, which selects the present elements in eight groups.
+// drawMetadata returns a random metadata word, which selects the elements that are present in eight
+// groups.
 func drawMetadata(r *rand.Rand, typ string) uint32 {
 	choices := []uint32{0b0100, 0b1000, 0b1100, 0b1001, 0b1101, 0b1110}
 	if typ == "tf32" {

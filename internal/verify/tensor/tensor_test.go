@@ -25,7 +25,7 @@ const keptTensor = "testdata/h200.txt.gz"
 
 var writeTensor = flag.String("tensor.write", "", "write the results of the tensor cores' forms on the GPU to this file")
 
-// The tensor core instructions must give the same bits as an H200, even where the ISA does not
+// The tensor core instructions must produce the same bits as an H200, even where the ISA does not
 // specify how sums are rounded.
 func TestTensorCoresAreThoseOfAnH200(t *testing.T) {
 	kept := keptSums(t)
@@ -51,8 +51,8 @@ func TestTensorCoresAreThoseOfAnH200(t *testing.T) {
 	})
 }
 
-// onlyOnHopper skips the test unless the device has compute capability 9.0, as the device of the
-// recorded results.
+// onlyOnHopper skips the test unless the device has compute capability 9.0, like the device that
+// the results were recorded on.
 func onlyOnHopper(t *testing.T, c *driver.Context) {
 	t.Helper()
 	major, minor, err := c.Device().ComputeCapability()
@@ -98,8 +98,7 @@ func otherForms(kept map[string][]string, forms []tensorForm) (names []string) {
 	return names
 }
 
-// refusedByJIT reports whether an error is about the PTX, and not about its execution or the
-// machine.
+// refusedByJIT reports whether err is the driver's code for invalid or unsupported PTX.
 func refusedByJIT(err error) bool {
 	switch code(err) {
 	case cu.CUDA_ERROR_INVALID_PTX, cu.CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
@@ -198,12 +197,12 @@ func (f *tensorForm) line(got []uint32, err error) string {
 }
 
 func checksum(words []uint32) string {
-	b, _ := binary.Append(nil, binary.LittleEndian, words) // cannot fail, because a []uint32 has a fixed size
+	b, _ := binary.Append(nil, binary.LittleEndian, words) // cannot fail, because words has a fixed element size
 	return fmt.Sprintf("%08x", crc32.ChecksumIEEE(b))
 }
 
-// TestWriteTensorResults writes the results to a file in the format of keptTensor, if a file is
-// named.
+// TestWriteTensorResults writes the device's results in the format of keptTensor, if -tensor.write
+// names a file.
 func TestWriteTensorResults(t *testing.T) {
 	if *writeTensor == "" {
 		t.Skip("no file is named with -tensor.write")

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// wmmaShape is a shape with one of the element types that it supports.
+// wmmaShape is a shape of wmma with one of the types of A and B that it supports.
 type wmmaShape struct {
 	m, n, k int
 	typ     string
@@ -83,8 +83,8 @@ func wmmaAnd(s wmmaShape) tensorForm {
 	return f
 }
 
-// wmmaForm returns a form that loads three matrices, multiplies, and stores one. In memory, C is
-// ordered by rows and D by columns.
+// wmmaForm returns a form that loads the matrices A, B and C, multiplies, and stores D. In memory,
+// C is ordered by rows and D by columns.
 func wmmaForm(s wmmaShape, layouts string, cd [2]string, tail string) tensorForm {
 	f := tensorForm{types: [4]string{cd[0], s.typ, s.typ, cd[1]}, cases: max(casesOf([4]string{cd[0]})/4, 2)}
 	f.words = [4]int{wordCount(s.m*s.n, cd[0]), wordCount(s.m*s.k, s.typ), wordCount(s.n*s.k, s.typ), wordCount(s.m*s.n, cd[1])}
@@ -152,8 +152,8 @@ func wmmaLoad(b *strings.Builder, s wmmaShape, operand, layout, typ, list string
 	fmt.Fprintf(b, "\twmma.load.%s.sync.aligned.%s.%s.global.%s %s, [%%p%d], %d;\n", operand, layout, s, typ, list, o, stride)
 }
 
-// fragmentForms returns forms that store the registers that a load fills. The device decides which
-// element of the matrix each lane receives.
+// fragmentForms returns forms that store the registers after a load, because the device decides
+// which elements of the matrix each lane receives.
 func fragmentForms() (all []tensorForm) {
 	for _, s := range wmmaShapes() {
 		for _, operand := range []string{"a", "b", "c"} {
