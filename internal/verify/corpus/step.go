@@ -44,7 +44,9 @@ const (
 //	time u64[32] zero ?       contents that differ between runs
 //	n i32 1000                a number
 //	p {x f32 1, y i8 2}       a struct with C's layout
+//
 // the buffer of an earlier argument
+//
 //	none null                 a null pointer
 type Arg struct {
 	Name    string
