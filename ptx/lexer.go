@@ -39,7 +39,6 @@ type comment struct {
 	lastLine   int32
 }
 
-// Byte classes.
 const (
 	clBad uint8 = iota
 	clSpace

@@ -101,7 +101,7 @@ func (p *parser) at(k tokenKind) bool { return p.tok.kind == k }
 // atWord reports whether the current token is .word.
 func (p *parser) atWord(word string) bool { return p.tok.kind == tokDot && p.word() == word }
 
-// accept consumes the current token if it is k.
+// accept consumes the current token if it is k, and reports whether it did.
 func (p *parser) accept(k tokenKind) bool {
 	if p.tok.kind != k {
 		return false

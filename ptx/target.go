@@ -8,7 +8,7 @@ import (
 // Target is an architecture that .target names, such as sm_80, sm_90a or sm_100f.
 type Target struct {
 	Name         string // as written
-	Major, Minor int    // the compute capability: 9 and 0
+	Major, Minor int    // compute capability, such as 9 and 0
 	Scope        TargetScope
 }
 

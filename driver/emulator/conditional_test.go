@@ -199,7 +199,7 @@ func TestConditionsOutliveTheirGraphInAnExecutable(t *testing.T) {
 }
 
 // An emulated driver before CUDA 12.8 must reject all forms but IF and WHILE. A launch that reaches
-// a body without nodes must end with a timeout, because it hung on such a driver.
+// a body without nodes must end with a timeout, because it would hang on such a driver.
 func TestConditionalsBefore128(t *testing.T) {
 	if onGPU {
 		t.Skip("this is about the emulator alone")

@@ -243,7 +243,7 @@ func TestOldQueriesOfADeviceAgreeWithItsAttributes(t *testing.T) {
 	}
 }
 
-// The device of any context must be returned, not only that of the current context.
+// cuCtxGetDevice must return the device of any context, not only that of the current context.
 func TestADeviceOfAContextIsTold(t *testing.T) {
 	r := newRigWith(t, emulator.Config{Devices: 2})
 	if r.emu == nil {

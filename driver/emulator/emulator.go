@@ -225,8 +225,8 @@ type Limits struct {
 	HostMemory uint64
 	// KernelTime is how long one kernel may run. A slower kernel fails with
 	// CUDA_ERROR_LAUNCH_TIMEOUT, as on a device that drives a display, and the error contains the
-	// kernel's current line. 0 means no limit. Closing an object that an endless kernel uses then
-	// waits forever, and only Emulator.Close ends the kernel.
+	// kernel's current line. 0 means no limit. Without a limit, closing an object that an endless
+	// kernel uses waits forever, and only Emulator.Close ends the kernel.
 	KernelTime time.Duration
 	// Print is how many bytes all kernels together may print. Further output is discarded. 0 means
 	// no limit, as with a driver.

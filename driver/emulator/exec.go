@@ -30,7 +30,7 @@ type plan struct {
 
 // step is a node in a plan. A plan's steps are in topological order.
 type step struct {
-	node     *node // identifies the step; the step does not use the node's current parameters
+	node     *node // identifies the step; its current parameters are not used
 	params   nodeParams
 	deps     []stepEdge // in the order of the node's edges
 	disabled bool

@@ -93,8 +93,8 @@ func (d dependency) progress() order.Progress {
 	return p
 }
 
-// hostWaitedFor records that the host has waited for tasks. Host accesses to the memory of their
-// copies before this call were too early.
+// hostWaitedFor records that the host has waited for tasks. Host accesses before this call to the
+// memory of copies among those tasks were too early.
 func (e *Emulator) hostWaitedFor(deps ...dependency) {
 	if !e.checks(ordering) {
 		return

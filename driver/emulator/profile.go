@@ -321,8 +321,8 @@ func (d dependency) end() time.Duration {
 	return d.s.ends[d.seq-1]
 }
 
-// settled reports whether the work has ended, also in simulated time. Work that has ended after the
-// host's simulated time still delays later work.
+// settled reports whether the work has ended, both on this machine and in simulated time. Work
+// whose simulated end is after the host's simulated time still delays later work.
 func (d dependency) settled() bool { return d.met() && d.end() <= d.s.ctx.e.hostTime }
 
 // begin sets the clock to the start time of a task.

@@ -147,9 +147,9 @@ func component(vector int, sel string) bool {
 	return i >= 0 && i < vector
 }
 
-// selects reports whether the operand accepts a selector such as .b0 or .h1. A
-// single-value operand accepts one byte or half. For two halves or four bytes, a source
-// selects one part for each lane, and a result lists the lanes to write, highest first.
+// selects reports whether the operand accepts a selector such as .b0 or .h1. A single-value operand
+// accepts one byte or half. For packed halves or bytes, the selector of a source contains one part
+// for each lane, and the selector of a result lists the lanes to write, highest first.
 func selects(a *arg, sel string) bool {
 	unit, digits := sel[0], sel[1:]
 	switch a.selector {

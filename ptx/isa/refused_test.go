@@ -201,7 +201,7 @@ func TestDeclarationsAreChecked(t *testing.T) {
 	}
 	for _, text := range []string{
 		".func f() .noreturn { ret; }", ".extern .shared .b32 s[];\n.entry k() { .reg .b32 %r; mov.u32 %r, s; ret; }",
-		".shared .b8 s[60000];", ".shared .b8 s[60000];\n.entry k() { ret; }", // no kernel names it: no memory
+		".shared .b8 s[60000];", ".shared .b8 s[60000];\n.entry k() { ret; }", // unused, so no memory
 		".global .b32 g[] = {1, 2};", ".extern .global .b32 g;\n.visible .global .b32 g;", ".func f(.param .b8 v[]) { ret; }",
 		".func f();\n.func f() { ret; }",
 	} {

@@ -5,8 +5,8 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// operation creates one operation with the operands of round 0 or 1. The rounds differ in
-// addresses, lengths and numbers.
+// operation names a kind of operation. make creates it with the operands of round 0 or 1, which
+// differ in addresses, lengths and numbers.
 type operation struct {
 	name string
 	make func(round int, again ...*driver.Launch) (*driver.Launch, error)

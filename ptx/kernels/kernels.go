@@ -107,9 +107,9 @@ func pack(size uintptr) uint64 { return uint64(16 / size) }
 // arg is an argument of a kernel: memory, a number or a Strided.
 type arg struct {
 	mem  *operand
-	mode driver.AccessMode // of mem
+	mode driver.AccessMode // how the kernel accesses mem
 	kind elementType       // type of a number; noType for a null pointer
-	bits uint64            // of a number
+	bits uint64            // bits of a number
 	copy *Strided
 }
 

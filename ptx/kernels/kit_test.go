@@ -119,7 +119,8 @@ func host[T kernels.Element](k *kit, m driver.MemoryOf[T]) []T {
 	return v
 }
 
-// sizes lists lengths around each size to which kernels round.
+// sizes lists lengths below and above the sizes to which kernels round, such as packs, warps and
+// blocks.
 var sizes = []int{0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 255, 257, 4099, 10007}
 
 // large is a length for hardware only, because it takes too long on the emulator.

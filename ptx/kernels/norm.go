@@ -7,10 +7,9 @@ import (
 
 var normSource = source(launchers.NormModule)
 
-// RMSNorm returns the operation that divides each row of src by the root of the mean of
-// its squares plus eps, and multiplies it by weight: dst = src / sqrt(mean(src²) + eps) ·
-// weight. weight has one element per column, and nil means ones. Both matrices must have
-// the same rows and columns. dst may be src.
+// RMSNorm returns the operation that sets each row of dst to src / sqrt(mean(src²) + eps) · weight,
+// where mean is taken over the row of src. weight has one element per column, and nil means ones.
+// Both matrices must have the same rows and columns. dst may be src.
 //
 // If the squares are finite, the relative error of an element is at most 2e-6 before
 // rounding to T.
@@ -31,11 +30,10 @@ func RMSNorm[T NetFloat](dst, src Matrix[T], weight driver.MemoryOf[T], eps floa
 	return l, nil
 }
 
-// LayerNorm returns the operation that normalizes each row of src to mean 0 and variance
-// 1, multiplies it by weight and adds bias: dst = (src-mean) / sqrt(mean((src-mean)²) +
-// eps) · weight + bias. weight and bias have one element per column. A nil weight means
-// ones, and a nil bias means zeros. Both matrices must have the same rows and columns.
-// dst may be src.
+// LayerNorm returns the operation that sets each row of dst to (src - mean) / sqrt(mean((src -
+// mean)²) + eps) · weight + bias, where mean is taken over the row of src. weight and bias have one
+// element per column. A nil weight means ones, and a nil bias means zeros. Both matrices must have
+// the same rows and columns. dst may be src.
 //
 // The error of an element before rounding to T is at most 2e-6 times the sum of |bias|,
 // |weight| and |dst|. If the mean is larger than the standard deviation, add

@@ -15,7 +15,7 @@ type operand struct {
 	err  error
 	none bool // there is no memory, which some operations allow
 
-	addr, bytes uint64 // of the part that is compared with other operands, in bytes
+	addr, bytes uint64 // address and size in bytes of the part that is compared with other operands
 }
 
 // operandOf checks one operand. The memory must not be nil or closed, and its address must be a

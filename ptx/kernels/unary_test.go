@@ -8,8 +8,8 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// function is a function of one operand, with its reference and its permitted error in
-// units in the last place.
+// function describes an operation with one operand: its reference, and its permitted error in units
+// in the last place.
 type function[T kernels.Float] struct {
 	name string
 	make func(dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error)

@@ -372,7 +372,8 @@ func TestPrintfHasTheWidthsOfC(t *testing.T) {
 	}
 }
 
-// A field of any width is printed, as on real drivers, without allocating memory for it.
+// A field of any width must be printed, as by real drivers, and no memory allocated for its
+// padding.
 func TestWideFieldsTakeNoMemory(t *testing.T) {
 	for name, test := range map[string]struct {
 		text  string

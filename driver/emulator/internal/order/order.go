@@ -2,7 +2,7 @@
 // actions of the host. It uses a vector clock over streams.
 //
 // The order in which tasks actually ended is irrelevant, so a check that uses the guaranteed order
-// finds a race whatever the timing was. All host threads count as one.
+// finds a race regardless of timing. All host threads count as one.
 package order
 
 import (

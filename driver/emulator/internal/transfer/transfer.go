@@ -1,4 +1,4 @@
-// Package transfer copies and fills memory. It locates both sides of a copy from each of CUDA's
+// Package transfer copies and fills memory. It locates both sides of a copy from any of CUDA's copy
 // descriptors and moves the bytes. It does not handle streams and does not check whether a program
 // may make a copy.
 package transfer

@@ -254,8 +254,8 @@ type LaunchOptions struct {
 	// Stdout receives the output of vprintf. Output of concurrent calls is not interleaved. If nil,
 	// the output is discarded.
 	Stdout io.Writer
-	// StackLimit is the maximum local memory of one thread in bytes (CU_LIMIT_STACK_SIZE only
-	// enlarges it). 0 means 512 KiB, the hardware's limit.
+	// StackLimit is the maximum local memory of one thread in bytes. A value below 512 KiB, the
+	// hardware's limit, counts as 512 KiB.
 	StackLimit uint64
 	// Heap serves the kernel's malloc calls. If nil, the launch creates its own heap and releases
 	// it at the end.

@@ -102,7 +102,7 @@ const clobber = `.reg .b32 %x<6>; .reg .b64 %y<6>; .reg .pred %z<6>;
 type callForm struct {
 	name string
 	fits func(s shape) bool
-	// funcs returns the functions. body returns the call in the kernel.
+	// funcs returns the PTX of the functions, and body the PTX of the call.
 	funcs, body func(s shape) string
 	// called reports whether a lane makes the call. adds returns the number that the call adds to
 	// the u32 result.

@@ -144,8 +144,8 @@ func (c *cta) waited() {
 	c.ordered()
 }
 
-// writtenOutside records that another block of the cluster wrote n bytes at offset at of this
-// block's shared memory. Races with such writes are not checked.
+// writtenOutside records that another block of the cluster wrote n bytes of this block's shared
+// memory, from a given offset. Races with such writes are not checked.
 func (s *shadow) writtenOutside(at, n uint64) {
 	for k := at; k < at+n; k++ {
 		s.bytes[k].write = touch{thread: 1, pc: -1}
@@ -182,7 +182,8 @@ func (w *warp) sharedAccess(in *inst, e *access, at uint64, i int) {
 	}
 }
 
-// touch compares lane i's access at offset at with earlier accesses and then records it.
+// touch compares lane i's access at a shared memory offset with earlier accesses and then records
+// it.
 func (w *warp) touch(in *inst, pc int32, i int, at uint64) {
 	s := w.cta.shadow
 	now := touch{uint32(w.id*lanes+i) + 1, pc, s.epoch, w.epoch, s.batch}

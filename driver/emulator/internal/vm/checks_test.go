@@ -139,8 +139,8 @@ func TestRacesInGlobalMemoryAreFound(t *testing.T) {
 	}
 }
 
-// order is the vm.Order of the launch or copy with number at. before contains each pair of ordered
-// numbers.
+// order is a vm.Order. at is the number of the launch or copy, and before contains each ordered
+// pair of numbers.
 type order struct {
 	at     int
 	before map[[2]int]bool

@@ -515,7 +515,8 @@ func TestArithmeticInHalvesMakesOneNaN(t *testing.T) {
 	}
 }
 
-// nanHalves returns the NaN halves of v. They alternate between the lower and the upper half.
+// nanHalves returns one half of each element of v: the lower half at even indices, and the upper
+// half at odd indices.
 func nanHalves(v []uint32) (halves []uint16) {
 	for i, x := range v {
 		halves = append(halves, uint16(x>>(i%2*16)))

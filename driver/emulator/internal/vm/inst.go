@@ -79,8 +79,8 @@ const (
 type lineInfo struct {
 	line int32 // line in the PTX text
 	file int32 // index of the source module
-	loc  int32 // index+1 into the program's source places
-	op   int32 // index+1 into the opcodes; 0 unless a PTX instruction begins here
+	loc  int32 // index+1 in the program's locs; 0 if the source line is unknown
+	op   int32 // index+1 in the program's ops; 0 unless a PTX instruction begins here
 	// order specifies how the instruction orders memory accesses between blocks.
 	order memoryOrder
 }

@@ -184,7 +184,7 @@ type lowerer struct {
 	// savedSP holds the value of alloca's stack pointer at function entry.
 	savedSP  reg
 	tables   map[*ptx.BranchTargets]*branchTable // targets of brx.idx
-	lists    map[*ptx.CallTargets]*symbol        // last target in each list of an indirect call
+	lists    map[*ptx.CallTargets]*symbol        // last function of each .calltargets list
 	prologue []*lowered                          // prepended to the completed code
 	local    uint32                              // bytes of local memory used so far
 

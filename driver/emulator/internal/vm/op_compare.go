@@ -2,8 +2,6 @@ package vm
 
 import "github.com/purecuda/cuda/ptx"
 
-// Comparisons: setp and set.
-
 func init() {
 	register(lowerSetp, "setp")
 	register(lowerSet, "set")

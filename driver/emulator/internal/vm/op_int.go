@@ -4,8 +4,6 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Integer arithmetic.
-
 func init() {
 	register(lowerAddSub, "add", "sub")
 	register(lowerMul, "mul")

@@ -8,8 +8,6 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Loads.
-
 func init() {
 	register(lowerLd, "ld", "ldu")
 	register(lowerSt, "st")

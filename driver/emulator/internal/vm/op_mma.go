@@ -26,7 +26,7 @@ type mmaOp struct {
 	d, a, b, c fragment
 	satfinite  bool
 	round      rounding // rounding mode, for f64
-	and        bool     // for bits: count a AND b; otherwise a XOR b
+	and        bool     // for b1: count the ones of a AND b, instead of a XOR b
 	sparsity   *sparsity
 	sum        sumRule // rule for sums of floating-point products other than f64
 }

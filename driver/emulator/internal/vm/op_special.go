@@ -8,8 +8,6 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Special registers.
-
 func (l *lowerer) special(o *ptx.Reg) (reg, ptx.Type) {
 	exec, t := specialRegister(strings.TrimPrefix(o.Name, "%"), o.Sel)
 	if exec == nil {

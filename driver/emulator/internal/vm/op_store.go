@@ -8,8 +8,6 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// Stores.
-
 //go:norace
 //go:nocheckptr
 func execStore[M uint8 | uint16 | uint32 | uint64, D uint32 | uint64, A uint32 | uint64](w *warp, in *inst, m uint32) {

@@ -128,9 +128,9 @@ func (v *video) setMask(sel string) bool {
 	return ok && digits != ""
 }
 
-// selector parses a source's selector. For each part of the source, it stores in to the number of
-// the part that supplies its value, counted over the parts of both sources. Without a selector, the
-// part numbers begin at from.
+// selector parses a source's selector. to[k] becomes the number of the part that supplies part k of
+// the source, counted over the parts of both sources. Without a selector, the numbers begin at
+// from.
 func (v *video) selector(to *[4]uint, sel string, from uint) bool {
 	if sel == "" {
 		for k := range to {

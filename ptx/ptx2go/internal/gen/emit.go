@@ -15,7 +15,7 @@ type printer struct{ bytes.Buffer }
 
 func (p *printer) f(format string, args ...any) { fmt.Fprintf(&p.Buffer, format, args...) }
 
-// comment writes text as a comment, with an indentation before each line.
+// comment writes text as a comment, with an indent before each line.
 func (p *printer) comment(indent, text string) {
 	for _, line := range strings.Split(text, "\n") {
 		p.f("%s\n", strings.TrimRight(indent+"// "+line, " "))
