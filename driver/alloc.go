@@ -23,7 +23,7 @@ type ordered struct {
 	hold   *life.Lifetime // retained by FreeAsync and released by Destroy; or nil
 	graph  bool           // allocated by a graph node and owned by the graph
 
-	live      bool // graph memory that a launch allocated and left
+	live      bool // graph memory that a launch left allocated
 	elsewhere bool // graph memory that an untracked capture frees
 }
 

@@ -230,7 +230,7 @@ func (p Param) typeName() string {
 	return p.Type
 }
 
-// paramsFrom cuts the result from c.params, so that several kernels share one allocation.
+// paramsFrom takes the result from c.params, so that several kernels share one allocation.
 func (c *program) paramsFrom(s *ptx.Signature) []Param {
 	n := len(s.Params)
 	if len(c.params) < n {

@@ -24,7 +24,7 @@ type Calls struct {
 	latch loader.Latch // guards used, first and idle
 	used  bool         // whether there was a call since the last garbage collection
 	first call
-	spare sync.Pool // of *call, for other Doers and while the latch is held
+	spare sync.Pool // of *call, for Doers that are not streams and while the latch is held
 	k     *Kernel
 	modes []AccessMode
 	idle  *idle // nil while a finalizer is set
@@ -77,8 +77,8 @@ func (c *Calls) Do(on Doer, cfg *LaunchConfig, args any) error {
 	return err
 }
 
-// doSpare is Do for a Doer that is not a stream, and for goroutines that find c.first in use.
-// Another Doer may change the launch, so doSpare passes it one that no concurrent call uses.
+// doSpare is Do for goroutines that find c.first in use, and for a Doer that is not a stream. Such
+// a Doer may change the launch, so doSpare passes it one that no concurrent call uses.
 func (c *Calls) doSpare(on Doer, cfg *LaunchConfig, args any) error {
 	spare, _ := c.spare.Get().(*call)
 	if spare == nil {
@@ -134,7 +134,7 @@ func (c *Calls) String() string { return fmt.Sprintf("calls of %v", c.Kernel()) 
 // the words of the driver call stay in place between launches, and arguments are compared with the
 // copies here instead of those in Launch. Launches in a stream have a code path of their own.
 type call struct {
-	typ    launch.Type // type of the pointer to the arguments; nil: set must set everything
+	typ    launch.Type // type of the pointer to the arguments; nil if the next set must set everything
 	fields []field
 	store  unsafe.Pointer // the launch's argument words
 	kept   []keptMemory   // one for each fieldSpan, in order

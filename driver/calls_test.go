@@ -220,7 +220,7 @@ func TestCallsRefuseStreamsOfOtherContexts(t *testing.T) {
 	})
 }
 
-// within is a Doer that first launches the kernel of calls with arguments of its own.
+// within is a Doer that calls the Do method of calls again before it runs the operations.
 type within struct {
 	calls *driver.Calls
 	s     *driver.Stream

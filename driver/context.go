@@ -208,7 +208,7 @@ func (c *Context) sameAs(o *Context) bool {
 	return c == o || c.Raw() != 0 && c.Raw() == o.Raw() && c.core.dev.driver.core == o.core.dev.driver.core
 }
 
-// sameDriver rejects objects of another driver, because their handles would crash this one.
+// sameDriver rejects objects of another driver, because their handles could crash this driver.
 func (c *Context) sameDriver(o *Context, what fmt.Stringer) error {
 	if c == o || c.core.dev.driver.core == o.core.dev.driver.core {
 		return nil
@@ -353,7 +353,7 @@ func (c *Context) DisablePeerAccess(peer *Context) error {
 	})
 }
 
-// peer checks both contexts and runs call. If call returns the code in already, peer succeeds.
+// peer checks both contexts and runs call. It ignores the error with the code given by already.
 func (c *Context) peer(peer *Context, verb string, already CUresult, call func(*cu.Driver) error) error {
 	if err := c.check(); err != nil {
 		return err

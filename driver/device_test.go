@@ -181,7 +181,7 @@ func TestAvailableSaysWhyNot(t *testing.T) {
 	}
 }
 
-// sum2 launches a kernel that adds the two elements of far to near.
+// sum2 launches a kernel that adds the two elements of far to the elements of near.
 func sum2(w *work, near, far driver.Memory) error {
 	return w.kernel("axpy").Launch(w.s, driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(2)}, far, near, float32(1), uint32(2))
 }

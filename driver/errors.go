@@ -131,7 +131,7 @@ func (c *Context) Lost() error {
 	return &lostError{c.String(), err}
 }
 
-// lostError makes an error with any code match ErrContextLost.
+// lostError wraps an error with any code. It also matches ErrContextLost.
 type lostError struct {
 	context string
 	err     error

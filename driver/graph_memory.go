@@ -178,8 +178,8 @@ func (a *allocation) closeGraphMemory(s *Stream) error {
 // graph must retain the buffer before it creates the node: an allocation node cannot be removed.
 type pendingGraphBuffer[T any] struct{ a *allocation }
 
-// PendGraphBuffer starts to create a buffer in graph memory. Call At once the node exists, or
-// Abandon if its creation failed.
+// PendGraphBuffer starts to create a buffer in graph memory. When the node exists, call the At
+// method of the result. If the node could not be created, call Abandon.
 func (o *AllocOp[T]) PendGraphBuffer() (pendingGraphBuffer[T], error) {
 	var none pendingGraphBuffer[T]
 	if o == nil {
@@ -209,8 +209,8 @@ func (p pendingGraphBuffer[T]) Abandon(err error) error {
 	return p.a.life.Abandon(err)
 }
 
-// At returns the buffer at the address that the driver chose for the node. The buffer keeps keep
-// reachable.
+// At returns the buffer at the address that the driver chose for the node. The buffer holds a
+// reference to keep.
 func (p pendingGraphBuffer[T]) At(ptr CUdeviceptr, keep any) *Buffer[T] {
 	if p.a == nil {
 		return nil

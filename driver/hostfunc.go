@@ -53,8 +53,8 @@ func NewHostFunc(c *Context, fn func()) (*HostFunc, error) {
 	return h, nil
 }
 
-// HostFunc enqueues a call of fn under the rules of type [HostFunc]. In a capture, fn runs at each
-// launch of the graph. Otherwise it runs once.
+// HostFunc enqueues a call of fn, to which the rules of type [HostFunc] apply. In a capture, fn
+// runs at each launch of the graph. Otherwise it runs once.
 func (s *Stream) HostFunc(fn func()) error {
 	if err := s.ready(); err != nil {
 		return err
@@ -115,8 +115,8 @@ func (h *HostFunc) Enqueue(s *Stream) error {
 	return s.named(err)
 }
 
-// send registers a call that the driver makes once, which unregisters it. If the context fails, the
-// driver never makes the call, and it stays registered until the process ends.
+// send registers a call that is unregistered when the driver makes it. If the context fails, the
+// driver never makes the call, which then stays registered until the process ends.
 func (h *HostFunc) send(s *Stream) error {
 	call := hostcall.Spare.Get().(*hostcall.Call)
 	*call = hostcall.Call{Run: h.fn, Once: true, Report: s.core, Life: s.life, Stream: s.raw}
@@ -196,7 +196,7 @@ type faults struct {
 }
 
 type fault struct {
-	life   *life.Lifetime // tells streams with the same handle apart; nil for a panic in a graph
+	life   *life.Lifetime // of the stream, whose handle may be reused; nil for a panic in a graph
 	stream CUstream
 	err    error
 }

@@ -216,7 +216,7 @@ func withLogs(opts []JITOption, text func() []byte, call func(j *jit) error) (*j
 
 func verbose(opts []JITOption) bool {
 	var j jit
-	_ = j.apply(opts) // call reports the same error
+	_ = j.apply(opts) // newJIT returns the same error
 	return j.has(cu.CU_JIT_LOG_VERBOSE)
 }
 
@@ -280,7 +280,7 @@ func withInput(input, complaint string) string {
 	return input + ": " + complaint
 }
 
-// annotate inserts the PTX line that a log line refers to below that log line.
+// annotate adds PTX lines to a log. It inserts a PTX line below the log line that refers to it.
 func annotate(log string, ptx []string) string {
 	var b strings.Builder
 	shown := 0

@@ -331,8 +331,8 @@ func (k *Kernel) SetCacheConfig(c cu.CUfunc_cache) error {
 	return nil
 }
 
-// MaxActiveBlocks returns how many blocks of this many threads can be resident on one
-// multiprocessor. sharedMem is the dynamic shared memory of each block, in bytes.
+// MaxActiveBlocks returns how many blocks of the given size can be resident on one multiprocessor.
+// sharedMem is the dynamic shared memory of each block, in bytes.
 func (k *Kernel) MaxActiveBlocks(threads int, sharedMem uintptr) (int, error) {
 	if err := k.check(); err != nil {
 		return 0, err
@@ -441,8 +441,8 @@ func (k *Kernel) clusters(cfg *LaunchConfig, active bool) (int, error) {
 	return int(n), nil
 }
 
-// AvailableSharedMem returns how many bytes of dynamic shared memory each block can have if this
-// many blocks, each of this many threads, must fit on one multiprocessor.
+// AvailableSharedMem returns how many bytes of dynamic shared memory each block can have if blocks
+// of the given number and size must fit on one multiprocessor.
 func (k *Kernel) AvailableSharedMem(blocks, threads int) (uintptr, error) {
 	if err := k.check(); err != nil {
 		return 0, err

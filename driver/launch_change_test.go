@@ -116,7 +116,7 @@ func TestArgumentsAreFoundByNameAndCheckedByType(t *testing.T) {
 	}
 }
 
-// A Batch copies a launch's arguments when the launch is added. Later changes of the launch must
+// A Batch copies a launch's arguments when the launch is added. Later changes to the launch must
 // not affect the batch. After Empty, the batch reuses the space of earlier launches.
 func TestLaunchesHaveTheArgumentsOfTheMoment(t *testing.T) {
 	a := newAxpy(t)
@@ -254,7 +254,7 @@ type wrongLaunch struct {
 	name   string
 	kernel string
 	cfg    driver.LaunchConfig
-	change func(r *launchRig, args []any) []any // changes valid arguments of kernel mixed
+	change func(r *launchRig, args []any) []any // changes valid arguments of the kernel "mixed"
 	words  []string
 	typed  []string // further words, if the kernel came from PTX
 }

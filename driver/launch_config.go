@@ -88,8 +88,8 @@ func D2(x, y int) Dim3 { return Dim3{dim(x), dim(y), 1} }
 // D3 returns x × y × z.
 func D3(x, y, z int) Dim3 { return Dim3{dim(x), dim(y), dim(z)} }
 
-// Blocks returns a grid for one thread per element: n / block blocks, rounded up, where block is in
-// threads. If n or block is not positive, the grid is empty, and launches reject it.
+// Blocks returns the smallest grid with a thread for each of n elements. A block has block threads.
+// If n or block is not positive, the grid is empty, and launches reject it.
 func Blocks(n, block int) Dim3 {
 	if n <= 0 || block <= 0 {
 		return Dim3{0, 1, 1}

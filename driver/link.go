@@ -204,8 +204,8 @@ type failedInput struct {
 	ptx  []byte
 }
 
-// explainNeeds adds the driver version or device that the rejected PTX needs. It returns err
-// unchanged for a binary.
+// explainNeeds adds to err the driver version or device that the rejected PTX needs. For a binary,
+// it returns err unchanged.
 func (l *Linker) explainNeeds(err error, in failedInput) error {
 	if in.ptx == nil {
 		return err

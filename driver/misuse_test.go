@@ -402,7 +402,7 @@ func TestWholeImagesAreTaken(t *testing.T) {
 	}
 }
 
-// If a kernel's parameters are unknown, the first arguments of a launch determine their sizes. The
+// If a kernel's parameters are unknown, the first arguments of a launch determine the sizes. The
 // launch must not refer to replaced arguments, and Kernel.Launch must not reuse the sizes of an
 // earlier call.
 func TestUnknownParametersAreForgotten(t *testing.T) {

@@ -282,7 +282,7 @@ func invalidImage(err error) error {
 	return err
 }
 
-// cName returns name as a C string. what is the kind of object, for errors.
+// cName returns name as a C string. Its errors name the kind of object, such as "kernel".
 func cName(what, name string) (*byte, error) {
 	if name == "" {
 		return nil, invalidf("empty name of a %s", what)

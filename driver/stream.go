@@ -30,9 +30,9 @@ type Stream struct {
 }
 
 // selfBound is the first CUDA version with which some calls are made without binding the stream's
-// context: events, queries, copies, fills, stream-ordered memory and graph launches. Drivers of
-// that version were observed to use the stream's context, whichever context is current on the
-// thread. TestStreamsNameTheirContext checks the installed driver.
+// context. These are the calls for events, queries, copies, fills, stream-ordered memory and graph
+// launches. Drivers of that version were observed to use the stream's context, whichever context is
+// current on the thread. TestStreamsNameTheirContext checks the installed driver.
 const selfBound = 13000
 
 func (s *Stream) guardedSelf() *Driver {
@@ -162,7 +162,7 @@ func (s *Stream) quiet() bool {
 	return s.open() && hostthread.Running.Load() == 0 && s.core.faults.pending.Load() == 0
 }
 
-// ready returns the reason to reject a call, or a panic to report, or nil.
+// ready returns an error if the stream must reject a call or has a panic to report.
 func (s *Stream) ready() error {
 	if err := s.check(); err != nil {
 		return err

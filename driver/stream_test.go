@@ -219,8 +219,8 @@ func TestStreamsNameTheirDevice(t *testing.T) {
 	eachPair(t, streamWorkUnder)
 }
 
-// streamWorkUnder enqueues work of c on a thread without a current context, and then on a thread
-// where other is current.
+// streamWorkUnder enqueues work of c twice: while no context is current on the thread, and while
+// other is current.
 func streamWorkUnder(t *testing.T, c, other *driver.Context) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

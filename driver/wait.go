@@ -38,8 +38,8 @@ import (
 // All calls are guarded. An unguarded query in one goroutine would invalidate a capture in another.
 
 const (
-	hereTime   = 2 * time.Millisecond  // polling by the waiting goroutine
-	sleepyTime = 40 * time.Microsecond // the same, if the program chose sleep
+	hereTime   = 2 * time.Millisecond  // how long the waiting goroutine polls
+	sleepyTime = 40 * time.Microsecond // how long it polls if the program chose sleep
 
 	// A polling goroutine yields its processor at these intervals. It uses yieldOften if there are
 	// more waits than half the processors.
@@ -223,7 +223,8 @@ func answerOrCause(ctx context.Context, answer <-chan error) error {
 	}
 }
 
-// blockUnder makes a blocking call that has no matching query to poll. It releases l.
+// blockUnder makes a blocking call that has no matching query to poll. It releases l when the call
+// has returned, even after a cancellation.
 func blockUnder(ctx context.Context, l *life.Lifetime, call func() error) error {
 	if cancellation(ctx) == nil {
 		defer l.Done()

@@ -32,8 +32,7 @@ func NewCallback(fn Callback) uintptr {
 
 // CallCallback calls the function at addr. An emulated driver uses it where the real driver would
 // call back. CallCallback calls a callback from NewCallback directly, and any other address as a C
-// function. A C function also receives the words in more, which a callback from NewCallback does
-// not have.
+// function. A C function also receives the words in more. A callback from NewCallback does not.
 func CallCallback(addr, userData uintptr, more ...uintptr) {
 	callbacks.RLock()
 	fn := callbacks.byAddr[addr]

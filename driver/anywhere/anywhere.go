@@ -19,7 +19,7 @@ import (
 // runs on the emulator silently.
 func Open() (*driver.Driver, error) { return OpenWith(emulator.Config{}) }
 
-// OpenWith is Open with a configuration for the emulator.
+// OpenWith is like Open, but configures the emulator.
 func OpenWith(cfg emulator.Config) (*driver.Driver, error) {
 	return open(driver.Open, slog.Default(), cfg)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
-// logger returns a logger that writes records without the time to b.
+// logger returns a logger that writes records to b, without the time.
 func logger(b *bytes.Buffer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(b, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey {

@@ -19,8 +19,8 @@ var nilDriver = sync.OnceValue(func() *Driver {
 	return newNoDriver("of a nil Driver", "the Driver is nil or zero: driver.Open or driver.New returns one")
 })
 
-// newNoDriver returns a driver whose functions all fail. absent is the reason. If absent is "", the
-// reason is that the driver was closed.
+// newNoDriver returns a driver whose functions all fail, for the reason in absent. If absent is "",
+// the reason is that the driver was closed.
 func newNoDriver(name, absent string) *Driver {
 	d := &Driver{fn: new(functions), core: &driverCore{lib: noLibrary(name), absent: absent}}
 	d.core.closed.Store(true)

@@ -6,9 +6,9 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
-// reportFindings fails the test for each of the emulator's findings, except allowed ones. If known,
-// the line of the program that enqueued the work begins the message. Leaks are skipped, because
-// CheckLeaks and reportLeaks report them.
+// reportFindings fails the test for each of the emulator's findings, except allowed ones. Each
+// message begins with the line of the program that enqueued the work, if that line is known. Leaks
+// are skipped, because CheckLeaks and reportLeaks report them.
 func (o *options) reportFindings(t testing.TB, e *emulator.Emulator) {
 	t.Helper()
 	for _, f := range e.Findings() {

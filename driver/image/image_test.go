@@ -65,7 +65,7 @@ func TestMemoryWithoutBytesIsNotLookedFor(t *testing.T) {
 	}
 }
 
-// imageFile reads a compiled image. Its sources are in testdata/images.
+// imageFile reads a file from the testdata/images folder of package driver.
 func imageFile(t testing.TB, name string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("..", "testdata", "images", name))
@@ -132,7 +132,7 @@ func TestBrokenImagesAreRefused(t *testing.T) {
 		return data
 	}
 	uncounted := append(imagetest.WithSection(0, 0, 2), imagetest.WithSection(1, 1<<40, 8)[64:]...)
-	uncounted[0x3c] = 0 // the size of the first section is the number of sections
+	uncounted[0x3c] = 0 // so the size field of the first section holds the number of sections
 	cubin, fat := imageFile(t, "variants_sm_90.cubin"), imageFile(t, "variants_plain.fatbin")
 	for name, test := range map[string]struct {
 		data []byte
