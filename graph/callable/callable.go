@@ -172,7 +172,7 @@ func (c *Callable[In, Out]) CallWith(ctx context.Context, in In, use func(Out) e
 	if err := c.mu.lock(ctx); err != nil {
 		return c.failed(err)
 	}
-	defer c.mu.Unlock()
+	defer c.mu.pass()
 	v, err := c.run(ctx, in)
 	if err != nil {
 		return c.failed(err)

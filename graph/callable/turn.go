@@ -3,6 +3,7 @@ package callable
 import (
 	"context"
 	"fmt"
+	"runtime"
 )
 
 // turn is a lock with cancellable waits, so a context can cancel a call that waits for another
@@ -14,6 +15,16 @@ func newTurn() turn { return make(turn, 1) }
 func (t turn) Lock() { t <- struct{}{} }
 
 func (t turn) Unlock() { <-t }
+
+// pass releases the lock. If another call was waiting for the lock, that call runs first, so that
+// it launches before this goroutine continues with the caller's code. Otherwise the stream would be
+// idle until this goroutine blocks, or until another processor steals the waiting goroutine.
+func (t turn) pass() {
+	t.Unlock()
+	if len(t) > 0 {
+		runtime.Gosched()
+	}
+}
 
 // lock acquires the lock. If ctx ends first, lock returns the context's cause. A nil ctx never
 // ends.

@@ -472,12 +472,13 @@ func (a *admission) close() (first bool) {
 }
 
 // finish returns a slot after a successful call. took is the time for which the call occupied the
-// slot.
-func (a *admission) finish(s *slot, took time.Duration) {
+// slot. finish reports whether another call now uses the slot.
+func (a *admission) finish(s *slot, took time.Duration) (granted bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.measure(max(1, took))
 	a.giveBack(s)
+	return s.held != nil
 }
 
 func (a *admission) measure(took time.Duration) {

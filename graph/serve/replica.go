@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/purecuda/cuda/driver"
@@ -187,7 +188,13 @@ func (p *Pool[In, Out]) isIdle(r *replica[In, Out]) bool {
 func (p *Pool[In, Out]) end(r *replica[In, Out], o outcome, began time.Time) {
 	switch o {
 	case succeeded:
-		p.a.finish(&r.slot, time.Since(began))
+		if p.a.finish(&r.slot, time.Since(began)) {
+			// The next call is on this processor's run queue. It must launch before this
+			// goroutine continues with the caller's code. Otherwise the replica would be idle until
+			// this goroutine blocks, or until another processor steals the next call, which was
+			// seen to take 100 µs.
+			runtime.Gosched()
+		}
 	case running:
 		go p.drain(r)
 	case failed, panicked:
