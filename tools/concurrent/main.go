@@ -1,12 +1,11 @@
-// Command concurrent prints the packages of a module that involve concurrency in their code
-// or tests. Signs of concurrency are a go statement, a channel, package sync or sync/atomic,
-// and parallel tests. The race detector runs on these packages. The command reads the source
-// each time, so the list is always current.
+// Command concurrent prints the packages of a module that involve concurrency in their code or
+// tests. Signs of concurrency are a go statement, a channel, package sync or sync/atomic, and
+// parallel tests. The race detector runs on these packages.
 //
 //	go run -C tools ./concurrent -root .. [IMPORT PATH ...]
 //
-// It also prints the given import paths, for packages that share memory only through their
-// callees. It fails if a given package does not exist.
+// It also prints the given import paths, for packages that share memory only through the packages
+// that they call. It fails if a given package does not exist.
 package main
 
 import (
@@ -83,7 +82,7 @@ func packages(root string, also []string) ([]string, error) {
 	return paths, nil
 }
 
-// concurrent reports whether a file involves concurrency.
+// concurrent reports whether a file has a sign of concurrency.
 func concurrent(f *ast.File) bool {
 	found := false
 	ast.Inspect(f, func(n ast.Node) bool {

@@ -151,7 +151,7 @@ func signature(params []param) string {
 	return strings.Join(parts, ", ")
 }
 
-// word is a field of an argument block. It can occupy several slots.
+// word is a field of an argument block. It may occupy several slots.
 type word struct {
 	name, goType, value string
 	slots               int
@@ -195,8 +195,8 @@ func wordOf(p param) word {
 	return word{p.name, "uintptr", "uintptr(" + p.name + ")", 1}
 }
 
-// plainWords returns a block with one slot per argument, in the order of the C parameters. A
-// Go function always receives its arguments in this form.
+// plainWords returns a block with one slot per argument, in the order of the C parameters. Drivers
+// written in Go always receive their arguments in this form.
 func plainWords(fn *function) *block {
 	b := &block{n: fmt.Sprint(len(fn.params))}
 	for i, p := range fn.params {
@@ -209,7 +209,8 @@ func plainWords(fn *function) *block {
 	return b
 }
 
-// stackWords returns a block in which the structs follow six register slots.
+// stackWords returns a block with six slots for the arguments in registers, followed by the structs
+// that C passes on the stack.
 func stackWords(fn *function) *block {
 	const registers, structSlots = 6, 8
 	b := &block{}
@@ -229,8 +230,8 @@ func stackWords(fn *function) *block {
 }
 
 func emitCall(f *file, fn *function, b *block) {
-	// Assign field by field. The compiler builds a composite literal elsewhere and copies it
-	// with wider loads, which stall until the narrow stores reach the cache.
+	// The generated code assigns field by field. For a composite literal, the compiler would build
+	// a copy and load it in wider pieces, which stall until the narrow stores reach the cache.
 	f.printf("var a struct {\nc loader.Call\n")
 	for _, w := range b.words {
 		f.printf("%s %s\n", w.name, w.goType)

@@ -151,8 +151,8 @@ func emitUnion(f *file, t *typeDecl) {
 	}
 }
 
-// walk visits each field of a type, including fields of unnamed nested types. path is the
-// field's path in C. goOffset and goSize are Go expressions.
+// walk visits each field of a type, including fields of unnamed nested types. visit receives the
+// field's path in C, and Go expressions for its offset and size.
 func walk(t *typeDecl, prefix, base string, visit func(path, goOffset, goSize string)) {
 	for _, x := range t.fields {
 		path := strings.TrimPrefix(prefix+"."+x.name, ".")
@@ -172,8 +172,8 @@ func walk(t *typeDecl, prefix, base string, visit func(path, goOffset, goSize st
 	}
 }
 
-// emitLayoutTest writes the layouts in Go. A test compares them with the output of a C
-// compiler.
+// emitLayoutTest writes a table of the layouts in Go, which a test compares with the layouts that a
+// C compiler reports.
 func emitLayoutTest(a *api, f *file) {
 	f.printf("var goLayouts = map[string]layout{\n")
 	for _, t := range a.types {

@@ -1,6 +1,6 @@
 package main
 
-// layoutProgram returns a C program that includes the real headers and prints
+// layoutProgram returns a C program that includes the real headers and prints these lines:
 //
 //	type NAME size align
 //	field NAME.path size offset

@@ -4,13 +4,13 @@
 //	go run -C tools ./cudagen -header /usr/local/cuda/include -out ../driver/cu
 //
 // With -check it writes nothing and fails if a file would change. With -layout it prints a C
-// program to be compiled against the same headers. That program prints the sizes, offsets
-// and values with which the tests of driver/cu compare.
+// program to compile against the same headers. That program prints the sizes, offsets and values
+// that the tests of driver/cu expect.
 //
-// cuda.h and cudaProfiler.h define the API: its functions, their ABIs, and the groups of
-// NVIDIA's manual. The generator parses them a second time with the macros of the driver's
-// own build, which add the older ABIs. cudaTypedefs.h has the version of every ABI. The
-// generator copies names, numbers, types and layouts from the headers, but no text.
+// cuda.h and cudaProfiler.h define the API: its functions, their ABIs, and the groups of NVIDIA's
+// manual. The generator also parses them with the macros of the driver's own build, which add the
+// older ABIs. cudaTypedefs.h states the version of every ABI. The generator copies names, numbers,
+// types and layouts from the headers, but no text.
 package main
 
 import (
@@ -90,7 +90,7 @@ func compare(fs files, out string) error {
 	return nil
 }
 
-// leftovers returns the generated files in out that are not in fs.
+// leftovers returns the generated files in out that the generator no longer writes.
 func leftovers(fs files, out string) ([]string, error) {
 	found, err := filepath.Glob(filepath.Join(out, "zz_*.go"))
 	if err != nil {

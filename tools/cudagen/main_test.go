@@ -171,8 +171,8 @@ func TestAMismatchBetweenTheHeadersIsAnError(t *testing.T) {
 	}
 }
 
-// A macro can hide the space before a name, as in cuda.h's functions on a stream. The
-// prototype must have a space between the type and the name.
+// A prototype must have a space between the type and the name, even if the name comes from a macro,
+// as in cuda.h's functions on a stream.
 func TestPrototypesAreAsTheHeaderHasThem(t *testing.T) {
 	want := map[string]string{
 		"cuThingOpen":  "CUresult cuThingOpen(CUthing *out, CUbig handle, unsigned int flags)",

@@ -31,14 +31,14 @@ type typeDecl struct {
 	align  int64
 	fields []field
 	values []enumerator
-	anon   bool // unnamed enum: its constants are untyped
-	nested bool // has no name in C, so the generator named it
+	anon   bool // unnamed enum, whose constants are untyped
+	nested bool // has no name in C; the generator named it
 	cPath  string
 	signed bool
 }
 
 type field struct {
-	name     string // in C; empty for an anonymous member
+	name     string // name in C; empty for an anonymous member
 	goName   string
 	goType   string
 	offset   int64
@@ -82,9 +82,9 @@ type param struct {
 type class int
 
 const (
-	classWord     class = iota // converted to uintptr
-	classPointer               // stays typed
-	classFloat                 // a float register in C
-	classPacked                // a struct of 8 bytes: one word
-	classIndirect              // a struct of more than 16 bytes by value
+	classWord     class = iota // any other argument, converted to uintptr
+	classPointer               // stays a pointer
+	classFloat                 // passed in a float register in C
+	classPacked                // a struct of 8 bytes, passed as one word
+	classIndirect              // a struct of more than 16 bytes, passed by value
 )

@@ -14,8 +14,8 @@ import (
 	"modernc.org/cc/v4"
 )
 
-// The headers include stdlib.h and stdint.h. These replacements make the result independent
-// of the host.
+// The headers include stdlib.h and stdint.h. These replacements make the output independent of the
+// host's headers.
 const (
 	stdlibH = "typedef unsigned long size_t;\n"
 	stdintH = `typedef unsigned int uint32_t;
@@ -36,7 +36,7 @@ typedef signed long int64_t;
 `
 )
 
-// pass parses the headers under dir with some macros defined.
+// pass parses the headers under dir after the macro definitions in defines.
 func pass(dir, defines string, headers ...string) (*cc.AST, error) {
 	stubs, err := os.MkdirTemp("", "cudagen")
 	if err != nil {
@@ -180,8 +180,8 @@ type abi struct {
 	number int // 1 for a symbol without suffix
 }
 
-// collectFunctions finds the current functions, and the older ABIs that a supported driver
-// needs. It determines the CUDA version that introduced each.
+// collectFunctions finds the current functions and the older ABIs that are needed, and the CUDA
+// version that introduced each.
 func (l *loaderState) collectFunctions(current, all *cc.AST, groups map[position]string) error {
 	abis := map[string][]abi{} // by base name, oldest first
 	sinces := map[string][]pfn{}
@@ -231,8 +231,8 @@ func (l *loaderState) collectFunctions(current, all *cc.AST, groups map[position
 				group = groups[positionOf(a.decl)]
 			}
 		}
-		// The first current symbol gets the plain name. If the header also declares a later
-		// one, that one keeps its symbol, as in C.
+		// The first current symbol gets the plain name. If the header also declares a later symbol,
+		// the later symbol is its own name, as in C.
 		plain := true
 		for i, a := range list {
 			f := &function{
@@ -284,7 +284,7 @@ func match(base string, list []abi, versions []pfn) ([]pfn, error) {
 	return versions, nil
 }
 
-// shape describes the ABI of a function's parameters.
+// shape describes the kinds and sizes of a function's parameters, which determine its ABI.
 func shape(t *cc.FunctionType) string {
 	var b strings.Builder
 	for _, p := range t.Parameters() {
@@ -303,8 +303,8 @@ var wanted = map[string]bool{
 	"cuStreamGetCaptureInfo": true,
 }
 
-// needed reports whether the older ABI i is in wanted or is the newest one that some supported
-// driver has.
+// needed reports whether the older ABI i is in wanted, or is the newest ABI of the function in some
+// supported driver.
 func needed(base string, list []abi, versions []pfn, i int) bool {
 	if wanted[list[i].symbol] {
 		return true
@@ -312,8 +312,8 @@ func needed(base string, list []abi, versions []pfn, i int) bool {
 	return i+1 < len(list) && versions[i+1].version > oldestDriver
 }
 
-// groupOf supplements the header, in which the older names of cuGraphInstantiateWithFlags
-// have no group.
+// groupOf supplements the header, which has no group for the older forms of
+// cuGraphInstantiateWithFlags.
 var groupOf = map[string]string{"cuGraphInstantiate": "CUDA_GRAPH"}
 
 // source returns the text of a node. A macro expansion does not contain the white space

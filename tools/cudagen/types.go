@@ -70,7 +70,8 @@ func (l *loaderState) collectType(decl *cc.Declaration, d *cc.Declarator) {
 	}
 }
 
-// typedefName returns the name that a typedef defines, or "" for another declaration.
+// typedefName returns the name that a typedef refers to, or "" if decl does not refer to a named
+// type.
 func typedefName(decl *cc.Declaration) string {
 	for s := decl.DeclarationSpecifiers; s != nil; s = s.DeclarationSpecifiers {
 		if s.Case == cc.DeclarationSpecifiersTypeSpec && s.TypeSpecifier.Case == cc.TypeSpecifierTypeName {
@@ -80,8 +81,8 @@ func typedefName(decl *cc.Declaration) string {
 	return ""
 }
 
-// preferPlainScalars makes the name without a version suffix the defined type, so that a
-// value prints as CUdeviceptr and not as CUdeviceptr_v2.
+// preferPlainScalars makes the name without a version suffix the defined type, and the other an
+// alias. A value then prints as CUdeviceptr and not as CUdeviceptr_v2.
 func (l *loaderState) preferPlainScalars() {
 	byName := map[string]*typeDecl{}
 	for _, t := range l.types {
@@ -158,7 +159,7 @@ func (t *typeDecl) hasPointers() bool {
 	return slices.ContainsFunc(t.fields, func(f field) bool { return f.pointers })
 }
 
-// pointers reports whether the Go form of t contains pointers.
+// pointers reports whether the Go type for t contains pointers.
 func (l *loaderState) pointers(t cc.Type) bool {
 	switch t := t.(type) {
 	case *cc.PointerType:
@@ -240,8 +241,8 @@ func (l *loaderState) scalar(t cc.Type) string {
 	panic(fmt.Sprintf("no Go type for %s (%v)", t, t.Kind()))
 }
 
-// exported changes the first letter to upper case. A name with a leading underscore stays
-// unexported.
+// exported returns s with the first letter in upper case, or unchanged if s begins with an
+// underscore.
 func exported(s string) string {
 	if s == "" || s[0] == '_' {
 		return s

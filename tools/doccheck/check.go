@@ -43,7 +43,7 @@ func (r *report) packageComment() {
 	r.errs = append(r.errs, fmt.Errorf("%s: the package has no comment", r.pkg.path))
 }
 
-// name counts an exported name. It records an error if none of the comments has text.
+// name counts an exported name, and records an error if none of its comments has text.
 func (r *report) name(pos token.Pos, name string, comments ...*ast.CommentGroup) {
 	r.names++
 	for _, c := range comments {
@@ -55,7 +55,7 @@ func (r *report) name(pos token.Pos, name string, comments ...*ast.CommentGroup)
 	r.errs = append(r.errs, fmt.Errorf("%s/%s:%d: %s has no comment", r.pkg.path, filepath.Base(at.Filename), at.Line, name))
 }
 
-// has reports whether a comment contains text besides directives.
+// has reports whether a comment has text other than directives.
 func has(c *ast.CommentGroup) bool { return c != nil && strings.TrimSpace(c.Text()) != "" }
 
 func (r *report) function(d *ast.FuncDecl) {
@@ -88,7 +88,8 @@ func receiver(t ast.Expr) string {
 }
 
 func (r *report) group(d *ast.GenDecl, generated bool) {
-	// A group's comment is above the group, or above the first of several adjacent names.
+	// The comment of a group of constants or variables is above the group, or above the first of
+	// several adjacent names.
 	above := d.Doc
 	for _, s := range d.Specs {
 		switch s := s.(type) {
@@ -123,8 +124,8 @@ func (r *report) members(s *ast.TypeSpec, above *ast.CommentGroup, generated boo
 	}
 }
 
-// fields checks the names in a struct or interface. Adjacent names without an empty line
-// between them share the comment above the first.
+// fields checks the exported names in a struct or interface. Names on adjacent lines share the
+// comment above the first.
 func (r *report) fields(of string, fs *ast.FieldList, above *ast.CommentGroup) {
 	last := -1
 	for _, f := range fs.List {

@@ -18,15 +18,15 @@ import (
 )
 
 // notRun lists the examples that no test runs, with the reason. All others must have an output
-// comment that Go recognises. An "// Output:" directly below another comment is part of that
-// comment, so Go compiles the example but never runs it.
+// comment that Go recognises. If "// Output:" directly follows another comment line, it is part of
+// that comment, so Go compiles the example but never runs it.
 var notRun = map[string]string{
 	"github.com/purecuda/cuda/ptx/nvrtc.Example":         "what it prints depends on whether NVRTC is installed",
 	"github.com/purecuda/cuda/ptx/nvrtc.ExampleNewCache": "writes into the working directory where NVRTC is installed",
 }
 
-// listed compares the examples in the sources of a module with those that
-// "go test" runs.
+// listed returns an error for examples in the sources of a module that "go test" does not run,
+// except the exempt ones. It also returns the number of examples.
 func listed(root string, exempt map[string]string) (int, error) {
 	written, err := examplesWritten(root)
 	if err != nil || len(written) == 0 {

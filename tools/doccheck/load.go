@@ -37,7 +37,7 @@ func load(root string) ([]*pkg, error) {
 	return pkgs, err
 }
 
-// hidden reports whether no other module can import packages in or below a folder.
+// hidden reports whether other modules cannot import packages in or below a folder.
 func hidden(dir string) bool {
 	name := filepath.Base(dir)
 	if name == "internal" || name == "testdata" || strings.HasPrefix(name, "_") || strings.HasPrefix(name, ".") {
@@ -47,8 +47,8 @@ func hidden(dir string) bool {
 	return err == nil
 }
 
-// read parses the package in dir. It returns nil if dir has no package, or only a command. A
-// program in the same folder, such as a generator, is not part of the package.
+// read parses the package in dir. It returns nil if dir contains no package or only a command. It
+// ignores a program in the same folder, such as a generator.
 func read(root, dir string) (*pkg, error) {
 	rel, err := filepath.Rel(root, dir)
 	if err != nil {

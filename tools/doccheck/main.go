@@ -6,10 +6,10 @@
 // methods of every package that is neither internal nor a command. It includes names for all
 // systems. A comment on a group of constants or variables counts for the whole group.
 //
-// With -listed it fails if an example has source but is never run, in internal packages too.
-// See listed.go.
+// With -listed it also fails if an example is never run, even in an internal package. See
+// listed.go.
 //
-// With -returns it fails for a test that passes by returning early. See returns.go.
+// With -returns it also fails for a test that passes by returning early. See returns.go.
 //
 // With -fields it also fails for an undocumented struct field, except in generated files.
 // With -examples it also fails for a main type without a runnable example. See examples.go.

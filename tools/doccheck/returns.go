@@ -11,10 +11,9 @@ import (
 	"strings"
 )
 
-// returns finds tests that can pass without checking anything. It looks for an if statement
-// that only returns, in the body of a test or of a function with a *testing.T. Such a test
-// must skip with a reason instead. Fuzz targets are exempt, because they may ignore
-// unsuitable inputs.
+// returns finds tests that can pass without checking anything. It looks for an if statement that
+// only returns, in a test or in another function that has a *testing.T parameter. Such a test must
+// skip with a reason instead. Fuzz targets are exempt, because they may ignore unsuitable inputs.
 func returns(root string) error {
 	var errs []error
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -79,7 +78,6 @@ func takesT(f *ast.FuncType) bool {
 	return ok && s.Sel.Name == "T"
 }
 
-// passes reports whether a statement is an if statement that only returns.
 func passes(s ast.Stmt) bool {
 	i, ok := s.(*ast.IfStmt)
 	if !ok || len(i.Body.List) != 1 {

@@ -63,8 +63,8 @@ func (c *checker) link(from, target string) error {
 	return c.anchor(to, u.Fragment)
 }
 
-// absolute checks the form of an absolute link. It accepts an https URL with a host and without a
-// user or port, and a mailto address.
+// absolute checks the form of an absolute link. It accepts mailto addresses, and https URLs with a
+// host but without a user or port.
 func absolute(u *url.URL) error {
 	switch {
 	case u.Scheme == "mailto" && strings.Contains(u.Opaque, "@"):
@@ -77,8 +77,8 @@ func absolute(u *url.URL) error {
 	return nil
 }
 
-// exists looks up each part of a path in its folder, so that letter case matters on every
-// system.
+// exists checks that a path exists. It looks up each part in its folder, so that letter case
+// matters on every system.
 func (c *checker) exists(to string) error {
 	if to == "." {
 		return nil
@@ -97,7 +97,8 @@ func (c *checker) exists(to string) error {
 	return nil
 }
 
-// anchor returns an error if the document has no heading or line with that name.
+// anchor returns an error if the document has no heading with the given anchor or, for other files,
+// no such line.
 func (c *checker) anchor(to, name string) error {
 	if name == "" {
 		return nil

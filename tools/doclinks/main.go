@@ -2,10 +2,9 @@
 //
 //	go run -C tools ./doclinks -root ..
 //
-// A relative link must lead to a file or folder of the repository. Its anchor must be a
-// heading of that document or an existing line (#L10). Paths are case-sensitive on every
-// system. For an absolute link, only the form is checked: https, a host, and no unusual
-// parts.
+// A relative link must lead to a file or folder of the repository. Its anchor must be a heading of
+// that document or an existing line, such as #L10. Paths are case-sensitive on every system. For an
+// absolute link, only the form is checked: https, a host, and no unusual parts.
 package main
 
 import (

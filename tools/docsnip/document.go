@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/tools/internal/doc"
 )
 
-// A directive is the comment line before a code block that names the source of the code.
+// A directive is a comment line before a code block. It names the source of the code.
 type directive struct {
 	line  int
 	file  string
@@ -22,8 +22,8 @@ const (
 	closing = "-->"
 )
 
-// rewrite returns the document with the contents of every block that has a directive
-// replaced. part returns the new contents. Everything else is unchanged.
+// rewrite returns the document with new contents for every code block that has a directive. part
+// returns the contents for a file and a part name.
 func rewrite(name, text string, part func(file, part string) (string, error)) (string, error) {
 	w := &writer{name: name, lines: strings.Split(text, "\n"), part: part}
 	for i := 0; i < len(w.lines); {
@@ -47,8 +47,7 @@ func (w *writer) fail(line int, err error) {
 	w.errs = append(w.errs, fmt.Errorf("%s:%d: %w", w.name, line, err))
 }
 
-// pending reports an error if the last directive has no code block after it, and forgets the
-// directive.
+// pending records an error if no code block followed the last directive, and forgets the directive.
 func (w *writer) pending() {
 	if w.before.valid {
 		w.fail(w.before.line, errors.New("no block of code follows it"))
@@ -94,7 +93,7 @@ func (w *writer) block(begin int, fence, language string) int {
 	return end + 1
 }
 
-// body returns the new contents of the block between the lines begin and end.
+// body returns the new contents of the code block whose fences are the lines begin and end.
 func (w *writer) body(begin, end int, language string) []string {
 	d, now := w.before, w.lines[begin+1:max(end, begin+1)]
 	if !d.valid {

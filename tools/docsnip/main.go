@@ -11,16 +11,16 @@
 //	...
 //	```
 //
-// In that file, the part called capture is between the lines "// [capture]" and "// [end]".
-// Parts can be nested, and the marker lines are not shown. Parts with the same name are
-// shown in order, separated by an empty line. Without a part name, the whole file is shown.
-// Files can be in any language: a marker may also begin with #.
+// In that file, the part called capture is between the lines "// [capture]" and "// [end]". Parts
+// can be nested. The marker lines are omitted. Parts with the same name are shown in order,
+// separated by an empty line. Without a part name, the whole file is shown. Files can be in any
+// language: a marker may also begin with #.
 //
-// The output of an example in a test file has the name of the example:
+// To show the output of an example in a test file, name the example:
 //
 //	<!-- snippet: internal/snippets/kernels_test.go#Example_kernelsWrong/output -->
 //
-// Every Go block must have such a line. If the code is not from this repository, the line
+// Every Go block must have such a line. For code that is not from this repository, the line
 // describes the code:
 //
 //	<!-- snippet: none: how a program with cgo does it -->
@@ -28,8 +28,7 @@
 // Docsnip also checks figures and output that one document repeats from another. See
 // quoted.go.
 //
-// By default it processes all Markdown files of the repository, and otherwise only the named
-// files.
+// It processes the named files, or all Markdown files of the repository if no file is named.
 package main
 
 import (
@@ -53,8 +52,8 @@ func main() {
 	}
 }
 
-// run updates all documents, or reports the outdated ones. After an error it continues, so
-// that it reports all errors at once.
+// run updates the documents or, with check, reports the outdated ones. It continues after an error,
+// so that it reports all errors at once.
 func run(root string, names []string, check bool) error {
 	if len(names) == 0 {
 		var err error

@@ -72,7 +72,7 @@ func TestOutputOfExamplesIsShown(t *testing.T) {
 		"func ExampleT() {\n\t// [end]\n\t// Output: 3\n}\n"})
 	for part, want := range map[string]string{
 		"Example_a/output": "1\n2\n",
-		"ExampleT/output":  "ExampleT prints nothing that its test compares", // Go takes that comment as part of the comment above it
+		"ExampleT/output":  "ExampleT prints nothing that its test compares", // Go treats that comment as part of the comment above it
 		"Example_b/output": "no example is called Example_b",
 	} {
 		got, err := source{root: root}.part("x_test.go", part)

@@ -17,11 +17,10 @@ const quote = "<!-- quoted:"
 //
 //	<!-- quoted: docs/results/h200-driver-580.md -->
 //
-// The table or code block after that line may omit lines and columns of the source and
-// change their order. Everything that it contains must also be in the source. For each row
-// of a table, the source needs a table that has all column heads of the quoting table. In
-// that table, one row must have the same cells below the same heads. The lines of a code
-// block must be in the source unchanged.
+// The table or code block after that line may omit lines and columns of the source and change their
+// order. Everything that it contains must also be in the source. For each row of a table, a table
+// in the source must have all column heads of the quoting table, and a row with the same cells
+// below them. The lines of a code block must be in the source unchanged.
 func quoted(root, name, text string) []error {
 	var errs []error
 	lines := strings.Split(text, "\n")
@@ -42,7 +41,7 @@ func quoted(root, name, text string) []error {
 	return errs
 }
 
-// standsIn compares the table or code block at the beginning of lines with the source.
+// standsIn checks the table or code block at the beginning of lines against the source.
 func standsIn(from string, lines, source []string) error {
 	for len(lines) > 0 && strings.TrimSpace(lines[0]) == "" {
 		lines = lines[1:]
@@ -105,8 +104,8 @@ func tablesOf(lines []string) []*table {
 	return all
 }
 
-// standsIn returns an error for each row of t that is in none of the tables that have all
-// column heads of t.
+// standsIn returns an error for each row of t that none of the tables contains. It considers only
+// tables that have all column heads of t.
 func (t *table) standsIn(from string, tables []*table) error {
 	var heads []map[string]int
 	var with []*table
@@ -131,8 +130,8 @@ func (t *table) standsIn(from string, tables []*table) error {
 	return errors.Join(errs...)
 }
 
-// columns maps heads to columns. A head that occurs twice maps to -1, because it cannot be
-// quoted.
+// columns maps each column head to its index, or to -1 if the head occurs twice and therefore
+// cannot be quoted.
 func (t *table) columns() map[string]int {
 	at := make(map[string]int)
 	for i, h := range t.head {
@@ -144,8 +143,8 @@ func (t *table) columns() map[string]int {
 	return at
 }
 
-// among reports whether the table with the columns at has each head of t exactly once, and no head
-// occurs twice in t.
+// among reports whether each head of t occurs exactly once in t, and exactly once in the table
+// whose columns are at.
 func (t *table) among(at map[string]int) bool {
 	for i, h := range t.head {
 		if column, ok := at[h]; !ok || column < 0 || slices.Contains(t.head[:i], h) {

@@ -38,7 +38,7 @@ func (s source) part(file, name string) (string, error) {
 	return got, nil
 }
 
-// outputSuffix selects an example's output instead of its code.
+// outputSuffix follows the name of an example to select its output instead of its code.
 const outputSuffix = "/output"
 
 // output returns the output that the example must print for its test to pass.
@@ -80,7 +80,7 @@ func compiled(path, file string) error {
 	return nil
 }
 
-// cut returns the part called name, without indentation and without any markers.
+// cut returns the part called name without its indentation and without marker lines.
 func cut(text, name string) (string, error) {
 	var stack []string
 	var out []string
@@ -134,8 +134,8 @@ func markOf(line string) (string, bool) {
 	return name, !strings.ContainsAny(name, " \t[]\"")
 }
 
-// trim removes empty lines at both ends. It also reduces several empty lines, which a
-// removed marker leaves, to one.
+// trim removes empty lines at both ends. It also replaces several adjacent empty lines, which a
+// removed marker can leave, with one.
 func trim(lines []string) []string {
 	var out []string
 	for _, line := range lines {

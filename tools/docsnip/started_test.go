@@ -15,8 +15,8 @@ import (
 	"github.com/purecuda/cuda/tools/internal/doc"
 )
 
-// A step is a block of a page that a reader follows: a file to write, commands to run, or
-// the output of the previous commands.
+// step is a code block of a tutorial: a file to write, commands to run, or the output of the
+// previous commands.
 type step struct {
 	line int
 	file string // name of a file to write; empty for commands

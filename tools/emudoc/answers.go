@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// answers holds the results of the emulator's tests on a GPU's driver, and the tests whose results
-// differ on the emulator.
+// answers holds what a GPU's driver returned in the tests that compare it with the emulator, and
+// the tests in which the emulator differs.
 type answers struct {
 	said  map[string]string
 	other []difference

@@ -8,9 +8,9 @@
 // With -check it writes nothing and fails if a file would change, or if the emulator lacks a
 // function.
 //
-// The functions come from the table in package driver/cu, which is generated from cuda.h.
-// The command queries the emulator for each function. The differing results come from the
-// test that compares them: see driver/emulator/testdata.
+// The functions come from the table in package driver/cu, which is generated from cuda.h. The
+// command queries the emulator for each function. The results that differ come from the test data
+// in driver/emulator/testdata.
 package main
 
 import (

@@ -15,7 +15,8 @@ type code struct {
 	text   string // the library's explanation, or "" if there is none
 }
 
-// codes returns all values that have a name. CUDA uses only numbers below 1000.
+// codes returns all result codes that have a name. CUDA uses only numbers below 1000, so 10,000 are
+// enough to try.
 func codes() []code {
 	var cs []code
 	for n := range uint32(10000) {

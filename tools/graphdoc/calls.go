@@ -17,7 +17,7 @@ import (
 //     method, it is an alias of that method's C function (cuGraphInstantiate).
 //   - The field with a C function's name in the function table also stands for the C
 //     function. So does its number Fn…, except as an argument of Has.
-//   - A method of Batch stands for the C function with its name, called later.
+//   - A method of Batch stands for the C function with the same name.
 //   - The function that is passed to Own to destroy an object is called by Close of the
 //     object's type.
 //   - A method of an interface stands for that method of every type in these packages that
@@ -51,7 +51,7 @@ func (c *calls) addTypes(scope *types.Scope) {
 	}
 }
 
-// declaration reads the references in a function, or in variables with initial values.
+// declaration records the references in a function, or in the initial values of variables.
 func (c *calls) declaration(s *source, d ast.Decl) {
 	switch d := d.(type) {
 	case *ast.FuncDecl:
@@ -69,8 +69,8 @@ func (c *calls) declaration(s *source, d ast.Decl) {
 	}
 }
 
-// isTable reports whether a function selects C functions by number: the methods of Batch,
-// and the methods Has and Proc of Driver. No reference in its body counts as a call.
+// isTable reports whether a function selects C functions by number: the methods of Batch, and the
+// methods Has and Proc of Driver. References in its body do not count as calls.
 func isTable(f *types.Func) bool {
 	return receiver(f) == "Batch" || receiver(f) == "Driver" && (f.Name() == "Has" || f.Name() == "Proc")
 }
@@ -88,8 +88,8 @@ func (c *calls) body(s *source, from types.Object, n ast.Node) {
 	})
 }
 
-// call handles calls with special arguments: Driver.Has does not call its argument, and
-// Close calls the last argument of Own. It reports whether to read n like other syntax.
+// call handles calls with special arguments: Driver.Has does not call its argument, and Close calls
+// the last argument of Own. It reports whether body must also read the parts of n.
 func (c *calls) call(s *source, from types.Object, n *ast.CallExpr) bool {
 	f, ok := s.info.Uses[calleeName(n.Fun)].(*types.Func)
 	switch {
@@ -159,8 +159,8 @@ func (c *calls) useFunc(from types.Object, to *types.Func) {
 	}
 }
 
-// useImplementations records a call of an interface's method as calls of that method of all
-// types that implement the interface.
+// useImplementations records a call of an interface method as calls of that method of every type
+// that implements the interface.
 func (c *calls) useImplementations(from types.Object, m *types.Func) {
 	recv := m.Signature().Recv()
 	if recv == nil || !types.IsInterface(recv.Type()) {
@@ -177,8 +177,8 @@ func (c *calls) useImplementations(from types.Object, m *types.Func) {
 	}
 }
 
-// useRaw records a call of a C function. If from is a method Cu… for another C function, it
-// is an alias: its callers also call the function called name.
+// useRaw records that from calls the C function called name. If from is a method Cu… of another C
+// function, it is an alias, so the callers of that C function also count as callers of name.
 func (c *calls) useRaw(from types.Object, name string) {
 	if f, ok := from.(*types.Func); ok && isRaw(f) {
 		if other := baseOf(f.Name()); other != name {
@@ -189,7 +189,7 @@ func (c *calls) useRaw(from types.Object, name string) {
 	c.raw[name] = append(c.raw[name], from)
 }
 
-// aliasOf stands for all callers of another C function.
+// aliasOf is an entry of calls.raw that stands for all callers of the C function called name.
 type aliasOf struct {
 	types.Object
 	name string

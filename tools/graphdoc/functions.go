@@ -68,8 +68,8 @@ func sorted(groups []group, all []*function) (list []function, err error) {
 	return list, nil
 }
 
-// baseOf returns the C name of a method of Driver. It returns cuGraphAddNode for
-// CuGraphAddNode and for CuGraphAddNode_v12020.
+// baseOf returns the C name for a method of Driver: cuGraphAddNode for CuGraphAddNode and
+// CuGraphAddNode_v12020.
 func baseOf(method string) string {
 	name, _, _ := strings.Cut(method, "_v")
 	return "cu" + strings.TrimPrefix(name, "Cu")

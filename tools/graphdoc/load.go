@@ -56,9 +56,9 @@ func load(root string, names ...string) ([]*source, error) {
 	return all, nil
 }
 
-// users returns the package whose path is of, and those of its importers on which the packages in
-// names depend. All belong to the module in root, and each comes after its imports. All must be
-// checked from source. Otherwise two packages could have different objects for the same type.
+// users returns the package whose path is of and all packages of the module between it and the
+// packages in names, each after its imports. All of them must be checked from source. Otherwise two
+// packages could have different objects for the same type.
 func users(root, of string, names ...string) ([]string, error) {
 	args := []string{"list", "-deps", "-json=ImportPath,Imports,Module"}
 	for _, n := range names {
@@ -132,9 +132,8 @@ type loading struct {
 // open opens a package's export data, written by the compiler.
 func (l *loading) open(path string) (io.ReadCloser, error) { return os.Open(l.list[path].Export) }
 
-// Import implements types.Importer. It checks a package of this module from source. All
-// importers then share the package's objects. With export data, importers could have
-// different objects for the same type.
+// Import implements types.Importer. It checks packages of this module from source, so that all
+// their importers share the same objects. It reads other packages from export data.
 func (l *loading) Import(path string) (*types.Package, error) {
 	p, ok := l.list[path]
 	if !ok || p.Module == nil || !p.Module.Main {
@@ -155,7 +154,7 @@ func (l *loading) load(name string) (*source, error) {
 	return l.check(name, p)
 }
 
-// check checks a package from its source, once.
+// check type-checks a package from source, once.
 func (l *loading) check(name string, p listed) (*source, error) {
 	if s := l.checked[p.ImportPath]; s != nil {
 		s.name = name

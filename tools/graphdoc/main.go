@@ -4,8 +4,8 @@
 //
 //	go run -C tools ./graphdoc -root ..
 //
-// With -check it writes nothing and fails if a file would change. With -complete it fails if
-// no typed API calls one of the graph functions.
+// With -check it writes nothing and fails if a file would change. With -complete it fails if some
+// graph function has no caller in the typed API.
 //
 // The functions come from the table in package driver/cu, which is generated from cuda.h.
 // Their callers come from the source of packages driver and graph: see calls.go.
@@ -62,7 +62,7 @@ func tableOf(c *calls, functions func() ([]function, error)) (table, error) {
 	return fill(fs, c), nil
 }
 
-// callsOf reads the packages of the typed API and the packages that they share.
+// callsOf reads the packages of the typed API and those that they share, and records their calls.
 func callsOf(root string) (*calls, error) {
 	names, err := users(root, "driver/cu", "driver", "graph", "graph/cache", "graph/callable")
 	if err != nil {
@@ -75,7 +75,7 @@ func callsOf(root string) (*calls, error) {
 	return read(pkgs), nil
 }
 
-// complete returns an error that lists the functions without typed API.
+// complete returns an error that lists the functions without a caller in the typed API.
 func (t table) complete() error {
 	var missing []string
 	for _, r := range t {

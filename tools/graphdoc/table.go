@@ -17,7 +17,7 @@ type row struct {
 type table []row
 
 // readers lists functions that read everything in a graph, to draw or measure it. They do not count
-// as typed API for the functions that they call.
+// as callers, because they call almost every function.
 var readers = []string{
 	"graph.Graph.Snapshot", "graph.Exec.Snapshot", "graph.Graph.Profile",
 }
@@ -42,9 +42,9 @@ func fill(fs []function, c *calls) table {
 	return t
 }
 
-// closers lists the methods shown for functions that destroy an object. The object is destroyed
-// with its last reference, and almost every method can hold a reference, so the full list would be
-// too long.
+// closers lists the callers shown for functions that destroy an object. Releasing the last
+// reference destroys an object, and almost every method may release a reference, so the full list
+// would be too long.
 var closers = map[string][]string{
 	"cuGraphDestroy":     {"graph.Graph.Close"},
 	"cuGraphExecDestroy": {"graph.Exec.Close"},
@@ -54,8 +54,8 @@ var closers = map[string][]string{
 	"cuMemFreeAsync":     {"driver.Buffer.Close", "driver.Buffer.FreeAsync"},
 }
 
-// only returns the callers in api that are closers of the function called name, or all callers if
-// there are none.
+// only returns the callers in api that closers lists for the C function called name, or all callers
+// if there are none.
 func only(name string, api []*types.Func) []*types.Func {
 	var some []*types.Func
 	for _, f := range api {
@@ -69,8 +69,8 @@ func only(name string, api []*types.Func) []*types.Func {
 	return some
 }
 
-// order returns 0 for a name in package graph and 1 for any other, so that names in package graph
-// come first.
+// order returns 0 for names in package graph and 1 for others, so that names in package graph come
+// first.
 func order(name string) int {
 	if strings.HasPrefix(name, "graph.") {
 		return 0
@@ -95,7 +95,7 @@ func (t table) markdown() []byte {
 	return b.Bytes()
 }
 
-// count writes the number of functions with typed API.
+// count writes how many functions have a caller in the typed API.
 func (t table) count(b *bytes.Buffer) {
 	b.WriteString("The functions are counted by their C names in the table that package `driver/cu` contains from the header: ")
 	words := []string{"`cuGraph…` without `cuGraphics…`", "`cuDevice…GraphMem…`", "`cuUserObject…`", "`cuStream…Captur…` and `cuThreadExchangeStreamCaptureMode`"}

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// Package driver must define its aliases of driver/cu only in cuda.go. It must not define an
-// alias of a result code that no code or document uses with the prefix "driver.".
+// Package driver must define its aliases of driver/cu only in cuda.go. It must define aliases only
+// of result codes that some code or document uses with the prefix "driver.".
 func TestDriverListsItsAliasesOfCuInOneFile(t *testing.T) {
 	aliases := make(map[string]bool)
 	for name, f := range parse(t, "../../driver/*.go") {
@@ -41,8 +41,8 @@ func TestDriverListsItsAliasesOfCuInOneFile(t *testing.T) {
 
 var codeOfDriver = regexp.MustCompile(`\bdriver\.CUDA_[A-Z_0-9]+`)
 
-// namesOfDriver returns the result codes that files below root use with the prefix "driver.". The
-// names include the prefix.
+// namesOfDriver returns the result codes that files below root use with the prefix "driver.",
+// including the prefix.
 func namesOfDriver(t *testing.T, root string) map[string]bool {
 	t.Helper()
 	names := make(map[string]bool)
@@ -84,7 +84,7 @@ func parse(t *testing.T, pattern string) map[string]*ast.File {
 }
 
 // aliasesOfCu returns the aliases of package cu's types in a file, and the exported constants and
-// variables that are defined as package cu's.
+// variables whose value is one of package cu's.
 func aliasesOfCu(f *ast.File) (names []string) {
 	for _, d := range f.Decls {
 		g, ok := d.(*ast.GenDecl)

@@ -16,9 +16,9 @@ import (
 
 const module = "github.com/purecuda/cuda/"
 
-// A layer is a package and the packages on which it may depend, directly or indirectly. A
-// path that ends in a slash stands for all packages below it, and "all" stands for every
-// package. A package belongs to the first layer that matches it.
+// A layer is a package and the packages that it may depend on, directly or indirectly. A path that
+// ends in a slash stands for all packages below it, and "all" stands for every package. The first
+// layer that matches a package applies.
 type layer struct {
 	path  string
 	may   []string // dependencies without its tests
@@ -119,10 +119,10 @@ var (
 
 func list(first []string, more ...string) []string { return slices.Concat(first, more) }
 
-// native lists the packages that call C, by path prefix.
+// native lists the packages, by path prefix, through which a package can call C.
 var native = []string{"github.com/ebitengine/purego", "golang.org/x/sys"}
 
-// builds lists the environments and build tags for which packages are listed.
+// builds lists the environments and build tags for which dependencies are checked.
 var builds = map[string]struct {
 	env  []string
 	tags string
@@ -234,8 +234,7 @@ func matches(path, pattern string) bool {
 	return pattern == "all" || path == pattern || strings.HasSuffix(pattern, "/") && strings.HasPrefix(path, pattern)
 }
 
-// allowed reports whether a package may depend on dep. It accepts packages outside this
-// module, which isNative checks.
+// allowed reports whether a package may depend on dep. It accepts all packages outside this module.
 func allowed(dep, own string, may []string) bool {
 	path, ok := strings.CutPrefix(dep, module)
 	if !ok || path == own {

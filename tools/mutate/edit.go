@@ -25,8 +25,8 @@ const (
 	switchName = "mutant_"
 )
 
-// switchText is the source of that package. It reads the change's number from the
-// environment before any other package is initialised. With MUTATE_TRACE it records in a
+// switchText is the source of the package at switchPath. It reads the number of the selected change
+// from the environment before other packages are initialised. With MUTATE_TRACE it records in a
 // file which changes are reached.
 const switchText = `// Package mutant says which change of the code is made.
 package mutant
@@ -69,15 +69,14 @@ type numbered struct {
 	id int
 }
 
-// span is the range of a change in the file that contains all changes.
+// span is the range of a change in an instrumented file.
 type span struct {
 	site     *site
 	from, to int
 }
 
-// instrument returns a file with all of its changes. The code of each change runs only if
-// its number is selected. If tracing is set, the conditions also record that they were
-// reached.
+// instrument returns a file with all of its changes. The code of a change runs only if its number
+// is selected. If tracing is set, the file also records which changes are reached.
 func (p *pkg) instrument(s *source, changes []numbered, module string, tracing bool) ([]byte, []span) {
 	type edit struct {
 		insertion
@@ -139,7 +138,7 @@ func (p *pkg) instrument(s *source, changes []numbered, module string, tracing b
 	return out.Bytes(), spans
 }
 
-// switchTypes is an importer that also has the package in the overlay.
+// switchTypes is an importer that also provides the package at switchPath.
 type switchTypes struct {
 	types.Importer
 	pkg *types.Package

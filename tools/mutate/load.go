@@ -27,8 +27,7 @@ type listed struct {
 	Deps                      []string
 }
 
-// environ returns the environment of all commands. It disables cgo, as in users' builds of
-// the library.
+// environ returns the environment of all commands. It disables cgo, which the library does not use.
 func environ(more ...string) []string {
 	return append(append(os.Environ(), "CGO_ENABLED=0"), more...)
 }

@@ -1,17 +1,17 @@
 //go:build unix
 
-// Command mutate measures which errors the tests detect. It breaks the code in small ways,
-// one at a time, and reports the changes for which no test fails.
+// Command mutate measures how many errors the tests detect. It makes small breaking changes to the
+// code, one at a time, and reports the changes for which no test fails.
 //
 //	go run -C tools ./mutate sample -root .. -seed 20261123 -n 600 -mutants mutants.jsonl
 //	go run -C tools ./mutate run -root .. -mutants mutants.jsonl -results results.jsonl
 //	go run -C tools ./mutate lines -root .. -at graph/exec.go:313,loader/latch.go:30 -mutants some.jsonl
 //	go run -C tools ./mutate table -mutants mutants.jsonl -results results.jsonl
 //
-// It compiles all changes of the sample into the packages at once. Each change depends on a
-// variable that the environment sets when a test binary starts. To try a change, the command
-// only runs the tests that reach it, without compiling. The source tree is not modified,
-// because the compiler reads the changed files from an overlay.
+// It compiles all changes of the sample into the packages at once. An environment variable selects
+// the change that is active in a test binary, so trying a change requires no compilation. The
+// command runs only the tests that reach the change. It does not modify the source tree, because
+// the compiler reads the changed files from an overlay.
 //
 // docs/robustness.md explains the results.
 package main
@@ -28,7 +28,7 @@ import (
 // packages lists the packages to change.
 const packages = "./loader,./driver/cu,./driver,./driver/image,./driver/trace,./driver/cudatest,./driver/emulator,./driver/emulator/internal/vm,./graph,./ptx"
 
-// apart lists the folders that have further tests of a package, by package.
+// apart maps a package to the folders with further tests of it.
 var apart = map[string][]string{
 	"graph": {
 		"graph/internal/condtest", "graph/internal/drivertest", "graph/internal/misusetest", "graph/internal/inflight",

@@ -61,10 +61,10 @@ func TestChangesAreKilledByTheTestsThatNoticeThem(t *testing.T) {
 	dir := module(t)
 	sample, results := filepath.Join(dir, "sample.jsonl"), filepath.Join(dir, "results.jsonl")
 	var lines []string
-	for n := 15; n <= 27; n++ { // of Mean
+	for n := 15; n <= 27; n++ { // lines of Mean
 		lines = append(lines, "./sums.go:"+itoa(n))
 	}
-	for n := 30; n <= 42; n++ { // of Untested and Careless
+	for n := 30; n <= 42; n++ { // lines of Untested and Careless
 		lines = append(lines, "./sums.go:"+itoa(n))
 	}
 	ok(t, listLines(dir, []string{"."}, lines, sample))
@@ -99,7 +99,7 @@ func TestChangesAreKilledByTheTestsThatNoticeThem(t *testing.T) {
 		t.Errorf("a second run tried something again: %v", err)
 	}
 
-	// A test that fails even without a change must not count as killing one.
+	// A test that fails without a change must not count as killing one.
 	write(t, dir, "unreliable", "")
 	ok(t, run([]string{"run", "-root", dir, "-mutants", sample, "-results", results, "-work", work, "-retry", survived}))
 	if got := what(t, sample, results, "Careless", killed); len(got) != 0 {
@@ -124,8 +124,8 @@ func TestChangesAreKilledByTheTestsThatNoticeThem(t *testing.T) {
 
 func itoa(n int) string { return string(rune('0'+n/10)) + string(rune('0'+n%10)) }
 
-// A sample must have the requested number of changes, and all must compile. The same seed
-// must give the same sample.
+// A sample must have the requested number of changes, and all must compile. The same seed must
+// yield the same sample.
 func TestASampleIsThatOfItsSeed(t *testing.T) {
 	dir := module(t)
 	var texts []string

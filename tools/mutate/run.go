@@ -80,7 +80,7 @@ func (r *runner) run() error {
 			return err
 		}
 		if known && res.State != killed && res.State != timedOut {
-			res.State = before.State // only some tests were run, so a change that they do not kill keeps its state
+			res.State = before.State // only some tests ran, so a change that they do not kill keeps its state
 			if before.State == unreached && res.Tests != 0 {
 				res.State = survived
 			}
@@ -112,7 +112,7 @@ func (r *runner) note(m mutant, res result) error {
 	return err
 }
 
-// prepare finds the changes in the current code and writes the overlays.
+// prepare finds the sample's changes in the current code and writes the overlays.
 func (r *runner) prepare(all []mutant, done map[int]result) error {
 	var paths []string
 	for _, m := range all {
@@ -161,8 +161,8 @@ func (r *runner) prepare(all []mutant, done map[int]result) error {
 	return nil
 }
 
-// testsOf returns the packages whose tests are run for a change in a package. The package
-// itself is the first, followed by the folders that have further tests of it.
+// testsOf returns the packages whose tests are run for a change in a package. The package itself
+// comes first, followed by the folders with further tests of it.
 func (r *runner) testsOf(path string) []string {
 	list := []string{path}
 	for _, folder := range apart[strings.TrimPrefix(path, r.module+"/")] {
@@ -174,8 +174,7 @@ func (r *runner) testsOf(path string) []string {
 // slower is how many times longer than usual the tests may take with a change.
 const slower = 6
 
-// try runs the tests that reach a change. It begins with short tests that reach few other
-// changes.
+// try runs the tests that reach a change. It runs short tests that reach few other changes first.
 func (r *runner) try(m mutant, packages []string) (result, error) {
 	res := result{ID: m.ID, State: unreached}
 	begun := time.Now()
@@ -208,7 +207,7 @@ func (r *runner) try(m mutant, packages []string) (result, error) {
 				res.Secs = time.Since(begun).Seconds()
 				return res, nil
 			}
-			// If the test passes without the change, the change caused the failure.
+			// Only if the test passes without the change did the change cause the failure.
 			guilty := batch
 			if t := find(batch, outcome.test); t != nil {
 				guilty = []*test{t}
@@ -265,7 +264,7 @@ func names(list []*test) string {
 	return fmt.Sprintf("one of %d tests from %s on", len(list), list[0].Name)
 }
 
-// cost is low for tests that reach few changes and take little time.
+// cost returns a sort key that is low for tests that reach few changes and take little time.
 func (t *test) cost() float64 { return (t.Secs + 0.02) * math.Sqrt(float64(len(t.Hits))) }
 
 func moduleOf(root string) (string, error) {

@@ -38,8 +38,8 @@ type header struct {
 
 // drawSample chooses n changes and writes them to a file. It divides n among the packages in
 // proportion to their statements, and draws the statements of a package with equal probability. For
-// each statement it draws a kind of change, and then a change of that kind. It replaces changes
-// that do not compile.
+// each statement it draws a kind of change, and then a change of that kind. It draws again for
+// changes that do not compile.
 func drawSample(root string, patterns []string, seed uint64, n int, file string) error {
 	if _, err := os.Stat(file); err == nil {
 		return fmt.Errorf("%s exists: a sample is drawn once", file)
@@ -62,8 +62,8 @@ func drawSample(root string, patterns []string, seed uint64, n int, file string)
 	shares := proportional(counts, n)
 	var all []mutant
 	for i, p := range pkgs {
-		// Each package has its own random sequence. If one package grows, the changes drawn
-		// from the others stay the same.
+		// Each package has its own random sequence, so that growth of one package does not affect
+		// the changes drawn from others.
 		random := rand.New(rand.NewPCG(seed, uint64(i)))
 		sites, rejected, err := p.draw(lists[i], shares[i], random)
 		if err != nil {
@@ -160,7 +160,8 @@ func proportional(sizes []int, n int) []int {
 	return shares
 }
 
-// draw chooses n changes of a package that compile together.
+// draw chooses n changes of a package that compile when all are made together. It also returns the
+// number of rejected changes.
 func (p *pkg) draw(list []*statement, n int, random *rand.Rand) (chosen []*site, rejected int, err error) {
 	order := random.Perm(len(list))
 	next := func() *site {

@@ -26,17 +26,17 @@ const (
 	early      = "early return"
 )
 
-// insertion is text that a change inserts into the code. Changes never replace text, so
-// changes of nested code are independent.
+// insertion is text that a change inserts into the code. Changes never replace text, so changes of
+// nested code can be combined.
 type insertion struct {
 	at    int
-	after bool // the text closes what begins before at
+	after bool // text closes what an insertion before at opened
 	span  int  // length of the enclosed code in bytes
 	text  string
 }
 
-// site is a possible change. In its insertions, on stands for the condition that selects the
-// change.
+// site is a possible change. In its insertions, the constant on stands for the condition that
+// selects the change.
 type site struct {
 	Key  string // stays the same while the code of its function stays the same
 	Kind string
@@ -134,7 +134,7 @@ func (f *finder) list(list []ast.Stmt, top bool) {
 	}
 }
 
-// statement finds the changes of s and of the statements inside.
+// statement finds the changes of s and of the statements in it.
 func (f *finder) statement(s ast.Stmt, canReturn bool) {
 	st := &statement{}
 	f.all = append(f.all, st)
@@ -230,7 +230,7 @@ func (f *finder) statement(s ast.Stmt, canReturn bool) {
 	f.now = outer
 }
 
-// simple finds the changes in a statement that is part of another, such as the
+// simple finds the changes in a simple statement that is part of another statement, such as the
 // initialisation of a loop.
 func (f *finder) simple(s ast.Stmt) {
 	switch s := s.(type) {
@@ -255,8 +255,8 @@ func isBlank(lhs []ast.Expr) bool {
 	return true
 }
 
-// leaves reports whether the block's last statement leaves the surrounding code. If so, the
-// condition before the block is a check.
+// leaves reports whether the block ends by returning, branching or panicking. If so, an if
+// statement with the block counts as a check.
 func leaves(b *ast.BlockStmt) bool {
 	if len(b.List) == 0 {
 		return false
@@ -414,9 +414,8 @@ func (f *finder) truth(n *ast.Ident) {
 	f.choice(value, n, f.p.info.Types[n].Type, other, other)
 }
 
-// choice replaces an expression with a conditional expression. It uses a function literal
-// that is called at once. The compiler inlines the literal, so only one of the two
-// expressions is evaluated.
+// choice makes an expression conditional, by wrapping it in a call of a function literal that
+// evaluates either the expression or other. The compiler inlines the literal.
 func (f *finder) choice(kind string, n ast.Expr, t types.Type, other, to string) {
 	name, ok := f.typeName(t)
 	if !ok {
@@ -425,7 +424,7 @@ func (f *finder) choice(kind string, n ast.Expr, t types.Type, other, to string)
 	f.around(kind, n, "func() "+name+" { if "+on+" { return "+other+" }; return ", " }()", to)
 }
 
-// typeName formats a type as the file would, if that is possible.
+// typeName formats a type as the file could write it, and reports whether that is possible.
 func (f *finder) typeName(t types.Type) (string, bool) {
 	if b, ok := t.(*types.Basic); ok && b.Info()&types.IsUntyped != 0 {
 		t = types.Default(t)
@@ -451,7 +450,7 @@ func (f *finder) typeName(t types.Type) (string, bool) {
 	return name, ok
 }
 
-// swallowed replaces a returned error with no error.
+// swallowed makes a return statement return no error instead of its error.
 func (f *finder) swallowed(s *ast.ReturnStmt) {
 	n := f.sig.Results().Len()
 	if n == 0 || len(s.Results) != n {
@@ -490,8 +489,8 @@ func noError(t types.Type) string {
 	return ""
 }
 
-// returnsZero reports whether an early return before the statement would have no effect.
-// This is true if the statement returns zero values or calls KeepAlive.
+// returnsZero reports whether returning early before the statement would change nothing, because
+// the statement returns zero values or calls KeepAlive.
 func (f *finder) returnsZero(s ast.Stmt) bool {
 	if e, ok := s.(*ast.ExprStmt); ok {
 		call, ok := e.X.(*ast.CallExpr)

@@ -36,8 +36,8 @@ type test struct {
 	Unreliable bool  // fails even without a change
 }
 
-// dataLimit limits the memory of the tests, in KiB, because a change can make a loop
-// allocate without end.
+// dataLimit limits the memory of the tests, in KiB, because a change can make a loop allocate
+// endlessly.
 const dataLimit = 4 << 20
 
 // tests compiles the tests of a package and determines which changes each test reaches. It
@@ -161,8 +161,8 @@ func (tp *testPackage) trace(binary, name string) (*test, error) {
 		}
 	}
 	if outcome.failed {
-		// The tracing code may disturb the test, for instance if the test counts
-		// allocations. Whether the test is reliable is therefore decided without tracing.
+		// The tracing code may disturb the test, for instance if the test counts allocations. So
+		// decide without tracing whether the test is reliable.
 		plain, err := tp.process(tp.binary, []*test{t}, 5*time.Minute, "MUTATE_ID=0")
 		if err != nil {
 			return nil, err

@@ -134,7 +134,7 @@ graph TD
 	return b.String()
 }
 
-// indirectly reports whether a package imports another through a third.
+// indirectly reports whether a package imports another one through a third one.
 func indirectly(all map[string]pkg, from, to string) bool {
 	for _, i := range all[from].imports {
 		if i != to && reaches(all, i, to) {
@@ -148,14 +148,13 @@ func reaches(all map[string]pkg, from, to string) bool {
 	return from == to || slices.ContainsFunc(all[from].imports, func(i string) bool { return reaches(all, i, to) })
 }
 
-// id returns the identifier of a box in the diagram. Its prefix is needed because "graph"
-// alone is a keyword in Mermaid.
+// id returns the identifier of a box in the diagram. It has a prefix because "graph" is a keyword
+// in Mermaid.
 func id(path string) string {
 	return "p_" + strings.NewReplacer("/", "_", "-", "_").Replace(path)
 }
 
-// sentence returns the first sentence of a package's documentation, which about holds, without
-// "Package" and the name.
+// sentence returns a package's description in p.about without "Package" and the name.
 func sentence(p pkg) string {
 	_, about, found := strings.Cut(p.about, "Package "+filepath.Base(p.path)+" ")
 	if !found {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// If a longer path shows an import, the diagram must not have an arrow for it. The table
-// must still list it.
+// If a path of several arrows implies an import, the diagram must have no arrow for it, but the
+// table must list it.
 func TestArrowsAreThoseThatNothingElseShows(t *testing.T) {
 	text := markdown(map[string]pkg{
 		"a":          {path: "a", about: "Package a is the first.", imports: []string{"b", "internal/c"}},

@@ -1,3 +1,3 @@
-// Package parts tests what the Makefile and the scripts report for parts that a machine
-// cannot run: that they were not run, never that they passed.
+// Package parts tests that the Makefile and the scripts report parts that a machine cannot run as
+// not run, and never as passed.
 package parts

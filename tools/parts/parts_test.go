@@ -21,7 +21,7 @@ func command(t *testing.T, env []string, name string, args ...string) (string, e
 	}
 	cmd := exec.Command(name, args...)
 	cmd.Dir = root
-	// If make runs this test, its flags must not reach the make below.
+	// If make runs this test, its flags must not reach the make that the test runs.
 	cmd.Env = append(os.Environ(), append(env, "MAKEFLAGS=", "MFLAGS=", "MAKELEVEL=", "REQUIRE_ALL=")...)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
@@ -43,7 +43,7 @@ func TestPartsThatCannotRunAreCounted(t *testing.T) {
 	}
 }
 
-// If an example has nothing to show on a machine, it must count as not run.
+// If an example has nothing to show on a machine, the script must count it as not run.
 func TestExamplesThatShowNothingAreNotRun(t *testing.T) {
 	dir := t.TempDir()
 	script, err := os.ReadFile(filepath.Join(root, "scripts", "gpu-run.sh"))

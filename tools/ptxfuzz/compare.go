@@ -15,10 +15,10 @@ import (
 	"github.com/purecuda/cuda/ptx/isa"
 )
 
-// crashed is the verdict if ptxas itself failed.
+// crashed is the verdict of ptxas if ptxas itself crashed.
 const crashed = "ptxas crashed"
 
-// verdict holds the results of the library and of ptxas for an instruction or a text.
+// verdict holds why the library and ptxas reject an instruction or a text.
 type verdict struct {
 	family string
 	what   string
@@ -91,14 +91,14 @@ func percent(n, of int) float64 {
 	return 100 * float64(n) / float64(of)
 }
 
-// macroLines is larger than any line number in the compiler's macros. An error inside a
-// macro has the line number in the macro, so larger line numbers belong to the text.
+// macroLines exceeds every line number in the compiler's own macros. Errors inside a macro have
+// line numbers of the macro, so larger line numbers belong to the text.
 const macroLines = 5000
 
 // batch is the number of instructions per text.
 const batch = 90
 
-// instructions returns both verdicts on each instruction. All instructions are in one
+// instructions returns the verdicts on each instruction. It assembles all instructions in one
 // kernel.
 func (a *assembler) instructions(dir, version, target string, lines []string) ([]verdict, error) {
 	head := ".version " + version + "\n.target " + target + "\n" + surroundings
@@ -112,9 +112,9 @@ func (a *assembler) instructions(dir, version, target string, lines []string) ([
 	for i := range lines {
 		open[i] = i
 	}
-	// A syntax error hides the errors after it. Rejected instructions are therefore removed
-	// and the rest is assembled again, until no instruction is rejected. The last
-	// instruction is always invalid, which prevents ptxas from compiling the valid ones.
+	// A syntax error hides the errors after it. So remove the rejected instructions and assemble
+	// the rest again, until no instruction is rejected. The last instruction is always invalid, so
+	// that ptxas does not compile the valid ones.
 	var ask func(open []int) error
 	ask = func(open []int) error {
 		var b strings.Builder
@@ -158,8 +158,8 @@ func (a *assembler) instructions(dir, version, target string, lines []string) ([
 			theirs[open[0]] = r.first()
 			return nil
 		}
-		// No error has the line number of an instruction, so one of the instructions must be
-		// a macro. Halve the batch to find it.
+		// No error has the line number of an instruction, so the rejected instruction must be a
+		// macro. Halve the batch to find it.
 		return halve()
 	}
 	if err := ask(open); err != nil {
@@ -195,8 +195,8 @@ var headers = []struct{ version, target string }{
 	{"8.4", "sm_90a"}, {"8.4", "sm_90"}, {"8.4", "sm_89"}, {"8.1", "sm_90"}, {"8.0", "sm_90a"}, {"9.0", "sm_90a"}, {"9.0", "sm_90"}, {"9.0", "sm_75"}, {"8.8", "sm_90a"}, {"8.6", "sm_90"},
 }
 
-// forms compares n instructions of each name for each version and target. If after is set,
-// it uses only later versions.
+// forms compares n instructions of each name for each version and target. If after is set, it uses
+// only later PTX versions.
 func forms(assemblers []*assembler, seed uint64, n, examples int, only, after string) error {
 	dir, err := os.MkdirTemp("", "ptxfuzz")
 	if err != nil {
@@ -264,7 +264,7 @@ func (j *formsJob) run(dir string) {
 	}
 }
 
-// parallel calls do with the numbers from 0 to n-1, on all processors.
+// parallel calls do with each number from 0 to n-1, on all processors.
 func parallel(n int, do func(i int)) {
 	var wg sync.WaitGroup
 	var next atomic.Int64
@@ -287,9 +287,8 @@ func matches(only, name string) bool {
 	return false
 }
 
-// newestFor returns the assembler for a text of the given version, or nil. It is the oldest
-// assembler that accepts the version, because newer ones may have dropped features that the text
-// uses.
+// newestFor returns the oldest assembler that accepts the given version, or nil. Newer assemblers
+// may have dropped features that the text uses.
 func newestFor(list []*assembler, version string) *assembler {
 	v := parseVersion(version)
 	for _, a := range list {

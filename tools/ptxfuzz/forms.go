@@ -9,8 +9,8 @@ import (
 	"github.com/purecuda/cuda/ptx/isa"
 )
 
-// surroundings holds the declarations for generated instructions: several registers of each
-// type, and variables in each state space.
+// surroundings declares, for generated instructions, several registers of each type and variables
+// in each state space.
 const surroundings = `.address_size 64
 .global .align 16 .b32 gv[8];
 .const .align 16 .b32 cv[8];
@@ -40,7 +40,7 @@ var registers = map[ptx.Type]string{
 
 var prefixes = []string{"qb", "qu", "hb", "hu", "hs", "b", "u", "s", "f", "bd", "ud", "d", "p"}
 
-// maker generates instructions from the rules and changes most of them.
+// maker generates instructions from the rules, and changes most of them so that many are invalid.
 type maker struct {
 	rng   *rand.Rand
 	halfs bool
@@ -117,7 +117,7 @@ func wider(t ptx.Type) ptx.Type {
 	return map[ptx.Type]ptx.Type{ptx.U16: ptx.U32, ptx.S16: ptx.S32, ptx.U32: ptx.U64, ptx.S32: ptx.S64}[t]
 }
 
-// address returns an address [a] in the state space that the modifiers select.
+// address returns an address operand in the nth state space that the modifiers select.
 func (m *maker) address(mods []string, nth int) string {
 	for _, w := range mods {
 		s, ok := ptx.ParseSpace(w)
@@ -165,7 +165,7 @@ func (m *maker) operand(kind string, t ptx.Type, n int) string {
 	return m.register(t)
 }
 
-// register returns a register of the type, or an untyped register of the same size.
+// register returns a register of type t or, at random, an untyped register of the same size.
 func (m *maker) register(t ptx.Type) string {
 	p, ok := registers[t]
 	if !ok || !m.halfs && (p == "hf" || p == "hx") || m.rng.IntN(3) == 0 && t != ptx.Pred {
@@ -220,7 +220,7 @@ func (m *maker) other() string {
 	})
 }
 
-// word returns a modifier, usually from another form of the same instruction.
+// word returns a random modifier, usually from another form of the same instruction.
 func (m *maker) word(f *isa.Form) string {
 	if m.rng.IntN(3) > 0 {
 		first, _, _ := strings.Cut(f.Name(), ".")

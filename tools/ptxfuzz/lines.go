@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// given compares the instructions in files and prints the verdict on each. A line has the
-// .version and .target of the text, and then the instruction.
+// given compares the instructions in files and prints the verdict on each. Each line contains the
+// .version, the .target and the instruction.
 func given(assemblers []*assembler, files []string) error {
 	dir, err := os.MkdirTemp("", "ptxfuzz")
 	if err != nil {

@@ -25,8 +25,8 @@ type base struct {
 // maxBase limits the number of instructions in a base, because ptxas compiles every mutant.
 const maxBase = 250
 
-// bases returns the project's kernels as separate texts, by families of instructions. If
-// raise is set, it raises the .version of older texts to that version.
+// bases returns the project's kernels as separate texts, grouped by the families of their
+// instructions. If raise is set, older texts get that .version.
 func bases(root string, newest ptx.Version, raise string) (map[string][]base, error) {
 	out := map[string][]base{}
 	add := func(name, text string) {
@@ -91,7 +91,8 @@ func bases(root string, newest ptx.Version, raise string) (map[string][]base, er
 	return out, nil
 }
 
-// single splits a module into one module per kernel. Each has everything else of the module.
+// single splits a module into one module per kernel, each with all other declarations of the
+// module.
 func single(m *ptx.Module) []string {
 	var out []string
 	for _, d := range m.Decls {
@@ -241,8 +242,8 @@ func one(assemblers []*assembler, gpu *machine, dir string, m mutant) (verdict, 
 	}
 	r, err := a.assemble(dir, m.text, a.arch(m.target), "-O0")
 	if err == nil && !r.ok && strings.Contains(r.first(), "too much shared") {
-		// The limit of shared memory depends on the assembler and on the GPU. The newest
-		// assembler decides, for the emulator's architecture.
+		// The limit of shared memory depends on the assembler and on the GPU. Use the newest
+		// assembler, for the emulator's architecture.
 		r, err = assemblers[len(assemblers)-1].assemble(dir, m.text, emulated, "-O0")
 	}
 	switch {
@@ -257,7 +258,7 @@ func one(assemblers []*assembler, gpu *machine, dir string, m mutant) (verdict, 
 			v.theirs = "refused"
 		}
 		if strings.Contains(v.theirs, "Unresolved extern") || strings.Contains(v.theirs, "too much") && !strings.Contains(v.theirs, "shared") {
-			v.theirs = crashed // the limits of a GPU and symbols that are linked later are not errors in the text
+			v.theirs = crashed // limits of a GPU, and symbols that are linked later, are not errors in the text
 			return v, false, nil
 		}
 	}
@@ -271,8 +272,8 @@ func one(assemblers []*assembler, gpu *machine, dir string, m mutant) (verdict, 
 	return v, unsupported, nil
 }
 
-// within prints a report. It returns an error if more than 1 % of the invalid texts are
-// accepted, or more than 1 % of the valid texts rejected.
+// within prints a report. It returns an error if the library accepts more than 1 % of the invalid
+// texts or rejects more than 1 % of the valid texts.
 func within(all []verdict, examples int) error {
 	accepted, refused, valid, invalid := report(all, examples)
 	if 100*accepted > invalid || 100*refused > valid {

@@ -17,8 +17,8 @@ type mutator struct {
 	m     *ptx.Module
 }
 
-// instruction changes the nth instruction and returns its new text, or "" if the drawn change does
-// not apply.
+// instruction makes a random change to the nth instruction and returns its new text, or "" if the
+// change does not apply.
 func (u *mutator) instruction(nth int) string {
 	var in *ptx.Instr
 	var others []ptx.Operand
@@ -122,8 +122,8 @@ func (u *mutator) word(in *ptx.Instr) string {
 	return pick(u.rng, u.words)
 }
 
-// declaration changes the header, a register's type, a variable or a kernel's directives. It
-// returns a description of the change, or "" if the drawn change does not apply.
+// declaration makes a random change to the header, a register's type, a variable or a kernel's
+// directives. It returns a description of the change, or "" if the change does not apply.
 func (u *mutator) declaration() string {
 	switch u.rng.IntN(6) {
 	case 0:
@@ -191,8 +191,8 @@ func (u *mutator) declaration() string {
 	return ""
 }
 
-// tooOld reports whether the version is too old for the target. Drivers and package ptx
-// (Needs) reject such a text, but ptxas accepts it.
+// tooOld reports whether the version is too old for the target. Drivers and ptx.Module.Needs reject
+// such a text, but ptxas accepts it.
 func (u *mutator) tooOld() bool {
 	since, ok := u.m.Needs().Target.Since()
 	return ok && !u.m.Version.AtLeast(since.Major, since.Minor)
@@ -232,7 +232,7 @@ func (u *mutator) statements(visit func(ptx.Stmt)) {
 	}
 }
 
-// some identifies a text by one of its instructions.
+// some returns an instruction of the text, to identify the text in reports.
 func (u *mutator) some() string {
 	out := ""
 	instructions(u.m, func(in *ptx.Instr) {

@@ -14,7 +14,7 @@ import (
 	"github.com/purecuda/cuda/ptx"
 )
 
-// assembler is a ptxas executable and the newest PTX version that it accepts.
+// assembler is a ptxas executable, with the PTX versions and architectures that it accepts.
 type assembler struct {
 	path   string
 	newest ptx.Version
@@ -23,7 +23,7 @@ type assembler struct {
 
 var release = regexp.MustCompile(`release (\d+)\.(\d+)`)
 
-// newAssembler runs a ptxas to determine its version.
+// newAssembler runs a ptxas executable to determine its version.
 func newAssembler(path string) (*assembler, error) {
 	out, err := exec.Command(path, "--version").Output()
 	if err != nil {
@@ -85,8 +85,8 @@ func (r result) first() string {
 	return r.rest
 }
 
-// errCrash is the error if a signal ended ptxas, as happens with some invalid instructions.
-// It is not a verdict on them.
+// errCrash means that a signal ended ptxas, as happens with some invalid instructions. It is not a
+// verdict on the text.
 var errCrash = errors.New("ptxas crashed")
 
 func (a *assembler) assemble(dir, text, arch string, flags ...string) (result, error) {

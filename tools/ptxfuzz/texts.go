@@ -26,7 +26,7 @@ func texts(assemblers []*assembler, examples int, roots []string) error {
 			for i, text := range textsOf(path) {
 				v := verdict{family: filepath.Base(root), what: fmt.Sprintf("%s#%d", path, i), ours: ours(text)}
 				a := newestFor(assemblers, header(text, ".version"))
-				if a == nil { // newer than every assembler, so only the library checks it
+				if a == nil { // newer than every assembler, so ptxas has no verdict
 					unasked++
 				} else {
 					r, err := a.assemble(dir, text, a.arch(targetOf(text)), "-O0")
@@ -78,7 +78,7 @@ func textsOf(path string) []string {
 	return nil
 }
 
-// header returns the word after a directive, or "" if there is none.
+// header returns the word after the first occurrence of a directive, or "" if there is none.
 func header(text, directive string) string {
 	_, rest, _ := strings.Cut(text, directive)
 	if f := strings.FieldsFunc(rest, func(r rune) bool { return strings.ContainsRune(" \t\r\n,;", r) }); len(f) > 0 {

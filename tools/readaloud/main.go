@@ -1,5 +1,5 @@
 // Command readaloud draws random comments from the Go code and random sentences from the
-// documentation. Somebody who did not write them can then judge them.
+// documentation. A reader who did not write them can then judge them.
 //
 //	go run -C tools ./readaloud -root .. -seed 1 -n 50
 //
@@ -42,8 +42,8 @@ func run(w io.Writer, root, under string, seed uint64, n int) error {
 	if err != nil {
 		return err
 	}
-	// Comments and sentences have separate generators, so that a change in the code does not
-	// affect which sentences are drawn.
+	// Comments and sentences have separate generators, so that changes in the code do not affect
+	// which sentences are drawn.
 	print(w, "comments", comments, seed, n)
 	print(w, "sentences", sentences, seed, n)
 	return nil

@@ -131,8 +131,8 @@ func TestSeedDecides(t *testing.T) {
 	}
 }
 
-// Every passage must be equally likely. In 40,000 draws of one of four passages, a count
-// differs by more than 500 once in 10^8 runs. The seeds are fixed, so the test is
+// Every passage must be equally likely. In 40,000 draws of one of four passages, the chance that a
+// count differs from 10,000 by more than 500 is about 10^-8. The seeds are fixed, so the test is
 // deterministic.
 func TestDrawIsUniform(t *testing.T) {
 	all := []passage{{text: "a"}, {text: "b"}, {text: "c"}, {text: "d"}}

@@ -16,8 +16,8 @@ import (
 	"github.com/purecuda/cuda/tools/internal/doc"
 )
 
-// passages returns all comments and sentences in the files below root whose paths begin with
-// under. They are in the order of the paths.
+// passages returns all comments and sentences in the files below root whose paths begin with under.
+// The results are in the order of the paths.
 func passages(root, under string) (comments, sentences []passage, err error) {
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -65,8 +65,8 @@ func skipped(rel, name string) bool {
 	return strings.HasPrefix(name, ".") || name == "testdata" || rel == "build" || rel == "bundle" || rel == "docs/results"
 }
 
-// commentsOf returns the comments of a Go file, without directives. It returns none for a
-// generated file.
+// commentsOf returns the comments of a Go file without directives, or none if the file is
+// generated.
 func commentsOf(name string, text []byte) ([]passage, error) {
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, name, text, parser.ParseComments|parser.SkipObjectResolution)
@@ -87,8 +87,7 @@ func commentsOf(name string, text []byte) ([]passage, error) {
 	return all, nil
 }
 
-// output matches an example's output comment, which go test compares with the printed
-// output.
+// output matches the beginning of an example's output comment.
 var output = regexp.MustCompile(`(?i)^(unordered )?output:`)
 
 var (
@@ -98,9 +97,8 @@ var (
 	rule      = regexp.MustCompile(`^[\s|:-]*$`)
 )
 
-// sentencesOf returns the sentences of a Markdown document, or none if the document is
-// generated. It omits headings, code and comments. The end of a table cell or list item also
-// ends a sentence.
+// sentencesOf returns the sentences of a Markdown document, or none if the document is generated.
+// It omits headings, code and comments. Table cells and list items also end a sentence.
 func sentencesOf(name, text string) []passage {
 	if generated.MatchString(text) {
 		return nil

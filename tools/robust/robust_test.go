@@ -21,8 +21,8 @@ type builder struct {
 	dir string
 }
 
-// withCgo returns a builder for programs that need cgo. It skips the test if there is no C
-// compiler.
+// withCgo returns a builder for programs that need cgo. It skips the test without a C compiler or
+// on another system than Linux.
 func withCgo(t *testing.T) builder {
 	if runtime.GOOS != "linux" {
 		t.Skip("these programs are for Linux")
@@ -40,7 +40,7 @@ func compiler() string {
 	return "cc"
 }
 
-// build builds a package and returns the path of the result.
+// build builds a package with CGO_ENABLED set to cgo, and returns the path of the result.
 func (b builder) build(out, cgo string, flags ...string) string {
 	path := filepath.Join(b.dir, out)
 	cmd := exec.Command("go", append([]string{"build", "-o", path}, flags...)...)
@@ -66,7 +66,7 @@ func (b builder) done(cmd *exec.Cmd) string {
 	return string(out)
 }
 
-// device returns the argument for programs that take a device.
+// device returns the arguments that select the device for a program.
 func device() []string {
 	if emulated() {
 		return []string{"emulator"}

@@ -1,12 +1,11 @@
-// Command rundoc writes the table of GPU runs in docs/platforms.md. Its source is the output
-// stored in docs/results. A line
+// Command rundoc writes the table of GPU runs in docs/platforms.md. Its source is the output in
+// docs/results. In these documents, a line
 //
 //	<!-- run: tests; 3adcf42, 2026-11-22; two H200, driver 580 -->
 //
-// means that the next code block or table is the output of that part of bundle/run.sh, at
-// that commit and on that machine. The verdict is counted from the output and never written
-// by hand. For each part and machine, the table has the latest run. If that run failed, it
-// also has the latest run that passed.
+// means that the next code block or table is the output of that part of bundle/run.sh, at that
+// commit and on that machine. The command counts the verdict from the output. For each part and
+// machine, the table shows the latest run and, if that run failed, also the latest run that passed.
 //
 //	go run -C tools ./rundoc -root ..
 //

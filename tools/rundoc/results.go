@@ -55,7 +55,7 @@ func results(file, text string) ([]*result, error) {
 	return runs, errors.Join(errs...)
 }
 
-// printed returns the next code block or table.
+// printed returns the lines of the next code block or table.
 func printed(lines []string) []string {
 	for i, line := range lines {
 		if strings.HasPrefix(line, "<!--") { // belongs to another run, or is a comment
@@ -76,9 +76,9 @@ func printed(lines []string) []string {
 }
 
 func (r *result) count(lines []string) {
-	kept := -1 // the column of a budget table with the verdict
+	kept := -1 // the column with the verdict in a budget table
 	running, lacks := "", false
-	ended := func() { // a finished example has passed, because it checks its results before it prints them
+	ended := func() { // an example that printed its output has passed, because it checks its results first
 		switch {
 		case running == "":
 		case lacks:
@@ -143,7 +143,7 @@ func (r *result) outcome() string {
 	return s
 }
 
-// table formats the latest run of each part on each machine. If that run failed, it also has
+// table formats the latest run of each part on each machine. If that run failed, it also formats
 // the latest run that passed.
 func table(runs []*result) string {
 	var order []string

@@ -52,8 +52,8 @@ func surfaceOf(root string) (surface, error) {
 	return s, nil
 }
 
-// qualify returns the line itself if it is the same on every platform. Otherwise it returns
-// one line for each platform that has it.
+// qualify returns the line itself if it is the same on every platform. Otherwise it returns one
+// line for each platform that has the line, with the platform's name.
 func qualify(line string, where []platform) []string {
 	if len(where) == len(platforms) {
 		return []string{line}
@@ -85,8 +85,7 @@ func collect(root string, p platform, files *source.Files, on map[string]map[str
 	return nil
 }
 
-// public returns a package's path in its module, and whether other modules may import the
-// package.
+// public returns the path of a package in its module, and whether the module's users may import it.
 func public(p source.Package) (string, bool) {
 	name := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, p.Module), "/")
 	if p.Name == "main" || slices.Contains(strings.Split(name, "/"), "internal") || strings.HasPrefix(name, "examples") {
@@ -116,7 +115,7 @@ func (s surface) write(dir string) error {
 	return nil
 }
 
-// stale returns the files of packages that no longer exist.
+// stale returns the files in dir of packages that no longer exist.
 func (s surface) stale(dir string) []string {
 	files, _ := filepath.Glob(filepath.Join(dir, "*.txt"))
 	return slices.DeleteFunc(files, func(f string) bool {
@@ -158,7 +157,7 @@ func marked(mark string, lines []string) []string {
 	return all
 }
 
-// minus returns the lines that s has and other does not have, as "package: line".
+// minus returns the lines of s that other lacks, as "package: line".
 func (s surface) minus(other surface) []string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(s)) {

@@ -76,8 +76,7 @@ func TestFilesHaveToBeUpToDate(t *testing.T) {
 	}
 }
 
-// The API of a tag comes from its source. Removals must be reported, and additions are
-// allowed.
+// Compared with the API of the last tag, removals must be reported and additions allowed.
 func TestWhatATagExportedHasToStay(t *testing.T) {
 	root := t.TempDir()
 	git := func(args ...string) {
@@ -143,8 +142,8 @@ func TestTheLastTagIsTheHighestVersionBehindTheCommit(t *testing.T) {
 	}
 }
 
-// Each of these sources cannot tell which tags exist. If lastTag treated one as a source
-// without tags, the check would pass.
+// lastTag must return an error for a source without information about tags. If it treated it as a
+// source without tags, the check would pass.
 func TestASourceThatKnowsNoTagsIsAnError(t *testing.T) {
 	root := t.TempDir()
 	t.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(root))

@@ -12,9 +12,9 @@ import (
 	"strings"
 )
 
-// declarations lists the exports of a package. It returns one line for each property that a
-// user can depend on, such as a constant with its value, a field or a method. It omits the
-// names of parameters, because they may change.
+// declarations lists the exports of a package. It returns one line for each property that users can
+// depend on, such as the value of a constant, a field or a method. It omits the names of
+// parameters, because they may change.
 func declarations(pkg *types.Package) []string {
 	var all []string
 	for _, name := range pkg.Scope().Names() {
@@ -36,7 +36,7 @@ func declarations(pkg *types.Package) []string {
 	return all
 }
 
-// value formats a constant. A long string is not shortened.
+// value formats a constant. Unlike Value.String, it does not shorten long strings.
 func value(c *types.Const) string {
 	if c.Val().Kind() == constant.String {
 		return c.Val().ExactString()
@@ -146,7 +146,7 @@ func typeText(t types.Type) string {
 	return oneLine.Replace(strings.Join(strings.Fields(strings.ReplaceAll(b.String(), "\n", " ; ")), " "))
 }
 
-// oneLine removes the traces of line breaks.
+// oneLine removes what remains of line breaks in formatted types.
 var oneLine = strings.NewReplacer("{ ; ", "{ ", " ; }", " }", " ; ", "; ")
 
 func unname(list *ast.FieldList) {

@@ -35,7 +35,7 @@ func (p platform) String() string {
 	return p.os + "-" + p.arch
 }
 
-// platforms lists the platforms that are compiled. The first is the one that most of the
+// platforms lists the platforms whose API is collected. The first is the one that most of the
 // documentation describes.
 var platforms = []platform{
 	{"linux", "amd64", ""}, {"linux", "arm64", ""}, {"windows", "amd64", ""},

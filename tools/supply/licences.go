@@ -13,8 +13,8 @@ import (
 	"github.com/purecuda/cuda/tools/internal/doc"
 )
 
-// allowed lists the licences (SPDX identifiers) allowed for code that is linked into a program.
-// They require only that programs include their text.
+// allowed lists the licences, as SPDX identifiers, that are allowed for code in programs. They
+// require only that programs include their text.
 var allowed = []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT"}
 
 // dependency is a module and its use in this repository.
@@ -25,8 +25,8 @@ type dependency struct {
 	notice  bool
 }
 
-// licences writes or checks the table of dependencies. It fails if a module that is linked
-// into programs has no known or allowed licence.
+// licences writes or checks the table of dependencies. It fails if a module that is linked into
+// programs has an unknown or forbidden licence.
 func licences(o options) error {
 	all, err := dependencies(o.root)
 	if err != nil {
@@ -84,8 +84,8 @@ func ownModules(root string) ([]string, error) {
 	return dirs, nil
 }
 
-// merge adds modules to all. It omits a module that is already listed for programs, or for
-// the programs of the same module of this repository.
+// merge adds modules to all. It omits a module that is already listed with use "programs" or with a
+// use that includes the new one.
 func merge(all, some []dependency) []dependency {
 	for _, d := range some {
 		if !slices.ContainsFunc(all, func(a dependency) bool {

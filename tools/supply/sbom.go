@@ -58,8 +58,8 @@ type relationship struct {
 	To   string `json:"relatedSpdxElement"`
 }
 
-// sbom prints a bill of materials. The output depends only on the described module or
-// programs and on SOURCE_DATE_EPOCH.
+// sbom prints a bill of materials. For the same module or programs and the same SOURCE_DATE_EPOCH,
+// the output is always the same.
 func sbom(o options) error {
 	bill, err := newBill()
 	if err != nil {
@@ -116,8 +116,7 @@ func (b *bill) library(root string) error {
 	return nil
 }
 
-// program adds a program that the go command built. The information is embedded in the
-// program.
+// program adds a program, from the build information that the go command embedded in it.
 func (b *bill) program(root, file string) error {
 	info, err := buildinfo.ReadFile(file)
 	if err != nil {
@@ -148,8 +147,8 @@ func (b *bill) program(root, file string) error {
 	return nil
 }
 
-// versionOf returns the version of a program's module, or else the commit from which it was
-// built, or else "".
+// versionOf returns the version of a program's module. Without a version, it returns the commit
+// from which the program was built, or "".
 func versionOf(info *debug.BuildInfo) string {
 	if v := info.Main.Version; v != "(devel)" {
 		return v
@@ -175,7 +174,7 @@ func target(info *debug.BuildInfo) string {
 	return text
 }
 
-// find identifies a module's licence in the module cache.
+// find returns a module with its licence, from the module cache.
 func find(root string, m *debug.Module) (dependency, error) {
 	d := dependency{module: module{Path: m.Path, Version: m.Version, Sum: m.Sum}}
 	out, err := command(root, []string{"GOFLAGS=-mod=mod", "GOWORK=off"}, "go", "list", "-m", "-f", "{{.Dir}}", m.Path+"@"+m.Version)
@@ -200,7 +199,7 @@ func purl(locator string) []external {
 
 var notInIDs = regexp.MustCompile(`[^A-Za-z0-9.-]+`)
 
-// add adds a package once and returns its identifier.
+// add adds a package, unless it is already there, and returns its identifier.
 func (b *bill) add(p spdxPackage) string {
 	p.ID = "SPDXRef-" + notInIDs.ReplaceAllString(strings.TrimSuffix(p.Name+"-"+p.Version, "-"), "-")
 	if b.has[p.ID] {
@@ -218,8 +217,8 @@ func (b *bill) relate(from, kind, to string) {
 	b.Relationships = append(b.Relationships, relationship{from, kind, to})
 }
 
-// finish names the document after the first package. Its namespace contains a hash of the
-// contents, because each namespace must belong to only one document.
+// finish names the document after the first package. The document's namespace contains a hash of
+// the contents, because namespaces must be unique.
 func (b *bill) finish() spdx {
 	first := b.Packages[0]
 	b.Name = strings.TrimPrefix(first.ID, "SPDXRef-")

@@ -14,8 +14,8 @@ import (
 // module.
 const maxZip = 3_500_000
 
-// size prints the size of the module's zip and its largest folders, and fails
-// if the zip is larger than maxZip.
+// size prints the size of the module's zip and its largest folders, and returns an error if the zip
+// is larger than maxZip.
 func size(o options) error {
 	files, err := moduleFiles(o.root)
 	if err != nil {
@@ -68,8 +68,8 @@ type folder struct {
 	size int64
 }
 
-// zipped returns the size of a zip with the files. It also returns the size that each folder
-// adds, largest first.
+// zipped returns the size of a zip of the files, and how much each folder adds to it, largest
+// first.
 func zipped(root string, files []string) (int64, []folder, error) {
 	var written counter
 	w := zip.NewWriter(&written)

@@ -18,8 +18,7 @@ func TestTheZipIsSmallEnough(t *testing.T) {
 	}
 }
 
-// The zip must have the files that git would track. It must not have ignored files or a
-// nested module.
+// The zip must contain the files that git would track, but no ignored files and no nested modules.
 func TestModulesBelowAreNotInTheZip(t *testing.T) {
 	root := t.TempDir()
 	if out, err := exec.Command("git", "-C", root, "init", "-q").CombinedOutput(); err != nil {

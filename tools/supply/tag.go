@@ -37,8 +37,8 @@ func (s surface) compareTag(o options) error {
 	return s.promise(o, was, tag, lines(string(text)))
 }
 
-// lastTag returns the highest version tag in the commit's history, or "" if there is none. A
-// source without history also has no tags, so lastTag returns an error for it.
+// lastTag returns the highest version tag in the commit's history, or "" if there is none. Without
+// a complete history, some tags may be missing, so lastTag returns an error.
 func lastTag(root string) (string, error) {
 	out, err := command(root, nil, "git", "rev-parse", "--is-shallow-repository", "--show-prefix")
 	if err != nil {
@@ -59,7 +59,8 @@ func lastTag(root string) (string, error) {
 	return tag, nil
 }
 
-// promise returns an error if the API of the tag has lines that are neither in s nor in allowed.
+// promise returns an error if the API was of the tag has lines that are neither in s nor in
+// allowed.
 func (s surface) promise(o options, was surface, tag string, allowed []string) error {
 	gone := slices.DeleteFunc(was.minus(s), func(l string) bool { return slices.Contains(allowed, l) })
 	if len(gone) > 0 {

@@ -46,8 +46,8 @@ func draw(f figures) string {
 		f.kernels, f.copies, f.launches.host, f.launches.wall, f.graph.host, f.graph.wall)
 	c.rect(0, 0, width, height, "#ffffff")
 
-	// Assume that the device's delay after the first launch equals its delay after the last
-	// one.
+	// Assume that the device lags behind the host by the same time after the first launch as after
+	// the last.
 	delay := f.launches.wall - f.launches.host
 	n := f.operations()
 	kernel := (f.graph.wall - delay) / float64(n)
@@ -86,7 +86,7 @@ func (c *canvas) lanes(y float64) {
 	}
 }
 
-// block draws an interval of time. A gap at its end separates it from the next block.
+// block draws an interval of time, with a gap before the next block.
 func (c *canvas) block(begin, length, y float64, color string) {
 	w := length * c.perMicrosecond
 	c.rect(c.x(begin), y, math.Max(w-math.Min(1, w/3), 0.5), lane, color)

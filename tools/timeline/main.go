@@ -1,12 +1,12 @@
-// Command timeline draws docs/pictures/launches-and-graph.svg. The picture shows one step of
-// the quickstart, by stream launches and as a graph, on the host and on the device.
+// Command timeline draws docs/pictures/launches-and-graph.svg. The picture shows when the host and
+// the device are busy during one step of the quickstart, with stream launches and with a graph.
 //
 //	go run -C tools ./timeline -root ..           # write the picture
 //	go run -C tools ./timeline -root .. -check    # fail if it would change
 //
-// It reads two times from docs/results/h200-driver-580.md: how long the host is busy, and
-// when the step is done. The times of single kernels were not measured, so all kernels have
-// the same length in the picture.
+// It reads the times from docs/results/h200-driver-580.md: for how long the host is busy, and when
+// the step is done. The times of single kernels were not measured, so all kernels have the same
+// length in the picture.
 package main
 
 import (
@@ -46,8 +46,8 @@ type figures struct {
 
 func (f figures) operations() int { return f.kernels + f.copies }
 
-// A way is a way to run a step: how long the host is busy, and when the step is done, both
-// in µs.
+// A way holds, for one way of running a step, for how long the host is busy and when the step is
+// done, in µs.
 type way struct{ host, wall float64 }
 
 var (

@@ -34,8 +34,8 @@ func TestMissingFiguresAreNamed(t *testing.T) {
 	}
 }
 
-// For launches and for the graph, the picture must have one block per launch on the host. It
-// must also have one block per operation on the device.
+// For stream launches and for the graph, the picture must have one block per launch on the host,
+// and one block per operation on the device.
 func TestThePictureIsXMLWithABlockForEachOperation(t *testing.T) {
 	f, err := read(printed)
 	if err != nil {

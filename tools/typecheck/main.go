@@ -1,12 +1,12 @@
-// Command typecheck checks that all packages and tests compile for other systems and with
-// other build tags. It parses and type-checks everything from source, including the standard
-// library, but does not compile it. That takes about two seconds per target. "go vet" and
-// "go build" take forty.
+// Command typecheck checks that all packages and tests compile for other systems and with other
+// build tags. It parses and type-checks everything from source, including the standard library, but
+// does not compile it. That takes about two seconds per target, while "go vet" and "go build" take
+// forty.
 //
 //	go run -C tools ./typecheck -root .. linux/arm64 windows/amd64 linux/amd64/static
 //
-// It does not find problems that only the compiler, the assembler, the linker or vet can
-// find. For that reason "make cross" also vets package loader and links the quickstart.
+// It does not find problems that only the compiler, the assembler, the linker or vet can find. So
+// "make cross" also vets package loader and links the quickstart.
 package main
 
 import (

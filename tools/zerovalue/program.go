@@ -18,8 +18,8 @@ func (n names) of(p *types.Package) string {
 	return name
 }
 
-// program returns the source of a program that lists the exported functions of the packages,
-// and their exported types with methods. The program passes the list to zerovalue/calls.
+// program returns the source of a program that lists the exported functions of the packages, and
+// their exported types with methods. The program passes this list to package calls.
 func program(packages []*types.Package) (string, error) {
 	imported := make(names)
 	var list strings.Builder
@@ -55,8 +55,8 @@ func program(packages []*types.Package) (string, error) {
 	return b.String(), nil
 }
 
-// typeLine returns the line that lists a type, as a nil pointer to it. It returns "" for an
-// alias, an interface or a type without methods.
+// typeLine returns the line of the program that lists a type, as a nil pointer to the type. It
+// returns "" for an alias, an interface or a type without methods.
 func typeLine(o *types.TypeName, imported names) (string, error) {
 	if o.IsAlias() {
 		return "", nil
@@ -72,7 +72,7 @@ func typeLine(o *types.TypeName, imported names) (string, error) {
 	return fmt.Sprintf("\t{Name: %q, Type: (*%s.%s%s)(nil)},\n", o.Pkg().Name()+"."+o.Name(), imported.of(o.Pkg()), o.Name(), args), nil
 }
 
-// typeArgs returns a type argument for each type parameter.
+// typeArgs returns type arguments in brackets for the type parameters, or "" if there are none.
 func typeArgs(in *types.Package, params *types.TypeParamList, imported names) (string, error) {
 	if params.Len() == 0 {
 		return "", nil

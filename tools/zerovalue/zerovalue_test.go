@@ -39,11 +39,10 @@ var mayPanic = map[string]string{
 	"ptx.Module.":               "a nil writer, or a syntax tree that was put together wrongly",
 }
 
-// The methods that may return no error for a nil or zero object, because there is nothing to
-// do.
+// The methods that may succeed on a nil or zero object, because there is nothing to do.
 var mayReturnNil = regexp.MustCompile(`\.(Close|Abort|Unwrap|Err)$|^kernels\.|^ptx\.`)
 
-// The methods that return a different error, and the reason.
+// The methods whose error need not name a constructor, and the reason.
 var otherError = map[string]string{
 	"driver.Driver.Cu":              "a C function, whose error has a code and says that the Driver is zero",
 	"cu.Driver.Cu":                  "a C function, whose error has a code and says that the Driver is nil",
@@ -116,8 +115,7 @@ func TestNilAndZeroObjectsAreRefusedInWords(t *testing.T) {
 	t.Logf("%d calls", seen)
 }
 
-// where returns the first line of a panic's stack, and the line of the library that
-// panicked.
+// where returns the message of a panic and the position in the library where it occurred.
 func where(stack string) string {
 	lines := strings.Split(stack, "\n")
 	for _, l := range lines {
@@ -186,8 +184,7 @@ func runCalls(t *testing.T, packages []*types.Package) []calls.Call {
 	}
 }
 
-// parse reads the lines of the program. Each call has a line before it begins and a line
-// after it ends.
+// parse reads the program's output, which has a line before and a line after each call.
 func parse(t *testing.T, from *bytes.Buffer) []calls.Call {
 	t.Helper()
 	var list []calls.Call

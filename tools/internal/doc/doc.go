@@ -1,4 +1,4 @@
-// Package doc is shared by the tools that read or write the repository's documents.
+// Package doc contains helpers for the tools that read or write the repository's documents.
 package doc
 
 import (
@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Main runs a document generator with the flags -root and -check.
+// Main runs a document generator. It parses the flags -root and -check and passes them to run.
 func Main(name string, run func(root string, check bool) error) {
 	root := flag.String("root", "..", "the folder of the library's module")
 	check := flag.Bool("check", false, "write nothing, fail if a document would change")
@@ -89,8 +89,8 @@ func Fence(line string) (fence, language string, ok bool) {
 	return s[:n], language, true
 }
 
-// End returns the index of the line that ends the code block whose first line is begin, or
-// -1 if the block does not end.
+// End returns the index of the line that ends the code block whose opening line is begin, or -1 if
+// no line does.
 func End(lines []string, begin int, fence string) int {
 	for i := begin + 1; i < len(lines); i++ {
 		s := strings.TrimSpace(lines[i])

@@ -1,6 +1,6 @@
-// Package source type-checks packages from source, including the standard library, for any
-// system and build tags. It does not compile them, so it is fast enough for many targets:
-// about two seconds each, where a build takes twenty.
+// Package source type-checks packages from source, including the standard library, for any system
+// and build tags. It does not compile them. It takes about two seconds per target, while a build
+// takes twenty.
 package source
 
 import (
@@ -43,7 +43,7 @@ func (t Target) String() string {
 	return t.OS + "/" + t.Arch + "/" + t.Tags
 }
 
-// Package is a package of the module, or its variant that is compiled for a test.
+// Package is a package of the module, or the variant of a package that is compiled for a test.
 type Package struct {
 	ImportPath, Name, Module string
 	Types                    *types.Package
@@ -86,13 +86,12 @@ func (t Target) list(folder string, tests bool) ([]listed, error) {
 	}
 }
 
-// Declarations type-checks the declarations in a module's packages, without function bodies.
+// Declarations type-checks the packages of a module without function bodies and tests.
 func (f *Files) Declarations(t Target, folder string) ([]Package, error) {
 	return f.check(t, []string{folder}, false)
 }
 
-// Everything type-checks the packages of several modules with their tests. The modules are
-// given as folders.
+// Everything type-checks the packages of several modules, given as folders, with their tests.
 func (f *Files) Everything(t Target, folders ...string) ([]Package, error) {
 	return f.check(t, folders, true)
 }
@@ -196,7 +195,7 @@ func NewFiles() *Files {
 	return &Files{set: token.NewFileSet(), trees: make(map[key]func() (*ast.File, error))}
 }
 
-// parse parses a file once. Unless whole is set, it removes function bodies.
+// parse parses a file once and caches the tree. Unless whole is set, it removes function bodies.
 func (f *Files) parse(path string, whole bool) (*ast.File, error) {
 	f.mu.Lock()
 	read := f.trees[key{path, whole}]
@@ -206,7 +205,7 @@ func (f *Files) parse(path string, whole bool) (*ast.File, error) {
 			if err == nil && !whole {
 				for _, d := range tree.Decls {
 					if d, ok := d.(*ast.FuncDecl); ok && d.Body != nil {
-						d.Body = new(ast.BlockStmt) // nil would mean a function in assembly
+						d.Body = new(ast.BlockStmt) // not nil, which would mean a function in assembly
 					}
 				}
 			}

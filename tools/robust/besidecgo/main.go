@@ -1,10 +1,9 @@
 //go:build cgo
 
-// Command besidecgo uses CUDA from C through cgo and from this module, in the same process
-// and with the same primary context. A graph of this module changes memory that C allocated,
-// and C checks the result. With the argument "emulator", this module uses an emulated
-// device. C then only queries the number of devices from the system's driver, if there is
-// one.
+// Command besidecgo uses CUDA both from C, through cgo, and from this module, in one process with
+// one primary context. A graph of this module changes memory that C allocated, and C checks the
+// result. With the argument "emulator", this module uses an emulated device, and C only queries the
+// number of devices of the system's driver, if there is one.
 package main
 
 // #cgo LDFLAGS: -ldl

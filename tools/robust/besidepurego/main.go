@@ -1,9 +1,8 @@
 //go:build linux && (amd64 || arm64)
 
-// Command besidepurego uses CUDA from another binding, built with purego, and from this
-// module. Both are in the same process and use the same primary context. With the argument
-// "emulator", this module uses an emulated device, and the other binding calls only the C
-// library.
+// Command besidepurego uses CUDA both from another binding, built with purego, and from this
+// module, in one process with one primary context. With the argument "emulator", this module uses
+// an emulated device, and the other binding calls only the C library.
 package main
 
 import (
@@ -18,7 +17,7 @@ import (
 	"github.com/purecuda/cuda/tools/robust/work"
 )
 
-// other holds the C functions that the other binding resolved, and its state.
+// other holds the state of the other binding and the C functions that it resolved.
 var other struct {
 	init     func(uint32) int32
 	get      func(*int32, int32) int32
@@ -68,7 +67,7 @@ func run(emulated bool) error {
 	return errors.Join(err, sorts(), d.Close(), check("release", other.release(other.device)))
 }
 
-// callbacks creates a C function from a Go function, like a callback for the driver.
+// callbacks creates a C function from a Go function, as a binding does for the driver's callbacks.
 func callbacks() error {
 	lib, err := purego.Dlopen("libc.so.6", purego.RTLD_NOW)
 	if err != nil {
@@ -110,7 +109,7 @@ func bind() error {
 
 const words = 5000
 
-// share uses the same memory from both bindings.
+// share makes both bindings use the same memory.
 func share(d *work.Device) error {
 	runtime.LockOSThread() // the other binding's context is current only on this thread
 	defer runtime.UnlockOSThread()

@@ -1,4 +1,4 @@
-// Package work is the device work that the programs share: a captured graph adds to memory,
+// Package work contains the device work that the programs share: a captured graph adds to memory,
 // which may belong to another part of the program.
 package work
 
@@ -65,8 +65,8 @@ func (d *Device) Close() error {
 	return errors.Join(d.module.Close(), d.Context.Close(), d.driver.Close())
 }
 
-// Add adds by to each of n words at a device address, replays times, by replaying a graph.
-// It returns when all work has finished.
+// Add adds by to each of n words at a device address by replaying a graph, replays times. It
+// returns when all work has finished.
 func (d *Device) Add(address uint64, n int, by uint32, replays int) (err error) {
 	s, err := d.Context.NewStream()
 	if err != nil {

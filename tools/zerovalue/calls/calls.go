@@ -1,6 +1,6 @@
-// Package calls calls exported functions, and the methods of exported types on a nil pointer
-// and on the zero value. It makes each call with several sets of empty arguments. It writes
-// a line of JSON to standard output before each call, and another with the outcome.
+// Package calls calls exported functions, and the methods of exported types on a nil pointer and on
+// the zero value. It makes each call with several sets of empty arguments. Before each call, and
+// after it with the outcome, it writes a line of JSON to standard output.
 package calls
 
 import (
@@ -47,7 +47,7 @@ const (
 	someArgs = "arguments of zero" // pointers to zero values, functions, slices of one element
 )
 
-// caller holds the types whose values can be used for an interface.
+// caller makes the calls. types lists the types whose values can be passed as an interface.
 type caller struct {
 	types  []reflect.Type // pointer types
 	out    *json.Encoder
@@ -55,8 +55,8 @@ type caller struct {
 	from   int // skip calls before this number
 }
 
-// Main makes the calls and returns the exit status. A command-line argument is the number of
-// the first call, so that a new process can continue after a call that ended the old one.
+// Main makes the calls and returns the exit status. An optional command-line argument is the number
+// of the first call, so that a new process can continue after a call that ended the previous one.
 func Main(all []Exported) int {
 	c := &caller{out: json.NewEncoder(os.Stdout)}
 	if len(os.Args) > 1 {
@@ -155,7 +155,8 @@ func (c *caller) write(call Call) {
 	}
 }
 
-// results calls f and examines its results. It returns an error's text and runs an iterator.
+// results calls f. It returns the text of the error, if any, and whether f can return an error, and
+// runs an iterator among the results.
 func (c *caller) results(f reflect.Value, args []reflect.Value) (string, bool) {
 	results := f.Call(args)
 	text, canFail := "", false
@@ -252,8 +253,8 @@ func (c *caller) arg(t reflect.Type, set string) reflect.Value {
 	return reflect.Zero(t)
 }
 
-// implementation returns a value for an interface. It is a nil pointer, or a pointer to a
-// zero value, of the first type that implements the interface.
+// implementation returns a value of the first type that implements the interface t: a nil pointer
+// or, for someArgs, a pointer to a zero value.
 func (c *caller) implementation(t reflect.Type, set string) reflect.Value {
 	for _, p := range c.types {
 		if !p.Implements(t) {

@@ -31,8 +31,8 @@ func (g *Graph) Nodes() error { return g.each(list) }
 
 func (g *Graph) each(l lister) error { return l(g.d) }
 
-// Edges queries whether one function exists, which must not count as a call, and calls
-// another.
+// Edges queries whether a function exists, which must not count as a call, and calls another
+// function.
 func (g *Graph) Edges() error {
 	if g.d.Has(cu.FnCuGraphUpload) {
 		return g.d.CuGraphGetEdges_v10000()
