@@ -131,6 +131,17 @@ const (
 	tied                            // execKeep.tie is not nil
 )
 
+// Tie implements turn.Tied.
+func (k *execKeep) Tie() (*turn.Tie, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.turns == 0 {
+		return nil, nil
+	}
+	_, err := k.takesTurns()
+	return k.tie, err
+}
+
 // joinTurn ties an Exec that is about to be instantiated to the memory that its graph shares with
 // other graphs. It returns nil if the graph shares no memory.
 func (g *Graph) joinTurn(o options) (*turn.Tie, error) {

@@ -113,6 +113,7 @@ func New(c *driver.Context, opts ...Option) (*Arena, error) {
 		return nil, err
 	}
 	core := &core{ctx: c, life: l}
+	core.turn.Live = core.live
 	absent.Apply(opts, core)
 	a := &Arena{life: l, core: core}
 	life.Own(a, l, 0, core.free)
@@ -145,7 +146,17 @@ func (a *Arena) Lifetime() *life.Lifetime {
 }
 
 // Plan returns a new plan, the memory of one graph. The name appears in errors and reports.
-func (a *Arena) Plan(name string) (*Plan, error) {
+func (a *Arena) Plan(name string) (*Plan, error) { return a.plan(name, false) }
+
+// SharedPlan is like Plan for a graph that is recorded more than once. Plans that allocate later may
+// use the ranges of its buffers even while the buffers are open. So the buffers can stay open until
+// the graph needs no more updates, and each recording can use the same ones. Nothing in them is
+// valid after a graph of another plan was launched.
+//
+// [Plan.Valid] and [WithCheck] regard no buffer of the plan as a result.
+func (a *Arena) SharedPlan(name string) (*Plan, error) { return a.plan(name, true) }
+
+func (a *Arena) plan(name string, shared bool) (*Plan, error) {
 	if !a.exists() {
 		return nil, anArena.Error(a == nil)
 	}
@@ -156,7 +167,7 @@ func (a *Arena) Plan(name string) (*Plan, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.made++
-	p := &plan{Plan: turn.Plan{Name: name, Number: c.made}}
+	p := &plan{Plan: turn.Plan{Name: name, Number: c.made}, shared: shared}
 	c.plans = append(c.plans, p)
 	return &Plan{arena: a, p: p}, nil
 }
@@ -182,6 +193,7 @@ type core struct {
 type plan struct {
 	turn.Plan
 	pieces []*piece // open, or used by graphs
+	shared bool     // other plans may use the ranges of open buffers
 	sealed bool
 	closed bool
 }
@@ -204,6 +216,9 @@ func (*piece) SharedMemory() {}
 func (p *piece) Memory() *turn.Memory { return &p.memory }
 
 func (p *piece) open() bool { return !p.life.Closed() }
+
+// reserved reports whether no buffer of another plan may be placed in p's range.
+func (p *piece) reserved() bool { return !p.plan.shared && p.open() }
 
 func (p *piece) end() uint64 { return p.memory.At + p.memory.Size }
 
@@ -264,8 +279,8 @@ func (p *Plan) String() string {
 	return fmt.Sprintf("plan %q", p.p.Name)
 }
 
-// Alloc allocates n elements for the plan. The range overlaps no open buffer of the arena. The
-// contents are undefined at the start of each launch of the graph.
+// Alloc allocates n elements for the plan. The range overlaps no open buffer of the arena, except
+// those of other shared plans. The contents are undefined at the start of each launch of the graph.
 //
 // Close the buffer when the recorded work no longer needs it, or let [Plan.Seal] close it. The plan
 // keeps the buffer reachable until then. Graphs recorded with the buffer continue to use its

@@ -98,7 +98,7 @@ func (p *plan) openPieces(c *core) (open []*piece) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, m := range p.pieces {
-		if m.open() {
+		if m.reserved() {
 			open = append(open, m)
 		}
 	}
@@ -131,7 +131,7 @@ func (c *core) lost(t *turn.Tie) (errs []error) {
 				}
 				continue
 			}
-			if p.open() && p.unread() && t.Overwrites(&p.memory) {
+			if p.reserved() && p.unread() && t.Overwrites(&p.memory) {
 				errs = append(errs, p.overwritten(own, ""))
 			}
 		}

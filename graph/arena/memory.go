@@ -1,6 +1,7 @@
 package arena
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -27,21 +28,25 @@ type chunk struct {
 	size     uint64   // memory
 	reserved uint64   // addresses, or 0 for memory of cuMemAlloc
 	mapped   []uint64 // sizes of the mappings, in the order of their addresses
-	used     []*piece // by address; contains all open pieces, which do not overlap
+	used     []*piece // by address; contains all open pieces
 }
 
-// fit returns the lowest address for size bytes that overlaps no open piece, and its index in used.
-// If the memory is too small, it returns where the range would begin if the chunk grew.
-func (k *chunk) fit(size uint64) (at uint64, i int, ok bool) {
+// fit returns the lowest address for size bytes of a plan that overlaps no open piece of the same
+// plan and no reserved piece. If the memory is too small, it returns where the range would begin if
+// the chunk grew.
+func (k *chunk) fit(plan *plan, size uint64) (at uint64, ok bool) {
 	k.used = slices.DeleteFunc(k.used, func(p *piece) bool { return !p.open() })
 	at = aligned(k.at)
-	for i, p := range k.used {
-		if at+size <= p.memory.At {
-			return at, i, true
+	for _, p := range k.used {
+		if p.plan != plan && !p.reserved() {
+			continue
 		}
-		at = aligned(p.end())
+		if at+size <= p.memory.At {
+			return at, true
+		}
+		at = max(at, aligned(p.end()))
 	}
-	return at, len(k.used), at+size <= k.at+k.size
+	return at, at+size <= k.at+k.size
 }
 
 // place assigns a range to a piece.
@@ -67,36 +72,36 @@ func (c *core) find(m *piece, size uint64) error {
 			return nil
 		}
 	}
-	k, err := c.grow(size)
+	k, err := c.grow(m.plan, size)
 	if err != nil {
 		return err
 	}
 	if !k.take(m, size) {
 		return refusal.New(driver.CUDA_ERROR_OUT_OF_MEMORY, "%d bytes at %#x are too few for %d", k.size, k.at, size)
 	}
-	c.turn.Prune(c.open())
 	return nil
 }
 
 func (k *chunk) take(m *piece, size uint64) bool {
-	at, i, ok := k.fit(size)
+	at, ok := k.fit(m.plan, size)
 	if ok {
 		m.memory.At = at
+		i, _ := slices.BinarySearchFunc(k.used, at, func(p *piece, at uint64) int { return cmp.Compare(p.memory.At, at) })
 		k.used = slices.Insert(k.used, i, m)
 	}
 	return ok
 }
 
-// open returns the memory of all open pieces.
-func (c *core) open() (open []*turn.Memory) {
-	for _, k := range c.chunks {
-		for _, p := range k.used {
-			if p.open() {
-				open = append(open, &p.memory)
-			}
+// live returns the memory of all pieces.
+func (c *core) live() (live []*turn.Memory) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range c.plans {
+		for _, m := range p.pieces {
+			live = append(live, &m.memory)
 		}
 	}
-	return open
+	return live
 }
 
 func (c *core) size() (bytes uint64) {
@@ -113,7 +118,7 @@ const (
 
 // grow makes room for a buffer of the given size. To save calls, it first tries to grow by more
 // than that. If the device has too little memory, it grows by only as much as necessary.
-func (c *core) grow(size uint64) (*chunk, error) {
+func (c *core) grow(plan *plan, size uint64) (*chunk, error) {
 	if size > maxSize {
 		return nil, driver.CUDA_ERROR_OUT_OF_MEMORY
 	}
@@ -126,7 +131,7 @@ func (c *core) grow(size uint64) (*chunk, error) {
 	need, unit := aligned(size), uint64(align)
 	if len(c.chunks) > 0 && c.chunks[0].reserved > 0 {
 		k = c.chunks[0]
-		at, _, _ := k.fit(size)
+		at, _ := k.fit(plan, size)
 		unit = growth
 		need = up(at+size-k.at-k.size, unit)
 	}

@@ -53,7 +53,7 @@ func (a *Arena) Report() Report {
 func (p *plan) report(c *core) PlanReport {
 	r := PlanReport{Name: p.Name, Graphs: c.turn.Graphs(&p.Plan), Bytes: covered(p.pieces)}
 	for _, m := range p.pieces {
-		if m.open() {
+		if m.reserved() {
 			r.Open = append(r.Open, BufferReport{Kind: m.kind, Ptr: m.memory.At, Bytes: m.memory.Size})
 		}
 	}

@@ -206,7 +206,7 @@ func (keepReachable) Close() error { return nil }
 func TestFunctionsWorkInBothModes(t *testing.T) {
 	each(t, func(k *kit) {
 		owned := 0
-		c, err := callable.New(k.S, k.everything(&owned), nil, callable.WithAdaptive(3))
+		c, err := created(k, k.everything(&owned), nil, callable.WithAdaptive(3))
 		k.OK(err)
 		for i := range uint32(24) {
 			in := steps{ramp(6+int(i%2), 10*i), 1 + i/12, 1 + int(i%3)}
@@ -339,7 +339,7 @@ func TestFailedEagerCallTakesTheEarlierOutput(t *testing.T) {
 // closes the memory and the Callable.
 func TestEagerCallsRetainWhatTheyUse(t *testing.T) {
 	each(t, func(k *kit) {
-		c, err := callable.New(k.S, func(t *callable.Trace[*driver.Buffer[uint32]]) (int, error) {
+		c, err := created(k, func(t *callable.Trace[*driver.Buffer[uint32]]) (int, error) {
 			b := callable.Constant(t, func(b *driver.Buffer[uint32]) *driver.Buffer[uint32] { return b })
 			t.Launch(k.Plus, config, b, uint32(elems), uint32(1))
 			return 0, nil
@@ -400,7 +400,7 @@ func TestDroppedCallableReleasesEagerCalls(t *testing.T) {
 	each(t, func(k *kit) {
 		b := k.MemoryOf(1)
 		func() {
-			c, err := callable.New(k.S, func(t *callable.Trace[int]) (int, error) {
+			c, err := created(k, func(t *callable.Trace[int]) (int, error) {
 				t.Launch(k.Plus, config, b, uint32(elems), uint32(1))
 				return 0, nil
 			}, nil, callable.WithAdaptive(1000))

@@ -13,7 +13,11 @@ func TestCallsAllocateNothing(t *testing.T) {
 	t.Run("null", func(t *testing.T) {
 		steadyCalls(newKit(t, gputest.Context(t, gputest.Driver(t, new(graphtest.NullCapture)))))
 	})
+	t.Run("null, arena", func(t *testing.T) {
+		steadyCalls(newKit(t, gputest.Context(t, gputest.Driver(t, new(graphtest.NullCapture)))).inArena())
+	})
 	t.Run("gpu", func(t *testing.T) { steadyCalls(newKit(t, gputest.Context(t, gputest.GPU(t)))) })
+	t.Run("gpu, arena", func(t *testing.T) { steadyCalls(newKit(t, gputest.Context(t, gputest.GPU(t))).inArena()) })
 }
 
 func steadyCalls(k *kit) {

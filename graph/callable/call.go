@@ -46,11 +46,7 @@ func (c *Callable[In, Out]) send(ctx context.Context, in In, withEvent bool) (*v
 	}
 	v.wasEager = false // until send succeeds, close must wait for the inputs
 	v.latest = c.work.calls()
-	if err := v.stage(ctx, c.s, in, withEvent); err != nil {
-		return nil, err
-	}
-	if err := v.exec.Launch(c.s); err != nil {
-		v.host = hostBehindStream
+	if err := v.replay(ctx, c.s, in, withEvent); err != nil {
 		return nil, err
 	}
 	v.replays++

@@ -22,6 +22,7 @@ import (
 	"fmt"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/cu"
 	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/graph/internal/refusal"
 	"github.com/purecuda/cuda/internal/absent"
@@ -64,6 +65,7 @@ type Callable[In, Out any] struct {
 	closed   bool
 	variants []*variant[In, Out] // in order of their last call, most recent first
 	work     *eagerWork          // nil without WithAdaptive
+	shelf    *shelf              // nil without WithArena
 	stats    Stats
 }
 
@@ -93,6 +95,9 @@ func New[In, Out any](s *driver.Stream, f Func[In, Out], examples []In, opts ...
 	if err := c.accepts(len(examples)); err != nil {
 		return nil, err
 	}
+	if err := c.newShelf(); err != nil {
+		return nil, fmt.Errorf("callable: WithArena: %w", err)
+	}
 	c.prepareEager()
 	made := false
 	defer func() {
@@ -116,11 +121,20 @@ func (c *Callable[In, Out]) accepts(examples int) error {
 		return refusal.Invalid("callable: it must keep at least one variant, not %d", c.o.max)
 	case c.o.first < 0:
 		return refusal.Invalid("callable: WithAdaptive(%d): the number of eager calls must not be negative", c.o.first)
+	case c.o.shares && c.o.arena.Context() == nil:
+		return refusal.Invalid("callable: WithArena: the arena is nil or zero: make one with arena.New")
 	case examples > c.o.max:
 		return refusal.Invalid("callable: %d examples, but only %d variants are kept; raise WithVariants", examples, c.o.max)
 	}
 	if err := refusal.Uncapturable(c.s); err != nil {
 		return fmt.Errorf("callable: %w", err)
+	}
+	switch {
+	case !c.o.shares:
+	case c.o.arena.Context() != c.s.Context():
+		return refusal.Invalid("callable: WithArena: the arena and %v belong to different contexts", c.s)
+	case c.s.Raw() == cu.CU_STREAM_PER_THREAD:
+		return refusal.New(driver.CUDA_ERROR_NOT_SUPPORTED, "callable: WithArena needs a stream of its own, not %v", c.s)
 	}
 	return nil
 }

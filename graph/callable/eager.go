@@ -65,13 +65,14 @@ func (c *Callable[In, Out]) runEager(v *variant[In, Out], in In, withEvent bool)
 	if v.made {
 		v.e.inputs = len(v.inputs)
 	}
-	t := &Trace[In]{in: in, e: &v.e, again: v.made, traced: v.traced}
+	t := &Trace[In]{in: in, e: &v.e, again: v.made, lease: &v.lease, traced: v.traced}
 	t.owned = nil
 	v.host = hostBehindStream
 	v.wasEager, v.latest = true, c.work.Replays+1
 	v.launched++
 	ok := false
 	defer func() {
+		defer v.lease.leave(true) // at the end, because nothing can wait for work in a stream that is being captured
 		c.work.Launched()
 		v.scoped = v.scoped || t.scoped
 		t.ended = true
@@ -97,6 +98,7 @@ func (c *Callable[In, Out]) runEager(v *variant[In, Out], in In, withEvent bool)
 	if err != nil {
 		return err
 	}
+	v.lease.leave(true)
 	ok = true
 	old := v.owned
 	v.traced, v.out, v.made = t.traced, out, true
@@ -107,7 +109,7 @@ func (c *Callable[In, Out]) runEager(v *variant[In, Out], in In, withEvent bool)
 func (c *Callable[In, Out]) finishEager(v *variant[In, Out], t *Trace[In]) error {
 	replayed := false
 	if v.e.rec != nil {
-		x, err := c.endRecording(&v.e)
+		x, err := c.endRecording(&v.e, &v.lease)
 		if err != nil {
 			return err
 		}
@@ -136,10 +138,13 @@ func (c *Callable[In, Out]) finishEager(v *variant[In, Out], t *Trace[In]) error
 }
 
 // endRecording ends the recording that Scope began, and launches its graph.
-func (c *Callable[In, Out]) endRecording(e *eager) (*graph.Exec, error) {
+func (c *Callable[In, Out]) endRecording(e *eager, l *lease) (*graph.Exec, error) {
 	g, err := e.rec.End()
 	if err != nil {
 		return nil, err
+	}
+	if err := l.enter(e.s); err != nil {
+		return nil, refusal.Join([]error{err, g.Close()})
 	}
 	for _, op := range e.late {
 		if err := e.enqueue(op); err != nil {
@@ -149,7 +154,7 @@ func (c *Callable[In, Out]) endRecording(e *eager) (*graph.Exec, error) {
 	x, err := g.Instantiate(c.o.instantiate...)
 	if err = refusal.Join([]error{err, g.Close()}); err == nil {
 		c.stats.Instantiated++
-		err = x.Launch(e.s)
+		err = l.launch(x, e.s)
 	}
 	if err != nil {
 		return nil, refusal.Join([]error{err, x.Close()})
@@ -183,7 +188,10 @@ func (e *eager) init(s *driver.Stream, w *eagerWork, mode graph.Mode) {
 }
 
 // begin starts recording the rest of the call.
-func (e *eager) begin() (*graph.Scope, error) {
+func (e *eager) begin(l *lease) (*graph.Scope, error) {
+	if err := l.settle(e.s); err != nil {
+		return nil, err
+	}
 	r, err := graph.Begin(e.s, e.mode)
 	if err != nil {
 		return nil, err

@@ -65,7 +65,8 @@ func (t *Trace[In]) staged(filled error, upload *driver.CopyOp) {
 }
 
 // Scratch returns uninitialised device memory for n elements. The memory belongs to the Callable.
-// It keeps its contents from call to call, and each shape has its own. Scratch returns nil after a
+// It keeps its contents from call to call, and each shape has its own. With [WithArena], shapes share
+// the memory, and its contents are undefined at the start of each call. Scratch returns nil after a
 // failure.
 func Scratch[T, In any](t *Trace[In], n int) *driver.Buffer[T] {
 	c := ask[T](t, onDevice, n)
@@ -84,7 +85,7 @@ func Scratch[T, In any](t *Trace[In], n int) *driver.Buffer[T] {
 // fails before it is enqueued takes none, except that an eager call may have taken them already.
 // Work recorded after Take sees the numbers. Take returns nil after a failure.
 func Take[In any](t *Trace[In], c *counter.Counter, n uint64) *driver.Buffer[uint64] {
-	m := ask[uint64](t, onDevice, 1)
+	m := ask[uint64](t, onDeviceAlone, 1)
 	if m == nil {
 		return nil
 	}
@@ -134,6 +135,7 @@ func Result[T, In any](t *Trace[In], src driver.MemoryOf[T]) *driver.HostBuffer[
 // cellOf is memory of a variant on the device, on the host, or on both. In the last case, upload
 // copies an input from the host to the device.
 type cellOf[T any] struct {
+	places places
 	device *driver.Buffer[T]
 	host   *driver.HostBuffer[T]
 	upload *driver.CopyOp
@@ -148,31 +150,36 @@ type cellOf[T any] struct {
 
 func (m *cellOf[T]) len() int { return max(m.device.Len(), m.host.Len()) }
 
-func (m *cellOf[T]) like(p places) bool {
-	return (m.device != nil) == (p != onHost) && (m.host != nil) == (p != onDevice)
-}
-
 // places is a set of places where a cell has memory.
 type places uint8
 
 const (
-	onDevice places = iota
+	onDevice      places = iota // in the arena of WithArena, if there is one
+	onDeviceAlone               // never in the arena, because other work must not overwrite it
 	onHost
-	onBoth
+	onBoth // the part on the device is like onDevice
 )
 
-func (m *cellOf[T]) make(c *driver.Context, p places, n int) (err error) {
-	if p != onHost {
-		if m.device, err = driver.Alloc[T](c, n); err != nil {
-			return err
-		}
+// leases reports whether the cell's memory may be in an arena.
+func (p places) leases() bool { return p == onDevice || p == onBoth }
+
+func (m *cellOf[T]) make(c *driver.Context, l *lease, n int) (err error) {
+	switch p := m.places; {
+	case p == onHost:
+	case p.leases() && l.shelf != nil:
+		m.device, err = allocIn[T](l, n)
+	default:
+		m.device, err = driver.Alloc[T](c, n)
 	}
-	if p != onDevice {
+	if err != nil {
+		return err
+	}
+	if p := m.places; p == onHost || p == onBoth {
 		if m.host, err = driver.AllocHost[T](c, n); err != nil {
 			return err
 		}
 	}
-	if p == onBoth {
+	if m.places == onBoth {
 		m.upload, err = driver.Upload[T](m.device, m.host)
 	}
 	return err
@@ -205,8 +212,8 @@ func ask[T, In any](t *Trace[In], p places, n int) *cellOf[T] {
 	if t.again {
 		return askAgain[T](t, p, n)
 	}
-	m := new(cellOf[T])
-	create := func() error { return m.make(t.stream().Context(), p, n) }
+	m := &cellOf[T]{places: p}
+	create := func() error { return m.make(t.stream().Context(), t.lease, n) }
 	var err error
 	if t.sc != nil {
 		err = t.sc.Relaxed(create)
@@ -219,6 +226,19 @@ func ask[T, In any](t *Trace[In], p places, n int) *cellOf[T] {
 	}
 	t.cells = append(t.cells, m)
 	t.next++
+	return entered(t, m)
+}
+
+// entered makes the operations of an eager call wait for the memory of a cell, if it is in an arena.
+// It returns nil if that fails. A recorded call waits when its graph is launched.
+func entered[T, In any](t *Trace[In], m *cellOf[T]) *cellOf[T] {
+	if t.e == nil || t.sc != nil || !m.places.leases() {
+		return m
+	}
+	if err := t.lease.enter(t.e.s); err != nil {
+		t.fail(err)
+		return nil
+	}
 	return m
 }
 
@@ -228,12 +248,12 @@ func askAgain[T, In any](t *Trace[In], p places, n int) *cellOf[T] {
 		return nil
 	}
 	m, ok := t.cells[t.next].(*cellOf[T])
-	if !ok || m.len() != n || !m.like(p) {
+	if !ok || m.len() != n || m.places != p {
 		t.fail(t.differs("it asked for other memory"))
 		return nil
 	}
 	t.next++
-	return m
+	return entered(t, m)
 }
 
 type sliceInput[T, In any] struct {

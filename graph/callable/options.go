@@ -1,6 +1,9 @@
 package callable
 
-import "github.com/purecuda/cuda/graph"
+import (
+	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/arena"
+)
 
 // Option configures New.
 type Option func(*options)
@@ -11,6 +14,8 @@ type options struct {
 	adaptive    bool
 	first       int // eager calls of a shape before it is recorded
 	instantiate []graph.Option
+	arena       *arena.Arena
+	shares      bool // WithArena was used
 }
 
 const defaultVariants = 8
@@ -38,6 +43,23 @@ func WithMode(m graph.Mode) Option {
 // of Prepare. On the per-thread stream, every shape is recorded.
 func WithAdaptive(n int) Option {
 	return func(o *options) { o.adaptive, o.first = true, n }
+}
+
+// WithArena takes the memory of [Scratch] and the device memory of [StageSlice] and [StageScalar]
+// from an arena. All shapes use the same addresses, and so do other Callables and graphs that use the
+// arena. The memory for many shapes is then about that of the largest. Each shape has an
+// [arena.Arena.SharedPlan] of its own, named after the function. Memory of [Result] and [Take] stays
+// outside.
+//
+// Contents of that memory are lost when another graph of the arena runs. So in each call, the
+// function must write Scratch memory before it reads it.
+//
+// A call waits in stream order for the latest work of the arena. With [arena.WithRefusal] it fails
+// instead. While an eager call runs the function, launches of all other graphs of the arena wait on
+// the host. The function must therefore not launch or wait for graphs of the arena. If the arena and
+// the stream belong to different contexts, New fails, as it does for the per-thread stream.
+func WithArena(a *arena.Arena) Option {
+	return func(o *options) { o.arena, o.shares = a, true }
 }
 
 // WithInstantiation adds options for the instantiation of each graph.

@@ -23,6 +23,7 @@ import (
 // both cases. Objects that the operations refer to stay alive until the work has ended.
 type Trace[In any] struct {
 	traced[In]
+	lease  *lease // of the variant
 	in     In
 	sc     *graph.Scope
 	e      *eager // of an eager call, otherwise nil
@@ -55,7 +56,7 @@ func (t *Trace[In]) Scope() *graph.Scope {
 	}
 	t.scoped = true
 	if t.sc == nil && t.e != nil && !t.over() {
-		sc, err := t.e.begin()
+		sc, err := t.e.begin(t.lease)
 		if err != nil {
 			t.fail(err)
 		}

@@ -18,7 +18,8 @@ type variant[In, Out any] struct {
 	made    bool // the function ran, so the memory exists
 	partial bool // exec contains only a part of the work: see Trace.Scope
 	policy
-	e eager
+	e     eager
+	lease lease
 }
 
 // traced contains the declarations of one run of the function.
@@ -55,7 +56,7 @@ type cell interface{ close() error }
 // newVariant creates a variant for a new shape with make, which runs the function.
 func (c *Callable[In, Out]) newVariant(make func(*variant[In, Out]) error) (*variant[In, Out], error) {
 	v := new(variant[In, Out])
-	v.mu, v.work = c.mu, c.work
+	v.mu, v.work, v.lease = c.mu, c.work, c.shelf.newLease()
 	made := false
 	defer func() {
 		if !made { // runs even if the function panicked or called runtime.Goexit
@@ -126,7 +127,7 @@ func (c *Callable[In, Out]) update(v *variant[In, Out], in In) (failed bool, err
 // record runs the function under capture. Even if the function fails, record returns the Trace with
 // its declarations.
 func (c *Callable[In, Out]) record(v *variant[In, Out], in In) (g *graph.Graph, t *Trace[In], out Out, err error) {
-	t = &Trace[In]{in: in, again: v.made}
+	t = &Trace[In]{in: in, again: v.made, lease: &v.lease}
 	t.cells = v.cells
 	defer func() {
 		if !t.again {
@@ -137,6 +138,9 @@ func (c *Callable[In, Out]) record(v *variant[In, Out], in In) (g *graph.Graph, 
 		t.ended = true
 		v.scoped = v.scoped || t.scoped
 	}()
+	if err := v.lease.settle(c.s); err != nil {
+		return nil, t, out, err
+	}
 	c.stats.Recorded++
 	g, err = graph.Capture(c.s, c.o.mode, func(sc *graph.Scope) error {
 		t.sc = sc
@@ -173,10 +177,21 @@ func (v *variant[In, Out]) stage(ctx context.Context, s *driver.Stream, in In, w
 	if err := v.waitForHost(ctx, s); err != nil {
 		return err
 	}
+	first := v.lease.tie != nil // nothing may call the program between enter and leave
+	if first {
+		if err := v.fillAll(in); err != nil {
+			return err
+		}
+		if err := v.lease.enter(s); err != nil {
+			return err
+		}
+	}
 	v.host = hostBehindStream
 	for _, i := range v.inputs {
-		if err := i.fill(in); err != nil {
-			return err
+		if !first {
+			if err := i.fill(in); err != nil {
+				return err
+			}
 		}
 		if err := s.Do(i.copyOp()); err != nil {
 			return err
@@ -189,6 +204,28 @@ func (v *variant[In, Out]) stage(ctx context.Context, s *driver.Stream, in In, w
 		return err
 	}
 	v.host = hostBehindEvent
+	return nil
+}
+
+func (v *variant[In, Out]) fillAll(in In) error {
+	for _, i := range v.inputs {
+		if err := i.fill(in); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replay copies an input to the device and launches the graph.
+func (v *variant[In, Out]) replay(ctx context.Context, s *driver.Stream, in In, withEvent bool) error {
+	defer v.lease.leave(false)
+	if err := v.stage(ctx, s, in, withEvent); err != nil {
+		return err
+	}
+	if err := v.lease.launch(v.exec, s); err != nil {
+		v.host = hostBehindStream
+		return err
+	}
 	return nil
 }
 
@@ -230,6 +267,7 @@ func (v *variant[In, Out]) close(s *driver.Stream) error {
 	for _, c := range v.cells {
 		errs = append(errs, c.close())
 	}
+	errs = append(errs, v.lease.close())
 	v.exec, v.cells, v.owned, v.staging, v.e.launches = nil, nil, nil, nil, nil
 	return refusal.Join(errs)
 }

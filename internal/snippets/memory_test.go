@@ -10,6 +10,7 @@ import (
 	"github.com/purecuda/cuda/graph"
 	"github.com/purecuda/cuda/graph/arena"
 	"github.com/purecuda/cuda/graph/cache"
+	"github.com/purecuda/cuda/graph/callable"
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
@@ -125,6 +126,37 @@ func Example_memoryArena() {
 	//   plan "triple": 16 bytes, 1 graphs
 	//
 	// [6 6 6 6]
+}
+
+func Example_memoryShapes() {
+	_, ctx, stream := open()
+	// [shapes]
+	memory := must(arena.New(ctx))
+	defer memory.Close()
+	double := func(t *callable.Trace[[]float32]) (*driver.HostBuffer[float32], error) {
+		x := callable.StageSlice(t, func(in []float32) []float32 { return in })
+		tmp := callable.Scratch[float32](t, 1000*x.Len()) // shared with the other shapes
+		y := tmp.View(0, x.Len())
+		t.Do(must(kernels.Add(y, x, x)))
+		return callable.Result(t, y), nil
+	}
+	call := must(callable.New(stream, double, nil, callable.WithArena(memory)))
+	defer call.Close()
+	for _, in := range [][]float32{{1}, {2, 3, 4, 5}, {3, 4}} {
+		out := must(call.Call(context.Background(), in))
+		fmt.Println(out.Len(), out.Slice()[0])
+	}
+	fmt.Print(memory.Report())
+	// [end]
+
+	// Output:
+	// 1 2
+	// 4 4
+	// 2 6
+	// arena of 2097152 bytes in 1 chunks
+	//   plan "snippets.Example_memoryShapes.func1, shape 1": 4004 bytes, 1 graphs
+	//   plan "snippets.Example_memoryShapes.func1, shape 2": 16016 bytes, 1 graphs
+	//   plan "snippets.Example_memoryShapes.func1, shape 3": 8008 bytes, 1 graphs
 }
 
 func Example_memoryOrder() {

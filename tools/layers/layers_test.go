@@ -70,10 +70,10 @@ var layers = []layer{
 		"graph/internal/retain"), all},
 	{"graph/arena", ofGraph, all},
 	{"graph/cache", ofGraph, all},
-	{"graph/callable", list(ofGraph, "graph/counter"), all},
+	{"graph/callable", list(ofGraph, "graph/arena", "graph/counter"), all},
 	{"graph/counter", list(typed, "graph/internal/devicecode", "graph/internal/refusal"), all},
 	{"graph/dataflow", ofGraph, all},
-	{"graph/serve", list(ofGraph, "graph/callable", "graph/counter"), all},
+	{"graph/serve", list(ofGraph, "graph/arena", "graph/callable", "graph/counter"), all},
 	{"graph/view", ofGraph, all},
 	{"graph", ofGraph, all},
 

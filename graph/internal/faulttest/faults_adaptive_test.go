@@ -1,11 +1,14 @@
 package faulttest_test
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/emulator"
+	"github.com/purecuda/cuda/graph/arena"
 	"github.com/purecuda/cuda/graph/callable"
 	"github.com/purecuda/cuda/graph/counter"
 	"github.com/purecuda/cuda/graph/internal/graphtest"
@@ -18,15 +21,21 @@ import (
 // which it fails must return the error, and every other call must return the right result.
 // Afterwards no object may be open.
 func TestEveryDriverCallOfAnAdaptiveCallableMayFail(t *testing.T) {
+	t.Run("own memory", func(t *testing.T) { failsAnywhere(t, (*kit).adaptive) })
+	t.Run("arena", func(t *testing.T) { failsAnywhere(t, (*kit).adaptiveInArena) })
+}
+
+func failsAnywhere(t *testing.T, adaptive func(*kit) []error) {
+	t.Helper()
 	e := emulator.New(emulator.Config{})
 	lib := faulty.Wrap(e)
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
 	lib.Ignore("cuThreadExchangeStreamCaptureMode") // is part of other calls and cannot fail
-	for _, err := range k.adaptive() {
+	for _, err := range adaptive(k) {
 		k.OK(err)
 	}
 	lib.Count()
-	k.adaptive()
+	adaptive(k)
 	calls := lib.Stop()
 	inflight.Waiting.Wait()
 	books := graphtest.NewLedger(k.Kit, e)
@@ -36,14 +45,14 @@ func TestEveryDriverCallOfAnAdaptiveCallableMayFail(t *testing.T) {
 			continue // in short mode, each function fails only once, plus every seventh call
 		}
 		seen[c.Symbol] = true
-		failAdaptive(k, lib, books, i+1)
+		failAdaptive(k, adaptive, lib, books, i+1)
 	}
 }
 
-func failAdaptive(k *kit, lib *faulty.Library, books *graphtest.Ledger, nth int) {
+func failAdaptive(k *kit, adaptive func(*kit) []error, lib *faulty.Library, books *graphtest.Ledger, nth int) {
 	k.Helper()
 	lib.FailNth(nth, uint32(graphtest.Injected))
-	errs := k.adaptive()
+	errs := adaptive(k)
 	inflight.Waiting.Wait()
 	failed := ""
 	for _, c := range lib.Stop() {
@@ -71,12 +80,36 @@ func failAdaptive(k *kit, lib *faulty.Library, books *graphtest.Ledger, nth int)
 // errors. One shape is given up.
 func (k *kit) adaptive() (errs []error) {
 	k.Helper()
+	return k.adaptively(k.S, k.S)
+}
+
+// adaptiveInArena is like adaptive, with an arena and two streams.
+func (k *kit) adaptiveInArena() []error {
+	k.Helper()
+	a, err := arena.New(k.C)
+	if err != nil {
+		return []error{err}
+	}
+	other, err := k.C.NewStream()
+	if err != nil {
+		return []error{errors.Join(err, a.Close())}
+	}
+	errs := k.adaptively(k.S, other, callable.WithArena(a))
+	return append(errs, failures(other.Close(), a.Close())...)
+}
+
+func failures(errs ...error) []error {
+	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+}
+
+func (k *kit) adaptively(s, other *driver.Stream, opts ...callable.Option) (errs []error) {
+	k.Helper()
 	note := func(err error) {
 		if err != nil {
 			errs = append(errs, err)
 		}
 	}
-	c, err := callable.New(k.S, k.affine, nil, callable.WithAdaptive(2), callable.WithVariants(2))
+	c, err := callable.New(s, k.affine, nil, append(opts, callable.WithAdaptive(2), callable.WithVariants(2))...)
 	if err != nil {
 		return []error{err}
 	}
@@ -96,7 +129,7 @@ func (k *kit) adaptive() (errs []error) {
 	}
 	defer func() { note(draws.Close()) }()
 	for _, before := range []bool{false, true} {
-		if c, err = callable.New(k.S, k.scoped(before, draws), nil, callable.WithAdaptive(2)); err != nil {
+		if c, err = callable.New(other, k.scoped(before, draws), nil, append(opts, callable.WithAdaptive(2))...); err != nil {
 			return append(errs, err)
 		}
 		note(k.answer(c, affine{ramp(3, 1), 2, 3}, before))

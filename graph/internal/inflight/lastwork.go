@@ -181,6 +181,13 @@ func (t *LastWork) Precede(s *driver.Stream) error {
 	return s.Driver().CuStreamWaitEvent(s.Raw(), t.event.event, 0)
 }
 
+// Settle records the completion event, if it is not yet recorded. Precede then works while the stream
+// is being captured.
+func (t *LastWork) Settle() error {
+	_, err := t.ensureRecorded()
+	return err
+}
+
 // Again records that the caller has enqueued later work in the same stream, which is now the last
 // work. Follows must have returned true.
 func (t *LastWork) Again() { t.Recorded = false }

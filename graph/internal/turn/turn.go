@@ -21,13 +21,19 @@ type Plan struct {
 	Number uint64 // later plans have larger numbers
 }
 
-// Memory is a range of shared device memory that belongs to a plan. Its fields do not change.
+// Memory is a range of shared device memory that belongs to a plan. Its exported fields do not
+// change. The others contain what is known from ties that were forgotten, and are protected by
+// Turn.members.
 type Memory struct {
 	Turn *Turn
 	Plan *Plan
 	At   uint64
 	Size uint64
 	Born uint64 // Turn.Now at the time of the allocation
+
+	writtenAt uint64 // Turn.Now after the latest launch that wrote it
+	lostAt    uint64 // Turn.Now after the latest launch that overwrote it
+	lostBy    *Plan
 }
 
 // Holder is the Destroyer of a Memory.
@@ -41,8 +47,9 @@ func (m *Memory) Overlaps(o *Memory) bool { return m.At < o.At+o.Size && o.At < 
 
 // Turn orders the launches of all executable graphs that use the memory of one arena.
 type Turn struct {
-	Refuse bool    // refuse a launch instead of making it wait
-	Watch  Watcher // nil except in check mode
+	Refuse bool             // refuse a launch instead of making it wait
+	Watch  Watcher          // nil except in check mode
+	Live   func() []*Memory // returns all memory that Written and Overwritten may be called for
 
 	mu   sync.Mutex // locked while a launch is enqueued; locked after the Exec
 	last inflight.LastWork
@@ -51,7 +58,11 @@ type Turn struct {
 
 	members sync.Mutex
 	ties    []*Tie
+	left    int // number of ties that have left
 }
+
+// mostLeft is the number of ties that may have left before they are forgotten.
+const mostLeft = 32
 
 // A Watcher's Launched is called after a launch was enqueued, but before it counts in Now. Other
 // launches wait until Launched returns.
@@ -65,6 +76,8 @@ type Tie struct {
 	memory []*Memory
 	at     uint64 // Turn.Now after the latest launch, or 0; protected by Turn.members
 	left   bool   // the executable graph is closed
+	guest  bool   // not of an executable graph: see Guest
+	held   bool   // the caller of Launch has locked Turn.mu: see Hold
 }
 
 // Join ties an executable graph with the given references to the Turn of their shared memory. tie
@@ -103,6 +116,7 @@ func Join(tie *Tie, refs *retain.References) (*Tie, error) {
 		tie.Leave()
 		tie = nil
 	}
+	u.prune()
 	u.members.Lock()
 	defer u.members.Unlock()
 	if tie == nil {
@@ -111,6 +125,7 @@ func Join(tie *Tie, refs *retain.References) (*Tie, error) {
 	}
 	if tie.at > 0 && !slices.Equal(tie.memory, memory) { // its launches so far used the old memory
 		u.ties = append(u.ties, &Tie{turn: u, plan: tie.plan, memory: tie.memory, at: tie.at, left: true})
+		u.left++
 		tie.at = 0
 	}
 	tie.memory, tie.plan = memory, memory[0].Plan
@@ -123,7 +138,7 @@ func Join(tie *Tie, refs *retain.References) (*Tie, error) {
 }
 
 // Leave removes the tie of a closed executable graph. On nil it does nothing. If the graph was
-// launched, the tie remains until Prune, because its launches have overwritten memory.
+// launched, the tie remains until prune, because its launches have overwritten memory.
 func (t *Tie) Leave() {
 	if t == nil {
 		return
@@ -131,10 +146,14 @@ func (t *Tie) Leave() {
 	u := t.turn
 	u.members.Lock()
 	defer u.members.Unlock()
-	t.left = true
-	if t.at == 0 {
+	switch {
+	case t.left:
+	case t.at == 0:
 		u.ties = slices.DeleteFunc(u.ties, func(o *Tie) bool { return o == t })
+	default:
+		u.left++
 	}
+	t.left = true
 }
 
 // Plan returns the plan that the executable graph belongs to.
@@ -155,18 +174,26 @@ func (t *Tie) Uses() []*Memory {
 // another executable graph and may still run on another stream, Launch first makes s wait for it.
 func (t *Tie) Launch(s *driver.Stream, send func() error) error {
 	u := t.turn
-	u.mu.Lock()
-	defer u.mu.Unlock()
+	if !t.held {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+	}
 	if err := u.enqueue(t, s, send); err != nil {
 		return err
 	}
+	t.launched()
+	return nil
+}
+
+// launched counts a launch.
+func (t *Tie) launched() {
+	u := t.turn
 	if u.Watch != nil {
 		u.Watch.Launched(t)
 	}
 	u.members.Lock()
 	t.at = u.now.Add(1)
 	u.members.Unlock()
-	return nil
 }
 
 func (u *Turn) enqueue(t *Tie, s *driver.Stream, send func() error) error {
@@ -250,7 +277,7 @@ func (u *Turn) Written(m *Memory) uint64 {
 }
 
 func (u *Turn) written(m *Memory) uint64 {
-	at := m.Born
+	at := max(m.Born, m.writtenAt)
 	for _, t := range u.ties {
 		if t.plan == m.Plan && t.at > at && slices.Contains(t.memory, m) {
 			at = t.at
@@ -264,6 +291,9 @@ func (u *Turn) Overwritten(m *Memory) *Plan {
 	u.members.Lock()
 	defer u.members.Unlock()
 	at := u.written(m)
+	if m.lostAt > at {
+		return m.lostBy
+	}
 	for _, t := range u.ties {
 		if t.at > at && t.overwrites(m) {
 			return t.plan
@@ -284,15 +314,50 @@ func (t *Tie) Overwrites(m *Memory) bool {
 	return t.overwrites(m)
 }
 
-// Prune forgets closed executable graphs that overwrote none of the open ranges.
-func (u *Turn) Prune(open []*Memory) {
+// prune forgets ties that have left, if there are many. It notes in the live memory what they wrote.
+func (u *Turn) prune() {
+	u.members.Lock()
+	var left []*Tie
+	if u.left > mostLeft {
+		for _, t := range u.ties {
+			if t.left {
+				left = append(left, t)
+			}
+		}
+	}
+	u.members.Unlock()
+	if left == nil || u.Live == nil {
+		return
+	}
+	live := u.Live() // memory that is allocated later is written later
 	u.members.Lock()
 	defer u.members.Unlock()
-	u.ties = slices.DeleteFunc(u.ties, func(t *Tie) bool {
-		return t.left && t != u.by && !slices.ContainsFunc(open, func(m *Memory) bool {
-			return t.at > m.Born && slices.ContainsFunc(t.memory, m.Overlaps)
-		})
-	})
+	for _, m := range live {
+		for _, t := range left {
+			m.note(t)
+		}
+	}
+	forgotten := make(map[*Tie]bool, len(left))
+	for _, t := range left {
+		forgotten[t] = true
+	}
+	u.ties = slices.DeleteFunc(u.ties, func(t *Tie) bool { return forgotten[t] })
+	u.left = 0
+	for _, t := range u.ties {
+		if t.left {
+			u.left++
+		}
+	}
+}
+
+// note records what the launches of a tie did to the memory.
+func (m *Memory) note(t *Tie) {
+	switch {
+	case t.plan == m.Plan && slices.Contains(t.memory, m):
+		m.writtenAt = max(m.writtenAt, t.at)
+	case t.at > m.lostAt && t.overwrites(m):
+		m.lostAt, m.lostBy = t.at, t.plan
+	}
 }
 
 // Graphs returns the number of open executable graphs of a plan.
@@ -300,7 +365,7 @@ func (u *Turn) Graphs(p *Plan) (n int) {
 	u.members.Lock()
 	defer u.members.Unlock()
 	for _, t := range u.ties {
-		if t.plan == p && !t.left {
+		if t.plan == p && !t.left && !t.guest {
 			n++
 		}
 	}
