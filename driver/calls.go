@@ -143,7 +143,7 @@ type call struct {
 	life   *life.Lifetime // lifetime of the kernel's code
 	direct bool           // the launch has no attributes
 	d      *Driver        // the driver that block.c is prepared for
-	args   reflect.Type   // type of the caller's struct
+	args   reflect.Type   // type of the caller's argument struct
 	l      *Launch
 	one    [1]Op // l as a slice, so that passing it to another Doer does not allocate
 }

@@ -35,7 +35,7 @@ type contextCore struct {
 	loose   *Driver
 	release func(d *cu.Driver) error // releases or destroys raw
 	marks   markPool
-	sched   atomic.Uint32 // one of the sched constants
+	sched   atomic.Uint32 // schedUnknown, schedSpins or schedSleeps
 	faults  faults
 
 	home life.Home

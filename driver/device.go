@@ -360,7 +360,7 @@ func (u UUID) String() string {
 	return fmt.Sprintf("GPU-%x-%x-%x-%x-%x", u[0:4], u[4:6], u[6:8], u[8:10], u[10:16])
 }
 
-// ParseUUID parses the form that String returns. The prefix may be MIG- or absent.
+// ParseUUID parses the result of String. The prefix may be MIG- or absent.
 func ParseUUID(s string) (UUID, error) {
 	digits := strings.TrimPrefix(strings.TrimPrefix(s, "GPU-"), "MIG-")
 	b, err := hex.DecodeString(strings.ReplaceAll(digits, "-", ""))

@@ -116,7 +116,7 @@ func TestADeviceWithoutAContextIsNotAvailable(t *testing.T) {
 	for _, c := range []struct {
 		devices int
 		refuse  func(device uintptr) bool
-		want    []string // words in the error; nil: available
+		want    []string // words that the error must contain; nil: no error
 	}{
 		{2, func(uintptr) bool { return false }, nil},
 		{2, func(d uintptr) bool { return d == 0 }, nil}, // device 1 accepts a context
@@ -446,7 +446,7 @@ func TestABorrowedContextIsOfItsDevice(t *testing.T) {
 	b := must(must(d.Device(1))(t).BorrowContext(c.Raw()))(t)
 	x := must(driver.Alloc[byte](b, 8))(t)
 	noError(t, b.Close())
-	noError(t, x.Fill(1)) // objects of the borrowed context keep it open
+	noError(t, x.Fill(1)) // an open object keeps the borrowed context open
 	noError(t, x.Close())
 	noError(t, c.Lost()) // closing the borrowed Context did not destroy the owner's
 	noError(t, c.Close())

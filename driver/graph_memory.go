@@ -178,8 +178,8 @@ func (a *allocation) closeGraphMemory(s *Stream) error {
 // graph must retain the buffer before it creates the node: an allocation node cannot be removed.
 type pendingGraphBuffer[T any] struct{ a *allocation }
 
-// PendGraphBuffer starts to create a buffer in graph memory. When the node exists, call the At
-// method of the result. If the node could not be created, call Abandon.
+// PendGraphBuffer starts to create a buffer in graph memory. After creating the node, call the
+// result's At method, or Abandon on failure.
 func (o *AllocOp[T]) PendGraphBuffer() (pendingGraphBuffer[T], error) {
 	var none pendingGraphBuffer[T]
 	if o == nil {

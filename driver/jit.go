@@ -172,7 +172,7 @@ type logSize struct{ info, err int }
 
 const (
 	logGrowth   = 16
-	largestLog  = 8 << 20 // of the error log
+	largestLog  = 8 << 20 // largest buffer for the error log, in bytes
 	verboseInfo = 256 << 10
 )
 

@@ -211,7 +211,7 @@ func (c *Context) canReach(m span) error {
 	switch {
 	case err == nil || errors.Is(err, ErrNotSupported):
 		return nil
-	case !errors.Is(err, CUDA_ERROR_INVALID_VALUE): // returned for memory that cannot be reached
+	case !errors.Is(err, CUDA_ERROR_INVALID_VALUE): // INVALID_VALUE: cannot be reached
 		return fmt.Errorf("%v of %v: cannot determine whether %v can access it: %w", m, m.a.ctx, c, err)
 	}
 	return &invalidError{fmt.Sprintf("%v belongs to %v and cannot be reached from %v; call EnablePeerAccess, or SetAccess of its pool (%v)",

@@ -224,7 +224,7 @@ func (w launchWatch) Lookup(symbol string) (loader.Proc, error) {
 type launchRig struct {
 	*work
 	launches *atomic.Int32
-	named    bool // the parameters have names
+	named    bool // whether the parameters have names
 	far      *driver.Buffer[float32]
 	closed   *driver.Buffer[float32]
 	shared   uint32 // the device's limit of dynamic shared memory per block

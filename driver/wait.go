@@ -41,8 +41,8 @@ const (
 	hereTime   = 2 * time.Millisecond  // how long the waiting goroutine polls
 	sleepyTime = 40 * time.Microsecond // how long it polls if the program chose sleep
 
-	// A polling goroutine yields its processor at these intervals. It uses yieldOften if there are
-	// more waits than half the processors.
+	// A polling goroutine yields its processor at these intervals. It uses yieldOften if the number
+	// of waits exceeds half the number of processors.
 	yieldSeldom = 100 * time.Microsecond
 	yieldOften  = 20 * time.Microsecond
 )

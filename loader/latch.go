@@ -7,11 +7,10 @@ import (
 	"time"
 )
 
-// Latch is a lock for a driver object that one goroutine uses at a time, with calls of about a
-// microsecond. Examples are an executable graph and a graph under construction. Without contention,
-// it costs less than sync.Mutex (BenchmarkLatch, BenchmarkMutex). A waiting goroutine polls instead
-// of being woken. If several goroutines wait, one polls and the others sleep. The zero Latch is
-// unlocked.
+// Latch is a lock that protects a driver object, such as an executable graph, during calls of about
+// a microsecond. Without contention, it costs less than sync.Mutex (BenchmarkLatch,
+// BenchmarkMutex). A waiting goroutine polls instead of being woken. If several goroutines wait,
+// one polls and the others sleep. The zero Latch is unlocked.
 type Latch struct {
 	held atomic.Uint32
 	next sync.Mutex // held by the polling goroutine
@@ -28,7 +27,7 @@ func (l *Latch) Lock() {
 func (l *Latch) TryLock() bool { return l.held.CompareAndSwap(0, 1) }
 
 // Unlock releases the latch. It panics if the latch is not locked, because the object was then used
-// without it.
+// without the lock.
 func (l *Latch) Unlock() {
 	if l.held.Load() == 0 {
 		unlockedOpen()
@@ -40,7 +39,7 @@ func (l *Latch) Unlock() {
 func unlockedOpen() { panic("loader: Unlock of an unlocked Latch") }
 
 const (
-	latchFewYields = 4 // attempts before a goroutine queues for next
+	latchFewYields = 4 // attempts before a goroutine locks Latch.next
 	latchYields    = 64
 	latchFirstNap  = 10 * time.Microsecond
 	latchLastNap   = 200 * time.Microsecond

@@ -72,7 +72,7 @@ func (d *Driver) Init() error {
 	var e *Error
 	if errors.As(err, &e) {
 		if hint := initHint(e.Result); hint != "" {
-			hinted := *e // e may also be stored in captureFaults
+			hinted := *e // a copy, because captureFaults may also store e
 			hinted.Hint, err = hint, &hinted
 		}
 	}

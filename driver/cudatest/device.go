@@ -217,7 +217,7 @@ func Required(t testing.TB) int {
 func (o *options) say(t testing.TB, d *driver.Driver) {
 	t.Helper()
 	dev, err := d.Device(0)
-	if err != nil { // a test about machines without devices
+	if err != nil { // the test emulates a machine without devices
 		t.Logf("on %s: %v", d.Library().Name(), err)
 		return
 	}

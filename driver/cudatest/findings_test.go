@@ -99,7 +99,7 @@ func makeMistake(t *testing.T, program func(t testing.TB, f *faulty), opts ...cu
 }
 
 func TestFindingsFailTheTest(t *testing.T) {
-	alone := mistakes[2] // found by CheckUninitialized alone
+	alone := mistakes[2] // CheckUninitialized alone must find this mistake
 	alone.name, alone.opts = "memory that nobody wrote, alone", []cudatest.Option{cudatest.WithChecks(emulator.CheckUninitialized)}
 	for _, m := range append(mistakes[:len(mistakes):len(mistakes)], alone) {
 		t.Run(m.name, func(t *testing.T) {

@@ -80,9 +80,9 @@ func TestImagesSayWhatIsInThem(t *testing.T) {
 		"variants_sm_90.cubin":  {"cubin for sm_90"},
 		"old_sm_80.cubin":       {"cubin for sm_80"}, // in the layout before CUDA 13
 		"variants_plain.fatbin": {"cubin for sm_90", "PTX 9.0 for sm_90"},
-		"variants_size.fatbin":  {"cubin for sm_90", "PTX 9.0 for sm_90"},                    // all compressed
+		"variants_size.fatbin":  {"cubin for sm_90", "PTX 9.0 for sm_90"},                    // both are compressed
 		"default.fatbin":        {"cubin for sm_75", "cubin for sm_90", "PTX 9.0 for sm_90"}, // the PTX is compressed with Zstandard
-		"speed.fatbin":          {"cubin for sm_75", "cubin for sm_90", "PTX 9.0 for sm_90"}, // with LZ4
+		"speed.fatbin":          {"cubin for sm_75", "cubin for sm_90", "PTX 9.0 for sm_90"}, // the PTX is compressed with LZ4
 		"old.fatbin":            {"cubin for sm_80", "PTX 7.0 for sm_52"},
 		"main.cubin":            {"cubin for sm_90"},
 		"main.ptx":              {"PTX 8.0 for sm_80"},
