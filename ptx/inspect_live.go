@@ -20,7 +20,7 @@ type liveness struct {
 	fresh        [][]int32 // per block: registers that no earlier block wrote
 	walked       int
 
-	// Per block: the number of the last register, plus 1, for which each property holds.
+	// Per block: 1 + the number of the last register for which the block has the property.
 	touched, kills, out, in, reached []int32
 }
 

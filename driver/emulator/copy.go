@@ -418,7 +418,7 @@ type copyNode struct {
 
 func (*copyNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_MEMCPY }
 
-// newCopyNode checks the parameters of a copy and creates the parameters of a copy node.
+// newCopyNode checks CUDA's copy parameters and creates a copyNode from them.
 func (e *Emulator) newCopyNode(p *cu.CUDA_MEMCPY3D, ctx *cudaContext) (*copyNode, result) {
 	if p == nil {
 		return nil, errInvalidValue

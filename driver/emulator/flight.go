@@ -75,7 +75,7 @@ func (e *Emulator) isHostMemory(addr uint64) bool {
 }
 
 // writes records the memory that an operation may write. A kernel may write any memory that its
-// arguments point to. A host function may write all memory.
+// arguments point to. A host function may write any memory.
 func (e *Emulator) writes(last dependency, op operation) {
 	switch op := op.(type) {
 	case *copyOp:

@@ -83,8 +83,8 @@ func TestAddressRangeAndPointerAttributes(t *testing.T) {
 	}
 }
 
-// The address of an allocation node must be free again when its graph is destroyed. All these nodes
-// together need more addresses than a device has.
+// The address of an allocation node must be free again when its graph is destroyed. Together, the
+// nodes of this test need more addresses than a device has.
 func TestAddressesOfDestroyedGraphsAreUsedAgain(t *testing.T) {
 	r := newRig(t)
 	if r.emu == nil {

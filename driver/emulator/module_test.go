@@ -191,8 +191,8 @@ func TestLinkerInputsThatAreNone(t *testing.T) {
 	r.ok(r.CuLinkDestroy(l.state))
 }
 
-// wantLinkFault is want for contradictions between inputs. For these, driver 580 returns
-// CUDA_ERROR_UNKNOWN on a thread where PTX has failed to compile.
+// wantLinkFault is like want, but for calls whose inputs contradict each other. For such calls,
+// driver 580 returns CUDA_ERROR_UNKNOWN on a thread where PTX has failed to compile.
 func (r *rig) wantLinkFault(what string, err error, want cu.CUresult) {
 	r.t.Helper()
 	if onGPU && want == cu.CUDA_ERROR_INVALID_SOURCE && code(err) == cu.CUDA_ERROR_UNKNOWN {

@@ -233,8 +233,8 @@ func (t *task) completeOrder(s *stream) {
 	t.order.Learn(s.late)
 }
 
-// hostKnows records that the host has learned how far the stream has progressed. From a graph node,
-// the host only learns that the preceding nodes have ended.
+// hostKnows records that the host has learned how far the stream has progressed. In a host function
+// of a graph, the host learns only that the preceding nodes have ended.
 func (x *execution) hostKnows() {
 	if x.order == nil {
 		return

@@ -177,7 +177,7 @@ func isSpace(mod string) bool {
 	return ok && (mod == s.String() || strings.HasPrefix(mod, s.String()+"::"))
 }
 
-// slotOf returns the first open slot that accepts the modifier, or -1 if there is none.
+// slotOf returns the first unfilled slot that accepts the modifier, or -1 if there is none.
 func (f *Form) slotOf(mod string, filled uint64) int {
 	for i := range f.slots {
 		if filled>>i&1 == 0 && hasChoice(f.slots[i].choices, mod) {

@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// If there are more elements than a grid has threads, each thread must process several.
+// If there are more elements than a grid has threads, each thread must process several elements.
 // The test reduces the grids of the operations to force this.
 func TestAGridOfAnySizeDoesAllElements(t *testing.T) {
 	each(t, func(k *kit) {

@@ -91,8 +91,8 @@ func (p *Pool) Release(size uint64) {
 	p.Trim(p.threshold)
 }
 
-// Trim returns unused memory to the device until only keep bytes remain reserved, or all remaining
-// memory is in use.
+// Trim returns unused memory to the device until at most keep bytes remain reserved, or all
+// reserved memory is in use.
 func (p *Pool) Trim(keep uint64) {
 	want := max(roundUp(p.used, unit), min(keep, p.reserved))
 	if want < p.reserved {

@@ -78,7 +78,7 @@ func (m Multiprocessor) Shared(blocks int) int { return m.shared / blocks / shar
 
 func roundUp(n, to uint64) uint64 { return (n + to - 1) / to * to }
 
-// ContextLimits returns the limits of a new context.
+// ContextLimits returns the initial values of a context's limits.
 func ContextLimits() map[cu.CUlimit]uintptr {
 	return map[cu.CUlimit]uintptr{
 		cu.CU_LIMIT_STACK_SIZE:                       1024,

@@ -13,7 +13,7 @@ import (
 // needed. Until then, loading checks only the functions of that program that have not been checked
 // for another kernel.
 
-// Loading may lower eagerLeast statements plus eagerTimes as many statements as the text contains.
+// Loading lowers at most eagerTimes*n + eagerLeast statements for a text of n statements.
 const (
 	eagerTimes = 4
 	eagerLeast = 1 << 14

@@ -104,7 +104,7 @@ func (w *warp) globalAccess(in *inst, e *access, r *Region, p uint64, i int) {
 
 // trackGlobal records an access and reports whether it reads memory that was never written. The
 // caller reports the finding after trackGlobal has released the lock, because LaunchOptions.Report
-// may call anything.
+// may access the Memory.
 func (w *warp) trackGlobal(in *inst, r *Region, p uint64, i int) (unwritten bool) {
 	m := w.cta.run.mem
 	m.track.mu.Lock()

@@ -28,7 +28,7 @@ type compiler struct {
 	errs    CompileErrors
 	room    uint32 // result of variadicRoom; 0 until computed
 
-	statics    map[static]*symbol // variables declared in functions but placed like module-level ones
+	statics    map[static]*symbol // variables of functions, placed like module-level variables
 	constBytes int
 	placed     uint64 // bytes charged for variables so far
 

@@ -399,8 +399,9 @@ func splitmix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// permute returns the number of the block that starts at position i. With a seed, it is a random
-// permutation: a Feistel network over a power of four, repeated until the result is in the grid.
+// permute returns the number of the block that starts at position i. With a seed, the block numbers
+// are a random permutation of the positions: a Feistel network over a power of four, repeated until
+// the result is in the grid.
 func (r *launchRun) permute(i uint64) uint64 {
 	if r.opts.Seed == 0 || r.units < 2 {
 		return i

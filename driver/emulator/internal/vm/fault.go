@@ -424,7 +424,7 @@ func (w *warp) stuckFault() *Fault {
 }
 
 // lookStuck panics with a fault if all blocks of the cluster have waited for more than stuckPasses
-// turns and at least one polls an mbarrier object. By then, each block has checked itself again.
+// turns and at least one polls an mbarrier object. By then, each block has been checked again.
 func (k *cluster) lookStuck() {
 	var found *warp
 	for i, c := range k.ctas {

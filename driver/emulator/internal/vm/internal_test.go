@@ -121,7 +121,7 @@ func testQuickSum(t *testing.T, r *rand.Rand, w *mmaWork, f format, rule *sumRul
 	}
 }
 
-// randomPattern returns the bit pattern of an element. Its exponent is one of spread values. Some
+// randomPattern returns the bit pattern of an element, usually with an exponent below spread. Some
 // patterns are zeros or have the highest exponent.
 func randomPattern(r *rand.Rand, f format, spread uint32) uint32 {
 	exp := r.Uint32N(spread)

@@ -326,8 +326,8 @@ func (l *lowerer) location(s *ptx.Loc) {
 	l.loc = i
 }
 
-// mostLocal is the maximum local memory that a function may declare. A kernel that declares less,
-// but more than a thread can have, loads but cannot be launched.
+// mostLocal is the maximum local memory that a function may declare. A kernel below this limit that
+// still declares more than one thread can have loads, but cannot be launched.
 const mostLocal = 1 << 31
 
 func roundUp(n, a uint64) uint64 { return (n + a - 1) / a * a }
@@ -443,7 +443,8 @@ func (l *lowerer) fail(kind CompileErrorKind, format string, args ...any) {
 
 func (l *lowerer) bad(format string, args ...any) { l.fail(CompileInvalid, format, args...) }
 
-// args reports whether the number of operands is from least to most. It records an error if not.
+// args reports whether the number of operands is between least and most. It records an error if
+// not.
 func (l *lowerer) args(i *ptx.Instr, least, most int) bool {
 	if len(i.Args) < least || len(i.Args) > most {
 		l.bad("%d operands, want %s", len(i.Args), map[bool]string{true: fmt.Sprint(least), false: fmt.Sprintf("%d to %d", least, most)}[least == most])

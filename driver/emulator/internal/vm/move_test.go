@@ -186,8 +186,8 @@ func TestAConstantIsAddedToARegister(t *testing.T) {
 	}
 }
 
-// An instruction that uses a vector register as a single value must be rejected, as ptxas does. It
-// must not use the first component.
+// An instruction that uses a vector register as a single value must be rejected, as it is by ptxas.
+// It must not use the first component.
 func TestVectorsWhereOneValueIsExpected(t *testing.T) {
 	for _, body := range []string{
 		"add.u32 %w1, %vw1, %w2;", "add.u32 %vw1, %w1, %w2;", "and.b32 %w1, %vh1, %w1;", "prmt.b32 %w1, %vh1, %w1, 0;",

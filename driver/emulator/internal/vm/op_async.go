@@ -92,8 +92,8 @@ func (l *lowerer) ignoring(r *ptx.Reg, size reg, n *reg) {
 	*n = t
 }
 
-// asyncCopy writes size bytes for each lane. It reads the number of bytes in the lane's source
-// size, and fills the rest with zeros.
+// asyncCopy writes size bytes for each lane. Column c has the number of bytes that the lane reads
+// from its source. The rest is filled with zeros.
 func (w *warp) asyncCopy(in *inst, m uint32, wideDst bool, size int) {
 	from := in.x.from
 	w.pc = w.prog.pcOf(in, w.pc) // position for reports about the source

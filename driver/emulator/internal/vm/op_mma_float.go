@@ -229,7 +229,8 @@ func f32Pattern(f float32) uint32 {
 	return math.Float32bits(f)
 }
 
-// add performs one step. It returns the sum of the products and c as a bit pattern of D's type.
+// add performs one step of a matrix product. It returns the sum of c and the products of a and b as
+// a bit pattern of D's type.
 func (r *sumRule) add(a, b []term, c term) uint32 {
 	var sigs [stepProducts]int64
 	var exps [stepProducts]int32

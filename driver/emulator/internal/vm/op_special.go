@@ -235,8 +235,8 @@ func (w *warp) clock() uint64 {
 func globalTimer() uint64 { return uint64(time.Now().UnixNano()) }
 
 // Reserved shared memory: 1 KiB of each block that belongs to system software, such as cooperative
-// groups that span several warps. If a kernel reads its address, the reserved part follows the
-// kernel's own shared memory. Other kernels have no reserved part.
+// groups that span several warps. If a kernel reads the address of this reserved part, the part
+// follows the kernel's own shared memory. Other kernels have no reserved part.
 
 const (
 	reservedBytes = 1024

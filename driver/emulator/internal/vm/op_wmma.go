@@ -386,7 +386,8 @@ func (f fragment) transposed(rows, k int) fragment {
 	return f
 }
 
-// kElements returns k in the units in which fragments count elements.
+// kElements returns the number of fragment elements along k. For b1, one fragment element holds 32
+// bits.
 func (o *mmaOp) kElements(t elemType) int {
 	if t == elemB1 {
 		return o.k / 32
