@@ -6,8 +6,8 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// same checks that DeviceByUUID finds the device again. Ordinals can change between runs,
-// but the UUID stays the same.
+// same checks that DeviceByUUID returns dev for its UUID. A device's ordinal can change between
+// runs, but its UUID does not.
 func same(dev driver.Device, p driver.Properties) error {
 	again, err := dev.Driver().DeviceByUUID(p.UUID)
 	if err != nil {

@@ -37,8 +37,9 @@ func run(d *demo.Demo) error {
 	return nil
 }
 
-// describe prints the driver's version and whether it has some newer functions. Calling a
-// missing function returns driver.ErrNotSupported with the CUDA version that introduced it.
+// describe prints the driver's version and which newer functions it has. Calling a missing function
+// returns an error that matches driver.ErrNotSupported and names the CUDA version that introduced
+// the function.
 func describe(d *demo.Demo, drv *driver.Driver) {
 	d.Printf("%s, a driver for CUDA %s", drv.Library().Name(), version(drv.Version()))
 	for _, f := range []struct {

@@ -16,8 +16,8 @@ import (
 //go:embed kernels.ptx
 var ptx []byte
 
-// elements is not a multiple of the block size. The last block has threads beyond the end,
-// so the kernel must check its index.
+// elements is not a multiple of the block size. Some threads of the last block have no element, so
+// the kernel must check its index.
 const elements = 100_000
 
 func main() { demo.Main("02-vecadd", run) }

@@ -15,8 +15,8 @@ import (
 
 func main() { demo.Main("03-streams", run) }
 
-// run shows four uses of streams. The kernel launch countA counts in buffer a on the stream
-// e.Stream. The launch countB counts in buffer b on the stream e.side.
+// run shows four uses of streams. The launch countA counts in buffer a, and countB in buffer b.
+// They run in the streams e.Stream and e.side.
 func run(d *demo.Demo) error {
 	e, err := prepare(d)
 	if err != nil {
@@ -30,8 +30,8 @@ func run(d *demo.Demo) error {
 	return nil
 }
 
-// inOrder enqueues a fill, a kernel and a Go function. Each starts when the previous
-// operation has finished. The host waits only at the end.
+// inOrder enqueues a fill, a kernel and a Go function. Each of them starts when the previous one
+// has finished. The host waits only at the end.
 func (e *example) inOrder() error {
 	fill, err := driver.Fill[uint32](e.a, 5)
 	if err != nil {
@@ -88,8 +88,8 @@ func (e *example) sideBySide() error {
 		return err
 	}
 	two, err := e.timed(func() error {
-		// s.After(t) makes stream s wait for all work already enqueued in t. It records an
-		// event in t.
+		// s.After(t) records an event in stream t and makes stream s wait for it, so later work in
+		// s runs after all earlier work in t.
 		return errors.Join(e.side.After(e.Stream), e.side.Do(e.countB), e.Stream.Do(e.countA), e.Stream.After(e.side))
 	})
 	if err != nil {

@@ -1,6 +1,6 @@
-// Command 06-update changes an executable graph without instantiating it again. It updates
-// the arguments of one node, and then all nodes from another graph. CUDA rejects an update
-// if the other graph has different nodes or edges. The program then instantiates that graph.
+// Command 06-update changes an executable graph without instantiating it again. First it changes
+// the arguments of one node, and then it updates all nodes from another graph. CUDA rejects an
+// update from a graph with different nodes or edges, so the program instantiates that graph.
 package main
 
 import (
@@ -13,8 +13,8 @@ import (
 
 func main() { demo.Main("06-update", run) }
 
-// run computes x = 2*x + step on every element. A graph has one kernel launch per step,
-// whose argument is that step.
+// run computes x = 2*x + step on every element, for several steps. A graph has one kernel launch
+// for each step, with the step as an argument.
 func run(d *demo.Demo) error {
 	e := example{Demo: d}
 	err := d.Kernels(ptx, map[string]**driver.Kernel{"affine": &e.kernel})

@@ -1,7 +1,6 @@
-// Command 07-multistream overlaps a copy with a kernel by using two streams. First it
-// enqueues the work: the copy waits for one kernel and overlaps the next. Then it captures
-// the same work. The capture forks to the second stream and joins it again, so the graph has
-// two branches.
+// Command 07-multistream overlaps a copy with a kernel by using two streams. First it enqueues the
+// work: the copy waits for one kernel and overlaps the next. Then it captures the same work with a
+// fork to the second stream and a join, so the graph has two branches.
 package main
 
 import (

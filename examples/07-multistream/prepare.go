@@ -18,7 +18,8 @@ const (
 	rounds   = 200
 )
 
-// example holds two buffers to count in, and page-locked memory for a copy of the first.
+// example holds two buffers, in which kernels count, and page-locked memory for a copy of the
+// first.
 type example struct {
 	*demo.Demo
 	a, b           *driver.Buffer[uint32]

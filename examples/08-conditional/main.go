@@ -1,7 +1,7 @@
-// Command 08-conditional runs graphs that branch and loop on the device, without the host.
-// Its main graph counts the steps from a number x to 1: an odd x becomes 3x+1, an even x
-// becomes x/2. The other graphs, in built.go, choose one of three bodies and loop with a
-// kernel that sets the condition. ELSE and SWITCH need CUDA 12.8.
+// Command 08-conditional runs graphs that branch and loop on the device, without involving the
+// host. Its main graph counts the steps from a number x to 1: an odd x becomes 3x+1, an even x
+// becomes x/2. The other graphs, in built.go, choose one of three bodies and loop with a kernel
+// that sets the condition. ELSE and SWITCH need CUDA 12.8.
 package main
 
 import (
@@ -70,8 +70,8 @@ func (e *example) loop() error {
 	return nil
 }
 
-// branch records the IF with its ELSE. A kernel sets bit to 1 if x is odd and to 0
-// otherwise, and the condition is set from bit.
+// branch records the IF with its ELSE. A kernel sets bit to 1 if x is odd and to 0 otherwise. The
+// condition is then set to bit.
 func (e *example) branch(sc *graph.Scope) error {
 	isOdd, err := sc.NewCond()
 	if err != nil {

@@ -20,8 +20,8 @@ var ptx []byte
 
 const rows = 64 // the number of positions that fit in the caches
 
-// step is the input of a call: one token for each sequence of the batch. All sequences are
-// at the same position.
+// step is the input of a call: one token for each sequence of the batch. All sequences of a batch
+// are at the same position.
 type step struct {
 	tokens      []uint32
 	position    uint32
@@ -40,15 +40,15 @@ type model struct {
 	embedding, q, k, v, out *driver.Buffer[float32]
 }
 
-// forward records the work of a call. It receives no input values. Instead it declares which
-// parts of the input each call copies to the device.
+// forward records the work of a call. Instead of reading the input directly, it declares how each
+// call uses the parts of the input.
 func (m *model) forward(t *callable.Trace[step]) (choice, error) {
 	tokens := callable.StageSlice(t, func(s step) []uint32 { return s.tokens })
 	position := callable.StageScalar(t, func(s step) uint32 { return s.position })
 	temperature := callable.Constant(t, func(s step) float32 { return s.temperature })
 
 	batch := tokens.Len()
-	var cache [3]*driver.Buffer[float32] // these buffers keep the values of earlier calls
+	var cache [3]*driver.Buffer[float32] // these buffers keep their contents from call to call
 	for i, w := range []*driver.Buffer[float32]{m.q, m.k, m.v} {
 		cache[i] = callable.Scratch[float32](t, batch*rows*width)
 		t.Launch(m.project, perSequence(batch), cache[i], w, m.embedding, tokens, position, uint32(rows))
@@ -58,7 +58,7 @@ func (m *model) forward(t *callable.Trace[step]) (choice, error) {
 	next := callable.Scratch[uint32](t, batch)
 	logits := callable.Scratch[float32](t, batch*width)
 	t.Launch(m.choose, perSequence(batch), next, logits, m.out, mean)
-	if err := t.Err(); err != nil { // stop here after an error: Result needs valid memory
+	if err := t.Err(); err != nil { // stop here after an error, because Result needs valid memory
 		return choice{}, err
 	}
 	return choice{callable.Result(t, next), callable.Result(t, logits)}, nil

@@ -10,8 +10,8 @@ const (
 	tolerance = 2e-4 // absolute error allowed in a logit; logits are around 100
 )
 
-// sharpness is the factor for the attention scores: 1/√width, divided by the temperature.
-// The factor log₂e is for a softmax with powers of two.
+// sharpness is the factor for the attention scores: 1/√width, divided by the temperature. The
+// factor log₂e allows the softmax to use powers of two.
 func sharpness(temperature float32) float32 {
 	return float32(math.Log2E / math.Sqrt(width) / float64(temperature))
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// check builds part of the program by hand and omits an edge: a kernel reads what the fill
-// writes. Check must report the conflict. After the edge is added, Check must report
+// check builds part of the program by hand and omits an edge, from a fill to the kernel that reads
+// the filled memory. Check must report the conflict. After the edge is added, Check must report
 // nothing.
 func (e *example) check() error {
 	ops, err := e.program()

@@ -10,9 +10,9 @@ import (
 
 const replays = 3
 
-// scratch creates a graph that allocates and frees its temporary memory. The addresses are
-// fixed when the nodes are added. During a launch, they are backed by memory only from the
-// allocation to the free.
+// scratch creates a graph that allocates and frees its temporary memory. The addresses are fixed
+// when the nodes are added. The graph has memory at these addresses only from the allocation to the
+// free.
 func (e *example) scratch() error {
 	g, err := graph.Capture(e.Stream, graph.ModeThreadLocal, e.record)
 	if err != nil {
@@ -43,7 +43,7 @@ func (e *example) scratch() error {
 	return nil
 }
 
-// record captures the work that inOrder enqueues in a stream.
+// record captures the same work that inOrder enqueues in a stream.
 func (e *example) record(sc *graph.Scope) error {
 	var tmp [2]*driver.Buffer[float32]
 	for i := range tmp {
@@ -54,7 +54,7 @@ func (e *example) record(sc *graph.Scope) error {
 		if tmp[i], err = graph.Allocate(sc, op); err != nil {
 			return err
 		}
-		e.Close(tmp[i]) // closes only the handle; the graph owns the memory
+		e.Close(tmp[i]) // closes only the handle, because the graph owns the memory
 	}
 	ops, err := e.program(tmp[0], tmp[1])
 	if err != nil {
@@ -77,8 +77,8 @@ func (e *example) record(sc *graph.Scope) error {
 	return nil
 }
 
-// output creates a graph that allocates its result and does not free it, so the program can
-// read it. With WithAutoFree, each launch frees the previous launch's allocation.
+// output creates a graph that allocates its result and does not free it, so that the program can
+// read the result. With WithAutoFree, each launch frees the previous launch's allocation.
 func (e *example) output() error {
 	g, err := graph.New(e.Context)
 	if err != nil {
@@ -123,9 +123,8 @@ func (e *example) output() error {
 	return e.afterwards(result)
 }
 
-// afterwards frees the result and trims the graph memory. The driver accounts for graph
-// memory separately from pools, in large blocks. It keeps freed blocks for the next launch
-// until they are trimmed.
+// afterwards frees the result and trims the graph memory. The driver manages graph memory in large
+// blocks, separately from pools. It keeps freed blocks for later launches until they are trimmed.
 func (e *example) afterwards(result *driver.Buffer[float32]) error {
 	dev := e.Context.Device()
 	left, err := dev.GraphMemStats()

@@ -42,7 +42,7 @@ func run(d *demo.Demo) (err error) {
 	return nil
 }
 
-// program returns the work. The buffers a and b are its temporary memory.
+// program returns the operations. The buffers a and b are their temporary memory.
 func (e *example) program(a, b *driver.Buffer[float32]) ([]driver.Op, error) {
 	cfg, n := demo.PerElement(elements), uint32(elements)
 	two, err := driver.Fill(a, float32(2))

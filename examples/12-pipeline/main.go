@@ -1,7 +1,6 @@
-// Command 12-pipeline processes data in chunks. While a kernel works on one chunk, the next
-// chunk is uploaded and the previous result is downloaded. Each of the three stages has its
-// own stream, and events order the stages. Two input buffers and two output buffers are used
-// in turn.
+// Command 12-pipeline processes data in chunks. While a kernel works on one chunk, the next chunk
+// is uploaded and the previous result is downloaded. Each of the three stages has its own stream,
+// and events order the stages. The chunks use two input buffers and two output buffers in turn.
 package main
 
 import (
@@ -45,8 +44,8 @@ func run(d *demo.Demo) error {
 	return nil
 }
 
-// timed runs the work twice, checks both results and returns the time of the second run. The
-// first run warms up.
+// timed runs the work twice and checks both results. It returns the time of the second run, because
+// the first run is slower.
 func (e *example) timed(name string, work func() error) (took time.Duration, err error) {
 	for range 2 {
 		clear(e.result.Slice())

@@ -9,9 +9,9 @@ import (
 	"github.com/purecuda/cuda/examples/internal/demo"
 )
 
-// example holds the data in page-locked memory, because copies from other memory cannot
-// overlap. It has two input and two output buffers, and a stream and two events for each
-// stage.
+// example holds the data in page-locked memory, because copies from other memory cannot overlap. It
+// also holds two input and two output buffers, and a stream and two events for each stage of the
+// pipeline.
 type example struct {
 	*demo.Demo
 	chunks, chunk int // number of chunks, elements per chunk
@@ -111,8 +111,8 @@ func (e *example) wait() error {
 	return errors.Join(errs...)
 }
 
-// check compares the results with a computation in Go. Each round applies the same linear
-// step, so together the rounds are one linear step with other constants.
+// check compares the results with a computation in Go. Each round applies the same linear function,
+// so all rounds together are a linear function with other constants.
 func (e *example) check() error {
 	factor, sum := uint32(1), uint32(0)
 	for range e.rounds {

@@ -7,7 +7,7 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// stages measures each stage alone. The longest stage limits the speed of the pipeline.
+// stages measures each stage separately. The longest stage limits the speed of the pipeline.
 func (e *example) stages() (alone [3]time.Duration, longest time.Duration, err error) {
 	for k, op := range []func(i int) driver.Op{
 		func(i int) driver.Op { return e.upload[i] },

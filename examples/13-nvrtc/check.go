@@ -14,7 +14,7 @@ import (
 
 const elements = 1000
 
-// check runs a kernel and compares each element with the polynomial computed in Go.
+// check runs a kernel and compares each element with the value of polynomial.
 func check[T float32 | float64](d *demo.Demo, k *driver.Kernel, tolerance float64) error {
 	in := make([]T, elements)
 	for i := range in {

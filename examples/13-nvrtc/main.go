@@ -1,7 +1,6 @@
-// Command 13-nvrtc compiles CUDA C++ at run time. It compiles a template for two types, with
-// a generated header. The header turns numbers known only at run time into constants of the
-// code. The program needs NVRTC, NVIDIA's run-time compiler, and reports if it is not
-// installed.
+// Command 13-nvrtc compiles CUDA C++ at run time. It compiles a template for two types, with a
+// generated header that contains constants known only at run time. The program needs NVRTC,
+// NVIDIA's run-time compiler, and reports if it is not installed.
 package main
 
 import (
@@ -57,7 +56,8 @@ func run(d *demo.Demo) error {
 	return mistaken(d, compiler, program)
 }
 
-// describe returns the program to compile, with its options for the device's architecture.
+// describe returns a description of the program to compile, with options for the device's
+// architecture.
 func describe(d *demo.Demo, c *nvrtc.Compiler) (nvrtc.Program, error) {
 	major, minor, err := d.Context.Device().ComputeCapability()
 	if err != nil {

@@ -21,8 +21,8 @@ type config struct {
 // threads is the block size of the kernel attend.
 const threads = 256
 
-// small is the default shape on the emulator, and launchBound on a GPU. The kernels of
-// launchBound do so little work that the time to launch them dominates.
+// small is the default shape on the emulator, and launchBound is the default on a GPU. With
+// launchBound, the kernels do so little work that launching them takes most of the time.
 var (
 	small       = config{vocabulary: 96, dim: 48, layers: 2, heads: 6, pairs: 2, hidden: 72, base: 10000, epsilon: 1e-5}
 	launchBound = config{vocabulary: 1024, dim: 256, layers: 12, heads: 4, pairs: 2, hidden: 512, base: 10000, epsilon: 1e-5}

@@ -17,8 +17,8 @@ const (
 	lastName      = "lm_head.weight"
 )
 
-// readWeights reads a model. It derives the shape from the tensors. The other fields of
-// config come from given or from the file's metadata, which save writes.
+// readWeights reads a model and derives its shape from the tensors. The other fields of config come
+// from given or from the file's metadata, which save writes.
 func readWeights(path string, given config) (*weights, error) {
 	f, err := safetensors.Read(path)
 	if err != nil {
@@ -94,9 +94,9 @@ func (r *reader) take(to []float32, name string, shape ...int) []float32 {
 	return append(to, list...)
 }
 
-// others rejects a file with tensors that the model does not use, such as a bias, because
-// the result would be wrong. It accepts stored frequencies of the position embedding, which
-// the program computes instead.
+// others rejects a file with tensors that the model does not use, such as a bias, because the
+// result would be wrong. It ignores stored frequencies of the position embedding, because the
+// program computes them.
 func (r *reader) others() {
 	for _, name := range r.Names() {
 		if !r.used[name] && !strings.HasSuffix(name, ".rotary_emb.inv_freq") {

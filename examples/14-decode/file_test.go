@@ -25,8 +25,8 @@ func saved(t *testing.T) (path string, w *weights) {
 	return path, w
 }
 
-// changed copies a file with other metadata and with the tensors changed or omitted by
-// change.
+// changed replaces a file with a copy that has other metadata. change may change or omit each
+// tensor.
 func changed(t *testing.T, path string, text map[string]string, change func(*safetensors.Tensor) (keep bool)) {
 	t.Helper()
 	f, err := safetensors.Read(path)
@@ -83,8 +83,8 @@ func TestModelFromAFile(t *testing.T) {
 	}
 }
 
-// Files from other programs can have 16-bit elements and no metadata. They can also omit the
-// last matrix, which is then the embedding.
+// Files from other programs can have 16-bit elements and no metadata. They can also omit the last
+// matrix, and the embedding is then used instead.
 func TestModelIn16Bits(t *testing.T) {
 	path, w := saved(t)
 	changed(t, path, nil, func(x *safetensors.Tensor) bool {

@@ -12,12 +12,12 @@ type agreement struct {
 	worst  float64 // largest error, relative to the largest logit of the same token
 }
 
-// tolerance is about a hundred times the rounding error of float32. A key of the wrong
+// tolerance is about a hundred times the rounding error of float32. Using the key of a wrong
 // position, or a wrong angle, causes a far larger error.
 const tolerance = 1e-4
 
-// follow decodes with separate launches. It compares the logits of the first n tokens with
-// the reference, which gets the tokens that the device chose.
+// follow decodes with separate launches. It compares the logits of the first n tokens with a
+// reference that continues with the tokens that the device chose.
 func (m *model) follow(n int) (a agreement, err error) {
 	if err := m.reset(); err != nil {
 		return a, err

@@ -70,9 +70,8 @@ func (m *model) capture() (*graph.Exec, error) {
 	return exec, nil
 }
 
-// decode generates the sequence from its beginning. The function enqueue enqueues one step, by
-// separate launches or as a graph. The parameter every is the number of tokens between two waits of
-// the host.
+// decode generates the sequence from its beginning. enqueue enqueues one step, by separate launches
+// or as a graph. every is the number of tokens between two waits of the host.
 func (m *model) decode(every int, enqueue func() error) (t timing, err error) {
 	if err := m.reset(); err != nil {
 		return t, err

@@ -45,8 +45,8 @@ func each(t *testing.T, c config, o options, test func(t *testing.T, m *model)) 
 	}
 }
 
-// The shapes cover all supported head lengths, heads with their own and with shared keys,
-// and vectors that do not fill a block.
+// The shapes cover all supported head lengths, query heads with their own keys and with shared
+// keys, and vectors that do not fill a block.
 func TestEveryShapeAgreesWithTheReference(t *testing.T) {
 	for name, c := range map[string]config{
 		"smallest":           {vocabulary: 2, dim: 4, layers: 1, heads: 1, pairs: 1, hidden: 1, base: 10000, epsilon: 1e-5},
@@ -71,7 +71,7 @@ func TestEveryShapeAgreesWithTheReference(t *testing.T) {
 	}
 }
 
-// The kernel attend processes 256 positions at a time. A sequence of 300 tokens must agree
+// The kernel attend processes 256 positions at a time, so a sequence of 300 tokens must also agree
 // with the reference.
 func TestLongSequence(t *testing.T) {
 	c := config{vocabulary: 16, dim: 8, layers: 1, heads: 2, pairs: 1, hidden: 4, base: 10000, epsilon: 1e-5}
@@ -157,8 +157,8 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// The reference must depend on the position and on earlier tokens. Otherwise it could not
-// detect an error in either.
+// The reference must depend on the position and on earlier tokens. Otherwise the comparison would
+// not detect kernels that ignore them.
 func TestReferenceDependsOnPositionAndEarlierTokens(t *testing.T) {
 	w := newWeights(small, 1)
 	logits := func(tokens ...int) (last []float64) {
@@ -182,8 +182,8 @@ func TestReferenceDependsOnPositionAndEarlierTokens(t *testing.T) {
 	}
 }
 
-// Values exactly at a limit must meet the requirement. The host time matters only if the
-// host reads every token.
+// Values exactly at a limit must meet the requirements. The requirement on host time must apply
+// only if the host reads every token.
 func TestBars(t *testing.T) {
 	m := &model{options: options{bars: true}}
 	for _, c := range []struct {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// rounds returns how often each way decodes the sequence. The program prints the medians.
+// rounds returns how often each of the two ways decodes the sequence. The program prints medians.
 func (m *model) rounds() int {
 	if m.Emulated {
 		return 1
@@ -14,8 +14,8 @@ func (m *model) rounds() int {
 	return 5
 }
 
-// measure decodes the sequence both ways in turn, and checks that each run returns the
-// tokens in want.
+// measure decodes the sequence both ways in turn, and checks that each run produces the tokens in
+// want.
 func (m *model) measure(every int, ways [2]func() error, want []int32) (result [2]timing, err error) {
 	var host, wall [2][]time.Duration
 	for range m.rounds() {

@@ -89,8 +89,8 @@ func (m *model) allocateSequence() (err error) {
 	return err
 }
 
-// reset starts a new sequence. No work may be in flight. Old values in the caches need not
-// be cleared, because each step overwrites a position before reading it.
+// reset starts a new sequence. No work may be in flight. The caches need not be cleared, because
+// each step writes its position in the caches before reading it.
 func (m *model) reset() error {
 	tokens := make([]int32, m.tokens+1)
 	copy(tokens, m.prompt)

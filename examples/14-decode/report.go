@@ -75,8 +75,8 @@ func ratios(t [2]timing) (speedup, host float64) {
 	return float64(t[0].wall) / float64(t[1].wall), float64(t[0].host) / float64(t[1].host)
 }
 
-// bar returns an error if -bench was given and the graph misses a requirement. It ignores
-// the host time if the host reads seldom, because launches then also wait for space in the
+// bar returns an error if -bench was given and the graph misses a requirement. It ignores the host
+// time unless the host reads every token, because launches may otherwise wait for space in the
 // driver's queue.
 func (m *model) bar(every int, t [2]timing) error {
 	speedup, host := ratios(t)

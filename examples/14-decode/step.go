@@ -25,7 +25,6 @@ func (s *step) launch(k *driver.Kernel, cfg driver.LaunchConfig, args ...any) {
 	s.do(k.Prepare(cfg, args...))
 }
 
-// array is a buffer or a view of a buffer.
 type array interface {
 	driver.MemoryOf[float32]
 	Len() int

@@ -62,8 +62,8 @@ func (r *random) vector(n int, mean, spread float64) []float32 {
 	return v
 }
 
-// matrix returns elements of variance 1/columns, so a product with the matrix keeps a
-// vector's magnitude.
+// matrix returns elements of variance 1/columns, so that multiplying a vector by the matrix keeps
+// the vector's magnitude.
 func (r *random) matrix(rows, columns int) []float32 {
 	return r.vector(rows*columns, 0, math.Sqrt(3/float64(columns)))
 }

@@ -55,8 +55,8 @@ func run(d *demo.Demo) error {
 	return e.check(time.Since(begin))
 }
 
-// half is the part of the rod on one device. A step reads now and writes next. Both buffers
-// have an extra cell at each end, for a copy of the neighbour's border cell.
+// half is the part of the rod on one device. A step reads now and writes next. Both buffers have an
+// extra cell at each end. The inner one holds a copy of the other half's border cell.
 type half struct {
 	ctx        *driver.Context
 	heat, read *driver.Kernel
@@ -102,8 +102,8 @@ func (e *example) step(f *flow) {
 	}
 }
 
-// gather collects both halves on the first device. If that device can access the second
-// one's memory, a kernel reads it directly. Otherwise a peer copy transfers it.
+// gather collects both halves on the first device. If that device can access the second one's
+// memory, a kernel reads it directly. Otherwise a peer copy transfers the second half.
 func (e *example) gather(f *flow) {
 	cfg, n := demo.PerElement(cells), uint32(cells)
 	for i, h := range e.halves {

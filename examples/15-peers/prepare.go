@@ -8,7 +8,7 @@ import (
 	"github.com/purecuda/cuda/graph/view"
 )
 
-// example holds the two halves of the rod, and memory on the first device for the whole rod.
+// example holds the two halves of the rod, and memory for the whole rod on the first device.
 type example struct {
 	*demo.Demo
 	halves [2]half
@@ -59,7 +59,7 @@ func (e *example) enable() (err error) {
 	return first.EnablePeerAccess(second)
 }
 
-// start returns the initial rod, with a cold cell at each end.
+// start returns the initial temperatures of the rod, with an extra cold cell at each end.
 func start() []float32 {
 	rod := make([]float32, 2*cells+2)
 	rod[cells] = 1000

@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/graph/view"
 )
 
-// targetOf returns the target of one device.
+// targetOf returns the target of the device with the given rank.
 func targetOf(rank int) []float32 {
 	list := make([]float32, parameters)
 	for i := range list {
@@ -49,8 +49,8 @@ func (t *training) reference() []float64 {
 	return want
 }
 
-// describe prints a summary of the captured graph. It checks that the graph has more nodes
-// than the program's own operations.
+// describe prints a summary of the captured graph. It checks that the graph also contains NCCL's
+// nodes, not only those of the program's own operations.
 func (t *training) describe(g *graph.Graph) error {
 	s, err := g.Snapshot()
 	if err != nil {

@@ -25,15 +25,15 @@ const replays = 9
 
 func main() { demo.Main("16-nccl", run) } // run opens NCCL and calls train
 
-// train does not close the library: like the driver, NCCL cannot be unloaded.
+// train trains the model. It does not close lib, because NCCL, like the driver, cannot be unloaded.
 func train(d *demo.Demo, lib loader.Library, contexts []*driver.Context) error {
 	d.Printf("%d devices are connected by %s", len(contexts), lib.Name())
 	t, err := newTraining(d, lib, contexts)
 	if err != nil {
 		return err
 	}
-	// Run the first step without a graph. NCCL connects the devices on first use, which is
-	// best done before a capture.
+	// Run the first step without a graph, because NCCL connects the devices on first use. That
+	// should not happen in a capture.
 	if err := enqueue(t, t.streams); err != nil {
 		return err
 	}
@@ -60,9 +60,9 @@ func train(d *demo.Demo, lib loader.Library, contexts []*driver.Context) error {
 // target is a stream, or the scope of a capture.
 type target interface{ Do(ops ...driver.Op) error }
 
-// enqueue enqueues or records one training step. The parameter to has one stream or scope
-// per device, for the program's own operations. NCCL always gets the streams, and records
-// its work if they are capturing.
+// enqueue enqueues or records one training step. to contains one stream or scope per device, for
+// the program's own operations. NCCL always uses the streams, so its work is recorded if they are
+// capturing.
 func enqueue[T target](t *training, to []T) error {
 	for i, gradient := range t.before {
 		if err := to[i].Do(gradient); err != nil {

@@ -89,8 +89,8 @@ func TestExampleSaysWhyThereIsNothingToShow(t *testing.T) {
 	}
 }
 
-// The variable names the only library to try. If it cannot be opened, the example must fail
-// instead of reporting that NCCL is missing.
+// If the variable names a library, no other may be tried. If that library cannot be opened, the
+// example must fail instead of reporting that NCCL is missing.
 func TestLibraryThatTheVariableNamesIsTheOnlyOneTried(t *testing.T) {
 	t.Setenv(nccl.Variable, "/nonexistent/libnccl.so.2")
 	var open *loader.OpenError

@@ -12,8 +12,8 @@ import (
 // nccl names the library file. NCCL exists only for Linux.
 var nccl = loader.Toolkit{Variable: "PURECUDA_NCCL", Linux: []string{"libnccl.so.2"}}
 
-// oldest is the first version whose collectives can be captured: NCCL 2.9.0, as
-// ncclGetVersion encodes it. The numbers of older versions have fewer digits.
+// oldest is the first version whose collectives can be captured: NCCL 2.9.0, as ncclGetVersion
+// encodes it. Older versions have smaller numbers.
 const oldest = 20900
 
 // openNCCL opens NCCL and returns its version.
@@ -59,8 +59,8 @@ type world struct {
 	devices []functions // one table per device, whose context is current during its calls
 }
 
-// newWorld connects the devices of the contexts. They must be the machine's first devices,
-// in order, because ncclCommInitAll with a nil list uses those.
+// newWorld connects the devices of the contexts. They must be the machine's first devices, in
+// order, because ncclCommInitAll uses these if its list of devices is nil.
 func newWorld(lib loader.Library, contexts []*driver.Context) (*world, error) {
 	w := &world{devices: make([]functions, len(contexts))}
 	for i, c := range contexts {
@@ -87,9 +87,9 @@ func (w *world) Close() error {
 	return errors.Join(errs...)
 }
 
-// sum replaces each buffer with the sum of all buffers, in stream order. There is one buffer
-// and one stream per device. The goroutine is locked to its thread, because NCCL keeps an
-// open group per thread.
+// sum replaces each buffer with the sum of all buffers, in stream order. There is one buffer and
+// one stream per device. sum locks the goroutine to its thread, because NCCL tracks the open group
+// per thread.
 func (w *world) sum(buffers []*driver.Buffer[float32], streams []*driver.Stream) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

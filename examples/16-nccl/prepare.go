@@ -11,9 +11,9 @@ const (
 	rate       = 0.5
 )
 
-// training holds the data of each device: a copy of the parameters w, a target, and the
-// gradient that the devices exchange. The sum of all squared distances is smallest if w is
-// the mean of the targets.
+// training holds the data of each device: a copy of the parameters w, a target, and the gradient
+// that the devices exchange. The training minimises the sum of the squared distances of w from the
+// targets, which is smallest if w is their mean.
 type training struct {
 	*demo.Demo
 	world       *world

@@ -23,7 +23,7 @@ type standIn struct {
 	comms int // open communicators
 	fails string
 
-	failed error // why a group's work was not enqueued; the status code cannot say that
+	failed error // why a group's work was not enqueued, which the status code cannot express
 }
 
 // rank is one device of the stand-in.
@@ -157,7 +157,7 @@ func (s *standIn) groupEnd(loader.Args) uintptr {
 	return statusOK
 }
 
-// take copies the contribution of every rank to all ranks.
+// take makes every rank's stream copy the contributions of all ranks to the rank's scratch memory.
 func take(sums []request) error {
 	errs := []error{meet(sums, func(r *rank) *driver.Event { return r.ready })}
 	for _, to := range sums {
@@ -169,7 +169,7 @@ func take(sums []request) error {
 	return errors.Join(errs...)
 }
 
-// add sums the copies after all ranks have made theirs.
+// add makes every rank add up its copies, once all ranks have finished copying.
 func add(sums []request) error {
 	errs := []error{meet(sums, func(r *rank) *driver.Event { return r.taken })}
 	for _, to := range sums {
@@ -180,7 +180,7 @@ func add(sums []request) error {
 	return errors.Join(errs...)
 }
 
-// meet makes every stream wait for the events of all ranks.
+// meet makes every rank's stream wait for the events of all other ranks.
 func meet(sums []request, event func(*rank) *driver.Event) error {
 	var errs []error
 	for _, q := range sums {

@@ -11,8 +11,8 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// step runs the work on a new input. It compares both results with a computation in double
-// precision.
+// step runs the work on a new input. It compares the results in both precisions with a computation
+// in double precision.
 func (l *layer) step(how string, work func() error) error {
 	input := l.numbers(size.m * size.k)
 	if err := l.a.CopyFrom(input); err != nil {
@@ -70,8 +70,8 @@ func furthest(b *driver.Buffer[float32], want []float64) (worst float64, err err
 	return worst, nil
 }
 
-// describe prints the number of captured nodes. It checks that there are more nodes than the
-// program's own operations.
+// describe prints the number of captured nodes. It checks that they include nodes of cuBLAS, not
+// only those of the program's own operations.
 func (l *layer) describe(g *graph.Graph) error {
 	n, err := g.Len()
 	if err != nil {

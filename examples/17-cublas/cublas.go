@@ -31,7 +31,7 @@ func openCUBLAS(c *driver.Context) (loader.Library, error) {
 		if err := loader.LookupAll(l, nil, &version); err != nil {
 			return err
 		}
-		var v int32 // stays 0, which is accepted, if this cuBLAS lacks the property
+		var v int32 // stays 0, which is accepted, if this version lacks the property
 		version.CublasGetProperty(majorVersion, &v)
 		if int(v) > major {
 			return fmt.Errorf("cuBLAS %d needs a driver for CUDA %d or newer", v, v)
@@ -61,8 +61,8 @@ type functions struct {
 		b driver.CUdeviceptr, typeB, ldb int32, beta *float32, c driver.CUdeviceptr, typeC, ldc, compute, algorithm int32) int32
 }
 
-// blas is a cuBLAS handle of one context. It enqueues its work on the stream passed to use.
-// It is not safe for concurrent use.
+// blas is a cuBLAS handle of one context. It enqueues its work on the stream that was last passed
+// to use. It is not safe for concurrent use.
 type blas struct {
 	functions
 	handle uintptr
@@ -80,8 +80,8 @@ func newBLAS(lib loader.Library, c *driver.Context) (*blas, error) {
 // Close destroys the handle.
 func (b *blas) Close() error { return b.failure("cublasDestroy", b.CublasDestroy(b.handle)) }
 
-// use sets the stream and then the workspace, in this order, because setting a stream resets
-// the workspace. Without a workspace, cuBLAS might allocate memory while a capture is open.
+// use sets the stream before the workspace, because setting a stream resets the workspace. Without
+// a workspace, cuBLAS might allocate memory while a capture is open.
 func (b *blas) use(s *driver.Stream, workspace *driver.Buffer[byte]) error {
 	return errors.Join(
 		b.failure("cublasSetStream", b.CublasSetStream(b.handle, s.Raw())),
@@ -91,11 +91,11 @@ func (b *blas) use(s *driver.Stream, workspace *driver.Buffer[byte]) error {
 // shape describes a product of row-major matrices: C (m×n) = A (m×k) × B (k×n).
 type shape struct{ m, n, k int }
 
-// cuBLAS stores matrices by columns, so it sees the transposes of the program's matrices.
-// The calls therefore compute Cᵀ = Bᵀ × Aᵀ.
+// cuBLAS stores matrices by columns, so it sees the transposes of the program's matrices. So the
+// calls compute Cᵀ = Bᵀ × Aᵀ.
 const noTranspose = 0 // CUBLAS_OP_N
 
-// The factors of the product and of the old value of C. cuBLAS reads them during the call.
+// The factors of the product and of the old value of C. cuBLAS reads them during its calls.
 var one, zero float32 = 1, 0
 
 // product32 computes C = A × B in single precision.

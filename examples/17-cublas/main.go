@@ -26,7 +26,8 @@ const (
 
 func main() { demo.Main("17-cublas", run) } // run opens cuBLAS and calls layers
 
-// layers does not close the library: like the driver, cuBLAS cannot be unloaded.
+// layers computes the layer. It does not close lib, because cuBLAS, like the driver, cannot be
+// unloaded.
 func layers(d *demo.Demo, lib loader.Library) error {
 	d.Printf("computing with cuBLAS (%s)", lib.Name())
 	b, err := newBLAS(lib, d.Context)
@@ -47,8 +48,8 @@ func layers(d *demo.Demo, lib loader.Library) error {
 		return err
 	}
 
-	// Run the work once without a graph. cuBLAS loads its kernels on first use, and loading
-	// is best done before a capture.
+	// Run the work once without a graph, because cuBLAS loads its kernels on first use. That should
+	// not happen in a capture.
 	if err := l.step("eagerly", func() error { return l.enqueue(d.Stream) }); err != nil {
 		return err
 	}
@@ -68,8 +69,8 @@ func layers(d *demo.Demo, lib loader.Library) error {
 // target is a stream, or the scope of a capture.
 type target interface{ Do(ops ...driver.Op) error }
 
-// enqueue enqueues or records the work. The parameter to is the stream or scope for the
-// program's own kernels. cuBLAS uses its own stream, and records its work if that stream is
+// enqueue enqueues or records the work. to is the stream or scope for the program's own kernels.
+// cuBLAS always uses the stream set with blas.use, so its work is recorded if that stream is
 // capturing.
 func (l *layer) enqueue(to target) error {
 	if err := l.blas.product32(size, l.c32, l.a, l.b); err != nil {
@@ -91,8 +92,8 @@ func (l *layer) enqueue(to target) error {
 	return nil
 }
 
-// capture records the work instead of running it. The library cannot see which memory
-// cuBLAS's kernels use, so Keep lists the buffers that must stay alive.
+// capture records the work instead of running it. Package graph cannot know which memory cuBLAS's
+// kernels use, so Keep lists the buffers that must stay alive.
 func (l *layer) capture(workspace *driver.Buffer[byte]) (*graph.Exec, error) {
 	g, err := graph.Capture(l.Stream, graph.ModeThreadLocal, func(sc *graph.Scope) error {
 		if err := l.enqueue(sc); err != nil {

@@ -20,8 +20,8 @@ func TestFaults(t *testing.T) {
 	})
 }
 
-// writes calls its function tell before each write. The program prints its report when only cleanup
-// remains.
+// writes is a Writer that calls tell before each write. The program writes its report when only
+// cleanup remains.
 type writes struct {
 	io.Writer
 	tell func()

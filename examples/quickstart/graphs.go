@@ -64,7 +64,7 @@ func (s *stack) instantiate(r *recording) (*recording, error) {
 	return r, nil
 }
 
-// Close waits for the last replay, so that both graphs are destroyed when it returns.
+// Close waits for the last replay first, so that both graphs are destroyed when Close returns.
 func (r *recording) Close() error {
 	return errors.Join(r.exec.Wait(context.Background()), r.exec.Close(), r.graph.Close())
 }

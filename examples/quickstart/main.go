@@ -35,8 +35,8 @@ func main() {
 	}
 }
 
-// minDim is the smallest length for which the comparison is meaningful. With fewer elements,
-// a sum can nearly cancel and leave mainly rounding errors.
+// minDim is the smallest length for which the comparison is meaningful. With fewer elements, the
+// terms of a sum can nearly cancel and leave mainly rounding errors.
 const minDim = 16
 
 // errComparison is the error of run if a result differs from the reference.

@@ -14,7 +14,7 @@ type bench struct {
 	steps int
 
 	inputs [][]float32
-	want   [][]float64 // of the inputs, with the default scalars
+	want   [][]float64 // outputs of the reference for inputs, with the default scalars
 
 	compared int
 	worst    float64
@@ -39,7 +39,7 @@ type timing struct {
 	worst float64       // largest error
 }
 
-// measure runs all steps in one way.
+// measure runs all steps with enqueue and returns the median times.
 func (b *bench) measure(way string, enqueue func() error) (timing, error) {
 	t := timing{way: way}
 	host, wall := make([]time.Duration, b.steps), make([]time.Duration, b.steps)
@@ -90,7 +90,7 @@ func (b *bench) compare(what string, want []float64) float64 {
 	if d > b.model.tolerance() {
 		b.failures = append(b.failures, fmt.Sprintf("%s: error %.2g, tolerance %.2g", what, d, b.model.tolerance()))
 	}
-	clear(b.stack.out.Slice()) // or a step that writes nothing would pass
+	clear(b.stack.out.Slice()) // otherwise a step that writes nothing would pass
 	return d
 }
 

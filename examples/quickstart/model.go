@@ -44,8 +44,8 @@ func newModel(c config) *model {
 	return m
 }
 
-// defaults returns the initial scalars of a model. The scale makes the vector grow by the
-// same factor for any number of blocks, as in large models.
+// defaults returns the initial scalars of a model. The scale depends on the number of blocks, so
+// that the vector grows by about the same factor for any number.
 func (m *model) defaults() scalars {
 	s := scalars{epsilon: 1e-5, scale: make([]float32, m.layers)}
 	for i := range s.scale {
@@ -86,7 +86,7 @@ func (r *random) vector(n int, mean, spread float64) []float32 {
 	return v
 }
 
-// matrix returns elements of variance 1/cols. A product with the matrix keeps a vector's
+// matrix returns elements of variance 1/cols. Multiplying a vector by the matrix keeps the vector's
 // magnitude, through any number of blocks.
 func (r *random) matrix(rows, cols int) []float32 {
 	return r.vector(rows*cols, 0, math.Sqrt(3/float64(cols)))

@@ -11,8 +11,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// The sizes are below a warp, next to multiples of a warp, and above the largest block. Some
-// leave a remainder of the eight steps per iteration of the matrix-vector kernel.
+// The sizes are below a warp, next to multiples of a warp, and above the largest block. Some are
+// not a multiple of the 256 columns in an iteration of the matrix-vector kernel.
 func TestEveryWayAgreesWithTheReference(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		for _, size := range []config{
@@ -31,7 +31,7 @@ func TestEveryWayAgreesWithTheReference(t *testing.T) {
 	})
 }
 
-// runOn is run with a context that is already open.
+// runOn is like the function run, with a context that is already open.
 func runOn(t *testing.T, c *driver.Context, size config) *report {
 	t.Helper()
 	b := benchOn(t, c, newModel(size))
@@ -103,7 +103,7 @@ func TestBadFlagsAreRefused(t *testing.T) {
 	}
 }
 
-// After an update without effect, the comparison with the new scalars must fail.
+// If an update had no effect, the comparison with the new scalars must fail.
 func TestUpdateWithoutEffectIsReported(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, c *driver.Context) {
 		m := newModel(config{dim: 64, hidden: 128, layers: 12})

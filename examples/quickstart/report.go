@@ -14,11 +14,11 @@ type report struct {
 	emulated bool
 
 	launches, captured, built timing
-	captureCost, buildCost    time.Duration // up to an executable graph on the device
+	captureCost, buildCost    time.Duration // time to create an executable graph and upload it
 	nodeUpdate, graphUpdate   time.Duration
 }
 
-// all runs the stack in every way and updates the graphs.
+// all runs the stack in all three ways and updates the graphs.
 func (b *bench) all(m *machine) (r *report, err error) {
 	r = &report{bench: b, emulated: m.emulated}
 	if r.device, err = m.describe(); err != nil {

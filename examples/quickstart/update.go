@@ -10,7 +10,7 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// updateRounds is how often an update is made and undone, to measure its time.
+// updateRounds is how often each update is made and undone to measure its time.
 const updateRounds = 20
 
 // The values that updates set.
@@ -47,7 +47,7 @@ func (b *bench) updateNode(r *recording, p scalars) (time.Duration, error) {
 	return median(costs), set(p)
 }
 
-// updateGraph captures the step again with other scalars, and updates an executable graph
+// updateGraph captures the step again with another epsilon and updates an executable graph from it,
 // without a new instantiation.
 func (b *bench) updateGraph(r *recording, p scalars) (cost time.Duration, err error) {
 	changed := p.withEpsilon(updatedEpsilon)
@@ -79,7 +79,7 @@ func (b *bench) updateGraph(r *recording, p scalars) (cost time.Duration, err er
 	return median(costs), b.stack.set(p)
 }
 
-// replay returns a function that launches the graph, which is all the host does in a step.
+// replay returns a function that launches the graph, which is all that the host enqueues in a step.
 func (b *bench) replay(r *recording) func() error {
 	return func() error { return r.exec.Launch(b.stack.stream) }
 }

@@ -1,5 +1,5 @@
-// Package demo contains what the numbered examples share. It opens a device, prints its
-// name, and closes everything at the end.
+// Package demo opens the device of a numbered example, prints its name, and closes everything at
+// the end.
 package demo
 
 import (
@@ -18,7 +18,7 @@ type Demo struct {
 	Context  *driver.Context
 	Stream   *driver.Stream
 	Out      io.Writer
-	Emulated bool // measured times do not apply to a GPU
+	Emulated bool // on an emulator, where measured times say nothing about a GPU
 
 	devices  int // number of devices of an emulator
 	closers  []io.Closer
@@ -28,7 +28,7 @@ type Demo struct {
 // Main is the main function of an example. It exits with status 1 if example fails.
 func Main(name string, example func(*Demo) error) { MainOn(1, name, example) }
 
-// MainOn is Main for an example that uses several devices. An emulator has that number of
+// MainOn is Main for an example that uses several devices. An emulator then has the given number of
 // devices.
 func MainOn(devices int, name string, example func(*Demo) error) {
 	device := flag.String("device", "auto", "auto, gpu or emulator")
@@ -68,7 +68,7 @@ func run(devices int, out io.Writer, open, example func(*Demo) error) (err error
 	return example(d)
 }
 
-// Close registers things to be closed when the example ends, in reverse order.
+// Close registers objects to be closed, in reverse order, when the example ends.
 func (d *Demo) Close(things ...io.Closer) { d.closers = append(d.closers, things...) }
 
 func (d *Demo) close() error {
@@ -76,8 +76,8 @@ func (d *Demo) close() error {
 	for i := len(d.closers) - 1; i >= 0; i-- {
 		errs = append(errs, d.closers[i].Close())
 	}
-	// Report errors from cleanup that the library did in the background. Objects that are
-	// still in use are released with the driver.
+	// Report errors from cleanup that the library did in the background. Ignore ErrClosed: objects
+	// that are still in use are released with the driver.
 	for _, c := range d.contexts {
 		for _, err := range c.CleanupErrors() {
 			if !errors.Is(err, driver.ErrClosed) {
@@ -93,7 +93,7 @@ func (d *Demo) Opened() []*driver.Context { return d.contexts }
 
 func (d *Demo) Printf(format string, args ...any) { fmt.Fprintf(d.Out, format+"\n", args...) }
 
-// Kernels loads PTX and stores its kernels in the variables of the map.
+// Kernels loads PTX and stores its kernels in the variables that the map contains by kernel name.
 func (d *Demo) Kernels(ptx []byte, kernels map[string]**driver.Kernel) error {
 	return d.KernelsOn(d.Context, ptx, kernels)
 }

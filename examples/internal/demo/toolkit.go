@@ -8,9 +8,9 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// NotInstalled reports whether err means that a toolkit library is not installed. It returns
-// false if the library exists but cannot be used, or if the environment names it. An example
-// must fail in these cases.
+// NotInstalled reports whether err means that a toolkit library is not installed. It returns false,
+// so that the example fails, if the library exists but cannot be used or if the environment names
+// it.
 func NotInstalled(t loader.Toolkit, err error) bool {
 	var open *loader.OpenError
 	if t.Override() != "" || !errors.As(err, &open) {

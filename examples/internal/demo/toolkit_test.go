@@ -52,7 +52,7 @@ func absolute(name string) string {
 	return "/lib/" + name
 }
 
-// These are the errors that this operating system returns.
+// NotInstalled must recognise the error that this operating system returns.
 func TestReasonsOfThisSystem(t *testing.T) {
 	_, err := loader.OpenToolkit(none, nil)
 	if err == nil {

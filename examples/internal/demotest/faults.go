@@ -18,10 +18,10 @@ import (
 	"github.com/purecuda/cuda/loader"
 )
 
-// Faults runs an example repeatedly on the emulator, each time with a fault. Every driver
-// call fails in turn, the device is lost before some of the calls, and memory runs out. Each
-// run must end and return an error that names the cause. It must leave no open driver
-// object, no object for the garbage collector to clean up, and no goroutine.
+// Faults runs an example repeatedly on the emulator, each time with a fault. In different runs,
+// each driver call fails, the device is lost before some of the calls, and memory runs out. Each
+// run must end and return an error that names the cause. It must leave no open driver object, no
+// object for the garbage collector to clean up, and no goroutine.
 func Faults(t *testing.T, example func(*demo.Demo) error) {
 	t.Helper()
 	newRig(t, 1, program(example)).all(t)
@@ -33,8 +33,8 @@ func FaultsOn(t *testing.T, devices int, example func(*demo.Demo) error) {
 	newRig(t, devices, program(example)).all(t)
 }
 
-// SomeFaults is Faults for an example with a slow start. Only the first call of each
-// function fails, and one of every `every` other calls.
+// SomeFaults is Faults for an example with a slow start. It makes only the first call of each
+// function fail, and one of every `every` other calls.
 func SomeFaults(t *testing.T, every int, example func(*demo.Demo) error) {
 	t.Helper()
 	r := newRig(t, 1, program(example))
@@ -51,8 +51,8 @@ func program(example func(*demo.Demo) error) Program {
 	}
 }
 
-// FaultsOf is Faults for a program that opens and closes the given library. When only
-// cleanup remains, the program calls closing with its contexts.
+// FaultsOf is Faults for a program that opens and closes the given library. Before its final
+// cleanup, the program must call closing with its contexts.
 func FaultsOf(t *testing.T, program Program) {
 	t.Helper()
 	newRig(t, 1, program).all(t)
@@ -88,9 +88,8 @@ func (r *rig) count() []faulty.Call {
 	return calls
 }
 
-// everyCall injects a fault into each call, with one of the codes. Where the tests run fast,
-// the first call of each function fails with every code. Where they run slowly, only some of
-// the other calls fail.
+// everyCall makes the first call of each function fail, with every code unless -short is set. Of the
+// other calls, it makes one in r.stride fail, with one of the codes.
 func (r *rig) everyCall(calls []faulty.Call) {
 	seen := map[string]bool{}
 	for i, call := range calls {
@@ -133,16 +132,13 @@ func (r *rig) failOnce(nth int, code driver.CUresult) {
 	r.nothingLeft(what, lib, func(left []string) bool { return binds(failed) && len(left) <= 2 })
 }
 
-// givenUp reports whether the call may belong to a cancelled wait, whose error nobody
-// receives.
+// givenUp reports whether the call may belong to a cancelled wait, whose error no caller receives.
 func givenUp(symbol string) bool {
 	return binds(symbol) || symbol == cu.FnCuEventSynchronize.Symbol()
 }
 
-// told reports whether a context recorded the error as a cleanup error. An object that is in
-// use when it is closed is released later, perhaps after the example, so Close cannot return
-// the error. (Calls that only query whether an object is in use have a fallback if they
-// fail.)
+// told reports whether a context recorded the error as a cleanup error. An object that is in use
+// when it is closed is released later, perhaps after the example, so Close cannot return the error.
 func (r *rig) told(lib *library, code driver.CUresult) bool {
 	for end := time.Now().Add(r.grace); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		if errors.Is(lib.cleanup(), code) {
@@ -158,8 +154,8 @@ func saysWhich(err error, symbol string) bool {
 	return strings.Contains(err.Error(), name)
 }
 
-// binds reports whether the call only makes a context current for another call. If it fails
-// for a release, the object cannot be released at all.
+// binds reports whether the call only makes a context current for another call. If that fails for a
+// call that releases an object, the object cannot be released.
 func binds(symbol string) bool { return symbol == "cuCtxGetCurrent" || symbol == "cuCtxSetCurrent" }
 
 // lostDevice loses the device before some of the calls: a kernel traps in a separate stream.
@@ -187,8 +183,8 @@ func (r *rig) lostDevice(calls int) {
 	}
 }
 
-// littleMemory runs the example with less and less device memory. If it allocates memory, it
-// must fail in the end.
+// littleMemory runs the example with less and less device memory. If it allocates memory, it must
+// fail at some limit.
 func (r *rig) littleMemory(calls []faulty.Call) {
 	ranOut := false
 	for limit := uint64(1 << 24); limit > 0; limit /= 16 {

@@ -59,8 +59,8 @@ func (u unsaid) Close() error {
 	return nil
 }
 
-// leftOpen retains buffers that a bad example leaves open on purpose. If the collector found
-// one, it would report it in another example's test.
+// leftOpen keeps buffers reachable that bad examples leave open on purpose. Otherwise their leaks
+// could be reported in the test of another example.
 var leftOpen []*driver.Buffer[byte]
 
 func TestBadExamplesAreFound(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 //go:embed testdata/trap.ptx
 var trapPTX []byte
 
-// lose makes a kernel trap, as another user of the process's context might. Its calls do not
-// invalidate a capture.
+// lose makes a kernel trap in the example's context, as other code in the process might. Its own
+// calls do not invalidate a capture.
 func lose(e *emulator.Emulator) (err error) {
 	d, err := driver.New(keep{e})
 	if err != nil {
@@ -31,7 +31,7 @@ func lose(e *emulator.Emulator) (err error) {
 	}
 	defer func() {
 		back := d.CuCtxSetCurrent(current)
-		if !errors.Is(back, driver.CUDA_ERROR_CONTEXT_IS_DESTROYED) { // closed, so no call needs it
+		if !errors.Is(back, driver.CUDA_ERROR_CONTEXT_IS_DESTROYED) { // the context was closed, so no call needs it
 			err = errors.Join(err, back)
 		}
 	}()
@@ -43,7 +43,7 @@ func lose(e *emulator.Emulator) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = c.Close() }() // returns that the device is lost
+	defer func() { _ = c.Close() }() // returns an error, because the device is lost
 	return trap(d.Bound(c.Raw()).Guarded())
 }
 
@@ -68,7 +68,7 @@ func trap(d *driver.Driver) error {
 	return nil
 }
 
-// keep is an emulator whose Close does nothing, so that closing a driver leaves it open.
+// keep is an emulator whose Close does nothing, so that the emulator outlives its drivers.
 type keep struct{ *emulator.Emulator }
 
 func (keep) Close() error { return nil }

@@ -9,7 +9,7 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// advice is the reaction of a program to an error.
+// advice is how a program can react to an error.
 type advice int
 
 const (
@@ -22,8 +22,7 @@ const (
 
 // [act]
 
-// act selects the reaction by the error code, which may be anywhere in the chain of wrapped
-// errors.
+// act selects the reaction to an error. The code may be anywhere in the chain of wrapped errors.
 func act(err error) advice {
 	switch {
 	case err == nil:

@@ -84,7 +84,7 @@ func TestExecIsRefreshed(t *testing.T) {
 	})
 }
 
-// Either there is a driver, or the error must say that the program needs a GPU.
+// openOrSay must return a driver, or an error that says that the program needs a GPU.
 func TestDriverOrReason(t *testing.T) {
 	d, err := openOrSay()
 	if err != nil {

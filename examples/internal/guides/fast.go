@@ -13,9 +13,9 @@ import (
 
 // [prepared]
 
-// steps enqueues the same launch n times, each time with another number. Prepare checks the
-// arguments once, and ArgOf checks the type of one of them. Each step is then a store and
-// one driver call, without an allocation.
+// steps enqueues the same launch n times, each time with another number. Prepare has checked the
+// arguments, and ArgOf checks the type of one of them. Each step is then a store and one driver
+// call, without an allocation.
 func steps(s *driver.Stream, launch *driver.Launch, n int) error {
 	a, err := driver.ArgOf[float32](launch, 2)
 	if err != nil {
@@ -105,7 +105,7 @@ func setAll(exec *graph.Exec, changes []graph.Change, launches []*driver.Launch,
 // [bindings]
 
 // replay launches a graph n times, each time with another argument in one of its nodes.
-// Bindings.Launch sets the new value and launches, in one call.
+// Bindings.Launch sets the new value and launches in one native call.
 func replay(s *driver.Stream, exec *graph.Exec, node graph.Node, launch *driver.Launch, n int) error {
 	bound := exec.Bindings()
 	factor, err := graph.BindName[float32](bound, node, launch, "a")

@@ -43,8 +43,8 @@ type batch struct {
 	a float32
 }
 
-// graphed corresponds to make_graphed_callables in PyTorch. f runs once to record the work,
-// and every call replays it. A batch of another length gets its own graph and memory.
+// graphed corresponds to make_graphed_callables in PyTorch. f runs once to record the work, and
+// every call replays it. Each length of batch gets its own graph and memory.
 func graphed(s *driver.Stream, saxpy *driver.Kernel) (*callable.Callable[batch, *driver.HostBuffer[float32]], error) {
 	f := func(t *callable.Trace[batch]) (*driver.HostBuffer[float32], error) {
 		x := callable.StageSlice(t, func(b batch) []float32 { return b.x }) // copied to the device in each call

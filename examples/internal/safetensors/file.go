@@ -1,6 +1,6 @@
-// Package safetensors reads and writes safetensors files: a JSON header that names tensors,
-// and then their bytes (https://huggingface.co/docs/safetensors). It rejects a file whose
-// header is invalid. In particular, all tensors are within the file.
+// Package safetensors reads and writes safetensors files: a JSON header that names tensors, and
+// then their bytes (https://huggingface.co/docs/safetensors). It rejects files with invalid
+// headers, for example if a tensor is not within the file.
 package safetensors
 
 import (

@@ -141,7 +141,7 @@ func (e *entry) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// numbers is a list that rejects null, which encoding/json would read as 0.
+// numbers is a list of numbers that rejects null, which encoding/json would read as 0.
 type numbers []uint64
 
 func (n *numbers) UnmarshalJSON(text []byte) error {
@@ -187,7 +187,8 @@ func (e entry) tensor(data []byte) (t Tensor, err error) {
 	return t, nil
 }
 
-// volume returns the size in bytes of a tensor, and whether it is small enough for a file.
+// volume returns the size in bytes of a tensor whose elements have the given size. It returns false
+// if a file cannot be that large.
 func volume(size uint64, shape []uint64) (uint64, bool) {
 	if slices.Contains(shape, 0) {
 		return 0, true

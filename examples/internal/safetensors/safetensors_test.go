@@ -90,7 +90,7 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 	}
 }
 
-// A header may have exactly as many bytes as in the format's own reader.
+// The limit on the length of a header must be exactly that of the format's own reader.
 func TestHeadersHaveALimit(t *testing.T) {
 	data := make([]byte, prefix+maxHeader+1)
 	for n, want := range map[uint64]string{100_000_000: "does not begin with '{'", 100_000_001: "100000000 is the most"} {
@@ -165,8 +165,8 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	}
 }
 
-// For any input, tensors must be within the file. A file that was read must be the same
-// after it is written and read again.
+// For any input that is accepted, the tensors must be within the file, and writing and reading the
+// file again must yield the same contents.
 func FuzzSafetensors(f *testing.F) {
 	f.Add(file(two, 12))
 	f.Add(file(`{}`, 0))
