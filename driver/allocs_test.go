@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -59,23 +60,47 @@ func steadyState(t *testing.T, c *driver.Context) {
 	}
 }
 
-// A wait may allocate when it moves to another goroutine, but not while it polls or blocks.
+// Waits that poll, that block, and that other goroutines make allocate nothing.
 func TestWaitingDoesNotAllocate(t *testing.T) {
-	for _, slots := range []int{0, 1} {
-		restore := driver.SetBlockingSlots(slots)
+	cancellable, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for _, of := range []struct {
+		slots, few int
+		sleepy     bool
+		ctx        context.Context
+	}{
+		{slots: 0, few: 2},
+		{slots: 1, few: 2},
+		{slots: 0, few: 2, ctx: cancellable},
+		{slots: 0, few: 0}, // by a poller
+		{slots: 0, few: 0, ctx: cancellable},
+		{slots: 1, few: 0, sleepy: true, ctx: cancellable}, // by a goroutine that blocks
+	} {
+		restoreSlots, restoreFew := driver.SetBlockingSlots(of.slots), driver.SetFewWaits(of.few)
 		f := newFake()
+		if of.sleepy {
+			f.on(cu.FnCuCtxGetFlags, func(a loader.Args) driver.CUresult {
+				*(*uint32)(a.Ptr(0)) = uint32(cu.CU_CTX_SCHED_BLOCKING_SYNC)
+				return 0
+			})
+		}
 		f.silence()
 		c := f.open(t)
 		s := must(c.NewStream())(t)
 		f.busyFor = 3
+		noError(t, s.Wait(of.ctx))
 		if n := testing.AllocsPerRun(100, func() {
-			if err := s.Wait(context.Background()); err != nil {
+			if err := s.Wait(of.ctx); err != nil {
 				t.Error(err)
 			}
-		}); n != 0 {
-			t.Errorf("%d slots: %v allocations", slots, n)
+			for range 3 {
+				runtime.Gosched() // the poller ends, so that the next wait starts it again
+			}
+		}); n > lostPooled {
+			t.Errorf("%+v: %v allocations", of, n)
 		}
-		restore()
+		restoreSlots()
+		restoreFew()
 		closeAll(t, s, c)
 	}
 }

@@ -195,16 +195,20 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// awaitElsewhere makes the blocking call in another goroutine. That goroutine owns w and the slot,
-// and returns the slot to taken.
+// awaitElsewhere makes the blocking call in another goroutine. After a cancellation, that goroutine
+// owns w. It returns the slot to taken.
 func awaitElsewhere(ctx context.Context, w waitable, taken *slots) error {
-	answer := make(chan error, 1)
-	go func() {
-		defer w.done()
-		defer taken.give()
-		answer <- w.block()
-	}()
-	return answerOrCause(ctx, answer)
+	e := newSharedWait(w)
+	e.taken = taken
+	go e.blocks()
+	return e.wait(ctx)
+}
+
+// block makes the blocking call of a wait.
+func (e *sharedWait) block() {
+	err := e.w.block()
+	e.taken.give()
+	e.end(err)
 }
 
 // answerOrCause waits for another goroutine's result or for a cancellation. A result that is
@@ -271,12 +275,15 @@ const (
 	maxPause   = time.Millisecond
 )
 
-// sharedWait is a wait in a poller's list. A cancelled goroutine and the poller compete to change
-// its state from pending. The loser releases the wait's references.
+// sharedWait is a wait that another goroutine makes: a poller, or one that makes the blocking call.
+// That goroutine and a cancelled one compete to change the state from pending. The loser releases
+// the wait's references.
 type sharedWait struct {
 	w      waitable
 	state  atomic.Uint32
-	answer chan error // buffered for one result, so that the poller does not block
+	answer chan error // buffered for one result, so that the other goroutine does not block
+	taken  *slots     // of the blocking call
+	blocks func()     // block, stored because a go statement would allocate a method value
 }
 
 const (
@@ -285,19 +292,37 @@ const (
 	waitAbandoned // by a cancellation
 )
 
-var sharedWaits = sync.Pool{New: func() any { return &sharedWait{answer: make(chan error, 1)} }}
+var sharedWaits sync.Pool
+
+func newSharedWait(w waitable) *sharedWait {
+	e, ok := sharedWaits.Get().(*sharedWait)
+	if !ok {
+		e = &sharedWait{answer: make(chan error, 1)}
+		e.blocks = e.block
+	}
+	e.w = w
+	e.state.Store(waitPending)
+	return e
+}
 
 func (e *sharedWait) recycle() {
-	e.w = nil
+	e.w, e.taken = nil, nil
 	sharedWaits.Put(e)
 }
 
-func awaitShared(ctx context.Context, w waitable) error {
-	e := sharedWaits.Get().(*sharedWait)
-	e.w = w
-	e.state.Store(waitPending)
-	nextPoller().add(e)
-	var err error
+// end passes the result to the waiting goroutine. If that goroutine was cancelled, end releases the
+// wait.
+func (e *sharedWait) end(err error) {
+	if e.state.CompareAndSwap(waitPending, waitAnswered) {
+		e.answer <- err // the waiting goroutine now owns e
+		return
+	}
+	e.w.done()
+	e.recycle()
+}
+
+// wait waits for the result or for a cancellation. A result that is available takes precedence.
+func (e *sharedWait) wait(ctx context.Context) (err error) {
 	if cancelled := cancellation(ctx); cancelled == nil {
 		err = <-e.answer
 	} else {
@@ -305,14 +330,20 @@ func awaitShared(ctx context.Context, w waitable) error {
 		case err = <-e.answer:
 		case <-cancelled:
 			if e.state.CompareAndSwap(waitPending, waitAbandoned) {
-				return context.Cause(ctx) // the poller releases e
+				return context.Cause(ctx) // the other goroutine releases e
 			}
 			err = <-e.answer
 		}
 	}
-	w.done()
+	e.w.done()
 	e.recycle()
 	return err
+}
+
+func awaitShared(ctx context.Context, w waitable) error {
+	e := newSharedWait(w)
+	nextPoller().add(e)
+	return e.wait(ctx)
 }
 
 type poller struct {
@@ -320,6 +351,11 @@ type poller struct {
 	fresh   []*sharedWait // added since the latest pass
 	running bool
 	wake    chan struct{}
+	starts  func() // run, stored because a go statement would allocate a method value
+
+	// The running poller's state. It is kept so that the next one allocates nothing.
+	list  []*sharedWait
+	timer *time.Timer // nil until the first pause
 }
 
 var pollers [mostPollers]poller
@@ -327,6 +363,7 @@ var pollers [mostPollers]poller
 func init() {
 	for i := range pollers {
 		pollers[i].wake = make(chan struct{}, 1)
+		pollers[i].starts = pollers[i].run
 	}
 }
 
@@ -349,7 +386,7 @@ func (p *poller) add(e *sharedWait) {
 	p.running = true
 	p.mu.Unlock()
 	if start {
-		go p.run()
+		go p.starts()
 		return
 	}
 	select {
@@ -360,23 +397,21 @@ func (p *poller) add(e *sharedWait) {
 
 func (p *poller) run() {
 	countProcessors()
-	var list []*sharedWait
-	var timer *time.Timer
 	for latest := time.Now(); ; {
 		p.mu.Lock()
 		news := len(p.fresh)
-		list = append(list, p.fresh...)
+		p.list = append(p.list, p.fresh...)
 		clear(p.fresh)
 		p.fresh = p.fresh[:0]
-		if p.running = len(list) > 0; !p.running {
+		n := len(p.list)
+		if p.running = n > 0; !p.running {
 			p.mu.Unlock()
 			return
 		}
 		p.mu.Unlock()
-		n := len(list)
-		list = pass(list)
+		p.list = pass(p.list)
 		now := time.Now()
-		if news > 0 || len(list) < n {
+		if news > 0 || len(p.list) < n {
 			latest = now
 		}
 		pause := now.Sub(latest) / pauseShare
@@ -384,13 +419,13 @@ func (p *poller) run() {
 			runtime.Gosched()
 			continue
 		}
-		if pause = min(pause, maxPause); timer == nil {
-			timer = time.NewTimer(pause)
+		if pause = min(pause, maxPause); p.timer == nil {
+			p.timer = time.NewTimer(pause)
 		} else {
-			timer.Reset(pause)
+			p.timer.Reset(pause)
 		}
 		select {
-		case <-timer.C:
+		case <-p.timer.C:
 		case <-p.wake:
 		}
 	}
@@ -405,15 +440,10 @@ func pass(list []*sharedWait) []*sharedWait {
 			e.recycle()
 			continue
 		}
-		over, err := e.w.poll()
-		switch {
-		case !over && err == nil:
+		if over, err := e.w.poll(); over || err != nil {
+			e.end(err)
+		} else {
 			left = append(left, e)
-		case e.state.CompareAndSwap(waitPending, waitAnswered):
-			e.answer <- err // the waiting goroutine now owns e
-		default:
-			e.w.done()
-			e.recycle()
 		}
 	}
 	clear(list[len(left):])
