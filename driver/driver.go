@@ -78,8 +78,8 @@ func (d *Driver) Bound(ctx CUcontext) *Driver {
 	return &Driver{*d.Driver.Bound(ctx), d.core}
 }
 
-// Guarded returns a view of the driver whose calls run in the relaxed capture mode, in which they
-// cannot invalidate a stream capture on any thread.
+// Guarded returns a view of the driver whose calls run in the relaxed capture mode. In that mode,
+// they cannot invalidate a stream capture on any thread.
 func (d *Driver) Guarded() *Driver {
 	if !d.exists() {
 		return noDriver()
@@ -125,10 +125,10 @@ func (d *Driver) Close() error {
 	return d.Driver.Close()
 }
 
-// Available returns nil if the system's CUDA driver can be used, and otherwise an error with the
-// reason: for example, a missing library, no GPU, a driver that is too old, or devices that other
-// processes use exclusively. The result is determined once, and the library stays loaded. If the
-// process has no primary context, the first call takes as long as creating one.
+// Available returns nil if the system's CUDA driver can be used. Otherwise the error states the
+// reason: a missing library, no GPU, a driver that is too old, or devices that other processes use
+// exclusively. The result is determined once, and the library stays loaded. If the process has no
+// primary context, the first call takes as long as creating one.
 func Available() error { return available() }
 
 var available = sync.OnceValue(func() error {

@@ -114,8 +114,8 @@ func loadBest[T any](s *ImageSet, c *Context, load func(*image.Image) (*T, error
 	return nil, allRefused(c.Device().String(), device, why)
 }
 
-// unfit reports whether another image may load although this one failed with err: the image does
-// not suit the device, or the driver cannot compile it.
+// unfit reports whether another image may load although this one failed with err. That is so if the
+// image does not suit the device or the driver cannot compile it.
 func unfit(err error) bool {
 	for _, r := range []CUresult{
 		CUDA_ERROR_NO_BINARY_FOR_GPU, cu.CUDA_ERROR_INVALID_IMAGE, CUDA_ERROR_UNSUPPORTED_PTX_VERSION,

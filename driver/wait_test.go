@@ -20,8 +20,8 @@ func waits(t *testing.T, c *driver.Context) map[string]func(context.Context) err
 	return map[string]func(context.Context) error{"stream": s.Wait, "event": e.Wait, "sleepy event": sleepy.Wait}
 }
 
-// everyWay runs a test for each kind of wait in three ways: polled by its own goroutine, blocked
-// because a slot is free, and polled in a crowd by a shared goroutine.
+// everyWay runs a test for each kind of wait in three ways. The wait polls in its own goroutine, it
+// blocks because a slot is free, or a shared goroutine polls for it because there are many waits.
 func everyWay(t *testing.T, test func(t *testing.T, f *fake, wait func(context.Context) error)) {
 	for _, way := range []struct{ few, slots int }{{100, 0}, {100, 1}, {0, 1}} {
 		for _, what := range []string{"stream", "event", "sleepy event"} {

@@ -44,8 +44,9 @@ func TestToolkitOfTheEnvironmentGoesFirst(t *testing.T) {
 	}
 }
 
-// Without VIRTUAL_ENV, wheels must be found in three places: the environment whose python3 is on
-// the PATH, the Python that this python3 links to, and the user's own folder.
+// Without VIRTUAL_ENV, libraries from Python packages must be found in three places: the
+// environment of the python3 on the PATH, the installation that it links to, and the user's home
+// folder.
 func TestWheelsOfThePythonOnThePath(t *testing.T) {
 	home, base, venv := t.TempDir(), t.TempDir(), t.TempDir()
 	for _, name := range []string{"CUDA_PATH", "CUDA_HOME", "CONDA_PREFIX", "VIRTUAL_ENV"} {

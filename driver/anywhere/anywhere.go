@@ -14,9 +14,9 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 )
 
-// Open opens the system's driver. If that fails or there is no device, Open logs the reason as a
-// warning to slog's default logger and opens an emulator with one device. A program therefore never
-// runs on the emulator silently.
+// Open opens the system's driver. If that fails or there is no device, Open opens an emulator with
+// one device. It logs the reason as a warning to slog's default logger, so a program never runs on
+// the emulator silently.
 func Open() (*driver.Driver, error) { return OpenWith(emulator.Config{}) }
 
 // OpenWith is like Open, but configures the emulator.

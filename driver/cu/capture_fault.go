@@ -47,9 +47,9 @@ func WatchCapture() (done func()) {
 	return func() { captureFaults.open.Add(-1) }
 }
 
-// CaptureFaults returns the number of calls in this process, on any goroutine, that failed
-// because of a stream capture (codes 900, 902 and 904 to 907), or for any reason while
-// WatchCapture was active.
+// CaptureFaults returns the number of failed calls, on any goroutine of this process, that may have
+// invalidated a stream capture. Failures with the codes 900, 902 and 904 to 907 always count.
+// Between WatchCapture and its done function, every failure counts.
 func CaptureFaults() uint64 { return captureFaults.count.Load() }
 
 // CaptureFaultsSince returns the failed calls since CaptureFaults returned n, the earliest first.

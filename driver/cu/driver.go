@@ -87,8 +87,8 @@ func (d *Driver) Bound(ctx CUcontext) *Driver {
 	return &v
 }
 
-// Guarded returns a view of the driver in which every call runs in relaxed capture mode, so it
-// cannot invalidate an open stream capture on this or another thread.
+// Guarded returns a view of the driver whose calls run in the relaxed capture mode. In that mode,
+// they cannot invalidate a stream capture on any thread.
 func (d *Driver) Guarded() *Driver {
 	v := d.guard()
 	return &v

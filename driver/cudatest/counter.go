@@ -32,8 +32,8 @@ func newCounter(lib loader.Library, emu *emulator.Emulator) *counter {
 func (c *counter) Unwrap() loader.Library { return c.Library }
 
 // Lookup returns a function that calls the wrapped function and counts the call. On the system's
-// driver, functions that take large structs or floats by value are not wrapped, because Go
-// functions receive such arguments in a different form. Their calls are not counted.
+// driver, functions that take large structs or floats by value are not wrapped and their calls are
+// not counted: Go functions receive such arguments in a different form.
 func (c *counter) Lookup(symbol string) (loader.Proc, error) {
 	p, err := c.Library.Lookup(symbol)
 	f, known := cu.FunctionBySymbol(symbol)
