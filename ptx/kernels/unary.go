@@ -29,8 +29,8 @@ func Neg[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver
 	return unary("neg", again, dst, src)
 }
 
-// Abs returns the operation dst[i] = |src[i]|. The result is exact. It has the operands
-// and arguments of [Neg].
+// Abs returns the operation dst[i] = |src[i]|. The result is exact. It takes the same operands and
+// arguments as [Neg].
 func Abs[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return unary("abs", again, dst, src)
 }
@@ -41,38 +41,36 @@ func ReLU[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*drive
 	return unary("relu", again, dst, src)
 }
 
-// GELU returns the operation dst[i] = x·Φ(x) for x = src[i], where Φ is the distribution
-// function of the normal distribution. It computes this exact form with the error
-// function. Its error is at most 8 ulp, including for float64. It has the operands and
-// arguments of [Neg].
+// GELU returns the operation dst[i] = x·Φ(x) for x = src[i], where Φ is the distribution function
+// of the normal distribution. It computes this exact form with the error function. Its error is at
+// most 8 ulp, including for float64. It takes the same operands and arguments as [Neg].
 func GELU[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return unary("gelu", again, dst, src)
 }
 
-// GELUTanh returns the usual approximation of [GELU], 0.5·x·(1 + tanh u) with u =
-// √(2/π)·(x + 0.044715·x³). Its error is at most 8 ulp. For negative x, add up to 4 ulp
-// per unit of |u|, because the result is exponential in u. It has the operands and
-// arguments of [Neg].
+// GELUTanh returns the usual approximation of [GELU], 0.5·x·(1 + tanh u) with u = √(2/π)·(x +
+// 0.044715·x³). Its error is at most 8 ulp. For negative x, add up to 4 ulp per unit of |u|,
+// because the result is exponential in u. It takes the same operands and arguments as [Neg].
 func GELUTanh[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return unary("gelutanh", again, dst, src)
 }
 
-// SiLU returns the operation dst[i] = x / (1 + exp(-x)) for x = src[i]. Its error is at
-// most 4 ulp if exp(-x) is finite. Otherwise the result is 0. It has the operands and
-// arguments of [Neg].
+// SiLU returns the operation dst[i] = x / (1 + exp(-x)) for x = src[i]. Its error is at most 4 ulp
+// if exp(-x) is finite. Otherwise the result is 0. It takes the same operands and arguments as
+// [Neg].
 func SiLU[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return unary("silu", again, dst, src)
 }
 
-// Sigmoid returns the operation dst[i] = 1 / (1 + exp(-x)) for x = src[i]. Its error is
-// at most 4 ulp if exp(-x) is finite. Otherwise the result is 0. It has the operands and
-// arguments of [Neg].
+// Sigmoid returns the operation dst[i] = 1 / (1 + exp(-x)) for x = src[i]. Its error is at most 4
+// ulp if exp(-x) is finite. Otherwise the result is 0. It takes the same operands and arguments as
+// [Neg].
 func Sigmoid[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return unary("sigmoid", again, dst, src)
 }
 
-// Tanh returns the operation dst[i] = tanh(src[i]), with an error of at most 2 ulp. It
-// has the operands and arguments of [Neg].
+// Tanh returns the operation dst[i] = tanh(src[i]), with an error of at most 2 ulp. It takes the
+// same operands and arguments as [Neg].
 func Tanh[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return unary("tanh", again, dst, src)
 }
@@ -89,8 +87,8 @@ func Log[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver
 	return unary("log", again, dst, src)
 }
 
-// Sqrt returns the operation dst[i] = √src[i], rounded to nearest. It has the operands
-// and arguments of [Neg].
+// Sqrt returns the operation dst[i] = √src[i], rounded to nearest. It takes the same operands and
+// arguments as [Neg].
 func Sqrt[T Float](dst, src driver.MemoryOf[T], again ...*driver.Launch) (*driver.Launch, error) {
 	return unary("sqrt", again, dst, src)
 }

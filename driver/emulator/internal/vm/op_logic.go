@@ -21,7 +21,6 @@ func init() {
 }
 
 func lowerLogic(l *lowerer, i *ptx.Instr, f *form) {
-	// The names of these instructions are also names of modifiers, so the form must have none.
 	if !l.args(i, 3, 3) || !f.only(0) {
 		l.unsupported()
 		return
@@ -421,9 +420,9 @@ func signExtendAt(a, b uint32, clamp, signed bool) uint32 {
 	return a << (32 - b) >> (32 - b)
 }
 
-// findNth implements fns. It returns the position of a set bit of mask, counted from bit base, or
-// all ones if there is no such bit. A negative offset counts downwards. With an offset of 0, only
-// bit base qualifies.
+// findNth implements fns. It returns the position of the offset-th set bit of mask, counted from
+// bit base upwards, or downwards if offset is negative. With an offset of 0, only bit base
+// qualifies. If there is no such bit, findNth returns all ones.
 func findNth(mask, base, offset uint32) uint32 {
 	n := int32(offset)
 	if n == 0 {

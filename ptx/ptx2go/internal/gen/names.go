@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// formats replaces type names that Go names write in capital letters.
+// formats capitalises the names of types that Go names write in capital letters.
 var formats = strings.NewReplacer("_bf16", "_BF16", "_tf32", "_TF32")
 
 // exported converts a C or PTX name to an exported Go name: scale_add and scaleAdd
