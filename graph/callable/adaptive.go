@@ -70,7 +70,7 @@ func (c *Callable[In, Out]) choose(v *variant[In, Out], in In) (bool, error) {
 	case v.scoped || v.debt < debtLimit || allHold(v.constants, in):
 		return false, nil
 	}
-	c.stats.GivenUp++
+	c.stats.GivenUp.Add(1)
 	v.giveUp()
 	x := v.exec
 	v.exec = nil
@@ -96,7 +96,7 @@ func (c *Callable[In, Out]) refresh(v *variant[In, Out], in In) error {
 	}
 	failed, err := c.update(v, in)
 	if failed {
-		c.stats.Failed++
+		c.stats.Failed.Add(1)
 		v.debt += costOfFailure
 	} else {
 		v.debt += costOfUpdate
@@ -106,10 +106,10 @@ func (c *Callable[In, Out]) refresh(v *variant[In, Out], in In) error {
 
 // noteFailure counts a failed recording of a shape that has no graph.
 func (c *Callable[In, Out]) noteFailure(v *variant[In, Out]) {
-	c.stats.Failed++
+	c.stats.Failed.Add(1)
 	v.debt += costOfFailure
 	if c.work != nil && v.exec == nil && v.debt >= debtLimit {
-		c.stats.GivenUp++
+		c.stats.GivenUp.Add(1)
 		v.giveUp()
 	}
 }

@@ -23,7 +23,7 @@ func TestCallsAllocateNothing(t *testing.T) {
 func steadyCalls(k *kit) {
 	k.Helper()
 	long, short := affine{ramp(elems, 0), 1, 1}, affine{ramp(8, 0), 1, 1}
-	c := made(k, k.affine, []affine{long, short})
+	c := made(k, k.affine, []affine{long, short}, callable.WithMemory(1<<20))
 	none := k.None
 	none("Call", func() {
 		_, err := c.Call(background, long)

@@ -2,7 +2,6 @@ package callable
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
@@ -34,6 +33,9 @@ func (c *Callable[In, Out]) send(ctx context.Context, in In, withEvent bool) (*v
 		return nil, err
 	}
 	v := c.find(in)
+	if err := c.evict(v); err != nil {
+		return nil, err
+	}
 	isEager, err := c.choose(v, in)
 	if err != nil {
 		return nil, err
@@ -51,8 +53,8 @@ func (c *Callable[In, Out]) send(ctx context.Context, in In, withEvent bool) (*v
 	}
 	v.replays++
 	v.launched++
-	c.stats.Calls++
-	c.stats.Replayed++
+	c.stats.Calls.Add(1)
+	c.stats.Replayed.Add(1)
 	return v, nil
 }
 
@@ -92,7 +94,7 @@ func (c *Callable[In, Out]) variant(v *variant[In, Out], in In) (*variant[In, Ou
 	}
 	v, err := c.newVariant(func(v *variant[In, Out]) error { return c.instantiate(v, in) })
 	if err != nil {
-		c.stats.Failed++
+		c.stats.Failed.Add(1)
 		return nil, err
 	}
 	return v, c.add(v)
@@ -103,21 +105,8 @@ func (c *Callable[In, Out]) add(v *variant[In, Out]) error {
 	c.variants = append(c.variants, nil)
 	copy(c.variants[1:], c.variants)
 	c.variants[0] = v
-	return c.evict()
-}
-
-// evict closes the least recently called variant if there are too many.
-func (c *Callable[In, Out]) evict() error {
-	if len(c.variants) <= c.o.max {
-		return nil
-	}
-	last := len(c.variants) - 1
-	v := c.variants[last]
-	c.variants[last] = nil
-	c.variants = c.variants[:last]
-	c.stats.Evicted++
-	if err := v.close(c.s); err != nil {
-		return fmt.Errorf("the least recently called variant: %w", err)
-	}
-	return nil
+	v.bytes = bytesOf(v.cells)
+	c.stats.Variants.Store(int64(len(c.variants)))
+	c.stats.MemoryBytes.Add(v.bytes)
+	return c.evict(v)
 }

@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
@@ -46,7 +47,8 @@ type Module[In, Out any] interface {
 //
 // If a call's constants differ from those of the previous call, the function is recorded again and
 // the graph updated. Each shape of input has a variant with its own memory and graph. WithVariants
-// limits the number of variants. Beyond the limit, the least recently called variant is closed.
+// limits the number of variants, and WithMemory their memory. Beyond a limit, the least recently
+// called variant is closed.
 //
 // With the option [WithAdaptive], a shape is recorded only after several calls, and calls of shapes
 // that change too often enqueue their operations directly. These direct calls are called eager.
@@ -66,7 +68,7 @@ type Callable[In, Out any] struct {
 	variants []*variant[In, Out] // in order of their last call, most recent first
 	work     *eagerWork          // nil without WithAdaptive
 	shelf    *shelf              // nil without WithArena
-	stats    Stats
+	stats    counts
 }
 
 // Stats counts the operations of a Callable.
@@ -81,6 +83,7 @@ type Stats struct {
 	GivenUp      uint64 // shapes that returned to eager calls
 	Evicted      uint64 // variants closed to make room for others
 	Variants     int    // current number of variants
+	MemoryBytes  uint64 // memory of the variants, on the device and page-locked; see WithMemory
 }
 
 // New creates a Callable that enqueues its work in s, which must support capture. It prepares the
@@ -90,7 +93,7 @@ type Stats struct {
 // New has the same requirements as capture and instantiation. Updates of graphs work on every
 // driver that this module supports.
 func New[In, Out any](s *driver.Stream, f Func[In, Out], examples []In, opts ...Option) (*Callable[In, Out], error) {
-	c := &Callable[In, Out]{s: s, f: f, mu: newTurn(), o: options{mode: graph.ModeRelaxed, max: defaultVariants}}
+	c := &Callable[In, Out]{s: s, f: f, mu: newTurn(), o: options{mode: graph.ModeRelaxed, max: defaultVariants, memory: math.MaxUint64}}
 	absent.Apply(opts, &c.o)
 	if err := c.accepts(len(examples)); err != nil {
 		return nil, err
@@ -119,6 +122,8 @@ func (c *Callable[In, Out]) accepts(examples int) error {
 		return refusal.Invalid("callable: no function")
 	case c.o.max < 1:
 		return refusal.Invalid("callable: it must keep at least one variant, not %d", c.o.max)
+	case c.o.memory == 0:
+		return refusal.Invalid("callable: WithMemory(0): without memory, no call is possible")
 	case c.o.first < 0:
 		return refusal.Invalid("callable: WithAdaptive(%d): the number of eager calls must not be negative", c.o.first)
 	case c.o.shares && c.o.arena.Context() == nil:
@@ -231,16 +236,12 @@ func (c *Callable[In, Out]) Stream() *driver.Stream {
 	return c.s
 }
 
-// Stats returns the counts so far.
+// Stats returns the counts so far. It does not wait for calls.
 func (c *Callable[In, Out]) Stats() Stats {
 	if !c.exists() {
 		return Stats{}
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	stats := c.stats
-	stats.Variants = len(c.variants)
-	return stats
+	return c.stats.load()
 }
 
 // Close releases the graphs and the memory of all variants. A replay in flight completes, and its
@@ -257,6 +258,8 @@ func (c *Callable[In, Out]) Close() error {
 		errs = append(errs, v.close(c.s))
 	}
 	c.variants = nil
+	c.stats.Variants.Store(0)
+	c.stats.MemoryBytes.Store(0)
 	errs = append(errs, c.work.close())
 	return refusal.Join(errs)
 }

@@ -65,7 +65,7 @@ func (c *Callable[In, Out]) runEager(v *variant[In, Out], in In, withEvent bool)
 	if v.made {
 		v.e.inputs = len(v.inputs)
 	}
-	t := &Trace[In]{in: in, e: &v.e, again: v.made, lease: &v.lease, traced: v.traced}
+	t := &Trace[In]{in: in, e: &v.e, again: v.made, limit: c.o.memory, lease: &v.lease, traced: v.traced}
 	t.owned = nil
 	v.host = hostBehindStream
 	v.wasEager, v.latest = true, c.work.Replays+1
@@ -126,12 +126,12 @@ func (c *Callable[In, Out]) finishEager(v *variant[In, Out], t *Trace[In]) error
 	} else if v.e.stagings == 0 {
 		v.host = hostFree
 	}
-	c.stats.Calls++
+	c.stats.Calls.Add(1)
 	if replayed {
-		c.stats.Recorded++
-		c.stats.Replayed++
+		c.stats.Recorded.Add(1)
+		c.stats.Replayed.Add(1)
 	} else {
-		c.stats.Eager++
+		c.stats.Eager.Add(1)
 		v.ranEagerly(t.changed)
 	}
 	return nil
@@ -153,7 +153,7 @@ func (c *Callable[In, Out]) endRecording(e *eager, l *lease) (*graph.Exec, error
 	}
 	x, err := g.Instantiate(c.o.instantiate...)
 	if err = refusal.Join([]error{err, g.Close()}); err == nil {
-		c.stats.Instantiated++
+		c.stats.Instantiated.Add(1)
 		err = l.launch(x, e.s)
 	}
 	if err != nil {

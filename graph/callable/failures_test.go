@@ -246,6 +246,7 @@ func TestCallableRefusesWhatCannotWork(t *testing.T) {
 			{"the legacy stream", driver.CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, make(k.C.LegacyStream(), k.affine, nil)},
 			{"no function", driver.CUDA_ERROR_INVALID_VALUE, make(k.S, nil, nil)},
 			{"no variants", driver.CUDA_ERROR_INVALID_VALUE, make(k.S, k.affine, nil, callable.WithVariants(0))},
+			{"no memory", driver.CUDA_ERROR_INVALID_VALUE, make(k.S, k.affine, nil, callable.WithMemory(0))},
 			{"more examples than variants", driver.CUDA_ERROR_INVALID_VALUE, make(k.S, k.affine, []affine{in, in}, callable.WithVariants(1))},
 			{"a closed one, Call", driver.ErrClosed, call(c)},
 			{"a closed one, Start", driver.ErrClosed, start(c)},

@@ -146,6 +146,15 @@ type cellOf[T any] struct {
 	take    *driver.Launch // of Take, with its arguments
 	takes   *counter.Counter
 	numbers uint64
+
+	leased bool // the device memory is in an arena
+}
+
+func (m *cellOf[T]) bytes() uint64 {
+	if m.leased {
+		return uint64(m.host.Bytes())
+	}
+	return uint64(m.device.Bytes()) + uint64(m.host.Bytes())
 }
 
 func (m *cellOf[T]) len() int { return max(m.device.Len(), m.host.Len()) }
@@ -167,6 +176,7 @@ func (m *cellOf[T]) make(c *driver.Context, l *lease, n int) (err error) {
 	switch p := m.places; {
 	case p == onHost:
 	case p.leases() && l.shelf != nil:
+		m.leased = true
 		m.device, err = allocIn[T](l, n)
 	default:
 		m.device, err = driver.Alloc[T](c, n)
@@ -214,7 +224,11 @@ func ask[T, In any](t *Trace[In], p places, n int) *cellOf[T] {
 	}
 	m := &cellOf[T]{places: p}
 	create := func() error { return m.make(t.stream().Context(), t.lease, n) }
-	var err error
+	err := t.withinLimit(bytesFor[T](p, n, t.lease))
+	if err != nil {
+		t.fail(err)
+		return nil
+	}
 	if t.sc != nil {
 		err = t.sc.Relaxed(create)
 	} else {

@@ -11,6 +11,7 @@ type Option func(*options)
 type options struct {
 	mode        graph.Mode
 	max         int
+	memory      uint64 // limit for all variants
 	adaptive    bool
 	first       int // eager calls of a shape before it is recorded
 	instantiate []graph.Option
@@ -23,6 +24,22 @@ const defaultVariants = 8
 // WithVariants sets the number of shapes that keep their memory and graph. The default is 8.
 func WithVariants(n int) Option {
 	return func(o *options) { o.max = n }
+}
+
+// WithMemory limits the memory of all variants together: what StageSlice, StageScalar, Scratch, Take
+// and Result return, on the device and page-locked. After a new shape has been recorded, the least
+// recently called variants are closed until the others fit. While it is being recorded, its memory
+// comes on top. A variant whose work is in flight stays, because closing it would not release its
+// memory, and a later call closes it. There is no limit by default.
+//
+// A shape that needs more than bytes alone cannot be called. The error matches
+// CUDA_ERROR_OUT_OF_MEMORY, and no variant is closed.
+//
+// Other memory of the function does not count: things passed to [Trace.Own], the allocations that a
+// graph makes when it runs, which the driver shares between the graphs of a device, the arena of
+// WithArena, and the driver's own memory for executable graphs.
+func WithMemory(bytes uint64) Option {
+	return func(o *options) { o.memory = bytes }
 }
 
 // WithMode sets the mode in which the function is recorded. The default is ModeRelaxed.

@@ -30,6 +30,7 @@ type Trace[In any] struct {
 	again  bool   // the function runs again, with existing memory
 	scoped bool   // the function called Scope
 	next   int    // index of the next cell
+	limit  uint64 // for the memory of all cells
 	err    error
 	ended  bool
 

@@ -17,6 +17,7 @@ type variant[In, Out any] struct {
 	host    hostState
 	made    bool // the function ran, so the memory exists
 	partial bool // exec contains only a part of the work: see Trace.Scope
+	bytes   uint64
 	policy
 	e     eager
 	lease lease
@@ -51,7 +52,10 @@ type input[In any] interface {
 }
 
 // cell is memory that survives updates of the graph.
-type cell interface{ close() error }
+type cell interface {
+	close() error
+	bytes() uint64 // on the device and page-locked, without memory in an arena
+}
 
 // newVariant creates a variant for a new shape with make, which runs the function.
 func (c *Callable[In, Out]) newVariant(make func(*variant[In, Out]) error) (*variant[In, Out], error) {
@@ -94,7 +98,7 @@ func (c *Callable[In, Out]) instantiate(v *variant[In, Out], in In) error {
 		v.traced, v.exec = t.traced, x
 		return err
 	}
-	c.stats.Instantiated++
+	c.stats.Instantiated.Add(1)
 	v.traced, v.out, v.exec, v.replays, v.made = t.traced, out, x, 0, true
 	v.e.launches, v.partial, v.debt = nil, false, 0
 	return refusal.Join([]error{oldExec.Close(), closeAll(old)})
@@ -115,9 +119,9 @@ func (c *Callable[In, Out]) update(v *variant[In, Out], in In) (failed bool, err
 		return true, refusal.Join([]error{err, g.Close(), closeAll(t.owned)})
 	}
 	if a.Reinstantiated {
-		c.stats.Instantiated++
+		c.stats.Instantiated.Add(1)
 	} else {
-		c.stats.Updated++
+		c.stats.Updated.Add(1)
 	}
 	old := v.owned
 	v.traced, v.out = t.traced, out
@@ -127,7 +131,7 @@ func (c *Callable[In, Out]) update(v *variant[In, Out], in In) (failed bool, err
 // record runs the function under capture. Even if the function fails, record returns the Trace with
 // its declarations.
 func (c *Callable[In, Out]) record(v *variant[In, Out], in In) (g *graph.Graph, t *Trace[In], out Out, err error) {
-	t = &Trace[In]{in: in, again: v.made, lease: &v.lease}
+	t = &Trace[In]{in: in, again: v.made, limit: c.o.memory, lease: &v.lease}
 	t.cells = v.cells
 	defer func() {
 		if !t.again {
@@ -141,7 +145,7 @@ func (c *Callable[In, Out]) record(v *variant[In, Out], in In) (g *graph.Graph, 
 	if err := v.lease.settle(c.s); err != nil {
 		return nil, t, out, err
 	}
-	c.stats.Recorded++
+	c.stats.Recorded.Add(1)
 	g, err = graph.Capture(c.s, c.o.mode, func(sc *graph.Scope) error {
 		t.sc = sc
 		var err error

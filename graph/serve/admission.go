@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph/callable"
 )
 
 // admission decides which call uses which replica, without any knowledge of what a replica does.
@@ -37,12 +38,14 @@ type admission struct {
 	drained chan struct{} // closed when the pool is closed and nothing is busy
 
 	stats Stats
+	past  callable.Stats // of closed Callables
 }
 
 // slot is one replica. Its fields belong to the call that uses the slot. While the slot is idle,
 // the admission's lock protects them.
 type slot struct {
 	replica any
+	counts  func() callable.Stats // of the replica's Callable, nil while it has none; guarded by the admission's lock
 	broken  bool
 	call    uint64    // number of the call that uses the slot, 0 for Prepare
 	since   time.Time // when that call got the slot; zero while the slot is idle
@@ -503,9 +506,13 @@ func (a *admission) snapshot() Stats {
 	defer a.mu.Unlock()
 	s := a.stats
 	s.Replicas, s.Busy, s.Queued = len(a.slots), a.inUse(), a.waiting.len()
+	s.add(a.past)
 	for _, slot := range a.slots {
 		if !slot.since.IsZero() {
 			s.Longest = max(s.Longest, time.Since(slot.since))
+		}
+		if slot.counts != nil {
+			s.add(slot.counts())
 		}
 	}
 	return s

@@ -9,12 +9,17 @@ type options struct {
 	replicas  int
 	most      int    // replicas after growth, 0 without WithGrowth
 	memory    uint64 // free device memory that growth requires
+	limit     uint64 // memory of all replicas together; 0 without WithMemory
+	limited   bool
 	queue     int
 	deadlines bool
 	callable  []callable.Option
 }
 
 const defaultQueue = 256
+
+// share returns the limit for one replica.
+func (o *options) share() uint64 { return o.limit / uint64(max(o.replicas, o.most)) }
 
 // WithReplicas sets the number of replicas that New creates. The default is 1. The number of
 // replicas is the number of calls that can run at the same time.
@@ -27,6 +32,13 @@ func WithReplicas(n int) Option {
 // bytes. Choose memory as the size of a replica plus the memory that the rest of the program needs.
 func WithGrowth(most int, memory uint64) Option {
 	return func(o *options) { o.most, o.memory = most, memory }
+}
+
+// WithMemory limits the memory that the function requests through its Trace, of all replicas
+// together. Each replica gets an equal share. A pool that may grow divides by the largest number of
+// replicas. See callable.WithMemory for what counts, and for what happens at the limit.
+func WithMemory(bytes uint64) Option {
+	return func(o *options) { o.limit, o.limited = bytes, true }
 }
 
 // WithQueue sets how many calls may wait for a replica. Further calls immediately return a

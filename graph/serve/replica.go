@@ -34,7 +34,7 @@ func (p *Pool[In, Out]) create(r *replica[In, Out]) (err error) {
 	made := false
 	defer func() {
 		if !made { // runs even if the function panicked or called runtime.Goexit
-			err = refusal.Join([]error{err, r.close()})
+			err = refusal.Join([]error{err, p.close(r)})
 		}
 	}()
 	shapes, version := p.preparedShapes()
@@ -44,16 +44,18 @@ func (p *Pool[In, Out]) create(r *replica[In, Out]) (err error) {
 	if r.call, err = callable.New(r.stream, p.f, shapes, p.o.callable...); err != nil {
 		return err
 	}
+	p.a.opened(&r.slot, r.call.Stats)
 	r.version = version
 	made = true
 	return nil
 }
 
 // close waits for the replica's work and releases everything.
-func (r *replica[In, Out]) close() error {
+func (p *Pool[In, Out]) close(r *replica[In, Out]) error {
 	if r.stream == nil {
 		return nil
 	}
+	p.a.closes(&r.slot)
 	_ = r.stream.Wait(context.Background()) // an error of the work was already returned
 	err := refusal.Join([]error{r.call.Close(), r.stream.Close()})
 	r.call, r.stream = nil, nil
@@ -75,7 +77,7 @@ func (p *Pool[In, Out]) repair(ctx context.Context, s *slot) (err error) {
 			return fmt.Errorf("serve: while the call waited for a replica: %w", err)
 		}
 	}
-	p.leave(r.close())
+	p.leave(p.close(r))
 	if err := p.create(r); err != nil {
 		p.a.noRepair(err)
 		if lost := p.lostBy(s.call, err); lost != nil {
@@ -111,7 +113,7 @@ func (p *Pool[In, Out]) grow(t *ticket) (w *waiter, err error) {
 		if grown {
 			return w, err
 		}
-		p.leave(r.close()) // Prepare added a shape in the meantime
+		p.leave(p.close(r)) // Prepare added a shape in the meantime
 		failed = p.create(r)
 	}
 	if lost := p.lostBy(t.number, failed); lost != nil {

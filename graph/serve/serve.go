@@ -88,6 +88,15 @@ type Stats struct {
 
 	MeanCall time.Duration // recent mean time for which a call occupied its replica, including use
 	Longest  time.Duration // time for which the oldest call in progress has occupied its replica
+
+	// Counts of all replicas together, like those of callable.Stats.
+	Replayed    uint64 // calls that launched a graph
+	Eager       uint64 // calls that enqueued their operations directly
+	Recorded    uint64 // runs of the function that recorded, including those of New and Prepare
+	Updated     uint64 // recordings that led to an update of a graph
+	Evicted     uint64 // shapes closed in a replica to make room for others
+	Variants    int    // shapes that replicas keep now
+	MemoryBytes uint64 // memory of those shapes, on the device and page-locked
 }
 
 // Refused counts calls that were refused, by reason.
@@ -111,6 +120,9 @@ func New[In, Out any](c *driver.Context, f callable.Func[In, Out], examples []In
 	absent.Apply(opts, &p.o)
 	if err := p.accepts(); err != nil {
 		return nil, err
+	}
+	if p.o.limited {
+		p.o.callable = append(slices.Clip(p.o.callable), callable.WithMemory(p.o.share()))
 	}
 	p.a = admission{bound: p.o.queue, most: p.o.most, deadlines: p.o.deadlines, pause: retryAfter, drained: make(chan struct{})}
 	made := false
@@ -145,6 +157,8 @@ func (p *Pool[In, Out]) accepts() error {
 		return refusal.Invalid("serve: a queue cannot have %d places", o.queue)
 	case o.most != 0 && o.most < o.replicas:
 		return refusal.Invalid("serve: it cannot grow from %d to %d replicas", o.replicas, o.most)
+	case o.limited && o.share() == 0:
+		return refusal.Invalid("serve: WithMemory(%d): too little for %d replicas", o.limit, max(o.replicas, o.most))
 	}
 	return nil
 }
@@ -321,7 +335,7 @@ func (p *Pool[In, Out]) Close() error {
 	p.closed = true
 	errs := []error{p.left}
 	for _, s := range p.a.slots {
-		errs = append(errs, p.of(s).close())
+		errs = append(errs, p.close(p.of(s)))
 	}
 	return refusal.Join(errs)
 }

@@ -124,6 +124,17 @@ func Example_servingAdmission() {
 	// Output: [3 5 7 9]
 }
 
+func Example_servingMemory() {
+	_, ctx, _ := open()
+	// [memory]
+	pool := newScorer(ctx, serve.WithReplicas(2), serve.WithMemory(2<<30)) // 1 GiB for each replica
+	defer pool.Close()
+	s := pool.Stats()
+	fmt.Println(s.Variants, "shapes with", s.MemoryBytes, "bytes,", s.Evicted, "evicted")
+	// [end]
+	// Output: 2 shapes with 96 bytes, 0 evicted
+}
+
 func Example_servingStats() {
 	_, ctx, _ := open()
 	pool := newScorer(ctx, serve.WithReplicas(2), serve.WithQueue(0))

@@ -76,6 +76,9 @@ func failAdaptive(k *kit, adaptive func(*kit) []error, lib *faulty.Library, book
 	books.Again() // Usable may have opened objects
 }
 
+// bytesPerElement is the memory of affine: staged on the host and on the device, and the result.
+const bytesPerElement = 3 * 4
+
 // adaptive makes eager and recorded calls of three shapes, with two variants, and returns the
 // errors. One shape is given up.
 func (k *kit) adaptive() (errs []error) {
@@ -120,6 +123,16 @@ func (k *kit) adaptively(s, other *driver.Stream, opts ...callable.Option) (errs
 		note(k.answer(c, affine{ramp(3, i), 2, i}, false))
 	}
 	if s := c.Stats(); len(errs) == 0 && (s.GivenUp != 1 || s.Evicted == 0) {
+		k.Errorf("the calls did %+v", s)
+	}
+	note(c.Close())
+	if c, err = callable.New(k.S, k.affine, nil, callable.WithMemory(9*bytesPerElement)); err != nil {
+		return append(errs, err)
+	}
+	for i, n := range []int{4, 5, 6, 2, 4} {
+		note(k.answer(c, affine{ramp(n, 1), 2, 3}, i%2 == 1))
+	}
+	if s := c.Stats(); len(errs) == 0 && s.Evicted != 3 {
 		k.Errorf("the calls did %+v", s)
 	}
 	note(c.Close())
