@@ -8,11 +8,11 @@ import (
 // Batch is a list of calls that are made in one native call. They run in order until one fails
 // (returns a result other than 0).
 //
-// The blocks of a batch are in its own memory, which never moves and which the garbage collector
-// does not scan. An argument may therefore be the address of an earlier call's output word
-// (Frame.SetOut). All other memory that arguments point to must be kept alive, either by the batch
-// (SetPtr) or by the caller (SetKept). Reusing a batch after Reset does not allocate. A Batch is
-// not safe for concurrent use.
+// The frames of the calls are in the batch's own memory, which never moves and which the garbage
+// collector does not scan. An argument may therefore be the address of an earlier call's output
+// word (Frame.SetOut). All other memory that arguments point to must be kept alive, either by the
+// batch (SetPtr) or by the caller (SetKept). Reusing a batch after Reset does not allocate. A Batch
+// is not safe for concurrent use.
 type Batch struct {
 	head   batchHead
 	first  *frame
