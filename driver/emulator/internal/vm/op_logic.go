@@ -206,7 +206,8 @@ func lop3(a, b, c uint32, table uint8) uint32 {
 	return r
 }
 
-// lop3Func returns lop3 for a fixed table, as a shorter function for common tables.
+// lop3Func returns the function that executes lop3 with a fixed table. Common tables have shorter
+// functions.
 func lop3Func(table uint8) func(a, b, c uint32) uint32 {
 	switch table {
 	case 0x96:

@@ -337,8 +337,7 @@ type fragment struct {
 	at   []uint16
 }
 
-// perRegister returns the number of elements in a register. A group of 32 bits counts as one
-// element.
+// perRegister returns the number of elements in a register. For b1, 32 bits count as one element.
 func (t elemType) perRegister() int {
 	if t == elemB1 {
 		return 1
