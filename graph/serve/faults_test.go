@@ -11,6 +11,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/emulator"
+	"github.com/purecuda/cuda/graph/arena"
 	"github.com/purecuda/cuda/graph/callable"
 	"github.com/purecuda/cuda/graph/internal/graphtest"
 	"github.com/purecuda/cuda/graph/internal/inflight"
@@ -220,6 +221,19 @@ var flows = map[string]func(k *kit) error{
 }
 
 func init() {
+	flows["two pools in one arena"] = func(k *kit) error {
+		a, err := arena.New(k.C)
+		if err != nil {
+			return err
+		}
+		err = with(k, k.model(10), func(p *pool) error {
+			return with(k, k.model(20), func(q *pool) error {
+				return errors.Join(call(background, p, ramp(8, 1)), call(background, q, ramp(8, 1)), call(background, p, ramp(3, 1)),
+					call(background, q, ramp(4, 1)))
+			}, serve.WithArenas(a))
+		}, serve.WithArenas(a))
+		return errors.Join(err, a.Close())
+	}
 	// A call is cancelled while its work runs, and another follows when the work has ended. If the
 	// wait in between fails, only the Stats show it, because the cancelled call has returned.
 	flows["cancellation"] = func(k *kit) error {

@@ -1,6 +1,9 @@
 package serve
 
-import "github.com/purecuda/cuda/graph/callable"
+import (
+	"github.com/purecuda/cuda/graph/arena"
+	"github.com/purecuda/cuda/graph/callable"
+)
 
 // Option configures New.
 type Option func(*options)
@@ -14,6 +17,7 @@ type options struct {
 	queue     int
 	deadlines bool
 	callable  []callable.Option
+	arenas    []*arena.Arena
 }
 
 const defaultQueue = 256
@@ -64,4 +68,17 @@ func WithPriority(n int) CallOption { return CallOption{n} }
 // WithCallable adds options for the Callable of each replica.
 func WithCallable(opts ...callable.Option) Option {
 	return func(o *options) { o.callable = append(o.callable, opts...) }
+}
+
+// WithArenas takes the temporary memory of replica i from arena i: see [callable.WithArena]. All
+// shapes of a replica then share memory. If several Pools use the same arenas, their replicas share
+// memory too, one by one. So the memory of an idle replica serves the other Pools. If replicas of two
+// Pools need the same arena at the same time, the second call's work waits on the device for the
+// first's. Free replicas are not chosen by arena.
+//
+// Pass as many arenas as the largest Pool has replicas. If there are fewer, several replicas of the
+// Pool share an arena and never run at the same time. The caller may close the arenas before or after
+// the Pool. But a Pool whose arenas are closed cannot record new shapes or create replicas.
+func WithArenas(arenas ...*arena.Arena) Option {
+	return func(o *options) { o.arenas = append(o.arenas, arenas...) }
 }

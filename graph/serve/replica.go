@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/purecuda/cuda/driver"
@@ -18,12 +19,42 @@ type replica[In, Out any] struct {
 	stream  *driver.Stream
 	call    *callable.Callable[In, Out]
 	version int // Pool.version when the replica was created
+	arena   int // index in options.arenas
 }
 
+// newReplica returns a replica without a Callable. It uses the arena that the fewest replicas of the
+// Pool use. If the replica never serves, the caller must call drop.
 func (p *Pool[In, Out]) newReplica() *replica[In, Out] {
 	r := new(replica[In, Out])
 	r.slot.replica = r
+	p.a.mu.Lock()
+	defer p.a.mu.Unlock()
+	for i, n := range p.users {
+		if n < p.users[r.arena] {
+			r.arena = i
+		}
+	}
+	if len(p.users) > 0 {
+		p.users[r.arena]++
+	}
 	return r
+}
+
+// drop makes room in the arena of a replica that never serves.
+func (p *Pool[In, Out]) drop(r *replica[In, Out]) {
+	p.a.mu.Lock()
+	defer p.a.mu.Unlock()
+	if len(p.users) > 0 {
+		p.users[r.arena]--
+	}
+}
+
+// callableOptions returns the options for the Callable of a replica.
+func (p *Pool[In, Out]) callableOptions(r *replica[In, Out]) []callable.Option {
+	if len(p.o.arenas) == 0 {
+		return p.o.callable
+	}
+	return append(slices.Clone(p.o.callable), callable.WithArena(p.o.arenas[r.arena]))
 }
 
 func (p *Pool[In, Out]) of(s *slot) *replica[In, Out] { return s.replica.(*replica[In, Out]) }
@@ -41,7 +72,7 @@ func (p *Pool[In, Out]) create(r *replica[In, Out]) (err error) {
 	if r.stream, err = p.c.NewStream(); err != nil {
 		return err
 	}
-	if r.call, err = callable.New(r.stream, p.f, shapes, p.o.callable...); err != nil {
+	if r.call, err = callable.New(r.stream, p.f, shapes, p.callableOptions(r)...); err != nil {
 		return err
 	}
 	p.a.opened(&r.slot, r.call.Stats)
@@ -105,6 +136,11 @@ func (p *Pool[In, Out]) grow(t *ticket) (w *waiter, err error) {
 		return nil, nil
 	}
 	r := p.newReplica()
+	defer func() {
+		if !grown {
+			p.drop(r)
+		}
+	}()
 	if failed == nil {
 		failed = p.create(r)
 	}

@@ -58,8 +58,9 @@ type Pool[In, Out any] struct {
 	o options
 	a admission
 
-	shapes  []In // one input of each prepared shape; guarded by a.mu
-	version int  // number of changes of shapes
+	shapes  []In  // one input of each prepared shape; guarded by a.mu
+	version int   // number of changes of shapes
+	users   []int // number of replicas for each of the arenas; guarded by a.mu
 
 	preparing sync.Mutex // held by Prepare
 	closing   sync.Mutex // guards closed
@@ -125,6 +126,7 @@ func New[In, Out any](c *driver.Context, f callable.Func[In, Out], examples []In
 		p.o.callable = append(slices.Clip(p.o.callable), callable.WithMemory(p.o.share()))
 	}
 	p.a = admission{bound: p.o.queue, most: p.o.most, deadlines: p.o.deadlines, pause: retryAfter, drained: make(chan struct{})}
+	p.users = make([]int, len(p.o.arenas))
 	made := false
 	defer func() {
 		if !made { // runs even if the function panicked or called runtime.Goexit

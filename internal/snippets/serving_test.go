@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph/arena"
 	"github.com/purecuda/cuda/graph/callable"
 	"github.com/purecuda/cuda/graph/serve"
 	"github.com/purecuda/cuda/ptx/kernels"
@@ -52,6 +53,44 @@ func Example_servingPool() {
 	// [end]
 
 	// Output: [3 5 7 9]
+}
+
+func Example_servingArenas() {
+	_, ctx, _ := open()
+	type output = *driver.HostBuffer[float32]
+	model := func(factor float32) callable.Func[[]float32, output] {
+		return func(t *callable.Trace[[]float32]) (output, error) {
+			x := callable.StageSlice(t, func(in []float32) []float32 { return in })
+			y := callable.Scratch[float32](t, x.Len())
+			t.Do(must(kernels.MulScalar(y, x, factor)))
+			return callable.Result(t, y), nil
+		}
+	}
+	example := [][]float32{make([]float32, elements)}
+	// [arenas]
+	var arenas []*arena.Arena // one for each replica
+	for range 2 {
+		a := must(arena.New(ctx))
+		defer a.Close()
+		arenas = append(arenas, a)
+	}
+	share := serve.WithArenas(arenas...)
+	doubles := must(serve.New(ctx, model(2), example, serve.WithReplicas(2), share))
+	triples := must(serve.New(ctx, model(3), example, serve.WithReplicas(2), share))
+	// [end]
+	defer doubles.Close()
+	defer triples.Close()
+	show := func(out output) error {
+		fmt.Println(out.Slice())
+		return nil
+	}
+	check(doubles.Call(context.Background(), []float32{1, 2, 3, 4}, show))
+	check(triples.Call(context.Background(), []float32{1, 2, 3, 4}, show))
+	fmt.Println(len(arenas[1].Report().Plans), "plans")
+	// Output:
+	// [2 4 6 8]
+	// [3 6 9 12]
+	// 2 plans
 }
 
 // [handler]
