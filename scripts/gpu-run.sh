@@ -173,7 +173,7 @@ part_compare() {
 
 # A service in Go against one in C, for about 80 seconds. The verdict is that of the table.
 part_serve() {
-	timeout 150 "$work/bench/compare" -serve 7 -window 700ms -limit 90s -note "commit $commit" ${SERVE:-} >"$out/serve.md" 2>"$work/log"
+	timeout 150 "$work/bench/compare" -serve 7 -window 600ms -limit 90s -note "commit $commit" ${SERVE:-} >"$out/serve.md" 2>"$work/log"
 	status=$?
 	cat "$work/log" "$out/serve.md"
 	verdict $status "serve: throughput, p99 and allocations of a service against C"

@@ -7,12 +7,15 @@
  *
  *     workers   a bounded first-in-first-out queue, and a thread for each graph
  *     list      the calling thread takes a graph, or waits its turn for one
+ *     before    as workers, but the copy to the device is not in the graph: it goes
+ *               into the stream before each launch, as Callable does it
  *
  * It says "ready" with a description, then obeys standard input:
  *
- *     <workers or list> <callers> <graphs> <milliseconds>
+ *     <how> <callers> <graphs> <milliseconds> <microseconds>
  *
- * and answers with the fields that print_result names. An argument "blocking",
+ * and answers with the fields that print_result names. A caller works for the
+ * microseconds between two calls. An argument "blocking",
  * "spin" or "yield" sets how the driver's waits use the processor. */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -58,7 +61,7 @@ static void sleep_until(int64_t at) {
 /* A graph with what only it uses. */
 struct replica {
 	CUstream stream;
-	CUgraphExec exec;
+	CUgraphExec exec, later; /* with and without the copy to the device */
 	CUdeviceptr words;
 	uint32_t *in, *out; /* page-locked */
 	struct replica *next;
@@ -67,29 +70,39 @@ struct replica {
 static struct replica replicas[MOST_GRAPHS];
 static int made;
 
-static void make(struct replica *r) {
+static CUgraphExec capture(struct replica *r, int with_copy) {
 	CUgraph g;
+	CUgraphExec exec;
 	unsigned n = WORDS;
 	void *arguments[] = {&r->words, &n};
-	CHECK(cuStreamCreate(&r->stream, STREAM_NON_BLOCKING));
-	CHECK(cuMemAlloc(&r->words, BYTES));
-	CHECK(cuMemAllocHost((void **)&r->in, BYTES));
-	CHECK(cuMemAllocHost((void **)&r->out, BYTES));
 	CHECK(cuStreamBeginCapture(r->stream, CAPTURE_THREAD_LOCAL));
-	CHECK(cuMemcpyHtoDAsync(r->words, r->in, BYTES, r->stream));
+	if (with_copy) CHECK(cuMemcpyHtoDAsync(r->words, r->in, BYTES, r->stream));
 	for (int i = 0; i < KERNELS; i++)
 		CHECK(cuLaunchKernel(bump, WORDS / BLOCK, 1, 1, BLOCK, 1, 1, 0, r->stream, arguments, NULL));
 	CHECK(cuMemcpyDtoHAsync(r->out, r->words, BYTES, r->stream));
 	CHECK(cuStreamEndCapture(r->stream, &g));
-	CHECK(cuGraphInstantiate(&r->exec, g, 0));
+	CHECK(cuGraphInstantiate(&exec, g, 0));
 	CHECK(cuGraphDestroy(g));
-	CHECK(cuGraphLaunch(r->exec, r->stream)); /* uploads it */
+	CHECK(cuGraphLaunch(exec, r->stream)); /* uploads it */
 	CHECK(cuStreamSynchronize(r->stream));
+	return exec;
 }
+
+static void make(struct replica *r) {
+	CHECK(cuStreamCreate(&r->stream, STREAM_NON_BLOCKING));
+	CHECK(cuMemAlloc(&r->words, BYTES));
+	CHECK(cuMemAllocHost((void **)&r->in, BYTES));
+	CHECK(cuMemAllocHost((void **)&r->out, BYTES));
+	r->exec = capture(r, 1);
+	r->later = capture(r, 0);
+}
+
+static int copies_before; /* the launch, instead of in the graph */
 
 static void run(struct replica *r, const uint32_t *in, uint32_t *out) {
 	memcpy(r->in, in, BYTES);
-	CHECK(cuGraphLaunch(r->exec, r->stream));
+	if (copies_before) CHECK(cuMemcpyHtoDAsync(r->words, r->in, BYTES, r->stream));
+	CHECK(cuGraphLaunch(copies_before ? r->later : r->exec, r->stream));
 	CHECK(cuStreamSynchronize(r->stream));
 	memcpy(out, r->out, BYTES);
 }
@@ -213,7 +226,7 @@ struct caller {
 };
 
 static void (*call)(struct request *);
-static int64_t begin, end;
+static int64_t begin, end, between; /* ns of work between two calls */
 static pthread_barrier_t started;
 
 static int right(const struct caller *c) {
@@ -234,6 +247,8 @@ static void *caller(void *self) {
 		call(&c->request);
 		int64_t ended = now();
 		c->wrong += c->out[0] != c->in[0] + added;
+		for (int64_t until = ended + between; now() < until;) {
+		}
 		if (ended > end) break;
 		if (ended < begin) continue;
 		c->latencies[c->calls++ % c->slots] = ended - t < UINT32_MAX ? ended - t : UINT32_MAX;
@@ -289,10 +304,12 @@ static void print_result(const struct caller *callers, int n, double seconds, do
 	fflush(stdout);
 }
 
-static void measure(int with_workers, int n, int graphs, int ms) {
+static void measure(const char *how, int n, int graphs, int ms) {
+	int with_workers = strcmp(how, "list") != 0;
 	struct caller *callers = calloc(n, sizeof *callers);
 	pthread_t threads_of[n], workers[graphs];
 	while (made < graphs) make(&replicas[made++]);
+	copies_before = !strcmp(how, "before");
 	call = with_workers ? call_worker : call_list;
 	queue.closed = 0;
 	list.idle = NULL;
@@ -358,11 +375,12 @@ static void prepare(const char *waits) {
 
 int main(int argc, char **argv) {
 	char how[16];
-	int callers, graphs, ms;
+	int callers, graphs, ms, us;
 	prepare(argc > 2 ? argv[2] : "auto");
-	while (scanf("%15s %d %d %d", how, &callers, &graphs, &ms) == 4) {
+	while (scanf("%15s %d %d %d %d", how, &callers, &graphs, &ms, &us) == 5) {
 		if (callers < 1 || graphs < 1 || graphs > MOST_GRAPHS || ms < 1) return 2;
-		measure(!strcmp(how, "workers"), callers, graphs, ms);
+		between = us * INT64_C(1000);
+		measure(how, callers, graphs, ms);
 	}
 	return 0;
 }

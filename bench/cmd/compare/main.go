@@ -37,6 +37,7 @@ func main() {
 	flag.DurationVar(&window, "window", window, "with -serve: measured time of each service in a turn")
 	flag.StringVar(&crowds, "callers", crowds, "with -serve: numbers of callers")
 	flag.StringVar(&waits, "waits", waits, "with -serve: context flags of all programs: auto, spin, yield or blocking")
+	flag.DurationVar(&work, "work", work, "with -serve: time for which a caller works between two calls")
 	note := flag.String("note", "", "line for the report's head: commit, machine")
 	flag.Parse()
 	if err := choose(*only); err != nil && !*kernels {

@@ -16,6 +16,7 @@ var (
 	window = time.Second
 	crowds = "16,256"
 	waits  = "auto"
+	work   time.Duration
 )
 
 // Bars of a service, relative to C or to a Callable.
@@ -37,6 +38,7 @@ type service struct {
 var (
 	workers  = service{"C, a worker thread for each exec", inC, "workers"}
 	listed   = service{"C, callers take an exec from a list", inC, "list"}
+	early    = service{"C, workers, input copied before the graph", inC, "before"}
 	pooled   = service{"serve.Pool", inGo, "pool"}
 	callable = service{"Callable.CallWith", inGo, "callable"}
 )
@@ -50,13 +52,14 @@ type load struct {
 // loads returns all loads for a list of numbers of callers.
 func loads(callers string) ([]load, error) {
 	var all []load
+	cs := []service{workers, listed, early}
 	for s := range strings.SplitSeq(callers, ",") {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < 1 {
 			return nil, fmt.Errorf("-callers %s: %q is not a number of callers", callers, s)
 		}
-		all = append(all, load{n, 4, []service{workers, listed, pooled}})
-		all = append(all, load{n, 1, []service{workers, listed, pooled, callable}})
+		all = append(all, load{n, 4, append(cs[:len(cs):len(cs)], pooled)}, load{n, 1, append(cs[:len(cs):len(cs)], pooled, callable)})
+		cs = cs[:2] // where the input is copied depends little on the number of callers
 	}
 	return all, nil
 }
@@ -135,7 +138,7 @@ func (l load) turn(callers []*caller, t turns) error {
 
 // serve makes a program serve a load.
 func (c *caller) serve(s service, l load) (r served, err error) {
-	if _, err := fmt.Fprintln(c.in, s.how, l.callers, l.replicas, window.Milliseconds()); err != nil {
+	if _, err := fmt.Fprintln(c.in, s.how, l.callers, l.replicas, window.Milliseconds(), work.Microseconds()); err != nil {
 		return r, fmt.Errorf("%s, %v: %w", s.title, l, err)
 	}
 	line, err := c.out.ReadString('\n')

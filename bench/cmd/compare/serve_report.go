@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // serviceReport prints the tables and reports whether all bars were met.
@@ -13,6 +15,9 @@ func serviceReport(w io.Writer, note string, n int, callers []*caller, all []loa
 	}
 	if note != "" {
 		fmt.Fprintf(w, "- %s\n", note)
+	}
+	if work > 0 {
+		fmt.Fprintf(w, "- A caller works for %v between two calls.\n", work)
 	}
 	fmt.Fprintf(w, "\nA call copies 4 KiB to the device, runs 160 kernels as a graph and copies 4 KiB back. %d turns of %v for each row, the services\n"+
 		"alternating. Numbers are medians of the turns. A ratio is the median of the ratios within a turn, in brackets the 95%% confidence\n"+
@@ -33,8 +38,8 @@ func serviceReport(w io.Writer, note string, n int, callers []*caller, all []loa
 
 // details prints what was measured of each service.
 func details(w io.Writer, all []load, results []turns) {
-	fmt.Fprint(w, "| callers | execs | service | calls/s | p50 µs | p99 µs | p99.9 µs | CPU µs/call | processors used | threads | allocs/call | wrong |\n"+
-		"|--:|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
+	fmt.Fprint(w, "| callers | execs | service | calls/s | p50 µs | p99 µs | p99.9 µs | µs of an exec per call | CPU µs/call | processors used | threads | allocs/call | most allocs/call | wrong |\n"+
+		"|--:|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	for i, l := range all {
 		for _, s := range l.services {
 			t := results[i][s]
@@ -42,26 +47,32 @@ func details(w io.Writer, all []load, results []turns) {
 			for _, r := range t {
 				wrong += r.wrong
 			}
-			fmt.Fprintf(w, "| %d | %d | %s | %.0f | %.1f | %.1f | %.1f | %.1f | %.2f | %.0f | %.2g | %d |\n", l.callers, l.replicas, s.title,
+			fmt.Fprintf(w, "| %d | %d | %s | %.0f | %.1f | %.1f | %.1f | %.1f | %.1f | %.2f | %.0f | %.2g | %.2g | %d |\n", l.callers, l.replicas, s.title,
 				medianOf(t, served.throughput), medianOf(t, served.p50µs), medianOf(t, served.p99µs), medianOf(t, served.p999µs),
-				1e6*medianOf(t, served.perCall), medianOf(t, served.processors), medianOf(t, served.threadsAlive), maxOf(t, served.allocsPerCall), wrong)
+				1e6*float64(l.replicas)/medianOf(t, served.throughput), 1e6*medianOf(t, served.perCall), medianOf(t, served.processors),
+				medianOf(t, served.threadsAlive), medianOf(t, served.allocsPerCall), maxOf(t, served.allocsPerCall), wrong)
 		}
 	}
 }
 
-// bars prints the ratios of a Pool to C and to a Callable. C is the better of its two services.
+// bars prints the ratios of a Pool to C and to a Callable. C is the fastest of its services.
 func bars(w io.Writer, all []load, results []turns) (ok bool) {
 	fmt.Fprintf(w, "\n| callers | execs | serve.Pool to | calls/s, at least %.2f | p99, at most %.2f | CPU per call | allocs/call | kept |\n"+
 		"|--:|--:|---|--:|--:|--:|--:|---|\n", minThroughput, maxP99)
 	ok = true
 	for i, l := range all {
 		t := results[i]
-		faster, slower := workers, listed
-		if medianOf(t[listed], served.throughput) > medianOf(t[workers], served.throughput) {
-			faster, slower = listed, workers
+		inOrder := l.inC()
+		slices.SortStableFunc(inOrder, func(a, b service) int {
+			return cmp.Compare(medianOf(t[b], served.throughput), medianOf(t[a], served.throughput))
+		})
+		for k, s := range inOrder {
+			if k == 0 {
+				ok = bar(w, l, t, s, " (the fastest)", true) && ok
+			} else {
+				bar(w, l, t, s, " (for information)", false)
+			}
 		}
-		ok = bar(w, l, t, faster, " (the faster)", true) && ok
-		bar(w, l, t, slower, " (for information)", false)
 		if len(t[callable]) > 0 {
 			ok = bar(w, l, t, callable, "", true) && ok
 		}
@@ -69,11 +80,21 @@ func bars(w io.Writer, all []load, results []turns) (ok bool) {
 	return ok
 }
 
+// inC returns the services in C.
+func (l load) inC() (list []service) {
+	for _, s := range l.services {
+		if s.caller == inC {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
 // bar prints the ratios to one other service. Only a service that counts can miss a bar.
 func bar(w io.Writer, l load, t turns, other service, remark string, counts bool) (ok bool) {
 	throughput := pairs(t, other, served.throughput)
 	p99 := pairs(t, other, served.p99µs)
-	allocs := maxOf(t[pooled], served.allocsPerCall)
+	allocs := medianOf(t[pooled], served.allocsPerCall)
 	var missed []string
 	if median(throughput) < minThroughput {
 		missed = append(missed, "calls/s")
@@ -113,7 +134,7 @@ func values(t []served, value func(served) float64) (v []float64) {
 
 func medianOf(t []served, value func(served) float64) float64 { return median(values(t, value)) }
 
-// maxOf returns the largest value of all turns, for counts that must always be 0.
+// maxOf returns the largest value of all turns.
 func maxOf(t []served, value func(served) float64) (most float64) {
 	for _, v := range values(t, value) {
 		most = max(most, v)

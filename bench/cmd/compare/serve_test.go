@@ -33,14 +33,14 @@ func TestServicesAreMeasured(t *testing.T) {
 	}
 	rows := 0
 	for line := range strings.Lines(out.String()) {
-		if strings.HasPrefix(line, "| 6 | ") && strings.Count(line, "|") == 13 {
+		if strings.HasPrefix(line, "| 6 | ") && strings.Count(line, "|") == 15 {
 			rows++
 			if !strings.HasSuffix(line, "| 0 |\n") {
 				t.Errorf("wrong results: %s", line)
 			}
 		}
 	}
-	if rows != 7 || !strings.Contains(out.String(), "context flags blocking") {
+	if rows != 9 || !strings.Contains(out.String(), "context flags blocking") {
 		t.Errorf("%d services in the report:\n%s", rows, &out)
 	}
 }
@@ -88,14 +88,14 @@ func TestServiceBars(t *testing.T) {
 // With one replica, a Pool is also compared with a Callable.
 func TestServiceBarsAgainstACallable(t *testing.T) {
 	c := served{calls: 1000, seconds: 1, p50: 1e5, p99: 2e5, p999: 3e5, processor: 1}
-	better := c
-	better.calls = 1100
+	better, slow := c, c
+	better.calls, slow.calls = 1100, 900
 	all, err := loads("16")
 	if err != nil || len(all) != 2 {
 		t.Fatal(all, err)
 	}
 	for _, direct := range []served{c, better} {
-		results := []turns{{workers: steady(5, c), listed: steady(5, c), pooled: steady(5, c), callable: steady(5, direct)}}
+		results := []turns{{workers: steady(5, c), listed: steady(5, c), early: steady(5, slow), pooled: steady(5, c), callable: steady(5, direct)}}
 		var out bytes.Buffer
 		if met := serviceReport(&out, "", 5, nil, all[1:], results); met != (direct == c) {
 			t.Errorf("met is %v:\n%s", met, &out)

@@ -5,9 +5,10 @@
 // kernel, and copies 4 KiB back. Servebench prints "ready" with a description, and then reads
 // commands from standard input:
 //
-//	<pool or callable> <callers> <replicas> <milliseconds>
+//	<pool or callable> <callers> <replicas> <milliseconds> <microseconds>
 //
-// Its reply to a command is described at result.print.
+// A caller works for the microseconds between two calls. For the reply to a command, see
+// result.print.
 package main
 
 import (
@@ -17,6 +18,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"time"
 
 	"github.com/purecuda/cuda/bench/internal/child"
 	"github.com/purecuda/cuda/driver"
@@ -55,8 +57,8 @@ func run() error {
 		runtime.Version(), runtime.GOMAXPROCS(0), waits, name, version/1000, version%1000/10)
 	for {
 		var how string
-		var callers, replicas, ms int
-		switch _, err := fmt.Scan(&how, &callers, &replicas, &ms); {
+		var callers, replicas, ms, us int
+		switch _, err := fmt.Scan(&how, &callers, &replicas, &ms, &us); {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
@@ -68,6 +70,7 @@ func run() error {
 		if err != nil {
 			return err
 		}
+		s.between = time.Duration(us) * time.Microsecond
 		result, err := s.measure(call, callers, ms)
 		if err != nil {
 			return fmt.Errorf("%s, %d callers, %d replicas: %w", how, callers, replicas, err)
@@ -87,6 +90,7 @@ type service struct {
 	bump    *driver.Kernel
 	entries map[string]entry // created on first use, and kept
 	added   uint32           // to each word by a call
+	between time.Duration    // work of a caller between two calls
 }
 
 func open(waits string) (*service, error) {

@@ -20,8 +20,13 @@ const (
 	countBefore = 20 * time.Millisecond
 )
 
-// latencies is the memory for the latencies of a measurement. Each caller has an equal part.
-var latencies, all [4 << 20]uint32
+// latencies is the memory for the latencies of a measurement. Each caller has an equal part. It and
+// the memory of inputs and outputs are kept, so that a measurement causes no garbage collection. A
+// collection would also empty the caches in which the runtime keeps what waiting goroutines need.
+var (
+	latencies, all  [4 << 20]uint32
+	inputs, outputs [most][words]uint32
+)
 
 // caller is one goroutine that calls.
 type caller struct {
@@ -49,7 +54,7 @@ func (s *service) measure(call entry, n, ms int) (result, error) {
 	for i := range callers {
 		c := &callers[i]
 		part := len(latencies) / n
-		*c = caller{s: s, call: call, in: make([]uint32, words), out: make([]uint32, words), latencies: latencies[i*part : (i+1)*part]}
+		*c = caller{s: s, call: call, in: inputs[i][:], out: outputs[i][:], latencies: latencies[i*part : (i+1)*part]}
 		for k := range c.in {
 			c.in[k] = uint32(i*words + k)
 		}
@@ -64,7 +69,6 @@ func (s *service) measure(call entry, n, ms int) (result, error) {
 		})
 	}
 	ready.Wait()
-	runtime.GC() // of earlier measurements, not during this one
 	w.begin = time.Now().Add(warmUp)
 	w.end = w.begin.Add(time.Duration(ms) * time.Millisecond)
 	close(begin)
@@ -98,6 +102,8 @@ func (c *caller) loop(ctx context.Context, use func(output) error, w *window) {
 			return
 		}
 		end := time.Now()
+		for time.Since(end) < c.s.between {
+		}
 		if c.out[0] != c.in[0]+c.s.added {
 			c.wrong++
 		}
