@@ -41,7 +41,11 @@ func run() error {
 	if len(os.Args) > 2 {
 		waits = os.Args[2]
 	}
-	s, err := open(waits)
+	d, err := driver.Open()
+	if err != nil {
+		return err
+	}
+	s, err := open(d, waits)
 	if err != nil {
 		return err
 	}
@@ -93,11 +97,7 @@ type service struct {
 	between time.Duration    // work of a caller between two calls
 }
 
-func open(waits string) (*service, error) {
-	d, err := driver.Open()
-	if err != nil {
-		return nil, err
-	}
+func open(d *driver.Driver, waits string) (*service, error) {
 	device, err := d.Device(0)
 	if err != nil {
 		return nil, err
