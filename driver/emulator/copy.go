@@ -413,7 +413,36 @@ type copyNode struct {
 	copyOp
 	ctx    *cudaContext
 	params cu.CUDA_MEMCPY3D
+	source backing   // of the source when the node was created
 	made   *vm.Trace // for CheckGraphPointers
+}
+
+// backing is how an address got its memory.
+type backing uint8
+
+const (
+	otherBacking backing = iota
+	allocated            // by cuMemAlloc
+	mapped               // by cuMemMap
+)
+
+func (e *Emulator) backingOf(p *transfer.Side) backing {
+	if p.Host != nil {
+		return otherBacking
+	}
+	r, _ := e.mem.Find(p.Addr)
+	if r == nil {
+		return otherBacking
+	}
+	switch u := r.User.(type) {
+	case *mapping:
+		return mapped
+	case *allocation:
+		if u.kind == deviceMemory && !u.array {
+			return allocated
+		}
+	}
+	return otherBacking
 }
 
 func (*copyNode) kind() cu.CUgraphNodeType { return cu.CU_GRAPH_NODE_TYPE_MEMCPY }
@@ -436,6 +465,7 @@ func (e *Emulator) newCopyNode(p *cu.CUDA_MEMCPY3D, ctx *cudaContext) (*copyNode
 	}
 	e.pinned(&n.dst, n.extent)
 	e.pinned(&n.src, n.extent)
+	n.source = e.backingOf(&n.src)
 	return n, e.checkCopy(&n.dst, &n.src, n.extent)
 }
 

@@ -206,6 +206,9 @@ func (m *pairing) check(flags uint64) *mismatch {
 		if why := refuses(s.params, n.params); why != updateOK {
 			return &mismatch{why: why, node: n}
 		}
+		if o, ok := s.params.(*copyNode); ok && o.source == allocated && n.params.(*copyNode).source == mapped {
+			return &mismatch{why: parametersChanged, node: n} // driver 580 refuses this exchange; see docs/internals/regenerate.md
+		}
 		if k, ok := s.params.(*kernelNode); ok && usePriority && k.Attrs.Priority != n.params.(*kernelNode).Attrs.Priority {
 			return &mismatch{why: attributesChanged, node: n}
 		}

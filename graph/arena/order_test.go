@@ -101,6 +101,38 @@ func (k *kit) launchWaits(name string, launch func(*kit, *member, *driver.Stream
 	k.waits(name, s)
 }
 
+// Driver 580 and the emulator refuse to update a copy from memory of cuMemAlloc so that it copies
+// from memory of an arena. A new instantiation must be possible, and must wait for its turn.
+func TestUpdateFromOtherMemory(t *testing.T) {
+	each(t, func(k *kit) {
+		_, first, second := k.pair()
+		in, out := k.Memory(), k.Memory()
+		fill, err := driver.Fill(in, uint32(1))
+		k.OK(err)
+		down, err := driver.CopyDevice(out, in)
+		k.OK(err)
+		g := k.Graph()
+		k.Add(g, down, k.Add(g, k.Launch(k.Plus, in, 7), k.Add(g, fill)))
+		x := k.Exec(g)
+		if r, err := x.Update(second.x.Graph()); err == nil && r.Updated() {
+			k.Error("the update succeeded")
+		}
+		k.Run(x)
+		k.Expect(out, 8) // x is unchanged
+		r, err := x.Update(second.x.Graph(), graph.WithReinstantiate())
+		k.OK(err)
+		if !r.Reinstantiated {
+			k.Error(r)
+		}
+		s := k.Stream()
+		release := k.blocked(k.S)
+		k.OK(first.x.Launch(k.S))
+		k.launchWaits("after the reinstantiation", func(*kit, *member, *driver.Stream) error { return x.Launch(s) }, nil, s, release)
+		k.Wait(s)
+		k.Expect(second.out, 22)
+	})
+}
+
 // The emulator must find no race between graphs that use the same addresses on two streams. The
 // arena does not order launches by raw handle, so they must race. This shows that the test can
 // fail.
