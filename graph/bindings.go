@@ -51,7 +51,7 @@ type Bindings struct {
 	g        *Graph          // the graph in which all bound nodes were last found
 	removed  uint32          // g.removals at that time
 	batch    *cu.Batch
-	prepared prepared // describes the calls in batch
+	prepared prepared // what the calls in batch were prepared for
 	settled  settled  // state at the last send for which nothing had to be retained
 	fresh    []uint32 // reference slots retained for the nodes in changed
 	shares   bool     // a bound launch may have new memory that graphs share (package turn)

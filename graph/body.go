@@ -18,7 +18,7 @@ import (
 // body is a captured body that is not yet part of a conditional node.
 type body struct {
 	g      *Graph
-	last   []Node // nodes that a further operation would have depended on
+	last   []Node // nodes that the next operation would depend on
 	nested []planned
 }
 

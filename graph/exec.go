@@ -545,7 +545,7 @@ func (k *execKeep) stage(s *driver.Stream, ops []driver.Op) error {
 				if i == 0 {
 					return failed
 				}
-				break // earlier operations are staged
+				break // the earlier operations remain staged
 			}
 		}
 		return nil

@@ -65,7 +65,7 @@ var graphs atomic.Uint64
 // keep contains everything that destroying a graph needs. It must not refer to the Graph, or the
 // Graph would never become unreachable.
 type keep struct {
-	life     life.Lifetime // of the outermost graph; unused in a Plan
+	life     life.Lifetime // lifetime of the outermost graph; unused in a Plan
 	refs     *retain.References
 	raw      driver.CUgraph
 	borrowed bool // the owner of raw destroys it, not this Graph

@@ -59,7 +59,8 @@ func (p *Plan) put(i int, op driver.Op) {
 	}
 }
 
-// begin appends a step that starts with item i. The step makes the moves that no step makes yet.
+// begin appends a step that starts with item i. All moves that no earlier step makes are assigned
+// to the new step.
 func (p *Plan) begin(i int) *step {
 	done := 0
 	if n := len(p.steps); n > 0 {

@@ -192,7 +192,7 @@ type core struct {
 // plan is the part of a Plan that its buffers need.
 type plan struct {
 	turn.Plan
-	pieces []*piece // open, or used by graphs
+	pieces []*piece // buffers that are open or that graphs use
 	shared bool     // other plans may use the ranges of open buffers
 	sealed bool
 	closed bool

@@ -49,7 +49,7 @@ func TestCheckReportsOverwrittenResults(t *testing.T) {
 		}
 		k.OK(first.p.Valid()) // has no open buffers
 		k.OK(first.x.Close())
-		k.lost(a.Check(second.in), "second", "first") // the loss outlives the graph
+		k.lost(a.Check(second.in), "second", "first") // closing the graph does not restore the result
 		k.OK(second.x.Launch(k.S))
 		k.OK(a.Check(second.in))
 	})
@@ -108,13 +108,13 @@ func TestCheckModeReportsLostResults(t *testing.T) {
 		k.OK(first.x.Launch(k.S)) // nothing was written yet
 		k.OK(second.x.Launch(k.S))
 		k.OK(a.Check(second.in))
-		k.OK(first.x.Launch(k.S)) // the result was read
+		k.OK(first.x.Launch(k.S)) // not reported, because the result was checked
 		if len(reported) != 0 {
 			k.Fatalf("reported %v", reported)
 		}
 		k.OK(second.x.Launch(k.S))
 		k.OK(first.x.Launch(k.S))
-		k.OK(first.x.Launch(k.S)) // the result is lost already
+		k.OK(first.x.Launch(k.S)) // not reported again
 		if len(reported) != 1 {
 			k.Fatalf("reported %v", reported)
 		}

@@ -28,7 +28,7 @@ type chunk struct {
 	size     uint64   // memory
 	reserved uint64   // addresses, or 0 for memory of cuMemAlloc
 	mapped   []uint64 // sizes of the mappings, in the order of their addresses
-	used     []*piece // by address; contains all open pieces
+	used     []*piece // sorted by address; includes all open pieces
 }
 
 // fit returns the lowest address for size bytes of a plan that overlaps no open piece of the same

@@ -226,7 +226,7 @@ func TestRefusal(t *testing.T) {
 			}
 		}
 		k.OK(first.x.Launch(s))  // CUDA orders launches of the same graph
-		k.OK(second.x.Launch(s)) // the same stream
+		k.OK(second.x.Launch(s)) // on the same stream, launches cannot overlap
 		release()
 		k.Wait(s)
 		k.OK(first.x.Launch(k.S)) // the other launch has ended

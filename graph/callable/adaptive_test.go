@@ -191,7 +191,7 @@ func (k *kit) everything(owned *int) callable.Func[steps, *driver.HostBuffer[uin
 		if err != nil {
 			return nil, err
 		}
-		if err := t.Stream().Do(plus); err != nil { // like work that another library enqueues
+		if err := t.Stream().Do(plus); err != nil { // enqueued directly, as another library would do
 			return nil, err
 		}
 		t.Own(keepReachable{plus})

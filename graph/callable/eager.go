@@ -20,7 +20,7 @@ type eager struct {
 
 	rec   *graph.Recording // records the rest of the call, if the function called Scope
 	began bool             // work was enqueued before rec began, apart from inputs
-	late  []*driver.CopyOp // of inputs, to be enqueued before the recorded work
+	late  []*driver.CopyOp // copies of inputs, to be enqueued before the recorded work
 
 	staging  *driver.Event // to be recorded after the inputs, or nil
 	inputs   int           // number of inputs, or -1 if it is not known
@@ -72,7 +72,7 @@ func (c *Callable[In, Out]) runEager(v *variant[In, Out], in In, withEvent bool)
 	v.launched++
 	ok := false
 	defer func() {
-		defer v.lease.leave(true) // at the end, because nothing can wait for work in a stream that is being captured
+		defer v.lease.leave(true) // at the end, because until then a stream may be capturing, and nothing can wait for its work
 		c.work.Launched()
 		v.scoped = v.scoped || t.scoped
 		t.ended = true
@@ -80,7 +80,7 @@ func (c *Callable[In, Out]) runEager(v *variant[In, Out], in In, withEvent bool)
 			return
 		}
 		v.taken = v.launched      // there is no output
-		v.partial = v.exec != nil // even if the graph contains all work, its declarations are lost
+		v.partial = v.exec != nil // even if exec contains all work, it must be recorded again, because its declarations are lost
 		if !v.made {
 			v.traced = t.traced // newVariant closes it
 		} else if left := closeAll(t.owned); left != nil {

@@ -111,7 +111,7 @@ func (l *lease) enter(s *driver.Stream) error {
 // launch launches the graph of the variant.
 func (l *lease) launch(x *graph.Exec, s *driver.Stream) error {
 	if !l.held {
-		return x.Launch(s) // it waits for the turn itself
+		return x.Launch(s) // Exec.Launch waits for the turn itself
 	}
 	tie, err := x.Lifetime().End().(turns.Tied).Tie()
 	if err != nil {

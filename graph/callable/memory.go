@@ -143,7 +143,7 @@ type cellOf[T any] struct {
 	download *driver.CopyOp // of a result, from the memory in from
 	from     driver.View[T]
 
-	take    *driver.Launch // of Take, with its arguments
+	take    *driver.Launch // takes the numbers of Take, which are its argument
 	takes   *counter.Counter
 	numbers uint64
 

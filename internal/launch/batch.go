@@ -21,10 +21,10 @@ type Batch struct {
 	calls  *loader.Batch
 	n      int // number of added launches
 
-	shape [Max]Stamp          // by index: the layout of the call's block
-	args  [Max]unsafe.Pointer // by index: the address for the arguments
-	call  [Max]unsafe.Pointer // by index: the words of the call
-	side  [Max][]uint64       // by index: memory for arguments that do not fit in the block
+	shape [Max]Stamp          // for each call, the layout of its block
+	args  [Max]unsafe.Pointer // for each call, where to store its arguments
+	call  [Max]unsafe.Pointer // for each call, the words of its block
+	side  [Max][]uint64       // for each call, memory for arguments that do not fit in its block
 }
 
 // Max is the capacity of a Batch. It is large enough to hide the call overhead, and small enough

@@ -231,8 +231,8 @@ func (l *loaderState) collectFunctions(current, all *cc.AST, groups map[position
 				group = groups[positionOf(a.decl)]
 			}
 		}
-		// The first current symbol gets the plain name. If the header also declares a later symbol,
-		// the later symbol is its own name, as in C.
+		// The first current symbol gets the plain name. If the header declares another current
+		// symbol, its method has the symbol's full name, as in C.
 		plain := true
 		for i, a := range list {
 			f := &function{

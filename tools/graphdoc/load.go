@@ -19,7 +19,7 @@ import (
 )
 
 type source struct {
-	name  string // path in the module, such as driver or graph
+	name  string // path within the module, such as driver or graph
 	files []*ast.File
 	types *types.Package
 	info  *types.Info

@@ -76,9 +76,9 @@ type kernelRatio struct {
 // interval extends from the lowest to the highest ratio, so it proves nothing.
 const enoughTurns = 24
 
-// kernelReport prints the tables. A kernel misses the budget if its whole interval is above
-// the budget. Among hundreds of medians some are wrong by chance, so the intervals are wide
-// enough to hold for all kernels at once. The median over all kernels is compared directly.
+// kernelReport prints the tables. A kernel misses the budget if its whole interval is above the
+// budget. Among hundreds of medians some are wrong by chance, so the intervals are wide enough to
+// hold for all kernels at once. The median over all kernels is compared with the budget directly.
 func kernelReport(w io.Writer, r *results) (ok bool) {
 	var all []kernelRatio
 	turns := math.MaxInt
@@ -130,7 +130,7 @@ func kernelSummary(w io.Writer, all []kernelRatio) bool {
 	return ok
 }
 
-// byParameters prints the cost of each further parameter.
+// byParameters prints a table of the launch times by number of parameters.
 func byParameters(w io.Writer, all []kernelRatio) {
 	groups := map[string][]kernelRatio{}
 	for _, k := range all {

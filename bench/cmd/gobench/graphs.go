@@ -73,10 +73,11 @@ func (b *bench) capture(record func(*graph.Scope) error) func(int) error {
 	}
 }
 
-// recordTyped records with a generated launcher, which accepts a scope in place of a stream.
+// recordTyped records the launches with a generated launcher, which accepts a scope in place of a
+// stream.
 func (b *bench) recordTyped(sc *graph.Scope) error { return b.launchTyped(sc) }
 
-// recordTypedBurst records the same launches through a Burst of the scope.
+// recordTypedBurst records the same launches as recordTyped, through a Burst of the scope.
 func (b *bench) recordTypedBurst(sc *graph.Scope) error {
 	return sc.Burst(func(burst *graph.Burst) error { return b.launchTyped(burst) })
 }

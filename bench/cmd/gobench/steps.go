@@ -82,8 +82,8 @@ func (s *steps) next(l *driver.Launch) error {
 	return driver.SetArg(l, 1, s.amount)
 }
 
-// recordEach records one launch a thousand times, one call each, as a loop over layers
-// would.
+// recordEach records one launch a thousand times, with a separate call each time, as a loop over
+// the layers of a model would.
 func (b *bench) recordEach(sc *graph.Scope) error {
 	s := &b.steps
 	for range child.Chain {
@@ -97,7 +97,7 @@ func (b *bench) recordEach(sc *graph.Scope) error {
 	return nil
 }
 
-// recordBurst records the same launches in a few batches.
+// recordBurst records the same launches as recordEach, in a few batches.
 func (b *bench) recordBurst(sc *graph.Scope) error {
 	return sc.Burst(func(burst *graph.Burst) error {
 		s := &b.steps
@@ -172,7 +172,7 @@ func (b *bench) setScalar(n int) error {
 	return nil
 }
 
-// setEach changes the nodes with one call each and then launches the graph.
+// setEach changes the nodes with a separate call for each, and then launches the graph.
 func (b *bench) setEach(n int) error {
 	s := &b.steps
 	for range n {

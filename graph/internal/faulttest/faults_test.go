@@ -383,7 +383,7 @@ func binds(symbol string) bool { return symbol == "cuCtxGetCurrent" || symbol ==
 // release them.
 func notMade(err error, symbol, more string) bool {
 	more = strings.Trim(strings.Replace(more, "1 more user object", "", 1), ", ")
-	if strings.Contains(more, "1 more physical memory") { // its addresses cannot be freed
+	if strings.Contains(more, "1 more physical memory") { // the addresses of this memory cannot be freed either
 		more = strings.Trim(strings.Replace(more, "1 more address range", "", 1), ", ")
 	}
 	one := more == "" || strings.HasPrefix(more, "1 more ") && !strings.Contains(more, ",")

@@ -81,7 +81,7 @@ func (r *Launches) shareEvent() {
 }
 
 func (r *Launches) use(m *CompletionEvent) {
-	r.Stream.Context().Lifetime().Note(r.waitingFor.release()) // nothing waits for the previous event
+	r.Stream.Context().Lifetime().Note(r.waitingFor.release()) // no object waits for the previous event any more
 	r.waitingFor = m
 }
 

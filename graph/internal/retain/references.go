@@ -266,7 +266,8 @@ func (o *References) SetOf(node uint32) uint32 {
 
 const noSet = ^uint32(0) // for unknown nodes
 
-// hasAll reports whether all refs are open and already retained here, according to their hints.
+// hasAll reports whether all refs are open and already retained here. It checks only the slots that
+// their hints name.
 func (o *References) hasAll(refs []life.Ref) bool {
 	for _, r := range refs {
 		l := r.Lifetime()

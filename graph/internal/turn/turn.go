@@ -53,7 +53,7 @@ type Turn struct {
 
 	mu   sync.Mutex // locked while a launch is enqueued; locked after the Exec
 	last inflight.LastWork
-	by   *Tie // enqueued last
+	by   *Tie // the tie whose launch was enqueued last
 	now  atomic.Uint64
 
 	members sync.Mutex
@@ -76,7 +76,7 @@ type Tie struct {
 	memory []*Memory
 	at     uint64 // Turn.Now after the latest launch, or 0; protected by Turn.members
 	left   bool   // the executable graph is closed
-	guest  bool   // not of an executable graph: see Guest
+	guest  bool   // belongs to no executable graph: see Guest
 	held   bool   // the caller of Launch has locked Turn.mu: see Hold
 }
 
@@ -247,8 +247,8 @@ func (t *Tie) Stage(s *driver.Stream) error {
 	return u.enqueue(t, s, func() error { return nil })
 }
 
-// Staged makes later launches of other executable graphs run after the operations that followed
-// Stage.
+// Staged makes later launches of other executable graphs also wait for the operations that were
+// enqueued after Stage.
 func (t *Tie) Staged() {
 	u := t.turn
 	u.mu.Lock()
@@ -329,7 +329,7 @@ func (u *Turn) prune() {
 	if left == nil || u.Live == nil {
 		return
 	}
-	live := u.Live() // memory that is allocated later is written later
+	live := u.Live() // taken first, because memory allocated later can only be written later
 	u.members.Lock()
 	defer u.members.Unlock()
 	for _, m := range live {

@@ -38,8 +38,8 @@ type KeptOutput struct {
 }
 
 const (
-	keptBytes = 1024 // for an output with a tolerance
-	fewBytes  = 64   // for any other output of at most this size
+	keptBytes = 1024 // recorded bytes of an output with a tolerance
+	fewBytes  = 64   // largest size of another output that is recorded completely
 )
 
 // H200 returns the recorded results of an H200 with driver 580.

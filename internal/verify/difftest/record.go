@@ -190,7 +190,8 @@ func Decode(data []byte) (*File, error) {
 	return f, gob.NewDecoder(bytes.NewReader(all)).Decode(f)
 }
 
-// Differences describes each result that differs between two answers with all results.
+// Differences describes each result that differs between two answers. Both must contain all
+// results.
 func (f *Form) Differences(want, got Answer) []string {
 	var found []string
 	in, n := want.Operands, len(f.In)

@@ -118,7 +118,7 @@ func mmaNamed(name string, s [3]int, types [4]string) tensorForm {
 	f := tensorForm{name: name, types: types, cases: casesOf(types)}
 	m, n, k := s[0], s[1], s[2]
 	if s == [3]int{8, 8, 4} && types[1] == "f16" {
-		m = 32 // four products at once, which also applies to B's columns
+		m = 32 // m8n8k4 computes four products at once, each with its own A and B
 		n = 8
 		f.words = [4]int{wordCount(m*n, types[0]), wordCount(m*k, types[1]), wordCount(4*n*k, types[2]), wordCount(m*n, types[3])}
 	} else {
