@@ -6,8 +6,8 @@ import "github.com/purecuda/cuda/driver"
 // memory to addresses.
 func WithoutMapping() Option { return func(c *core) { c.unmapped = true } }
 
-// Range returns the address and the size of a buffer of an arena.
-func Range(m driver.Memory) (at, size uint64) {
+// RangeOf returns the address and the size of a buffer of an arena.
+func RangeOf(m driver.Memory) (at, size uint64) {
 	p := m.Ref().Lifetime().End().(*piece)
 	return p.memory.At, p.memory.Size
 }

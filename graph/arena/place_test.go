@@ -282,3 +282,19 @@ func TestPlanKeepsBuffersReachable(t *testing.T) {
 		}
 	})
 }
+
+// A range that several buffers of a plan used one after the other must count once.
+func TestReportCountsMemoryOnce(t *testing.T) {
+	each(t, func(k *kit) {
+		a := k.arena()
+		p := k.plan(a, "p")
+		large := k.alloc(p, 1000)
+		k.OK(errors.Join(k.Graph().Keep(large.Ref()), large.Close()))
+		small := k.alloc(p, 100)
+		r := a.Report().Plans[0]
+		want := arena.Range{Ptr: uint64(small.Ptr()), Bytes: 4000}
+		if r.Bytes != 4000 || len(r.Ranges) != 1 || r.Ranges[0] != want || len(r.Open) != 1 {
+			k.Errorf("got %+v, want one range %+v", r, want)
+		}
+	})
+}

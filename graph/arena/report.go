@@ -1,24 +1,30 @@
 package arena
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 )
 
-// Report describes the contents of an arena.
+// Report describes the contents of an arena. Package view draws it.
 type Report struct {
-	Bytes  uint64 // device memory of all chunks
-	Chunks []uint64
+	Bytes  uint64       // device memory of all chunks
+	Chunks []Range      // in the order of their creation
 	Plans  []PlanReport // in the order of their creation
 }
+
+// Range is a range of device memory.
+type Range struct{ Ptr, Bytes uint64 }
 
 // PlanReport describes a plan of an arena.
 type PlanReport struct {
 	Name   string
-	Bytes  uint64 // memory that the plan's open buffers and its graphs use; plans overlap
-	Graphs int    // open executable graphs
-	Open   []BufferReport
+	Bytes  uint64         // memory that the plan's open buffers and its graphs use; plans overlap
+	Graphs int            // open executable graphs
+	Shared bool           // created by SharedPlan
+	Ranges []Range        // the memory that Bytes counts, by address
+	Open   []BufferReport // none for a shared plan
 }
 
 // BufferReport describes an open buffer, whose range other plans cannot use.
@@ -38,11 +44,15 @@ func (a *Arena) Report() Report {
 	defer c.mu.Unlock()
 	r := Report{Bytes: c.size()}
 	for _, k := range c.chunks {
-		if k.reserved > 0 {
-			r.Chunks = append(r.Chunks, k.mapped...)
+		if k.reserved == 0 {
+			r.Chunks = append(r.Chunks, Range{k.at, k.size})
 			continue
 		}
-		r.Chunks = append(r.Chunks, k.size)
+		at := k.at
+		for _, size := range k.mapped {
+			r.Chunks = append(r.Chunks, Range{at, size})
+			at += size
+		}
 	}
 	for _, p := range c.plans {
 		r.Plans = append(r.Plans, p.report(c))
@@ -51,7 +61,10 @@ func (a *Arena) Report() Report {
 }
 
 func (p *plan) report(c *core) PlanReport {
-	r := PlanReport{Name: p.Name, Graphs: c.turn.Graphs(&p.Plan), Bytes: covered(p.pieces)}
+	r := PlanReport{Name: p.Name, Graphs: c.turn.Graphs(&p.Plan), Shared: p.shared, Ranges: covered(p.pieces)}
+	for _, c := range r.Ranges {
+		r.Bytes += c.Bytes
+	}
 	for _, m := range p.pieces {
 		if m.reserved() {
 			r.Open = append(r.Open, BufferReport{Kind: m.kind, Ptr: m.memory.At, Bytes: m.memory.Size})
@@ -60,20 +73,19 @@ func (p *plan) report(c *core) PlanReport {
 	return r
 }
 
-// covered returns the number of bytes in the union of the ranges.
-func covered(pieces []*piece) (bytes uint64) {
-	sorted := slices.SortedFunc(slices.Values(pieces), func(a, b *piece) int {
-		return int(int64(a.memory.At) - int64(b.memory.At))
-	})
-	var end uint64
+// covered returns the union of the ranges, by address. Ranges that touch are one range.
+func covered(pieces []*piece) (union []Range) {
+	sorted := slices.SortedFunc(slices.Values(pieces), func(a, b *piece) int { return cmp.Compare(a.memory.At, b.memory.At) })
 	for _, p := range sorted {
-		from := max(end, p.memory.At)
-		if p.end() > from {
-			bytes += p.end() - from
-			end = p.end()
+		at, end := p.memory.At, p.end()
+		if n := len(union); n > 0 && at <= union[n-1].Ptr+union[n-1].Bytes {
+			last := &union[n-1]
+			last.Bytes = max(last.Bytes, end-last.Ptr)
+		} else if end > at {
+			union = append(union, Range{at, end - at})
 		}
 	}
-	return bytes
+	return union
 }
 
 // String returns a line for the arena, a line for each plan and a line for each open buffer.

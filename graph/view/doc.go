@@ -9,4 +9,6 @@
 //
 // [WriteDOT] and [WriteMermaid] draw the graph. [WriteTable] writes a line for each node.
 // [Summarize] counts nodes and edges.
+//
+// [WriteArena] and [WriteArenaSVG] draw the memory of an arena.
 package view

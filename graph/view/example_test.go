@@ -2,12 +2,14 @@ package view_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"os"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/arena"
 	"github.com/purecuda/cuda/graph/internal/graphtest"
 	"github.com/purecuda/cuda/graph/view"
 )
@@ -124,4 +126,31 @@ func ExampleSummarize() {
 	sum := view.Summarize(s)
 	fmt.Println(sum.Nodes, "nodes,", sum.Depth, "deep,", sum.Width, "wide,", sum.Kinds["kernel"], "kernels")
 	// Output: 4 nodes, 3 deep, 2 wide, 2 kernels
+}
+
+// Each plan has a bar. The second plan may not use the open buffer of the first.
+func ExampleWriteArena() {
+	c, _, _, _, _ := graphtest.Open()
+	a, err := arena.New(c)
+	must(err)
+	defer a.Close()
+	first, err := a.Plan("first")
+	must(err)
+	_, err = arena.Alloc[float32](first, 200<<10)
+	must(err)
+	result, err := arena.Alloc[float32](first, 50<<10)
+	must(err)
+	must(first.Seal(result))
+	second, err := a.Plan("second")
+	must(err)
+	_, err = arena.Alloc[float32](second, 150<<10)
+	must(err)
+	must(view.WriteArena(os.Stdout, a.Report()))
+	must(errors.Join(second.Close(), first.Close()))
+	// Output:
+	// arena: 2 MiB in 1 chunk, 2 plans
+	// first   .......................#######..............................  200 KiB, 0 graphs
+	//         open: buffer of float32, 200 KiB at 800 KiB
+	// second  ##################..........................................  600 KiB, 0 graphs
+	//         open: buffer of float32, 600 KiB at 0 B
 }

@@ -74,7 +74,7 @@ var layers = []layer{
 	{"graph/counter", list(typed, "graph/internal/devicecode", "graph/internal/refusal"), all},
 	{"graph/dataflow", ofGraph, all},
 	{"graph/serve", list(ofGraph, "graph/arena", "graph/callable", "graph/counter"), all},
-	{"graph/view", ofGraph, all},
+	{"graph/view", list(ofGraph, "graph/arena"), all},
 	{"graph", ofGraph, all},
 
 	{"ptx", nil, list(typed, "internal/ptxtest")},

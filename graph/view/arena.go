@@ -1,0 +1,198 @@
+package view
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/purecuda/cuda/graph/arena"
+)
+
+// barWidth is the number of characters of a bar.
+const barWidth = 60
+
+// Marks of WriteArena.
+const (
+	freeMark  = '.'
+	usedMark  = '='
+	openMark  = '#'
+	chunkMark = '|'
+)
+
+// WriteArena draws the memory of an arena as text. After a line for the arena, each plan has a line
+// with a bar from the start of the arena to its end. In a bar, '=' marks memory that the plan's
+// graphs or its shared buffers use, '#' open buffers, which other plans cannot use, and '.' other
+// memory. A line for each open buffer follows. If the arena has several chunks, '|' marks in the
+// line above the bars where each begins. Addresses do not appear, only offsets in the arena.
+func WriteArena(w io.Writer, r arena.Report) error {
+	b := &strings.Builder{}
+	fmt.Fprintf(b, "arena: %s in %s, %s\n", size(r.Bytes), plural(len(r.Chunks), "chunk"), plural(len(r.Plans), "plan"))
+	name := 0
+	for _, p := range r.Plans {
+		name = max(name, utf8.RuneCountInString(p.Name))
+	}
+	if len(r.Chunks) > 1 {
+		fmt.Fprintf(b, "%*s  %s\n", name, "", chunkBar(r))
+	}
+	for i := range r.Plans {
+		p := &r.Plans[i]
+		pad := strings.Repeat(" ", name-utf8.RuneCountInString(p.Name))
+		fmt.Fprintf(b, "%s%s  %s  %s\n", line(p.Name), pad, bar(r, p), planText(p))
+		for _, o := range p.Open {
+			fmt.Fprintf(b, "%*s  %s\n", name, "", openText(r, o))
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// line makes a name fit on a line without changing its length.
+func line(name string) string {
+	return strings.Map(func(c rune) rune {
+		if c < ' ' {
+			return ' '
+		}
+		return c
+	}, name)
+}
+
+func planText(p *arena.PlanReport) string {
+	s := fmt.Sprintf("%s, %s", size(p.Bytes), plural(p.Graphs, "graph"))
+	if p.Shared {
+		s += ", shared"
+	}
+	return s
+}
+
+func openText(r arena.Report, o arena.BufferReport) string {
+	return fmt.Sprintf("open: %s, %s at %s", o.Kind, size(o.Bytes), size(offset(r, o.Ptr)))
+}
+
+// offset returns the position of an address in the arena, as if the chunks were adjacent.
+func offset(r arena.Report, ptr uint64) (at uint64) {
+	for _, c := range r.Chunks {
+		if ptr >= c.Ptr && ptr < c.Ptr+c.Bytes {
+			return at + ptr - c.Ptr
+		}
+		at += c.Bytes
+	}
+	return at
+}
+
+func chunkBar(r arena.Report) string {
+	b := []byte(strings.Repeat(" ", barWidth))
+	at := uint64(0)
+	for _, c := range r.Chunks {
+		if r.Bytes > 0 && at < r.Bytes {
+			b[scale(at, r.Bytes, barWidth)] = chunkMark
+		}
+		at += c.Bytes
+	}
+	return strings.TrimRight(string(b), " ")
+}
+
+func bar(r arena.Report, p *arena.PlanReport) string {
+	b := []byte(strings.Repeat(string(freeMark), barWidth))
+	mark := func(ptr, bytes uint64, m byte) {
+		if bytes == 0 || r.Bytes == 0 {
+			return
+		}
+		at := offset(r, ptr)
+		for i := scale(at, r.Bytes, barWidth); i <= scale(at+bytes-1, r.Bytes, barWidth) && i < barWidth; i++ {
+			b[i] = m
+		}
+	}
+	for _, u := range p.Ranges {
+		mark(u.Ptr, u.Bytes, usedMark)
+	}
+	for _, o := range p.Open {
+		mark(o.Ptr, o.Bytes, openMark)
+	}
+	return string(b)
+}
+
+// scale returns the part of width that at is of total.
+func scale(at, total uint64, width int) int {
+	return int(float64(at) / float64(total) * float64(width))
+}
+
+// size formats a number of bytes.
+func size(n uint64) string {
+	units := []string{"KiB", "MiB", "GiB", "TiB"}
+	if n < 1024 {
+		return fmt.Sprintf("%d B", n)
+	}
+	v, i := float64(n)/1024, 0
+	for v >= 1024 && i+1 < len(units) {
+		v, i = v/1024, i+1
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", v), ".0") + " " + units[i]
+}
+
+// The layout of WriteArenaSVG in pixels.
+const (
+	svgLeft   = 230
+	svgBar    = 460
+	svgRight  = 190
+	svgTop    = 60
+	svgRow    = 30
+	svgHeight = 20
+)
+
+// WriteArenaSVG draws the same as [WriteArena] as an SVG picture. Dark bars are open buffers. A
+// browser shows the size of a range under the pointer.
+func WriteArenaSVG(w io.Writer, r arena.Report) error {
+	b := &strings.Builder{}
+	width, height := svgLeft+svgBar+svgRight, svgTop+svgRow*len(r.Plans)+10
+	head := fmt.Sprintf("arena: %s in %s", size(r.Bytes), plural(len(r.Chunks), "chunk"))
+	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%[1]d" height="%[2]d" font-family="sans-serif" font-size="13" fill="#17202a">`+"\n", width, height)
+	fmt.Fprintf(b, "<title>%s, %s</title>\n", head, plural(len(r.Plans), "plan"))
+	fmt.Fprintf(b, `<rect width="%d" height="%d" fill="#ffffff"/>`+"\n", width, height)
+	fmt.Fprintf(b, `<text x="%d" y="22" font-weight="bold">%s</text>`+"\n", svgLeft, head)
+	fmt.Fprintf(b, `<text x="%d" y="46">0</text><text x="%d" y="46" text-anchor="end">%s</text>`+"\n", svgLeft, svgLeft+svgBar, size(r.Bytes))
+	for i := range r.Plans {
+		svgPlan(b, r, &r.Plans[i], svgTop+svgRow*i)
+	}
+	at := uint64(0)
+	for _, c := range r.Chunks {
+		if at > 0 && r.Bytes > 0 {
+			x := math.Round(svgLeft + float64(at)/float64(r.Bytes)*svgBar)
+			fmt.Fprintf(b, `<line x1="%g" y1="%d" x2="%[1]g" y2="%[3]d" stroke="#c0392b" stroke-dasharray="3"><title>a chunk begins at %s</title></line>`+"\n",
+				x, svgTop-8, height-8, size(at))
+		}
+		at += c.Bytes
+	}
+	b.WriteString("</svg>\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func svgPlan(b *strings.Builder, r arena.Report, p *arena.PlanReport, y int) {
+	fmt.Fprintf(b, `<text x="%d" y="%d" text-anchor="end">%s</text>`+"\n", svgLeft-10, y+15, xmlText(p.Name))
+	fmt.Fprintf(b, `<rect x="%d" y="%d" width="%d" height="%d" fill="#eaecee"/>`+"\n", svgLeft, y, svgBar, svgHeight)
+	for _, u := range p.Ranges {
+		svgRange(b, r, u.Ptr, u.Bytes, y, "#7fb3d5", fmt.Sprintf("%s at %s", size(u.Bytes), size(offset(r, u.Ptr))))
+	}
+	for _, o := range p.Open {
+		svgRange(b, r, o.Ptr, o.Bytes, y, "#1f618d", openText(r, o))
+	}
+	fmt.Fprintf(b, `<text x="%d" y="%d">%s</text>`+"\n", svgLeft+svgBar+10, y+15, planText(p))
+}
+
+func svgRange(b *strings.Builder, r arena.Report, ptr, bytes uint64, y int, color, title string) {
+	if r.Bytes == 0 {
+		return
+	}
+	at := svgLeft + float64(offset(r, ptr))/float64(r.Bytes)*svgBar
+	width := max(float64(bytes)/float64(r.Bytes)*svgBar, 0.5) // visible, however small
+	fmt.Fprintf(b, `<rect x="%.2f" y="%d" width="%.2f" height="%d" fill="%s"><title>%s</title></rect>`+"\n", at, y, width, svgHeight, color, xmlText(title))
+}
+
+func xmlText(s string) string {
+	b := &strings.Builder{}
+	_ = xml.EscapeText(b, []byte(line(s))) // a Builder never fails
+	return b.String()
+}
