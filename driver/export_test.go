@@ -8,9 +8,9 @@ func Usable(d *Driver) error { return usable(d) }
 // SetBlockingSlots sets how many waits may block a thread at the same time. With 0, waits must
 // poll.
 func SetBlockingSlots(n int) (restore func()) {
-	old := blockingSlots
-	blockingSlots = newSlots(n)
-	return func() { blockingSlots = old }
+	spins, sleeps := blockingSlots, sleepingSlots
+	blockingSlots, sleepingSlots = newSlots(n), newSlots(n)
+	return func() { blockingSlots, sleepingSlots = spins, sleeps }
 }
 
 // SetFewWaits sets the largest number of simultaneous waits that does not count as a crowd. With 0,
@@ -27,8 +27,8 @@ func Waits() int { return int(waits.now.Load()) }
 // RegisteredHostCalls returns the number of host calls that the driver could still make.
 func RegisteredHostCalls() int { return hostcall.Registered() }
 
-// FreeBlockingSlots returns the number of free slots for waits that block a thread.
-func FreeBlockingSlots() int { return int(blockingSlots.free.Load()) }
+// FreeSleepingSlots returns the number of free slots for waits that block a thread that sleeps.
+func FreeSleepingSlots() int { return int(sleepingSlots.free.Load()) }
 
 // FreeLate frees b without checking it. It simulates a FreeAsync whose buffer another goroutine
 // closes just after the check.

@@ -153,6 +153,52 @@ func TestOnlyAFewWaitersHoldThreads(t *testing.T) {
 	}
 }
 
+// Sleeping threads are not limited by the number of processors.
+func TestSleepingWaitersAreNotLimitedByProcessors(t *testing.T) {
+	f := newFake()
+	wait := waits(t, f.open(t))["sleepy event"]
+	n := max(2, runtime.NumCPU()/2) + 2
+	for _, ctx := range []context.Context{context.Background(), t.Context()} {
+		f.allBusy()
+		before, done := f.callCount(), make(chan error, n)
+		for range n {
+			go func() { done <- wait(ctx) }()
+		}
+		eventually(t, "all blocking calls", func() bool { return f.countSince(before, cu.FnCuEventSynchronize) == n })
+		f.setBusy(0, false)
+		for range n {
+			noError(t, <-done)
+		}
+	}
+}
+
+// If waits in a sleepy context are long, only one of 16 polls before it sleeps.
+func TestLongSleepyWaitsRarelyPoll(t *testing.T) {
+	f := newFake()
+	wait := waits(t, f.open(t))["sleepy event"]
+	long := func() (polled bool) {
+		f.allBusy()
+		before, done := f.callCount(), make(chan error)
+		go func() { done <- wait(context.Background()) }()
+		eventually(t, "the blocking call", func() bool { return f.countSince(before, cu.FnCuEventSynchronize) == 1 })
+		f.setBusy(0, false)
+		noError(t, <-done)
+		return f.countSince(before, cu.FnCuEventQuery) > 1
+	}
+	for range 8 {
+		long()
+	}
+	polls := 0
+	for range 32 {
+		if long() {
+			polls++
+		}
+	}
+	if polls != 2 {
+		t.Errorf("%d of 32 long waits polled, want 2", polls)
+	}
+}
+
 // In a crowd, no wait makes the blocking call. A few goroutines poll for all waits, and each wait
 // gets its own result.
 func TestCrowdIsPolledByAFew(t *testing.T) {
@@ -263,7 +309,7 @@ func TestCancellableWaitSleepsOnAnotherGoroutine(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 		f.setBusy(0, false)
-		eventually(t, "the slot coming back", func() bool { return driver.FreeBlockingSlots() == 1 })
+		eventually(t, "the slot coming back", func() bool { return driver.FreeSleepingSlots() == 1 })
 	}
 }
 
