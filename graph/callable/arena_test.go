@@ -16,10 +16,10 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// perElement is the number of elements of temporary memory that wide uses for each element of input.
+// perElement is the number of elements of temporary memory that wide uses for each input element.
 const perElement = 1 << 20
 
-// wide is like affine, but has temporary memory. The input is copied to both ends of it.
+// wide is like affine, but uses temporary memory. It copies the input to both ends of that memory.
 func (k *kit) wide(t *callable.Trace[affine]) (*driver.HostBuffer[uint32], error) {
 	x := callable.StageSlice(t, func(in affine) []uint32 { return in.x })
 	times := callable.Constant(t, func(in affine) uint32 { return in.times })
@@ -86,8 +86,8 @@ func most(r arena.Report) (bytes uint64) {
 	return bytes
 }
 
-// The plans must be named after the function, and must go when their variants do. Memory of Result
-// and Take must not be in the arena.
+// The plans must be named after the function and disappear with their variants. The memory of
+// Result and Take must not be in the arena.
 func TestPlansOfVariants(t *testing.T) {
 	each(t, func(k *kit) {
 		a := k.arena()
@@ -115,8 +115,9 @@ func TestPlansOfVariants(t *testing.T) {
 }
 
 // Callables of one arena on two streams must not disturb each other, although each call copies its
-// input to memory that the other uses too. One of them is eager in half of its calls. The emulator
-// must find no race. Without the arena's order, it must find some.
+// input to memory that the other Callable also uses. One of them is eager in half of its calls. The
+// emulator must find no race. Without the order that the arena enforces, the emulator must find
+// races.
 func TestCallablesInAnArenaTakeTurns(t *testing.T) {
 	e := emulator.New(emulator.Config{Check: emulator.CheckGlobalRaces})
 	newKit(t, gputest.Context(t, gputest.Driver(t, e))).takeTurns()
@@ -156,8 +157,8 @@ func (k *kit) takeTurns() {
 	wg.Wait()
 }
 
-// A call whose input would arrive while another graph of the arena runs must wait for that graph,
-// and later graphs must wait for the call.
+// If the copy of a call's input could overlap another graph of the arena, the call must wait for
+// that graph. Later graphs must wait for the call.
 func TestCallsWaitForTheArena(t *testing.T) {
 	eachMode(t, func(k *kit) {
 		a := k.arena()
@@ -259,7 +260,7 @@ func TestScratchIsLostInAnArena(t *testing.T) {
 	})
 }
 
-// A closed arena must reject new shapes. Shapes that have their memory must continue to work.
+// A closed arena must reject new shapes. Shapes that already have memory must continue to work.
 func TestClosedArena(t *testing.T) {
 	eachMode(t, func(k *kit) {
 		a := k.arena()

@@ -10,9 +10,9 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// A call that ends while another waits must let that one launch before its caller continues. With
-// one processor, the waiting call then ends first, because the driver does nothing. Go's scheduler
-// guarantees no order, so the test requires it only of most calls.
+// When a call ends, a waiting call must launch before the first call's caller continues. With one
+// processor and a driver that does nothing, the waiting call then ends first. Go's scheduler
+// guarantees no order, so the test requires this only of most calls.
 func TestWaitingCallLaunchesBeforeTheCallerContinues(t *testing.T) {
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, new(graphtest.NullCapture))))
 	c := made(k, k.several(1), []affine{{ramp(elems, 0), 1, 1}})
@@ -26,7 +26,7 @@ func TestWaitingCallLaunchesBeforeTheCallerContinues(t *testing.T) {
 		k.OK(c.CallWith(background, in, func(output) error {
 			go func() { ended <- c.CallWith(background, in, func(output) error { waited.Store(true); return nil }) }()
 			for range 10 {
-				runtime.Gosched() // until the other call waits
+				runtime.Gosched() // until the other call is waiting
 			}
 			return nil
 		}))

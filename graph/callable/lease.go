@@ -17,10 +17,10 @@ import (
 // lease is the memory of a variant in the arena of WithArena. The zero lease has no arena, and its
 // methods do nothing. The Callable's lock protects it.
 //
-// All plans of the arena share its addresses, so the work of a call must not be separated by a
-// launch of another graph of the arena. The work of a replay is the copies of inputs and the launch.
-// The work of an eager call is everything that the function enqueues. The lease therefore holds the
-// arena's turn while a call enqueues that work: from enter to leave.
+// All plans of the arena share its addresses. No other graph of the arena may therefore be launched
+// between two operations of a call. A replay enqueues the copies of its inputs and the launch. An
+// eager call enqueues all operations of the function. Between enter and leave, the lease holds the
+// arena's turn while the call enqueues this work.
 type lease struct {
 	*shelf
 	name string
@@ -33,7 +33,7 @@ type lease struct {
 type shelf struct {
 	arena *arena.Arena
 	turn  *turns.Turn
-	name  string // of the function
+	name  string // name of the function
 	made  int    // number of leases so far
 }
 
@@ -46,7 +46,7 @@ func (c *Callable[In, Out]) newShelf() error {
 	if err != nil {
 		return err
 	}
-	b, err := arena.Alloc[byte](p, 0) // makes no driver call
+	b, err := arena.Alloc[byte](p, 0) // zero elements, so no driver call
 	if err != nil {
 		return refusal.Join([]error{err, p.Close()})
 	}
@@ -120,7 +120,7 @@ func (l *lease) launch(x *graph.Exec, s *driver.Stream) error {
 	return l.tie.LetLaunch(tie, func() error { return x.Launch(s) })
 }
 
-// leave ends the turn. worked says that an eager call enqueued work.
+// leave ends the turn. worked tells whether an eager call enqueued work.
 func (l *lease) leave(worked bool) {
 	if l.held {
 		l.held = false

@@ -12,7 +12,7 @@ import (
 	"github.com/purecuda/cuda/graph/internal/refusal"
 )
 
-// counts are the Stats as atomic variables, so that Stats need not wait for a call that runs.
+// counts holds the Stats as atomic variables, so that Stats need not wait for a call in progress.
 type counts struct {
 	Calls, Eager, Replayed, Recorded, Updated, Failed, Instantiated, GivenUp, Evicted atomic.Uint64
 
@@ -29,8 +29,9 @@ func (c *counts) load() Stats {
 	}
 }
 
-// evict closes the least recently called variants until the others are within the limits. It does
-// not close current. For the limit of memory, it does not close variants whose work is in flight.
+// evict closes the least recently called variants until the others are within the limits. It never
+// closes current. If only the memory limit is exceeded, it does not close variants whose work is in
+// flight.
 func (c *Callable[In, Out]) evict(current *variant[In, Out]) error {
 	var errs []error
 	for i := len(c.variants) - 1; i >= 0; i-- {
@@ -66,13 +67,14 @@ func (c *Callable[In, Out]) evict(current *variant[In, Out]) error {
 // inFlight reports whether work of a variant may be in flight.
 func (c *Callable[In, Out]) inFlight(v *variant[In, Out]) (bool, error) {
 	if v.taken == v.launched && v.host != hostBehindStream {
-		return false, nil // a wait has seen the end of the work
+		return false, nil // a wait has already returned after the work ended
 	}
 	done, err := c.s.Query()
 	return !done, err
 }
 
-// withinLimit returns an error if a shape cannot have that many more bytes.
+// withinLimit returns an error if the shape would exceed the memory limit with the given number of
+// additional bytes.
 func (t *Trace[In]) withinLimit(more uint64) error {
 	has := bytesOf(t.cells)
 	if t.limit == math.MaxUint64 || has <= t.limit && more <= t.limit-has {
@@ -89,13 +91,13 @@ func bytesOf(cells []cell) (sum uint64) {
 	return sum
 }
 
-// bytesFor returns the size of a cell with n elements, without memory in an arena. Sizes that no
-// memory can have become the largest number.
+// bytesFor returns the size of a cell with n elements, without memory in an arena. If the size
+// overflows, it returns the largest number.
 func bytesFor[T any](p places, n int, l *lease) uint64 {
 	var element T
 	size := uint64(unsafe.Sizeof(element))
 	switch {
-	case p.leases() && l.shelf != nil && p == onBoth: // only the part on the host
+	case p.leases() && l.shelf != nil && p == onBoth: // only the part in host memory counts
 	case p.leases() && l.shelf != nil:
 		return 0
 	case p == onBoth:

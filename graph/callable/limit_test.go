@@ -11,8 +11,8 @@ import (
 	"github.com/purecuda/cuda/graph/callable"
 )
 
-// bytes returns the memory of affine for n elements: staged on the host and on the device, and the
-// result. The device memory does not count if it is in an arena.
+// bytes returns the memory that affine needs for n elements: the page-locked input, its device
+// memory, and the result. The device memory does not count if it is in an arena.
 func (k *kit) bytes(n int) uint64 {
 	if len(k.options) > 0 {
 		return uint64(2 * 4 * n)
@@ -47,8 +47,8 @@ func TestMemoryLimitClosesTheLeastRecentlyCalledVariants(t *testing.T) {
 	})
 }
 
-// A shape that is larger than the limit must be rejected before it allocates, and must not cost
-// other shapes.
+// A shape larger than the limit must be rejected before it allocates, and other shapes must not be
+// evicted.
 func TestShapeAboveTheMemoryLimitIsRefused(t *testing.T) {
 	eachMode(t, func(k *kit) {
 		c := made(k, k.affine, []affine{{ramp(4, 0), 1, 1}}, callable.WithMemory(k.bytes(10)))
@@ -72,7 +72,7 @@ func TestShapeAboveTheMemoryLimitIsRefused(t *testing.T) {
 			return 0, nil
 		}
 		if len(k.options) > 0 {
-			return // an arena has its own error
+			return // an arena returns its own error
 		}
 		if _, err := created(k, f, []int{1}, callable.WithMemory(1<<40)); !errors.Is(err, driver.CUDA_ERROR_OUT_OF_MEMORY) || !strings.Contains(err.Error(), "WithMemory") {
 			t.Errorf("an overflow: %v", err)
@@ -80,8 +80,7 @@ func TestShapeAboveTheMemoryLimitIsRefused(t *testing.T) {
 	})
 }
 
-// A variant whose work is in flight must keep its memory and its output. It is evicted by a later
-// call.
+// A variant whose work is in flight must keep its memory and its output. A later call evicts it.
 func TestMemoryLimitLeavesVariantsInFlight(t *testing.T) {
 	eachMode(t, func(k *kit) {
 		for _, cancelled := range []bool{false, true} {
@@ -132,7 +131,7 @@ func TestMemoryLimitLeavesVariantsInFlight(t *testing.T) {
 	})
 }
 
-// Stats must not wait for a call that runs.
+// Stats must not wait for a call in progress.
 func TestStatsDuringACall(t *testing.T) {
 	eachMode(t, func(k *kit) {
 		c := made(k, k.affine, nil)

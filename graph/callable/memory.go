@@ -65,7 +65,7 @@ func (t *Trace[In]) staged(filled error, upload *driver.CopyOp) {
 }
 
 // Scratch returns uninitialised device memory for n elements. The memory belongs to the Callable.
-// It keeps its contents from call to call, and each shape has its own. With [WithArena], shapes share
+// It keeps its contents between calls, and each shape has its own. With [WithArena], shapes share
 // the memory, and its contents are undefined at the start of each call. Scratch returns nil after a
 // failure.
 func Scratch[T, In any](t *Trace[In], n int) *driver.Buffer[T] {
@@ -101,9 +101,9 @@ func Take[In any](t *Trace[In], c *counter.Counter, n uint64) *driver.Buffer[uin
 	return m.device
 }
 
-// Result records or enqueues a copy of src to page-locked memory and returns that memory, where the host can
-// read the output. The memory belongs to the Callable, and each call of the shape overwrites it.
-// Result returns nil after a failure.
+// Result records or enqueues a copy of src to page-locked memory, and returns that memory. The host
+// can read the output there. The memory belongs to the Callable, and each call of the shape
+// overwrites it. Result returns nil after a failure.
 func Result[T, In any](t *Trace[In], src driver.MemoryOf[T]) *driver.HostBuffer[T] {
 	if t.over() {
 		return nil
@@ -166,7 +166,7 @@ const (
 	onDevice      places = iota // in the arena of WithArena, if there is one
 	onDeviceAlone               // never in the arena, because other work must not overwrite it
 	onHost
-	onBoth // the part on the device is like onDevice
+	onBoth // the part on the device is placed as for onDevice
 )
 
 // leases reports whether the cell's memory may be in an arena.

@@ -26,18 +26,19 @@ func WithVariants(n int) Option {
 	return func(o *options) { o.max = n }
 }
 
-// WithMemory limits the memory of all variants together: what StageSlice, StageScalar, Scratch, Take
-// and Result return, on the device and page-locked. After a new shape has been recorded, the least
-// recently called variants are closed until the others fit. While it is being recorded, its memory
-// comes on top. A variant whose work is in flight stays, because closing it would not release its
-// memory, and a later call closes it. There is no limit by default.
+// WithMemory limits the memory of all variants together. This is the device and page-locked memory
+// that StageSlice, StageScalar, Scratch, Take and Result return. There is no limit by default.
 //
-// A shape that needs more than bytes alone cannot be called. The error matches
+// After a new shape is recorded, the least recently called variants are closed until the others
+// fit. During the recording, the memory of the new shape may exceed the limit. Variants whose work
+// is in flight are closed by a later call, because closing them now would not release their memory.
+//
+// A shape that alone needs more than bytes cannot be called. The error matches
 // CUDA_ERROR_OUT_OF_MEMORY, and no variant is closed.
 //
-// Other memory of the function does not count: things passed to [Trace.Own], the allocations that a
-// graph makes when it runs, which the driver shares between the graphs of a device, the arena of
-// WithArena, and the driver's own memory for executable graphs.
+// Other memory does not count: objects passed to [Trace.Own], allocations of a running graph, which
+// the driver shares between the graphs of a device, the arena of WithArena, and the driver's own
+// memory for executable graphs.
 func WithMemory(bytes uint64) Option {
 	return func(o *options) { o.memory = bytes }
 }
@@ -62,19 +63,20 @@ func WithAdaptive(n int) Option {
 	return func(o *options) { o.adaptive, o.first = true, n }
 }
 
-// WithArena takes the memory of [Scratch] and the device memory of [StageSlice] and [StageScalar]
-// from an arena. All shapes use the same addresses, and so do other Callables and graphs that use the
-// arena. The memory for many shapes is then about that of the largest. Each shape has an
-// [arena.Arena.SharedPlan] of its own, named after the function. Memory of [Result] and [Take] stays
-// outside.
+// WithArena allocates the memory of [Scratch] and the device memory of [StageSlice] and
+// [StageScalar] from an arena. All shapes use the same addresses, as do other Callables and graphs
+// of the arena. Many shapes then need about as much memory as the largest. Each shape has its own
+// [arena.Arena.SharedPlan], named after the function. The memory of [Result] and [Take] stays
+// outside the arena.
 //
-// Contents of that memory are lost when another graph of the arena runs. So in each call, the
-// function must write Scratch memory before it reads it.
+// When another graph of the arena runs, the contents of this memory are lost. In each call, the
+// function must therefore write Scratch memory before it reads it.
 //
-// A call waits in stream order for the latest work of the arena. With [arena.WithRefusal] it fails
-// instead. While an eager call runs the function, launches of all other graphs of the arena wait on
-// the host. The function must therefore not launch or wait for graphs of the arena. If the arena and
-// the stream belong to different contexts, New fails, as it does for the per-thread stream.
+// A call waits in stream order for the latest work of the arena. With [arena.WithRefusal], the call
+// fails instead. While an eager call runs the function, launches of all other graphs of the arena
+// wait on the host. The function must therefore neither launch nor wait for graphs of the arena.
+// New fails if the arena and the stream belong to different contexts, or if s is the per-thread
+// stream.
 func WithArena(a *arena.Arena) Option {
 	return func(o *options) { o.arena, o.shares = a, true }
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// model returns a function like affine, with temporary memory of size elements for each element of
-// input. The result passes through the end of that memory.
+// model returns a function like affine that uses temporary memory of size elements for each input
+// element. The result passes through the end of that memory.
 func (k *kit) model(size int) fn {
 	return func(t *callable.Trace[[]uint32]) (output, error) {
 		x := callable.StageSlice(t, func(in []uint32) []uint32 { return in })
@@ -100,15 +100,15 @@ func (k *kit) shareArenas(calls int) {
 	}
 }
 
-// A replica of one Pool runs. A call of the other Pool must wait if it gets a replica with the same
-// arena. With the next replica, which has another arena, it must not wait.
+// While a replica of one Pool runs, a call of the other Pool must wait if its replica uses the same
+// arena. With the next replica, which has another arena, the call must not wait.
 func TestReplicasOfOneArenaTakeTurns(t *testing.T) {
 	each(t, func(k *kit) {
 		f, open, entered := k.gate(k.model(100))
 		all := k.arenas(2)
 		blocked := k.pool(f, serve.WithArenas(all[1]))
 		p := k.pool(k.model(10), serve.WithReplicas(2), serve.WithArenas(all...))
-		for range 4 { // each replica has loaded and uploaded everything
+		for range 4 { // so that each replica has loaded and uploaded everything
 			k.OK(call(background, p, ramp(8, 1)))
 		}
 		first := start(background, blocked, 0, checked(ramp(8, 5)))
@@ -120,12 +120,12 @@ func TestReplicasOfOneArenaTakeTurns(t *testing.T) {
 			return checked(ramp(8, 5))(out)
 		}
 		second, third := start(background, p, 0, use), start(background, p, 0, use)
-		<-ended // one of them has the arena that is free
+		<-ended // one of the two has the free arena
 		k.busy(p, 2)
 		select {
 		case <-ended:
 			k.Error("both calls ended before the gate was opened")
-		case <-time.After(20 * time.Millisecond): // a call that does not wait would end within this time
+		case <-time.After(20 * time.Millisecond): // a call that does not wait would have ended by now
 		}
 		close(release)
 		open()
@@ -135,7 +135,7 @@ func TestReplicasOfOneArenaTakeTurns(t *testing.T) {
 	})
 }
 
-// Replicas must be spread evenly over the arenas, also if growth fails in between.
+// Replicas must be spread evenly over the arenas, even if growth fails in between.
 func TestReplicasAreSpreadOverArenas(t *testing.T) {
 	k, lib, _ := faultyKit(t)
 	all := k.arenas(3)
@@ -148,7 +148,7 @@ func TestReplicasAreSpreadOverArenas(t *testing.T) {
 	}
 	var results []<-chan error
 	for i := range 14 {
-		if i == 3 || i == 5 { // the calls of which each would create a replica
+		if i == 3 || i == 5 { // each of these calls would create a replica
 			lib.FailCall("cuGraphInstantiateWithParams", 1, uint32(graphtest.Injected))
 		}
 		results = append(results, start(background, p, 0, use))

@@ -9,9 +9,9 @@ import (
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
-// A call that returns its replica to a waiting call must let that call launch before its caller
-// continues. With one processor, the waiting call then ends first, because the driver does nothing.
-// Go's scheduler guarantees no order, so the test requires it only of most calls.
+// When a call returns its replica to a waiting call, the waiting call must launch before the first
+// call's caller continues. With one processor and a driver that does nothing, the waiting call then
+// ends first. Go's scheduler guarantees no order, so the test requires this only of most calls.
 func TestWaitingCallLaunchesBeforeTheCallerContinues(t *testing.T) {
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, new(graphtest.NullCapture))))
 	p := k.pool(k.affine)

@@ -8,12 +8,12 @@ import (
 	"github.com/purecuda/cuda/graph/serve"
 )
 
-// bytesOfShape is the memory of affine for n elements: staged on the host and on the device, and the
-// result.
+// bytesOfShape is the memory that affine needs for n elements: the page-locked input, its device
+// memory, and the result.
 func bytesOfShape(n int) uint64 { return uint64(3 * 4 * n) }
 
-// Each replica keeps as many shapes as its share of the memory holds. The Stats must show the sums
-// while a call runs, and must keep the counts of replicas that were created again.
+// Each replica keeps as many shapes as fit in its share of the memory. The Stats must show the sums
+// during a call, and must keep the counts of replicas that were created again.
 func TestMemoryLimitAndCountsOfReplicas(t *testing.T) {
 	each(t, func(k *kit) {
 		const replicas = 2
@@ -31,7 +31,7 @@ func TestMemoryLimitAndCountsOfReplicas(t *testing.T) {
 		is(serve.Stats{Recorded: 4, Variants: 4, MemoryBytes: 2 * bytesOfShape(12)})
 		k.OK(p.Call(background, ramp(8, 5), func(output) error {
 			is(serve.Stats{Replayed: 1, Recorded: 4, Variants: 4, MemoryBytes: 2 * bytesOfShape(12)})
-			return call(background, p, ramp(3, 0)) // in the other replica, which evicts 8
+			return call(background, p, ramp(3, 0)) // runs in the other replica and evicts shape 8
 		}))
 		is(serve.Stats{Replayed: 2, Recorded: 5, Evicted: 1, Variants: 4, MemoryBytes: bytesOfShape(12) + bytesOfShape(7)})
 		if err := call(background, p, ramp(13, 0)); !errors.Is(err, driver.CUDA_ERROR_OUT_OF_MEMORY) {

@@ -38,9 +38,10 @@ func WithGrowth(most int, memory uint64) Option {
 	return func(o *options) { o.most, o.memory = most, memory }
 }
 
-// WithMemory limits the memory that the function requests through its Trace, of all replicas
-// together. Each replica gets an equal share. A pool that may grow divides by the largest number of
-// replicas. See callable.WithMemory for what counts, and for what happens at the limit.
+// WithMemory limits the memory that the function requests through its Trace, for all replicas
+// together. Each replica gets an equal share. For a pool that may grow, the share is based on the
+// largest number of replicas. See callable.WithMemory for what counts and what happens at the
+// limit.
 func WithMemory(bytes uint64) Option {
 	return func(o *options) { o.limit, o.limited = bytes, true }
 }
@@ -70,15 +71,16 @@ func WithCallable(opts ...callable.Option) Option {
 	return func(o *options) { o.callable = append(o.callable, opts...) }
 }
 
-// WithArenas takes the temporary memory of replica i from arena i: see [callable.WithArena]. All
-// shapes of a replica then share memory. If several Pools use the same arenas, their replicas share
-// memory too, one by one. So the memory of an idle replica serves the other Pools. If replicas of two
-// Pools need the same arena at the same time, the second call's work waits on the device for the
-// first's. Free replicas are not chosen by arena.
+// WithArenas allocates the temporary memory of replica i from arena i: see [callable.WithArena].
+// All shapes of a replica then share memory. If several Pools use the same arenas, the replicas
+// with the same arena also share memory, so the memory of an idle replica serves the other Pools.
+// If replicas of two Pools use the same arena at the same time, the work of the second call waits
+// on the device for the work of the first. A Pool does not consider arenas when it chooses a free
+// replica.
 //
-// Pass as many arenas as the largest Pool has replicas. If there are fewer, several replicas of the
-// Pool share an arena and never run at the same time. The caller may close the arenas before or after
-// the Pool. But a Pool whose arenas are closed cannot record new shapes or create replicas.
+// Pass as many arenas as the largest Pool has replicas. With fewer arenas, several replicas of a
+// Pool share an arena and never run at the same time. The arenas may be closed before or after the
+// Pool. A Pool whose arenas are closed cannot record new shapes or create replicas.
 func WithArenas(arenas ...*arena.Arena) Option {
 	return func(o *options) { o.arenas = append(o.arenas, arenas...) }
 }

@@ -40,7 +40,7 @@ func (p *Pool[In, Out]) newReplica() *replica[In, Out] {
 	return r
 }
 
-// drop makes room in the arena of a replica that never serves.
+// drop removes a replica that never serves from the count of its arena.
 func (p *Pool[In, Out]) drop(r *replica[In, Out]) {
 	p.a.mu.Lock()
 	defer p.a.mu.Unlock()

@@ -23,7 +23,7 @@ const (
 	ofHost    = "cuMemHostAlloc"
 )
 
-// exchangeWays are the ways to give a node of an executable graph other memory. Each returns the
+// exchangeWays are the ways to give other memory to a node of an executable graph. Each returns the
 // result of the call.
 var exchangeWays = []struct {
 	name string
@@ -52,16 +52,17 @@ var exchangeWays = []struct {
 	}},
 }
 
-// refusedExchange is what is known of driver 580: the ways, and the kinds before and after. Nothing
-// is known of other refusals.
+// refusedExchange contains the exchanges that driver 580 is known to refuse. The key is the way,
+// the kind before and the kind after. No other refusals are known.
 var refusedExchange = map[[3]string]string{
 	{"cuGraphExecUpdate, source of a copy", ofAlloc, ofMap}: "CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE",
 }
 
-// This test prints a table for each way to give a node of an executable graph other memory. The rows
-// are the kinds of memory before, the columns the kinds afterwards. An executable graph is exchanged
-// only once. Refusals that are known must occur on the GPU and in the emulator, and the emulator must
-// refuse nothing else. What the table of a GPU shows beyond that belongs in refusedExchange.
+// This test prints a table for each way to give other memory to a node of an executable graph. The
+// rows are the kinds of memory before the exchange, and the columns are the kinds afterwards. Each
+// executable graph is used for one exchange. Known refusals must occur on the GPU and on the
+// emulator, and the emulator must refuse nothing else. If a GPU refuses more, add those refusals to
+// refusedExchange.
 func TestWhichMemoryAnUpdateCanExchange(t *testing.T) {
 	t.Run("emulator", func(t *testing.T) {
 		newKit(t, gputest.Context(t, gputest.Emulator(t, emulator.Config{}))).exchange(true)
@@ -104,7 +105,7 @@ type twoOf struct {
 	first, second driver.CUdeviceptr
 }
 
-const exchangeBytes = 2 << 20 // the granularity of mappings
+const exchangeBytes = 2 << 20 // granularity of mappings
 
 func (k *kit) memoryOfAllKinds() []twoOf {
 	k.Helper()
@@ -140,7 +141,7 @@ func (k *kit) memoryOfAllKinds() []twoOf {
 	return all
 }
 
-// mapped returns memory in a reservation of its own.
+// mapped returns memory with its own address reservation.
 func (k *kit) mapped() (p driver.CUdeviceptr) {
 	k.Helper()
 	d := k.C.Driver()

@@ -23,13 +23,14 @@ func Guest(u *Turn, p *Plan) *Tie {
 func (t *Tie) Use(m *Memory) {
 	t.turn.members.Lock()
 	defer t.turn.members.Unlock()
-	t.memory = append(t.memory[:len(t.memory):len(t.memory)], m) // Uses may have returned the old list
+	t.memory = append(t.memory[:len(t.memory):len(t.memory)], m) // copied, because Uses may have returned the old list
 }
 
 // Hold makes s wait like a launch, and makes all other launches wait until Release. Between these
-// calls the holder enqueues work in s that no launch of another executable graph may separate, such
-// as copies of inputs and the launch that reads them. To launch an executable graph, the holder
-// calls LetLaunch. Other locks that a launch needs must not be held by anyone who waits for a Hold.
+// calls, the holder enqueues work in s that must not be separated by a launch of another executable
+// graph. An example is copies of inputs and the launch that reads them. To launch an executable
+// graph, the holder calls LetLaunch. A goroutine that waits for a Hold must not hold other locks
+// that a launch needs.
 func (t *Tie) Hold(s *driver.Stream) error {
 	u := t.turn
 	u.mu.Lock()
@@ -64,7 +65,7 @@ func (t *Tie) LetLaunch(tie *Tie, launch func() error) error {
 	return launch()
 }
 
-// Release ends a Hold. worked says that the holder enqueued work that counts as a launch of t.
+// Release ends a Hold. worked tells whether the holder enqueued work that counts as a launch of t.
 func (t *Tie) Release(worked bool) {
 	if worked {
 		t.launched()

@@ -22,8 +22,7 @@ type Plan struct {
 }
 
 // Memory is a range of shared device memory that belongs to a plan. Its exported fields do not
-// change. The others contain what is known from ties that were forgotten, and are protected by
-// Turn.members.
+// change. The other fields summarise forgotten ties and are protected by Turn.members.
 type Memory struct {
 	Turn *Turn
 	Plan *Plan
@@ -64,8 +63,8 @@ type Turn struct {
 // mostLeft is the number of ties that may have left before they are forgotten.
 const mostLeft = 32
 
-// A Watcher's Launched is called after a launch was enqueued, but before it counts in Now. Other
-// launches wait until Launched returns.
+// A Watcher is notified of launches. Launched is called after a launch was enqueued, but before the
+// launch counts in Now. Other launches wait until Launched returns.
 type Watcher interface{ Launched(t *Tie) }
 
 // Tie connects an executable graph to the Turn of its memory. Its memory is protected by
@@ -314,7 +313,7 @@ func (t *Tie) Overwrites(m *Memory) bool {
 	return t.overwrites(m)
 }
 
-// prune forgets ties that have left, if there are many. It notes in the live memory what they wrote.
+// prune forgets ties that have left, if there are many. It records their writes in the live memory.
 func (u *Turn) prune() {
 	u.members.Lock()
 	var left []*Tie
