@@ -9,7 +9,7 @@ import (
 
 // Report describes the contents of an arena. Package view draws it.
 type Report struct {
-	Bytes  uint64       // device memory of all chunks
+	Bytes  uint64       // size of all chunks in device memory
 	Chunks []Range      // in the order of their creation
 	Plans  []PlanReport // in the order of their creation
 }
@@ -23,8 +23,8 @@ type PlanReport struct {
 	Bytes  uint64         // memory that the plan's open buffers and its graphs use; plans overlap
 	Graphs int            // open executable graphs
 	Shared bool           // created by SharedPlan
-	Ranges []Range        // the memory that Bytes counts, by address
-	Open   []BufferReport // none for a shared plan
+	Ranges []Range        // the ranges that Bytes counts, sorted by address
+	Open   []BufferReport // the plan's open buffers; empty for a shared plan
 }
 
 // BufferReport describes an open buffer, whose range other plans cannot use.
@@ -73,7 +73,7 @@ func (p *plan) report(c *core) PlanReport {
 	return r
 }
 
-// covered returns the union of the ranges, by address. Ranges that touch are one range.
+// covered returns the union of the pieces' ranges, sorted by address. Adjacent ranges are merged.
 func covered(pieces []*piece) (union []Range) {
 	sorted := slices.SortedFunc(slices.Values(pieces), func(a, b *piece) int { return cmp.Compare(a.memory.At, b.memory.At) })
 	for _, p := range sorted {

@@ -14,7 +14,7 @@ import (
 // barWidth is the number of characters of a bar.
 const barWidth = 60
 
-// Marks of WriteArena.
+// Marks in the bars of WriteArena.
 const (
 	freeMark  = '.'
 	usedMark  = '='
@@ -23,10 +23,11 @@ const (
 )
 
 // WriteArena draws the memory of an arena as text. After a line for the arena, each plan has a line
-// with a bar from the start of the arena to its end. In a bar, '=' marks memory that the plan's
-// graphs or its shared buffers use, '#' open buffers, which other plans cannot use, and '.' other
-// memory. A line for each open buffer follows. If the arena has several chunks, '|' marks in the
-// line above the bars where each begins. Addresses do not appear, only offsets in the arena.
+// with a bar that represents the whole arena. In a bar, '=' marks memory used by the plan's graphs
+// or its shared buffers. '#' marks open buffers, which other plans cannot use, and '.' marks other
+// memory. A line for each open buffer follows. If the arena has several chunks, '|' in the line
+// above the bars marks where each chunk begins. The drawing shows offsets in the arena instead of
+// addresses.
 func WriteArena(w io.Writer, r arena.Report) error {
 	b := &strings.Builder{}
 	fmt.Fprintf(b, "arena: %s in %s, %s\n", size(r.Bytes), plural(len(r.Chunks), "chunk"), plural(len(r.Plans), "plan"))
@@ -49,7 +50,8 @@ func WriteArena(w io.Writer, r arena.Report) error {
 	return err
 }
 
-// line makes a name fit on a line without changing its length.
+// line replaces control characters in a name, so that the name fits on a line with unchanged
+// length.
 func line(name string) string {
 	return strings.Map(func(c rune) rune {
 		if c < ' ' {
@@ -114,7 +116,7 @@ func bar(r arena.Report, p *arena.PlanReport) string {
 	return string(b)
 }
 
-// scale returns the part of width that at is of total.
+// scale converts the position at, on a scale up to total, to a scale up to width.
 func scale(at, total uint64, width int) int {
 	return int(float64(at) / float64(total) * float64(width))
 }
@@ -142,8 +144,8 @@ const (
 	svgHeight = 20
 )
 
-// WriteArenaSVG draws the same as [WriteArena] as an SVG picture. Dark bars are open buffers. A
-// browser shows the size of a range under the pointer.
+// WriteArenaSVG draws the same as [WriteArena], as an SVG picture. Dark bars are open buffers. In a
+// browser, the size of a range appears when the pointer is on it.
 func WriteArenaSVG(w io.Writer, r arena.Report) error {
 	b := &strings.Builder{}
 	width, height := svgLeft+svgBar+svgRight, svgTop+svgRow*len(r.Plans)+10
@@ -187,7 +189,7 @@ func svgRange(b *strings.Builder, r arena.Report, ptr, bytes uint64, y int, colo
 		return
 	}
 	at := svgLeft + float64(offset(r, ptr))/float64(r.Bytes)*svgBar
-	width := max(float64(bytes)/float64(r.Bytes)*svgBar, 0.5) // visible, however small
+	width := max(float64(bytes)/float64(r.Bytes)*svgBar, 0.5) // even a small range must be visible
 	fmt.Fprintf(b, `<rect x="%.2f" y="%d" width="%.2f" height="%d" fill="%s"><title>%s</title></rect>`+"\n", at, y, width, svgHeight, color, xmlText(title))
 }
 

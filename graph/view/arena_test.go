@@ -47,7 +47,7 @@ func (k *kit) decodeArena() *arena.Arena {
 	return a
 }
 
-// The drawings must be the same each time and on each device. One of them is part of the
+// The drawings must be the same in every run and on every device. One of them is part of the
 // documentation.
 func TestDrawingsOfAnArena(t *testing.T) {
 	each(t, func(k *kit) {
@@ -67,7 +67,7 @@ func TestDrawingsOfAnArena(t *testing.T) {
 	})
 }
 
-// Reports that do not fit together, as of no arena, must be drawn without a panic.
+// Inconsistent reports, and reports without an arena, must be drawn without a panic.
 func TestDrawingsOfOddArenas(t *testing.T) {
 	plan := arena.PlanReport{Name: "a\nb", Bytes: 1, Ranges: []arena.Range{{Ptr: 5, Bytes: 1 << 40}}, Open: []arena.BufferReport{{Ptr: 1, Bytes: 3}}}
 	for _, r := range []arena.Report{

@@ -30,7 +30,7 @@ const (
 // nested code can be combined.
 type insertion struct {
 	at    int
-	after bool // text closes what an insertion before at opened
+	after bool // text ends a construct that another insertion began before the code
 	span  int  // length of the enclosed code in bytes
 	text  string
 }

@@ -22,8 +22,8 @@ var one = driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)}
 const childVariable = "PURECUDA_ROBUST_CHILD"
 
 // eachDoomed is like gputest.EachDriver, for tests after which the device no longer works. On a GPU
-// each test runs in a child process, so that the device keeps working in this process. eachDoomed
-// checks that it does.
+// each test runs in a child process. eachDoomed then checks that the device still works in this
+// process.
 func eachDoomed(t *testing.T, test func(t *testing.T, d *driver.Driver)) {
 	t.Run("emulator", func(t *testing.T) { test(t, gputest.Emulator(t, emulator.Config{})) })
 	t.Run("gpu", func(t *testing.T) {
