@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"math"
 	"testing"
 	"time"
 )
@@ -48,5 +49,23 @@ func TestMeanFollowsTheTimeOfCalls(t *testing.T) {
 		if a.measure(c.took); a.stats.MeanCall != c.mean {
 			t.Errorf("after %v the mean is %v, want %v", c.took, a.stats.MeanCall, c.mean)
 		}
+	}
+}
+
+func TestLatencyIsCountedInBuckets(t *testing.T) {
+	var l latency
+	for _, took := range []time.Duration{0, 50 * us, 50*us + 1, 10 * time.Second, time.Hour} {
+		l.add(took)
+	}
+	var s Stats
+	l.to(&s)
+	for i, b := range s.Latency {
+		want := map[time.Duration]uint64{50 * us: 2, 100 * us: 1, 10 * time.Second: 1, math.MaxInt64: 1}[b.Most]
+		if b.Calls != want || i > 0 && b.Most <= s.Latency[i-1].Most {
+			t.Errorf("bucket %d has %d calls of at most %v, want %d", i, b.Calls, b.Most, want)
+		}
+	}
+	if want := time.Hour + 10*time.Second + 100*us + 1; s.LatencySum != want {
+		t.Errorf("the sum is %v, want %v", s.LatencySum, want)
 	}
 }

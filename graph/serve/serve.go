@@ -58,6 +58,8 @@ type Pool[In, Out any] struct {
 	o options
 	a admission
 
+	latency latency // of calls that returned no error
+
 	shapes  []In  // one input of each prepared shape; guarded by a.mu
 	version int   // number of changes of shapes
 	users   []int // number of replicas for each of the arenas; guarded by a.mu
@@ -98,6 +100,11 @@ type Stats struct {
 	Evicted     uint64 // shapes closed in a replica to make room for others
 	Variants    int    // shapes that replicas keep now
 	MemoryBytes uint64 // memory of those shapes, on the device and page-locked
+
+	// Latency counts calls that returned no error, by the time that they took, including the wait
+	// for a replica and use. LatencySum is the sum of these times.
+	Latency    [18]Bucket
+	LatencySum time.Duration
 }
 
 // Refused counts calls that were refused, by reason.
@@ -180,11 +187,15 @@ func (p *Pool[In, Out]) Call(ctx context.Context, in In, use func(Out) error, op
 	for _, o := range opts {
 		priority = o.priority
 	}
+	began := time.Now()
 	s, err := p.take(ctx, priority)
 	if err != nil {
 		return err
 	}
-	return p.serve(ctx, s, in, use)
+	if err = p.serve(ctx, s, in, use); err == nil {
+		p.latency.add(time.Since(began))
+	}
+	return err
 }
 
 // take returns a slot that only this call may use.
@@ -318,7 +329,9 @@ func (p *Pool[In, Out]) Stats() Stats {
 	if !p.exists() {
 		return Stats{}
 	}
-	return p.a.snapshot()
+	s := p.a.snapshot()
+	p.latency.to(&s)
+	return s
 }
 
 // Close refuses further and waiting calls, with errors that match driver.ErrClosed. It waits for

@@ -201,6 +201,23 @@ func Example_servingStats() {
 	// Output: 2 of 2 replicas busy, 0 calls queued, 1 refused
 }
 
+func Example_servingMetrics() {
+	_, ctx, _ := open()
+	pool := newScorer(ctx)
+	defer pool.Close()
+	mux := http.NewServeMux()
+	// [metrics]
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		_ = pool.Stats().WritePrometheus(w, "pool") // fails if the client is gone
+	})
+	// [end]
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	fmt.Println(strings.Split(w.Body.String(), "\n")[2])
+	// Output: pool_replicas 1
+}
+
 func Example_servingLost() {
 	_, ctx, _ := open()
 	pool := newScorer(ctx)

@@ -40,7 +40,7 @@ var mayPanic = map[string]string{
 }
 
 // The methods that may succeed on a nil or zero object, because there is nothing to do.
-var mayReturnNil = regexp.MustCompile(`\.(Close|Abort|Unwrap|Err)$|^kernels\.|^ptx\.`)
+var mayReturnNil = regexp.MustCompile(`\.(Close|Abort|Unwrap|Err)$|^kernels\.|^ptx\.|^serve\.Stats\.`)
 
 // The methods whose error need not name a constructor, and the reason.
 var otherError = map[string]string{
@@ -54,6 +54,7 @@ var otherError = map[string]string{
 	"loader.DynamicLibrary.Lookup":  "an error that names loader.Open",
 	"nvrtc.":                        "errors of another package, which name the constructor as well",
 	"ptx.":                          "data",
+	"serve.Stats.":                  "data",
 	"kernels.":                      "what is wrong with the arguments",
 	"num.":                          "numbers",
 }
