@@ -29,9 +29,10 @@ type admission struct {
 	retry   time.Time     // earliest time to create a replica, unless none works
 	pause   time.Duration // time between attempts to create a replica
 
-	waiting queue
-	spare   *waiter // waiters for reuse
-	arrived uint64  // number of the last arrival
+	waiting   queue
+	spare     *waiter // waiters for reuse
+	arrived   uint64  // number of the last arrival
+	finishing *slot   // finish announces the grant of this slot; nil outside finish
 
 	closed  bool
 	lost    *LostError
@@ -207,7 +208,9 @@ func (a *admission) dispatch() {
 
 func (a *admission) grant(w *waiter, s *slot) {
 	w.granted, s.held = s, w
-	w.ready <- struct{}{}
+	if s != a.finishing {
+		w.ready <- struct{}{}
+	}
 }
 
 // await waits until a replica is granted. If ctx has ended, await passes on any replica that was
@@ -232,7 +235,7 @@ func (a *admission) await(ctx context.Context, w *waiter) (*slot, error) {
 	}
 	a.mu.Unlock()
 	if !queued {
-		<-w.ready // it was sent under the lock
+		<-w.ready // it was sent, or is about to be
 	}
 	return nil, a.leave(ctx, w)
 }
@@ -476,12 +479,21 @@ func (a *admission) close() (first bool) {
 
 // finish returns a slot after a successful call. took is the time for which the call occupied the
 // slot. finish reports whether another call now uses the slot.
+//
+// Waking a goroutine can take several microseconds, because it may start a thread. finish therefore
+// does it after it has released the lock.
 func (a *admission) finish(s *slot, took time.Duration) (granted bool) {
 	a.mu.Lock()
-	defer a.mu.Unlock()
 	a.measure(max(1, took))
+	a.finishing = s
 	a.giveBack(s)
-	return s.held != nil
+	a.finishing = nil
+	w := s.held
+	a.mu.Unlock()
+	if w != nil {
+		w.ready <- struct{}{}
+	}
+	return w != nil
 }
 
 func (a *admission) measure(took time.Duration) {
