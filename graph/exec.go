@@ -540,7 +540,7 @@ func (k *execKeep) stage(s *driver.Stream, ops []driver.Op) error {
 				failed = invalid("operation %d launches the executable graph that it is staged for", i)
 				return failed
 			}
-			if failed = s.Do(op); failed != nil {
+			if failed = k.doInTurn(s, op); failed != nil {
 				failed = fmt.Errorf("operation %d: %w", i, failed)
 				if i == 0 {
 					return failed

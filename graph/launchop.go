@@ -5,6 +5,7 @@ import (
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cu"
+	"github.com/purecuda/cuda/graph/internal/retain"
 	"github.com/purecuda/cuda/graph/internal/turn"
 	"github.com/purecuda/cuda/internal/life"
 	"github.com/purecuda/cuda/internal/uses"
@@ -206,6 +207,20 @@ func (k *execKeep) launchInTurn(s *driver.Stream, bs *Bindings, err error) error
 		k.Launched()
 	}
 	return err
+}
+
+// doInTurn enqueues an operation of Stage. If it uses memory that graphs share, no launch of another
+// Exec can come between the wait for earlier launches and the operation.
+func (k *execKeep) doInTurn(s *driver.Stream, op driver.Op) error {
+	if k.turns&tied == 0 || op == nil || !retain.SharesAny(op.Uses().Refs) {
+		return s.Do(op)
+	}
+	tie := k.tie
+	if err := tie.Hold(s); err != nil {
+		return err
+	}
+	defer tie.Release(false)
+	return s.Do(op)
 }
 
 // stageInTurn makes s wait for the launches of other Execs that use the same memory. Call done when

@@ -60,11 +60,23 @@ type member struct {
 	out  *driver.Buffer[uint32] // outside the arena; each launch writes from+v to it
 }
 
-// member creates a plan and a graph with the operations fill(in, from), in += v, out = in.
+// member creates a plan and a graph like that of memberWith.
 func (k *kit) member(a *arena.Arena, name string, from, v uint32) *member {
 	k.Helper()
-	m := &member{p: k.plan(a, name), out: k.Memory()}
-	m.in = k.alloc(m.p, elems)
+	return k.memberOf(k.plan(a, name), from, v)
+}
+
+func (k *kit) memberOf(p *arena.Plan, from, v uint32) *member {
+	k.Helper()
+	m := k.memberWith(k.alloc(p, elems), from, v)
+	m.p = p
+	return m
+}
+
+// memberWith creates a graph with the operations fill(in, from), in += v, out = in.
+func (k *kit) memberWith(in *driver.Buffer[uint32], from, v uint32) *member {
+	k.Helper()
+	m := &member{in: in, out: k.Memory()}
 	fill, err := driver.Fill(m.in, from)
 	k.OK(err)
 	m.l = k.Launch(k.Plus, m.in, v)

@@ -106,19 +106,13 @@ func (k *kit) launchWaits(name string, launch func(*kit, *member, *driver.Stream
 func TestUpdateFromOtherMemory(t *testing.T) {
 	each(t, func(k *kit) {
 		_, first, second := k.pair()
-		in, out := k.Memory(), k.Memory()
-		fill, err := driver.Fill(in, uint32(1))
-		k.OK(err)
-		down, err := driver.CopyDevice(out, in)
-		k.OK(err)
-		g := k.Graph()
-		k.Add(g, down, k.Add(g, k.Launch(k.Plus, in, 7), k.Add(g, fill)))
-		x := k.Exec(g)
+		other := k.memberWith(k.Memory(), 1, 7)
+		x := other.x
 		if r, err := x.Update(second.x.Graph()); err == nil && r.Updated() {
 			k.Error("the update succeeded")
 		}
 		k.Run(x)
-		k.Expect(out, 8) // x is unchanged
+		k.Expect(other.out, 8) // x is unchanged
 		r, err := x.Update(second.x.Graph(), graph.WithReinstantiate())
 		k.OK(err)
 		if !r.Reinstantiated {
