@@ -17,7 +17,21 @@ import (
 	"github.com/purecuda/cuda/internal/life"
 )
 
+// Capture records what record enqueues in the stream s, through its Scope or in any other way, and
+// returns it as a graph. The recorded work does not run.
+//
+// The capture always ends when record ends. If record returns an error, panics or ends its
+// goroutine, the recorded work is destroyed and s can be used again. Capture's error begins with the
+// error of record. A panic continues after the cleanup.
+//
 // Except in ModeRelaxed, a capture locks the goroutine to its OS thread.
+//
+// If record records nothing, the graph has no nodes (Graph.Len), and launching it does nothing.
+// That is not an error. Synchronous calls (Buffer.CopyTo, CopyFrom and Fill) and work in streams
+// outside the capture are not recorded.
+//
+// WithTarget captures into an existing graph. To also return a value from record, see package
+// graph/callable.
 func Capture(s *driver.Stream, mode Mode, record func(*Scope) error, opts ...CaptureOption) (*Graph, error) {
 	if record == nil {
 		return nil, invalid("capture of %v: no function to record", s)

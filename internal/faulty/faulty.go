@@ -1,4 +1,8 @@
 // Package faulty wraps a [loader.Library] so that tests can make a chosen call fail.
+//
+// It is meant for tests of cleanup paths. Such a test runs a flow once to count its driver calls, and
+// then once for each call with that call failing. No run may leak an object. The package imports only
+// loader and refers to CUDA functions by name.
 package faulty
 
 import (

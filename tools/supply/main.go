@@ -1,5 +1,16 @@
 // Command supply reports on what is shipped: the exported API and its compatibility with the last
 // tag, the modules that are linked into programs, and their licences.
+//
+//	go run -C tools ./supply api -root ..
+//
+//	supply api [-check]         writes or checks api/*.txt and compares with the last tag
+//	supply licences [-check]    writes or checks docs/dependencies.md
+//	supply size                 prints the size of the zip that "go get" downloads, and
+//	                            fails if it is too large
+//	supply sbom [PROGRAM ...]   prints a bill of materials (SPDX 2.3, JSON) of the
+//	                            library, or of programs that the go command built
+//
+// All commands accept -root, the repository's root.
 package main
 
 import (
