@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -162,15 +161,6 @@ func (r *result) collect(callers []caller) error {
 // allocations in total, threads and wrong results, as bench/c/serve.c does.
 func (r *result) print() {
 	fmt.Println(r.calls, r.seconds, r.p50, r.p99, r.p999, r.processor, r.mallocs, r.threads, r.wrong)
-}
-
-// processorTime returns the seconds that all threads of the process have used.
-func processorTime() float64 {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }
 
 func threads() int {
