@@ -39,9 +39,8 @@ func Chain(ops []driver.Op, deps ...Node) []Item {
 
 // AddBatch adds a node for each item and appends the nodes to dst, in order. It batches many driver
 // calls into one native call, so a node costs about as much as in C. On failure, the error names
-// the item and the graph is unchanged.
-//
-// AddBatch reads all operations before it returns. Items may share an operation.
+// the item and the graph is unchanged. AddBatch reads all operations before it returns. Items may
+// share an operation.
 func (g *Graph) AddBatch(dst []Node, items []Item) ([]Node, error) {
 	if err := g.lock(); err != nil {
 		return dst, err

@@ -22,13 +22,11 @@ import (
 //
 // The capture always ends when record ends. If record returns an error, panics or ends its
 // goroutine, the recorded work is destroyed and s can be used again. Capture's error begins with the
-// error of record. A panic continues after the cleanup.
+// error of record. A panic continues after the cleanup. Except in ModeRelaxed, a capture locks the
+// goroutine to its OS thread.
 //
-// Except in ModeRelaxed, a capture locks the goroutine to its OS thread.
-//
-// If record records nothing, the graph has no nodes (Graph.Len), and launching it does nothing.
-// That is not an error. Synchronous calls (Buffer.CopyTo, CopyFrom and Fill) and work in streams
-// outside the capture are not recorded.
+// If record records nothing, the graph has no nodes, which is not an error. Synchronous calls
+// (Buffer.CopyTo, CopyFrom and Fill) and work in streams outside the capture are not recorded.
 //
 // WithTarget captures into an existing graph. To also return a value from record, see package
 // graph/callable.

@@ -271,9 +271,9 @@ type Bound struct {
 	rounds  uint32
 }
 
-// Within limits a loop to the number of iterations in rounds. The first element of counter holds
-// the number of iterations that have run, also after the loop. No other loop may use counter at the
-// same time.
+// Within limits a loop to the number of iterations in rounds. During and after the loop, the first
+// element of counter holds the number of iterations that have run. No other loop may use counter at
+// the same time.
 func (c Cond) Within(counter driver.MemoryOf[uint32], rounds uint32) (Bound, error) {
 	if c.g == nil {
 		return Bound{}, aCond.Error(false)

@@ -113,7 +113,4 @@
 // An impossible update is not an error: the [UpdateResult] has the reason and the node. The error
 // of an invalidated capture names the call at fault, if known, even if the program ignored that
 // call's own error.
-//
-// This package imports package driver, and the lock and batches of package loader, but no other
-// package of the module.
 package graph

@@ -20,7 +20,7 @@ import (
 // Exec is an executable graph. Set, Enable and Update change it between launches, without
 // affecting launches in flight.
 //
-// Launches of one Exec never overlap, even on different streams. Nor do launches of Execs whose
+// Launches of one Exec never overlap, even on different streams. The same applies to Execs whose
 // graphs use memory of the same graph/arena. To run a graph concurrently, instantiate it several
 // times.
 type Exec struct {

@@ -104,9 +104,7 @@ func (g *Graph) addAllocRaw(from *cu.CUgraphNode, n uintptr, p *cu.CUDA_MEM_ALLO
 // AddFree adds a node that frees the memory of an allocation node (CUDA 11.4). The allocation node
 // may be in this graph or in another graph that is launched earlier. The buffer stays open, because
 // nodes between the allocation and the free use its address. Nothing may use the memory after the
-// free node.
-//
-// Memory that the graph frees must not be freed in any other way.
+// free node. Memory that the graph frees must not be freed in any other way.
 func (g *Graph) AddFree(op *driver.FreeOp, deps ...Node) (Node, error) {
 	if err := g.lock(); err != nil {
 		return Node{}, err

@@ -22,9 +22,7 @@ var ErrSealed = errors.New("sealed")
 // registration.
 //
 // [Graph.Keep] or [Scope.Keep] make a graph retain a pool. The graph's Execs then retain it as
-// well, until their last launch has ended.
-//
-// Any goroutine may use a Pool at any time.
+// well, until their last launch has ended. Any goroutine may use a Pool at any time.
 type Pool struct {
 	life *life.Lifetime
 	ctx  *driver.Context

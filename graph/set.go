@@ -293,9 +293,8 @@ type Change struct {
 // SetBatch sets many nodes. For kernel nodes in the Exec's outermost graph it batches launches that
 // have no launch attributes and refer to the same objects as before. Each batch is one native call,
 // at about the cost of the same calls in C. SetBatch reads all operations before it returns.
-// Several changes may share an operation only if its arguments are the same for each.
-//
-// On failure, the error names the change. The changes before it took effect.
+// Several changes may share an operation only if its arguments are the same for each. On failure,
+// the error names the change. The changes before it took effect.
 func (x *Exec) SetBatch(changes []Change) error {
 	if err := x.lock(); err != nil {
 		return err

@@ -72,9 +72,8 @@ func (r UpdateResult) String() string {
 // Update sets the parameters of the Exec to those of g. g must have the same nodes with the same
 // dependencies, added in the same order, as the graph that the Exec was instantiated from.
 // Otherwise the UpdateResult has the reason, and the error is nil. With WithReinstantiate, Update
-// instantiates g if an update is impossible.
-//
-// After an update, Set still accepts the nodes of the Exec's original graph.
+// instantiates g if an update is impossible. After an update, Set still accepts the nodes of the
+// Exec's original graph.
 func (x *Exec) Update(g *Graph, opts ...UpdateOption) (UpdateResult, error) {
 	if err := x.lockWith(g); err != nil {
 		return UpdateResult{Result: cu.CU_GRAPH_EXEC_UPDATE_ERROR}, err
