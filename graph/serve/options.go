@@ -18,6 +18,7 @@ type options struct {
 	deadlines bool
 	callable  []callable.Option
 	arenas    []*arena.Arena
+	batch     batching // of NewBatcher
 }
 
 const defaultQueue = 256

@@ -11,6 +11,7 @@ type waiter struct {
 	granted  *slot         // written before ready is sent
 	err      error         // written before ready is sent, if no replica can be granted
 	ready    chan struct{} // capacity 1, so that a grant never blocks
+	call     any           // of a Batcher: its member, which contains the waiter
 
 	at           int     // index in queue.heap, or -1 if the waiter is not in the queue
 	older, newer *waiter // neighbours in order of arrival

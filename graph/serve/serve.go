@@ -16,6 +16,9 @@
 //
 // Memory that the function requests through its Trace belongs to one replica. Objects that it only
 // refers to, such as weights and kernels, are shared by all replicas.
+//
+// A [Batcher] runs calls that wait at the same time as one batch, for functions that treat the rows
+// of their input independently.
 package serve
 
 import (
@@ -164,6 +167,8 @@ func (p *Pool[In, Out]) accepts() error {
 		return refusal.Invalid("serve: it needs at least one replica, not %d", o.replicas)
 	case o.queue < 0:
 		return refusal.Invalid("serve: a queue cannot have %d places", o.queue)
+	case o.batch.set || o.batch.sizes != nil:
+		return refusal.Invalid("serve: WithBatch and WithBatchSizes are options of NewBatcher, not of New")
 	case o.most != 0 && o.most < o.replicas:
 		return refusal.Invalid("serve: it cannot grow from %d to %d replicas", o.replicas, o.most)
 	case o.limited && o.share() == 0:

@@ -1,0 +1,227 @@
+package serve
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph/callable"
+	"github.com/purecuda/cuda/graph/internal/refusal"
+	"github.com/purecuda/cuda/internal/absent"
+)
+
+// Batcher runs calls of any number of goroutines together. Calls that wait at the same time become
+// a batch. A replica runs the graph for that number of inputs, and each call gets its row of the
+// output. The rows must be independent of each other.
+//
+// # When a batch begins
+//
+// A batch begins when a replica is free, and either n calls wait or the oldest of them has waited
+// for the window. n and the window are set by WithBatch. So a call's batch begins within the window
+// after the call's arrival, or later only if no replica is free or calls that go first fill the
+// batch. With a window of 0, which is the default, a replica that becomes free takes all calls that
+// wait, up to n. A call that finds a free replica then starts at once.
+//
+// # Sizes
+//
+// Each size of batch has its own graph, which NewBatcher prepares. A batch of another size is padded
+// to the next size by repeating its last input. Other calls never see the extra rows. Without
+// WithBatchSizes, the sizes are the powers of two below n, and n.
+//
+// # Who does the work
+//
+// Each replica has a goroutine, which collects the batch, launches it and waits for it. It cannot be
+// one of the callers, because that caller may be cancelled while the others still need the output.
+// The function that reads the output runs in the goroutine of its call. The replica serves the next
+// batch after all these functions have returned. In the steady state, a call does not allocate.
+//
+// # Cancellation
+//
+// If the context of a call ends while the call waits, the call leaves the queue. If its batch
+// already runs, the call returns at once, except that it first waits until its input was copied.
+// The other calls of the batch get their outputs.
+//
+// # Failures
+//
+// If a batch fails, each of its calls returns the error, and nothing is repeated. The replica is
+// created again as for a Pool. An input whose shape differs from the example's is removed from its
+// batch, and only its call fails. If the recorded function panics, the calls of the batch return a
+// *PanicError. The number in a LostError is that of a batch.
+type Batcher[In, Out any] struct {
+	p       *Pool[[]In, Out]
+	workers sync.WaitGroup
+	batches batches[In, Out]
+}
+
+// BatchStats describes a Batcher. Counts begin with NewBatcher.
+type BatchStats struct {
+	Replicas   int
+	Busy       int // replicas that run a batch
+	Queued     int // calls whose batch has not begun
+	MostQueued int // largest value of Queued
+
+	Calls            uint64 // calls that got an output
+	Failed           uint64 // calls that returned the error of their batch or were removed from it
+	Refused          Refused
+	CancelledQueued  uint64 // calls whose context ended before their batch began
+	CancelledRunning uint64 // calls whose context ended while their batch ran
+
+	Sizes  []BatchSize   // in ascending order
+	Padded uint64        // rows that belonged to no call
+	Waited time.Duration // total time that calls waited for their batch to begin
+	Window time.Duration // part of Waited in which a free replica waited for more calls
+
+	Rebuilt      uint64 // replicas created again after a failure
+	Grown        uint64 // replicas added by WithGrowth
+	BuildsFailed uint64 // failed attempts to create a replica, other than by NewBatcher
+	BuildError   error  // error of the last failed attempt
+
+	Updated     uint64 // recordings that led to an update of a graph; they make batches slow
+	MemoryBytes uint64 // memory of all sizes in all replicas, on the device and page-locked
+
+	MeanBatch time.Duration // recent mean time for which a batch occupied its replica, including the uses
+	Longest   time.Duration // time for which the oldest batch in progress, or its window, has occupied its replica
+}
+
+// BatchSize counts the batches that ran with one size of graph.
+type BatchSize struct {
+	Size    int
+	Batches uint64 // batches launched
+	Calls   uint64 // calls in these batches
+}
+
+// Batches returns the number of batches launched.
+func (s BatchStats) Batches() (n uint64) {
+	for _, size := range s.Sizes {
+		n += size.Batches
+	}
+	return n
+}
+
+// CallsPerBatch returns the mean number of calls in a batch, or 0 if there was no batch.
+func (s BatchStats) CallsPerBatch() float64 {
+	n, calls := s.Batches(), uint64(0)
+	for _, size := range s.Sizes {
+		calls += size.Calls
+	}
+	return float64(calls) / float64(max(1, n))
+}
+
+// aBatcher describes errors of methods on nil and zero Batchers.
+var aBatcher = absent.Kind{Name: "batcher", Make: "serve.NewBatcher", Code: driver.CUDA_ERROR_INVALID_VALUE}
+
+// NewBatcher creates a Batcher with its replicas, and prepares each for all sizes of batch. f
+// records the work for a slice of inputs, whose length it must treat as part of the shape. Use
+// callable.StageRows to copy one slice per input, and do not depend on the inputs in
+// callable.Constant. All inputs must have the shape of the example, so that no call records.
+//
+// The options are those of New, WithBatch and WithBatchSizes. WithQueue counts calls, and
+// WithReplicas counts batches that run at the same time. With WithGrowth, a replica is added if more
+// than n calls wait while all replicas run batches.
+//
+// The Batcher retains the example. The caller must close the Batcher before the objects that f
+// refers to.
+func NewBatcher[In, Out any](c *driver.Context, f callable.Func[[]In, Out], example In, opts ...Option) (*Batcher[In, Out], error) {
+	o := options{replicas: 1, queue: defaultQueue}
+	absent.Apply(opts, &o)
+	sizes, err := o.batch.complete()
+	if err != nil {
+		return nil, err
+	}
+	if o.queue < 0 {
+		return nil, refusal.Invalid("serve: a queue cannot have %d places", o.queue)
+	}
+	examples := make([][]In, len(sizes))
+	for i, n := range sizes {
+		examples[i] = slices.Repeat([]In{example}, n)
+	}
+	workers := o.replicas
+	if o.most > o.replicas {
+		workers = o.most + 1 // the pool grows only if one worker waits and another arrives
+	}
+	inner := o
+	inner.batch, inner.deadlines, inner.queue = batching{}, false, max(0, workers)
+	inner.callable = slices.Concat([]callable.Option{callable.WithVariants(len(sizes))}, o.callable)
+	b := new(Batcher[In, Out])
+	if b.p, err = New(c, f, examples, func(o *options) { *o = inner }); err != nil {
+		return nil, err
+	}
+	if n := b.p.Stats().Evicted; n > 0 {
+		err := refusal.Invalid("serve: WithMemory(%d): too little for graphs of all sizes %v in %d replicas", o.limit, sizes, max(o.replicas, o.most))
+		return nil, refusal.Join([]error{err, b.p.Close()})
+	}
+	b.batches.prepare(o, sizes)
+	for range workers {
+		w := b.newWorker()
+		b.batches.rest(w) // before its goroutine begins, so that the first call wakes only one
+		b.workers.Add(1)
+		go b.work(w)
+	}
+	return b, nil
+}
+
+// Call adds an input to a batch, and passes the batch's output to use, with the index of the call's
+// row. The output's memory is valid until use has returned. All calls of the batch run their uses
+// concurrently, so use must not change the output outside its row. A panic or an error in use
+// affects only its own call. use may be nil. It must not use the Batcher, which could wait for the
+// replica in use. Call returns the error of use unchanged.
+//
+// If the queue is full, Call returns a BusyError. If ctx ends first, it returns the context's cause.
+// The batch does not depend on the context of any call. After Close, the error matches
+// driver.ErrClosed.
+//
+// WithPriority changes the order. If more calls wait than fit into a batch, calls with a higher
+// priority are taken first. Of any eight calls that are taken, at least one is the call that has
+// waited longest.
+func (b *Batcher[In, Out]) Call(ctx context.Context, in In, use func(out Out, i int) error, opts ...CallOption) error {
+	if !b.exists() {
+		return aBatcher.Error(b == nil)
+	}
+	priority := 0
+	for _, o := range opts {
+		priority = o.priority
+	}
+	m, err := b.batches.enter(ctx, in, priority)
+	if err != nil {
+		return err
+	}
+	if ctx == nil {
+		<-m.ready
+		return b.use(m, use)
+	}
+	select {
+	case <-m.ready:
+		return b.use(m, use)
+	case <-ctx.Done():
+		return b.leave(ctx, m, use)
+	}
+}
+
+// Stats returns the current numbers.
+func (b *Batcher[In, Out]) Stats() BatchStats {
+	if !b.exists() {
+		return BatchStats{}
+	}
+	s := b.batches.snapshot()
+	of := b.p.Stats()
+	s.Replicas, s.MeanBatch, s.Longest = of.Replicas, of.MeanCall, of.Longest
+	s.Updated, s.MemoryBytes = of.Updated, of.MemoryBytes
+	s.Rebuilt, s.Grown, s.BuildsFailed, s.BuildError = of.Rebuilt, of.Grown, of.BuildsFailed, of.BuildError
+	return s
+}
+
+// Close refuses further calls and ends those whose batch has not begun. Their errors match
+// driver.ErrClosed. It waits for batches that run, and then closes the replicas. It does not close
+// what the function refers to. A later Close waits for the first one and returns nil.
+func (b *Batcher[In, Out]) Close() error {
+	if !b.exists() {
+		return nil
+	}
+	b.batches.close()
+	b.workers.Wait()
+	return b.p.Close()
+}
+
+func (b *Batcher[In, Out]) exists() bool { return b != nil && b.p != nil }

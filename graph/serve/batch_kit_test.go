@@ -1,0 +1,146 @@
+package serve_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph/callable"
+	"github.com/purecuda/cuda/graph/serve"
+)
+
+type (
+	batcher = serve.Batcher[[]uint32, output]
+	batchFn = callable.Func[[][]uint32, output]
+)
+
+const width = 4 // elements in a row of the tests
+
+// rows computes 3x + 1 for each row.
+func (k *kit) rows(t *callable.Trace[[][]uint32]) (output, error) {
+	return k.rowsOf(t, func(in []uint32) []uint32 { return in })
+}
+
+// rowsOf is like rows, but reads the inputs with get.
+func (k *kit) rowsOf(t *callable.Trace[[][]uint32], get func([]uint32) []uint32) (output, error) {
+	x := callable.StageRows(t, get)
+	t.Launch(k.Times, config, x, uint32(x.Len()), uint32(3))
+	t.Launch(k.Plus, config, x, uint32(x.Len()), uint32(1))
+	return callable.Result(t, x), nil
+}
+
+// valve stops each batch on the device until the test lets it pass.
+type valve struct {
+	entered chan struct{} // one value for each batch that arrives
+	pass    chan struct{} // one value lets one batch pass; closed by open
+	open    func()
+}
+
+// valved returns a function like rows, with a valve.
+func (k *kit) valved() (batchFn, *valve) {
+	v := &valve{entered: make(chan struct{}, 1000), pass: make(chan struct{})}
+	v.open = sync.OnceFunc(func() { close(v.pass) })
+	k.gates = append(k.gates, v.open)
+	return func(t *callable.Trace[[][]uint32]) (output, error) {
+		h, err := driver.NewHostFunc(k.C, func() {
+			v.entered <- struct{}{}
+			<-v.pass
+		})
+		if err != nil {
+			return nil, err
+		}
+		t.Do(h)
+		return k.rows(t)
+	}, v
+}
+
+// batcher creates a Batcher that is closed when the test ends.
+func (k *kit) batcher(f batchFn, opts ...serve.Option) *batcher {
+	k.Helper()
+	b, err := serve.NewBatcher(k.C, f, ramp(width, 0), opts...)
+	k.OK(err)
+	k.Cleanup(func() {
+		for _, open := range k.gates { // if the test failed, work may still wait
+			open()
+		}
+		k.OK(b.Close())
+	})
+	return b
+}
+
+// checkedRow returns a function that compares a row of the output with values computed on the host.
+func checkedRow(in []uint32) func(output, int) error {
+	return func(out output, i int) error {
+		row := out.Slice()[i*width : (i+1)*width]
+		for j, got := range row {
+			if want := in[j]*3 + 1; got != want {
+				return fmt.Errorf("row %d, element %d is %d, want %d", i, j, got, want)
+			}
+		}
+		return nil
+	}
+}
+
+func batched(ctx context.Context, b *batcher, in []uint32) error {
+	return b.Call(ctx, in, checkedRow(in))
+}
+
+// join makes n calls in other goroutines, one after the other, and waits until they are queued. It
+// returns the channels for their results.
+func (k *kit) join(ctx context.Context, b *batcher, n int, from uint32) (results []<-chan error) {
+	k.Helper()
+	for i := range uint32(n) {
+		before := b.Stats().Queued
+		results = append(results, joined(ctx, b, 0, ramp(width, from+i)))
+		k.waiting(b, before+1)
+	}
+	return results
+}
+
+// joined makes a call in another goroutine.
+func joined(ctx context.Context, b *batcher, priority int, in []uint32) <-chan error {
+	result := make(chan error, 1)
+	go func() {
+		result <- b.Call(ctx, in, checkedRow(in), serve.WithPriority(priority))
+	}()
+	return result
+}
+
+// waiting waits until the batches of n calls have not begun.
+func (k *kit) waiting(b *batcher, n int) {
+	k.Helper()
+	k.Eventually(fmt.Sprint(n, " waiting calls"), func() bool { return b.Stats().Queued == n })
+}
+
+// running waits until n batches run.
+func (k *kit) running(b *batcher, n int) {
+	k.Helper()
+	k.Eventually(fmt.Sprint(n, " batches"), func() bool { return b.Stats().Busy == n })
+}
+
+// armed waits until one timer of the clock runs, which ends in d.
+func (k *kit) armed(c *serve.FakeClock, d time.Duration) {
+	k.Helper()
+	k.Eventually(fmt.Sprint("a timer of ", d), func() bool { left := c.Left(); return len(left) == 1 && left[0] == d })
+}
+
+// all waits for results, which must all be nil.
+func (k *kit) all(results []<-chan error) {
+	k.Helper()
+	for i, r := range results {
+		if err := <-r; err != nil {
+			k.Errorf("call %d: %v", i, err)
+		}
+	}
+}
+
+// sizes returns the batches and calls per size.
+func sizes(b *batcher) string {
+	text := ""
+	for _, s := range b.Stats().Sizes {
+		text += fmt.Sprintf("%d: %d/%d ", s.Size, s.Batches, s.Calls)
+	}
+	return text
+}

@@ -1,0 +1,94 @@
+package serve
+
+import (
+	"slices"
+	"time"
+
+	"github.com/purecuda/cuda/graph/internal/refusal"
+)
+
+// batching contains the options of NewBatcher.
+type batching struct {
+	set    bool // WithBatch is present
+	most   int  // calls in the largest batch
+	window time.Duration
+	sizes  []int
+	clock  clock // replaced by tests
+}
+
+const defaultBatch = 16
+
+// WithBatch sets the number of calls in the largest batch of a Batcher, and how long a free replica
+// waits for a batch to become full. The window begins with the arrival of a call. The default is 16
+// calls and a window of 0, with which no call waits for a free replica.
+func WithBatch(n int, window time.Duration) Option {
+	return func(o *options) { o.batch.set, o.batch.most, o.batch.window = true, n, window }
+}
+
+// WithBatchSizes sets the sizes of batch that have graphs, in addition to the largest one. A batch
+// of another size is padded to the next size. The default is all powers of two. To avoid padding,
+// list all sizes. Each size needs memory and a graph in each replica.
+func WithBatchSizes(sizes ...int) Option {
+	return func(o *options) { o.batch.sizes = slices.Clone(sizes) }
+}
+
+// complete sets defaults. It returns the sizes in ascending order, of which the last one is the
+// largest batch.
+func (o *batching) complete() ([]int, error) {
+	if !o.set {
+		o.most = defaultBatch
+	}
+	if o.clock == nil {
+		o.clock = systemClock{}
+	}
+	switch {
+	case o.most < 1:
+		return nil, refusal.Invalid("serve: a batch cannot have %d calls", o.most)
+	case o.window < 0:
+		return nil, refusal.Invalid("serve: the window of a batch cannot be %v", o.window)
+	}
+	sizes := []int{o.most}
+	for _, n := range o.sizes {
+		if n < 1 || n > o.most {
+			return nil, refusal.Invalid("serve: a batch of %d calls, but WithBatch allows 1 to %d", n, o.most)
+		}
+		sizes = append(sizes, n)
+	}
+	for n := 1; n < o.most && o.sizes == nil; n *= 2 {
+		sizes = append(sizes, n)
+	}
+	slices.Sort(sizes)
+	return slices.Compact(sizes), nil
+}
+
+// clock measures windows.
+type clock interface {
+	now() time.Time
+	timer() timer
+}
+
+// timer can be started again after it has fired or was stopped. Until then its channel contains no
+// older value.
+type timer interface {
+	start(d time.Duration) <-chan time.Time
+	stop()
+}
+
+type systemClock struct{}
+
+func (systemClock) now() time.Time { return time.Now() }
+
+func (systemClock) timer() timer {
+	t := time.NewTimer(time.Hour)
+	t.Stop()
+	return systemTimer{t}
+}
+
+type systemTimer struct{ t *time.Timer }
+
+func (t systemTimer) start(d time.Duration) <-chan time.Time {
+	t.t.Reset(d)
+	return t.t.C
+}
+
+func (t systemTimer) stop() { t.t.Stop() }
