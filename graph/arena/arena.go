@@ -21,8 +21,8 @@
 // can be neither instantiated nor launched. Graphs of an arena do not support WithDeviceLaunch.
 //
 // The arena does not order work outside of executable graphs that this library launches. Copies,
-// fills and kernels that use the buffers directly must wait for the launches. So must launches by
-// raw handle.
+// fills and kernels that use the buffers directly must wait for the launches. Launches by raw
+// handle must also wait.
 //
 // # Contents
 //
@@ -153,7 +153,7 @@ func (a *Arena) Plan(name string) (*Plan, error) { return a.plan(name, false) }
 // the graph needs no more updates, and each recording can use the same ones. Nothing in them is
 // valid after a graph of another plan was launched.
 //
-// [Plan.Valid] and [WithCheck] regard no buffer of the plan as a result.
+// [Plan.Valid] and [WithCheck] do not treat the plan's buffers as results.
 func (a *Arena) SharedPlan(name string) (*Plan, error) { return a.plan(name, true) }
 
 func (a *Arena) plan(name string, shared bool) (*Plan, error) {

@@ -33,8 +33,9 @@ func WithReplicas(n int) Option {
 }
 
 // WithGrowth allows the Pool to grow to most replicas. If all replicas are busy and another call
-// already waits, the next call creates a replica, provided that the device has at least memory free
-// bytes. Choose memory as the size of a replica plus the memory that the rest of the program needs.
+// already waits, the next call creates a replica, provided that the device has at least memory
+// bytes free. Choose memory as the size of a replica plus the memory that the rest of the program
+// needs.
 func WithGrowth(most int, memory uint64) Option {
 	return func(o *options) { o.most, o.memory = most, memory }
 }

@@ -20,7 +20,7 @@ func TestQueueServesPrioritiesInOrderOfArrival(t *testing.T) {
 	}
 }
 
-// Calls of low priority must not wait for ever while calls of high priority keep arriving.
+// Calls of low priority must not wait forever while calls of high priority keep arriving.
 func TestWaitersAreOvertakenABoundedNumberOfTimes(t *testing.T) {
 	var q queue
 	low := []*waiter{{number: 1}, {number: 2}, {number: 3}}

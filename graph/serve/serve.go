@@ -74,7 +74,7 @@ type Pool[In, Out any] struct {
 	left      error // first error of closing a replica that was created again
 }
 
-// Stats describes a Pool. Counts begin with New.
+// Stats describes a Pool. It counts from New on.
 type Stats struct {
 	Replicas   int
 	Busy       int // replicas in use, including those whose cancelled call has not ended
@@ -179,7 +179,7 @@ func (p *Pool[In, Out]) accepts() error {
 
 // Call runs the function with an input on a free replica, and passes the output to use. Other calls
 // overwrite the output's memory after use has returned. use may be nil. use must not call the Pool,
-// which could wait for ever for the replica that use occupies. Call returns the error of use
+// which could wait forever for the replica that use occupies. Call returns the error of use
 // unchanged.
 //
 // If all replicas are busy, Call waits. If the queue is full, it returns a BusyError. If ctx ends

@@ -1,7 +1,8 @@
 // Package view draws CUDA graphs as diagrams and tables and finds their critical path.
 //
-// All functions read a graph.Snapshot, which Graph.Snapshot, Exec.Snapshot and Graph.Profile
-// return. Exec.Snapshot also reports disabled nodes, and Graph.Profile the time of each node.
+// The functions for graphs read a graph.Snapshot, which Graph.Snapshot, Exec.Snapshot and
+// Graph.Profile return. Exec.Snapshot also reports disabled nodes, and Graph.Profile the time of
+// each node.
 //
 //	s, err := g.Profile(ctx, stream)
 //	path, total := view.CriticalPath(s)
