@@ -12,6 +12,7 @@ import (
 	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/driver/trace"
 	"github.com/purecuda/cuda/graph"
+	"github.com/purecuda/cuda/graph/arena"
 	"github.com/purecuda/cuda/graph/callable"
 	"github.com/purecuda/cuda/internal/gputest"
 	"github.com/purecuda/cuda/loader"
@@ -253,6 +254,37 @@ func TestFerrotorchPoolsAreShared(t *testing.T) {
 		k.ok(g.Keep(p))
 		k.ok(p.Close())
 		k.want("a closed pool", p.Register(b), driver.ErrClosed)
+	})
+}
+
+// Graphs that use one arena must use the same addresses. A graph must keep the memory after the arena
+// and its plan were closed, and a launch must wait for the launch of the other graph.
+func TestFerrotorchPoolsShareMemory(t *testing.T) {
+	each(t, func(k *kit) {
+		a := must[*arena.Arena](k)(arena.New(k.c))
+		var graphs []*graph.Exec
+		var outs []*driver.Buffer[uint32]
+		var at []uintptr
+		for i, name := range []string{"first", "second"} {
+			p, out := must[*arena.Plan](k)(a.Plan(name)), k.memory(0)
+			tmp := must[*driver.Buffer[uint32]](k)(arena.Alloc[uint32](p, elems)) // the capture's pool
+			at = append(at, uintptr(tmp.Ptr()))
+			g := k.capture(must[*driver.FillOp](k)(driver.Fill(tmp, uint32(10))), k.launch(k.plus, tmp, uint32(i)),
+				must[*driver.CopyOp](k)(driver.CopyDevice(out, tmp)))
+			graphs, outs = append(graphs, k.exec(g)), append(outs, out)
+			k.ok(p.Close())
+		}
+		if at[0] != at[1] {
+			k.Errorf("the graphs use different memory, at %#x", at)
+		}
+		k.ok(a.Close())
+		other := k.stream()
+		for range 5 {
+			k.ok(errors.Join(graphs[0].Launch(k.s), graphs[1].Launch(other)))
+		}
+		k.wait(other)
+		k.expect(outs[0], 10)
+		k.expect(outs[1], 11)
 	})
 }
 
