@@ -95,6 +95,9 @@ func (ctx *cudaContext) close(by string) {
 		}
 	}
 	ctx.dev.contexts = contexts
+	if len(contexts) == 0 && e.cfg.RecoverFaults {
+		ctx.dev.fault = success
+	}
 }
 
 // owned is implemented by objects that are destroyed together with their context.

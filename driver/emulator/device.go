@@ -21,7 +21,7 @@ type device struct {
 	contexts     []*cudaContext // alive contexts, including the primary one
 
 	// fault is the error that ended a kernel. It is sticky and affects the whole device: as with a
-	// driver, calls in all old and new contexts return it.
+	// driver, calls in all old and new contexts return it. See Config.RecoverFaults.
 	fault result
 
 	budget.Device // budget of the device's memory

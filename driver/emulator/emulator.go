@@ -208,6 +208,10 @@ type Config struct {
 	// (in units of 512 bytes), as drivers do. By default, each address is used only once. Every
 	// access to freed memory is then an error, even if a later allocation would otherwise hide it.
 	ReuseAddresses bool
+	// RecoverFaults ends the fault of a device when its last context is destroyed, so that new
+	// contexts work. By default, a fault lasts as long as the emulator, as with driver 580. Use it
+	// to test programs that continue in a new context.
+	RecoverFaults bool
 	// Check is the set of optional checks. Emulator.Findings returns their results.
 	Check Check
 }

@@ -34,8 +34,14 @@ type admission struct {
 	arrived   uint64  // number of the last arrival
 	finishing *slot   // finish announces the grant of this slot; nil outside finish
 
-	closed  bool
-	lost    *LostError
+	closed bool
+	lost   *LostError
+
+	restart    func()        // replaces the context; nil without WithRestart
+	restarting bool          // from the loss of the context until restart has ended
+	apart      time.Duration // least time between restarts
+	restarted  time.Time     // end of the last restart
+
 	drained chan struct{} // closed when the pool is closed and nothing is busy
 
 	stats Stats
@@ -86,14 +92,14 @@ func (a *admission) admit(ctx context.Context, t *ticket) (arrival, error) {
 		a.use(s, t.number)
 		return arrival{slot: s}, nil
 	}
-	if len(a.broken) > 0 && (a.working == 0 || a.mayCreate(t)) {
+	if len(a.broken) > 0 && !a.restarting && (a.working == 0 || a.mayCreate(t)) {
 		t.tried = true
 		s := pop(&a.broken)
 		a.use(s, t.number)
 		return arrival{slot: s}, nil
 	}
 	full := a.waiting.len() >= a.bound
-	if len(a.slots) < a.most && !a.growing && (full || a.waiting.len() > 0) && a.mayCreate(t) {
+	if len(a.slots) < a.most && !a.growing && !a.restarting && (full || a.waiting.len() > 0) && a.mayCreate(t) {
 		t.tried = true
 		a.growing = true
 		a.busy++
@@ -117,7 +123,7 @@ func (a *admission) refusal() error {
 	case a.closed:
 		a.stats.Refused.Closed++
 		return errClosed
-	case a.lost != nil:
+	case a.lost != nil && !a.restarting:
 		a.stats.Refused.Lost++
 		return a.lost
 	}
@@ -192,7 +198,7 @@ func (a *admission) enqueue(w *waiter) {
 // dispatch grants idle replicas to waiters. If no replica works, the next waiter gets a broken one
 // and must create it again.
 func (a *admission) dispatch() {
-	for a.waiting.len() > 0 {
+	for a.waiting.len() > 0 && !a.restarting {
 		s := pop(&a.idle)
 		if s == nil && a.working == 0 {
 			s = pop(&a.broken)
@@ -269,6 +275,12 @@ func (a *admission) giveBack(s *slot) {
 	s.held = nil
 	s.since = time.Time{}
 	switch {
+	case a.restarting:
+		if !s.broken {
+			s.broken = true
+			a.working--
+		}
+		a.broken = append(a.broken, s)
 	case s.claim != nil:
 		w := s.claim
 		s.claim = nil
@@ -286,12 +298,17 @@ func (a *admission) giveBack(s *slot) {
 }
 
 func (a *admission) checkDrained() {
-	if a.closed && a.busy == 0 {
+	switch {
+	case a.busy > 0:
+	case a.closed:
 		select {
 		case <-a.drained:
 		default:
 			close(a.drained)
 		}
+	case a.restarting:
+		a.busy++ // until endRestart
+		go a.restart()
 	}
 }
 
@@ -359,15 +376,15 @@ func (a *admission) grown(t *ticket, s *slot, current func() bool) (w *waiter, o
 		return nil, false, nil
 	}
 	a.slots = append(a.slots, s)
-	a.idle = append(a.idle, s)
 	a.working++
 	a.stats.Grown++
 	a.growing = false
-	a.busy--
-	if err := a.refusal(); err != nil {
-		a.checkDrained()
+	if err := a.over(); err != nil {
+		a.giveBack(s)
 		return nil, true, err
 	}
+	a.idle = append(a.idle, s)
+	a.busy--
 	w = a.newWaiter(t)
 	a.enqueue(w)
 	return w, true, nil
@@ -378,7 +395,7 @@ func (a *admission) grown(t *ticket, s *slot, current func() bool) (w *waiter, o
 func (a *admission) rejoin(t *ticket, s *slot) (*waiter, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if err := a.refusal(); err != nil {
+	if err := a.over(); err != nil {
 		a.giveBack(s)
 		return nil, err
 	}
@@ -400,7 +417,7 @@ func (a *admission) claim(i int) (*slot, error) {
 		return nil, err
 	}
 	s := a.slots[i]
-	if remove(&a.idle, s) || remove(&a.broken, s) {
+	if !a.restarting && (remove(&a.idle, s) || remove(&a.broken, s)) {
 		a.use(s, 0)
 		a.mu.Unlock()
 		return s, nil
@@ -450,7 +467,9 @@ func (a *admission) lose(call uint64, err, state error) *LostError {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.lost == nil {
-		a.lost = &LostError{call, max(0, a.inUse()-1), err, state}
+		a.lost = &LostError{Call: call, Others: max(0, a.inUse()-1), Err: err, state: state}
+		a.planRestart()
+		a.stats.LastLoss = a.lost
 		a.refuseWaiters(a.lost, &a.stats.Refused.Lost)
 	}
 	return a.lost

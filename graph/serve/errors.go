@@ -48,13 +48,18 @@ func (e *tooLate) Error() string {
 
 func (e *tooLate) Unwrap() error { return ErrTooLate }
 
-// LostError is the error of all calls once the context is lost. It matches driver.ErrContextLost
-// and the driver's code.
+// LostError is the error of all calls once the context is lost. With [WithRestart], it is the error
+// of the calls that were running or waiting at that time, and of all later calls if the Pool cannot
+// restart. It matches driver.ErrContextLost and the driver's code.
 type LostError struct {
 	Call   uint64 // number of the call that failed first, in order of arrival; 0 for Prepare
 	Others int    // calls that were running when it failed; any of them may be the cause
 	Err    error  // the first call's error
-	state  error  // from driver.Context.Lost
+
+	Restarting bool  // the Pool tries to continue in a new context, and later calls wait for it
+	Restart    error // why the Pool did not restart although WithRestart was given
+
+	state error // from driver.Context.Lost
 }
 
 // Error names the call that failed first and what the program can do.
@@ -73,7 +78,7 @@ func (e *LostError) Error() string {
 	if e.Call != 0 {
 		call = fmt.Sprint("call ", e.Call)
 	}
-	return fmt.Sprintf("serve: the context was lost in %s%s: %v; %s", call, others, e.Err, remedy(e.Err))
+	return fmt.Sprintf("serve: the context was lost in %s%s: %v; %s", call, others, e.Err, e.remedy())
 }
 
 // Unwrap returns the first call's error and driver.ErrContextLost.
@@ -81,12 +86,22 @@ func (e *LostError) Unwrap() []error {
 	if e == nil || e.Err == nil {
 		return []error{driver.ErrContextLost}
 	}
+	if e.Restart != nil {
+		return []error{e.Err, e.state, e.Restart, driver.ErrContextLost}
+	}
 	return []error{e.Err, e.state, driver.ErrContextLost}
 }
 
-// remedy describes what the program can do after err has lost the context.
-func remedy(err error) string {
-	if errors.Is(err, driver.ErrContextLost) { // this code persists in all contexts of the process
+// remedy describes what the program can do.
+func (e *LostError) remedy() string {
+	switch {
+	case e.Restarting:
+		return "later calls wait until the pool has a new context"
+	case errors.Is(e.Restart, driver.ErrContextLost):
+		return fmt.Sprintf("the process must end, because a new context fails as well: %v", e.Restart)
+	case e.Restart != nil:
+		return fmt.Sprintf("the pool did not restart: %v; close the pool and end the process", e.Restart)
+	case errors.Is(e.Err, driver.ErrContextLost): // this code persists in all contexts of the process
 		return "the process must end, because new contexts fail as well (seen with driver 580)"
 	}
 	return "close the pool, and create a new context and a new pool; if that fails, the process must end"

@@ -73,6 +73,7 @@ func (s Stats) WritePrometheus(w io.Writer, name string) error {
 	family("call_longest_seconds", "gauge", "Time for which the oldest call in progress has occupied its replica.", "", s.Longest.Seconds())
 	family("call_duration_seconds", "histogram", "Time that successful calls took, including the wait for a replica.", s.histogram()...)
 	family("replicas_rebuilt_total", "counter", "Replicas created again after a failure.", "", s.Rebuilt)
+	family("restarts_total", "counter", "New contexts after a loss.", "", s.Restarts)
 	family("replicas_grown_total", "counter", "Replicas added by growth.", "", s.Grown)
 	family("replica_builds_failed_total", "counter", "Failed attempts to create a replica.", "", s.BuildsFailed)
 	family("replays_total", "counter", "Calls that launched a graph.", "", s.Replayed)

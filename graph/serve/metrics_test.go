@@ -116,8 +116,8 @@ func TestWritePrometheus(t *testing.T) {
 		"pool_call_mean_seconds":                      s.MeanCall.Seconds(),
 		"pool_call_longest_seconds":                   s.Longest.Seconds(),
 		"pool_replicas_rebuilt_total":                 float64(s.Rebuilt), "pool_replicas_grown_total": float64(s.Grown),
-		"pool_replica_builds_failed_total": float64(s.BuildsFailed),
-		"pool_replays_total":               float64(s.Replayed), "pool_eager_total": float64(s.Eager), "pool_recordings_total": float64(s.Recorded),
+		"pool_replica_builds_failed_total": float64(s.BuildsFailed), "pool_restarts_total": float64(s.Restarts),
+		"pool_replays_total": float64(s.Replayed), "pool_eager_total": float64(s.Eager), "pool_recordings_total": float64(s.Recorded),
 		"pool_updates_total": float64(s.Updated), "pool_evictions_total": float64(s.Evicted),
 		"pool_variants": float64(s.Variants), "pool_memory_bytes": float64(s.MemoryBytes),
 	} {

@@ -1,6 +1,8 @@
 package serve
 
 import (
+	"time"
+
 	"github.com/purecuda/cuda/graph/arena"
 	"github.com/purecuda/cuda/graph/callable"
 )
@@ -16,6 +18,8 @@ type options struct {
 	limited   bool
 	queue     int
 	deadlines bool
+	restart   any // function of WithRestart, or nil
+	apart     time.Duration
 	callable  []callable.Option
 	arenas    []*arena.Arena
 	batch     batching // of NewBatcher

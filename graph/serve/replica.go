@@ -69,10 +69,11 @@ func (p *Pool[In, Out]) create(r *replica[In, Out]) (err error) {
 		}
 	}()
 	shapes, version := p.preparedShapes()
-	if r.stream, err = p.c.NewStream(); err != nil {
+	on := p.on.Load()
+	if r.stream, err = on.c.NewStream(); err != nil {
 		return err
 	}
-	if r.call, err = callable.New(r.stream, p.f, shapes, p.callableOptions(r)...); err != nil {
+	if r.call, err = callable.New(r.stream, on.f, shapes, p.callableOptions(r)...); err != nil {
 		return err
 	}
 	p.a.opened(&r.slot, r.call.Stats)
@@ -131,7 +132,7 @@ func (p *Pool[In, Out]) grow(t *ticket) (w *waiter, err error) {
 			p.a.notGrown(failed)
 		}
 	}()
-	free, _, failed := p.c.MemInfo()
+	free, _, failed := p.on.Load().c.MemInfo()
 	if failed == nil && free < p.o.memory {
 		return nil, nil
 	}
@@ -262,11 +263,19 @@ func (p *Pool[In, Out]) lostBy(call uint64, err error) error {
 	if lost := p.a.isLost(); lost != nil {
 		return lost
 	}
-	if !errors.Is(p.c.Lost(), driver.ErrContextLost) {
+	if state := stateOf(p.on.Load().c); state != nil {
+		return p.a.lose(call, err, state)
+	}
+	return nil
+}
+
+// stateOf returns an error if a context is lost.
+func stateOf(c *driver.Context) error {
+	if !errors.Is(c.Lost(), driver.ErrContextLost) {
 		return nil
 	}
-	if state := p.c.Lost(); errors.Is(state, driver.ErrContextLost) {
-		return p.a.lose(call, err, state)
+	if state := c.Lost(); errors.Is(state, driver.ErrContextLost) {
+		return state
 	}
 	return nil
 }

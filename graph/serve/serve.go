@@ -26,6 +26,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/purecuda/cuda/driver"
@@ -56,10 +57,11 @@ import (
 // before it serves another call. A failed call is never repeated. Errors of the recorded function
 // itself do not affect the replica. Once the context is lost, all calls return the same *LostError.
 type Pool[In, Out any] struct {
-	c *driver.Context
-	f callable.Func[In, Out]
-	o options
-	a admission
+	on atomic.Pointer[device[In, Out]]
+	o  options
+	a  admission
+
+	open func() (*driver.Context, callable.Func[In, Out], error) // of WithRestart
 
 	latency latency // of calls that returned no error
 
@@ -91,6 +93,9 @@ type Stats struct {
 	Grown        uint64 // replicas added by WithGrowth
 	BuildsFailed uint64 // failed attempts to create a replica, other than by New
 	BuildError   error  // error of the last failed attempt
+
+	Restarts uint64 // new contexts after a loss; see WithRestart
+	LastLoss error  // the latest *LostError, also after a restart
 
 	MeanCall time.Duration // recent mean time for which a call occupied its replica, including use
 	Longest  time.Duration // time for which the oldest call in progress has occupied its replica
@@ -127,16 +132,20 @@ const retryAfter = time.Second
 //
 // The Pool retains the examples. The caller must close the Pool before the objects that f refers to.
 func New[In, Out any](c *driver.Context, f callable.Func[In, Out], examples []In, opts ...Option) (*Pool[In, Out], error) {
-	p := &Pool[In, Out]{c: c, f: f, o: options{replicas: 1, queue: defaultQueue}, shapes: slices.Clone(examples)}
+	p := &Pool[In, Out]{o: options{replicas: 1, queue: defaultQueue}, shapes: slices.Clone(examples)}
 	absent.Apply(opts, &p.o)
-	if err := p.accepts(); err != nil {
+	if err := p.accepts(c, f); err != nil {
 		return nil, err
 	}
+	p.on.Store(&device[In, Out]{c, f})
 	if p.o.limited {
 		p.o.callable = append(slices.Clip(p.o.callable), callable.WithMemory(p.o.share()))
 	}
 	p.a = admission{bound: p.o.queue, most: p.o.most, deadlines: p.o.deadlines, pause: retryAfter, drained: make(chan struct{})}
 	p.users = make([]int, len(p.o.arenas))
+	if p.open != nil {
+		p.a.restart, p.a.apart = p.restart, p.o.apart
+	}
 	made := false
 	defer func() {
 		if !made { // runs even if the function panicked or called runtime.Goexit
@@ -157,11 +166,11 @@ func New[In, Out any](c *driver.Context, f callable.Func[In, Out], examples []In
 }
 
 // accepts rejects invalid arguments of New.
-func (p *Pool[In, Out]) accepts() error {
+func (p *Pool[In, Out]) accepts(c *driver.Context, f callable.Func[In, Out]) error {
 	switch o := p.o; {
-	case p.c == nil:
+	case c == nil:
 		return refusal.Invalid("serve: no context")
-	case p.f == nil:
+	case f == nil:
 		return refusal.Invalid("serve: no function")
 	case o.replicas < 1:
 		return refusal.Invalid("serve: it needs at least one replica, not %d", o.replicas)
@@ -174,7 +183,7 @@ func (p *Pool[In, Out]) accepts() error {
 	case o.limited && o.share() == 0:
 		return refusal.Invalid("serve: WithMemory(%d): too little for %d replicas", o.limit, max(o.replicas, o.most))
 	}
-	return nil
+	return p.acceptsRestart()
 }
 
 // Call runs the function with an input on a free replica, and passes the output to use. Other calls
@@ -371,4 +380,4 @@ func (p *Pool[In, Out]) leave(err error) {
 	}
 }
 
-func (p *Pool[In, Out]) exists() bool { return p != nil && p.f != nil }
+func (p *Pool[In, Out]) exists() bool { return p != nil && p.on.Load() != nil }

@@ -163,6 +163,44 @@ func Example_servingAdmission() {
 	// Output: [3 5 7 9]
 }
 
+func Example_servingRestart() {
+	_, first, _ := open()
+	dev := first.Device()
+	check(first.Close())
+	type function = callable.Func[[]float32, output]
+	// [restart]
+	var ctx *driver.Context
+	var weights *driver.Buffer[float32]
+	load := func() (*driver.Context, function, error) {
+		_, _ = weights.Close(), ctx.Close() // a lost context cannot release everything
+		var err error
+		if ctx, err = dev.PrimaryContext(); err != nil {
+			return nil, nil, err
+		}
+		if weights, err = driver.AllocFrom(ctx, []float32{1, 1, 1, 1}); err != nil {
+			return nil, nil, err
+		}
+		now := weights
+		return ctx, func(t *callable.Trace[[]float32]) (output, error) {
+			x := callable.StageSlice(t, func(in []float32) []float32 { return in })
+			t.Do(must(kernels.Add(x, x, now)))
+			return callable.Result(t, x), nil
+		}, nil
+	}
+	c, f, err := load()
+	check(err)
+	pool := must(serve.New(c, f, [][]float32{make([]float32, 4)}, serve.WithRestart(time.Minute, load)))
+	// [end]
+	check(pool.Call(context.Background(), []float32{1, 2, 3, 4}, func(out output) error {
+		fmt.Println(out.Slice(), pool.Stats().Restarts, "restarts")
+		return nil
+	}))
+	check(pool.Close())
+	check(weights.Close())
+	check(ctx.Close())
+	// Output: [2 3 4 5] 0 restarts
+}
+
 func Example_servingMemory() {
 	_, ctx, _ := open()
 	// [memory]

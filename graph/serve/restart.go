@@ -1,0 +1,165 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/graph/callable"
+	"github.com/purecuda/cuda/graph/internal/refusal"
+)
+
+// WithRestart makes a Pool continue in a new context after its context was lost. Calls that are
+// running or waiting at that time return a LostError. Later calls wait in the queue, as usual, until
+// the Pool serves again.
+//
+// When the last running call has returned, the Pool closes its replicas and calls open once. open
+// must create a new context, and a function that refers to new weights and kernels. It should first
+// close the old ones, because a driver may allow new contexts only when the lost one is gone. Graphs
+// release their context a moment after they are closed, so open may have to try for a second. The
+// Pool then creates its replicas again. open runs in its own goroutine. It must not use the Pool.
+//
+// If open fails, or its context is lost as well, the Pool does not try again, and all calls return a
+// LostError with the reason. Driver 580 allows no new context after a kernel failed, so the process
+// must end. The same holds if the context is lost again less than apart after a restart. Otherwise a
+// kernel that always fails would repeat this forever.
+//
+// The caller closes what open returned after Close of the Pool. WithRestart cannot be combined with
+// WithArenas.
+func WithRestart[In, Out any](apart time.Duration, open func() (*driver.Context, callable.Func[In, Out], error)) Option {
+	return func(o *options) { o.restart, o.apart = open, apart }
+}
+
+// device is what a restart replaces.
+type device[In, Out any] struct {
+	c *driver.Context
+	f callable.Func[In, Out]
+}
+
+func (p *Pool[In, Out]) acceptsRestart() error {
+	if p.o.restart == nil {
+		return nil
+	}
+	p.open, _ = p.o.restart.(func() (*driver.Context, callable.Func[In, Out], error))
+	switch {
+	case p.open == nil:
+		return refusal.Invalid("serve: WithRestart needs a function for the types of the pool, not %T", p.o.restart)
+	case len(p.o.arenas) > 0:
+		return refusal.Invalid("serve: WithRestart and WithArenas cannot be combined, because the arenas belong to the context that is lost")
+	case p.o.apart < 0:
+		return refusal.Invalid("serve: WithRestart: the time between restarts must not be negative, but it is %v", p.o.apart)
+	}
+	return nil
+}
+
+// planRestart decides whether the Pool restarts after a loss. The restart begins when nothing is
+// busy. Until then, and until it has ended, no replica is usable.
+func (a *admission) planRestart() {
+	if a.restart == nil || a.closed {
+		return
+	}
+	if ago := time.Since(a.restarted); !a.restarted.IsZero() && ago < a.apart {
+		a.lost.Restart = fmt.Errorf("its last restart was %v ago, but WithRestart requires %v", ago.Round(time.Millisecond), a.apart)
+		return
+	}
+	a.restarting, a.lost.Restarting = true, true
+	for s := pop(&a.idle); s != nil; s = pop(&a.idle) {
+		s.broken = true
+		a.working--
+		a.broken = append(a.broken, s)
+	}
+}
+
+// over returns an error for a call that is not served because the Pool was closed, or because the
+// context was lost after the call arrived.
+func (a *admission) over() error {
+	if a.restarting && !a.closed {
+		a.stats.Refused.Lost++
+		return a.lost
+	}
+	return a.refusal()
+}
+
+// takeAll takes all slots for a restart. Nothing is busy, so all of them are broken.
+func (a *admission) takeAll() []*slot {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	all := a.broken
+	a.broken = nil
+	return all
+}
+
+// endRestart returns the slots. err is the reason why the Pool cannot continue, or nil.
+func (a *admission) endRestart(slots []*slot, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.restarting = false
+	if err == nil {
+		a.lost = nil
+		a.restarted = time.Now()
+		a.stats.Restarts++
+	} else {
+		final := *a.lost // calls have the old value
+		final.Restarting, final.Restart = false, err
+		a.lost = &final
+		a.stats.LastLoss = a.lost
+		a.refuseWaiters(a.lost, &a.stats.Refused.Lost)
+	}
+	a.busy += len(slots) - 1 // takes the place of the restart
+	for _, s := range slots {
+		if !s.broken {
+			a.working++
+		}
+		a.giveBack(s)
+	}
+}
+
+var errNoReturn = errors.New("the function of WithRestart did not return")
+
+// restart replaces the lost context.
+func (p *Pool[In, Out]) restart() {
+	slots, err := p.a.takeAll(), errNoReturn
+	defer func() { p.a.endRestart(slots, err) }() // runs even if open called runtime.Goexit
+	err = p.reopen(slots)
+}
+
+func (p *Pool[In, Out]) reopen(slots []*slot) error {
+	for _, s := range slots {
+		if err := p.close(p.of(s)); !errors.Is(err, driver.ErrContextLost) {
+			p.leave(err) // what a lost context cannot release ends with the process
+		}
+	}
+	c, f, err := p.open()
+	switch {
+	case err != nil:
+		return err
+	case c == nil || f == nil:
+		return refusal.Invalid("the function of WithRestart returned no context or no function")
+	}
+	p.on.Store(&device[In, Out]{c, f})
+	if p.a.isClosed() {
+		return errClosed
+	}
+	for i, s := range slots {
+		err := p.create(p.of(s))
+		if err == nil {
+			s.broken = false
+			continue
+		}
+		if state := stateOf(c); state != nil {
+			for _, s := range slots[:i] {
+				s.broken = true
+			}
+			return refusal.Join([]error{err, state})
+		}
+		p.a.noRepair(err) // a call will try again
+	}
+	return nil
+}
+
+func (a *admission) isClosed() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.closed
+}
