@@ -129,7 +129,7 @@ func TestCallablesInAnArenaTakeTurns(t *testing.T) {
 
 func (k *kit) takeTurns() {
 	k.Helper()
-	a := k.arena()
+	a := k.arena(arena.WithCheck(func(err error) { k.Error(err) }))
 	var wg sync.WaitGroup
 	for i, opts := range [][]callable.Option{nil, {callable.WithAdaptive(10)}, {callable.WithAdaptive(1 << 30)}} {
 		c, err := callable.New(k.Stream(), k.wide, nil, append(opts, callable.WithArena(a))...)

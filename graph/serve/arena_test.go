@@ -184,3 +184,45 @@ func TestUnusableArenas(t *testing.T) {
 		}
 	})
 }
+
+// All sizes of batch of a replica must use the same memory, and share it with a Pool that has the
+// same arenas. All results must be right.
+func TestBatchSizesShareAnArena(t *testing.T) {
+	each(t, func(k *kit) {
+		const large, sizes = 1 << 20, 8
+		all := k.arenas(2)
+		b := k.batcher(func(t *callable.Trace[[][]uint32]) (output, error) {
+			x := callable.StageRows(t, func(in []uint32) []uint32 { return in })
+			y := callable.Scratch[uint32](t, x.Len()*large/width)
+			down, err := driver.CopyDevice[uint32](y.View(0, x.Len()), x)
+			if err != nil {
+				return nil, err
+			}
+			t.Do(down)
+			t.Launch(k.Times, config, y, uint32(x.Len()), uint32(3))
+			t.Launch(k.Plus, config, y, uint32(x.Len()), uint32(1))
+			return callable.Result(t, y.View(0, x.Len())), nil
+		}, serve.WithBatch(sizes, 0), serve.WithReplicas(2), serve.WithArenas(all...))
+		p := k.pool(k.model(1000), serve.WithReplicas(2), serve.WithArenas(all...))
+		var wg sync.WaitGroup
+		for caller := range uint32(12) {
+			wg.Go(func() {
+				for i := range uint32(10) {
+					if err := batched(background, b, ramp(width, 100*caller+i)); err != nil {
+						k.Error(err)
+					}
+					if err := call(background, p, ramp(8, i)); err != nil {
+						k.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		const largest = sizes * (large + width) * 4
+		for _, a := range all {
+			if r := a.Report(); float64(r.Bytes) > 1.15*largest || r.Bytes < largest || len(r.Plans) != 5 {
+				k.Errorf("the largest batch needs %d bytes:\n%v", largest, r)
+			}
+		}
+	})
+}
