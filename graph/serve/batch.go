@@ -12,43 +12,43 @@ import (
 	"github.com/purecuda/cuda/internal/absent"
 )
 
-// Batcher runs calls of any number of goroutines together. Calls that wait at the same time become
+// Batcher runs calls of any number of goroutines in batches. Calls that wait at the same time form
 // a batch. A replica runs the graph for that number of inputs, and each call gets its row of the
 // output. The rows must be independent of each other.
 //
 // # When a batch begins
 //
-// A batch begins when a replica is free, and either n calls wait or the oldest of them has waited
-// for the window. n and the window are set by WithBatch. So a call's batch begins within the window
-// after the call's arrival, or later only if no replica is free or calls that go first fill the
-// batch. With a window of 0, which is the default, a replica that becomes free takes all calls that
-// wait, up to n. A call that finds a free replica then starts at once.
+// A batch begins when a replica is free and either n calls wait or the oldest of them has waited
+// for the window. WithBatch sets n and the window. A call's batch therefore begins within the
+// window after the call's arrival. It begins later only if no replica is free, or if calls that go
+// first fill the batch. With a window of 0, which is the default, a replica that becomes free takes
+// all waiting calls, up to n. A call that finds a free replica then starts immediately.
 //
 // # Sizes
 //
-// Each size of batch has its own graph, which NewBatcher prepares. A batch of another size is padded
-// to the next size by repeating its last input. Other calls never see the extra rows. Without
-// WithBatchSizes, the sizes are the powers of two below n, and n.
+// Each batch size has its own graph, which NewBatcher prepares. A batch of another size is padded
+// to the next size by repeating its last input. No call sees the additional rows. Without
+// WithBatchSizes, the sizes are n and the powers of two below n.
 //
 // # Who does the work
 //
-// Each replica has a goroutine, which collects the batch, launches it and waits for it. It cannot be
-// one of the callers, because that caller may be cancelled while the others still need the output.
-// The function that reads the output runs in the goroutine of its call. The replica serves the next
+// Each replica has a goroutine that collects a batch, launches it and waits for it. A caller cannot
+// do this work, because that caller may be cancelled while the others still need the output. The
+// function that reads the output runs on the goroutine of its call. The replica serves the next
 // batch after all these functions have returned. In the steady state, a call does not allocate.
 //
 // # Cancellation
 //
-// If the context of a call ends while the call waits, the call leaves the queue. If its batch
-// already runs, the call returns at once, except that it first waits until its input was copied.
-// The other calls of the batch get their outputs.
+// If the context of a waiting call ends, the call leaves the queue. If its batch is already
+// running, the call returns once its input has been copied. The other calls of the batch get their
+// outputs.
 //
 // # Failures
 //
 // If a batch fails, each of its calls returns the error, and nothing is repeated. The replica is
-// created again as for a Pool. An input whose shape differs from the example's is removed from its
+// created again, as for a Pool. An input whose shape differs from the example's is removed from its
 // batch, and only its call fails. If the recorded function panics, the calls of the batch return a
-// *PanicError. The number in a LostError is that of a batch.
+// *PanicError. The number in a LostError is the number of a batch.
 type Batcher[In, Out any] struct {
 	p       *Pool[[]In, Out]
 	workers sync.WaitGroup
@@ -112,10 +112,10 @@ func (s BatchStats) CallsPerBatch() float64 {
 // aBatcher describes errors of methods on nil and zero Batchers.
 var aBatcher = absent.Kind{Name: "batcher", Make: "serve.NewBatcher", Code: driver.CUDA_ERROR_INVALID_VALUE}
 
-// NewBatcher creates a Batcher with its replicas, and prepares each for all sizes of batch. f
-// records the work for a slice of inputs, whose length it must treat as part of the shape. Use
-// callable.StageRows to copy one slice per input, and do not depend on the inputs in
-// callable.Constant. All inputs must have the shape of the example, so that no call records.
+// NewBatcher creates a Batcher with its replicas, and prepares each for all batch sizes. f records
+// the work for a slice of inputs, whose length must be part of the shape. In f, use
+// callable.StageRows to copy one slice per input, and use no callable.Constant that depends on the
+// inputs. All inputs must have the shape of the example, so that calls never record.
 //
 // The options are those of New, WithBatch and WithBatchSizes. WithQueue counts calls, and
 // WithReplicas counts batches that run at the same time. With WithGrowth, a replica is added if more
@@ -155,18 +155,18 @@ func NewBatcher[In, Out any](c *driver.Context, f callable.Func[[]In, Out], exam
 	b.batches.prepare(o, sizes)
 	for range workers {
 		w := b.newWorker()
-		b.batches.rest(w) // before its goroutine begins, so that the first call wakes only one
+		b.batches.rest(w) // before its goroutine begins, so that the first call wakes only one worker
 		b.workers.Add(1)
 		go b.work(w)
 	}
 	return b, nil
 }
 
-// Call adds an input to a batch, and passes the batch's output to use, with the index of the call's
-// row. The output's memory is valid until use has returned. All calls of the batch run their uses
-// concurrently, so use must not change the output outside its row. A panic or an error in use
-// affects only its own call. use may be nil. It must not use the Batcher, which could wait for the
-// replica in use. Call returns the error of use unchanged.
+// Call adds an input to a batch. It passes the batch's output to use, with the index of the call's
+// row. The output's memory is valid until use returns. The calls of a batch run their uses
+// concurrently, so use must not change other rows of the output. A panic or an error in use affects
+// only its own call. use may be nil. It must not use the Batcher, because it could wait forever for
+// its own replica. Call returns the error of use unchanged.
 //
 // If the queue is full, Call returns a BusyError. If ctx ends first, it returns the context's cause.
 // The batch does not depend on the context of any call. After Close, the error matches
@@ -212,9 +212,10 @@ func (b *Batcher[In, Out]) Stats() BatchStats {
 	return s
 }
 
-// Close refuses further calls and ends those whose batch has not begun. Their errors match
-// driver.ErrClosed. It waits for batches that run, and then closes the replicas. It does not close
-// what the function refers to. A later Close waits for the first one and returns nil.
+// Close refuses further calls and ends the calls whose batch has not begun. Their errors match
+// driver.ErrClosed. Close waits for running batches, and then closes the replicas. It does not
+// close the objects that the function refers to. A later Close waits for the first one and returns
+// nil.
 func (b *Batcher[In, Out]) Close() error {
 	if !b.exists() {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"github.com/purecuda/cuda/ptx/kernels"
 )
 
-// BenchmarkBatch measures the cost of a Batcher on a driver that does nothing, beside
-// BenchmarkPool.
+// BenchmarkBatch measures the cost of a Batcher on a driver that does nothing. BenchmarkPool does
+// the same for a Pool.
 func BenchmarkBatch(b *testing.B) {
 	k, p := benchBatcher(b)
 	in := ramp(width, 0)
@@ -27,7 +27,7 @@ func BenchmarkBatch(b *testing.B) {
 	}
 }
 
-// Sixteen goroutines per processor call.
+// Sixteen goroutines per processor make calls.
 func BenchmarkBatchQueued(b *testing.B) {
 	_, p := benchBatcher(b)
 	in := ramp(width, 0)
@@ -49,9 +49,9 @@ func benchBatcher(b *testing.B) (*kit, *batcher) {
 	return k, k.batcher(k.rows, serve.WithReplicas(4))
 }
 
-// BenchmarkBatching measures 64 callers on a GPU, each with one row of 256 numbers, for a step of 20
-// small kernels whose cost is that of launching. It compares a Pool with Batchers of several
-// windows. Each iteration is one call.
+// BenchmarkBatching measures 64 callers on a GPU. Each passes a row of 256 numbers to a step of 20
+// small kernels, whose launches dominate its cost. The benchmark compares a Pool with Batchers of
+// several windows. Each iteration is one call.
 func BenchmarkBatching(b *testing.B) {
 	const (
 		callers  = 64

@@ -50,7 +50,8 @@ func TestBatchedCallsCancelledWhileQueued(t *testing.T) {
 	})
 }
 
-// A call that is cancelled while its batch runs returns at once. The others get their outputs.
+// A call that is cancelled while its batch runs must return immediately. The other calls must get
+// their outputs.
 func TestBatchedCallsCancelledWhileRunning(t *testing.T) {
 	each(t, func(k *kit) {
 		f, v := k.valved()
@@ -83,7 +84,8 @@ func TestBatchedCallsCancelledWhileRunning(t *testing.T) {
 	})
 }
 
-// If all calls of a batch are cancelled, its replica serves again only after the batch has ended.
+// If all calls of a batch are cancelled, its replica must serve again only after the batch has
+// ended.
 func TestWholeBatchIsCancelled(t *testing.T) {
 	each(t, func(k *kit) {
 		f, v := k.valved()
@@ -203,7 +205,7 @@ func workers() int {
 	return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), "]).work(")
 }
 
-// An input of another shape, or one that the function cannot read, fails its own call only.
+// An input with another shape, or one that the function cannot read, must fail only its own call.
 func TestInputOfAnotherShapeFailsAlone(t *testing.T) {
 	each(t, func(k *kit) {
 		f, v := k.valved()
@@ -240,7 +242,8 @@ func TestInputOfAnotherShapeFailsAlone(t *testing.T) {
 	})
 }
 
-// The combination of inputs has a new shape although each alone has a known one.
+// The inputs must be rejected if their combination has a new shape, although each alone has a known
+// one.
 func TestBatchOfAnotherShapeIsNotRecorded(t *testing.T) {
 	each(t, func(k *kit) {
 		f, v := k.valved()
@@ -269,7 +272,7 @@ func TestPanicsOfFunctionsForBatches(t *testing.T) {
 			100: func() { panic(mine) },
 			101: func() { runtime.Goexit() },
 		}
-		var recording atomic.Bool // as opposed to reading the input
+		var recording atomic.Bool // false while the inputs are read
 		recording.Store(true)
 		f, v := k.valved()
 		b := k.batcher(func(t *callable.Trace[[][]uint32]) (output, error) {
@@ -346,7 +349,7 @@ func TestPanicsOfFunctionsForBatches(t *testing.T) {
 	})
 }
 
-// All calls of a batch that failed return its error once. Later batches work.
+// All calls of a failed batch must return its error once. Later batches must work.
 func TestFailedBatch(t *testing.T) {
 	for _, symbol := range []string{"cuMemcpyHtoDAsync_v2", "cuGraphLaunch", "cuEventRecord", "cuEventQuery"} {
 		t.Run(symbol, func(t *testing.T) {
@@ -375,7 +378,7 @@ func TestFailedBatch(t *testing.T) {
 	}
 }
 
-// Without a replica that works, the calls of one batch get the error of creating it again.
+// If no replica works, the calls of one batch must get the error of creating a replica again.
 func TestBatcherWithoutAReplica(t *testing.T) {
 	k, lib, _ := faultyKit(t)
 	b := k.batcher(k.rows, serve.WithBatch(2, time.Hour), serve.WithBatchSizes(1))
@@ -405,8 +408,8 @@ func TestBatcherWithoutAReplica(t *testing.T) {
 	}
 }
 
-// While one worker creates a replica again, a replica that becomes free must serve the calls that
-// wait.
+// While one worker creates a replica again, a replica that becomes free must serve the waiting
+// calls.
 func TestFreeReplicaDoesNotWaitForARepair(t *testing.T) {
 	k, lib, _ := faultyKit(t)
 	b := k.batcher(k.rows, serve.WithBatch(2, 0), serve.WithReplicas(2))

@@ -18,22 +18,22 @@ type batching struct {
 
 const defaultBatch = 16
 
-// WithBatch sets the number of calls in the largest batch of a Batcher, and how long a free replica
-// waits for a batch to become full. The window begins with the arrival of a call. The default is 16
-// calls and a window of 0, with which no call waits for a free replica.
+// WithBatch sets the number of calls in the largest batch of a Batcher, and the window: how long a
+// free replica waits for a batch to become full. A window begins with the arrival of a call. The
+// default is 16 calls and a window of 0. With a window of 0, a free replica never waits.
 func WithBatch(n int, window time.Duration) Option {
 	return func(o *options) { o.batch.set, o.batch.most, o.batch.window = true, n, window }
 }
 
-// WithBatchSizes sets the sizes of batch that have graphs, in addition to the largest one. A batch
+// WithBatchSizes sets the batch sizes that have graphs, in addition to the largest batch. A batch
 // of another size is padded to the next size. The default is all powers of two. To avoid padding,
 // list all sizes. Each size needs memory and a graph in each replica.
 func WithBatchSizes(sizes ...int) Option {
 	return func(o *options) { o.batch.sizes = slices.Clone(sizes) }
 }
 
-// complete sets defaults. It returns the sizes in ascending order, of which the last one is the
-// largest batch.
+// complete sets defaults. It returns the sizes in ascending order. The last size is the largest
+// batch.
 func (o *batching) complete() ([]int, error) {
 	if !o.set {
 		o.most = defaultBatch
@@ -67,8 +67,8 @@ type clock interface {
 	timer() timer
 }
 
-// timer can be started again after it has fired or was stopped. Until then its channel contains no
-// older value.
+// timer can be started again after it has fired or was stopped. Its channel then contains no old
+// value.
 type timer interface {
 	start(d time.Duration) <-chan time.Time
 	stop()

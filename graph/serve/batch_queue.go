@@ -12,15 +12,15 @@ import (
 	"github.com/purecuda/cuda/driver"
 )
 
-// batches decides which calls form a batch, and when. It does not know what a replica is.
+// batches decides which calls form a batch, and when. It does not know about replicas.
 //
-// A call that waits has a worker that was woken for it, unless all workers run batches. One worker
-// is enough for n calls. A worker that ends its batch becomes idle only if enough other workers have
-// a replica. So no call depends on a worker that is creating a replica.
+// Unless all workers run batches, every waiting call has a worker that was woken for it. One worker
+// is enough for n calls. A worker that ends its batch becomes idle only if enough other workers
+// have a replica. Therefore no call depends on a worker that is creating a replica.
 type batches[In, Out any] struct {
 	n         int // calls in the largest batch
 	window    time.Duration
-	bound     int // of the queue
+	bound     int // maximum length of the queue
 	deadlines bool
 	sizes     []int
 	clock     clock
@@ -29,18 +29,18 @@ type batches[In, Out any] struct {
 	waiting    queue
 	spare      *member[In, Out]   // members for reuse
 	arrived    uint64             // number of the last arrival
-	idle       []*worker[In, Out] // wait for wake
-	collecting []*worker[In, Out] // have a replica, and wait for wake or for the end of the window
+	idle       []*worker[In, Out] // workers that wait for wake
+	collecting []*worker[In, Out] // workers that have a replica, and wait for wake or for the end of the window
 	pending    int                // workers that were woken and have not formed their batch
 	slow       int                // pending workers that wait for a replica or create one
 	running    int                // workers that have a batch
-	replicas   int                // replicas seen; a growing pool may already have more
+	replicas   int                // number of replicas known so far; a growing pool may already have more
 	closed     bool
 	lost       error
 	stats      BatchStats
 }
 
-// prepare stores what the options say.
+// prepare stores the options.
 func (q *batches[In, Out]) prepare(o options, sizes []int) {
 	q.n, q.window, q.clock = o.batch.most, o.batch.window, o.batch.clock
 	q.bound, q.deadlines, q.sizes, q.replicas = o.queue, o.deadlines, sizes, o.replicas
@@ -52,7 +52,7 @@ func (q *batches[In, Out]) prepare(o options, sizes []int) {
 // member is a call of a Batcher. Later calls reuse it. The lock of batches guards it until ready is
 // sent. Then it belongs to its call.
 type member[In, Out any] struct {
-	waiter // its place in the queue; ready is sent with the output or an error
+	waiter // its place in the queue; ready is sent when the output or an error is available
 	in     In
 	came   time.Time
 	state  state
@@ -78,12 +78,12 @@ const (
 type worker[In, Out any] struct {
 	wake    chan struct{} // capacity 1, so that sending under the lock never blocks
 	timer   timer
-	members []*member[In, Out] // of the batch
-	inputs  []In               // of the batch, padded to the size of a graph
-	size    int                // index of that size
-	since   time.Time          // when the worker had a replica and began to collect
+	members []*member[In, Out] // calls of the batch
+	inputs  []In               // inputs of the batch, padded to the size of a graph
+	size    int                // index of the padded size
+	since   time.Time          // when the worker got a replica and began to collect
 	running bool               // the worker counts in batches.running; guarded by the lock
-	using   atomic.Int32       // calls that read the output
+	using   atomic.Int32       // number of calls that read the output
 	used    chan struct{}      // capacity 1; sent when using becomes 0
 	idle    bool               // the worker is or was in batches.idle, and must wait for wake
 	over    bool               // the goroutine ends
@@ -92,7 +92,7 @@ type worker[In, Out any] struct {
 // enter adds a call to the queue.
 func (q *batches[In, Out]) enter(ctx context.Context, in In, priority int) (*member[In, Out], error) {
 	over := ctx != nil && ctx.Err() != nil
-	now := q.clock.now() // before the lock, for which many callers wait
+	now := q.clock.now() // before the lock is taken, because many callers compete for it
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if over {
@@ -119,7 +119,7 @@ func (q *batches[In, Out]) enter(ctx context.Context, in In, priority int) (*mem
 	return m, nil
 }
 
-// refusal returns an error if no call is possible any more.
+// refusal returns an error if no call can be served any more.
 func (q *batches[In, Out]) refusal() error {
 	switch {
 	case q.closed:
@@ -172,8 +172,8 @@ func (q *batches[In, Out]) due(now time.Time) time.Duration {
 	return memberOf[In, Out](q.waiting.oldest).came.Add(q.window).Sub(now)
 }
 
-// rouse wakes as many workers as there are batches to collect. If a batch is full, it wakes the
-// workers that wait for the end of the window.
+// rouse wakes one worker for each batch that can be collected. If a batch is full, it also wakes
+// the workers that wait for the end of the window.
 func (q *batches[In, Out]) rouse() {
 	for len(q.idle) > 0 && q.waiting.len() > q.pending*q.n {
 		w := q.idle[len(q.idle)-1]
@@ -204,7 +204,7 @@ func (q *batches[In, Out]) next(w *worker[In, Out]) bool {
 		<-w.wake
 		q.mu.Lock()
 		w.idle = false
-		q.pending-- // was incremented before wake
+		q.pending-- // incremented before wake was sent
 	}
 	defer q.mu.Unlock()
 	if q.closed {
@@ -228,8 +228,8 @@ func (q *batches[In, Out]) rest(w *worker[In, Out]) {
 }
 
 // collect waits until a batch is full or the window has ended, and forms the batch. The worker must
-// have a replica. It forms no batch if no calls wait, for example after a cancellation, or if another
-// worker already collects them.
+// have a replica. If no calls wait, collect forms no batch. This happens after cancellations, or if
+// another worker has already collected the calls.
 func (q *batches[In, Out]) collect(w *worker[In, Out], replicas int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -256,7 +256,7 @@ func (q *batches[In, Out]) collect(w *worker[In, Out], replicas int) {
 			q.collecting = slices.Delete(q.collecting, i, i+1)
 		} else {
 			select {
-			case <-w.wake: // was sent after the timer had fired
+			case <-w.wake: // sent after the timer fired
 			default:
 			}
 		}
@@ -264,7 +264,7 @@ func (q *batches[In, Out]) collect(w *worker[In, Out], replicas int) {
 	q.form(w)
 }
 
-// form forms a batch of the calls that are next.
+// form forms a batch of the calls that go first.
 func (q *batches[In, Out]) form(w *worker[In, Out]) {
 	now := q.clock.now()
 	for q.waiting.len() > 0 && len(w.members) < q.n {
@@ -388,12 +388,12 @@ func (q *batches[In, Out]) await(w *worker[In, Out]) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, m := range w.members {
-		q.recycle(m) // the calls do not recycle, because they would compete for the lock
+		q.recycle(m) // done here, because the calls would compete for the lock
 	}
 	w.members = clearAll(w.members)
 }
 
-// clearAll returns the slice without elements, whose memory retains nothing.
+// clearAll clears a slice and returns it with length 0, so that its memory retains nothing.
 func clearAll[T any](s []T) []T {
 	clear(s)
 	return s[:0]
@@ -496,11 +496,11 @@ func (q *batches[In, Out]) newMember() *member[In, Out] {
 	return m
 }
 
-// recycle keeps a member for reuse. Nothing may be in its channel.
+// recycle keeps a member for reuse. Its channel must be empty.
 func (q *batches[In, Out]) recycle(m *member[In, Out]) {
 	var in In
 	var out Out
-	m.in, m.out, m.err, m.worker = in, out, nil, nil // they must not be retained
+	m.in, m.out, m.err, m.worker = in, out, nil, nil // so that they are not retained
 	m.next = nil
 	if q.spare != nil {
 		m.next = &q.spare.waiter
@@ -508,7 +508,7 @@ func (q *batches[In, Out]) recycle(m *member[In, Out]) {
 	q.spare = m
 }
 
-// memberOf returns the member that a waiter is part of, or nil.
+// memberOf returns the member that contains the waiter, or nil.
 func memberOf[In, Out any](w *waiter) *member[In, Out] {
 	if w == nil {
 		return nil

@@ -11,15 +11,15 @@ import (
 	"github.com/purecuda/cuda/graph/callable"
 )
 
-// ErrShape is matched by the error of a call of a Batcher whose input has another shape than the
+// ErrShape matches the error of a Batcher's call whose input has a different shape than the
 // example.
 var ErrShape = errors.New("the shape of the input differs from the example's")
 
-// PanicError is the error of the calls of a batch whose recorded function panicked, or a function
-// that reads the inputs for it.
+// PanicError is the error of the calls of a batch for which the recorded function, or a function
+// that reads the inputs, panicked.
 type PanicError struct {
-	Value any    // of the panic; nil if the function called runtime.Goexit
-	Stack []byte // of the goroutine that panicked
+	Value any    // value of the panic; nil if the function called runtime.Goexit
+	Stack []byte // stack of the goroutine that panicked
 }
 
 // Error states the value of the panic.
@@ -100,7 +100,7 @@ func (b *Batcher[In, Out]) take() (*slot, error) {
 		return s, nil
 	}
 	b.batches.slowly(1)
-	defer b.batches.slowly(-1) // also if the function panics
+	defer b.batches.slowly(-1) // even if the function panics
 	return b.p.take(context.Background(), 0)
 }
 
@@ -126,7 +126,7 @@ func (p *Pool[In, Out]) replicas() int {
 	return len(p.a.slots)
 }
 
-// fail ends all calls of a batch with an error.
+// fail ends all calls of the worker's batch with an error.
 func (b *Batcher[In, Out]) fail(w *worker[In, Out], err error) {
 	if lost := (*LostError)(nil); errors.As(err, &lost) {
 		err = lost
@@ -197,7 +197,7 @@ func (b *Batcher[In, Out]) fit(w *worker[In, Out], c *callable.Callable[[]In, Ou
 			kept++
 		}
 	}
-	if kept == len(w.members) { // only the combination has another shape
+	if kept == len(w.members) { // each input alone has a recorded shape, but not their combination
 		for i := range errs {
 			errs[i] = errShape
 		}

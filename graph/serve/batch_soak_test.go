@@ -18,8 +18,8 @@ import (
 )
 
 // Many callers use a small Batcher with random priorities, deadlines, cancellations, shapes and
-// panics, until Close. Every call must return once, with the right output or a named error. Nothing
-// may be left afterwards.
+// panics, until Close. Every call must return once, with the right output or a known error.
+// Afterwards nothing may be left open.
 func TestBatcherSoak(t *testing.T) {
 	callers, span := 500, 2*time.Second
 	if testing.Short() {
@@ -52,7 +52,7 @@ func soakBatcher(k *kit, callers int, span, window time.Duration) {
 		})
 	}
 	time.Sleep(span)
-	k.OK(b.Close()) // while callers call
+	k.OK(b.Close()) // while calls are still made
 	wg.Wait()
 	s := b.Stats()
 	if s.Queued != 0 || s.Busy != 0 || s.Calls != right.Load() || s.Replicas > 3 || s.MostQueued > bound+3*most {
@@ -99,7 +99,7 @@ func (c *batchCaller) call(right *atomic.Uint64) bool {
 	}()
 	over := ctx.Err() != nil
 	cancel()
-	clear(in) // nobody may read it any more
+	clear(in) // no goroutine may read the input any more
 	if err == nil && used != 1 || err != nil && used != 0 {
 		c.Errorf("an output was used %d times, the error is %v", used, err)
 	}

@@ -209,6 +209,7 @@ func Example_servingMemory() {
 	s := pool.Stats()
 	fmt.Println(s.Variants, "shapes with", s.MemoryBytes, "bytes,", s.Evicted, "evicted")
 	// [end]
+
 	// Output: 2 shapes with 96 bytes, 0 evicted
 }
 
