@@ -101,8 +101,9 @@ func (k *kit) launchWaits(name string, launch func(*kit, *member, *driver.Stream
 	k.waits(name, s)
 }
 
-// Driver 580 and the emulator refuse to update a copy from memory of cuMemAlloc so that it copies
-// from memory of an arena. A new instantiation must be possible, and must wait for its turn.
+// Driver 580 and the emulator reject an update that changes a copy's source from memory of
+// cuMemAlloc to memory of an arena. A new instantiation must be possible, and must wait for its
+// turn.
 func TestUpdateFromOtherMemory(t *testing.T) {
 	each(t, func(k *kit) {
 		_, first, second := k.pair()

@@ -28,8 +28,8 @@ func (h hook) Context() *driver.Context     { return h.c }
 func (hook) Uses() uses.Set                 { return uses.Set{} }
 func (hook) String() string                 { return "hook" }
 
-// A launch of another plan fails in the middle of a Stage, after it recorded the event for which it
-// waits. Later launches must wait for the whole staged work, not only for the part before the event.
+// A launch of another plan fails in the middle of a Stage, after it recorded the event that it
+// waits for. Later launches must wait for all staged work, including the work after the event.
 func TestLaunchWaitsForAllThatIsStaged(t *testing.T) {
 	lib := faulty.Wrap(emulator.New(emulator.Config{}))
 	k := newKit(t, gputest.Context(t, gputest.Driver(t, lib)))
@@ -39,7 +39,7 @@ func TestLaunchWaitsForAllThatIsStaged(t *testing.T) {
 	k.Cleanup(open)
 	blocks, err := driver.NewHostFunc(k.C, func() { <-gate })
 	k.OK(err)
-	before := k.blocked(s) // otherwise the failing launch need not wait
+	before := k.blocked(s) // without this work, the failing launch would not have to wait
 	lib.FailCall("cuGraphLaunch", 1, uint32(graphtest.Injected))
 	k.OK(second.x.Stage(s, hook{k.C, func() {
 		if err := first.x.Launch(k.S); !errors.Is(err, graphtest.Injected) {
@@ -88,7 +88,7 @@ func (k *kit) stress(opts ...arena.Option) {
 			}
 		})
 	}
-	for range 2 { // these allocate, read reports, and launch what others launch
+	for range 2 { // these goroutines allocate, read reports, and launch the same graphs as others
 		wg.Go(func() {
 			for i := range launches {
 				p, err := a.Plan("temporary")
@@ -132,8 +132,8 @@ func (k *kit) oneOf(m *member, way int, s *driver.Stream) error {
 	return m.x.Launch(s)
 }
 
-// The calls of this driver do nothing, so the results are this module's host time for one launch: of
-// a graph with its own memory, of one graph of an arena, and of two graphs of an arena in turn.
+// The calls of this driver do nothing, so the results are the library's host time per launch. The
+// cases are a graph with its own memory, one graph of an arena, and two graphs of an arena in turn.
 func BenchmarkLaunch(b *testing.B) {
 	k := newKit(b, gputest.Context(b, graphtest.NullDriver(b)))
 	own := k.memberWith(k.Memory(), 1, 2)

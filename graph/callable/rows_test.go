@@ -92,7 +92,7 @@ func TestStageRowsRefusesDifferentLengths(t *testing.T) {
 	})
 }
 
-// A function that returns another length while a call is running must not write past the memory.
+// If the function returns another length during a call, the call must not write past the memory.
 func TestRowsThatChangeDuringACall(t *testing.T) {
 	each(t, func(k *kit) {
 		longer, reads := false, 0

@@ -108,7 +108,7 @@ func joined(ctx context.Context, b *batcher, priority int, in []uint32) <-chan e
 	return result
 }
 
-// waiting waits until the batches of n calls have not begun.
+// waiting waits until n calls are waiting for their batches to begin.
 func (k *kit) waiting(b *batcher, n int) {
 	k.Helper()
 	k.Eventually(fmt.Sprint(n, " waiting calls"), func() bool { return b.Stats().Queued == n })
@@ -120,13 +120,13 @@ func (k *kit) running(b *batcher, n int) {
 	k.Eventually(fmt.Sprint(n, " batches"), func() bool { return b.Stats().Busy == n })
 }
 
-// armed waits until one timer of the clock runs, which ends in d.
+// armed waits until exactly one timer of the clock is running, with d left.
 func (k *kit) armed(c *serve.FakeClock, d time.Duration) {
 	k.Helper()
 	k.Eventually(fmt.Sprint("a timer of ", d), func() bool { left := c.Left(); return len(left) == 1 && left[0] == d })
 }
 
-// all waits for results, which must all be nil.
+// all waits for the results and checks that all are nil.
 func (k *kit) all(results []<-chan error) {
 	k.Helper()
 	for i, r := range results {
@@ -136,7 +136,7 @@ func (k *kit) all(results []<-chan error) {
 	}
 }
 
-// sizes returns the batches and calls per size.
+// sizes returns the number of batches and calls for each size.
 func sizes(b *batcher) string {
 	text := ""
 	for _, s := range b.Stats().Sizes {

@@ -100,8 +100,8 @@ func TestBatchedOutputsEqualUnbatchedOnes(t *testing.T) {
 	})
 }
 
-// Without a window, a call that finds a free replica starts alone, and a replica that becomes free
-// takes all that wait.
+// Without a window, a call that finds a free replica must start alone. A replica that becomes free
+// must take all waiting calls.
 func TestFreeReplicaTakesWhatWaits(t *testing.T) {
 	each(t, func(k *kit) {
 		f, v := k.valved()
@@ -124,7 +124,7 @@ func TestFreeReplicaTakesWhatWaits(t *testing.T) {
 	})
 }
 
-// The sizes are listed, so no batch is padded.
+// If all sizes are listed, no batch may be padded.
 func TestExactSizes(t *testing.T) {
 	each(t, func(k *kit) {
 		f, v := k.valved()
@@ -195,7 +195,7 @@ func TestFullBatchDoesNotWaitForTheWindow(t *testing.T) {
 	})
 }
 
-// The oldest call leaves, so the window of the next one counts.
+// After the oldest call leaves, the window of the next call must count.
 func TestWindowOfTheOldestCall(t *testing.T) {
 	each(t, func(k *kit) {
 		clock := new(serve.FakeClock)
@@ -234,7 +234,7 @@ func TestWindowOfTheOldestCall(t *testing.T) {
 	})
 }
 
-// Calls that waited for a replica longer than the window begin when the replica is free.
+// Calls that waited longer than the window for a replica must begin as soon as a replica is free.
 func TestWindowEndsWhileReplicasAreBusy(t *testing.T) {
 	each(t, func(k *kit) {
 		clock := new(serve.FakeClock)
@@ -331,7 +331,7 @@ func TestBatcherQueueIsBounded(t *testing.T) {
 				t.Errorf("bound %d: did %+v", bound, s)
 			}
 		}
-		// While a free replica collects a batch, calls do not count as queued.
+		// While a free replica collects a batch, its calls do not count as queued.
 		clock := new(serve.FakeClock)
 		b := k.batcher(k.rows, serve.WithBatch(3, 10), serve.WithQueue(0), serve.WithClock(clock))
 		results := k.join(background, b, 2, 0)
@@ -399,7 +399,7 @@ func TestBatcherRefusesDeadlinesThatCannotBeMet(t *testing.T) {
 		if s := b.Stats(); s.Refused != (serve.Refused{TooLate: 1}) {
 			t.Errorf("did %+v", s)
 		}
-		// A free replica would wait for the window.
+		// Even with a free replica, the call would have to wait for the window.
 		f, v = k.valved()
 		late := k.batcher(f, serve.WithBatch(2, 10*time.Hour), serve.WithDeadlines(), serve.WithReplicas(2))
 		results = []<-chan error{joined(background, late, 0, ramp(width, 0)), joined(background, late, 0, ramp(width, 0))}
@@ -452,7 +452,7 @@ func TestUseOfOneCallDoesNotAffectOthers(t *testing.T) {
 		v.open()
 		inside.Wait() // all uses run at the same time
 		k.OK(<-first)
-		next := k.join(background, b, 1, 50) // may not overwrite the output
+		next := k.join(background, b, 1, 50) // must not overwrite the output
 		if s := b.Stats(); s.Busy != 1 || s.Queued != 1 {
 			t.Errorf("did %+v", s)
 		}

@@ -61,7 +61,7 @@ func promParse(t *testing.T, text string) map[string]float64 {
 	return values
 }
 
-// Each numeric field of Stats has another value, and each value must appear once.
+// Each numeric field of Stats has a different value, and each value must appear once.
 func TestWritePrometheus(t *testing.T) {
 	var s serve.Stats
 	n := int64(0)

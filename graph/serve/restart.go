@@ -11,22 +11,23 @@ import (
 )
 
 // WithRestart makes a Pool continue in a new context after its context was lost. Calls that are
-// running or waiting at that time return a LostError. Later calls wait in the queue, as usual, until
-// the Pool serves again.
+// running or waiting at that time return a LostError. Later calls wait in the queue until the Pool
+// serves again.
 //
 // When the last running call has returned, the Pool closes its replicas and calls open once. open
 // must create a new context, and a function that refers to new weights and kernels. It should first
-// close the old ones, because a driver may allow new contexts only when the lost one is gone. Graphs
-// release their context a moment after they are closed, so open may have to try for a second. The
-// Pool then creates its replicas again. open runs in its own goroutine. It must not use the Pool.
+// close the old objects, because a driver may allow new contexts only after the lost one is gone.
+// Graphs release their context a moment after they are closed, so open may have to retry for about
+// a second. The Pool then creates its replicas again. open runs on its own goroutine and must not
+// use the Pool.
 //
-// If open fails, or its context is lost as well, the Pool does not try again, and all calls return a
+// If open fails, or its context is also lost, the Pool does not try again, and all calls return a
 // LostError with the reason. Driver 580 allows no new context after a kernel failed, so the process
-// must end. The same holds if the context is lost again less than apart after a restart. Otherwise a
-// kernel that always fails would repeat this forever.
+// must end. The Pool also gives up if the context is lost again less than apart after a restart.
+// Otherwise a kernel that always fails would cause endless restarts.
 //
-// The caller closes what open returned after Close of the Pool. WithRestart cannot be combined with
-// WithArenas.
+// After Close of the Pool, the caller must close the objects that open returned. WithRestart cannot
+// be combined with WithArenas.
 func WithRestart[In, Out any](apart time.Duration, open func() (*driver.Context, callable.Func[In, Out], error)) Option {
 	return func(o *options) { o.restart, o.apart = open, apart }
 }
@@ -53,8 +54,8 @@ func (p *Pool[In, Out]) acceptsRestart() error {
 	return nil
 }
 
-// planRestart decides whether the Pool restarts after a loss. The restart begins when nothing is
-// busy. Until then, and until it has ended, no replica is usable.
+// planRestart decides whether the Pool restarts after a loss. The restart begins when no slot is
+// busy. Until it has ended, no replica is usable.
 func (a *admission) planRestart() {
 	if a.restart == nil || a.closed {
 		return
@@ -106,7 +107,7 @@ func (a *admission) endRestart(slots []*slot, err error) {
 		a.stats.LastLoss = a.lost
 		a.refuseWaiters(a.lost, &a.stats.Refused.Lost)
 	}
-	a.busy += len(slots) - 1 // takes the place of the restart
+	a.busy += len(slots) - 1 // these slots replace the restart, which counted as one
 	for _, s := range slots {
 		if !s.broken {
 			a.working++
@@ -127,7 +128,7 @@ func (p *Pool[In, Out]) restart() {
 func (p *Pool[In, Out]) reopen(slots []*slot) error {
 	for _, s := range slots {
 		if err := p.close(p.of(s)); !errors.Is(err, driver.ErrContextLost) {
-			p.leave(err) // what a lost context cannot release ends with the process
+			p.leave(err) // the process must end before a lost context releases everything
 		}
 	}
 	c, f, err := p.open()

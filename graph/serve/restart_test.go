@@ -51,7 +51,7 @@ func (w *program) open() (*driver.Context, fn, error) {
 			return nil, nil, err
 		}
 	}
-	_ = w.close() // returns the driver's code for what a lost context cannot release
+	_ = w.close() // returns the driver's code for objects that a lost context cannot release
 	dev, err := w.d.Device(0)
 	if err != nil {
 		return nil, nil, err
@@ -141,8 +141,9 @@ func TestPoolContinuesInANewContext(t *testing.T) {
 	}
 }
 
-// A call that holds a replica at the loss returns before the restart. Calls that arrive later wait
-// in the queue, which has its usual bound. They can be cancelled. Prepare waits as well.
+// A call that holds a replica when the context is lost must return before the restart. Calls that
+// arrive later must wait in the queue, up to its usual length, and can be cancelled. Prepare must
+// also wait.
 func TestCallsDuringARestart(t *testing.T) {
 	w := newProgram(t, recovering())
 	hold, entered := make(chan struct{}), make(chan struct{})
@@ -186,7 +187,7 @@ func TestCallsDuringARestart(t *testing.T) {
 	}
 }
 
-// Calls that wait for a restart that fails, and later calls, must get the reason.
+// If a restart fails, the calls that wait for it and later calls must get the reason.
 func TestRestartThatFails(t *testing.T) {
 	sentinel := errors.New("no weights")
 	for name, c := range map[string]struct {
@@ -260,8 +261,8 @@ func TestRestartWithTheLostContext(t *testing.T) {
 	_, _ = p.Close(), w.close()
 }
 
-// A call has created a replica when the context is lost. It must return the LostError, because it
-// arrived before the loss, and the replica must be created again.
+// The context is lost after a call has created a replica. The call must return the LostError,
+// because it arrived before the loss, and the replica must be created again.
 func TestLossDuringGrowth(t *testing.T) {
 	lib := faulty.Wrap(recovering())
 	w := newProgram(t, lib)
@@ -309,7 +310,7 @@ func TestSecondLossSoonAfterARestart(t *testing.T) {
 	}
 }
 
-// Close waits for open, and calls that wait for the restart return.
+// Close must wait for open, and calls that wait for the restart must return.
 func TestCloseDuringARestart(t *testing.T) {
 	w := newProgram(t, recovering())
 	hold, entered := make(chan struct{}), make(chan struct{})
@@ -337,8 +338,8 @@ func TestCloseDuringARestart(t *testing.T) {
 	w.OK(w.close())
 }
 
-// Many callers call while kernels trap at random times. Every call must return the right output or a
-// named error.
+// Many callers make calls while kernels trap at random times. Every call must return the right
+// output or a known error.
 func TestSoakOfRestarts(t *testing.T) {
 	w := newProgram(t, recovering())
 	p := w.pool(0, serve.WithReplicas(2), serve.WithGrowth(4, 1), serve.WithQueue(20))
@@ -399,7 +400,7 @@ func TestRestartOptionsThatCannotWork(t *testing.T) {
 }
 
 // Each driver call from a loss to the first call after the restart fails once. Afterwards the Pool
-// must serve, or have a LostError with the reason. Nothing may be left.
+// must serve or return a LostError with the reason, and nothing may be left open.
 func TestEveryCallOfARestartMayFail(t *testing.T) {
 	e := recovering()
 	lib := faulty.Wrap(e)
