@@ -38,7 +38,7 @@ func (l *latency) add(took time.Duration) {
 	l.sum.Add(int64(took))
 }
 
-// to copies the counts to the fields of s.
+// to sets the fields of the Stats.
 func (l *latency) to(s *Stats) {
 	for i := range s.Latency {
 		s.Latency[i] = Bucket{bounds[i], l.counts[i].Load()}
@@ -55,7 +55,7 @@ func (s Stats) WritePrometheus(w io.Writer, name string) error {
 	var b bytes.Buffer
 	family := func(suffix, kind, help string, samples ...any) {
 		fmt.Fprintf(&b, "# HELP %s_%s %s\n# TYPE %[1]s_%[2]s %[4]s\n", name, suffix, help, kind)
-		for i := 0; i < len(samples); i += 2 { // each pair is the rest of a metric's name and its value
+		for i := 0; i < len(samples); i += 2 { // pairs of the rest of the name and a value
 			fmt.Fprintf(&b, "%s_%s%s %v\n", name, suffix, samples[i], samples[i+1])
 		}
 	}

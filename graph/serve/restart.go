@@ -128,7 +128,7 @@ func (p *Pool[In, Out]) restart() {
 func (p *Pool[In, Out]) reopen(slots []*slot) error {
 	for _, s := range slots {
 		if err := p.close(p.of(s)); !errors.Is(err, driver.ErrContextLost) {
-			p.leave(err) // the process must end before a lost context releases everything
+			p.leave(err) // objects that a lost context cannot release end with the process
 		}
 	}
 	c, f, err := p.open()
