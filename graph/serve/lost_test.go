@@ -2,6 +2,11 @@ package serve_test
 
 import (
 	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,15 +37,46 @@ const trapPTX = `
 `
 
 // Of 16 calls, four run in four replicas and twelve wait when one or four kernels trap. The test
-// runs only on the emulator, because after a trap this process could not use its GPU any more.
+// prints what each call sees.
 func TestLostContextFailsAllCalls(t *testing.T) {
-	t.Run("one kernel traps", func(t *testing.T) { loseContext(t, 1) })
-	t.Run("four kernels trap", func(t *testing.T) { loseContext(t, 4) })
+	for name, traps := range map[string]int{"one kernel traps": 1, "four kernels trap": 4} {
+		t.Run(name, func(t *testing.T) {
+			eachDoomed(t, func(t *testing.T, d *driver.Driver) { loseContext(t, d, traps) })
+		})
+	}
+}
+
+// inChildProcess names the environment variable that is set in the child processes of eachDoomed.
+const inChildProcess = "PURECUDA_SERVE_CHILD"
+
+// eachDoomed is like gputest.EachDriver, for tests that end the use of the device. On a GPU, each
+// test runs in a child process.
+func eachDoomed(t *testing.T, test func(t *testing.T, d *driver.Driver)) {
+	t.Run("emulator", func(t *testing.T) { test(t, gputest.Emulator(t, emulator.Config{})) })
+	t.Run("gpu", func(t *testing.T) {
+		d := gputest.GPU(t)
+		if os.Getenv(inChildProcess) != "" {
+			test(t, d)
+			return
+		}
+		path, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := "^" + strings.ReplaceAll(t.Name(), "/", "$/^") + "$" // a pattern for each level
+		cmd := exec.Command(path, "-test.run", name, "-test.v", "-test.timeout", "60s")
+		cmd.Env = append(os.Environ(), inChildProcess+"=1")
+		out, err := cmd.CombinedOutput()
+		t.Logf("child process:\n%s", out)
+		if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
+			t.Errorf("child process: %v", err)
+		}
+	})
 }
 
 // loseContext makes the kernels of the first calls trap.
-func loseContext(t *testing.T, traps int) {
-	d := gputest.Emulator(t, emulator.Config{})
+func loseContext(t *testing.T, d *driver.Driver, traps int) {
+	const replicas, calls = 4, 16
 	dev, err := d.Device(0)
 	if err != nil {
 		t.Fatal(err)
@@ -69,10 +105,10 @@ func loseContext(t *testing.T, traps int) {
 		t.Launch(trap, driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)}, x)
 		return out, err
 	}
-	p, err := serve.New(c, f, [][]uint32{ramp(8, 0)}, serve.WithReplicas(4))
+	p, err := serve.New(c, f, [][]uint32{ramp(8, 0)}, serve.WithReplicas(replicas))
 	k.OK(err)
 	var results []<-chan error
-	for i := range 16 {
+	for i := range calls {
 		in := ramp(8, 0)
 		if i < traps {
 			in[0] = 666
@@ -84,9 +120,10 @@ func loseContext(t *testing.T, traps int) {
 	}
 	open()
 	var lost *serve.LostError
-	failed := 0
+	failed, seen := 0, map[string]int{}
 	for i, r := range results {
 		err := <-r
+		seen[fmt.Sprintf("%-45s | %s", whenTrapped(i, traps, replicas), kindOf(err))]++
 		if err == nil { // the call finished before the trap, and its output was right
 			if traps == 4 || i == 0 {
 				t.Errorf("call %d returned no error", i+1)
@@ -113,7 +150,12 @@ func loseContext(t *testing.T, traps int) {
 	if text := lost.Error(); lost.Call == 0 || lost.Others > 3 || !strings.Contains(text, "process must end") || !strings.Contains(text, "lost in call ") {
 		t.Errorf("the error says %q", text)
 	}
-	t.Logf("%d of 16 calls: %v", failed, lost)
+	seen[fmt.Sprintf("%-45s | %s", "arrived later", kindOf(after))]++
+	table := ""
+	for _, what := range slices.Sorted(maps.Keys(seen)) {
+		table += fmt.Sprintf("%3d | %s\n", seen[what], what)
+	}
+	t.Logf("%d of %d calls: %v\ncalls | when the kernel trapped | returned\n%s", failed, calls, lost, table)
 	_ = p.Close() // returns the driver's code for objects that could not be destroyed
 	if err := call(background, p, ramp(8, 0)); !errors.Is(err, driver.ErrClosed) {
 		t.Errorf("after Close: %v", err)
@@ -123,4 +165,43 @@ func loseContext(t *testing.T, traps int) {
 		t.Errorf("did %+v", s)
 	}
 	_, _, _ = trapping.Close(), arithmetic.Close(), c.Close() // return the driver's code as well
+}
+
+// whenTrapped describes call i when a kernel traps.
+func whenTrapped(i, traps, replicas int) string {
+	switch {
+	case i < traps:
+		return "1 ran, and its kernel trapped"
+	case i < replicas:
+		return "2 ran in another replica"
+	}
+	return "3 waited in the queue"
+}
+
+func kindOf(err error) string {
+	var lost *serve.LostError
+	switch {
+	case err == nil:
+		return "the right output"
+	case errors.As(err, &lost):
+		return fmt.Sprintf("the LostError of call %d", lost.Call)
+	}
+	return err.Error()
+}
+
+// On a driver that refuses new contexts, a Pool with WithRestart must say that the process must end.
+// On another driver, it must serve again.
+func TestRestartOnThisDriver(t *testing.T) {
+	eachDoomed(t, func(t *testing.T, d *driver.Driver) {
+		w := &program{kit: &kit{Kit: &graphtest.Kit{TB: t}}, d: d}
+		p := w.pool(0, serve.WithReplicas(2))
+		first := w.lose(p)
+		err := call(background, p, ramp(8, 3))
+		t.Logf("the call whose kernel trapped: %v", first)
+		t.Logf("the next call: %v", err)
+		var lost *serve.LostError
+		if err != nil && (!errors.As(err, &lost) || lost.Restarting || !strings.Contains(err.Error(), "the process must end, because a new context fails as well")) {
+			t.Errorf("got %v", err)
+		}
+	})
 }
