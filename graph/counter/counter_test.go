@@ -221,6 +221,52 @@ func TestEveryCallMayFail(t *testing.T) {
 	}
 }
 
+// The first Take of a context loads the kernels. Each driver call of that fails once, outside and
+// inside a capture. Take must return the error, and the next Take must load the kernels.
+func TestFirstLoadOfTheKernelsMayFail(t *testing.T) {
+	for name, first := range map[string]func(k *kit, c *counter.Counter, at *driver.Buffer[uint64]) error{
+		"outside a capture": func(k *kit, c *counter.Counter, at *driver.Buffer[uint64]) error {
+			_, err := c.Take(at, 2)
+			return err
+		},
+		"in a capture": func(k *kit, c *counter.Counter, at *driver.Buffer[uint64]) error {
+			var taken error
+			g, err := graph.Capture(k.S, graph.ModeGlobal, func(*graph.Scope) error {
+				_, taken = c.Take(at, 2)
+				return nil
+			})
+			return errors.Join(taken, err, g.Close())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			failed := map[string]bool{}
+			for nth := 1; ; nth++ {
+				lib := faulty.Wrap(emulator.New(emulator.Config{}))
+				k := &kit{graphtest.NewKit(t, gputest.Context(t, gputest.Driver(t, lib)))} // it has no kernels of counters
+				lib.Ignore("cuThreadExchangeStreamCaptureMode", "cuCtxGetCurrent", "cuCtxSetCurrent")
+				c, at := k.counter(3), k.words(1)
+				lib.FailNth(nth, uint32(graphtest.Injected))
+				err := first(k, c, at)
+				calls := lib.Stop()
+				if nth > len(calls) {
+					k.OK(err)
+					break
+				}
+				failed[calls[nth-1].Symbol] = true
+				if graphtest.Cause(err) != graphtest.Injected {
+					t.Errorf("call %d (%s) failed, and the error was: %v", nth, calls[nth-1].Symbol, err)
+				}
+				k.OK(k.S.Do(k.take(c, at, 2)))
+				k.expect("afterwards", k.read(at), 3)
+				k.expect("afterwards, the number", k.read(c.Number()), 5)
+			}
+			if !failed["cuModuleLoadDataEx"] || !failed["cuModuleGetFunction"] {
+				t.Errorf("only these calls failed: %v", failed)
+			}
+		})
+	}
+}
+
 func ExampleCounter() {
 	c, s, _, _, _ := graphtest.Open()
 	draws := must(counter.New(c, 1000))
