@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/graph/callable"
@@ -48,65 +47,12 @@ import (
 // If a batch fails, each of its calls returns the error, and nothing is repeated. The replica is
 // created again, as for a Pool. An input whose shape differs from the example's is removed from its
 // batch, and only its call fails. If the recorded function panics, the calls of the batch return a
-// *PanicError. The number in a LostError is the number of a batch.
+// *PanicError. The number in a LostError is the number of a batch. With WithRestart, calls that
+// arrive after a loss wait for the new context.
 type Batcher[In, Out any] struct {
 	p       *Pool[[]In, Out]
 	workers sync.WaitGroup
 	batches batches[In, Out]
-}
-
-// BatchStats describes a Batcher. Counts begin with NewBatcher.
-type BatchStats struct {
-	Replicas   int
-	Busy       int // replicas that run a batch
-	Queued     int // calls whose batch has not begun
-	MostQueued int // largest value of Queued
-
-	Calls            uint64 // calls that got an output
-	Failed           uint64 // calls that returned the error of their batch or were removed from it
-	Refused          Refused
-	CancelledQueued  uint64 // calls whose context ended before their batch began
-	CancelledRunning uint64 // calls whose context ended while their batch ran
-
-	Sizes  []BatchSize   // in ascending order
-	Padded uint64        // rows that belonged to no call
-	Waited time.Duration // total time that calls waited for their batch to begin
-	Window time.Duration // part of Waited in which a free replica waited for more calls
-
-	Rebuilt      uint64 // replicas created again after a failure
-	Grown        uint64 // replicas added by WithGrowth
-	BuildsFailed uint64 // failed attempts to create a replica, other than by NewBatcher
-	BuildError   error  // error of the last failed attempt
-
-	Updated     uint64 // recordings that led to an update of a graph; they make batches slow
-	MemoryBytes uint64 // memory of all sizes in all replicas, on the device and page-locked
-
-	MeanBatch time.Duration // recent mean time for which a batch occupied its replica, including the uses
-	Longest   time.Duration // time for which the oldest batch in progress, or its window, has occupied its replica
-}
-
-// BatchSize counts the batches that ran with one size of graph.
-type BatchSize struct {
-	Size    int
-	Batches uint64 // batches launched
-	Calls   uint64 // calls in these batches
-}
-
-// Batches returns the number of batches launched.
-func (s BatchStats) Batches() (n uint64) {
-	for _, size := range s.Sizes {
-		n += size.Batches
-	}
-	return n
-}
-
-// CallsPerBatch returns the mean number of calls in a batch, or 0 if there was no batch.
-func (s BatchStats) CallsPerBatch() float64 {
-	n, calls := s.Batches(), uint64(0)
-	for _, size := range s.Sizes {
-		calls += size.Calls
-	}
-	return float64(calls) / float64(max(1, n))
 }
 
 // aBatcher describes errors of methods on nil and zero Batchers.
@@ -119,7 +65,7 @@ var aBatcher = absent.Kind{Name: "batcher", Make: "serve.NewBatcher", Code: driv
 //
 // The options are those of New, WithBatch and WithBatchSizes. WithQueue counts calls, and
 // WithReplicas counts batches that run at the same time. With WithGrowth, a replica is added if more
-// than n calls wait while all replicas run batches.
+// than n calls wait while all replicas run batches. The types of WithRestart are []In and Out.
 //
 // The Batcher retains the example. The caller must close the Batcher before the objects that f
 // refers to.
@@ -207,6 +153,7 @@ func (b *Batcher[In, Out]) Stats() BatchStats {
 	s := b.batches.snapshot()
 	of := b.p.Stats()
 	s.Replicas, s.MeanBatch, s.Longest = of.Replicas, of.MeanCall, of.Longest
+	s.Restarts, s.LastLoss = of.Restarts, of.LastLoss
 	s.Updated, s.MemoryBytes = of.Updated, of.MemoryBytes
 	s.Rebuilt, s.Grown, s.BuildsFailed, s.BuildError = of.Rebuilt, of.Grown, of.BuildsFailed, of.BuildError
 	return s

@@ -36,8 +36,11 @@ type batches[In, Out any] struct {
 	running    int                // workers that have a batch
 	replicas   int                // number of replicas known so far; a growing pool may already have more
 	closed     bool
-	lost       error
+	lost       *LostError // the final loss, after which no call is possible
+	loss       *LostError // the latest loss, or nil
 	stats      BatchStats
+
+	latency latency // of calls that returned no error
 }
 
 // prepare stores the options.
@@ -229,12 +232,13 @@ func (q *batches[In, Out]) rest(w *worker[In, Out]) {
 
 // collect waits until a batch is full or the window has ended, and forms the batch. The worker must
 // have a replica. If no calls wait, collect forms no batch. This happens after cancellations, or if
-// another worker has already collected the calls.
+// another worker has already collected the calls. It also forms no batch if the context is lost.
 func (q *batches[In, Out]) collect(w *worker[In, Out], replicas int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.replicas = max(q.replicas, replicas)
 	w.since = q.clock.now()
+	loss := q.loss
 	for now := w.since; q.waiting.len() > 0 && q.waiting.len() < q.n; now = q.clock.now() {
 		wait := q.due(now)
 		if wait <= 0 {
@@ -259,6 +263,10 @@ func (q *batches[In, Out]) collect(w *worker[In, Out], replicas int) {
 			case <-w.wake: // sent after the timer fired
 			default:
 			}
+		}
+		if q.loss != loss { // the replica is of no use, and keeping it would prevent a restart
+			q.pending--
+			return
 		}
 	}
 	q.form(w)
@@ -453,10 +461,13 @@ func (b *Batcher[In, Out]) use(m *member[In, Out], use func(Out, int) error) err
 		return err
 	}
 	defer q.finish(m) // also if use panics or calls runtime.Goexit
-	if use == nil {
-		return nil
+	if use != nil {
+		if err := use(m.out, m.row); err != nil {
+			return err
+		}
 	}
-	return use(m.out, m.row)
+	q.latency.add(q.clock.now().Sub(m.came))
+	return nil
 }
 
 // finish ends the use of a batch's output. If it was the last use and calls wait, the worker is on
@@ -527,14 +538,19 @@ func (q *batches[In, Out]) refuseWaiting(err error, count *uint64) {
 	q.wakeCollecting()
 }
 
-// lose refuses all calls from now on.
-func (q *batches[In, Out]) lose(err error) {
+// lose ends all calls whose batch has not begun. Unless the Pool restarts, it also refuses all later
+// calls. Several batches may report the same loss.
+func (q *batches[In, Out]) lose(err *LostError) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.lost == nil {
-		q.lost = err
-		q.refuseWaiting(err, &q.stats.Refused.Lost)
+	if q.loss == err {
+		return
 	}
+	q.loss = err
+	if !err.Restarting {
+		q.lost = err
+	}
+	q.refuseWaiting(err, &q.stats.Refused.Lost)
 }
 
 // close refuses all calls from now on, and wakes the workers, which then end.
@@ -559,5 +575,8 @@ func (q *batches[In, Out]) snapshot() BatchStats {
 	s := q.stats
 	s.Sizes = slices.Clone(s.Sizes)
 	s.Queued, s.Busy = q.waiting.len(), q.running
+	var times Stats
+	q.latency.to(&times)
+	s.Latency, s.LatencySum = times.Latency, times.LatencySum
 	return s
 }

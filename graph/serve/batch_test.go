@@ -145,6 +145,9 @@ func TestExactSizes(t *testing.T) {
 		if got, s := sizes(b), b.Stats(); got != "1: 2/2 2: 1/2 3: 1/3 4: 1/4 " || s.Padded != 0 {
 			t.Errorf("sizes %s, padded %d", got, s.Padded)
 		}
+		// There may be more sizes than a Callable keeps variants by default.
+		many := k.batcher(k.rows, serve.WithBatch(20, 0), serve.WithBatchSizes(1, 2, 3, 4, 5, 6, 7, 8, 9, 10))
+		k.OK(batched(background, many, ramp(width, 1)))
 	})
 }
 
@@ -179,7 +182,7 @@ func TestFullBatchDoesNotWaitForTheWindow(t *testing.T) {
 		results = append(results, k.join(background, b, 1, 5)...)
 		results = append(results, joined(background, b, 0, ramp(width, 7)))
 		k.all(results)
-		if got := sizes(b); got != "1: 0/0 2: 0/0 3: 1/3 " {
+		if got := sizes(b); got != "1: 0/0 2: 0/0 3: 1/3 " || b.Stats().CallsPerBatch() != 3 {
 			t.Errorf("sizes %s", got)
 		}
 		// With as many calls as fit into two batches, both replicas begin, and nothing is left.
@@ -266,7 +269,11 @@ func TestDefaultBatch(t *testing.T) {
 		}
 		var none context.Context // never ends
 		k.OK(b.Call(none, ramp(width, 1), nil))
-		if got := sizes(b); got != "1: 4/4 2: 0/0 4: 0/0 8: 0/0 16: 0/0 " {
+		mine := errors.New("mine")
+		if err := b.Call(none, ramp(width, 1), func(output, int) error { return mine }); err != mine {
+			t.Errorf("got %v", err)
+		}
+		if got := sizes(b); got != "1: 5/5 2: 0/0 4: 0/0 8: 0/0 16: 0/0 " {
 			t.Errorf("sizes %s", got)
 		}
 	})
@@ -506,9 +513,9 @@ func TestNewBatcherRefusesWhatCannotWork(t *testing.T) {
 		k.OK(none.Close())
 		k.OK(new(batcher).Close())
 		for what, err := range map[string]error{
-			"Call of nil": none.Call(background, nil, nil), "Call of zero": new(batcher).Call(background, nil, nil),
+			"nil": none.Call(background, nil, nil), "zero": new(batcher).Call(background, nil, nil),
 		} {
-			if !errors.Is(err, invalid) || !strings.Contains(err.Error(), "serve.NewBatcher") {
+			if !errors.Is(err, invalid) || !strings.Contains(err.Error(), what+" batcher: make one with serve.NewBatcher") {
 				t.Errorf("%s: %v", what, err)
 			}
 		}

@@ -52,13 +52,8 @@ func (s Stats) WritePrometheus(w io.Writer, name string) error {
 	if w == nil {
 		return refusal.Invalid("serve: WritePrometheus: no writer")
 	}
-	var b bytes.Buffer
-	family := func(suffix, kind, help string, samples ...any) {
-		fmt.Fprintf(&b, "# HELP %s_%s %s\n# TYPE %[1]s_%[2]s %[4]s\n", name, suffix, help, kind)
-		for i := 0; i < len(samples); i += 2 { // pairs of the rest of the name and a value
-			fmt.Fprintf(&b, "%s_%s%s %v\n", name, suffix, samples[i], samples[i+1])
-		}
-	}
+	b := metrics{name: name}
+	family := b.family
 	family("replicas", "gauge", "Replicas.", "", s.Replicas)
 	family("replicas_busy", "gauge", "Replicas in use.", "", s.Busy)
 	family("queue_length", "gauge", "Calls that wait for a replica.", "", s.Queued)
@@ -71,7 +66,7 @@ func (s Stats) WritePrometheus(w io.Writer, name string) error {
 		`{state="queued"}`, s.CancelledQueued, `{state="running"}`, s.CancelledRunning)
 	family("call_mean_seconds", "gauge", "Recent mean time for which a call occupied its replica.", "", s.MeanCall.Seconds())
 	family("call_longest_seconds", "gauge", "Time for which the oldest call in progress has occupied its replica.", "", s.Longest.Seconds())
-	family("call_duration_seconds", "histogram", "Time that successful calls took, including the wait for a replica.", s.histogram()...)
+	family("call_duration_seconds", "histogram", "Time that successful calls took, including the wait for a replica.", histogram(s.Latency, s.LatencySum)...)
 	family("replicas_rebuilt_total", "counter", "Replicas created again after a failure.", "", s.Rebuilt)
 	family("restarts_total", "counter", "New contexts after a loss.", "", s.Restarts)
 	family("replicas_grown_total", "counter", "Replicas added by growth.", "", s.Grown)
@@ -87,14 +82,28 @@ func (s Stats) WritePrometheus(w io.Writer, name string) error {
 	return err
 }
 
-// histogram returns the samples of the latency: pairs of a suffix and a value.
-func (s Stats) histogram() []any {
+// metrics is text in Prometheus's format.
+type metrics struct {
+	bytes.Buffer
+	name string // begins the names of all metrics
+}
+
+// family adds metrics with the same name. The samples are pairs of the rest of the name and a value.
+func (m *metrics) family(suffix, kind, help string, samples ...any) {
+	fmt.Fprintf(m, "# HELP %s_%s %s\n# TYPE %[1]s_%[2]s %[4]s\n", m.name, suffix, help, kind)
+	for i := 0; i < len(samples); i += 2 {
+		fmt.Fprintf(m, "%s_%s%s %v\n", m.name, suffix, samples[i], samples[i+1])
+	}
+}
+
+// histogram returns the samples of a latency: pairs of a suffix and a value.
+func histogram(latency [len(bounds)]Bucket, sum time.Duration) []any {
 	var samples []any
 	total := uint64(0)
-	for _, b := range s.Latency[:len(bounds)-1] {
+	for _, b := range latency[:len(bounds)-1] {
 		total += b.Calls
 		samples = append(samples, fmt.Sprintf(`_bucket{le="%v"}`, b.Most.Seconds()), total)
 	}
-	total += s.Latency[len(bounds)-1].Calls
-	return append(samples, `_bucket{le="+Inf"}`, total, "_sum", s.LatencySum.Seconds(), "_count", total)
+	total += latency[len(bounds)-1].Calls
+	return append(samples, `_bucket{le="+Inf"}`, total, "_sum", sum.Seconds(), "_count", total)
 }
