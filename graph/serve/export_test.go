@@ -1,6 +1,55 @@
 package serve
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
+
+// Check returns an error if the Pool's admission is inconsistent, such as a call that waits although
+// nobody would wake it.
+func (p *Pool[In, Out]) Check() error {
+	a := &p.a
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	wrong := ""
+	check := func(ok bool, what string) {
+		if !ok && wrong == "" {
+			wrong = what
+		}
+	}
+	waiting := a.waiting.len()
+	check(waiting <= a.bound, "the queue is above its bound")
+	check(waiting == 0 || !a.closed, "calls wait although the pool is closed")
+	check(waiting == 0 || a.busy > 0, "calls wait, but nothing is busy")
+	if a.restarting {
+		check(len(a.idle) == 0, "a replica is idle during a restart")
+	} else {
+		check(waiting == 0 || a.lost == nil, "calls wait although the context is lost")
+		check(waiting == 0 || len(a.idle) == 0, "calls wait although a replica is idle")
+		working, out := 0, len(a.slots)-len(a.idle)-len(a.broken)
+		for _, s := range a.slots {
+			if !s.broken {
+				working++
+			}
+		}
+		if a.growing {
+			out++
+		}
+		check(working == a.working, "the number of working replicas is wrong")
+		check(out == a.busy, "the number of busy replicas is wrong")
+	}
+	select {
+	case <-a.drained:
+		check(a.closed && a.busy == 0, "the pool is drained although it is open or busy")
+	default:
+		check(!a.closed || a.busy > 0, "the pool is closed and idle, but Close waits")
+	}
+	if wrong == "" {
+		return nil
+	}
+	return fmt.Errorf("%s: %d slots, %d idle, %d broken, %d working, %d busy, growing %v, restarting %v, %d waiting of %d, closed %v, lost %v",
+		wrong, len(a.slots), len(a.idle), len(a.broken), a.working, a.busy, a.growing, a.restarting, waiting, a.bound, a.closed, a.lost)
+}
 
 // SetMean replaces the measured time of a call.
 func (p *Pool[In, Out]) SetMean(d time.Duration) {

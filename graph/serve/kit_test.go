@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/graph/callable"
@@ -83,6 +84,7 @@ func (k *kit) pool(f fn, opts ...serve.Option) *pool {
 	k.Helper()
 	p, err := serve.New(k.C, f, [][]uint32{ramp(8, 0)}, opts...)
 	k.OK(err)
+	k.watch(p)
 	k.Cleanup(func() {
 		for _, open := range k.gates { // if the test failed, work may still be waiting
 			open()
@@ -90,6 +92,32 @@ func (k *kit) pool(f fn, opts ...serve.Option) *pool {
 		k.OK(p.Close())
 	})
 	return p
+}
+
+// watch checks a Pool until the test ends. If the Pool is inconsistent, a call may wait forever, so
+// watch ends the test with a panic instead of waiting for its timeout.
+func (k *kit) watch(p interface{ Check() error }) {
+	done, ended := make(chan struct{}), make(chan struct{})
+	name := k.Name()
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(5 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			if err := p.Check(); err != nil {
+				panic(fmt.Sprintf("%s: the pool is inconsistent: %v", name, err))
+			}
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	k.Cleanup(func() {
+		close(done)
+		<-ended
+	})
 }
 
 func ramp(n int, from uint32) []uint32 {

@@ -103,6 +103,7 @@ func (w *program) pool(apart time.Duration, opts ...serve.Option) *pool {
 	w.OK(err)
 	p, err := serve.New(c, f, [][]uint32{ramp(8, 0)}, append(opts, serve.WithRestart(apart, w.open))...)
 	w.OK(err)
+	w.watch(p)
 	w.Cleanup(func() {
 		_ = p.Close() // as in open
 		_ = w.close()

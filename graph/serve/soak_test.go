@@ -42,13 +42,26 @@ func TestSoak(t *testing.T) {
 		s.pool, err = serve.New(k.C, k.greedy, [][]uint32{ramp(8, 0), ramp(3, 0)}, serve.WithReplicas(2),
 			serve.WithGrowth(4, 1), serve.WithQueue(s.bound), serve.WithDeadlines())
 		k.OK(err)
-		var wg sync.WaitGroup
+		stop := make(chan struct{})
+		var wg, checks sync.WaitGroup
+		checks.Go(func() {
+			for {
+				k.OK(s.pool.Check())
+				select {
+				case <-stop:
+					return
+				case <-time.After(time.Millisecond):
+				}
+			}
+		})
 		for i := range callers {
 			wg.Go(func() { s.caller(rand.New(rand.NewPCG(1, uint64(i)))) })
 		}
 		time.Sleep(span)
 		k.OK(s.pool.Close()) // while callers still make calls
 		wg.Wait()
+		close(stop)
+		checks.Wait()
 		st := s.pool.Stats()
 		if st.MostQueued > s.bound || st.Queued != 0 || st.Busy != 0 || st.Calls != s.right.Load() || st.Replicas > 4 {
 			t.Errorf("did %+v, %d calls were right", st, s.right.Load())
