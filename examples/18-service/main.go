@@ -1,81 +1,108 @@
-// Command 18-service is an HTTP service that computes with graphs. Each worker has a stream,
-// an executable graph and page-locked memory. A worker takes all waiting requests, up to the
-// capacity of its graph, and computes them in one launch.
-//
-// Without -listen, the program tests itself. It serves on a local port, sends requests from
-// many goroutines, checks every response and shuts down. With -listen, it serves until
-// SIGTERM or an interrupt:
+// Command 18-service is an HTTP service that scores inputs with a small network, on replicas of a
+// graph. Without -listen, it tests itself: many clients send requests and check the responses. With
+// -listen, it serves until SIGTERM or an interrupt:
 //
 //	18-service -listen :8080
 //	curl -d '{"input":[1,2,…]}' localhost:8080/v1/score
-//	curl localhost:8080/metrics
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"flag"
+	"fmt"
+	"io"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
-	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/examples/internal/demo"
 )
 
 var (
-	listen    = flag.String("listen", "", "address to serve on, such as :8080; without it the service tests itself and ends")
-	workers   = flag.Int("workers", 2, "batches that are computed side by side")
-	depth     = flag.Int("queue", 256, "requests that may wait before others are turned away")
+	listen    = flag.String("listen", "", "address to serve on, such as :8080; without it, the service tests itself and ends")
+	replicas  = flag.Int("replicas", 2, "requests that are computed at the same time")
+	queue     = flag.Int("queue", 256, "requests that may wait before others are refused")
 	timeout   = flag.Duration("timeout", 5*time.Second, "time for a request")
-	drain     = flag.Duration("drain", 10*time.Second, "time for requests in flight at the end")
-	loseAfter = flag.Duration("lose-after", 0, "after this time a kernel writes where there is no memory: what happens when a GPU is lost")
+	loseAfter = flag.Duration("lose-after", 0, "after this time, a kernel writes to an invalid address, which loses the GPU")
 )
+var clients, requests = 200, 1000 // of the self-test
 
 func main() { demo.Main("18-service", run) }
 
 func run(d *demo.Demo) error {
-	if *listen == "" {
-		return selfTest(d)
+	s, err := newService(d)
+	if err != nil {
+		return err
 	}
+	l, err := net.Listen("tcp", cmp.Or(*listen, "127.0.0.1:0"))
+	if err != nil {
+		return err
+	}
+	d.LoseAfter(*loseAfter)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	s, m, err := newServer(d, slog.New(slog.NewJSONHandler(os.Stderr, nil)))
-	if err != nil {
-		return err
+	if *listen != "" {
+		slog.SetDefault(slog.New(slog.NewJSONHandler(os.Stderr, nil)))
+		return s.serve(ctx, l)
 	}
-	l, err := net.Listen("tcp", *listen)
-	if err != nil {
-		return err
-	}
-	if *loseAfter > 0 {
-		time.AfterFunc(*loseAfter, func() { s.log.Warn("losing the GPU, as asked", "error", m.loseGPU(d.Stream)) })
-	}
-	return s.serve(ctx, l)
+	tested := make(chan error, 1)
+	go func() { defer stop(); tested <- s.test(d, "http://"+l.Addr().String()) }()
+	return errors.Join(s.serve(ctx, l), <-tested)
 }
 
-// newServer creates a service with its model and workers. The Demo closes them.
-func newServer(d *demo.Demo, log *slog.Logger) (*server, *model, error) {
-	m, err := newModel(d)
-	if err != nil {
-		return nil, nil, err
+// serve serves until a signal ends ctx or the service fails. It then completes the requests in flight.
+func (s *service) serve(ctx context.Context, l net.Listener) error {
+	// Clients that send or read slowly must not delay the shutdown.
+	h := &http.Server{Handler: s.handler(), ReadHeaderTimeout: *timeout, ReadTimeout: 2 * *timeout, WriteTimeout: 3 * *timeout}
+	go func() { s.fail(h.Serve(l)) }()
+	slog.Info("serving", "address", l.Addr().String())
+	// [ending]
+	select {
+	case <-ctx.Done():
+	case <-s.failed.Done():
 	}
-	s := &server{context: d.Context, metrics: new(metrics), log: log, timeout: *timeout, drain: *drain}
-	s.pool, err = newPool(d, m, s.metrics, max(1, *workers), max(1, *depth))
-	return s, m, err
+	err := context.Cause(s.failed) // nil after a signal; otherwise the exit status is 1, and the supervisor restarts the process
+	slog.Info("shutting down", "error", err)
+	return errors.Join(err, h.Shutdown(context.Background())) // the timeouts limit it
+	// [end]
 }
 
-// loseGPU launches a kernel that writes to an invalid address, after which the context is
-// unusable.
-func (m *model) loseGPU(s *driver.Stream) error {
-	launch, err := m.lose.Prepare(driver.LaunchConfig{Grid: driver.D1(1), Block: driver.D1(1)})
+// test sends requests over many connections and checks every response.
+func (s *service) test(d *demo.Demo, url string) error {
+	n := min(clients, *queue+*replicas) // the service refuses none of them
+	t := &http.Transport{DialContext: new(net.Dialer).DialContext, MaxConnsPerHost: n, MaxIdleConnsPerHost: n}
+	defer t.CloseIdleConnections()
+	results := make(chan error, requests)
+	for i := range requests {
+		go func() { results <- ask(&http.Client{Transport: t}, url, i%outputs) }()
+	}
+	for range requests {
+		if err := <-results; err != nil {
+			return err
+		}
+	}
+	d.Printf("%d clients sent %d requests: all scores are right; %d replays", n, requests, s.pool.Stats().Calls)
+	return nil
+}
+
+// ask sends an input with a given label, and checks the response.
+func ask(c *http.Client, url string, label int) error {
+	body := fmt.Sprintf(`{"input":[%s9%s]}`, strings.Repeat("0,", 4*label), strings.Repeat(",0", inputs-1-4*label))
+	r, err := c.Post(url+"/v1/score", "application/json", strings.NewReader(body))
 	if err != nil {
 		return err
 	}
-	if err := s.Do(launch); err != nil {
-		return err
+	defer r.Body.Close()
+	text, err := io.ReadAll(r.Body)
+	if err != nil || !strings.Contains(string(text), fmt.Sprintf(`"label":%d,`, label)) {
+		return fmt.Errorf("label %d: %s: %s (%v)", label, r.Status, text, err)
 	}
-	return s.Wait(context.Background())
+	return nil
 }

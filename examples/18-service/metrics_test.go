@@ -1,76 +1,91 @@
 package main
 
 import (
+	"encoding/json"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/purecuda/cuda/graph/serve"
 )
 
 var (
-	sample = regexp.MustCompile(`^([a-z_]+)(\{[a-z]+="[^"]+"\})? ([0-9.e+-]+)$`)
-	header = regexp.MustCompile(`^# (HELP|TYPE) [a-z_]+ .+$`)
+	sample = regexp.MustCompile(`^([a-z_]+)(\{[a-z]+="[^"]+"(?:,[a-z]+="[^"]+")*\})? ([0-9.e+-]+)$`)
+	header = regexp.MustCompile(`^# (HELP|TYPE) ([a-z_]+) .+$`)
 )
 
-func TestMetricsAreInPrometheusFormat(t *testing.T) {
-	var m metrics
-	m.answered(200, 300*time.Microsecond)
-	m.answered(429, 500*time.Microsecond)
-	m.answered(200, time.Hour)
-	m.launched(7)
-	var b strings.Builder
-	m.write(&b, gauge{"service_device_memory_free_bytes", "Free.", 1 << 40})
-	described := map[string]int{}
-	for line := range strings.Lines(b.String()) {
-		line = strings.TrimSuffix(line, "\n")
-		switch {
-		case header.MatchString(line):
-			described[strings.Fields(line)[2]]++
-		case !sample.MatchString(line):
-			t.Errorf("not a line of the format: %q", line)
-		default:
-			family(t, described, sample.FindStringSubmatch(line)[1])
-		}
-	}
-	for _, want := range []string{`service_requests_total{code="200"} 2`, `service_requests_total{code="429"} 1`,
-		`_bucket{le="0.0005"} 2`, `_bucket{le="+Inf"} 3`, "_count 3", "service_graph_rows_total 7", "free_bytes 1099511627776"} {
-		if !strings.Contains(b.String(), want+"\n") {
-			t.Errorf("%s is not in\n%s", want, b.String())
-		}
-	}
-}
-
-// family fails the test if a sample precedes its HELP and TYPE lines.
-func family(t *testing.T, described map[string]int, name string) {
+// parse parses Prometheus's text format, and returns the values by name and labels.
+func parse(t *testing.T, text string) map[string]float64 {
 	t.Helper()
-	for _, suffix := range []string{"", "_bucket", "_sum", "_count"} {
-		if described[strings.TrimSuffix(name, suffix)] == 2 {
-			return
-		}
-	}
-	t.Errorf("%s has no HELP and TYPE before it", name)
-}
-
-func TestBucketsAreCumulative(t *testing.T) {
-	var m metrics
-	for _, b := range bounds {
-		m.answered(200, time.Duration(b*float64(time.Second)))
-	}
-	var text strings.Builder
-	m.write(&text)
-	want := 1
-	for line := range strings.Lines(text.String()) {
-		_, n, found := strings.Cut(line, `"} `)
-		if !strings.Contains(line, "_bucket") || !found || strings.Contains(line, "+Inf") {
+	values, described, family := map[string]float64{}, map[string]int{}, ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if h := header.FindStringSubmatch(line); h != nil {
+			family = h[2]
+			described[family]++
 			continue
 		}
-		if got, err := strconv.Atoi(strings.TrimSpace(n)); err != nil || got != want {
-			t.Errorf("%s: expected %d", strings.TrimSpace(line), want)
+		s := sample.FindStringSubmatch(line)
+		if s == nil {
+			t.Errorf("not a line of the format: %q", line)
+			continue
 		}
-		want++
+		v, err := strconv.ParseFloat(s[3], 64)
+		if err != nil || described[family] != 2 || !strings.HasPrefix(s[1], family) {
+			t.Errorf("%q follows HELP and TYPE of %s, error %v", line, family, err)
+		}
+		if _, again := values[s[1]+s[2]]; again {
+			t.Errorf("%q is repeated", line)
+		}
+		values[s[1]+s[2]] = v
 	}
-	if want != len(bounds)+1 {
-		t.Errorf("%d buckets", want-1)
-	}
+	return values
+}
+
+func TestMetrics(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		for range 3 {
+			request(s, "POST", "/v1/score", list("1"))
+		}
+		request(s, "POST", "/v1/score", "no JSON")
+		request(s, "GET", "/healthz", "")
+		open := blocked(t, s)
+		w := request(s, "GET", "/metrics", "")
+		vars := request(s, "GET", "/debug/vars", "")
+		open()
+		if kind := w.Header().Get("Content-Type"); kind != "text/plain; version=0.0.4; charset=utf-8" {
+			t.Errorf("the content is %q", kind)
+		}
+		got := parse(t, w.Body.String())
+		for name, want := range map[string]float64{
+			`service_responses_total{path="/v1/score",code="200"}`: 3,
+			`service_responses_total{path="/v1/score",code="400"}`: 1,
+			`service_responses_total{path="/healthz",code="200"}`:  1,
+			"service_replicas":                                float64(*replicas),
+			"service_replicas_busy":                           float64(*replicas),
+			"service_queue_length":                            0,
+			"service_calls_total":                             3,
+			`service_calls_refused_total{reason="busy"}`:      0,
+			`service_call_duration_seconds_bucket{le="+Inf"}`: 3,
+			"service_call_duration_seconds_count":             3,
+		} {
+			if v, ok := got[name]; !ok || v != want {
+				t.Errorf("%s is %v, want %v:\n%s", name, v, want, w.Body)
+			}
+		}
+		var vs struct {
+			Service struct {
+				Pool      serve.Stats
+				Responses map[string]int
+			}
+		}
+		if err := json.Unmarshal(vars.Body.Bytes(), &vs); err != nil {
+			t.Fatalf("%v: %s", err, vars.Body)
+		}
+		p := vs.Service.Pool
+		if p.Calls != 3 || p.Busy != *replicas || p.LatencySum <= 0 || vs.Service.Responses[`{path="/v1/score",code="200"}`] != 3 {
+			t.Errorf("expvar has %+v", vs.Service)
+		}
+	})
 }

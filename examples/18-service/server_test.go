@@ -7,11 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -21,12 +20,13 @@ import (
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/driver/cudatest"
 	"github.com/purecuda/cuda/examples/internal/demo"
+	"github.com/purecuda/cuda/graph/serve"
 	"github.com/purecuda/cuda/internal/gputest"
 )
 
 // each runs test with a service on the emulator and on a GPU. Afterwards no object may be
 // open, and there must be as many goroutines as before.
-func each(t *testing.T, test func(t *testing.T, s *server, m *model)) {
+func each(t *testing.T, test func(t *testing.T, s *service)) {
 	t.Helper()
 	t.Run("emulator", func(t *testing.T) { check(t, with(t, "emulator", test)) })
 	t.Run("gpu", func(t *testing.T) {
@@ -42,16 +42,16 @@ func check(t *testing.T, err error) {
 	}
 }
 
-func with(t *testing.T, device string, test func(t *testing.T, s *server, m *model)) error {
+func with(t *testing.T, device string, test func(t *testing.T, s *service)) error {
 	t.Helper()
 	before := runtime.NumGoroutine()
 	err := demo.Run(device, io.Discard, func(d *demo.Demo) error {
 		cudatest.CheckLeaks(t, d.Context.Device().Driver())
-		s, m, err := newServer(d, slog.New(slog.DiscardHandler))
+		s, err := newService(d)
 		if err != nil {
 			return err
 		}
-		test(t, s, m)
+		test(t, s)
 		return nil
 	})
 	sameGoroutines(t, before)
@@ -71,148 +71,46 @@ func sameGoroutines(t *testing.T, before int) {
 	t.Errorf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
 }
 
-// served starts a service and passes a client to test.
-func served(t *testing.T, s *server, m *model, test func(c *client)) {
+// set sets a flag for the time of a test.
+func set[T any](t *testing.T, flag *T, v T) {
 	t.Helper()
-	h := httptest.NewServer(s.handler())
-	defer h.Close()
-	c := newClient(h.URL, m)
-	defer c.CloseIdleConnections()
-	test(c)
+	old := *flag
+	*flag = v
+	t.Cleanup(func() { *flag = old })
 }
 
-func TestManyRequestsAtOnceAreAllRight(t *testing.T) {
-	each(t, func(t *testing.T, s *server, m *model) {
-		served(t, s, m, func(c *client) {
-			if err := c.send(load{clients: 200, each: 3}); err != nil {
-				t.Error(err)
-			}
+// response is what a client receives.
+type response struct {
+	Scores []float64
+	Label  int
+}
+
+// request sends a request to the handler, without a network.
+func request(s *service, method, path, body string) *httptest.ResponseRecorder {
+	w := httptest.NewRecorder()
+	s.handler().ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(body)))
+	return w
+}
+
+func list(v string) string { return `{"input":[` + v + strings.Repeat(","+v, inputs-1) + `]}` }
+
+// blocked makes all replicas busy until release is called.
+func blocked(t *testing.T, s *service) (release func()) {
+	t.Helper()
+	var entered, left sync.WaitGroup
+	open := make(chan struct{})
+	entered.Add(*replicas)
+	for range *replicas {
+		left.Go(func() {
+			check(t, s.pool.Call(context.Background(), make([]float32, inputs), func(output) error {
+				entered.Done()
+				<-open
+				return nil
+			}))
 		})
-		if rows, launches := s.metrics.rows.Load(), s.metrics.launches.Load(); rows != 600 || launches > rows {
-			t.Errorf("%d rows in %d launches", rows, launches)
-		}
-		if n := s.pool.failed.Load(); n != 0 || s.metrics.inFlight.Load() != 0 {
-			t.Errorf("%d batches failed, %d requests in flight", n, s.metrics.inFlight.Load())
-		}
-	})
-}
-
-func TestBadRequestsAreRefused(t *testing.T) {
-	each(t, func(t *testing.T, s *server, _ *model) { refusesBad(t, s) })
-}
-
-func refusesBad(t *testing.T, s *server) {
-	for _, c := range []struct {
-		method, path, body string
-		code               int
-	}{
-		{"POST", "/v1/score", "", 400},
-		{"POST", "/v1/score", `{"input":[1,2]}`, 400},
-		{"POST", "/v1/score", `{"input":"text"}`, 400},
-		{"POST", "/v1/score", `{"input":[1e99` + strings.Repeat(",1", inputs-1) + `]}`, 400},
-		{"POST", "/v1/score", `{"input":[` + strings.Repeat("1,", 1<<16) + `1]}`, 413},
-		{"POST", "/v1/score", `{"input":[1` + strings.Repeat(",1", inputs-1) + `]} and more`, 400},
-		{"POST", "/v1/score", `{"input":[3e38` + strings.Repeat(",3e38", inputs-1) + `]}`, 422}, // the sum is infinite
-		{"GET", "/v1/score", "", 405},
-		{"GET", "/else", "", 404},
-	} {
-		w := httptest.NewRecorder()
-		s.handler().ServeHTTP(w, httptest.NewRequest(c.method, c.path, strings.NewReader(c.body)))
-		if w.Code != c.code || w.Body.Len() == 0 {
-			t.Errorf("%s %s %.30q: status %d, expected %d: %q", c.method, c.path, c.body, w.Code, c.code, w.Body)
-		}
 	}
-}
-
-// idle returns a service whose pool has a queue but no workers.
-func idle(depth int) (*server, *pool) {
-	p := &pool{metrics: new(metrics), queue: make(chan *job, depth), gone: make(chan struct{})}
-	return &server{pool: p, metrics: p.metrics, log: slog.New(slog.DiscardHandler), timeout: 20 * time.Millisecond}, p
-}
-
-func zeros() *strings.Reader {
-	return strings.NewReader(`{"input":[0` + strings.Repeat(",0", inputs-1) + `]}`)
-}
-
-func TestRequestsThatDoNotFitAreTurnedAway(t *testing.T) {
-	s, p := idle(1)
-	post := func() *httptest.ResponseRecorder {
-		w := httptest.NewRecorder()
-		s.handler().ServeHTTP(w, httptest.NewRequest("POST", "/v1/score", zeros()))
-		return w
-	}
-	if w := post(); w.Code != 504 {
-		t.Errorf("a request that nobody takes: status %d", w.Code)
-	}
-	if w := post(); w.Code != 429 || w.Header().Get("Retry-After") == "" {
-		t.Errorf("one that does not fit: status %d, header %v", w.Code, w.Header())
-	}
-	check(t, p.Close())
-	if w := post(); w.Code != 503 || w.Header().Get("Retry-After") == "" {
-		t.Errorf("one after the end: status %d, header %v", w.Code, w.Header())
-	}
-	s.draining.Store(true)
-	if w := post(); w.Code != 503 {
-		t.Errorf("one while the service ends: status %d", w.Code)
-	}
-}
-
-func TestRequestsOfClientsThatLeftAreNotComputed(t *testing.T) {
-	_, p := idle(maxRows * 2)
-	gone, leave := context.WithCancel(context.Background())
-	leave()
-	if _, err := p.score(gone, nil); !errors.Is(err, context.Canceled) || statusOf(err) != statusClientGone {
-		t.Errorf("error %v", err)
-	}
-	for i := range maxRows {
-		ctx := context.Background()
-		if i%2 == 0 {
-			ctx = gone
-		}
-		check(t, p.send(&job{ctx: ctx}))
-	}
-	batch := gather(append(make([]*job, 0, maxRows), <-p.queue), p.queue)
-	if len(batch) != maxRows/2 || len(p.queue) != 0 {
-		t.Errorf("a batch of %d, %d are left", len(batch), len(p.queue))
-	}
-}
-
-// Requests are in flight at shutdown, because the workers are blocked. The service must
-// respond to all of them.
-func TestRequestsInFlightAreAnsweredAtTheEnd(t *testing.T) {
-	each(t, func(t *testing.T, s *server, m *model) {
-		goOn := make(chan struct{})
-		for _, w := range s.pool.workers {
-			check(t, w.stream.HostFunc(func() { <-goOn }))
-		}
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, stop := context.WithCancel(context.Background())
-		served := make(chan error, 1)
-		go func() { served <- s.serve(ctx, l) }()
-		c := newClient("http://"+l.Addr().String(), m)
-		defer c.CloseIdleConnections()
-
-		var sent sync.WaitGroup
-		sent.Go(func() { check(t, c.send(load{clients: 3 * maxRows, each: 1})) })
-		until(t, func() bool { return s.metrics.inFlight.Load() == 3*maxRows })
-		stop()
-		until(t, s.draining.Load)
-		if err := s.ready(); !errors.Is(err, errDraining) {
-			t.Errorf("ready: %v", err)
-		}
-		if len(served) != 0 {
-			t.Error("it ended before its requests")
-		}
-		close(goOn)
-		sent.Wait()
-		check(t, <-served)
-		if _, err := c.get("/healthz"); err == nil {
-			t.Error("it still serves")
-		}
-	})
+	entered.Wait()
+	return sync.OnceFunc(func() { close(open); left.Wait() })
 }
 
 func until(t *testing.T, done func() bool) {
@@ -224,35 +122,190 @@ func until(t *testing.T, done func() bool) {
 	}
 }
 
-func TestRequestsInFlightHaveATimeout(t *testing.T) {
-	each(t, func(t *testing.T, s *server, m *model) {
-		goOn := make(chan struct{})
-		for _, w := range s.pool.workers {
-			check(t, w.stream.HostFunc(func() { <-goOn }))
+// Many clients send different inputs, and all scores must agree with double precision.
+func TestScoresAreThoseOfTheirInputs(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		h := httptest.NewServer(s.handler())
+		defer h.Close()
+		var sent sync.WaitGroup
+		for client := range 40 {
+			sent.Go(func() {
+				for i := range 5 {
+					in := make([]float64, inputs)
+					for k := range in {
+						in[k] = math.Sin(float64(client*1000 + i*100 + k))
+					}
+					check(t, compare(h.URL, in))
+				}
+			})
 		}
-		s.timeout = 20 * time.Millisecond
-		served(t, s, m, func(c *client) {
-			if code, text, err := c.post(context.Background(), make([]float32, inputs)); code != 504 || err != nil {
-				t.Errorf("status %d: %s, error %v", code, text, err)
-			}
-		})
-		close(goOn)
+		sent.Wait()
+		if p := s.pool.Stats(); p.Calls != 200 || p.Failed != 0 || p.Busy != 0 {
+			t.Errorf("did %+v", p)
+		}
 	})
 }
 
-// A request whose body does not arrive in time must fail, whatever its URL. It must not
-// delay the shutdown longer than the timeout.
-func TestBodiesThatStallHaveATime(t *testing.T) {
-	each(t, func(t *testing.T, s *server, _ *model) {
-		// The write timeout is twice this timeout, which must be enough on a loaded machine.
-		s.timeout, s.drain = 2*time.Second, time.Minute
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
+func compare(url string, in []float64) error {
+	body, err := json.Marshal(map[string]any{"input": in})
+	if err != nil {
+		return err
+	}
+	r, err := http.Post(url+"/v1/score", "application/json", strings.NewReader(string(body)))
+	if err != nil {
+		return err
+	}
+	defer r.Body.Close()
+	var got response
+	if err := json.NewDecoder(r.Body).Decode(&got); err != nil || r.StatusCode != 200 || len(got.Scores) != outputs {
+		return fmt.Errorf("%s: %d scores, %v", r.Status, len(got.Scores), err)
+	}
+	best := 0
+	for i, v := range got.Scores {
+		sum := 0.0
+		for _, x := range in[4*i : 4*i+4] {
+			sum += max(x, 0)
 		}
-		ctx, stop := context.WithCancel(context.Background())
-		served := make(chan error, 1)
-		go func() { served <- s.serve(ctx, l) }()
+		if want := 1 / (1 + math.Exp(-sum)); !(math.Abs(v-want) <= 1e-5) {
+			return fmt.Errorf("score %d is %v, want %v", i, v, want)
+		}
+		if v > got.Scores[best] {
+			best = i
+		}
+	}
+	if got.Label != best {
+		return fmt.Errorf("label %d, want %d", got.Label, best)
+	}
+	return nil
+}
+
+func TestRequestsHaveTheirStatuses(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		for _, c := range []struct {
+			method, path, body string
+			code               int
+		}{
+			{"POST", "/v1/score", list("1"), 200},
+			{"POST", "/v1/score", list("3e38"), 200}, // sums are infinite, and scores are not
+			{"POST", "/v1/score", "", 400},
+			{"POST", "/v1/score", `{"input":[1,2]}`, 400},
+			{"POST", "/v1/score", `{"input":"text"}`, 400},
+			{"POST", "/v1/score", list("1e99"), 400},
+			{"POST", "/v1/score", `{"input":[` + strings.Repeat("1,", 1<<16) + `1]}`, 400},
+			{"POST", "/v1/score", list("1") + " and more", 400},
+			{"GET", "/healthz", "", 200},
+			{"GET", "/readyz", "", 200},
+			{"GET", "/v1/score", "", 405},
+			{"GET", "/else", "", 404},
+		} {
+			if w := request(s, c.method, c.path, c.body); w.Code != c.code || w.Body.Len() == 0 {
+				t.Errorf("%s %s %.30q: status %d, want %d: %q", c.method, c.path, c.body, w.Code, c.code, w.Body)
+			}
+		}
+		if s.failed.Err() != nil {
+			t.Error("the service ends because of a bad request")
+		}
+	})
+}
+
+// Requests that the pool refuses must be told why, and when to retry.
+func TestRequestsThatAreRefused(t *testing.T) {
+	set(t, queue, 1)
+	each(t, func(t *testing.T, s *service) {
+		open := blocked(t, s)
+		waiting := make(chan *httptest.ResponseRecorder, 1)
+		go func() { waiting <- request(s, "POST", "/v1/score", list("1")) }()
+		until(t, func() bool { return s.pool.Stats().Queued == 1 })
+		if w := request(s, "POST", "/v1/score", list("1")); w.Code != 429 || w.Header().Get("Retry-After") == "" {
+			t.Errorf("with a full queue: status %d, header %v", w.Code, w.Header())
+		}
+		open()
+		if w := <-waiting; w.Code != 200 {
+			t.Errorf("in the queue: status %d: %s", w.Code, w.Body)
+		}
+		set(t, timeout, time.Nanosecond)
+		if w := request(s, "POST", "/v1/score", list("1")); w.Code != 504 {
+			t.Errorf("without time: status %d: %s", w.Code, w.Body)
+		}
+		set(t, timeout, time.Minute)
+		check(t, s.pool.Close())
+		if w := request(s, "POST", "/v1/score", list("1")); w.Code != 503 || w.Header().Get("Retry-After") == "" {
+			t.Errorf("after the end: status %d, header %v", w.Code, w.Header())
+		}
+	})
+}
+
+// A client that disconnects gives its place in the queue to others.
+func TestClientsThatLeave(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		open := blocked(t, s)
+		defer open()
+		ctx, leave := context.WithCancel(context.Background())
+		done := make(chan int, 1)
+		go func() {
+			w := httptest.NewRecorder()
+			s.handler().ServeHTTP(w, httptest.NewRequestWithContext(ctx, "POST", "/v1/score", strings.NewReader(list("1"))))
+			done <- w.Code
+		}()
+		until(t, func() bool { return s.pool.Stats().Queued == 1 })
+		leave()
+		if code := <-done; code != 499 || s.pool.Stats().Queued != 0 {
+			t.Errorf("status %d, %+v", code, s.pool.Stats())
+		}
+	})
+}
+
+// start serves on a local port. stop ends the service like a signal, and served receives the error
+// of serve.
+func start(t *testing.T, s *service) (address string, stop func(), served <-chan error) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.serve(ctx, l) }()
+	return l.Addr().String(), cancel, ended
+}
+
+// Requests are in flight at shutdown, because the replicas are busy. The service must respond to
+// all of them, and must not accept others.
+func TestRequestsInFlightAreAnsweredAtTheEnd(t *testing.T) {
+	set(t, timeout, time.Minute)
+	each(t, func(t *testing.T, s *service) {
+		open := blocked(t, s)
+		address, stop, served := start(t, s)
+		c := &http.Client{Transport: new(http.Transport)}
+		defer c.CloseIdleConnections()
+		var sent sync.WaitGroup
+		for i := range 20 {
+			sent.Go(func() { check(t, ask(c, "http://"+address, i%outputs)) })
+		}
+		until(t, func() bool { return s.pool.Stats().Queued == 20 })
+		stop()
+		until(t, func() bool {
+			conn, err := net.Dial("tcp", address)
+			if err == nil {
+				conn.Close()
+			}
+			return err != nil
+		})
+		if len(served) != 0 {
+			t.Error("it ended before its requests")
+		}
+		open()
+		sent.Wait()
+		check(t, <-served)
+	})
+}
+
+// A body that does not arrive must not occupy the service, and must not delay the shutdown longer
+// than the timeouts.
+func TestBodiesThatStall(t *testing.T) {
+	set(t, timeout, 1500*time.Millisecond) // also the time for the response of a loaded machine
+	each(t, func(t *testing.T, s *service) {
+		address, stop, served := start(t, s)
 		var asked sync.WaitGroup
 		for _, c := range []struct {
 			method, path, begin string
@@ -260,37 +313,29 @@ func TestBodiesThatStallHaveATime(t *testing.T) {
 		}{
 			{"POST", "/v1/score", `{"input":[1`, 408},
 			{"POST", "/v1/score", `no JSON`, 408},
-			{"POST", "/v1/score", `{"input":[1` + strings.Repeat(",1", inputs-1) + `]}`, 408},
+			{"POST", "/v1/score", list("1"), 408},
 			{"POST", "/metrics", "", 405},
 			{"GET", "/metrics", "", 200},
 		} {
 			asked.Go(func() {
-				code, err := stall(l.Addr().String(), fmt.Sprintf("%s %s HTTP/1.1\r\nHost: a\r\nContent-Length: 9999\r\n\r\n%s", c.method, c.path, c.begin))
-				if err != nil || code != c.code {
-					t.Errorf("%s %s %.30q: status %d, expected %d, error %v", c.method, c.path, c.begin, code, c.code, err)
+				text := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: a\r\nContent-Length: 9999\r\n\r\n%s", c.method, c.path, c.begin)
+				if code, err := stall(address, text, func() {}); err != nil || code != c.code {
+					t.Errorf("%s %s %.30q: status %d, want %d, error %v", c.method, c.path, c.begin, code, c.code, err)
 				}
 			})
 		}
 		asked.Wait()
-		var sent sync.WaitGroup
-		sent.Go(func() {
-			if code, err := stall(l.Addr().String(), "POST /v1/score HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{"); err != nil || code != 408 {
-				t.Errorf("at the end: status %d, error %v", code, err)
-			}
-		})
-		until(t, func() bool { return s.metrics.inFlight.Load() == 1 })
-		begin := time.Now()
-		stop()
-		check(t, <-served)
-		if took := time.Since(begin); took > s.drain/2 {
-			t.Errorf("the end took %v", took)
+		const expects = "POST /v1/score HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n"
+		if code, err := stall(address, expects, stop); err != nil || code != 408 {
+			t.Errorf("at the end: status %d, error %v", code, err)
 		}
-		sent.Wait()
+		check(t, <-served)
 	})
 }
 
-// stall sends the beginning of a request, sends nothing more, and waits for the response.
-func stall(address, begin string) (code int, err error) {
+// stall sends the beginning of a request, sends nothing more, and waits for the response. It calls
+// reading when the server reads the body of a request that expects that.
+func stall(address, begin string, reading func()) (code int, err error) {
 	c, err := net.Dial("tcp", address)
 	if err != nil {
 		return 0, err
@@ -302,84 +347,78 @@ func stall(address, begin string) (code int, err error) {
 	if _, err := io.WriteString(c, begin); err != nil {
 		return 0, err
 	}
-	r, err := http.ReadResponse(bufio.NewReader(c), nil)
-	if err != nil {
-		return 0, err
+	from := bufio.NewReader(c)
+	for {
+		r, err := http.ReadResponse(from, nil)
+		if err != nil {
+			return 0, err
+		}
+		_, err = io.Copy(io.Discard, r.Body)
+		r.Body.Close()
+		if err != nil || r.StatusCode != http.StatusContinue {
+			return r.StatusCode, err
+		}
+		reading()
 	}
-	defer r.Body.Close()
-	_, err = io.Copy(io.Discard, r.Body)
-	return r.StatusCode, err
 }
 
-// A closed graph cannot be launched. Only that batch must fail, because the GPU is not lost.
-func TestAnErrorThatTheGPUSurvivesIsOneBatchs(t *testing.T) {
-	each(t, func(t *testing.T, s *server, m *model) {
-		for _, w := range s.pool.workers {
-			check(t, w.launch.Exec().Close())
-		}
-		served(t, s, m, func(c *client) {
-			code, text, err := c.post(context.Background(), make([]float32, inputs))
-			if code != 500 || err != nil || strings.Contains(text, "graph") {
-				t.Errorf("status %d: %s, error %v", code, text, err)
-			}
-			if _, err := c.get("/healthz"); err != nil {
-				t.Error(err)
-			}
-		})
-		if n := s.pool.failed.Load(); n != 1 {
-			t.Errorf("%d batches failed", n)
+// A request that fails must not end the service. Its client must not see the cause.
+func TestAnErrorThatTheGPUSurvives(t *testing.T) {
+	set(t, listen, "an address") // not the self-test, which accepts no failure
+	each(t, func(t *testing.T, s *service) {
+		secret := errors.New("secret")
+		w := httptest.NewRecorder()
+		s.handle(func(*http.Request) (any, error) { return nil, secret })(w, httptest.NewRequest("GET", "/", nil))
+		if w.Code != 500 || strings.Contains(w.Body.String(), "secret") || s.failed.Err() != nil {
+			t.Errorf("status %d: %s; the service ends with %v", w.Code, w.Body, context.Cause(s.failed))
 		}
 	})
 }
 
 func TestLostGPUIsNoticedByARequest(t *testing.T) {
-	loses(t, func(c *client) {
-		code, text, err := c.post(context.Background(), make([]float32, inputs))
-		if err != nil || code != 500 || strings.Contains(text, "CUDA") {
-			t.Errorf("status %d: %s, error %v", code, text, err)
-		}
-	})
+	loses(t, func(s *service) *httptest.ResponseRecorder { return request(s, "POST", "/v1/score", list("1")) })
 }
 
 func TestLostGPUIsNoticedByAProbe(t *testing.T) {
-	loses(t, func(c *client) {
-		_, err := c.get("/healthz")
-		check(t, expect(err, "status 503: the GPU is lost"))
-		if err != nil && strings.Contains(err.Error(), "CUDA") {
-			t.Errorf("clients are told what the driver said: %v", err)
-		}
-	})
+	loses(t, func(s *service) *httptest.ResponseRecorder { return request(s, "GET", "/healthz", "") })
 }
 
-// loses makes a service lose its GPU, and notice detects it. Later requests must be
-// rejected, the metrics must be readable, and serve must return the cause.
-func loses(t *testing.T, notice func(c *client)) {
+// loses makes a service lose its GPU, and notice sends the first request after that. Later requests
+// must be refused, the metrics must be readable, and serve must return the cause.
+func loses(t *testing.T, notice func(s *service) *httptest.ResponseRecorder) {
 	t.Helper()
+	set(t, listen, "an address")
 	ran := false
-	err := with(t, "emulator", func(t *testing.T, s *server, m *model) {
+	err := demo.Run("emulator", io.Discard, func(d *demo.Demo) error {
 		ran = true
-		if err := m.loseGPU(s.pool.workers[0].stream); !errors.Is(err, driver.CUDA_ERROR_ILLEGAL_ADDRESS) {
+		s, err := newService(d)
+		if err != nil {
+			return err
+		}
+		if err := d.Lose(); !errors.Is(err, driver.CUDA_ERROR_ILLEGAL_ADDRESS) {
 			t.Errorf("it is not lost: %v", err)
 		}
-		served(t, s, m, func(c *client) {
-			notice(c)
-			until(t, func() bool { return s.pool.isLost() != nil })
-			if code, _, err := c.post(context.Background(), make([]float32, inputs)); code != 503 || err != nil {
-				t.Errorf("status %d, error %v", code, err)
+		for _, ask := range []func() *httptest.ResponseRecorder{
+			func() *httptest.ResponseRecorder { return notice(s) },
+			func() *httptest.ResponseRecorder { return request(s, "POST", "/v1/score", list("1")) },
+			func() *httptest.ResponseRecorder { return request(s, "GET", "/readyz", "") },
+		} {
+			if w := ask(); w.Code != 503 || strings.Contains(w.Body.String(), "ILLEGAL") || !strings.Contains(w.Body.String(), "lost") {
+				t.Errorf("status %d: %s", w.Code, w.Body)
 			}
-			text, err := c.get("/metrics")
-			if err != nil || !strings.Contains(text, "service_requests_total") || strings.Contains(text, "device_memory") {
-				t.Errorf("metrics: %v\n%s", err, text)
+			if s.failed.Err() == nil {
+				t.Error("the service goes on")
+				return nil
 			}
-		})
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
 		}
-		err = s.serve(context.Background(), l)
-		if !errors.Is(err, errLost) || !errors.Is(err, driver.CUDA_ERROR_ILLEGAL_ADDRESS) {
+		if w := request(s, "GET", "/metrics", ""); w.Code != 200 || !strings.Contains(w.Body.String(), `service_calls_refused_total{reason="lost"}`) {
+			t.Errorf("metrics: status %d: %s", w.Code, w.Body)
+		}
+		_, _, served := start(t, s)
+		if err := <-served; !errors.Is(err, driver.ErrContextLost) || !errors.Is(err, driver.CUDA_ERROR_ILLEGAL_ADDRESS) {
 			t.Errorf("serve: %v", err)
 		}
+		return nil
 	})
 	if !ran {
 		t.Fatal(err)
@@ -390,31 +429,34 @@ func loses(t *testing.T, notice func(c *client)) {
 	}
 }
 
-// expect returns nil if err contains text.
-func expect(err error, text string) error {
-	if err == nil || !strings.Contains(err.Error(), text) {
-		return errors.Join(errors.New("it should say "+text), err)
-	}
-	return nil
+// A kernel that never ends must fail the probe, because only the end of the process stops it.
+func TestStuckCallIsBadHealth(t *testing.T) {
+	set(t, timeout, 0)
+	each(t, func(t *testing.T, s *service) {
+		if w := request(s, "GET", "/healthz", ""); w.Code != 200 {
+			t.Errorf("idle: status %d: %s", w.Code, w.Body)
+		}
+		open := blocked(t, s)
+		until(t, func() bool { return s.pool.Stats().Longest > 0 })
+		if w := request(s, "GET", "/healthz", ""); w.Code != 503 || !strings.Contains(w.Body.String(), errStuck.Error()) {
+			t.Errorf("with a call that does not end: status %d: %s", w.Code, w.Body)
+		}
+		open()
+	})
 }
 
-func TestStuckBatchIsBadHealth(t *testing.T) {
-	_, p := idle(1)
-	w := new(worker)
-	w.began.Store(time.Now().Add(-2 * stuckAfter).UnixNano())
-	p.workers = []*worker{w}
-	check(t, expect(p.health(), "in flight"))
-}
-
-func TestEveryStatusIsMeant(t *testing.T) {
-	for err, code := range map[error]int{
-		nil: http.StatusOK, errBusy: 429, errDraining: 503, errLost: 503, context.Canceled: statusClientGone,
-		context.DeadlineExceeded: 504, driver.CUDA_ERROR_UNKNOWN: 500, &badRequest{io.EOF}: 400,
-		&badRequest{&http.MaxBytesError{}}: 413, &badRequest{os.ErrDeadlineExceeded}: 408, errNotFinite: 422,
-		&json.UnsupportedValueError{}: 500,
-	} {
-		if got := statusOf(err); got != code {
-			t.Errorf("%v: status %d, expected %d", err, got, code)
+// No error matches two statuses.
+func TestStatusesAreUnambiguous(t *testing.T) {
+	for _, err := range []error{serve.ErrBusy, serve.ErrTooLate, context.DeadlineExceeded, new(serve.LostError), new(serve.BusyError),
+		fmt.Errorf("%w", driver.ErrClosed), nil} {
+		found := map[int]bool{}
+		for known, status := range statuses {
+			if errors.Is(err, known) {
+				found[status] = true
+			}
+		}
+		if len(found) != 1 {
+			t.Errorf("%v: statuses %v", err, found)
 		}
 	}
 }
