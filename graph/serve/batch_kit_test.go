@@ -99,6 +99,27 @@ func (k *kit) join(ctx context.Context, b *batcher, n int, from uint32) (results
 	return results
 }
 
+// alone makes a call whose window of 10 ends at once, and runs during while the call uses its output.
+func (k *kit) alone(b *batcher, c *serve.FakeClock, during func()) error {
+	k.Helper()
+	result := make(chan error, 1)
+	before, inside, proceed := b.Stats().Queued, make(chan struct{}), make(chan struct{})
+	go func() {
+		result <- b.Call(background, ramp(width, 0), func(output, int) error {
+			close(inside)
+			<-proceed
+			return nil
+		})
+	}()
+	k.waiting(b, before+1)
+	k.armed(c, 10)
+	c.Advance(10)
+	<-inside
+	during()
+	close(proceed)
+	return <-result
+}
+
 // joined makes a call in another goroutine.
 func joined(ctx context.Context, b *batcher, priority int, in []uint32) <-chan error {
 	result := make(chan error, 1)

@@ -257,6 +257,18 @@ func TestWindowEndsWhileReplicasAreBusy(t *testing.T) {
 		if got, s := sizes(b), b.Stats(); got != "1: 1/1 2: 1/2 4: 0/0 " || s.Waited != 30 || s.Window != 10 {
 			t.Errorf("sizes %s, waited %d, window %d", got, s.Waited, s.Window)
 		}
+		// A replica becomes free within the window of a call. Only the rest of it counts as Window.
+		results = nil
+		k.OK(k.alone(b, clock, func() {
+			results = k.join(background, b, 1, 5)
+			clock.Advance(4)
+		}))
+		k.armed(clock, 6)
+		clock.Advance(6)
+		k.all(results)
+		if s := b.Stats(); s.Waited != 30+10+10 || s.Window != 10+10+6 {
+			t.Errorf("waited %d, window %d", s.Waited, s.Window)
+		}
 	})
 }
 
@@ -502,6 +514,13 @@ func TestNewBatcherRefusesWhatCannotWork(t *testing.T) {
 		} {
 			if b, err := serve.NewBatcher(c.c, c.f, ramp(width, 0), c.opts...); b != nil || !errors.Is(err, c.want) {
 				t.Errorf("%s: %v, %v", c.what, b, err)
+			}
+		}
+		for text, o := range map[string]serve.Option{
+			"cannot have 0 calls": serve.WithBatch(0, 0), "cannot be -1ns": serve.WithBatch(2, -1), "a batch of 17 calls": serve.WithBatchSizes(17),
+		} {
+			if _, err := serve.NewBatcher(k.C, k.rows, ramp(width, 0), o); err == nil || !strings.Contains(err.Error(), text) {
+				t.Errorf("got %v, want %q", err, text)
 			}
 		}
 		for _, o := range []serve.Option{serve.WithBatch(2, 0), serve.WithBatchSizes(1)} {
