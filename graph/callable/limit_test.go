@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"github.com/purecuda/cuda/driver"
+	"github.com/purecuda/cuda/driver/emulator"
 	"github.com/purecuda/cuda/graph/callable"
+	"github.com/purecuda/cuda/internal/gputest"
 )
 
 // bytes returns the memory that affine needs for n elements: the page-locked input, its device
@@ -81,54 +83,67 @@ func TestShapeAboveTheMemoryLimitIsRefused(t *testing.T) {
 }
 
 // A variant whose work is in flight must keep its memory and its output. A later call evicts it.
+// Only the emulator runs this test, because a driver may wait for the device when it allocates,
+// and the device waits for the test.
 func TestMemoryLimitLeavesVariantsInFlight(t *testing.T) {
-	eachMode(t, func(k *kit) {
-		for _, cancelled := range []bool{false, true} {
-			c, err := created(k, k.affine, []affine{{ramp(6, 0), 1, 1}}, callable.WithMemory(k.bytes(9)))
-			k.OK(err)
-			k.Wait(k.S)
-			before := c.Stats().Calls
-			ctx, cancel := context.WithCancel(background)
-			release := k.Blocked()
-			k.Cleanup(release)
-			first := affine{ramp(6, 3), 1, 1}
-			var pending callable.Pending[*driver.HostBuffer[uint32]]
-			if cancelled {
-				called := make(chan error)
-				go func() {
-					_, err := c.Call(ctx, first)
-					called <- err
-				}()
-				k.Eventually("the call", func() bool { return c.Stats().Calls > before })
-				cancel()
-				if err := <-called; !errors.Is(err, context.Canceled) {
-					t.Errorf("got %v", err)
-				}
-			} else {
-				pending, err = c.Start(background, first)
-				k.OK(err)
-			}
+	for name, eager := range map[string]bool{"recorded": false, "eager": true} {
+		t.Run(name, func(t *testing.T) {
+			gputest.OnEmulator(t, emulator.Config{}, func(t *testing.T, c *driver.Context) {
+				k := newKit(t, c)
+				k.eager = eager
+				k.variantsInFlight()
+			})
+		})
+	}
+}
+
+func (k *kit) variantsInFlight() {
+	k.Helper()
+	for _, cancelled := range []bool{false, true} {
+		c, err := created(k, k.affine, []affine{{ramp(6, 0), 1, 1}}, callable.WithMemory(k.bytes(9)))
+		k.OK(err)
+		k.Wait(k.S)
+		before := c.Stats().Calls
+		ctx, cancel := context.WithCancel(background)
+		release := k.Blocked()
+		k.Cleanup(release)
+		first := affine{ramp(6, 3), 1, 1}
+		var pending callable.Pending[*driver.HostBuffer[uint32]]
+		if cancelled {
+			called := make(chan error)
+			go func() {
+				_, err := c.Call(ctx, first)
+				called <- err
+			}()
+			k.Eventually("the call", func() bool { return c.Stats().Calls > before })
 			cancel()
-			second := affine{ramp(4, 5), 2, 1}
-			other, err := c.Start(background, second)
-			k.OK(err)
-			k.holds(c, 2, k.bytes(10), 0)
-			release()
-			out, err := other.Wait(background)
-			k.OK(err)
-			k.affineOf(second, out)
-			if !cancelled {
-				out, err := pending.Wait(background)
-				k.OK(err)
-				k.affineOf(first, out)
+			if err := <-called; !errors.Is(err, context.Canceled) {
+				k.Errorf("got %v", err)
 			}
-			k.holds(c, 2, k.bytes(10), 0)
-			k.answers(c, second)
-			k.holds(c, 1, k.bytes(4), 1)
-			k.OK(c.Close())
-			k.holds(c, 0, 0, 1)
+		} else {
+			pending, err = c.Start(background, first)
+			k.OK(err)
 		}
-	})
+		cancel()
+		second := affine{ramp(4, 5), 2, 1}
+		other, err := c.Start(background, second)
+		k.OK(err)
+		k.holds(c, 2, k.bytes(10), 0)
+		release()
+		out, err := other.Wait(background)
+		k.OK(err)
+		k.affineOf(second, out)
+		if !cancelled {
+			out, err := pending.Wait(background)
+			k.OK(err)
+			k.affineOf(first, out)
+		}
+		k.holds(c, 2, k.bytes(10), 0)
+		k.answers(c, second)
+		k.holds(c, 1, k.bytes(4), 1)
+		k.OK(c.Close())
+		k.holds(c, 0, 0, 1)
+	}
 }
 
 // Stats must not wait for a call in progress.
