@@ -85,23 +85,23 @@ func TestPassages(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := []passage{
-		{"x.go", 1, "Package x has one comment on the package."},
-		{"x.go", 7, "F has a comment of two\nlines, which is one passage."},
-		{"x.go", 13, "a comment beside a statement"},
-		{"x_test.go", 3, "Tests have comments, too."},
+		{root, "x.go", 1, "Package x has one comment on the package."},
+		{root, "x.go", 7, "F has a comment of two\nlines, which is one passage."},
+		{root, "x.go", 13, "a comment beside a statement"},
+		{root, "x_test.go", 3, "Tests have comments, too."},
 	}; !slices.Equal(comments, want) {
 		t.Errorf("the comments are %q, want %q", comments, want)
 	}
 	if want := []passage{
-		{"docs/page.md", 5, "The first sentence has a `word.Of(code)` and goes over a line."},
-		{"docs/page.md", 6, "A second one, e.g. with Go 1.25, follows."},
-		{"docs/page.md", 6, "`Third` is the next one!"},
-		{"docs/page.md", 9, "an item of a list, which has no full stop"},
-		{"docs/page.md", 10, "the second item has two."},
-		{"docs/page.md", 10, "This is the other one."},
-		{"docs/page.md", 12, "and another of four words"},
-		{"docs/page.md", 14, "this cell is a sentence"},
-		{"docs/page.md", 20, "The last line of them all."},
+		{root, "docs/page.md", 5, "The first sentence has a `word.Of(code)` and goes over a line."},
+		{root, "docs/page.md", 6, "A second one, e.g. with Go 1.25, follows."},
+		{root, "docs/page.md", 6, "`Third` is the next one!"},
+		{root, "docs/page.md", 9, "an item of a list, which has no full stop"},
+		{root, "docs/page.md", 10, "the second item has two."},
+		{root, "docs/page.md", 10, "This is the other one."},
+		{root, "docs/page.md", 12, "and another of four words"},
+		{root, "docs/page.md", 14, "this cell is a sentence"},
+		{root, "docs/page.md", 20, "The last line of them all."},
 	}; !slices.Equal(sentences, want) {
 		t.Errorf("the sentences are %q, want %q", sentences, want)
 	}
@@ -117,7 +117,7 @@ func TestPassages(t *testing.T) {
 func TestSeedDecides(t *testing.T) {
 	list := func(seed uint64) string {
 		var b bytes.Buffer
-		if err := run(&b, "..", "", seed, 20); err != nil {
+		if err := run(&b, "", drawing{root: "..", seed: seed, n: 20}); err != nil {
 			t.Fatal(err)
 		}
 		return strings.ReplaceAll(b.String(), "seed 2", "seed 1")
@@ -128,6 +128,38 @@ func TestSeedDecides(t *testing.T) {
 	}
 	if first == list(2) {
 		t.Error("two seeds draw one list")
+	}
+}
+
+// The passages of two projects are mixed, and only the key has their positions.
+func TestTwoProjectsAreMixed(t *testing.T) {
+	ours := write(t, map[string]string{"ours.go": source, "page.md": page})
+	theirs := write(t, map[string]string{"theirs.go": "package y\n\n// Another project has one comment.\nfunc f() {}\n", "other.md": "It has one sentence.\n"})
+	key := filepath.Join(t.TempDir(), "key.txt")
+	d := drawing{root: ours, with: theirs, seed: 3, n: 2, around: 3}
+	var b bytes.Buffer
+	if err := run(&b, key, d); err != nil {
+		t.Fatal(err)
+	}
+	for _, hidden := range []string{"ours.go", "theirs.go", "page.md", "other.md"} {
+		if strings.Contains(b.String(), hidden) {
+			t.Errorf("the list has the position %s", hidden)
+		}
+	}
+	for _, shown := range []string{"3 of 4 comments", "     > // Another project has one comment.\n       func f() {}", "> It has one sentence."} {
+		if !strings.Contains(b.String(), shown) {
+			t.Errorf("the list has no %q:\n%s", shown, &b)
+		}
+	}
+	text, err := os.ReadFile(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Count(string(text), "\n"); got != 6 || strings.Count(string(text), theirs+"/") != 2 || !strings.Contains(string(text), theirs+"/theirs.go:3\n") {
+		t.Errorf("the key is\n%s", text)
+	}
+	if err := run(&b, "", d); err == nil {
+		t.Error("two projects are mixed without a key")
 	}
 }
 

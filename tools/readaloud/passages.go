@@ -55,6 +55,11 @@ func passages(root, under string) (comments, sentences []passage, err error) {
 		}
 		return nil
 	})
+	for _, found := range [][]passage{comments, sentences} {
+		for i := range found {
+			found[i].root = root
+		}
+	}
 	if err == nil && len(comments)+len(sentences) == 0 {
 		err = fmt.Errorf("there is no comment and no sentence below %s", filepath.Join(root, under))
 	}
@@ -82,7 +87,7 @@ func commentsOf(name string, text []byte) ([]passage, error) {
 		if !prose(text) || output.MatchString(text) || strings.HasPrefix(text, "+build") {
 			continue
 		}
-		all = append(all, passage{name, set.Position(group.Pos()).Line, text})
+		all = append(all, passage{file: name, line: set.Position(group.Pos()).Line, text: text})
 	}
 	return all, nil
 }
@@ -154,7 +159,7 @@ func split(name string, from int, lines []string) []passage {
 	)
 	flush := func() {
 		if text := strings.Join(words, " "); prose(text) {
-			all = append(all, passage{name, begin, text})
+			all = append(all, passage{file: name, line: begin, text: text})
 		}
 		words = nil
 	}
