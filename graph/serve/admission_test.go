@@ -25,8 +25,14 @@ func TestCancelledWaiterPassesItsReplicaOn(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
 		a.put(holder.slot) // grants the slot to the cancelled waiter
+		if err := a.check(); err != nil {
+			t.Fatal(err)
+		}
 		if _, err := a.await(ctx, cancelled.waiter); !errors.Is(err, context.Canceled) {
 			t.Fatalf("got %v", err)
+		}
+		if err := a.check(); err != nil {
+			t.Fatal(err) // the next wait would not end
 		}
 		s, err := a.await(context.Background(), next.waiter)
 		if err != nil || s != a.slots[0] {

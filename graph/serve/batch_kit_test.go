@@ -61,6 +61,7 @@ func (k *kit) batcher(f batchFn, opts ...serve.Option) *batcher {
 	k.Helper()
 	b, err := serve.NewBatcher(k.C, f, ramp(width, 0), opts...)
 	k.OK(err)
+	k.watch(b)
 	k.Cleanup(func() {
 		for _, open := range k.gates { // if the test failed, work may still wait
 			open()

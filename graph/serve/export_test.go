@@ -5,10 +5,15 @@ import (
 	"time"
 )
 
-// Check returns an error if the Pool's admission is inconsistent, such as a call that waits although
-// nobody would wake it.
-func (p *Pool[In, Out]) Check() error {
-	a := &p.a
+// Check returns an error if the Pool's admission is inconsistent.
+func (p *Pool[In, Out]) Check() error { return p.a.check() }
+
+// Check is like Pool.Check.
+func (b *Batcher[In, Out]) Check() error { return b.p.Check() }
+
+// check returns an error if the admission is inconsistent, such as if a call waits although nobody
+// would wake it.
+func (a *admission) check() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	wrong := ""
@@ -26,6 +31,7 @@ func (p *Pool[In, Out]) Check() error {
 	} else {
 		check(waiting == 0 || a.lost == nil, "calls wait although the context is lost")
 		check(waiting == 0 || len(a.idle) == 0, "calls wait although a replica is idle")
+		check(waiting == 0 || a.working > 0 || len(a.broken) == 0, "calls wait although one of them could create a replica again")
 		working, out := 0, len(a.slots)-len(a.idle)-len(a.broken)
 		for _, s := range a.slots {
 			if !s.broken {
