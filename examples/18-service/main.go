@@ -1,6 +1,6 @@
-// Command 18-service is an HTTP service that scores inputs with a small network, on replicas of a
-// graph. Without -listen, it tests itself: many clients send requests and check the responses. With
-// -listen, it serves until SIGTERM or an interrupt:
+// Command 18-service is an HTTP service that scores inputs with a small network. Requests that wait
+// at the same time are computed by one launch. Without -listen, the program tests itself: many clients
+// send requests and check the responses. With -listen, it serves until SIGTERM or an interrupt:
 //
 //	18-service -listen :8080
 //	curl -d '{"input":[1,2,…]}' localhost:8080/v1/score
@@ -27,7 +27,8 @@ import (
 
 var (
 	listen    = flag.String("listen", "", "address to serve on, such as :8080; without it, the service tests itself and ends")
-	replicas  = flag.Int("replicas", 2, "requests that are computed at the same time")
+	replicas  = flag.Int("replicas", 2, "batches that are computed at the same time")
+	batch     = flag.Int("batch", 32, "most requests in a batch")
 	queue     = flag.Int("queue", 256, "requests that may wait before others are refused")
 	timeout   = flag.Duration("timeout", 5*time.Second, "time for a request")
 	loseAfter = flag.Duration("lose-after", 0, "after this time, a kernel writes to an invalid address, which loses the GPU")
@@ -88,7 +89,7 @@ func (s *service) test(d *demo.Demo, url string) error {
 			return err
 		}
 	}
-	d.Printf("%d clients sent %d requests: all scores are right; %d replays", n, requests, s.pool.Stats().Calls)
+	d.Printf("%d clients sent %d requests: all scores are right; %d batches", n, requests, s.batcher.Stats().Batches())
 	return nil
 }
 

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestExample(t *testing.T) {
-	demotest.Run(t, run, "200 clients sent 1000 requests: all scores are right; 1000 replays")
+	demotest.Run(t, run, "200 clients sent 1000 requests: all scores are right")
 }
 
 // process is the service running in its own process.

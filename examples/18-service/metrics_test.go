@@ -62,10 +62,10 @@ func TestMetrics(t *testing.T) {
 			`service_responses_total{path="/v1/score",code="200"}`: 3,
 			`service_responses_total{path="/v1/score",code="400"}`: 1,
 			`service_responses_total{path="/healthz",code="200"}`:  1,
-			"service_replicas":                                float64(*replicas),
-			"service_replicas_busy":                           float64(*replicas),
-			"service_queue_length":                            0,
-			"service_calls_total":                             3,
+			"service_replicas":      float64(*replicas),
+			"service_replicas_busy": float64(*replicas),
+			"service_queue_length":  0,
+			"service_calls_total":   float64(3 + *replicas), `service_batches_total{size="1"}`: float64(3 + *replicas), // also those that read their outputs
 			`service_calls_refused_total{reason="busy"}`:      0,
 			`service_call_duration_seconds_bucket{le="+Inf"}`: 3,
 			"service_call_duration_seconds_count":             3,
@@ -76,15 +76,15 @@ func TestMetrics(t *testing.T) {
 		}
 		var vs struct {
 			Service struct {
-				Pool      serve.Stats
+				Batcher   serve.BatchStats
 				Responses map[string]int
 			}
 		}
 		if err := json.Unmarshal(vars.Body.Bytes(), &vs); err != nil {
 			t.Fatalf("%v: %s", err, vars.Body)
 		}
-		p := vs.Service.Pool
-		if p.Calls != 3 || p.Busy != *replicas || p.LatencySum <= 0 || vs.Service.Responses[`{path="/v1/score",code="200"}`] != 3 {
+		p := vs.Service.Batcher
+		if p.Calls != uint64(3+*replicas) || p.Busy != *replicas || p.LatencySum <= 0 || vs.Service.Responses[`{path="/v1/score",code="200"}`] != 3 {
 			t.Errorf("expvar has %+v", vs.Service)
 		}
 	})

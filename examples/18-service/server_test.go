@@ -97,19 +97,19 @@ func list(v string) string { return `{"input":[` + v + strings.Repeat(","+v, inp
 // blocked makes all replicas busy until release is called.
 func blocked(t *testing.T, s *service) (release func()) {
 	t.Helper()
-	var entered, left sync.WaitGroup
+	var left sync.WaitGroup
 	open := make(chan struct{})
-	entered.Add(*replicas)
-	for range *replicas {
+	for range *replicas { // one after the other, so that they are not in one batch
+		entered := make(chan struct{})
 		left.Go(func() {
-			check(t, s.pool.Call(context.Background(), make([]float32, inputs), func(output) error {
-				entered.Done()
+			check(t, s.batcher.Call(context.Background(), make([]float32, inputs), func(output, int) error {
+				close(entered)
 				<-open
 				return nil
 			}))
 		})
+		<-entered
 	}
-	entered.Wait()
 	return sync.OnceFunc(func() { close(open); left.Wait() })
 }
 
@@ -140,8 +140,27 @@ func TestScoresAreThoseOfTheirInputs(t *testing.T) {
 			})
 		}
 		sent.Wait()
-		if p := s.pool.Stats(); p.Calls != 200 || p.Failed != 0 || p.Busy != 0 {
-			t.Errorf("did %+v", p)
+		if b := s.batcher.Stats(); b.Calls != 200 || b.Failed != 0 || b.Batches() > 200 {
+			t.Errorf("did %+v", b)
+		}
+	})
+}
+
+// Requests that wait while the replicas are busy must run in one batch, and each must get its own scores.
+func TestWaitingRequestsAreOneBatch(t *testing.T) {
+	each(t, func(t *testing.T, s *service) {
+		h := httptest.NewServer(s.handler())
+		defer h.Close()
+		open := blocked(t, s)
+		var sent sync.WaitGroup
+		for i := range outputs {
+			sent.Go(func() { check(t, ask(http.DefaultClient, h.URL, i)) })
+		}
+		until(t, func() bool { return s.batcher.Stats().Queued == outputs })
+		open()
+		sent.Wait()
+		if n, most := s.batcher.Stats().Batches(), uint64(2**replicas); n > most {
+			t.Errorf("%d batches, want at most %d", n, most)
 		}
 	})
 }
@@ -163,8 +182,8 @@ func compare(url string, in []float64) error {
 	best := 0
 	for i, v := range got.Scores {
 		sum := 0.0
-		for _, x := range in[4*i : 4*i+4] {
-			sum += max(x, 0)
+		for k, x := range in[4*i : 4*i+4] {
+			sum += max(x*float64(1+k%2), 0)
 		}
 		if want := 1 / (1 + math.Exp(-sum)); !(math.Abs(v-want) <= 1e-5) {
 			return fmt.Errorf("score %d is %v, want %v", i, v, want)
@@ -215,7 +234,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		open := blocked(t, s)
 		waiting := make(chan *httptest.ResponseRecorder, 1)
 		go func() { waiting <- request(s, "POST", "/v1/score", list("1")) }()
-		until(t, func() bool { return s.pool.Stats().Queued == 1 })
+		until(t, func() bool { return s.batcher.Stats().Queued == 1 })
 		if w := request(s, "POST", "/v1/score", list("1")); w.Code != 429 || w.Header().Get("Retry-After") == "" {
 			t.Errorf("with a full queue: status %d, header %v", w.Code, w.Header())
 		}
@@ -228,7 +247,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 			t.Errorf("without time: status %d: %s", w.Code, w.Body)
 		}
 		set(t, timeout, time.Minute)
-		check(t, s.pool.Close())
+		check(t, s.batcher.Close())
 		if w := request(s, "POST", "/v1/score", list("1")); w.Code != 503 || w.Header().Get("Retry-After") == "" {
 			t.Errorf("after the end: status %d, header %v", w.Code, w.Header())
 		}
@@ -247,10 +266,10 @@ func TestClientsThatLeave(t *testing.T) {
 			s.handler().ServeHTTP(w, httptest.NewRequestWithContext(ctx, "POST", "/v1/score", strings.NewReader(list("1"))))
 			done <- w.Code
 		}()
-		until(t, func() bool { return s.pool.Stats().Queued == 1 })
+		until(t, func() bool { return s.batcher.Stats().Queued == 1 })
 		leave()
-		if code := <-done; code != 499 || s.pool.Stats().Queued != 0 {
-			t.Errorf("status %d, %+v", code, s.pool.Stats())
+		if code := <-done; code != 499 || s.batcher.Stats().Queued != 0 {
+			t.Errorf("status %d, %+v", code, s.batcher.Stats())
 		}
 	})
 }
@@ -282,7 +301,7 @@ func TestRequestsInFlightAreAnsweredAtTheEnd(t *testing.T) {
 		for i := range 20 {
 			sent.Go(func() { check(t, ask(c, "http://"+address, i%outputs)) })
 		}
-		until(t, func() bool { return s.pool.Stats().Queued == 20 })
+		until(t, func() bool { return s.batcher.Stats().Queued == 20 })
 		stop()
 		until(t, func() bool {
 			conn, err := net.Dial("tcp", address)
@@ -437,7 +456,7 @@ func TestStuckCallIsBadHealth(t *testing.T) {
 			t.Errorf("idle: status %d: %s", w.Code, w.Body)
 		}
 		open := blocked(t, s)
-		until(t, func() bool { return s.pool.Stats().Longest > 0 })
+		until(t, func() bool { return s.batcher.Stats().Longest > 0 })
 		if w := request(s, "GET", "/healthz", ""); w.Code != 503 || !strings.Contains(w.Body.String(), errStuck.Error()) {
 			t.Errorf("with a call that does not end: status %d: %s", w.Code, w.Body)
 		}

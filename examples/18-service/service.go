@@ -22,10 +22,10 @@ import (
 const inputs, outputs = 64, 16 // numbers in a request and in a response
 type output = *driver.HostBuffer[float32]
 
-// service has a network of two layers, which all replicas share.
+// service has a network of two layers, whose weights all replicas share.
 type service struct {
 	weights   *driver.Buffer[float32]
-	pool      *serve.Pool[[]float32, output]
+	batcher   *serve.Batcher[[]float32, output]
 	responses expvar.Map      // numbers of responses by labels
 	failed    context.Context // ends when the process must end
 	fail      context.CancelCauseFunc
@@ -34,34 +34,32 @@ type service struct {
 func newService(d *demo.Demo) (s *service, err error) {
 	s = new(service)
 	s.failed, s.fail = context.WithCancelCause(context.Background())
-	w := make([]float32, (inputs+outputs)*inputs)
-	for i := range inputs { // the first layer replaces negative inputs by 0, and the second adds every four inputs
-		w[i*inputs+i], w[(inputs+i/4)*inputs+i] = 1, 1
-	}
+	w := slices.Repeat([]float32{1, 2}, inputs/2)
 	if s.weights, err = demo.MemoryFrom(d, w); err != nil {
 		return nil, err
 	}
-	s.pool, err = serve.New(d.Context, s.record, [][]float32{w[:inputs]},
+	s.batcher, err = serve.NewBatcher(d.Context, s.record, w, serve.WithBatch(*batch, 0),
 		serve.WithReplicas(*replicas), serve.WithQueue(*queue), serve.WithDeadlines())
-	d.Close(s.pool)
+	d.Close(s.batcher)
 	return s, err
 }
 
-func (s *service) record(t *callable.Trace[[]float32]) (output, error) {
-	x := callable.StageSlice(t, func(in []float32) []float32 { return in })
-	h, y := callable.Scratch[float32](t, inputs), callable.Scratch[float32](t, outputs)
-	layer1, err1 := kernels.Gemv(h, kernels.MatrixOf(s.weights.View(0, inputs*inputs), inputs, inputs), x)
-	relu, err2 := kernels.ReLU(h, h)
-	layer2, err3 := kernels.Gemv(y, kernels.MatrixOf(s.weights.View(inputs*inputs, s.weights.Len()), outputs, inputs), h)
+// record records the work of a batch. The first layer is max(0, input × weight), and the second adds four of these.
+func (s *service) record(t *callable.Trace[[][]float32]) (output, error) {
+	x := callable.StageRows(t, func(in []float32) []float32 { return in })
+	y := callable.Scratch[float32](t, x.Len()/inputs*outputs)
+	weighted, err1 := kernels.Mul(x, x, s.weights)
+	relu, err2 := kernels.ReLU(x, x)
+	sums, err3 := kernels.SumRows(y, kernels.MatrixOf(x, y.Len(), inputs/outputs), nil)
 	sigmoid, err4 := kernels.Sigmoid(y, y)
-	t.Do(layer1, relu, layer2, sigmoid)
+	t.Do(weighted, relu, sums, sigmoid)
 	return callable.Result(t, y), errors.Join(err1, err2, err3, err4)
 }
 
 var (
 	vars     = expvar.NewMap("service")
 	errInput = errors.New("the input must be a list of 64 numbers")
-	errStuck = errors.New("a call does not end")
+	errStuck = errors.New("a batch does not end")
 	// statuses maps the errors that clients may see to HTTP statuses. Any other error is status 500.
 	statuses = map[error]int{
 		nil: 200, errInput: 400, os.ErrDeadlineExceeded: 408, serve.ErrBusy: 429, context.Canceled: 499, errStuck: 503,
@@ -71,12 +69,12 @@ var (
 
 func (s *service) handler() http.Handler {
 	health := s.handle(func(*http.Request) (any, error) {
-		if s.pool.Stats().Longest > 6**timeout {
+		if s.batcher.Stats().Longest > 6**timeout {
 			return nil, errStuck
 		}
 		return "ok", s.weights.Context().Lost()
 	})
-	vars.Set("pool", expvar.Func(func() any { return s.pool.Stats() }))
+	vars.Set("batcher", expvar.Func(func() any { return s.batcher.Stats() }))
 	vars.Set("responses", &s.responses)
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/score", s.handle(s.score))
@@ -87,7 +85,7 @@ func (s *service) handler() http.Handler {
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 		fmt.Fprint(w, "# HELP service_responses_total Responses by path and status.\n# TYPE service_responses_total counter\n")
 		s.responses.Do(func(n expvar.KeyValue) { fmt.Fprintf(w, "service_responses_total%s %v\n", n.Key, n.Value) })
-		_ = s.pool.Stats().WritePrometheus(w, "service") // fails if the client is gone
+		_ = s.batcher.Stats().WritePrometheus(w, "service") // fails if the client is gone
 	})
 	return mux
 }
@@ -134,8 +132,8 @@ func (s *service) score(r *http.Request) (any, error) {
 		return nil, errInput
 	}
 	scores := make([]float32, outputs)
-	err = s.pool.Call(ctx, in.Input, func(out output) error {
-		copy(scores, out.Slice()) // the next call overwrites out
+	err = s.batcher.Call(ctx, in.Input, func(out output, row int) error {
+		copy(scores, out.Slice()[row*outputs:]) // the next batch overwrites out
 		return nil
 	})
 	return map[string]any{"label": slices.Index(scores, slices.Max(scores)), "scores": scores}, err
