@@ -98,7 +98,50 @@ func (k *kit) adaptiveInArena() []error {
 		return []error{errors.Join(err, a.Close())}
 	}
 	errs := k.adaptively(k.S, other, callable.WithArena(a))
+	errs = append(errs, k.overlapping(k.S, other, callable.WithArena(a))...)
 	return append(errs, failures(other.Close(), a.Close())...)
+}
+
+// overlapping starts a recorded call on s and an eager call on other, which waits for the first.
+func (k *kit) overlapping(s, other *driver.Stream, in callable.Option) (errs []error) {
+	k.Helper()
+	first, err := callable.New(s, k.affine, nil, in)
+	if err != nil {
+		return []error{err}
+	}
+	second, err := callable.New(other, k.affine, nil, in, callable.WithAdaptive(1<<30))
+	if err != nil {
+		return []error{errors.Join(err, first.Close())}
+	}
+	call := affine{ramp(6, 1), 2, 3}
+	errs = failures(k.answer(first, call, false), k.answer(second, call, false))
+	if len(errs) == 0 { // after a failed call, Start would wait for the stream
+		errs = startBoth(s, call, first, second)
+	}
+	return append(errs, failures(first.Close(), second.Close())...)
+}
+
+func startBoth(s *driver.Stream, in affine, calls ...*affineCallable) (errs []error) {
+	gate := make(chan struct{})
+	if err := s.HostFunc(func() { <-gate }); err != nil {
+		return []error{err}
+	}
+	var pending []callable.Pending[*driver.HostBuffer[uint32]]
+	for _, c := range calls {
+		p, err := c.Start(background, in)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		pending = append(pending, p)
+	}
+	close(gate)
+	for _, p := range pending {
+		if _, err := p.Wait(background); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errs
 }
 
 func failures(errs ...error) []error {
