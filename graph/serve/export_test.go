@@ -70,3 +70,15 @@ func (p *Pool[In, Out]) SetPause(d time.Duration) {
 	defer p.a.mu.Unlock()
 	p.a.pause = d
 }
+
+// Claimed reports whether Prepare waits for a replica.
+func (p *Pool[In, Out]) Claimed() bool {
+	p.a.mu.Lock()
+	defer p.a.mu.Unlock()
+	for _, s := range p.a.slots {
+		if s.claim != nil {
+			return true
+		}
+	}
+	return false
+}

@@ -3,6 +3,7 @@ package serve_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/purecuda/cuda/driver"
 	"github.com/purecuda/cuda/graph/serve"
@@ -68,5 +69,29 @@ func TestMemoryLimitOfAPoolThatGrows(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		k.pool(k.affine, serve.WithGrowth(3, 0), serve.WithMemory(3*bytesOfShape(8)))
+	})
+}
+
+// Close must end a Prepare that waits for a replica, while a call still holds the replica.
+func TestCloseEndsAPrepareThatWaits(t *testing.T) {
+	each(t, func(k *kit) {
+		p := k.pool(k.affine)
+		closed := make(chan error, 1)
+		k.OK(p.Call(background, ramp(8, 0), func(output) error {
+			prepared := make(chan error, 1)
+			go func() { prepared <- p.Prepare(ramp(3, 0)) }()
+			k.Eventually("Prepare to wait", p.Claimed)
+			go func() { closed <- p.Close() }()
+			select {
+			case err := <-prepared:
+				if !errors.Is(err, driver.ErrClosed) {
+					t.Errorf("got %v", err)
+				}
+			case <-time.After(10 * time.Second):
+				t.Error("Prepare still waits")
+			}
+			return nil
+		}))
+		k.OK(<-closed)
 	})
 }
