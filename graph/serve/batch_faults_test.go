@@ -156,9 +156,7 @@ func TestCloseOfABatcher(t *testing.T) {
 		ctx, cancel := context.WithCancel(background)
 		running := k.join(background, b, 1, 0)
 		k.armed(clock, 10)
-		if n := workers(); n != 3 {
-			t.Errorf("%d goroutines", n)
-		}
+		k.Eventually("three goroutines", func() bool { return workers() == 3 })
 		running = append(running, joined(background, b, 0, ramp(width, 1)))
 		<-v.entered
 		abandoned := joined(ctx, b, 0, ramp(width, 0))
@@ -325,7 +323,7 @@ func TestPanicsOfFunctionsForBatches(t *testing.T) {
 		}
 		isPanic := func(_ int, err error) bool {
 			var p *serve.PanicError
-			return errors.As(err, &p) && errors.Is(err, mine) && strings.Contains(string(p.Stack), "TestPanicsOf")
+			return errors.As(err, &p) && errors.Is(err, mine) && strings.Contains(err.Error(), "the function panicked: mine") && strings.Contains(string(p.Stack), "TestPanicsOf")
 		}
 		isExit := func(_ int, err error) bool {
 			var p *serve.PanicError
@@ -438,6 +436,7 @@ func TestFreeReplicaDoesNotWaitForARepair(t *testing.T) {
 	}
 	close(proceed)
 	k.Eventually("the repair", func() bool { return b.Stats().Rebuilt == 1 })
+	k.Eventually("two idle workers", func() bool { return b.Idle() == 2 })
 	lib.Before(nil)
 }
 

@@ -226,17 +226,10 @@ func (w *worker[In, Out]) forget() { w.inputs = clearAll(w.inputs) }
 // has reports whether a batch has a recorded shape. If a function that reads the inputs panics, has
 // returns a PanicError.
 func has[In, Out any](c *callable.Callable[[]In, Out], batch []In) (ok bool, err error) {
-	err = errShape
-	returned := false
 	defer func() {
-		if returned {
-			return
-		}
 		if v := recover(); v != nil {
-			err = fmt.Errorf("serve: the input: %w", &PanicError{v, debug.Stack()})
+			ok, err = false, fmt.Errorf("serve: the input: %w", &PanicError{v, debug.Stack()})
 		}
 	}()
-	ok = c.Has(batch)
-	returned = true
-	return ok, err
+	return c.Has(batch), errShape
 }

@@ -401,8 +401,23 @@ func TestBatcherRefusesDeadlinesThatCannotBeMet(t *testing.T) {
 		b := k.batcher(f, serve.WithBatch(2, 0), serve.WithDeadlines())
 		ctx, cancel := context.WithTimeout(background, 4*time.Hour)
 		defer cancel()
+		b.SetMean(10 * time.Hour)
+		results := []<-chan error{joined(ctx, b, 0, ramp(width, 0))} // is tried, because no batch is running
+		<-v.entered
+		v.pass <- struct{}{}
+		k.OK(<-results[0])
+		k.Eventually("an idle worker", func() bool { return b.Idle() == 1 })
+		results = []<-chan error{joined(background, b, 0, ramp(width, 0))}
+		<-v.entered
+		results = append(results, k.join(ctx, b, 1, 5)...) // the batch was measured
+		v.pass <- struct{}{}
+		k.OK(<-results[0])
+		<-v.entered
+		v.pass <- struct{}{}
+		k.OK(<-results[1])
+		k.Eventually("an idle worker", func() bool { return b.Idle() == 1 })
 		b.SetMean(time.Hour)
-		results := []<-chan error{joined(ctx, b, 0, ramp(width, 0))}
+		results = []<-chan error{joined(ctx, b, 0, ramp(width, 0))}
 		<-v.entered
 		b.SetMean(90 * time.Minute)
 		results = append(results, k.join(ctx, b, 1, 5)...) // needs 3 hours, like the next
