@@ -18,14 +18,20 @@ func BenchmarkCall(b *testing.B) {
 			name    string
 			changes uint32
 			opts    []callable.Option
+			arena   bool
 		}{
-			{"eager", 0, []callable.Option{callable.WithAdaptive(1 << 30)}},
-			{"eager, changing", 1, []callable.Option{callable.WithAdaptive(1 << 30)}},
-			{"replayed", 0, nil},
-			{"updated", 1, nil},
+			{"eager", 0, []callable.Option{callable.WithAdaptive(1 << 30)}, false},
+			{"eager, changing", 1, []callable.Option{callable.WithAdaptive(1 << 30)}, false},
+			{"eager, arena", 0, []callable.Option{callable.WithAdaptive(1 << 30)}, true},
+			{"replayed", 0, nil, false},
+			{"replayed, arena", 0, nil, true},
+			{"updated", 1, nil, false},
 		} {
 			b.Run(fmt.Sprintf("%d launches/%s", launches, mode.name), func(b *testing.B) {
 				k := newKit(b, gputest.Context(b, gputest.Driver(b, new(graphtest.NullCapture))))
+				if mode.arena {
+					k.inArena()
+				}
 				c := made(k, k.several(launches), nil, mode.opts...)
 				in := affine{ramp(elems, 0), 1, 1}
 				b.ReportAllocs()

@@ -9,7 +9,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/purecuda/cuda/graph/arena"
+	"github.com/purecuda/cuda/graph/internal/refusal"
 )
+
+var noWriter = refusal.Invalid("cannot draw an arena: no io.Writer")
 
 // barWidth is the number of characters of a bar.
 const barWidth = 60
@@ -29,6 +32,9 @@ const (
 // above the bars marks where each chunk begins. The drawing shows offsets in the arena instead of
 // addresses.
 func WriteArena(w io.Writer, r arena.Report) error {
+	if w == nil {
+		return noWriter
+	}
 	b := &strings.Builder{}
 	fmt.Fprintf(b, "arena: %s in %s, %s\n", size(r.Bytes), plural(len(r.Chunks), "chunk"), plural(len(r.Plans), "plan"))
 	name := 0
@@ -147,6 +153,9 @@ const (
 // WriteArenaSVG draws the same as [WriteArena], as an SVG picture. Dark bars are open buffers. In a
 // browser, the size of a range appears when the pointer is on it.
 func WriteArenaSVG(w io.Writer, r arena.Report) error {
+	if w == nil {
+		return noWriter
+	}
 	b := &strings.Builder{}
 	width, height := svgLeft+svgBar+svgRight, svgTop+svgRow*len(r.Plans)+10
 	head := fmt.Sprintf("arena: %s in %s", size(r.Bytes), plural(len(r.Chunks), "chunk"))

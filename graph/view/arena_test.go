@@ -79,6 +79,9 @@ func TestDrawingsOfOddArenas(t *testing.T) {
 			t.Errorf("%v: %s", err, b)
 		}
 	}
+	if err := errors.Join(view.WriteArena(nil, arena.Report{}), view.WriteArenaSVG(nil, arena.Report{})); !errors.Is(err, driver.CUDA_ERROR_INVALID_VALUE) {
+		t.Errorf("without a writer: %v", err)
+	}
 	if err := view.WriteArena(brokenWriter{}, arena.Report{}); !errors.Is(err, os.ErrClosed) {
 		t.Errorf("got %v", err)
 	}
