@@ -2,7 +2,6 @@ package snippets
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -91,55 +90,6 @@ func Example_servingArenas() {
 	// [2 4 6 8]
 	// [3 6 9 12]
 	// 2 plans
-}
-
-// [handler]
-
-func handle(pool *scorer, w http.ResponseWriter, r *http.Request) {
-	var in []float32
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<16)).Decode(&in); err != nil || len(in) != elements {
-		http.Error(w, "the input must be a list of 4 numbers", http.StatusBadRequest)
-		return
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), time.Second)
-	defer cancel()
-	scores := make([]float32, elements)
-	err := pool.Call(ctx, in, func(out output) error {
-		copy(scores, out.Slice()) // copy now, so that a slow client does not hold the replica
-		return nil
-	})
-	switch {
-	case err == nil:
-		check(json.NewEncoder(w).Encode(scores))
-	case errors.Is(err, serve.ErrBusy):
-		http.Error(w, "busy", http.StatusTooManyRequests)
-	case errors.Is(err, serve.ErrTooLate), errors.Is(err, context.DeadlineExceeded):
-		http.Error(w, "too late", http.StatusGatewayTimeout)
-	case errors.Is(err, driver.ErrClosed), errors.Is(err, driver.ErrContextLost):
-		http.Error(w, "shutting down", http.StatusServiceUnavailable)
-	default:
-		http.Error(w, "internal error", http.StatusInternalServerError)
-	}
-}
-
-// [end]
-
-func Example_servingHandler() {
-	_, ctx, _ := open()
-	pool := newScorer(ctx)
-	respond := func(body string) {
-		w := httptest.NewRecorder()
-		handle(pool, w, httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body)))
-		fmt.Print(w.Code, " ", w.Body)
-	}
-	respond("[1,2,3,4]")
-	respond("[1]")
-	check(pool.Close())
-	respond("[1,2,3,4]")
-	// Output:
-	// 200 [3,5,7,9]
-	// 400 the input must be a list of 4 numbers
-	// 503 shutting down
 }
 
 func Example_servingAdmission() {
