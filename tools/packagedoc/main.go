@@ -102,10 +102,10 @@ func markdown(all map[string]pkg) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Packages
 
-This page is for those who change the library. %[1]spackagedoc%[1]s (%[1]smake docs%[1]s) generates it from the sources. In
-the diagram, an arrow points from a package to a package that it imports. The diagram omits imports that a chain of arrows
-already shows, but the table lists all imports. Dashed boxes are internal packages. A test in
-[tools/layers](../../tools/layers) checks the permitted dependencies.
+This page is for those who change the library. %[1]spackagedoc%[1]s (%[1]smake docs%[1]s) generates it from the
+source code. In the diagram, each arrow points from a package to one that it imports. Imports already implied by a chain
+of arrows are omitted from the diagram, but the table lists all imports. Dashed boxes are internal packages. A test in
+[tools/layers](../../tools/layers) checks that only permitted imports exist.
 
 %[1]s%[1]s%[1]smermaid
 graph TD
