@@ -93,7 +93,7 @@ func (s *service) test(d *demo.Demo, url string) error {
 	return nil
 }
 
-// ask sends an input with a given label, and checks the response.
+// ask sends an input with a given label, whose score is sigmoid(9), and checks the response.
 func ask(c *http.Client, url string, label int) error {
 	body := fmt.Sprintf(`{"input":[%s9%s]}`, strings.Repeat("0,", 4*label), strings.Repeat(",0", inputs-1-4*label))
 	r, err := c.Post(url+"/v1/score", "application/json", strings.NewReader(body))
@@ -102,7 +102,7 @@ func ask(c *http.Client, url string, label int) error {
 	}
 	defer r.Body.Close()
 	text, err := io.ReadAll(r.Body)
-	if err != nil || !strings.Contains(string(text), fmt.Sprintf(`"label":%d,`, label)) {
+	if t := string(text); !strings.Contains(t, fmt.Sprintf(`"label":%d,`, label)) || !strings.Contains(t, "0.99987") {
 		return fmt.Errorf("label %d: %s: %s (%v)", label, r.Status, text, err)
 	}
 	return nil
