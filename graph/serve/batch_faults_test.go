@@ -296,6 +296,7 @@ func TestPanicsOfFunctionsForBatches(t *testing.T) {
 			first := joined(background, b, 0, ramp(width, 0))
 			<-v.entered
 			results := append(k.join(background, b, 1, a), k.join(background, b, 1, z)...)
+			next := k.join(background, b, 1, 3) // waits for the next batch
 			passed := make(chan struct{})
 			done := make(chan struct{})
 			go func() {
@@ -314,7 +315,7 @@ func TestPanicsOfFunctionsForBatches(t *testing.T) {
 					t.Errorf("%s: call %d: %v", what, i, err)
 				}
 			}
-			k.OK(batched(background, b, ramp(width, 3)))
+			k.all(next)
 			close(passed)
 			<-done
 			for len(v.entered) > 0 {

@@ -311,7 +311,7 @@ func TestReplicasRunBatchesAtTheSameTime(t *testing.T) {
 func TestBatcherGrowsWhenMoreThanABatchWaits(t *testing.T) {
 	each(t, func(k *kit) {
 		f, v := k.valved()
-		b := k.batcher(f, serve.WithBatch(2, 0), serve.WithGrowth(2, 1))
+		b := k.batcher(f, serve.WithBatch(2, 0), serve.WithGrowth(2, 1), serve.WithQueue(3))
 		results := []<-chan error{joined(background, b, 0, ramp(width, 0))}
 		<-v.entered
 		results = append(results, k.join(background, b, 2, 5)...)
@@ -322,6 +322,11 @@ func TestBatcherGrowsWhenMoreThanABatchWaits(t *testing.T) {
 		k.running(b, 2)
 		if s := b.Stats(); s.Replicas != 2 || s.Grown != 1 || s.Queued != 1 {
 			t.Errorf("did %+v", s)
+		}
+		results = append(results, k.join(background, b, 2, 5)...)
+		var busy *serve.BusyError
+		if err := batched(background, b, ramp(width, 1)); !errors.As(err, &busy) || *busy != (serve.BusyError{Waiting: 3, Replicas: 2}) {
+			t.Errorf("got %v", err)
 		}
 		v.open()
 		k.all(results)
