@@ -40,7 +40,7 @@ var mayPanic = map[string]string{
 }
 
 // The methods that may succeed on a nil or zero object, because there is nothing to do.
-var mayReturnNil = regexp.MustCompile(`\.(Close|Abort|Unwrap|Err)$|^kernels\.|^ptx\.|^serve\.Stats\.`)
+var mayReturnNil = regexp.MustCompile(`\.(Close|Abort|Unwrap|Err)$|^kernels\.|^ptx\.|^serve\.(Batch)?Stats\.`)
 
 // The methods whose error need not name a constructor, and the reason.
 var otherError = map[string]string{
@@ -55,6 +55,7 @@ var otherError = map[string]string{
 	"nvrtc.":                        "errors of another package, which name the constructor as well",
 	"ptx.":                          "data",
 	"serve.Stats.":                  "data",
+	"serve.BatchStats.":             "data",
 	"kernels.":                      "what is wrong with the arguments",
 	"num.":                          "numbers",
 }
