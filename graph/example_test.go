@@ -101,7 +101,7 @@ func ExampleWithReinstantiate() {
 	}
 	// Output:
 	// updated 8
-	// not updated: the nodes or their dependencies are others; instantiated anew 26
+	// not updated: the nodes or their dependencies differ; instantiated anew 26
 }
 
 // Build a new graph for each step from a list of operations that is checked only once.
@@ -349,7 +349,7 @@ func ExampleExec_Update() {
 	}
 	// Output:
 	// true updated
-	// false not updated: the nodes or their dependencies are others
+	// false not updated: the nodes or their dependencies differ
 }
 
 // A pool retains the objects that several graphs use, even if their owner closes them.

@@ -35,11 +35,11 @@ func (r UpdateResult) Reason() string {
 	case cu.CU_GRAPH_EXEC_UPDATE_SUCCESS:
 		return ""
 	case cu.CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED:
-		return "the nodes or their dependencies are others"
+		return "the nodes or their dependencies differ"
 	case cu.CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED:
-		return "a node is of another type"
+		return "a node has a different type"
 	case cu.CU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED:
-		return "a node's kernel is another, and this driver cannot change kernels"
+		return "a node has a different kernel, and this driver cannot change kernels"
 	case cu.CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED:
 		return "a parameter changed that an update cannot change, such as the kind or the context of memory"
 	case cu.CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED:

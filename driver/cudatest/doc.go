@@ -10,7 +10,7 @@
 //		before := cudatest.CountsOf(c.Driver())
 //		err := step.Launch(stream)
 //		if n := cudatest.CountsOf(c.Driver()).Since(before); n.GraphLaunches != 1 || n.Copies() != 0 {
-//			t.Errorf("a step is %v", n)
+//			t.Errorf("got %v, want 1 graph launch and no copies", n)
 //		}
 //	}
 //

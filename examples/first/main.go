@@ -21,7 +21,7 @@ func must[T any](v T, err error) T {
 }
 
 func main() {
-	drv := must(anywhere.Open()) // a GPU, or else the emulator; the log says which
+	drv := must(anywhere.Open()) // a GPU, or the emulator if there is none; logs its choice
 	ctx := must(must(drv.Device(0)).PrimaryContext())
 	stream := must(ctx.NewStream())
 	x := must(driver.AllocFrom(ctx, []float32{1, 2, 3}))

@@ -218,7 +218,7 @@ func Example_cudaGraphsUpdate() {
 	holds(x, 26, 26, 26, 26)
 	// Output:
 	// updated
-	// not updated: the nodes or their dependencies are others; instantiated anew
+	// not updated: the nodes or their dependencies differ; instantiated anew
 }
 
 func Example_cudaGraphsOff() {

@@ -212,7 +212,7 @@ func Example_graphsApply() {
 
 	// Output:
 	// updated
-	// not updated: the nodes or their dependencies are others; instantiated anew
+	// not updated: the nodes or their dependencies differ; instantiated anew
 }
 
 func Example_graphsWhile() {

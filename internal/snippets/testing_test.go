@@ -26,10 +26,10 @@ func TestStep(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := cudatest.CountsOf(c.Driver()).Since(before); n.GraphLaunches != 1 || n.Copies() != 0 {
-		t.Errorf("a step is %v", n)
+		t.Errorf("got %v, want 1 graph launch and no copies", n)
 	}
 	if got := contents(x); got[0] != 2 {
-		t.Errorf("the step makes %v of ones", got)
+		t.Errorf("the step computed %v, want 2", got)
 	}
 }
 

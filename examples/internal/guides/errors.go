@@ -58,15 +58,15 @@ func healthy(ctx *driver.Context, last error) error {
 func describe(err error) string {
 	var e *driver.Error
 	if !errors.As(err, &e) {
-		return "found before the driver was asked: " + err.Error()
+		return "detected before the driver was called: " + err.Error()
 	}
 	switch {
 	case e.Missing:
-		return fmt.Sprintf("the driver has no %v, which came with CUDA %d.%d", e.Func, e.Func.Since()/1000, e.Func.Since()%1000/10)
+		return fmt.Sprintf("the driver has no %v, which CUDA %d.%d introduced", e.Func, e.Func.Since()/1000, e.Func.Since()%1000/10)
 	case e.Log != "":
-		return fmt.Sprintf("%v answered %s, and its compiler said:\n%s", e.Func, e.Result.String(), e.Log)
+		return fmt.Sprintf("%v returned %s, with this log of the compiler:\n%s", e.Func, e.Result.String(), e.Log)
 	}
-	return fmt.Sprintf("%v answered %s (%d): %s", e.Func, e.Result.String(), uint32(e.Result), e.Hint)
+	return fmt.Sprintf("%v returned %s (%d): %s", e.Func, e.Result.String(), uint32(e.Result), e.Hint)
 }
 
 // [end]
@@ -94,7 +94,7 @@ func refresh(w io.Writer, exec *graph.Exec, g *graph.Graph) (*graph.Exec, error)
 	if err != nil || answer.Updated() {
 		return exec, err
 	}
-	fmt.Fprintln(w, "made anew:", answer) // the reason and the node
+	fmt.Fprintln(w, "instantiated again:", answer) // the reason and the node
 	fresh, err := g.Instantiate()
 	var refused *graph.InstantiateError
 	if errors.As(err, &refused) {

@@ -37,7 +37,7 @@ func TestErrorsAreActedOn(t *testing.T) {
 func TestMissingFunctionsUseAnotherWay(t *testing.T) {
 	gputest.OnEmulator(t, emulator.Config{DriverVersion: 11040}, func(t *testing.T, c *driver.Context) {
 		_, err := c.LoadLibrary(saxpyPTX)
-		if act(err) != useAnotherWay || !strings.Contains(describe(err), "came with CUDA 12.0") {
+		if act(err) != useAnotherWay || !strings.Contains(describe(err), "CUDA 12.0 introduced") {
 			t.Errorf("%v: %s", err, describe(err))
 		}
 	})
@@ -48,8 +48,8 @@ func TestErrorsAreDescribed(t *testing.T) {
 		_, refused := v.saxpy.Prepare(v.config(), v.x)
 		_, tooMuch := driver.Alloc[byte](v.ctx, 1<<50)
 		_, broken := load(v.ctx, "saxpy.ptx", []byte(strings.Replace(string(saxpyPTX), "fma.rn", "fnord.rn", 1)))
-		for want, err := range map[string]error{"before the driver": refused, "answered CUDA_ERROR_OUT_OF_MEMORY (2)": tooMuch,
-			"its compiler said": broken} {
+		for want, err := range map[string]error{"before the driver": refused, "returned CUDA_ERROR_OUT_OF_MEMORY (2)": tooMuch,
+			"log of the compiler": broken} {
 			if got := describe(err); !strings.Contains(got, want) {
 				t.Errorf("%v is described as %q", err, got)
 			}
@@ -77,7 +77,7 @@ func TestExecIsRefreshed(t *testing.T) {
 		}
 		ok(t, exec.Launch(v.stream))
 		v.holds(t, 0+1+2)
-		if out.String() != "made anew: not updated: the nodes or their dependencies are others\n" {
+		if out.String() != "instantiated again: not updated: the nodes or their dependencies differ\n" {
 			t.Error(out.String())
 		}
 		ok(t, exec.Close())

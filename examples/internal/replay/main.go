@@ -1,5 +1,5 @@
-// Command replay launches 20 kernels one by one and then as a graph. It prints how long the
-// host was busy with each.
+// Command replay launches 20 kernels one by one and then as a graph. It prints how long each
+// method kept the host busy.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 const steps = 20
 
 func main() {
-	drv := must(anywhere.Open()) // a GPU, or else the emulator; the log says which
+	drv := must(anywhere.Open()) // a GPU, or the emulator if there is none; logs its choice
 	ctx := must(must(drv.Device(0)).PrimaryContext())
 	stream := must(ctx.NewStream())
 	x := must(driver.AllocFrom(ctx, []float32{0, 100}))

@@ -13,7 +13,7 @@ var affinePTX []byte
 
 // Affine computes a·x + b for each element of x on the device, in place.
 func Affine(ctx *driver.Context, x []float32, a, b float32) (err error) {
-	module, err := ctx.LoadModule(affinePTX) // the driver compiles it; %+v of an error prints the log
+	module, err := ctx.LoadModule(affinePTX) // the driver compiles it; to see the compiler's log, print the error with %+v
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,6 @@ func TestAffine(t *testing.T) {
 		t.Errorf("computed %v, want %v", x, want)
 	}
 	if n := cudatest.CountsOf(ctx.Driver()).Since(before); n.Launches != 1 || n.Copies() != 2 {
-		t.Errorf("computed with %v", n)
+		t.Errorf("got %v, want 1 launch and 2 copies", n)
 	}
 }

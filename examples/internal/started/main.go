@@ -10,12 +10,12 @@ import (
 )
 
 func main() {
-	drv, err := anywhere.Open() // a GPU, or else the emulator; the log says which
+	drv, err := anywhere.Open() // a GPU, or the emulator if there is none; logs its choice
 	if err != nil {
 		log.Fatal(err)
 	}
 	if err := run(drv); err != nil {
-		log.Fatalf("%+v", err) // %+v includes the whole log of the driver's compiler
+		log.Fatalf("%+v", err) // %+v prints the whole log of the driver's compiler
 	}
 }
 
