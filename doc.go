@@ -3,9 +3,9 @@
 //
 //   - github.com/purecuda/cuda/driver: devices, streams, memory, kernels
 //   - github.com/purecuda/cuda/graph: CUDA graphs
-//   - github.com/purecuda/cuda/driver/anywhere: a driver on every machine, emulated where
+//   - github.com/purecuda/cuda/driver/anywhere: a driver on any machine, or an emulator if
 //     there is no GPU
-//   - github.com/purecuda/cuda/ptx/kernels: ready kernels
+//   - github.com/purecuda/cuda/ptx/kernels: kernels for common operations
 //
 // Start at https://github.com/purecuda/cuda/blob/main/docs/getting-started.md.
 package cuda

@@ -14,8 +14,7 @@
 // On linux/amd64 and linux/arm64, a block is passed to a small C-ABI routine written in Go
 // assembly. runtime.cgocall runs this routine on the system stack. Nothing is copied or allocated.
 // The block stays where the caller built it. Its pointers are typed, so the runtime adjusts them if
-// the stack moves. Three things happen inside one native call because they cannot be done outside
-// it:
+// the stack moves. Three tasks must be done within the same native call as the function:
 //
 //   - making a context current before the call ([Scope])
 //   - changing the capture mode around the call ([Scope])

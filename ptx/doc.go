@@ -1,4 +1,4 @@
-// Package ptx treats PTX, the text form of NVIDIA's virtual instruction set, as data. It
+// Package ptx parses and prints PTX, the text form of NVIDIA's virtual instruction set. It
 // covers PTX ISA 3.x to 9.x and does not need a driver.
 //
 //   - [Parse] returns a syntax tree with positions, and reports every syntax error
@@ -11,8 +11,8 @@
 // ordinary modules at 50 MB/s.
 //
 // Instructions are not checked against the ISA: any opcode with any modifiers parses, so
-// text of a newer ISA does too. Code that executes or rewrites instructions decides which
-// ones it supports.
+// text for a newer ISA also parses. Code that executes or rewrites instructions decides
+// which ones it supports.
 //
 // The package imports only light parts of the standard library, because package driver
 // imports it to read kernel signatures.

@@ -14,22 +14,24 @@
 // # Order
 //
 // Executable graphs that use memory of one arena never run concurrently. Instantiate detects such
-// memory, including in child graphs. Set, Update and bindings detect it as well. A launch waits in
-// stream order for the latest launch of another executable graph of the arena. If both are on the
-// same stream, this costs nothing. On different streams it costs an event. With [WithRefusal], such
-// a launch fails instead, unless the other launch has ended. A graph that uses memory of two arenas
-// can be neither instantiated nor launched. Graphs of an arena do not support WithDeviceLaunch.
+// memory, including in child graphs. Exec.Set, Exec.Update and bindings also detect it. A launch
+// waits in stream order for the latest launch of another executable graph of the arena. If both are
+// on the same stream, this costs nothing. On different streams, it costs an event. With
+// [WithRefusal], such a launch fails instead, unless the other launch has ended. A graph that uses
+// memory of two arenas can be neither instantiated nor launched. Graphs of an arena do not support
+// WithDeviceLaunch.
 //
-// The arena does not order work outside of executable graphs that this library launches. Copies,
-// fills and kernels that use the buffers directly must wait for the launches. Launches by raw
-// handle must also wait.
+// The arena orders only executable graphs that this library launches. The program must make other
+// work wait for these launches: copies, fills and kernels that use the buffers directly, and
+// launches by raw handle.
 //
 // # Contents
 //
 // When a graph of another plan runs, the contents of a plan's memory become undefined. So a graph
 // must write a buffer before it reads it, as with any uninitialised memory. Keep inputs and
 // constants outside the arena, or copy them in as part of the graph. Exec.Stage can write to a
-// buffer of the arena, if no other graph of the arena is launched between the stage and the launch.
+// buffer of the arena, if no other graph of the arena is launched between the call to Stage and the
+// launch.
 //
 // Plans that allocate later do not get the range of an open buffer. But a graph recorded earlier,
 // when the range was free, can still overwrite the buffer. [Arena.Check] and [Plan.Valid] report
@@ -106,7 +108,7 @@ func WithCheck(report func(error)) Option {
 	}
 }
 
-// New returns an empty arena for memory of the context's device.
+// New returns an empty arena in the memory of the context's device.
 func New(c *driver.Context, opts ...Option) (*Arena, error) {
 	l, err := life.New(c.Lifetime(), "arena")
 	if err != nil {
@@ -145,13 +147,13 @@ func (a *Arena) Lifetime() *life.Lifetime {
 	return a.life
 }
 
-// Plan returns a new plan, the memory of one graph. The name appears in errors and reports.
+// Plan returns a new plan for the memory of one graph. The name appears in errors and reports.
 func (a *Arena) Plan(name string) (*Plan, error) { return a.plan(name, false) }
 
-// SharedPlan is like Plan for a graph that is recorded more than once. Plans that allocate later may
-// use the ranges of its buffers even while the buffers are open. So the buffers can stay open until
-// the graph needs no more updates, and each recording can use the same ones. Nothing in them is
-// valid after a graph of another plan was launched.
+// SharedPlan is like Plan for a graph that is recorded more than once. Plans that allocate later
+// may use the ranges of its buffers even while the buffers are open. So the buffers can stay open
+// until the graph needs no more updates, and each recording can use the same ones. Their contents
+// are undefined after a graph of another plan was launched.
 //
 // [Plan.Valid] and [WithCheck] do not treat the plan's buffers as results.
 func (a *Arena) SharedPlan(name string) (*Plan, error) { return a.plan(name, true) }
@@ -244,7 +246,7 @@ func (c *core) forget(p *plan) {
 //
 // Within a plan, the order of Alloc and Close must be the order of the work. If parts of the graph
 // run concurrently, close the temporary buffers of one part only after allocating those of the
-// others. Graph.Check reports a mistake.
+// others. Graph.Check reports violations of this order.
 //
 // A Plan is safe for concurrent use.
 type Plan struct {

@@ -50,8 +50,9 @@ type Module[In, Out any] interface {
 // limits the number of variants, and WithMemory their memory. Beyond a limit, the least recently
 // called variant is closed.
 //
-// With the option [WithAdaptive], a shape is recorded only after several calls, and calls of shapes
-// that change too often enqueue their operations directly. These direct calls are called eager.
+// With the option [WithAdaptive], a shape is recorded only after several calls. Calls of shapes
+// whose constants change too often enqueue their operations directly. These direct calls are called
+// eager.
 //
 // A call that replays does not allocate Go memory. An eager call allocates one small object, in
 // addition to the allocations of the function. Concurrent calls run one after the other, including
@@ -144,8 +145,8 @@ func (c *Callable[In, Out]) accepts(examples int) error {
 	return nil
 }
 
-// Prepare records the function for the shapes of the inputs in advance, so that the first calls
-// need not. It launches nothing.
+// Prepare records the function for the shapes of the inputs in advance, so that calls with these
+// shapes do not record. It launches nothing.
 func (c *Callable[In, Out]) Prepare(inputs ...In) error {
 	if !c.exists() {
 		return aCallable.Error(c == nil)
@@ -199,7 +200,7 @@ func (c *Callable[In, Out]) CallWith(ctx context.Context, in In, use func(Out) e
 	return use(v.out)
 }
 
-// Forward is the same as Call. It implements Module.
+// Forward is the same as Call, and implements Module.
 func (c *Callable[In, Out]) Forward(ctx context.Context, in In) (Out, error) {
 	return c.Call(ctx, in)
 }

@@ -48,14 +48,15 @@ func WithMode(m graph.Mode) Option {
 	return func(o *options) { o.mode = m }
 }
 
-// WithAdaptive makes the Callable record a shape only if it repeats. The first n calls of each
-// shape run eagerly: the function runs in each of them, and its operations are enqueued directly.
-// The next call records the shape. A negative n is an error. With n = 0, the first call records.
+// WithAdaptive makes the Callable record a shape only if the shape is called repeatedly. The first
+// n calls of each shape run eagerly: the function runs in each of them, and its operations are
+// enqueued directly. The next call records the shape. A negative n is an error. With n = 0, the
+// first call records.
 //
 // A shape returns to eager calls if recording it again costs more than it saves. Six calls in a row
 // that update the graph reach that limit, as do two in a row whose update fails. Calls that only
-// replay offset these costs. The shape is recorded again after 16 eager calls in a row with the
-// same constants. Each later return to eager calls doubles that number, up to 4,096.
+// replay offset these costs. The shape is recorded again after 16 eager calls in a row with
+// the same constants. Each later return to eager calls doubles that number, up to 4,096.
 //
 // Shapes whose function calls [Trace.Scope] are always recorded, as are the shapes of examples and
 // of Prepare. On the per-thread stream, every shape is recorded.
@@ -65,8 +66,8 @@ func WithAdaptive(n int) Option {
 
 // WithArena allocates the memory of [Scratch] and the device memory of [StageSlice] and
 // [StageScalar] from an arena. All shapes use the same addresses, as do other Callables and graphs
-// of the arena. Many shapes then need about as much memory as the largest. Each shape has its own
-// [arena.Arena.SharedPlan], named after the function. The memory of [Result] and [Take] stays
+// of the arena. All shapes together then need about as much memory as the largest one. Each shape
+// has its own [arena.Arena.SharedPlan], named after the function. [Result] and [Take] use memory
 // outside the arena.
 //
 // When another graph of the arena runs, the contents of this memory are lost. In each call, the

@@ -7,8 +7,8 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// Pending is a started call, whose output Wait returns. It is a small value. The zero Pending has
-// no output.
+// Pending is a started call, whose output Wait returns. A Pending is small and can be copied. The
+// zero Pending has no output.
 type Pending[Out any] struct {
 	from *outcome[Out]
 	call uint64

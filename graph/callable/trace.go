@@ -47,7 +47,7 @@ func (t *Trace[In]) Err() error {
 }
 
 // Scope returns the scope in which work is recorded. Use it for forks, joins and other operations
-// that Trace has no method for. The function must return the scope's errors.
+// for which Trace has no method. The function must return the scope's errors.
 //
 // A shape whose function calls Scope is always recorded. If the function calls Scope in an eager
 // call, the remaining work of that call is recorded and launched once.
@@ -67,7 +67,8 @@ func (t *Trace[In]) Scope() *graph.Scope {
 }
 
 // Stream returns the stream in which work is recorded or enqueued, for use with other libraries.
-// Keep the objects that their work uses alive with Scope().Keep, or until the Callable is closed.
+// Objects that this work uses must stay alive until the Callable is closed, unless they are passed
+// to Scope().Keep.
 func (t *Trace[In]) Stream() *driver.Stream {
 	if t == nil {
 		return nil
@@ -118,8 +119,8 @@ func (t *Trace[In]) Launch(k *driver.Kernel, cfg driver.LaunchConfig, args ...an
 	t.Do(l)
 }
 
-// Own makes the Callable close things once this run's work is no longer used: after the function
-// has run again for the same shape, the variant was evicted or the Callable was closed.
+// Own makes the Callable close the given objects once this run's work is no longer used: after the
+// function has run again for the same shape, the variant was evicted or the Callable was closed.
 func (t *Trace[In]) Own(things ...io.Closer) {
 	if t == nil {
 		return
@@ -169,7 +170,7 @@ func (t *Trace[In]) differs(how string) error {
 }
 
 // Shape declares a property of the input that determines the memory or the recorded work, such as a
-// length. Calls with another value have another shape and use their own variant.
+// length. Calls with different values have different shapes and use separate variants.
 func Shape[T comparable, In any](t *Trace[In], get func(In) T) T {
 	if t == nil || get == nil {
 		return undeclared[T](t, "Shape")
@@ -180,10 +181,10 @@ func Shape[T comparable, In any](t *Trace[In], get func(In) T) T {
 }
 
 // Constant declares a property of the input that becomes part of the recorded work, such as a
-// kernel argument or a buffer used in place. If a call has a different value, the function is
-// recorded again and the graph is updated. An eager call simply uses its value. For values that
-// change with every call, use StageScalar or StageSlice instead, which cost only a small copy. A
-// NaN differs from every value, so each call with a NaN records again.
+// kernel argument or a buffer that the work uses directly. If a call has a different value, the
+// function is recorded again and the graph is updated. An eager call simply uses its value. For
+// values that change with every call, use StageScalar or StageSlice instead, which cost only a
+// small copy. A NaN differs from every value, so each call with a NaN records again.
 func Constant[T comparable, In any](t *Trace[In], get func(In) T) T {
 	if t == nil || get == nil {
 		return undeclared[T](t, "Constant")

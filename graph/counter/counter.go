@@ -1,4 +1,4 @@
-// Package counter provides numbers that advance on the device. A replayed graph does the same work
+// Package counter provides counters that advance on the device. A replayed graph does the same work
 // each time, so a random number generator in it needs an offset that differs from replay to replay.
 // A [Counter] provides the offset without work on the host:
 //
@@ -11,7 +11,7 @@
 // and uses them as the counters of a counter-based generator such as Philox.
 //
 // The operations are ordinary launches for streams, captures and graphs built by hand. In a
-// function that replays, use callable.Take.
+// function for package callable, use callable.Take.
 package counter
 
 import (
@@ -90,7 +90,7 @@ func (c *Counter) Number() driver.View[uint64] {
 	return c.number.All()
 }
 
-// Close releases the Counter. Graphs that use it retain its memory.
+// Close releases the Counter. Graphs that use the Counter retain its memory.
 func (c *Counter) Close() error {
 	if !c.exists() {
 		return nil

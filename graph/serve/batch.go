@@ -11,30 +11,30 @@ import (
 	"github.com/purecuda/cuda/internal/absent"
 )
 
-// Batcher runs calls of any number of goroutines in batches. Calls that wait at the same time form
-// a batch. A replica runs the graph for that number of inputs, and each call gets its row of the
-// output. The rows must be independent of each other.
+// Batcher runs calls from any number of goroutines in batches. Calls that wait at the same time
+// form a batch. A replica runs the graph for that number of inputs, and each call gets one row of
+// the output. The rows must be independent of each other.
 //
 // # When a batch begins
 //
 // A batch begins when a replica is free and either n calls wait or the oldest of them has waited
 // for the window. WithBatch sets n and the window. A call's batch therefore begins within the
-// window after the call's arrival. It begins later only if no replica is free, or if calls that go
-// first fill the batch. With a window of 0, which is the default, a replica that becomes free takes
+// window after the call's arrival. It begins later only if no replica is free, or if calls ahead of
+// it fill the batch. With a window of 0, which is the default, a replica that becomes free takes
 // all waiting calls, up to n. A call that finds a free replica then starts immediately.
 //
 // # Sizes
 //
-// Each batch size has its own graph, which NewBatcher prepares. A batch of another size is padded
-// to the next size by repeating its last input. No call sees the additional rows. Without
+// Each batch size has its own graph, which NewBatcher prepares. A batch of any other size is padded
+// to the next larger size by repeating its last input. No call sees the additional rows. Without
 // WithBatchSizes, the sizes are n and the powers of two below n.
 //
 // # Who does the work
 //
-// Each replica has a goroutine that collects a batch, launches it and waits for it. A caller cannot
-// do this work, because that caller may be cancelled while the others still need the output. The
-// function that reads the output runs on the goroutine of its call. The replica serves the next
-// batch after all these functions have returned. In the steady state, a call does not allocate.
+// Each replica has a goroutine that collects a batch, launches it and waits for it. A caller could
+// not do this work, because its context may end while other calls still need the output. The use
+// function of a call runs on the call's own goroutine. The replica serves the next batch after all
+// use functions have returned. In the steady state, a call does not allocate.
 //
 // # Cancellation
 //
@@ -44,9 +44,9 @@ import (
 //
 // # Failures
 //
-// If a batch fails, each of its calls returns the error, and nothing is repeated. The replica is
-// created again, as for a Pool. An input whose shape differs from the example's is removed from its
-// batch, and only its call fails. If the recorded function panics, the calls of the batch return a
+// If a batch fails, each of its calls returns the error, and no call is repeated. The replica is
+// created again, as in a Pool. An input whose shape differs from the example's is removed from its
+// batch, and only its call fails. If the recorded function panics, all calls of the batch return a
 // *PanicError. The number in a LostError is the number of a batch. With WithRestart, calls that
 // arrive after a loss wait for the new context.
 type Batcher[In, Out any] struct {
@@ -145,7 +145,7 @@ func (b *Batcher[In, Out]) Call(ctx context.Context, in In, use func(out Out, i 
 	}
 }
 
-// Stats returns the current numbers.
+// Stats returns the current statistics.
 func (b *Batcher[In, Out]) Stats() BatchStats {
 	if !b.exists() {
 		return BatchStats{}

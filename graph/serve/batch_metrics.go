@@ -37,11 +37,11 @@ type BatchStats struct {
 	Updated     uint64 // recordings that led to an update of a graph; they make batches slow
 	MemoryBytes uint64 // memory of all sizes in all replicas, on the device and page-locked
 
-	MeanBatch time.Duration // recent mean time for which a batch occupied its replica, including the uses
+	MeanBatch time.Duration // recent mean time for which a batch occupied its replica, including its calls' use functions
 	Longest   time.Duration // time for which the oldest batch in progress, or its window, has occupied its replica
 
-	// Latency counts calls that returned no error, by the time that they took, including the wait
-	// for a batch and use. LatencySum is the sum of these times.
+	// Latency is a histogram of the durations of calls that returned no error. A duration includes
+	// the wait for a batch and the use function. LatencySum is the sum of these durations.
 	Latency    [18]Bucket
 	LatencySum time.Duration
 }
@@ -70,7 +70,7 @@ func (s BatchStats) CallsPerBatch() float64 {
 	return float64(calls) / float64(max(1, n))
 }
 
-// WritePrometheus writes the numbers in Prometheus's text format, like [Stats.WritePrometheus].
+// WritePrometheus writes the statistics in Prometheus's text format, like [Stats.WritePrometheus].
 func (s BatchStats) WritePrometheus(w io.Writer, name string) error {
 	if w == nil {
 		return refusal.Invalid("serve: WritePrometheus: no writer")

@@ -19,15 +19,16 @@ type batching struct {
 const defaultBatch = 16
 
 // WithBatch sets the number of calls in the largest batch of a Batcher, and the window: how long a
-// free replica waits for a batch to become full. A window begins with the arrival of a call. The
-// default is 16 calls and a window of 0. With a window of 0, a free replica never waits.
+// free replica waits for a batch to become full. A window begins when the oldest waiting call
+// arrives. The default is 16 calls and a window of 0. With a window of 0, a free replica never
+// waits.
 func WithBatch(n int, window time.Duration) Option {
 	return func(o *options) { o.batch.set, o.batch.most, o.batch.window = true, n, window }
 }
 
-// WithBatchSizes sets the batch sizes that have graphs, in addition to the largest batch. A batch
-// of another size is padded to the next size. The default is all powers of two. To avoid padding,
-// list all sizes. Each size needs memory and a graph in each replica.
+// WithBatchSizes sets the batch sizes that have graphs, in addition to that of the largest batch. A
+// batch of any other size is padded to the next larger size. The default is all powers of two. To
+// avoid padding, list all sizes. Each size needs memory and a graph in each replica.
 func WithBatchSizes(sizes ...int) Option {
 	return func(o *options) { o.batch.sizes = slices.Clone(sizes) }
 }

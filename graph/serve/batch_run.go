@@ -11,7 +11,7 @@ import (
 	"github.com/purecuda/cuda/graph/callable"
 )
 
-// ErrShape matches the error of a Batcher's call whose input has a different shape than the
+// ErrShape matches the error of a Batcher's call whose input has a different shape from the
 // example.
 var ErrShape = errors.New("the shape of the input differs from the example's")
 

@@ -34,7 +34,7 @@ func (e *BusyError) Error() string {
 	return fmt.Sprintf("serve: %v: %d, while %d replicas are busy; retry later", ErrBusy, e.Waiting, e.Replicas)
 }
 
-// Is matches ErrBusy.
+// Is reports whether target is ErrBusy.
 func (e *BusyError) Is(target error) bool { return target == ErrBusy }
 
 type tooLate struct {
@@ -62,7 +62,7 @@ type LostError struct {
 	state error // from driver.Context.Lost
 }
 
-// Error names the call that failed first and what the program can do.
+// Error returns a message that names the call that failed first and states what the program can do.
 func (e *LostError) Error() string {
 	if e == nil || e.Err == nil {
 		return driver.ErrContextLost.Error()

@@ -11,7 +11,8 @@ import (
 	"github.com/purecuda/cuda/graph/internal/refusal"
 )
 
-// Bucket counts the calls that took at most a time, but longer than the previous bucket's time.
+// Bucket counts the calls whose duration was at most Most, and longer than the previous bucket's
+// Most.
 type Bucket struct {
 	Most  time.Duration // math.MaxInt64 in the last bucket
 	Calls uint64
@@ -46,7 +47,7 @@ func (l *latency) to(s *Stats) {
 	s.LatencySum = time.Duration(l.sum.Load())
 }
 
-// WritePrometheus writes the numbers in Prometheus's text format, for the handler of /metrics. The
+// WritePrometheus writes the statistics in Prometheus's text format, for a handler of /metrics. The
 // names of the metrics begin with name and an underscore.
 func (s Stats) WritePrometheus(w io.Writer, name string) error {
 	if w == nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/purecuda/cuda/graph/callable"
 )
 
-// Option configures New.
+// Option configures New and NewBatcher.
 type Option func(*options)
 
 type options struct {
@@ -60,8 +60,8 @@ func WithQueue(n int) Option {
 
 // WithDeadlines makes the Pool refuse calls that cannot end before their context's deadline. These
 // calls immediately return an error that matches ErrTooLate. The estimate uses the recent duration
-// of calls and the number of calls that go first. If no call is running, no call is refused, so
-// that the estimate can change.
+// of calls and the number of calls ahead in the queue. If no call is running, no call is refused,
+// so that the estimate can change.
 func WithDeadlines() Option {
 	return func(o *options) { o.deadlines = true }
 }

@@ -17,8 +17,8 @@
 // Memory that the function requests through its Trace belongs to one replica. Objects that it only
 // refers to, such as weights and kernels, are shared by all replicas.
 //
-// A [Batcher] runs calls that wait at the same time as one batch, for functions that treat the rows
-// of their input independently.
+// A [Batcher] combines calls that wait at the same time into one batch. It is for functions that
+// compute each row of their input independently.
 package serve
 
 import (
@@ -76,7 +76,7 @@ type Pool[In, Out any] struct {
 	left      error // first error of closing a replica that was created again
 }
 
-// Stats describes a Pool. It counts from New on.
+// Stats describes a Pool. Counts begin with New.
 type Stats struct {
 	Replicas   int
 	Busy       int // replicas in use, including those whose cancelled call has not ended
@@ -109,8 +109,8 @@ type Stats struct {
 	Variants    int    // shapes that replicas keep now
 	MemoryBytes uint64 // memory of those shapes, on the device and page-locked
 
-	// Latency counts calls that returned no error, by the time that they took, including the wait
-	// for a replica and use. LatencySum is the sum of these times.
+	// Latency is a histogram of the durations of calls that returned no error. A duration includes
+	// the wait for a replica and the use function. LatencySum is the sum of these durations.
 	Latency    [18]Bucket
 	LatencySum time.Duration
 }
@@ -270,10 +270,10 @@ func (p *Pool[In, Out]) await(ctx context.Context, w *waiter) (*slot, error) {
 	return s, nil
 }
 
-// Prepare records the function for the shapes of the inputs in all replicas, so that the first
-// calls need not. Replicas that are created later are also prepared for these shapes. Prepare
-// occupies one replica at a time, as soon as it is free, so that the others can serve calls. The
-// Pool retains one input of each shape.
+// Prepare records the function for the shapes of the inputs in all replicas, so that calls with
+// these shapes do not record. Replicas that are created later are also prepared for these shapes.
+// Prepare occupies one replica at a time, as soon as it is free, so that the others can serve
+// calls. The Pool retains one input of each shape.
 func (p *Pool[In, Out]) Prepare(inputs ...In) error {
 	if !p.exists() {
 		return aPool.Error(p == nil)
@@ -338,7 +338,7 @@ func (p *Pool[In, Out]) preparedShapes() ([]In, int) {
 	return p.shapes, p.version
 }
 
-// Stats returns the current numbers.
+// Stats returns the current statistics.
 func (p *Pool[In, Out]) Stats() Stats {
 	if !p.exists() {
 		return Stats{}
@@ -348,8 +348,8 @@ func (p *Pool[In, Out]) Stats() Stats {
 	return s
 }
 
-// Close refuses further and waiting calls, with errors that match driver.ErrClosed. It waits for
-// running calls, and then closes the replicas. It does not close the objects that the function
+// Close refuses new calls and ends waiting calls, with errors that match driver.ErrClosed. It waits
+// for running calls, and then closes the replicas. It does not close the objects that the function
 // refers to. A later Close waits for the first one and returns nil.
 func (p *Pool[In, Out]) Close() error {
 	if !p.exists() {

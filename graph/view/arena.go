@@ -150,8 +150,8 @@ const (
 	svgHeight = 20
 )
 
-// WriteArenaSVG draws the same as [WriteArena], as an SVG picture. Dark bars are open buffers. In a
-// browser, the size of a range appears when the pointer is on it.
+// WriteArenaSVG draws the same information as [WriteArena], as an SVG picture. Dark bars represent
+// open buffers. A browser shows the size of a range when the pointer is over it.
 func WriteArenaSVG(w io.Writer, r arena.Report) error {
 	if w == nil {
 		return noWriter

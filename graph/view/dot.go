@@ -10,8 +10,8 @@ import (
 )
 
 // WriteDOT draws a snapshot, including the graphs inside its nodes, in the DOT language of
-// Graphviz. A node is labelled with its number, as in error messages, and with its own name or else
-// its kernel's name (CUDA 12.3). Equal snapshots produce equal drawings.
+// Graphviz. A node is labelled with its number, as in error messages, and with its own name or, if
+// it has none, its kernel's name (from CUDA 12.3 on). Equal snapshots produce equal drawings.
 //
 // A snapshot from Graph.Profile is drawn with the time of each node. WriteDOT marks the critical
 // path of the graph and of each child graph on that path. It also marks nodes that are disabled in

@@ -10,8 +10,8 @@ import (
 
 // CriticalPath returns the path from a root to a leaf with the largest sum of times, and that sum.
 // Shortening these nodes makes the graph faster. s must come from Graph.Profile. A child graph
-// counts as one node of the path. The sum may exceed the time of a run: without events between
-// kernels, the device prepares a kernel while the previous one still runs.
+// counts as one node of the path. The sum may exceed the duration of an ordinary run, in which no
+// events separate the kernels and the device prepares a kernel while the previous one still runs.
 func CriticalPath(s *graph.Snapshot) (path []*graph.SnapshotNode, total time.Duration) {
 	if s == nil {
 		return nil, 0

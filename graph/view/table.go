@@ -9,10 +9,10 @@ import (
 	"github.com/purecuda/cuda/graph"
 )
 
-// WriteTable writes a snapshot as a table. The first lines are its [Summary]. They are followed by
-// a line for each node with its operation and its dependencies. The nodes of a nested graph follow
-// the node that contains it. For a snapshot from Graph.Profile, columns show each node's start and
-// duration. A star marks nodes on a critical path.
+// WriteTable writes a snapshot as a table. The first lines are its [Summary]. A line for each node
+// follows, with the node's operation and dependencies. The nodes of a nested graph follow the node
+// that contains it. For a snapshot from Graph.Profile, columns show each node's start and duration.
+// A star marks nodes on a critical path.
 func WriteTable(w io.Writer, s *graph.Snapshot, opts ...Option) error {
 	d, err := newDrawing(s, opts)
 	if err != nil {

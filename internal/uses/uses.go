@@ -1,6 +1,6 @@
-// Package uses describes the objects an operation refers to, the memory it reads and writes, and
-// the parameters of its graph node. Package driver fills in the description. Package graph retains
-// the objects and derives edges from the memory accesses.
+// Package uses describes the objects to which an operation refers, the memory that it reads and
+// writes, and the parameters of its graph node. Package driver fills in the description. Package
+// graph retains the objects and derives edges from the memory accesses.
 package uses
 
 import "github.com/purecuda/cuda/internal/life"

@@ -1,8 +1,8 @@
-// Package kernels is a small set of kernels that graph programs often need: fills, casts,
-// strided copies, elementwise arithmetic, reductions, softmax, norms, matrix-vector
-// products and the like. They are embedded as PTX, and a program contains only the
-// families that it uses. They run on every device of compute capability 5.2 or later,
-// with drivers for CUDA 11.4 or later.
+// Package kernels provides kernels that graph programs often need, such as fills, casts,
+// strided copies, elementwise arithmetic, reductions, softmax, norms and matrix-vector
+// products. They are embedded as PTX, and a program contains only the families that it
+// uses. They run on every device of compute capability 5.2 or later, with drivers for
+// CUDA 11.4 or later.
 //
 // Each function creates an operation, a [driver.Launch], without running it. An operation
 // can run on a stream, be captured, and become or replace a graph node. Creating one
@@ -16,10 +16,10 @@
 // [Fill] and [Iota] initialize memory. [Cast] converts element types. [StridedCopy],
 // [Transpose] and [Gather] move elements or rows. [Axpy], [Add], [AddScalar] and similar
 // functions do arithmetic. [GELU], [SiLU], [Exp] and others apply a function to each
-// element. [Sum], [Max], [Min] and [Argmax] reduce arrays, and [SumRows] and its siblings
-// reduce the rows of a [Matrix]. [Softmax], [RMSNorm] and [LayerNorm] process rows, and
-// [Rope] processes [Heads]. [Gemv] multiplies a matrix by a vector. [SetCond] and
-// [SetCondWhen] set the condition of a conditional node to a computed value.
+// element. [Sum], [Max], [Min] and [Argmax] reduce arrays, and [SumRows] and similar
+// functions reduce the rows of a [Matrix]. [Softmax], [RMSNorm] and [LayerNorm] process
+// rows, and [Rope] processes [Heads]. [Gemv] multiplies a matrix by a vector. [SetCond]
+// and [SetCondWhen] set the condition of a conditional node to a computed value.
 //
 // # Operands
 //

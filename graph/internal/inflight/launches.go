@@ -1,5 +1,5 @@
 // Package inflight tracks the launches of an executable graph that have not ended: the stream and
-// the completion event of the last one, and the objects to release when they end.
+// the completion event of the latest launch, and the objects to release when the launches end.
 package inflight
 
 import (

@@ -1,4 +1,5 @@
-// Package coredump stores the settings for core dumps. The emulator never writes a core dump.
+// Package coredump stores a program's settings for GPU core dumps. The emulator never writes a core
+// dump.
 package coredump
 
 import (
