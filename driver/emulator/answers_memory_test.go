@@ -218,7 +218,7 @@ func askVirtual(q *questioner) {
 		change(&bad)
 		var g cu.CUmemGenericAllocationHandle
 		q.ask("granularity of "+name, q.CuMemGetAllocationGranularity(&unit, &bad, 0))
-		q.ask("create "+name, q.CuMemCreate(&g, 2<<20, &bad, 0))
+		q.ask("cuMemCreate with "+name, q.CuMemCreate(&g, 2<<20, &bad, 0))
 	}
 	var p cu.CUdeviceptr
 	unit = 2 << 20
@@ -293,7 +293,7 @@ func askArrays(q *questioner) {
 	var m cu.CUmipmappedArray
 	mipped := cu.CUDA_ARRAY3D_DESCRIPTOR{Width: 16, Height: 8, Format: cu.CU_AD_FORMAT_FLOAT, NumChannels: 1}
 	err := q.CuMipmappedArrayCreate(&m, &mipped, 2)
-	q.ask("create mipmapped", err)
+	q.ask("cuMipmappedArrayCreate", err)
 	if err == nil {
 		q.ask("level", q.CuMipmappedArrayGetLevel(&plane, m, 1))
 		q.ask("level that is not there", q.CuMipmappedArrayGetLevel(&plane, m, 9))

@@ -206,39 +206,39 @@ func askSharing(q *questioner) {
 	var mem cu.CUipcMemHandle
 	var ev cu.CUipcEventHandle
 	var e cu.CUevent
-	q.ask("memory to others", q.CuIpcGetMemHandle(&mem, p))
-	q.ask("memory that is none", q.CuIpcGetMemHandle(&mem, 64))
-	q.ask("memory from nobody", q.CuIpcOpenMemHandle(&p, cu.CUipcMemHandle{}, 1))
-	q.ask("close what was not opened", q.CuIpcCloseMemHandle(64))
-	q.ask("plain event to others", q.CuIpcGetEventHandle(&ev, q.event(cu.CU_EVENT_DISABLE_TIMING)))
+	q.ask("cuIpcGetMemHandle of allocated memory", q.CuIpcGetMemHandle(&mem, p))
+	q.ask("cuIpcGetMemHandle of an invalid address", q.CuIpcGetMemHandle(&mem, 64))
+	q.ask("cuIpcOpenMemHandle of a zero handle", q.CuIpcOpenMemHandle(&p, cu.CUipcMemHandle{}, 1))
+	q.ask("cuIpcCloseMemHandle of memory that was not opened", q.CuIpcCloseMemHandle(64))
+	q.ask("cuIpcGetEventHandle of an event without CU_EVENT_INTERPROCESS", q.CuIpcGetEventHandle(&ev, q.event(cu.CU_EVENT_DISABLE_TIMING)))
 	if q.CuEventCreate(&e, uint32(cu.CU_EVENT_DISABLE_TIMING|cu.CU_EVENT_INTERPROCESS)) == nil {
-		q.ask("event to others", q.CuIpcGetEventHandle(&ev, e))
+		q.ask("cuIpcGetEventHandle of an event with CU_EVENT_INTERPROCESS", q.CuIpcGetEventHandle(&ev, e))
 		q.ok(q.CuEventDestroy(e))
 	}
-	q.ask("event from nobody", q.CuIpcOpenEventHandle(&e, cu.CUipcEventHandle{}))
+	q.ask("cuIpcOpenEventHandle of a zero handle", q.CuIpcOpenEventHandle(&e, cu.CUipcEventHandle{}))
 	d := q.alloc(2 << 20)
 	var fd int32
-	q.ask("range as a file", q.CuMemGetHandleForAddressRange(unsafe.Pointer(&fd), d, 2<<20, cu.CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0))
+	q.ask("cuMemGetHandleForAddressRange as a DMA-BUF", q.CuMemGetHandleForAddressRange(unsafe.Pointer(&fd), d, 2<<20, cu.CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0))
 	var pool cu.CUmemoryPool
 	q.ok(q.CuDeviceGetDefaultMemPool(&pool, q.dev))
-	q.ask("default pool to others", q.CuMemPoolExportToShareableHandle(unsafe.Pointer(&fd), pool, cu.CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0))
+	q.ask("cuMemPoolExportToShareableHandle of the default pool", q.CuMemPoolExportToShareableHandle(unsafe.Pointer(&fd), pool, cu.CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0))
 	var data cu.CUmemPoolPtrExportData
-	q.ask("memory of no pool to others", q.CuMemPoolExportPointer(&data, d))
+	q.ask("cuMemPoolExportPointer of memory that is not from a pool", q.CuMemPoolExportPointer(&data, d))
 	prop := cu.CUmemAllocationProp{Type: cu.CU_MEM_ALLOCATION_TYPE_PINNED, Location: device0}
 	var g cu.CUmemGenericAllocationHandle
 	q.ok(q.CuMemCreate(&g, 2<<20, &prop, 0))
-	q.ask("physical memory to others", q.CuMemExportToShareableHandle(unsafe.Pointer(&fd), g, cu.CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0))
-	q.ask("physical memory as nothing", q.CuMemExportToShareableHandle(unsafe.Pointer(&fd), g, 0, 0))
+	q.ask("cuMemExportToShareableHandle of memory without a handle type", q.CuMemExportToShareableHandle(unsafe.Pointer(&fd), g, cu.CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0))
+	q.ask("cuMemExportToShareableHandle with handle type 0", q.CuMemExportToShareableHandle(unsafe.Pointer(&fd), g, 0, 0))
 	q.ok(q.CuMemRelease(g))
 	props := cu.CUmemPoolProps{AllocType: cu.CU_MEM_ALLOCATION_TYPE_PINNED, Location: device0, HandleTypes: cu.CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR}
 	err := q.CuMemPoolCreate(&pool, &props)
-	q.ask("pool for others", err)
+	q.ask("cuMemPoolCreate with a file descriptor as handle type", err)
 	if err == nil {
 		q.ok(q.CuMemPoolDestroy(pool))
 	}
 	prop.RequestedHandleTypes = cu.CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
 	err = q.CuMemCreate(&g, 2<<20, &prop, 0)
-	q.ask("physical memory for others", err)
+	q.ask("cuMemCreate with a file descriptor as handle type", err)
 	if err == nil {
 		q.ok(q.CuMemRelease(g))
 	}
@@ -251,21 +251,21 @@ func askTextures(q *questioner) {
 	desc.Res.Linear().NumChannels, desc.Res.Linear().SizeInBytes = 1, 4096
 	var tex cu.CUtexObject
 	err := q.CuTexObjectCreate(&tex, &desc, &cu.CUDA_TEXTURE_DESC{}, nil)
-	q.ask("object", err)
+	q.ask("cuTexObjectCreate of linear memory", err)
 	if err == nil {
 		q.ask("end of an object", q.CuTexObjectDestroy(tex))
 	}
-	q.ask("object from NULL", q.CuTexObjectCreate(&tex, nil, &cu.CUDA_TEXTURE_DESC{}, nil))
+	q.ask("cuTexObjectCreate without a resource", q.CuTexObjectCreate(&tex, nil, &cu.CUDA_TEXTURE_DESC{}, nil))
 	var surf cu.CUsurfObject
-	q.ask("surface from linear memory", q.CuSurfObjectCreate(&surf, &desc))
+	q.ask("cuSurfObjectCreate of linear memory", q.CuSurfObjectCreate(&surf, &desc))
 	var ref cu.CUtexref
 	err = q.CuTexRefCreate(&ref)
-	q.ask("reference", err)
+	q.ask("cuTexRefCreate", err)
 	if err == nil {
 		q.ask("end of a reference", q.CuTexRefDestroy(ref))
 	}
 	var m [2]cu.CUtensorMap
 	dim, stride, box, step := [2]uint64{16, 16}, [1]uint64{64}, [2]uint32{16, 16}, [2]uint32{1, 1}
 	aligned := (*cu.CUtensorMap)(unsafe.Pointer((uintptr(unsafe.Pointer(&m)) + 63) &^ 63))
-	q.ask("tensor map", q.CuTensorMapEncodeTiled(aligned, cu.CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 2, p, &dim[0], &stride[0], &box[0], &step[0], 0, 0, 0, 0))
+	q.ask("cuTensorMapEncodeTiled", q.CuTensorMapEncodeTiled(aligned, cu.CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 2, p, &dim[0], &stride[0], &box[0], &step[0], 0, 0, 0, 0))
 }

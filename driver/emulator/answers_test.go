@@ -349,10 +349,10 @@ func askRest(q *questioner) {
 	pid := int32(os.Getpid())
 	var state cu.CUprocessState
 	var tid int32
-	q.ask("state of this process", q.CuCheckpointProcessGetState(pid, &state), uint32(state))
-	q.ask("state of no process", q.CuCheckpointProcessGetState(-5, &state))
-	q.ask("restore thread", q.CuCheckpointProcessGetRestoreThreadId(pid, &tid), tid > 0)
-	q.ask("unlock", q.CuCheckpointProcessUnlock(pid, nil))
+	q.ask("cuCheckpointProcessGetState of this process", q.CuCheckpointProcessGetState(pid, &state), uint32(state))
+	q.ask("cuCheckpointProcessGetState of an invalid process", q.CuCheckpointProcessGetState(-5, &state))
+	q.ask("cuCheckpointProcessGetRestoreThreadId", q.CuCheckpointProcessGetRestoreThreadId(pid, &tid), tid > 0)
+	q.ask("cuCheckpointProcessUnlock", q.CuCheckpointProcessUnlock(pid, nil))
 	q.ask("multicast granularity", q.CuMulticastGetGranularity(new(uintptr), &cu.CUmulticastObjectProp{NumDevices: 1, Size: 2 << 20}, 0))
 	var g cu.CUmemGenericAllocationHandle
 	err := q.CuMulticastCreate(&g, &cu.CUmulticastObjectProp{NumDevices: 1, Size: 2 << 20})
@@ -361,13 +361,13 @@ func askRest(q *questioner) {
 		q.ask("release a multicast object", q.CuMemRelease(g))
 	}
 	q.ask("decompress nothing", q.CuMemBatchDecompressAsync(nil, 0, 0, nil, 0))
-	q.ask("map no arrays", q.CuMemMapArrayAsync(nil, 0, 0))
+	q.ask("cuMemMapArrayAsync of no arrays", q.CuMemMapArrayAsync(nil, 0, 0))
 	var x cu.CUexternalMemory
-	q.ask("import memory of no kind", q.CuImportExternalMemory(&x, &cu.CUDA_EXTERNAL_MEMORY_HANDLE_DESC{Size: 4096}))
-	q.ask("import memory from NULL", q.CuImportExternalMemory(&x, nil))
-	q.ask("graphics resources: none", q.CuGraphicsMapResources(0, nil, 0))
-	q.ask("end of memory 0", q.CuDestroyExternalMemory(0))
-	q.ask("end of resource 0", q.CuGraphicsUnregisterResource(0))
+	q.ask("cuImportExternalMemory without a handle type", q.CuImportExternalMemory(&x, &cu.CUDA_EXTERNAL_MEMORY_HANDLE_DESC{Size: 4096}))
+	q.ask("cuImportExternalMemory of NULL", q.CuImportExternalMemory(&x, nil))
+	q.ask("cuGraphicsMapResources of no resources", q.CuGraphicsMapResources(0, nil, 0))
+	q.ask("cuDestroyExternalMemory of handle 0", q.CuDestroyExternalMemory(0))
+	q.ask("cuGraphicsUnregisterResource of handle 0", q.CuGraphicsUnregisterResource(0))
 	var green cu.CUgreenCtx
 	q.ask("green context of a stream", q.CuStreamGetGreenCtx(q.stream(), &green), green)
 	q.ask("green context of the NULL stream", q.CuStreamGetGreenCtx(0, &green), green)

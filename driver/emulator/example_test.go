@@ -221,5 +221,5 @@ func ExampleRefused() {
 	}
 	// Output:
 	// cuMemAlloc is implemented
-	// cuIpcGetMemHandle is refused: there is no emulation of memory and events of other processes
+	// cuIpcGetMemHandle is refused: there is no emulation of memory and events shared between processes
 }

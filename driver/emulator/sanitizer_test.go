@@ -85,7 +85,7 @@ func inKernel(name string, blocks, threads, a uint32) func(*rig, bool) {
 }
 
 var plants = []plant{
-	{"outside", "64 threads write to a buffer of 60 elements.", 0, "illegal address", cu.CUDA_ERROR_ILLEGAL_ADDRESS,
+	{"beyond an allocation", "64 threads write to a buffer of 60 elements.", 0, "illegal address", cu.CUDA_ERROR_ILLEGAL_ADDRESS,
 		[]string{"write of 4 bytes", "(bugs.cu:12)", "block (0,0,0) thread (60,0,0)", "0 bytes after the end of cuMemAlloc", "allocated at emulator_test.", "st.global.u32 [%rd3]"},
 		func(r *rig, right bool) {
 			n := 240
@@ -94,7 +94,7 @@ var plants = []plant{
 			}
 			r.start("outside", 0, 1, 64, r.unwritten(n), 0, right)
 		}},
-	{"after free", "A kernel accesses freed memory.", 0, "use after free", cu.CUDA_ERROR_ILLEGAL_ADDRESS,
+	{"use after free", "A kernel accesses freed memory.", 0, "use after free", cu.CUDA_ERROR_ILLEGAL_ADDRESS,
 		[]string{"0 bytes into cuMemAlloc", "allocated at emulator_test.", "freed by cuMemFree at emulator_test."},
 		func(r *rig, right bool) {
 			p := r.unwritten(256)
@@ -103,7 +103,7 @@ var plants = []plant{
 			}
 			r.start("outside", 0, 1, 64, p, 0, right)
 		}},
-	{"misaligned", "A kernel reads four bytes at an address that is not a multiple of four.", 0, "misaligned address", cu.CUDA_ERROR_MISALIGNED_ADDRESS,
+	{"misaligned address", "A kernel reads four bytes at an address that is not a multiple of four.", 0, "misaligned address", cu.CUDA_ERROR_MISALIGNED_ADDRESS,
 		[]string{"read of 4 bytes", "(bugs.cu:21)", "is not a multiple of 4"},
 		func(r *rig, right bool) {
 			if !right {
@@ -127,7 +127,7 @@ var plants = []plant{
 
 	{"deadlock at barriers", "A warp waits at a barrier that the other warp does not reach.", 0, "deadlock", cu.CUDA_ERROR_LAUNCH_FAILED,
 		[]string{"(bugs.cu:13", "every thread of the block waits"}, inKernel("two_numbers", 1, 64, 0)},
-	{"endless wait", "64 threads wait for an mbarrier object that counts to 65.", 0, "deadlock", cu.CUDA_ERROR_LAUNCH_FAILED,
+	{"endless wait", "64 threads wait for an mbarrier object that expects 65 arrivals.", 0, "deadlock", cu.CUDA_ERROR_LAUNCH_FAILED,
 		[]string{"(bugs.cu:147)", "mbarrier.test_wait", "an mbarrier object whose phase no thread completes"}, inKernel("no_arrival", 1, 64, 0)},
 	{"trap", "A kernel executes `trap`.", 0, "trap", cu.CUDA_ERROR_LAUNCH_FAILED,
 		[]string{"(bugs.cu:152)", "thread (5,0,0)"},
@@ -135,10 +135,10 @@ var plants = []plant{
 
 	{"barrier after an exit", "Some threads exit before a barrier that other threads of their block reach.", emulator.CheckBarriers, "barrier misuse", 0,
 		[]string{"(bugs.cu:53)", "8 of the block's 64 threads have exited"}, inKernel("early_exit", 1, 64, 8)},
-	{"barrier in two places", "The lanes of a warp reach a barrier at two different instructions.", emulator.CheckBarriers, "barrier misuse", 0,
+	{"barrier at two instructions", "The lanes of a warp wait for a barrier at two different instructions.", emulator.CheckBarriers, "barrier misuse", 0,
 		[]string{"a warp has to reach a barrier as a whole", "bugs.cu:6"}, inKernel("two_barriers", 1, 32, 0)},
 
-	{"race in shared memory", "A thread reads a value that a thread of another warp writes, without a barrier between the two accesses.", emulator.CheckSharedRaces, "data race", 0,
+	{"race in shared memory", "A thread reads a value that a thread in another warp writes, and no barrier separates the two accesses.", emulator.CheckSharedRaces, "data race", 0,
 		[]string{"(shared)", "(bugs.cu:74)", "unordered with the read of thread (0,0,0)", "(bugs.cu:72)"}, inKernel("shared_race", 1, 64, 0)},
 	{"race between blocks", "Several blocks add to one element without an atomic operation.", emulator.CheckGlobalRaces, "data race", 0,
 		[]string{"(global)", "unordered with the write of block (0,0,0)", "(bugs.cu:84)", "0 bytes into cuMemAlloc"}, inKernel("block_race", 4, 1, 0)},
@@ -153,7 +153,7 @@ var plants = []plant{
 
 	{"unwritten shared memory", "A kernel reads shared memory that no thread wrote.", emulator.CheckUninitialized, "uninitialized read", 0,
 		[]string{"(shared)", "(bugs.cu:113)", "no thread of the block has written"}, inKernel("shared_unwritten", 1, 1, 0)},
-	{"unwritten local memory", "A kernel reads an element of a local array that it did not write.", emulator.CheckUninitialized, "uninitialized read", 0,
+	{"unwritten local memory", "A kernel reads an element of a local array without having written it.", emulator.CheckUninitialized, "uninitialized read", 0,
 		[]string{"(local)", "(bugs.cu:123)"}, inKernel("local_unwritten", 1, 1, 0)},
 	{"unwritten global memory", "A kernel reads allocated device memory that was never written.", emulator.CheckUninitialized, "uninitialized read", 0,
 		[]string{"(global)", "(bugs.cu:102)", "was never written", "allocated at emulator_test."},
@@ -165,13 +165,13 @@ var plants = []plant{
 			r.start("count", 0, 1, 64, p, 0, right)
 		}},
 
-	{"source written too early", "The host writes the source of an asynchronous copy without waiting for the copy.", emulator.CheckHostMemory, "host access during a copy", 0,
+	{"copy source written too early", "The host writes to the source of an asynchronous copy without waiting for the copy.", emulator.CheckHostMemory, "host access during a copy", 0,
 		[]string{"the host wrote byte 7 of the source of an asynchronous copy of 64 bytes", "submitted at emulator_test.", "cuMemHostAlloc"}, writeSource},
-	{"destination written too early", "The host writes the destination of an asynchronous copy without waiting for the copy.", emulator.CheckHostMemory, "host access during a copy", 0,
+	{"copy destination written too early", "The host writes to the destination of an asynchronous copy without waiting for the copy.", emulator.CheckHostMemory, "host access during a copy", 0,
 		[]string{"the host wrote byte 3 of the destination of an asynchronous copy of 64 bytes"}, writeDestination},
 	{"pageable memory in a graph", "A captured copy uses ordinary Go memory.", emulator.CheckGraphPointers, "pageable memory in a graph", 0,
 		[]string{"a copy node reads 64 bytes of pageable host memory", "made at emulator_test."}, pageable},
-	{"leak", "A stream and device memory are open when the emulator is closed.", emulator.CheckLeaks, "leak", 0,
+	{"leak", "A stream and device memory are still open when the emulator is closed.", emulator.CheckLeaks, "leak", 0,
 		[]string{"made at emulator_test."}, leave},
 }
 

@@ -182,8 +182,8 @@ func identify(text []byte) string {
 
 func table(all []dependency) string {
 	var b strings.Builder
-	b.WriteString("# Dependencies\n\nThis page lists the modules that you build or ship, with their licences. `make licences` generates it from the imports\n" +
-		"of packages and tests on all platforms, and from the licence texts in the module cache. Only the modules marked\n" +
+	b.WriteString("# Dependencies\n\nThis page lists the modules on which this project depends, with their licences. `make licences` generates it from the\n" +
+		"imports of packages and tests on all platforms, and from the licence texts in the module cache. Only the modules marked\n" +
 		"\"programs\" are linked into a program that imports this module.\n\n" +
 		"| module | version | licence | NOTICE file | needed by |\n|---|---|---|---|---|\n")
 	for _, d := range all {

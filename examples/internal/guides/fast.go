@@ -13,9 +13,9 @@ import (
 
 // [prepared]
 
-// steps enqueues the same launch n times, each time with another number. Prepare has checked the
-// arguments, and ArgOf checks the type of one of them. Each step is then a store and one driver
-// call, without an allocation.
+// steps enqueues the same launch n times, each time with a different number. Prepare has already
+// checked the arguments, and ArgOf checks the type of one argument. Each step then needs only a
+// store and one driver call, and allocates nothing.
 func steps(s *driver.Stream, launch *driver.Launch, n int) error {
 	a, err := driver.ArgOf[float32](launch, 2)
 	if err != nil {
@@ -36,7 +36,7 @@ func steps(s *driver.Stream, launch *driver.Launch, n int) error {
 
 // [chain]
 
-// chain builds a graph of many nodes with few native calls.
+// chain builds a graph with many nodes in few native calls.
 func chain(ctx *driver.Context, ops []driver.Op) (*graph.Graph, []graph.Node, error) {
 	g, err := graph.New(ctx)
 	if err != nil {
@@ -53,8 +53,8 @@ func chain(ctx *driver.Context, ops []driver.Op) (*graph.Graph, []graph.Node, er
 
 // [plan]
 
-// again builds a new graph in each iteration from a plan. The plan checks the list and computes the
-// layout only once.
+// again builds a new graph from the same plan in each round. NewPlan checks the list and computes
+// the layout only once.
 func again(ctx *driver.Context, s *driver.Stream, items []graph.Item, rounds int) error {
 	plan, err := graph.NewPlan(ctx, items)
 	if err != nil {
@@ -104,7 +104,7 @@ func setAll(exec *graph.Exec, changes []graph.Change, launches []*driver.Launch,
 
 // [bindings]
 
-// replay launches a graph n times, each time with another argument in one of its nodes.
+// replay launches a graph n times, each time with a different argument for one of its nodes.
 // Bindings.Launch sets the new value and launches in one native call.
 func replay(s *driver.Stream, exec *graph.Exec, node graph.Node, launch *driver.Launch, n int) error {
 	bound := exec.Bindings()
@@ -127,7 +127,7 @@ func replay(s *driver.Stream, exec *graph.Exec, node graph.Node, launch *driver.
 
 // [burst]
 
-// recorded captures n launches that differ only in one number.
+// recorded captures n launches that differ only in one numeric argument.
 func recorded(s *driver.Stream, launch *driver.Launch, n int) (*graph.Graph, error) {
 	a, err := driver.ArgOf[float32](launch, 2)
 	if err != nil {
@@ -174,7 +174,7 @@ func temporary(ctx *driver.Context, s *driver.Stream, n int, use func(*driver.Bu
 
 // [profile]
 
-// slowest prints which nodes determine the run time of a graph.
+// slowest prints how much of a graph's run time is on its critical path, and the time of each node.
 func slowest(w io.Writer, s *driver.Stream, g *graph.Graph) error {
 	p, err := g.Profile(context.Background(), s)
 	if err != nil {
@@ -189,7 +189,7 @@ func slowest(w io.Writer, s *driver.Stream, g *graph.Graph) error {
 
 // [events]
 
-// timed measures on the device the time of the work that f enqueues on s.
+// timed measures how long the device takes for the work that f enqueues on s.
 func timed(ctx *driver.Context, s *driver.Stream, f func() error) (seconds float64, err error) {
 	begin, err := ctx.NewEvent(driver.WithTiming())
 	if err != nil {

@@ -57,7 +57,7 @@ func saxpyOnce(ctx *driver.Context, s *driver.Stream, saxpy *driver.Kernel, x, y
 
 // [c-capture]
 
-// captured records the launch steps times and returns the executable graph.
+// captured records the same launch as many times as steps says, and returns the executable graph.
 func captured(s *driver.Stream, launch *driver.Launch, steps int) (*graph.Exec, error) {
 	g, err := graph.Capture(s, graph.ModeThreadLocal, func(sc *graph.Scope) error {
 		for range steps {

@@ -10,8 +10,8 @@ import (
 
 // [torch-static]
 
-// replayStatic uses static inputs and outputs. The program writes the input to page-locked
-// memory before each replay, and afterwards reads the output from page-locked memory.
+// replayStatic uses static inputs and outputs. Before each replay, it writes the input to
+// page-locked memory. After the replay, it reads the output from page-locked memory.
 func replayStatic(s *driver.Stream, in, out *driver.HostBuffer[float32], ops []driver.Op, batches [][]float32) (sum float32, err error) {
 	g, err := graph.Capture(s, graph.ModeThreadLocal, func(sc *graph.Scope) error { return sc.Do(ops...) })
 	if err != nil {
@@ -43,8 +43,9 @@ type batch struct {
 	a float32
 }
 
-// graphed corresponds to make_graphed_callables in PyTorch. f runs once to record the work, and
-// every call replays it. Each length of batch gets its own graph and memory.
+// graphed corresponds to make_graphed_callables in PyTorch. f runs once for each
+// length of batch, to record the work. Each length has its own graph and memory, and each call
+// replays the graph for its length.
 func graphed(s *driver.Stream, saxpy *driver.Kernel) (*callable.Callable[batch, *driver.HostBuffer[float32]], error) {
 	f := func(t *callable.Trace[batch]) (*driver.HostBuffer[float32], error) {
 		x := callable.StageSlice(t, func(b batch) []float32 { return b.x }) // copied to the device in each call

@@ -20,22 +20,22 @@ func Differences() []Difference {
 				"atom.add.noftz.bf16x2 on generic shared", "red.add.noftz.bf16x2 on generic shared",
 			},
 			Section: "9.7.13, atom and red",
-			Why: "This is an error in the driver's compiler (and in ptxas 11.8), not in the emulator. The compiler turns an addition to a pair of halves in shared " +
-				"memory into a loop. If the operand is the lower half of a 64-bit register, as in these kernels, the loop adds the wrong upper half, " +
-				"which it takes from the register's upper word. With an operand loaded as 32 bits, the sum on the GPU is correct, as a test with " +
-				"atomicAdd of a __half2 showed. The emulator adds both halves.",
+			Why: "This is a defect in the driver's compiler (and in ptxas 11.8), not in the emulator. The compiler translates an addition to a pair of halves in " +
+				"shared memory into a loop. If the operand is the lower half of a 64-bit register, as in these kernels, the loop takes the operand's " +
+				"upper half from the register's upper word, which is wrong. If the operand was loaded as 32 bits, the GPU's sum is correct, as a test " +
+				"with atomicAdd of a __half2 showed. The emulator always adds both halves.",
 		},
 		{
 			Forms:   []string{"mul.f32 add.f32", "mul.f64 add.f64"},
 			Section: "9.7.3, mul and add",
-			Why: "A compiler may contract a product and a sum without rounding modifiers to one fma, and the driver's compiler does so. The emulator " +
-				"executes two instructions. With .rn on both instructions, the results are equal.",
+			Why: "If a product and a sum have no rounding modifiers, a compiler may contract them to one fma, and the driver's compiler does so. The " +
+				"emulator executes two instructions. With .rn on both instructions, the results are equal.",
 		},
 		{
 			Forms:   []string{"mul.rn.f64 add.rn.f64"},
 			Section: "9.7.3, add",
 			Why: "Numeric results are equal. If both f64 operands are NaNs, the GPU's instruction returns the second operand. However, the " +
-				"compiler may exchange the operands of a sum, as in this kernel. The emulator returns the second operand of the source.",
+				"compiler may exchange the operands of a sum, and does so in this kernel. The emulator returns the second operand in the PTX.",
 		},
 	}
 }

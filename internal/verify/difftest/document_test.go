@@ -34,23 +34,24 @@ func TestDocumentIsOfThisTable(t *testing.T) {
 
 const intro = `# The emulator and a GPU, instruction by instruction
 
-Read this page to check whether an instruction has the same results on the emulator as on a GPU.
+Read this page to check whether an instruction gives the same results on the emulator as on a GPU.
 ` + "`go test -C internal/verify ./difftest -run Document -update`" + ` generates the page from the table of forms, the
 recorded results and the list of differences in [internal/verify/difftest](../internal/verify/difftest).
 
 An instruction form is an opcode with one choice of modifiers and types. Each form has a test kernel, whose threads execute
 the form on different operand tuples. The tuples combine edge values (zeros, the ends of the subnormal and normal ranges,
-infinities, NaNs, limits of the integer types) and seeded random values. The repository contains a GPU's results, the first
-of them in full and all of them as checksums. The recorded data also contain a hash of the PTX and the operands, which the
-test regenerates from the table.
+infinities, NaNs, limits of the integer types) and seeded random values. The repository contains the results from a GPU, the
+first few in full and all of them as checksums. It also contains hashes of the PTX and the operands, which the test
+regenerates from the table.
 
-` + "`go test -C internal/verify ./difftest`" + ` runs every form on the emulator and on any available GPU. The test
+` + "`go test -C internal/verify ./difftest`" + ` runs every form on the emulator and on any available GPU, and
 compares the results with the recorded results. Exact results agree bit for bit, including the sign and payload of NaNs. In
-f32 arithmetic every NaN becomes 0x7fffffff. The checksums do not cover the NaN payloads of f64 and of conversions, but the
-results stored in full do. Approximate results on the emulator and the GPU are within the ISA's bound of the exact function,
-and have the same NaNs. The emulator rejects the same forms as the GPU's driver.
+f32 arithmetic, every NaN becomes 0x7fffffff. The checksums do not cover the NaN payloads of f64 and of conversions, but the
+results stored in full do. Approximate results differ from the exact function by no more than the ISA's error bound, both on
+the emulator and on the GPU, and both return NaN for the same operands. The emulator rejects the same forms as the GPU's
+driver.
 
-This command records the results again on a machine with a GPU:
+On a machine with a GPU, this command records the results again:
 ` + "`go test -C internal/verify ./difftest -run TestRecord -record testdata`" + `.
 
 ## What is compared
@@ -78,31 +79,31 @@ func counts(t *testing.T) string {
 	return b.String()
 }
 
-const found = `## What the GPU showed
+const found = `## Behaviour observed on the GPU
 
-The PTX ISA leaves the following behaviour open, or the behaviour is easy to get wrong. The emulator behaves like the GPU.
+The PTX ISA leaves the following behaviour open, or it is easy to get wrong. The emulator behaves like the GPU.
 
 | instruction | behaviour of the GPU |
 |---|---|
 | div, rem on integers | if the divisor is 0, all bits of the quotient and the remainder are 1 |
-| add, mul, fma, div with .ftz (f32, f16) | a result is flushed if it is below the smallest normal number after rounding with an unlimited exponent range: 2^-126 × (1 − 2^-24) is flushed, although it rounds to 2^-126 in the normal way |
+| add, mul, fma, div with .ftz (f32, f16) | a result is flushed if it is below the smallest normal number after rounding with an unlimited exponent range: 2^-126 × (1 − 2^-24) is flushed, although ordinary rounding gives 2^-126 |
 | testp.normal | zeros count as normal |
 | cvt.ftz.f16.f32 | a subnormal operand is not flushed, as .rm and .rp show |
 | cvt.rn, cvt.rz to tf32 | a NaN becomes 0x7fffe000 |
-| cvt.rna to tf32 | NaNs and infinities are truncated. .satfinite then subtracts one unit in the last place, even from NaNs |
-| cvt.satfinite to f16, bf16 | values that rounding made infinite are also limited |
+| cvt.rna to tf32 | NaNs and infinities are truncated. After that, .satfinite subtracts one unit in the last place, even from NaNs |
+| cvt.satfinite to f16, bf16 | values that become infinite by rounding are also limited to the largest finite number |
 | .relu | −0 becomes +0 |
 | cvt.sat | the compiler rejects .sat with bf16, and between integer types if no value can be out of range |
 | min, max .xorsign.abs on f16 | the sign of a NaN operand contributes to the result's sign |
 | fma.oob | in f16 and in bf16, a factor with the pattern 0x7ff7 or 0xfff7 makes the result 0, regardless of the third operand |
-| rcp, rsqrt .approx.ftz.f64 | the lower half of the operand is ignored, so a NaN with its payload in that half counts as infinity |
-| bfe, bfi on 64 bits | all bits of position and length are used. On 32 bits, only their low bytes are used |
-| atom.add.f32, red.add.f32 | subnormal operands and results become zero in global memory and are kept in shared memory. A generic address is treated as the memory to which it points |
-| add, sub, mul, fma, min, max on f64 | if several operands are NaNs, the result is the first NaN in this order: the second operand (of fma, the second factor), the addend of fma, the first operand. A division prefers the NaN of the dividend. An invalid operation returns 0xfff8000000000000 |
+| rcp, rsqrt .approx.ftz.f64 | the lower half of the operand is ignored, so a NaN whose payload is only in that half counts as infinity |
+| bfe, bfi | the 64-bit forms use all bits of the position and the length. The 32-bit forms use only their low bytes |
+| atom.add.f32, red.add.f32 | subnormal operands and results become zero in global memory and are kept in shared memory. With a generic address, the behaviour is that of the memory to which it points |
+| add, sub, mul, fma, min, max on f64 | if several operands are NaNs, the result is the first NaN in this order: the second operand (in fma, the second factor), the addend of fma, the first operand. A division prefers the NaN of the dividend. An invalid operation returns 0xfff8000000000000 |
 | abs, neg on NaNs | f64 returns the NaN, made quiet, with its sign. f32, f16 and bf16 return the canonical NaN |
-| atom.add.f64, red.add.f64 | in global memory a NaN is returned unchanged, not made quiet |
-| cvt of NaNs | conversions from and to f64 keep the sign and the leading bits of the payload and make the NaN quiet. bf16 to f32 keeps the pattern, not made quiet. All other conversions return the canonical NaN |
-| constants | 0f… as an f64 operand is the bit pattern, not the number. In constant expressions, % is unsigned and / is signed |
+| atom.add.f64, red.add.f64 | in global memory, a NaN is stored unchanged and not made quiet |
+| cvt of NaNs | conversions from and to f64 keep the sign and the leading bits of the payload and make the NaN quiet. A conversion from bf16 to f32 keeps the bit pattern and does not make the NaN quiet. All other conversions return the canonical NaN |
+| constants | 0f… as an f64 operand stands for the bit pattern, not for the number. In constant expressions, % is unsigned and / is signed |
 
 `
 

@@ -18,7 +18,7 @@ var features = []feature{
 		"cuTexRefSetMipmapLevelBias", "cuTexRefSetMipmapLevelClamp", "cuTexRefSetMipmappedArray",
 		"cuSurfRefGetArray", "cuSurfRefSetArray", "cuParamSetTexRef",
 	}},
-	{"mipmapped arrays, which only textures read", []string{
+	{"mipmapped arrays, which only textures can read", []string{
 		"cuMipmappedArrayCreate", "cuMipmappedArrayDestroy", "cuMipmappedArrayGetLevel",
 		"cuMipmappedArrayGetMemoryRequirements", "cuMipmappedArrayGetSparseProperties",
 	}},
@@ -26,12 +26,12 @@ var features = []feature{
 	{"tensor maps, whose format is private to the hardware", []string{
 		"cuTensorMapEncodeIm2col", "cuTensorMapEncodeIm2colWide", "cuTensorMapEncodeTiled", "cuTensorMapReplaceAddress",
 	}},
-	{"memory and events of other processes", []string{
+	{"memory and events shared between processes", []string{
 		"cuIpcCloseMemHandle", "cuIpcGetEventHandle", "cuIpcGetMemHandle", "cuIpcOpenEventHandle", "cuIpcOpenMemHandle_v2",
 		"cuMemExportToShareableHandle", "cuMemImportFromShareableHandle", "cuMemGetHandleForAddressRange",
 		"cuMemPoolExportPointer", "cuMemPoolExportToShareableHandle", "cuMemPoolImportFromShareableHandle", "cuMemPoolImportPointer",
 	}},
-	{"memory of other APIs", []string{
+	{"external memory and graphics resources", []string{
 		"cuImportExternalMemory", "cuDestroyExternalMemory", "cuExternalMemoryGetMappedBuffer", "cuExternalMemoryGetMappedMipmappedArray",
 		"cuGraphicsMapResources", "cuGraphicsResourceGetMappedMipmappedArray", "cuGraphicsResourceGetMappedPointer_v2",
 		"cuGraphicsResourceSetMapFlags_v2", "cuGraphicsSubResourceGetMappedArray", "cuGraphicsUnmapResources", "cuGraphicsUnregisterResource",
@@ -44,15 +44,15 @@ var features = []feature{
 		"cuGreenCtxCreate", "cuGreenCtxDestroy", "cuGreenCtxGetDevResource", "cuGreenCtxGetId", "cuGreenCtxRecordEvent",
 		"cuGreenCtxStreamCreate", "cuGreenCtxWaitEvent",
 	}},
-	{"checkpoints of processes", []string{
+	{"process checkpoints", []string{
 		"cuCheckpointProcessCheckpoint", "cuCheckpointProcessGetRestoreThreadId", "cuCheckpointProcessGetState",
 		"cuCheckpointProcessLock", "cuCheckpointProcessRestore", "cuCheckpointProcessUnlock",
 	}},
-	{"the first version of stream memory operations, which the device's attributes exclude", []string{
+	{"the first version of stream memory operations, which the device's attributes rule out", []string{
 		"cuStreamBatchMemOp", "cuStreamWaitValue32", "cuStreamWaitValue64", "cuStreamWriteValue32", "cuStreamWriteValue64",
 	}},
-	{"launches on several devices at once, which the device's attributes exclude", []string{"cuLaunchCooperativeKernelMultiDevice"}},
-	{"hardware decompression, which the device's attributes exclude", []string{"cuMemBatchDecompressAsync"}},
+	{"launches on several devices at once, which the device's attributes rule out", []string{"cuLaunchCooperativeKernelMultiDevice"}},
+	{"hardware decompression, which the device's attributes rule out", []string{"cuMemBatchDecompressAsync"}},
 	{"profiler settings, which CUDA 12 removed", []string{"cuProfilerInitialize"}},
 	{"private interfaces, which are undocumented", []string{"cuGetExportTable"}},
 	{"LUIDs, which exist only on Windows", []string{"cuDeviceGetLuid"}},
