@@ -34,11 +34,13 @@ func (r CUresult) hint() string {
 	case CUDA_ERROR_INVALID_IMAGE:
 		return "the module is not PTX, a cubin or a fat binary that this driver can read; PTX text must end in a zero byte"
 	case CUDA_ERROR_INVALID_CONTEXT:
-		return "no context is current on the thread, or it was destroyed; use a bound view of the driver"
+		return "no context is current on the thread, or the current context was destroyed; use a bound view of the driver"
 	case CUDA_ERROR_CONTEXT_ALREADY_CURRENT:
 		return "the context is already current"
-	case CUDA_ERROR_MAP_FAILED, CUDA_ERROR_UNMAP_FAILED:
-		return "the driver could not change the mapping of a resource"
+	case CUDA_ERROR_MAP_FAILED:
+		return "the driver could not map a resource"
+	case CUDA_ERROR_UNMAP_FAILED:
+		return "the driver could not unmap a resource"
 	case CUDA_ERROR_ARRAY_IS_MAPPED:
 		return "the array is mapped and cannot be destroyed"
 	case CUDA_ERROR_ALREADY_MAPPED:
@@ -48,7 +50,7 @@ func (r CUresult) hint() string {
 	case CUDA_ERROR_ALREADY_ACQUIRED:
 		return "the resource is already acquired"
 	case CUDA_ERROR_NOT_MAPPED, CUDA_ERROR_NOT_MAPPED_AS_ARRAY, CUDA_ERROR_NOT_MAPPED_AS_POINTER:
-		return "the resource is not mapped, or is mapped in another form"
+		return "the resource is not mapped, or is mapped as a different kind of resource"
 	case CUDA_ERROR_ECC_UNCORRECTABLE:
 		return "the GPU's memory had an error that ECC could not correct; " + lostHint + "; the GPU may need a reset"
 	case CUDA_ERROR_UNSUPPORTED_LIMIT:
@@ -160,7 +162,7 @@ func (r CUresult) hint() string {
 	case CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED:
 		return "the device has the maximum number of connections"
 	case CUDA_ERROR_MPS_CLIENT_TERMINATED:
-		return "the MPS server ended this client; " + lostHint
+		return "the MPS server terminated this client; " + lostHint
 	case CUDA_ERROR_CDP_NOT_SUPPORTED:
 		return "the module launches kernels from kernels, which this device or mode does not support"
 	case CUDA_ERROR_CDP_VERSION_MISMATCH:
