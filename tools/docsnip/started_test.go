@@ -70,7 +70,7 @@ func steps(text, until string) ([]step, error) {
 // A reader who copies the blocks of the page in order, and does nothing else, must get
 // working programs and a passing test.
 func TestGettingStartedCanBeFollowed(t *testing.T) {
-	follow(t, "getting-started.md", "## When it does not work", counts{commands: 5, files: 5, outputs: 2})
+	follow(t, "getting-started.md", "## Troubleshooting", counts{commands: 5, files: 5, outputs: 2})
 }
 
 func TestCUDAGraphsCanBeTried(t *testing.T) {
