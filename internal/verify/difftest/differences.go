@@ -1,6 +1,6 @@
 package difftest
 
-// Difference describes forms whose results on the emulator differ from those of the H200, and why
+// Difference describes forms whose results on the emulator differ from those of the GPU, and why
 // the difference remains.
 type Difference struct {
 	Forms []string
