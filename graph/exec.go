@@ -527,11 +527,9 @@ func (k *execKeep) stage(s *driver.Stream, ops []driver.Op) error {
 		return nil
 	}
 	if k.turns != 0 {
-		done, err := k.stageInTurn(s)
-		if err != nil {
+		if _, err := k.takesTurns(); err != nil {
 			return err
 		}
-		defer done()
 	}
 	var failed error
 	send := func() error {

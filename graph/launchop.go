@@ -187,10 +187,19 @@ func (k *execKeep) takesTurns() (bool, error) {
 
 // launchInTurn launches after the latest launch of every Exec that uses the same memory. bs, if not
 // nil, are bindings to send with the launch. If err is not nil, launchInTurn returns it.
+//
+// The arena may call a function of the program. If that function panics or calls runtime.Goexit,
+// launchInTurn unlocks the Exec, because its callers do so only when it returns.
 func (k *execKeep) launchInTurn(s *driver.Stream, bs *Bindings, err error) error {
 	if err != nil {
 		return err
 	}
+	returned := false
+	defer func() {
+		if !returned {
+			k.mu.Unlock()
+		}
+	}()
 	err = k.tie.Launch(s, func() error {
 		send := func() error {
 			if bs != nil {
@@ -199,36 +208,24 @@ func (k *execKeep) launchInTurn(s *driver.Stream, bs *Bindings, err error) error
 			return s.Driver().CuGraphLaunch(k.raw, s.Raw())
 		}
 		if k.Follows(s) {
-			return send()
+			err = send()
+		} else {
+			err = k.Move(s, send)
 		}
-		return k.Move(s, send)
+		if err == nil {
+			k.Launched()
+		}
+		return err
 	})
-	if err == nil {
-		k.Launched()
-	}
+	returned = true
 	return err
 }
 
-// doInTurn enqueues an operation of Stage. If it uses memory that graphs share, no launch of another
-// Exec can come between the wait for earlier launches and the operation.
+// doInTurn enqueues an operation of Stage. If it uses memory that graphs share, it runs after the
+// latest launch of every other Exec that uses the same memory, and before their later launches.
 func (k *execKeep) doInTurn(s *driver.Stream, op driver.Op) error {
 	if k.turns&tied == 0 || op == nil || !retain.SharesAny(op.Uses().Refs) {
 		return s.Do(op)
 	}
-	tie := k.tie
-	if err := tie.Hold(s); err != nil {
-		return err
-	}
-	defer tie.Release(false)
-	return s.Do(op)
-}
-
-// stageInTurn makes s wait for the launches of other Execs that use the same memory. Call done when
-// the staged work has been enqueued.
-func (k *execKeep) stageInTurn(s *driver.Stream) (done func(), err error) {
-	if turn, err := k.takesTurns(); err != nil || !turn {
-		return func() {}, err
-	}
-	tie := k.tie
-	return tie.Staged, tie.Stage(s)
+	return k.tie.Stage(s, func() error { return s.Do(op) })
 }

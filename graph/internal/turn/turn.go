@@ -3,6 +3,7 @@
 package turn
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sync"
@@ -184,15 +185,17 @@ func (t *Tie) Launch(s *driver.Stream, send func() error) error {
 	return nil
 }
 
-// launched counts a launch.
+// launched counts a launch, even if the Watcher panics or calls runtime.Goexit.
 func (t *Tie) launched() {
 	u := t.turn
+	defer func() {
+		u.members.Lock()
+		t.at = u.now.Add(1)
+		u.members.Unlock()
+	}()
 	if u.Watch != nil {
 		u.Watch.Launched(t)
 	}
-	u.members.Lock()
-	t.at = u.now.Add(1)
-	u.members.Unlock()
 }
 
 func (u *Turn) enqueue(t *Tie, s *driver.Stream, send func() error) error {
@@ -237,24 +240,15 @@ func (u *Turn) order(t *Tie, s *driver.Stream) error {
 	return u.last.Precede(s)
 }
 
-// Stage makes s wait like Launch, but for operations that prepare the next launch. Call Staged
-// after the operations are enqueued.
-func (t *Tie) Stage(s *driver.Stream) error {
+// Stage is like Launch, but send enqueues an operation that prepares the next launch. Even if send
+// fails, later launches of other executable graphs run after what it has enqueued.
+func (t *Tie) Stage(s *driver.Stream, send func() error) error {
 	u := t.turn
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.enqueue(t, s, func() error { return nil })
-}
-
-// Staged makes later launches of other executable graphs also wait for the operations that were
-// enqueued after Stage.
-func (t *Tie) Staged() {
-	u := t.turn
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.by == t {
-		u.last.Again()
-	}
+	var failed error
+	err := u.enqueue(t, s, func() error { failed = send(); return nil })
+	return cmp.Or(err, failed)
 }
 
 // Now returns the number of launches so far.
