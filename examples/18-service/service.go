@@ -48,12 +48,11 @@ func newService(d *demo.Demo) (s *service, err error) {
 func (s *service) record(t *callable.Trace[[][]float32]) (output, error) {
 	x := callable.StageRows(t, func(in []float32) []float32 { return in })
 	y := callable.Scratch[float32](t, x.Len()/inputs*outputs)
-	weighted, err1 := kernels.Mul(x, x, s.weights)
-	relu, err2 := kernels.ReLU(x, x)
-	sums, err3 := kernels.SumRows(y, kernels.MatrixOf(x, y.Len(), inputs/outputs), nil)
-	sigmoid, err4 := kernels.Sigmoid(y, y)
-	t.Do(weighted, relu, sums, sigmoid)
-	return callable.Result(t, y), errors.Join(err1, err2, err3, err4)
+	t.Try(kernels.Mul(x, x, s.weights))
+	t.Try(kernels.ReLU(x, x))
+	t.Try(kernels.SumRows(y, kernels.MatrixOf(x, x.Len()*outputs/inputs, inputs/outputs), nil))
+	t.Try(kernels.Sigmoid(y, y))
+	return callable.Result(t, y), nil
 }
 
 var (

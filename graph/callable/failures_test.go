@@ -140,6 +140,45 @@ func TestResultOfNoMemoryIsRefused(t *testing.T) {
 	})
 }
 
+// Try enqueues an operation that was created. After the first error, it enqueues nothing and ignores
+// further errors.
+func TestTryKeepsTheFirstError(t *testing.T) {
+	eachMode(t, func(k *kit) {
+		first, second := errors.New("first"), errors.New("second")
+		untouched := k.MemoryOf(3)
+		k.CloseLater(untouched)
+		f := func(t *callable.Trace[int]) (*driver.HostBuffer[uint32], error) {
+			x := callable.Scratch[uint32](t, elems)
+			t.Try(driver.Fill(x, uint32(7)))
+			if callable.Shape(t, func(in int) int { return in }) == 1 {
+				t.Try(nil, first)
+				t.Try(nil, second)
+				t.Try(driver.Fill(untouched, uint32(9)))
+			}
+			return callable.Result(t, x), nil
+		}
+		c, err := created(k, f, []int{0})
+		k.OK(err)
+		k.CloseLater(c)
+		out, err := c.Call(background, 0)
+		k.OK(err)
+		if got := out.Slice()[0]; got != 7 {
+			k.Errorf("the operation set %d, want 7", got)
+		}
+		if _, err := c.Call(background, 1); !errors.Is(err, first) || errors.Is(err, second) {
+			k.Errorf("the call returned %v, want the first error alone", err)
+		}
+		k.Wait(k.S)
+		k.Expect(untouched, 3)
+		var none *callable.Trace[int]
+		none.Try(nil, first)
+		var zero callable.Trace[int]
+		if zero.Try(nil, first); zero.Err() == nil || errors.Is(zero.Err(), first) {
+			k.Errorf("a zero Trace has the error %v", zero.Err())
+		}
+	})
+}
+
 func TestTraceEndsWithItsFunction(t *testing.T) {
 	eachMode(t, func(k *kit) {
 		var escaped *callable.Trace[int]

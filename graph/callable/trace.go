@@ -100,6 +100,17 @@ func (t *Trace[In]) Do(ops ...driver.Op) {
 	}
 }
 
+// Try is like Do, for the results of a function that creates an operation, such as those of
+// ptx/kernels: t.Try(kernels.Add(y, x, x)). An error becomes the Trace's failure. After an earlier
+// failure, Try ignores both results, which may be consequences of that failure.
+func (t *Trace[In]) Try(op driver.Op, err error) {
+	if err == nil {
+		t.Do(op)
+	} else if !t.over() {
+		t.fail(err)
+	}
+}
+
 // Launch records or enqueues a kernel launch. See Kernel.Prepare for the configuration and the arguments.
 func (t *Trace[In]) Launch(k *driver.Kernel, cfg driver.LaunchConfig, args ...any) {
 	if t.over() {

@@ -207,7 +207,7 @@ func (b *Batcher[In, Out]) fit(w *worker[In, Out], c *callable.Callable[[]In, Ou
 	return len(w.members) > 0 && b.fit(w, c)
 }
 
-var errShape = fmt.Errorf("serve: %w", ErrShape)
+var errShape = fmt.Errorf("serve: %w; give all inputs the lengths of the example of NewBatcher", ErrShape)
 
 // pad fills w.inputs with the inputs of the batch, and repeats the last one up to the next size.
 func (b *Batcher[In, Out]) pad(w *worker[In, Out]) {

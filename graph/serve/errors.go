@@ -31,7 +31,8 @@ func (e *BusyError) Error() string {
 	if e == nil {
 		return ErrBusy.Error()
 	}
-	return fmt.Sprintf("serve: %v: %d, while %d replicas are busy; retry later", ErrBusy, e.Waiting, e.Replicas)
+	return fmt.Sprintf("serve: %v: the queue is full with %d, and all replicas are busy (%d); retry later, or raise WithQueue or WithReplicas",
+		ErrBusy, e.Waiting, e.Replicas)
 }
 
 // Is reports whether target is ErrBusy.

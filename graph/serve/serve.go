@@ -169,9 +169,9 @@ func New[In, Out any](c *driver.Context, f callable.Func[In, Out], examples []In
 func (p *Pool[In, Out]) accepts(c *driver.Context, f callable.Func[In, Out]) error {
 	switch o := p.o; {
 	case c == nil:
-		return refusal.Invalid("serve: no context")
+		return refusal.Invalid("serve: no context: the first argument must be a *driver.Context")
 	case f == nil:
-		return refusal.Invalid("serve: no function")
+		return refusal.Invalid("serve: no function: the second argument must be the callable.Func to run")
 	case o.replicas < 1:
 		return refusal.Invalid("serve: it needs at least one replica, not %d", o.replicas)
 	case o.queue < 0:

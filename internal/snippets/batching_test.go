@@ -14,7 +14,8 @@ func Example_servingBatches() {
 	// [batcher]
 	f := func(t *callable.Trace[[][]float32]) (output, error) {
 		x := callable.StageRows(t, func(in []float32) []float32 { return in }) // the rows of all calls of a batch
-		t.Do(must(kernels.MulScalar(x, x, float32(2))), must(kernels.AddScalar(x, x, float32(1))))
+		t.Try(kernels.MulScalar(x, x, float32(2)))
+		t.Try(kernels.AddScalar(x, x, float32(1)))
 		return callable.Result(t, x), nil
 	}
 	example := make([]float32, elements) // one row

@@ -27,7 +27,8 @@ func newScorer(ctx *driver.Context, opts ...serve.Option) *scorer {
 	weights := ones(ctx)
 	return must(serve.New(ctx, func(t *callable.Trace[[]float32]) (output, error) {
 		x := callable.StageSlice(t, func(in []float32) []float32 { return in })
-		t.Do(must(kernels.MulScalar(x, x, float32(2))), must(kernels.Add(x, x, weights)))
+		t.Try(kernels.MulScalar(x, x, float32(2)))
+		t.Try(kernels.Add(x, x, weights))
 		return callable.Result(t, x), nil
 	}, [][]float32{make([]float32, elements)}, opts...))
 }
@@ -38,8 +39,9 @@ func Example_servingPool() {
 	type output = *driver.HostBuffer[float32]
 	// [pool]
 	f := func(t *callable.Trace[[]float32]) (output, error) {
-		x := callable.StageSlice(t, func(in []float32) []float32 { return in })           // memory of one replica
-		t.Do(must(kernels.MulScalar(x, x, float32(2))), must(kernels.Add(x, x, weights))) // weights are shared
+		x := callable.StageSlice(t, func(in []float32) []float32 { return in }) // memory of one replica
+		t.Try(kernels.MulScalar(x, x, float32(2)))
+		t.Try(kernels.Add(x, x, weights)) // weights are shared
 		return callable.Result(t, x), nil
 	}
 	example := make([]float32, elements)
@@ -61,7 +63,7 @@ func Example_servingArenas() {
 		return func(t *callable.Trace[[]float32]) (output, error) {
 			x := callable.StageSlice(t, func(in []float32) []float32 { return in })
 			y := callable.Scratch[float32](t, x.Len())
-			t.Do(must(kernels.MulScalar(y, x, factor)))
+			t.Try(kernels.MulScalar(y, x, factor))
 			return callable.Result(t, y), nil
 		}
 	}
@@ -133,7 +135,7 @@ func Example_servingRestart() {
 		now := weights
 		return ctx, func(t *callable.Trace[[]float32]) (output, error) {
 			x := callable.StageSlice(t, func(in []float32) []float32 { return in })
-			t.Do(must(kernels.Add(x, x, now)))
+			t.Try(kernels.Add(x, x, now))
 			return callable.Result(t, x), nil
 		}, nil
 	}

@@ -36,6 +36,7 @@ func statuses(t *testing.T, drv *driver.Driver) {
 	}
 	respond("[1,2,3,4]", "[3,5,7,9]", 200)
 	respond("[1]", "the input must be a list of 4 numbers", 400)
+	respond("[3e38,2,3,4]", "internal error", 500) // JSON has no infinity
 	err := pool.Call(context.Background(), make([]float32, elements), func(output) error {
 		respond("[1,2,3,4]", "busy", 429)
 		return nil
